@@ -17,8 +17,8 @@
 #define MINUTE (60 * JP_SECOND)
 #define DAY (24 * 60 * MINUTE)
 
-const char *const sitekeys_groups[OPTIONS + 2] = {
-    "nccl", "copper", "util", "clock", "nsys", "policy", ""};
+const char *const sitekeys_groups[SITEKEYS_GROUPS] = {
+    "nccl", "copper", "util", "clock", "nsys", "policy", "upload", ""};
 
 /* What only the site says about NCCL profiles, whichever profiler makes them.
  */
@@ -59,6 +59,28 @@ static const struct jp_knob site_nodes[] = {
              "how the host's paths read inside containers")},
     {JP_KNOB("container_steps", JP_KNOB_WORD, 0, 0, "asked|all", "asked",
              "steps that container_paths is for")},
+    {0}};
+
+/* Where reports' figures go (jobprof upload). */
+static const struct jp_knob site_upload[] = {
+    {JP_KNOB("to", JP_KNOB_TEXT, 0, 0, NULL, NULL,
+             "server of Elasticsearch or OpenSearch that reports are sent to")},
+    {JP_KNOB("credentials", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "file with user and password, api_key or bearer")},
+    {JP_KNOB("ca", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "certificates to trust instead of the system's")},
+    {JP_KNOB("proxy", JP_KNOB_TEXT, 0, 0, NULL, NULL,
+             "proxy to the server; without it none is used")},
+    {JP_KNOB("detailed", JP_KNOB_TEXT, 0, 0, NULL, "kibana_project_detailed",
+             "index of operations")},
+    {JP_KNOB("summary", JP_KNOB_TEXT, 0, 0, NULL, "kibana_project_summary",
+             "index of steps and cells")},
+    {JP_KNOB("operations", JP_KNOB_COUNT, 0, UINT32_MAX, NULL, "1000000",
+             "documents of operations a step, at most")},
+    {JP_KNOB("outbox", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "sticky folder where each user's documents wait")},
+    {JP_KNOB("outbox_size", JP_KNOB_SIZE, JP_MIB, 1ULL << 50, NULL, "1G",
+             "most that may wait of one user")},
     {0}};
 
 static const struct {
@@ -158,6 +180,7 @@ size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
     for (enum jp_option i = 0; i < OPTIONS; i++)
         add_option(grammar_of(i), keys, &n);
     add_site("", site_nodes, keys, &n);
+    add_site("upload", site_upload, keys, &n);
     for (size_t i = 0; i < N(policies) && n < SITEKEYS_MAX; i++) {
         add_key(keys, &n, "policy", &policies[i].knob, true);
         keys[n - 1].policy_offset = policies[i].offset;

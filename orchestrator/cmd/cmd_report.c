@@ -358,6 +358,10 @@ static int make_and_show(struct report_session *session)
     if (session->written && write_more(session) < 0 &&
         session->options->kind == REPORT_USER)
         rc = JP_EXIT_IO;
+    if (session->written && session->options->kind != REPORT_USER)
+        cmd_upload_start(session->dir, session->options->site
+                                           ? session->options->site
+                                           : session->options->config);
     return rc;
 }
 

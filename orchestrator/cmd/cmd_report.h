@@ -115,4 +115,10 @@ void report_settle_finish(struct report_session *session);
 /* Removes temporary files of reporters that were killed. */
 void report_settle_sweep(const struct report_session *session);
 
+/* --- cmd_upload.c --------------------------------------------------------- */
+
+/* Where the site says so (upload.to), starts the upload of a reported step in
+ * the background, and returns at once. config: the site's file, or NULL. */
+void cmd_upload_start(const char *dir, const char *config);
+
 #endif

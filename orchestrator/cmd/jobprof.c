@@ -12,6 +12,7 @@ static const struct command commands[] = {
     {"compare", cmd_compare, "show whether a step became slower than another"},
     {"baseline", cmd_baseline, "add up what the network did in earlier steps"},
     {"export", cmd_export, "write the recorder's files in other formats"},
+    {"upload", cmd_upload, "send a step's figures to Elasticsearch (Kibana)"},
     {"topo", cmd_topo, "show nodes' GPUs, HCAs and their connections"},
     {"evidence", cmd_evidence, "look at a stuck step's processes on this node"},
     {"nsys", cmd_nsys, "print exports of Nsight Systems as tables"},

@@ -1,0 +1,478 @@
+/* cmd_upload.c - `jobprof upload`: a step's figures to Elasticsearch or
+ * OpenSearch; and the same in the background, after a report. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/num.h"
+#include "common/plan.h"
+#include "common/quote.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/cmd/cmd_report.h"
+#include "orchestrator/collect/nodelist.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/upload/upload.h"
+
+#define OPERATIONS UINT64_C(1000000)
+#define OUTBOX_BYTES (UINT64_C(1) << 30)
+#define DAY_US (UINT64_C(24) * 3600 * 1000000)
+
+static const char help[] =
+    "usage: jobprof upload [--to URL] [options] DIR|JOBID[.STEP]\n"
+    "       jobprof upload [--to URL] [options] --file FILE | --outbox\n"
+    "\n"
+    "Send a step's figures, or those of all steps of a job, to Elasticsearch\n"
+    "or OpenSearch, for Kibana: a document for each operation, for each cell\n"
+    "and for the step (docs/upload.md). Sending them again replaces them. "
+    "What\n"
+    "the server refuses is counted and kept in a file.\n"
+    "\n"
+    "  --to URL           https://HOST:PORT, of the site's settings by "
+    "default\n"
+    "  --credentials FILE user and password, or api_key, or bearer, as\n"
+    "                     \"NAME = VALUE\"; yours or root's, chmod 600\n"
+    "  --ca FILE          certificates to trust instead of the system's\n"
+    "  --proxy URL        a proxy; without it none is used, whatever the\n"
+    "                     environment says\n"
+    "  --detailed NAME    index of operations (kibana_project_detailed)\n"
+    "  --summary NAME     index of steps and cells (kibana_project_summary)\n"
+    "  --operations N     documents of operations a step, at most (1000000);\n"
+    "                     of more, each nth is sent; 0: none\n"
+    "  --refused FILE     where refused documents go (upload-refused.ndjson\n"
+    "                     in the step's directory)\n"
+    "  --file FILE        send such a file again\n"
+    "  --outbox           send what waits from reports whose server was away\n"
+    "  --dry-run          print the documents on standard output instead\n"
+    "  --retries N        tries again of a batch that got no answer, 429 or\n"
+    "                     5xx (8), after --wait TIME (500ms), which doubles\n"
+    "  --time-limit TIME  of all (10m)\n"
+    "  --config FILE      the site's settings\n"
+    "  -q, --quiet        print no counts\n"
+    "  -h, --help         this text\n"
+    "\n"
+    "Exit status: 0 ok, 2 usage, 3 some documents were refused, 4 no report,\n"
+    "5 the server is away or refuses all, or input or output failed.\n";
+
+enum {
+    OPT_TO = 256,
+    OPT_CREDENTIALS,
+    OPT_CA,
+    OPT_PROXY,
+    OPT_DETAILED,
+    OPT_SUMMARY,
+    OPT_OPERATIONS,
+    OPT_REFUSED,
+    OPT_FILE,
+    OPT_OUTBOX,
+    OPT_DRY_RUN,
+    OPT_RETRIES,
+    OPT_WAIT,
+    OPT_LIMIT,
+    OPT_BACKGROUND
+};
+
+static const struct option long_options[] = {
+    {"to", required_argument, NULL, OPT_TO},
+    {"credentials", required_argument, NULL, OPT_CREDENTIALS},
+    {"ca", required_argument, NULL, OPT_CA},
+    {"proxy", required_argument, NULL, OPT_PROXY},
+    {"detailed", required_argument, NULL, OPT_DETAILED},
+    {"summary", required_argument, NULL, OPT_SUMMARY},
+    {"operations", required_argument, NULL, OPT_OPERATIONS},
+    {"refused", required_argument, NULL, OPT_REFUSED},
+    {"file", required_argument, NULL, OPT_FILE},
+    {"outbox", no_argument, NULL, OPT_OUTBOX},
+    {"dry-run", no_argument, NULL, OPT_DRY_RUN},
+    {"retries", required_argument, NULL, OPT_RETRIES},
+    {"wait", required_argument, NULL, OPT_WAIT},
+    {"time-limit", required_argument, NULL, OPT_LIMIT},
+    {"background", no_argument, NULL, OPT_BACKGROUND},
+    {"config", required_argument, NULL, CMD_OPT_CONFIG},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {0}};
+
+struct arguments {
+    struct upload_to to;
+    struct upload_what what;
+    const char *credentials, *refused, *file, *word, *outbox_root;
+    uint64_t outbox_bytes;
+    bool outbox, dry_run, background;
+    struct upload_credentials secret;
+    struct jp_sitefile site;
+    struct cmd_common common;
+};
+
+static int usage(const char *what)
+{
+    return cmd_args_usage("upload", what);
+}
+
+static int take_number(int c, struct arguments *a)
+{
+    uint64_t value, us = 0;
+    struct jp_error err;
+
+    if (c == OPT_OPERATIONS) {
+        if (num_parse_u64(optarg, 0, UINT32_MAX, &a->what.operations, &err) < 0)
+            return usage("--operations takes a number");
+    } else if (c == OPT_RETRIES) {
+        if (num_parse_u64(optarg, 0, 100, &value, &err) < 0)
+            return usage("--retries takes 0 to 100");
+        a->to.retries = (unsigned) value;
+    } else if (num_parse_time_us(optarg, 1000, DAY_US, &us, &err) < 0) {
+        return usage("--wait and --time-limit take a time, as 500ms or 10m");
+    } else if (c == OPT_WAIT) {
+        a->to.wait_ms = (uint32_t) (us / 1000 < 60000 ? us / 1000 : 60000);
+    } else {
+        a->to.limit_ms = us / 1000;
+    }
+    return -1;
+}
+
+/* -1 to go on, else an exit status. */
+static int take_option(int c, struct arguments *a)
+{
+    const struct {
+        int c;
+        const char **to;
+    } texts[] = {{OPT_TO, &a->to.url},
+                 {OPT_CREDENTIALS, &a->credentials},
+                 {OPT_CA, &a->to.ca},
+                 {OPT_PROXY, &a->to.proxy},
+                 {OPT_DETAILED, &a->what.detailed},
+                 {OPT_SUMMARY, &a->what.summary},
+                 {OPT_REFUSED, &a->refused},
+                 {OPT_FILE, &a->file}};
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (texts[i].c == c) {
+            *texts[i].to = optarg;
+            return -1;
+        }
+    switch (c) {
+    case OPT_OPERATIONS:
+    case OPT_RETRIES:
+    case OPT_WAIT:
+    case OPT_LIMIT:
+        return take_number(c, a);
+    case OPT_OUTBOX:
+        a->outbox = true;
+        return -1;
+    case OPT_DRY_RUN:
+        a->dry_run = true;
+        return -1;
+    case OPT_BACKGROUND:
+        a->background = true;
+        return -1;
+    default:
+        return cmd_args_common(c, help, &a->common);
+    }
+}
+
+/* A setting of the site, where no option has set it. */
+static void take_site(const struct jp_sitefile *site, const char *key,
+                      const char **to)
+{
+    const struct sitefile_value *v = sitefile_find(site, key);
+
+    if (v && !*to)
+        *to = v->value;
+}
+
+static int load_site(struct arguments *a)
+{
+    const char *operations = NULL, *bytes = NULL;
+    struct jp_error err;
+
+    if (plan_load_site(a->common.config, &a->site, &err) < 0)
+        return cmd_args_fail("upload", JP_EXIT_USAGE, &err);
+    /* who names another server does not want the site's password sent there */
+    if (!a->to.url) {
+        take_site(&a->site, "upload.credentials", &a->credentials);
+        take_site(&a->site, "upload.ca", &a->to.ca);
+        take_site(&a->site, "upload.proxy", &a->to.proxy);
+    }
+    take_site(&a->site, "upload.to", &a->to.url);
+    take_site(&a->site, "upload.detailed", &a->what.detailed);
+    take_site(&a->site, "upload.summary", &a->what.summary);
+    take_site(&a->site, "upload.outbox", &a->outbox_root);
+    take_site(&a->site, "upload.operations", &operations);
+    take_site(&a->site, "upload.outbox_size", &bytes);
+    if (a->what.operations == UINT64_MAX) {
+        a->what.operations = OPERATIONS;
+        if (operations)
+            num_parse_u64(operations, 0, UINT32_MAX, &a->what.operations, NULL);
+    }
+    if (bytes)
+        num_parse_size(bytes, 0, UINT64_MAX, &a->outbox_bytes, NULL);
+    if (!a->what.detailed)
+        a->what.detailed = UPLOAD_DETAILED;
+    if (!a->what.summary)
+        a->what.summary = UPLOAD_SUMMARY;
+    return -1;
+}
+
+static int check(struct arguments *a)
+{
+    struct jp_error err;
+
+    if (!upload_index_ok(a->what.detailed) || !upload_index_ok(a->what.summary))
+        return usage("an index is named by lower-case letters, digits, -_. "
+                     "and begins with one of the first two");
+    if (a->dry_run)
+        return -1;
+    if (!upload_can_send())
+        return usage("jobprof was built without libcurl");
+    if (!a->to.url)
+        return usage("--to URL is missing, and upload.to in the site's file");
+    if (a->credentials) {
+        if (upload_credentials_read(a->credentials, &a->secret, &err) < 0)
+            return cmd_args_fail("upload", JP_EXIT_USAGE, &err);
+        a->to.credentials = &a->secret;
+    }
+    if (upload_to_check(&a->to, &err) < 0)
+        return cmd_args_fail("upload", JP_EXIT_USAGE, &err);
+    return -1;
+}
+
+/* -1 to go on, else an exit status. */
+static int parse(int argc, char **argv, struct arguments *a)
+{
+    int c, rc = -1, left;
+
+    optind = 0;
+    while (rc < 0 &&
+           (c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1)
+        rc = take_option(c, a);
+    if (rc >= 0)
+        return rc;
+    left = argc - optind;
+    if (left == 1)
+        a->word = argv[optind];
+    if (left > 1 || (left == 1) + (a->file != NULL) + a->outbox != 1)
+        return usage("takes one DIR or JOBID[.STEP], or --file, or --outbox");
+    rc = load_site(a);
+    return rc < 0 ? check(a) : rc;
+}
+
+static void print_done(const struct arguments *a, const char *what,
+                       const struct upload_made *made,
+                       const struct upload_done *done)
+{
+    if (a->common.quiet)
+        return;
+    quote_printf(stderr,
+                 "jobprof: %s: %" PRIu64 " documents, %" PRIu64
+                 " accepted, %" PRIu64 " refused; %" PRIu64
+                 " requests of %" PRIu64 " bytes, %" PRIu64 " tries again\n",
+                 what, done->sent, done->accepted, done->refused, done->batches,
+                 done->bytes, done->retries);
+    if (done->refused)
+        quote_printf(stderr, "jobprof: first refused: %s\n", done->why);
+    if (made && made->detailed < made->operations)
+        quote_printf(stderr,
+                     "jobprof: %" PRIu64 " of %" PRIu64
+                     " operations are sent (--operations)\n",
+                     made->detailed, made->operations);
+}
+
+/* Sends in; what is refused goes to the file refused. */
+static int send_stream(const struct arguments *a, FILE *in, const char *what,
+                       const char *refused, const struct upload_made *made)
+{
+    struct upload_done done = {0};
+    struct jp_tempfile file;
+    struct jp_error err;
+    int rc;
+
+    if (fileio_temp_open(&file, refused, &err) < 0)
+        return cmd_args_fail("upload", JP_EXIT_IO, &err);
+    rc = upload_send(in, &a->to, file.stream, &done, &err);
+    print_done(a, what, made, &done);
+    if (rc < 0)
+        cmd_args_fail("upload", JP_EXIT_IO, &err);
+    if (!done.refused) {
+        fileio_temp_abort(&file);
+        return rc < 0 ? JP_EXIT_IO : JP_EXIT_OK;
+    }
+    if (fileio_temp_commit(&file, &err) < 0)
+        return cmd_args_fail("upload", JP_EXIT_IO, &err);
+    if (!a->common.quiet)
+        quote_printf(stderr, "jobprof: %s has them: upload --file\n", refused);
+    return rc < 0 ? JP_EXIT_IO : JP_EXIT_INCOMPLETE;
+}
+
+static int send_step(const struct arguments *a, const char *step)
+{
+    char *refused = a->refused ? strdup(a->refused)
+                               : fileio_path("%s/upload-refused.ndjson", step);
+    FILE *spool = a->dry_run ? stdout : tmpfile();
+    struct upload_made made;
+    struct jp_error err = {"out of memory"};
+    int rc = JP_EXIT_IO;
+
+    if (!refused || !spool) {
+        cmd_args_fail("upload", rc, &err);
+    } else if (upload_docs(step, &a->what, spool, &made, &err) < 0) {
+        rc = errno == ENODATA ? JP_EXIT_NODATA : JP_EXIT_USAGE;
+        cmd_args_fail("upload", rc, &err);
+    } else if (a->dry_run) {
+        rc = JP_EXIT_OK;
+    } else {
+        rewind(spool);
+        rc = send_stream(a, spool, step, refused, &made);
+    }
+    if (spool && spool != stdout)
+        fclose(spool);
+    free(refused);
+    return rc;
+}
+
+/* The worst of the steps counts: away before refused before none. */
+static int send_steps(const struct arguments *a)
+{
+    struct jp_error err;
+    char **steps = NULL;
+    size_t n = 0;
+    int rc = JP_EXIT_OK;
+
+    if (cmd_inputs_steps(a->word, a->common.config, &steps, &n, &err) < 0)
+        return cmd_args_fail("upload", JP_EXIT_USAGE, &err);
+    for (size_t i = 0; i < n && rc != JP_EXIT_IO; i++) {
+        int one = send_step(a, steps[i]);
+
+        rc = one == JP_EXIT_IO || rc == JP_EXIT_OK ? one : rc;
+    }
+    nodelist_free(steps, n);
+    return rc;
+}
+
+static int send_again(const struct arguments *a)
+{
+    char *refused = a->refused ? strdup(a->refused)
+                               : fileio_path("%s.refused", a->file);
+    struct jp_error err;
+    int fd = fileio_open_regular(a->file, true, &err), rc;
+    FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
+
+    if (!in || !refused) {
+        rc = cmd_args_fail("upload", JP_EXIT_IO, &err);
+    } else {
+        rc = send_stream(a, in, a->file, refused, NULL);
+    }
+    if (in)
+        fclose(in);
+    else if (fd >= 0)
+        close(fd);
+    free(refused);
+    return rc;
+}
+
+/* First into the outbox, where it survives us, then what waits there. */
+static int send_outbox(const struct arguments *a)
+{
+    struct upload_done done = {0};
+    struct jp_error err;
+    char *folder = upload_outbox_open(a->outbox_root, &err);
+    int rc = folder ? 0 : -1;
+
+    if (rc == 0 && a->word)
+        rc =
+            upload_outbox_add(folder, a->word, &a->what, a->outbox_bytes, &err);
+    if (rc == 0 &&
+        (rc = upload_outbox_send(folder, &a->to, &done, &err)) == 0 &&
+        !a->background)
+        print_done(a, folder, NULL, &done);
+    free(folder);
+    if (a->background && a->word && rc < 0)
+        stepdir_log(a->word, "upload: %s", err.text);
+    else if (a->background && a->word)
+        stepdir_log(a->word,
+                    "upload: %" PRIu64 " documents, %" PRIu64 " refused",
+                    done.sent, done.refused);
+    else if (rc < 0)
+        return cmd_args_fail("upload", JP_EXIT_IO, &err);
+    return rc < 0 ? JP_EXIT_IO : done.refused ? JP_EXIT_INCOMPLETE : JP_EXIT_OK;
+}
+
+int cmd_upload(int argc, char **argv)
+{
+    struct arguments a = {
+        .to = {.retries = 8, .wait_ms = 500, .limit_ms = UINT64_C(600000)},
+        .what = {.operations = UINT64_MAX},
+        .outbox_bytes = OUTBOX_BYTES};
+    struct timespec now;
+    int rc = parse(argc, argv, &a);
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    srandom((unsigned) now.tv_nsec ^ (unsigned) getpid());
+    if (rc < 0)
+        rc = a.outbox || a.background ? send_outbox(&a)
+             : a.file                 ? send_again(&a)
+                                      : send_steps(&a);
+    upload_credentials_fini(&a.secret);
+    sitefile_fini(&a.site);
+    return rc;
+}
+
+/* --- after a report ------------------------------------------------------- */
+
+/* In a grandchild, which nobody waits for: standard streams are gone. */
+static _Noreturn void run_background(const char *dir, const char *config)
+{
+    const char *argv[8] = {"jobprof", "upload", "--background", "-q", dir};
+    int null = open("/dev/null", O_RDWR);
+
+    if (config) {
+        argv[5] = "--config";
+        argv[6] = config;
+    }
+    if (setsid() < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
+        dup2(null, 2) < 0)
+        _exit(1);
+#ifdef HAVE_CLOSE_RANGE
+    close_range(3, ~0U, 0);
+#else
+    for (int fd = 3; fd < 1024; fd++)
+        close(fd);
+#endif
+    if (nice(10) == -1) {
+        /* as it is */
+    }
+    execv("/proc/self/exe", (char *const *) argv);
+    _exit(1);
+}
+
+void cmd_upload_start(const char *dir, const char *config)
+{
+    struct jp_sitefile site = {0};
+    bool asked = upload_can_send() &&
+                 plan_load_site(config, &site, NULL) == 0 &&
+                 sitefile_find(&site, "upload.to");
+    pid_t child;
+
+    sitefile_fini(&site);
+    if (!asked)
+        return;
+    child = fork();
+    if (child == 0) {
+        if (fork() == 0)
+            run_background(dir, config);
+        _exit(0);
+    }
+    if (child > 0)
+        waitpid(child, NULL, 0);
+}

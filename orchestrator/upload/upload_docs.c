@@ -1,0 +1,366 @@
+/* upload_docs.c - a step's report as documents of the bulk API. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/jobconf.h"
+#include "common/json_stream.h"
+#include "common/num.h"
+#include "orchestrator/report/summary_file.h"
+#include "orchestrator/show/csvtable.h"
+#include "orchestrator/upload/upload.h"
+
+/* What a column of a CSV file becomes. */
+struct field {
+    const char *column, *name;
+    enum { FIELD_TEXT, FIELD_COUNT, FIELD_REAL } kind;
+};
+
+/* How the fields of operations are called is the exporter's. */
+enum { OP_COMM, OP_NAME, OP_COLL, OP_SN, OP_BYTES, OP_START = 8, OP_END };
+static const struct field operations[] = {
+    {"comm", "id", FIELD_TEXT},
+    {"comm_name", "comm_name", FIELD_TEXT},
+    {"coll", "coll", FIELD_TEXT},
+    {"sn", "coll_sn", FIELD_COUNT},
+    {"msg_size_bytes", "coll_msg_size_bytes", FIELD_COUNT},
+    {"n_ranks", "n_ranks", FIELD_COUNT},
+    {"records", "log_count", FIELD_COUNT},
+    {"mean", "mean_coll_busbw_gbs", FIELD_REAL},
+    {"dump_min_us", "coll_start_timestamp_us", FIELD_COUNT},
+    {"dump_max_us", "coll_end_timestamp_us", FIELD_COUNT},
+    {"exec_max_us", "exec_max_us", FIELD_COUNT},
+};
+
+enum { CELL_TYPE, CELL_COLL, CELL_BYTES };
+static const struct field cells[] = {
+    {"comm_type", "comm_type", FIELD_TEXT},
+    {"coll", "coll", FIELD_TEXT},
+    {"msg_size_bytes", "coll_msg_size_bytes", FIELD_COUNT},
+    {"ops", "ops", FIELD_COUNT},
+    {"records", "log_count", FIELD_COUNT},
+    {"mean", "mean_coll_busbw_gbs", FIELD_REAL},
+    {"min", "min_coll_busbw_gbs", FIELD_REAL},
+    {"p50", "p50_coll_busbw_gbs", FIELD_REAL},
+    {"p95", "p95_coll_busbw_gbs", FIELD_REAL},
+    {"p99", "p99_coll_busbw_gbs", FIELD_REAL},
+    {"max", "max_coll_busbw_gbs", FIELD_REAL},
+    {"exec_mean_us", "exec_mean_us", FIELD_REAL},
+    {"exec_p50_us", "exec_p50_us", FIELD_REAL},
+    {"exec_p99_us", "exec_p99_us", FIELD_REAL},
+};
+
+#define N(array) (sizeof(array) / sizeof(*(array)))
+
+bool upload_index_ok(const char *name)
+{
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.");
+
+    return n && !name[n] && n <= 200 && !strchr("-_.", *name);
+}
+
+/* A communicator's type by its id and name. */
+struct comm {
+    char *id, *name, *type;
+};
+
+struct job {
+    struct jp_jobconf conf;
+    json_t *summary;
+    struct comm *comms;
+    size_t n_comms;
+    FILE *out;
+};
+
+static int by_id(const void *a, const void *b)
+{
+    const struct comm *x = a, *y = b;
+    int order = strcmp(x->id, y->id);
+
+    return order ? order : strcmp(x->name, y->name);
+}
+
+static int load_comms(struct job *job, const char *step, struct jp_error *err)
+{
+    static const char *const columns[] = {"id", "name", "comm_type"};
+    char *path = fileio_path("%s/csv/comms.csv", step);
+    struct jp_csvtable table;
+    const char *v[3];
+    int rc;
+
+    if (!path)
+        return error_set(err, "out of memory");
+    rc = csvtable_open(&table, path, columns, 3, err);
+    if (rc < 0) {
+        free(path);
+        return -1;
+    }
+    while ((rc = csvtable_next(&table, v, err)) > 0) {
+        struct comm *more =
+            (job->n_comms & (job->n_comms - 1)) == 0
+                ? reallocarray(job->comms, 2 * job->n_comms + 1, sizeof(*more))
+                : job->comms;
+        struct comm *c;
+
+        if (!more) {
+            rc = error_set(err, "out of memory");
+            break;
+        }
+        job->comms = more;
+        c = &more[job->n_comms++];
+        *c = (struct comm){strdup(v[0]), strdup(v[1]), strdup(v[2])};
+        if (!c->id || !c->name || !c->type) {
+            rc = error_set(err, "out of memory");
+            break;
+        }
+    }
+    csvtable_close(&table);
+    free(path);
+    if (rc == 0 && job->n_comms)
+        qsort(job->comms, job->n_comms, sizeof(*job->comms), by_id);
+    return rc;
+}
+
+static const char *type_of(const struct job *job, const char *id,
+                           const char *name)
+{
+    const struct comm key = {(char *) id, (char *) name, NULL};
+    const struct comm *found =
+        job->n_comms
+            ? bsearch(&key, job->comms, job->n_comms, sizeof(key), by_id)
+            : NULL;
+
+    return found ? found->type : NULL;
+}
+
+/* The action line. kind and the texts after it, up to NULL, make the id. */
+static void put_action(const struct job *job, const char *index,
+                       const char *const *parts)
+{
+    struct jp_json_stream s;
+    char id[512];
+    int n = snprintf(id, sizeof(id), "%" PRIu64 "-%" PRIu64 ".%s-%" PRIu32,
+                     job->conf.created_us, job->conf.job_id,
+                     job->conf.step_id ? job->conf.step_id : "",
+                     job->conf.restart);
+
+    for (; *parts && (size_t) n < sizeof(id); parts++)
+        n += snprintf(id + n, sizeof(id) - (size_t) n, "-%s", *parts);
+    json_stream_open(&s, JSON_PART, job->out);
+    json_stream_object(&s, "index");
+    json_stream_text(&s, "_index", index);
+    json_stream_text(&s, "_id", id);
+    json_stream_end_object(&s);
+    json_stream_close(&s, NULL);
+    putc('\n', job->out);
+}
+
+/* Begins a source line with what the job is; at_us: when; 0: its start. */
+static void begin_source(const struct job *job, struct jp_json_stream *s,
+                         const char *kind, uint64_t at_us)
+{
+    const struct jp_jobconf *c = &job->conf;
+
+    json_stream_open(s, JSON_PART, job->out);
+    json_stream_count(s, "@timestamp", (at_us ? at_us : c->created_us) / 1000);
+    json_stream_text(s, "kind", kind);
+    json_stream_count(s, "job_id", c->job_id);
+    json_stream_text(s, "step", c->step_id ? c->step_id : "");
+    json_stream_text(s, "job_name", c->job_name ? c->job_name : "");
+    json_stream_text(s, "user", c->user ? c->user : "");
+    json_stream_text(s, "account", c->account ? c->account : "");
+    json_stream_text(s, "partition", c->partition ? c->partition : "");
+}
+
+static void end_source(const struct job *job, struct jp_json_stream *s)
+{
+    json_stream_close(s, NULL);
+    putc('\n', job->out);
+}
+
+/* An empty cell is left out: the index has no null. */
+static void put_field(struct jp_json_stream *s, const struct field *f,
+                      const char *text)
+{
+    uint64_t count;
+    char *end;
+    double real;
+
+    if (!*text)
+        return;
+    if (f->kind == FIELD_TEXT) {
+        json_stream_text(s, f->name, text);
+    } else if (f->kind == FIELD_COUNT) {
+        if (num_parse_u64(text, 0, INT64_MAX, &count, NULL) == 0)
+            json_stream_count(s, f->name, count);
+    } else {
+        real = strtod(text, &end);
+        if (!*end && isfinite(real))
+            json_stream_real(s, f->name, real);
+    }
+}
+
+static uint64_t count_of(const char *text)
+{
+    uint64_t count = 0;
+
+    num_parse_u64(text, 0, INT64_MAX, &count, NULL);
+    return count;
+}
+
+static void put_operation(const struct job *job, const char *index,
+                          const char *const *v)
+{
+    const char *const id[] = {v[OP_COMM], v[OP_NAME],  v[OP_COLL],
+                              v[OP_SN],   v[OP_BYTES], NULL};
+    const char *type = type_of(job, v[OP_COMM], v[OP_NAME]);
+    uint64_t start = count_of(v[OP_START]), end = count_of(v[OP_END]);
+    struct jp_json_stream s;
+
+    put_action(job, index, id);
+    begin_source(job, &s, "operation", start);
+    if (type)
+        json_stream_text(&s, "comm_type", type);
+    for (size_t i = 0; i < N(operations); i++)
+        put_field(&s, &operations[i], v[i]);
+    json_stream_count(&s, "coll_duration_us", end > start ? end - start : 0);
+    end_source(job, &s);
+}
+
+static void put_cell(const struct job *job, const char *index,
+                     const char *const *v)
+{
+    const char *const id[] = {"cell", v[CELL_TYPE], v[CELL_COLL], v[CELL_BYTES],
+                              NULL};
+    struct jp_json_stream s;
+
+    put_action(job, index, id);
+    begin_source(job, &s, "cell", 0);
+    for (size_t i = 0; i < N(cells); i++)
+        put_field(&s, &cells[i], v[i]);
+    end_source(job, &s);
+}
+
+/* Each nth row of step/csv/NAME.csv to put; counts them in *put_rows, all of
+ * them in *rows. */
+static int put_table(const struct job *job, const char *step, const char *name,
+                     const struct field *fields, size_t n_fields,
+                     const char *index, uint64_t nth,
+                     void (*put)(const struct job *, const char *,
+                                 const char *const *),
+                     uint64_t *put_rows, uint64_t *rows, struct jp_error *err)
+{
+    char *path = fileio_path("%s/csv/%s.csv", step, name);
+    const char *columns[CSVTABLE_COLUMNS], *v[CSVTABLE_COLUMNS];
+    struct jp_csvtable table;
+    int rc;
+
+    for (size_t i = 0; i < n_fields; i++)
+        columns[i] = fields[i].column;
+    rc = path ? csvtable_open(&table, path, columns, n_fields, err)
+              : error_set(err, "out of memory");
+    if (rc == 0) {
+        for (*rows = 0; (rc = csvtable_next(&table, v, err)) > 0; ++*rows)
+            if (nth && *rows % nth == 0) {
+                put(job, index, v);
+                ++*put_rows;
+            }
+        csvtable_close(&table);
+    }
+    free(path);
+    return rc;
+}
+
+static void put_step(const struct job *job, const char *index,
+                     const struct upload_made *made)
+{
+    static const char *const id[] = {"step", NULL};
+    const json_t *verdict = json_object_get(job->summary, "verdict");
+    const json_t *quality = json_object_get(job->summary, "quality");
+    const json_t *findings = json_object_get(job->summary, "findings");
+    double coverage = summary_file_real(quality, "coverage");
+    const char *word = summary_file_text(verdict, "word");
+    const char *text = summary_file_text(verdict, "text");
+    struct jp_json_stream s;
+
+    put_action(job, index, id);
+    begin_source(job, &s, "step", 0);
+    json_stream_text(&s, "verdict", word);
+    json_stream_text(&s, "verdict_text", text);
+    if (isfinite(coverage))
+        json_stream_real(&s, "coverage", coverage);
+    json_stream_count(&s, "findings", json_array_size(findings));
+    json_stream_count(&s, "operations", made->operations);
+    json_stream_count(&s, "detailed", made->detailed);
+    end_source(job, &s);
+}
+
+static int put_all(const struct job *job, const char *step,
+                   const struct upload_what *what, struct upload_made *made,
+                   struct jp_error *err)
+{
+    uint64_t rows, none = 0, nth = 0;
+
+    /* how many are there? */
+    if (put_table(job, step, "ops", operations, N(operations), "", 0, NULL,
+                  &none, &made->operations, err) < 0)
+        return -1;
+    if (what->operations)
+        nth = (made->operations + what->operations - 1) / what->operations;
+    if (nth &&
+        put_table(job, step, "ops", operations, N(operations), what->detailed,
+                  nth, put_operation, &made->detailed, &rows, err) < 0)
+        return -1;
+    if (put_table(job, step, "cells", cells, N(cells), what->summary, 1,
+                  put_cell, &made->summary, &rows, err) < 0)
+        return -1;
+    put_step(job, what->summary, made);
+    made->summary++;
+    return fflush(job->out) != 0 || ferror(job->out)
+               ? error_set(err, "cannot be written: %m")
+               : 0;
+}
+
+static void job_fini(struct job *job)
+{
+    for (size_t i = 0; i < job->n_comms; i++) {
+        free(job->comms[i].id);
+        free(job->comms[i].name);
+        free(job->comms[i].type);
+    }
+    free(job->comms);
+    json_decref(job->summary);
+    jobconf_fini(&job->conf);
+}
+
+int upload_docs(const char *step_dir, const struct upload_what *what, FILE *out,
+                struct upload_made *made, struct jp_error *err)
+{
+    char *conf = fileio_path("%s/" JP_JOBCONF_NAME, step_dir);
+    struct job job = {.out = out};
+    struct upload_made m = {0};
+    int rc = -1;
+
+    if (!conf) {
+        error_set(err, "out of memory");
+    } else if (access(conf, F_OK) < 0) {
+        error_set(err, "%s: no job.conf: an upload needs a job", step_dir);
+    } else if (jobconf_read(conf, &job.conf, err) == 0) {
+        job.summary = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
+        if (!job.summary)
+            errno = ENODATA;
+        else if (load_comms(&job, step_dir, err) == 0)
+            rc = put_all(&job, step_dir, what, &m, err);
+        if (rc < 0 && job.summary)
+            errno = EIO;
+        job_fini(&job);
+    }
+    if (rc == 0)
+        *made = m;
+    free(conf);
+    return rc;
+}

@@ -1,0 +1,200 @@
+/* upload_outbox.c - documents that wait for their server. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/upload/upload.h"
+
+#define WAITING ".ndjson"
+
+char *upload_outbox_open(const char *root, struct jp_error *err)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    char *folder = NULL;
+
+    if (root)
+        folder = fileio_path("%s/%lu", root, (unsigned long) getuid());
+    else if (state && *state == '/')
+        folder = fileio_path("%s/jobprof/outbox", state);
+    else if (home && *home == '/')
+        folder = fileio_path("%s/.local/state/jobprof/outbox", home);
+    else
+        error_set(err, "no HOME, so no outbox");
+    if (!folder)
+        return NULL;
+    if ((root ? fileio_mkdir(folder, err) : fileio_mkdirs(folder, err)) < 0 ||
+        stepdir_check_own(folder, err) < 0) {
+        free(folder);
+        return NULL;
+    }
+    return folder;
+}
+
+static int is_waiting(const struct dirent *entry)
+{
+    size_t n = strlen(entry->d_name), end = sizeof(WAITING) - 1;
+
+    return entry->d_name[0] != '.' && n > end &&
+           strcmp(entry->d_name + n - end, WAITING) == 0;
+}
+
+/* Bytes of all that lies there. */
+static uint64_t bytes_in(const char *folder)
+{
+    struct dirent **entries = NULL;
+    int n = scandir(folder, &entries, NULL, NULL);
+    uint64_t sum = 0;
+
+    for (int i = 0; i < n; i++) {
+        char *path = fileio_path("%s/%s", folder, entries[i]->d_name);
+        struct stat st;
+
+        if (path && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+            sum += (uint64_t) st.st_size;
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    return sum;
+}
+
+/* A stream that fails when it has written so much. */
+struct bounded {
+    FILE *out;
+    uint64_t left;
+};
+
+static ssize_t put_bounded(void *cookie, const char *bytes, size_t n)
+{
+    struct bounded *b = cookie;
+
+    if (n > b->left) {
+        errno = ENOSPC;
+        return 0;
+    }
+    b->left -= n;
+    return fwrite(bytes, 1, n, b->out) == n ? (ssize_t) n : 0;
+}
+
+int upload_outbox_add(const char *folder, const char *step_dir,
+                      const struct upload_what *what, uint64_t max_bytes,
+                      struct jp_error *err)
+{
+    uint64_t there = bytes_in(folder);
+    struct timespec now;
+    struct upload_made made;
+    struct jp_tempfile file;
+    struct bounded b;
+    char *path;
+    FILE *out;
+    int rc = -1;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    path = fileio_path("%s/%lld%09ld-%ld" WAITING, folder,
+                       (long long) now.tv_sec, now.tv_nsec, (long) getpid());
+    if (!path || fileio_temp_open(&file, path, err) < 0) {
+        free(path);
+        return path ? -1 : error_set(err, "out of memory");
+    }
+    b = (struct bounded){file.stream,
+                         there < max_bytes ? max_bytes - there : 0};
+    out = fopencookie(&b, "w", (cookie_io_functions_t){.write = put_bounded});
+    if (!out) {
+        error_set(err, "out of memory");
+    } else {
+        rc = upload_docs(step_dir, what, out, &made, err);
+        if (fclose(out) != 0 && rc == 0)
+            rc = error_set(err, "%m");
+        if (rc < 0 && !b.left)
+            error_set(err, "%s is full", folder);
+    }
+    if (rc == 0)
+        rc = fileio_temp_commit(&file, err);
+    else
+        fileio_temp_abort(&file);
+    free(path);
+    return rc;
+}
+
+/* One file. What is refused for good goes to NAME.refused. */
+static int send_file(const char *path, const struct upload_to *to,
+                     struct upload_done *done, struct jp_error *err)
+{
+    char *kept = fileio_path("%.*s.refused",
+                             (int) (strlen(path) - sizeof(WAITING) + 1), path);
+    int fd = fileio_open_regular(path, false, err), rc = -1;
+    uint64_t refused = done->refused;
+    struct jp_tempfile file;
+    FILE *in = NULL;
+
+    if (fd < 0 || !kept || fileio_check_owner(fd, path, false, err) < 0 ||
+        !(in = fdopen(fd, "r")) || fileio_temp_open(&file, kept, err) < 0)
+        goto out;
+    fd = -1;
+    rc = upload_send(in, to, file.stream, done, err);
+    if (rc == 0 && done->refused > refused)
+        rc = fileio_temp_commit(&file, err);
+    else
+        fileio_temp_abort(&file);
+    if (rc == 0 && unlink(path) < 0)
+        rc = error_set(err, "%s: %m", path);
+out:
+    if (in)
+        fclose(in);
+    else if (fd >= 0)
+        close(fd);
+    free(kept);
+    return rc;
+}
+
+/* Sends those that are there now; how many, or -1. */
+static int send_files(const char *folder, const struct upload_to *to,
+                      struct upload_done *done, struct jp_error *err)
+{
+    struct dirent **entries = NULL;
+    int n = scandir(folder, &entries, is_waiting, alphasort), rc = 0;
+
+    if (n < 0)
+        return error_set(err, "%s: %m", folder);
+    for (int i = 0; i < n; i++) {
+        char *path = fileio_path("%s/%s", folder, entries[i]->d_name);
+
+        if (rc == 0)
+            rc = path ? send_file(path, to, done, err)
+                      : error_set(err, "out of memory");
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    return rc < 0 ? -1 : n;
+}
+
+int upload_outbox_send(const char *folder, const struct upload_to *to,
+                       struct upload_done *done, struct jp_error *err)
+{
+    char *path = fileio_path("%s/.lock", folder);
+    int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)
+                  : -1;
+    int rc = -1;
+
+    if (fd < 0)
+        error_set(err, "%s: %m", path ? path : "out of memory");
+    else if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        rc = 0; /* who holds it sends ours, too */
+    else
+        while ((rc = send_files(folder, to, done, err)) > 0)
+            ;
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return rc;
+}

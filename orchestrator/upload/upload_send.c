@@ -1,0 +1,694 @@
+/* upload_send.c - send lines of the bulk API with libcurl. */
+#include "config.h"
+
+#include "orchestrator/upload/upload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+
+enum {
+    CREDENTIALS_MAX = 65536,
+    LINE_MAX_BYTES = 1 << 20,
+    BATCH_BYTES = 4 << 20,
+    BATCH_DOCS = 5000,
+    ANSWER_BYTES = 16 << 20,
+    CONNECT_S = 10,
+    REQUEST_S = 120,
+    MAX_WAIT_MS = 30000
+};
+
+/* --- credentials ---------------------------------------------------------- */
+
+static void forget(char **text)
+{
+    if (*text)
+        explicit_bzero(*text, strlen(*text));
+    free(*text);
+    *text = NULL;
+}
+
+void upload_credentials_fini(struct upload_credentials *c)
+{
+    forget(&c->user);
+    forget(&c->password);
+    forget(&c->api_key);
+    forget(&c->bearer);
+}
+
+/* Nobody but the owner and, of root's, a group may read it. */
+static int check_secret(int fd, const char *path, struct jp_error *err)
+{
+    struct stat st;
+
+    if (fileio_check_owner(fd, path, false, err) < 0)
+        return -1;
+    if (fstat(fd, &st) < 0)
+        return error_set(err, "%s: %m", path);
+    if (st.st_mode & S_IROTH || (st.st_uid != 0 && st.st_mode & S_IRGRP))
+        return error_set(err, "%s: others can read it (chmod 600)", path);
+    return 0;
+}
+
+/* A line without its end. */
+static int take_line(char *line, struct upload_credentials *c, const char *path,
+                     unsigned number, struct jp_error *err)
+{
+    const struct {
+        const char *name;
+        char **to;
+    } keys[] = {{"user", &c->user},
+                {"password", &c->password},
+                {"api_key", &c->api_key},
+                {"bearer", &c->bearer}};
+    char *value = strchr(line, '='), *end;
+
+    line += strspn(line, " \t");
+    if (!*line || *line == '#')
+        return 0;
+    if (!value)
+        return error_set(err, "%s:%u: no \"=\"", path, number);
+    end = value;
+    while (end > line && strchr(" \t", end[-1]))
+        end--;
+    value += 1 + strspn(value + 1, " \t");
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        if (strlen(keys[i].name) == (size_t) (end - line) &&
+            !strncmp(keys[i].name, line, (size_t) (end - line))) {
+            if (*keys[i].to)
+                return error_set(err, "%s:%u: a second one", path, number);
+            *keys[i].to = strdup(value);
+            return *keys[i].to ? 0 : error_set(err, "out of memory");
+        }
+    return error_set(err, "%s:%u: not user, password, api_key or bearer", path,
+                     number);
+}
+
+static int parse_credentials(char *text, const char *path,
+                             struct upload_credentials *c, struct jp_error *err)
+{
+    unsigned number = 1;
+
+    for (char *line = text, *next; line; line = next, number++) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        if (*line && line[strlen(line) - 1] == '\r')
+            line[strlen(line) - 1] = '\0';
+        for (char *p = line; *p; p++)
+            if ((unsigned char) *p < 0x20 && *p != '\t')
+                return error_set(err, "%s:%u: a control character", path,
+                                 number);
+        if (take_line(line, c, path, number, err) < 0)
+            return -1;
+    }
+    if (!!c->user != !!c->password)
+        return error_set(err, "%s: user and password belong together", path);
+    if (!!c->user + !!c->api_key + !!c->bearer != 1)
+        return error_set(err,
+                         "%s: one of user and password, api_key, bearer is "
+                         "needed",
+                         path);
+    return 0;
+}
+
+int upload_credentials_read(const char *path, struct upload_credentials *out,
+                            struct jp_error *err)
+{
+    struct upload_credentials c = {0};
+    int fd = fileio_open_regular(path, false, err), rc = -1;
+    char *text = NULL;
+    size_t len;
+
+    if (fd < 0)
+        return -1;
+    if (check_secret(fd, path, err) == 0 &&
+        fileio_read_fd(fd, path, CREDENTIALS_MAX, &text, &len, err) == 0) {
+        rc = parse_credentials(text, path, &c, err);
+        explicit_bzero(text, len);
+    }
+    free(text);
+    close(fd);
+    if (rc == 0)
+        *out = c;
+    else
+        upload_credentials_fini(&c);
+    return rc;
+}
+
+/* --- where to ------------------------------------------------------------- */
+
+/* The machine itself: nobody listens in between. */
+static bool is_here(const char *host)
+{
+    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        size_t n = strlen(names[i]);
+
+        if (!strncasecmp(host, names[i], n) &&
+            (!host[n] || strchr(":/", host[n])))
+            return true;
+    }
+    return false;
+}
+
+int upload_to_check(const struct upload_to *to, struct jp_error *err)
+{
+    bool tls = !strncasecmp(to->url, "https://", 8);
+    const char *host = to->url + (tls ? 8 : 7);
+
+    if (!tls && strncasecmp(to->url, "http://", 7))
+        return error_set(err, "the URL is not http:// or https://");
+    if (!*host || *host == '/' || strpbrk(to->url, " ?#"))
+        return error_set(err, "the URL is not that of a server");
+    if (memchr(host, '@', strcspn(host, "/")))
+        return error_set(err, "a URL is no place for a password: name a file "
+                              "of credentials");
+    if (to->credentials && !tls && !is_here(host))
+        return error_set(err, "credentials need https://");
+    return 0;
+}
+
+#ifdef HAVE_CURL
+
+#include <dlfcn.h>
+
+#define CURL_DISABLE_TYPECHECK
+#include <curl/curl.h>
+#include <zlib.h>
+
+#include "common/jsonload.h"
+
+/* Loaded when it is needed: linked, its thirty libraries would cost each start
+ * of jobprof 50 ms. */
+static struct {
+    void *handle;
+    __typeof__(curl_easy_init) *init;
+    __typeof__(curl_easy_setopt) *setopt;
+    __typeof__(curl_easy_perform) *perform;
+    __typeof__(curl_easy_getinfo) *getinfo;
+    __typeof__(curl_easy_strerror) *strerror;
+    __typeof__(curl_easy_cleanup) *cleanup;
+    __typeof__(curl_slist_append) *append;
+    __typeof__(curl_slist_free_all) *free_all;
+} lib;
+
+static bool load_lib(void)
+{
+    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+    const struct {
+        const char *name;
+        void *to;
+    } functions[] = {{"curl_easy_init", &lib.init},
+                     {"curl_easy_setopt", &lib.setopt},
+                     {"curl_easy_perform", &lib.perform},
+                     {"curl_easy_getinfo", &lib.getinfo},
+                     {"curl_easy_strerror", &lib.strerror},
+                     {"curl_easy_cleanup", &lib.cleanup},
+                     {"curl_slist_append", &lib.append},
+                     {"curl_slist_free_all", &lib.free_all}};
+
+    for (size_t i = 0; !lib.handle && i < sizeof(names) / sizeof(*names); i++)
+        lib.handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; lib.handle && i < sizeof(functions) / sizeof(*functions);
+         i++) {
+        void *f = dlsym(lib.handle, functions[i].name);
+
+        if (!f)
+            return false;
+        memcpy(functions[i].to, &f, sizeof(f));
+    }
+    return lib.handle != NULL;
+}
+
+bool upload_can_send(void)
+{
+    return true;
+}
+
+/* A document: its two lines, with their ends. */
+struct pair {
+    char *text;
+    size_t len;
+};
+
+struct text {
+    char *at;
+    size_t n, size;
+};
+
+struct sender {
+    const struct upload_to *to;
+    FILE *refused;
+    struct upload_done *done;
+    CURL *curl;
+    struct curl_slist *headers;
+    char *url;
+    struct text answer, body;
+    bool too_long; /* the answer */
+    uint64_t retry_after_ms;
+    uint64_t end_ms; /* 0: no limit */
+};
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t) t.tv_sec * 1000 + (uint64_t) t.tv_nsec / 1000000;
+}
+
+static bool text_room(struct text *t, size_t n)
+{
+    char *more;
+
+    if (n <= t->size - t->n)
+        return true;
+    more = realloc(t->at, 2 * (t->n + n));
+    if (!more)
+        return false;
+    t->at = more;
+    t->size = 2 * (t->n + n);
+    return true;
+}
+
+static size_t on_answer(char *data, size_t size, size_t n, void *arg)
+{
+    struct sender *s = arg;
+
+    (void) size;
+    if (s->answer.n + n > ANSWER_BYTES || !text_room(&s->answer, n)) {
+        s->too_long = true;
+        return 0;
+    }
+    memcpy(s->answer.at + s->answer.n, data, n);
+    s->answer.n += n;
+    return n;
+}
+
+static size_t on_header(char *data, size_t size, size_t n, void *arg)
+{
+    static const char name[] = "retry-after:";
+    struct sender *s = arg;
+    uint64_t seconds = 0;
+    size_t i = sizeof(name) - 1;
+
+    (void) size;
+    if (n > i && !strncasecmp(data, name, i)) {
+        while (i < n && data[i] == ' ')
+            i++;
+        for (; i < n && data[i] >= '0' && data[i] <= '9' && seconds < 100000;
+             i++)
+            seconds = 10 * seconds + (uint64_t) (data[i] - '0');
+        s->retry_after_ms = 1000 * seconds;
+    }
+    return n;
+}
+
+/* The pairs, compressed, into s->body. */
+static int make_body(struct sender *s, const struct pair *pairs, size_t n,
+                     struct jp_error *err)
+{
+    z_stream z = {0};
+    size_t all = 0;
+    int rc = Z_OK;
+
+    for (size_t i = 0; i < n; i++)
+        all += pairs[i].len;
+    s->body.n = 0;
+    if (deflateInit2(&z, 6, Z_DEFLATED, MAX_WBITS + 16, 8,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
+        return error_set(err, "out of memory");
+    if (!text_room(&s->body, deflateBound(&z, (uLong) all) + 64)) {
+        deflateEnd(&z);
+        return error_set(err, "out of memory");
+    }
+    z.next_out = (Bytef *) s->body.at;
+    z.avail_out = (uInt) s->body.size;
+    for (size_t i = 0; i < n && rc == Z_OK; i++) {
+        z.next_in = (Bytef *) pairs[i].text;
+        z.avail_in = (uInt) pairs[i].len;
+        rc = deflate(&z, i + 1 < n ? Z_NO_FLUSH : Z_FINISH);
+    }
+    s->body.n = s->body.size - z.avail_out;
+    deflateEnd(&z);
+    return rc == Z_STREAM_END ? 0 : error_set(err, "out of memory");
+}
+
+/* One request. The status, or 0 and err: no answer. */
+static long post(struct sender *s, struct jp_error *err)
+{
+    uint64_t left = 1000 * REQUEST_S, now = now_ms();
+    char why[CURL_ERROR_SIZE] = "";
+    CURLcode code;
+    long status = 0;
+
+    if (s->end_ms && now >= s->end_ms) {
+        error_set(err, "the time is over");
+        return 0;
+    }
+    if (s->end_ms && s->end_ms - now < left)
+        left = s->end_ms - now;
+    s->answer.n = 0;
+    s->too_long = false;
+    s->retry_after_ms = 0;
+    lib.setopt(s->curl, CURLOPT_ERRORBUFFER, why);
+    lib.setopt(s->curl, CURLOPT_TIMEOUT_MS, (long) left);
+    lib.setopt(s->curl, CURLOPT_POSTFIELDS, s->body.at);
+    lib.setopt(s->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t) s->body.n);
+    code = lib.perform(s->curl);
+    lib.setopt(s->curl, CURLOPT_ERRORBUFFER, NULL);
+    s->done->batches++;
+    s->done->bytes += s->body.n;
+    if (code != CURLE_OK) {
+        error_set(err, "%s",
+                  s->too_long ? "the answer is too long"
+                  : *why      ? why
+                              : lib.strerror(code));
+        return 0;
+    }
+    lib.getinfo(s->curl, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+}
+
+/* NULL: no JSON. Caller decrefs. */
+static json_t *read_answer(const struct sender *s)
+{
+    return jsonload(JSONLOAD_BULK, "answer", s->answer.at ? s->answer.at : "",
+                    s->answer.n, 0, NULL);
+}
+
+/* The server's own words, as far as they fit. */
+static void describe(const struct sender *s, long status, struct jp_error *err)
+{
+    json_t *root = read_answer(s);
+    const json_t *error = json_object_get(root, "error");
+    const char *reason = json_string_value(
+        json_is_object(error) ? json_object_get(error, "reason") : error);
+
+    error_set(err, "HTTP %ld%s%.160s", status, reason ? ": " : "",
+              reason ? reason : "");
+    json_decref(root);
+}
+
+static void refuse(struct sender *s, const struct pair *pair, const char *why)
+{
+    if (!s->done->refused++)
+        snprintf(s->done->why, sizeof(s->done->why), "%s", why);
+    if (s->refused)
+        fwrite(pair->text, 1, pair->len, s->refused);
+}
+
+/* What the answer says of one document: accepted, refused, or to be sent again
+ * (true). */
+static bool take_item(struct sender *s, const json_t *item,
+                      const struct pair *pair)
+{
+    const json_t *action =
+        json_object_iter_value(json_object_iter((json_t *) item));
+    json_int_t status = json_integer_value(json_object_get(action, "status"));
+    const json_t *error = json_object_get(action, "error");
+    const char *reason = json_string_value(json_object_get(error, "reason"));
+
+    if (status == 429 || status >= 500 || status < 200)
+        return true;
+    if (status < 300)
+        s->done->accepted++;
+    else
+        refuse(s, pair, reason ? reason : "refused without a reason");
+    return false;
+}
+
+/* Of the n pairs, those that are to be sent again move to the front: how many.
+ * -1: it is no answer of the bulk API. */
+static long take_items(struct sender *s, struct pair *pairs, size_t n)
+{
+    json_t *root = read_answer(s);
+    const json_t *items = json_object_get(root, "items");
+    long again = 0;
+
+    if (!json_is_array(items) || json_array_size(items) != n) {
+        json_decref(root);
+        return -1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct pair pair = pairs[i];
+
+        if (!take_item(s, json_array_get(items, i), &pair))
+            continue;
+        pairs[i] = pairs[again];
+        pairs[again++] = pair;
+    }
+    json_decref(root);
+    return again;
+}
+
+/* Waits before try number `tries` (from 1). false: the time is over. */
+static bool wait_turn(struct sender *s, unsigned tries)
+{
+    uint64_t wait = (uint64_t) s->to->wait_ms << (tries < 16 ? tries - 1 : 15);
+    struct timespec t;
+
+    wait = wait < MAX_WAIT_MS ? wait : MAX_WAIT_MS;
+    wait = wait / 2 + (uint64_t) random() % (wait / 2 + 1);
+    if (s->retry_after_ms > wait)
+        wait = s->retry_after_ms < 2 * MAX_WAIT_MS ? s->retry_after_ms
+                                                   : 2 * MAX_WAIT_MS;
+    if (s->end_ms && now_ms() + wait >= s->end_ms)
+        return false;
+    t = (struct timespec){(time_t) (wait / 1000),
+                          (long) (wait % 1000 * 1000000)};
+    nanosleep(&t, NULL);
+    s->done->retries++;
+    return true;
+}
+
+/* Sends the pairs until each has its answer; one that alone is too large is
+ * refused. */
+static int send_pairs(struct sender *s, struct pair *pairs, size_t n,
+                      struct jp_error *err)
+{
+    for (unsigned tries = 0; n;) {
+        long status, again = (long) n;
+
+        if (make_body(s, pairs, n, err) < 0)
+            return -1;
+        status = post(s, err);
+        if (status == 413 && n > 1)
+            return send_pairs(s, pairs, n / 2, err) < 0
+                       ? -1
+                       : send_pairs(s, pairs + n / 2, n - n / 2, err);
+        if (status == 413) {
+            refuse(s, pairs, "larger than the server takes (HTTP 413)");
+            return 0;
+        }
+        if (status >= 200 && status < 300) {
+            again = take_items(s, pairs, n);
+            if (again < 0)
+                error_set(err, "the server's answer is not one of the bulk "
+                               "API");
+            else if (again)
+                error_set(err, "%ld documents: busy", again);
+        } else if (status == 429 || status >= 500) {
+            describe(s, status, err);
+        } else if (status) {
+            describe(s, status, err);
+            return -1;
+        }
+        tries = again >= 0 && (size_t) again < n ? 1 : tries + 1;
+        n = again < 0 ? n : (size_t) again;
+        if (n && (tries > s->to->retries || !wait_turn(s, tries)))
+            return -1;
+    }
+    return 0;
+}
+
+/* A line with its end, appended to *pair. 1; 0 at the end; -1. */
+static int read_line(FILE *in, char **line, size_t *size, struct pair *pair,
+                     struct jp_error *err)
+{
+    ssize_t n = getline(line, size, in);
+    char *more;
+
+    if (n < 0)
+        return ferror(in) ? error_set(err, "cannot be read: %m") : 0;
+    if (n > LINE_MAX_BYTES || (*line)[n - 1] != '\n' || **line != '{')
+        return error_set(err, "not lines of the bulk API");
+    more = realloc(pair->text, pair->len + (size_t) n);
+    if (!more)
+        return error_set(err, "out of memory");
+    memcpy(more + pair->len, *line, (size_t) n);
+    pair->text = more;
+    pair->len += (size_t) n;
+    return 1;
+}
+
+static int read_pair(FILE *in, char **line, size_t *size, struct pair *pair,
+                     struct jp_error *err)
+{
+    int rc;
+
+    *pair = (struct pair){0};
+    rc = read_line(in, line, size, pair, err);
+    if (rc > 0) {
+        rc = read_line(in, line, size, pair, err);
+        if (rc == 0)
+            rc = error_set(err, "an action without its source");
+    }
+    if (rc < 0) {
+        free(pair->text);
+        *pair = (struct pair){0};
+    }
+    return rc;
+}
+
+static int send_all(struct sender *s, FILE *in, struct jp_error *err)
+{
+    struct pair *pairs = calloc(BATCH_DOCS, sizeof(*pairs));
+    size_t size = 0, n, bytes;
+    char *line = NULL;
+    int rc = pairs ? 1 : error_set(err, "out of memory");
+
+    while (rc > 0) {
+        for (n = bytes = 0; n < BATCH_DOCS && bytes < BATCH_BYTES;
+             bytes += pairs[n++].len)
+            if ((rc = read_pair(in, &line, &size, &pairs[n], err)) <= 0)
+                break;
+        s->done->sent += n;
+        if (n && rc >= 0 && send_pairs(s, pairs, n, err) < 0)
+            rc = -1;
+        while (n)
+            free(pairs[--n].text);
+    }
+    free(pairs);
+    free(line);
+    return rc;
+}
+
+static struct curl_slist *add_header(struct curl_slist *list, const char *text)
+{
+    struct curl_slist *more = list ? lib.append(list, text) : NULL;
+
+    if (!more)
+        lib.free_all(list);
+    return more;
+}
+
+static struct curl_slist *make_headers(const struct upload_credentials *c)
+{
+    struct curl_slist *list =
+        lib.append(NULL, "Content-Type: application/x-ndjson");
+    const char *secret = c && c->api_key ? c->api_key : c ? c->bearer : NULL;
+    char *text;
+
+    list = add_header(list, "Content-Encoding: gzip");
+    list = add_header(list, "Accept: application/json");
+    list = add_header(list, "Expect:");
+    if (!secret || !list)
+        return list;
+    text = fileio_path("Authorization: %s %s", c->api_key ? "ApiKey" : "Bearer",
+                       secret);
+    if (!text) {
+        lib.free_all(list);
+        return NULL;
+    }
+    list = add_header(list, text);
+    forget(&text);
+    return list;
+}
+
+static void set_options(struct sender *s)
+{
+    const struct upload_credentials *c = s->to->credentials;
+    CURL *curl = s->curl;
+
+    lib.setopt(curl, CURLOPT_URL, s->url);
+#if LIBCURL_VERSION_NUM >= 0x075500
+    lib.setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    lib.setopt(curl, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
+#endif
+    lib.setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    lib.setopt(curl, CURLOPT_POST, 1L);
+    lib.setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+    lib.setopt(curl, CURLOPT_NETRC, (long) CURL_NETRC_IGNORED);
+    /* "" is no proxy, NULL would be the environment's */
+    lib.setopt(curl, CURLOPT_PROXY, s->to->proxy ? s->to->proxy : "");
+    lib.setopt(curl, CURLOPT_CONNECTTIMEOUT, (long) CONNECT_S);
+    lib.setopt(curl, CURLOPT_USERAGENT, "jobprof/" PACKAGE_VERSION);
+    lib.setopt(curl, CURLOPT_HTTPHEADER, s->headers);
+    lib.setopt(curl, CURLOPT_WRITEFUNCTION, on_answer);
+    lib.setopt(curl, CURLOPT_WRITEDATA, s);
+    lib.setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    lib.setopt(curl, CURLOPT_HEADERDATA, s);
+    if (s->to->ca) {
+        lib.setopt(curl, CURLOPT_CAINFO, s->to->ca);
+        lib.setopt(curl, CURLOPT_CAPATH, NULL);
+    }
+    if (c && c->user) {
+        lib.setopt(curl, CURLOPT_HTTPAUTH, (long) CURLAUTH_BASIC);
+        lib.setopt(curl, CURLOPT_USERNAME, c->user);
+        lib.setopt(curl, CURLOPT_PASSWORD, c->password);
+    }
+}
+
+int upload_send(FILE *in, const struct upload_to *to, FILE *refused,
+                struct upload_done *done, struct jp_error *err)
+{
+    size_t len = strlen(to->url);
+    struct sender s = {.to = to, .refused = refused, .done = done};
+    int rc = -1;
+
+    if (upload_to_check(to, err) < 0)
+        return -1;
+    if (!load_lib())
+        return error_set(err, "libcurl cannot be loaded: %s", dlerror());
+    while (len && to->url[len - 1] == '/')
+        len--;
+    s.url = fileio_path("%.*s/_bulk", (int) len, to->url);
+    s.headers = make_headers(to->credentials);
+    s.end_ms = to->limit_ms ? now_ms() + to->limit_ms : 0;
+    s.curl = lib.init();
+    if (!s.url || !s.headers || !s.curl) {
+        error_set(err, "out of memory");
+    } else {
+        set_options(&s);
+        rc = send_all(&s, in, err);
+    }
+    lib.cleanup(s.curl);
+    for (struct curl_slist *h = s.headers; h; h = h->next)
+        explicit_bzero(h->data, strlen(h->data));
+    lib.free_all(s.headers);
+    free(s.answer.at);
+    free(s.body.at);
+    free(s.url);
+    if (rc == 0 && refused && (fflush(refused) != 0 || ferror(refused)))
+        rc = error_set(err, "the refused documents cannot be written: %m");
+    return rc;
+}
+
+#else
+
+bool upload_can_send(void)
+{
+    return false;
+}
+
+int upload_send(FILE *in, const struct upload_to *to, FILE *refused,
+                struct upload_done *done, struct jp_error *err)
+{
+    (void) in;
+    (void) to;
+    (void) refused;
+    (void) done;
+    return error_set(err, "jobprof was built without libcurl");
+}
+
+#endif
