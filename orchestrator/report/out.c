@@ -304,6 +304,25 @@ void html_out_end(FILE *out)
     fputs("</body>\n</html>\n", out);
 }
 
+void html_out_base64(FILE *out, const unsigned char *data, size_t len)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "abcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    for (size_t i = 0; i < len; i += 3) {
+        unsigned n = (unsigned) data[i] << 16;
+
+        if (i + 1 < len)
+            n |= (unsigned) data[i + 1] << 8;
+        if (i + 2 < len)
+            n |= data[i + 2];
+        fputc(digits[n >> 18], out);
+        fputc(digits[n >> 12 & 63], out);
+        fputc(i + 1 < len ? digits[n >> 6 & 63] : '=', out);
+        fputc(i + 2 < len ? digits[n & 63] : '=', out);
+    }
+}
+
 bool html_out_has_charts(void)
 {
     return html_assets_charts[0] != '\0';

@@ -55,6 +55,8 @@ html_present html_copper_present; /* in report_copper_html.c */
 html_put html_copper_put;
 html_present html_nsys_present; /* in tables_nsys.c */
 html_put html_nsys_put;
+html_present html_timeline_present; /* in timeline_html.c */
+html_put html_timeline_put;
 html_present html_pictures_present;
 html_put html_pictures_put;
 /* --- the figures on the data itself, one row each ------------------------
