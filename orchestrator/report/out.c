@@ -284,7 +284,7 @@ void html_out_begin(FILE *out, const char *title)
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
           "<meta charset=\"utf-8\">\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
-          "'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+          "'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'self'; "
           "img-src data:; base-uri 'none'; form-action 'none'\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, "
           "initial-scale=1\">\n"

@@ -134,17 +134,25 @@ static unsigned char *shrink(unsigned char *bytes, size_t n, size_t *len)
     return small;
 }
 
-static int put_cells(const struct timeline_page *p, FILE *out)
+int timeline_put_packed(unsigned char *bytes, size_t n, FILE *out)
 {
-    size_t n = 0, len = 0;
-    unsigned char *planes = make_planes(p, &n);
-    unsigned char *small = planes ? shrink(planes, n, &len) : NULL;
+    size_t len = 0;
+    unsigned char *small = shrink(bytes, n, &len);
 
     if (small)
         html_out_base64(out, small, len);
-    free(planes);
     free(small);
     return small ? 0 : -1;
+}
+
+static int put_cells(const struct timeline_page *p, FILE *out)
+{
+    size_t n = 0;
+    unsigned char *planes = make_planes(p, &n);
+    int rc = planes ? timeline_put_packed(planes, n, out) : -1;
+
+    free(planes);
+    return rc;
 }
 
 /* Whether rows of different nodes may be compared. */

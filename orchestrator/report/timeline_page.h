@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/insight/processes.h"
@@ -61,6 +62,9 @@ struct timeline_page {
 int timeline_page_make(const struct jp_result *result,
                        const struct jp_processes *processes,
                        struct timeline_page *page);
+/* Bytes, deflated, in base64: what web/inflate.js reads. 0, or -1 without
+ * memory. bytes are not changed. */
+int timeline_put_packed(unsigned char *bytes, size_t n, FILE *out);
 void timeline_page_fini(struct timeline_page *page);
 
 #endif

@@ -136,6 +136,22 @@ try {
   'an address that makes no sense does no harm', await label());
   await b.eval(`jobprof.setFilter({rank: null, size: null, time: null})`);
 
+  // --- single operations, from a file beside the page
+  await b.eval(`[...document.querySelectorAll('.timeline .controls button')]
+    .find(e => e.textContent === 'Single operations').click()`);
+  ok(await b.until('!!jobprof.timeline.single'),
+    'single operations are loaded and drawn', await b.eval(
+      `document.querySelector('.timeline .told').textContent`));
+  const single = await b.eval(`(() => {
+    const t = jobprof.timeline;
+    const ops = t.detail.rows.flat();
+    return [ops.length, ops.every(o => o.kind && o.time >= o.waits &&
+      o.bytes > 0), ops.some(o => o.waits > 100),
+      t.words(t.at(t.canvas.clientWidth / 2, 60))];
+  })()`);
+  ok(single[0] > 500 && single[1] && single[2], 'with their waits',
+    JSON.stringify(single));
+
   // --- copies and sorting
   await b.send('Browser.grantPermissions', {permissions: ['clipboardReadWrite',
     'clipboardSanitizedWrite']}).catch(() => {});

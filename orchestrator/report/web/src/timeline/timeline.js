@@ -3,7 +3,7 @@
 import {shorten, tick, us} from '../format.js';
 import {readTheme} from '../theme.js';
 import {narrowCells, readCells, SIZES} from './cells.js';
-import {detailNote, drawDetail} from './detail.js';
+import {drawDetail, loadDetail, singleAt, singleWords} from './detail.js';
 import {colourOf, hatch, Picture} from './picture.js';
 
 const AXIS = 24;
@@ -58,7 +58,10 @@ export class Timeline {
           button('+', 'Zoom in', () => this.zoom(0.5)),
           button('All', 'Show all of the run', () => this.fit()),
           button('Only this time', 'Filter the page by the time that shows',
-            () => this.useTime()))),
+            () => this.useTime()),
+          button('Single operations',
+            'Show the operations of the part in which ranks wait most',
+            () => this.useDetail()))),
       this.legend, element('div', {class: 'canvas'}, this.canvas, this.tip),
       this.told, this.note);
     this.context = this.canvas.getContext('2d');
@@ -93,6 +96,19 @@ export class Timeline {
     window.jobprof.setFilter({time: this.x[0] <= 0 &&
       this.x[1] >= this.cells.bins ? null : `${Number(s(this.x[0]))}-${
       Number(s(this.x[1]))}`});
+  }
+
+  async useDetail() {
+    if (!this.detail && !await loadDetail(this)) {
+      this.told.textContent = 'There is no timeline.js of this report beside ' +
+        'the page. Copy it here with the page, or see all operations by ' +
+        '"jobprof export chrome".';
+      return;
+    }
+    const {from, to} = this.detail;
+    const middle = (from + to) / 2, half = Math.min((to - from) / 2, 40);
+    this.leastBins = 0.02;
+    this.show('x', [middle - half, middle + half]);
   }
 
   static within([from, to], least, most) {
@@ -173,7 +189,7 @@ export class Timeline {
     this.drawNames(plot, theme);
     this.frames++;
     this.canvas.setAttribute('aria-label', this.describe());
-    this.note.textContent = [this.notes(), detailNote(this), HINT]
+    this.note.textContent = [this.notes(), HINT]
       .filter(Boolean).join(' ');
   }
 
@@ -312,20 +328,24 @@ export class Timeline {
     const left = this.gutter();
     const row = Math.floor(this.y[0] + (py - AXIS) / (this.height - AXIS) *
       (this.y[1] - this.y[0]));
-    const bin = Math.floor(this.x[0] + (px - left) / (this.width - left) *
-      (this.x[1] - this.x[0]));
+    const place = this.x[0] + (px - left) / (this.width - left) *
+      (this.x[1] - this.x[0]);
+    const bin = Math.floor(place);
     if (!this.rows[row] || py < AXIS) return null;
     if (px < left) return {row: this.rows[row]};
     if (bin < 0 || bin >= this.cells.bins) return null;
+    const single = singleAt(this, row, place);
+    if (single) return {row: this.rows[row], bin, single, kind: single.kind};
     const i = this.rows[row].at * this.cells.bins + bin;
     return {row: this.rows[row], bin, level: this.cells.levels[i],
       kind: this.cells.kinds[this.cells.kind[i] - 1]};
   }
 
-  words({row, bin, level, kind}) {
+  words({row, bin, level, kind, single}) {
     const who = `Rank ${row.name} (${row.host})`;
     if (bin === undefined) return who;
     const when = `${who} at ${us(bin * this.cells.width)}`;
+    if (single) return `${when}: ${singleWords(single)}.`;
     if (!level) return `${when}: in no operation.`;
     const busy = Math.round((level & 15) / 15 * 100);
     const waits = Math.round((level >> 4) / 15 * 100);
