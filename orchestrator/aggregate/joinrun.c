@@ -276,7 +276,7 @@ struct way {
     struct source_facts *facts;
     struct hangs_file reading;
     bool timelines;
-    uint64_t timeline_events;
+    uint64_t timeline_events, strip_bins;
 };
 
 /* A good record's time in flight. JOIN_OK, or JOIN_NO_MEMORY. */
@@ -288,7 +288,7 @@ static enum join_status stamp(struct source_facts *facts,
     return busy_add(facts->busy, record) < 0 ? JOIN_NO_MEMORY : JOIN_OK;
 }
 
-/* What a replay needs of it. 0, or -1 without memory. */
+/* What a replay and the page's timeline need of it. 0, or -1 without memory. */
 static int follow(const struct way *w, const struct record *record)
 {
     struct source_facts *facts = w->facts;
@@ -296,7 +296,7 @@ static int follow(const struct way *w, const struct record *record)
     if (!w->timelines || facts->no_clock)
         return 0;
     if (!facts->timeline &&
-        !(facts->timeline = timeline_create(w->timeline_events)))
+        !(facts->timeline = timeline_begin(w->timeline_events, w->strip_bins)))
         return -1;
     return timeline_add(facts->timeline, record);
 }
@@ -349,7 +349,8 @@ enum join_status joinrun_read(const struct join_reading *r,
     struct way w = {.join = r->join,
                     .facts = facts,
                     .timelines = r->timelines,
-                    .timeline_events = r->timeline_events};
+                    .timeline_events = r->timeline_events,
+                    .strip_bins = r->strip_bins};
     const struct reader_sink sink = {.take = take,
                                      .counts = counts,
                                      .watch = r->evidence ? take_evidence
@@ -473,9 +474,14 @@ static void read_file(struct worker *w, const struct join_turn *turn,
                       size_t number, struct reader_states *states)
 {
     struct run *run = w->run;
-    const struct join_reading reading = {
-        w->join,       states, &run->stop,        &run->done,
-        run->evidence, true,   room_of(run, turn)};
+    const struct join_reading reading = {w->join,
+                                         states,
+                                         &run->stop,
+                                         &run->done,
+                                         run->evidence,
+                                         true,
+                                         room_of(run, turn),
+                                         strip_bins(run->timeline_events)};
     enum join_status status;
 
     join_begin_file(w->join, (uint32_t) number);

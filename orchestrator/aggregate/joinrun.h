@@ -48,6 +48,7 @@ struct join_reading {
     bool evidence;            /* of recordings is wanted */
     bool timelines;           /* are wanted */
     uint64_t timeline_events; /* of each, at most */
+    uint64_t strip_bins;      /* of the strip of each; of a piece's, too */
 };
 
 /* Reads by that backend into reading->join; what is wrong with the source is in

@@ -56,7 +56,8 @@ static int put_all(struct partial_out *w, const struct jp_logwalk *walk,
             return -1;
     for (size_t i = 0; i < walk->n_logs; i++)
         if (files[i].timeline &&
-            partial_put_timeline(w, i, files[i].timeline) < 0)
+            (partial_put_timeline(w, i, files[i].timeline) < 0 ||
+             partial_put_strip(w, i, files[i].timeline->strip) < 0))
             return -1;
     if (partial_put_tables(w) < 0 || partial_put_pairs(w) < 0 ||
         partial_put_bits(w) < 0 || partial_put_kernels(w) < 0)
@@ -234,7 +235,7 @@ static int load_timelines(struct partial *partial)
     int type;
 
     while ((type = next_block(partial, &r.in, NULL)) == PARTIAL_HANG ||
-           type == PARTIAL_TIMELINE)
+           type == PARTIAL_TIMELINE || type == PARTIAL_STRIP)
         if (type == PARTIAL_TIMELINE &&
             (partial_get_timeline(&r) < 0 || r.in.bad || r.in.at != r.in.end))
             return -1;
@@ -269,7 +270,8 @@ static bool in_order(const struct partial *p, const struct partial_in *r,
         return false;
     if (type == PARTIAL_HANG)
         return !r->first && r->n_hangs < p->n_recordings;
-    if (type == PARTIAL_TABLES || type == PARTIAL_TIMELINE)
+    if (type == PARTIAL_TABLES || type == PARTIAL_TIMELINE ||
+        type == PARTIAL_STRIP)
         return !r->first && r->n_hangs == p->n_recordings;
     return r->first;
 }
@@ -287,6 +289,7 @@ static int take_block(struct partial *p, struct partial_in *r, uint64_t *blocks,
         [PARTIAL_HANG] = check_hang,
         [PARTIAL_KERNELS] = partial_get_kernels,
         [PARTIAL_TIMELINE] = partial_get_timeline,
+        [PARTIAL_STRIP] = partial_get_strip,
     };
     int type = next_block(p, &r->in, err);
     bool good;

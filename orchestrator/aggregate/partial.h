@@ -22,8 +22,8 @@
 #include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/ingest/logwalk.h"
 
-/* What is written; the oldest one that is read lacks timelines. */
-enum { PARTIAL_VERSION = 6, PARTIAL_OLDEST = 5 };
+/* What is written; the oldest one that is read lacks timelines, 6 strips. */
+enum { PARTIAL_VERSION = 7, PARTIAL_OLDEST = 5 };
 
 /* A log that a partial was made from; path is relative to raw/<node>/. */
 struct partial_file {

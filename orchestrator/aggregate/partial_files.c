@@ -35,7 +35,7 @@ static bool is_clean(const char *text, size_t n)
 }
 
 /* A text without control characters that fits size bytes with its NUL. */
-static bool get_short(struct jpr_in *in, char *buf, size_t size)
+bool partial_get_short(struct jpr_in *in, char *buf, size_t size)
 {
     const char *text;
     size_t n = jpr_get_text(in, &text);
@@ -51,7 +51,7 @@ static bool get(struct jpr_in *in, struct busy *busy)
 {
     struct busy_slots *s = &busy->slots;
 
-    if (!get_short(in, busy->host, sizeof(busy->host)))
+    if (!partial_get_short(in, busy->host, sizeof(busy->host)))
         return false;
     busy->pid = jpr_get_i64(in);
     busy->mixed = jpr_get_bounded(in, 1);
@@ -266,7 +266,7 @@ static bool get_bad(struct jpr_in *in, struct source_facts *f)
     uint64_t left = f->bad_lines;
 
     f->bad_line = jpr_get_u64(in);
-    if (!get_short(in, f->why, sizeof(f->why)))
+    if (!partial_get_short(in, f->why, sizeof(f->why)))
         return false;
     for (unsigned i = 0; f->bad_lines && i < JP_BAD_KINDS; i++) {
         f->bad[i].n = jpr_get_bounded(in, left);
@@ -281,7 +281,8 @@ static bool get_unseen(struct jpr_in *in, struct recfile_tail *t)
     t->unseen_calls = jpr_get_u64(in);
     t->n_unseen = (uint32_t) jpr_get_bounded(in, RECFILE_UNSEEN);
     for (uint32_t i = 0; i < t->n_unseen; i++) {
-        if (!get_short(in, t->unseen[i].func, sizeof(t->unseen[i].func)))
+        if (!partial_get_short(in, t->unseen[i].func,
+                               sizeof(t->unseen[i].func)))
             return false;
         t->unseen[i].calls = jpr_get_u64(in);
     }
@@ -357,7 +358,7 @@ static bool get_file(struct jpr_in *in, struct partial_file *file)
     f->bad_lines = jpr_get_u64(in);
     f->other_lines = jpr_get_u64(in);
     if (!good || !file->path || !get_bad(in, f) ||
-        !get_short(in, f->trouble, sizeof(f->trouble)) ||
+        !partial_get_short(in, f->trouble, sizeof(f->trouble)) ||
         (f->has_pools && !get_trace(in, f)) ||
         (f->has_counters && !get_recording(in, f)))
         return false;
@@ -477,7 +478,7 @@ static int64_t get_time(struct jpr_in *in)
 
 static bool get_process(struct jpr_in *in, struct hangs_process *p)
 {
-    bool good = get_short(in, p->host, sizeof(p->host));
+    bool good = partial_get_short(in, p->host, sizeof(p->host));
     uint64_t flags;
 
     p->pid = jpr_get_i64(in);
@@ -501,7 +502,7 @@ static bool get_row(struct jpr_in *in, struct progress_row *row,
     row->n_ranks = jpr_get_i64(in);
     row->rank = jpr_get_i64(in);
     row->kind = (unsigned) jpr_get_bounded(in, JPR_N_OP_KINDS);
-    good = get_short(in, row->func, sizeof(row->func));
+    good = partial_get_short(in, row->func, sizeof(row->func));
     row->ended = jpr_get_u64(in);
     row->begun = jpr_get_u64(in);
     return good && !in->bad;
@@ -529,8 +530,8 @@ static bool get_op(struct jpr_in *in, struct hangs_op *op, uint64_t last_hash)
 
     op->hash = jpr_get_delta(in, last_hash);
     recfile_id(op->hash, op->id);
-    if (!get_short(in, op->name, sizeof(op->name)) ||
-        !get_short(in, op->func, sizeof(op->func)))
+    if (!partial_get_short(in, op->name, sizeof(op->name)) ||
+        !partial_get_short(in, op->func, sizeof(op->func)))
         return false;
     op->kind = (enum jpr_op_kind) jpr_get_bounded(in, JPR_N_OP_KINDS - 1);
     op->n_ranks = jpr_get_i64(in);
@@ -629,8 +630,8 @@ enum { SERIES_BYTES = 6 }; /* at least */
 
 static bool get_series(struct jpr_in *in, struct timeline_series *s)
 {
-    if (!get_short(in, s->id, sizeof(s->id)) ||
-        !get_short(in, s->func, sizeof(s->func)))
+    if (!partial_get_short(in, s->id, sizeof(s->id)) ||
+        !partial_get_short(in, s->func, sizeof(s->func)))
         return false;
     s->n_ranks = (uint32_t) jpr_get_bounded(in, RECORD_MAX_RANKS);
     s->nnodes = (uint32_t) jpr_get_bounded(in, s->n_ranks);
@@ -683,7 +684,7 @@ static bool get_events(struct jpr_in *in, struct timeline *t, uint64_t limit)
 
 static bool get_timeline(struct jpr_in *in, struct timeline *t, uint64_t limit)
 {
-    if (!get_short(in, t->host, sizeof(t->host)))
+    if (!partial_get_short(in, t->host, sizeof(t->host)))
         return false;
     t->pid = jpr_get_i64(in);
     t->mixed = jpr_get_bounded(in, 1);

@@ -11,6 +11,7 @@
 
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/partial.h"
+#include "orchestrator/aggregate/strip.h"
 #include "common/bandwidth.h"
 #include "common/clockmap.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
@@ -35,6 +36,7 @@ enum partial_block {
     PARTIAL_HANG = 8,      /* of one recording; between files and tables */
     PARTIAL_KERNELS = 9,   /* of each AlltoAll, by member */
     PARTIAL_TIMELINE = 10, /* of one file; between those and the tables */
+    PARTIAL_STRIP = 11,    /* of one file, behind its timeline */
     PARTIAL_N_TYPES
 };
 
@@ -67,6 +69,8 @@ int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
 int partial_put_hang(struct partial_out *w, struct hangs_evidence *evidence);
 int partial_put_timeline(struct partial_out *w, size_t file,
                          const struct timeline *timeline);
+int partial_put_strip(struct partial_out *w, size_t file,
+                      const struct strip *strip);
 int partial_put_tables(struct partial_out *w);
 int partial_put_pairs(struct partial_out *w);
 int partial_put_bits(struct partial_out *w);
@@ -76,6 +80,9 @@ int partial_put_series(struct partial_out *w, uint32_t comm,
                        struct join_series *series);
 
 /* --- reading --- */
+
+/* A text of less than size bytes, without what no name has. */
+bool partial_get_short(struct jpr_in *in, char *buf, size_t size);
 
 struct partial_rows; /* work space of partial_rows_in.c */
 
@@ -97,6 +104,7 @@ int partial_get_files(struct partial *partial, struct jpr_in *in);
 /* *evidence is the caller's then. */
 int partial_get_hang(struct jpr_in *in, struct hangs_evidence *evidence);
 int partial_get_timeline(struct partial_in *r); /* to its file */
+int partial_get_strip(struct partial_in *r);    /* to its timeline */
 int partial_get_tables(struct partial_in *r);
 int partial_get_pairs(struct partial_in *r);
 int partial_get_bits(struct partial_in *r);

@@ -19,10 +19,22 @@ struct timeline *timeline_create(uint64_t limit)
     return timeline;
 }
 
+struct timeline *timeline_begin(uint64_t limit, uint64_t bins)
+{
+    struct timeline *timeline = timeline_create(limit);
+
+    if (timeline && !(timeline->strip = strip_create(bins))) {
+        timeline_destroy(timeline);
+        return NULL;
+    }
+    return timeline;
+}
+
 void timeline_destroy(struct timeline *timeline)
 {
     if (!timeline)
         return;
+    strip_destroy(timeline->strip);
     free(timeline->series);
     free(timeline->bytes);
     free(timeline);
@@ -180,6 +192,8 @@ int timeline_add(struct timeline *t, const struct record *r)
 
     if (!is_known)
         note_process(t, r);
+    if (t->strip && strip_add(t->strip, r) < 0)
+        return -1;
     if (t->left || t->n >= t->limit) {
         t->left++;
         return 0;
@@ -207,8 +221,10 @@ int timeline_join(struct timeline *into, const struct timeline *next)
 {
     struct timeline_reader reader;
     struct timeline_event e;
+    struct strip *strip = into->strip;
     int rc = timeline_reader_init(&reader, next);
 
+    into->strip = NULL; /* it takes the next one's as a whole */
     while (rc == 0 && timeline_next(&reader, &e)) {
         const struct timeline_series *s = &next->series[e.series];
         const struct record r = {.id = text_of(s->id),
@@ -228,6 +244,9 @@ int timeline_join(struct timeline *into, const struct timeline *next)
         rc = timeline_add(into, &r);
     }
     timeline_reader_fini(&reader);
+    into->strip = strip;
+    if (rc == 0 && strip && next->strip)
+        rc = strip_join(strip, next->strip);
     if (next->left && !next->n) /* nothing to add says whose it is */
         into->mixed |= into->pid != next->pid || strcmp(into->host, next->host);
     into->left += next->left;

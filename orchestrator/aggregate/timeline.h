@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "common/record.h"
+#include "orchestrator/aggregate/strip.h"
 
 enum {
     TIMELINE_SERIES = 1024,
@@ -51,6 +52,8 @@ struct timeline {
     size_t used, room;
     uint64_t limit;             /* of n */
     uint64_t first_us, last_us; /* starts of the first and the last one */
+    struct strip *strip; /* of all operations, those left out, too; owned; NULL:
+                            not wanted */
     /* Found by record.series, which holds for the one reader of the file: such
      * a record is of this process and of series[at]. */
     struct timeline_known {
@@ -61,6 +64,8 @@ struct timeline {
 
 /* Heap; limit: of its operations. NULL without memory. Destroy takes NULL. */
 struct timeline *timeline_create(uint64_t limit);
+/* The same with a strip of so many bins. */
+struct timeline *timeline_begin(uint64_t limit, uint64_t bins);
 void timeline_destroy(struct timeline *timeline);
 
 /* Adds a record that tells start and end. 0, or -1 without memory. */

@@ -229,10 +229,9 @@ static int gc_remove(int at, const char *name, uint64_t *freed_bytes)
 /* What a step directory holds, in the order in which it may go: a step whose
  * removal was cut short is still known for one, and finished. */
 static const char *const step_files[] = {
-    REMOVED,        RAW,          "nodes",       "csv",
-    "plots",        "run",        "summary.txt", "report.html",
-    "summary",      "output.log", "log.txt",     JP_SUMMARY_NAME,
-    JP_JOBCONF_NAME};
+    REMOVED,      RAW,           "nodes",         "csv",          "plots",
+    "run",        "summary.txt", "report.html",   "timeline.js",  "summary",
+    "output.log", "log.txt",     JP_SUMMARY_NAME, JP_JOBCONF_NAME};
 static const char *const job_files[] = {"nodes", "index.html", "job.json"};
 /* Of a step that runs, or whose report is to come. */
 static const char *const protocol[] = {"owner", "pending", "done", "alldone",

@@ -715,25 +715,6 @@ int html_pictures_put(const struct jp_report *report, FILE *out)
     return 0;
 }
 
-static void put_base64(FILE *out, const unsigned char *data, size_t len)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                 "abcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    for (size_t i = 0; i < len; i += 3) {
-        unsigned n = (unsigned) data[i] << 16;
-
-        if (i + 1 < len)
-            n |= (unsigned) data[i + 1] << 8;
-        if (i + 2 < len)
-            n |= data[i + 2];
-        fputc(digits[n >> 18], out);
-        fputc(digits[n >> 12 & 63], out);
-        fputc(i + 1 < len ? digits[n >> 6 & 63] : '=', out);
-        fputc(i + 2 < len ? digits[n & 63] : '=', out);
-    }
-}
-
 /* What was not drawn is left out. */
 static void put_picture(FILE *out, const char *dir, const char *name,
                         const char *caption)
@@ -746,7 +727,7 @@ static void put_picture(FILE *out, const char *dir, const char *name,
                 "<figure><figcaption>%s</figcaption><img alt=\"%s\" "
                 "src=\"data:image/png;base64,",
                 caption, caption);
-        put_base64(out, (const unsigned char *) data, len);
+        html_out_base64(out, (const unsigned char *) data, len);
         fputs("\"></figure>\n", out);
     }
     free(data);

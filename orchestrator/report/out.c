@@ -284,7 +284,7 @@ void html_out_begin(FILE *out, const char *title)
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
           "<meta charset=\"utf-8\">\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
-          "'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+          "'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'self'; "
           "img-src data:; base-uri 'none'; form-action 'none'\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, "
           "initial-scale=1\">\n"
@@ -302,6 +302,25 @@ void html_out_begin(FILE *out, const char *title)
 void html_out_end(FILE *out)
 {
     fputs("</body>\n</html>\n", out);
+}
+
+void html_out_base64(FILE *out, const unsigned char *data, size_t len)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "abcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    for (size_t i = 0; i < len; i += 3) {
+        unsigned n = (unsigned) data[i] << 16;
+
+        if (i + 1 < len)
+            n |= (unsigned) data[i + 1] << 8;
+        if (i + 2 < len)
+            n |= data[i + 2];
+        fputc(digits[n >> 18], out);
+        fputc(digits[n >> 12 & 63], out);
+        fputc(i + 1 < len ? digits[n >> 6 & 63] : '=', out);
+        fputc(i + 2 < len ? digits[n & 63] : '=', out);
+    }
 }
 
 bool html_out_has_charts(void)

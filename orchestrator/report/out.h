@@ -111,6 +111,8 @@ static inline void csv_out_empty(struct jp_csv *csv)
 void html_out_text(FILE *out, const char *text);
 void html_out_short(FILE *out, const char *text, size_t max);
 
+void html_out_base64(FILE *out, const unsigned char *data, size_t len);
+
 /* Doctype to <body>: no request leaves the page (a content security policy says
  * so too), light and dark by the reader's setting. */
 void html_out_begin(FILE *out, const char *title);
@@ -161,7 +163,8 @@ void html_out_proof_end(FILE *out, const char *note);
  */
 
 extern const char html_assets_style[];  /* web/page.css */
-extern const char html_assets_script[]; /* web/page.js */
+extern const char html_assets_script[]; /* web/page.js and
+                                            what goes with it */
 /* report.html's charts: web/src with its libraries; "": built without */
 extern const char html_assets_charts[];
 

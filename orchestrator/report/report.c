@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <unistd.h>
 
 #include "common/defaults.h"
 #include "common/figure.h"
@@ -738,6 +739,22 @@ static int write_below(const struct jp_report *report, const char *dir,
     return rc;
 }
 
+/* timeline.js, or none of an earlier report. */
+static int write_timeline(const struct jp_report *report, const char *dir,
+                          struct jp_error *err)
+{
+    char *path;
+
+    if (html_out_has_charts() && html_timeline_present(report))
+        return write_file(report, dir, "timeline.js", report_write_timeline,
+                          err);
+    path = fileio_path("%s/timeline.js", dir);
+    if (path)
+        unlink(path);
+    free(path);
+    return 0;
+}
+
 int report_write(const struct jp_report *report, const char *dir,
                  struct jp_error *err)
 {
@@ -745,6 +762,7 @@ int report_write(const struct jp_report *report, const char *dir,
         write_below(report, dir, "plots", report_write_plots, err) < 0 ||
         report_copper_lists(report->copper, dir, err) < 0 ||
         write_file(report, dir, "summary.txt", report_write_text, err) < 0 ||
+        write_timeline(report, dir, err) < 0 ||
         write_file(report, dir, "report.html", report_write_html, err) < 0)
         return -1;
     return write_file(report, dir, JP_SUMMARY_NAME, report_write_json, err);

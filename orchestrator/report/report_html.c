@@ -359,6 +359,8 @@ static const struct jp_html_section html_sections[] = {
      JP_HTML_CHARTS, .present = html_time_present, .put = html_time_put},
     {"pictures", "Pictures", NULL, JP_HTML_WIDE,
      .present = html_pictures_present, .put = html_pictures_put},
+    {"timeline", "Timeline", NULL, JP_HTML_CHARTS,
+     .present = html_timeline_present, .put = html_timeline_put},
     {"ranks", "Waits",
      "Most wait caused first. The rank that arrives last has the shortest "
      "time in an operation, as the others wait in it. That it arrived late "

@@ -65,6 +65,12 @@ html_present html_nsys_present; /* in tables_nsys.c */
 html_put html_nsys_put;
 html_present html_hang_present; /* in tables_hang.c */
 html_put html_hang_put;
+html_present html_timeline_present; /* in timeline_html.c */
+html_put html_timeline_put;
+/* timeline.js: single operations of a window of it; only where it is present.
+ * In timeline_detail.c. */
+int report_write_timeline(const struct jp_report *report, FILE *out,
+                          struct jp_error *err);
 html_present html_pictures_present;
 html_put html_pictures_put;
 /* --- the figures on the data itself, one row each ------------------------

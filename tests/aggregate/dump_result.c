@@ -247,6 +247,22 @@ static void print_quality(const struct jp_result *r)
                q->notes[i].what);
 }
 
+/* What it did in bins. */
+static void print_strip(const struct strip *s)
+{
+    printf("strip shift %u first %" PRIu64 " bins %u left %" PRIu64 "\n",
+           s->shift, s->first, s->n, s->left);
+    for (unsigned k = 0; k < s->n_keys; k++) {
+        const struct strip_key *key = &s->keys[k];
+        uint64_t sum = 0;
+
+        for (unsigned i = 0; i < s->n; i++)
+            sum = (sum ^ key->us[i]) * UINT64_C(0x100000001B3);
+        printf("  %s %s %d %d sum %" PRIx64 "\n", key->id, key->func,
+               (int) key->size, key->p2p, sum);
+    }
+}
+
 /* A line a process: whose, how much, and a sum over all that it did. */
 static void print_timelines(const struct jp_result *r)
 {
@@ -278,6 +294,8 @@ static void print_timelines(const struct jp_result *r)
                " sum %" PRIx64 "\n",
                t->host, t->pid, t->n, t->left, t->mixed, t->n_series, low,
                t->first_us, t->last_us, sum);
+        if (t->strip)
+            print_strip(t->strip);
     }
 }
 

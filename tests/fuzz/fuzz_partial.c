@@ -9,6 +9,7 @@
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/insight/replay.h"
+#include "orchestrator/report/timeline_page.h"
 #include "tests/aggregate/partial_seal.h"
 #include "tests/fuzz/fuzz_result.h"
 
@@ -53,6 +54,7 @@ static void replay_all(const struct jp_result *r)
 {
     struct jp_result with = *r;
     struct jp_processes processes = {0};
+    struct timeline_page page = {0};
     struct replay_state state;
     struct replay *x;
 
@@ -62,6 +64,12 @@ static void replay_all(const struct jp_result *r)
         return;
     if (processes_init_nodes(&processes, &with, NULL) < 0)
         abort();
+    if (timeline_page_make(&with, &processes, &page) < 0)
+        abort();
+    for (size_t i = 0; i < page.n_rows * page.n_bins; i++)
+        assert(page.cells[i].kind <= page.n_kinds && page.cells[i].busy <= 15 &&
+               page.cells[i].waits <= 15);
+    timeline_page_fini(&page);
     x = replay_create(&with, &processes, &state);
     if (!x)
         abort();

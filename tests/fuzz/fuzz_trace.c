@@ -46,8 +46,8 @@ static void read_by(const char *name, const char *path, struct join *join,
     struct reader_states *states = reader_states_create();
     atomic_bool stop = false;
     _Atomic uint64_t done = 0;
-    const struct join_reading reading = {join,  states, &stop,
-                                         &done, false,  1 << 12};
+    const struct join_reading reading = {join,  states, &stop,   &done,
+                                         false, true,   1 << 12, 256};
     const struct reader_input in = {.path = path,
                                     .data = data ? data : "",
                                     .len = size,

@@ -1,5 +1,4 @@
 // page.js - light or dark as the reader likes; tables that a click sorts.
-'use strict';
 (() => {
   const root = document.documentElement;
   const names = {auto: 'Auto', light: 'Light', dark: 'Dark'};

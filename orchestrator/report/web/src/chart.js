@@ -6,6 +6,7 @@
 // is the height there is, on paper. state holds the controls' values and the
 // window that is zoomed to, in percent.
 import {init} from './echarts.js';
+import {narrow, picked} from './narrow.js';
 import {readTheme} from './theme.js';
 
 const NARROW = 560;
@@ -16,8 +17,11 @@ const hint = 'Zoom: drag the bar, Ctrl and wheel, or the keys + \u2212 \u2190 ' 
 export class Chart {
   constructor(figure, kind, data) {
     this.kind = kind;
-    this.data = data;
+    this.whole = this.data = data;
+    this.figure = figure;
+    this.name = figure.dataset.chart;
     this.state = {zoom: {start: 0, end: 100}};
+    this.selects = {}; // by control
     this.idlers = []; // controls that some states have no use for
     this.caption = figure.querySelector('figcaption').textContent;
     this.addControls(figure.querySelector('figcaption'));
@@ -51,8 +55,22 @@ export class Chart {
       text.append(label, select);
       if (options.length > 1) box.append(text);
       if (idle) this.idlers.push([select, idle]);
+      this.selects[key] = select;
     }
     if (box.childElementCount) caption.append(box);
+  }
+
+  // Choices count lines, of which there may be less or more now.
+  renewControls() {
+    for (const {key, options} of this.kind.controls?.(this.data) ?? []) {
+      const select = this.selects[key];
+      const before = select.selectedOptions[0]?.text;
+      select.replaceChildren(
+        ...options.map(([value, name]) => new Option(name, value)));
+      const same = [...select.options].find(option => option.text === before);
+      if (same) select.value = same.value;
+      this.state[key] = select.value;
+    }
   }
 
   addKeys() {
@@ -85,6 +103,27 @@ export class Chart {
     this.draw();
   }
 
+  // The page's filter: what it leaves, drawn; a word where that is nothing.
+  narrow(filter) {
+    if (!window.jobprof.isOn() && this.data === this.whole) return;
+    this.data = window.jobprof.isOn() ? narrow(this.whole, filter) : this.whole;
+    const span = this.whole.width * this.whole.slices / 1e6;
+    const time = window.jobprof.time();
+    if (this.kind.zoom && span > 0)
+      this.state.zoom = time && time[0] < span
+        ? {start: 100 * time[0] / span, end: Math.min(100, 100 * time[1] / span)}
+        : {start: 0, end: 100};
+    this.empty = !this.kind.has(this.data);
+    if (!this.empty) this.renewControls();
+    this.plot.hidden = this.empty;
+    if (this.empty) {
+      this.note.textContent = 'Nothing of this chart matches the filter.';
+      this.note.hidden = false;
+    } else {
+      this.draw();
+    }
+  }
+
   // width: of paper, undefined: the screen's.
   print(width) {
     this.paper = width;
@@ -92,6 +131,7 @@ export class Chart {
   }
 
   draw() {
+    if (this.empty) return;
     const theme = readTheme();
     for (const [select, idle] of this.idlers)
       select.disabled = idle(this.state);
@@ -125,6 +165,10 @@ export class Chart {
   start(height) {
     const echart = init(this.plot, null,
       {renderer: 'svg', width: this.width, height});
+    echart.on('click', event => {
+      const change = picked(this.name, this.data, event, this.state);
+      if (change) window.jobprof.setFilter(change);
+    });
     echart.on('dataZoom', () => {
       const {start, end} = echart.getOption().dataZoom[0];
       this.state.zoom = {start, end};

@@ -13,6 +13,7 @@ import {spread} from './charts/spread.js';
 import {util} from './charts/util.js';
 import {utilTime} from './charts/util-time.js';
 import {waitsTime} from './charts/waits-time.js';
+import {addTimeline} from './timeline/timeline.js';
 
 // By name, as in orchestrator/report/charts.c.
 const kinds = {
@@ -44,6 +45,10 @@ for (const figure of document.querySelectorAll('figure.chart')) {
   else
     figure.remove();
 }
+window.jobprof.timeline = addTimeline();
+window.jobprof.onFilter(filter => {
+  for (const chart of charts) chart.narrow(filter);
+});
 // A section of charts without one has nothing to say.
 for (const section of document.querySelectorAll('section.charts'))
   if (!section.querySelector('figure')) {

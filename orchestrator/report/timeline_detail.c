@@ -1,0 +1,239 @@
+/* timeline_detail.c - single operations of the part of the run in which ranks
+ * wait most, as a script that the page loads when it is asked for them. */
+#include "orchestrator/report/timeline_page.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/json_stream.h"
+#include "orchestrator/aggregate/clocks.h"
+#include "orchestrator/aggregate/strip.h"
+#include "orchestrator/aggregate/timeline.h"
+#include "orchestrator/report/sections.h"
+
+enum {
+    DETAIL_OPS = 60000, /* some 0.4 MB */
+    NUMBER_BYTES = 10,  /* of a number, at most */
+    NUMBERS = 5,        /* of an operation */
+};
+
+struct detail {
+    const struct jp_result *result;
+    struct timeline_page page;
+    uint32_t *ops;   /* by bin: that begin there and are held */
+    size_t n_held;   /* bins of which all operations are held */
+    size_t from, to; /* bins of the window */
+    unsigned char *bytes, *at;
+};
+
+/* Calls take with each operation of the row's process; time is the clock's of
+ * all nodes. */
+typedef void take_op(struct detail *d, const struct timeline *t,
+                     const struct timeline_event *e, uint64_t start_us);
+
+static int walk_row(struct detail *d, const struct timeline_row *row,
+                    take_op *take)
+{
+    const struct clockmap_node *clock = clockmap_find(
+        clocks_map(d->result->clocks), row->host, strlen(row->host));
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < d->result->n_timelines; i++) {
+        const struct timeline *t = d->result->timelines[i];
+        struct timeline_reader reader;
+        struct timeline_event e;
+
+        if (t->pid != row->pid || strcmp(t->host, row->host))
+            continue;
+        rc = timeline_reader_init(&reader, t);
+        while (rc == 0 && timeline_next(&reader, &e))
+            take(d, t, &e, clockmap_us(clock, e.start_us));
+        timeline_reader_fini(&reader);
+    }
+    return rc;
+}
+
+/* The bin of a time; n_bins: none. */
+static size_t bin_of(const struct detail *d, uint64_t us)
+{
+    const struct timeline_page *p = &d->page;
+
+    if (us < p->from_us || (us - p->from_us) / p->width_us >= p->n_bins)
+        return p->n_bins;
+    return (size_t) ((us - p->from_us) / p->width_us);
+}
+
+static void count_op(struct detail *d, const struct timeline *t,
+                     const struct timeline_event *e, uint64_t start_us)
+{
+    size_t bin = bin_of(d, start_us);
+
+    (void) t;
+    (void) e;
+    if (bin < d->page.n_bins)
+        d->ops[bin]++;
+}
+
+/* How far all timelines reach that were cut. */
+static void find_held(struct detail *d)
+{
+    const struct clockmap *map = clocks_map(d->result->clocks);
+
+    d->n_held = d->page.n_bins;
+    for (size_t i = 0; i < d->result->n_timelines; i++) {
+        const struct timeline *t = d->result->timelines[i];
+        size_t bin;
+
+        if (!t->left || t->mixed)
+            continue;
+        bin = t->n ? bin_of(d, clockmap_us(
+                                   clockmap_find(map, t->host, strlen(t->host)),
+                                   t->last_us))
+                   : 0;
+        d->n_held = bin < d->n_held ? bin : d->n_held;
+    }
+}
+
+static uint64_t waits_of(const struct timeline_page *p, size_t bin)
+{
+    uint64_t sum = 0;
+
+    for (size_t row = 0; row < p->n_rows; row++) {
+        const struct timeline_cell *cell = &p->cells[row * p->n_bins + bin];
+
+        sum += (uint64_t) cell->waits * cell->busy;
+    }
+    return sum;
+}
+
+/* Around the bin of most waits, as wide as fits. */
+static void find_window(struct detail *d)
+{
+    uint64_t most = 0, n;
+
+    for (size_t i = 0; i < d->n_held; i++) {
+        uint64_t waits = waits_of(&d->page, i);
+
+        if (i == 0 || waits > most) {
+            most = waits;
+            d->from = i;
+        }
+    }
+    d->to = d->from;
+    for (n = 0; d->to < d->n_held && n + d->ops[d->to] <= DETAIL_OPS;) {
+        n += d->ops[d->to++];
+        if (d->from && n + d->ops[d->from - 1] <= DETAIL_OPS)
+            n += d->ops[--d->from];
+    }
+}
+
+/* ---------------------------------------------------------------- packing */
+
+static void put_number(struct detail *d, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *d->at++ = (unsigned char) (value | 0x80);
+    *d->at++ = (unsigned char) value;
+}
+
+static size_t kind_of(const struct timeline_page *p,
+                      const struct timeline_series *s, enum strip_size size)
+{
+    size_t low = 0, high = p->n_kinds;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct timeline_kind *kind = &p->kinds[middle];
+        int order = strcmp(kind->id, s->id);
+
+        order = order ? order : strcmp(kind->func, s->func);
+        order = order ? order : (int) kind->size - (int) size;
+        if (!order)
+            return middle + 1;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return 0;
+}
+
+/* Kind, start since the window's, time, sequence number, size. */
+static void put_op(struct detail *d, const struct timeline *t,
+                   const struct timeline_event *e, uint64_t start_us)
+{
+    const struct timeline_page *p = &d->page;
+    const struct timeline_series *s = &t->series[e->series];
+    size_t bin = bin_of(d, start_us);
+
+    if (bin < d->from || bin >= d->to)
+        return;
+    put_number(d, kind_of(p, s, strip_size_of(e->bytes)) + 1);
+    put_number(d, start_us - p->from_us - d->from * p->width_us);
+    put_number(d, e->time_us);
+    put_number(d, e->sn);
+    put_number(d, e->bytes);
+}
+
+/* Each row's operations, 0 behind them. */
+static int pack(struct detail *d)
+{
+    const struct timeline_page *p = &d->page;
+    size_t n = 0;
+
+    for (size_t i = d->from; i < d->to; i++)
+        n += d->ops[i];
+    d->bytes = d->at = malloc(n * NUMBERS * NUMBER_BYTES + p->n_rows + 1);
+    if (!d->bytes)
+        return -1;
+    for (size_t i = 0; i < p->n_rows; i++) {
+        if (walk_row(d, &p->rows[i], put_op) < 0)
+            return -1;
+        put_number(d, 0);
+    }
+    return 0;
+}
+
+static int write_detail(const struct detail *d, FILE *out)
+{
+    const struct timeline_page *p = &d->page;
+
+    fprintf(out,
+            "// single operations for report.html's timeline\n"
+            "jobprof.detail({\"page\": %llu, \"from\": %zu, \"to\": %zu}, `",
+            (unsigned long long) p->from_us, d->from, d->to);
+    if (timeline_put_packed(d->bytes, (size_t) (d->at - d->bytes), out) < 0)
+        return -1;
+    fputs("`);\n", out);
+    return 0;
+}
+
+int report_write_timeline(const struct jp_report *report, FILE *out,
+                          struct jp_error *err)
+{
+    struct detail d = {.result = report->result};
+    int rc;
+
+    errno = 0;
+    rc = timeline_page_make(report->result, report->processes, &d.page);
+    d.ops = calloc(d.page.n_bins + 1, sizeof(*d.ops));
+    if (!d.ops)
+        rc = -1;
+    for (size_t i = 0; rc == 0 && i < d.page.n_rows; i++)
+        rc = walk_row(&d, &d.page.rows[i], count_op);
+    if (rc == 0 && d.page.n_bins) {
+        find_held(&d);
+        find_window(&d);
+        rc = pack(&d) < 0 ? -1 : write_detail(&d, out);
+    }
+    free(d.bytes);
+    free(d.ops);
+    timeline_page_fini(&d.page);
+    if (rc < 0)
+        return error_set(err, "out of memory");
+    if (fflush(out) || ferror(out))
+        return error_set(err, "%s",
+                         errno ? strerror(errno) : "cannot be written");
+    return 0;
+}

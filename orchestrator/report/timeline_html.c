@@ -1,0 +1,187 @@
+/* timeline_html.c - the section of the timeline: figures that web/src/timeline
+ * draws. */
+#include "orchestrator/report/timeline_page.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "common/json_stream.h"
+#include "orchestrator/aggregate/clocks.h"
+#include "orchestrator/aggregate/strip.h"
+#include "orchestrator/aggregate/timeline.h"
+#include "orchestrator/report/sections.h"
+
+bool html_timeline_present(const struct jp_report *report)
+{
+    const struct jp_result *r = report->result;
+
+    for (size_t i = 0; r && report->processes && i < r->n_timelines; i++)
+        if (r->timelines[i]->strip && r->timelines[i]->strip->n &&
+            !r->timelines[i]->mixed)
+            return true;
+    return false;
+}
+
+/* Each row's communicators stand in its kinds. */
+static void put_kinds(const struct timeline_page *p, const struct jp_result *r,
+                      struct jp_json_stream *json)
+{
+    json_stream_array(json, "kinds");
+    for (size_t i = 0; i < p->n_kinds && i < TIMELINE_KINDS; i++) {
+        const struct timeline_kind *kind = &p->kinds[i];
+
+        json_stream_array(json, NULL);
+        json_stream_text(json, NULL, kind->id);
+        json_stream_text(json, NULL,
+                         kind->comm == SIZE_MAX ? ""
+                                                : r->comms[kind->comm].name);
+        json_stream_text(json, NULL, kind->func);
+        json_stream_count(json, NULL, kind->size);
+        json_stream_real(json, NULL, kind->us);
+        json_stream_end_array(json);
+    }
+    json_stream_end_array(json);
+}
+
+static void put_rows(const struct timeline_page *p, const struct jp_result *r,
+                     const struct jp_processes *processes,
+                     struct jp_json_stream *json)
+{
+    char name[JP_PROCESS_NAME_LEN];
+    size_t host = 0;
+
+    json_stream_array(json, "hosts");
+    for (size_t i = 0; i < p->n_rows; i++)
+        if (!i || strcmp(p->rows[i].host, p->rows[i - 1].host))
+            json_stream_text(json, NULL, p->rows[i].host);
+    json_stream_end_array(json);
+    json_stream_array(json, "rows");
+    for (size_t i = 0; i < p->n_rows; i++) {
+        const struct timeline_row *row = &p->rows[i];
+
+        host += i && strcmp(row->host, p->rows[i - 1].host);
+        json_stream_array(json, NULL);
+        json_stream_count(json, NULL, host);
+        if (row->process)
+            json_stream_text(
+                json, NULL,
+                processes_rank_name(processes, r, row->process, name));
+        else
+            json_stream_null(json, NULL);
+        json_stream_int(json, NULL, row->pid);
+        json_stream_end_array(json);
+    }
+    json_stream_end_array(json);
+}
+
+static int put_figures(const struct timeline_page *p,
+                       const struct jp_report *report, FILE *out)
+{
+    struct jp_json_stream json;
+
+    json_stream_open(&json, JSON_SCRIPT, out);
+    json_stream_count(&json, "from", p->from_us);
+    json_stream_count(&json, "width", p->width_us);
+    json_stream_count(&json, "bins", p->n_bins);
+    json_stream_bool(&json, "waits", p->waits);
+    json_stream_count(&json, "rowsLeft", p->rows_left);
+    json_stream_count(&json, "left", p->left);
+    json_stream_count(&json, "wide", p->n_kinds > UINT8_MAX);
+    put_kinds(p, report->result, &json);
+    put_rows(p, report->result, report->processes, &json);
+    return json_stream_close(&json, NULL);
+}
+
+/* Low bytes of the kinds; high ones where there are that many; busy and, in the
+ * high half, waits: alike bytes stand together and shrink. */
+static unsigned char *make_planes(const struct timeline_page *p, size_t *len)
+{
+    size_t n = p->n_rows * p->n_bins;
+    bool wide = p->n_kinds > UINT8_MAX;
+    unsigned char *planes = malloc((wide ? 3 : 2) * n + 1), *at = planes;
+
+    for (size_t i = 0; planes && i < n; i++)
+        *at++ = (unsigned char) (p->cells[i].kind & 255);
+    for (size_t i = 0; planes && wide && i < n; i++)
+        *at++ = (unsigned char) (p->cells[i].kind >> 8);
+    for (size_t i = 0; planes && i < n; i++)
+        *at++ = (unsigned char) (p->cells[i].busy | p->cells[i].waits << 4);
+    *len = (size_t) (at - planes);
+    return planes;
+}
+
+/* Deflated, without a head; caller frees. NULL without memory. */
+static unsigned char *shrink(unsigned char *bytes, size_t n, size_t *len)
+{
+    z_stream z = {.next_in = bytes, .avail_in = (uInt) n};
+    unsigned char *small = NULL;
+    uLong room;
+
+    if (deflateInit2(&z, 6, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) !=
+        Z_OK)
+        return NULL;
+    room = deflateBound(&z, n);
+    small = malloc(room);
+    z.next_out = small;
+    z.avail_out = (uInt) room;
+    if (small && deflate(&z, Z_FINISH) != Z_STREAM_END) {
+        free(small);
+        small = NULL;
+    }
+    *len = z.total_out;
+    deflateEnd(&z);
+    return small;
+}
+
+int timeline_put_packed(unsigned char *bytes, size_t n, FILE *out)
+{
+    size_t len = 0;
+    unsigned char *small = shrink(bytes, n, &len);
+
+    if (small)
+        html_out_base64(out, small, len);
+    free(small);
+    return small ? 0 : -1;
+}
+
+static int put_cells(const struct timeline_page *p, FILE *out)
+{
+    size_t n = 0;
+    unsigned char *planes = make_planes(p, &n);
+    int rc = planes ? timeline_put_packed(planes, n, out) : -1;
+
+    free(planes);
+    return rc;
+}
+
+/* Whether rows of different nodes may be compared. */
+static void put_clocks(const struct jp_report *report, FILE *out)
+{
+    char text[CLOCKS_TEXT];
+
+    if (!report->result->clocks || !*clocks_text(report->result->clocks, text))
+        return;
+    fputs("<p class=\"note\">", out);
+    html_out_text(out, text);
+    fputs("</p>\n", out);
+}
+
+int html_timeline_put(const struct jp_report *report, FILE *out)
+{
+    struct timeline_page page = {0};
+    int rc;
+
+    if (timeline_page_make(report->result, report->processes, &page) < 0)
+        return -1;
+    put_clocks(report, out);
+    fputs("<figure class=\"timeline\"></figure>\n"
+          "<script type=\"application/json\" id=\"timeline-data\">",
+          out);
+    rc = put_figures(&page, report, out);
+    fputs("</script>\n<script type=\"text/plain\" id=\"timeline-cells\">", out);
+    rc = rc < 0 ? rc : put_cells(&page, out);
+    fputs("</script>\n", out);
+    timeline_page_fini(&page);
+    return rc;
+}

@@ -1,0 +1,482 @@
+/* timeline_page.c - from strips of processes to the page's timeline. */
+#include "orchestrator/report/timeline_page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/collective.h"
+#include "orchestrator/aggregate/clocks.h"
+#include "orchestrator/aggregate/ops.h"
+#include "orchestrator/aggregate/strip.h"
+#include "orchestrator/aggregate/timeline.h"
+
+enum { LEVELS = 15, GROUP_CELLS = 1 << 23 };
+
+/* One strip of a row, and where each of its keys is among the kinds. */
+struct source {
+    const struct timeline *timeline;
+    const struct clockmap_node *clock;
+    uint32_t kind[STRIP_KEYS];
+    const struct jp_process *process;
+};
+
+/* A communicator's function: the unit in which ranks wait. */
+struct group {
+    const char *id, *func;
+    bool barrier;
+};
+
+struct build {
+    struct timeline_page *page;
+    const struct jp_result *result;
+    const struct jp_processes *processes;
+    struct source *sources;
+    size_t n_sources;
+    unsigned shift;     /* of the page's bins */
+    uint32_t *group_of; /* by kind */
+    struct group *groups;
+    size_t n_groups;
+    double *work; /* group x bin: us in which the operation was at work */
+    double *acc;  /* kind of the row x bin */
+};
+
+void timeline_page_fini(struct timeline_page *page)
+{
+    free(page->rows);
+    free(page->kinds);
+    free(page->cells);
+    *page = (struct timeline_page){0};
+}
+
+static void build_fini(struct build *b)
+{
+    free(b->sources);
+    free(b->group_of);
+    free(b->groups);
+    free(b->work);
+    free(b->acc);
+}
+
+/* ---------------------------------------------------------------- sources */
+
+static int64_t rank_of(const struct source *s)
+{
+    return s->process && s->process->world_rank >= 0 ? s->process->world_rank
+                                                     : INT64_MAX;
+}
+
+static int by_process(const void *a, const void *b)
+{
+    const struct source *x = a, *y = b;
+    int order = strcmp(x->timeline->host, y->timeline->host);
+    int64_t rank_x = rank_of(x), rank_y = rank_of(y);
+    int64_t pid_x = x->timeline->pid, pid_y = y->timeline->pid;
+
+    return order              ? order
+           : rank_x != rank_y ? (rank_x < rank_y ? -1 : 1)
+           : pid_x != pid_y   ? (pid_x < pid_y ? -1 : 1)
+                              : 0;
+}
+
+static bool is_same(const struct source *a, const struct source *b)
+{
+    return a->timeline->pid == b->timeline->pid &&
+           !strcmp(a->timeline->host, b->timeline->host);
+}
+
+static bool has_strip(const struct timeline *t)
+{
+    return t->strip && t->strip->n && !t->mixed;
+}
+
+static int find_sources(struct build *b)
+{
+    const struct jp_result *r = b->result;
+    const struct clockmap *map = clocks_map(r->clocks);
+
+    b->sources = calloc(r->n_timelines + 1, sizeof(*b->sources));
+    if (!b->sources)
+        return -1;
+    for (size_t i = 0; i < r->n_timelines; i++) {
+        const struct timeline *t = r->timelines[i];
+
+        if (!has_strip(t))
+            continue;
+        b->page->left += t->strip->left;
+        b->sources[b->n_sources++] = (struct source){
+            .timeline = t,
+            .clock = clockmap_find(map, t->host, strlen(t->host)),
+            .process = processes_find(b->processes, t->host, t->pid)};
+    }
+    if (b->n_sources)
+        qsort(b->sources, b->n_sources, sizeof(*b->sources), by_process);
+    return 0;
+}
+
+/* Rows, one a process. */
+static int make_rows(struct build *b)
+{
+    struct timeline_page *p = b->page;
+    size_t kept = 0;
+
+    p->rows = calloc(b->n_sources + 1, sizeof(*p->rows));
+    if (!p->rows)
+        return -1;
+    for (size_t i = 0; i < b->n_sources; i++) {
+        const struct source *s = &b->sources[i];
+
+        if (i && is_same(s, s - 1)) {
+            if (!p->rows_left)
+                kept = i + 1;
+            continue;
+        }
+        if (p->n_rows == TIMELINE_ROWS) {
+            p->rows_left++;
+            continue;
+        }
+        kept = i + 1;
+        p->rows[p->n_rows++] = (struct timeline_row){
+            s->timeline->host, s->timeline->pid, s->process};
+    }
+    b->n_sources = kept;
+    return 0;
+}
+
+/* ------------------------------------------------------------------ kinds */
+
+struct ref {
+    const struct strip_key *key;
+    struct source *source;
+    unsigned at; /* of the source's keys */
+};
+
+static int by_kind(const void *a, const void *b)
+{
+    const struct strip_key *x = ((const struct ref *) a)->key;
+    const struct strip_key *y = ((const struct ref *) b)->key;
+    int order = strcmp(x->id, y->id);
+
+    if (!order)
+        order = strcmp(x->func, y->func);
+    return order ? order : (int) x->size - (int) y->size;
+}
+
+static size_t count_keys(const struct build *b)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < b->n_sources; i++)
+        n += b->sources[i].timeline->strip->n_keys;
+    return n;
+}
+
+/* Of communicators with one id, the one with most ranks. */
+static size_t find_comm(const struct jp_result *r, const char *id)
+{
+    size_t found = SIZE_MAX;
+
+    for (size_t i = 0; i < r->n_comms; i++)
+        if (!strcmp(r->comms[i].id, id) &&
+            (found == SIZE_MAX ||
+             r->comms[i].n_ranks > r->comms[found].n_ranks))
+            found = i;
+    return found;
+}
+
+/* A kind, which is unlike the one before. */
+static void new_kind(struct build *b, const struct strip_key *key)
+{
+    struct timeline_page *p = b->page;
+    const struct timeline_kind *last = p->n_kinds ? &p->kinds[p->n_kinds - 1]
+                                                  : NULL;
+    bool same_comm = last && !strcmp(last->id, key->id);
+
+    if (!same_comm || strcmp(last->func, key->func))
+        b->groups[b->n_groups++] = (struct group){
+            key->id, key->func, !key->p2p && collective_is_barrier(key->func)};
+    b->group_of[p->n_kinds] = (uint32_t) b->n_groups - 1;
+    p->kinds[p->n_kinds++] = (struct timeline_kind){
+        .id = key->id,
+        .func = key->func,
+        .size = key->size,
+        .comm = same_comm ? last->comm : find_comm(b->result, key->id)};
+}
+
+static int make_kinds(struct build *b)
+{
+    struct timeline_page *p = b->page;
+    size_t n = count_keys(b), at = 0;
+    struct ref *refs = calloc(n + 1, sizeof(*refs));
+
+    p->kinds = calloc(n + 1, sizeof(*p->kinds));
+    b->group_of = calloc(n + 1, sizeof(*b->group_of));
+    b->groups = calloc(n + 1, sizeof(*b->groups));
+    if (!refs || !p->kinds || !b->group_of || !b->groups) {
+        free(refs);
+        return -1;
+    }
+    for (size_t i = 0; i < b->n_sources; i++)
+        for (unsigned k = 0; k < b->sources[i].timeline->strip->n_keys; k++)
+            refs[at++] = (struct ref){&b->sources[i].timeline->strip->keys[k],
+                                      &b->sources[i], k};
+    if (n)
+        qsort(refs, n, sizeof(*refs), by_kind);
+    for (size_t i = 0; i < n; i++) {
+        if (!i || by_kind(&refs[i - 1], &refs[i]))
+            new_kind(b, refs[i].key);
+        refs[i].source->kind[refs[i].at] = (uint32_t) p->n_kinds - 1;
+    }
+    free(refs);
+    return 0;
+}
+
+/* ------------------------------------------------------------------- bins */
+
+static uint64_t edge_of(const struct source *s, uint64_t bin)
+{
+    return clockmap_us(s->clock, bin << s->timeline->strip->shift);
+}
+
+/* The page's bins: no finer than any strip's, and no more than the page holds.
+ */
+static void make_bins(struct build *b)
+{
+    struct timeline_page *p = b->page;
+    uint64_t from = UINT64_MAX, to = 0;
+
+    for (size_t i = 0; i < b->n_sources; i++) {
+        const struct strip *s = b->sources[i].timeline->strip;
+        uint64_t first = edge_of(&b->sources[i], s->first);
+        uint64_t last = edge_of(&b->sources[i], s->first + s->n);
+
+        from = first < from ? first : from;
+        to = last > to ? last : to;
+        b->shift = s->shift > b->shift ? s->shift : b->shift;
+    }
+    if (!b->n_sources || to <= from)
+        return;
+    while (((to - 1) >> b->shift) - (from >> b->shift) >= STRIP_MAX_BINS ||
+           (((to - 1) >> b->shift) - (from >> b->shift) + 1) * p->n_rows >
+               TIMELINE_CELLS)
+        b->shift++;
+    p->width_us = UINT64_C(1) << b->shift;
+    p->from_us = from >> b->shift << b->shift;
+    p->n_bins = (size_t) (((to - 1) >> b->shift) - (from >> b->shift)) + 1;
+}
+
+/* Adds amount, spread over from..to. */
+static void spread(const struct timeline_page *p, double *bins, uint64_t from,
+                   uint64_t to, double amount)
+{
+    uint64_t end = p->from_us + p->n_bins * p->width_us;
+    double rate = to > from ? amount / (double) (to - from) : 0;
+
+    from = from < p->from_us ? p->from_us : from;
+    to = to > end ? end : to;
+    while (from < to) {
+        size_t at = (size_t) ((from - p->from_us) / p->width_us);
+        uint64_t edge = p->from_us + (at + 1) * p->width_us;
+
+        edge = edge < to ? edge : to;
+        bins[at] += rate * (double) (edge - from);
+        from = edge;
+    }
+}
+
+/* ------------------------------------------------------------------ waits */
+
+static uint32_t find_group(const struct build *b, const char *id,
+                           const char *func)
+{
+    size_t low = 0, high = b->n_groups;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(b->groups[middle].id, id);
+
+        if (!order)
+            order = strcmp(b->groups[middle].func, func);
+        if (!order)
+            return (uint32_t) middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return UINT32_MAX;
+}
+
+/* When operations were at work. 0, or -1 without memory. */
+static int find_work(struct build *b)
+{
+    struct timeline_page *p = b->page;
+    const struct jp_result *r = b->result;
+    struct ops_reader reader = {.ops = r->ops};
+    uint32_t comm = UINT32_MAX, coll = UINT32_MAX, group = UINT32_MAX;
+
+    p->waits = !r->quality.waits_unknown && r->ops &&
+               b->n_groups <= GROUP_CELLS / p->n_bins;
+    if (!p->waits)
+        return 0;
+    b->work = calloc(b->n_groups * p->n_bins + 1, sizeof(*b->work));
+    if (!b->work)
+        return -1;
+    ops_want(&reader, OPS_N | OPS_N_EXEC | OPS_EXEC | OPS_STARTS);
+    for (size_t i = 0; i < r->n_ops; i++) {
+        const struct jp_op *op = ops_at(&reader, i);
+        bool whole;
+        uint64_t us;
+
+        if (op->comm != comm || op->coll != coll) {
+            comm = op->comm;
+            coll = op->coll;
+            group = find_group(b, r->comms[comm].id, r->coll_names[coll]);
+        }
+        if (group == UINT32_MAX || !op->end_max_us)
+            continue;
+        /* without all of its ranks nobody knows who came last */
+        whole = op->n_exec == r->comms[comm].n_ranks;
+        us = whole ? op->exec_min_us : op->exec_max_us;
+        us = us < op->end_max_us ? us : op->end_max_us;
+        spread(p, b->work + group * p->n_bins, op->end_max_us - us,
+               op->end_max_us, (double) us);
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ cells */
+
+static uint8_t level_of(double share)
+{
+    double level = share * LEVELS + 0.5;
+
+    return level >= LEVELS ? LEVELS : level > 0 ? (uint8_t) level : 0;
+}
+
+/* The kinds of one row, ascending; n of them. */
+static size_t row_kinds(const struct source *from, size_t n, uint32_t *kinds)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < n; i++)
+        for (unsigned k = 0; k < from[i].timeline->strip->n_keys; k++) {
+            size_t at = found;
+
+            while (at > 0 && kinds[at - 1] > from[i].kind[k])
+                at--;
+            if (at > 0 && kinds[at - 1] == from[i].kind[k])
+                continue;
+            if (found == STRIP_KEYS * 4)
+                continue;
+            memmove(kinds + at + 1, kinds + at, (found - at) * sizeof(*kinds));
+            kinds[at] = from[i].kind[k];
+            found++;
+        }
+    return found;
+}
+
+static void put_cell(const struct build *b, const uint32_t *kinds, size_t n,
+                     size_t bin, struct timeline_cell *cell)
+{
+    const struct timeline_page *p = b->page;
+    double most = 0, sum = 0, waits = 0, in_group = 0;
+
+    for (size_t k = 0; k < n; k++) {
+        double us = b->acc[k * p->n_bins + bin];
+        uint32_t group = b->group_of[kinds[k]];
+
+        sum += us;
+        in_group += us;
+        if (us > most) {
+            most = us;
+            cell->kind = kinds[k] < TIMELINE_KINDS ? (uint16_t) (kinds[k] + 1)
+                                                   : 0;
+        }
+        if (k + 1 < n && b->group_of[kinds[k + 1]] == group)
+            continue;
+        if (p->waits && b->groups[group].barrier &&
+            in_group > b->work[group * p->n_bins + bin])
+            waits += in_group - b->work[group * p->n_bins + bin];
+        in_group = 0;
+    }
+    if (!(sum > 0))
+        return;
+    cell->busy = level_of(sum / (double) p->width_us);
+    cell->busy += !cell->busy;
+    cell->waits = level_of(waits / sum);
+}
+
+/* One row of n sources. */
+static void put_row(struct build *b, const struct source *from, size_t n,
+                    struct timeline_cell *cells)
+{
+    struct timeline_page *p = b->page;
+    uint32_t kinds[STRIP_KEYS * 4];
+    size_t n_kinds = row_kinds(from, n, kinds);
+
+    memset(b->acc, 0, n_kinds * p->n_bins * sizeof(*b->acc));
+    for (size_t i = 0; i < n; i++) {
+        const struct strip *s = from[i].timeline->strip;
+
+        for (unsigned k = 0; k < s->n_keys; k++) {
+            size_t at = 0;
+
+            while (at < n_kinds && kinds[at] != from[i].kind[k])
+                at++;
+            for (unsigned bin = 0; bin < s->n && at < n_kinds; bin++)
+                if (s->keys[k].us[bin]) {
+                    spread(p, b->acc + at * p->n_bins,
+                           edge_of(&from[i], s->first + bin),
+                           edge_of(&from[i], s->first + bin + 1),
+                           s->keys[k].us[bin]);
+                    p->kinds[from[i].kind[k]].us += s->keys[k].us[bin];
+                }
+        }
+    }
+    for (size_t bin = 0; bin < p->n_bins; bin++)
+        put_cell(b, kinds, n_kinds, bin, &cells[bin]);
+}
+
+static int make_cells(struct build *b)
+{
+    struct timeline_page *p = b->page;
+    size_t row = 0;
+
+    p->cells = calloc(p->n_rows * p->n_bins + 1, sizeof(*p->cells));
+    b->acc = calloc(STRIP_KEYS * 4 * p->n_bins + 1, sizeof(*b->acc));
+    if (!p->cells || !b->acc)
+        return -1;
+    for (size_t i = 0, n; i < b->n_sources && row < p->n_rows; i += n, row++) {
+        for (n = 1; i + n < b->n_sources &&
+                    is_same(&b->sources[i], &b->sources[i + n]);)
+            n++;
+        put_row(b, &b->sources[i], n, p->cells + row * p->n_bins);
+    }
+    return 0;
+}
+
+int timeline_page_make(const struct jp_result *result,
+                       const struct jp_processes *processes,
+                       struct timeline_page *page)
+{
+    struct timeline_page made = {0};
+    struct build b = {.page = &made, .result = result, .processes = processes};
+    int rc = find_sources(&b);
+
+    if (rc == 0)
+        rc = make_rows(&b);
+    if (rc == 0)
+        rc = make_kinds(&b);
+    if (rc == 0)
+        make_bins(&b);
+    if (!made.n_bins)
+        made.n_rows = 0;
+    if (rc == 0 && made.n_bins)
+        rc = find_work(&b) < 0 || make_cells(&b) < 0 ? -1 : 0;
+    build_fini(&b);
+    if (rc < 0)
+        timeline_page_fini(&made);
+    else
+        *page = made;
+    return rc;
+}

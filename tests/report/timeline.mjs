@@ -1,0 +1,229 @@
+// timeline.mjs - the timeline, the page's filter, copies and sorting in a real
+// browser, by mouse, touch and keys. Prints a line a check: "ok"/"not ok" WHAT.
+//
+// timeline.mjs SMALL LARGE LATE: reports of 16 and 1,024 ranks; the late rank.
+import {Browser, sleep} from './browser.mjs';
+
+const [small, large, late] = process.argv.slice(2);
+const b = await Browser.open();
+const ok = (good, what, ...why) => console.log(
+  `${good ? 'ok' : 'not ok'} ${what}${good ? '' : `\n# ${why.join(' ')}`}`);
+const visible = 'row => !row.hidden';
+const rows = id => b.eval(`[...document.querySelector('#${id} table').tBodies[0]
+  .rows].filter(${visible}).map(r => r.innerText)`);
+const settled = () => b.eval(`new Promise(done => requestAnimationFrame(() =>
+  requestAnimationFrame(() => setTimeout(done, 60))))`);
+const pixels = () => b.eval(
+  `document.querySelector('figure.timeline canvas').toDataURL()`);
+const label = () => b.eval(
+  `document.querySelector('figure.timeline canvas').ariaLabel`);
+const toTimeline = () => b.eval(`(() => {
+  const c = document.querySelector('figure.timeline canvas');
+  c.scrollIntoView({block: 'center', behavior: 'instant'});
+  c.focus();
+  const box = c.getBoundingClientRect();
+  return {x: box.x, y: box.y, width: box.width, height: box.height};
+})()`);
+const ready = () => b.until(`!!document.querySelector('figure.timeline canvas')
+  ?.ariaLabel`);
+
+try {
+  await b.look(1280, 900);
+  await b.goto(small);
+  ok(await ready(), 'the timeline is drawn');
+  const box = await toTimeline();
+  await settled();
+  // What the figures say: in tensor-parallel operations its partner waits for
+  // the late rank, which waits for nobody.
+  const waits = await b.eval(`(() => {
+    const data = JSON.parse(document.getElementById('timeline-data').textContent);
+    const cells = jobprof.inflate(
+      document.getElementById('timeline-cells').textContent);
+    const n = data.rows.length * data.bins;
+    const at = n * (data.wide ? 2 : 1);
+    return Object.fromEntries(data.rows.map((row, r) => {
+      let sum = 0;
+      for (let i = r * data.bins; i < (r + 1) * data.bins; i++) {
+        const kind = data.kinds[cells[i] - 1];
+        if (kind?.[2] === 'ReduceScatter')
+          sum += (cells[at + i] >> 4) * (cells[at + i] & 15);
+      }
+      return [row[1], sum];
+    }));
+  })()`);
+  const partner = String(Number(late) ^ 1);
+  ok(waits[partner] > 10 * waits[late] && Object.entries(waits).every(
+    ([rank, sum]) => rank === partner || 4 * sum < waits[partner]),
+  'the late rank\'s partner waits, as the figures have it', late,
+  JSON.stringify(waits));
+
+  // --- keys and mouse
+  const whole = await label(), before = await pixels();
+  await b.key('+');
+  await settled();
+  ok(await label() !== whole && await pixels() !== before, 'a key zooms');
+  const zoomed = await label();
+  await b.key('ArrowRight');
+  await settled();
+  ok(await label() !== zoomed, 'a key pans');
+  await b.key('0');
+  await settled();
+  ok(await label() === whole && await pixels() === before,
+    'and 0 shows all again');
+  await b.mouse('mouseWheel', box.x + 500, box.y + 100,
+    {deltaX: 0, deltaY: -400, modifiers: 2});
+  await settled();
+  const wheeled = await label();
+  ok(wheeled !== whole, 'Ctrl and wheel zoom');
+  const button = {button: 'left', buttons: 1, clickCount: 1};
+  await b.mouse('mousePressed', box.x + 500, box.y + 100, button);
+  await b.mouse('mouseMoved', box.x + 400, box.y + 100, button);
+  await b.mouse('mouseReleased', box.x + 400, box.y + 100, button);
+  await settled();
+  ok(await label() !== wheeled, 'dragging pans');
+  await b.key('Enter');
+  ok(/^Rank /.test(await b.eval(
+    `document.querySelector('.timeline .told').textContent`)),
+  'Enter tells what is in the middle');
+  const pinch = at => [{x: box.x + 500 - at, y: box.y + 90, id: 1},
+    {x: box.x + 500 + at, y: box.y + 90, id: 2}];
+  await b.key('0');
+  for (const [type, touchPoints] of [['touchStart', pinch(40)],
+    ['touchMove', pinch(80)], ['touchMove', pinch(160)], ['touchEnd', []]])
+    await b.send('Input.dispatchTouchEvent', {type, touchPoints});
+  await settled();
+  ok(await label() !== whole, 'two fingers zoom');
+
+  // --- a click on a name sets the filter; the address keeps it
+  await b.key('0');
+  await settled();
+  await b.click(box.x + 60, box.y + 30);
+  await b.eval(`document.querySelector('.timeline .told button').click()`);
+  await settled();
+  const hash = await b.eval('location.hash');
+  ok(/rank=0/.test(hash), 'a click on a rank filters by it', hash);
+  ok(/of 1 ranks/.test(await label()), 'the timeline obeys', await label());
+  const busy = await rows('busy');
+  ok(busy.length === 1 && busy[0].startsWith('0'), 'a table obeys',
+    JSON.stringify(busy));
+  ok(await b.eval(`[...document.querySelectorAll('#ranks .note')].some(e =>
+    /do not match the filter/.test(e.textContent))`), 'and says so');
+  ok(await b.eval(`document.querySelector('figure[data-chart=busy] svg')
+    .textContent.match(/node\\d+/g).length === 1`), 'a chart obeys');
+  await b.eval(`jobprof.setFilter({rank: null, func: 'AllReduce',
+    time: '0.2-0.3'})`);
+  await settled();
+  const ops = await rows('operations');
+  ok(ops.length > 0 && ops.every(r => r.includes('AllReduce')),
+    'by function', JSON.stringify(ops));
+  ok(/from 200 ms to 300 ms/.test(await label()), 'by time', await label());
+  const view = await b.eval('location.hash');
+  await b.goto(small, view);
+  await ready();
+  await settled();
+  ok((await rows('operations')).length === ops.length &&
+    /from 200 ms to 300 ms/.test(await label()),
+  'the address brings the view back', view);
+  await b.eval(`document.querySelector('#operations tr:not([hidden]) td[data-key=func]').click()`);
+  await settled();
+  ok(!/func/.test(await b.eval('location.hash')) &&
+    (await rows('operations')).length > ops.length, 'a click takes it away');
+  await b.goto(small, '#rank=%3Cb%3E&time=9-1&size=x&nonsense=1');
+  await ready();
+  await settled();
+  ok(/No rank|of 0 ranks/.test(await label()) &&
+    !await b.eval(`document.querySelector('.filter b')`),
+  'an address that makes no sense does no harm', await label());
+  await b.eval(`jobprof.setFilter({rank: null, size: null, time: null})`);
+
+  // --- single operations, from a file beside the page
+  await b.eval(`[...document.querySelectorAll('.timeline .controls button')]
+    .find(e => e.textContent === 'Single operations').click()`);
+  ok(await b.until('!!jobprof.timeline.single'),
+    'single operations are loaded and drawn', await b.eval(
+      `document.querySelector('.timeline .told').textContent`));
+  const single = await b.eval(`(() => {
+    const t = jobprof.timeline;
+    const ops = t.detail.rows.flat();
+    return [ops.length, ops.every(o => o.kind && o.time >= o.waits &&
+      o.bytes > 0), ops.some(o => o.waits > 100),
+      t.words(t.at(t.canvas.clientWidth / 2, 60))];
+  })()`);
+  ok(single[0] > 500 && single[1] && single[2], 'with their waits',
+    JSON.stringify(single));
+
+  // --- copies and sorting
+  await b.send('Browser.grantPermissions', {permissions: ['clipboardReadWrite',
+    'clipboardSanitizedWrite']}).catch(() => {});
+  await b.eval(`window.copied = []; document.addEventListener('copy', () =>
+    copied.push(document.activeElement.value));
+    Object.defineProperty(navigator, 'clipboard', {value: {writeText: async t =>
+      { copied.push(t); }}}); 1`);
+  await b.eval(`document.querySelector('#busy .copy').click()`);
+  const table = await b.until('window.copied[0]');
+  const lines = table.trim().split('\n');
+  ok(lines[0].split('\t').slice(0, 3).join() === 'Rank,Host,Process' &&
+    lines.length === 17 && lines[1].split('\t').every(c => c !== ''),
+  'a table is copied, tab-separated', table.slice(0, 200));
+  await b.eval(`document.querySelector('.filter .copy').click()`);
+  ok(/^file:.*report\.html/.test(await b.until('window.copied[1]')),
+    'a link is copied');
+  const sorted = await b.eval(`(() => {
+    const head = document.querySelector('#busy th:nth-child(5) button');
+    head.focus();
+    head.click();
+    return [...document.querySelectorAll('#busy tbody td:nth-child(5)')]
+      .map(c => Number(c.dataset.v));
+  })()`);
+  ok(sorted.length === 16 && sorted.every((v, i) => !i || v <= sorted[i - 1]),
+    'the first click on a heading puts the largest first', sorted.join());
+
+  // --- 1,024 ranks: frames a second of panning, first paint
+  await b.goto(large);
+  ok(await ready(), '1,024 ranks are drawn');
+  await toTimeline();
+  await settled();
+  await b.key('+');
+  await b.key('+');
+  const fps = await b.eval(`new Promise(done => {
+    const c = document.querySelector('figure.timeline canvas');
+    const times = [];
+    let n = 0;
+    function step(now) {
+      times.push(now);
+      const key = n++ % 60 < 30 ? 'ArrowRight' : 'ArrowLeft';
+      c.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
+      if (n < 180) requestAnimationFrame(step);
+      else done((times.length - 1) * 1000 / (times[times.length - 1] - times[0]));
+    }
+    requestAnimationFrame(step);
+  })`);
+  const cost = await b.eval(`(() => {
+    const t = jobprof.timeline;
+    const from = performance.now();
+    for (let i = 0; i < 60; i++) {
+      t.move(i < 30 ? 0.1 : -0.1);
+      t.draw();
+    }
+    t.canvas.toDataURL();
+    return (performance.now() - from) / 60;
+  })()`);
+  const paint = await b.eval(`performance.getEntriesByName(
+    'first-contentful-paint')[0]?.startTime ?? 0`);
+  console.log(`# panning 1,024 ranks: ${fps.toFixed(1)} frames a second, ` +
+    `${cost.toFixed(2)} ms a frame; first paint after ${paint.toFixed(0)} ms`);
+  ok(cost < 200, 'a frame takes less than 200 ms on any machine', cost);
+  for (const [width, dark] of [[1280, true], [390, false], [390, true]]) {
+    await b.look(width, 900, dark);
+    await b.goto(large);
+    ok(await ready() && await b.eval(
+      'document.documentElement.scrollWidth <= innerWidth'),
+    `${width} wide${dark ? ', dark' : ''}: drawn, nothing sticks out`);
+  }
+  ok(!b.messages.length, 'no message on the console', b.messages.join(' | '));
+} catch (error) {
+  ok(false, 'the browser answers', error.stack.replace(/\n/g, '\n# '));
+} finally {
+  await b.close();
+  await sleep(0);
+}
