@@ -389,7 +389,7 @@ static void check_failures(const struct shown *s, struct check *c)
 static int print_text(const struct shown *s, const struct check *checks,
                       const char *nodes, FILE *out, struct jp_error *err)
 {
-    show_table_print(&edge_table, s->edges, s->n, out);
+    show_table_print(&edge_table, s->edges, s->n, SHOW_RAW, out);
     fputc('\n', out);
     for (size_t i = 0; i < CHECKS; i++)
         quote_printf(out, "%-4s %s\n", checks[i].good ? "ok" : "BAD",
