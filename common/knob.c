@@ -287,6 +287,19 @@ bool knob_equal(const struct jp_knob *knob, const char *a, const char *b)
 
 char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
 {
+    static const char *const ranges[] = {
+        [JP_KNOB_BOOL] = "0|1",
+        [JP_KNOB_VERSION] = "2.23 or later",
+        [JP_KNOB_TEXT] = TEXT_RANGE,
+        [JP_KNOB_ON_HANG] = ONHANG_RANGE,
+        [JP_KNOB_FILE] = "a file's path",
+        [JP_KNOB_LABELS] = USERLABELS_RANGE,
+        [JP_KNOB_PATTERN] = "directory pattern",
+        [JP_KNOB_PATH] = "absolute path",
+        [JP_KNOB_LIST] = LIST_RANGE,
+        [JP_KNOB_NAMES] = NAMES_RANGE,
+        [JP_KNOB_MOUNTS] = "HOST=INSIDE, absolute paths, comma between",
+    };
     char lo[32], hi[32];
 
     switch (knob->kind) {
@@ -310,41 +323,11 @@ char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
     case JP_KNOB_WORD:
         snprintf(buf, len, "%s", knob->words);
         break;
-    case JP_KNOB_BOOL:
-        snprintf(buf, len, "0|1");
-        break;
-    case JP_KNOB_VERSION:
-        snprintf(buf, len, "2.23 or later");
-        break;
-    case JP_KNOB_TEXT:
-        snprintf(buf, len, TEXT_RANGE);
-        break;
-    case JP_KNOB_ON_HANG:
-        snprintf(buf, len, ONHANG_RANGE);
-        break;
-    case JP_KNOB_FILE:
-        snprintf(buf, len, "a file's path");
-        break;
-    case JP_KNOB_LABELS:
-        snprintf(buf, len, USERLABELS_RANGE);
-        break;
-    case JP_KNOB_PATTERN:
-        snprintf(buf, len, "directory pattern");
-        break;
-    case JP_KNOB_PATH:
-        snprintf(buf, len, "absolute path");
-        break;
-    case JP_KNOB_LIST:
-        snprintf(buf, len, LIST_RANGE);
-        break;
-    case JP_KNOB_NAMES:
-        snprintf(buf, len, NAMES_RANGE);
-        break;
     case JP_KNOB_RANKS:
         snprintf(buf, len, "%s, or ranks: 0;8;16-23", knob->words);
         break;
-    case JP_KNOB_MOUNTS:
-        snprintf(buf, len, "HOST=INSIDE, absolute paths, comma between");
+    default:
+        snprintf(buf, len, "%s", ranges[knob->kind]);
         break;
     }
     return buf;
