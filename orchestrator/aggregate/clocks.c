@@ -21,10 +21,6 @@
 #define STEP_NS INT64_C(1000000)
 /* Stamps are whole microseconds in most logs. */
 #define STAMP_NS 1000
-/* Probes are wrong where more operations than this part do not overlap by them,
- * and fewer than that part of these by the collectives. */
-#define TORN_SHARE 0.1
-#define TORN_LEFT 0.1
 /* A clock that goes back by less was not set. */
 #define SET_BACK_NS INT64_C(1000000)
 /* As references, until one reaches half of the nodes. */
@@ -612,11 +608,12 @@ static int judge(const struct jp_clocks *clocks,
     if (clocks_check(timelines, n, probes, &a) < 0 ||
         clocks_check(timelines, n, &clocks->map, &b) < 0)
         return -1;
-    *wrong = (double) a.violations > TORN_SHARE * (double) a.operations &&
-                     (double) b.violations < TORN_LEFT * (double) a.violations
-                 ? 1
-             : a.violations == b.violations ? 0
-                                            : -1;
+    *wrong =
+        (double) a.violations > CLOCKS_TORN_SHARE * (double) a.operations &&
+                (double) b.violations < CLOCKS_TORN_LEFT * (double) a.violations
+            ? 1
+        : a.violations == b.violations ? 0
+                                       : -1;
     return 0;
 }
 

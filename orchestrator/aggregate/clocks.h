@@ -24,6 +24,18 @@
 
 struct timeline;
 
+/* What is said of clocks, in the table of limits with reasons
+ * (insight/limits.c). Starts and times contradict each other from such a part
+ * on, of so many. */
+#define CLOCKS_DISAGREE_SHARE 0.25
+#define CLOCKS_DISAGREE_LEAST 20
+/* Probes are wrong where more operations than this part do not overlap by them,
+ * and fewer than that part of these by the collectives. */
+#define CLOCKS_TORN_SHARE 0.1
+#define CLOCKS_TORN_LEFT 0.1
+/* Operations that do not overlap on one clock are told of from there on. */
+#define CLOCKS_TORN_TOLD 0.05
+
 /* How well the times of different nodes fit together: all ranks of an operation
  * that lets nobody leave early are in it at some moment. */
 struct clocks_check {

@@ -7,16 +7,13 @@
 #include "common/figure.h"
 #include "orchestrator/aggregate/clocks.h"
 
-/* Starts and times contradict each other from such a part on, of so many. */
-#define DISAGREE_SHARE 0.25
-#define DISAGREE_LEAST 20
-
 /* Who came last by starts is mostly another one than by times, in operations in
  * which both are sure. A wait beside the computation makes some of that. */
 static bool disagrees(const struct jp_clocks *clocks)
 {
-    return clocks->compared >= DISAGREE_LEAST &&
-           clocks->disagreed > DISAGREE_SHARE * (double) clocks->compared;
+    return clocks->compared >= CLOCKS_DISAGREE_LEAST &&
+           clocks->disagreed >
+               CLOCKS_DISAGREE_SHARE * (double) clocks->compared;
 }
 
 /* Times of nodes do not compare, and by how much they seem off. */
@@ -111,6 +108,14 @@ char *clocks_text(const struct jp_clocks *clocks, char *buf)
                  " The clocks of %zu other nodes could not be compared: their "
                  "times stay as recorded.",
                  apart);
+    if ((double) clocks->after.violations >
+        CLOCKS_TORN_TOLD * (double) clocks->after.operations)
+        snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
+                 " %" PRIu64 " of %" PRIu64
+                 " operations of several nodes do not overlap even so, by up "
+                 "to %s: some of their recorded times are wrong.",
+                 clocks->after.violations, clocks->after.operations,
+                 FIG_US((double) clocks->after.worst_ns / 1000));
     if (disagrees(clocks))
         snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
                  " Starts and times name different ranks as the last in %.0f "

@@ -2,6 +2,7 @@
 #include "orchestrator/insight/limits.h"
 
 #include "orchestrator/aggregate/aggregate.h"
+#include "orchestrator/aggregate/clocks.h"
 
 /* A row is name, value, unit, text, reason. */
 /* clang-format off */
@@ -31,6 +32,34 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "FAILED where SIGKILL ended a task and the next one, also killed, "
          "ended later by more",
          "whatever ends a step reaches all its nodes within a few seconds"},
+    [JP_LIMIT_CLOCK_SURE] =
+        {"clock_sure", CLOCKMAP_SURE, JP_LIMIT_IS_NUMBER,
+         "Times of two nodes are told apart, and a rank came last by its "
+         "start, where they differ by more times what their clocks are "
+         "uncertain",
+         "the uncertainty is that of one window's line; three times it was "
+         "exceeded by none of 120 simulated runs"},
+    [JP_LIMIT_CLOCK_DISAGREE] =
+        {"clock_disagree_max", CLOCKS_DISAGREE_SHARE, JP_LIMIT_IS_SHARE,
+         "Starts and times are said to contradict each other where they name "
+         "two ranks as the last in a larger share of the operations",
+         "waits beside the computation make a tenth of that in sound runs"},
+    [JP_LIMIT_CLOCK_COMPARED] =
+        {"clock_compared_min", CLOCKS_DISAGREE_LEAST, JP_LIMIT_IS_NUMBER,
+         "... unless fewer operations tell both",
+         "a share of fewer has an error as large as itself"},
+    [JP_LIMIT_CLOCK_TORN] =
+        {"clock_torn_max", CLOCKS_TORN_SHARE, JP_LIMIT_IS_SHARE,
+         "Probes are not believed where by them a larger share of the "
+         "operations does not overlap, and by the collectives a tenth of "
+         "that",
+         "a wrong stamp tears single operations apart, a wrong clock all "
+         "that are shorter than it is wrong"},
+    [JP_LIMIT_CLOCK_TOLD] =
+        {"clock_torn_told", CLOCKS_TORN_TOLD, JP_LIMIT_IS_SHARE,
+         "Operations that do not overlap on one clock are told of where they "
+         "are a larger share",
+         "a few stamps are late on any busy host"},
     [JP_LIMIT_COVERAGE] =
         {"coverage_min", 0.99, JP_LIMIT_IS_SHARE,
          "INCOMPLETE where fewer of the expected records are present",

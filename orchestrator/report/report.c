@@ -398,7 +398,8 @@ int report_write_csvs(const struct jp_report *report, const char *csv_dir,
     if (report->util && write_table(report, csv_dir, &table_util, err) < 0)
         return -1;
     if (table_count(&table_clock, report) &&
-        write_table(report, csv_dir, &table_clock, err) < 0)
+        (write_table(report, csv_dir, &table_clock, err) < 0 ||
+         write_table(report, csv_dir, &table_arrivals, err) < 0))
         return -1;
     for (size_t i = 0; report->nsys && tables_nsys[i]; i++)
         if (write_table(report, csv_dir, tables_nsys[i], err) < 0)

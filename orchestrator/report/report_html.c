@@ -397,10 +397,10 @@ static const struct jp_html_section html_sections[] = {
      "have all rows.",
      JP_HTML_WIDE, .present = html_nsys_present, .put = html_nsys_put},
     {"clocks", "Clocks",
-     "How far the nodes&#39; clocks are apart, from the collectives alone: "
-     "nobody leaves an AllReduce, AllGather or ReduceScatter before all have "
-     "entered it. Times in the tables and charts above are each node&#39;s "
-     "own.",
+     "How far the nodes&#39; clocks are apart: by probes between the nodes, "
+     "else by the collectives, as nobody leaves an AllReduce before all have "
+     "entered it. Times in the tables and charts above are on the clock of "
+     "the reference.",
      JP_HTML_WIDE, .table = &table_clock},
     {"operations", "Operations",
      "By type of communicator, function and message size. Bus bandwidth in "

@@ -20,7 +20,7 @@ void tables_pace_json(struct jp_json_stream *s, const struct jp_report *report);
 void tables_cause_json(struct jp_json_stream *s, const struct jp_row *row);
 
 /* The nodes' clocks (tables_clock.c); no row where there is one node. */
-extern const struct jp_table table_clock;
+extern const struct jp_table table_clock, table_arrivals;
 /* clock{} of summary.json. */
 void tables_clock_json(struct jp_json_stream *s,
                        const struct jp_report *report);

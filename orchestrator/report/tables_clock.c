@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "orchestrator/aggregate/clocks.h"
+#include "orchestrator/insight/processes.h"
 #include "orchestrator/report/tables.h"
 
 static const struct jp_clocks *clocks_of(const struct jp_report *report)
@@ -74,6 +75,82 @@ const struct jp_table table_clock = {
     .title = "Clocks of the nodes",
 };
 
+/* --- who came last, by starts and by times --- */
+
+static size_t count_arrivals(const struct jp_report *report)
+{
+    const struct jp_clocks *c = clocks_of(report);
+
+    return c ? c->n_arrivals : 0;
+}
+
+static void find_arrival(struct jp_row *row)
+{
+    row->at = &row->report->result->clocks->arrivals[row->index];
+}
+
+JP_GETTER(arrival_late, clocks_arrival,
+          value_real(v, (double) at->late_ns / 1000))
+
+static int64_t rank_of(const struct jp_row *row)
+{
+    const struct clocks_arrival *a = row->at;
+    const struct jp_process *p =
+        row->report->processes
+            ? processes_find(row->report->processes, a->host, a->pid)
+            : NULL;
+
+    return p ? p->world_rank : -1;
+}
+
+static void get_arrival_rank(const struct jp_row *row, struct jp_value *v)
+{
+    value_signed(v, rank_of(row));
+}
+
+static double lateness(const struct jp_result *result, size_t row)
+{
+    return (double) result->clocks->arrivals[row].late_ns;
+}
+
+#define FIELD(member) JP_FIELD(struct clocks_arrival, member)
+static const struct jp_column arrival_columns[] = {
+    {"world_rank", JP_COL_RANK, JP_CSV | JP_MAYBE, 1, 1,
+     .help = "rank of the job, as processes[] has it", .get = get_arrival_rank},
+    {"host", JP_COL_TEXT, JP_CSV, 2, 2, .help = "of the process", FIELD(host)},
+    {"pid", JP_COL_PID, JP_CSV, 3, 3, .help = "process id", FIELD(pid)},
+    {"operations", JP_COL_COUNT, JP_CSV, 4, 4,
+     .help = "of ranks on several nodes, of which all records are there",
+     FIELD(operations)},
+    {"last_by_start", JP_COL_COUNT, JP_CSV, 5, 5,
+     .help = "of them it began last, by more than three times what the clocks "
+             "are uncertain",
+     FIELD(last)},
+    {"last_by_time", JP_COL_COUNT, JP_CSV, 6, 6,
+     .help = "of them its time was the shortest, by more than a stamp tells: "
+             "who comes last waits least",
+     FIELD(quick)},
+    {"last_by_both", JP_COL_COUNT, JP_CSV, 7, 7,
+     .help = "of them it was last by its start and by its time", FIELD(both)},
+    {"late_us", JP_COL_NUMBER, JP_CSV, 8, 8,
+     .help = "how long after the one before it it began, summed over "
+             "last_by_start",
+     .get = get_arrival_late},
+};
+#undef FIELD
+
+const struct jp_table table_arrivals = {
+    .name = "arrivals",
+    .json = "clock.arrivals",
+    .help = "a row a process, where clocks of several nodes could be compared",
+    JP_COLUMNS(arrival_columns),
+    .count = count_arrivals,
+    .find = find_arrival,
+    .weight = lateness,
+    .by_weight = true,
+    .max_json = 4096,
+};
+
 static void put_check(struct jp_json_stream *s, const char *name,
                       const struct clocks_check *check)
 {
@@ -128,6 +205,7 @@ void tables_clock_json(struct jp_json_stream *s, const struct jp_report *report)
         json_stream_count(s, "disagreed", c->disagreed);
         json_stream_end_object(s);
         table_json(s, &table_clock, report, NULL);
+        table_json(s, &table_arrivals, report, NULL);
     }
     json_stream_end_object(s);
 }

@@ -200,6 +200,8 @@ static void agreed(void **state)
     assert_true(error_us(c, SHIFTED) < 1);
     says(c, "by probes between the nodes");
     says(c, "Probes and collectives agree.");
+    assert_int_equal(c->n_arrivals, 2 * NODES);
+    assert_true(c->compared > 100 && c->disagreed * 20 < c->compared);
     result_destroy(r);
 }
 

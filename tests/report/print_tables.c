@@ -68,6 +68,7 @@ int main(void)
     json_array_append_new(list, describe(&table_bottlenecks));
     json_array_append_new(list, describe(&table_util));
     json_array_append_new(list, describe(&table_clock));
+    json_array_append_new(list, describe(&table_arrivals));
     for (size_t i = 0; tables_nsys[i]; i++)
         json_array_append_new(list, describe(tables_nsys[i]));
     for (size_t i = 0; tables_hang[i]; i++)
