@@ -29,6 +29,10 @@
 #define IO_BYTES_A_SECOND 65536
 /* A task's share of a processor is taken over so long at least. */
 #define SHARE_NS (2000 * MS_NS)
+/* /proc of a task that works is read so often; it works where its counts have
+ * changed so lately. */
+#define TASK_NS (5000 * MS_NS)
+#define WORKS_NS (1500 * MS_NS)
 #define DISK_LOOKS 3 /* in state D at so many looks running */
 /* A sample of GPUs that is older tells nothing. */
 #define GPUS_OLD_US 120000000
@@ -49,6 +53,7 @@ struct follow {
     /* by the looks */
     struct livetask task;
     bool task_known, gone;
+    uint64_t task_ns; /* when /proc was read, monotonic */
     unsigned disk_looks;
     uint64_t produced, over;     /* at the last look */
     uint64_t grown_ns, moved_ns; /* monotonic; new bytes, new counts */
@@ -251,6 +256,11 @@ static void look_at_task(struct livenode *node, struct follow *f,
 
     if (f->gone || !f->is_open || !f->file.has_header)
         return;
+    /* its recording tells that it works */
+    if (f->task_known && f->task_ns && now_ns - f->moved_ns < WORKS_NS &&
+        now_ns - f->task_ns < TASK_NS)
+        return;
+    f->task_ns = now_ns;
     if (!f->task.pid) {
         f->task.pid =
             livetask_find(node->place.root, f->file.pid, f->pid_namespace);
@@ -401,9 +411,11 @@ int64_t livenode_pid(const struct livenode *node, int64_t pid)
 {
     for (size_t i = 0; i < node->n; i++) {
         const struct follow *f = node->files[i];
+        struct livetask now = {.pid = f->task.pid, .start = f->task.start};
 
         if (f->is_open && f->file.has_header && f->file.pid == pid &&
-            f->task.pid > 1 && !f->gone)
+            f->task.pid > 1 && !f->gone &&
+            livetask_read(node->place.root, &now) == 1)
             return f->task.pid;
     }
     return 0;
