@@ -1,6 +1,7 @@
 /* cmd_evidence.c - `jobprof evidence`, `jobprof-node evidence`: look at the
  * processes of a stuck step on this node. */
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -312,6 +313,8 @@ int cmd_evidence(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
+    /* an agent ignores it, and children would seem to be late */
+    signal(SIGCHLD, SIG_DFL);
     path = fileio_path("%s/" JP_JOBCONF_NAME, a.order.dir);
     if (!path || stepdir_check_own(a.order.dir, &err) < 0 ||
         jobconf_read(path, &conf, &err) < 0) {

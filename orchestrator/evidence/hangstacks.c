@@ -15,7 +15,7 @@
 
 enum {
     LABEL_TEXT = 400,
-    LAST_THREADS = 4096 /* names of threads that are kept */
+    LAST_THREADS = 65536 /* names of threads that are kept */
 };
 
 struct name {
@@ -26,7 +26,8 @@ struct name {
 
 struct hangstacks_tree {
     struct stacktree tree;
-    struct name *names;
+    struct name *names; /* process by process */
+    size_t first[HANGSTACKS_PROCESSES];
     size_t n_names;
 };
 
@@ -142,6 +143,7 @@ static int add_process(struct hangstacks *view, const char *node,
     view->processes = p;
     p += view->n_processes++;
     stacktree_copy(p->node, sizeof(p->node), node, strlen(node));
+    view->tree->first[view->n_processes - 1] = view->tree->n_names;
     p->pid = number(one, "pid", -1);
     p->task = number(one, "task", -1);
     p->role = role_word(one);
@@ -261,10 +263,13 @@ static const char *name_of(const void *arg, int64_t tid)
 {
     const struct whose *whose = arg;
 
-    for (size_t i = 0; i < whose->tree->n_names; i++) {
+    for (size_t i = whose->tree->first[whose->process];
+         i < whose->tree->n_names; i++) {
         const struct name *name = &whose->tree->names[i];
 
-        if (name->process == whose->process && name->tid == tid)
+        if (name->process != whose->process)
+            break;
+        if (name->tid == tid)
             return name->text;
     }
     return "";
