@@ -514,6 +514,17 @@ static const char *none_of(const struct jp_column *c)
     return c->none ? c->none : "-";
 }
 
+/* Four digits, and all before the point: what a reader can use. */
+static double rounded(double value)
+{
+    double size = fabs(value), scale;
+
+    if (!isfinite(value) || size >= 1000 || size < 1e-9)
+        return round(value);
+    scale = pow(10, 3 - floor(log10(size)));
+    return round(value * scale) / scale;
+}
+
 /* A figure; in text, ranks have no commas. */
 static const char *figure(const struct jp_column *c, const struct jp_value *v,
                           bool commas, char *buf)
@@ -528,7 +539,7 @@ static const char *figure(const struct jp_column *c, const struct jp_value *v,
     case JP_COL_GBS:
         return figure_gbs(v->real, buf);
     case JP_COL_NUMBER:
-        return figure_exact(v->real, buf);
+        return figure_exact(rounded(v->real), buf);
     case JP_COL_SHARE:
         return figure_share(v->real, buf);
     case JP_COL_CLOCK:
