@@ -58,7 +58,7 @@ addEventListener('load', async () => {
     colours.dispatchEvent(new Event('change'));
     await frame();
   }
-  for (const figure of colours ? document.querySelectorAll('.drawn figure') : [])
+  for (const figure of colours ? document.querySelectorAll('.drawn figure.chart') : [])
     say('colours', figure.dataset.chart, await changes(figure, () => {
       colours.value = colours.value === 'dark' ? 'light' : 'dark';
       colours.dispatchEvent(new Event('change'));
