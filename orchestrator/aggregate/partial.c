@@ -161,10 +161,10 @@ static struct partial *open_stream(FILE *stream, struct jp_error *err)
     if (fread(head, sizeof(head), 1, stream) != 1 ||
         memcmp(head, magic, PARTIAL_MAGIC_BYTES) != 0)
         error_set(err, "no partial by its first bytes");
-    else if (!reads_version(jpr_get_le32(head + PARTIAL_MAGIC_BYTES)))
+    else if (p->version = jpr_get_le32(head + PARTIAL_MAGIC_BYTES),
+             !reads_version(p->version))
         error_set(err, "a partial of version %u; this release reads %d to %d",
-                  jpr_get_le32(head + PARTIAL_MAGIC_BYTES), PARTIAL_OLDEST,
-                  PARTIAL_VERSION);
+                  p->version, PARTIAL_OLDEST, PARTIAL_VERSION);
     else if ((type = next_block(p, &in, err)) >= 0) {
         if (type == PARTIAL_FILES && partial_get_files(p, &in) == 0)
             return p;
@@ -270,6 +270,8 @@ static bool in_order(const struct partial *p, const struct partial_in *r,
         return false;
     if (type == PARTIAL_HANG)
         return !r->first && r->n_hangs < p->n_recordings;
+    if (type == PARTIAL_STRIP && p->version < PARTIAL_STRIPS)
+        return false;
     if (type == PARTIAL_TABLES || type == PARTIAL_TIMELINE ||
         type == PARTIAL_STRIP)
         return !r->first && r->n_hangs == p->n_recordings;

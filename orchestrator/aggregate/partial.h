@@ -23,7 +23,7 @@
 #include "orchestrator/ingest/logwalk.h"
 
 /* What is written; the oldest one that is read lacks timelines, 6 strips. */
-enum { PARTIAL_VERSION = 7, PARTIAL_OLDEST = 5 };
+enum { PARTIAL_VERSION = 7, PARTIAL_OLDEST = 5, PARTIAL_STRIPS = 7 };
 
 /* A log that a partial was made from; path is relative to raw/<node>/. */
 struct partial_file {
@@ -37,6 +37,7 @@ struct partial {
     FILE *stream;
     uint8_t *bytes; /* of the block being read */
     size_t room;
+    uint32_t version;
     struct partial_file *files; /* sorted by path */
     size_t n_files, n_recordings;
     uint64_t timeline_events; /* partial_load: of each, at most; as opened: all

@@ -519,13 +519,12 @@ static void refuses_odd_timelines(void **state)
     }
 }
 
-/* The release before wrote no timelines; it is still read. */
-static void reads_the_older_version(void **state)
+/* Takes the first block of that type out. */
+static size_t without_block(uint8_t *bytes, size_t n, enum partial_block type)
 {
-    size_t n, len;
-    uint8_t *bytes = make(*state, &n), *frame, *end;
+    uint8_t *frame = find_block(bytes, n, type), *end;
+    size_t len;
 
-    frame = find_block(bytes, n, PARTIAL_TIMELINE);
     assert_non_null(frame);
     len = PARTIAL_FRAME_BYTES + jpr_get_le32(frame + 4);
     memmove(frame, frame + len, n - (size_t) (frame - bytes) - len);
@@ -533,7 +532,21 @@ static void reads_the_older_version(void **state)
     end = find_block(bytes, n, PARTIAL_END);
     assert_non_null(end);
     end[PARTIAL_FRAME_BYTES]--;
-    n = partial_seal(bytes, n);
+    return partial_seal(bytes, n);
+}
+
+/* Releases before wrote no strips, and no timelines; they are still read. */
+static void reads_the_older_version(void **state)
+{
+    size_t n;
+    uint8_t *bytes = make(*state, &n);
+
+    jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_STRIPS - 1);
+    assert_false(takes(bytes, n, NULL)); /* it has one all the same */
+    n = without_block(bytes, n, PARTIAL_STRIP);
+    jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_STRIPS - 1);
+    assert_true(takes(bytes, n, NULL));
+    n = without_block(bytes, n, PARTIAL_TIMELINE);
     for (uint32_t version = PARTIAL_OLDEST - 1; version <= PARTIAL_VERSION + 1;
          version++) {
         struct jp_error err = {""};

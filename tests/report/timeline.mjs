@@ -198,15 +198,20 @@ try {
     }
     requestAnimationFrame(step);
   })`);
+  // the least of several batches: other programs run, too
   const cost = await b.eval(`(() => {
     const t = jobprof.timeline;
-    const from = performance.now();
-    for (let i = 0; i < 60; i++) {
-      t.move(i < 30 ? 0.1 : -0.1);
-      t.draw();
+    let least = Infinity;
+    for (let batch = 0; batch < 12; batch++) {
+      const from = performance.now();
+      for (let i = 0; i < 10; i++) {
+        t.move(batch % 2 ? 0.05 : -0.05);
+        t.draw();
+      }
+      t.canvas.toDataURL('image/jpeg', 0.1);
+      least = Math.min(least, (performance.now() - from) / 10);
     }
-    t.canvas.toDataURL();
-    return (performance.now() - from) / 60;
+    return least;
   })()`);
   const paint = await b.eval(`performance.getEntriesByName(
     'first-contentful-paint')[0]?.startTime ?? 0`);

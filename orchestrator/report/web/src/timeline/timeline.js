@@ -427,12 +427,15 @@ export class Timeline {
         this.zoom(by, Math.max(0, px - left) / (this.width - left));
     }, {passive: false});
     canvas.addEventListener('keydown', event => this.key(event));
-    window.addEventListener('themechange', () => {
+    const repaint = () => {
       this.pattern = undefined;
       this.picture.made.clear();
       this.tellLegend();
-      this.later();
-    });
+      this.draw(); // paper waits for no frame
+    };
+    window.addEventListener('themechange', repaint);
+    matchMedia('(prefers-color-scheme: dark)')
+      .addEventListener('change', repaint);
   }
 
   drag(event, [fromX, fromY], [toX, toY]) {
