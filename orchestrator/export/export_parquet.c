@@ -529,7 +529,10 @@ static int read_heading(struct feed *f, const struct jp_table *table,
 
     end = rc == 0 && got ? memchr(c.text, '\n', c.n) : NULL;
     if (rc < 0) {
-        *err = c.err;
+        if (err)
+            *err = c.err;
+    } else if (end && memchr(c.text, '\0', (size_t) (end - c.text))) {
+        rc = error_set(err, "%s:1: not a heading", f->path);
     } else if (!end || !(f->names = strndup(c.text, (size_t) (end - c.text)))) {
         rc = error_set(err, "%s: no heading", f->path);
     } else {

@@ -102,8 +102,8 @@ bool upload_can_send(void);
  * removed when all of it is accepted, and what is refused for good stays beside
  * it as NAME.refused. */
 
-/* The user's folder below root (NULL: $XDG_STATE_HOME/jobprof/outbox or
- * $HOME/.local/state/jobprof/outbox), made. Caller frees. */
+/* The user's folder below root (NULL: ~/.local/state/jobprof/outbox; a report
+ * has no XDG_STATE_HOME), made. Caller frees. */
 char *upload_outbox_open(const char *root, struct jp_error *err);
 
 /* Makes the file of a step. -1 also where the folder would hold more than

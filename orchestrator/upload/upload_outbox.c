@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -18,13 +19,13 @@
 
 char *upload_outbox_open(const char *root, struct jp_error *err)
 {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    const char *home = getenv("HOME");
+    const struct passwd *me = home ? NULL : getpwuid(getuid());
     char *folder = NULL;
 
+    home = me ? me->pw_dir : home;
     if (root)
         folder = fileio_path("%s/%lu", root, (unsigned long) getuid());
-    else if (state && *state == '/')
-        folder = fileio_path("%s/jobprof/outbox", state);
     else if (home && *home == '/')
         folder = fileio_path("%s/.local/state/jobprof/outbox", home);
     else
