@@ -24,8 +24,6 @@
  * an edge with fewer windows may not have seen a moment without any. */
 #define FEW_WINDOWS 4
 #define FEW_PART 0.25
-/* Of an edge: more say nothing that the points would show. */
-#define WINDOWS_KEPT (2 * POINTS_MAX)
 #define EXACT_NS 50.0
 #define USER_PART 0.1
 
@@ -72,10 +70,18 @@ static void judge_margins(struct clock_window *w, size_t n)
     }
 }
 
-/* Of each group the one whose margin says most; at most WINDOWS_KEPT. */
-static size_t thin_out(struct clock_window *w, size_t n)
+/* Points over the run, of so many files. */
+static size_t points_of(size_t n_files)
 {
-    size_t group = n / WINDOWS_KEPT + (n % WINDOWS_KEPT != 0), kept = 0;
+    size_t most = n_files ? CLOCKS_MAX / n_files : POINTS_MAX;
+
+    return most > POINTS_MAX ? POINTS_MAX : most < 2 ? 2 : most;
+}
+
+/* Of each group the one whose margin says most; at most `most`. */
+static size_t thin_out(struct clock_window *w, size_t n, size_t most)
+{
+    size_t group = n / most + (n % most != 0), kept = 0;
 
     for (size_t i = 0; i < n; i += group) {
         size_t best = i;
@@ -88,8 +94,10 @@ static size_t thin_out(struct clock_window *w, size_t n)
     return kept;
 }
 
-/* Counts all windows of a file and leaves what is needed of them. */
-static void settle_file(struct clockprobes *p, struct clock_file *f)
+/* Counts all windows of a file and leaves what is needed of them: more of an
+ * edge say nothing that the points would show. */
+static void settle_file(struct clockprobes *p, struct clock_file *f,
+                        size_t points)
 {
     struct clock_window *w = f->windows;
     size_t kept = 0, n;
@@ -111,7 +119,7 @@ static void settle_file(struct clockprobes *p, struct clock_file *f)
         p->windows += n;
         judge_margins(&w[i], n);
         memmove(&w[kept], &w[i], n * sizeof(*w));
-        kept += thin_out(&w[kept], n);
+        kept += thin_out(&w[kept], n, 2 * points);
     }
     f->n_windows = kept;
     w = realloc(f->windows, (kept + 1) * sizeof(*w));
@@ -119,7 +127,7 @@ static void settle_file(struct clockprobes *p, struct clock_file *f)
         f->windows = w;
 }
 
-static int add_file(struct clockprobes *p, const char *path)
+static int add_file(struct clockprobes *p, const char *path, size_t points)
 {
     struct clock_file *grown;
     struct jp_error err;
@@ -132,7 +140,7 @@ static int add_file(struct clockprobes *p, const char *path)
     }
     errno = 0;
     if (clock_file_read(path, &p->files[p->n_files], &err) == 0)
-        settle_file(p, &p->files[p->n_files++]);
+        settle_file(p, &p->files[p->n_files++], points);
     else
         p->bad_files += errno != ENOENT && errno != ENOTDIR;
     return 0;
@@ -142,15 +150,21 @@ static int read_files(const char *nodes, struct clockprobes *p)
 {
     DIR *dir = opendir(nodes);
     struct dirent *entry;
+    size_t n = 0, points;
     int rc = 0;
 
+    while (dir && n < FILES_MAX && readdir(dir))
+        n++;
+    points = points_of(n);
+    if (dir)
+        rewinddir(dir);
     while (dir && rc == 0 && p->n_files < FILES_MAX && (entry = readdir(dir))) {
         char *path;
 
         if (entry->d_name[0] == '.')
             continue;
         path = fileio_path("%s/%s/" CLOCK_FILE, nodes, entry->d_name);
-        rc = path ? add_file(p, path) : -1;
+        rc = path ? add_file(p, path, points) : -1;
         free(path);
     }
     if (dir)
@@ -358,13 +372,12 @@ static int choose_times(struct solver *s)
     const struct clockprobes *p = s->probes;
     const struct clock_file *f = &p->files[s->reference];
     int64_t window = (int64_t) (f->window_ms ? f->window_ms : 4000) * 1000000;
-    size_t most = CLOCKS_MAX / p->n_files, n;
+    size_t most = points_of(p->n_files), n;
     int64_t first, last;
 
     find_range(s, &first, &last);
     if (first >= last)
         return 0;
-    most = most > POINTS_MAX ? POINTS_MAX : most < 2 ? 2 : most;
     n = (size_t) ((last - first) / window) + 1;
     n = n > most ? most : n;
     s->times = calloc(n + 1 + 2 * STEPS_MAX, sizeof(*s->times));
