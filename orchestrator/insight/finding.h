@@ -100,14 +100,15 @@ struct jp_finding {
     double gain;           /* of the run's time, 0..1: what it would win */
     enum jp_gain gain_kind;
     enum jp_against against; /* whom a slow network was compared with */
-    double by_us;   /* how late in an operation; how long a stall is */
-    uint64_t times; /* ... in so many operations, */
-    uint64_t of;    /* of these; 0: not known */
-    double ratio;   /* the network takes so many times as long; NAN */
-    uint64_t comms; /* in so many communicators, of pairs of ranks where */
-    bool messages;  /* it is about Send and Recv; 0: not known */
-    char text[400]; /* one clause: who, where, how much, with all figures */
-    char next[160];          /* what to do about it */
+    double by_us;            /* how late in an operation; how long a stall is */
+    uint64_t times;          /* ... in so many operations, */
+    uint64_t of;             /* of these; 0: not known */
+    double ratio;            /* the network takes so many times as long; NAN */
+    uint64_t comms;    /* in so many communicators, of pairs of ranks where */
+    bool messages;     /* it is about Send and Recv; 0: not known */
+    char between[130]; /* "n1 and n2": of which two nodes; or "" */
+    char text[400];    /* one clause: who, where, how much, with all figures */
+    char next[160];    /* what to do about it */
 };
 
 struct jp_hypotheses;

@@ -270,9 +270,10 @@ static int add_finding(const struct pairs *w, const struct cause *c,
         snprintf(f->host, sizeof(f->host), "%s", host_name(w, c->hosts[0]));
         snprintf(where, sizeof(where), "with node %.60s", f->host);
     } else {
-        snprintf(where, sizeof(where), "between nodes %.60s and %.60s",
+        snprintf(f->between, sizeof(f->between), "%.60s and %.60s",
                  host_name(w, c->worst->hosts[0]),
                  host_name(w, c->worst->hosts[1]));
+        snprintf(where, sizeof(where), "between nodes %s", f->between);
     }
     f->against = JP_AGAINST_LIKES;
     f->ratio = 1 + c->ratio;

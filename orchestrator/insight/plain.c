@@ -204,6 +204,8 @@ static void add_slow_network(struct text *t, const struct jp_finding *f,
     add(t, "%s", f->messages ? "Send and Recv" : "The network");
     if (*f->host)
         add(t, " of node %.64s", f->host);
+    else if (*f->between)
+        add(t, " between %s", f->between);
     if (!isfinite(f->ratio)) {
         add(t, f->messages ? " are slow" : " is slow");
     } else if (own) {

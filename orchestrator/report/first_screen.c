@@ -103,8 +103,9 @@ static void tile_sure(const struct jp_report *report,
             width < 0.25   ? "high"
             : width < 0.75 ? "medium"
                            : "low");
-        SAY(t->note, "%.0f to %.0f %%, from %s operations", 100 * f->low,
-            100 * f->high, FIG_COUNT(f->evidence));
+        SAY(t->note, "%.*f to %.*f %%, from %s operations", f->share < 0.1,
+            100 * f->low, f->share < 0.1, 100 * f->high,
+            FIG_COUNT(f->evidence));
     } else if (f && f->kind == JP_FINDING_STALL) {
         SAY(t->value, "high");
         SAY(t->note, "%s stalls in %s operations: no chance",

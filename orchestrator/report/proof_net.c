@@ -15,7 +15,7 @@
 #include "orchestrator/report/table.h"
 
 #define BARS_DRAWN 12
-#define NODES_DRAWN 8
+#define NODES_DRAWN 6
 
 /* --- what is looked at: one function and size of communicators of a kind ---
  */
@@ -373,6 +373,16 @@ static double pair_gbs(const struct jp_result *r, const char *from,
     return us ? (double) bytes / (double) us / 1e3 : NAN;
 }
 
+static bool has_messages(const struct jp_result *r, const char *host)
+{
+    for (size_t i = 0; i < r->n_p2p_nodes; i++)
+        if (strcmp(r->p2p_nodes[i].src_host, r->p2p_nodes[i].dst_host) != 0 &&
+            (!strcmp(r->p2p_nodes[i].src_host, host) ||
+             !strcmp(r->p2p_nodes[i].dst_host, host)))
+            return true;
+    return false;
+}
+
 /* The finding's nodes first, then those that exchange with them, then others;
  * how many. */
 static size_t pick_nodes(const struct jp_result *r, const char *text,
@@ -392,7 +402,10 @@ static size_t pick_nodes(const struct jp_result *r, const char *text,
                 is |= nodes[k] == host;
                 near |= isfinite(pair_gbs(r, nodes[k], host));
             }
-            if (!is && (round == 0 ? named : round == 1 ? near : true))
+            if (!is && *host && has_messages(r, host) &&
+                (round == 0   ? named
+                 : round == 1 ? near
+                              : true))
                 nodes[n++] = host;
         }
     return n;

@@ -98,6 +98,9 @@ static void put_network(struct jp_findings *list)
     f->messages = true;
     f->comms = 1;
     put_finding(list);
+    f->host[0] = '\0';
+    snprintf(f->between, sizeof(f->between), "n4 and n0");
+    put_finding(list);
     f->ratio = NAN;
     put_finding(list);
     f = add(list, JP_FINDING_DRIFT, "");
