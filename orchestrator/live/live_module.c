@@ -323,7 +323,8 @@ static void record(void *state, struct jp_json_stream *s)
         record_late(l, s);
 }
 
-/* The last word of the node: its processes have ended. A report removes it
+/* The last word of the node: its processes have ended, in order or not, which
+ * those of other nodes may wait for. A report removes it
  * (barrier_clear); the alerts stay. */
 static void finish(void *state)
 {
@@ -337,6 +338,7 @@ static void finish(void *state)
     clock_gettime(CLOCK_MONOTONIC, &mono);
     at.real_ns = (uint64_t) real.tv_sec * 1000000000 + (uint64_t) real.tv_nsec;
     at.mono_ns = (uint64_t) mono.tv_sec * 1000000000 + (uint64_t) mono.tv_nsec;
+    livenode_look_last(l->node, &at, NULL);
     write_snap(l, &at, livenode_class(l->node), true, NULL);
 }
 

@@ -376,6 +376,14 @@ int livenode_look(struct livenode *node, const struct livenode_time *now,
     return rc;
 }
 
+int livenode_look_last(struct livenode *node, const struct livenode_time *now,
+                       struct jp_error *err)
+{
+    for (size_t i = 0; i < node->n; i++)
+        node->files[i]->task_ns = 0;
+    return livenode_look(node, now, err);
+}
+
 /* Waits of this length are looked at by node 0, too. */
 static bool is_long(const struct livenode *node, const struct follow *f)
 {

@@ -39,6 +39,10 @@ struct livenode_time {
 int livenode_look(struct livenode *node, const struct livenode_time *now,
                   struct jp_error *err);
 
+/* The last look: also at tasks whose recording told that they work. */
+int livenode_look_last(struct livenode *node, const struct livenode_time *now,
+                       struct jp_error *err);
+
 /* The worst of the node by the last look. */
 enum live_class livenode_class(const struct livenode *node);
 

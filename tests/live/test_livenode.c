@@ -307,6 +307,32 @@ static void tells_of_the_gpu(void **state)
     task_end(&t);
 }
 
+/* A task that worked a second ago is gone when its node leaves. */
+static void tells_at_the_end_who_is_gone(void **state)
+{
+    struct livenode *node = make_node(*state);
+    struct livenode_time now = at(23.2);
+    struct jp_error err;
+    struct task t;
+    char *stat;
+
+    put_proc(*state, 'S', 0, 0, 0);
+    task_begin(&t, *state, PID, 3);
+    work(node, &t, 0, 22, 10, 0.03);
+    assert_int_equal(snap.ranks[0].state, STUCK_MOVES);
+    stat = tempdir_path(*state, "proc/4242/stat");
+    unlink(stat);
+    work(node, &t, 22, 23, 10, 0.03);
+    assert_int_equal(snap.ranks[0].state, STUCK_MOVES);
+    assert_int_equal(livenode_look_last(node, &now, &err), 0);
+    assert_int_equal(livenode_fill(node, &now, &snap), 0);
+    assert_int_equal(snap.ranks[0].state, STUCK_GONE);
+    assert_int_equal(snap.ranks[0].counted_ns, now.real_ns);
+    livenode_destroy(node);
+    task_end(&t);
+    free(stat);
+}
+
 static void on_signal(int signal)
 {
     _exit(signal == SIGUSR1 ? 7 : 8);
@@ -509,6 +535,7 @@ int main(void)
         TEST(tells_of_the_gpu),
         TEST(costs_little),
         TEST(signals_who_catches_it),
+        TEST(tells_at_the_end_who_is_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
