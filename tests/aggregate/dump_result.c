@@ -258,7 +258,7 @@ static void print_strip(const struct strip *s)
 
         for (unsigned i = 0; i < s->n; i++)
             sum = (sum ^ key->us[i]) * UINT64_C(0x100000001B3);
-        printf("  %s %s %d %d sum %" PRIx64 "\n", key->id, key->func,
+        printf("strip %s %s %d %d sum %" PRIx64 "\n", key->id, key->func,
                (int) key->size, key->p2p, sum);
     }
 }
