@@ -135,7 +135,7 @@ bare_slurm() {
     inside find / -xdev -path /proc -prune -o -path '*jobprof*' -print | sort >"$work/before"
     cat >"$root/etc/slurm/slurm.conf" <<'CONF'
 ClusterName=bare
-SlurmctldHost=localhost
+SlurmctldHost=bare
 AuthType=auth/munge
 SlurmUser=root
 ProctrackType=proctrack/linuxproc
@@ -147,9 +147,11 @@ SlurmdSpoolDir=/var/spool/slurmd
 SlurmctldPidFile=/run/slurmctld.pid
 SlurmdPidFile=/run/slurmd.pid
 ReturnToService=2
-NodeName=localhost CPUs=2 State=UNKNOWN
+NodeName=bare CPUs=2 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES State=UP
 CONF
+    printf '127.0.0.1 localhost\n10.77.0.1 bare\n' >"$root/etc/hosts"
+    echo 'CgroupPlugin=cgroup/v1' >"$root/etc/slurm/cgroup.conf" # used by nothing here
     mkdir -p "$root/var/spool/slurmctld" "$root/var/spool/slurmd"
     echo 'include /etc/slurm/plugstack.conf.d/*.conf' >"$root/etc/slurm/plugstack.conf"
     mkdir -p "$root/etc/slurm/plugstack.conf.d"
@@ -161,17 +163,18 @@ on_slurm() { # on_slurm COMMAND: by alice, on Debian's Slurm with a net and proc
 # shellcheck disable=SC2015 # A && B || C: C tells the failure of either
 set -u
 mount -t proc proc /proc
+mount -t sysfs sys /sys && mount -t tmpfs cgroup /sys/fs/cgroup # slurmd asks which kind is there
 install -d -o munge -g munge -m 755 /run/munge
 [ -e /etc/munge/munge.key ] || /usr/sbin/mungekey --create >/dev/null 2>&1 ||
     dd if=/dev/urandom bs=32 count=1 of=/etc/munge/munge.key 2>/dev/null
 chown munge:munge /etc/munge/munge.key; chmod 400 /etc/munge/munge.key
 setpriv --reuid munge --regid munge --init-groups munged --force
 slurmctld && slurmd || exit 1
-for _ in $(seq 100); do sinfo -h -o %T | grep -q idle && break; sleep 0.3; done
+for _ in $(seq 60); do timeout 5 sinfo -h -o %T | grep -q idle && break; sleep 0.3; done
 runuser -u alice -- bash -lc "cd && $1"
 SESSION
     # shellcheck disable=SC2016 # the inner shell expands it
-    unshare -nmpf sh -c 'ip link set lo up && exec chroot "$1" env -i \
+    unshare -nmpfu sh -c 'ip link set lo up && ip addr add 10.77.0.1/24 dev lo && hostname bare && exec chroot "$1" env -i \
         PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/root bash /root/session.sh "$2"' \
         sh "$root" "$1"
 }
