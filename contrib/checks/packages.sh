@@ -135,7 +135,7 @@ bare_slurm() {
     inside find / -xdev -path /proc -prune -o -path '*jobprof*' -print | sort >"$work/before"
     cat >"$root/etc/slurm/slurm.conf" <<'CONF'
 ClusterName=bare
-SlurmctldHost=bare
+SlurmctldHost=bare(10.77.0.1)
 AuthType=auth/munge
 SlurmUser=root
 ProctrackType=proctrack/linuxproc
@@ -147,7 +147,7 @@ SlurmdSpoolDir=/var/spool/slurmd
 SlurmctldPidFile=/run/slurmctld.pid
 SlurmdPidFile=/run/slurmd.pid
 ReturnToService=2
-NodeName=bare CPUs=2 State=UNKNOWN
+NodeName=bare NodeAddr=10.77.0.1 CPUs=2 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES State=UP
 CONF
     printf '127.0.0.1 localhost\n10.77.0.1 bare\n' >"$root/etc/hosts"
