@@ -423,14 +423,15 @@ int fileio_temp_open(struct jp_tempfile *file, const char *path,
 {
     static unsigned counter;
     char host[65] = "host";
+    struct stat st;
     int fd = -1;
 
-    if (ownplace_check_parent(path, err) < 0) {
-        *file = (struct jp_tempfile){0};
-        return -1;
-    }
-    gethostname(host, sizeof(host) - 1); /* two hosts may share the folder */
     *file = (struct jp_tempfile){0};
+    if (ownplace_check_parent(path, err) < 0)
+        return -1;
+    if (lstat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)))
+        return error_set(err, "%s: a device is not replaced", path);
+    gethostname(host, sizeof(host) - 1); /* two hosts may share the folder */
     file->path = strdup(path);
     file->temp_path =
         fileio_path("%s.tmp.%ld.%u.%s", path, (long) getpid(),
@@ -453,6 +454,34 @@ fail:
     }
     free(file->path);
     free(file->temp_path);
+    *file = (struct jp_tempfile){0};
+    return -1;
+}
+
+/* What stands at path and may not be replaced: a device, a pipe, a link. */
+static bool is_in_place(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
+           !S_ISDIR(st.st_mode);
+}
+
+int fileio_output_open(struct jp_tempfile *file, const char *path,
+                       struct jp_error *err)
+{
+    int fd;
+
+    if (!is_in_place(path))
+        return fileio_temp_open(file, path, err);
+    *file = (struct jp_tempfile){.path = strdup(path)};
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0600);
+    if (file->path && fd >= 0 && (file->stream = fdopen(fd, "w")))
+        return 0;
+    error_set(err, "%s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    free(file->path);
     *file = (struct jp_tempfile){0};
     return -1;
 }
@@ -488,7 +517,7 @@ int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err)
         ask_again(fileno(file->stream));
     bad |= fclose(file->stream);
     file->stream = NULL;
-    if (bad || rename(file->temp_path, file->path) < 0) {
+    if (bad || (file->temp_path && rename(file->temp_path, file->path) < 0)) {
         rc = error_set(err, "%s: %s", file->path, strerror(errno));
         fileio_temp_abort(file);
         return rc;

@@ -63,12 +63,19 @@ int fileio_mkdir(const char *path, struct jp_error *err);
 struct jp_tempfile {
     FILE *stream;    /* write here */
     char *path;      /* final path */
-    char *temp_path; /* in the same folder */
+    char *temp_path; /* in the same folder; NULL: path itself is written */
 };
 
-/* Opens path's temporary twin (O_EXCL, mode 0600). */
+/* Opens path's temporary twin (O_EXCL, mode 0600). A device is refused. */
 int fileio_temp_open(struct jp_tempfile *file, const char *path,
                      struct jp_error *err);
+
+/* The same for a file that the user has named on the command line, who may be
+ * root: /dev/null, /dev/stdout, a pipe or any other link is written to where it
+ * stands, not replaced. Commit and abort as above. */
+int fileio_output_open(struct jp_tempfile *file, const char *path,
+                       struct jp_error *err);
+
 /* Is it the name of such a temporary file ("x.tmp.123.4.host")? Then *pid is
  * its writer's process id on *host, which points into the name. */
 bool fileio_temp_parse(const char *name, pid_t *pid, const char **host);

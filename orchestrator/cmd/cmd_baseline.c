@@ -192,9 +192,9 @@ static int write_file(const struct jp_baseline *all, const char *path,
     mode_t mask = umask(0);
 
     umask(mask);
-    if (fileio_temp_open(&file, path, err) < 0)
+    if (fileio_output_open(&file, path, err) < 0)
         return -1;
-    if (fchmod(fileno(file.stream), 0666 & ~mask) < 0 ||
+    if ((file.temp_path && fchmod(fileno(file.stream), 0666 & ~mask) < 0) ||
         baseline_file_write(all, file.stream, err) < 0) {
         fileio_temp_abort(&file);
         return -1;

@@ -117,7 +117,7 @@ static int put_chrome(const struct arguments *a, struct jp_recwalk *walk,
 
     if (!a->output)
         return export_chrome(walk, clocks, stdout, done, err);
-    if (fileio_temp_open(&file, a->output, err) < 0)
+    if (fileio_output_open(&file, a->output, err) < 0)
         return -1;
     if (export_chrome(walk, clocks, file.stream, done, err) < 0) {
         fileio_temp_abort(&file);

@@ -298,7 +298,7 @@ static int send_stream(const struct arguments *a, FILE *in, const char *what,
     struct jp_error err;
     int rc;
 
-    if (fileio_temp_open(&file, refused, &err) < 0)
+    if (fileio_output_open(&file, refused, &err) < 0)
         return cmd_args_fail("upload", JP_EXIT_IO, &err);
     rc = upload_send(in, &a->to, file.stream, &done, &err);
     print_done(a, what, made, &done);

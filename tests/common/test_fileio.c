@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -288,6 +289,71 @@ static void test_synced(void **state)
     free(path);
 }
 
+/* --- a path that the user has named ----------------------------------------
+ */
+
+static void put_output(const char *path, bool commit)
+{
+    struct jp_tempfile file;
+    struct jp_error err;
+
+    assert_int_equal(fileio_output_open(&file, path, &err), 0);
+    fputs("text", file.stream);
+    if (commit)
+        assert_int_equal(fileio_temp_commit(&file, &err), 0);
+    else
+        fileio_temp_abort(&file);
+}
+
+static mode_t kind(const char *path)
+{
+    struct stat st;
+
+    assert_int_equal(lstat(path, &st), 0);
+    return st.st_mode & S_IFMT;
+}
+
+/* A link to a device, a pipe, and root's own device stay what they are. */
+static void test_output(void **state)
+{
+    const char *dir = *state;
+    char *link = tempdir_path(dir, "link"), *pipe = tempdir_path(dir, "pipe");
+    char *device = tempdir_path(dir, "null"), *plain;
+    struct jp_tempfile file;
+    struct jp_error err;
+    char text[5] = "";
+    int fd;
+
+    assert_int_equal(symlink("/dev/null", link), 0);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    fd = open(pipe, O_RDWR | O_NONBLOCK);
+    assert_true(fd >= 0);
+    for (int commit = 0; commit < 2; commit++) {
+        put_output(link, commit);
+        assert_int_equal(kind(link), S_IFLNK);
+        put_output(pipe, commit);
+        assert_int_equal(kind(pipe), S_IFIFO);
+        assert_int_equal(read(fd, text, 4), 4);
+        assert_string_equal(text, "text");
+    }
+    close(fd);
+    if (mknod(device, S_IFCHR | 0600, makedev(1, 3)) == 0) {
+        put_output(device, true);
+        assert_int_equal(kind(device), S_IFCHR);
+        assert_int_equal(fileio_temp_open(&file, device, &err), -1);
+        assert_non_null(strstr(err.text, "device"));
+    }
+    free(pipe);
+    plain = tempdir_file(dir, "plain", 0600, "before");
+    put_output(plain, false);
+    assert_int_equal(fileio_read(plain, false, 100, &pipe, NULL, &err), 0);
+    assert_string_equal(pipe, "before");
+    free(pipe);
+    free(plain);
+    free(device);
+    free(link);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +365,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_place, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(test_synced, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_output, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(test_remove, tempdir_make,
                                         tempdir_drop),
