@@ -63,8 +63,10 @@ static int count_number(const struct jp_knob *knob, const char *text,
     if (num_parse_u64(text, knob->min, knob->max, out, err) == 0)
         return 0;
     if (num_suggest_count(text, knob->min, knob->max, meant, sizeof(meant)))
-        return error_set(err, "\"%s\" is not a whole number; did you mean %s?",
-                         QUOTE(text), meant);
+        return error_set(err,
+                         "\"%s\" is not a whole number (%" PRIu64 " to %" PRIu64
+                         "); did you mean %s?",
+                         QUOTE(text), knob->min, knob->max, meant);
     return -1;
 }
 
