@@ -222,15 +222,15 @@ int num_parse_size(const char *text, uint64_t min, uint64_t max,
     num_format_size(max, hi, sizeof(hi));
     meant = how == READ_NONE && text ? suggest_size(text, other, sizeof(other))
                                      : NULL;
-    if (meant && parse_unit(meant, units, N(units), &v) == READ_OK &&
-        v >= min && v <= max)
-        return error_set(err, "\"%s\" is not a size; did you mean \"%s\"?",
-                         QUOTE(text), meant);
+    if (meant && (parse_unit(meant, units, N(units), &v) != READ_OK ||
+                  v < min || v > max))
+        meant = NULL;
     if (how == READ_NONE)
         return error_set(err,
                          "\"%s\" is not a size (%s to %s; bytes, or a number "
-                         "with K, M, G or T)",
-                         QUOTE(text), lo, hi);
+                         "with K, M, G or T)%s%s%s",
+                         QUOTE(text), lo, hi, meant ? "; did you mean \"" : "",
+                         meant ? meant : "", meant ? "\"?" : "");
     return error_set(err, "%s is out of range (%s to %s)", QUOTE(text), lo, hi);
 }
 
@@ -252,15 +252,15 @@ int num_parse_time_us(const char *text, uint64_t min, uint64_t max,
     num_format_time_us(max, hi, sizeof(hi));
     meant = how == READ_NONE && text ? suggest_time(text, other, sizeof(other))
                                      : NULL;
-    if (meant && parse_unit(meant, units, N(units), &v) == READ_OK &&
-        v >= min && v <= max)
-        return error_set(err, "\"%s\" is not a time; did you mean \"%s\"?",
-                         QUOTE(text), meant);
+    if (meant && (parse_unit(meant, units, N(units), &v) != READ_OK ||
+                  v < min || v > max))
+        meant = NULL;
     if (how == READ_NONE)
         return error_set(err,
                          "\"%s\" is not a time (%s to %s; seconds, or a "
-                         "number with us, ms, s or m)",
-                         QUOTE(text), lo, hi);
+                         "number with us, ms, s or m)%s%s%s",
+                         QUOTE(text), lo, hi, meant ? "; did you mean \"" : "",
+                         meant ? meant : "", meant ? "\"?" : "");
     return error_set(err, "%s is out of range (%s to %s)", QUOTE(text), lo, hi);
 }
 
