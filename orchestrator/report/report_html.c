@@ -361,6 +361,9 @@ static const struct jp_html_section html_sections[] = {
      "unlike before, strongest first. It coincides with the finding; that it "
      "is its cause is not proved.",
      JP_HTML_WIDE, .table = &table_causes},
+    {"timeline", "Timeline", NULL, JP_HTML_CHARTS,
+     .present = html_timeline_present, .put = html_timeline_put,
+     .open = html_timeline_proves},
     {"hypotheses", "What was looked for",
      "Each question has an answer: found; not found, with the smallest effect "
      "that would have been seen; or not judged, and why.",
@@ -378,8 +381,6 @@ static const struct jp_html_section html_sections[] = {
      JP_HTML_CHARTS, .present = html_time_present, .put = html_time_put},
     {"pictures", "Pictures", NULL, JP_HTML_WIDE,
      .present = html_pictures_present, .put = html_pictures_put},
-    {"timeline", "Timeline", NULL, JP_HTML_CHARTS,
-     .present = html_timeline_present, .put = html_timeline_put},
     {"ranks", "Waits",
      "Most wait caused first. The rank that arrives last has the shortest "
      "time in an operation, as the others wait in it. That it arrived late "
@@ -520,7 +521,11 @@ static int put_section(const struct jp_html_section *section,
     fprintf(out,
             "<section id=\"%s\"%s><details%s><summary><h2>%s</h2></summary>\n",
             section->id, class_of(section),
-            section->kind == JP_HTML_OPEN ? " open" : "", section->title);
+            section->kind == JP_HTML_OPEN ||
+                    (section->open && section->open(report))
+                ? " open"
+                : "",
+            section->title);
     if (section->note)
         fprintf(out, "<p class=\"note\">%s</p>\n", section->note);
     if ((section->put ? section->put(report, out)
