@@ -88,13 +88,16 @@ char *clocks_text(const struct jp_clocks *clocks, char *buf)
         if (fabs(c->offset_us) > fabs(clocks->nodes[far].offset_us))
             far = i;
     }
-    snprintf(buf, CLOCKS_TEXT,
-             "The clock of %.64s is %s %s that of %.64s; by %s times of "
-             "different nodes compare within %s.",
-             clocks->nodes[far].host,
-             FIG_US(fabs(clocks->nodes[far].offset_us)),
-             clocks->nodes[far].offset_us < 0 ? "behind" : "ahead of",
-             clocks->map.nodes[clocks->map.reference].host,
+    if (clocks->nodes[far].offset_us == 0)
+        snprintf(buf, CLOCKS_TEXT, "The nodes' clocks agree");
+    else
+        snprintf(buf, CLOCKS_TEXT, "The clock of %.64s is %s %s that of %.64s",
+                 clocks->nodes[far].host,
+                 FIG_US(fabs(clocks->nodes[far].offset_us)),
+                 clocks->nodes[far].offset_us < 0 ? "behind" : "ahead of",
+                 clocks->map.nodes[clocks->map.reference].host);
+    snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
+             "; by %s times of different nodes compare within %s.",
              clocks->map.method == CLOCKMAP_PROBES ? "probes between the nodes"
                                                    : "their collectives",
              FIG_US(unc_us));

@@ -326,6 +326,15 @@ static void put_command(const struct jp_report *report,
         fputs("<p class=\"note\">In this report&#39;s folder.</p>\n", out);
 }
 
+/* Where the proof is looked at closely; not seen without JavaScript. */
+static void put_timeline(const struct jp_report *report, FILE *out)
+{
+    if (html_timeline_proves(report))
+        fputs("<p class=\"charts\"><a href=\"#timeline\">See it in the "
+              "timeline of all ranks</a></p>\n",
+              out);
+}
+
 /* The sentence of summary.json, with every figure, behind a click. */
 static void put_full(const struct jp_report *report, FILE *out)
 {
@@ -377,6 +386,7 @@ int first_screen_write(const struct jp_report *report, FILE *out)
         return -1;
     fputs("<div class=\"todo\">\n", out);
     put_why(report, f, out);
+    put_timeline(report, out);
     put_checks(report, f, out);
     put_command(report, f, out);
     put_full(report, out);

@@ -18,6 +18,7 @@
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
 #include "orchestrator/report/summary_file.h"
+#include "orchestrator/report/timeline_page.h"
 
 /* Where a chart stands that chart.h has the figures for. Nothing in a program
  * without charts; not seen without JavaScript. */
@@ -285,14 +286,33 @@ static int html_spread_put(const struct jp_report *report, FILE *out)
     return 0;
 }
 
+/* The charts' figures: JSON, packed, as it is most of a page's own figures. */
+static int put_chart_data(const struct jp_report *report, FILE *out)
+{
+    char *json = NULL;
+    size_t len = 0;
+    FILE *text = open_memstream(&json, &len);
+    int rc;
+
+    if (!text)
+        return -1;
+    rc = chart_data_write(report->result, report->processes, report->insight,
+                          report->samples, text);
+    if (fclose(text) != 0)
+        rc = -1;
+    if (rc == 0)
+        rc = timeline_put_packed((unsigned char *) json, len, out);
+    free(json);
+    return rc;
+}
+
 /* Below all sections: the charts' figures and their script. */
 static int html_charts_put(const struct jp_report *report, FILE *out)
 {
     if (!html_out_has_charts())
         return 0;
-    fputs("<script type=\"application/json\" id=\"chart-data\">", out);
-    if (chart_data_write(report->result, report->processes, report->insight,
-                         report->samples, out) < 0)
+    fputs("<script type=\"text/plain\" id=\"chart-data\">", out);
+    if (put_chart_data(report, out) < 0)
         return -1;
     fprintf(out, "</script>\n<script>\n%s</script>\n", html_assets_charts);
     return 0;
@@ -341,6 +361,9 @@ static const struct jp_html_section html_sections[] = {
      "unlike before, strongest first. It coincides with the finding; that it "
      "is its cause is not proved.",
      JP_HTML_WIDE, .table = &table_causes},
+    {"timeline", "Timeline", NULL, JP_HTML_CHARTS,
+     .present = html_timeline_present, .put = html_timeline_put,
+     .open = html_timeline_proves},
     {"hypotheses", "What was looked for",
      "Each question has an answer: found; not found, with the smallest effect "
      "that would have been seen; or not judged, and why.",
@@ -352,15 +375,12 @@ static const struct jp_html_section html_sections[] = {
      JP_HTML_WIDE, .present = html_topology_present, .put = html_topology_put},
     {"communicators", "Communicators", "Most time first.", JP_HTML_WIDE,
      .table = &table_comms},
-    /* the timeline of all ranks stands here */
     {"time", "Over the run",
      "By the time at which records were written. csv/windows.csv has the "
      "figures by communicator.",
      JP_HTML_CHARTS, .present = html_time_present, .put = html_time_put},
     {"pictures", "Pictures", NULL, JP_HTML_WIDE,
      .present = html_pictures_present, .put = html_pictures_put},
-    {"timeline", "Timeline", NULL, JP_HTML_CHARTS,
-     .present = html_timeline_present, .put = html_timeline_put},
     {"ranks", "Waits",
      "Most wait caused first. The rank that arrives last has the shortest "
      "time in an operation, as the others wait in it. That it arrived late "
@@ -501,7 +521,11 @@ static int put_section(const struct jp_html_section *section,
     fprintf(out,
             "<section id=\"%s\"%s><details%s><summary><h2>%s</h2></summary>\n",
             section->id, class_of(section),
-            section->kind == JP_HTML_OPEN ? " open" : "", section->title);
+            section->kind == JP_HTML_OPEN ||
+                    (section->open && section->open(report))
+                ? " open"
+                : "",
+            section->title);
     if (section->note)
         fprintf(out, "<p class=\"note\">%s</p>\n", section->note);
     if ((section->put ? section->put(report, out)

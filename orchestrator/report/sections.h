@@ -34,6 +34,8 @@ struct jp_html_section {
     /* false: nothing to show, the section is left out. NULL: always there, or
      * with a row of the table */
     bool (*present)(const struct jp_report *report);
+    /* Open in this report? NULL: as its kind says. */
+    bool (*open)(const struct jp_report *report);
     /* Returns 0, or -1 when out of memory; failed writes show in the stream.
      * NULL: nothing but the charts and the table. */
     int (*put)(const struct jp_report *report, FILE *out);
@@ -67,6 +69,7 @@ html_present html_hang_present; /* in tables_hang.c */
 html_put html_hang_put;
 html_present html_timeline_present; /* in timeline_html.c */
 html_put html_timeline_put;
+html_present html_timeline_proves; /* a finding is seen in it */
 /* timeline.js: single operations of a window of it; only where it is present.
  * In timeline_detail.c. */
 int report_write_timeline(const struct jp_report *report, FILE *out,

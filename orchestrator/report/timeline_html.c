@@ -23,6 +23,27 @@ bool html_timeline_present(const struct jp_report *report)
     return false;
 }
 
+/* Findings of which the timeline shows when, and at which rank. */
+bool html_timeline_proves(const struct jp_report *report)
+{
+    const struct jp_insight *x = report->insight;
+
+    if (!html_out_has_charts() || !html_timeline_present(report))
+        return false;
+    for (size_t i = 0; x && i < x->findings.n; i++)
+        switch (x->findings.at[i].kind) {
+        case JP_FINDING_HANG:
+        case JP_FINDING_LATE_RANK:
+        case JP_FINDING_LATE_NODE:
+        case JP_FINDING_STALL:
+        case JP_FINDING_DRIFT:
+            return true;
+        default:
+            break;
+        }
+    return false;
+}
+
 /* Each row's communicators stand in its kinds. */
 static void put_kinds(const struct timeline_page *p, const struct jp_result *r,
                       struct jp_json_stream *json)

@@ -1,16 +1,31 @@
 // timeline.mjs - the timeline, the page's filter, copies and sorting in a real
 // browser, by mouse, touch and keys. Prints a line a check: "ok"/"not ok" WHAT.
 //
-// timeline.mjs SMALL LARGE LATE: reports of 16 and 1,024 ranks; the late rank.
+// timeline.mjs SMALL LARGE LATE GOOD: reports of 16 and 1,024 ranks; the late
+// rank; a report without a finding.
 import {Browser, sleep} from './browser.mjs';
 
-const [small, large, late] = process.argv.slice(2);
+const [small, large, late, good] = process.argv.slice(2);
 const b = await Browser.open();
 const ok = (good, what, ...why) => console.log(
   `${good ? 'ok' : 'not ok'} ${what}${good ? '' : `\n# ${why.join(' ')}`}`);
 const visible = 'row => !row.hidden';
-const rows = id => b.eval(`[...document.querySelector('#${id} table').tBodies[0]
-  .rows].filter(${visible}).map(r => r.innerText)`);
+// as a reader sees them: unfolded
+const rows = id => b.eval(`(() => {
+  document.querySelector('#${id} > details').open = true;
+  return [...document.querySelector('#${id} table').tBodies[0].rows]
+    .filter(${visible}).map(r => r.innerText);
+})()`);
+const open = () => b.eval(`document.querySelector('#timeline > details').open`);
+// drawn, within the window, and what the keys reach
+const shows = () => b.until(`(() => {
+  const c = document.querySelector('figure.timeline canvas');
+  const box = c.getBoundingClientRect();
+  c.focus();
+  return c.ariaLabel && c.checkVisibility() && box.width > 200 &&
+    document.activeElement === c && jobprof.timeline.width === c.clientWidth &&
+    box.top < innerHeight && box.bottom > 0;
+})()`);
 const settled = () => b.eval(`new Promise(done => requestAnimationFrame(() =>
   requestAnimationFrame(() => setTimeout(done, 60))))`);
 const pixels = () => b.eval(
@@ -177,6 +192,31 @@ try {
   })()`);
   ok(sorted.length === 16 && sorted.every((v, i) => !i || v <= sorted[i - 1]),
     'the first click on a heading puts the largest first', sorted.join());
+
+  // --- folded where no finding is of time; what names it opens it
+  await b.goto(good);
+  await settled();
+  ok(await b.eval(`(() => {
+    const {top, bottom, width} =
+      document.querySelector('.filter').getBoundingClientRect();
+    return bottom <= innerHeight && top > innerHeight - 60 && width < 140;
+  })()`), 'the filter that is not used is small');
+  ok(!await open() && !await b.eval(`document.querySelector('#answer ' +
+    'a[href="#timeline"]')`), 'folded where nothing is to be seen in it');
+  await b.eval(`location.hash = 'timeline&rank=3'`);
+  ok(await shows() && await open() && /of 1 ranks/.test(await label()),
+    'the address opens it, whatever filter it has', await label());
+  await b.goto(good, '#timeline');
+  ok(await shows() && await open(), 'so does a page that begins there');
+  await b.goto(good, '#time=0.2-0.3');
+  await settled();
+  ok(await open(), 'and a time, as it was copied from the timeline');
+  await b.goto(small);
+  await ready();
+  ok(await open(), 'open where a rank is late');
+  await b.eval(`document.querySelector('#timeline > details').open = false`);
+  await b.eval(`document.querySelector('#answer a[href="#timeline"]').click()`);
+  ok(await shows() && await open(), 'the first screen leads to it');
 
   // --- 1,024 ranks: frames a second of panning, first paint
   await b.goto(large);

@@ -71,14 +71,22 @@
     window.addEventListener('afterprint', () => setTheme(before));
   }
 
+  // The address: #section&rank=3&time=1.5-2, a filter behind the section.
+  jobprof.section = () => {
+    const part = location.hash.slice(1).split('&').find(p => !p.includes('='));
+    try {
+      return decodeURIComponent(part ?? '');
+    } catch {
+      return ''; // not ours
+    }
+  };
+
   // What a link or the address names is unfolded.
   function unfold() {
-    const id = decodeURIComponent(location.hash.slice(1));
-    const details = id && document.getElementById(id)?.
-      querySelector(':scope > details');
-    if (!details) return;
-    details.open = true;
-    details.scrollIntoView();
+    const part = document.getElementById(jobprof.section());
+    const details = part?.querySelector(':scope > details');
+    if (details) details.open = true;
+    part?.scrollIntoView();
   }
 
   // Every fold of the report at once.
@@ -131,27 +139,6 @@
     mark();
   }
 
-  // A button beside each command.
-  function addCopying(box) {
-    const code = box.querySelector('code');
-    const button = document.createElement('button');
-    button.type = 'button';
-    button.className = 'copy';
-    button.textContent = 'Copy';
-    button.setAttribute('aria-label', `Copy: ${code.textContent}`);
-    button.addEventListener('click', async () => {
-      try {
-        await navigator.clipboard.writeText(code.textContent);
-        button.textContent = 'Copied';
-      } catch { // pages from disk may not write there: mark it for the keys
-        getSelection().selectAllChildren(code);
-        button.textContent = 'Press Ctrl C';
-      }
-      setTimeout(() => { button.textContent = 'Copy'; }, 2000);
-    });
-    code.after(button);
-  }
-
   setTheme(stored());
   keepPaperLight();
   document.addEventListener('DOMContentLoaded', () => {
@@ -160,10 +147,14 @@
       addFolds(top);
       addSwitch(top);
     }
-    document.querySelectorAll('.command, dl.commands dd').forEach(addCopying);
     followReader();
     unfold();
     addEventListener('hashchange', unfold);
+    // the same link once more changes no address
+    document.addEventListener('click', event => {
+      const link = event.target.closest?.('a[href^="#"]');
+      if (link && link.hash === location.hash) unfold();
+    });
     document.querySelectorAll('table.sortable').forEach(addSorting);
   });
 })();

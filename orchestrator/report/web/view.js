@@ -39,9 +39,6 @@
   };
 
   // --- the address: #section&rank=3&time=1.5-2
-  const parts = () => decodeURI(location.hash.slice(1)).split('&');
-  const section = () => parts().find(p => !p.includes('=')) ?? '';
-
   function address(id) {
     const pairs = Object.entries(filter)
       .map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
@@ -49,7 +46,7 @@
   }
 
   function put() {
-    const hash = address(section());
+    const hash = address(jobprof.section());
     if (hash !== (location.hash || '#'))
       history.replaceState(null, '', hash === '#' ? location.pathname +
         location.search : hash);
@@ -73,7 +70,6 @@
     if (location.hash.includes('=') || !jobprof.isOn()) {
       read();
       apply();
-      document.getElementById(section())?.scrollIntoView();
     } else {
       put();
     }
@@ -285,7 +281,7 @@
         `${KEYS[key].label.replace(', s', '')} ${values[key]?.get(value) ??
           value}${key === 'time' ? ' s' : ''}`);
       summary.textContent = on.length ? `Filter: ${on.join(', ')}`
-        : 'Filter: none';
+        : 'Filter';
       bar.classList.toggle('on', on.length > 0);
       fillOptions();
     }
@@ -299,15 +295,17 @@
   read();
   document.addEventListener('DOMContentLoaded', () => {
     document.querySelectorAll('.scroll > table').forEach(addTable);
-    document.querySelectorAll('dl.commands code').forEach(code =>
-      code.after(' ', copyButton('Copy', () => code.textContent,
-        'Copies the command')));
+    document.querySelectorAll('.command code, dl.commands code').forEach(
+      code => {
+        const button = copyButton('Copy', () => code.textContent,
+          'Copies the command');
+        button.setAttribute('aria-label', `Copy: ${code.textContent}`);
+        code.after(' ', button);
+      });
     const main = document.getElementById('main');
     if (!main) return;
     addBar(main);
     apply();
     window.addEventListener('hashchange', onHash);
-    if (location.hash.includes('='))
-      document.getElementById(section())?.scrollIntoView();
   });
 })();

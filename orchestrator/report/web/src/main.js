@@ -33,7 +33,8 @@ const kinds = {
   'waits-time': waitsTime,
 };
 
-const data = JSON.parse(document.getElementById('chart-data').textContent);
+const data = JSON.parse(new TextDecoder().decode(window.jobprof.inflate(
+  document.getElementById('chart-data').textContent)));
 const charts = [];
 
 document.documentElement.classList.add('drawn');

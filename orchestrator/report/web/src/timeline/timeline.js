@@ -39,6 +39,8 @@ export class Timeline {
     this.build();
     this.listen();
     window.jobprof.onFilter(filter => this.narrow(filter));
+    // an address with a time was copied while this was open
+    if (window.jobprof.time()) figure.closest('details').open = true;
     new ResizeObserver(() => this.later()).observe(this.canvas);
   }
 
