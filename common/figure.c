@@ -85,6 +85,15 @@ char *figure_gbs(double gbs, char *buf)
     return three_digits(gbs, buf);
 }
 
+char *figure_real(double v, char *buf)
+{
+    if (!isfinite(v) || fabs(v) < 999.5 || fabs(v) >= 1e15)
+        return three_digits(v, buf);
+    buf[0] = '-';
+    figure_count((uint64_t) (fabs(v) + 0.5), buf + (v < 0));
+    return buf;
+}
+
 char *figure_share(double share, char *buf)
 {
     double percent = share * 100;

@@ -30,10 +30,7 @@ static char *say_figure(double v, enum util_unit unit, char buf[FIGURE])
         snprintf(buf, FIGURE, "%s/s", FIG_BYTES(whole));
         break;
     case UTIL_PER_S:
-        if (v >= 100)
-            snprintf(buf, FIGURE, "%s/s", FIG_COUNT(whole));
-        else
-            snprintf(buf, FIGURE, "%.3g/s", v);
+        snprintf(buf, FIGURE, "%s/s", FIG_REAL(v));
         break;
     case UTIL_CORES:
         snprintf(buf, FIGURE, "%.3g cores", v);
@@ -45,7 +42,7 @@ static char *say_figure(double v, enum util_unit unit, char buf[FIGURE])
         snprintf(buf, FIGURE, "%.0f C", v);
         break;
     default:
-        snprintf(buf, FIGURE, "%.3g", v);
+        snprintf(buf, FIGURE, "%s", FIG_REAL(v));
     }
     return buf;
 }

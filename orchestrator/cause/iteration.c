@@ -514,8 +514,8 @@ static void say(struct jp_iteration *i)
         snprintf(drift, sizeof(drift), ", %s %s at the end",
                  FIG_SHARE(fabs(i->drift)),
                  i->drift > 0 ? "longer" : "shorter");
-    snprintf(i->text, sizeof(i->text), "a step%s takes %s (%.3g a second%s)%s",
-             size, FIG_US(i->period_us), 1e6 / i->period_us,
+    snprintf(i->text, sizeof(i->text), "a step%s takes %s (%s a second%s)%s",
+             size, FIG_US(i->period_us), FIG_REAL(1e6 / i->period_us),
              i->source == JP_ITERATION_UTILISATION
                  ? ", by the samples of utilisation"
                  : "",

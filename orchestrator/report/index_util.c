@@ -185,9 +185,10 @@ static const char *say_figure(enum util_unit unit, double v,
     if (unit == UTIL_BYTES && v >= 0 && v < 0x1p63)
         return figure_bytes((uint64_t) v, buf);
     if (unit == UTIL_BYTES_S)
-        snprintf(buf, JP_FIGURE_LEN, "%.4g MB/s", v / 1e6);
+        snprintf(buf, JP_FIGURE_LEN, "%s MB/s", FIG_REAL(v / 1e6));
     else
-        snprintf(buf, JP_FIGURE_LEN, "%.4g %s", v, util_unit_name(unit));
+        snprintf(buf, JP_FIGURE_LEN, "%s %s", FIG_REAL(v),
+                 util_unit_name(unit));
     return buf;
 }
 

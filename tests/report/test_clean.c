@@ -89,6 +89,12 @@ static void test_figures(void **state)
     assert_string_equal(figure_utc(1795251741000000, buf),
                         "2026-11-21 09:02:21 UTC");
     assert_string_not_equal(figure_utc(UINT64_MAX, buf), "");
+    assert_string_equal(figure_real(38.25, buf), "38.2");
+    assert_string_equal(figure_real(999.4, buf), "999");
+    assert_string_equal(figure_real(4878.04, buf), "4,878");
+    assert_string_equal(figure_real(-1234.4, buf), "-1,234");
+    assert_string_equal(figure_real(NAN, buf), "-");
+    figure_real(-1e300, buf);
     figure_us(1e300, buf);
     figure_gbs(-1e300, buf);
 }
