@@ -176,9 +176,9 @@ try {
       { copied.push(t); }}}); 1`);
   await b.eval(`document.querySelector('#busy .copy').click()`);
   const table = await b.until('window.copied[0]');
-  const lines = table.trim().split('\n');
-  ok(lines[0].split('\t').slice(0, 3).join() === 'Rank,Host,Process' &&
-    lines.length === 17 && lines[1].split('\t').every(c => c !== ''),
+  const copied = table.trim().split('\n');
+  ok(copied[0].split('\t').slice(0, 3).join() === 'Rank,Host,Process' &&
+    copied.length === 17 && copied[1].split('\t').every(c => c !== ''),
   'a table is copied, tab-separated', table.slice(0, 200));
   await b.eval(`document.querySelector('.filter .copy').click()`);
   ok(/^file:.*report\.html/.test(await b.until('window.copied[1]')),
@@ -214,6 +214,11 @@ try {
   await b.goto(small);
   await ready();
   ok(await open(), 'open where a rank is late');
+  const lines = await b.eval(`[...document.querySelectorAll('#findings td')]
+    .map(c => [c.checkVisibility(), c.textContent.trim()])`);
+  ok(lines.some(([seen]) => !seen) && lines.every(([seen, text]) =>
+    seen === !['', '-'].includes(text)),
+  'a finding has lines for what is known', JSON.stringify(lines));
   await b.eval(`document.querySelector('#timeline > details').open = false`);
   await b.eval(`document.querySelector('#answer a[href="#timeline"]').click()`);
   ok(await shows() && await open(), 'the first screen leads to it');

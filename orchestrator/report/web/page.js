@@ -155,6 +155,9 @@
       const link = event.target.closest?.('a[href^="#"]');
       if (link && link.hash === location.hash) unfold();
     });
+    // findings are paragraphs: what is not known needs no line
+    for (const cell of document.querySelectorAll('#findings td'))
+      cell.classList.toggle('none', cell.textContent.trim() === '-');
     document.querySelectorAll('table.sortable').forEach(addSorting);
   });
 })();
