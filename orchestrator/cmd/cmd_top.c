@@ -48,6 +48,7 @@ static const char help[] =
     "  -q, --quiet      do not print where the report is after the end\n"
     "  -h, --help       this text\n"
     "\n"
+    "On a terminal: q quits, h lists the keys (sort, filter, open a node).\n"
     "Where standard output is no terminal a new table follows each interval,\n"
     "without escapes, until the step ends.\n"
     "\n"
@@ -249,17 +250,13 @@ static int find_steps(struct top *top, const char *word, struct jp_error *err)
     return rc;
 }
 
-int top_look(struct top *top)
+int top_look(struct top *top, struct jp_error *err)
 {
-    struct jp_error err = {""};
-
     if (top->job_dir)
         find_steps(top, top->job_dir, NULL);
     for (size_t i = 0; i < top->n; i++)
-        if (look_at(&top->steps[i], &err) < 0) {
-            cmd_args_fail("top", JP_EXIT_IO, &err);
+        if (look_at(&top->steps[i], err) < 0)
             return -1;
-        }
     return 0;
 }
 
@@ -417,10 +414,10 @@ static int print_json(const struct top *top, struct jp_error *err)
 static int run_once(struct arguments *a)
 {
     struct jp_error err = {"cannot write"};
-    int rc = top_look(&a->top);
+    int rc = top_look(&a->top, &err);
 
     if (rc < 0)
-        return JP_EXIT_IO;
+        return cmd_args_fail("top", JP_EXIT_IO, &err);
     rc = a->common.json ? print_json(&a->top, &err) : print_steps(a);
     if (rc < 0)
         return errno == EPIPE ? JP_EXIT_OK
@@ -450,10 +447,11 @@ static int run_plain(struct arguments *a)
 {
     struct top *top = &a->top;
     bool first = true, told = false;
+    struct jp_error err = {""};
 
     while (true) {
-        if (top_look(top) < 0)
-            return JP_EXIT_IO;
+        if (top_look(top, &err) < 0)
+            return cmd_args_fail("top", JP_EXIT_IO, &err);
         if (!any_open(top))
             break;
         if (judge(top) != JP_EXIT_NODATA) {
@@ -511,7 +509,7 @@ static int take_option(int c, struct arguments *a)
         a->top.interval_ms = value / 1000;
         return -1;
     case OPT_NODE:
-        a->top.how.node = optarg;
+        a->top.node = a->top.how.node = optarg;
         return *optarg ? -1 : usage("--node: empty");
     case OPT_SORT:
         return take_sort(&a->top.how);
@@ -557,6 +555,13 @@ static void look_at_terminal(struct topshow_how *how)
                   strcmp(term, "dumb") != 0;
 }
 
+static bool is_screen(void)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+}
+
 static int run(struct arguments *a, const char *word)
 {
     struct jp_error err = {""};
@@ -568,7 +573,9 @@ static int run(struct arguments *a, const char *word)
         return JP_EXIT_NODATA;
     }
     look_at_terminal(&a->top.how);
-    return a->once || a->common.json ? run_once(a) : run_plain(a);
+    if (a->once || a->common.json)
+        return run_once(a);
+    return is_screen() ? top_screen(&a->top, a->common.quiet) : run_plain(a);
 }
 
 int cmd_top(int argc, char **argv)

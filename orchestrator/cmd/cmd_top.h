@@ -27,7 +27,8 @@ struct top_step {
 
 struct top {
     const char *word, *config;
-    char *job_dir; /* of a word that means all steps; NULL: one step */
+    const char *node; /* of --node; NULL: all */
+    char *job_dir;    /* of a word that means all steps; NULL: one step */
     struct top_step *steps;
     size_t n;
     uint64_t interval_ms;
@@ -35,10 +36,15 @@ struct top {
 };
 
 /* Looks at all steps again; the nodes of those that run are asked for news each
- * 5 s. -1: printed. */
-int top_look(struct top *top);
+ * 5 s. */
+int top_look(struct top *top, struct jp_error *err);
 
 /* The first step that runs, else that may, else the last. */
 struct top_step *top_current(const struct top *top);
+
+/* On a terminal, until a key or a signal ends it or the step has ended; the
+ * terminal is as before then. Returns the exit status. quiet: does not say
+ * where the report is. */
+int top_screen(struct top *top, bool quiet);
 
 #endif

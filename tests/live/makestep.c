@@ -77,7 +77,7 @@ void makestep_snap(const struct makestep *step, uint32_t i,
                                .sequence = 3,
                                .real_ns = step->real_ns,
                                .mono_ns = 5,
-                               .due_ms = 5000,
+                               .due_ms = step->due_ms ? step->due_ms : 5000,
                                .class = step->kind == MAKESTEP_HANG ? LIVE_WAITS
                                         : step->kind == MAKESTEP_GONE
                                             ? LIVE_TROUBLE

@@ -23,6 +23,7 @@ struct makestep {
     enum makestep_kind kind;
     uint32_t who;
     uint64_t real_ns; /* when the snapshots are taken */
+    uint32_t due_ms;  /* 0: 5 s */
 };
 
 /* Node i's snapshot. */

@@ -37,7 +37,7 @@ static int look(struct livestate *state, uint64_t after_s)
 static void make(const char *dir, uint32_t nodes, uint32_t ranks,
                  enum makestep_kind kind, uint32_t who)
 {
-    const struct makestep step = {nodes, ranks, kind, who, NOW};
+    const struct makestep step = {nodes, ranks, kind, who, NOW, 0};
 
     assert_int_equal(makestep_write(&step, dir), 0);
 }
@@ -135,7 +135,7 @@ static void confirmed(void **state)
 {
     char *alerts;
     struct livestate s;
-    struct makestep step = {2, 4, MAKESTEP_HANG, 5, NOW};
+    struct makestep step = {2, 4, MAKESTEP_HANG, 5, NOW, 0};
 
     assert_int_equal(makestep_write(&step, *state), 0);
     watch(&s, *state, 2);

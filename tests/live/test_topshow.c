@@ -16,7 +16,7 @@
 static void look(struct livestate *state, const char *dir, uint32_t nodes,
                  uint32_t ranks, enum makestep_kind kind, uint32_t who)
 {
-    const struct makestep step = {nodes, ranks, kind, who, NOW};
+    const struct makestep step = {nodes, ranks, kind, who, NOW, 0};
     const struct livestate_time now = {NOW + 1300000000, 1000};
     struct livestate_place place = {.dir = dir, .nodes = nodes};
 
