@@ -9,6 +9,7 @@ static const struct command commands[] = {
     {"aggregate", cmd_aggregate, "write a report of folders of profiler logs"},
     {"plan", cmd_plan, "what a profile would set, cost and lose"},
     {"show", cmd_show, "show a step's operations, or those that never ended"},
+    {"top", cmd_top, "show what a step does while it runs, and who hangs"},
     {"compare", cmd_compare, "show whether a step became slower than another"},
     {"baseline", cmd_baseline, "add up what the network did in earlier steps"},
     {"export", cmd_export, "write the recorder's files in other formats"},

@@ -1,0 +1,601 @@
+/* cmd_top.c - `jobprof top`: a step while it runs. */
+#include "orchestrator/cmd/cmd_top.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/defaults.h"
+#include "common/fileio.h"
+#include "common/jobconf.h"
+#include "common/num.h"
+#include "common/profiler.h"
+#include "common/quote.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/nodelist.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/live/livewant.h"
+
+static const char help[] =
+    "usage: jobprof top [options] [JOBID[.STEP]|DIR]\n"
+    "\n"
+    "Show what a step does while it runs: whether it hangs and by whom, who\n"
+    "makes the others wait, and a row a rank (a node from 33 ranks on), the\n"
+    "worst first. It reads the step's directory, so it works on every host "
+    "that\n"
+    "sees it. Without an argument: the job of $SLURM_JOB_ID, else the newest\n"
+    "jobprof-* here that runs.\n"
+    "\n"
+    "  --once           print once and end\n"
+    "  --json           print once, as JSON with all nodes and ranks\n"
+    "  --interval TIME  between two looks (default 5 s, at least 1 s; nodes\n"
+    "                   write each 5 s while somebody watches)\n"
+    "  --node NODE      only the ranks of that node\n"
+    "  --sort KEY       worst (default), node, age, caused, ops\n"
+    "  --rows N         at most so many rows (default 40, 0: all)\n"
+    "  --config FILE    the site's settings\n"
+    "  -q, --quiet      do not print where the report is after the end\n"
+    "  -h, --help       this text\n"
+    "\n"
+    "On a terminal: q quits, h lists the keys (sort, filter, open a node).\n"
+    "Where standard output is no terminal a new table follows each interval,\n"
+    "without escapes, until the step ends.\n"
+    "\n"
+    "Exit status: 0 ok, 1 a step hangs or may (--once, --json), 2 usage, 4\n"
+    "nothing runs there or nothing is told of it, 5 input or output failed.\n";
+
+enum { OPT_ONCE = 256, OPT_INTERVAL, OPT_NODE, OPT_SORT, OPT_ROWS };
+
+static const struct option long_options[] = {
+    {"once", no_argument, NULL, OPT_ONCE},
+    {"interval", required_argument, NULL, OPT_INTERVAL},
+    {"node", required_argument, NULL, OPT_NODE},
+    {"sort", required_argument, NULL, OPT_SORT},
+    {"rows", required_argument, NULL, OPT_ROWS},
+    {"json", no_argument, NULL, CMD_OPT_JSON},
+    {"config", required_argument, NULL, CMD_OPT_CONFIG},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {0}};
+
+#define INTERVAL_MS 5000
+#define PLAIN_COLUMNS 120 /* of what is no terminal */
+
+struct arguments {
+    struct top top;
+    struct cmd_common common;
+    bool once;
+};
+
+static int usage(const char *what)
+{
+    return cmd_args_usage("top", what);
+}
+
+/* --- the steps --------------------------------------------------------------
+ */
+
+static bool has(const char *dir, const char *name)
+{
+    return stepdir_has(dir, name);
+}
+
+/* Why nothing is told of a step that has not ended, as far as its job.conf
+ * knows. */
+static void explain(struct top_step *step, const struct jp_jobconf *conf)
+{
+    const char *mode = conf->nccl_mode ? conf->nccl_mode : "";
+    const char *on_hang = jobconf_find(conf, "on_hang");
+    const char *why = "it has not communicated by NCCL yet";
+
+    if (!profiler_get(mode)->tells_live)
+        why = "its profile tells nothing while it runs, as the recorder does";
+    else if (!conf->policy.hang_suspect_ms)
+        why = "the site has switched it off (policy.hang_suspect = 0)";
+    else if (on_hang && !strcmp(on_hang, "off"))
+        why = "on_hang=off has switched it off";
+    snprintf(step->text, sizeof(step->text),
+             "step %s: no node has told of it: %s", step->name, why);
+}
+
+/* A directory that was hidden goes to another place at the end. */
+static void say_ended(struct top_step *step)
+{
+    const char *dir = step->final_dir && !stepdir_is_folder(step->dir)
+                          ? step->final_dir
+                          : step->dir;
+    const char *page = has(dir, "report.html") ? "report.html" : "summary.txt";
+
+    step->status = TOP_ENDED;
+    if (has(dir, JP_SUMMARY_NAME))
+        snprintf(step->text, sizeof(step->text),
+                 "step %s has ended; its report: %.800s/%s", step->name, dir,
+                 page);
+    else
+        snprintf(step->text, sizeof(step->text),
+                 "the tasks of step %s have ended; its report is not there "
+                 "yet (jobprof report %.800s)",
+                 step->name, dir);
+}
+
+static int read_conf(struct top_step *step, struct jp_jobconf *conf,
+                     struct jp_error *err)
+{
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, step->dir);
+    int rc = path ? jobconf_read(path, conf, err)
+                  : error_set(err, "out of memory");
+
+    free(path);
+    return rc;
+}
+
+static int open_step(struct top_step *step, struct jp_error *err)
+{
+    struct livestate_place place = {.dir = step->dir};
+    struct jp_jobconf conf;
+
+    if (read_conf(step, &conf, err) < 0)
+        return -1;
+    snprintf(step->name, sizeof(step->name), "%" PRIu64 ".%.40s", conf.job_id,
+             conf.step_id ? conf.step_id : "?");
+    place.nodes = conf.nnodes;
+    stuck_times_set(&place.times, conf.policy.hang_suspect_ms
+                                      ? conf.policy.hang_suspect_ms
+                                      : JP_DEF_HANG_SUSPECT_MS);
+    livestate_init(&step->state, &place);
+    step->final_dir = conf.final_dir && *conf.final_dir ? strdup(conf.final_dir)
+                                                        : NULL;
+    explain(step, &conf);
+    jobconf_fini(&conf);
+    return 0;
+}
+
+/* Nodes of a step write sooner while somebody watches it. Only in a directory
+ * that is ours, and only while nodes write at all. */
+static void ask(struct top_step *step)
+{
+    char *nodes = fileio_path("%s/" LIVE_NODES, step->dir);
+
+    step->asked = nodes && stepdir_is_folder(nodes) &&
+                  stepdir_check_own(step->dir, NULL) == 0 &&
+                  livewant_touch(step->dir, NULL) == 0;
+    free(nodes);
+}
+
+static int look_at(struct top_step *step, struct jp_error *err)
+{
+    const struct livestate_time now = {clock_real_us() * 1000, clock_mono_ms()};
+    int rc;
+
+    if (step->status == TOP_ENDED) {
+        say_ended(step); /* the report may be there by now */
+        return 0;
+    }
+    rc = livestate_look(&step->state, &now, err);
+    if (rc > 0 && step->state.word != LIVESTATE_ENDED) {
+        step->status = TOP_RUNS;
+        step->seen = true;
+        ask(step);
+    } else if (rc >= 0) {
+        step->status = TOP_SILENT;
+        if (rc > 0 || step->seen || has(step->dir, JP_SUMMARY_NAME) ||
+            has(step->dir, "alldone"))
+            say_ended(step);
+    }
+    return rc < 0 ? -1 : 0;
+}
+
+static struct top_step *find_step(struct top *top, const char *dir)
+{
+    for (size_t i = 0; i < top->n; i++)
+        if (!strcmp(top->steps[i].dir, dir))
+            return &top->steps[i];
+    return NULL;
+}
+
+/* A step that was not there before. Takes dir over. */
+static int add_step(struct top *top, char *dir, struct jp_error *err)
+{
+    struct top_step *more = reallocarray(top->steps, top->n + 1, sizeof(*more));
+
+    if (!more) {
+        free(dir);
+        return error_set(err, "out of memory");
+    }
+    top->steps = more;
+    more = &top->steps[top->n];
+    *more = (struct top_step){.dir = dir, .status = TOP_SILENT};
+    if (open_step(more, err) < 0) {
+        free(dir);
+        return -1;
+    }
+    top->n++;
+    return 0;
+}
+
+/* Steps that began after the last look. */
+static int find_steps(struct top *top, const char *word, struct jp_error *err)
+{
+    char **dirs = NULL;
+    size_t n = 0;
+    int rc = 0;
+
+    if (cmd_inputs_steps(word, top->config, &dirs, &n, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        if (!find_step(top, dirs[i])) {
+            /* a step without a job.conf yet is none yet */
+            if (add_step(top, dirs[i], err) < 0 && n == 1)
+                rc = -1;
+            dirs[i] = NULL;
+        }
+    if (rc == 0 && !top->job_dir && n && stepdir_is_folder(word) &&
+        !has(word, JP_JOBCONF_NAME))
+        top->job_dir = strdup(word);
+    else if (rc == 0 && !top->job_dir && n && !stepdir_is_folder(word) &&
+             !strchr(word, '.'))
+        top->job_dir = top->n ? stepdir_job_dir(top->steps[0].dir) : NULL;
+    nodelist_free(dirs, n);
+    return rc;
+}
+
+int top_look(struct top *top, struct jp_error *err)
+{
+    if (top->job_dir)
+        find_steps(top, top->job_dir, NULL);
+    for (size_t i = 0; i < top->n; i++)
+        if (look_at(&top->steps[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+struct top_step *top_current(const struct top *top)
+{
+    struct top_step *silent = NULL;
+
+    for (size_t i = 0; i < top->n; i++) {
+        if (top->steps[i].status == TOP_RUNS)
+            return &top->steps[i];
+        if (top->steps[i].status == TOP_SILENT)
+            silent = &top->steps[i];
+    }
+    return silent ? silent : &top->steps[top->n - 1];
+}
+
+static void fini(struct top *top)
+{
+    for (size_t i = 0; i < top->n; i++) {
+        livestate_fini(&top->steps[i].state);
+        free(top->steps[i].dir);
+        free(top->steps[i].final_dir);
+    }
+    free(top->steps);
+    free(top->job_dir);
+}
+
+/* --- no argument --------------------------------------------------------- */
+
+/* The newest folder of snapshots below this one; NULL: none. */
+static char *find_newest(void)
+{
+    static const char *const patterns[] = {"jobprof-*/step-*/" LIVE_NODES,
+                                           ".jobprof-*/step-*/" LIVE_NODES};
+    struct timespec newest = {0};
+    char *dir = NULL;
+
+    for (size_t p = 0; p < sizeof(patterns) / sizeof(*patterns); p++) {
+        glob_t found = {0};
+        struct stat st;
+
+        if (glob(patterns[p], GLOB_NOSORT, NULL, &found) != 0)
+            continue;
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            const char *path = found.gl_pathv[i];
+
+            if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) ||
+                st.st_mtim.tv_sec < newest.tv_sec ||
+                (st.st_mtim.tv_sec == newest.tv_sec &&
+                 st.st_mtim.tv_nsec <= newest.tv_nsec))
+                continue;
+            newest = st.st_mtim;
+            free(dir);
+            dir = strndup(path, strlen(path) - strlen("/" LIVE_NODES));
+        }
+        globfree(&found);
+    }
+    return dir;
+}
+
+/* *made: to be freed. */
+static const char *default_word(char **made)
+{
+    const char *job = getenv("SLURM_JOB_ID");
+
+    *made = NULL;
+    if (job && *job)
+        return job;
+    *made = find_newest();
+    return *made;
+}
+
+/* --- once -------------------------------------------------------------------
+ */
+
+static bool is_stuck(const struct top_step *step)
+{
+    return step->status == TOP_RUNS && step->state.word <= LIVESTATE_SUSPECT;
+}
+
+static int judge(const struct top *top)
+{
+    bool stuck = false, runs = false;
+
+    for (size_t i = 0; i < top->n; i++) {
+        stuck |= is_stuck(&top->steps[i]);
+        runs |= top->steps[i].status == TOP_RUNS;
+    }
+    return stuck ? JP_EXIT_FINDINGS : runs ? JP_EXIT_OK : JP_EXIT_NODATA;
+}
+
+static int print_step(const struct top *top, const struct top_step *step)
+{
+    struct topshow_how how = top->how;
+    struct topshow rows;
+
+    how.job = step->name;
+    if (topshow_make(&rows, &step->state, &how) < 0)
+        return -1;
+    topshow_print(&rows, &step->state, &how, stdout);
+    topshow_fini(&rows);
+    return 0;
+}
+
+static int print_steps(const struct arguments *a)
+{
+    const struct top *top = &a->top;
+    size_t printed = 0;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < top->n; i++)
+        if (top->steps[i].status == TOP_RUNS) {
+            if (printed++)
+                putchar('\n');
+            rc = print_step(top, &top->steps[i]);
+        }
+    if (rc == 0 && !printed && !a->common.quiet)
+        quote_printf(stderr, "jobprof: top: %s\n", top_current(top)->text);
+    return rc < 0 || (fflush(stdout) != 0 && errno != EPIPE) ? -1 : 0;
+}
+
+static const char *const status_words[] = {"runs", "silent", "ended"};
+
+static int print_json(const struct top *top, struct jp_error *err)
+{
+    struct jp_json_stream *s = malloc(sizeof(*s));
+    int rc = 0;
+
+    if (!s)
+        return error_set(err, "out of memory");
+    json_stream_open(s, JSON_LINES, stdout);
+    json_stream_count(s, "schema_version", 1);
+    json_stream_count(s, "time_us", clock_real_us());
+    json_stream_array(s, "steps");
+    for (size_t i = 0; rc == 0 && i < top->n; i++) {
+        const struct top_step *step = &top->steps[i];
+
+        json_stream_object(s, NULL);
+        json_stream_text(s, "step", step->name);
+        json_stream_text(s, "dir", step->dir);
+        json_stream_text(s, "status", status_words[step->status]);
+        json_stream_text(s, "why",
+                         step->status == TOP_RUNS ? NULL : step->text);
+        if (step->status == TOP_RUNS)
+            rc = topshow_json(s, &step->state);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+    if (json_stream_close(s, err) < 0 || fflush(stdout) != 0)
+        rc = -1;
+    free(s);
+    return rc;
+}
+
+static int run_once(struct arguments *a)
+{
+    struct jp_error err = {"cannot write"};
+    int rc = top_look(&a->top, &err);
+
+    if (rc < 0)
+        return cmd_args_fail("top", JP_EXIT_IO, &err);
+    rc = a->common.json ? print_json(&a->top, &err) : print_steps(a);
+    if (rc < 0)
+        return errno == EPIPE ? JP_EXIT_OK
+                              : cmd_args_fail("top", JP_EXIT_IO, &err);
+    return judge(&a->top);
+}
+
+/* --- again and again, for a file or a pipe ------------------------------- */
+
+static void pause_ms(uint64_t ms)
+{
+    struct timespec left = {(time_t) (ms / 1000),
+                            (long) (ms % 1000) * 1000000L};
+
+    nanosleep(&left, NULL);
+}
+
+static bool any_open(const struct top *top)
+{
+    for (size_t i = 0; i < top->n; i++)
+        if (top->steps[i].status != TOP_ENDED)
+            return true;
+    return false;
+}
+
+static int run_plain(struct arguments *a)
+{
+    struct top *top = &a->top;
+    bool first = true, told = false;
+    struct jp_error err = {""};
+
+    while (true) {
+        if (top_look(top, &err) < 0)
+            return cmd_args_fail("top", JP_EXIT_IO, &err);
+        if (!any_open(top))
+            break;
+        if (judge(top) != JP_EXIT_NODATA) {
+            if (!first)
+                putchar('\n');
+            first = false;
+            if (print_steps(a) < 0)
+                return JP_EXIT_IO;
+            if (ferror(stdout)) /* the reader has seen enough */
+                return JP_EXIT_OK;
+        } else if (!told && !a->common.quiet) {
+            quote_printf(stderr, "jobprof: top: %s\n", top_current(top)->text);
+            told = true;
+        }
+        pause_ms(top->interval_ms);
+    }
+    if (!a->common.quiet)
+        quote_printf(stderr, "jobprof: top: %s\n", top_current(top)->text);
+    return first ? JP_EXIT_NODATA : JP_EXIT_OK;
+}
+
+/* --- arguments --------------------------------------------------------------
+ */
+
+static int take_sort(struct topshow_how *how)
+{
+    for (size_t i = 0; i < TOPSHOW_N_SORTS; i++)
+        if (!strcmp(optarg, topshow_sort_words[i])) {
+            how->sort = (enum topshow_sort) i;
+            return -1;
+        }
+    return usage("--sort: one of worst, node, age, caused, ops");
+}
+
+static int bad(const char *option, const struct jp_error *err)
+{
+    quote_printf(stderr, "jobprof: top: %s: %s\n", option, err->text);
+    return JP_EXIT_USAGE;
+}
+
+/* One option. -1 to go on, else an exit status. */
+static int take_option(int c, struct arguments *a)
+{
+    struct jp_error err;
+    uint64_t value;
+
+    switch (c) {
+    case OPT_ONCE:
+        a->once = true;
+        return -1;
+    case OPT_INTERVAL:
+        if (num_parse_time_us(optarg, 1000000, UINT64_C(3600000000), &value,
+                              &err) < 0)
+            return bad("--interval", &err);
+        a->top.interval_ms = value / 1000;
+        return -1;
+    case OPT_NODE:
+        a->top.node = a->top.how.node = optarg;
+        return *optarg ? -1 : usage("--node: empty");
+    case OPT_SORT:
+        return take_sort(&a->top.how);
+    case OPT_ROWS:
+        if (num_parse_u64(optarg, 0, INT32_MAX, &value, &err) < 0)
+            return bad("--rows", &err);
+        a->top.how.rows = value ? value : SIZE_MAX;
+        return -1;
+    default:
+        return cmd_args_common(c, help, &a->common);
+    }
+}
+
+static int parse(int argc, char **argv, struct arguments *a)
+{
+    int c, rc = -1;
+
+    optind = 0;
+    while (rc < 0 &&
+           (c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1)
+        rc = take_option(c, a);
+    if (rc >= 0)
+        return rc;
+    if (argc - optind > 1)
+        return usage("takes one DIR or JOBID[.STEP]");
+    a->top.word = argv[optind];
+    a->top.config = a->common.config;
+    return -1;
+}
+
+/* What a terminal has; NO_COLOR counts when it is set and not empty. */
+static void look_at_terminal(struct topshow_how *how)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    struct winsize size;
+
+    how->width = PLAIN_COLUMNS;
+    if (!isatty(STDOUT_FILENO))
+        return;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+        how->width = size.ws_col;
+    how->colour = !(no_color && *no_color) && term && *term &&
+                  strcmp(term, "dumb") != 0;
+}
+
+static bool is_screen(void)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+static int run(struct arguments *a, const char *word)
+{
+    struct jp_error err = {""};
+
+    if (find_steps(&a->top, word, &err) < 0)
+        return cmd_args_fail("top", JP_EXIT_USAGE, &err);
+    if (!a->top.n) {
+        quote_printf(stderr, "jobprof: top: %s: no step in it\n", word);
+        return JP_EXIT_NODATA;
+    }
+    look_at_terminal(&a->top.how);
+    if (a->once || a->common.json)
+        return run_once(a);
+    return is_screen() ? top_screen(&a->top, a->common.quiet) : run_plain(a);
+}
+
+int cmd_top(int argc, char **argv)
+{
+    struct arguments a = {
+        .top = {.interval_ms = INTERVAL_MS,
+                .how = {.rows = TOPSHOW_ROWS, .selected = SIZE_MAX}}};
+    int rc = parse(argc, argv, &a);
+    const char *word = a.top.word;
+    char *made = NULL;
+
+    if (rc >= 0)
+        return rc;
+    if (!word)
+        word = default_word(&made);
+    if (word)
+        rc = run(&a, word);
+    else
+        rc = usage("no jobprof-* that runs is here; name a DIR or JOBID");
+    fini(&a.top);
+    free(made);
+    return rc;
+}

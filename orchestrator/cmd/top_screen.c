@@ -1,0 +1,475 @@
+/* top_screen.c - `jobprof top` on a terminal: the screen, its keys, its end. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/quote.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/cmd/cmd_top.h"
+#include "orchestrator/collect/clock.h"
+
+#define ENTER "\033[?1049h\033[?25l\033[2J"
+#define LEAVE "\033[0m\033[?25h\033[?1049l"
+/* The line of keys, and "+N more". */
+#define FOOT_LINES 2
+
+static const char *const keys_help[] = {
+    "q          quit",
+    "up, down   choose a row (also k, j, page up, page down)",
+    "Enter      open a node: its ranks; Esc, left: back",
+    "s          sort by the next of: worst, node, age, caused, ops",
+    "f          only what does not just work",
+    "d          what was read, and the rule's phase",
+    "space      freeze, and go on",
+    "Tab        the next step that runs",
+    "h          this page",
+};
+
+struct screen {
+    struct top *top;
+    struct termios before;
+    bool raw;             /* the keyboard is ours */
+    bool keys;            /* somebody can press them */
+    bool frozen, reading; /* d */
+    bool help, quit;
+    size_t at;  /* which of the steps that run */
+    size_t n;   /* rows of the last drawing */
+    bool nodes; /* these are nodes */
+    char opened[LIVE_NODE_LEN] /* by Enter; "": none */;
+    char chosen[LIVE_NODE_LEN];
+    unsigned height;
+};
+
+/* --- the terminal ----------------------------------------------------------
+ */
+
+static void put(const char *text)
+{
+    size_t len = strlen(text);
+
+    while (len) {
+        ssize_t n = write(STDOUT_FILENO, text, len);
+
+        if (n < 0 && errno != EINTR)
+            return;
+        text += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t) n : 0;
+    }
+}
+
+static void enter(struct screen *s)
+{
+    struct termios raw;
+
+    s->keys = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &s->before) == 0;
+    if (s->keys) {
+        raw = s->before;
+        raw.c_lflag &= ~(tcflag_t) (ICANON | ECHO);
+        raw.c_cc[VMIN] = 0;
+        raw.c_cc[VTIME] = 0;
+        s->raw = tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
+    }
+    put(ENTER);
+}
+
+/* As it was; also where the terminal has gone. */
+static void leave(struct screen *s)
+{
+    put(LEAVE);
+    if (s->raw)
+        tcsetattr(STDIN_FILENO, TCSANOW, &s->before);
+    s->raw = false;
+}
+
+static void measure(struct screen *s)
+{
+    struct winsize size;
+
+    s->height = 24;
+    s->top->how.width = 80;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col &&
+        size.ws_row) {
+        s->height = size.ws_row;
+        s->top->how.width = size.ws_col;
+    }
+}
+
+/* --- signals: seen only while the screen waits ---------------------------- */
+
+static volatile sig_atomic_t got_end, got_stop;
+
+static void on_signal(int sig)
+{
+    if (sig == SIGTSTP)
+        got_stop = 1;
+    else if (sig != SIGWINCH && sig != SIGCONT)
+        got_end = sig;
+}
+
+static const int caught[] = {SIGINT,  SIGTERM,  SIGHUP, SIGQUIT,
+                             SIGTSTP, SIGWINCH, SIGCONT};
+#define N_CAUGHT (sizeof(caught) / sizeof(*caught))
+
+struct signals {
+    sigset_t before;
+    struct sigaction actions[N_CAUGHT];
+};
+
+/* One that is ignored (nohup) stays so. */
+static void catch_signals(struct signals *old)
+{
+    const struct sigaction action = {.sa_handler = on_signal};
+    sigset_t blocked;
+
+    got_end = got_stop = 0;
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < N_CAUGHT; i++)
+        sigaddset(&blocked, caught[i]);
+    sigprocmask(SIG_BLOCK, &blocked, &old->before);
+    for (size_t i = 0; i < N_CAUGHT; i++) {
+        sigaction(caught[i], NULL, &old->actions[i]);
+        if (old->actions[i].sa_handler != SIG_IGN)
+            sigaction(caught[i], &action, NULL);
+    }
+}
+
+static void give_signals_back(const struct signals *old)
+{
+    for (size_t i = 0; i < N_CAUGHT; i++)
+        sigaction(caught[i], &old->actions[i], NULL);
+    sigprocmask(SIG_SETMASK, &old->before, NULL);
+}
+
+/* Ctrl-Z: the shell gets its terminal back, as it was. */
+static void stop(struct screen *s)
+{
+    got_stop = 0;
+    leave(s);
+    raise(SIGSTOP);
+    enter(s);
+}
+
+/* --- drawing ----------------------------------------------------------------
+ */
+
+static struct top_step *shown_step(const struct screen *s, size_t *n)
+{
+    struct top_step *step = NULL;
+
+    *n = 0;
+    for (size_t i = 0; i < s->top->n; i++)
+        if (s->top->steps[i].status == TOP_RUNS) {
+            if (*n == s->at || !step)
+                step = &s->top->steps[i];
+            ++*n;
+        }
+    return step ? step : top_current(s->top);
+}
+
+static void line(FILE *out, unsigned width, const char *text)
+{
+    char clean[512];
+
+    clean_text(text, JP_CLEAN_ASCII, clean, sizeof(clean));
+    fprintf(out, "%.*s\033[K\r\n", (int) (width < 511 ? width : 511),
+            clean); /* raw: cleaned */
+}
+
+static void draw_rows(struct screen *s, const struct top_step *step, FILE *out)
+{
+    struct topshow_how *how = &s->top->how;
+    unsigned used = TOPSHOW_HEAD_LINES + FOOT_LINES + s->reading;
+    struct topshow rows;
+
+    how->job = step->name;
+    how->screen = true;
+    how->rows = s->height > used ? s->height - used : 1;
+    if (topshow_make(&rows, &step->state, how) < 0)
+        return;
+    s->n = rows.n;
+    s->nodes = rows.nodes;
+    if (how->selected != SIZE_MAX && how->selected >= rows.n)
+        how->selected = rows.n ? rows.n - 1 : SIZE_MAX;
+    if (how->selected == SIZE_MAX)
+        how->first = 0;
+    else if (how->selected < how->first)
+        how->first = how->selected;
+    else if (how->selected >= how->first + how->rows)
+        how->first = how->selected - how->rows + 1;
+    s->chosen[0] = '\0';
+    if (how->selected != SIZE_MAX)
+        snprintf(s->chosen, sizeof(s->chosen), "%s",
+                 rows.rows[how->selected].node);
+    topshow_print(&rows, &step->state, how, out);
+    if (s->reading)
+        topshow_print_reading(&step->state, how, out);
+    topshow_fini(&rows);
+}
+
+static void draw_foot(const struct screen *s, size_t n_steps, FILE *out)
+{
+    const struct topshow_how *how = &s->top->how;
+    char text[256];
+
+    snprintf(text, sizeof(text),
+             "q quit  h help  s sort: %s  f %s  d read  space %s%s%s",
+             topshow_sort_words[how->sort], how->odd ? "all" : "odd",
+             s->frozen ? "GO ON (frozen)" : "freeze",
+             s->opened[0] ? "  Esc back" : "",
+             n_steps > 1 ? "  Tab next step" : "");
+    fprintf(out, "%.*s\033[K", (int) how->width, text); /* raw: ours */
+}
+
+/* At most the screen's lines, so that nothing scrolls. */
+static void flush(const char *text, unsigned height)
+{
+    const char *at = text;
+    char *cut;
+
+    for (unsigned i = 0; at && i + 1 < height; i++) {
+        at = strchr(at, '\n');
+        at = at ? at + 1 : NULL;
+    }
+    at = at ? strchr(at, '\r') : NULL;
+    cut = at ? strndup(text, (size_t) (at - text)) : NULL;
+    put("\033[H");
+    put(cut ? cut : text);
+    put("\033[J");
+    free(cut);
+}
+
+static void draw(struct screen *s)
+{
+    char *text = NULL;
+    size_t len = 0, n_steps;
+    FILE *out = open_memstream(&text, &len);
+    const struct top_step *step = shown_step(s, &n_steps);
+
+    if (!out)
+        return;
+    s->top->how.node = s->opened[0] ? s->opened : s->top->node;
+    s->n = 0;
+    if (s->help)
+        for (size_t i = 0; i < sizeof(keys_help) / sizeof(*keys_help); i++)
+            line(out, s->top->how.width, keys_help[i]);
+    else if (step->status == TOP_RUNS)
+        draw_rows(s, step, out);
+    else
+        line(out, s->top->how.width, step->text);
+    draw_foot(s, n_steps, out);
+    if (fclose(out) == 0)
+        flush(text, s->height);
+    free(text);
+}
+
+/* --- keys -------------------------------------------------------------------
+ */
+
+static void move(struct screen *s, long by)
+{
+    struct topshow_how *how = &s->top->how;
+    long at = how->selected == SIZE_MAX ? (by > 0 ? -1 : 0)
+                                        : (long) how->selected;
+
+    at += by;
+    if (at >= (long) s->n)
+        at = (long) s->n - 1;
+    how->selected = s->n ? (size_t) (at > 0 ? at : 0) : SIZE_MAX;
+}
+
+static void open_node(struct screen *s)
+{
+    draw(s); /* keys that came at once: which row it is by now */
+    if (!s->nodes || !s->chosen[0])
+        return;
+    memcpy(s->opened, s->chosen, sizeof(s->opened));
+    s->top->how.selected = SIZE_MAX;
+}
+
+static void back(struct screen *s)
+{
+    s->opened[0] = '\0';
+    s->help = false;
+    s->top->how.selected = SIZE_MAX;
+}
+
+static void take_letter(struct screen *s, char c)
+{
+    struct topshow_how *how = &s->top->how;
+
+    switch (c) {
+    case 'q':
+        s->quit = true;
+        break;
+    case 'h':
+    case '?':
+        s->help = !s->help;
+        break;
+    case 's':
+        how->sort = (enum topshow_sort)((how->sort + 1) % TOPSHOW_N_SORTS);
+        break;
+    case 'f':
+        how->odd = !how->odd;
+        break;
+    case 'd':
+        s->reading = !s->reading;
+        break;
+    case ' ':
+        s->frozen = !s->frozen;
+        break;
+    case '\t':
+        s->at++;
+        break;
+    case 'j':
+        move(s, 1);
+        break;
+    case 'k':
+        move(s, -1);
+        break;
+    case '\r':
+    case '\n':
+        open_node(s);
+        break;
+    case 127:
+    case '\b':
+        back(s);
+        break;
+    default:
+        break;
+    }
+}
+
+/* What an escape stands for; how many bytes it has. */
+static size_t take_escape(struct screen *s, const char *keys, size_t n)
+{
+    long page = (long) s->top->how.rows;
+
+    if (n < 3 || (keys[1] != '[' && keys[1] != 'O')) {
+        back(s);
+        return 1;
+    }
+    switch (keys[2]) {
+    case 'A':
+        move(s, -1);
+        return 3;
+    case 'B':
+        move(s, 1);
+        return 3;
+    case 'C':
+        open_node(s);
+        return 3;
+    case 'D':
+        back(s);
+        return 3;
+    case '5':
+    case '6':
+        move(s, keys[2] == '5' ? -page : page);
+        return n > 3 ? 4 : 3;
+    default:
+        return 3;
+    }
+}
+
+static void take_keys(struct screen *s)
+{
+    char keys[64];
+    ssize_t n = read(STDIN_FILENO, keys, sizeof(keys));
+    size_t n_steps;
+
+    if (n <= 0) { /* the terminal has gone */
+        s->keys = n < 0 && (errno == EINTR || errno == EAGAIN);
+        return;
+    }
+    for (size_t i = 0; i < (size_t) n;) {
+        if (keys[i] == '\033') {
+            i += take_escape(s, keys + i, (size_t) n - i);
+        } else {
+            take_letter(s, keys[i]);
+            i++;
+        }
+    }
+    shown_step(s, &n_steps);
+    s->at = n_steps ? s->at % n_steps : 0;
+}
+
+/* --- the loop --------------------------------------------------------------
+ */
+
+/* Until a key, a signal or the next look. */
+static void await(struct screen *s, const struct signals *old,
+                  uint64_t until_ms)
+{
+    uint64_t now_ms = clock_mono_ms(),
+             left = until_ms > now_ms ? until_ms - now_ms : 0;
+    const struct timespec limit = {(time_t) (left / 1000),
+                                   (long) (left % 1000) * 1000000L};
+    struct pollfd fd = {.fd = s->keys ? STDIN_FILENO : -1, .events = POLLIN};
+
+    if (ppoll(&fd, 1, &limit, &old->before) > 0)
+        take_keys(s);
+    if (got_stop)
+        stop(s);
+    measure(s);
+}
+
+static bool is_over(const struct top *top)
+{
+    for (size_t i = 0; i < top->n; i++)
+        if (top->steps[i].status != TOP_ENDED)
+            return false;
+    return !top->job_dir; /* of a job another step may come */
+}
+
+static int watch(struct screen *s, const struct signals *old,
+                 struct jp_error *err)
+{
+    uint64_t look_ms = 0;
+
+    measure(s);
+    while (!s->quit && !got_end) {
+        uint64_t now_ms = clock_mono_ms();
+
+        if (!s->frozen && now_ms >= look_ms) {
+            look_ms = now_ms + s->top->interval_ms;
+            if (top_look(s->top, err) < 0)
+                return -1;
+            if (is_over(s->top))
+                break;
+        }
+        draw(s);
+        await(s, old, s->frozen ? now_ms + s->top->interval_ms : look_ms);
+    }
+    return 0;
+}
+
+int top_screen(struct top *top, bool quiet)
+{
+    struct screen s = {.top = top};
+    struct jp_error err = {""};
+    struct signals old;
+    const struct top_step *last;
+    int rc, sig;
+
+    catch_signals(&old);
+    enter(&s);
+    rc = watch(&s, &old, &err);
+    leave(&s);
+    sig = got_end;
+    give_signals_back(&old);
+    if (sig) /* end of it, as of a program that does not catch it */
+        raise(sig);
+    last = top_current(top);
+    if (rc < 0)
+        return cmd_args_fail("top", JP_EXIT_IO, &err);
+    if (last->status != TOP_RUNS && !quiet)
+        quote_printf(stderr, "jobprof: top: %s\n", last->text);
+    return last->status == TOP_RUNS || last->seen ? JP_EXIT_OK : JP_EXIT_NODATA;
+}

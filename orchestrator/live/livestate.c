@@ -1,0 +1,476 @@
+/* livestate.c - join a step's snapshots for those who watch it. */
+#include "orchestrator/live/livestate.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/bandwidth.h"
+#include "common/fileio.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/live/alert.h"
+#include "orchestrator/live/livelate.h"
+
+#define MS_NS UINT64_C(1000000)
+#define NODES_MAX 65536
+/* As livejoin.c has it: silent for so many of its own periods. */
+#define STALE_PERIODS 3
+#define STALE_SPARE_MS 5000
+#define DUE_MAX_MS 600000
+
+const char *const livestate_words[LIVESTATE_N_WORDS] = {
+    [LIVESTATE_HANG] = "HANG",       [LIVESTATE_SUSPECT] = "SUSPECT",
+    [LIVESTATE_TROUBLE] = "TROUBLE", [LIVESTATE_SLOW] = "SLOW",
+    [LIVESTATE_OK] = "OK",           [LIVESTATE_UNJUDGED] = "UNJUDGED",
+    [LIVESTATE_ENDED] = "ENDED",
+};
+
+void livestate_init(struct livestate *state,
+                    const struct livestate_place *place)
+{
+    *state = (struct livestate){.place = *place,
+                                .stuck = {.times = place->times},
+                                .word = LIVESTATE_UNJUDGED};
+}
+
+void livestate_fini(struct livestate *state)
+{
+    free(state->nodes);
+    free(state->ranks);
+    free(state->snap);
+    *state = (struct livestate){.n_nodes = 0};
+}
+
+/* --- snapshots to rows ---------------------------------------------------- */
+
+/* Room for more of them. */
+static int grow(void **rows, size_t needed, size_t *room, size_t size)
+{
+    size_t more = *room ? 2 * *room : 64;
+    void *grown;
+
+    if (needed <= *room)
+        return 0;
+    if (more < needed)
+        more = needed;
+    grown = reallocarray(*rows, more, size);
+    if (!grown)
+        return -1;
+    *rows = grown;
+    *room = more;
+    return 0;
+}
+
+/* What a rank did most of late, by time: its bandwidth, and its name where
+ * nothing is in flight. */
+static void take_fronts(struct livestate_rank *rank,
+                        const struct live_snap *snap, uint32_t at)
+{
+    double most = 0;
+    int64_t largest = -1;
+
+    for (uint32_t i = 0; i < snap->n_fronts; i++) {
+        const struct live_front *f = &snap->fronts[i];
+        const struct live_comm *comm = &snap->comms[f->comm];
+        double time = (double) f->rate_milli * (double) f->mean_us;
+
+        if (f->rank != at)
+            continue;
+        if (snap->ranks[at].task < 0 && comm->n_ranks > largest) {
+            largest = comm->n_ranks;
+            rank->rank = f->comm_rank;
+        }
+        if (f->kind == JPR_N_OP_KINDS || time <= most)
+            continue;
+        most = time;
+        rank->busbw_gbs = bandwidth_of(bandwidth_find(f->func), comm->n_ranks,
+                                       f->mean_bytes, f->mean_us)
+                              .bus_gbs;
+        rank->hash = comm->hash;
+        rank->n_ranks = comm->n_ranks;
+        memcpy(rank->comm, comm->name, sizeof(rank->comm));
+        memcpy(rank->func, f->func, sizeof(rank->func));
+    }
+    if (rank->busbw_gbs <= 0)
+        rank->busbw_gbs = NAN;
+}
+
+static int64_t age_of(const struct live_op *op)
+{
+    return op->start_ns > 0 && op->until_ns > op->start_ns
+               ? op->until_ns - op->start_ns
+               : -1;
+}
+
+/* The oldest operation that it has in flight for sure. */
+static void take_ops(struct livestate_rank *rank, const struct live_snap *snap,
+                     uint32_t at)
+{
+    for (uint32_t i = 0; i < snap->n_ops; i++) {
+        const struct live_op *op = &snap->ops[i];
+        const struct live_comm *comm = &snap->comms[op->comm];
+
+        if (op->rank != at || op->captured || op->unsure || op->cut_short ||
+            (rank->in_flight && age_of(op) <= rank->age_ns))
+            continue;
+        rank->in_flight = true;
+        rank->age_ns = age_of(op);
+        rank->seq = op->seq;
+        rank->bytes = op->bytes;
+        rank->hash = comm->hash;
+        rank->n_ranks = comm->n_ranks;
+        memcpy(rank->comm, comm->name, sizeof(rank->comm));
+        memcpy(rank->func, op->func, sizeof(rank->func));
+    }
+}
+
+static void take_node(struct livestate *state, struct livestate_node *node,
+                      uint64_t now_ns)
+{
+    const struct live_snap *snap = state->snap;
+    uint64_t due_ms = snap->due_ms < DUE_MAX_MS ? snap->due_ms : DUE_MAX_MS;
+
+    *node = (struct livestate_node){
+        .nodeid = snap->nodeid,
+        .sequence = snap->sequence,
+        .due_ms = snap->due_ms,
+        .class = snap->class,
+        .last = snap->last,
+        .real_ns = snap->real_ns,
+        .age_ms = now_ns > snap->real_ns ? (now_ns - snap->real_ns) / MS_NS : 0,
+        .left_ranks = snap->left_ranks,
+        .left_comms = snap->left_comms,
+        .first = state->n_ranks,
+        .n_ranks = snap->n_ranks};
+    node->stale = !snap->last &&
+                  node->age_ms > STALE_PERIODS * due_ms + STALE_SPARE_MS;
+    memcpy(node->node, snap->node, sizeof(node->node));
+}
+
+static int take_snap(struct livestate *state, uint64_t now_ns)
+{
+    const struct live_snap *snap = state->snap;
+
+    if (grow((void **) &state->nodes, state->n_nodes + 1, &state->nodes_room,
+             sizeof(*state->nodes)) < 0 ||
+        grow((void **) &state->ranks, state->n_ranks + LIVE_RANKS_MAX,
+             &state->ranks_room, sizeof(*state->ranks)) < 0)
+        return -1;
+    take_node(state, &state->nodes[state->n_nodes], now_ns);
+    for (uint32_t i = 0; i < snap->n_ranks; i++) {
+        struct livestate_rank *rank = &state->ranks[state->n_ranks++];
+
+        *rank = (struct livestate_rank){.is = snap->ranks[i],
+                                        .node = state->n_nodes,
+                                        .rank = snap->ranks[i].task,
+                                        .caused = NAN,
+                                        .age_ns = -1,
+                                        .busbw_gbs = NAN};
+        take_fronts(rank, snap, i);
+        take_ops(rank, snap, i);
+    }
+    if (snap->left_ranks < UINT64_MAX - state->left_ranks)
+        state->left_ranks += snap->left_ranks;
+    state->n_nodes++;
+    return 0;
+}
+
+/* --- all of them ---------------------------------------------------------- */
+
+/* What a look puts together. */
+struct look {
+    struct jp_hangs hangs;
+    struct hangs_sum sum;
+    struct stuck_task *tasks;
+    size_t tasks_room;
+    struct livelate late;
+    int64_t heard_ns;
+};
+
+static int take(struct livestate *state, struct look *look, uint64_t now_ns)
+{
+    const struct live_snap *snap = state->snap;
+
+    if (grow((void **) &look->tasks, look->hangs.n_processes + LIVE_RANKS_MAX,
+             &look->tasks_room, sizeof(*look->tasks)) < 0 ||
+        livesnap_join(snap, &look->sum, look->tasks) < 0 ||
+        livelate_add(&look->late, snap) < 0)
+        return -1;
+    if (!snap->last && (int64_t) snap->real_ns < look->heard_ns)
+        look->heard_ns = (int64_t) snap->real_ns;
+    return take_snap(state, now_ns);
+}
+
+static int is_snapshot(const struct dirent *entry)
+{
+    size_t len = strlen(entry->d_name), end = strlen(LIVE_SNAP_SUFFIX);
+
+    return len > end && entry->d_name[0] != '.' &&
+           !strcmp(entry->d_name + len - end, LIVE_SNAP_SUFFIX);
+}
+
+static int take_all(struct livestate *state, struct look *look, int folder,
+                    uint64_t now_ns)
+{
+    struct dirent **names = NULL;
+    int n = scandirat(folder, ".", &names, is_snapshot, versionsort), rc = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (rc == 0 && i < NODES_MAX) {
+            if (livesnap_read(folder, names[i]->d_name, state->snap, NULL) < 0)
+                state->n_bad++;
+            else
+                rc = take(state, look, now_ns);
+        }
+        free(names[i]);
+    }
+    free(names);
+    return n < 0 || rc < 0 ? -1 : 0;
+}
+
+/* --- the verdict ---------------------------------------------------------- */
+
+/* What node 0 has told last of a hang: it has looked for longer than we. A word
+ * of the user's own file, so that only its event is taken. */
+static enum stuck_phase told_phase(const char *dir)
+{
+    char *path = fileio_path("%s/" LIVE_ALERTS, dir), *text = NULL;
+    enum stuck_phase phase = STUCK_QUIET;
+    char *rest, *line;
+
+    if (path &&
+        fileio_read(path, false, 2 * ALERT_FILE_BYTES, &text, NULL, NULL) == 0)
+        for (rest = text; (line = strsep(&rest, "\n"));) {
+            if (strstr(line, "\"event\":\"suspect\""))
+                phase = STUCK_SUSPECT;
+            else if (strstr(line, "\"event\":\"hang\""))
+                phase = STUCK_CONFIRMED;
+            else if (strstr(line, "\"event\":\"goes_on\""))
+                phase = STUCK_QUIET;
+        }
+    free(text);
+    free(path);
+    return phase;
+}
+
+static void count_silent(struct livestate *state)
+{
+    uint32_t heard = 0;
+
+    for (size_t i = 0; i < state->n_nodes; i++)
+        heard += !state->nodes[i].stale;
+    state->n_silent = heard < state->place.nodes ? state->place.nodes - heard
+                                                 : 0;
+}
+
+static void find_stuck(struct livestate *state, struct look *look,
+                       const struct livestate_time *now)
+{
+    const struct stuck_view view = {.hangs = &look->hangs,
+                                    .progress = &look->sum.progress,
+                                    .tasks = look->tasks,
+                                    .now_ms = now->mono_ms,
+                                    .now_ns = (int64_t) now->real_ns,
+                                    .heard_ns = look->heard_ns,
+                                    .n_silent = state->n_silent};
+    const struct stuck_cause *cause = &state->stuck.cause;
+    enum stuck_phase told;
+
+    stuck_look(&state->stuck, &view);
+    if (state->stuck.phase == STUCK_QUIET ||
+        cause->group >= look->hangs.n_groups)
+        return;
+    told = told_phase(state->place.dir);
+    state->word = told == STUCK_CONFIRMED ||
+                          state->stuck.phase == STUCK_CONFIRMED
+                      ? LIVESTATE_HANG
+                      : LIVESTATE_SUSPECT;
+    stuck_answer(&view, cause, state->text, sizeof(state->text));
+    if (state->stuck.start_ns > 0 &&
+        now->real_ns > (uint64_t) state->stuck.start_ns)
+        state->waited_ms = (now->real_ns - (uint64_t) state->stuck.start_ns) /
+                           MS_NS;
+    if (cause->process < state->n_ranks)
+        state->ranks[cause->process].keeps = true;
+}
+
+static bool same_process(const struct livestate *state,
+                         const struct livestate_rank *rank,
+                         const struct livelate_process *p)
+{
+    return rank->is.pid == p->pid && rank->is.task == p->task &&
+           !strcmp(state->nodes[rank->node].node, p->node);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct livelate_process *x = a, *y = b;
+    int order = strcmp(x->node, y->node);
+
+    if (order)
+        return order;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    return (x->task > y->task) - (x->task < y->task);
+}
+
+/* The latest in a sentence, then each rank's own figure. */
+static void find_late(struct livestate *state, struct livelate *late)
+{
+    state->n_late = late->n_late;
+    if (late->n_late && state->word == LIVESTATE_OK) {
+        const struct livelate_process *p = &late->processes[0];
+        char more[48] = "", where[LIVE_COMM_NAME_LEN + 16] = "";
+
+        state->word = LIVESTATE_SLOW;
+        if (late->n_late > 1)
+            snprintf(more, sizeof(more), ", and %" PRIu32 " more",
+                     late->n_late - 1);
+        if (*p->name)
+            snprintf(where, sizeof(where), " in %s", p->name);
+        snprintf(state->text, sizeof(state->text),
+                 "rank %" PRId64 " (%s pid %" PRId64
+                 ") makes the others wait%s, for %.0f %% of the time%s",
+                 p->task >= 0 ? p->task : p->rank, p->node, p->pid, where,
+                 100 * p->excess, more);
+    }
+    if (late->n)
+        qsort(late->processes, late->n, sizeof(*late->processes), by_place);
+    for (size_t i = 0; i < state->n_ranks; i++) {
+        struct livestate_rank *rank = &state->ranks[i];
+        struct livelate_process key = {.pid = rank->is.pid,
+                                       .task = rank->is.task};
+        const struct livelate_process *p;
+
+        memcpy(key.node, state->nodes[rank->node].node, sizeof(key.node));
+        p = late->n
+                ? bsearch(&key, late->processes, late->n, sizeof(*p), by_place)
+                : NULL;
+        if (p && p->judged && same_process(state, rank, p)) {
+            rank->caused = p->excess > 0 ? p->excess : 0;
+            rank->late = p->late;
+        }
+    }
+}
+
+static bool in_trouble(enum stuck_state state)
+{
+    return state == STUCK_GONE || state == STUCK_STOPPED;
+}
+
+/* Processes that do not run, while nobody has waited for long. */
+static void find_trouble(struct livestate *state)
+{
+    const struct livestate_rank *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < state->n_ranks; i++)
+        if (in_trouble(state->ranks[i].is.state)) {
+            first = first ? first : &state->ranks[i];
+            n++;
+        }
+    if (!first || state->word != LIVESTATE_OK)
+        return;
+    state->word = LIVESTATE_TROUBLE;
+    snprintf(state->text, sizeof(state->text),
+             "rank %" PRId64 " (%s pid %" PRId64 ") is %s%s", first->rank,
+             state->nodes[first->node].node, first->is.pid,
+             stuck_state_words[first->is.state],
+             n > 1 ? ", and others are not running either" : "");
+}
+
+/* How many nodes have written of late, and how many their last word. */
+static void find_heard(struct livestate *state)
+{
+    size_t ended = 0, stale = 0;
+
+    for (size_t i = 0; i < state->n_nodes; i++) {
+        ended += state->nodes[i].last;
+        stale += state->nodes[i].stale;
+    }
+    if (ended == state->n_nodes) {
+        state->word = LIVESTATE_ENDED;
+        snprintf(state->text, sizeof(state->text), "the tasks have ended");
+    } else if (ended + stale == state->n_nodes) {
+        state->word = LIVESTATE_UNJUDGED;
+        snprintf(state->text, sizeof(state->text),
+                 "no node has been heard for a while");
+    } else {
+        state->word = LIVESTATE_OK;
+        snprintf(state->text, sizeof(state->text),
+                 "%zu rank%s on %zu node%s: no hang, no late rank",
+                 state->n_ranks, state->n_ranks == 1 ? "" : "s", state->n_nodes,
+                 state->n_nodes == 1 ? "" : "s");
+    }
+}
+
+static int judge(struct livestate *state, struct look *look,
+                 const struct livestate_time *now)
+{
+    if (hangs_sum_finish(&look->sum) < 0 || livelate_finish(&look->late) < 0)
+        return -1;
+    state->waited_ms = 0;
+    count_silent(state);
+    find_heard(state);
+    if (state->word == LIVESTATE_OK) {
+        find_stuck(state, look, now);
+        find_trouble(state);
+        find_late(state, &look->late);
+    }
+    return 0;
+}
+
+static int look_at(struct livestate *state, int folder,
+                   const struct livestate_time *now, struct jp_error *err)
+{
+    struct look look = {.heard_ns = INT64_MAX};
+    int rc;
+
+    look.sum.hangs = &look.hangs;
+    rc = take_all(state, &look, folder, now->real_ns);
+    if (rc == 0 && state->n_nodes)
+        rc = judge(state, &look, now);
+    free(look.tasks);
+    livelate_fini(&look.late);
+    hangs_sum_fini(&look.sum);
+    hangs_fini(&look.hangs);
+    if (rc < 0) {
+        state->n_nodes = state->n_ranks = 0;
+        return error_set(err, "no memory for the nodes' snapshots");
+    }
+    return state->n_nodes > 0;
+}
+
+int livestate_look(struct livestate *state, const struct livestate_time *now,
+                   struct jp_error *err)
+{
+    char *path = fileio_path("%s/" LIVE_NODES, state->place.dir);
+    int folder, rc;
+
+    state->n_nodes = state->n_ranks = 0;
+    state->left_ranks = 0;
+    state->n_bad = state->n_late = 0;
+    state->text[0] = '\0';
+    if (!state->snap)
+        state->snap = malloc(sizeof(*state->snap));
+    if (!path || !state->snap) {
+        free(path);
+        return error_set(err, "out of memory");
+    }
+    folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    rc = folder < 0 && errno != ENOENT
+             ? error_set(err, "%s: %s", path, strerror(errno))
+             : 0;
+    if (folder >= 0) {
+        rc = look_at(state, folder, now, err);
+        close(folder);
+    }
+    free(path);
+    return rc;
+}

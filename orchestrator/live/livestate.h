@@ -1,0 +1,102 @@
+/* livestate.h - a step while it runs, by its nodes' snapshots: each rank's
+ * state, who hangs, who is late. `jobprof top` and the like read it.
+ *
+ *     struct livestate state;
+ *     livestate_init(&state, &place);
+ *     while (livestate_look(&state, &now, &err) > 0)
+ *         ... state.verdict, state.ranks[] ...
+ *     livestate_fini(&state);
+ *
+ * Nothing is asked of the nodes and nothing is written. The snapshots are
+ * foreign input (livesnap.h). Rates and shares are those of the last half
+ * minute.
+ */
+#ifndef JP_LIVE_LIVESTATE_H
+#define JP_LIVE_LIVESTATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "orchestrator/live/livesnap.h"
+
+/* The worst first. */
+enum livestate_word {
+    LIVESTATE_HANG,     /* confirmed, here or by node 0 */
+    LIVESTATE_SUSPECT,  /* in flight for longer than its kind ever takes */
+    LIVESTATE_TROUBLE,  /* a process is gone or stopped, nobody waits yet */
+    LIVESTATE_SLOW,     /* ranks make the others wait */
+    LIVESTATE_OK,       /* looked for and not there */
+    LIVESTATE_UNJUDGED, /* no node has been heard of late */
+    LIVESTATE_ENDED,    /* all nodes have written their last word */
+    LIVESTATE_N_WORDS
+};
+/* "HANG" and so on, as people and JSON get it. */
+extern const char *const livestate_words[LIVESTATE_N_WORDS];
+
+struct livestate_node {
+    char node[LIVE_NODE_LEN];
+    uint32_t nodeid, sequence, due_ms;
+    enum live_class class;
+    bool last;
+    bool stale; /* three of its periods have gone without a word */
+    uint64_t real_ns;
+    uint64_t age_ms; /* of its snapshot, by its clock and ours */
+    uint64_t left_ranks, left_comms;
+    size_t first, n_ranks; /* in ranks[] */
+};
+
+struct livestate_rank {
+    struct live_rank is;
+    size_t node;
+    int64_t rank;  /* task, else that of its largest communicator; -1 */
+    bool keeps;    /* it keeps the others waiting, by the rule of stuck.h */
+    bool late;     /* it makes the others wait, by livelate.h */
+    double caused; /* of its time, that others wait for it; NAN: not judged */
+    /* its oldest operation in flight, else what it did most of late; func "":
+     * neither is known */
+    bool in_flight;
+    int64_t age_ns; /* when the snapshot was taken; -1: not known */
+    uint64_t seq, bytes, hash;
+    int64_t n_ranks;
+    char func[RECORD_MAX_FUNC + 1], comm[LIVE_COMM_NAME_LEN];
+    double busbw_gbs; /* of what it did most of late; NAN: not known */
+};
+
+struct livestate_place {
+    const char *dir; /* the step directory; borrowed */
+    uint32_t nodes;  /* of the step */
+    struct stuck_times times;
+};
+
+struct livestate {
+    struct livestate_place place;
+    struct stuck stuck; /* of our own looks */
+    enum livestate_word word;
+    char text[640]; /* the verdict in a sentence */
+    uint64_t waited_ms;
+    struct livestate_node *nodes;
+    size_t n_nodes, nodes_room;
+    struct livestate_rank *ranks; /* by node */
+    size_t n_ranks, ranks_room;
+    uint64_t left_ranks; /* that had no room in snapshots */
+    uint32_t n_silent;   /* nodes of which there is no word, or old word */
+    uint32_t n_late;
+    uint32_t n_bad; /* files that were torn or no snapshots */
+    struct live_snap *snap;
+};
+
+struct livestate_time {
+    uint64_t real_ns, mono_ms;
+};
+
+void livestate_init(struct livestate *state,
+                    const struct livestate_place *place);
+void livestate_fini(struct livestate *state);
+
+/* A new look. 1: there are snapshots; 0: there is none; -1: they cannot be
+ * read, and state is as it was but for its nodes and ranks, which are none. */
+int livestate_look(struct livestate *state, const struct livestate_time *now,
+                   struct jp_error *err);
+
+#endif
