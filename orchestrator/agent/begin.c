@@ -15,6 +15,7 @@
 #include "common/profiler.h"
 #include "orchestrator/agent/cleanup.h"
 #include "orchestrator/agent/clockpart.h"
+#include "orchestrator/agent/cudapart.h"
 #include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/ownfolder.h"
 #include "orchestrator/agent/pairs.h"
@@ -235,11 +236,24 @@ static void tell_mount(const char *dir, const char *node,
     free(place);
 }
 
+/* What CUDA's driver does without the file that it is told of is its own. */
+static void check_cuda(const char *dir, const char *node,
+                       struct jp_jobconf *conf)
+{
+    char *path = NULL;
+
+    if (!cudapart_check(conf, &path))
+        stepdir_log(dir, "%s: no CUDA counters: %s is not on this node", node,
+                    path ? path : "the library");
+    free(path);
+}
+
 static int join(const struct jp_seat *seat, const char *node,
                 struct jp_jobconf *conf, char **pairs, struct jp_error *err)
 {
     char *text = NULL;
 
+    check_cuda(seat->dir, node, conf);
     if (pairs_check_plugin(conf, err) < 0 ||
         pairs_contain(conf, seat->dir, node, err) < 0 ||
         !(text = pairs_format(conf, node, err)) ||

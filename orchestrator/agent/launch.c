@@ -15,6 +15,7 @@
 #include "common/lines.h"
 #include "orchestrator/agent/clockpart.h"
 #include "orchestrator/agent/copperpart.h"
+#include "orchestrator/agent/cudapart.h"
 #include "orchestrator/agent/nsyspart.h"
 #include "orchestrator/agent/settings.h"
 #include "orchestrator/agent/utilpart.h"
@@ -385,6 +386,8 @@ static int fill(struct launch *l, struct jp_error *err)
         clockpart_fill(l->plan, l->facts->env, l->place.step_dir, conf,
                        &l->note, err) < 0 ||
         nsyspart_fill(l->facts, l->plan, l->place.step_dir, conf, &l->note,
+                      err) < 0 ||
+        cudapart_fill(l->facts, l->plan, l->place.step_dir, conf, &l->note,
                       err) < 0)
         return -1;
     l->runs_copper = copperpart_refusal(l->facts, l->plan) == NULL;

@@ -48,6 +48,7 @@ struct material {
     struct jp_result *result;
     struct jp_copper *copper;
     struct jp_nsys *nsys;
+    struct jp_cuda *cuda;
     struct hangstacks *hang;
     struct jp_util *util;
     struct samples samples; /* of util over time; zeros: none */
@@ -208,6 +209,23 @@ static void read_nsys(const struct report_session *session, const char *raw,
     }
 }
 
+/* Reads counters of CUDA's calls, if the step has some. */
+static void read_cuda(const struct report_session *session, const char *raw,
+                      struct material *m)
+{
+    struct jp_error err;
+
+    if (util_cuda_load(raw, &m->cuda, &err) < 0)
+        stepdir_log(session->dir, "no counters of CUDA: %s", err.text);
+    for (size_t i = 0; m->cuda && i < m->cuda->n_processes; i++) {
+        const struct jp_cuda_process *p = &m->cuda->processes[i];
+
+        if (*p->why)
+            stepdir_log(session->dir, "CUDA, process %" PRIu32 " of %s: %s",
+                        p->pid, p->host, p->why);
+    }
+}
+
 /* What was taken of processes while the step hung, if it did. */
 static void read_evidence(const struct report_session *session,
                           struct material *m)
@@ -289,6 +307,8 @@ static int analyse(const struct report_session *session, struct material *m)
         read_copper(session, raw, &watch, m);
     if (m->result && there)
         read_nsys(session, raw, &watch, m);
+    if (there)
+        read_cuda(session, raw, m);
     if (m->result && !there && !m->result->quality.files) {
         result_destroy(m->result);
         m->result = NULL;
@@ -436,6 +456,7 @@ static bool has_data(const struct material *m)
     const struct jp_quality *q = m->result ? &m->result->quality : NULL;
 
     return !m->analysed || m->copper || *m->copper_trouble.text || m->nsys ||
+           m->cuda ||
            (q && (q->records || q->bad_lines || q->in_flight || q->lost ||
                   q->damaged_blocks || q->unseen_calls));
 }
@@ -560,6 +581,7 @@ static int write_all(const struct report_session *session,
         .result = m->result,
         .copper = m->copper,
         .nsys = m->nsys,
+        .cuda = m->cuda,
         .hang = m->hang,
         .util = m->util,
         .causes = m->causes,
@@ -767,6 +789,7 @@ int report_make(struct report_session *session)
     result_destroy(m.result);
     copper_destroy(m.copper);
     nsys_destroy(m.nsys);
+    util_cuda_destroy(m.cuda);
     hangstacks_destroy(m.hang);
     util_destroy(m.util);
     causes_destroy(m.causes);

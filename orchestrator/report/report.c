@@ -401,6 +401,9 @@ int report_write_csvs(const struct jp_report *report, const char *csv_dir,
         (write_table(report, csv_dir, &table_clock, err) < 0 ||
          write_table(report, csv_dir, &table_arrivals, err) < 0))
         return -1;
+    for (size_t i = 0; report->cuda && tables_cuda[i]; i++)
+        if (write_table(report, csv_dir, tables_cuda[i], err) < 0)
+            return -1;
     for (size_t i = 0; report->nsys && tables_nsys[i]; i++)
         if (write_table(report, csv_dir, tables_nsys[i], err) < 0)
             return -1;
@@ -675,6 +678,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
     put_pace(out, report);
     put_clocks(out, report);
     put_nsys(out, report);
+    tables_cuda_line(report, out);
     tables_hang_line(report, out);
     if (tables_hang_text(report, out) < 0 ||
         put_busy(out, report) < 0 || put_util(out, report) < 0 ||
@@ -688,6 +692,8 @@ int report_write_text(const struct jp_report *report, FILE *out,
         (table_count(&table_clock, report) &&
          table_text(&table_clock, report, out) < 0) ||
         tables_nsys_text(report, out) < 0 ||
+        (table_count(&table_cuda, report) &&
+         table_text(&table_cuda, report, out) < 0) ||
         report_copper_text(report, out) < 0)
         return error_set(err, "out of memory");
     if (fflush(out) || ferror(out))

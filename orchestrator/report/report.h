@@ -27,6 +27,7 @@
 #include "orchestrator/topo/steplabels.h"
 #include "orchestrator/util/util.h"
 #include "orchestrator/util/util_agents.h"
+#include "orchestrator/util/util_cuda.h"
 
 struct samples;
 
@@ -38,6 +39,7 @@ struct jp_report {
     const struct jp_util *util;               /* NULL: nobody sampled it */
     const struct samples *samples;            /* of it over time; or NULL */
     const struct jp_agents *agents;           /* NULL: the same */
+    const struct jp_cuda *cuda;               /* NULL: no counters of it */
     const struct jp_nsys *nsys;               /* NULL: no exports of nsys */
     const struct hangstacks *hang;            /* NULL: no evidence of one */
     const struct jp_step_labels *labels;      /* NULL: nodes left no records */

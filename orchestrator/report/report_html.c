@@ -416,6 +416,10 @@ static const struct jp_html_section html_sections[] = {
      "ranks add up to; csv/nsys_sums.csv, nsys_ranks.csv and nsys_gaps.csv "
      "have all rows.",
      JP_HTML_WIDE, .present = html_nsys_present, .put = html_nsys_put},
+    {"cuda", "Calls into CUDA",
+     "What processes called, counted by --util-profile=cuda=1; "
+     "csv/cuda_time.csv has each second.",
+     JP_HTML_WIDE, .table = &table_cuda},
     {"clocks", "Clocks",
      "How far the nodes&#39; clocks are apart: by probes between the nodes, "
      "else by the collectives, as nobody leaves an AllReduce before all have "

@@ -26,6 +26,11 @@ void tables_clock_json(struct jp_json_stream *s,
                        const struct jp_report *report);
 
 /* Of exports of Nsight Systems (tables_nsys.c); none without report->nsys. */
+extern const struct jp_table table_cuda;
+extern const struct jp_table *const tables_cuda[]; /* with it; NULL ends them */
+/* cuda{} of summary.json; the line of summary.txt. */
+void tables_cuda_json(struct jp_json_stream *s, const struct jp_report *report);
+void tables_cuda_line(const struct jp_report *report, FILE *out);
 extern const struct jp_table table_nsys_sums, table_nsys_ranks, table_nsys_gaps;
 extern const struct jp_table *const tables_nsys[]; /* these; NULL ends them */
 /* nsys{} of summary.json; the part of summary.txt: -1: no memory. */

@@ -5,6 +5,7 @@
 #include "common/defaults.h"
 #include "common/num.h"
 #include "plugins/backend.h"
+#include "plugins/cuda/cuda_look.h"
 
 #define MINUTE (60 * JP_SECOND)
 
@@ -27,6 +28,9 @@ static const struct jp_knob knobs[] = {
     {JP_KNOB("period", JP_KNOB_TIME, 0, MINUTE, NULL,
              JP_STR(JP_DEF_UTIL_PERIOD_MS) "ms",
              "between two samples; 0: none, else at least 100 ms")},
+    {JP_KNOB("cuda", JP_KNOB_BOOL, 0, 1, NULL, "0",
+             "1: count launches, copies, allocations and waits of CUDA in the "
+             "tasks")},
     {JP_KNOB("labels", JP_KNOB_LABELS, 0, 0, NULL, NULL,
              "what the run is, in your words; the report repeats them")},
     {0}};
@@ -39,7 +43,7 @@ static int look(const struct jp_plan *plan, backend_say *say, void *arg,
     uint64_t us = plan->util.grammar ? plan_number(&plan->util, "period") : 0;
     bool v2 = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0,
          v1 = !v2 && access("/sys/fs/cgroup/memory", F_OK) == 0;
-    char line[256], period[32];
+    char line[256], period[32], cuda[1024];
 
     snprintf(line, sizeof(line),
              "utilisation: %s%s; here: steps by %s, %s of waits (PSI), %s",
@@ -51,7 +55,10 @@ static int look(const struct jp_plan *plan, backend_say *say, void *arg,
              access("/proc/pressure/cpu", R_OK) == 0 ? "shares" : "no shares",
              access("/dev/nvidiactl", F_OK) == 0 ? "NVIDIA GPUs"
                                                  : "no NVIDIA GPU");
-    return say(arg, false, line, err);
+    return say(arg, false, line, err) < 0 ||
+                   say(arg, false, cuda_look(cuda, sizeof(cuda)), err) < 0
+               ? -1
+               : 0;
 }
 
 extern const struct backend backend_util;

@@ -29,7 +29,7 @@ static const struct {
     {"61s", "period: 61s is out of range"},
     {"2x", "period: \"2x\" is not a time"},
     {"aut", "did you mean \"auto\"?"},
-    {"auto,cuda=1", "unknown key \"cuda\""},
+    {"auto,cuda=2", "cuda"},
     {"auto,iterations=3", "is a key of --nccl-profile"},
     {"off,labels=a:b", "does not go with \"off\""},
     {"200ms,period=1s", "given twice"},

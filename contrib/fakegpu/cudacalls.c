@@ -1,0 +1,333 @@
+/* cudacalls.c - a program that calls CUDA, on a machine without a GPU: it loads
+ * CUDA_INJECTION64_PATH as the driver's cuInit() does, and tells the stand-in
+ * of CUPTI of calls.
+ *
+ * Usage: cudacalls WORD...
+ *   launch*N graph*N          N calls
+ *   h2d:BYTES*N  d2h:  d2d:  peer:  any:   copies that return at once
+ *   wait-h2d:BYTES*N          one that waits, 1 ms
+ *   plane:BYTES               of a host's plane to a GPU
+ *   batch:BYTES*N             one call of N copies
+ *   set*N                     memsets
+ *   alloc:BYTES*N create:BYTES pitch:BYTES async:BYTES
+ *   free*N                    the newest first
+ *   release                   of create
+ *   bad-free bad-alloc        calls that fail
+ *   ready                     an event that is not ready: no failure
+ *   sync:MS                   waits so long
+ *   sleep:MS
+ *   new*N                     a call of a new release
+ *   threads:N                 the words behind it in N threads
+ *   fork                      a child makes the rest, the parent waits
+ *   late                      CUPTI is there before the library is
+ *   bench:NUMBER*N            N calls of it, else launches; prints ns a call
+ *   kill exit:STATUS _exit
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "contrib/fakegpu/fake_cupti.h"
+
+enum { KEPT = 300000 };
+
+static fakecupti_tell *tell;
+static uint64_t next_at = 0x7f0000000000;
+static uint64_t kept[KEPT];
+static size_t n_kept;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void pause_ms(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+
+    while (nanosleep(&t, &t) < 0)
+        ;
+}
+
+static void call(uint32_t id, const void *params, int result, long ms)
+{
+    struct fakecupti_call c = {
+        .id = id, .name = "", .params = params, .result = result};
+
+    if (!tell)
+        return;
+    tell(&c, 0);
+    if (ms)
+        pause_ms(ms);
+    tell(&c, 1);
+}
+
+static void copy(uint32_t id, size_t bytes, long ms)
+{
+    struct {
+        uint64_t to, from;
+        size_t bytes;
+        void *stream;
+    } params = {1, 2, bytes, NULL};
+
+    call(id, &params, 0, ms);
+}
+
+static void peer(size_t bytes)
+{
+    struct {
+        uint64_t to;
+        void *a;
+        uint64_t from;
+        void *b;
+        size_t bytes;
+        void *stream;
+    } params = {1, NULL, 2, NULL, bytes, NULL};
+
+    call(319, &params, 0, 0);
+}
+
+/* CUDA_MEMCPY2D */
+static void plane(size_t bytes)
+{
+    struct {
+        size_t x, y;
+        int type;
+        const void *host;
+        uint64_t device;
+        void *array;
+        size_t pitch, to_x, to_y;
+        int to_type;
+        void *to_host;
+        uint64_t to_device;
+        void *to_array;
+        size_t to_pitch, width, height;
+    } what = {.type = 1, .to_type = 2, .width = bytes / 4, .height = 4};
+    const void *params[] = {&what, NULL};
+
+    call(289, params, 0, 0);
+}
+
+static void batch(size_t bytes, size_t n)
+{
+    size_t sizes[64];
+    struct {
+        uint64_t *to, *from;
+        size_t *sizes, n;
+    } params = {NULL, NULL, sizes, n < 64 ? n : 64};
+
+    for (size_t i = 0; i < params.n; i++)
+        sizes[i] = bytes;
+    call(776, &params, 0, 0);
+}
+
+static void allocate(uint32_t id, size_t bytes, int result)
+{
+    uint64_t at;
+    struct {
+        uint64_t *at;
+        size_t bytes, c, d;
+    } params = {&at, bytes, 0, 0};
+    size_t pitch = bytes / 4;
+    struct {
+        uint64_t *at;
+        size_t *pitch, width, height;
+    } pitched = {&at, &pitch, bytes / 4 - 1, 4};
+
+    pthread_mutex_lock(&lock);
+    at = next_at;
+    next_at += 256;
+    pthread_mutex_unlock(&lock);
+    call(id, id == 244 ? (void *) &pitched : (void *) &params, result, 0);
+    /* nobody can free what no call has returned */
+    pthread_mutex_lock(&lock);
+    if (result == 0 && n_kept < KEPT)
+        kept[n_kept++] = at;
+    pthread_mutex_unlock(&lock);
+}
+
+static void release(uint32_t id, int result)
+{
+    uint64_t at[2] = {0, 0};
+
+    pthread_mutex_lock(&lock);
+    if (n_kept)
+        at[0] = kept[n_kept - 1];
+    if (n_kept && result == 0)
+        n_kept--;
+    pthread_mutex_unlock(&lock);
+    call(id, at, result, 0);
+}
+
+static void *load(const char *path)
+{
+    int (*init)(void);
+    void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+
+    if (path && !library)
+        fprintf(stderr, "cudacalls: %s\n", dlerror());
+    init = library ? (int (*)(void)) dlsym(library, "InitializeInjection")
+                   : NULL;
+    if (init)
+        init();
+    library = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+    tell = library ? (fakecupti_tell *) dlsym(library, "fakecupti_tell_all")
+                   : NULL;
+    return library;
+}
+
+static void bench(uint32_t id, unsigned long n)
+{
+    uint64_t at = 1 << 20;
+    /* a copy's, an allocation's or a free's arguments */
+    struct {
+        uint64_t *at;
+        size_t b, c, d;
+    } params = {&at, 8, 8, 8};
+    struct timespec a, b;
+
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    for (unsigned long i = 0; i < n; i++)
+        call(id, &params, 0, 0);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    printf("%.1f\n", ((double) (b.tv_sec - a.tv_sec) * 1e9 +
+                      (double) (b.tv_nsec - a.tv_nsec)) /
+                         (double) n);
+    fflush(stdout);
+}
+
+static int once(const char *name, size_t arg, unsigned long n);
+
+static void word(const char *text)
+{
+    char name[64];
+    unsigned long n = 1, arg = 0;
+    const char *star = strchr(text, '*'), *colon = strchr(text, ':');
+
+    snprintf(name, sizeof(name), "%.*s", (int) strcspn(text, ":*"), text);
+    if (colon)
+        arg = strtoul(colon + 1, NULL, 10);
+    if (star)
+        n = strtoul(star + 1, NULL, 10);
+    if (!strcmp(name, "bench"))
+        bench(arg ? (uint32_t) arg : 307, n);
+    else if (!strcmp(name, "batch"))
+        batch(arg, n);
+    else
+        for (unsigned long i = 0; i < n; i++)
+            if (once(name, arg, n) < 0) {
+                fprintf(stderr, "cudacalls: \"%s\" is no word\n", text);
+                exit(2);
+            }
+}
+
+static int is(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+static int once(const char *name, size_t arg, unsigned long n)
+{
+    (void) n;
+    if (is(name, "launch"))
+        call(307, NULL, 0, 0);
+    else if (is(name, "new"))
+        call(652, NULL, 0, 0);
+    else if (is(name, "graph"))
+        call(514, NULL, 0, 0);
+    else if (is(name, "set"))
+        call(249, NULL, 0, 0);
+    else if (is(name, "h2d"))
+        copy(277, arg, 0);
+    else if (is(name, "wait-h2d"))
+        copy(276, arg, 1);
+    else if (is(name, "d2h"))
+        copy(279, arg, 0);
+    else if (is(name, "d2d"))
+        copy(423, arg, 0);
+    else if (is(name, "any"))
+        copy(306, arg, 0);
+    else if (is(name, "peer"))
+        peer(arg);
+    else if (is(name, "plane"))
+        plane(arg);
+    else if (is(name, "alloc"))
+        allocate(243, arg, 0);
+    else if (is(name, "bad-alloc"))
+        allocate(243, arg, 2);
+    else if (is(name, "pitch"))
+        allocate(244, arg, 0);
+    else if (is(name, "async"))
+        allocate(598, arg, 0);
+    else if (is(name, "create"))
+        allocate(549, arg, 0);
+    else if (is(name, "free"))
+        release(245, 0);
+    else if (is(name, "bad-free"))
+        release(245, 1);
+    else if (is(name, "release"))
+        release(550, 0);
+    else if (is(name, "ready"))
+        call(126, NULL, 600, 0);
+    else if (is(name, "sync"))
+        call(126, NULL, 0, (long) arg);
+    else if (is(name, "sleep"))
+        pause_ms((long) arg);
+    else if (is(name, "kill"))
+        kill(getpid(), SIGKILL);
+    else if (is(name, "exit"))
+        exit((int) arg);
+    else if (is(name, "_exit"))
+        _exit(0);
+    else
+        return -1;
+    return 0;
+}
+
+static void *some(void *arg)
+{
+    for (char **w = arg; *w; w++)
+        word(*w);
+    return NULL;
+}
+
+static void many(unsigned n, char **words)
+{
+    pthread_t threads[64];
+
+    n = n < 64 ? n : 64;
+    for (unsigned i = 0; i < n; i++)
+        if (pthread_create(&threads[i], NULL, some, words) != 0)
+            exit(3);
+    for (unsigned i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+    int at = 1, status = 0;
+
+    if (argc > at && is(argv[at], "late")) {
+        dlopen("libcupti.so.13", RTLD_NOW | RTLD_GLOBAL);
+        at++;
+    }
+    load(getenv("CUDA_INJECTION64_PATH"));
+    for (; at < argc; at++) {
+        if (is(argv[at], "fork")) {
+            pid_t pid = fork();
+
+            if (pid > 0) {
+                waitpid(pid, &status, 0);
+                return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+            }
+        } else if (strncmp(argv[at], "threads:", 8) == 0) {
+            many((unsigned) strtoul(argv[at] + 8, NULL, 10), argv + at + 1);
+            break;
+        } else {
+            word(argv[at]);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,102 @@
+/* libcupti.so.13 of a machine without a GPU: one subscriber, callbacks that it
+ * has switched on. Names, arguments and result numbers are those of CUPTI's
+ * reference manual.
+ *
+ * FAKECUPTI=taken   another client is there
+ *           broken  nothing works
+ *           old     a release of before calls with numbers of 600 and more
+ */
+#include "contrib/fakegpu/fake_cupti.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "contrib/fakegpu/fakegpu.h"
+
+enum { SUCCESS = 0, INVALID = 1, NOT_INITIALIZED = 15, TAKEN = 39 };
+enum { DRIVER_API = 1, IDS = 1024, OLD = 600, VERSION = 24 };
+
+struct callback_data {
+    int site;
+    const char *function;
+    const void *params;
+    void *result;
+    const char *symbol;
+    void *context;
+    uint32_t context_id;
+    uint64_t *correlation_data;
+    uint32_t correlation;
+};
+
+typedef void callback(void *arg, int domain, uint32_t id, const void *data);
+
+FAKEGPU_EXPORT int cuptiSubscribe(void **subscriber, callback *function,
+                                  void *arg);
+FAKEGPU_EXPORT int cuptiUnsubscribe(void *subscriber);
+FAKEGPU_EXPORT int cuptiEnableCallback(uint32_t on, void *subscriber,
+                                       int domain, uint32_t id);
+FAKEGPU_EXPORT int cuptiGetVersion(uint32_t *version);
+FAKEGPU_EXPORT fakecupti_tell fakecupti_tell_all;
+
+static callback *client;
+static void *client_arg;
+static unsigned char wanted[IDS];
+static atomic_uint last_call;
+
+static int is(const char *word)
+{
+    const char *how = getenv("FAKECUPTI");
+
+    return how && strcmp(how, word) == 0;
+}
+
+int cuptiSubscribe(void **subscriber, callback *function, void *arg)
+{
+    if (is("broken"))
+        return NOT_INITIALIZED;
+    if (client || is("taken"))
+        return TAKEN;
+    client = function;
+    client_arg = arg;
+    *subscriber = &client;
+    return SUCCESS;
+}
+
+int cuptiUnsubscribe(void *subscriber)
+{
+    if (subscriber != &client)
+        return INVALID;
+    client = NULL;
+    return SUCCESS;
+}
+
+int cuptiEnableCallback(uint32_t on, void *subscriber, int domain, uint32_t id)
+{
+    if (subscriber != &client || domain != DRIVER_API || id >= IDS ||
+        (is("old") && id >= OLD))
+        return INVALID;
+    wanted[id] = on != 0;
+    return SUCCESS;
+}
+
+int cuptiGetVersion(uint32_t *version)
+{
+    *version = VERSION;
+    return SUCCESS;
+}
+
+void fakecupti_tell_all(struct fakecupti_call *call, int exit)
+{
+    const struct callback_data data = {
+        .site = exit,
+        .function = call->name,
+        .params = call->params,
+        .result = &call->result,
+        .correlation_data = &call->scratch,
+        .correlation = exit ? 0 : atomic_fetch_add(&last_call, 1)};
+
+    if (client && call->id < IDS && wanted[call->id])
+        client(client_arg, DRIVER_API, call->id, &data);
+}

@@ -1,0 +1,290 @@
+/* tables_cuda.c - the columns of CUDA's calls, and summary.json's object. See
+ * tables.c.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "orchestrator/report/out.h"
+#include "orchestrator/report/sections.h"
+#include "orchestrator/report/tables.h"
+#include "orchestrator/util/util_cuda.h"
+
+/* --- what a process, and a part of its time, have in common --------------- */
+
+static const struct jp_cuda_process *process_of(const struct jp_row *row)
+{
+    const struct jp_cuda_row *at = row->at;
+
+    return &row->report->cuda->processes[at->process];
+}
+
+static double share(uint64_t ns, uint64_t us)
+{
+    return us ? (double) ns / 1e3 / (double) us : NAN;
+}
+
+JP_GETTER(ccall_rank, jp_cuda_row, (void) at;
+          value_signed(v, process_of(row)->rank))
+JP_GETTER(ccall_host, jp_cuda_row, (void) at;
+          value_name(v, process_of(row)->host))
+JP_GETTER(ccall_pid, jp_cuda_row, (void) at; v->type = JP_VALUE_INT;
+          v->number = process_of(row)->pid)
+JP_GETTER(ccall_sync_us, jp_cuda_row,
+          value_count(v, at->sum[CUDA_SYNC_NS] / 1000))
+JP_GETTER(ccall_sync_share, jp_cuda_row,
+          value_finite(v, share(at->sum[CUDA_SYNC_NS], at->length_us)))
+JP_GETTER(ccall_copy_us, jp_cuda_row,
+          value_count(v, at->sum[CUDA_COPY_NS] / 1000))
+JP_GETTER(ccall_busiest, jp_cuda_row, value_finite(v, at->busiest))
+JP_GETTER(ccall_bad, jp_cuda_row, (void) at;
+          value_count(v, process_of(row)->bad_records))
+JP_GETTER(ccall_why, jp_cuda_row, (void) at;
+          value_name(v, process_of(row)->why))
+
+#define FIELD(member) JP_FIELD(struct jp_cuda_row, member)
+#define SUM(counter) FIELD(sum[CUDA_##counter])
+/* json, html and text: the places of the first of them there */
+#define WHO                                                                    \
+    {"rank",                                                                   \
+     JP_COL_RANK,                                                              \
+     JP_CSV | JP_MAYBE,                                                        \
+     1,                                                                        \
+     1,                                                                        \
+     1,                                                                        \
+     "Rank",                                                                   \
+     "Slurm's, of the task",                                                   \
+     .get = get_ccall_rank},                                                   \
+        {"host",                                                               \
+         JP_COL_TEXT,                                                          \
+         JP_CSV | JP_MAYBE,                                                    \
+         2,                                                                    \
+         2,                                                                    \
+         2,                                                                    \
+         "Host",                                                               \
+         "as the process calls it",                                            \
+         .width = 14,                                                          \
+         .get = get_ccall_host},                                               \
+        {"pid",        JP_COL_PID,          JP_CSV, 3, 3, 0, "Process",        \
+         "its number", .get = get_ccall_pid},                                  \
+    {                                                                          \
+        "at_us", JP_COL_CLOCK, JP_CSV, 4,                                      \
+            .help = "the beginning, by the node's "                            \
+                    "clock",                                                   \
+            FIELD(at_us)                                                       \
+    }
+#define CALLS                                                                  \
+    {"launches", JP_COL_COUNT,  JP_CSV,       6, 5, 4,                         \
+     "Launches", "of a kernel", SUM(LAUNCHES)},                                \
+        {"graphs",                                                             \
+         JP_COL_COUNT,                                                         \
+         JP_CSV | JP_TIP,                                                      \
+         7,                                                                    \
+         6,                                                                    \
+         0,                                                                    \
+         "Graphs",                                                             \
+         "launches of a graph, whatever it has in it",                         \
+         SUM(GRAPHS)},                                                         \
+        {"h2d",                                                                \
+         JP_COL_COUNT,                                                         \
+         JP_CSV,                                                               \
+         8,                                                                    \
+         .help = "copies from the host to a GPU",                              \
+         SUM(H2D)},                                                            \
+        {"h2d_bytes", JP_COL_BYTES,           JP_CSV | JP_TIP, 9, 7, 5,        \
+         "To GPU",    "copied from the host", SUM(H2D_BYTES)},                 \
+        {"d2h",                                                                \
+         JP_COL_COUNT,                                                         \
+         JP_CSV,                                                               \
+         10,                                                                   \
+         .help = "copies from a GPU to the host",                              \
+         SUM(D2H)},                                                            \
+        {"d2h_bytes", JP_COL_BYTES,         JP_CSV | JP_TIP, 11, 8, 6,         \
+         "From GPU",  "copied to the host", SUM(D2H_BYTES)},                   \
+        {"d2d",   JP_COL_COUNT, JP_CSV, 12, .help = "copies within GPUs",      \
+         SUM(D2D)},                                                            \
+        {"d2d_bytes", JP_COL_BYTES,         JP_CSV | JP_TIP, 13, 9, 0,         \
+         "Within",    "copied within GPUs", SUM(D2D_BYTES)},                   \
+        {"peer",                                                               \
+         JP_COL_COUNT,                                                         \
+         JP_CSV,                                                               \
+         14,                                                                   \
+         .help = "copies by a call for two GPUs",                              \
+         SUM(PEER)},                                                           \
+        {"peer_bytes", JP_COL_BYTES,         JP_CSV,                           \
+         15,           .help = "their data", SUM(PEER_BYTES)},                 \
+        {"other",                                                              \
+         JP_COL_COUNT,                                                         \
+         JP_CSV,                                                               \
+         16,                                                                   \
+         .help = "copies whose direction the call does not tell",              \
+         SUM(OTHER)},                                                          \
+        {"other_bytes",        JP_COL_BYTES,    JP_CSV, 17,                    \
+         .help = "their data", SUM(OTHER_BYTES)},                              \
+        {"copy_us",                                                            \
+         JP_COL_US,                                                            \
+         JP_CSV | JP_TIP,                                                      \
+         18,                                                                   \
+         10,                                                                   \
+         0,                                                                    \
+         "In copies",                                                          \
+         "time of threads in calls that return when a copy is done",           \
+         .get = get_ccall_copy_us},                                            \
+        {"sets", JP_COL_COUNT, JP_CSV, 19, .help = "memsets", SUM(SETS)},      \
+        {"allocs", JP_COL_COUNT,  JP_CSV | JP_TIP, 20,         11,             \
+         0,        "Allocations", "of GPU memory", SUM(ALLOCS)},               \
+        {"alloc_bytes",         JP_COL_BYTES,    JP_CSV, 21,                   \
+         .help = "their sizes", SUM(ALLOC_BYTES)},                             \
+        {"frees",   JP_COL_COUNT, JP_CSV, 22, .help = "of GPU memory",         \
+         SUM(FREES)},                                                          \
+        {"free_bytes",                                                         \
+         JP_COL_BYTES,                                                         \
+         JP_CSV,                                                               \
+         23,                                                                   \
+         .help = "their sizes, as far as they are known",                      \
+         SUM(FREE_BYTES)},                                                     \
+        {"live_bytes",                                                         \
+         JP_COL_BYTES,                                                         \
+         JP_CSV,                                                               \
+         24,                                                                   \
+         .help = "GPU memory in use at the end of the row",                    \
+         FIELD(live_bytes)},                                                   \
+        {"peak_bytes",                                                         \
+         JP_COL_BYTES,                                                         \
+         JP_CSV | JP_TIP,                                                      \
+         25,                                                                   \
+         12,                                                                   \
+         7,                                                                    \
+         "Peak memory",                                                        \
+         "of GPU memory that it allocated itself, so far",                     \
+         FIELD(peak_bytes)},                                                   \
+        {"syncs",   JP_COL_COUNT,                                              \
+         JP_CSV,    26,                                                        \
+         13,        0,                                                         \
+         "Waits",   "calls that wait for a GPU, stream or event",              \
+         SUM(SYNCS)},                                                          \
+        {"sync_us",                                                            \
+         JP_COL_US,                                                            \
+         JP_CSV,                                                               \
+         27,                                                                   \
+         .help = "time in them, of all threads",                               \
+         .get = get_ccall_sync_us},                                            \
+        {"sync_share",                                                         \
+         JP_COL_SHARE,                                                         \
+         JP_CSV | JP_MAYBE | JP_TIP,                                           \
+         28,                                                                   \
+         14,                                                                   \
+         8,                                                                    \
+         "Waiting",                                                            \
+         "that time over the row's; more than 1 where threads wait at once",   \
+         .get = get_ccall_sync_share},                                         \
+        {"calls",                                                              \
+         JP_COL_COUNT,                                                         \
+         JP_CSV,                                                               \
+         29,                                                                   \
+         .help = "of all kinds that are counted",                              \
+         SUM(CALLS)},                                                          \
+    {                                                                          \
+        "errors", JP_COL_COUNT, JP_CSV | JP_TIP, 30, 15, 0, "Errors",          \
+            "calls that failed", SUM(ERRORS)                                   \
+    }
+
+static const struct jp_column processes[] = {
+    WHO,
+    {"span_us", JP_COL_US, JP_CSV, 5, 4, 3, "Time",
+     "from the beginning of CUDA in it to the last call that was counted",
+     FIELD(length_us)},
+    CALLS,
+    {"busiest", JP_COL_NUMBER, JP_CSV | JP_MAYBE | JP_TIP, 31, 16, 0,
+     "Busiest second", "launches in the second that had most",
+     .get = get_ccall_busiest},
+    {"bad_records", JP_COL_COUNT, JP_CSV, 32,
+     .help = "of its file, cut or damaged", .get = get_ccall_bad},
+    {"why", JP_COL_TEXT, JP_CSV | JP_MAYBE, 33, JP_LAST, 0, "Note",
+     "why nothing was counted, or the file could not be read",
+     .get = get_ccall_why},
+};
+
+static const struct jp_column parts[] = {
+    WHO,
+    {"length_us", JP_COL_US, JP_CSV, 5, .help = "of the row, mostly a second",
+     FIELD(length_us)},
+    CALLS,
+};
+#undef FIELD
+
+static size_t count_processes(const struct jp_report *report)
+{
+    return report->cuda ? report->cuda->n_processes : 0;
+}
+
+static void find_process(struct jp_row *row)
+{
+    row->at = &row->report->cuda->totals[row->index];
+}
+
+static size_t count_parts(const struct jp_report *report)
+{
+    return report->cuda ? report->cuda->n_parts : 0;
+}
+
+static void find_part(struct jp_row *row)
+{
+    row->at = &row->report->cuda->parts[row->index];
+}
+
+const struct jp_table table_cuda = {
+    .name = "cuda",
+    .json = "cuda.processes",
+    .help = "a row a process that began CUDA: what it called, by "
+            "--util-profile=cuda=1",
+    JP_COLUMNS(processes),
+    .count = count_processes,
+    .find = find_process,
+    .max_json = 10000,
+    .max_html = 200,
+    .max_text = 16,
+    .title = "Calls into CUDA",
+};
+
+static const struct jp_table table_cuda_time = {
+    .name = "cuda_time",
+    .json = "cuda.time",
+    .help = "a row a second of such a process in which it called something",
+    JP_COLUMNS(parts),
+    .count = count_parts,
+    .find = find_part,
+    .max_json = 1000,
+};
+
+const struct jp_table *const tables_cuda[] = {&table_cuda, &table_cuda_time,
+                                              NULL};
+
+void tables_cuda_json(struct jp_json_stream *s, const struct jp_report *report)
+{
+    const struct jp_cuda *cuda = report->cuda;
+    char text[JP_CUDA_TEXT];
+    size_t left_out = 0;
+
+    json_stream_object(s, "cuda");
+    if (cuda) {
+        json_stream_text(s, "text", util_cuda_text(cuda, text));
+        json_stream_count(s, "files", cuda->n_processes + cuda->skipped);
+        json_stream_count(s, "bad_files", cuda->n_bad);
+        json_stream_count(s, "unread_files", cuda->skipped);
+        json_stream_count(s, "uncounted", cuda->n_uncounted);
+        for (size_t i = 0; tables_cuda[i]; i++)
+            left_out += table_json(s, tables_cuda[i], report, NULL);
+        json_stream_count(s, "left_out", left_out);
+    }
+    json_stream_end_object(s);
+}
+
+void tables_cuda_line(const struct jp_report *report, FILE *out)
+{
+    char text[JP_CUDA_TEXT];
+
+    if (!report->cuda)
+        return;
+    fprintf(out, "  %-26s ", "CUDA calls");
+    text_out_wrap(out, 29, 29, util_cuda_text(report->cuda, text));
+}

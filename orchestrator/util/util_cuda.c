@@ -1,0 +1,288 @@
+/* util_cuda.c - counters of CUDA's calls become rows. */
+#include "orchestrator/util/util_cuda.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "common/fileio.h"
+#include "common/num.h"
+#include "common/quote.h"
+#include "plugins/cuda/cuda_env.h"
+
+enum { DEPTH = 4, PARTS_MIN = 8 }; /* raw/<node>/cuda/; of one file */
+
+/* --- find ----------------------------------------------------------------- */
+
+struct files {
+    char **at;
+    size_t n, room, skipped;
+    bool failed;
+};
+
+static int see(void *arg, const struct treewalk_entry *entry)
+{
+    static const char end[] = CUDA_FILE_END;
+    size_t len = strlen(entry->name), tail = sizeof(end) - 1;
+    struct files *f = arg;
+
+    if (entry->what != TREEWALK_FILE || len <= tail ||
+        strcmp(entry->name + len - tail, end) != 0)
+        return 0;
+    if (f->n == UTIL_CUDA_FILES_MAX) {
+        f->skipped++;
+        return 0;
+    }
+    if (f->n == f->room) {
+        size_t room = f->room ? 2 * f->room : 16;
+        char **more = reallocarray(f->at, room, sizeof(*more));
+
+        if (!more) {
+            f->failed = true;
+            return -1;
+        }
+        f->at = more;
+        f->room = room;
+    }
+    f->at[f->n] = strdup(entry->path);
+    f->failed = !f->at[f->n];
+    f->n += !f->failed;
+    return f->failed ? -1 : 0;
+}
+
+static void files_fini(struct files *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        free(f->at[i]);
+    free(f->at);
+}
+
+/* --- rows ----------------------------------------------------------------- */
+
+static const struct cuda_moment beginning;
+
+static struct jp_cuda_row between(size_t process, uint64_t start_us,
+                                  const struct cuda_moment *from,
+                                  const struct cuda_moment *to)
+{
+    struct jp_cuda_row row = {.process = process,
+                              .at_us = start_us + from->since_ns / 1000,
+                              .length_us = (to->since_ns - from->since_ns) /
+                                           1000,
+                              .live_bytes = to->live_bytes,
+                              .peak_bytes = to->peak_bytes,
+                              .busiest = NAN};
+
+    for (size_t i = 0; i < CUDA_COUNTERS_N; i++)
+        row.sum[i] = to->sum[i] - from->sum[i];
+    return row;
+}
+
+/* Of less than half a second no rate is made, unless there is nothing else. */
+static double rate(const struct jp_cuda_row *row)
+{
+    return row->length_us >= 500000 ? (double) row->sum[CUDA_LAUNCHES] * 1e6 /
+                                          (double) row->length_us
+                                    : NAN;
+}
+
+/* -1: no memory. */
+static int add_rows(struct jp_cuda *cuda, size_t process,
+                    const struct cuda_process *p)
+{
+    struct jp_cuda_row *total = &cuda->totals[process], *more;
+    const struct cuda_moment *old = &beginning;
+
+    *total = (struct jp_cuda_row){
+        .process = process, .at_us = p->start_us, .busiest = NAN};
+    if (!p->n_moments)
+        return 0;
+    *total = between(process, p->start_us, &beginning,
+                     &p->moments[p->n_moments - 1]);
+    more =
+        reallocarray(cuda->parts, cuda->n_parts + p->n_moments, sizeof(*more));
+    if (!more)
+        return -1;
+    cuda->parts = more;
+    for (size_t i = 0; i < p->n_moments; i++) {
+        struct jp_cuda_row *row = &cuda->parts[cuda->n_parts++];
+
+        *row = between(process, p->start_us, old, &p->moments[i]);
+        total->busiest = fmax(total->busiest, rate(row));
+        old = &p->moments[i];
+    }
+    return 0;
+}
+
+static void describe(struct jp_cuda *cuda, struct jp_cuda_process *to,
+                     const struct cuda_process *p)
+{
+    to->rank = p->rank;
+    to->pid = p->pid;
+    to->bad_records = p->bad_records;
+    snprintf(to->host, sizeof(to->host), "%s", p->host);
+    snprintf(to->why, sizeof(to->why), "%s", p->note);
+    cuda->n_uncounted += *p->note != '\0';
+}
+
+struct one {
+    char *path;
+    struct cuda_process p;
+    struct jp_error err;
+    bool bad;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct one *x = a, *y = b;
+    uint32_t i = (uint32_t) x->p.rank, k = (uint32_t) y->p.rank;
+    int rc;
+
+    if (x->bad != y->bad)
+        return x->bad ? 1 : -1;
+    if (i != k)
+        return i < k ? -1 : 1;
+    rc = strcmp(x->p.host, y->p.host);
+    if (rc == 0 && x->p.pid != y->p.pid)
+        rc = x->p.pid < y->p.pid ? -1 : 1;
+    return rc ? rc : strcmp(x->path, y->path);
+}
+
+static int take(struct jp_cuda *cuda, struct one *one)
+{
+    size_t i = cuda->n_processes++;
+    struct jp_cuda_process *to = &cuda->processes[i];
+
+    *to = (struct jp_cuda_process){
+        .path = one->path, .rank = -1, .bad = one->bad};
+    one->path = NULL;
+    if (!one->bad) {
+        describe(cuda, to, &one->p);
+        return add_rows(cuda, i, &one->p);
+    }
+    cuda->n_bad++;
+    cuda->totals[i] = (struct jp_cuda_row){.process = i, .busiest = NAN};
+    clean_text(one->err.text, JP_CLEAN_UTF8, to->why, sizeof(to->why));
+    return 0;
+}
+
+static int read_all(struct files *f, struct jp_cuda *cuda)
+{
+    struct one *ones = calloc(f->n, sizeof(*ones));
+    size_t parts = UTIL_CUDA_PARTS_MAX / f->n;
+    int rc = ones ? 0 : -1;
+
+    for (size_t i = 0; rc == 0 && i < f->n; i++) {
+        ones[i].path = f->at[i];
+        f->at[i] = NULL;
+        ones[i].bad = cuda_read(ones[i].path,
+                                parts < PARTS_MIN ? PARTS_MIN : parts,
+                                &ones[i].p, &ones[i].err) < 0;
+    }
+    if (rc == 0)
+        qsort(ones, f->n, sizeof(*ones), by_rank);
+    for (size_t i = 0; rc == 0 && i < f->n; i++)
+        rc = take(cuda, &ones[i]);
+    for (size_t i = 0; ones && i < f->n; i++) {
+        free(ones[i].path);
+        cuda_process_fini(&ones[i].p);
+    }
+    free(ones);
+    return rc;
+}
+
+int util_cuda_load(const char *raw, struct jp_cuda **out, struct jp_error *err)
+{
+    int fd = open(raw, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+    struct jp_cuda *cuda = NULL;
+    struct files f = {0};
+
+    if (fd < 0) {
+        *out = NULL;
+        return 0;
+    }
+    if (treewalk(fd, raw, DEPTH, see, &f) < 0 || f.failed)
+        rc = -1;
+    if (rc == 0 && f.n) {
+        cuda = calloc(1, sizeof(*cuda));
+        if (cuda) {
+            cuda->processes = calloc(f.n, sizeof(*cuda->processes));
+            cuda->totals = calloc(f.n, sizeof(*cuda->totals));
+            cuda->skipped = f.skipped;
+        }
+        rc = cuda && cuda->processes && cuda->totals ? read_all(&f, cuda) : -1;
+    }
+    files_fini(&f);
+    if (rc < 0) {
+        util_cuda_destroy(cuda);
+        return error_set(err, "out of memory");
+    }
+    *out = cuda;
+    return 0;
+}
+
+void util_cuda_destroy(struct jp_cuda *cuda)
+{
+    if (!cuda)
+        return;
+    for (size_t i = 0; i < cuda->n_processes; i++)
+        free(cuda->processes[i].path);
+    free(cuda->processes);
+    free(cuda->totals);
+    free(cuda->parts);
+    free(cuda);
+}
+
+/* --- figures -------------------------------------------------------------- */
+
+struct jp_cuda_row util_cuda_sum(const struct jp_cuda *cuda)
+{
+    struct jp_cuda_row all = {.busiest = NAN};
+
+    for (size_t i = 0; i < cuda->n_processes; i++) {
+        const struct jp_cuda_row *row = &cuda->totals[i];
+
+        all.length_us = num_add(all.length_us, row->length_us);
+        all.live_bytes = num_add(all.live_bytes, row->live_bytes);
+        all.peak_bytes = row->peak_bytes > all.peak_bytes ? row->peak_bytes
+                                                          : all.peak_bytes;
+        for (size_t k = 0; k < CUDA_COUNTERS_N; k++)
+            all.sum[k] = num_add(all.sum[k], row->sum[k]);
+    }
+    return all;
+}
+
+char *util_cuda_text(const struct jp_cuda *cuda, char buf[JP_CUDA_TEXT])
+{
+    size_t counted = cuda->n_processes - cuda->n_bad - cuda->n_uncounted;
+    struct jp_cuda_row all = util_cuda_sum(cuda);
+    int n = snprintf(buf, JP_CUDA_TEXT, "%s process%s counted",
+                     FIG_COUNT(counted), counted == 1 ? "" : "es");
+
+    if (counted)
+        n += snprintf(
+            buf + n, JP_CUDA_TEXT - (size_t) n,
+            ": %s kernel launches, %s to GPUs, %s from GPUs, %s of their time "
+            "in calls that wait, at most %s of GPU memory in one",
+            FIG_COUNT(all.sum[CUDA_LAUNCHES]),
+            FIG_BYTES(all.sum[CUDA_H2D_BYTES]),
+            FIG_BYTES(all.sum[CUDA_D2H_BYTES]),
+            FIG_SHARE(all.length_us ? (double) all.sum[CUDA_SYNC_NS] / 1e3 /
+                                          (double) all.length_us
+                                    : 0),
+            FIG_BYTES(all.peak_bytes));
+    for (size_t i = 0; cuda->n_uncounted && i < cuda->n_processes; i++)
+        if (*cuda->processes[i].why && !cuda->processes[i].bad) {
+            n += snprintf(buf + n, JP_CUDA_TEXT - (size_t) n, "; %s not: %s",
+                          FIG_COUNT(cuda->n_uncounted), cuda->processes[i].why);
+            break;
+        }
+    if (cuda->n_bad)
+        snprintf(buf + n, JP_CUDA_TEXT - (size_t) n,
+                 "; %s file%s could not be read", FIG_COUNT(cuda->n_bad),
+                 plural(cuda->n_bad));
+    return buf;
+}

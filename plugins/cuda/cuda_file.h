@@ -1,0 +1,103 @@
+/* cuda_file.h - the file of a process' CUDA counters: what writer and reader
+ * share.
+ *
+ * One file a process: a head, then records of equal size, each with sums since
+ * the process began, so the last whole record is the total and the difference
+ * of two is what happened between them. A record is written once a second where
+ * something was called, and once at the end; a killed process loses its last
+ * second and nothing else. All numbers are little-endian. Head
+ * and records end with a check sum of what stands before it in them.
+ */
+#ifndef JP_CUDA_FILE_H
+#define JP_CUDA_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The last digit is the format's version. */
+#define CUDA_FILE_MAGIC "JPCUDA1\n"
+
+/* Sums since the process began: ROW(constant, name of a column, help). New
+ * ones come last: a reader takes as many as it knows. */
+#define CUDA_COUNTERS(ROW)                                                     \
+    ROW(CALLS, "calls", "calls into CUDA's driver that are counted here")      \
+    ROW(ERRORS, "errors", "of them, that failed")                              \
+    ROW(LAUNCHES, "launches", "launches of a kernel")                          \
+    ROW(GRAPHS, "graphs", "launches of a graph")                               \
+    ROW(H2D, "h2d", "copies from the host to a GPU")                           \
+    ROW(H2D_BYTES, "h2d_bytes", "their data")                                  \
+    ROW(D2H, "d2h", "copies from a GPU to the host")                           \
+    ROW(D2H_BYTES, "d2h_bytes", "their data")                                  \
+    ROW(D2D, "d2d", "copies within GPUs")                                      \
+    ROW(D2D_BYTES, "d2d_bytes", "their data")                                  \
+    ROW(PEER, "peer", "copies from GPU to GPU by a call for such")             \
+    ROW(PEER_BYTES, "peer_bytes", "their data")                                \
+    ROW(OTHER, "other", "copies whose direction the call does not tell")       \
+    ROW(OTHER_BYTES, "other_bytes", "their data")                              \
+    ROW(COPY_NS, "copy_ns", "time in calls that return when a copy is done")   \
+    ROW(SETS, "sets", "memsets")                                               \
+    ROW(ALLOCS, "allocs", "allocations of GPU memory")                         \
+    ROW(ALLOC_BYTES, "alloc_bytes", "their sizes")                             \
+    ROW(FREES, "frees", "of GPU memory")                                       \
+    ROW(FREE_BYTES, "free_bytes", "their sizes, as far as they are known")     \
+    ROW(SYNCS, "syncs", "calls that wait for a GPU, stream or event")          \
+    ROW(SYNC_NS, "sync_ns", "time in them, of all threads")
+
+enum cuda_counter {
+#define ROW(constant, name, help) CUDA_##constant,
+    CUDA_COUNTERS(ROW)
+#undef ROW
+        CUDA_COUNTERS_N
+};
+
+enum { CUDA_HOST_MAX = 64, CUDA_NOTE_MAX = 160 };
+
+struct cuda_file_head {
+    char magic[8];
+    uint32_t head_bytes, record_bytes;
+    uint32_t n_counters;
+    uint32_t pid;
+    int32_t rank;      /* SLURM_PROCID; -1: none */
+    uint32_t cupti;    /* its version; 0: none */
+    uint64_t start_us; /* when counting began, since 1970 */
+    char host[CUDA_HOST_MAX];
+    char note[CUDA_NOTE_MAX]; /* why nothing is counted; "" */
+    uint64_t check;
+};
+
+struct cuda_file_record {
+    uint64_t since_ns; /* after the beginning, of the monotonic clock */
+    uint64_t live_bytes, peak_bytes; /* of GPU memory now, and at most so far */
+    uint64_t sum[CUDA_COUNTERS_N];
+    uint64_t check;
+};
+
+/* Both are written as they stand in memory. */
+_Static_assert(sizeof(struct cuda_file_head) == 8 + 6 * 4 + 8 + 64 + 160 + 8,
+               "no holes");
+_Static_assert(sizeof(struct cuda_file_record) ==
+                   (4 + CUDA_COUNTERS_N) * sizeof(uint64_t),
+               "no holes");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian");
+
+/* FNV-1a of 64 bits. */
+static inline uint64_t cuda_file_check(const void *data, size_t len)
+{
+    const unsigned char *at = data;
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ at[i]) * 0x100000001b3u;
+    return h;
+}
+
+/* Which records stay: one a second for an hour, then one in 10 s, then one a
+ * minute; the last one is written over until it does. A file has at most
+ * 5 MB. */
+enum {
+    CUDA_SECONDS = 3600, /* records of a second */
+    CUDA_TENS = 7200,
+    CUDA_RECORDS_MAX = 24000
+};
+
+#endif

@@ -1,0 +1,173 @@
+/* cuda_read.c - bytes become moments of a process. */
+#include "plugins/cuda/cuda_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/quote.h"
+
+/* Times beyond a century are no times. */
+#define NS_MAX (100ull * 366 * 86400 * 1000000000)
+enum { RECORD_MAX = 65536 };
+
+static int read_head(const unsigned char *data, size_t len,
+                     struct cuda_file_head *head, struct jp_error *err)
+{
+    uint64_t check;
+
+    if (len < sizeof(*head))
+        return error_set(err, "%zu bytes: no whole head", len);
+    memcpy(head, data, sizeof(*head));
+    if (memcmp(head->magic, CUDA_FILE_MAGIC, sizeof(head->magic)) != 0)
+        return error_set(err, "no file of CUDA counters");
+    if (head->head_bytes < sizeof(*head) || head->head_bytes > RECORD_MAX ||
+        head->head_bytes > len)
+        return error_set(err, "a head of %u bytes", head->head_bytes);
+    memcpy(&check, data + head->head_bytes - sizeof(check), sizeof(check));
+    if (cuda_file_check(data, head->head_bytes - sizeof(check)) != check)
+        return error_set(err, "the head's check sum is wrong");
+    if (head->n_counters < CUDA_COUNTERS_N || head->record_bytes > RECORD_MAX ||
+        head->record_bytes !=
+            (4 + (uint64_t) head->n_counters) * sizeof(uint64_t))
+        return error_set(err, "records of %u bytes with %u counters",
+                         head->record_bytes, head->n_counters);
+    return 0;
+}
+
+/* Sums only grow. */
+static bool follows(const struct cuda_moment *m, const struct cuda_moment *old)
+{
+    if (m->since_ns > NS_MAX || m->since_ns < old->since_ns ||
+        m->peak_bytes < old->peak_bytes || m->live_bytes > m->peak_bytes)
+        return false;
+    for (size_t i = 0; i < CUDA_COUNTERS_N; i++)
+        if (m->sum[i] < old->sum[i])
+            return false;
+    return true;
+}
+
+/* A record of a newer writer has more sums before its check sum. */
+static bool take(const unsigned char *at, uint32_t bytes,
+                 const struct cuda_moment *old, struct cuda_moment *m)
+{
+    uint64_t check;
+
+    memcpy(&check, at + bytes - sizeof(check), sizeof(check));
+    if (cuda_file_check(at, bytes - sizeof(check)) != check)
+        return false;
+    memcpy(m, at, sizeof(*m));
+    return follows(m, old);
+}
+
+_Static_assert(sizeof(struct cuda_moment) + sizeof(uint64_t) ==
+                   sizeof(struct cuda_file_record),
+               "a moment is a record without its check sum");
+
+int cuda_parse(const void *data, size_t len, size_t max,
+               struct cuda_process *out, struct jp_error *err)
+{
+    const unsigned char *bytes = data;
+    struct cuda_moment last = {0};
+    struct cuda_file_head head;
+    struct cuda_process p = {0};
+    size_t there, step;
+
+    if (read_head(bytes, len, &head, err) < 0)
+        return -1;
+    there = (len - head.head_bytes) / head.record_bytes;
+    step = (there + max - 2) / (max - 1);
+    p.moments = calloc(there / (step ? step : 1) + 2, sizeof(*p.moments));
+    if (!p.moments)
+        return error_set(err, "out of memory");
+    p.bad_records = (len - head.head_bytes) % head.record_bytes != 0;
+    for (size_t i = 0; i < there; i++) {
+        if (!take(bytes + head.head_bytes + i * head.record_bytes,
+                  head.record_bytes, &last, &p.moments[p.n_moments])) {
+            p.bad_records += there - i;
+            break;
+        }
+        last = p.moments[p.n_moments];
+        /* one that does not stay is written over by the next */
+        p.n_moments += (i + 1) % step == 0;
+    }
+    if (last.since_ns &&
+        (!p.n_moments || p.moments[p.n_moments - 1].since_ns != last.since_ns))
+        p.moments[p.n_moments++] = last;
+    head.host[sizeof(head.host) - 1] = '\0';
+    head.note[sizeof(head.note) - 1] = '\0';
+    clean_text(head.host, JP_CLEAN_ASCII, p.host, sizeof(p.host));
+    clean_text(head.note, JP_CLEAN_ASCII, p.note, sizeof(p.note));
+    p.pid = head.pid;
+    p.cupti = head.cupti;
+    p.rank = head.rank < 0 ? -1 : head.rank;
+    p.start_us = head.start_us < NS_MAX / 1000 ? head.start_us : 0;
+    *out = p;
+    return 0;
+}
+
+/* -1 with errno. */
+static ssize_t read_all(int fd, unsigned char *buf, size_t room)
+{
+    size_t n = 0;
+
+    while (n < room) {
+        ssize_t got = read(fd, buf + n, room - n);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        n += (size_t) got;
+    }
+    return (ssize_t) n;
+}
+
+int cuda_read(const char *path, size_t max, struct cuda_process *out,
+              struct jp_error *err)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    unsigned char *buf = NULL;
+    struct stat st;
+    ssize_t n = -1;
+    int rc = -1;
+
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        error_set(err, "%s: %m", QUOTE(path));
+        goto out;
+    }
+    if (!S_ISREG(st.st_mode) || st.st_size > CUDA_FILE_MAX) {
+        error_set(err, "%s: no file of CUDA counters", QUOTE(path));
+        goto out;
+    }
+    buf = malloc((size_t) st.st_size + 1);
+    if (buf)
+        n = read_all(fd, buf, (size_t) st.st_size);
+    if (n < 0) {
+        error_set(err, "%s: %m", QUOTE(path));
+        goto out;
+    }
+    rc = cuda_parse(buf, (size_t) n, max, out, err);
+    if (rc < 0 && err) {
+        struct jp_error inner = *err;
+
+        error_set(err, "%s: %s", QUOTE(path), inner.text);
+    }
+out:
+    free(buf);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+void cuda_process_fini(struct cuda_process *process)
+{
+    free(process->moments);
+    process->moments = NULL;
+    process->n_moments = 0;
+}
