@@ -66,8 +66,8 @@ int cudapart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
                   struct jp_error *err)
 {
     const struct plan_value *from = plan_find(&plan->util, "cuda");
-    bool wanted = from->value && plan_number(&plan->util, "cuda") &&
-                  conf->policy.util_period_ms;
+    bool asked = from->value && plan_number(&plan->util, "cuda");
+    bool wanted = asked && conf->policy.util_period_ms;
     char buf[256];
     const char *reason = wanted ? why_not(facts, buf) : NULL;
     const struct jp_setting one = {
@@ -76,7 +76,10 @@ int cudapart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
         (char *) (reason ? reason : "calls into CUDA are counted")};
 
     if (!wanted)
-        return 0;
+        return asked && from->source >= PLAN_ENV
+                   ? lines_add(note, err,
+                               "cuda=1: no counters: nothing is sampled")
+                   : 0;
     if (settings_add(&conf->util_settings, &conf->n_util_settings, &one, err) <
         0)
         return -1;

@@ -44,6 +44,8 @@ static const struct row {
     {"", "auto,cuda=1", NULL, "/opt/own.so", "A,CUDA_INJECTION64_PATH", false,
      true, "1", NULL},
     {"", "auto,cuda=1", NULL, NULL, NULL, true, false, "0", "in a container"},
+    {"", "0,cuda=1", "recorder", NULL, NULL, false, false, NULL,
+     "nothing is sampled"},
 };
 
 static const struct row *current;
