@@ -3,29 +3,19 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <glob.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "common/defaults.h"
-#include "common/fileio.h"
-#include "common/jobconf.h"
 #include "common/num.h"
-#include "common/profiler.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/collect/nodelist.h"
-#include "orchestrator/collect/stepdir.h"
-#include "orchestrator/live/livewant.h"
 
 static const char help[] =
     "usage: jobprof top [options] [JOBID[.STEP]|DIR]\n"
@@ -81,252 +71,6 @@ struct arguments {
 static int usage(const char *what)
 {
     return cmd_args_usage("top", what);
-}
-
-/* --- the steps --------------------------------------------------------------
- */
-
-static bool has(const char *dir, const char *name)
-{
-    return stepdir_has(dir, name);
-}
-
-/* Why nothing is told of a step that has not ended, as far as its job.conf
- * knows. */
-static void explain(struct top_step *step, const struct jp_jobconf *conf)
-{
-    const char *mode = conf->nccl_mode ? conf->nccl_mode : "";
-    const char *on_hang = jobconf_find(conf, "on_hang");
-    const char *why = "it has not communicated by NCCL yet";
-
-    if (!profiler_get(mode)->tells_live)
-        why = "its profile tells nothing while it runs, as the recorder does";
-    else if (!conf->policy.hang_suspect_ms)
-        why = "the site has switched it off (policy.hang_suspect = 0)";
-    else if (on_hang && !strcmp(on_hang, "off"))
-        why = "on_hang=off has switched it off";
-    snprintf(step->text, sizeof(step->text),
-             "step %s: no node has told of it: %s", step->name, why);
-}
-
-/* A directory that was hidden goes to another place at the end. */
-static void say_ended(struct top_step *step)
-{
-    const char *dir = step->final_dir && !stepdir_is_folder(step->dir)
-                          ? step->final_dir
-                          : step->dir;
-    const char *page = has(dir, "report.html") ? "report.html" : "summary.txt";
-
-    step->status = TOP_ENDED;
-    if (has(dir, JP_SUMMARY_NAME))
-        snprintf(step->text, sizeof(step->text),
-                 "step %s has ended; its report: %.800s/%s", step->name, dir,
-                 page);
-    else
-        snprintf(step->text, sizeof(step->text),
-                 "the tasks of step %s have ended; its report is not there "
-                 "yet (jobprof report %.800s)",
-                 step->name, dir);
-}
-
-static int read_conf(struct top_step *step, struct jp_jobconf *conf,
-                     struct jp_error *err)
-{
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, step->dir);
-    int rc = path ? jobconf_read(path, conf, err)
-                  : error_set(err, "out of memory");
-
-    free(path);
-    return rc;
-}
-
-static int open_step(struct top_step *step, struct jp_error *err)
-{
-    struct livestate_place place = {.dir = step->dir};
-    struct jp_jobconf conf;
-
-    if (read_conf(step, &conf, err) < 0)
-        return -1;
-    snprintf(step->name, sizeof(step->name), "%" PRIu64 ".%.40s", conf.job_id,
-             conf.step_id ? conf.step_id : "?");
-    place.nodes = conf.nnodes;
-    stuck_times_set(&place.times, conf.policy.hang_suspect_ms
-                                      ? conf.policy.hang_suspect_ms
-                                      : JP_DEF_HANG_SUSPECT_MS);
-    livestate_init(&step->state, &place);
-    step->final_dir = conf.final_dir && *conf.final_dir ? strdup(conf.final_dir)
-                                                        : NULL;
-    explain(step, &conf);
-    jobconf_fini(&conf);
-    return 0;
-}
-
-/* Nodes of a step write sooner while somebody watches it. Only in a directory
- * that is ours, and only while nodes write at all. */
-static void ask(struct top_step *step)
-{
-    char *nodes = fileio_path("%s/" LIVE_NODES, step->dir);
-
-    step->asked = nodes && stepdir_is_folder(nodes) &&
-                  stepdir_check_own(step->dir, NULL) == 0 &&
-                  livewant_touch(step->dir, NULL) == 0;
-    free(nodes);
-}
-
-static int look_at(struct top_step *step, struct jp_error *err)
-{
-    const struct livestate_time now = {clock_real_us() * 1000, clock_mono_ms()};
-    int rc;
-
-    if (step->status == TOP_ENDED) {
-        say_ended(step); /* the report may be there by now */
-        return 0;
-    }
-    rc = livestate_look(&step->state, &now, err);
-    if (rc > 0 && step->state.word != LIVESTATE_ENDED) {
-        step->status = TOP_RUNS;
-        step->seen = true;
-        ask(step);
-    } else if (rc >= 0) {
-        step->status = TOP_SILENT;
-        if (rc > 0 || step->seen || has(step->dir, JP_SUMMARY_NAME) ||
-            has(step->dir, "alldone"))
-            say_ended(step);
-    }
-    return rc < 0 ? -1 : 0;
-}
-
-static struct top_step *find_step(struct top *top, const char *dir)
-{
-    for (size_t i = 0; i < top->n; i++)
-        if (!strcmp(top->steps[i].dir, dir))
-            return &top->steps[i];
-    return NULL;
-}
-
-/* A step that was not there before. Takes dir over. */
-static int add_step(struct top *top, char *dir, struct jp_error *err)
-{
-    struct top_step *more = reallocarray(top->steps, top->n + 1, sizeof(*more));
-
-    if (!more) {
-        free(dir);
-        return error_set(err, "out of memory");
-    }
-    top->steps = more;
-    more = &top->steps[top->n];
-    *more = (struct top_step){.dir = dir, .status = TOP_SILENT};
-    if (open_step(more, err) < 0) {
-        free(dir);
-        return -1;
-    }
-    top->n++;
-    return 0;
-}
-
-/* Steps that began after the last look. */
-static int find_steps(struct top *top, const char *word, struct jp_error *err)
-{
-    char **dirs = NULL;
-    size_t n = 0;
-    int rc = 0;
-
-    if (cmd_inputs_steps(word, top->config, &dirs, &n, err) < 0)
-        return -1;
-    for (size_t i = 0; i < n; i++)
-        if (!find_step(top, dirs[i])) {
-            /* a step without a job.conf yet is none yet */
-            if (add_step(top, dirs[i], err) < 0 && n == 1)
-                rc = -1;
-            dirs[i] = NULL;
-        }
-    if (rc == 0 && !top->job_dir && n && stepdir_is_folder(word) &&
-        !has(word, JP_JOBCONF_NAME))
-        top->job_dir = strdup(word);
-    else if (rc == 0 && !top->job_dir && n && !stepdir_is_folder(word) &&
-             !strchr(word, '.'))
-        top->job_dir = top->n ? stepdir_job_dir(top->steps[0].dir) : NULL;
-    nodelist_free(dirs, n);
-    return rc;
-}
-
-int top_look(struct top *top, struct jp_error *err)
-{
-    if (top->job_dir)
-        find_steps(top, top->job_dir, NULL);
-    for (size_t i = 0; i < top->n; i++)
-        if (look_at(&top->steps[i], err) < 0)
-            return -1;
-    return 0;
-}
-
-struct top_step *top_current(const struct top *top)
-{
-    struct top_step *silent = NULL;
-
-    for (size_t i = 0; i < top->n; i++) {
-        if (top->steps[i].status == TOP_RUNS)
-            return &top->steps[i];
-        if (top->steps[i].status == TOP_SILENT)
-            silent = &top->steps[i];
-    }
-    return silent ? silent : &top->steps[top->n - 1];
-}
-
-static void fini(struct top *top)
-{
-    for (size_t i = 0; i < top->n; i++) {
-        livestate_fini(&top->steps[i].state);
-        free(top->steps[i].dir);
-        free(top->steps[i].final_dir);
-    }
-    free(top->steps);
-    free(top->job_dir);
-}
-
-/* --- no argument --------------------------------------------------------- */
-
-/* The newest folder of snapshots below this one; NULL: none. */
-static char *find_newest(void)
-{
-    static const char *const patterns[] = {"jobprof-*/step-*/" LIVE_NODES,
-                                           ".jobprof-*/step-*/" LIVE_NODES};
-    struct timespec newest = {0};
-    char *dir = NULL;
-
-    for (size_t p = 0; p < sizeof(patterns) / sizeof(*patterns); p++) {
-        glob_t found = {0};
-        struct stat st;
-
-        if (glob(patterns[p], GLOB_NOSORT, NULL, &found) != 0)
-            continue;
-        for (size_t i = 0; i < found.gl_pathc; i++) {
-            const char *path = found.gl_pathv[i];
-
-            if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) ||
-                st.st_mtim.tv_sec < newest.tv_sec ||
-                (st.st_mtim.tv_sec == newest.tv_sec &&
-                 st.st_mtim.tv_nsec <= newest.tv_nsec))
-                continue;
-            newest = st.st_mtim;
-            free(dir);
-            dir = strndup(path, strlen(path) - strlen("/" LIVE_NODES));
-        }
-        globfree(&found);
-    }
-    return dir;
-}
-
-/* *made: to be freed. */
-static const char *default_word(char **made)
-{
-    const char *job = getenv("SLURM_JOB_ID");
-
-    *made = NULL;
-    if (job && *job)
-        return job;
-    *made = find_newest();
-    return *made;
 }
 
 /* --- once -------------------------------------------------------------------
@@ -566,7 +310,7 @@ static int run(struct arguments *a, const char *word)
 {
     struct jp_error err = {""};
 
-    if (find_steps(&a->top, word, &err) < 0)
+    if (top_find_steps(&a->top, word, &err) < 0)
         return cmd_args_fail("top", JP_EXIT_USAGE, &err);
     if (!a->top.n) {
         quote_printf(stderr, "jobprof: top: %s: no step in it\n", word);
@@ -590,12 +334,12 @@ int cmd_top(int argc, char **argv)
     if (rc >= 0)
         return rc;
     if (!word)
-        word = default_word(&made);
+        word = top_default_word(&made);
     if (word)
         rc = run(&a, word);
     else
         rc = usage("no jobprof-* that runs is here; name a DIR or JOBID");
-    fini(&a.top);
+    top_fini(&a.top);
     free(made);
     return rc;
 }

@@ -35,6 +35,15 @@ struct top {
     struct topshow_how how;
 };
 
+/* The job that a command without an argument means: $SLURM_JOB_ID, else the
+ * newest folder here with a step that nodes tell of (*made, to be freed). NULL:
+ * none. */
+const char *top_default_word(char **made);
+
+/* The steps that word means: a directory, JOBID or JOBID.STEP. */
+int top_find_steps(struct top *top, const char *word, struct jp_error *err);
+void top_fini(struct top *top);
+
 /* Looks at all steps again; the nodes of those that run are asked for news each
  * 5 s. */
 int top_look(struct top *top, struct jp_error *err);
