@@ -87,8 +87,12 @@ char *figure_gbs(double gbs, char *buf)
 
 char *figure_real(double v, char *buf)
 {
-    if (!isfinite(v) || fabs(v) < 999.5 || fabs(v) >= 1e15)
+    if (!isfinite(v) || fabs(v) >= 1e15)
         return three_digits(v, buf);
+    if (fabs(v) < 999.5) {
+        snprintf(buf, JP_FIGURE_LEN, "%.3g", v);
+        return use_point(buf);
+    }
     buf[0] = '-';
     figure_count((uint64_t) (fabs(v) + 0.5), buf + (v < 0));
     return buf;

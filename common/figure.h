@@ -15,7 +15,7 @@ char *figure_count(uint64_t n, char *buf);   /* 5,600 */
 char *figure_bytes(uint64_t n, char *buf);   /* 256 MiB */
 char *figure_us(double us, char *buf);       /* 412 us, 11.2 ms, 3.05 s */
 char *figure_gbs(double gbs, char *buf);     /* 361, 38.2, 0.0123 */
-char *figure_real(double v, char *buf);      /* 0.0123, 38.2, 4,880 */
+char *figure_real(double v, char *buf);      /* 0.0123, 8, 38.2, 4,880 */
 char *figure_share(double share, char *buf); /* 71.3 %; 100 % only if all */
 char *figure_utc(uint64_t us, char *buf);    /* 2026-11-21 11:02:03 UTC */
 /* Shortest decimal that reads back as the same double; "" if not finite. */

@@ -90,6 +90,7 @@ static void test_figures(void **state)
                         "2026-11-21 09:02:21 UTC");
     assert_string_not_equal(figure_utc(UINT64_MAX, buf), "");
     assert_string_equal(figure_real(38.25, buf), "38.2");
+    assert_string_equal(figure_real(8, buf), "8");
     assert_string_equal(figure_real(999.4, buf), "999");
     assert_string_equal(figure_real(4878.04, buf), "4,878");
     assert_string_equal(figure_real(-1234.4, buf), "-1,234");
