@@ -331,6 +331,33 @@ static bool run_worker(const struct leaving *leaving,
     return child_succeeded(how, &r);
 }
 
+/* What was killed but is not awaited yet writes nothing either. */
+static bool is_gone(pid_t pid)
+{
+    char path[64], state = '\0';
+    char *text = NULL, *name_end;
+
+    if (kill(pid, 0) < 0)
+        return errno == ESRCH;
+    snprintf(path, sizeof(path), "/proc/%ld/stat", (long) pid);
+    if (fileio_read(path, false, 4096, &text, NULL, NULL) < 0)
+        return false;
+    name_end = strrchr(text, ')');
+    if (name_end && name_end[1] == ' ')
+        state = name_end[2];
+    free(text);
+    return state == 'Z' || state == 'X';
+}
+
+/* A process that has just been killed may take a moment to end. */
+static bool has_ended(pid_t pid)
+{
+    for (int i = 0; i < 20; i++, usleep(10000))
+        if (is_gone(pid))
+            return true;
+    return false;
+}
+
 /* Removes the temporary files of this host's killed processes from
  * nodes/<node>: a worker's, the agent's. */
 static void remove_temps(const struct jp_seat *seat, const char *node)
@@ -345,7 +372,7 @@ static void remove_temps(const struct jp_seat *seat, const char *node)
     gethostname(here, sizeof(here) - 1);
     while (folder && (entry = readdir(folder)))
         if (fileio_temp_parse(entry->d_name, &pid, &host) &&
-            strcmp(host, here) == 0 && kill(pid, 0) < 0 && errno == ESRCH)
+            strcmp(host, here) == 0 && has_ended(pid))
             unlinkat(dirfd(folder), entry->d_name, 0);
     if (folder)
         closedir(folder);
