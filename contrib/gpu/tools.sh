@@ -80,7 +80,10 @@ finish() { # KEPT OF OFF [REMARK]
     [ "$1" -ge "$least" ] || why="kept $1, wanted $least"
     awk -v p="$3" -v most="$TOLERANCE" 'BEGIN { exit p == "-" || p + 0 <= most }' &&
         why="${why:+$why, }times are $3 % off"
-    [ "${cost##*,}" = fine ] || why="${why:+$why, }more than $GROSS times slower"
+    case ${cost##*,} in
+    gross) why="${why:+$why, }more than $GROSS times slower" ;;
+    none) why="${why:+$why, }the program told no time" ;;
+    esac
     [ -z "$wrong" ] || why="${why:+$why, }$wrong"
     [ -z "$why" ] || verdict="not ok: $why"
     IFS=, read -r median spread _ <<<"$cost"
@@ -181,7 +184,6 @@ once() {
 
 # pairs WITHOUT WITH: $rounds pairs of them, which change who is first
 pairs() {
-    rm -rf "$here"
     mkdir -p "$here" || exit 2
     for ((round = 1; round <= rounds; round++)); do
         [ $((round % 2)) = 1 ] || once with "$2"
@@ -190,11 +192,11 @@ pairs() {
     done
     dir=$here/with.$rounds
 }
-# median,least to most,fine or gross
+# median,least to most,fine or gross or none
 overhead() {
     paste "$here/without" "$here/with" | awk '$1 > 0 { print $2 / $1 }' | sort -g | awk -v gross="$GROSS" '
         { r[NR] = $1 }
-        END { if (!NR) { print "-,-,gross"; exit }
+        END { if (!NR) { print "-,-,none"; exit }
               m = NR % 2 ? r[(NR + 1) / 2] : (r[NR / 2] + r[NR / 2 + 1]) / 2
               printf "%+.1f %%,%+.1f to %+.1f %%,%s\n", 100 * (m - 1), 100 * (r[1] - 1),
                   100 * (r[NR] - 1), m <= gross ? "fine" : "gross" }'
@@ -251,6 +253,13 @@ part_inspector() {
 
 # --- the agent's samples -----------------------------------------------------
 
+# Nothing of ours is left where somebody ends us with Ctrl-C.
+helpers=()
+helper() { # PID
+    helpers+=("$1")
+    trap 'kill "${helpers[@]}" 2>/dev/null' EXIT
+}
+
 # start_agent STEP: $agent
 start_agent() {
     local n
@@ -259,6 +268,7 @@ start_agent() {
     SLURM_JOB_ID=$$ SLURM_STEP_ID=0 "$NODE" agent --dir "$1" --node n0 --nodeid 0 \
         --component 12 --nodes 1 --period "$PERIOD" --disk 64 --config "$here/site" &
     agent=$!
+    helper "$agent"
     for ((n = 0; n < 100; n++)); do # its first sample, or none within 10 s
         [ ! -s "$1/nodes/n0/util-node.csv.gz" ] || break
         sleep 0.1
@@ -267,6 +277,8 @@ start_agent() {
 stop_agent() {
     kill "$agent"
     wait "$agent"
+    helpers=()
+    trap - EXIT
 }
 beside_agent() { # FUNCTION
     local rc
@@ -310,7 +322,11 @@ part_nvml() {
     sleep 1
     stop_agent
     n=$(gpus "$dir")
-    [ "$n" -gt 0 ] || leave 'NVML tells of no GPU'
+    [ "$n" -gt 0 ] || {
+        text=$(cat "$dir"/jobprof-1/step-0/log.txt "$dir/log" 2>/dev/null |
+            sed -n 's/.*util: no GPU: //p' | tail -n 1)
+        leave "${text:-NVML tells of no GPU}"
+    }
     all=$n
     pairs plain with_agent
     # and both of them beside the program
@@ -322,6 +338,7 @@ part_nvml() {
         "$smi" --query-gpu="pci.bus_id,$(smi_rows | awk '{ print $3 }' | paste -sd ,)" \
             --format=csv,noheader,nounits -lms "$PERIOD" >"$dir/smi" 2>>"$dir/log" &
         pid=$!
+        helper "$pid"
     }
     until=$((SECONDS + seconds))
     while [ "$SECONDS" -lt "$until" ]; do
@@ -502,6 +519,7 @@ cat >"$out/table" <<END
 |---|---|---|---|---|---|---|
 END
 for part in "${chosen[@]}"; do
+    rm -rf "${out:?}/$part"
     # of a part's own process
     (
         here=$out/$part dir=$out/$part wrong='' pace=() least=$((ranks * (count + warm_up)))
