@@ -317,22 +317,22 @@ compare() {
 
 part_nvml() {
     local n all until smi='' pid='' text=
-    # one look at what NVML says
-    here=$out/$part dir=$out/$part/look
-    mkdir -p "$dir" || exit 2
-    start_agent "$dir/jobprof-1/step-0" 2>"$dir/log"
-    for ((n = 0; n < 50; n++)); do
-        [ ! -s "$dir/jobprof-1/step-0/nodes/n0/util-gpu.csv.gz" ] || break
-        ! grep -qs 'no GPU: ' "$dir/log" "$dir/jobprof-1/step-0/log.txt" || break
-        sleep 0.1
-    done
-    stop_agent
-    n=$(gpus "$dir")
-    [ "$n" -gt 0 ] || {
+    # what NVML says; a busy machine gets a second look. The agent writes its
+    # rows now and then, and when it ends
+    here=$out/$part
+    for n in 1 5; do
+        dir=$here/look.$n
+        mkdir -p "$dir" || exit 2
+        start_agent "$dir/jobprof-1/step-0" 2>"$dir/log"
+        sleep "$n"
+        stop_agent
         text=$(cat "$dir"/jobprof-1/step-0/log.txt "$dir/log" 2>/dev/null |
             sed -n 's/.*util: no GPU: //p' | tail -n 1)
-        leave "${text:-NVML tells of no GPU}"
-    }
+        n=$(gpus "$dir")
+        [ "$n" = 0 ] && [ -z "$text" ] || break
+    done
+    [ "$n" -gt 0 ] || leave "${text:-NVML tells of no GPU}"
+    text=''
     all=$n
     pairs plain with_agent
     # and both of them beside the program
