@@ -70,7 +70,8 @@ offline_build() { # as a packager without network, npm, git and the optional lib
         PATH=$work/nonpm:/usr/bin:/bin unshare -n nice make -s -j"$(nproc)" >make.log 2>&1 ||
         { tail configure.log make.log; return 1; }
     ! grep -F 'was called' configure.log make.log || return
-    [ "$(stat -c %s orchestrator/report/html_assets.c)" -gt 500000 ] || { echo "no charts"; return 1; }
+    [ "$(stat -c %s orchestrator/report/html_assets.c)" -gt \
+        "$(stat -c %s orchestrator/report/web/charts.bundle.js)" ] || { echo "no charts"; return 1; }
     readelf -d orchestrator/jobprof | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | sort | xargs echo "note: needs"
     make -s install DESTDIR="$work/opt" >/dev/null 2>&1 || return
     [ -z "$(find "$work/opt" -type f ! -path '*/opt/jobprof/*')" ] ||
