@@ -170,7 +170,7 @@ install -d -o munge -g munge -m 755 /run/munge
     dd if=/dev/urandom bs=32 count=1 of=/etc/munge/munge.key 2>/dev/null
 chown munge:munge /etc/munge/munge.key; chmod 400 /etc/munge/munge.key
 setpriv --reuid munge --regid munge --init-groups munged --force
-slurmctld && slurmd || exit 1
+slurmctld -c && slurmd || exit 1 # what the last session ran is over
 for _ in $(seq 60); do timeout 5 sinfo -h -o %T | grep -q idle && break; sleep 0.3; done
 runuser -u alice -- bash -lc "cd && $1"
 SESSION
@@ -190,7 +190,7 @@ install_deb() {
 
 # shellcheck disable=SC2016 # alice's shell expands it
 step_and_report() {
-    on_slurm 'srun --help | grep -q nccl-profile || exit 2
+    on_slurm 'rm -rf jobprof-*; srun --help | grep -q nccl-profile || exit 2
         srun -n2 --nccl-profile=inspector /usr/libexec/jobprof/ncclsim --iterations 200 >out 2>err ||
             { cat out err; exit 3; }
         grep "jobprof: " err | head -n 1 | sed "s/^/note: /"
@@ -205,7 +205,7 @@ upgrade_deb() { # the next version over this one; a changed setting stays
     for deb in "$root"/root/debs/*.deb; do
         name=$(basename "$deb")
         rm -rf "$work/up" && dpkg-deb -R "$deb" "$work/up" &&
-            sed -i 's/^Version: .*/&+up1/; s/(= [0-9.]*)/&/; s/\((= [0-9.]*\))/\1+up1)/' "$work/up/DEBIAN/control" &&
+            sed -i 's/^Version: .*/&+up1/; s/(= \([0-9.]*\))/(= \1+up1)/g' "$work/up/DEBIAN/control" &&
             dpkg-deb --root-owner-group -b "$work/up" "$root/root/debs/up-$name" && rm "$deb" || return
     done
     inside bash -c 'apt-get install -qy --no-install-recommends -o Dpkg::Options::=--force-confdef /root/debs/up-*.deb' &&

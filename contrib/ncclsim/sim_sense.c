@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "contrib/ncclsim/sim_pace.h"
@@ -55,7 +56,7 @@ struct jp_sim_senses {
         int64_t grew_ns;
     } waits, errors;
     double bytes;
-    double share; /* stolen */
+    double share; /* stolen, or used of a port */
     int64_t last_ns;
     int is_known; /* there was a question before */
 };
@@ -287,24 +288,47 @@ static double by_steal(struct jp_sim_senses *senses)
     return longer(senses->share);
 }
 
+/* When the counter was written, where its file says so (a kernel's does not).
+ */
+static int64_t written_ns(const char *folder, const char *name)
+{
+    char path[PATH_MAX + 64];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return stat(path, &st) == 0
+               ? st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec
+               : 0;
+}
+
+/* The share of the port's rate that is used. Its counters change in lumps:
+ * between two of them what the last one said still holds. */
+static double port_use(struct jp_sim_senses *senses, double rate)
+{
+    double bytes = 4 * number_at(senses->port, "counters/port_xmit_data");
+    int64_t ns = written_ns(senses->port, "counters/port_xmit_data");
+    double s = (double) (ns - senses->last_ns) * 1e-9;
+
+    if (senses->is_known && bytes == senses->bytes)
+        return senses->share;
+    senses->share = senses->is_known && rate > 0 && s > 0
+                        ? (bytes - senses->bytes) / s / (rate * 1e9 / 8)
+                        : 0;
+    senses->bytes = bytes;
+    senses->last_ns = ns;
+    return senses->share;
+}
+
 static double by_port(struct jp_sim_senses *senses)
 {
-    int64_t now_ns = sim_pace_now_ns();
-    double s = (double) (now_ns - senses->last_ns) * 1e-9;
     double rate = number_at(senses->port, "rate"); /* "200 Gb/sec (4X HDR)" */
-    double bytes = 4 * number_at(senses->port, "counters/port_xmit_data");
-    double used = senses->is_known && rate > 0 && s > 0
-                      ? (bytes - senses->bytes) / s / (rate * 1e9 / 8)
-                      : 0;
-    double sum = slower(senses, rate) + longer(used);
+    double sum = slower(senses, rate) + longer(port_use(senses, rate));
 
     sum += grew(senses, &senses->waits,
                 number_at(senses->port, "counters/port_xmit_wait"));
     sum += grew(senses, &senses->errors,
                 number_at(senses->port, "counters/symbol_error") +
                     number_at(senses->port, "counters/port_rcv_errors"));
-    senses->bytes = bytes;
-    senses->last_ns = now_ns;
     return sum;
 }
 
