@@ -18,7 +18,8 @@
 #define DAY (24 * 60 * MINUTE)
 
 const char *const sitekeys_groups[SITEKEYS_GROUPS] = {
-    "nccl", "copper", "util", "clock", "nsys", "policy", "upload", ""};
+    "nccl",   "copper", "util",    "clock", "nsys",
+    "policy", "upload", "history", ""};
 
 /* What only the site says about NCCL profiles, whichever profiler makes them.
  */
@@ -81,6 +82,20 @@ static const struct jp_knob site_upload[] = {
              "sticky folder where each user's documents wait")},
     {JP_KNOB("outbox_size", JP_KNOB_SIZE, JP_MIB, 1ULL << 50, NULL, "1G",
              "most that may wait of one user")},
+    {0}};
+
+/* Where a line of each step goes (jobprof history). */
+static const struct jp_knob site_history[] = {
+    {JP_KNOB("dir", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "sticky folder with a folder of lines for each user")},
+    {JP_KNOB("command", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "program that takes a line on its input, run as the user")},
+    {JP_KNOB("syslog", JP_KNOB_PATH, 0, 0, NULL, NULL,
+             "socket of syslog that takes a line, as /dev/log")},
+    {JP_KNOB("size", JP_KNOB_SIZE, JP_MIB, 1ULL << 50, NULL, "256M",
+             "most that a user's lines may take; the oldest go")},
+    {JP_KNOB("limit", JP_KNOB_TIME, JP_SECOND / 10, MINUTE, NULL, "10s",
+             "the program is ended after")},
     {0}};
 
 static const struct {
@@ -181,6 +196,7 @@ size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
         add_option(grammar_of(i), keys, &n);
     add_site("", site_nodes, keys, &n);
     add_site("upload", site_upload, keys, &n);
+    add_site("history", site_history, keys, &n);
     for (size_t i = 0; i < N(policies) && n < SITEKEYS_MAX; i++) {
         add_key(keys, &n, "policy", &policies[i].knob, true);
         keys[n - 1].policy_offset = policies[i].offset;

@@ -67,7 +67,7 @@ void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out);
  * everything else stands in the tables here.
  */
 
-#define SITEKEYS_MAX (OPTIONS * JP_KNOBS_MAX + 90)
+#define SITEKEYS_MAX (OPTIONS * JP_KNOBS_MAX + 100)
 
 struct sitekey {
     const char *group; /* "" is the top level */
@@ -82,7 +82,7 @@ struct sitekey {
 size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX]);
 
 /* The groups: one an option, then "policy"; "" ends the list. */
-enum { SITEKEYS_GROUPS = OPTIONS + 3 };
+enum { SITEKEYS_GROUPS = OPTIONS + 4 };
 extern const char *const sitekeys_groups[SITEKEYS_GROUPS];
 
 #endif

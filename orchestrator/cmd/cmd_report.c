@@ -355,6 +355,10 @@ static int make_and_show(struct report_session *session)
     if (rc != REPORT_LOST && rc != JP_EXIT_IO &&
         (show(session) != JP_EXIT_OK || draw(session) != JP_EXIT_OK))
         rc = JP_EXIT_IO;
+    if (session->written)
+        cmd_history_start(session->dir, session->options->site
+                                            ? session->options->site
+                                            : session->options->config);
     if (session->written && write_more(session) < 0 &&
         session->options->kind == REPORT_USER)
         rc = JP_EXIT_IO;

@@ -121,4 +121,11 @@ void report_settle_sweep(const struct report_session *session);
  * the background, and returns at once. config: the site's file, or NULL. */
 void cmd_upload_start(const char *dir, const char *config);
 
+/* --- cmd_history.c -------------------------------------------------------- */
+
+/* Where the site says so (history.dir, command, syslog), a process of its own
+ * writes the line of a reported step. It is waited for a moment, because
+ * Slurm may end it with the job. */
+void cmd_history_start(const char *dir, const char *config);
+
 #endif

@@ -14,6 +14,7 @@ static const struct command commands[] = {
     {"baseline", cmd_baseline, "add up what the network did in earlier steps"},
     {"export", cmd_export, "write the recorder's files in other formats"},
     {"upload", cmd_upload, "send a step's figures to Elasticsearch (Kibana)"},
+    {"history", cmd_history, "which nodes were slow in many steps of a site"},
     {"topo", cmd_topo, "show nodes' GPUs, HCAs and their connections"},
     {"evidence", cmd_evidence, "look at a stuck step's processes on this node"},
     {"nsys", cmd_nsys, "print exports of Nsight Systems as tables"},

@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fileio.h"
 #include "common/peaks.h"
 #include "common/sitefile.h"
+#include "orchestrator/history/history.h"
 #include "plugins/clock/clock_iface.h"
 
 /* One row a key: what is lost without the file, and what mends it. */
@@ -108,6 +110,40 @@ static void check_topologies(struct doctor *d, const char *path)
     free(pattern);
 }
 
+/* Where reports' lines go: history.dir, command, syslog. */
+static void check_history(struct doctor *d, const struct jp_sitefile *site)
+{
+    const struct sitefile_value *dir = sitefile_find(site, "history.dir");
+    const struct sitefile_value *cmd = sitefile_find(site, "history.command");
+    const struct sitefile_value *log = sitefile_find(site, "history.syslog");
+    struct jp_error err;
+    struct stat st;
+
+    if (dir && (history_sink_check(dir->value, &err) < 0 ||
+                (access(dir->value, W_OK | X_OK) < 0 &&
+                 error_set(&err, "%s: %m", dir->value))))
+        doctor_add(d, DOCTOR_FAIL, "history",
+                   "install -d -m 1777 -o root DIR, where all hosts see it",
+                   "history.dir: %s (reports leave no line)", err.text);
+    else if (dir)
+        doctor_add(d, DOCTOR_OK, "history", "", "history.dir: %s", dir->value);
+    if (cmd && (open_trusted(cmd->value, &err) < 0 ||
+                (access(cmd->value, X_OK) < 0 &&
+                 error_set(&err, "%s: %m", cmd->value))))
+        doctor_add(d, DOCTOR_FAIL, "history",
+                   "a program of root's that only root can change",
+                   "history.command: %s", err.text);
+    else if (cmd)
+        doctor_add(d, DOCTOR_OK, "history", "", "history.command: %s",
+                   cmd->value);
+    if (log && (stat(log->value, &st) < 0 || !S_ISSOCK(st.st_mode)))
+        doctor_add(d, DOCTOR_FAIL, "history", "mostly /dev/log",
+                   "history.syslog: %s: no socket", log->value);
+    else if (log)
+        doctor_add(d, DOCTOR_OK, "history", "", "history.syslog: %s",
+                   log->value);
+}
+
 static bool ignore_errors(struct jp_sitefile *site, const char *path)
 {
     return sitefile_load(path, SITEFILE_SITE, false, NULL, NULL, site, NULL) ==
@@ -130,6 +166,7 @@ void doctor_files(struct doctor *d)
     value = sitefile_find(&site, "topology_file");
     if (value)
         check_topologies(d, value->value);
+    check_history(d, &site);
     if (d->n_lines == lines)
         doctor_add(d, DOCTOR_SKIP, "site files", "",
                    "no peaks_file: speed is compared with likes only "

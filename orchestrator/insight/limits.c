@@ -650,5 +650,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "an arrival that is not recorded makes nobody wait in the replay"},
 #include "orchestrator/insight/limits_cause.h"
 #include "orchestrator/insight/limits_gpu.h"
+#include "orchestrator/insight/limits_history.h"
 };
 /* clang-format on */

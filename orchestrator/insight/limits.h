@@ -181,6 +181,10 @@ enum jp_limit_id {
     JP_LIMIT_BOUND_IMBALANCE,
     JP_LIMIT_BOUND_LIMITED,
     JP_LIMIT_BOUND_UNUSED,
+    JP_N_STEP_LIMITS, /* the rest is of many steps, and on no step's page */
+    JP_LIMIT_HISTORY_CHANCE = JP_N_STEP_LIMITS,
+    JP_LIMIT_HISTORY_VOTES,
+    JP_LIMIT_HISTORY_CHANGED,
     JP_N_LIMITS
 };
 

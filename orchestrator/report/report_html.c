@@ -325,7 +325,7 @@ static void html_footer_put(const struct jp_report *report, FILE *out)
 {
     fputs("<footer><details><summary>How the verdict is decided</summary><ul>",
           out);
-    for (size_t i = 0; i < JP_N_LIMITS; i++)
+    for (size_t i = 0; i < JP_N_STEP_LIMITS; i++)
         fprintf(out, "<li>%s than %s: %s.</li>\n", limits_table[i].text,
                 limits_table[i].unit == JP_LIMIT_IS_US
                     ? FIG_US(limits_table[i].value)

@@ -1,0 +1,222 @@
+/* history_index.c - texts and lists of nodes as numbers. */
+#include "orchestrator/history/history_index.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* --- texts ---------------------------------------------------------------- */
+
+/* Two texts of one hash are one text, so nobody may be able to make two: the
+ * hash has a seed of this run. */
+static uint64_t hash_of(struct history_text text)
+{
+    static uint64_t seed;
+    uint64_t h;
+    size_t i = 0;
+
+    if (!seed && (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0 || !seed))
+        seed = UINT64_C(0xcbf29ce484222325);
+    h = seed ^ text.len;
+
+    for (uint64_t v; i + sizeof(v) <= text.len; i += sizeof(v)) {
+        memcpy(&v, text.at + i, sizeof(v));
+        h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+        h ^= h >> 32;
+    }
+    for (; i < text.len; i++)
+        h = (h ^ (unsigned char) text.at[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    h = (h ^ h >> 32 ^ seed) * UINT64_C(0xbf58476d1ce4e5b9);
+    return h ^ h >> 29;
+}
+
+const char *history_names_at(const struct history_names *names, uint32_t id)
+{
+    return id < names->n ? names->bytes + names->names[id].at : "";
+}
+
+static int grow_slots(struct history_names *s)
+{
+    size_t n = s->n_slots ? 2 * s->n_slots : 256;
+    uint32_t *slots = malloc(n * sizeof(*slots));
+
+    if (!slots)
+        return -1;
+    memset(slots, 0xff, n * sizeof(*slots));
+    for (uint32_t id = 0; id < s->n; id++) {
+        size_t i = s->names[id].hash & (n - 1);
+
+        while (slots[i] != HISTORY_NO_NAME)
+            i = (i + 1) & (n - 1);
+        slots[i] = id;
+    }
+    free(s->slots);
+    s->slots = slots;
+    s->n_slots = n;
+    return 0;
+}
+
+static int add(struct history_names *s, uint64_t hash, struct history_text text)
+{
+    size_t most = 3 * (size_t) text.len + 8, wanted = s->n_bytes + most;
+
+    if (wanted > s->room_bytes) {
+        char *more = realloc(s->bytes, wanted + wanted / 2);
+
+        if (!more)
+            return -1;
+        s->bytes = more;
+        s->room_bytes = wanted + wanted / 2;
+    }
+    if (s->n == s->room) {
+        size_t room = s->room ? s->room + s->room / 2 : 256;
+        struct history_name *more = reallocarray(s->names, room, sizeof(*more));
+
+        if (!more)
+            return -1;
+        s->names = more;
+        s->room = room;
+    }
+    history_text_copy(text, s->bytes + s->n_bytes, most);
+    s->names[s->n++] = (struct history_name){hash, s->n_bytes};
+    s->n_bytes += strlen(s->bytes + s->n_bytes) + 1;
+    return 0;
+}
+
+uint32_t history_names_put(struct history_names *s, struct history_text text,
+                           uint64_t *may, bool *failed)
+{
+    uint64_t hash = hash_of(text);
+    size_t i;
+
+    if (!text.len)
+        return HISTORY_NO_NAME;
+    if (2 * s->n >= s->n_slots && (s->n >= INT32_MAX || grow_slots(s) < 0)) {
+        *failed = true;
+        return HISTORY_NO_NAME;
+    }
+    for (i = hash & (s->n_slots - 1); s->slots[i] != HISTORY_NO_NAME;
+         i = (i + 1) & (s->n_slots - 1))
+        if (s->names[s->slots[i]].hash == hash)
+            return s->slots[i];
+    if (!may || !*may)
+        return HISTORY_NO_NAME;
+    if (add(s, hash, text) < 0) {
+        *failed = true;
+        return HISTORY_NO_NAME;
+    }
+    --*may;
+    s->slots[i] = (uint32_t) (s->n - 1);
+    return s->slots[i];
+}
+
+void history_names_fini(struct history_names *s)
+{
+    free(s->bytes);
+    free(s->names);
+    free(s->slots);
+    *s = (struct history_names){0};
+}
+
+/* --- lists of nodes ------------------------------------------------------- */
+
+struct expander {
+    int (*see)(void *arg, struct history_text node);
+    void *arg;
+    unsigned n; /* nodes so far */
+};
+
+/* A number of a range with its zeros in front. */
+static bool number(const char **at, const char *end, uint32_t *value,
+                   unsigned *width)
+{
+    uint64_t v = 0;
+    const char *begin = *at;
+
+    for (; *at < end && **at >= '0' && **at <= '9' && *at - begin < 9; ++*at)
+        v = v * 10 + (uint64_t) (**at - '0');
+    *value = (uint32_t) v;
+    *width = (unsigned) (*at - begin);
+    return *width > 0;
+}
+
+static int expand(struct expander *e, char *name, size_t len, const char *at,
+                  const char *end);
+
+/* "[1-3,7]..." behind name. */
+static int expand_ranges(struct expander *e, char *name, size_t len,
+                         const char *at, const char *end)
+{
+    const char *close = memchr(at, ']', (size_t) (end - at));
+
+    if (!close || close == at)
+        return -1;
+    while (at < close) {
+        uint32_t from, to;
+        unsigned width, other;
+
+        if (!number(&at, close, &from, &width))
+            return -1;
+        to = from;
+        if (at < close && *at == '-' &&
+            (++at, !number(&at, close, &to, &other)))
+            return -1;
+        if (to < from || to - from >= HISTORY_NODES_MOST)
+            return -1;
+        for (uint32_t i = from; i <= to; i++) {
+            int n = snprintf(name + len, HISTORY_TEXT - len, "%0*u",
+                             (int) width, i);
+            int rc;
+
+            if (n < 0 || (size_t) n >= HISTORY_TEXT - len)
+                return -1;
+            rc = expand(e, name, len + (size_t) n, close + 1, end);
+            if (rc)
+                return rc;
+        }
+        if (at < close && *at++ != ',')
+            return -1;
+    }
+    return 0;
+}
+
+/* The rest of a name behind its first len bytes. */
+static int expand(struct expander *e, char *name, size_t len, const char *at,
+                  const char *end)
+{
+    const char *open = memchr(at, '[', (size_t) (end - at));
+    size_t plain = (size_t) ((open ? open : end) - at);
+
+    if (len + plain >= HISTORY_TEXT || memchr(at, ']', plain))
+        return -1;
+    memcpy(name + len, at, plain);
+    len += plain;
+    if (open)
+        return expand_ranges(e, name, len, open + 1, end);
+    if (!len || e->n++ == HISTORY_NODES_MOST)
+        return -1;
+    return e->see(e->arg, (struct history_text){name, (uint32_t) len});
+}
+
+int history_nodes_each(struct history_text list,
+                       int (*see)(void *arg, struct history_text node),
+                       void *arg)
+{
+    struct expander e = {see, arg, 0};
+    const char *at = list.at, *end = list.at + list.len;
+    char name[HISTORY_TEXT + 1];
+
+    while (at < end) {
+        const char *stop = at;
+        int depth = 0, rc;
+
+        for (; stop < end && (depth || *stop != ','); stop++)
+            depth += *stop == '[' ? 1 : *stop == ']' ? -1 : 0;
+        rc = expand(&e, name, 0, at, stop);
+        if (rc)
+            return rc;
+        at = stop < end ? stop + 1 : end;
+    }
+    return 0;
+}

@@ -1,0 +1,312 @@
+/* history_make.c - what a step's report says, as a line of the history. */
+#include "orchestrator/history/history.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fileio.h"
+#include "orchestrator/report/summary_file.h"
+
+/* Texts of the tree live as long as it does. */
+static struct history_text text_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    struct history_text text = {"", 0};
+
+    if (json_is_string(value)) {
+        size_t n = json_string_length(value);
+
+        text.at = json_string_value(value);
+        if (n > HISTORY_TEXT) /* no half of a character */
+            for (n = HISTORY_TEXT; n && (text.at[n] & 0xc0) == 0x80; n--)
+                ;
+        text.len = (uint32_t) n;
+    }
+    return text;
+}
+
+static bool is_text(struct history_text text, const char *word)
+{
+    return text.len == strlen(word) && memcmp(text.at, word, text.len) == 0;
+}
+
+static uint64_t count_of(const json_t *object, const char *key)
+{
+    uint64_t value = UINT64_MAX;
+
+    summary_file_count(object, key, &value);
+    return value;
+}
+
+/* Below 0 is nothing that a line has. */
+static double real_of(const json_t *object, const char *key)
+{
+    double value = summary_file_real(object, key);
+
+    return value >= 0 ? value : NAN;
+}
+
+/* --- findings ------------------------------------------------------------- */
+
+static void add_finding(struct history_step *step, const json_t *row)
+{
+    const json_t *cause = json_array_get(json_object_get(row, "causes"), 0);
+    double wait = real_of(row, "cost_us") / 1e6;
+    struct history_finding *f;
+
+    if (step->n_findings == HISTORY_FINDINGS)
+        return;
+    f = &step->findings[step->n_findings++];
+    *f = (struct history_finding){.kind = text_of(row, "kind"),
+                                  .node = text_of(row, "host"),
+                                  .rank = count_of(row, "world_rank"),
+                                  .wait_s = wait,
+                                  .share = real_of(row, "share"),
+                                  .cause = text_of(cause, "what"),
+                                  .coll = text_of(row, "coll")};
+    if (isfinite(wait) &&
+        (is_text(f->kind, "late_rank") || is_text(f->kind, "late_node") ||
+         is_text(f->kind, "stall")))
+        step->wait_s = isfinite(step->wait_s) ? step->wait_s + wait : wait;
+}
+
+static void add_findings(struct history_step *step, const json_t *summary)
+{
+    const json_t *list = json_object_get(summary, "findings");
+    const json_t *end = json_object_get(summary, "end");
+    const json_t *questions = json_object_get(summary, "hypotheses");
+    bool crash = false;
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        add_finding(step, json_array_get(list, i));
+        crash |= !strcmp(summary_file_text(json_array_get(list, i), "kind"),
+                         "crash");
+    }
+    if (!crash && json_is_true(json_object_get(end, "fault")) &&
+        step->n_findings < HISTORY_FINDINGS)
+        step->findings[step->n_findings++] =
+            (struct history_finding){.kind = {"crash", 5},
+                                     .node = text_of(end, "node"),
+                                     .rank = count_of(end, "world_rank"),
+                                     .wait_s = NAN,
+                                     .share = NAN,
+                                     .cause = text_of(end, "cause"),
+                                     .coll = {"", 0}};
+    for (size_t i = 0; i < json_array_size(questions); i++) {
+        const json_t *one = json_array_get(questions, i);
+
+        if (!strcmp(summary_file_text(one, "key"), "late_rank"))
+            step->judged =
+                strcmp(summary_file_text(one, "state"), "not_judged") != 0;
+    }
+}
+
+/* --- bandwidth ------------------------------------------------------------ */
+
+/* What a network cell goes over: between domains where there are several. */
+static struct history_text over(const json_t *row)
+{
+    struct history_text inter = text_of(row, "inter");
+
+    return inter.len && !is_text(inter, "none") && !is_text(inter, "unknown")
+               ? inter
+               : text_of(row, "fabric");
+}
+
+static bool same(struct history_text a, struct history_text b)
+{
+    return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
+}
+
+/* Of each network and function the class that took most time. */
+static void add_nets(struct history_step *step, const json_t *summary)
+{
+    const json_t *list = json_object_get(summary, "network");
+    double most[HISTORY_NETS] = {0};
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *row = json_array_get(list, i);
+        const json_t *rate = json_object_get(row, "net_busbw_gbs");
+        struct history_net net = {
+            .over = over(row),
+            .coll = text_of(row, "coll"),
+            .size_bytes = count_of(row, "size_from_bytes"),
+            .ops = count_of(row, "ops"),
+            .busbw_gbs = real_of(rate, "p50")};
+        double time = real_of(row, "time_us");
+        size_t n = 0;
+
+        while (n < step->n_nets && (!same(step->nets[n].over, net.over) ||
+                                    !same(step->nets[n].coll, net.coll)))
+            n++;
+        if (n == HISTORY_NETS || !isfinite(net.busbw_gbs) || !isfinite(time) ||
+            (n < step->n_nets && time <= most[n]))
+            continue;
+        step->n_nets += n == step->n_nets;
+        step->nets[n] = net;
+        most[n] = time;
+    }
+}
+
+static void add_pairs(struct history_step *step, const json_t *summary)
+{
+    const json_t *list =
+        json_object_get(json_object_get(summary, "p2p"), "node_pairs");
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *row = json_array_get(list, i);
+        struct history_pair pair = {.from = text_of(row, "src_host"),
+                                    .to = text_of(row, "dst_host"),
+                                    .bytes = count_of(row, "bytes"),
+                                    .busbw_gbs = real_of(row, "busbw_gbs")};
+
+        if (step->n_pairs < HISTORY_PAIRS && pair.from.len && pair.to.len &&
+            !same(pair.from, pair.to) && isfinite(pair.busbw_gbs) &&
+            !strcmp(summary_file_text(row, "func"), "Send"))
+            step->pairs[step->n_pairs++] = pair;
+    }
+}
+
+/* --- utilisation ---------------------------------------------------------- */
+
+/* Which row of util.series, of all members, a figure comes from. */
+static const struct {
+    const char *scope, *metric, *value;
+    size_t at;
+} samples[] = {
+#define FROM(scope, metric, value, member)                                     \
+    {                                                                          \
+        scope, metric, value, offsetof(struct history_step, member)            \
+    }
+    FROM("gpu", "sm", "mean", gpu_busy),
+    FROM("gpu", "sm", "max", gpu_busy_max),
+    FROM("gpu", "memory_used", "max", gpu_memory_max_bytes),
+    FROM("gpu", "power", "mean", gpu_power_w),
+    FROM("step", "cpu_user", "mean", cpu_cores),
+    FROM("step", "cpu_user", "max", cpu_cores_max),
+    FROM("step", "memory", "max", memory_max_bytes),
+    FROM("node", "cpu_busy", "mean", node_busy),
+    FROM("node", "net_in", "max", net_in_max_bps),
+    FROM("node", "net_out", "max", net_out_max_bps),
+#undef FROM
+};
+
+static void add_util(struct history_step *step, const json_t *summary)
+{
+    const json_t *list =
+        json_object_get(json_object_get(summary, "util"), "series");
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *row = json_array_get(list, i);
+        const char *scope = summary_file_text(row, "scope");
+        const char *metric = summary_file_text(row, "metric");
+        uint64_t first = count_of(row, "first_us");
+        uint64_t last = count_of(row, "last_us");
+
+        if (*summary_file_text(row, "node"))
+            continue;
+        for (size_t k = 0; k < sizeof(samples) / sizeof(*samples); k++)
+            if (!strcmp(samples[k].scope, scope) &&
+                !strcmp(samples[k].metric, metric))
+                *(double *) (void *) ((char *) step + samples[k].at) =
+                    real_of(row, samples[k].value);
+        if (!strcmp(scope, "gpu") && !strcmp(metric, "sm")) {
+            step->gpus = count_of(row, "members");
+            if (step->gpus != UINT64_MAX && last != UINT64_MAX && first <= last)
+                step->gpu_s = (double) step->gpus * (double) (last - first) /
+                              1e6;
+        }
+    }
+}
+
+/* --- the step ------------------------------------------------------------- */
+
+static struct history_text nccl_of(const json_t *job)
+{
+    const json_t *list = json_object_get(job, "frameworks");
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *name = summary_file_text(one, "name");
+
+        if (!strcmp(name, "nccl") || !strcmp(name, "rccl"))
+            return text_of(one, "version");
+    }
+    return (struct history_text){"", 0};
+}
+
+static void fill(struct history_step *step, const json_t *summary)
+{
+    const json_t *job = json_object_get(summary, "job");
+    const json_t *quality = json_object_get(summary, "quality");
+    const json_t *list = json_object_get(job, "nodelist");
+
+    step->time_us = count_of(job, "created_us");
+    step->written_us = count_of(summary, "written_us");
+    step->job = count_of(job, "id");
+    step->restart = count_of(job, "restart");
+    step->step = text_of(job, "step");
+    step->user = text_of(job, "user");
+    step->account = text_of(job, "account");
+    step->partition = text_of(job, "partition");
+    step->name = text_of(job, "name");
+    if (json_is_string(list) && json_string_length(list) <= HISTORY_LIST)
+        step->nodelist = (struct history_text){
+            json_string_value(list), (uint32_t) json_string_length(list)};
+    step->nodes = count_of(job, "nodes");
+    step->tasks = count_of(job, "ntasks");
+    step->verdict = text_of(json_object_get(summary, "verdict"), "word");
+    step->coverage = real_of(quality, "coverage");
+    step->mode = text_of(job, "nccl_mode");
+    step->nccl = nccl_of(job);
+    step->slurm = text_of(job, "slurm_version");
+    step->jobprof = text_of(json_object_get(summary, "generator"), "version");
+    step->overhead = real_of(json_object_get(quality, "overhead"), "share");
+    step->report_s = real_of(summary, "analysis_us") / 1e6;
+    add_findings(step, summary);
+    add_nets(step, summary);
+    add_pairs(step, summary);
+    add_util(step, summary);
+}
+
+int history_make(const char *step_dir, char **line, size_t *len,
+                 struct jp_error *err)
+{
+    json_t *summary = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
+    struct history_step *step = calloc(1, sizeof(*step));
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    int rc = -1, kept = EIO;
+
+    if (!summary || !step || !out) {
+        kept = summary ? ENOMEM : ENODATA;
+        if (summary)
+            error_set(err, "out of memory");
+    } else {
+        history_step_init(step);
+        fill(step, summary);
+        if (step->job == UINT64_MAX || step->time_us == UINT64_MAX) {
+            kept = ENODATA;
+            error_set(err, "%s: not of a job", step_dir);
+        } else {
+            rc = history_line_put(step, out, err);
+        }
+    }
+    if (out && fclose(out) != 0 && rc == 0)
+        rc = error_set(err, "out of memory");
+    if (rc == 0 && n > HISTORY_LINE)
+        rc = error_set(err, "%s: a line of %zu bytes is too long", step_dir, n);
+    if (rc == 0) {
+        *line = text;
+        *len = n;
+    } else {
+        free(text);
+    }
+    free(step);
+    json_decref(summary);
+    errno = kept;
+    return rc;
+}

@@ -1,0 +1,384 @@
+/* history_out.c - the tables of many steps as text, JSON and OpenMetrics. */
+#include "orchestrator/history/history_out.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "common/json_stream.h"
+#include "common/quote.h"
+
+enum { CELL = 64, COLUMNS = 20 };
+
+static const void *member(const struct history_column *c,
+                          const struct history_row *row)
+{
+    return (const char *) row + c->at;
+}
+
+/* --- text ----------------------------------------------------------------- */
+
+static void format_chance(double v, char *buf)
+{
+    if (!isfinite(v))
+        snprintf(buf, CELL, "-");
+    else if (v >= 0.1)
+        snprintf(buf, CELL, v > 0.995 ? "1" : "%.2f", v);
+    else if (v >= 1e-4)
+        snprintf(buf, CELL, "%.1g", v);
+    else
+        snprintf(buf, CELL, v < 1e-99 ? "< 1e-99" : "%.0e", v);
+}
+
+static const char *cell(const struct history_column *c,
+                        const struct history_row *row, char buf[CELL])
+{
+    const void *at = member(c, row);
+    char figure[JP_FIGURE_LEN];
+    uint64_t count = 0;
+    double real = NAN;
+
+    if (c->shape == HISTORY_AS_COUNT || c->shape == HISTORY_AS_FLAG ||
+        c->shape == HISTORY_AS_CLOCK)
+        count = *(const uint64_t *) at;
+    else if (c->shape != HISTORY_AS_TEXT)
+        real = *(const double *) at;
+    switch (c->shape) {
+    case HISTORY_AS_TEXT: {
+        const char *text = *(const char *const *) at;
+
+        snprintf(buf, CELL, "%.40s", text && *text ? text : "");
+        return buf;
+    }
+    case HISTORY_AS_COUNT:
+        snprintf(buf, CELL, "%" PRIu64, count);
+        return buf;
+    case HISTORY_AS_FLAG:
+        snprintf(buf, CELL, "%s", count ? "yes" : "");
+        return buf;
+    case HISTORY_AS_CLOCK:
+        snprintf(buf, CELL, "%.10s", count ? figure_utc(count, figure) : "-");
+        return buf;
+    case HISTORY_AS_SECONDS:
+        snprintf(buf, CELL, "%s",
+                 real > 0 ? figure_us(real * 1e6, figure) : "-");
+        return buf;
+    case HISTORY_AS_SHARE:
+        snprintf(buf, CELL, "%s",
+                 isfinite(real) ? figure_share(real, figure) : "-");
+        return buf;
+    case HISTORY_AS_CHANCE:
+        format_chance(real, buf);
+        return buf;
+    default:
+        snprintf(buf, CELL, "%s",
+                 isfinite(real) ? figure_real(real, figure) : "-");
+        return buf;
+    }
+}
+
+static void put_table(const struct history_table *table,
+                      const struct history_row *rows, size_t n, size_t of,
+                      FILE *out)
+{
+    size_t width[COLUMNS] = {0};
+    char buf[CELL];
+
+    quote_printf(out, "\n%s", table->title);
+    if (n < of)
+        fprintf(out, " (%zu of %zu)", n, of);
+    fputs("\n", out);
+    for (size_t c = 0; table->columns[c].key; c++) {
+        width[c] = strlen(table->columns[c].heading);
+        for (size_t i = 0; i < n; i++) {
+            size_t w = strlen(cell(&table->columns[c], &rows[i], buf));
+
+            width[c] = w > width[c] ? w : width[c];
+        }
+    }
+    for (size_t i = 0; i <= n; i++) {
+        for (size_t c = 0; table->columns[c].key; c++) {
+            const struct history_column *column = &table->columns[c];
+            bool left = column->shape == HISTORY_AS_TEXT ||
+                        column->shape == HISTORY_AS_FLAG;
+            const char *text = i ? cell(column, &rows[i - 1], buf)
+                                 : column->heading;
+            bool last = !column[1].key;
+
+            if (width[c])
+                quote_printf(
+                    out, "  %*s",
+                    left ? (last ? 0 : -(int) width[c]) : (int) width[c], text);
+        }
+        fputs("\n", out);
+    }
+}
+
+void history_seen_put(const struct history_seen *seen,
+                      const struct history_totals *totals, FILE *out)
+{
+    if (seen->unreadable)
+        fprintf(out,
+                "%s folder%s or file%s not readable for you: %s left out\n",
+                FIG_COUNT(seen->unreadable), plural(seen->unreadable),
+                seen->unreadable == 1 ? " is" : "s are",
+                seen->unreadable == 1 ? "it is" : "they are");
+    if (seen->strangers)
+        fprintf(out,
+                "%s folder%s or file%s not what the sink has (another owner, a "
+                "link, a device, another file system): left out\n",
+                FIG_COUNT(seen->strangers), plural(seen->strangers),
+                seen->strangers == 1 ? " is" : "s are");
+    if (seen->bad_lines)
+        fprintf(out, "%s bad line%s passed over\n", FIG_COUNT(seen->bad_lines),
+                seen->bad_lines == 1 ? " is" : "s are");
+    if (seen->cut)
+        fprintf(
+            out,
+            "%s user%s or file%s more than is read at once: only the newest "
+            "part was\n",
+            FIG_COUNT(seen->cut), plural(seen->cut),
+            seen->cut == 1 ? " has" : "s have");
+    if (totals->unlisted)
+        fprintf(out, "%s step%s no list of nodes that can be used\n",
+                FIG_COUNT(totals->unlisted),
+                totals->unlisted == 1 ? " has" : "s have");
+    if (totals->left_out)
+        fprintf(out, "%s name%s left out: more than one user may have\n",
+                FIG_COUNT(totals->left_out),
+                totals->left_out == 1 ? " is" : "s are");
+}
+
+static void put_head(const struct history_sum *sum,
+                     const struct history_about *about, FILE *out)
+{
+    const struct history_totals *t = history_sum_totals(sum);
+
+    fprintf(out, "%s step%s of %s job%s, %s user%s, %s node%s",
+            FIG_COUNT(t->steps), plural(t->steps), FIG_COUNT(t->jobs),
+            plural(t->jobs), FIG_COUNT(t->users), plural(t->users),
+            FIG_COUNT(t->nodes), plural(t->nodes));
+    if (t->steps)
+        fprintf(out, ", %.10s to %.10s", FIG_UTC(t->from_us),
+                FIG_UTC(t->to_us));
+    fputs("\n", out);
+    history_seen_put(about->seen, t, out);
+    fprintf(out,
+            "late ranks were looked for in %s of the steps; in %s job%s nodes "
+            "waited for one\n",
+            FIG_COUNT(t->judged), FIG_COUNT(t->votes), plural(t->votes));
+    if (t->slow)
+        fprintf(out, "%s node%s others wait more often than luck explains\n",
+                FIG_COUNT(t->slow), t->slow == 1 ? " makes" : "s make");
+    else if (t->votes)
+        fputs("no node makes others wait more often than luck explains\n", out);
+}
+
+/* Without --top: the tables that a site asks for, and of each those rows that
+ * say anything. */
+static size_t shown(const struct history_sum *sum,
+                    const struct history_about *about, enum history_top top,
+                    size_t *of)
+{
+    const struct history_row *rows = history_sum_rows(sum, top, of);
+    size_t n = 0;
+
+    if (about->top >= 0) {
+        n = about->top == (int) top ? *of : 0;
+    } else if (top == HISTORY_TOP_NODES) {
+        while (n < *of && (rows[n].late || rows[n].hangs || rows[n].crashes))
+            n++;
+        *of = n;
+    } else if (top == HISTORY_TOP_PAIRS) {
+        while (n < *of && rows[n].slow)
+            n++;
+        *of = n;
+    } else if (top == HISTORY_TOP_ACCOUNTS) {
+        n = *of;
+    }
+    return n < about->rows ? n : about->rows;
+}
+
+int history_text_put(const struct history_sum *sum,
+                     const struct history_about *about, FILE *out)
+{
+    put_head(sum, about, out);
+    for (int top = 0; top < HISTORY_TOPS; top++) {
+        size_t of, n = shown(sum, about, (enum history_top) top, &of);
+        size_t all;
+
+        if (n)
+            put_table(&history_tables[top],
+                      history_sum_rows(sum, (enum history_top) top, &all), n,
+                      of, out);
+    }
+    return ferror(out) ? -1 : 0;
+}
+
+/* --- JSON ----------------------------------------------------------------- */
+
+static void put_value(struct jp_json_stream *s, const struct history_column *c,
+                      const struct history_row *row)
+{
+    const void *at = member(c, row);
+
+    switch (c->shape) {
+    case HISTORY_AS_TEXT: {
+        const char *text = *(const char *const *) at;
+
+        json_stream_text(s, c->key, text && *text ? text : NULL);
+        break;
+    }
+    case HISTORY_AS_FLAG:
+        json_stream_bool(s, c->key, *(const uint64_t *) at);
+        break;
+    case HISTORY_AS_COUNT:
+        json_stream_count(s, c->key, *(const uint64_t *) at);
+        break;
+    case HISTORY_AS_CLOCK:
+        json_stream_known(s, c->key, *(const uint64_t *) at != 0,
+                          *(const uint64_t *) at);
+        break;
+    default:
+        json_stream_real(s, c->key, *(const double *) at);
+    }
+}
+
+static void put_rows(struct jp_json_stream *s, const struct history_sum *sum,
+                     const struct history_about *about, enum history_top top)
+{
+    size_t n;
+    const struct history_row *rows = history_sum_rows(sum, top, &n);
+
+    if (about->top >= 0 && about->top != (int) top)
+        return;
+    json_stream_array(s, history_tables[top].word);
+    for (size_t i = 0; i < n && i < about->rows; i++) {
+        json_stream_object(s, NULL);
+        for (const struct history_column *c = history_tables[top].columns;
+             c->key; c++)
+            put_value(s, c, &rows[i]);
+        json_stream_end_object(s);
+    }
+    json_stream_end_array(s);
+}
+
+static const struct {
+    const char *key;
+    size_t at;
+} totals[] =
+    {
+#define TOTAL(member)                                                          \
+    {                                                                          \
+#member, offsetof(struct history_totals, member)                       \
+    }
+        TOTAL(steps), TOTAL(jobs),     TOTAL(users),    TOTAL(accounts),
+        TOTAL(nodes), TOTAL(judged),   TOTAL(votes),    TOTAL(tested),
+        TOTAL(slow),  TOTAL(unlisted), TOTAL(left_out), TOTAL(from_us),
+        TOTAL(to_us)
+#undef TOTAL
+},
+  seens[] = {
+#define SEEN(member)                                                           \
+    {                                                                          \
+#member, offsetof(struct history_seen, member)                         \
+    }
+      SEEN(users),    SEEN(files),     SEEN(bytes),      SEEN(lines),
+      SEEN(repeated), SEEN(bad_lines), SEEN(unreadable), SEEN(strangers),
+      SEEN(cut)
+#undef SEEN
+};
+
+int history_json_put(const struct history_sum *sum,
+                     const struct history_about *about, FILE *out,
+                     struct jp_error *err)
+{
+    const char *t = (const char *) history_sum_totals(sum);
+    const char *seen = (const char *) about->seen;
+    struct jp_json_stream s;
+
+    json_stream_open(&s, JSON_FILE, out);
+    json_stream_count(&s, "schema_version", 1);
+    json_stream_object(&s, "totals");
+    for (size_t i = 0; i < sizeof(totals) / sizeof(*totals); i++)
+        json_stream_count(
+            &s, totals[i].key,
+            *(const uint64_t *) (const void *) (t + totals[i].at));
+    json_stream_end_object(&s);
+    json_stream_object(&s, "seen");
+    for (size_t i = 0; i < sizeof(seens) / sizeof(*seens); i++)
+        json_stream_count(
+            &s, seens[i].key,
+            *(const uint64_t *) (const void *) (seen + seens[i].at));
+    json_stream_end_object(&s);
+    for (int top = 0; top < HISTORY_TOPS; top++)
+        put_rows(&s, sum, about, (enum history_top) top);
+    return json_stream_close(&s, err);
+}
+
+/* --- OpenMetrics ---------------------------------------------------------- */
+
+static const struct metric {
+    const char *family, *suffix, *type, *first, *second, *help;
+} metrics[HISTORY_METRICS] = {
+    [HISTORY_METRIC_STEPS] = {"jobprof_history_step", "_total", "counter",
+                              "verdict", "account",
+                              "steps in the history by their verdict"},
+    [HISTORY_METRIC_FINDINGS] = {"jobprof_history_finding", "_total", "counter",
+                                 "kind", "node", "findings that name a node"},
+    [HISTORY_METRIC_WAITS] = {"jobprof_history_wait_seconds", "_total",
+                              "counter", "node", NULL,
+                              "GPU time that others waited for the node"},
+    [HISTORY_METRIC_BUSY] = {
+        "jobprof_history_gpu_busy_ratio", "", "gauge", "account", NULL,
+        "share of the sampled GPU time that a kernel ran"}};
+
+struct printing {
+    const struct metric *metric;
+    FILE *out;
+};
+
+/* The format knows three escapes. */
+static void put_label(FILE *out, const char *key, const char *value)
+{
+    char clean[512];
+
+    fprintf(out, "%s=\"", key);
+    clean_text(value, JP_CLEAN_UTF8, clean, sizeof(clean));
+    for (const char *c = clean; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            putc('\\', out);
+        putc(*c, out);
+    }
+    putc('"', out);
+}
+
+static void put_sample(void *arg, const char *first, const char *second,
+                       double value)
+{
+    const struct printing *p = arg;
+
+    fprintf(p->out, "%s%s{", p->metric->family, p->metric->suffix);
+    put_label(p->out, p->metric->first, first);
+    if (second) {
+        putc(',', p->out);
+        put_label(p->out, p->metric->second, second);
+    }
+    fprintf(p->out, "} %s\n", FIG_EXACT(value));
+}
+
+int history_metrics_put(const struct history_sum *sum, FILE *out,
+                        struct jp_error *err)
+{
+    for (int m = 0; m < HISTORY_METRICS; m++) {
+        struct printing p = {&metrics[m], out};
+
+        fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", p.metric->family,
+                p.metric->help, p.metric->family, p.metric->type);
+        history_sum_metric(sum, (enum history_metric) m, put_sample, &p);
+    }
+    fputs("# EOF\n", out);
+    return ferror(out) ? error_set(err, "cannot be written: %m") : 0;
+}

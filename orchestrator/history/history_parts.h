@@ -1,0 +1,122 @@
+/* history_parts.h - what history_sum.c has gathered and history_tables.c makes
+ * tables of. For these two only.
+ */
+#ifndef JP_HISTORY_HISTORY_PARTS_H
+#define JP_HISTORY_HISTORY_PARTS_H
+
+#include "orchestrator/history/history_index.h"
+#include "orchestrator/history/history_sum.h"
+
+enum {
+    KINDS = 24,           /* of findings; more are the last one */
+    WORDS = 9,            /* of verdicts, and others */
+    USER_NAMES = 2000000, /* that one user may add */
+    USER_NODES = 20000,
+    USER_PLACES = 16 << 20 /* nodes in his lists */
+};
+
+extern const char *const history_words[WORDS];
+
+struct node {
+    uint64_t steps, votes, trials, late_steps;
+    double expected, wait_s;
+    /* of these, by the jobs of the user who says most against it */
+    uint64_t most_votes, most_trials;
+    double most_expected;
+    uint64_t kinds[KINDS];
+    uint32_t n_voters;
+    uint32_t cause;
+    uint64_t cause_n, last_us;
+};
+
+struct list {
+    size_t at; /* in places */
+    uint32_t n;
+};
+
+struct vote {
+    uint32_t node, next; /* of the job */
+    float wait_s;
+    uint32_t steps;
+};
+
+struct job {
+    uint64_t number, time_us;
+    double wait_s;
+    uint32_t user, account, name, list, votes; /* votes: the first + 1 */
+    uint32_t steps, judged;
+    uint8_t word;
+};
+
+struct group { /* a user or an account */
+    uint64_t steps, jobs, words[WORDS];
+    double wait_s, gpu_s, busy_s, busy_max;
+};
+
+struct rank {
+    uint32_t user, name, node;
+    uint64_t rank, steps, time_us;
+    double wait_s;
+};
+
+struct pair {
+    uint32_t from, to;
+    double n, t, g, tt, tg, gg, first, last;
+};
+
+struct user {
+    uint64_t may_names, may_nodes, may_places;
+};
+
+/* A growing array and what finds in it. */
+#define ARRAY(type)                                                            \
+    struct {                                                                   \
+        type *at;                                                              \
+        size_t n, room;                                                        \
+    }
+struct slots {
+    uint32_t *at; /* place + 1 */
+    size_t n, room;
+};
+
+struct history_sum {
+    const struct history_want *want;
+    struct history_names texts, users, accounts, node_names, lists_seen, kinds;
+    ARRAY(struct node) nodes;
+    ARRAY(struct list) lists;
+    ARRAY(uint32_t) places;
+    ARRAY(struct vote) votes;
+    ARRAY(struct job) jobs;
+    ARRAY(struct group) by_user;
+    ARRAY(struct group) by_account;
+    ARRAY(struct rank) ranks;
+    ARRAY(struct pair) pairs;
+    ARRAY(struct user) limits; /* by user */
+    struct slots job_slots, rank_slots, pair_slots;
+    struct history_totals totals;
+    struct history_row *rows[HISTORY_TOPS];
+    size_t n_rows[HISTORY_TOPS];
+    int64_t uid; /* of the last step, */
+    uint32_t uid_user, last_user;
+    struct user *limit; /* of its user; borrowed for a step */
+    bool failed;
+};
+
+/* The nodes of a list, *n of them; HISTORY_NO_NAME: none. */
+static inline const uint32_t *places_of(const struct history_sum *s,
+                                        uint32_t list, uint32_t *n)
+{
+    if (list == HISTORY_NO_NAME) {
+        *n = 0;
+        return NULL;
+    }
+    *n = s->lists.at[list].n;
+    return s->places.at + s->lists.at[list].at;
+}
+
+static inline struct history_text history_as_text(const char *text)
+{
+    return (struct history_text){text, (uint32_t) __builtin_strlen(text)};
+}
+
+#endif

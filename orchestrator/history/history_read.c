@@ -1,0 +1,507 @@
+/* history_read.c - all lines of a sink: files of other users, who may have put
+ * anything there.
+ *
+ * No link is followed and no other file system entered; a file counts where
+ * its folder's name says whose it is. Files are read from their ends, in
+ * bounded memory, so that of a step that was reported twice the newer line
+ * counts.
+ */
+#include "orchestrator/history/history.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#if __has_include(<linux/openat2.h>)
+#include <linux/openat2.h>
+#endif
+
+#include "common/fileio.h"
+#include "common/num.h"
+
+#define SUFFIX ".jsonl"
+#define CHUNK (1 << 20)
+#define LINE_MOST (64 << 10) /* a longer one is bad */
+#define FILES_MOST 20000     /* of a user */
+#define LISTINGS 3           /* files that are renamed while others are read */
+
+struct file_id {
+    dev_t dev;
+    ino_t ino;
+};
+
+struct reading {
+    const struct history_reader *reader;
+    struct history_seen *seen;
+    struct history_step *step;
+    char *buffer;         /* CHUNK and LINE_MOST bytes, and one */
+    uint64_t *keys, seed; /* of lines seen; 0: none */
+    size_t n_keys, room;
+    uint64_t left; /* bytes that this user has left */
+    int64_t uid;
+    struct file_id *files; /* of this user, that were read */
+    size_t n_files;
+    bool again; /* this user's files are listed again */
+    bool told;  /* of a bad line of this file */
+    int rc;     /* what ends the reading */
+    struct jp_error err;
+};
+
+/* --- has this step been seen? --------------------------------------------- */
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ h >> 29;
+}
+
+/* By a seed of this run: nobody can make lines that hide others'. */
+static uint64_t key_of(const struct reading *r, const struct history_step *s)
+{
+    uint64_t h = mix(mix(r->seed, s->job), s->time_us);
+
+    h = mix(mix(h, s->restart), (uint64_t) r->uid);
+    for (size_t i = 0; i < s->step.len; i++)
+        h = mix(h, (unsigned char) s->step.at[i]);
+    return (h ^ r->seed >> 7) | 1;
+}
+
+static void put_key(struct reading *r, uint64_t key)
+{
+    size_t i = (key >> 20) & (r->room - 1);
+
+    while (r->keys[i])
+        i = (i + 1) & (r->room - 1);
+    r->keys[i] = key;
+}
+
+/* 1: it is new; 0: not; -1: no memory. */
+static int add_key(struct reading *r, uint64_t key)
+{
+    if (2 * r->n_keys >= r->room) {
+        uint64_t *old = r->keys;
+        size_t room = r->room, wanted = room ? 2 * room : 4096;
+
+        r->keys = calloc(wanted, sizeof(*r->keys));
+        if (!r->keys) {
+            r->keys = old;
+            return error_set(&r->err, "out of memory");
+        }
+        r->room = wanted;
+        for (size_t i = 0; i < room; i++)
+            if (old[i])
+                put_key(r, old[i]);
+        free(old);
+    }
+    for (size_t i = (key >> 20) & (r->room - 1); r->keys[i];
+         i = (i + 1) & (r->room - 1))
+        if (r->keys[i] == key)
+            return 0;
+    put_key(r, key);
+    r->n_keys++;
+    return 1;
+}
+
+/* --- lines ---------------------------------------------------------------- */
+
+static void say(struct reading *r, const char *text)
+{
+    if (r->reader->say)
+        r->reader->say(r->reader->arg, text);
+}
+
+/* How many lines end before offset. */
+static uint64_t lines_before(int fd, off_t offset)
+{
+    char buf[16384];
+    uint64_t n = 0;
+
+    for (off_t at = 0; at < offset;) {
+        size_t want = offset - at < (off_t) sizeof(buf) ? (size_t) (offset - at)
+                                                        : sizeof(buf);
+        ssize_t got = pread(fd, buf, want, at);
+
+        if (got <= 0)
+            break;
+        for (ssize_t i = 0; i < got; i++)
+            n += buf[i] == '\n';
+        at += got;
+    }
+    return n;
+}
+
+static void bad_line(struct reading *r, int fd, const char *path, off_t offset,
+                     struct jp_error *err)
+{
+    r->seen->bad_lines++;
+    if (r->told)
+        return;
+    r->told = true;
+    error_wrap(err, "%s:%llu", path,
+               (unsigned long long) lines_before(fd, offset) + 1);
+    say(r, err->text);
+}
+
+/* A line of the file at offset. */
+static void take_line(struct reading *r, int fd, const char *path, off_t offset,
+                      char *line, size_t len)
+{
+    struct jp_error err;
+    int is_new;
+
+    if (!len)
+        return;
+    if (history_line_parse(line, len, r->step, &err) < 0) {
+        bad_line(r, fd, path, offset, &err);
+        return;
+    }
+    r->seen->lines++;
+    is_new = add_key(r, key_of(r, r->step));
+    if (is_new < 0)
+        r->rc = -1;
+    else if (is_new)
+        r->rc = r->reader->see(r->reader->arg, r->step, r->uid);
+    else
+        r->seen->repeated++;
+}
+
+/* Lines of buffer[0, *n), which stand at offset, from the last to the first
+ * that begins in it; the bytes before stay and are *n. */
+static void take_lines(struct reading *r, int fd, const char *path,
+                       off_t offset, size_t *n, bool *skipping)
+{
+    struct jp_error err;
+    size_t end = *n;
+    char *nl;
+
+    while (r->rc == 0 &&
+           (nl = end ? memrchr(r->buffer, '\n', end) : NULL) != NULL) {
+        size_t at = (size_t) (nl + 1 - r->buffer);
+
+        if (*skipping || end - at > LINE_MOST) {
+            *skipping = false;
+            error_set(&err, "a line of over %d bytes", LINE_MOST);
+            bad_line(r, fd, path, offset + (off_t) at, &err);
+        } else {
+            take_line(r, fd, path, offset + (off_t) at, nl + 1, end - at);
+        }
+        end = at - 1;
+    }
+    if (r->rc == 0 && offset == 0) {
+        error_set(&err, "a line of over %d bytes", LINE_MOST);
+        if (*skipping || end > LINE_MOST)
+            bad_line(r, fd, path, 0, &err);
+        else
+            take_line(r, fd, path, 0, r->buffer, end);
+        end = 0;
+    } else if (end > LINE_MOST) {
+        *skipping = true;
+        end = 0;
+    }
+    *n = end;
+}
+
+static bool read_all(int fd, char *to, size_t n, off_t at)
+{
+    while (n) {
+        ssize_t got = pread(fd, to, n, at);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        to += got;
+        at += got;
+        n -= (size_t) got;
+    }
+    return true;
+}
+
+static void read_file(struct reading *r, int fd, const char *path, off_t size)
+{
+    uint64_t may = r->left;
+    bool skipping = false;
+    struct jp_error err;
+    size_t kept = 0;
+
+    r->told = false;
+    r->seen->files++;
+    while (size > 0 && r->rc == 0) {
+        size_t n = size < CHUNK ? (size_t) size : CHUNK;
+
+        if (n > may) {
+            r->seen->cut++;
+            break;
+        }
+        may -= n;
+        size -= (off_t) n;
+        memmove(r->buffer + n, r->buffer, kept);
+        if (!read_all(fd, r->buffer, n, size)) {
+            error_set(&err, "%s: %s", path, errno ? strerror(errno) : "cut");
+            say(r, err.text);
+            break;
+        }
+        r->seen->bytes += n;
+        kept += n;
+        take_lines(r, fd, path, size, &kept, &skipping);
+    }
+    r->left = may;
+}
+
+/* --- files of a user ------------------------------------------------------ */
+
+/* O_PATH, within the file system of at, no link. */
+static int open_here(int at, const char *name)
+{
+#ifdef RESOLVE_NO_XDEV
+    const struct open_how how = {
+        .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+        .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH};
+    int fd = (int) syscall(SYS_openat2, at, name, &how, sizeof(how));
+
+    if (fd >= 0 || (errno != ENOSYS && errno != EPERM && errno != EAGAIN))
+        return fd;
+#endif
+    return openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* The O_PATH descriptor for reading, if it is of that kind (S_IFREG, S_IFDIR);
+ * it is taken over. A device is not even opened. */
+static int reopen(int path, mode_t kind)
+{
+    int fd = -1, kept;
+    struct stat st;
+    char name[40];
+
+    if (path < 0)
+        return -1;
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", path);
+    errno = ELOOP;
+    if (fstat(path, &st) == 0 && (st.st_mode & S_IFMT) == kind)
+        fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    kept = errno;
+    close(path);
+    errno = kept;
+    return fd;
+}
+
+/* Counts what could not be opened, once. */
+static void count_closed(struct reading *r)
+{
+    if (r->again)
+        return;
+    if (errno == EACCES || errno == EPERM)
+        r->seen->unreadable++;
+    else if (errno != ENOENT)
+        r->seen->strangers++;
+}
+
+static bool was_read(const struct reading *r, const struct stat *st)
+{
+    for (size_t i = 0; i < r->n_files; i++)
+        if (r->files[i].ino == st->st_ino && r->files[i].dev == st->st_dev)
+            return true;
+    return false;
+}
+
+struct entry {
+    char *name;
+    int64_t written_ns;
+};
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+
+    return (x->written_ns < y->written_ns) - (x->written_ns > y->written_ns);
+}
+
+static bool is_lines(const char *name)
+{
+    size_t n = strlen(name), end = sizeof(SUFFIX) - 1;
+
+    return *name != '.' && n > end && strcmp(name + n - end, SUFFIX) == 0;
+}
+
+/* The files of lines in a folder, the newest first. *n of them; NULL: none. */
+static struct entry *list(struct reading *r, int fd, size_t *n)
+{
+    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    struct entry *entries = NULL, *more;
+
+    *n = 0;
+    for (struct dirent *d; dir && (d = readdir(dir));) {
+        struct stat st = {0};
+
+        if (!is_lines(d->d_name))
+            continue;
+        if (*n == FILES_MOST) {
+            r->seen->cut++;
+            break;
+        }
+        if (fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        more = (*n & (*n - 1)) == 0
+                   ? reallocarray(entries, 2 * *n + 1, sizeof(*more))
+                   : entries;
+        if (!more || !(more[*n].name = strdup(d->d_name))) {
+            entries = more ? more : entries;
+            r->rc = error_set(&r->err, "out of memory");
+            break;
+        }
+        entries = more;
+        entries[*n].written_ns = (int64_t) num_add(
+            num_mul((uint64_t) st.st_mtim.tv_sec, 1000000000) & INT64_MAX,
+            (uint64_t) st.st_mtim.tv_nsec);
+        ++*n;
+    }
+    if (dir)
+        closedir(dir);
+    if (*n)
+        qsort(entries, *n, sizeof(*entries), newest_first);
+    return entries;
+}
+
+/* A file of the user's folder. 1: it was read. */
+static int read_entry(struct reading *r, int dir, const char *folder,
+                      const char *name)
+{
+    int fd = reopen(open_here(dir, name), S_IFREG), done = 0;
+    char *path = fileio_path("%s/%s", folder, name);
+    struct file_id *more;
+    struct stat st;
+
+    if (fd < 0) {
+        count_closed(r);
+    } else if (fstat(fd, &st) < 0 || was_read(r, &st)) {
+        done = 0;
+    } else if (!(more =
+                     reallocarray(r->files, r->n_files + 1, sizeof(*more))) ||
+               !path) {
+        r->files = more ? more : r->files;
+        r->rc = error_set(&r->err, "out of memory");
+    } else {
+        r->files = more;
+        r->files[r->n_files++] = (struct file_id){st.st_dev, st.st_ino};
+        done = 1;
+        if (st.st_uid != (uid_t) r->uid)
+            r->seen->strangers++;
+        else if (st.st_mtim.tv_sec >= (time_t) (r->reader->since_us / 1000000))
+            read_file(r, fd, path, st.st_size);
+    }
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return done;
+}
+
+/* A file that is renamed between list and open is found by the next list. */
+static void read_user(struct reading *r, int dir, const char *folder,
+                      int64_t uid)
+{
+    uint64_t cut = r->seen->cut;
+    int any = 1;
+
+    r->uid = uid;
+    r->left = r->reader->max_bytes;
+    r->n_files = 0;
+    r->seen->users++;
+    for (int i = 0; i < LISTINGS && any && r->rc == 0; i++) {
+        struct entry *entries;
+        size_t n;
+
+        r->again = i > 0;
+        entries = list(r, dir, &n);
+        any = 0;
+        for (size_t k = 0; k < n; k++) {
+            if (r->rc == 0 && r->seen->cut == cut)
+                any |= read_entry(r, dir, folder, entries[k].name);
+            free(entries[k].name);
+        }
+        free(entries);
+    }
+}
+
+/* --- the sink ------------------------------------------------------------- */
+
+static void read_user_at(struct reading *r, int root, const char *path,
+                         const char *name, uint64_t uid)
+{
+    int fd = reopen(open_here(root, name), S_IFDIR);
+    char *folder = fileio_path("%s/%s", path, name);
+    struct stat st;
+
+    r->again = false;
+    if (fd < 0)
+        count_closed(r);
+    else if (fstat(fd, &st) < 0 || st.st_uid != uid)
+        r->seen->strangers++;
+    else if (folder)
+        read_user(r, fd, folder, (int64_t) uid);
+    else
+        r->rc = error_set(&r->err, "out of memory");
+    if (fd >= 0)
+        close(fd);
+    free(folder);
+}
+
+/* Users' folders of a sink; none: it is a user's folder itself. */
+static void read_folder(struct reading *r, int fd, const char *path,
+                        const struct stat *st)
+{
+    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    bool any = false;
+    uint64_t uid;
+
+    for (struct dirent *d; dir && r->rc == 0 && (d = readdir(dir));)
+        if (num_parse_u64(d->d_name, 0, UINT32_MAX - 1, &uid, NULL) == 0) {
+            any = true;
+            read_user_at(r, fd, path, d->d_name, uid);
+        }
+    if (dir)
+        closedir(dir);
+    if (!any && r->rc == 0)
+        read_user(r, fd, path, (int64_t) st->st_uid);
+}
+
+int history_read(const char *path, const struct history_reader *reader,
+                 struct history_seen *seen, struct jp_error *err)
+{
+    struct reading r = {.reader = reader,
+                        .seen = seen,
+                        .step = malloc(sizeof(struct history_step)),
+                        .buffer = malloc(CHUNK + LINE_MOST + 1),
+                        .left = UINT64_MAX, /* a file that was named */
+                        .uid = -1};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+
+    if (getrandom(&r.seed, sizeof(r.seed), GRND_NONBLOCK) < 0)
+        r.seed = (uint64_t) getpid();
+    if (fd < 0 || fstat(fd, &st) < 0)
+        r.rc = error_set(&r.err, "%s: %m", path);
+    else if (!r.step || !r.buffer)
+        r.rc = error_set(&r.err, "out of memory");
+    else if (S_ISDIR(st.st_mode))
+        read_folder(&r, fd, path, &st);
+    else if (S_ISREG(st.st_mode))
+        read_file(&r, fd, path, st.st_size);
+    else
+        r.rc = error_set(&r.err, "%s: neither a folder nor a file", path);
+    if (r.rc < 0 && err && *r.err.text)
+        *err = r.err;
+    if (fd >= 0)
+        close(fd);
+    free(r.files);
+    free(r.keys);
+    free(r.buffer);
+    free(r.step);
+    return r.rc;
+}

@@ -1,0 +1,566 @@
+/* history_sum.c - steps of a site, added up. */
+#include "orchestrator/history/history_parts.h"
+
+#include <math.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DAY_S 86400.0
+
+const char *const history_words[WORDS] = {"HANG",     "FAILED",     "SLOW",
+                                          "DEGRADED", "INCOMPLETE", "NODATA",
+                                          "UNJUDGED", "OK",         "other"};
+
+static bool grow(void *array, size_t n, size_t *room, size_t size)
+{
+    size_t wanted = *room ? *room + *room / 2 : 64;
+    void *at, *more;
+
+    if (n < *room)
+        return true;
+    memcpy(&at, array, sizeof(at)); /* a pointer of whatever type */
+    more = reallocarray(at, wanted, size);
+    if (!more)
+        return false;
+    memcpy(array, &more, sizeof(more));
+    *room = wanted;
+    return true;
+}
+
+/* A new zeroed element, or NULL. */
+#define APPEND(s, array)                                                       \
+    (grow((void *) &(s)->array.at, (s)->array.n, &(s)->array.room,             \
+          sizeof(*(s)->array.at))                                              \
+         ? memset(&(s)->array.at[(s)->array.n++], 0, sizeof(*(s)->array.at))   \
+         : ((s)->failed = true, NULL))
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    a = (a ^ b) * UINT64_C(0x9e3779b97f4a7c15);
+    return a ^ a >> 29;
+}
+
+static bool grow_slots(struct slots *slots)
+{
+    uint32_t *old = slots->at;
+    size_t room = slots->room ? 2 * slots->room : 256;
+
+    if (2 * slots->n < slots->room)
+        return true;
+    slots->at = calloc(room, sizeof(*slots->at));
+    if (!slots->at) {
+        slots->at = old;
+        return false;
+    }
+    free(old);
+    slots->room = room;
+    slots->n = 0; /* the caller puts all in again */
+    return true;
+}
+
+static void put_slot(struct slots *slots, uint64_t hash, uint32_t place)
+{
+    size_t i = (hash >> 16) & (slots->room - 1);
+
+    while (slots->at[i])
+        i = (i + 1) & (slots->room - 1);
+    slots->at[i] = place + 1;
+    slots->n++;
+}
+
+/* --- names ---------------------------------------------------------------- */
+
+static uint32_t text_id(struct history_sum *s, struct history_text text)
+{
+    uint32_t id =
+        history_names_put(&s->texts, text, &s->limit->may_names, &s->failed);
+
+    s->totals.left_out += id == HISTORY_NO_NAME && text.len && !s->failed;
+    return id;
+}
+
+static uint32_t node_id(struct history_sum *s, struct history_text name)
+{
+    uint32_t id = history_names_put(&s->node_names, name, &s->limit->may_nodes,
+                                    &s->failed);
+
+    if (id == HISTORY_NO_NAME) {
+        s->totals.left_out += name.len && !s->failed;
+        return id;
+    }
+    while (s->nodes.n <= id && !s->failed) {
+        struct node *node = APPEND(s, nodes);
+
+        if (node)
+            node->cause = HISTORY_NO_NAME;
+    }
+    return s->failed ? HISTORY_NO_NAME : id;
+}
+
+/* The user's number: by the owner of the folder, whatever the line says. */
+static uint32_t user_id(struct history_sum *s, const struct history_step *step,
+                        int64_t uid)
+{
+    uint64_t any = UINT64_MAX;
+    char number[32];
+    const struct passwd *pw;
+    uint32_t id;
+
+    if (uid < 0) {
+        id = history_names_put(
+            &s->users, step->user.len ? step->user : history_as_text("unknown"),
+            &any, &s->failed);
+    } else if (uid == s->uid) {
+        id = s->uid_user;
+    } else {
+        pw = getpwuid((uid_t) uid);
+        snprintf(number, sizeof(number), "%lld", (long long) uid);
+        id = history_names_put(&s->users,
+                               history_as_text(pw ? pw->pw_name : number), &any,
+                               &s->failed);
+        s->uid = uid;
+        s->uid_user = id;
+    }
+    while (!s->failed && s->limits.n <= id) {
+        struct user *u = APPEND(s, limits);
+
+        if (u)
+            *u = (struct user){USER_NAMES, USER_NODES, USER_PLACES};
+    }
+    while (!s->failed && s->by_user.n <= id)
+        APPEND(s, by_user);
+    return s->failed ? HISTORY_NO_NAME : id;
+}
+
+static int put_place(void *arg, struct history_text name)
+{
+    struct history_sum *s = arg;
+    uint32_t id = node_id(s, name), *place;
+
+    if (id == HISTORY_NO_NAME || !s->limit->may_places)
+        return 1;
+    s->limit->may_places--;
+    place = APPEND(s, places);
+    if (place)
+        *place = id;
+    return !place;
+}
+
+/* The list's number; HISTORY_NO_NAME: it cannot be used. */
+static uint32_t list_id(struct history_sum *s, struct history_text text)
+{
+    uint32_t id = history_names_put(&s->lists_seen, text, &s->limit->may_names,
+                                    &s->failed);
+    struct list *list;
+
+    if (id == HISTORY_NO_NAME)
+        return id;
+    if (id == s->lists.n) {
+        list = APPEND(s, lists);
+        if (!list)
+            return HISTORY_NO_NAME;
+        list->at = s->places.n;
+        if (history_nodes_each(text, put_place, s) != 0)
+            s->places.n = list->at; /* all or nothing of it */
+        list->n = (uint32_t) (s->places.n - list->at);
+    }
+    return !s->failed && s->lists.at[id].n ? id : HISTORY_NO_NAME;
+}
+
+/* --- is it wanted? -------------------------------------------------------- */
+
+static bool is_wanted(struct history_sum *s, const struct history_step *step,
+                      uint32_t user, uint32_t list)
+{
+    const struct history_want *w = s->want;
+    uint32_t n, wanted;
+    const uint32_t *at;
+
+    if (step->time_us < w->since_us)
+        return false;
+    if (w->user && strcmp(history_names_at(&s->users, user), w->user) != 0)
+        return false;
+    if (w->account &&
+        (step->account.len != strlen(w->account) ||
+         memcmp(step->account.at, w->account, step->account.len) != 0))
+        return false;
+    if (!w->node)
+        return true;
+    wanted = history_names_put(&s->node_names, history_as_text(w->node), NULL,
+                               &s->failed);
+    at = places_of(s, list, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (at[i] == wanted)
+            return true;
+    return false;
+}
+
+/* --- a step --------------------------------------------------------------- */
+
+static uint64_t job_hash(uint32_t user, uint64_t number)
+{
+    return mix(mix(7, user), number);
+}
+
+/* The step's job, which may be new. */
+static struct job *find_job(struct history_sum *s, uint32_t user,
+                            uint64_t number)
+{
+    uint64_t hash = job_hash(user, number);
+    struct slots *slots = &s->job_slots;
+    struct job *job;
+
+    if (2 * slots->n >= slots->room) {
+        if (!grow_slots(slots)) {
+            s->failed = true;
+            return NULL;
+        }
+        for (size_t i = 0; i < s->jobs.n; i++)
+            put_slot(slots, job_hash(s->jobs.at[i].user, s->jobs.at[i].number),
+                     (uint32_t) i);
+    }
+    for (size_t i = (hash >> 16) & (slots->room - 1); slots->at[i];
+         i = (i + 1) & (slots->room - 1)) {
+        job = &s->jobs.at[slots->at[i] - 1];
+        if (job->user == user && job->number == number)
+            return job;
+    }
+    job = APPEND(s, jobs);
+    if (!job)
+        return NULL;
+    *job = (struct job){.number = number,
+                        .user = user,
+                        .list = HISTORY_NO_NAME,
+                        .word = WORDS - 1};
+    put_slot(slots, hash, (uint32_t) (s->jobs.n - 1));
+    return job;
+}
+
+static struct vote *find_vote(struct history_sum *s, struct job *job,
+                              uint32_t node)
+{
+    struct vote *vote;
+
+    for (uint32_t i = job->votes; i; i = s->votes.at[i - 1].next)
+        if (s->votes.at[i - 1].node == node)
+            return &s->votes.at[i - 1];
+    vote = APPEND(s, votes);
+    if (!vote)
+        return NULL;
+    vote->node = node;
+    vote->next = job->votes;
+    job->votes = (uint32_t) s->votes.n;
+    return vote;
+}
+
+static bool is(struct history_text text, const char *word)
+{
+    return text.len == strlen(word) && memcmp(text.at, word, text.len) == 0;
+}
+
+static bool is_late(struct history_text kind)
+{
+    return is(kind, "late_rank") || is(kind, "late_node") || is(kind, "stall");
+}
+
+static uint64_t rank_hash(const struct rank *r)
+{
+    return mix(mix(mix(9, r->user), r->name), r->rank);
+}
+
+static void add_rank(struct history_sum *s, const struct history_step *step,
+                     const struct history_finding *f, const struct rank *key)
+{
+    struct slots *slots = &s->rank_slots;
+    uint64_t hash = rank_hash(key);
+    struct rank *r = NULL;
+
+    if (2 * slots->n >= slots->room) {
+        if (!grow_slots(slots)) {
+            s->failed = true;
+            return;
+        }
+        for (size_t i = 0; i < s->ranks.n; i++)
+            put_slot(slots, rank_hash(&s->ranks.at[i]), (uint32_t) i);
+    }
+    for (size_t i = (hash >> 16) & (slots->room - 1); slots->at[i];
+         i = (i + 1) & (slots->room - 1)) {
+        r = &s->ranks.at[slots->at[i] - 1];
+        if (r->user == key->user && r->name == key->name &&
+            r->rank == key->rank)
+            break;
+        r = NULL;
+    }
+    if (!r) {
+        r = APPEND(s, ranks);
+        if (!r)
+            return;
+        *r = *key;
+        put_slot(slots, hash, (uint32_t) (s->ranks.n - 1));
+    }
+    r->steps++;
+    r->wait_s += isfinite(f->wait_s) ? f->wait_s : 0;
+    if (step->time_us >= r->time_us) {
+        r->time_us = step->time_us;
+        r->node = key->node;
+    }
+}
+
+/* The cause that most findings have (Boyer and Moore's vote). */
+static void add_cause(struct node *node, uint32_t cause)
+{
+    if (cause == HISTORY_NO_NAME)
+        return;
+    if (!node->cause_n)
+        node->cause = cause;
+    node->cause_n += node->cause == cause ? 1 : (uint64_t) -1;
+}
+
+static uint32_t kind_id(struct history_sum *s, struct history_text kind)
+{
+    uint64_t may = s->kinds.n < KINDS - 1 ? 1 : 0;
+    uint32_t id = history_names_put(&s->kinds, kind, &may, &s->failed);
+
+    return id < KINDS ? id : KINDS - 1;
+}
+
+static void add_finding(struct history_sum *s, const struct history_step *step,
+                        const struct history_finding *f, struct job *job,
+                        uint64_t *told)
+{
+    uint32_t id = node_id(s, f->node);
+    bool late = is_late(f->kind);
+    struct node *node;
+    struct vote *vote;
+
+    if (late && f->rank != UINT64_MAX)
+        add_rank(s, step, f,
+                 &(struct rank){.user = job->user,
+                                .name = job->name,
+                                .node = id,
+                                .rank = f->rank});
+    if (id == HISTORY_NO_NAME || s->failed)
+        return;
+    node = &s->nodes.at[id];
+    node->kinds[kind_id(s, f->kind)]++;
+    if (!late)
+        return;
+    add_cause(node, text_id(s, f->cause));
+    node->wait_s += isfinite(f->wait_s) ? f->wait_s : 0;
+    node->last_us = step->time_us > node->last_us ? step->time_us
+                                                  : node->last_us;
+    vote = find_vote(s, job, id);
+    if (!vote)
+        return;
+    vote->wait_s += isfinite(f->wait_s) ? (float) f->wait_s : 0;
+    /* several findings of a step are of one step */
+    for (size_t i = 0; i < HISTORY_FINDINGS; i++)
+        if (told[i] == id + 1ULL) {
+            return;
+        } else if (!told[i]) {
+            told[i] = id + 1ULL;
+            vote->steps++;
+            node->late_steps++;
+            return;
+        }
+}
+
+static uint64_t pair_hash(uint32_t from, uint32_t to)
+{
+    return mix(mix(11, from), to);
+}
+
+static void add_pair(struct history_sum *s, const struct history_step *step,
+                     const struct history_pair *p)
+{
+    struct slots *slots = &s->pair_slots;
+    uint32_t from = node_id(s, p->from), to = node_id(s, p->to);
+    double t = (double) (step->time_us / 1000000) / DAY_S - 20000;
+    struct pair *pair = NULL;
+
+    if (from == HISTORY_NO_NAME || to == HISTORY_NO_NAME || !(p->busbw_gbs > 0))
+        return;
+    if (2 * slots->n >= slots->room) {
+        if (!grow_slots(slots)) {
+            s->failed = true;
+            return;
+        }
+        for (size_t i = 0; i < s->pairs.n; i++)
+            put_slot(slots, pair_hash(s->pairs.at[i].from, s->pairs.at[i].to),
+                     (uint32_t) i);
+    }
+    for (size_t i = (pair_hash(from, to) >> 16) & (slots->room - 1);
+         slots->at[i]; i = (i + 1) & (slots->room - 1)) {
+        pair = &s->pairs.at[slots->at[i] - 1];
+        if (pair->from == from && pair->to == to)
+            break;
+        pair = NULL;
+    }
+    if (!pair) {
+        pair = APPEND(s, pairs);
+        if (!pair)
+            return;
+        *pair = (struct pair){.from = from, .to = to, .first = t, .last = t};
+        put_slot(slots, pair_hash(from, to), (uint32_t) (s->pairs.n - 1));
+    }
+    pair->n++;
+    pair->t += t;
+    pair->g += p->busbw_gbs;
+    pair->tt += t * t;
+    pair->tg += t * p->busbw_gbs;
+    pair->gg += p->busbw_gbs * p->busbw_gbs;
+    pair->first = fmin(pair->first, t);
+    pair->last = fmax(pair->last, t);
+}
+
+static unsigned word_of(struct history_text verdict)
+{
+    unsigned i = 0;
+
+    while (i < WORDS - 1 && !is(verdict, history_words[i]))
+        i++;
+    return i;
+}
+
+static void add_group(struct group *g, const struct history_step *step,
+                      bool new_job)
+{
+    g->steps++;
+    g->jobs += new_job;
+    g->words[word_of(step->verdict)]++;
+    g->wait_s += isfinite(step->wait_s) ? step->wait_s : 0;
+    if (isfinite(step->gpu_busy) && step->gpu_s > 0) {
+        g->gpu_s += step->gpu_s;
+        g->busy_s += step->gpu_busy * step->gpu_s;
+    }
+    if (isfinite(step->gpu_busy_max))
+        g->busy_max = fmax(g->busy_max, step->gpu_busy_max);
+}
+
+/* Steps of a job run on parts of its nodes: the longest list counts. */
+static void add_list(const struct history_sum *s, struct job *job,
+                     uint32_t list)
+{
+    uint32_t n, have;
+
+    places_of(s, list, &n);
+    places_of(s, job->list, &have);
+    if (n > have)
+        job->list = list;
+}
+
+static void add_job(struct history_sum *s, const struct history_step *step,
+                    struct job *job, uint32_t list)
+{
+    unsigned word = word_of(step->verdict);
+
+    if (!job->steps++) {
+        job->account = history_names_put(&s->accounts, step->account,
+                                         &s->limit->may_names, &s->failed);
+        job->name = text_id(s, step->name);
+        job->time_us = step->time_us;
+        job->word = (uint8_t) word;
+    }
+    job->time_us = step->time_us < job->time_us ? step->time_us : job->time_us;
+    job->word = word < job->word ? (uint8_t) word : job->word;
+    job->wait_s += isfinite(step->wait_s) ? step->wait_s : 0;
+    job->judged += step->judged == 1;
+    add_list(s, job, list);
+}
+
+int history_sum_add(struct history_sum *s, const struct history_step *step,
+                    int64_t uid)
+{
+    uint32_t user = user_id(s, step, uid), list, n, account;
+    uint64_t told[HISTORY_FINDINGS] = {0};
+    const uint32_t *at;
+    struct job *job;
+    bool is_new;
+
+    if (s->failed)
+        return -1;
+    s->limit = &s->limits.at[user];
+    s->last_user = user;
+    list = list_id(s, step->nodelist);
+    if (s->failed || !is_wanted(s, step, user, list))
+        return s->failed ? -1 : 0;
+    job = find_job(s, user, step->job);
+    if (!job)
+        return -1;
+    is_new = !job->steps;
+    add_job(s, step, job, list);
+    s->totals.steps++;
+    s->totals.judged += step->judged == 1;
+    s->totals.unlisted += list == HISTORY_NO_NAME;
+    if (!s->totals.from_us || step->time_us < s->totals.from_us)
+        s->totals.from_us = step->time_us;
+    if (step->time_us > s->totals.to_us)
+        s->totals.to_us = step->time_us;
+    at = places_of(s, list, &n);
+    for (uint32_t i = 0; i < n; i++)
+        s->nodes.at[at[i]].steps++;
+    for (size_t i = 0; i < step->n_findings && !s->failed; i++)
+        add_finding(s, step, &step->findings[i], job, told);
+    for (size_t i = 0; i < step->n_pairs && !s->failed; i++)
+        add_pair(s, step, &step->pairs[i]);
+    account = job->account == HISTORY_NO_NAME ? 0 : job->account + 1;
+    while (!s->failed && s->by_account.n <= account)
+        APPEND(s, by_account);
+    if (s->failed)
+        return -1;
+    add_group(&s->by_user.at[user], step, is_new);
+    add_group(&s->by_account.at[account], step, is_new);
+    return 1;
+}
+
+/* --- what others see ------------------------------------------------------ */
+
+struct history_sum *history_sum_create(const struct history_want *want)
+{
+    struct history_sum *s = calloc(1, sizeof(*s));
+
+    if (s) {
+        s->want = want;
+        s->uid = -2;
+    }
+    return s;
+}
+
+void history_sum_destroy(struct history_sum *s)
+{
+    if (!s)
+        return;
+    history_names_fini(&s->texts);
+    history_names_fini(&s->users);
+    history_names_fini(&s->accounts);
+    history_names_fini(&s->node_names);
+    history_names_fini(&s->lists_seen);
+    history_names_fini(&s->kinds);
+    free(s->nodes.at);
+    free(s->lists.at);
+    free(s->places.at);
+    free(s->votes.at);
+    free(s->jobs.at);
+    free(s->by_user.at);
+    free(s->by_account.at);
+    free(s->ranks.at);
+    free(s->pairs.at);
+    free(s->limits.at);
+    free(s->job_slots.at);
+    free(s->rank_slots.at);
+    free(s->pair_slots.at);
+    for (int i = 0; i < HISTORY_TOPS; i++)
+        free(s->rows[i]);
+    free(s);
+}
+
+const char *history_sum_user(const struct history_sum *s)
+{
+    return history_names_at(&s->users, s->last_user);
+}
+
+const struct history_totals *history_sum_totals(const struct history_sum *s)
+{
+    return &s->totals;
+}

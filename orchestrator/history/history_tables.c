@@ -1,0 +1,556 @@
+/* history_tables.c - votes of jobs, chances, and the tables of them. */
+#include "orchestrator/history/history_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- votes ---------------------------------------------------------------- */
+
+double history_chance(uint64_t k, uint64_t n, double p)
+{
+    double term, sum, odds = p / (1 - p);
+
+    if (k > n || !(p > 0))
+        return k ? 0 : 1;
+    if (!(p < 1) || (double) k < (double) n * p + 1)
+        return 1;
+    term = exp(lgamma((double) n + 1) - lgamma((double) k + 1) -
+               lgamma((double) (n - k) + 1) + (double) k * log(p) +
+               (double) (n - k) * log1p(-p));
+    sum = term;
+    for (uint64_t i = k; i < n && term > sum * 1e-16; i++) {
+        term *= (double) (n - i) / (double) (i + 1) * odds;
+        sum += term;
+    }
+    return fmin(sum, 1);
+}
+
+/* The node that this job's others waited for longest, or NULL. */
+static const struct vote *winner(const struct history_sum *s,
+                                 const struct job *job)
+{
+    const struct vote *best = NULL;
+
+    for (uint32_t i = job->votes; i; i = s->votes.at[i - 1].next) {
+        const struct vote *v = &s->votes.at[i - 1];
+
+        if (!best || v->wait_s > best->wait_s ||
+            (!(v->wait_s < best->wait_s) && v->steps > best->steps))
+            best = v;
+    }
+    return best;
+}
+
+/* A job without a vote, or of one node, says nothing about its nodes. */
+static const uint32_t *voting(const struct history_sum *s,
+                              const struct job *job, uint32_t *n,
+                              uint32_t *elected)
+{
+    const struct vote *best = winner(s, job);
+    const uint32_t *at = places_of(s, job->list, n);
+
+    for (uint32_t i = 0; best && *n > 1 && i < *n; i++)
+        if (at[i] == best->node) {
+            *elected = best->node;
+            return at;
+        }
+    return NULL;
+}
+
+/* How often the first node of this user's jobs is waited for beyond its turn:
+ * rank 0 often has more to do. */
+static double habit_of(const struct history_sum *s, const uint32_t *jobs,
+                       size_t n_jobs)
+{
+    double votes = 0, first = 0, turn = 0;
+
+    for (size_t i = 0; i < n_jobs; i++) {
+        uint32_t n, elected;
+        const uint32_t *at = voting(s, &s->jobs.at[jobs[i]], &n, &elected);
+
+        if (!at)
+            continue;
+        votes++;
+        first += at[0] == elected;
+        turn += 1.0 / n;
+    }
+    return fmax(first - turn, 0) / (votes - turn + 1);
+}
+
+/* What one user's jobs say of a node. */
+struct said {
+    uint64_t votes, trials;
+    double expected;
+};
+
+/* Adds it to the node; the user who says most against it is kept apart. */
+static void add_said(struct node *node, const struct said *said)
+{
+    node->votes += said->votes;
+    node->trials += said->trials;
+    node->expected += said->expected;
+    node->n_voters += said->votes > 0;
+    if (said->trials && (!node->most_trials ||
+                         (double) said->votes - said->expected >
+                             (double) node->most_votes - node->most_expected)) {
+        node->most_votes = said->votes;
+        node->most_trials = said->trials;
+        node->most_expected = said->expected;
+    }
+}
+
+static void count_user(struct history_sum *s, const uint32_t *jobs,
+                       size_t n_jobs, struct said *said)
+{
+    double habit = habit_of(s, jobs, n_jobs);
+    uint32_t n, elected;
+    const uint32_t *at;
+
+    for (size_t i = 0; i < n_jobs; i++) {
+        at = voting(s, &s->jobs.at[jobs[i]], &n, &elected);
+        if (!at)
+            continue;
+        s->totals.votes++;
+        for (uint32_t k = 0; k < n; k++) {
+            said[at[k]].trials++;
+            said[at[k]].expected += 1.0 / n + (k ? 0 : habit * (1 - 1.0 / n));
+        }
+        said[elected].votes++;
+    }
+    for (size_t i = 0; i < n_jobs; i++) {
+        at = voting(s, &s->jobs.at[jobs[i]], &n, &elected);
+        for (uint32_t k = 0; at && k < n; k++)
+            if (said[at[k]].trials) {
+                add_said(&s->nodes.at[at[k]], &said[at[k]]);
+                said[at[k]] = (struct said){0};
+            }
+    }
+}
+
+/* The jobs, user by user. */
+static int count_votes(struct history_sum *s)
+{
+    size_t n_users = s->by_user.n;
+    size_t *begin = calloc(n_users + 2, sizeof(*begin));
+    uint32_t *jobs = calloc(s->jobs.n + 1, sizeof(*jobs));
+    struct said *said = calloc(s->nodes.n + 1, sizeof(*said));
+    int rc = begin && jobs && said ? 0 : -1;
+
+    if (rc == 0) {
+        for (size_t i = 0; i < s->jobs.n; i++)
+            begin[s->jobs.at[i].user + 2]++;
+        for (size_t u = 1; u < n_users; u++)
+            begin[u + 1] += begin[u];
+        for (size_t i = 0; i < s->jobs.n; i++)
+            jobs[begin[s->jobs.at[i].user + 1]++] = (uint32_t) i;
+        for (size_t u = 0; u < n_users; u++)
+            count_user(s, jobs + begin[u], begin[u + 1] - begin[u], said);
+    }
+    free(begin);
+    free(jobs);
+    free(said);
+    return rc;
+}
+
+/* --- tables --------------------------------------------------------------- */
+
+#define ROW(member) offsetof(struct history_row, member)
+/* clang-format off */
+static const struct history_column node_columns[] = {
+    {"node", "node", HISTORY_AS_TEXT, "Slurm's name", ROW(name)},
+    {"slow", "slow", HISTORY_AS_FLAG, "it makes others wait more often than luck explains, also without any one user", ROW(slow)},
+    {"late_jobs", "late", HISTORY_AS_COUNT, "jobs whose other nodes waited for it longest", ROW(late)},
+    {"voting_jobs", "of jobs", HISTORY_AS_COUNT, "its jobs in which nodes waited for one", ROW(jobs)},
+    {"expected", "expected", HISTORY_AS_REAL, "late_jobs if all nodes were alike, and first nodes late as often as their users' are", ROW(expected)},
+    {"chance", "chance", HISTORY_AS_CHANCE, "that luck makes it late so often, with the number of nodes taken into account", ROW(chance)},
+    {"wait_s", "waited", HISTORY_AS_SECONDS, "GPU time that others waited for it", ROW(wait_s)},
+    {"late_steps", "steps", HISTORY_AS_COUNT, "in which others waited for it", ROW(late_steps)},
+    {"steps", "of steps", HISTORY_AS_COUNT, "that it took part in", ROW(steps)},
+    {"users", "users", HISTORY_AS_COUNT, "of the jobs in which it was late", ROW(users)},
+    {"hangs", "hangs", HISTORY_AS_COUNT, "findings of a hang there", ROW(hangs)},
+    {"crashes", "crashes", HISTORY_AS_COUNT, "tasks that died first there", ROW(crashes)},
+    {"cause", "cause", HISTORY_AS_TEXT, "that coincided most", ROW(cause)},
+    {"last_us", "last late", HISTORY_AS_CLOCK, "start of the last step in which it was late", ROW(time_us)},
+    {"note", "", HISTORY_AS_TEXT, "why nothing is claimed", ROW(note)},
+    {0}};
+static const struct history_column rank_columns[] = {
+    {"user", "user", HISTORY_AS_TEXT, "whose job it is", ROW(user)},
+    {"job_name", "job", HISTORY_AS_TEXT, "jobs of that name", ROW(name)},
+    {"rank", "rank", HISTORY_AS_COUNT, "in the job", ROW(rank)},
+    {"late_steps", "steps", HISTORY_AS_COUNT, "in which it was late", ROW(late_steps)},
+    {"wait_s", "waited", HISTORY_AS_SECONDS, "GPU time that others waited for it", ROW(wait_s)},
+    {"node", "last on", HISTORY_AS_TEXT, "where it ran last", ROW(from)},
+    {"last_us", "last late", HISTORY_AS_CLOCK, "start of that step", ROW(time_us)},
+    {0}};
+static const struct history_column job_columns[] = {
+    {"job", "job", HISTORY_AS_COUNT, "Slurm's number", ROW(job)},
+    {"user", "user", HISTORY_AS_TEXT, "whose it is", ROW(user)},
+    {"account", "account", HISTORY_AS_TEXT, "Slurm's", ROW(account)},
+    {"name", "name", HISTORY_AS_TEXT, "of the job", ROW(name)},
+    {"nodes", "nodes", HISTORY_AS_COUNT, "of all its steps", ROW(nodes)},
+    {"steps", "steps", HISTORY_AS_COUNT, "with a line", ROW(steps)},
+    {"verdict", "verdict", HISTORY_AS_TEXT, "the worst of its steps", ROW(verdict)},
+    {"wait_s", "waited", HISTORY_AS_SECONDS, "GPU time that ranks waited for late ones", ROW(wait_s)},
+    {"node", "for", HISTORY_AS_TEXT, "the node that was waited for longest", ROW(from)},
+    {"time_us", "start", HISTORY_AS_CLOCK, "of the first step", ROW(time_us)},
+    {0}};
+#define GROUP_COLUMNS(what)                                                    \
+    {what, what, HISTORY_AS_TEXT, "by name", ROW(name)},                       \
+    {"jobs", "jobs", HISTORY_AS_COUNT, "with a line", ROW(jobs)},              \
+    {"steps", "steps", HISTORY_AS_COUNT, "with a line", ROW(steps)},           \
+    {"gpu_s", "GPU time", HISTORY_AS_SECONDS, "under samples", ROW(gpu_s)},    \
+    {"gpu_busy", "busy", HISTORY_AS_SHARE, "of that time a kernel ran", ROW(gpu_busy)}, \
+    {"gpu_busy_max", "at most", HISTORY_AS_SHARE, "the largest sample", ROW(gpu_busy_max)}, \
+    {"wait_s", "waited", HISTORY_AS_SECONDS, "GPU time that ranks waited for late ones", ROW(wait_s)}, \
+    {"slow_steps", "slow", HISTORY_AS_COUNT, "steps with the verdict SLOW", ROW(late_steps)}, \
+    {"hangs", "hung", HISTORY_AS_COUNT, "steps with the verdict HANG", ROW(hangs)}, \
+    {"failed", "failed", HISTORY_AS_COUNT, "steps with the verdict FAILED", ROW(crashes)}, \
+    {0}
+static const struct history_column user_columns[] = {GROUP_COLUMNS("user")};
+static const struct history_column account_columns[] = {GROUP_COLUMNS("account")};
+static const struct history_column pair_columns[] = {
+    {"from", "from", HISTORY_AS_TEXT, "node that sends", ROW(from)},
+    {"to", "to", HISTORY_AS_TEXT, "node that receives", ROW(to)},
+    {"steps", "steps", HISTORY_AS_COUNT, "with Send and Recv between them", ROW(steps)},
+    {"busbw_gbs", "GB/s", HISTORY_AS_REAL, "bandwidth, the mean over steps", ROW(busbw_gbs)},
+    {"change", "change", HISTORY_AS_SHARE, "from the first to the last of these steps, by a straight line", ROW(change)},
+    {"days", "days", HISTORY_AS_REAL, "between these", ROW(days)},
+    {"chance", "chance", HISTORY_AS_CHANCE, "that luck makes such a line, with the number of pairs taken into account", ROW(chance)},
+    {"changed", "changed", HISTORY_AS_FLAG, "luck does not explain it", ROW(slow)},
+    {0}};
+/* clang-format on */
+
+const struct history_table history_tables[HISTORY_TOPS] = {
+    [HISTORY_TOP_NODES] = {"nodes", "Nodes that make others wait",
+                           node_columns},
+    [HISTORY_TOP_RANKS] = {"ranks", "Ranks that make others wait",
+                           rank_columns},
+    [HISTORY_TOP_JOBS] = {"jobs", "Jobs whose ranks waited longest",
+                          job_columns},
+    [HISTORY_TOP_USERS] = {"users", "Users", user_columns},
+    [HISTORY_TOP_ACCOUNTS] = {"accounts", "Accounts", account_columns},
+    [HISTORY_TOP_PAIRS] = {"pairs", "Bandwidth between nodes", pair_columns}};
+
+static struct history_row *make_rows(struct history_sum *s,
+                                     enum history_top top, size_t most)
+{
+    free(s->rows[top]);
+    s->n_rows[top] = 0;
+    s->rows[top] = calloc(most ? most : 1, sizeof(struct history_row));
+    if (!s->rows[top])
+        s->failed = true;
+    return s->rows[top];
+}
+
+static uint64_t kind_count(const struct history_sum *s, const struct node *node,
+                           const char *kind)
+{
+    bool failed = false;
+    uint32_t id =
+        history_names_put((struct history_names *) (uintptr_t) &s->kinds,
+                          history_as_text(kind), NULL, &failed);
+
+    return id < KINDS ? node->kinds[id] : 0;
+}
+
+static double tail(uint64_t votes, uint64_t trials, double expected)
+{
+    return trials ? history_chance(votes, trials, expected / (double) trials)
+                  : 1;
+}
+
+static void judge_node(struct history_sum *s, const struct node *node,
+                       struct history_row *row)
+{
+    const struct history_want *w = s->want;
+    double many = (double) s->totals.tested, all, others;
+
+    row->chance = NAN;
+    if (!node->trials)
+        return;
+    all = fmin(tail(node->votes, node->trials, node->expected) * many, 1);
+    others = tail(node->votes - node->most_votes,
+                  node->trials - node->most_trials,
+                  node->expected - node->most_expected);
+    others = s->totals.users > 1 ? fmin(others * many, 1) : all;
+    row->chance = fmax(all, others);
+    if (node->votes < w->votes || !(all < w->chance))
+        return;
+    if (row->chance < w->chance) {
+        row->slow = 1;
+        s->totals.slow++;
+    } else {
+        row->note = "by one user's jobs";
+    }
+}
+
+static int by_chance(const void *a, const void *b)
+{
+    const struct history_row *x = a, *y = b;
+
+    if (x->slow != y->slow)
+        return x->slow ? -1 : 1;
+    if (isfinite(x->chance) && isfinite(y->chance) && x->chance != y->chance)
+        return x->chance < y->chance ? -1 : 1;
+    if (isfinite(x->chance) != isfinite(y->chance))
+        return isfinite(x->chance) ? -1 : 1;
+    if (x->wait_s != y->wait_s)
+        return x->wait_s > y->wait_s ? -1 : 1;
+    return x->name && y->name ? strcmp(x->name, y->name) : 0;
+}
+
+static int by_wait(const void *a, const void *b)
+{
+    const struct history_row *x = a, *y = b;
+
+    if (x->wait_s != y->wait_s)
+        return x->wait_s > y->wait_s ? -1 : 1;
+    return (x->steps < y->steps) - (x->steps > y->steps);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct history_row *x = a, *y = b;
+
+    if (x->gpu_s != y->gpu_s)
+        return x->gpu_s > y->gpu_s ? -1 : 1;
+    return (x->steps < y->steps) - (x->steps > y->steps);
+}
+
+static void sort(struct history_sum *s, enum history_top top,
+                 int (*order)(const void *, const void *))
+{
+    qsort(s->rows[top], s->n_rows[top], sizeof(struct history_row), order);
+}
+
+static void make_nodes(struct history_sum *s)
+{
+    struct history_row *rows = make_rows(s, HISTORY_TOP_NODES, s->nodes.n);
+
+    for (size_t i = 0; i < s->nodes.n; i++)
+        s->totals.tested += s->nodes.at[i].trials > 0;
+    for (size_t i = 0; rows && i < s->nodes.n; i++) {
+        const struct node *node = &s->nodes.at[i];
+        const char *name = history_names_at(&s->node_names, (uint32_t) i);
+        struct history_row *row = &rows[s->n_rows[HISTORY_TOP_NODES]];
+
+        s->totals.nodes += node->steps > 0;
+        if ((s->want->node && strcmp(name, s->want->node) != 0) ||
+            (!node->steps && !node->late_steps))
+            continue;
+        s->n_rows[HISTORY_TOP_NODES]++;
+        *row = (struct history_row){
+            .name = name,
+            .late = node->votes,
+            .jobs = node->trials,
+            .expected = node->expected,
+            .wait_s = node->wait_s,
+            .late_steps = node->late_steps,
+            .steps = node->steps,
+            .users = node->n_voters,
+            .hangs = kind_count(s, node, "hang"),
+            .crashes = kind_count(s, node, "crash"),
+            .cause = history_names_at(&s->texts, node->cause),
+            .time_us = node->last_us};
+        judge_node(s, node, row);
+    }
+    if (rows)
+        sort(s, HISTORY_TOP_NODES, by_chance);
+}
+
+static void make_ranks(struct history_sum *s)
+{
+    struct history_row *rows = make_rows(s, HISTORY_TOP_RANKS, s->ranks.n);
+
+    for (size_t i = 0; rows && i < s->ranks.n; i++) {
+        const struct rank *r = &s->ranks.at[i];
+
+        rows[s->n_rows[HISTORY_TOP_RANKS]++] = (struct history_row){
+            .user = history_names_at(&s->users, r->user),
+            .name = history_names_at(&s->texts, r->name),
+            .from = history_names_at(&s->node_names, r->node),
+            .rank = r->rank,
+            .late_steps = r->steps,
+            .steps = r->steps,
+            .wait_s = r->wait_s,
+            .time_us = r->time_us};
+    }
+    if (rows)
+        sort(s, HISTORY_TOP_RANKS, by_wait);
+}
+
+/* Of a million jobs only those that waited are shown. */
+static void make_jobs(struct history_sum *s)
+{
+    struct history_row *rows;
+    size_t most = 0;
+
+    for (size_t i = 0; i < s->jobs.n; i++)
+        most += s->jobs.at[i].wait_s > 0 || s->jobs.at[i].word < 2;
+    rows = make_rows(s, HISTORY_TOP_JOBS, most);
+    for (size_t i = 0; rows && i < s->jobs.n; i++) {
+        const struct job *job = &s->jobs.at[i];
+        const struct vote *best = winner(s, job);
+        uint32_t n;
+
+        if (!(job->wait_s > 0 || job->word < 2))
+            continue;
+        places_of(s, job->list, &n);
+        rows[s->n_rows[HISTORY_TOP_JOBS]++] = (struct history_row){
+            .job = job->number,
+            .user = history_names_at(&s->users, job->user),
+            .account = history_names_at(&s->accounts, job->account),
+            .name = history_names_at(&s->texts, job->name),
+            .nodes = n,
+            .steps = job->steps,
+            .verdict = history_words[job->word],
+            .wait_s = job->wait_s,
+            .from = best ? history_names_at(&s->node_names, best->node) : "",
+            .time_us = job->time_us};
+    }
+    if (rows)
+        sort(s, HISTORY_TOP_JOBS, by_wait);
+}
+
+static void put_group(struct history_row *row, const struct group *g,
+                      const char *name)
+{
+    *row = (struct history_row){
+        .name = name,
+        .jobs = g->jobs,
+        .steps = g->steps,
+        .gpu_s = g->gpu_s,
+        .gpu_busy = g->gpu_s > 0 ? g->busy_s / g->gpu_s : NAN,
+        .gpu_busy_max = g->busy_max > 0 ? g->busy_max : NAN,
+        .wait_s = g->wait_s,
+        .hangs = g->words[0],
+        .crashes = g->words[1],
+        .late_steps = g->words[2]};
+}
+
+static void make_groups(struct history_sum *s)
+{
+    struct history_row *users = make_rows(s, HISTORY_TOP_USERS, s->by_user.n);
+    struct history_row *accounts =
+        make_rows(s, HISTORY_TOP_ACCOUNTS, s->by_account.n);
+
+    for (size_t i = 0; users && accounts && i < s->by_user.n; i++)
+        if (s->by_user.at[i].steps)
+            put_group(&users[s->n_rows[HISTORY_TOP_USERS]++], &s->by_user.at[i],
+                      history_names_at(&s->users, (uint32_t) i));
+    for (size_t i = 0; users && accounts && i < s->by_account.n; i++)
+        if (s->by_account.at[i].steps)
+            put_group(&accounts[s->n_rows[HISTORY_TOP_ACCOUNTS]++],
+                      &s->by_account.at[i],
+                      i ? history_names_at(&s->accounts, (uint32_t) i - 1)
+                        : "(none)");
+    if (!users || !accounts)
+        return;
+    s->totals.users = s->n_rows[HISTORY_TOP_USERS];
+    s->totals.accounts = s->n_rows[HISTORY_TOP_ACCOUNTS];
+    sort(s, HISTORY_TOP_USERS, by_time);
+    sort(s, HISTORY_TOP_ACCOUNTS, by_time);
+}
+
+/* A straight line through a pair's steps, and how far from flat it is. */
+static void fit(const struct history_sum *s, const struct pair *p,
+                struct history_row *row)
+{
+    double tt = p->tt - p->t * p->t / p->n, tg = p->tg - p->t * p->g / p->n;
+    double gg = p->gg - p->g * p->g / p->n, slope, left;
+
+    row->change = row->chance = NAN;
+    if (p->n < 8 || !(tt > 1e-9) || !(p->g > 0))
+        return;
+    slope = tg / tt;
+    left = fmax(gg - slope * tg, 0) / (p->n - 2);
+    row->change = slope * (p->last - p->first) / (p->g / p->n);
+    /* of so many steps Student's t is close to the normal distribution */
+    row->chance = left > 0     ? erfc(fabs(slope) * sqrt(tt / left) / M_SQRT2)
+                  : slope != 0 ? 0
+                               : 1;
+    row->chance = fmin(row->chance * (double) s->pairs.n, 1);
+    row->slow = row->chance < s->want->changed;
+}
+
+static void make_pairs(struct history_sum *s)
+{
+    struct history_row *rows = make_rows(s, HISTORY_TOP_PAIRS, s->pairs.n);
+
+    for (size_t i = 0; rows && i < s->pairs.n; i++) {
+        const struct pair *p = &s->pairs.at[i];
+        struct history_row *row = &rows[s->n_rows[HISTORY_TOP_PAIRS]];
+
+        *row = (struct history_row){
+            .from = history_names_at(&s->node_names, p->from),
+            .to = history_names_at(&s->node_names, p->to),
+            .steps = (uint64_t) p->n,
+            .busbw_gbs = p->g / p->n,
+            .days = p->last - p->first};
+        if (s->want->node && strcmp(row->from, s->want->node) != 0 &&
+            strcmp(row->to, s->want->node) != 0)
+            continue;
+        fit(s, p, row);
+        s->n_rows[HISTORY_TOP_PAIRS]++;
+    }
+    if (rows)
+        sort(s, HISTORY_TOP_PAIRS, by_chance);
+}
+
+int history_sum_finish(struct history_sum *s)
+{
+    if (s->failed)
+        return -1;
+    s->totals.jobs = s->jobs.n;
+    if (count_votes(s) < 0)
+        return -1;
+    make_groups(s);
+    make_nodes(s);
+    make_ranks(s);
+    make_jobs(s);
+    make_pairs(s);
+    return s->failed ? -1 : 0;
+}
+
+/* --- what others see ------------------------------------------------------ */
+
+const struct history_row *history_sum_rows(const struct history_sum *s,
+                                           enum history_top top, size_t *n)
+{
+    *n = s->n_rows[top];
+    return s->rows[top];
+}
+
+void history_sum_metric(const struct history_sum *s, enum history_metric m,
+                        void (*see)(void *arg, const char *first,
+                                    const char *second, double value),
+                        void *arg)
+{
+    bool by_node = m == HISTORY_METRIC_FINDINGS || m == HISTORY_METRIC_WAITS;
+    size_t n = by_node ? s->nodes.n : s->by_account.n;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct node *node = by_node ? &s->nodes.at[i] : NULL;
+        const struct group *g = by_node ? NULL : &s->by_account.at[i];
+        const char *name = by_node ? history_names_at(&s->node_names, i)
+                           : i     ? history_names_at(&s->accounts, i - 1)
+                                   : "";
+
+        if (m == HISTORY_METRIC_STEPS)
+            for (unsigned k = 0; k < WORDS; k++)
+                if (g->words[k])
+                    see(arg, history_words[k], name, (double) g->words[k]);
+        if (m == HISTORY_METRIC_FINDINGS)
+            for (unsigned k = 0; k < KINDS; k++)
+                if (node->kinds[k])
+                    see(arg,
+                        k < s->kinds.n ? history_names_at(&s->kinds, k)
+                                       : "other",
+                        name, (double) node->kinds[k]);
+        if (m == HISTORY_METRIC_WAITS && node->wait_s > 0)
+            see(arg, name, NULL, node->wait_s);
+        if (m == HISTORY_METRIC_BUSY && g->gpu_s > 0)
+            see(arg, name, NULL, g->busy_s / g->gpu_s);
+    }
+}

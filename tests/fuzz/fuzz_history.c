@@ -1,0 +1,120 @@
+/* fuzz_history.c - any bytes as a file of the history's lines.
+ *
+ * What is read goes through all writers: what is accepted reads back as the
+ * same, nothing harmful reaches a terminal, and names of metrics' labels stay
+ * within their quotes.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "orchestrator/history/history_out.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct use {
+    struct history_sum *sum;
+    struct history_parquet *parquet;
+};
+
+static void check(bool ok)
+{
+    if (!ok)
+        abort();
+}
+
+/* As it is written it is read. */
+static void read_back(const struct history_step *step)
+{
+    struct history_step *again = malloc(sizeof(*again));
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+    struct jp_error err = {""};
+
+    check(again && out && history_line_put(step, out, &err) == 0 &&
+          fclose(out) == 0);
+    check(len > 1 && text[len - 1] == '\n' &&
+          memchr(text, '\n', len) == text + len - 1);
+    check(history_line_parse(text, len - 1, again, &err) == 0);
+    check(again->job == step->job && again->time_us == step->time_us &&
+          again->n_findings == step->n_findings &&
+          again->n_pairs == step->n_pairs && again->n_nets == step->n_nets);
+    free(text);
+    free(again);
+}
+
+static int see(void *arg, const struct history_step *step, int64_t uid)
+{
+    struct use *u = arg;
+
+    read_back(step);
+    check(history_sum_add(u->sum, step, uid) >= 0);
+    return history_parquet_add(u->parquet, step, NULL, NULL);
+}
+
+static void say(void *arg, const char *text)
+{
+    (void) arg;
+    for (; *text; text++)
+        check((unsigned char) *text >= 0x20 && *text != 0x7f);
+}
+
+static void check_text(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        check(text[i] == '\n' ||
+              ((unsigned char) text[i] >= 0x20 && text[i] != 0x7f));
+}
+
+static void put_all(const struct use *u, const struct history_seen *seen)
+{
+    const struct history_about about = {.seen = seen, .top = -1, .rows = 100};
+
+    for (int how = 0; how < 3; how++) {
+        struct jp_error err = {""};
+        char *text = NULL;
+        size_t len = 0;
+        FILE *out = open_memstream(&text, &len);
+
+        check(out != NULL);
+        check((how == 0   ? history_text_put(u->sum, &about, out)
+               : how == 1 ? history_json_put(u->sum, &about, out, &err)
+                          : history_metrics_put(u->sum, out, &err)) == 0);
+        check(fclose(out) == 0);
+        check_text(text, len);
+        free(text);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct history_want want = {
+        .chance = 0.01, .votes = 3, .changed = 0.01};
+    struct use u = {.sum = history_sum_create(&want)};
+    struct history_seen seen = {0};
+    struct history_reader reader = {
+        .see = see, .say = say, .arg = &u, .max_bytes = UINT64_MAX};
+    struct jp_error err = {""};
+    int fd = memfd_create("history", MFD_CLOEXEC);
+    FILE *out = tmpfile();
+    char path[64];
+
+    check(fd >= 0 && out && u.sum);
+    check(write(fd, data, size) == (ssize_t) size);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    u.parquet = history_parquet_create(out, &err);
+    check(u.parquet != NULL);
+    check(history_read(path, &reader, &seen, &err) == 0);
+    check(history_sum_finish(u.sum) == 0);
+    check(history_parquet_finish(u.parquet, &err) == 0);
+    put_all(&u, &seen);
+    history_parquet_destroy(u.parquet);
+    history_sum_destroy(u.sum);
+    fclose(out);
+    close(fd);
+    return 0;
+}

@@ -1,0 +1,505 @@
+/* test_history.c - lines of the history, lists of nodes, votes and chances. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "orchestrator/history/history_index.h"
+#include "orchestrator/history/history_out.h"
+#include "tests/history/site.h"
+
+#define NEEDED "\"v\":1,\"time_us\":5,\"job\":7,\"verdict\":\"OK\""
+
+static struct history_step step, again;
+
+static struct history_text text(const char *at)
+{
+    return (struct history_text){at, (uint32_t) strlen(at)};
+}
+
+/* --- lines ---------------------------------------------------------------- */
+
+static void test_bad_lines(void **state)
+{
+    static const struct {
+        const char *line, *error;
+    } rows[] = {
+        {"", "1: needs an object"},
+        {"null", "1: needs an object"},
+        {"{", "2: needs a text"},
+        {"{}", "no \"v\""},
+        {"{\"v\":1}", "no \"time_us\""},
+        {"{\"v\":1,\"time_us\":5,\"job\":7}", "no \"verdict\""},
+        {"{\"v\":2,\"time_us\":5,\"job\":7,\"verdict\":\"OK\"}", "\"v\" is 2"},
+        {"{" NEEDED, "needs an end"},
+        {"{" NEEDED "} x", "more behind the object at \"x\""},
+        {"{" NEEDED ",\"nodes\":-1}", "nodes: 51: needs a number from 0 on"},
+        {"{" NEEDED ",\"nodes\":1.5}", "needs a whole number at \"1.5}\""},
+        {"{" NEEDED ",\"nodes\":99999999999999999999}", "whole number"},
+        {"{" NEEDED ",\"nodes\":\"3\"}", "needs a number"},
+        {"{" NEEDED ",\"coverage\":1e999}", "a number too large"},
+        {"{" NEEDED ",\"judged\":1}", "judged: 52: needs true or false"},
+        {"{" NEEDED ",\"user\":3}", "user: 50: needs a text"},
+        {"{" NEEDED ",\"user\":\"a}", "a text without end"},
+        {"{" NEEDED ",\"user\":\"\\x\"}", "bad escape"},
+        {"{" NEEDED ",\"findings\":{}}", "findings: 54: needs an array"},
+        {"{" NEEDED ",\"findings\":[3]}", "needs an object"},
+        {"{" NEEDED ",\"findings\":[{\"rank\":[]}]}", "rank: "},
+        {"{" NEEDED ",\"new\":[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]}",
+         "nested too deep"},
+    };
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char *line = strdup(rows[i].line);
+        struct jp_error err = {""};
+
+        assert_int_equal(history_line_parse(line, strlen(line), &step, &err),
+                         -1);
+        if (!strstr(err.text, rows[i].error))
+            fail_msg("%s: \"%s\" lacks \"%s\"", rows[i].line, err.text,
+                     rows[i].error);
+        free(line);
+    }
+}
+
+static void test_good_line(void **state)
+{
+    char line[] =
+        "{" NEEDED ",\"new\":{\"a\":[1,-2,null,true,{\"b\":\"}\"}]},"
+        "\"user\":\"a\\u001b[31m\\u00e4\\ud83d\\ude00\\ud800\\n\","
+        "\"coverage\":12.5e-1,\"wait_s\":0.1,\"judged\":false,\"name\":null,"
+        "\"findings\":[{\"kind\":\"late_rank\",\"more\":1,\"rank\":3}]} \r";
+    struct jp_error err = {""};
+
+    (void) state;
+    assert_int_equal(history_line_parse(line, strlen(line), &step, &err), 0);
+    assert_int_equal(step.job, 7);
+    assert_string_equal(HISTORY_SHOW(step.user),
+                        "a?[31m\xc3\xa4\xf0\x9f\x98\x80??");
+    assert_true(fabs(step.coverage - 1.25) < 1e-15);
+    assert_true(fabs(step.wait_s - 0.1) < 1e-16);
+    assert_int_equal(step.judged, 0);
+    assert_int_equal(step.name.len, 0);
+    assert_true(isnan(step.gpu_s));
+    assert_true(step.nodes == UINT64_MAX);
+    assert_int_equal(step.n_findings, 1);
+    assert_int_equal(step.findings[0].rank, 3);
+    assert_true(isnan(step.findings[0].wait_s));
+}
+
+/* What is written is read, rows beyond the table's are left out. */
+static void test_round_trip(void **state)
+{
+    struct site site;
+    struct jp_error err = {""};
+
+    (void) state;
+    site_init(&site, 50, (unsigned[SITE_BAD]){3, 4}, 5);
+    for (int i = 0; i < 300; i++) {
+        char *line = NULL, *more = NULL;
+        size_t len = 0, n = 0;
+        FILE *out = open_memstream(&line, &len);
+
+        site_next(&site, &step);
+        assert_int_equal(history_line_put(&step, out, &err), 0);
+        fclose(out);
+        assert_int_equal(history_line_parse(line, len - 1, &again, &err), 0);
+        out = open_memstream(&more, &n);
+        assert_int_equal(history_line_put(&again, out, &err), 0);
+        fclose(out);
+        /* the first was unescaped in place: it has no escapes */
+        assert_int_equal(n, len);
+        assert_memory_equal(line, more, n);
+        free(line);
+        free(more);
+    }
+    {
+        char line[4096] = "{" NEEDED ",\"findings\":[{}";
+        size_t n = strlen(line);
+
+        for (int i = 0; i < 40; i++)
+            n += (size_t) snprintf(line + n, sizeof(line) - n, ",{\"rank\":1}");
+        snprintf(line + n, sizeof(line) - n, "]}");
+        assert_int_equal(history_line_parse(line, strlen(line), &step, &err),
+                         0);
+        assert_int_equal(step.n_findings, HISTORY_FINDINGS);
+    }
+}
+
+/* --- lists of nodes ------------------------------------------------------- */
+
+static char got[4096];
+static unsigned n_got;
+
+static int take(void *arg, struct history_text node)
+{
+    size_t n = strlen(got);
+
+    (void) arg;
+    n_got++;
+    if (n < 200)
+        snprintf(got + n, sizeof(got) - n, "%s%.*s", n ? " " : "",
+                 (int) node.len, node.at);
+    return 0;
+}
+
+static void test_nodes(void **state)
+{
+    static const struct {
+        const char *list, *nodes; /* NULL: refused */
+    } rows[] = {
+        {"n1", "n1"},
+        {"n[1-3],gpu7", "n1 n2 n3 gpu7"},
+        {"n[08-10,5]", "n08 n09 n10 n5"},
+        {"r[0-1]n[1-2]x", "r0n1x r0n2x r1n1x r1n2x"},
+        {"", ""},
+        {"a,,b,", NULL},
+        {"n[3-1]", NULL},
+        {"n[]", NULL},
+        {"n[1", NULL},
+        {"n1]", NULL},
+        {"n[1-]", NULL},
+        {"n[a]", NULL},
+        {"n[1;2]", NULL},
+        {"n[1-16385]", NULL},
+        {"n[1-99999999999]", NULL},
+        {"n[1-999][1-999]", NULL},
+    };
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        int rc;
+
+        got[0] = '\0';
+        rc = history_nodes_each(text(rows[i].list), take, NULL);
+        if (!rows[i].nodes && rc != -1)
+            fail_msg("\"%s\" is taken", rows[i].list);
+        if (rows[i].nodes) {
+            assert_int_equal(rc, 0);
+            assert_string_equal(got, rows[i].nodes);
+        }
+    }
+    n_got = 0;
+    assert_int_equal(history_nodes_each(text("n[1-16384]"), take, NULL), 0);
+    assert_int_equal(n_got, 16384);
+}
+
+/* A user's names are bounded; looking adds none. */
+static void test_names(void **state)
+{
+    struct history_names names = {0};
+    uint64_t may = 1000;
+    bool failed = false;
+    char name[32];
+
+    (void) state;
+    for (unsigned i = 0; i < 2000; i++) {
+        uint32_t id;
+
+        snprintf(name, sizeof(name), "name %u", i);
+        id = history_names_put(&names, text(name), &may, &failed);
+        assert_int_equal(id, i < 1000 ? i : HISTORY_NO_NAME);
+    }
+    assert_int_equal(history_names_put(&names, text("name 7"), NULL, &failed),
+                     7);
+    assert_string_equal(history_names_at(&names, 999), "name 999");
+    assert_string_equal(history_names_at(&names, 1000), "");
+    assert_false(failed);
+    history_names_fini(&names);
+}
+
+/* --- chances -------------------------------------------------------------- */
+
+static void test_chance(void **state)
+{
+    static const struct {
+        uint64_t k, n;
+        double p, chance;
+    } rows[] = {
+        /* sums of exact fractions */
+        {3, 3, 0.5, 0.125},
+        {5, 10, 0.25, 0.07812690734863281},
+        {10, 100, 0.05, 0.028188294163416},
+        {40, 100, 0.1, 2.945529793746522e-15},
+        {60, 500, 0.0625, 1.3012802259461342e-06},
+        {1, 1, 0.01, 1}, /* no more than the mean + 1: nothing is claimed */
+        {0, 10, 0.5, 1},
+        {2, 10, 0.5, 1},
+        {4, 3, 0.5, 0},
+    };
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        double chance = history_chance(rows[i].k, rows[i].n, rows[i].p);
+
+        if (fabs(chance - rows[i].chance) > 1e-3 * rows[i].chance)
+            fail_msg("row %zu: %g", i, chance);
+    }
+    assert_true(history_chance(100000, 1000000, 0.05) < 1e-300);
+}
+
+static struct history_want want = {.chance = 0.01, .votes = 3, .changed = 0.01};
+
+static struct history_sum *sum_of(struct site *site, unsigned steps)
+{
+    struct history_sum *sum = history_sum_create(&want);
+
+    for (unsigned i = 0; i < steps; i++) {
+        site_next(site, &step);
+        assert_int_equal(history_sum_add(sum, &step, -1), 1);
+    }
+    assert_int_equal(history_sum_finish(sum), 0);
+    return sum;
+}
+
+/* 100 sites of 200 nodes: the two bad ones are first in each, and an innocent
+ * is claimed to be slow in one at most. */
+static void test_bad_nodes(void **state)
+{
+    unsigned false_alarms = 0;
+
+    (void) state;
+    for (unsigned seed = 1; seed <= 100; seed++) {
+        unsigned bad[SITE_BAD] = {1 + seed * 7 % 200, 1 + seed * 13 % 200};
+        struct site site;
+        struct history_sum *sum;
+        const struct history_row *rows;
+        char a[8], b[8];
+        size_t n;
+
+        bad[1] += bad[0] == bad[1];
+        site_init(&site, 200, bad, seed);
+        sum = sum_of(&site, 10000);
+        rows = history_sum_rows(sum, HISTORY_TOP_NODES, &n);
+        snprintf(a, sizeof(a), "n%03u", bad[0]);
+        snprintf(b, sizeof(b), "n%03u", bad[1]);
+        assert_true(n >= 200);
+        for (size_t i = 0; i < 2; i++) {
+            assert_true(!strcmp(rows[i].name, a) || !strcmp(rows[i].name, b));
+            assert_int_equal(rows[i].slow, 1);
+        }
+        false_alarms += history_sum_totals(sum)->slow > 2;
+        history_sum_destroy(sum);
+    }
+    print_message("# %u of 100 sites with a false alarm\n", false_alarms);
+    assert_true(false_alarms <= 1);
+}
+
+/* Sites without a bad node, of ten times as many steps. */
+static void test_sound_sites(void **state)
+{
+    unsigned false_alarms = 0;
+
+    (void) state;
+    for (unsigned seed = 1; seed <= 5; seed++) {
+        struct site site;
+        struct history_sum *sum;
+
+        site_init(&site, 200, NULL, 1000 + seed);
+        sum = sum_of(&site, 100000);
+        false_alarms += history_sum_totals(sum)->slow > 0;
+        history_sum_destroy(sum);
+    }
+    assert_int_equal(false_alarms, 0);
+}
+
+static void add_job(struct history_sum *sum, uint64_t job, const char *user,
+                    const char *late, unsigned n_steps)
+{
+    char number[16];
+
+    for (unsigned i = 0; i < n_steps; i++) {
+        history_step_init(&step);
+        snprintf(number, sizeof(number), "%u", i);
+        step.job = job;
+        step.time_us = 1000000 * job + i;
+        step.step = text(number);
+        step.user = text(user);
+        step.verdict = text("SLOW");
+        step.nodelist = text("n[1-8]");
+        step.judged = 1;
+        step.n_findings = 1;
+        step.findings[0] = (struct history_finding){.kind = text("late_node"),
+                                                    .node = text(late),
+                                                    .rank = UINT64_MAX,
+                                                    .wait_s = 1,
+                                                    .share = NAN,
+                                                    .cause = text("gpu_clock"),
+                                                    .coll = text("")};
+        assert_int_equal(history_sum_add(sum, &step, -1), 1);
+    }
+}
+
+static const struct history_row *row_of(const struct history_sum *sum,
+                                        const char *node)
+{
+    size_t n;
+    const struct history_row *rows =
+        history_sum_rows(sum, HISTORY_TOP_NODES, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(rows[i].name, node))
+            return &rows[i];
+    fail_msg("no row of %s", node);
+    return NULL;
+}
+
+/* A hundred steps of a job are one vote; one user's jobs are no proof where
+ * there are others. */
+static void test_votes(void **state)
+{
+    struct history_sum *sum = history_sum_create(&want);
+    const struct history_row *row;
+
+    (void) state;
+    add_job(sum, 1, "alice", "n3", 100);
+    assert_int_equal(history_sum_finish(sum), 0);
+    row = row_of(sum, "n3");
+    assert_int_equal(row->late, 1);
+    assert_int_equal(row->late_steps, 100);
+    assert_int_equal(row->slow, 0);
+    assert_true(row->chance > 0.9);
+    history_sum_destroy(sum);
+
+    sum = history_sum_create(&want);
+    for (uint64_t job = 1; job <= 9; job++)
+        add_job(sum, job, "alice", "n3", 1);
+    assert_int_equal(history_sum_finish(sum), 0);
+    row = row_of(sum, "n3");
+    assert_int_equal(row->slow, 1); /* there is nobody else */
+    /* all nine votes of nine, of one of the eight nodes */
+    assert_true(fabs(row->expected - 9.0 / 8) < 1e-9);
+    assert_true(fabs(row->chance / (8 * pow(1.0 / 8, 9)) - 1) < 1e-9);
+    assert_string_equal(row->cause, "gpu_clock");
+    assert_int_equal(row->users, 1);
+    history_sum_destroy(sum);
+
+    sum = history_sum_create(&want);
+    for (uint64_t job = 1; job <= 9; job++)
+        add_job(sum, job, "alice", "n3", 1);
+    add_job(sum, 20, "bob", "n5", 1);
+    assert_int_equal(history_sum_finish(sum), 0);
+    row = row_of(sum, "n3");
+    assert_int_equal(row->slow, 0);
+    assert_string_equal(row->note, "by one user's jobs");
+    history_sum_destroy(sum);
+
+    sum = history_sum_create(&want);
+    for (uint64_t job = 1; job <= 9; job++) {
+        add_job(sum, job, "alice", "n3", 1);
+        add_job(sum, 20 + job, "bob", "n3", 1);
+    }
+    assert_int_equal(history_sum_finish(sum), 0);
+    assert_int_equal(row_of(sum, "n3")->slow, 1);
+    assert_int_equal(row_of(sum, "n1")->slow, 0);
+    history_sum_destroy(sum);
+}
+
+/* First nodes that are late in all jobs of all users are the program's. */
+static void test_first_nodes(void **state)
+{
+    static const char *const users[] = {"a", "b", "c", "d"};
+    struct history_sum *sum = history_sum_create(&want);
+
+    (void) state;
+    for (uint64_t job = 1; job <= 40; job++)
+        add_job(sum, job, users[job % 4], "n1", 1);
+    assert_int_equal(history_sum_finish(sum), 0);
+    assert_int_equal(row_of(sum, "n1")->late, 40);
+    assert_int_equal(row_of(sum, "n1")->slow, 0);
+    history_sum_destroy(sum);
+}
+
+static void test_wanted(void **state)
+{
+    struct history_want some = want;
+    struct history_sum *sum;
+    struct site site;
+    size_t n;
+
+    (void) state;
+    some.user = "user03";
+    sum = history_sum_create(&some);
+    site_init(&site, 20, NULL, 3);
+    for (int i = 0; i < 2000; i++) {
+        site_next(&site, &step);
+        assert_int_equal(history_sum_add(sum, &step, -1), site.user == 3);
+    }
+    assert_int_equal(history_sum_finish(sum), 0);
+    assert_int_equal(history_sum_totals(sum)->users, 1);
+    history_sum_destroy(sum);
+
+    some = want;
+    some.node = "n007";
+    some.account = "group2";
+    sum = history_sum_create(&some);
+    for (int i = 0; i < 2000; i++) {
+        bool with = false;
+
+        site_next(&site, &step);
+        for (unsigned k = 0; k < site.n; k++)
+            with |= site.members[k] == 7;
+        assert_int_equal(history_sum_add(sum, &step, -1),
+                         with && site.user % 5 == 2);
+    }
+    assert_int_equal(history_sum_finish(sum), 0);
+    history_sum_rows(sum, HISTORY_TOP_NODES, &n);
+    assert_int_equal(n, 1);
+    history_sum_destroy(sum);
+}
+
+/* A link that loses a third, beside one that does not. */
+static void test_pairs(void **state)
+{
+    struct history_sum *sum = history_sum_create(&want);
+    const struct history_row *rows;
+    uint64_t random = 1;
+    size_t n;
+
+    (void) state;
+    for (unsigned day = 0; day < 60; day++) {
+        double noise[2];
+
+        for (int i = 0; i < 2; i++) {
+            random = random * UINT64_C(6364136223846793005) +
+                     1442695040888963407;
+            noise[i] = (double) (random >> 40) / (1 << 24) - 0.5;
+        }
+        history_step_init(&step);
+        step.job = day;
+        step.time_us = UINT64_C(1790000000000000) + day * UINT64_C(86400000000);
+        step.verdict = text("OK");
+        step.n_pairs = 2;
+        step.pairs[0] =
+            (struct history_pair){text("n1"), text("n2"), 1, 50 + 5 * noise[0]};
+        step.pairs[1] = (struct history_pair){text("n1"), text("n3"), 1,
+                                              50 - day / 4.0 + 5 * noise[1]};
+        assert_int_equal(history_sum_add(sum, &step, -1), 1);
+    }
+    assert_int_equal(history_sum_finish(sum), 0);
+    rows = history_sum_rows(sum, HISTORY_TOP_PAIRS, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(rows[0].to, "n3");
+    assert_int_equal(rows[0].slow, 1);
+    assert_true(rows[0].change > -0.42 && rows[0].change < -0.28);
+    assert_int_equal(rows[1].slow, 0);
+    assert_true(fabs(rows[1].change) < 0.05);
+    history_sum_destroy(sum);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bad_lines),  cmocka_unit_test(test_good_line),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_names),      cmocka_unit_test(test_chance),
+        cmocka_unit_test(test_bad_nodes),  cmocka_unit_test(test_sound_sites),
+        cmocka_unit_test(test_votes),      cmocka_unit_test(test_first_nodes),
+        cmocka_unit_test(test_wanted),     cmocka_unit_test(test_pairs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
