@@ -310,14 +310,60 @@ static uint64_t meetings(const struct stages *s, size_t pipeline)
     return most;
 }
 
-/* The first stages end last, by at most half a pass through all of them, which
- * the others wait in no operation; and by no more than what is left of the run
- * after all have met for the last time. */
+/* What the messages of a pipeline take without waits, each once: at the pace of
+ * the side that was there last more often. INFINITY: not known. */
+static double messages_us(const struct stages *s, size_t comm)
+{
+    double us = 0;
+
+    for (size_t i = 0; i < s->r->n_p2p; i++) {
+        const struct jp_p2p *x = &s->r->p2p[i], *other = x + 1;
+        double gbs = x->fast_gbs;
+
+        if (x->comm != comm || !x->count)
+            continue;
+        if (i + 1 < s->r->n_p2p && other->comm == comm &&
+            other->src == x->src && other->dst == x->dst) {
+            gbs = fmax(gbs, other->fast_gbs); /* of two the one that is known */
+            i++;
+        }
+        if (!(gbs > 0))
+            return INFINITY;
+        us += (double) x->bytes / (double) x->count / (gbs * 1e3);
+    }
+    return us;
+}
+
+/* What the ranks of all stages do for a message each, in one of the pipelines:
+ * they compute, their collectives take time without waits, and the messages. */
+static double pass_us(const struct stages *s, const struct slowest *x)
+{
+    size_t from = s->p->comm_start[x->comm];
+    double us = 0;
+
+    for (size_t i = from; i < s->p->comm_start[x->comm + 1]; i++) {
+        const struct jp_process *who = &s->p->list[s->p->of_rank[i]];
+
+        us += fmax(0, s->run_us - spent(s, i));
+        for (size_t k = who->first; k < who->first + who->n; k++) {
+            const struct jp_rank *rank = &s->r->ranks[s->p->by_process[k]];
+
+            us += (double) rank->exec_us - (double) rank->wait_us;
+        }
+    }
+    return us / x->passes + messages_us(s, x->comm);
+}
+
+/* The first stages end last, which the others wait in no operation: by at most
+ * half a pass through all of them at the pace of a message, by what the stages
+ * do for one message (where one works after the other that is far less), and by
+ * no more than what is left of the run after all have met for the last time. */
 static double end_us(const struct stages *s, const struct slowest *x)
 {
     double us = x->stages / 2.0 * s->run_us / x->passes;
     uint64_t met = meetings(s, x->comm);
 
+    us = fmin(us, pass_us(s, x));
     return met ? fmin(us, s->run_us / (double) met) : us;
 }
 

@@ -31,6 +31,7 @@ static struct made {
     struct jp_findings findings;
     size_t n_pipelines;
     uint64_t passes;
+    double fast_gbs;   /* of messages; 0: not known */
     uint64_t meetings; /* of all ranks, in a communicator of theirs; 0: none */
 } m;
 
@@ -71,6 +72,7 @@ static void add_rows(unsigned c, unsigned rank, double us)
                                 .func = funcs[recv],
                                 .count = m.passes,
                                 .bytes = 100 << 20,
+                                .fast_gbs = m.fast_gbs,
                                 .exec_us = (uint64_t) (us / rows)};
         }
 }
@@ -253,6 +255,26 @@ static void few_passes_with_meetings_tell(void **state)
     assert_non_null(strstr(m.findings.at[0].text, "stage 2 of 3"));
 }
 
+/* Where one stage works after the other the run's end is a pass of all of them:
+ * of 50 that is 1.5 % of the run, and not 3 %. */
+static void few_passes_one_by_one_tell(void **state)
+{
+    (void) state;
+    m.passes = 50;
+    for (unsigned r = 0; r < RANKS; r++)
+        m.computes_us[r] = 200000;
+    slow(1, PIPELINES);
+    m.fast_gbs = 100.0 * (1 << 20) / m.passes / 1e6; /* a message takes 1 ms */
+    judge();
+    assert_int_equal(m.findings.n, 1);
+    assert_non_null(strstr(m.findings.at[0].text, "stage 2 of 3"));
+    findings_fini(&m.findings);
+    m.findings.hypotheses = &m.hypotheses;
+    m.fast_gbs /= 10; /* four messages take 2 % */
+    judge();
+    assert_int_equal(m.findings.n, 0);
+}
+
 /* Stages that compute for a twelfth of the run, one of them by an eighth more:
  * it costs less than late_cost_min, but it is that much slower. */
 static void who_computes_little_is_named(void **state)
@@ -325,6 +347,7 @@ int main(void)
         TEST(an_alltoall_is_no_pipeline),
         TEST(unknown_waits_are_not_judged),
         TEST(few_passes_with_meetings_tell),
+        TEST(few_passes_one_by_one_tell),
         TEST(who_computes_little_is_named),
     };
 
