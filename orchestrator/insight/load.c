@@ -174,6 +174,7 @@ struct stages {
     uint32_t *rows;   /* [rank] pairs that it recorded */
     uint64_t *fewest; /* [rank] messages of one of them */
     double run_us;
+    bool run_known; /* by the clock, and not by what its ranks spent */
 };
 
 /* The stage that is slowest, of pipelines of so many stages. */
@@ -204,8 +205,11 @@ static void add_up(struct stages *s)
                                               ? s->lateness[i].grouped_us
                                               : s->p2p_us[i]);
     s->run_us = s->r->ops ? (double) ops_run_us(s->r->ops) : 0;
-    for (size_t i = 0; i < s->p->n; i++)
+    s->run_known = s->run_us > 0;
+    for (size_t i = 0; i < s->p->n; i++) {
+        s->run_known &= s->run_us > s->spent_us[i];
         s->run_us = fmax(s->run_us, s->spent_us[i]);
+    }
 }
 
 static bool is_pipeline(const struct stages *s, size_t c)
@@ -334,13 +338,23 @@ static double messages_us(const struct stages *s, size_t comm)
     return us;
 }
 
+/* Records are written some at a time, which tells a run's length within one of
+ * these times. */
+static bool is_short(const struct slowest *x)
+{
+    return x->passes < limits_get(JP_LIMIT_LATE_OPS);
+}
+
 /* What the ranks of all stages do for a message each, in one of the pipelines:
- * they compute, their collectives take time without waits, and the messages. */
+ * they compute, their collectives take time without waits, and the messages.
+ * INFINITY where the run's length is not known well. */
 static double pass_us(const struct stages *s, const struct slowest *x)
 {
     size_t from = s->p->comm_start[x->comm];
     double us = 0;
 
+    if (!s->run_known || is_short(x))
+        return INFINITY;
     for (size_t i = from; i < s->p->comm_start[x->comm + 1]; i++) {
         const struct jp_process *who = &s->p->list[s->p->of_rank[i]];
 
@@ -423,6 +437,12 @@ static int judge(struct stages *s, struct jp_findings *findings)
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
                        JP_HYPOTHESIS_NOT_JUDGED, NAN,
                        "no two pipelines of Send and Recv");
+        return 0;
+    }
+    if (is_short(&x) && !s->run_known) {
+        hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
+                       JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "times of records do not tell how long the run was");
         return 0;
     }
     least = fmax(late_worth(s->run_us, x.peers_us),
