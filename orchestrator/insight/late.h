@@ -27,9 +27,12 @@
  * (Bonferroni's inequality: Dunn 1961), leaves a chance below `late_chance`.
  *
  * Parts of the run. A rank that is late for a time only is found if its parts
- * fall in two groups (Fisher's cut) that are far from each other, and if the
- * later group is an outlier among as many of the latest parts of each of its
- * likes.
+ * fall in two groups (Fisher's cut) that are far from each other, or, late from
+ * one part on to the end, if Student's t of the parts before and since is
+ * unlikely for all cuts; and if the later group is an outlier among as many of
+ * the latest parts of each of its likes. Of messages a sum is known, taken from
+ * all parts alike: what a rank is early by before tells which part of it is of
+ * the late parts.
  *
  * Nodes. The ranks of a node are late together if all of them are later than
  * their peers, by far more than they differ among themselves, and if the mean

@@ -62,28 +62,12 @@ static bool is_grouped(const struct sums *s, uint32_t n_ranks)
            s->most <= limits_get(JP_LIMIT_GROUPED_BY) * s->least;
 }
 
-/* Operations of the communicator of the rank's process that has fewest. */
-static uint64_t steps_of(const struct late *l, size_t rank)
-{
-    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
-    uint64_t least = 0;
-
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        size_t c = l->r->ranks[l->p->by_process[i]].comm;
-        uint64_t ops = l->series->fewest[c];
-
-        if (ops && l->r->comms[c].n_ranks > 1 && (!least || ops < least))
-            least = ops;
-    }
-    return least;
-}
-
 /* Adds a rank's time in `count` AlltoAll. */
 static void add_kernels(struct late *l, size_t rank, size_t count)
 {
     double us[JP_SLICES], *total = l->total + l->p->of_rank[rank] * JP_SLICES;
 
-    alltoall_slices(&l->r->ranks[rank], count, steps_of(l, rank), us);
+    alltoall_slices(&l->r->ranks[rank], count, late_steps_of(l, rank), us);
     for (unsigned i = 0; i < JP_SLICES; i++) {
         total[i] += us[i];
         l->grouped_us[rank] += isfinite(us[i]) ? us[i] : 0;

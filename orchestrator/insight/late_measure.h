@@ -48,6 +48,11 @@ static inline size_t late_host_of(const struct late *late, size_t rank)
     return late->p->list[late->p->of_rank[rank]].host_at;
 }
 
+static inline const float *late_parts_of(const struct late *late, size_t rank)
+{
+    return late->parts + rank * JP_SLICES;
+}
+
 /* Fills all of it from r, p, series and out, and measures out: all but who is
  * late. 0, or -1 without memory; late_measure_fini in any case. */
 int late_measure(struct late *late);
@@ -89,10 +94,20 @@ struct late_spread late_class_spread(struct late *l, size_t class);
  * the node is in; the fewer ranks are left, the more of it is asked for. */
 double late_spread_without(struct late *l, size_t class, size_t host);
 
+/* Operations of the communicator of the rank's process that has fewest: steps
+ * of the program, or a few times as many. */
+uint64_t late_steps_of(const struct late *late, size_t rank);
+
 /* Stops that come now and then, to any rank (a wait for samples), move sums
  * over parts of the run by more than what is looked for. Counts as waited, in
  * total, what a process came later by to a few operations. 0, or -1 without
  * memory. */
 int late_leave_out_stops(struct late *l);
+
+/* --- late_parts.c --- */
+
+/* Names ranks of a class that are late in some parts of the run only, and says
+ * of all that are late when they were. */
+void late_judge_parts(struct late *l, size_t class);
 
 #endif

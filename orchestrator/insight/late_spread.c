@@ -106,6 +106,21 @@ double late_spread_without(struct late *l, size_t class, size_t host)
 
 /* ---------------------------------- stops that come now and then, left out */
 
+uint64_t late_steps_of(const struct late *l, size_t rank)
+{
+    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
+    uint64_t least = 0;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t c = l->r->ranks[l->p->by_process[i]].comm;
+        uint64_t ops = l->series->fewest[c];
+
+        if (ops && l->r->comms[c].n_ranks > 1 && (!least || ops < least))
+            least = ops;
+    }
+    return least;
+}
+
 static double stalled_sum(const struct jp_rank *x)
 {
     double us = 0;
@@ -221,8 +236,11 @@ int late_leave_out_stops(struct late *l)
         /* where it is late in many operations of a part, it is late for a time
          */
         most = all / (double) x->stalled_ops *
-               fmax(2, limits_get(JP_LIMIT_LATE_STALL_PART) *
-                           (double) x->timed_ops / JP_SLICES);
+               fmax(2, fmin(limits_get(JP_LIMIT_LATE_STALL_PART) *
+                                (double) x->timed_ops,
+                            limits_get(JP_LIMIT_LATE_STALL_STEPS) *
+                                (double) late_steps_of(l, home)) /
+                           JP_SLICES);
         /* programs warm up in the first one, which the mean leaves out */
         for (unsigned s = 1; s < JP_SLICES; s++)
             if ((double) x->stalled_us[s] <= most)

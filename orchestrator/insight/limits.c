@@ -199,6 +199,13 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "two of them anyway",
          "a rank that comes late to many operations of a part is late for a "
          "time"},
+    [JP_LIMIT_LATE_STALL_STEPS] =
+        {"late_stall_steps_max", 0.5, JP_LIMIT_IS_SHARE,
+         "... and not in a larger share of its steps, by the communicator of "
+         "fewest operations",
+         "of several operations of a step only the first shows that the rank "
+         "came late to all of them; of stops that come to one step in 20 a part "
+         "has as many once in 100,000"},
     [JP_LIMIT_LATE_STALL_OTHERS] =
         {"late_stall_others_min", 1.5, JP_LIMIT_IS_NUMBER,
          "... and ranks do so more times as often in each of its communicators "

@@ -174,6 +174,7 @@ struct stages {
     uint32_t *rows;   /* [rank] pairs that it recorded */
     uint64_t *fewest; /* [rank] messages of one of them */
     double run_us;
+    bool run_known; /* by the clock, and not by what its ranks spent */
 };
 
 /* The stage that is slowest, of pipelines of so many stages. */
@@ -204,8 +205,11 @@ static void add_up(struct stages *s)
                                               ? s->lateness[i].grouped_us
                                               : s->p2p_us[i]);
     s->run_us = s->r->ops ? (double) ops_run_us(s->r->ops) : 0;
-    for (size_t i = 0; i < s->p->n; i++)
+    s->run_known = s->run_us > 0;
+    for (size_t i = 0; i < s->p->n; i++) {
+        s->run_known &= s->run_us > s->spent_us[i];
         s->run_us = fmax(s->run_us, s->spent_us[i]);
+    }
 }
 
 static bool is_pipeline(const struct stages *s, size_t c)
@@ -310,14 +314,70 @@ static uint64_t meetings(const struct stages *s, size_t pipeline)
     return most;
 }
 
-/* The first stages end last, by at most half a pass through all of them, which
- * the others wait in no operation; and by no more than what is left of the run
- * after all have met for the last time. */
+/* What the messages of a pipeline take without waits, each once: at the pace of
+ * the side that was there last more often. INFINITY: not known. */
+static double messages_us(const struct stages *s, size_t comm)
+{
+    double us = 0;
+
+    for (size_t i = 0; i < s->r->n_p2p; i++) {
+        const struct jp_p2p *x = &s->r->p2p[i], *other = x + 1;
+        double gbs = x->fast_gbs;
+
+        if (x->comm != comm || !x->count)
+            continue;
+        if (i + 1 < s->r->n_p2p && other->comm == comm &&
+            other->src == x->src && other->dst == x->dst) {
+            gbs = fmax(gbs, other->fast_gbs); /* of two the one that is known */
+            i++;
+        }
+        if (!(gbs > 0))
+            return INFINITY;
+        us += (double) x->bytes / (double) x->count / (gbs * 1e3);
+    }
+    return us;
+}
+
+/* Records are written some at a time, which tells a run's length within one of
+ * these times. */
+static bool is_short(const struct slowest *x)
+{
+    return x->passes < limits_get(JP_LIMIT_LATE_OPS);
+}
+
+/* What the ranks of all stages do for a message each, in one of the pipelines:
+ * they compute, their collectives take time without waits, and the messages.
+ * INFINITY where the run's length is not known well. */
+static double pass_us(const struct stages *s, const struct slowest *x)
+{
+    size_t from = s->p->comm_start[x->comm];
+    double us = 0;
+
+    if (!s->run_known || is_short(x))
+        return INFINITY;
+    for (size_t i = from; i < s->p->comm_start[x->comm + 1]; i++) {
+        const struct jp_process *who = &s->p->list[s->p->of_rank[i]];
+
+        us += fmax(0, s->run_us - spent(s, i));
+        for (size_t k = who->first; k < who->first + who->n; k++) {
+            const struct jp_rank *rank = &s->r->ranks[s->p->by_process[k]];
+
+            us += (double) rank->exec_us - (double) rank->wait_us;
+        }
+    }
+    return us / x->passes + messages_us(s, x->comm);
+}
+
+/* The first stages end last, which the others wait in no operation: by at most
+ * half a pass through all of them at the pace of a message, by what the stages
+ * do for one message (where one works after the other that is far less), and by
+ * no more than what is left of the run after all have met for the last time. */
 static double end_us(const struct stages *s, const struct slowest *x)
 {
     double us = x->stages / 2.0 * s->run_us / x->passes;
     uint64_t met = meetings(s, x->comm);
 
+    us = fmin(us, pass_us(s, x));
     return met ? fmin(us, s->run_us / (double) met) : us;
 }
 
@@ -377,6 +437,12 @@ static int judge(struct stages *s, struct jp_findings *findings)
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
                        JP_HYPOTHESIS_NOT_JUDGED, NAN,
                        "no two pipelines of Send and Recv");
+        return 0;
+    }
+    if (is_short(&x) && !s->run_known) {
+        hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
+                       JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "times of records do not tell how long the run was");
         return 0;
     }
     least = fmax(late_worth(s->run_us, x.peers_us),

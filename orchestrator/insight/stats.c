@@ -131,3 +131,18 @@ double stats_binomial_tail(uint64_t k, uint64_t n, double p)
     }
     return fmin(sum, 1);
 }
+
+double stats_student_tail(double t, unsigned freedom)
+{
+    double root = sqrt(freedom), angle = atan(t / root);
+    double c = cos(angle), square = c * c;
+    double term = freedom % 2 ? c : 1, sum = 0, within;
+
+    for (unsigned k = freedom % 2 ? 3 : 2; k <= freedom; k += 2) {
+        sum += term;
+        term *= square * (k - 1) / k;
+    }
+    within = freedom % 2 ? 2 / M_PI * (angle + sin(angle) * sum)
+                         : sin(angle) * sum;
+    return fmin(1, fmax((1 - within) / 2, 1e-16));
+}

@@ -31,6 +31,11 @@ double stats_squares(const double *v, size_t from, size_t to);
  * least k of n are, each with a chance of p in (0, 1). */
 double stats_binomial_tail(uint64_t k, uint64_t n, double p);
 
+/* How likely Student's t on that many degrees of freedom (from 1 on) is larger
+ * than t (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4). Below 1e-15 it is
+ * only known to be that small. */
+double stats_student_tail(double t, unsigned freedom);
+
 /* The number of n's highest bit, 0 of 0: counts of one magnitude are about as
  * many. */
 static inline int stats_magnitude(uint64_t n)

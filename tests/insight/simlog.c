@@ -82,10 +82,15 @@ static void put_number(char **p, uint64_t v)
         *(*p)++ = digits[--n];
 }
 
+static uint64_t micro_of(double gbs)
+{
+    return (uint64_t) (gbs * 1e6 + 0.5);
+}
+
 /* GB/s with 6 decimals. */
 static void put_gbs(char **p, double gbs)
 {
-    uint64_t micro = (uint64_t) (gbs * 1e6 + 0.5);
+    uint64_t micro = micro_of(gbs);
     char frac[7];
 
     put_number(p, micro / 1000000);
@@ -97,8 +102,7 @@ static void put_gbs(char **p, double gbs)
     put_text(p, frac);
 }
 
-/* Since the job began. */
-static uint64_t written_us(const struct simjob_record *r)
+uint64_t simlog_written_us(const struct simjob_record *r)
 {
     return ((uint64_t) r->end_ns / 1000 / DUMP_US + 1) * DUMP_US;
 }
@@ -107,6 +111,34 @@ static uint64_t written_us(const struct simjob_record *r)
 static uint64_t shown_us(uint32_t node, int64_t ns)
 {
     return SIMLOG_EPOCH_US + (uint64_t) (simlog_shown_ns(node, ns) / 1000);
+}
+
+uint64_t simlog_dump_us(const struct simjob_record *r, uint32_t node)
+{
+    return shown_us(node, (int64_t) simlog_written_us(r) * 1000) -
+           (node % 2 ? simlog_apart_us : 0);
+}
+
+/* GB/s of the algorithm, and what the bus sees of it. */
+static double algbw(const struct simjob_record *r)
+{
+    bool all = !strcmp(r->func, "AllReduce");
+    double bytes = (double) r->bytes * (r->p2p || all ? 1 : r->comm->n);
+
+    return r->exec_us ? bytes / ((double) r->exec_us * 1e3) : 0;
+}
+
+static double busbw(const struct simjob_record *r)
+{
+    double n = r->comm->n;
+
+    return algbw(r) *
+           (r->p2p ? 1 : (strcmp(r->func, "AllReduce") ? 1 : 2) * (n - 1) / n);
+}
+
+uint64_t simlog_busbw_micro(const struct simjob_record *r)
+{
+    return micro_of(busbw(r));
 }
 
 static void put_header(char **p, const struct simjob_record *r, uint32_t node)
@@ -129,8 +161,7 @@ static void put_header(char **p, const struct simjob_record *r, uint32_t node)
                 "\"git_rev\":\"unknown\","
                 "\"rec_mechanism\":\"nccl_profiler_interface\","
                 "\"dump_timestamp_us\":");
-    put_number(p, shown_us(node, (int64_t) written_us(r) * 1000) -
-                      (node % 2 ? simlog_apart_us : 0));
+    put_number(p, simlog_dump_us(r, node));
     put_text(p, ",\"hostname\":\"");
     put_text(p, host);
     put_text(p, "\",\"pid\":");
@@ -160,10 +191,6 @@ static void put_stamps(char **p, const struct simjob_record *r, uint32_t node)
 static void put_perf(char **p, const struct simjob_record *r, uint32_t node)
 {
     const char *k = r->p2p ? "p2p" : "coll";
-    bool all = !strcmp(r->func, "AllReduce");
-    double n = r->comm->n;
-    double bytes = (double) r->bytes * (r->p2p || all ? 1 : n);
-    double algbw = r->exec_us ? bytes / ((double) r->exec_us * 1e3) : 0;
 
 #define KEY(name) put_text(p, ",\""), put_text(p, k), put_text(p, name "\":")
     put_text(p, "},\"");
@@ -186,9 +213,9 @@ static void put_perf(char **p, const struct simjob_record *r, uint32_t node)
     KEY("_timing_source");
     put_text(p, "\"kernel_gpu\"");
     KEY("_algobw_gbs");
-    put_gbs(p, algbw);
+    put_gbs(p, algbw(r));
     KEY("_busbw_gbs");
-    put_gbs(p, algbw * (r->p2p ? 1 : (all ? 2 : 1) * (n - 1) / n));
+    put_gbs(p, busbw(r));
     if (simlog_clock.verbose && !r->p2p)
         put_stamps(p, r, node);
     put_text(p, "}}\n");
@@ -199,7 +226,7 @@ static void sink(void *arg, const struct simjob_record *record)
 {
     struct logs *logs = arg;
     struct text *t = &logs->of_rank[record->rank];
-    uint64_t at = written_us(record);
+    uint64_t at = simlog_written_us(record);
     char *p;
 
     if (record->pending) /* ended operations only */
@@ -215,8 +242,8 @@ static void sink(void *arg, const struct simjob_record *record)
     t->len = (size_t) (p - t->at);
 }
 
-static void path_of(const struct simjob_shape *shape, const char *dir,
-                    uint32_t rank, char *buf, size_t size)
+void simlog_path(const struct simjob_shape *shape, const char *dir,
+                 uint32_t rank, char *buf, size_t size)
 {
     char host[16];
 
@@ -233,14 +260,12 @@ static int save(const char *path, const struct text *t)
     return f && fclose(f) == 0 && ok ? 0 : -1;
 }
 
-/* What was not written when its process ended. */
-static void cut_lost(struct text *t, const struct simjob_truth *truth,
-                     uint32_t rank)
+bool simlog_is_lost(const struct simjob_truth *truth, uint32_t rank,
+                    uint64_t written_us)
 {
-    if (truth->lost_ns > 0 &&
-        (truth->fault == SIMJOB_KILLED || rank == truth->ranks[0]) &&
-        (double) t->written_us * 1000 > truth->lost_ns)
-        t->len = t->part;
+    return truth->lost_ns > 0 &&
+           (truth->fault == SIMJOB_KILLED || rank == truth->ranks[0]) &&
+           (double) written_us * 1000 > truth->lost_ns;
 }
 
 int simlog_write(const struct simjob_shape *shape, enum simjob_fault fault,
@@ -257,8 +282,9 @@ int simlog_write(const struct simjob_shape *shape, enum simjob_fault fault,
     for (uint32_t r = 0; r < n; r++) {
         char path[4096];
 
-        cut_lost(&logs.of_rank[r], truth, r);
-        path_of(shape, dir, r, path, sizeof(path));
+        if (simlog_is_lost(truth, r, logs.of_rank[r].written_us))
+            logs.of_rank[r].len = logs.of_rank[r].part;
+        simlog_path(shape, dir, r, path, sizeof(path));
         if (rc == 0 && logs.of_rank[r].len)
             rc = save(path, &logs.of_rank[r]);
         free(logs.of_rank[r].at);
@@ -272,7 +298,7 @@ void simlog_remove(const struct simjob_shape *shape, const char *dir)
     for (uint32_t r = 0; r < simjob_ranks(shape); r++) {
         char path[4096];
 
-        path_of(shape, dir, r, path, sizeof(path));
+        simlog_path(shape, dir, r, path, sizeof(path));
         unlink(path);
     }
 }

@@ -2,6 +2,8 @@
 #ifndef JP_TESTS_SIMLOG_H
 #define JP_TESTS_SIMLOG_H
 
+#include <stddef.h>
+
 #include "tests/insight/simjob.h"
 
 #define SIMLOG_EPOCH_US UINT64_C(1795251740000000) /* when jobs begin */
@@ -32,6 +34,18 @@ int64_t simlog_shown_ns(uint32_t node, int64_t ns);
 int simlog_write(const struct simjob_shape *shape, enum simjob_fault fault,
                  double effect, uint64_t seed, const char *dir,
                  struct simjob_truth *truth);
+
+/* What a line says: when it was written, since the job began; the same as its
+ * node's clock shows it; and the bus's bandwidth, 1e-6 GB/s. */
+uint64_t simlog_written_us(const struct simjob_record *record);
+uint64_t simlog_dump_us(const struct simjob_record *record, uint32_t node);
+uint64_t simlog_busbw_micro(const struct simjob_record *record);
+/* Was what a rank wrote at that time lost with its process? */
+bool simlog_is_lost(const struct simjob_truth *truth, uint32_t rank,
+                    uint64_t written_us);
+/* A rank's log. */
+void simlog_path(const struct simjob_shape *shape, const char *dir,
+                 uint32_t rank, char *buf, size_t size);
 
 /* Removes them. */
 void simlog_remove(const struct simjob_shape *shape, const char *dir);

@@ -1,24 +1,25 @@
 /* table.c - how often the right cause is named, over simulated jobs.
  *
- * usage: table [-c] [-e | -a N] [-v] [-o | -t | -f | -g] [-n STEPS] [-s SEED]
- *              [SEEDS [FIRST [FAULT]]]
+ * usage: table [-c] [-e | -a N] [-l] [-v] [-o | -t | -f | -g] [-j JOBS] [-n
+ * STEPS]
+ *              [-s SEED] [SEEDS [FIRST [FAULT]]]
  *
  * Runs SEEDS jobs of each fault and size of effect (eight to ten times as many
  * clean and jittery ones), each of another shape (-o, -t, -f, -g: of other
  * families; -n: of so many steps, late ranks and clean ones only; -s: from this
  * seed on, as a line on a failure names it; -e: only such with AlltoAll, -a: of
- * N ranks; -v: what was told of each; -c: with every other node's clock an hour
- * back), through the aggregation and the insight, and prints how many were told
- * right: the kind and the culprit, and nobody and nothing else. Exit status 1
- * where a row is under its floor, or another than a late rank is blamed for it.
- * What cannot be told (a late node that holds most of those it could be
- * compared with) or costs less than the limits let be named counts only where
- * somebody else is named.
+ * N ranks; -j: so many side by side, which changes no answer; -v: what was told
+ * of each; -c: with every other node's clock an hour back), through the
+ * aggregation and the insight, and prints how many were told right: the kind
+ * and the culprit, and nobody and nothing else. Exit status 1 where a row is
+ * under its floor, or another than a late rank is blamed for it. What cannot be
+ * told (a late node that holds most of those it could be compared with) or
+ * costs less than the limits let be named counts only where somebody else is
+ * named.
  */
-#include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
+#include <limits.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,10 +32,11 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/load.h"
 #include "orchestrator/insight/stats.h"
-#include "orchestrator/report/baseline_file.h"
-#include "orchestrator/report/report.h"
+#include "tests/insight/pool.h"
+#include "tests/insight/simfeed.h"
 #include "tests/insight/simlog.h"
 #include "tests/insight/simrec.h"
+#include "tests/insight/table_expect.h"
 
 #define TRIFLE 0.01     /* of compute: costs too little to be named */
 #define COMES_SHARE 0.5 /* of the run, in which such a rank is late */
@@ -71,7 +73,7 @@ static const struct row short_rows[] = {
     {SIMJOB_CLEAN, 0, 10, 0.995},
     {SIMJOB_JITTER, 0, 3, 0.995},
 };
-static bool only_experts, verbose;
+static bool only_experts, verbose, as_text;
 static uint32_t short_steps;  /* 0: as the shape has */
 static uint32_t expert_ranks; /* of each AlltoAll; 0: as the shape has */
 
@@ -332,30 +334,32 @@ static enum answer judge(const struct job *j)
     return found[0] && found[1] ? RIGHT : MISSED;
 }
 
-static void tell(const struct job *j, uint64_t seed, enum answer answer)
+static void tell(const struct job *j, uint64_t seed, enum answer answer,
+                 FILE *out)
 {
     static const char *const answers[N_ANSWERS] = {"right", "missed",
                                                    "wrong", "not to be told",
                                                    "small", "small, but named"};
     const struct simjob_shape *s = &j->shape;
 
-    printf("# %s %g, seed %" PRIu64 ": %s (tp %u pp %u dp %u, %u a node, %u "
-           "layers, %u steps, %u microbatches, grads %d, buckets %u, tp_ops "
-           "%u, warmup "
-           "%u, world %d, sharded %d, dp_before_pp %d, uneven %d, skewed %d, "
-           "experts %d, noise %d, prefetched %d); truth: ranks %u %u, "
-           "node %u, comm 0x%" PRIx64 ", rate %g, stalled %g ms\n",
-           simjob_fault_name(j->truth.fault), j->truth.effect, seed,
-           answers[answer], s->tp, s->pp, s->dp, s->per_node, s->layers,
-           s->steps, s->microbatches, s->grads, s->buckets, s->tp_ops,
-           s->warmup, s->world, s->sharded, s->dp_before_pp, s->uneven,
-           s->skewed, s->experts, s->noise, s->prefetched, j->truth.ranks[0],
-           j->truth.ranks[1], j->truth.node, j->truth.comm, j->truth.rate,
-           j->truth.stalled_ns / 1e6);
+    fprintf(out,
+            "# %s %g, seed %" PRIu64 ": %s (tp %u pp %u dp %u, %u a node, %u "
+            "layers, %u steps, %u microbatches, grads %d, buckets %u, tp_ops "
+            "%u, warmup "
+            "%u, world %d, sharded %d, dp_before_pp %d, uneven %d, skewed %d, "
+            "experts %d, noise %d, prefetched %d); truth: ranks %u %u, "
+            "node %u, comm 0x%" PRIx64 ", rate %g, stalled %g ms\n",
+            simjob_fault_name(j->truth.fault), j->truth.effect, seed,
+            answers[answer], s->tp, s->pp, s->dp, s->per_node, s->layers,
+            s->steps, s->microbatches, s->grads, s->buckets, s->tp_ops,
+            s->warmup, s->world, s->sharded, s->dp_before_pp, s->uneven,
+            s->skewed, s->experts, s->noise, s->prefetched, j->truth.ranks[0],
+            j->truth.ranks[1], j->truth.node, j->truth.comm, j->truth.rate,
+            j->truth.stalled_ns / 1e6);
     for (size_t i = 0; i < j->insight->findings.n && i < 4; i++)
-        printf("#   %s: %s\n",
-               finding_kind_name(j->insight->findings.at[i].kind),
-               j->insight->findings.at[i].text);
+        fprintf(out, "#   %s: %s\n",
+                finding_kind_name(j->insight->findings.at[i].kind),
+                j->insight->findings.at[i].text);
 }
 
 /* What Slurm would know of the step: for a job that was ended, when, and that
@@ -399,133 +403,6 @@ static void free_nodes(struct jp_nodes *nodes)
     if (nodes)
         free(nodes->nodes);
     free(nodes);
-}
-
-/* --- what a network should do --- */
-
-struct table_expect {
-    struct jp_expectation is;
-    struct jp_peaks peaks;
-    struct jp_baseline baseline;
-};
-
-#define CLEAN_RUNS 5
-
-/* simjob.c: 45 GB/s of each of 7 adapters, 350 GB/s within a node, and some us
- * of latency. */
-static void make_peaks(struct table_expect *x)
-{
-    static const struct peaks_row links[] = {
-        {.link = "hca-only",
-         .peak_gbs = 45,
-         .sizes = {{4 << 20, 0.5}, {16 << 20, 0.8}},
-         .n_sizes = 2},
-        {.link = "mixed",
-         .per_node = 7,
-         .peak_gbs = 45,
-         .sizes = {{4 << 20, 0.5}, {16 << 20, 0.8}},
-         .n_sizes = 2},
-        {.link = "nvlink-only",
-         .peak_gbs = 350,
-         .sizes = {{16 << 20, 0.7}},
-         .n_sizes = 1},
-    };
-
-    x->peaks.rows = malloc(sizeof(links));
-    if (!x->peaks.rows)
-        abort();
-    memcpy(x->peaks.rows, links, sizeof(links));
-    x->peaks.n = sizeof(links) / sizeof(*links);
-    x->is.peaks = &x->peaks;
-}
-
-/* The report's JSON, as jobprof baseline reads it. */
-static json_t *report_of(const struct jp_result *result,
-                         const struct jp_insight *insight)
-{
-    struct jp_verdict verdict;
-    const struct jp_report report = {.result = result,
-                                     .processes = &insight->processes,
-                                     .insight = insight,
-                                     .verdict = &verdict,
-                                     .reporter = "user"};
-    char *text = NULL;
-    size_t len = 0;
-    FILE *out = open_memstream(&text, &len);
-    json_t *root;
-
-    verdict_decide(NULL, NULL, result, insight, true, &verdict);
-    if (!out || report_write_json(&report, out, NULL) < 0 || fclose(out))
-        abort();
-    root = json_loadb(text, len, 0, NULL);
-    free(text);
-    return root;
-}
-
-/* As `jobprof baseline` does it leaves out who is accused of something. */
-static void add_run(const char *dir, struct jp_baseline *all)
-{
-    const struct jp_aggregate_options options = {.threads = 1};
-    struct jp_result *result = aggregate_run(&dir, 1, &options, NULL);
-    struct jp_insight *insight = result ? insight_run(NULL, NULL, result, NULL)
-                                        : NULL;
-    json_t *root = insight ? report_of(result, insight) : NULL;
-    struct jp_baseline one = {0};
-    struct jp_error err = {""};
-    char why[160] = "";
-    int rc =
-        root ? baseline_from_summary(root, false, &one, why, sizeof(why), &err)
-             : -1;
-
-    if (rc < 0 || (rc == 0 && baseline_merge(all, &one, &err) < 0)) {
-        fprintf(stderr, "no baseline: %s\n", err.text);
-        abort();
-    }
-    if (rc > 0)
-        printf("# a clean run is left out of the baseline: %s\n", why);
-    baseline_fini(&one);
-    json_decref(root);
-    insight_destroy(insight);
-    result_destroy(result);
-}
-
-/* PEAKS: the simulator's rates and a cautious share of them; BASELINE: of clean
- * runs of that shape, through their reports; NOTHING. Aborts on trouble. */
-static void table_expect_make(enum jp_against against,
-                              const struct simjob_shape *shape, uint64_t seed,
-                              const char *dir, struct table_expect *x)
-{
-    struct simjob_truth truth;
-
-    *x = (struct table_expect){.is = {.gpu = ""}};
-    if (against == JP_AGAINST_PEAKS)
-        make_peaks(x);
-    if (against != JP_AGAINST_BASELINE)
-        return;
-    for (uint64_t i = 1; i <= CLEAN_RUNS; i++) {
-        if (simlog_write(shape, SIMJOB_CLEAN, 0, ~seed + i, dir, &truth) < 0)
-            abort();
-        add_run(dir, &x->baseline);
-        simlog_remove(shape, dir);
-    }
-    x->is.baseline = &x->baseline;
-}
-
-static void table_expect_fini(struct table_expect *x)
-{
-    peaks_fini(&x->peaks);
-    baseline_fini(&x->baseline);
-}
-
-/* Is something expected of a communicator between nodes? */
-static bool table_expect_applies(const struct jp_insight *insight,
-                                 enum jp_against against)
-{
-    for (size_t i = 0; i < insight->network.n; i++)
-        if (insight->network.at[i].key.n_hosts > 1 &&
-            insight->expected[i].against == against)
-            return true;
-    return false;
 }
 
 /* --- what the finding says it costs --- */
@@ -580,12 +457,27 @@ static struct simjob_shape sized(struct simjob_shape shape)
     return shape;
 }
 
+/* What a row's jobs have in common. */
+struct task {
+    const struct row *row;
+    enum jp_against against;
+};
+
+static const struct table_way simfeed_way = {simfeed_write, simfeed_remove},
+                              simlog_way = {simlog_write, simlog_remove},
+                              simrec_way = {simrec_write, simrec_remove};
+
 /* One job; -1: this seed's shape cannot show the fault, or nobody expects
  * anything of what shows it. */
-static int run(const struct row *row, enum jp_against against, uint64_t seed,
-               const char *dir, double *cost)
+static int run(const struct task *task, uint64_t seed, const char *dir,
+               double *cost, FILE *out)
 {
+    const struct row *row = task->row;
+    enum jp_against against = task->against;
     const struct jp_aggregate_options options = {.threads = 1};
+    const struct table_way *files = row->fault == SIMJOB_RECORDED ? &simrec_way
+                                    : as_text                     ? &simlog_way
+                                              : &simfeed_way;
     struct job j = {.shape = sized(shape_of(seed)), .against = against};
     struct table_expect expect;
     struct jp_nodes *nodes;
@@ -601,20 +493,19 @@ static int run(const struct row *row, enum jp_against against, uint64_t seed,
     if ((row->fault == SIMJOB_SLOW_SENDS || row->fault == SIMJOB_SLOW_PAIR) &&
         !has_pipelines(&j.shape))
         return -1;
-    if ((row->fault == SIMJOB_RECORDED ? simrec_write : simlog_write)(
-            &j.shape, row->fault, row->effect, seed, dir, &j.truth) < 0) {
+    if (files->write(&j.shape, row->fault, row->effect, seed, dir, &j.truth) <
+        0) {
         perror(dir);
         exit(1);
     }
     if (!j.truth.shown) {
-        (row->fault == SIMJOB_RECORDED ? simrec_remove
-                                       : simlog_remove)(&j.shape, dir);
+        files->remove(&j.shape, dir);
         return -1;
     }
     result = aggregate_run(&dir, 1, &options, &err);
-    (row->fault == SIMJOB_RECORDED ? simrec_remove : simlog_remove)(&j.shape,
-                                                                    dir);
-    table_expect_make(against, &j.shape, seed, dir, &expect);
+    files->remove(&j.shape, dir);
+    table_expect_make(against, &j.shape, seed, dir,
+                      as_text ? &simlog_way : &simfeed_way, &expect);
     nodes = make_nodes(&j);
     insight = result ? insight_run(NULL, nodes, result, &expect.is) : NULL;
     if (!insight) {
@@ -628,9 +519,9 @@ static int run(const struct row *row, enum jp_against against, uint64_t seed,
     *cost = answer == (int) RIGHT ? cost_ratio(&j, seed) : NAN;
     if (answer == (int) MISSED || answer == (int) WRONG ||
         (verbose && answer >= 0)) {
-        tell(&j, seed, (enum answer) answer);
+        tell(&j, seed, (enum answer) answer, out);
         if (isfinite(*cost))
-            printf("#   told cost: %.2f of the true one\n", *cost);
+            fprintf(out, "#   told cost: %.2f of the true one\n", *cost);
     }
     insight_destroy(insight);
     free_nodes(nodes);
@@ -639,9 +530,18 @@ static int run(const struct row *row, enum jp_against against, uint64_t seed,
     return answer;
 }
 
+static struct pool_answer run_one(const void *arg, uint64_t seed,
+                                  const char *dir, FILE *out)
+{
+    struct pool_answer one = {.cost = NAN};
+
+    one.answer = run(arg, seed, dir, &one.cost, out);
+    return one;
+}
+
 /* As the command line says. */
 struct run {
-    unsigned seeds;
+    unsigned seeds, workers;
     uint64_t first, exact;
     const char *only, *dir;
 };
@@ -678,19 +578,23 @@ static bool run_row(const struct row *row, enum jp_against against,
                         ? how->exact - 1
                         : how->first * 1000003 + (uint64_t) number * 1000000007;
     double share, floor = floor_of(row);
-    double cost, *costs = need(jobs, sizeof(*costs));
+    double cost = 1, *costs = need(jobs, sizeof(*costs));
     size_t n_costs = 0;
+    const struct task task = {row, against};
+    struct pool *pool = pool_start(jobs < how->workers ? jobs : how->workers,
+                                   seed + 1, how->dir, run_one, &task);
 
     for (unsigned i = 0; i < jobs;) {
-        int answer = run(row, against, ++seed, how->dir, &cost);
+        struct pool_answer one = pool_next(pool);
 
-        if (answer < 0)
+        if (one.answer < 0)
             continue;
-        if (isfinite(cost) && n_costs < jobs)
-            costs[n_costs++] = cost;
-        n[answer]++;
-        i += answer != (int) UNDECIDABLE;
+        if (isfinite(one.cost) && n_costs < jobs)
+            costs[n_costs++] = one.cost;
+        n[one.answer]++;
+        i += one.answer != (int) UNDECIDABLE;
     }
+    pool_end(pool);
     jobs -= n[SMALL] + n[SMALL_NAMED];
     share = jobs ? (double) n[RIGHT] / jobs : 1;
     printf("%-12s %5g %-8s %6u %6u %6u %6u  %6.2f %%  floor %5.1f %%",
@@ -749,7 +653,7 @@ static bool run_rows(const struct run *how)
 
 int main(int argc, char **argv)
 {
-    struct run how = {.seeds = 3, .first = 1};
+    struct run how = {.seeds = 3, .first = 1, .workers = pool_processors()};
     char dir[] = "/dev/shm/jobprof-table.XXXXXX";
     char other[] = "/tmp/jobprof-table.XXXXXX";
     bool good;
@@ -761,6 +665,8 @@ int main(int argc, char **argv)
             only_experts = true;
         else if (!strcmp(argv[1], "-v"))
             verbose = true;
+        else if (!strcmp(argv[1], "-l"))
+            as_text = true;
         else if (!strcmp(argv[1], "-o"))
             shape_of = simjob_other_shape;
         else if (!strcmp(argv[1], "-t"))
@@ -776,6 +682,8 @@ int main(int argc, char **argv)
                 how.exact = number;
             else if (!strcmp(argv[1], "-n"))
                 short_steps = (uint32_t) number;
+            else if (!strcmp(argv[1], "-j"))
+                how.workers = (unsigned) number;
             else if (!strcmp(argv[1], "-a"))
                 expert_ranks = (uint32_t) number;
             only_experts |= expert_ranks > 0;
@@ -788,6 +696,9 @@ int main(int argc, char **argv)
         how.first = strtoull(argv[2], NULL, 10);
     if (argc > 3)
         how.only = argv[3];
+    /* the next job needs what this one gives back */
+    mallopt(M_MMAP_THRESHOLD, 1 << 25);
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
     how.dir = mkdtemp(dir) ? dir : mkdtemp(other);
     if (!how.dir) {
         perror(other);

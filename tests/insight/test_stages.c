@@ -31,6 +31,7 @@ static struct made {
     struct jp_findings findings;
     size_t n_pipelines;
     uint64_t passes;
+    double fast_gbs;   /* of messages; 0: not known */
     uint64_t meetings; /* of all ranks, in a communicator of theirs; 0: none */
 } m;
 
@@ -71,6 +72,7 @@ static void add_rows(unsigned c, unsigned rank, double us)
                                 .func = funcs[recv],
                                 .count = m.passes,
                                 .bytes = 100 << 20,
+                                .fast_gbs = m.fast_gbs,
                                 .exec_us = (uint64_t) (us / rows)};
         }
 }
@@ -253,6 +255,39 @@ static void few_passes_with_meetings_tell(void **state)
     assert_non_null(strstr(m.findings.at[0].text, "stage 2 of 3"));
 }
 
+/* Where one stage works after the other the run's end is a pass of all of them:
+ * of 80 that is 0.9 % of the run, and not 1.9 %. */
+static void passes_one_by_one_tell(void **state)
+{
+    (void) state;
+    m.passes = 80;
+    for (unsigned r = 0; r < RANKS; r++)
+        m.computes_us[r] = 130000;
+    slow(1, PIPELINES); /* 1.6 % of the run */
+    m.fast_gbs = 100.0 * (1 << 20) / (double) m.passes / 1e6;
+    judge(); /* a message takes 1 ms */
+    assert_int_equal(m.findings.n, 1);
+    assert_non_null(strstr(m.findings.at[0].text, "stage 2 of 3"));
+    findings_fini(&m.findings);
+    m.findings.hypotheses = &m.hypotheses;
+    m.fast_gbs /= 10; /* four messages take 4 % */
+    judge();
+    assert_int_equal(m.findings.n, 0);
+}
+
+/* A run is short in which 79 passes were made: its length is not known well. */
+static void a_short_run_is_judged_by_its_pace(void **state)
+{
+    passes_one_by_one_tell(state);
+    for (unsigned r = 0; r < RANKS; r++)
+        m.computes_us[r] = 130000;
+    m.passes = 79;
+    slow(1, PIPELINES);
+    m.fast_gbs = 100.0 * (1 << 20) / (double) m.passes / 1e6;
+    judge();
+    assert_int_equal(m.findings.n, 0);
+}
+
 /* Stages that compute for a twelfth of the run, one of them by an eighth more:
  * it costs less than late_cost_min, but it is that much slower. */
 static void who_computes_little_is_named(void **state)
@@ -325,6 +360,8 @@ int main(void)
         TEST(an_alltoall_is_no_pipeline),
         TEST(unknown_waits_are_not_judged),
         TEST(few_passes_with_meetings_tell),
+        TEST(passes_one_by_one_tell),
+        TEST(a_short_run_is_judged_by_its_pace),
         TEST(who_computes_little_is_named),
     };
 

@@ -119,12 +119,34 @@ static void test_stats(void **state)
     assert_true(stats_spread(halves, 8) < 3);
 }
 
+/* Student's t against printed tables (Fisher and Yates), one-sided. */
+static void test_student(void **state)
+{
+    static const struct {
+        double t, tail;
+        unsigned freedom;
+    } rows[] = {{12.706, 0.025, 1},  {63.657, 0.005, 1}, {4.303, 0.025, 2},
+                {3.182, 0.025, 3},   {2.228, 0.025, 10}, {4.587, 0.0005, 10},
+                {3.965, 0.0005, 17}, {2.042, 0.025, 30}, {3.646, 0.0005, 30}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        assert_true(
+            fabs(stats_student_tail(rows[i].t, rows[i].freedom) / rows[i].tail -
+                 1) < 2e-3);
+    assert_true(fabs(stats_student_tail(0, 5) - 0.5) < 1e-12);
+    assert_true(fabs(stats_student_tail(-2.228, 10) - 0.975) < 1e-4);
+    assert_true(stats_student_tail(1e6, 17) > 0);
+    assert_true(stats_student_tail(1e6, 17) < 1e-14);
+    assert_true(stats_student_tail(INFINITY, 17) < 1e-14);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stats),         cmocka_unit_test(test_medians),
         cmocka_unit_test(test_binomial),      cmocka_unit_test(test_warmup),
-        cmocka_unit_test(test_warmup_of_all),
+        cmocka_unit_test(test_warmup_of_all), cmocka_unit_test(test_student),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

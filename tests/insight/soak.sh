@@ -1,0 +1,43 @@
+#!/bin/bash
+# soak.sh - who is named, over all kinds and families of simulated jobs: each
+# row with its command, to its end whatever is missed. Exit status 1 where a
+# row is under its floor.
+#   SOAK_SEEDS  jobs a row (100); clean ones are ten times as many in each family
+#   SOAK_FIRST  where seeds begin (1)
+set -u
+table=${top_builddir:-.}/tests/insight/table
+seeds=${SOAK_SEEDS:-100}
+first=${SOAK_FIRST:-1}
+half=$(((seeds + 1) / 2))
+missed=0
+
+row() { # OPTIONS... SEEDS [FAULT]
+    local fault=
+    case "${*: -1}" in
+    [a-z]*) fault=${*: -1} && set -- "${@:1:$#-1}" ;;
+    esac
+    echo "# table $* $first $fault"
+    # shellcheck disable=SC2086
+    "$table" "$@" "$first" $fault || missed=$((missed + 1))
+}
+
+row "$seeds"
+row -o "$seeds"
+row -t "$seeds"
+row -f "$half"
+for fault in late-rank stalls; do
+    row -e -o "$half" "$fault"
+    row -e -f "$half" "$fault"
+done
+row -e -f "$half" late-node
+for ranks in 2 3; do
+    row -a "$ranks" -o "$half" late-rank
+    row -a "$ranks" -f "$half" late-node
+done
+row -g "$half" late-rank
+# 3,000 clean jobs of all lengths
+for steps in 5 8 12 20 30 50; do
+    row -n "$steps" "$half"
+done
+echo "# $missed commands have a row under its floor; $((SECONDS / 60)) minutes"
+[ "$missed" = 0 ]
