@@ -25,7 +25,6 @@
 #define FEW_WINDOWS 4
 #define FEW_PART 0.25
 #define EXACT_NS 50.0
-#define USER_PART 0.1
 
 /* --- files ----------------------------------------------------------------
  */
@@ -63,10 +62,11 @@ static void judge_margins(struct clock_window *w, size_t n)
         double unc = w[i].margin_ns - least + EXACT_NS;
 
         if (w[i].user_stamps)
-            unc += USER_PART * (double) w[i].rtt_min_ns;
+            unc += CLOCK_USER_PART * fabs(w[i].margin_ns);
         if (n < FEW_WINDOWS)
             unc += FEW_PART * fabs(w[i].margin_ns);
-        w[i].unc_ns = unc;
+        /* the agent knows how its exchanges scatter */
+        w[i].unc_ns = fmax(unc, w[i].unc_ns);
     }
 }
 
