@@ -284,13 +284,18 @@ static void note_stamp(struct clock_socket *s,
         if (!p->used || p->told || p->id != id || real_ns == INT64_MIN ||
             p->before_ns == INT64_MIN)
             continue;
-        s->proven = true;
         p->told = true;
         p->tx_ns = from_real(source, real_ns);
-        /* it belongs to another packet, or the clock was set meanwhile */
-        if (p->tx_ns < p->before_ns - SET_NS ||
-            p->tx_ns > clock_source_mono(source) + SET_NS)
-            p->tx_ns = INT64_MIN;
+        if (p->tx_ns >= p->before_ns - SET_NS &&
+            p->tx_ns <= clock_source_mono(source) + SET_NS) {
+            s->proven = true;
+            return;
+        }
+        /* It belongs to another packet, or the clock was set meanwhile; or this
+         * process is shown another clock than the kernel's. */
+        p->tx_ns = INT64_MIN;
+        if (!s->proven && ++s->missed >= MISSED_MAX)
+            give_up(s);
         return;
     }
 }
