@@ -230,6 +230,25 @@ int clockprobes_read(const char *nodes, struct clockprobes *probes)
     return rc;
 }
 
+int clockprobes_take(struct clock_file *files, size_t n,
+                     struct clockprobes *probes)
+{
+    int rc = 0;
+
+    memset(probes, 0, sizeof(*probes));
+    probes->files = files;
+    probes->n_files = n;
+    for (size_t i = 0; i < n; i++)
+        settle_file(probes, &files[i], points_of(n));
+    if (n)
+        qsort(files, n, sizeof(*files), by_node);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = add_edges(probes, (uint32_t) i);
+    if (rc < 0)
+        clockprobes_fini(probes);
+    return rc;
+}
+
 void clockprobes_fini(struct clockprobes *probes)
 {
     for (size_t i = 0; i < probes->n_files; i++)

@@ -9,6 +9,7 @@
 
 #include "orchestrator/aggregate/clockgraph.h"
 #include "orchestrator/aggregate/clockwalk.h"
+#include "orchestrator/aggregate/clockxla.h"
 
 #define WINDOW_NS INT64_C(4000000000)
 #define WINDOWS_MAX 256
@@ -726,18 +727,22 @@ static int add_probes(struct jp_clocks *clocks,
                       const char *nodes)
 {
     struct clockprobes read;
+    bool by_xla = false, ambiguous = false;
     int rc;
 
     if (!nodes)
         return 0;
-    if (clockprobes_read(nodes, &read) < 0)
+    if (clockprobes_read(nodes, &read) < 0 ||
+        clockxla_replace(nodes, &read, &by_xla, &ambiguous) < 0)
         return -1;
     clocks->probes = (struct clocks_probes){.files = read.n_files,
                                             .bad_files = read.bad_files,
                                             .windows = read.windows,
                                             .bad_windows = read.bad_windows,
                                             .exchanges = read.exchanges,
-                                            .failures = read.failures};
+                                            .failures = read.failures,
+                                            .by_xla = by_xla,
+                                            .xla_ambiguous = ambiguous};
     rc = read.n_files ? map_probes(clocks, timelines, n, &read) : 0;
     clockprobes_fini(&read);
     return rc;

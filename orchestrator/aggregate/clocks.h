@@ -87,9 +87,11 @@ struct clocks_arrival {
 struct clocks_probes {
     size_t files; /* 0: no agent has left any, and all else is 0 */
     uint64_t bad_files, windows, bad_windows, exchanges, failures;
-    bool tied;    /* they make a map */
-    bool used;    /* it is the one */
-    size_t nodes; /* that they reach, with the reference */
+    bool tied;          /* they make a map */
+    bool used;          /* it is the one */
+    bool by_xla;        /* they are the tasks' XLA's, in place of the agents' */
+    bool xla_ambiguous; /* XLA's are there, and not on which nodes they are */
+    size_t nodes;       /* that they reach, with the reference */
     /* against that of the collectives; worst is an index of nodes[] */
     struct clockprobes_check check;
 };

@@ -119,8 +119,9 @@ char *clocks_text(const struct jp_clocks *clocks, char *buf)
                  clocks->map.nodes[clocks->map.reference].host);
     snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
              "; by %s times of different nodes compare within %s.",
-             clocks->map.method == CLOCKMAP_PROBES ? "probes between the nodes"
-                                                   : "their collectives",
+             clocks->map.method != CLOCKMAP_PROBES ? "their collectives"
+             : clocks->probes.by_xla               ? "probes of the tasks' XLA"
+                                                   : "probes between the nodes",
              FIG_US(unc_us));
     say_check(clocks, buf + strlen(buf), CLOCKS_TEXT - strlen(buf));
     if (near)
@@ -132,6 +133,11 @@ char *clocks_text(const struct jp_clocks *clocks, char *buf)
                  " The clocks of %zu other nodes could not be compared: their "
                  "times stay as recorded.",
                  apart);
+    if (clocks->probes.xla_ambiguous)
+        snprintf(
+            buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
+            " Probes of the tasks' XLA are not used: a process index is on "
+            "two nodes.");
     say_torn(clocks, buf + strlen(buf), CLOCKS_TEXT - strlen(buf));
     if (disagrees(clocks))
         snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
