@@ -222,7 +222,7 @@ def kernel_run(top, spaces, seconds, hogs):
 def relayed_run(top, spaces, seconds):
     """Loss, queues, an asymmetric way, stamps of the user's, all at once."""
     queue = ["there=25", "back=25", "queued=60", "queue=40"]
-    lossy, uneven = ["loss=30"], ["there=2500", "back=500"]
+    lossy, uneven, blocked = ["loss=30"], ["there=2500", "back=500"], ["loss=100"]
     every = [(a, b) for a in range(N) for b in range(N) if a != b]
     relays = {}
     for a, b in every:
@@ -232,6 +232,8 @@ def relayed_run(top, spaces, seconds):
             relays[a, b] = lossy
         elif {a, b} == {4, 5}:
             relays[a, b] = uneven
+        elif {a, b} == {0, 4}:
+            relays[a, b] = blocked
     run = Run(top, spaces, seconds, {6: ["user=1"], 7: ["user=1"]}, relays)
     run.wait()
     kinds = {"queue": [], "lossy": [], "uneven": [], "user": [], "plain": []}
@@ -242,7 +244,8 @@ def relayed_run(top, spaces, seconds):
                 kind = name
         kinds[kind] += run.windows(a, b)
     tell("plain", kinds["plain"], 10000)
-    tell("30 % lost", kinds["lossy"], 400000)
+    if kinds["lossy"] or LONG: # on a busy machine some windows have too few exchanges
+        tell("30 % lost", kinds["lossy"], 400000)
     tell("stamps of the user's", kinds["user"], 20000, 0.9 if is_idle() else 0.7)
     tell("relay with queues", kinds["queue"], 400000)
     for name in "queue", "user", "lossy":
@@ -250,10 +253,18 @@ def relayed_run(top, spaces, seconds):
         print(f"{name}: {beyond} of {len(kinds[name])} beyond 3 x the stated uncertainty")
         # the first window of a pair does not know how short a way can be
         assert beyond <= 0.05 * len(kinds[name]) + (0 if LONG else 2), [[round(x) for x in r] for r in kinds[name]]
+    # a port that is blocked: no line, soon asked rarely, and tied by the others
+    (a, b), = [p for p in run.pairs() if relays.get(p) is blocked]
+    assert not run.windows(a, b)
+    lost = sum(json.loads(l)["lost"] for l in open(f"{top}/{a}/nodes/n{a}/clock.jsonl")
+               if '"window_stats"' in l and json.loads(l)["dst"] == b)
+    print(f"blocked: {lost} exchanges lost")
+    assert 0 < lost < 30 + 2 * seconds, lost
     # half of 2 ms
     tell("asymmetric by 2 ms", kinds["uneven"], 1_300_000)
-    assert all(abs(r[0] - 1e6) < 3e5 for r in kinds["uneven"]), kinds["uneven"]
+    assert all(abs(r[0] - 1e6) < 3e5 + 3 * r[2] for r in kinds["uneven"]), kinds["uneven"]
     points = run.map()
+    assert set(points) == set(range(1, N)), points.keys()
     for i in points:
         print(f"n{i} on the map: {quantile([e for e, _ in points[i]], 0.5):.0f} ns off, stated {quantile([u for _, u in points[i]], 0.5):.0f}")
         beyond = sum(e > 3 * u + 1000 for e, u in points[i])
