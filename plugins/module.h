@@ -86,9 +86,10 @@ struct module_place {
 
 /* One look at the clocks and at what the agent has cost so far. */
 struct module_time {
-    uint64_t real_us; /* since 1970 */
-    uint64_t mono_us; /* CLOCK_MONOTONIC */
-    uint64_t cpu_us;  /* of the agent and its modules' processes */
+    uint64_t real_us;   /* since 1970 */
+    uint64_t mono_us;   /* CLOCK_MONOTONIC */
+    uint64_t cpu_us;    /* of the agent and its modules' processes */
+    uint64_t module_us; /* of the module that is called */
 };
 
 struct node_module {

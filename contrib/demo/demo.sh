@@ -110,7 +110,7 @@ slow)
     program=(--iterations 60 --seconds 3 --fault 'late-node=1:1500,by=port')
     odd_rate='50 Gb/sec (4X NDR)'
     ;;
-hang) program=(--iterations 100000 --seconds 12 --fault 'hang=3:dp:20') ;;
+hang) program=(--iterations 100000 --seconds 12 --together --fault 'hang=3:dp:20') ;;
 healthy) program+=(--fault 'late-rank=3:0,by=clock') ;; # as late as nobody
 *)
     echo "demo.sh: \"$kind\" is none of late, slow, hang, healthy" >&2

@@ -315,9 +315,13 @@ static void post(struct call *call)
     plan->mode = launch->mode;
     plan->persistent = call->comm->persistent;
     plan->gpu_base_ns = call->comm->gpu_offset_ns + (uint64_t) call->base_ns;
-    plan->live_base_ns = sim_faults_have_causes(&call->stage->options->faults)
-                             ? call->base_ns
-                             : 0;
+    plan->live_base_ns =
+        call->stage->together ||
+                sim_faults_have_causes(&call->stage->options->faults)
+            ? call->base_ns
+            : 0;
+    plan->together = call->stage->together;
+    plan->gpu_offset_ns = call->comm->gpu_offset_ns;
     for (i = 0; i < launch->n; i++) {
         struct jp_sim_work *w = &plan->works[i];
 

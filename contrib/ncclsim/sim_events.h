@@ -30,6 +30,7 @@ struct jp_sim_stage {
     const struct jp_sim_options *options;
     struct jp_sim_proxy *proxy;
     struct jp_sim_clock *clock;
+    struct jp_sim_meet *together; /* NULL: ranks do not wait for each other */
 };
 
 /* Issues a launch on its communicator, or captures or replays it (sim_graph.h),

@@ -194,7 +194,7 @@ static int is_silent(const struct jp_sim_work *w)
 }
 
 void sim_kernels_run(const struct jp_sim_plan *plan, int batch,
-                     enum jp_sim_phase phase)
+                     enum jp_sim_phase phase, int64_t real_ns)
 {
     int64_t start_ns, end_ns;
     int end, first = sim_plan_batch(plan, batch, &end, &start_ns, &end_ns);
@@ -224,7 +224,8 @@ void sim_kernels_run(const struct jp_sim_plan *plan, int batch,
         }
         if (n > 0)
             sim_stamps_put(&plan->kernels->stamps, c, phase, n, silent,
-                           plan->gpu_base_ns + (uint64_t) ns);
+                           real_ns ? plan->gpu_offset_ns + (uint64_t) real_ns
+                                   : plan->gpu_base_ns + (uint64_t) ns);
     }
 }
 

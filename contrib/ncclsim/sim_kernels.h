@@ -40,9 +40,10 @@ void sim_kernels_over(struct jp_sim_plan *plan);
 /* Counts the plan's works as the host does, and watches them. */
 void sim_kernels_append(struct jp_sim_plan *plan);
 
-/* The GPU starts or completes a batch of the plan. */
+/* The GPU starts or completes a batch of the plan: at real_ns (CLOCK_MONOTONIC),
+ * 0: at its virtual time. */
 void sim_kernels_run(const struct jp_sim_plan *plan, int batch,
-                     enum jp_sim_phase phase);
+                     enum jp_sim_phase phase, int64_t real_ns);
 
 /* Tells what there is to tell. */
 void sim_kernels_poll(struct jp_sim_kernels *kernels);

@@ -61,8 +61,9 @@ static void set_missing(struct jp_sim_lane *lane,
 static void launch_one(struct jp_sim_lane *lane, struct jp_sim_comm *comm,
                        const struct jp_sim_launch *launch)
 {
-    const struct jp_sim_stage stage = {lane->options, lane->proxy,
-                                       &lane->clock};
+    const struct jp_sim_stage stage = {lane->options, lane->proxy, &lane->clock,
+                                       lane->options->together ? lane->meet
+                                                               : NULL};
 
     if (launch->mode != SIM_REPLAY) {
         sim_host_wait(lane->host, comm);
@@ -174,11 +175,13 @@ static int prepare(struct jp_sim_lane *lane)
     lane->proxy = sim_proxy_create(lane->options->is_inline, &lane->err);
     if (!lane->proxy)
         return -1;
-    if (sim_faults_have_causes(&lane->options->faults)) {
+    if (lane->options->together ||
+        sim_faults_have_causes(&lane->options->faults)) {
         const struct jp_sim_meet_place place = {
             .faults = &lane->options->faults,
             .world = lane->world,
             .seed = lane->seed,
+            .together = lane->options->together,
             .nvml = lane->options->nvml};
 
         lane->meet = sim_meet_begin(&place, &lane->err);
@@ -265,10 +268,10 @@ void sim_lane_run(struct jp_sim_lane *lane)
     run(lane);
     sim_host_destroy(lane->host);
     lane->host = NULL;
-    sim_meet_end(lane->meet);
-    lane->meet = NULL;
     sim_proxy_destroy(lane->proxy);
     lane->proxy = NULL;
+    sim_meet_end(lane->meet);
+    lane->meet = NULL;
     lane->ran_ns = sim_pace_now_ns() - lane->pace.began_ns;
     /* after a hang as ncclCommAbort() does: operations stay in flight */
     if (lane->options->finalize && sim_comms_destroy_all(&lane->comms) < 0)

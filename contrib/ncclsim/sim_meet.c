@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "contrib/ncclsim/sim_pace.h"
@@ -14,6 +15,8 @@
 /* Somebody who died never writes. */
 #define WAIT_NS 60000000000LL
 #define POLL_NS 500000
+/* In an operation, which others end with. */
+#define SOON_NS 50000
 /* So long a rank has to issue the iteration's first operations. */
 #define AHEAD_NS 100000000
 
@@ -24,8 +27,20 @@ struct word {
     int64_t base_ns;
 };
 
+/* Operations that ranks are in, behind the words: a table of fixed size in a
+ * file of its own. */
+enum { SLOTS = 1 << 20, PROBES = 64 };
+
+struct slot {
+    uint64_t key;    /* 0: free */
+    int64_t last_ns; /* when a rank came last */
+    uint64_t n;      /* ranks that have come */
+};
+
 struct jp_sim_meet {
     struct jp_sim_meet_place place;
+    struct slot *slots; /* NULL: ranks do not meet in operations */
+    char slots_path[80];
     struct jp_sim_work *work[SIM_MAX_FAULTS]; /* NULL: not ours */
     int64_t *late_ns;                         /* [n_ranks] */
     int64_t began_ns;
@@ -61,6 +76,25 @@ static int open_works(struct jp_sim_meet *meet, struct jp_error *err)
     return 0;
 }
 
+/* Pages that nobody touches take no room. */
+static int map_slots(struct jp_sim_meet *meet, struct jp_error *err)
+{
+    size_t bytes = SLOTS * sizeof(*meet->slots);
+    void *at = MAP_FAILED;
+    int fd;
+
+    snprintf(meet->slots_path, sizeof(meet->slots_path), "%s-ops", meet->path);
+    fd = open(meet->slots_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0 && ftruncate(fd, (off_t) bytes) == 0)
+        at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
+        error_set(err, "%s: %s", meet->slots_path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    meet->slots = at == MAP_FAILED ? NULL : at;
+    return meet->slots ? 0 : -1;
+}
+
 struct jp_sim_meet *sim_meet_begin(const struct jp_sim_meet_place *place,
                                    struct jp_error *err)
 {
@@ -79,7 +113,8 @@ struct jp_sim_meet *sim_meet_begin(const struct jp_sim_meet_place *place,
     if (meet->fd < 0)
         error_set(err, "%s: %s", meet->path, strerror(errno));
     meet->began_ns = sim_pace_now_ns();
-    if (meet->fd >= 0 && meet->late_ns && open_works(meet, err) == 0)
+    if (meet->fd >= 0 && meet->late_ns && open_works(meet, err) == 0 &&
+        (!place->together || map_slots(meet, err) == 0))
         return meet;
     sim_meet_end(meet);
     return NULL;
@@ -95,8 +130,11 @@ static void leave(const struct jp_sim_meet *meet)
         pread(meet->fd, ended, n, 0) == (ssize_t) n) {
         for (i = 0; i < n && ended[i] == '1'; i++)
             ;
-        if (i == n)
+        if (i == n) {
             unlink(meet->path);
+            if (meet->slots)
+                unlink(meet->slots_path);
+        }
     }
     free(ended);
 }
@@ -113,6 +151,8 @@ void sim_meet_end(struct jp_sim_meet *meet)
         leave(meet);
         close(meet->fd);
     }
+    if (meet->slots)
+        munmap(meet->slots, SLOTS * sizeof(*meet->slots));
     free(meet->late_ns);
     free(meet);
 }
@@ -189,4 +229,54 @@ int sim_meet(struct jp_sim_meet *meet, struct jp_sim_round *round,
     }
     round->late_ns = meet->late_ns;
     return 0;
+}
+
+/* --- in an operation ------------------------------------------------------ */
+
+/* NULL: the table is full. */
+static struct slot *slot_of(const struct jp_sim_meet *meet, uint64_t comm,
+                            uint64_t op)
+{
+    uint64_t key = ((comm ^ (op * 0x9e3779b97f4a7c15u)) * 0xc2b2ae3d27d4eb4fu) |
+                   1;
+
+    for (uint64_t i = 0; i < PROBES; i++) {
+        struct slot *slot = &meet->slots[((key >> 40) + i) % SLOTS];
+        uint64_t found = 0;
+
+        if (__atomic_compare_exchange_n(&slot->key, &found, key, 0,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+            found == key)
+            return slot;
+    }
+    return NULL;
+}
+
+void sim_meet_arrive(struct jp_sim_meet *meet, uint64_t comm, uint64_t op)
+{
+    struct slot *slot = slot_of(meet, comm, op);
+    int64_t now = sim_pace_now_ns(), last;
+
+    if (!slot)
+        return;
+    last = __atomic_load_n(&slot->last_ns, __ATOMIC_RELAXED);
+    while (last < now &&
+           !__atomic_compare_exchange_n(&slot->last_ns, &last, now, 0,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+    __atomic_fetch_add(&slot->n, 1, __ATOMIC_RELEASE);
+}
+
+int64_t sim_meet_all(struct jp_sim_meet *meet, uint64_t comm, uint64_t op,
+                     int n)
+{
+    int64_t until = sim_pace_now_ns() + WAIT_NS;
+    const struct slot *slot = slot_of(meet, comm, op);
+
+    while (slot && __atomic_load_n(&slot->n, __ATOMIC_ACQUIRE) < (uint64_t) n) {
+        if (sim_pace_now_ns() > until)
+            return 0;
+        sim_pace_sleep_until(sim_pace_now_ns() + SOON_NS);
+    }
+    return slot ? __atomic_load_n(&slot->last_ns, __ATOMIC_ACQUIRE) : 0;
 }

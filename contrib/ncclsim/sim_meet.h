@@ -23,6 +23,7 @@ struct jp_sim_meet_place {
     const struct jp_sim_faults *faults;
     const struct jp_sim_world *world;
     uint64_t seed;    /* names the file */
+    int together;     /* ranks meet in operations, too */
     const char *nvml; /* for dlopen() */
 };
 
@@ -41,6 +42,15 @@ struct jp_sim_round {
     const int64_t
         *late_ns; /* [n_ranks] how late each reaches each collective */
 };
+
+/* Ranks that run together (--together) wait for each other in operations, too,
+ * by a table that all of them have mapped. One of `n` ranks has begun an
+ * operation of its communicator. By any thread. */
+void sim_meet_arrive(struct jp_sim_meet *meet, uint64_t comm, uint64_t op);
+/* Waits until all have; returns when the last one did (CLOCK_MONOTONIC), 0: one
+ * of them does not come. */
+int64_t sim_meet_all(struct jp_sim_meet *meet, uint64_t comm, uint64_t op,
+                     int n);
 
 /* 0 or -1. */
 int sim_meet(struct jp_sim_meet *meet, struct jp_sim_round *round,

@@ -105,6 +105,9 @@ static const struct row {
      "AllReduce between nodes by CollNet: no number of channels (2.27 on)"},
     {"--pxn", NULL, FLAG, AT(pxn), 0, 1,
      "ProxyOps for another process, with its context and parent, beside ours"},
+    {"--together", NULL, FLAG, AT(together), 0, 1,
+     "ranks really wait for each other in collectives, as those of NCCL do:\n"
+     "        all run at once, on one host, in one folder"},
     {"--late-events", NULL, FLAG, AT(late_events), 0, 1,
      "kernels of a communicator's last launch are told after its finalize, if\n"
      "        there is another communicator, as with a shared proxy"},
@@ -309,6 +312,8 @@ int sim_options_parse(struct jp_sim_options *options, int argc, char **argv,
     }
     if (o.threads > 1 && sim_faults_have_causes(&o.faults))
         return error_set(err, "a fault with by= wants one --comm-threads");
+    if (o.threads > 1 && o.together)
+        return error_set(err, "--together wants one --comm-threads");
     *options = o;
     return 0;
 }

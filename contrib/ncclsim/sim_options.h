@@ -20,6 +20,7 @@ struct jp_sim_options {
     int graph_mix;          /* eager calls beside them */
     const char *graph_comm; /* borrowed from argv; NULL: the program's choice */
     int symmetric, copy_engine, collnet, pxn;
+    int together;
     int quiet_single;    /* nothing is told of one rank's collectives */
     int zero_bytes;      /* the plain program's operations have none */
     int allgatherv;      /* Broadcasts of two roots in a group */

@@ -13,6 +13,7 @@
 #include "contrib/ncclsim/sim_options.h"
 
 struct jp_sim_kernels;
+struct jp_sim_meet;
 
 /* One operation: NCCL's ncclProxyOp. */
 struct jp_sim_work {
@@ -48,6 +49,10 @@ struct jp_sim_plan {
     uint64_t gpu_base_ns; /* the GPU's clock at virtual time 0 */
     int64_t live_base_ns; /* CLOCK_MONOTONIC then, where kernels are told when
                            * they really start and end; 0: at once */
+    /* Ranks wait for each other: kernels run when they really do, and not at
+     * virtual times. NULL: they do not. */
+    struct jp_sim_meet *together;
+    uint64_t gpu_offset_ns; /* the GPU's clock less CLOCK_MONOTONIC */
     enum jp_sim_mode mode;
     int persistent; /* the communicator's last group was captured */
     int n_batches;

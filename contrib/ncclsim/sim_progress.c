@@ -5,10 +5,14 @@
 #include <unistd.h>
 
 #include "contrib/ncclsim/sim_kernels.h"
+#include "contrib/ncclsim/sim_meet.h"
 #include "contrib/ncclsim/sim_pace.h"
 #include "contrib/ncclsim/sim_plugin.h"
 #include "contrib/ncclsim/sim_shim.h"
 #include "contrib/ncclsim/sim_version.h"
+
+/* From the last rank's start to the end, at least. */
+#define LEAVING_NS 20000
 
 enum { MAX_STEPS = 8, CHUNK_BYTES = 4 * 1024 * 1024 };
 
@@ -274,10 +278,49 @@ static void begin_proxies(struct jp_sim_plan *plan, struct jp_sim_work *w)
             record(w->proxies[i], JP_NCCL_OP_IN_PROGRESS, no_args);
 }
 
+/* An operation in which ranks wait for each other. */
+static int is_met(const struct jp_sim_op *op)
+{
+    return op->peer < 0 && op->group->n > 1 && !op->hangs;
+}
+
+/* Waits until all ranks have begun the batch's operations; returns when they
+ * are over, for all alike. */
+static int64_t meet(const struct jp_sim_plan *plan, int batch)
+{
+    int64_t start_ns, end_ns, over;
+    int end, i = sim_plan_batch(plan, batch, &end, &start_ns, &end_ns);
+
+    over = plan->live_base_ns + end_ns;
+    for (; i < end; i++) {
+        const struct jp_sim_op *op = &plan->works[i].op;
+        int64_t last = is_met(op)
+                           ? sim_meet_all(plan->together, op->group->hash,
+                                          op->number, op->group->n)
+                           : 0;
+
+        if (last + LEAVING_NS > over)
+            over = last + LEAVING_NS;
+    }
+    sim_pace_sleep_until(over);
+    return over;
+}
+
+static void arrive(const struct jp_sim_plan *plan, int batch)
+{
+    int64_t start_ns, end_ns;
+    int end, i = sim_plan_batch(plan, batch, &end, &start_ns, &end_ns);
+
+    for (; i < end; i++)
+        if (is_met(&plan->works[i].op))
+            sim_meet_arrive(plan->together, plan->works[i].op.group->hash,
+                            plan->works[i].op.number);
+}
+
 static void run_kernel(const struct jp_sim_plan *plan, int batch,
                        enum jp_sim_phase phase)
 {
-    int64_t start_ns, end_ns;
+    int64_t start_ns, end_ns, real_ns = 0;
     int end;
 
     if (plan->live_base_ns > 0) {
@@ -285,10 +328,15 @@ static void run_kernel(const struct jp_sim_plan *plan, int batch,
         sim_pace_sleep_until(plan->live_base_ns +
                              (phase == SIM_STARTED ? start_ns : end_ns));
     }
-    if (!sim_nccl()->has_kernels)
-        return;
-    sim_kernels_run(plan, batch, phase);
-    poll(plan);
+    if (plan->together)
+        real_ns = phase == SIM_STARTED ? sim_pace_now_ns() : meet(plan, batch);
+    if (sim_nccl()->has_kernels) {
+        sim_kernels_run(plan, batch, phase, real_ns);
+        poll(plan);
+    }
+    /* once the start is told: who waits for it ends behind that */
+    if (plan->together && phase == SIM_STARTED)
+        arrive(plan, batch);
 }
 
 /* Works `from` to `to` are a batch. The kernel ends when it has received

@@ -57,6 +57,7 @@ struct loop {
     int epoll, timer, signals;
     uint64_t start_us, start_ms, wakeups;
     uint64_t looked_ms, recorded_ms;
+    uint64_t timer_ms; /* what the timer is set to */
     bool over;
 };
 
@@ -228,6 +229,7 @@ static void call(struct loop *loop, size_t i,
     struct module_time now = look_at_clocks(loop);
     struct jp_error err = {""};
 
+    now.module_us = r->cpu_us;
     if (what(r->state, &now, &err) < 0)
         note_failure(loop, r, &err);
     /* with what its other processes have told by this call */
@@ -294,12 +296,15 @@ static uint64_t next_wakeup(const struct loop *loop)
     return next;
 }
 
-static void set_timer(const struct loop *loop)
+static void set_timer(struct loop *loop)
 {
     uint64_t at = next_wakeup(loop);
     const struct itimerspec when = {
         .it_value = {(time_t) (at / 1000), (long) (at % 1000) * 1000000 + 1}};
 
+    if (at == loop->timer_ms)
+        return;
+    loop->timer_ms = at;
     timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 

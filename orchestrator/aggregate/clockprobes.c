@@ -25,7 +25,6 @@
 #define FEW_WINDOWS 4
 #define FEW_PART 0.25
 #define EXACT_NS 50.0
-#define USER_PART 0.1
 
 /* --- files ----------------------------------------------------------------
  */
@@ -63,10 +62,11 @@ static void judge_margins(struct clock_window *w, size_t n)
         double unc = w[i].margin_ns - least + EXACT_NS;
 
         if (w[i].user_stamps)
-            unc += USER_PART * (double) w[i].rtt_min_ns;
+            unc += CLOCK_USER_PART * fabs(w[i].margin_ns);
         if (n < FEW_WINDOWS)
             unc += FEW_PART * fabs(w[i].margin_ns);
-        w[i].unc_ns = unc;
+        /* the agent knows how its exchanges scatter */
+        w[i].unc_ns = fmax(unc, w[i].unc_ns);
     }
 }
 
@@ -224,6 +224,25 @@ int clockprobes_read(const char *nodes, struct clockprobes *probes)
     if (probes->n_files)
         qsort(probes->files, probes->n_files, sizeof(*probes->files), by_node);
     for (size_t i = 0; rc == 0 && i < probes->n_files; i++)
+        rc = add_edges(probes, (uint32_t) i);
+    if (rc < 0)
+        clockprobes_fini(probes);
+    return rc;
+}
+
+int clockprobes_take(struct clock_file *files, size_t n,
+                     struct clockprobes *probes)
+{
+    int rc = 0;
+
+    memset(probes, 0, sizeof(*probes));
+    probes->files = files;
+    probes->n_files = n;
+    for (size_t i = 0; i < n; i++)
+        settle_file(probes, &files[i], points_of(n));
+    if (n)
+        qsort(files, n, sizeof(*files), by_node);
+    for (size_t i = 0; rc == 0 && i < n; i++)
         rc = add_edges(probes, (uint32_t) i);
     if (rc < 0)
         clockprobes_fini(probes);

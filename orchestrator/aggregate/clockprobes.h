@@ -36,6 +36,10 @@ struct clockprobes {
 /* Reads <nodes>/<node>/clock.jsonl of all nodes; without any there are no
  * files. 0, or -1 without memory. Fini takes zeros. */
 int clockprobes_read(const char *nodes, struct clockprobes *probes);
+/* Of files that are read, which are its own from then on. 0, or -1 without
+ * memory: the files are gone, too. */
+int clockprobes_take(struct clock_file *files, size_t n,
+                     struct clockprobes *probes);
 void clockprobes_fini(struct clockprobes *probes);
 
 /* Adds the nodes of files that belong to no host of the map, by Slurm's name:

@@ -9,6 +9,7 @@
 
 #include "orchestrator/aggregate/clockgraph.h"
 #include "orchestrator/aggregate/clockwalk.h"
+#include "orchestrator/aggregate/clockxla.h"
 
 #define WINDOW_NS INT64_C(4000000000)
 #define WINDOWS_MAX 256
@@ -80,6 +81,8 @@ static int check_met(struct clockwalk *w, const struct clockwalk_met *met)
     if (hosts < 2)
         return 0;
     w->check->operations++;
+    if (w->gaps)
+        clockwalk_note_gap(w, met);
     if (w->arrivals && met->seen == w->series[met->series].members)
         note_arrivals(w, met);
     if (start > end) {
@@ -90,13 +93,20 @@ static int check_met(struct clockwalk *w, const struct clockwalk_met *met)
     return 0;
 }
 
-/* *clocks (may be NULL) gets the counts of who came last; arrivals are by
- * timeline. */
+/* Who came last; of the walk with the map that is taken. */
+struct arriving {
+    struct clocks_arrival *arrivals; /* by timeline */
+    double *widths_ns; /* by node of the map: how far its operations miss others
+                          by it */
+    uint64_t compared, disagreed;
+};
+
+/* *out may be NULL. */
 static int walk_mapped(struct timeline *const *timelines, size_t n,
                        const struct clockmap *map, struct clocks_check *check,
-                       struct clocks_arrival *arrivals,
-                       struct jp_clocks *clocks)
+                       struct arriving *out)
 {
+    struct clocks_arrival *arrivals = out ? out->arrivals : NULL;
     struct clockwalk w;
     int rc = clockwalk_init(&w, timelines, n);
 
@@ -106,7 +116,9 @@ static int walk_mapped(struct timeline *const *timelines, size_t n,
     w.take = check_met;
     if (rc == 0 && map) {
         w.nodes = calloc(w.n_hosts + 1, sizeof(*w.nodes));
-        if (!w.nodes)
+        if (out)
+            w.gaps = calloc(w.n_hosts + 1, sizeof(*w.gaps));
+        if (!w.nodes || (out && !w.gaps))
             rc = -1;
         for (uint32_t i = 0; rc == 0 && i < w.n_hosts; i++)
             w.nodes[i] = clockmap_find(map, w.hosts[i], strlen(w.hosts[i]));
@@ -119,9 +131,14 @@ static int walk_mapped(struct timeline *const *timelines, size_t n,
             if (w.walkers[i].series[k] != UINT32_MAX)
                 arrivals[i].operations +=
                     w.series[w.walkers[i].series[k]].whole;
-    if (clocks) {
-        clocks->compared = w.compared;
-        clocks->disagreed = w.disagreed;
+    for (uint32_t i = 0; rc == 0 && w.gaps && i < w.n_hosts; i++)
+        if (w.nodes[i])
+            out->widths_ns[w.nodes[i] - map->nodes] =
+                fmax(clockwalk_gap_ns(&w.gaps[i], CLOCKS_TORN_TOLD),
+                     clockwalk_doubt_ns(&w.gaps[i], CLOCKS_TORN_DOUBT));
+    if (out) {
+        out->compared = w.compared;
+        out->disagreed = w.disagreed;
     }
     clockwalk_fini(&w);
     return rc;
@@ -130,7 +147,7 @@ static int walk_mapped(struct timeline *const *timelines, size_t n,
 int clocks_check(struct timeline *const *timelines, size_t n,
                  const struct clockmap *map, struct clocks_check *check)
 {
-    return walk_mapped(timelines, n, map, check, NULL, NULL);
+    return walk_mapped(timelines, n, map, check, NULL);
 }
 
 /* --- pairs ---------------------------------------------------------------- */
@@ -569,17 +586,48 @@ static int by_process(const void *a, const void *b)
     return order ? order : x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
+/* A map by collectives holds no better than they overlap by it: hosts saw
+ * starts late or ends early, and nothing tells by how much their offset is
+ * wrong for that. Returns whether a node is more uncertain by that. */
+static bool widen(struct jp_clocks *clocks, const double *widths_ns)
+{
+    struct clockmap *map = &clocks->map;
+
+    if (map->method != CLOCKMAP_COLLECTIVES)
+        return false;
+    for (size_t i = 0; i < map->n_nodes; i++)
+        for (size_t k = 0; k < map->nodes[i].n_points; k++) {
+            double *unc = &map->nodes[i].points[k].unc_ns;
+            double by = fmax(widths_ns[i], widths_ns[map->reference]);
+
+            if (by <= *unc)
+                continue;
+            *unc = by;
+            clocks->widened_us = fmax(clocks->widened_us, by / 1000);
+        }
+    return clocks->widened_us > 0;
+}
+
 /* The check of mapped times, and who came last by them: a row a process. */
 static int find_arrivals(struct jp_clocks *clocks,
                          struct timeline *const *timelines, size_t n)
 {
     struct clocks_arrival *at = calloc(n + 1, sizeof(*at));
+    double *widths = calloc(clocks->map.n_nodes + 1, sizeof(*widths));
+    struct arriving out = {.arrivals = at, .widths_ns = widths};
     size_t kept = 0;
-    int rc = at ? 0 : -1;
+    int rc = at && widths ? 0 : -1;
 
     if (rc == 0)
-        rc =
-            walk_mapped(timelines, n, &clocks->map, &clocks->after, at, clocks);
+        rc = walk_mapped(timelines, n, &clocks->map, &clocks->after, &out);
+    if (rc == 0 && widen(clocks, widths)) { /* who is late is less sure, too */
+        memset(at, 0, n * sizeof(*at));
+        clockmap_settle(&clocks->map);
+        rc = walk_mapped(timelines, n, &clocks->map, &clocks->after, &out);
+    }
+    free(widths);
+    clocks->compared = out.compared;
+    clocks->disagreed = out.disagreed;
     for (size_t i = 0; rc == 0 && i < n; i++) {
         if (!at[i].operations)
             continue;
@@ -679,18 +727,22 @@ static int add_probes(struct jp_clocks *clocks,
                       const char *nodes)
 {
     struct clockprobes read;
+    bool by_xla = false, ambiguous = false;
     int rc;
 
     if (!nodes)
         return 0;
-    if (clockprobes_read(nodes, &read) < 0)
+    if (clockprobes_read(nodes, &read) < 0 ||
+        clockxla_replace(nodes, &read, &by_xla, &ambiguous) < 0)
         return -1;
     clocks->probes = (struct clocks_probes){.files = read.n_files,
                                             .bad_files = read.bad_files,
                                             .windows = read.windows,
                                             .bad_windows = read.bad_windows,
                                             .exchanges = read.exchanges,
-                                            .failures = read.failures};
+                                            .failures = read.failures,
+                                            .by_xla = by_xla,
+                                            .xla_ambiguous = ambiguous};
     rc = read.n_files ? map_probes(clocks, timelines, n, &read) : 0;
     clockprobes_fini(&read);
     return rc;
@@ -708,11 +760,11 @@ struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n,
               calloc(clocks->map.n_nodes + 1, sizeof(*clocks->nodes))))
         goto fail;
     clockmap_settle(&clocks->map);
-    for (size_t i = 0; i < clocks->map.n_nodes; i++)
-        clocks->nodes[i] = figures_of(&clocks->map, i);
     if (clocks->map.n_nodes > 1 && clocks->map.method != CLOCKMAP_NONE &&
         find_arrivals(clocks, timelines, n) < 0)
         goto fail;
+    for (size_t i = 0; i < clocks->map.n_nodes; i++)
+        clocks->nodes[i] = figures_of(&clocks->map, i);
     return clocks;
 fail:
     clocks_destroy(clocks);

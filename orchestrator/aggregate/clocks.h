@@ -33,8 +33,12 @@ struct timeline;
  * and fewer than that part of these by the collectives. */
 #define CLOCKS_TORN_SHARE 0.1
 #define CLOCKS_TORN_LEFT 0.1
-/* Operations that do not overlap on one clock are told of from there on. */
+/* Operations that do not overlap on one clock are told of from there on; and a
+ * map by collectives is as uncertain as more than so many of them miss each
+ * other. */
 #define CLOCKS_TORN_TOLD 0.05
+/* So many of them mean that others are wrong which do overlap. */
+#define CLOCKS_TORN_DOUBT 0.005
 
 /* How well the times of different nodes fit together: all ranks of an operation
  * that lets nobody leave early are in it at some moment. */
@@ -83,9 +87,11 @@ struct clocks_arrival {
 struct clocks_probes {
     size_t files; /* 0: no agent has left any, and all else is 0 */
     uint64_t bad_files, windows, bad_windows, exchanges, failures;
-    bool tied;    /* they make a map */
-    bool used;    /* it is the one */
-    size_t nodes; /* that they reach, with the reference */
+    bool tied;          /* they make a map */
+    bool used;          /* it is the one */
+    bool by_xla;        /* they are the tasks' XLA's, in place of the agents' */
+    bool xla_ambiguous; /* XLA's are there, and not on which nodes they are */
+    size_t nodes;       /* that they reach, with the reference */
     /* against that of the collectives; worst is an index of nodes[] */
     struct clockprobes_check check;
 };
@@ -100,6 +106,9 @@ struct jp_clocks {
     /* operations of which starts and times both say who came last, and those of
      * which they name two */
     uint64_t compared, disagreed;
+    /* the collectives contradict their own map: what uncertainties were raised
+     * to by that, at most; 0: they do not */
+    double widened_us;
 };
 
 /* Both of these, and a figure a node. nodes: the folder whose

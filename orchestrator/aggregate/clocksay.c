@@ -66,6 +66,27 @@ static void say_check(const struct jp_clocks *clocks, char *buf, size_t size)
                            "times are those of the collectives");
 }
 
+/* What does not overlap on one clock, and what that makes of it. */
+static void say_torn(const struct jp_clocks *clocks, char *buf, size_t size)
+{
+    const struct clocks_check *c = &clocks->after;
+
+    *buf = '\0';
+    if (clocks->widened_us <= 0 &&
+        (double) c->violations <= CLOCKS_TORN_TOLD * (double) c->operations)
+        return;
+    snprintf(buf, size,
+             " %" PRIu64 " of %" PRIu64
+             " operations of several nodes do not overlap even so, by up to "
+             "%s: some of their recorded times are wrong.",
+             c->violations, c->operations, FIG_US((double) c->worst_ns / 1000));
+    if (clocks->widened_us > 0)
+        snprintf(buf + strlen(buf), size - strlen(buf),
+                 " So the clocks of some nodes are taken to be uncertain by "
+                 "%s.",
+                 FIG_US(clocks->widened_us));
+}
+
 char *clocks_text(const struct jp_clocks *clocks, char *buf)
 {
     size_t apart = 0, far = 0, n = clocks->map.n_nodes;
@@ -98,8 +119,9 @@ char *clocks_text(const struct jp_clocks *clocks, char *buf)
                  clocks->map.nodes[clocks->map.reference].host);
     snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
              "; by %s times of different nodes compare within %s.",
-             clocks->map.method == CLOCKMAP_PROBES ? "probes between the nodes"
-                                                   : "their collectives",
+             clocks->map.method != CLOCKMAP_PROBES ? "their collectives"
+             : clocks->probes.by_xla               ? "probes of the tasks' XLA"
+                                                   : "probes between the nodes",
              FIG_US(unc_us));
     say_check(clocks, buf + strlen(buf), CLOCKS_TEXT - strlen(buf));
     if (near)
@@ -111,14 +133,12 @@ char *clocks_text(const struct jp_clocks *clocks, char *buf)
                  " The clocks of %zu other nodes could not be compared: their "
                  "times stay as recorded.",
                  apart);
-    if ((double) clocks->after.violations >
-        CLOCKS_TORN_TOLD * (double) clocks->after.operations)
-        snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
-                 " %" PRIu64 " of %" PRIu64
-                 " operations of several nodes do not overlap even so, by up "
-                 "to %s: some of their recorded times are wrong.",
-                 clocks->after.violations, clocks->after.operations,
-                 FIG_US((double) clocks->after.worst_ns / 1000));
+    if (clocks->probes.xla_ambiguous)
+        snprintf(
+            buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
+            " Probes of the tasks' XLA are not used: a process index is on "
+            "two nodes.");
+    say_torn(clocks, buf + strlen(buf), CLOCKS_TEXT - strlen(buf));
     if (disagrees(clocks))
         snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
                  " Starts and times name different ranks as the last in %.0f "

@@ -1,6 +1,7 @@
 /* clockwalk.c - what ranks of several nodes did together. */
 #include "orchestrator/aggregate/clockwalk.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -328,6 +329,90 @@ static int meet(struct clockwalk *w, const struct clockwalk_timeline *walker)
     return 0;
 }
 
+/* --- operations that do not overlap --------------------------------------- */
+
+/* The node that was told to begin last and the one to end first, and how it
+ * would be without each of these. */
+struct reach {
+    uint32_t last, first;
+    int64_t start_ns, next_start_ns, end_ns, next_end_ns;
+};
+
+static void reach_add(struct reach *r, uint32_t host,
+                      const struct clockpair_stamps *s)
+{
+    if (s->start_ns > r->start_ns) {
+        r->next_start_ns = r->start_ns;
+        r->start_ns = s->start_ns;
+        r->last = host;
+    } else if (s->start_ns > r->next_start_ns) {
+        r->next_start_ns = s->start_ns;
+    }
+    if (s->end_ns < r->end_ns) {
+        r->next_end_ns = r->end_ns;
+        r->end_ns = s->end_ns;
+        r->first = host;
+    } else if (s->end_ns < r->next_end_ns) {
+        r->next_end_ns = s->end_ns;
+    }
+}
+
+void clockwalk_note_gap(struct clockwalk *w, const struct clockwalk_met *met)
+{
+    const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
+    struct reach r = {.start_ns = INT64_MIN,
+                      .next_start_ns = INT64_MIN,
+                      .end_ns = INT64_MAX,
+                      .next_end_ns = INT64_MAX};
+    bool by_start, by_end;
+    size_t bin;
+
+    for (uint32_t i = 0; i < c->n_hosts; i++)
+        if (met->of[i].n) {
+            struct clockwalk_gaps *gaps = &w->gaps[c->hosts[i]];
+
+            gaps->operations++;
+            gaps->net_ns += ((double) met->net_ns - gaps->net_ns) /
+                            (double) gaps->operations;
+            reach_add(&r, c->hosts[i], &met->of[i].stamps);
+        }
+    if (r.start_ns <= r.end_ns)
+        return;
+    bin = (size_t) (4 * log2((double) (r.start_ns - r.end_ns)));
+    bin = bin < CLOCKWALK_BINS ? bin : CLOCKWALK_BINS - 1;
+    /* the one whose times alone tear it apart is to blame; both where either
+     * may be */
+    by_start = r.next_start_ns <= r.end_ns;
+    by_end = r.start_ns <= r.next_end_ns;
+    if (by_start || !by_end)
+        w->gaps[r.last].n[bin]++;
+    if ((by_end || !by_start) && r.first != r.last)
+        w->gaps[r.first].n[bin]++;
+}
+
+double clockwalk_gap_ns(const struct clockwalk_gaps *gaps, double share)
+{
+    uint64_t more = 0;
+
+    for (size_t i = CLOCKWALK_BINS; i-- > 0;) {
+        more += gaps->n[i];
+        if ((double) more > share * (double) gaps->operations)
+            return exp2((double) (i + 1) / 4);
+    }
+    return 0;
+}
+
+double clockwalk_doubt_ns(const struct clockwalk_gaps *gaps, double share)
+{
+    uint64_t torn = 0;
+
+    for (size_t i = 0; i < CLOCKWALK_BINS; i++)
+        torn += gaps->n[i];
+    return torn && (double) torn >= share * (double) gaps->operations
+               ? gaps->net_ns / 2
+               : 0;
+}
+
 /* --- side by side --------------------------------------------------------- */
 
 /* The walker's next record that tells something. False: there is none. */
@@ -462,6 +547,7 @@ void clockwalk_fini(struct clockwalk *w)
     free(w->heap);
     free(w->buckets);
     free(w->nodes);
+    free(w->gaps);
     free(w->first_ns);
     keymap_fini(&w->comm_map);
     keymap_fini(&w->series_map);

@@ -51,6 +51,15 @@ struct clockwalk_comm {
     size_t n_links;
 };
 
+/* A node's operations, and those that do not overlap by its times: by how much,
+ * in bins a quarter of a power of 2 wide. */
+enum { CLOCKWALK_BINS = 252 };
+struct clockwalk_gaps {
+    uint64_t operations;
+    double net_ns; /* how long the last rank was in them, on average */
+    uint64_t n[CLOCKWALK_BINS];
+};
+
 /* A timeline while it is walked. */
 struct clockwalk_timeline {
     struct timeline_reader reader;
@@ -83,6 +92,7 @@ struct clockwalk {
     struct clocks_check *check;
     struct clocks_arrival *arrivals; /* by timeline; NULL: not asked for */
     uint64_t compared, disagreed;    /* as in struct jp_clocks */
+    struct clockwalk_gaps *gaps;     /* by host; NULL: not asked for */
     struct clockpair *pairs;
     uint32_t n_pairs, room_pairs;
     struct keymap pair_map;
@@ -97,6 +107,16 @@ bool clockwalk_counts(const struct timeline *timeline);
 int clockwalk_init(struct clockwalk *walk, struct timeline *const *timelines,
                    size_t n);
 void clockwalk_fini(struct clockwalk *walk);
+
+/* For take: counts an operation in gaps. */
+void clockwalk_note_gap(struct clockwalk *walk,
+                        const struct clockwalk_met *met);
+/* By how much less than that part of a node's operations miss others; in ns. */
+double clockwalk_gap_ns(const struct clockwalk_gaps *gaps, double share);
+
+/* Where that part of them does not overlap, others are wrong unseen: what
+ * operations leave open, half of their time. Else 0. */
+double clockwalk_doubt_ns(const struct clockwalk_gaps *gaps, double share);
 
 /* Hands every operation to walk->take, whole where the timelines have it whole.
  * 0, or what take returned; -1 without memory. */

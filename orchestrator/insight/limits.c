@@ -60,6 +60,13 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "Operations that do not overlap on one clock are told of where they "
          "are a larger share",
          "a few stamps are late on any busy host"},
+    [JP_LIMIT_CLOCK_DOUBT] =
+        {"clock_doubt_min", CLOCKS_TORN_DOUBT, JP_LIMIT_IS_SHARE,
+         "By collectives a clock is as uncertain as half of their time where a "
+         "larger share of a node's do not overlap, and as by how far they miss "
+         "each other where clock_torn_told is exceeded, too",
+         "wrong stamps that contradict others tell of some that contradict "
+         "none and move the line"},
     [JP_LIMIT_COVERAGE] =
         {"coverage_min", 0.99, JP_LIMIT_IS_SHARE,
          "INCOMPLETE where fewer of the expected records are present",

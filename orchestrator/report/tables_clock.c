@@ -174,6 +174,7 @@ static void put_probes(struct jp_json_stream *s, const struct jp_clocks *c)
     json_stream_count(s, "failures", p->failures);
     json_stream_count(s, "nodes", p->nodes);
     json_stream_bool(s, "used", p->used);
+    json_stream_bool(s, "by_xla", p->by_xla);
     json_stream_end_object(s);
     if (!p->check.done)
         return;

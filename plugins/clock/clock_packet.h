@@ -35,6 +35,7 @@ enum clock_packet_type {
 enum {
     CLOCK_NO_STAMP = 1, /* a time of sending is not known */
     CLOCK_WAS_SET = 2,  /* the node's wall clock was set meanwhile */
+    CLOCK_BY_USER = 4,  /* the node took the times itself, not its kernel */
 };
 
 struct clock_packet {

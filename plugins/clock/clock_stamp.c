@@ -204,33 +204,11 @@ void clock_socket_close(struct clock_socket *s)
 static void count_anew(struct clock_socket *s)
 {
     for (size_t i = 0; i < CLOCK_PENDING; i++)
-        if (s->pending[i].used)
+        if (s->pending[i].used && !s->pending[i].told)
             s->pending[i].before_ns = INT64_MIN;
     s->next_id = 0;
     if (s->kernel)
         s->kernel = ask_stamps(s);
-}
-
-bool clock_socket_send(struct clock_socket *s,
-                       const struct clock_source *source,
-                       const struct sockaddr_storage *to, socklen_t to_len,
-                       const uint8_t bytes[CLOCK_PACKET_BYTES], uint64_t tag)
-{
-    struct clock_pending *p = NULL;
-    int64_t before = clock_source_mono(source);
-
-    for (size_t i = 0; i < CLOCK_PENDING && !p; i++)
-        if (!s->pending[i].used)
-            p = &s->pending[i];
-    if (sendto(s->fd, bytes, CLOCK_PACKET_BYTES, MSG_DONTWAIT | MSG_NOSIGNAL,
-               (const struct sockaddr *) to, to_len) != CLOCK_PACKET_BYTES) {
-        count_anew(s);
-        return false;
-    }
-    if (p && tag)
-        *p = (struct clock_pending){true, s->next_id, tag, before};
-    s->next_id++;
-    return true;
 }
 
 static int64_t stamp_of(struct msghdr *m, uint32_t *id)
@@ -258,27 +236,6 @@ static int64_t stamp_of(struct msghdr *m, uint32_t *id)
     return at;
 }
 
-/* A stamp out of the kernel's queue: whose, and when; false: it is empty. */
-static bool next_stamp(struct clock_socket *s, uint32_t *id, int64_t *real_ns)
-{
-    union {
-        char bytes[512];
-        struct cmsghdr align;
-    } control;
-    char nothing[4];
-    struct iovec iov = {nothing, sizeof(nothing)};
-    struct msghdr m = {.msg_iov = &iov,
-                       .msg_iovlen = 1,
-                       .msg_control = control.bytes,
-                       .msg_controllen = sizeof(control.bytes)};
-
-    if (recvmsg(s->fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
-        return false;
-    *id = UINT32_MAX;
-    *real_ns = stamp_of(&m, id);
-    return true;
-}
-
 /* From now on without the kernel's times. */
 static void give_up(struct clock_socket *s)
 {
@@ -288,6 +245,147 @@ static void give_up(struct clock_socket *s)
     setsockopt(s->fd, SOL_SOCKET, SO_TIMESTAMPING, &none, sizeof(none));
 }
 
+/* Where the kernel writes what it tells of several packets. */
+struct told {
+    union {
+        char bytes[256];
+        struct cmsghdr align;
+    } control[CLOCK_BATCH];
+    struct iovec iov[CLOCK_BATCH];
+    struct mmsghdr m[CLOCK_BATCH];
+};
+
+static void told_init(struct told *told, size_t i, void *bytes, size_t room)
+{
+    told->iov[i] = (struct iovec){bytes, room};
+    told->m[i] = (struct mmsghdr){
+        .msg_hdr = {.msg_iov = &told->iov[i],
+                    .msg_iovlen = 1,
+                    .msg_control = told->control[i].bytes,
+                    .msg_controllen = sizeof(told->control[i].bytes)}};
+}
+
+static bool awaits_any(const struct clock_socket *s)
+{
+    for (size_t i = 0; i < CLOCK_PENDING; i++)
+        if (s->pending[i].used && !s->pending[i].told &&
+            s->pending[i].before_ns != INT64_MIN)
+            return true;
+    return false;
+}
+
+static void note_stamp(struct clock_socket *s,
+                       const struct clock_source *source, uint32_t id,
+                       int64_t real_ns)
+{
+    for (size_t i = 0; i < CLOCK_PENDING; i++) {
+        struct clock_pending *p = &s->pending[i];
+
+        if (!p->used || p->told || p->id != id || real_ns == INT64_MIN ||
+            p->before_ns == INT64_MIN)
+            continue;
+        p->told = true;
+        p->tx_ns = from_real(source, real_ns);
+        if (p->tx_ns >= p->before_ns - SET_NS &&
+            p->tx_ns <= clock_source_mono(source) + SET_NS) {
+            s->proven = true;
+            return;
+        }
+        /* It belongs to another packet, or the clock was set meanwhile; or this
+         * process is shown another clock than the kernel's. */
+        p->tx_ns = INT64_MIN;
+        if (!s->proven && ++s->missed >= MISSED_MAX)
+            give_up(s);
+        return;
+    }
+}
+
+void clock_socket_collect(struct clock_socket *s,
+                          const struct clock_source *source)
+{
+    int n = CLOCK_BATCH;
+    char nothing[4];
+    struct told told;
+
+    while (n == CLOCK_BATCH && s->kernel && awaits_any(s)) {
+        for (size_t i = 0; i < CLOCK_BATCH; i++)
+            told_init(&told, i, nothing, sizeof(nothing));
+        n = recvmmsg(s->fd, told.m, CLOCK_BATCH, MSG_ERRQUEUE | MSG_DONTWAIT,
+                     NULL);
+        for (int i = 0; i < n; i++) {
+            uint32_t id = UINT32_MAX;
+            int64_t real_ns = stamp_of(&told.m[i].msg_hdr, &id);
+
+            note_stamp(s, source, id, real_ns);
+        }
+    }
+}
+
+/* One that was sent by a call at before_ns; INT64_MIN: it was not. */
+static void await(struct clock_socket *s, const struct clock_leaving *l,
+                  int64_t before_ns)
+{
+    for (size_t i = 0; i < CLOCK_PENDING && l->tag; i++)
+        if (!s->pending[i].used) {
+            s->pending[i] = (struct clock_pending){.used = true,
+                                                   .id = s->next_id,
+                                                   .tag = l->tag,
+                                                   .before_ns = before_ns};
+            break;
+        }
+}
+
+void clock_socket_flush(struct clock_socket *s,
+                        const struct clock_source *source)
+{
+    struct iovec iov[CLOCK_BATCH];
+    struct mmsghdr m[CLOCK_BATCH];
+    size_t at = 0, n = s->n_leaving;
+
+    for (size_t i = 0; i < n; i++) {
+        struct clock_leaving *l = &s->leaving[i];
+
+        iov[i] = (struct iovec){l->bytes, CLOCK_PACKET_BYTES};
+        m[i] = (struct mmsghdr){.msg_hdr = {.msg_name = &l->to,
+                                            .msg_namelen = l->to_len,
+                                            .msg_iov = &iov[i],
+                                            .msg_iovlen = 1}};
+    }
+    while (at < n) {
+        int64_t before = clock_source_mono(source);
+        int sent = sendmmsg(s->fd, m + at, (unsigned) (n - at),
+                            MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        for (int i = 0; i < sent; i++, at++) {
+            await(s, &s->leaving[at], before);
+            s->next_id++;
+        }
+        if (sent > 0)
+            continue;
+        /* those before have their times by now */
+        clock_socket_collect(s, source);
+        await(s, &s->leaving[at++], INT64_MIN);
+        count_anew(s);
+    }
+    s->n_leaving = 0;
+}
+
+void clock_socket_send(struct clock_socket *s,
+                       const struct clock_source *source,
+                       const struct sockaddr_storage *to, socklen_t to_len,
+                       const uint8_t bytes[CLOCK_PACKET_BYTES], uint64_t tag)
+{
+    struct clock_leaving *l;
+
+    if (s->n_leaving == CLOCK_BATCH)
+        clock_socket_flush(s, source);
+    l = &s->leaving[s->n_leaving++];
+    l->to = *to;
+    l->to_len = to_len;
+    memcpy(l->bytes, bytes, CLOCK_PACKET_BYTES);
+    l->tag = tag;
+}
+
 static int take_pending(struct clock_pending *p, uint64_t *tag)
 {
     *tag = p->tag;
@@ -295,9 +393,8 @@ static int take_pending(struct clock_pending *p, uint64_t *tag)
     return 1;
 }
 
-/* One whose stamp comes no more, or all where the kernel gives none. */
-static int take_late(struct clock_socket *s, const struct clock_source *source,
-                     uint64_t *tag, int64_t *tx_ns)
+int clock_socket_sent(struct clock_socket *s, const struct clock_source *source,
+                      uint64_t *tag, int64_t *tx_ns)
 {
     int64_t now = clock_source_mono(source);
 
@@ -306,13 +403,19 @@ static int take_late(struct clock_socket *s, const struct clock_source *source,
 
         if (!p->used)
             continue;
+        if (p->told) {
+            *tx_ns = p->tx_ns;
+            return take_pending(p, tag);
+        }
         if (!s->kernel) {
             *tx_ns = p->before_ns;
             return take_pending(p, tag);
         }
+        /* one whose stamp comes no more */
         if (p->before_ns == INT64_MIN || now - p->before_ns > SENT_NS) {
             *tx_ns = INT64_MIN;
-            if (!s->proven && ++s->missed >= MISSED_MAX)
+            if (!s->proven && p->before_ns != INT64_MIN &&
+                ++s->missed >= MISSED_MAX)
                 give_up(s);
             return take_pending(p, tag);
         }
@@ -320,54 +423,29 @@ static int take_late(struct clock_socket *s, const struct clock_source *source,
     return 0;
 }
 
-int clock_socket_sent(struct clock_socket *s, const struct clock_source *source,
-                      uint64_t *tag, int64_t *tx_ns)
+size_t clock_socket_receive(struct clock_socket *s,
+                            const struct clock_source *source,
+                            struct clock_arrival *in, size_t room)
 {
-    int64_t real_ns;
-    uint32_t id;
+    struct told told;
+    int n;
 
-    while (s->kernel && next_stamp(s, &id, &real_ns))
-        for (size_t i = 0; i < CLOCK_PENDING; i++) {
-            struct clock_pending *p = &s->pending[i];
+    room = !s->kernel ? 1 : room < CLOCK_BATCH ? room : CLOCK_BATCH;
+    for (size_t i = 0; i < room; i++) {
+        told_init(&told, i, in[i].bytes, sizeof(in[i].bytes));
+        told.m[i].msg_hdr.msg_name = &in[i].from;
+        told.m[i].msg_hdr.msg_namelen = sizeof(in[i].from);
+    }
+    n = recvmmsg(s->fd, told.m, (unsigned) room, MSG_DONTWAIT | MSG_TRUNC,
+                 NULL);
+    for (int i = 0; i < n; i++) {
+        int64_t real_ns = s->kernel ? stamp_of(&told.m[i].msg_hdr, NULL)
+                                    : INT64_MIN;
 
-            if (!p->used || p->id != id || real_ns == INT64_MIN ||
-                p->before_ns == INT64_MIN)
-                continue;
-            s->proven = true;
-            *tx_ns = from_real(source, real_ns);
-            /* it belongs to another packet, or the clock was set meanwhile */
-            if (*tx_ns < p->before_ns - SET_NS ||
-                *tx_ns > clock_source_mono(source) + SET_NS)
-                *tx_ns = INT64_MIN;
-            return take_pending(p, tag);
-        }
-    return take_late(s, source, tag, tx_ns);
-}
-
-long clock_socket_receive(struct clock_socket *s,
-                          const struct clock_source *source, uint8_t *bytes,
-                          size_t room, struct sockaddr_storage *from,
-                          socklen_t *from_len, int64_t *rx_ns)
-{
-    union {
-        char bytes[256];
-        struct cmsghdr align;
-    } control;
-    struct iovec iov = {bytes, room};
-    struct msghdr m = {.msg_name = from,
-                       .msg_namelen = sizeof(*from),
-                       .msg_iov = &iov,
-                       .msg_iovlen = 1,
-                       .msg_control = control.bytes,
-                       .msg_controllen = sizeof(control.bytes)};
-    ssize_t len = recvmsg(s->fd, &m, MSG_DONTWAIT | MSG_TRUNC);
-    int64_t real_ns;
-
-    if (len < 0)
-        return -1;
-    *from_len = m.msg_namelen;
-    real_ns = s->kernel ? stamp_of(&m, NULL) : INT64_MIN;
-    *rx_ns = real_ns == INT64_MIN ? clock_source_mono(source)
-                                  : from_real(source, real_ns);
-    return (long) len;
+        in[i].len = told.m[i].msg_len;
+        in[i].from_len = told.m[i].msg_hdr.msg_namelen;
+        in[i].rx_ns = real_ns == INT64_MIN ? clock_source_mono(source)
+                                           : from_real(source, real_ns);
+    }
+    return n > 0 ? (size_t) n : 0;
 }

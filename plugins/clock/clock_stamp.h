@@ -52,6 +52,7 @@ int64_t clock_source_ahead(const struct clock_source *source);
 bool clock_source_was_set(struct clock_source *source, int64_t *by_ns);
 
 #define CLOCK_PENDING 64 /* packets whose time of sending is awaited */
+#define CLOCK_BATCH 16   /* packets of one call */
 
 struct clock_socket {
     int fd;
@@ -63,10 +64,28 @@ struct clock_socket {
     uint32_t missed;  /* times of sending that never came, in a row */
     struct clock_pending {
         bool used;
+        bool told; /* tx_ns is known */
         uint32_t id;
         uint64_t tag;
         int64_t before_ns; /* the call that sent it */
+        int64_t tx_ns;
     } pending[CLOCK_PENDING];
+    struct clock_leaving { /* packets that the next call sends */
+        struct sockaddr_storage to;
+        socklen_t to_len;
+        uint8_t bytes[CLOCK_PACKET_BYTES];
+        uint64_t tag;
+    } leaving[CLOCK_BATCH];
+    size_t n_leaving;
+};
+
+/* A packet that has come. */
+struct clock_arrival {
+    struct sockaddr_storage from;
+    socklen_t from_len;
+    size_t len;                            /* may be above those of bytes */
+    uint8_t bytes[CLOCK_PACKET_BYTES + 1]; /* one more tells a longer one */
+    int64_t rx_ns;
 };
 
 /* Binds a port of the system's choice. -1: not possible here. */
@@ -74,22 +93,29 @@ int clock_socket_open(struct clock_socket *s, const struct clock_source *source,
                       struct jp_error *err);
 void clock_socket_close(struct clock_socket *s);
 
-/* Sends; the time of it comes by clock_socket_sent under that tag. False: it
- * could not be sent. Never waits. */
-bool clock_socket_send(struct clock_socket *s,
+/* Queues a packet for clock_socket_flush, which sends all of them by one call.
+ * A tag other than 0: the time of it comes by clock_socket_sent. Neither
+ * waits. */
+void clock_socket_send(struct clock_socket *s,
                        const struct clock_source *source,
                        const struct sockaddr_storage *to, socklen_t to_len,
                        const uint8_t bytes[CLOCK_PACKET_BYTES], uint64_t tag);
+void clock_socket_flush(struct clock_socket *s,
+                        const struct clock_source *source);
 
-/* One more time of sending: 1; 0: none is there. *tx_ns: INT64_MIN where it
- * will never be known. */
+/* Takes the times of sending that the kernel has; one call for all. */
+void clock_socket_collect(struct clock_socket *s,
+                          const struct clock_source *source);
+/* One more of those that were taken: 1; 0: none is there. *tx_ns: INT64_MIN
+ * where it will never be known, as the packet's that could not be sent. */
 int clock_socket_sent(struct clock_socket *s, const struct clock_source *source,
                       uint64_t *tag, int64_t *tx_ns);
 
-/* The next packet: its length, which may be above room; -1: none is there. */
-long clock_socket_receive(struct clock_socket *s,
-                          const struct clock_source *source, uint8_t *bytes,
-                          size_t room, struct sockaddr_storage *from,
-                          socklen_t *from_len, int64_t *rx_ns);
+/* The next packets, at most CLOCK_BATCH and one where the kernel gives no
+ * stamps; by one call. Returns how many; fewer than asked for: no more are
+ * there. */
+size_t clock_socket_receive(struct clock_socket *s,
+                            const struct clock_source *source,
+                            struct clock_arrival *in, size_t room);
 
 #endif

@@ -7,8 +7,6 @@
 
 /* Times that can be, so that their differences fit. */
 #define FAR_NS ((int64_t) 1 << 60)
-/* Of an unknown delay a user's stamps err by some part. */
-#define USER_PART 0.1
 
 enum {
     HAVE_T_TX = 1,  /* and 2 for the second packet */
@@ -67,10 +65,16 @@ void clock_talk_init(struct clock_talk *talk, uint32_t n, uint32_t self,
                                               (int64_t) talk->n_edges;
 }
 
+static void span_fini(struct clock_span *s)
+{
+    clockline_fini(&s->halves[0]);
+    clockline_fini(&s->halves[1]);
+}
+
 void clock_talk_fini(struct clock_talk *talk)
 {
     for (size_t i = 0; i < talk->n_edges; i++)
-        clockline_fini(&talk->edges[i].span.bounds);
+        span_fini(&talk->edges[i].span);
 }
 
 /* --- the end of an exchange ----------------------------------------------
@@ -91,11 +95,34 @@ static int64_t interval_of(const struct clock_talk *talk,
 static void end_exchange(const struct clock_talk *talk, struct clock_edge *e,
                          int64_t now_ns)
 {
-    int64_t next = e->begun_ns + interval_of(talk, e);
+    int64_t every = interval_of(talk, e), next = e->begun_ns + every;
 
     e->state = EDGE_IDLE;
-    /* what is late is left out and not made up for */
-    e->next_ns = next > now_ns ? next : now_ns + interval_of(talk, e);
+    /* what is late is left out and not made up for; a little late is not */
+    e->next_ns = next + (talk->has_beats ? every / 2 : 0) > now_ns
+                     ? next
+                     : now_ns + every;
+}
+
+/* How far beats are apart. */
+static int64_t beat_of(int64_t cadence_ns)
+{
+    int64_t beat = cadence_ns / CLOCK_BEATS;
+
+    return beat < CLOCK_BEAT_MAX_NS ? beat : CLOCK_BEAT_MAX_NS;
+}
+
+/* How long an exchange is waited for. A packet lies for a beat at each end,
+ * which is no longer than a cadence; then the next exchange may as well begin,
+ * as this one is likely lost. */
+static int64_t patience_ns(const struct clock_talk *talk,
+                           const struct clock_edge *e)
+{
+    int64_t least = CLOCK_TIMEOUT_NS + talk->spacing_ns,
+            most = least + 2 * CLOCK_BEAT_MAX_NS,
+            every = talk->has_beats ? interval_of(talk, e) : 0;
+
+    return every < least ? least : every < most ? every : most;
 }
 
 static void fail(struct clock_talk *talk, struct clock_edge *e,
@@ -130,7 +157,8 @@ static bool has_answer(const struct clock_edge *e, int i)
     return (e->have & (unsigned) HAVE_R_RX << i) != 0;
 }
 
-/* Stamps in the order in which things happen, whatever the clocks' distance. */
+/* Stamps in the order in which things happen, whatever the clocks' distance
+ * and rates. */
 static bool makes_sense(const struct clock_edge *e)
 {
     for (int i = 0; i < 2; i++) {
@@ -138,7 +166,8 @@ static bool makes_sense(const struct clock_edge *e)
             !is_near(e->r_tx[i]) || e->r_tx[i] < e->t_rx[i])
             return false;
         if (has_answer(e, i) &&
-            e->r_rx[i] - e->t_tx[i] < e->r_tx[i] - e->t_rx[i])
+            (double) (e->r_rx[i] - e->t_tx[i]) <
+                (1 - CLOCKLINE_MAX_SLOPE) * (double) (e->r_tx[i] - e->t_rx[i]))
             return false;
     }
     return e->t_rx[1] >= e->t_rx[0];
@@ -149,30 +178,37 @@ static bool is_pure(const int64_t left[2], const int64_t came[2])
     return llabs((came[1] - came[0]) - (left[1] - left[0])) <= CLOCK_PURE_NS;
 }
 
-static void note_rtt(struct clock_span *s, int64_t rtt_ns)
+/* Without the time that question i lay at the neighbour, by its clock. */
+static void note_rtt(struct clock_edge *e, int i)
 {
-    if (!s->rtt_min_ns || rtt_ns < s->rtt_min_ns)
-        s->rtt_min_ns = rtt_ns;
+    struct clock_span *s = &e->span;
+    int64_t lay = e->r_tx[i] - e->t_rx[i];
+    int64_t rtt = e->r_rx[i] - e->t_tx[i] - lay +
+                  llround(e->slope * (double) lay);
+
+    if (rtt < 1)
+        rtt = 1;
+    if (!s->rtt_min_ns || rtt < s->rtt_min_ns)
+        s->rtt_min_ns = rtt;
 }
 
 static int add_bounds(struct clock_edge *e)
 {
     struct clock_span *s = &e->span;
+    struct clockline_bounds *half = &s->halves[(s->exchanges + s->partial) % 2];
 
     if (!s->exchanges && !s->partial)
         s->first_ns = e->t_tx[0];
     for (int i = 0; i < 2; i++) {
-        if (clockline_add_upper(&s->bounds, e->t_tx[i],
-                                e->t_rx[i] - e->t_tx[i]) < 0)
+        if (clockline_add_upper(half, e->t_tx[i], e->t_rx[i] - e->t_tx[i]) < 0)
             return -1;
         s->last_ns = e->t_tx[i];
         if (!has_answer(e, i))
             continue;
-        if (clockline_add_lower(&s->bounds, e->r_rx[i],
-                                e->r_tx[i] - e->r_rx[i]) < 0)
+        if (clockline_add_lower(half, e->r_rx[i], e->r_tx[i] - e->r_rx[i]) < 0)
             return -1;
         s->last_ns = e->r_rx[i];
-        note_rtt(s, (e->r_rx[i] - e->t_tx[i]) - (e->r_tx[i] - e->t_rx[i]));
+        note_rtt(e, i);
     }
     return 0;
 }
@@ -190,7 +226,7 @@ static void settle(struct clock_talk *talk, struct clock_edge *e,
     bool sane = told && stamped && !e->disturbed && makes_sense(e);
 
     if (sane && add_bounds(e) == 0) {
-        s->user_stamps |= talk->user_stamps;
+        s->user_stamps |= talk->user_stamps || e->by_user;
         s->partial += !whole;
     }
     if (whole && sane) {
@@ -237,36 +273,64 @@ static void begin(struct clock_talk *talk, struct clock_edge *e, int64_t now_ns)
 }
 
 static int64_t run_edge(struct clock_talk *talk, struct clock_edge *e,
-                        int64_t now_ns)
+                        int64_t now_ns, int64_t begins_ns)
 {
-    if (e->state == EDGE_IDLE && e->ready && now_ns >= e->next_ns)
+    if (e->state == EDGE_SECOND && now_ns - e->begun_ns >= patience_ns(talk, e))
+        settle(talk, e, now_ns);
+    if (e->state == EDGE_IDLE && e->ready && begins_ns >= e->next_ns)
         begin(talk, e, now_ns);
     if (e->state == EDGE_FIRST && now_ns - e->begun_ns >= talk->spacing_ns &&
         !ask(talk, e, 1))
         fail(talk, e, CLOCK_LOST, now_ns);
-    if (e->state == EDGE_SECOND &&
-        now_ns - e->begun_ns >= CLOCK_TIMEOUT_NS + talk->spacing_ns)
+    if (e->state == EDGE_SECOND && now_ns - e->begun_ns >= patience_ns(talk, e))
         settle(talk, e, now_ns);
     switch (e->state) {
     case EDGE_FIRST:
         return e->begun_ns + talk->spacing_ns;
     case EDGE_SECOND:
-        return e->begun_ns + CLOCK_TIMEOUT_NS + talk->spacing_ns;
+        return e->begun_ns + patience_ns(talk, e);
     default:
         return e->ready ? e->next_ns : INT64_MAX;
     }
 }
 
+/* Until when an exchange that is due begins at this beat. Half a beat early
+ * makes no difference; a whole one is made none of where others begin, so that
+ * all have one spacing. */
+static int64_t begins_until(const struct clock_talk *talk,
+                            const struct clock_edge *e, int64_t now_ns)
+{
+    int64_t beat = beat_of(talk->cadence_ns);
+
+    if (!talk->has_beats)
+        return now_ns;
+    for (size_t i = 0;
+         interval_of(talk, e) <= talk->cadence_ns && i < talk->n_edges; i++)
+        if (talk->edges[i].begun_ns == now_ns)
+            return now_ns + beat + beat / 2;
+    return now_ns + beat / 2;
+}
+
 int64_t clock_talk_run(struct clock_talk *talk, int64_t now_ns)
 {
     int64_t next = INT64_MAX;
+    bool begins = !talk->has_beats || now_ns >= talk->beat_ns;
 
-    for (size_t i = 0; i < talk->n_edges; i++) {
-        int64_t at = run_edge(talk, &talk->edges[i], now_ns);
+    if (talk->has_beats && begins) {
+        int64_t beat = beat_of(talk->cadence_ns);
 
-        next = at < next ? at : next;
+        talk->beat_ns = now_ns - now_ns % beat + beat;
     }
-    return next;
+    for (size_t i = 0; i < talk->n_edges; i++) {
+        struct clock_edge *e = &talk->edges[i];
+        int64_t at =
+            run_edge(talk, e, now_ns,
+                     begins ? begins_until(talk, e, now_ns) : INT64_MIN);
+
+        if (!talk->has_beats || e->state == EDGE_FIRST)
+            next = at < next ? at : next;
+    }
+    return talk->has_beats && talk->beat_ns < next ? talk->beat_ns : next;
 }
 
 /* --- answering ------------------------------------------------------------
@@ -279,7 +343,8 @@ static void tell_stamps(struct clock_talk *talk, struct clock_answer *a)
         .from = (uint16_t) talk->self,
         .to = (uint16_t) a->peer,
         .flags = (uint16_t) ((a->unstamped ? CLOCK_NO_STAMP : 0) |
-                             (a->disturbed ? CLOCK_WAS_SET : 0)),
+                             (a->disturbed ? CLOCK_WAS_SET : 0) |
+                             (talk->user_stamps ? CLOCK_BY_USER : 0)),
         .epoch = a->epoch,
         .seq = a->seq,
         .t_rx = {a->t_rx[0], a->t_rx[1]},
@@ -356,6 +421,7 @@ static void take_answer(struct clock_edge *e, const struct clock_packet *packet,
         memcpy(e->r_tx, packet->r_tx, sizeof(e->r_tx));
         e->unstamped |= (packet->flags & CLOCK_NO_STAMP) != 0;
         e->disturbed |= (packet->flags & CLOCK_WAS_SET) != 0;
+        e->by_user = (packet->flags & CLOCK_BY_USER) != 0;
         e->cadence_us = packet->cadence_us;
         e->have |= HAVE_STAMPS;
     } else if (!(e->have & (unsigned) HAVE_R_RX << which)) {
@@ -446,14 +512,52 @@ static enum clock_status judge(const struct clock_span *s,
     return fabs(line->slope) >= CLOCKLINE_MAX_SLOPE ? CLOCK_STEEP : CLOCK_OK;
 }
 
-static double uncertainty(struct clock_edge *e, const struct clockline *line)
+/* How much longer than the shortest way the window's best packets took, and how
+ * far its line may be off by that. With half as many packets the best ones are
+ * twice as late, so what a half's margin has more is what all have too much. */
+static double spread(const struct clockline *line,
+                     const struct clockline halves[2], int64_t start_ns,
+                     int64_t end_ns)
 {
-    double exact = e->span.user_stamps ? USER_PART * (double) e->span.rtt_min_ns
-                                       : 0;
+    double more = (halves[0].margin_ns + halves[1].margin_ns) / 2 -
+                  line->margin_ns,
+           apart = 0;
+    int64_t ends[] = {start_ns, end_ns};
+
+    for (int i = 0; i < 2; i++)
+        apart = fmax(apart, fabs((double) (clockline_at(&halves[0], ends[i]) -
+                                           clockline_at(&halves[1], ends[i]))));
+    return fmin(fmax(more, 0) + apart / 2, line->margin_ns);
+}
+
+static double uncertainty(struct clock_edge *e, const struct clockline *line,
+                          double spread_ns)
+{
+    double exact = e->span.user_stamps ? CLOCK_USER_PART * line->margin_ns : 0;
 
     if (e->least_margin_ns == 0 || line->margin_ns < e->least_margin_ns)
         e->least_margin_ns = line->margin_ns;
-    return line->margin_ns - e->least_margin_ns + CLOCK_EXACT_NS + exact;
+    return fmax(line->margin_ns - e->least_margin_ns, spread_ns) +
+           CLOCK_EXACT_NS + exact;
+}
+
+/* The line of all bounds: halves[0] has them from then on. */
+static enum clockline_status find_line(struct clock_span *s,
+                                       struct clockline *line,
+                                       struct clockline halves[2], bool *both)
+{
+    const struct clockline_bounds *more = &s->halves[1];
+
+    *both = clockline_find(&s->halves[0], &halves[0]) == CLOCKLINE_OK;
+    *both &= clockline_find(&s->halves[1], &halves[1]) == CLOCKLINE_OK;
+    /* their hulls say all; what there is no memory for is missing only */
+    for (size_t i = 0; i < more->upper.n; i++)
+        clockline_add_upper(&s->halves[0], more->upper.points[i].t_ns,
+                            more->upper.points[i].theta_ns);
+    for (size_t i = 0; i < more->lower.n; i++)
+        clockline_add_lower(&s->halves[0], more->lower.points[i].t_ns,
+                            more->lower.points[i].theta_ns);
+    return clockline_find(&s->halves[0], line);
 }
 
 void clock_edge_close(struct clock_talk *talk, size_t index, uint64_t id,
@@ -462,8 +566,9 @@ void clock_edge_close(struct clock_talk *talk, size_t index, uint64_t id,
 {
     struct clock_edge *e = &talk->edges[index];
     struct clock_span *s = &e->span;
-    struct clockline line;
-    enum clockline_status found = clockline_find(&s->bounds, &line);
+    struct clockline line, halves[2];
+    bool both;
+    enum clockline_status found = find_line(s, &line, halves, &both);
 
     *window = (struct clock_window){.id = id,
                                     .from = talk->self,
@@ -485,8 +590,11 @@ void clock_edge_close(struct clock_talk *talk, size_t index, uint64_t id,
         window->beta_ns = clockline_at(&line, start_ns);
         window->slope = line.slope;
         window->margin_ns = line.margin_ns;
-        window->unc_ns = uncertainty(e, &line);
+        window->unc_ns = uncertainty(
+            e, &line,
+            both ? spread(&line, halves, start_ns, end_ns) : line.margin_ns);
+        e->slope = line.slope;
     }
-    clockline_fini(&s->bounds);
+    span_fini(s);
     *s = (struct clock_span){0};
 }

@@ -28,8 +28,13 @@
 #include "plugins/clock/clock_peers.h"
 #include "plugins/clock/clock_read.h"
 
-/* What is not complete after so long is lost. */
+/* What is not complete after so long is lost; with beats, when the next one is
+ * due. */
 #define CLOCK_TIMEOUT_NS INT64_C(50000000)
+/* A node whose packets the kernel stamps looks for them at its beats, two in a
+ * cadence: bounds are of a packet's way, however long it lies. */
+#define CLOCK_BEATS 2
+#define CLOCK_BEAT_MAX_NS INT64_C(50000000)
 /* A window needs so many exchanges. */
 #define CLOCK_LEAST 12
 /* From so many losses in a row on the neighbour is asked ever more rarely, down
@@ -44,9 +49,10 @@
 enum clock_why { CLOCK_LOST, CLOCK_UNSTAMPED, CLOCK_DISTURBED };
 const char *clock_why_name(enum clock_why why);
 
-/* The bounds of one window. */
+/* The bounds of one window, of every second exchange each: how far two lines of
+ * half of them are apart tells how sure the one of all is. */
 struct clock_span {
-    struct clockline_bounds bounds;
+    struct clockline_bounds halves[2];
     int64_t first_ns, last_ns; /* of the exchanges */
     int64_t rtt_min_ns;
     uint32_t exchanges, lost, no_stamp, disturbed;
@@ -63,12 +69,14 @@ struct clock_edge {
     uint32_t seq;
     unsigned have; /* of what an exchange consists of */
     bool unstamped, disturbed;
+    bool by_user; /* the neighbour took its times itself */
     int64_t begun_ns, next_ns;
     int64_t t_tx[2], r_rx[2], t_rx[2], r_tx[2];
     uint32_t lost_in_row;
     uint32_t cadence_us; /* that it wants */
     uint64_t exchanges, failures;
     double least_margin_ns; /* of all windows; 0: none yet */
+    double slope;           /* of the last line */
     struct clock_span span;
 };
 
@@ -84,6 +92,8 @@ struct clock_answer {
 struct clock_talk {
     uint32_t self, epoch;
     int64_t cadence_ns, spacing_ns; /* cadence: may be changed any time */
+    bool has_beats;  /* set by who calls: exchanges begin at beats only */
+    int64_t beat_ns; /* the next one, of which clock_talk_run tells */
     size_t n_edges, n_answers;
     struct clock_edge edges[CLOCK_DEGREE];
     struct clock_answer answers[CLOCK_DEGREE];

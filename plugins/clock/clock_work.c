@@ -76,10 +76,12 @@ struct clock_work {
     double raw_rate;
     /* cost */
     int64_t cost_from_ns, cost_cpu_ns, cpu_ns;
+    int64_t due_ns; /* when the timer wakes */
     /* floods */
     int64_t bad_from_ns;
     uint32_t bad_now;
     bool deaf;
+    bool listens; /* the socket wakes: packets need their times at once */
     uint64_t sent, received, bad, steps, failures;
     bool troubled;
     struct jp_error trouble;
@@ -91,14 +93,6 @@ struct clock_work {
 static int64_t now_of(const struct clock_work *w)
 {
     return clock_source_mono(&w->source);
-}
-
-static int64_t thread_cpu_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t) t.tv_sec * SECOND_NS + t.tv_nsec;
 }
 
 /* Remembers the first trouble; the agent tells it once. */
@@ -121,11 +115,15 @@ static bool send_packet(void *arg, bool to_answer, size_t index,
 
     clock_packet_write(packet, &w->seal, bytes);
     w->sent++;
-    return to_answer
-               ? clock_socket_send(&w->socket, &w->source, &w->askers[index].to,
-                                   w->askers[index].to_len, bytes, tag)
-               : clock_socket_send(&w->socket, &w->source, &w->peers[index].to,
-                                   w->peers[index].to_len, bytes, tag);
+    if (to_answer)
+        clock_socket_send(&w->socket, &w->source, &w->askers[index].to,
+                          w->askers[index].to_len, bytes, tag);
+    else
+        clock_socket_send(&w->socket, &w->source, &w->peers[index].to,
+                          w->peers[index].to_len, bytes, tag);
+    if (w->listens) /* the time before the call counts */
+        clock_socket_flush(&w->socket, &w->source);
+    return true;
 }
 
 static void note_failure(void *arg, size_t index, enum clock_why why)
@@ -147,6 +145,7 @@ static void take_stamps(struct clock_work *w)
     int64_t tx_ns;
     uint64_t tag;
 
+    clock_socket_collect(&w->socket, &w->source);
     while (clock_socket_sent(&w->socket, &w->source, &tag, &tx_ns))
         clock_talk_sent(&w->talk, tag, tx_ns, now_of(w));
     w->talk.user_stamps = !w->socket.kernel;
@@ -161,50 +160,63 @@ static void count_bad(struct clock_work *w)
         w->bad_from_ns = now;
         w->bad_now = 0;
     }
-    if (++w->bad_now < BAD_A_SECOND || w->deaf)
-        return;
-    w->deaf = true;
-    epoll_ctl(w->epoll, EPOLL_CTL_DEL, w->socket.fd, NULL);
+    w->deaf |= ++w->bad_now >= BAD_A_SECOND;
 }
 
-static void listen_again(struct clock_work *w, int64_t now_ns)
+/* Packets wake the agent where it has to take their times itself. Where the
+ * kernel stamps them they lie until the next beat, and so many of them cost one
+ * wake-up. */
+static void listen_as_needed(struct clock_work *w, int64_t now_ns)
 {
     struct epoll_event event = {.events = EPOLLIN};
+    bool listens;
 
-    if (!w->deaf || now_ns - w->bad_from_ns < SECOND_NS)
-        return;
-    w->deaf = false;
-    w->bad_now = 0;
-    epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->socket.fd, &event);
+    if (w->deaf && now_ns - w->bad_from_ns >= SECOND_NS) {
+        w->deaf = false;
+        w->bad_now = 0;
+    }
+    w->talk.has_beats = w->socket.kernel && w->socket.proven;
+    listens = !w->deaf && !w->talk.has_beats;
+    if (listens != w->listens)
+        epoll_ctl(w->epoll, listens ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
+                  w->socket.fd, &event);
+    w->listens = listens;
 }
 
-static bool take_packet(struct clock_work *w)
+static void take_packet(struct clock_work *w, const struct clock_arrival *in)
 {
-    struct sockaddr_storage from = {0};
-    uint8_t bytes[CLOCK_PACKET_BYTES + 1];
     struct clock_packet packet;
-    socklen_t from_len = 0;
-    int64_t rx_ns;
-    long len = clock_socket_receive(&w->socket, &w->source, bytes,
-                                    sizeof(bytes), &from, &from_len, &rx_ns);
     int asker;
 
-    if (len < 0)
-        return false;
     w->received++;
-    if (clock_packet_read(bytes, (size_t) len, &w->seal, &packet) < 0) {
+    if (clock_packet_read(in->bytes, in->len, &w->seal, &packet) < 0) {
         count_bad(w);
-        return true;
+        return;
     }
     asker = clock_talk_asker(&w->talk, &packet);
     if (asker >= 0) {
-        w->askers[asker].to = from;
-        w->askers[asker].to_len = from_len;
+        w->askers[asker].to = in->from;
+        w->askers[asker].to_len = in->from_len;
     }
-    if (clock_talk_take(&w->talk, &packet, rx_ns, now_of(w)) == -2)
+    if (clock_talk_take(&w->talk, &packet, in->rx_ns, now_of(w)) == -2)
         count_bad(w);
-    take_stamps(w);
-    return true;
+    if (w->listens)
+        take_stamps(w);
+}
+
+static void take_packets(struct clock_work *w)
+{
+    struct clock_arrival in[CLOCK_BATCH];
+    size_t n, taken = 0, room;
+
+    do {
+        room = w->socket.kernel ? CLOCK_BATCH : 1;
+        n = clock_socket_receive(&w->socket, &w->source, in, room);
+        for (size_t i = 0; i < n; i++)
+            take_packet(w, &in[i]);
+        taken += n;
+    } while (n == room && taken < TAKEN_AT_ONCE && !w->deaf);
+    clock_socket_flush(&w->socket, &w->source);
 }
 
 /* --- neighbours -----------------------------------------------------------
@@ -333,7 +345,8 @@ static void end_windows(struct clock_work *w, int64_t now_ns)
     w->window_id = window_of(w, now_ns);
 }
 
-static void look_at_wall(struct clock_work *w)
+/* Whether it was set since the last look. */
+static bool look_at_wall(struct clock_work *w)
 {
     struct clock_look look;
     struct jp_error err;
@@ -341,17 +354,18 @@ static void look_at_wall(struct clock_work *w)
     char line[120];
 
     if (!clock_source_was_set(&w->source, &by_ns))
-        return;
+        return false;
     clock_talk_disturb(&w->talk);
     w->talk.real_less_mono = clock_source_ahead(&w->source);
     clock_look(&w->source.shift, &look);
     note(w, clock_rows_step(&w->rows, &look, by_ns, &err), &err);
     if (w->steps++ || !w->place.log)
-        return;
+        return true;
     snprintf(line, sizeof(line),
              "clock: the wall clock of %.32s was set by %.6f s", w->place.node,
              (double) by_ns / 1e9);
     w->place.log(w->place.log_arg, line);
+    return true;
 }
 
 /* --- cost -----------------------------------------------------------------
@@ -385,6 +399,7 @@ static void keep_budget(struct clock_work *w, int64_t now_ns)
 /* --- the loop's calls -----------------------------------------------------
  */
 
+/* What has run out before is no more: nobody has to read it. */
 static void set_timer(const struct clock_work *w, int64_t at_ns, int64_t now_ns)
 {
     int64_t wait = at_ns - now_ns;
@@ -409,36 +424,44 @@ static void await_set(const struct clock_work *w)
                         &never, NULL);
 }
 
-static void drain(struct clock_work *w)
+/* It wakes until it is read. */
+static void drain_set(struct clock_work *w)
 {
     uint64_t count;
 
-    (void) !read(w->timer, &count, sizeof(count));
     if (w->set >= 0 && read(w->set, &count, sizeof(count)) < 0 &&
         errno == ECANCELED)
         await_set(w);
 }
 
-int clock_work_run(struct clock_work *w, struct jp_error *err)
+int clock_work_run(struct clock_work *w, int64_t spent_ns, struct jp_error *err)
 {
-    int64_t cpu = thread_cpu_ns(), now, next, peers;
-    bool was_troubled = w->troubled;
+    int64_t now = now_of(w), next, peers;
+    bool was_troubled = w->troubled, was_set = look_at_wall(w);
 
-    drain(w);
-    look_at_wall(w);
-    listen_again(w, now_of(w));
-    take_stamps(w);
-    for (int i = 0; i < TAKEN_AT_ONCE && !w->deaf && take_packet(w); i++)
-        ;
+    if (was_set || now < w->due_ns || w->listens)
+        drain_set(w);
+    listen_as_needed(w, now);
+    if (!w->talk.has_beats || now >= w->talk.beat_ns || was_set) {
+        take_stamps(w);
+        if (!w->deaf)
+            take_packets(w);
+        take_stamps(w);
+        if (was_set) /* what came before is stamped by another clock */
+            clock_talk_disturb(&w->talk);
+    }
     now = now_of(w);
     if (window_of(w, now) != w->window_id)
         end_windows(w, now);
     take_snapshot(w, now);
     peers = look_for_peers(w, now);
     next = clock_talk_run(&w->talk, now);
-    take_stamps(w);
-    set_timer(w, peers < next ? peers : next, now);
-    w->cpu_ns += thread_cpu_ns() - cpu;
+    clock_socket_flush(&w->socket, &w->source);
+    if (w->listens)
+        take_stamps(w);
+    w->due_ns = peers < next ? peers : next;
+    set_timer(w, w->due_ns, now);
+    w->cpu_ns = spent_ns;
     keep_budget(w, now);
     if (!w->troubled || was_troubled)
         return 0;
@@ -476,6 +499,7 @@ static int open_fds(struct clock_work *w, struct jp_error *err)
     w->set = timerfd_create(CLOCK_REALTIME, flags);
     if (w->epoll < 0 || watch(w, w->socket.fd) < 0 || watch(w, w->timer) < 0)
         return error_set(err, "no loop: %s", strerror(errno));
+    w->listens = true;
     if (w->set >= 0) {
         watch(w, w->set); /* without it the looks find out */
         await_set(w);
@@ -633,8 +657,7 @@ static int module_fd(void *state)
 static int module_run(void *state, const struct module_time *now,
                       struct jp_error *err)
 {
-    (void) now;
-    return clock_work_run(state, err);
+    return clock_work_run(state, (int64_t) now->module_us * 1000, err);
 }
 
 static uint64_t module_bytes(void *state)

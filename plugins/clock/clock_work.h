@@ -1,6 +1,10 @@
 /* clock_work.h - the clock module of a node's agent: asks neighbours, answers
  * them, and writes what it finds.
  *
+ * Where the kernel stamps packets, it wakes at the beats of clock_talk.h: all
+ * that has come is taken by one call, and all that is due leaves by one call.
+ * Else each packet wakes it.
+ *
  * All descriptors are in one of epoll's, so that the agent waits for a single
  * one. No call waits for anything. The pace follows the cost: beyond its budget
  * of processor time it asks less often, and its neighbours are told so.
@@ -22,8 +26,10 @@ struct clock_work *clock_work_create(const struct module_place *place,
                                      struct jp_error *err);
 void clock_work_destroy(struct clock_work *work);
 int clock_work_fd(const struct clock_work *work);
-/* Does what can be done now. -1: err is new trouble. */
-int clock_work_run(struct clock_work *work, struct jp_error *err);
+/* Does what can be done now. spent_ns: processor time that its calls have taken
+ * so far. -1: err is new trouble. */
+int clock_work_run(struct clock_work *work, int64_t spent_ns,
+                   struct jp_error *err);
 /* Ends the windows that are open. */
 void clock_work_finish(struct clock_work *work);
 

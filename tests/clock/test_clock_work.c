@@ -50,6 +50,7 @@ struct field {
     int relay;
     struct sockaddr_in behind, asker;
     unsigned lost_of_100, passed, dropped;
+    uint64_t wakeups; /* of all nodes */
     uint64_t seed;
 };
 
@@ -167,8 +168,10 @@ static void field_run(struct field *f, int64_t ns)
         for (int i = 0; i < n; i++)
             if (events[i].data.u32 == NODES)
                 pass_on(f);
-            else if (f->works[events[i].data.u32] &&
-                     clock_work_run(f->works[events[i].data.u32], &err) < 0)
+            else if (f->wakeups++,
+                     f->works[events[i].data.u32] &&
+                         clock_work_run(f->works[events[i].data.u32], 0, &err) <
+                             0)
                 fail_msg("%s", err.text);
     }
 }
@@ -272,7 +275,12 @@ static void shifted_clocks(void **state)
 
     field_init(&f, *state, NODES);
     field_start(&f);
-    field_run(&f, 6 * SECOND);
+    field_run(&f, SECOND);
+    f.wakeups = 0;
+    field_run(&f, 5 * SECOND);
+    /* two beats and a spacing in 20 ms, of 4 nodes; with one for each packet
+     * these were three times as many */
+    assert_true(f.wakeups < 4 * 5 * 150 + 100);
     field_end(&f);
     read_windows(&f, &probes);
     assert_int_equal(probes.n_edges, 6);
@@ -467,7 +475,7 @@ static void flood(void **state)
                        sizeof(to));
         before = cpu_us();
         if (i % 64 == 0)
-            assert_int_equal(clock_work_run(f.works[0], &err), 0);
+            assert_int_equal(clock_work_run(f.works[0], 0, &err), 0);
         spent += cpu_us() - before;
     }
     /* a thousand bad ones a second are looked at, not 20,000 */

@@ -13,6 +13,7 @@
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/show/clockshow.h"
 #include "plugins/clock/clock_peers.h"
+#include "plugins/clock/clock_xla.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -51,9 +52,29 @@ static void parse(const char *text, size_t len)
     } else if (!*err.text) {
         abort();
     }
+    if (clock_xla_parse(text, len, 1, &file, &err) == 0) {
+        for (size_t i = 0; i < file.n_windows; i++) {
+            const struct clock_window *w = &file.windows[i];
+
+            if (w->from != 1 || w->to == 1 || w->end_ns < w->start_ns ||
+                !isfinite(w->slope) || !(w->unc_ns >= 0))
+                abort();
+        }
+        clock_file_fini(&file);
+    }
     if (clock_peer_parse(text, &peer, &err) == 0 &&
         (!peer.port || peer.n_addresses > CLOCK_ADDRESSES))
         abort();
+}
+
+static void put(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "w");
+
+    if (!out)
+        return;
+    fputs(text, out);
+    fclose(out);
 }
 
 /* The parts of the text, between lines of "=", are the files of nodes. */
@@ -63,8 +84,7 @@ static void write_files(const char *dir, char *text)
 
     for (int i = 0; i < NODES; i++) {
         char *end = text ? strstr(text, "=\n") : NULL;
-        char path[96];
-        FILE *out;
+        char path[160];
 
         snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
         mkdir(path, 0700);
@@ -73,11 +93,13 @@ static void write_files(const char *dir, char *text)
         if (end)
             *end = '\0';
         snprintf(path, sizeof(path), "%s/%s/clock.jsonl", dir, names[i]);
-        out = fopen(path, "w");
-        if (out) {
-            fputs(text, out);
-            fclose(out);
-        }
+        put(path, text);
+        /* and as the file of a process of XLA's */
+        snprintf(path, sizeof(path), "%s/../raw/%s", dir, names[i]);
+        mkdir(path, 0700);
+        snprintf(path, sizeof(path), "%s/../raw/%s/probe_windows_node%d.jsonl",
+                 dir, names[i], i);
+        put(path, text);
         text = end ? end + 2 : NULL;
     }
 }
@@ -136,8 +158,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     parse(text, size);
     if (mkdtemp(dir)) {
-        write_files(dir, text);
-        use_files(dir);
+        char nodes[64], raw[64];
+
+        snprintf(nodes, sizeof(nodes), "%s/nodes", dir);
+        snprintf(raw, sizeof(raw), "%s/raw", dir);
+        mkdir(nodes, 0700);
+        mkdir(raw, 0700);
+        write_files(nodes, text);
+        use_files(nodes);
         nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS);
     }
     free(text);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -44,6 +45,8 @@ struct found {
     double wrong_ns; /* the shifted node's clock is said to be so far off */
     bool absent[NODES];
     bool lines; /* any window at all */
+    /* the tasks' XLA has probed, too: two processes a node */
+    enum { XLA_NO, XLA_YES, XLA_AMBIGUOUS } xla;
 };
 
 /* A machine has booted at some time of its own. */
@@ -123,6 +126,74 @@ static void put_probes(const char *dir, const struct found *f)
     }
 }
 
+/* <dir>/raw/<node>/probe_windows_node<N>.jsonl of all processes, in the order
+ * of a scheduler that deals them out: process k is on node k % NODES. */
+static void put_xla(const char *dir, const struct found *f)
+{
+    char path[512], host[16];
+
+    for (uint32_t k = 0; f->xla && k < 2 * NODES; k++) {
+        uint32_t a = k % NODES;
+        FILE *out;
+
+        simlog_host(a, host);
+        snprintf(path, sizeof(path), "%s/raw/%s", dir, host);
+        mkdir(path, 0700);
+        snprintf(path, sizeof(path), "%s/raw/%s/probe_windows_node%u.jsonl",
+                 dir, host, f->xla == XLA_AMBIGUOUS && k == 1 ? 0 : k);
+        out = fopen(path, "w");
+        assert_non_null(out);
+        fprintf(out,
+                "{\"meta\":true,\"node_id\":%u,\"start_walltime_ns\":1,"
+                "\"start_gpu_ns\":1}\nrubbish\n",
+                f->xla == XLA_AMBIGUOUS && k == 1 ? 0 : k);
+        for (int i = 0; i < SECONDS; i++) {
+            int64_t t = EPOCH_NS + simlog_shown_ns(a, i * SECOND);
+
+            fprintf(
+                out,
+                "{\"window_start_ns\":%" PRId64 ",\"window_end_ns\":%" PRId64
+                ",\"window_id\":%d,\"round_id\":%d,\"node_id\":%u,"
+                "\"edges\":[",
+                t, t + SECOND, i, i, f->xla == XLA_AMBIGUOUS && k == 1 ? 0 : k);
+            for (uint32_t b = 0; b < 2 * NODES; b++) {
+                int64_t theta = simlog_shown_ns(b % NODES, i * SECOND) -
+                                simlog_shown_ns(a, i * SECOND);
+                double alpha = ((b % NODES == SHIFTED) - (a == SHIFTED)) *
+                               12.5e-6;
+
+                if (b != k)
+                    fprintf(out,
+                            "%s{\"dst\":%u,\"alpha\":%.10f,\"beta\":%" PRId64
+                            ",\"pairs\":%d,\"lost\":0}",
+                            b == (k == 0) ? "" : ",", b,
+                            b % 3 == 1 ? 1 + alpha : alpha, theta,
+                            b % 3 == 2 ? 5 : 400);
+            }
+            fprintf(out, "]}\n");
+        }
+        assert_int_equal(fclose(out), 0);
+    }
+}
+
+static void drop_xla(const char *dir)
+{
+    char path[512], host[16];
+
+    for (uint32_t k = 0; k < 2 * NODES; k++) {
+        simlog_host(k % NODES, host);
+        for (uint32_t n = 0; n < 2 * NODES; n++) {
+            snprintf(path, sizeof(path), "%s/raw/%s/probe_windows_node%u.jsonl",
+                     dir, host, n);
+            unlink(path);
+        }
+        snprintf(path, sizeof(path), "%s/raw/%s", dir, host);
+        rmdir(path);
+    }
+    snprintf(path, sizeof(path), "%s/raw", dir);
+    rmdir(path);
+}
+
 /* verbose: the logs tell starts and ends. */
 static struct jp_result *make(const char *dir, const struct found *f,
                               bool verbose)
@@ -141,12 +212,14 @@ static struct jp_result *make(const char *dir, const struct found *f,
     snprintf(nodes, sizeof(nodes), "%s/nodes", dir);
     assert_int_equal(mkdir(raw, 0700), 0);
     put_probes(dir, f);
+    put_xla(dir, f);
     assert_int_equal(
         simlog_write(&shape, SIMJOB_LATE_RANK, 0.3, 5, raw, &truth), 0);
     result = aggregate_run(&input, 1, &options, NULL);
     assert_non_null(result);
     assert_non_null(result->clocks);
     simlog_remove(&shape, raw);
+    drop_xla(dir);
     return result;
 }
 
@@ -290,13 +363,48 @@ static void silent(void **state)
     result_destroy(r);
 }
 
+/* The tasks' XLA has probed: its files take the place of the agents', process
+ * indices are of the nodes whose folders have their files, and what is said of
+ * the error holds. */
+static void by_xla(void **state)
+{
+    const struct found f = {.lines = true, .xla = XLA_YES};
+    struct jp_result *r = make(*state, &f, false);
+    const struct jp_clocks *c = r->clocks;
+
+    assert_true(c->probes.by_xla && c->probes.used);
+    assert_int_equal(c->probes.files, NODES);
+    assert_int_equal(c->probes.nodes, NODES);
+    assert_true(c->probes.windows > 100 && c->probes.bad_windows > 20);
+    assert_int_equal(c->map.method, CLOCKMAP_PROBES);
+    assert_true(error_us(c, SHIFTED) < 40);
+    assert_true(c->nodes[SHIFTED].unc_us > 20 && c->nodes[SHIFTED].unc_us < 80);
+    assert_true(error_us(c, 3) < 40);
+    says(c, "by probes of the tasks' XLA");
+    result_destroy(r);
+}
+
+/* One index on two nodes: nobody knows whose windows these are. */
+static void xla_ambiguous(void **state)
+{
+    const struct found f = {.lines = true, .xla = XLA_AMBIGUOUS};
+    struct jp_result *r = make(*state, &f, true);
+    const struct jp_clocks *c = r->clocks;
+
+    assert_true(c->probes.xla_ambiguous && !c->probes.by_xla);
+    assert_true(c->probes.used && error_us(c, SHIFTED) < 1);
+    says(c, "by probes between the nodes");
+    says(c, "a process index is on two nodes");
+    result_destroy(r);
+}
+
 int main(void)
 {
 #define CASE(name)                                                             \
     cmocka_unit_test_setup_teardown(name, tempdir_make, tempdir_drop)
     const struct CMUnitTest tests[] = {
-        CASE(agreed),      CASE(doubted), CASE(contradicted),
-        CASE(one_missing), CASE(alone),   CASE(silent),
+        CASE(agreed), CASE(doubted), CASE(contradicted), CASE(one_missing),
+        CASE(alone),  CASE(silent),  CASE(by_xla),       CASE(xla_ambiguous),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,6 +88,35 @@ EXPORT time_t time(time_t *out)
     return now.tv_sec;
 }
 
+/* The kernel's times of packets are those of the machine's clock. */
+static void shift_stamps(struct msghdr *m)
+{
+    for (struct cmsghdr *c = m->msg_control ? CMSG_FIRSTHDR(m) : NULL; c;
+         c = CMSG_NXTHDR(m, c))
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPING) {
+            struct timespec t;
+
+            memcpy(&t, CMSG_DATA(c), sizeof(t));
+            shift(&t);
+            memcpy(CMSG_DATA(c), &t, sizeof(t));
+        }
+}
+
+EXPORT int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags,
+                    struct timespec *timeout)
+{
+    static int (*real)(int, struct mmsghdr *, unsigned, int, struct timespec *);
+    int got;
+
+    if (!real)
+        real = (int (*)(int, struct mmsghdr *, unsigned, int,
+                        struct timespec *)) dlsym(RTLD_NEXT, "recvmmsg");
+    got = real(fd, m, n, flags, timeout);
+    for (int i = 0; i < got; i++)
+        shift_stamps(&m[i].msg_hdr);
+    return got;
+}
+
 EXPORT ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
     static ssize_t (*real)(int, struct msghdr *, int);
@@ -97,15 +126,7 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *m, int flags)
         real =
             (ssize_t(*)(int, struct msghdr *, int)) dlsym(RTLD_NEXT, "recvmsg");
     len = real(fd, m, flags);
-    if (len < 0 || !m->msg_control)
-        return len;
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPING) {
-            struct timespec t;
-
-            memcpy(&t, CMSG_DATA(c), sizeof(t));
-            shift(&t);
-            memcpy(CMSG_DATA(c), &t, sizeof(t));
-        }
+    if (len >= 0)
+        shift_stamps(m);
     return len;
 }
