@@ -44,6 +44,7 @@ void livestate_fini(struct livestate *state)
     free(state->nodes);
     free(state->ranks);
     free(state->snap);
+    hangs_fini(&state->hangs);
     *state = (struct livestate){.n_nodes = 0};
 }
 
@@ -439,8 +440,9 @@ static int look_at(struct livestate *state, int folder,
     free(look.tasks);
     livelate_fini(&look.late);
     hangs_sum_fini(&look.sum);
-    hangs_fini(&look.hangs);
+    state->hangs = look.hangs;
     if (rc < 0) {
+        hangs_fini(&state->hangs);
         state->n_nodes = state->n_ranks = 0;
         return error_set(err, "no memory for the nodes' snapshots");
     }
@@ -453,6 +455,7 @@ int livestate_look(struct livestate *state, const struct livestate_time *now,
     char *path = fileio_path("%s/" LIVE_NODES, state->place.dir);
     int folder, rc;
 
+    hangs_fini(&state->hangs);
     state->n_nodes = state->n_ranks = 0;
     state->left_ranks = 0;
     state->n_bad = state->n_late = 0;

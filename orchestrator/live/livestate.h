@@ -82,7 +82,8 @@ struct livestate {
     uint64_t left_ranks; /* that had no room in snapshots */
     uint32_t n_silent;   /* nodes of which there is no word, or old word */
     uint32_t n_late;
-    uint32_t n_bad; /* files that were torn or no snapshots */
+    uint32_t n_bad;        /* files that were torn or no snapshots */
+    struct jp_hangs hangs; /* what is in flight, joined; until the next look */
     struct live_snap *snap;
 };
 
