@@ -52,6 +52,14 @@ static void destroy(void *state)
     free(l);
 }
 
+static uint64_t conf_of(const char *hash)
+{
+    char first[17] = "";
+
+    snprintf(first, sizeof(first), "%.16s", hash ? hash : "");
+    return strtoull(first, NULL, 16);
+}
+
 static struct livejoin *start_join(struct live *l)
 {
     const struct module_place *p = &l->place;
@@ -62,6 +70,7 @@ static struct livejoin *start_join(struct live *l)
                                                    .log = p->log,
                                                    .log_arg = p->log_arg},
                                          .nodes = p->step_nodes,
+                                         .conf = conf_of(p->conf_hash),
                                          .times = &l->times};
 
     return livejoin_create(&place);
@@ -214,14 +223,6 @@ static uint64_t period_ms(const struct live *l)
                                                         : STUCK_LEAST];
 
     return ms > PERIOD_MS ? ms : PERIOD_MS;
-}
-
-static uint64_t conf_of(const char *hash)
-{
-    char first[17] = "";
-
-    snprintf(first, sizeof(first), "%.16s", hash ? hash : "");
-    return strtoull(first, NULL, 16);
 }
 
 static int write_snap(struct live *l, const struct livenode_time *now,

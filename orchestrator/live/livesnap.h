@@ -137,6 +137,7 @@ size_t livesnap_pack(const struct live_snap *snap,
 /* A head alone, without its sum: a hint of whether the whole is worth reading.
  */
 struct livesnap_head {
+    uint64_t conf;
     uint32_t nodeid, sequence, due_ms;
     enum live_class class;
     bool last;
