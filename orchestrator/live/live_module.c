@@ -52,14 +52,6 @@ static void destroy(void *state)
     free(l);
 }
 
-static uint64_t conf_of(const char *hash)
-{
-    char first[17] = "";
-
-    snprintf(first, sizeof(first), "%.16s", hash ? hash : "");
-    return strtoull(first, NULL, 16);
-}
-
 static struct livejoin *start_join(struct live *l)
 {
     const struct module_place *p = &l->place;
@@ -70,7 +62,7 @@ static struct livejoin *start_join(struct live *l)
                                                    .log = p->log,
                                                    .log_arg = p->log_arg},
                                          .nodes = p->step_nodes,
-                                         .conf = conf_of(p->conf_hash),
+                                         .conf = livesnap_conf(p->conf_hash),
                                          .times = &l->times};
 
     return livejoin_create(&place);
@@ -236,7 +228,7 @@ static int write_snap(struct live *l, const struct livenode_time *now,
     if (livenode_fill(l->node, now, l->snap) < 0)
         return error_set(err, "no memory for a snapshot");
     l->class = class;
-    l->snap->conf = conf_of(l->place.conf_hash);
+    l->snap->conf = livesnap_conf(l->place.conf_hash);
     l->snap->nodeid = l->place.nodeid;
     l->snap->sequence = ++l->sequence;
     l->snap->real_ns = now->real_ns;

@@ -357,6 +357,14 @@ static int get_body(struct jpr_in *in, struct live_snap *snap)
     return in->bad ? -1 : 0;
 }
 
+uint64_t livesnap_conf(const char *hash)
+{
+    char first[17] = "";
+
+    snprintf(first, sizeof(first), "%.16s", hash ? hash : "");
+    return strtoull(first, NULL, 16);
+}
+
 int livesnap_head(const uint8_t bytes[LIVE_HEAD_BYTES],
                   struct livesnap_head *out)
 {

@@ -216,6 +216,13 @@ static int is_snapshot(const struct dirent *entry)
            !strcmp(entry->d_name + len - end, LIVE_SNAP_SUFFIX);
 }
 
+static bool is_of_step(const struct livestate *state)
+{
+    uint64_t conf = state->snap->conf;
+
+    return !state->place.conf || !conf || conf == state->place.conf;
+}
+
 static int take_all(struct livestate *state, struct look *look, int folder,
                     uint64_t now_ns)
 {
@@ -226,7 +233,7 @@ static int take_all(struct livestate *state, struct look *look, int folder,
         if (rc == 0 && i < NODES_MAX) {
             if (livesnap_read(folder, names[i]->d_name, state->snap, NULL) < 0)
                 state->n_bad++;
-            else
+            else if (is_of_step(state))
                 rc = take(state, look, now_ns);
         }
         free(names[i]);

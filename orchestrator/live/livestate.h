@@ -66,6 +66,7 @@ struct livestate_rank {
 struct livestate_place {
     const char *dir; /* the step directory; borrowed */
     uint32_t nodes;  /* of the step */
+    uint64_t conf;   /* as in livejoin.h: others are an earlier step's */
     struct stuck_times times;
 };
 
