@@ -11,6 +11,7 @@
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/cmd/cmd_top.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/report/out.h"
@@ -37,7 +38,8 @@ static const char help[] =
     "  --comm ID      only of the communicator with that id or name\n"
     "  --op FUNCTION  only of that function, such as AllReduce or Send\n"
     "  --pending      instead the operations that had not ended, the ranks\n"
-    "                 in them, and the ranks that never entered them\n"
+    "                 in them, and the ranks that never entered them; of a\n"
+    "                 step that runs by what its nodes tell, as jobprof top\n"
     "  --hang         instead what processes did while the step hung: state,\n"
     "                 merged stacks, NCCL's RAS (jobprof evidence)\n"
     "  --clock        instead what the nodes' agents measured of each other's\n"
@@ -410,6 +412,36 @@ static int show_hang(const struct arguments *a)
     return rc;
 }
 
+/* Of the steps that run, what their nodes tell, as `jobprof top` sees it; the
+ * exit status, or -1: none runs, and the recordings are read. */
+static int show_running(const struct arguments *a)
+{
+    struct top top = {.word = a->word, .config = a->common.config};
+    struct jp_error err = {""};
+    bool first = true;
+    int rc = -1;
+
+    if (top_find_steps(&top, a->word, NULL) < 0 || top_look(&top, NULL) < 0) {
+        top_fini(&top);
+        return -1;
+    }
+    for (size_t i = 0; i < top.n && rc <= 0; i++) {
+        const struct top_step *step = &top.steps[i];
+
+        if (step->status != TOP_RUNS || step->state.word == LIVESTATE_UNJUDGED)
+            continue;
+        if (!first && !a->common.json)
+            putchar('\n');
+        first = false;
+        rc = hangshow_print_live(&step->state, step->name, a->common.json,
+                                 stdout, &err) < 0
+                 ? cmd_args_fail("show", JP_EXIT_IO, &err)
+                 : JP_EXIT_OK;
+    }
+    top_fini(&top);
+    return rc;
+}
+
 int cmd_show(int argc, char **argv)
 {
     struct cmd_inputs inputs = {.command = "show"};
@@ -422,6 +454,9 @@ int cmd_show(int argc, char **argv)
         return show_hang(&a);
     if (a.clock)
         return show_clocks(&a);
+    rc = a.pending ? show_running(&a) : -1;
+    if (rc >= 0)
+        return rc;
     inputs.quiet = a.common.quiet;
     rc = cmd_inputs_init(&inputs, a.word, a.common.config);
     if (rc != JP_EXIT_OK)

@@ -61,13 +61,16 @@ static void say_ended(struct top_step *step)
                  step->name, dir);
 }
 
+/* hash: stays "" where it cannot be told. */
 static int read_conf(struct top_step *step, struct jp_jobconf *conf,
-                     struct jp_error *err)
+                     char hash[SHA256_HEX], struct jp_error *err)
 {
     char *path = fileio_path("%s/" JP_JOBCONF_NAME, step->dir);
     int rc = path ? jobconf_read(path, conf, err)
                   : error_set(err, "out of memory");
 
+    if (rc == 0 && jobconf_hash(path, hash, NULL) < 0)
+        *hash = '\0';
     free(path);
     return rc;
 }
@@ -76,9 +79,11 @@ static int open_step(struct top_step *step, struct jp_error *err)
 {
     struct livestate_place place = {.dir = step->dir};
     struct jp_jobconf conf;
+    char hash[SHA256_HEX] = "";
 
-    if (read_conf(step, &conf, err) < 0)
+    if (read_conf(step, &conf, hash, err) < 0)
         return -1;
+    place.conf = livesnap_conf(hash);
     snprintf(step->name, sizeof(step->name), "%" PRIu64 ".%.40s", conf.job_id,
              conf.step_id ? conf.step_id : "?");
     place.nodes = conf.nnodes;

@@ -62,6 +62,7 @@ static struct livejoin *start_join(struct live *l)
                                                    .log = p->log,
                                                    .log_arg = p->log_arg},
                                          .nodes = p->step_nodes,
+                                         .conf = livesnap_conf(p->conf_hash),
                                          .times = &l->times};
 
     return livejoin_create(&place);
@@ -216,14 +217,6 @@ static uint64_t period_ms(const struct live *l)
     return ms > PERIOD_MS ? ms : PERIOD_MS;
 }
 
-static uint64_t conf_of(const char *hash)
-{
-    char first[17] = "";
-
-    snprintf(first, sizeof(first), "%.16s", hash ? hash : "");
-    return strtoull(first, NULL, 16);
-}
-
 static int write_snap(struct live *l, const struct livenode_time *now,
                       enum live_class class, bool last, struct jp_error *err)
 {
@@ -235,7 +228,7 @@ static int write_snap(struct live *l, const struct livenode_time *now,
     if (livenode_fill(l->node, now, l->snap) < 0)
         return error_set(err, "no memory for a snapshot");
     l->class = class;
-    l->snap->conf = conf_of(l->place.conf_hash);
+    l->snap->conf = livesnap_conf(l->place.conf_hash);
     l->snap->nodeid = l->place.nodeid;
     l->snap->sequence = ++l->sequence;
     l->snap->real_ns = now->real_ns;

@@ -128,16 +128,21 @@ static struct heard *heard_of(struct livejoin *join, const char *name)
 static void take_head(struct livejoin *join, int folder, const char *name,
                       uint64_t now_ms)
 {
+    uint64_t conf = join->place.conf;
+    struct livesnap_head head;
     int fd = openat(folder, name,
                     O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    struct heard *h = fd >= 0 ? heard_of(join, name) : NULL;
-    ssize_t n = h ? pread(fd, join->head, sizeof(join->head), 0) : -1;
-    struct livesnap_head head;
+    ssize_t n = fd >= 0 ? pread(fd, join->head, sizeof(join->head), 0) : -1;
+    struct heard *h;
 
     if (fd >= 0)
         close(fd);
     if (n != (ssize_t) sizeof(join->head) ||
-        livesnap_head(join->head, &head) < 0)
+        livesnap_head(join->head, &head) < 0 ||
+        (conf && head.conf && head.conf != conf))
+        return;
+    h = heard_of(join, name);
+    if (!h)
         return;
     if (h->sequence != head.sequence || !h->changed_ms)
         h->changed_ms = now_ms;

@@ -23,6 +23,9 @@ struct livejoin;
 struct livejoin_place {
     struct alert_place alert;
     uint32_t nodes; /* of the step */
+    /* first half of the hash of its job.conf: snapshots of another are what an
+     * earlier step has left here. 0: not known */
+    uint64_t conf;
     const struct stuck_times *times;
 };
 

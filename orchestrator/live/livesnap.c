@@ -357,6 +357,14 @@ static int get_body(struct jpr_in *in, struct live_snap *snap)
     return in->bad ? -1 : 0;
 }
 
+uint64_t livesnap_conf(const char *hash)
+{
+    char first[17] = "";
+
+    snprintf(first, sizeof(first), "%.16s", hash ? hash : "");
+    return strtoull(first, NULL, 16);
+}
+
 int livesnap_head(const uint8_t bytes[LIVE_HEAD_BYTES],
                   struct livesnap_head *out)
 {
@@ -364,7 +372,10 @@ int livesnap_head(const uint8_t bytes[LIVE_HEAD_BYTES],
         jpr_get_le32(bytes + 8) != LIVE_SNAP_VERSION ||
         bytes[52] > LIVE_TROUBLE)
         return -1;
-    *out = (struct livesnap_head){.nodeid = jpr_get_le32(bytes + 24),
+    *out = (struct livesnap_head){.conf = jpr_get_le32(bytes + 16) |
+                                          (uint64_t) jpr_get_le32(bytes + 20)
+                                              << 32,
+                                  .nodeid = jpr_get_le32(bytes + 24),
                                   .sequence = jpr_get_le32(bytes + 28),
                                   .due_ms = jpr_get_le32(bytes + 48),
                                   .class = (enum live_class) bytes[52],

@@ -134,9 +134,13 @@ struct live_snap {
 size_t livesnap_pack(const struct live_snap *snap,
                      uint8_t bytes[LIVE_SNAP_BYTES]);
 
+/* First half of a hash of job.conf in hexadecimal; NULL or "": 0, not known. */
+uint64_t livesnap_conf(const char *hash);
+
 /* A head alone, without its sum: a hint of whether the whole is worth reading.
  */
 struct livesnap_head {
+    uint64_t conf;
     uint32_t nodeid, sequence, due_ms;
     enum live_class class;
     bool last;

@@ -44,6 +44,7 @@ void livestate_fini(struct livestate *state)
     free(state->nodes);
     free(state->ranks);
     free(state->snap);
+    hangs_fini(&state->hangs);
     *state = (struct livestate){.n_nodes = 0};
 }
 
@@ -215,6 +216,13 @@ static int is_snapshot(const struct dirent *entry)
            !strcmp(entry->d_name + len - end, LIVE_SNAP_SUFFIX);
 }
 
+static bool is_of_step(const struct livestate *state)
+{
+    uint64_t conf = state->snap->conf;
+
+    return !state->place.conf || !conf || conf == state->place.conf;
+}
+
 static int take_all(struct livestate *state, struct look *look, int folder,
                     uint64_t now_ns)
 {
@@ -225,7 +233,7 @@ static int take_all(struct livestate *state, struct look *look, int folder,
         if (rc == 0 && i < NODES_MAX) {
             if (livesnap_read(folder, names[i]->d_name, state->snap, NULL) < 0)
                 state->n_bad++;
-            else
+            else if (is_of_step(state))
                 rc = take(state, look, now_ns);
         }
         free(names[i]);
@@ -439,8 +447,9 @@ static int look_at(struct livestate *state, int folder,
     free(look.tasks);
     livelate_fini(&look.late);
     hangs_sum_fini(&look.sum);
-    hangs_fini(&look.hangs);
+    state->hangs = look.hangs;
     if (rc < 0) {
+        hangs_fini(&state->hangs);
         state->n_nodes = state->n_ranks = 0;
         return error_set(err, "no memory for the nodes' snapshots");
     }
@@ -453,6 +462,7 @@ int livestate_look(struct livestate *state, const struct livestate_time *now,
     char *path = fileio_path("%s/" LIVE_NODES, state->place.dir);
     int folder, rc;
 
+    hangs_fini(&state->hangs);
     state->n_nodes = state->n_ranks = 0;
     state->left_ranks = 0;
     state->n_bad = state->n_late = 0;

@@ -66,6 +66,7 @@ struct livestate_rank {
 struct livestate_place {
     const char *dir; /* the step directory; borrowed */
     uint32_t nodes;  /* of the step */
+    uint64_t conf;   /* as in livejoin.h: others are an earlier step's */
     struct stuck_times times;
 };
 
@@ -82,7 +83,8 @@ struct livestate {
     uint64_t left_ranks; /* that had no room in snapshots */
     uint32_t n_silent;   /* nodes of which there is no word, or old word */
     uint32_t n_late;
-    uint32_t n_bad; /* files that were torn or no snapshots */
+    uint32_t n_bad;        /* files that were torn or no snapshots */
+    struct jp_hangs hangs; /* what is in flight, joined; until the next look */
     struct live_snap *snap;
 };
 

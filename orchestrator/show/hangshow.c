@@ -100,12 +100,10 @@ static void print_ops(const struct jp_hangs *hangs, FILE *out)
                  "that its recording tells\n");
 }
 
-static int print_text(const struct jp_hangs *hangs, FILE *out,
-                      struct jp_error *err)
+static int print_text(const struct jp_hangs *hangs, const char *answer,
+                      FILE *out, struct jp_error *err)
 {
-    char answer[1024];
-
-    quote_printf(out, "%s\n", hangs_answer(hangs, answer, sizeof(answer)));
+    quote_printf(out, "%s\n", answer);
     if (hangs->n_ops) {
         print_groups(hangs, out);
         print_ops(hangs, out);
@@ -181,6 +179,21 @@ static void json_group(struct jp_json_stream *s, const struct jp_hangs *hangs,
     json_stream_end_object(s);
 }
 
+/* The answer and what it is of. */
+static void json_hangs(struct jp_json_stream *s, const struct jp_hangs *hangs,
+                       const char *answer)
+{
+    json_stream_count(s, "schema_version", 1);
+    json_stream_text(s, "answer", answer);
+    json_stream_count(s, "recordings", hangs->n_processes);
+    json_stream_count(s, "in_flight", hangs->n_ops);
+    json_stream_count(s, "left_out", hangs->left_out);
+    json_stream_array(s, "operations");
+    for (size_t i = 0; i < hangs->n_groups; i++)
+        json_group(s, hangs, &hangs->groups[i]);
+    json_stream_end_array(s);
+}
+
 static int print_json(const struct jp_hangs *hangs, FILE *out,
                       struct jp_error *err)
 {
@@ -188,15 +201,7 @@ static int print_json(const struct jp_hangs *hangs, FILE *out,
     char answer[1024];
 
     json_stream_open(&s, JSON_LINES, out);
-    json_stream_count(&s, "schema_version", 1);
-    json_stream_text(&s, "answer", hangs_answer(hangs, answer, sizeof(answer)));
-    json_stream_count(&s, "recordings", hangs->n_processes);
-    json_stream_count(&s, "in_flight", hangs->n_ops);
-    json_stream_count(&s, "left_out", hangs->left_out);
-    json_stream_array(&s, "operations");
-    for (size_t i = 0; i < hangs->n_groups; i++)
-        json_group(&s, hangs, &hangs->groups[i]);
-    json_stream_end_array(&s);
+    json_hangs(&s, hangs, hangs_answer(hangs, answer, sizeof(answer)));
     return show_table_end(&s, out, err);
 }
 
@@ -243,6 +248,7 @@ int hangshow_print(struct jp_recwalk *walk, bool json, FILE *out,
                    struct jp_error *err)
 {
     struct jp_hangs hangs;
+    char answer[1024];
     int rc = read_all(walk, &hangs, err);
 
     if (rc < 0)
@@ -250,7 +256,73 @@ int hangshow_print(struct jp_recwalk *walk, bool json, FILE *out,
     if (json)
         rc = print_json(&hangs, out, err);
     else if (hangs.n_processes)
-        rc = print_text(&hangs, out, err);
+        rc = print_text(&hangs, hangs_answer(&hangs, answer, sizeof(answer)),
+                        out, err);
     hangs_fini(&hangs);
     return rc;
+}
+
+/* The rule's sentence where something hangs, else what is in flight. */
+static const char *answer_live(const struct livestate *state, char *buf,
+                               size_t size)
+{
+    return state->word <= LIVESTATE_TROUBLE && *state->text
+               ? state->text
+               : hangs_answer(&state->hangs, buf, size);
+}
+
+/* Of the nodes that have not ended, the oldest word. */
+static uint64_t oldest_ms(const struct livestate *state)
+{
+    uint64_t ms = 0;
+
+    for (size_t i = 0; i < state->n_nodes; i++)
+        if (!state->nodes[i].last && state->nodes[i].age_ms > ms)
+            ms = state->nodes[i].age_ms;
+    return ms;
+}
+
+/* What a look could not see. */
+static void print_blind(const struct livestate *state, FILE *out)
+{
+    if (state->n_silent)
+        fprintf(out, "%" PRIu32 " of %" PRIu32 " nodes: no word of late\n",
+                state->n_silent, state->place.nodes);
+    if (state->left_ranks)
+        fprintf(out, "%" PRIu64 " ranks had no room in the nodes' words\n",
+                state->left_ranks);
+}
+
+static int print_live_json(const struct livestate *state, const char *step,
+                           const char *answer, FILE *out, struct jp_error *err)
+{
+    struct jp_json_stream s;
+
+    json_stream_open(&s, JSON_LINES, out);
+    json_hangs(&s, &state->hangs, answer);
+    json_stream_object(&s, "live");
+    json_stream_text(&s, "step", step);
+    json_stream_text(&s, "word", livestate_words[state->word]);
+    json_stream_count(&s, "waited_ms", state->waited_ms);
+    json_stream_count(&s, "oldest_ms", oldest_ms(state));
+    json_stream_count(&s, "nodes", state->place.nodes);
+    json_stream_count(&s, "silent_nodes", state->n_silent);
+    json_stream_count(&s, "left_out_ranks", state->left_ranks);
+    json_stream_end_object(&s);
+    return show_table_end(&s, out, err);
+}
+
+int hangshow_print_live(const struct livestate *state, const char *step,
+                        bool json, FILE *out, struct jp_error *err)
+{
+    char buf[1024];
+    const char *answer = answer_live(state, buf, sizeof(buf));
+
+    if (json)
+        return print_live_json(state, step, answer, out, err);
+    quote_printf(
+        out, "%s  step %s runs; its nodes' words are up to %.0f s old\n",
+        livestate_words[state->word], step, (double) oldest_ms(state) / 1000);
+    print_blind(state, out);
+    return print_text(&state->hangs, answer, out, err);
 }

@@ -419,7 +419,7 @@ size_t jpr_frame_write(enum jpr_block type, const uint8_t *raw, size_t n,
     if (n > JPR_MAX_RAW_BYTES || size < JPR_FRAME_BYTES)
         return 0;
     size -= JPR_FRAME_BYTES;
-    if (zip && n > 1)
+    if (zip && n >= JPR_ZIP_LEAST)
         packed =
             jpr_zip_pack(zip, raw, n, payload, n - 1 < size ? n - 1 : size);
     if (packed == 0) {

@@ -105,7 +105,7 @@ static ssize_t window_read(struct jpr_window *w, uint64_t offset, void *out,
 
 /* --- reads a recorder file, record by record --- */
 
-enum { MAX_DAMAGED = 16, SEARCH_BYTES = 64 * 1024 };
+enum { MAX_DAMAGED = 16, SEARCH_BYTES = 64 * 1024, AHEAD_BYTES = 16 * 1024 };
 
 struct jpr_reader {
     char *name;
@@ -120,24 +120,17 @@ struct jpr_reader {
     uint8_t *disk; /* the last payload as it is in the file */
     struct jpr_unpacked *block_records;
     bool pass_ops, pass_ended, follow;
+    /* Of a file that grows: what one read has brought, many small blocks. */
+    uint64_t ahead_at;
+    size_t n_ahead;
+    uint8_t *ahead;
 };
 
-/* Up to n bytes at an offset: how many there are; -1 with errno. */
-static ssize_t read_at(struct jpr_reader *r, uint64_t offset, void *out,
-                       size_t n)
+static ssize_t read_file(const struct jpr_reader *r, uint64_t offset, void *out,
+                         size_t n)
 {
     size_t done = 0;
 
-    if (r->stream)
-        return window_read(r->stream, offset, out, n);
-    if (r->fd < 0) {
-        if (offset >= r->n_bytes)
-            return 0;
-        if (n > r->n_bytes - offset)
-            n = (size_t) (r->n_bytes - offset);
-        memcpy(out, r->bytes + offset, n);
-        return (ssize_t) n;
-    }
     while (done < n) {
         ssize_t k = pread(r->fd, (char *) out + done, n - done,
                           (off_t) (offset + done));
@@ -153,6 +146,50 @@ static ssize_t read_at(struct jpr_reader *r, uint64_t offset, void *out,
     return (ssize_t) done;
 }
 
+/* The same, of a file that grows: from what was read last, if it is there. */
+static ssize_t read_ahead(struct jpr_reader *r, uint64_t offset, void *out,
+                          size_t n)
+{
+    uint64_t skip = offset - r->ahead_at;
+    ssize_t got;
+
+    if (n > AHEAD_BYTES)
+        return read_file(r, offset, out, n);
+    if (offset < r->ahead_at || skip > r->n_ahead || n > r->n_ahead - skip) {
+        r->n_ahead = 0;
+        /* one call, as a second would only find the end */
+        got = pread(r->fd, r->ahead, AHEAD_BYTES, (off_t) offset);
+        if (got < 0)
+            return errno == EINTR ? read_file(r, offset, out, n) : -1;
+        r->ahead_at = offset;
+        r->n_ahead = (size_t) got;
+        skip = 0;
+    }
+    if (n > r->n_ahead - skip)
+        n = r->n_ahead - (size_t) skip;
+    if (n)
+        memcpy(out, r->ahead + skip, n);
+    return (ssize_t) n;
+}
+
+/* Up to n bytes at an offset: how many there are; -1 with errno. */
+static ssize_t read_at(struct jpr_reader *r, uint64_t offset, void *out,
+                       size_t n)
+{
+    if (r->stream)
+        return window_read(r->stream, offset, out, n);
+    if (r->fd < 0) {
+        if (offset >= r->n_bytes)
+            return 0;
+        if (n > r->n_bytes - offset)
+            n = (size_t) (r->n_bytes - offset);
+        memcpy(out, r->bytes + offset, n);
+        return (ssize_t) n;
+    }
+    return r->ahead ? read_ahead(r, offset, out, n)
+                    : read_file(r, offset, out, n);
+}
+
 static int damage(struct jpr_reader *r, uint64_t offset, const char *what,
                   struct jp_error *err)
 {
@@ -166,6 +203,7 @@ static int damage(struct jpr_reader *r, uint64_t offset, const char *what,
 static int finish(struct jpr_reader *r, bool cut)
 {
     r->over = !r->follow;
+    r->n_ahead = 0; /* the end may be another one at the next look */
     r->end.cut = cut;
     r->end.offset = r->offset;
     return 0;
@@ -408,6 +446,8 @@ void jpr_pass_ended(struct jpr_reader *reader, bool pass)
 void jpr_follow(struct jpr_reader *reader)
 {
     reader->follow = true;
+    if (reader->fd >= 0 && !reader->ahead)
+        reader->ahead = malloc(AHEAD_BYTES); /* without it reads are many */
 }
 
 uint64_t jpr_taken(const struct jpr_reader *reader)
@@ -441,6 +481,7 @@ void jpr_close(struct jpr_reader *reader)
         close(reader->fd);
     window_destroy(reader->stream);
     jpr_unpacked_destroy(reader->block_records);
+    free(reader->ahead);
     free(reader->disk);
     free(reader->name);
     free(reader);

@@ -72,7 +72,7 @@ static void fill_fronts(const struct makestep *step, uint32_t task, uint32_t at,
 void makestep_snap(const struct makestep *step, uint32_t i,
                    struct live_snap *snap)
 {
-    *snap = (struct live_snap){.conf = 1,
+    *snap = (struct live_snap){.conf = 0,
                                .nodeid = i,
                                .sequence = 3,
                                .real_ns = step->real_ns,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -488,6 +489,44 @@ static void sees_a_file_replaced(void **state)
 }
 
 /* Garbage behind good blocks: what was read stays, and nothing fails twice. */
+/* In place of libc's: the reader calls it. */
+static unsigned reads;
+ssize_t pread(int fd, void *bytes, size_t n, off_t at)
+{
+    reads++;
+    return syscall(SYS_pread64, fd, bytes, n, at);
+}
+
+/* Ten blocks of operations and ten of counters come in one. */
+static void reads_in_few_calls(void **state)
+{
+    struct stuck_times rule;
+    const struct livenode_place place = {
+        .raw = *state, .node = "n1", .root = *state, .times = &rule};
+    struct livenode *node = livenode_create(&place);
+    struct task t;
+
+    stuck_times_set(&rule, 30000);
+    put_proc(*state, 'S', 0, 0, 0);
+    task_begin(&t, *state, PID, 3);
+    task_counters(&t, 1, false);
+    task_show(&t, 0);
+    look(node, 1);
+    for (int i = 0; i < 10; i++) {
+        task_op(&t, 2 + 0.1 * i, 0.05);
+        task_counters(&t, 2.05 + 0.1 * i, false);
+    }
+    task_show(&t, 0);
+    reads = 0;
+    look(node, 3);
+    assert_int_equal(reads, 2); /* and the end */
+    reads = 0;
+    look(node, 4);
+    assert_int_equal(reads, 1); /* nothing new */
+    livenode_destroy(node);
+    task_end(&t);
+}
+
 static void survives_damage(void **state)
 {
     struct livenode *node = make_node(*state);
@@ -525,17 +564,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, tempdir_make, tempdir_drop)
-        TEST(follows_what_grows),
-        TEST(learns_what_is_usual),
-        TEST(tells_how_a_process_is),
-        TEST(tells_ends),
-        TEST(sees_a_file_replaced),
-        TEST(survives_damage),
-        TEST(tells_what_it_does_of_late),
-        TEST(tells_of_the_gpu),
-        TEST(costs_little),
-        TEST(signals_who_catches_it),
-        TEST(tells_at_the_end_who_is_gone),
+        TEST(follows_what_grows),     TEST(learns_what_is_usual),
+        TEST(tells_how_a_process_is), TEST(tells_ends),
+        TEST(sees_a_file_replaced),   TEST(reads_in_few_calls),
+        TEST(survives_damage),        TEST(tells_what_it_does_of_late),
+        TEST(tells_of_the_gpu),       TEST(costs_little),
+        TEST(signals_who_catches_it), TEST(tells_at_the_end_who_is_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* test_livestate.c - a running step as a watcher sees it, from snapshots that
  * the live module's writer has packed. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -177,6 +178,7 @@ static void silent(void **state)
 
     make(*state, 3, 4, MAKESTEP_OK, 0);
     watch(&s, *state, 4);
+    s.place.conf = 5; /* theirs is not known */
     assert_int_equal(look(&s, 1), 1);
     assert_int_equal(s.n_silent, 1);
     torn = tempdir_path(*state, "live/nodes/1.2.snap");
@@ -194,6 +196,32 @@ static void silent(void **state)
     livestate_fini(&s);
     free(torn);
     free(foreign);
+}
+
+/* What a step before has left in the same directory. */
+static void earlier(void **state)
+{
+    char *name = tempdir_path(*state, "live/nodes/1.2.snap");
+    uint8_t bytes[LIVE_SNAP_BYTES];
+    struct livestate s;
+    int fd;
+
+    make(*state, 3, 4, MAKESTEP_OK, 0);
+    watch(&s, *state, 3);
+    s.place.conf = 5;
+    assert_int_equal(look(&s, 1), 1);
+    assert_int_equal(s.n_nodes, 3);
+    s.snap->conf = 6; /* the last that was read */
+    fd = open(name, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(livesnap_pack(s.snap, bytes) > 0, true);
+    assert_int_equal(pwrite(fd, bytes, sizeof(bytes), 0), sizeof(bytes));
+    close(fd);
+    assert_int_equal(look(&s, 1), 1);
+    assert_int_equal(s.n_nodes, 2);
+    assert_int_equal(s.n_silent, 1);
+    assert_int_equal(s.n_bad, 0);
+    livestate_fini(&s);
+    free(name);
 }
 
 static void nothing_there(void **state)
@@ -219,6 +247,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(figures, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(confirmed, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(silent, tempdir_make, tempdir_drop),
+        cmocka_unit_test_setup_teardown(earlier, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(nothing_there, tempdir_make,
                                         tempdir_drop),
     };
