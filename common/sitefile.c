@@ -18,7 +18,8 @@
 #define DAY (24 * 60 * MINUTE)
 
 const char *const sitekeys_groups[SITEKEYS_GROUPS] = {
-    "nccl", "copper", "util", "clock", "nsys", "policy", "upload", ""};
+    "nccl",   "copper", "util",    "clock", "nsys",
+    "policy", "upload", "metrics", ""};
 
 /* What only the site says about NCCL profiles, whichever profiler makes them.
  */
@@ -81,6 +82,18 @@ static const struct jp_knob site_upload[] = {
              "sticky folder where each user's documents wait")},
     {JP_KNOB("outbox_size", JP_KNOB_SIZE, JP_MIB, 1ULL << 50, NULL, "1G",
              "most that may wait of one user")},
+    {0}};
+
+/* Metrics for Prometheus while a step runs. */
+enum { METRICS_DIR, METRICS_INTERVAL, METRICS_SERIES };
+static const struct jp_knob site_metrics[] = {
+    [METRICS_DIR] = {JP_KNOB("textfile_dir", JP_KNOB_PATH, 0, 0, NULL, NULL,
+                             "folder of node_exporter's textfile collector")},
+    [METRICS_INTERVAL] = {JP_KNOB("interval", JP_KNOB_TIME, 5 * JP_SECOND,
+                                  10 * MINUTE, NULL, "15",
+                                  "time between two writings, at least")},
+    [METRICS_SERIES] = {JP_KNOB("series", JP_KNOB_COUNT, 50, 10000, NULL, "500",
+                                "series of a node and step, at most")},
     {0}};
 
 static const struct {
@@ -181,6 +194,7 @@ size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
         add_option(grammar_of(i), keys, &n);
     add_site("", site_nodes, keys, &n);
     add_site("upload", site_upload, keys, &n);
+    add_site("metrics", site_metrics, keys, &n);
     for (size_t i = 0; i < N(policies) && n < SITEKEYS_MAX; i++) {
         add_key(keys, &n, "policy", &policies[i].knob, true);
         keys[n - 1].policy_offset = policies[i].offset;
@@ -614,4 +628,31 @@ void sitefile_fini(struct jp_sitefile *file)
     free_values(file->values, file->n_values);
     free_values(file->locks, file->n_locks);
     *file = (struct jp_sitefile){0};
+}
+
+/* By the file, or by the table's default. */
+static uint64_t metrics_number(const struct jp_sitefile *file, size_t row,
+                               const char *name)
+{
+    const struct sitefile_value *v = sitefile_find(file, name);
+    uint64_t n = 0;
+
+    if (!v || knob_number(&site_metrics[row], v->value, &n, NULL) < 0)
+        (void) knob_number(&site_metrics[row], site_metrics[row].def, &n, NULL);
+    return n;
+}
+
+void sitefile_metrics(const struct jp_sitefile *file,
+                      struct jp_site_metrics *out)
+{
+    const struct sitefile_value *v =
+        sitefile_find(file, "metrics.textfile_dir");
+
+    *out = (struct jp_site_metrics){
+        .folder = v ? v->value : NULL,
+        .interval_ms = (uint32_t) (metrics_number(file, METRICS_INTERVAL,
+                                                  "metrics.interval") /
+                                   1000),
+        .series =
+            (uint32_t) metrics_number(file, METRICS_SERIES, "metrics.series")};
 }
