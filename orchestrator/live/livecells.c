@@ -10,44 +10,10 @@
 
 #include "common/bandwidth.h"
 
-#define UNIT 1024
-#define UNITS 5
-
 void livecells_fini(struct livecells *cells)
 {
     free(cells->cells);
     *cells = (struct livecells){.cells = NULL};
-}
-
-static unsigned unit_of(uint64_t bytes, uint64_t *scale)
-{
-    unsigned unit = 0;
-
-    for (*scale = 1; unit + 1 < UNITS && bytes / *scale >= UNIT; unit++)
-        *scale *= UNIT;
-    return unit;
-}
-
-uint64_t livecells_range(uint64_t bytes)
-{
-    uint64_t scale;
-
-    unit_of(bytes, &scale);
-    return bytes / scale * scale;
-}
-
-char *livecells_range_text(uint64_t bytes, char *buf, size_t size)
-{
-    static const char *const units[UNITS] = {"B", "KB", "MB", "GB", "TB"};
-    uint64_t scale;
-    unsigned unit = unit_of(bytes, &scale);
-
-    if (bytes)
-        snprintf(buf, size, "%" PRIu64 "-%" PRIu64 "%s", bytes / scale,
-                 bytes / scale + 1, units[unit]);
-    else
-        snprintf(buf, size, "0B");
-    return buf;
 }
 
 /* A place for a new cell; where all are taken, the one that was not read for
@@ -123,7 +89,7 @@ void livecells_op(struct livecells *cells, const struct jp_recfile *file,
     if (op->kind != JPR_P2P)
         snprintf(key.algo, sizeof(key.algo), "%.16s_%.16s",
                  or_unknown(op->algo), or_unknown(op->proto));
-    key.size = livecells_range(op->bytes);
+    key.size = metrics_size_first(op->bytes);
     c = cell_of(cells, file, &key);
     if (!c)
         return;
@@ -161,7 +127,7 @@ static int put(const struct livecell *c, const struct jp_recfile *file,
         return 0;
     snprintf(nodes, sizeof(nodes), "%" PRId64, comm->n_nodes);
     snprintf(ranks, sizeof(ranks), "%" PRId64, comm->n_ranks);
-    livecells_range_text(c->size, size, sizeof(size));
+    metrics_size_text(c->size, size, sizeof(size));
     v = c->kind == JPR_P2P
             ? metrics_add(set, METRICS_P2P, "jobprof", l->job, l->node,
                           comm->gpu_uuid, name, nodes, ranks, c->func, size,

@@ -2,11 +2,10 @@
  * size, as NCCL Inspector's Prometheus files have them.
  *
  * Of the operations that the live module reads (a sample, see liverate.h). A
- * cell is a communicator, a function, an algorithm and a range of sizes; the
- * ranges, the means and the text of the ranges are Inspector's
- * (plugins/profiler/inspector/inspector_prom.cc of NCCL 2.30): the unit of
- * 1,024 to the power of 0 to 4 in which the size is at least 1, and the whole
- * number below it: "512-513MB".
+ * cell is a communicator, a function, an algorithm and a range of sizes
+ * (metrics_size_first); the means are Inspector's: geometric of bandwidths,
+ * arithmetic of times (plugins/profiler/inspector/inspector_prom.cc of NCCL
+ * 2.30).
  */
 #ifndef JP_LIVE_LIVECELLS_H
 #define JP_LIVE_LIVECELLS_H
@@ -39,10 +38,6 @@ struct livecells {
 };
 
 void livecells_fini(struct livecells *cells);
-
-/* The first size of the range that bytes is in; the range as text. */
-uint64_t livecells_range(uint64_t bytes);
-char *livecells_range_text(uint64_t bytes, char *buf, size_t size);
 
 /* An operation that was read. Without a time it is passed over. */
 void livecells_op(struct livecells *cells, const struct jp_recfile *file,

@@ -2,6 +2,7 @@
 #include "orchestrator/metrics/metrics.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -62,19 +63,19 @@ const struct metrics_row metrics_rows[METRICS_N] = {
     [METRIC_COVERAGE] = {"jobprof_coverage_ratio", METRICS_GAUGE, "ratio",
                          METRICS_NODE, REPORT,
                          "Records that the report has, of those expected."},
-    [METRIC_DURATION] = {"jobprof_step_duration_seconds", METRICS_GAUGE,
-                         "seconds", METRICS_NODE, REPORT,
-                         "Time from the step's start to its end."},
+    [METRIC_DURATION] =
+        {"jobprof_step_duration_seconds", METRICS_GAUGE, "seconds",
+         METRICS_NODE, REPORT,
+         "Time from the first operation's start to the last one's end."},
     [METRIC_STATE] = {"jobprof_ranks", METRICS_GAUGE, NULL, METRICS_STATE, LIVE,
                       "Ranks of the node in a state."},
     [METRIC_LEFT_RANKS] = {"jobprof_left_out_ranks", METRICS_GAUGE, NULL,
                            METRICS_NODE, LIVE,
                            "Ranks of the node that have no metrics: there are "
                            "too many."},
-    [METRIC_LEFT_SERIES] = {"jobprof_left_out_series", METRICS_GAUGE, NULL,
-                            METRICS_NODE, BOTH,
-                            "Series that were left out: metrics.series allows "
-                            "no more."},
+    [METRIC_LEFT_SERIES] =
+        {"jobprof_left_out_series", METRICS_GAUGE, NULL, METRICS_NODE, LIVE,
+         "Series that were left out: metrics.series allows no more."},
     [METRIC_AGENT_CPU] = {"jobprof_agent_cpu_seconds_total", METRICS_COUNTER,
                           "seconds", METRICS_NODE, LIVE,
                           "Processor time of jobprof's own process on the "
@@ -85,11 +86,12 @@ const struct metrics_row metrics_rows[METRICS_N] = {
                              "most so far."},
     [METRIC_OPERATIONS] = {"jobprof_operations_total", METRICS_COUNTER, NULL,
                            METRICS_RANK, BOTH,
-                           "Communication operations that have ended."},
-    [METRIC_BYTES] = {"jobprof_operation_bytes_total", METRICS_COUNTER, "bytes",
-                      METRICS_RANK, BOTH,
-                      "Data of operations that have ended; while the step "
-                      "runs by the mean size of a sample."},
+                           "Communication operations that have ended; of a "
+                           "report, that have a record."},
+    [METRIC_BYTES] =
+        {"jobprof_operation_bytes_total", METRICS_COUNTER, "bytes",
+         METRICS_RANK, LIVE,
+         "Data of operations that have ended, by the mean size of a sample."},
     [METRIC_IN_FLIGHT] = {"jobprof_operations_in_flight", METRICS_GAUGE, NULL,
                           METRICS_RANK, LIVE,
                           "Operations that have begun and not ended."},
@@ -104,19 +106,18 @@ const struct metrics_row metrics_rows[METRICS_N] = {
                      "last half minute."},
     [METRIC_CAUSED] = {"jobprof_wait_caused_ratio", METRICS_GAUGE, "ratio",
                        METRICS_RANK, BOTH,
-                       "Share of its time that others wait for this rank. "
-                       "While the step runs, of the last half minute, of ranks "
-                       "that are late; one node tells them."},
+                       "Share of time that others wait for this rank, on "
+                       "average. While the step runs, of the last half minute, "
+                       "of ranks that are late; one node tells them."},
     [METRIC_WAITED] = {"jobprof_wait_seconds_total", METRICS_COUNTER, "seconds",
                        METRICS_RANK, REPORT,
                        "Time that the rank has waited for others."},
     [METRIC_CPU] = {"jobprof_cpu_seconds_total", METRICS_COUNTER, "seconds",
                     METRICS_RANK, LIVE,
                     "Processor time of the rank's process."},
-    [METRIC_GPU_BUSY] = {"jobprof_gpu_busy_ratio", METRICS_GAUGE, "ratio",
-                         METRICS_RANK, BOTH,
-                         "Share of time that the rank's GPU runs kernels, as "
-                         "its driver says."},
+    [METRIC_GPU_BUSY] =
+        {"jobprof_gpu_busy_ratio", METRICS_GAUGE, "ratio", METRICS_RANK, LIVE,
+         "Share of time that the rank's GPU runs kernels, as its driver says."},
     [METRIC_COLL_BUSBW] = {"nccl_bus_bandwidth_gbs", METRICS_UNTYPED, NULL,
                            METRICS_COLL, BOTH,
                            "Bus bandwidth, GB/s: the geometric mean."},
@@ -149,7 +150,7 @@ const struct metrics_row metrics_rows[METRICS_N] = {
 
 void metrics_init(struct metrics_set *set)
 {
-    *set = (struct metrics_set){.objects = NULL};
+    *set = (struct metrics_set){.time_s = NAN};
 }
 
 void metrics_fini(struct metrics_set *set)
@@ -251,6 +252,7 @@ double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
         return NULL;
     }
     o->scope = scope;
+    o->time_s = set->time_s;
     for (size_t i = 0; i < METRICS_LABELS && metrics_scopes[scope].labels[i];
          i++)
         take_text(o->labels[i], texts[i]);
@@ -264,6 +266,42 @@ double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
     set->objects[set->n++] = o;
     *slot = set->n;
     return o->values;
+}
+
+/* --- sizes ---------------------------------------------------------------- */
+
+#define UNIT 1024
+#define UNITS 5
+
+static unsigned unit_of(uint64_t bytes, uint64_t *scale)
+{
+    unsigned unit = 0;
+
+    for (*scale = 1; unit + 1 < UNITS && bytes / *scale >= UNIT; unit++)
+        *scale *= UNIT;
+    return unit;
+}
+
+uint64_t metrics_size_first(uint64_t bytes)
+{
+    uint64_t scale;
+
+    unit_of(bytes, &scale);
+    return bytes / scale * scale;
+}
+
+char *metrics_size_text(uint64_t bytes, char *buf, size_t size)
+{
+    static const char *const units[UNITS] = {"B", "KB", "MB", "GB", "TB"};
+    uint64_t scale;
+    unsigned unit = unit_of(bytes, &scale);
+
+    if (bytes)
+        snprintf(buf, size, "%" PRIu64 "-%" PRIu64 "%s", bytes / scale,
+                 bytes / scale + 1, units[unit]);
+    else
+        snprintf(buf, size, "0B");
+    return buf;
 }
 
 /* --- text ----------------------------------------------------------------- */
@@ -335,8 +373,8 @@ static void put_sample(const struct metrics_object *o, enum metric metric,
     fprintf(out,
             fabs(value) < 0x1p53 && value == floor(value) ? "%.0f" : "%.9g",
             value);
-    if (how->format == METRICS_OPENMETRICS && isfinite(how->time_s))
-        fprintf(out, " %.3f", how->time_s);
+    if (how->format == METRICS_OPENMETRICS && isfinite(o->time_s))
+        fprintf(out, " %.3f", o->time_s);
     putc('\n', out);
 }
 

@@ -107,11 +107,14 @@ extern const struct metrics_row metrics_rows[METRICS_N];
 
 struct metrics_object {
     enum metrics_scope scope;
+    double time_s; /* of its samples (OpenMetrics only); NAN: not told */
     char labels[METRICS_LABELS][METRICS_LABEL_BYTES];
-    double values[METRICS_N]; /* NAN: not known */
+    /* NAN: not known. Those of other scopes' metrics are never told. */
+    double values[METRICS_N];
 };
 
 struct metrics_set {
+    double time_s; /* of objects that are added from now on */
     struct metrics_object **objects;
     size_t n, room;
     size_t *slots; /* by labels; 0: free, else an index from 1 on */
@@ -136,7 +139,6 @@ enum metrics_format { METRICS_TEXT, METRICS_OPENMETRICS };
 struct metrics_how {
     enum metrics_format format;
     size_t max_series; /* more are left out, from the table's end; 0: none is */
-    double time_s;     /* of each sample (OpenMetrics only); NAN: not told */
 };
 
 /* Writes the set. Of metrics that no object has a value of nothing is written.
@@ -148,6 +150,12 @@ int metrics_write(const struct metrics_set *set, const struct metrics_how *how,
 
 /* How many series metrics_write would write without a limit. */
 size_t metrics_count(const struct metrics_set *set);
+
+/* Ranges of sizes, as Inspector's message_size has them: the unit of 1,024 to
+ * the power of 0 to 4 in which the size is at least 1, and the whole number
+ * below it. The first size of a range; "512-513MB". */
+uint64_t metrics_size_first(uint64_t bytes);
+char *metrics_size_text(uint64_t bytes, char *buf, size_t size);
 
 /* docs/metrics.md's tables, in Markdown. */
 void metrics_describe(FILE *out);

@@ -88,7 +88,7 @@ static void add_site(struct metrics_set *set, double t)
 
 int main(int argc, char **argv)
 {
-    struct metrics_how how = {.time_s = argc > 3 ? strtod(argv[3], NULL) : NAN};
+    struct metrics_how how = {.max_series = 0};
     double t = argc > 2 ? strtod(argv[2], NULL) : 0;
     struct metrics_set set;
     int rc;
@@ -101,6 +101,8 @@ int main(int argc, char **argv)
         return 2;
     how.format = strcmp(argv[1], "text") ? METRICS_OPENMETRICS : METRICS_TEXT;
     metrics_init(&set);
+    if (argc > 3)
+        set.time_s = strtod(argv[3], NULL);
     for (unsigned i = 0; i < 4; i++)
         add_rank(&set, i, t);
     for (unsigned i = 0; i < 2; i++)

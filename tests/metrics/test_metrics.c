@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
-#include "orchestrator/live/livecells.h"
 #include "orchestrator/metrics/metrics.h"
 #include "orchestrator/metrics/metricsfile.h"
 #include "tests/common/tempdir.h"
@@ -84,6 +83,7 @@ static void fill(struct metrics_set *set)
     double *v;
 
     metrics_init(set);
+    set->time_s = 1700000000.25;
     v = metrics_add(set, METRICS_RANK, "42", "0", "n1", "0");
     v[METRIC_OPERATIONS] = 12;
     v[METRIC_BYTES] = 0x1p60;
@@ -99,7 +99,7 @@ static void fill(struct metrics_set *set)
 
 static void test_text(void **state)
 {
-    const struct metrics_how how = {.format = METRICS_TEXT, .time_s = 5};
+    const struct metrics_how how = {.format = METRICS_TEXT};
     struct metrics_set set;
     char *text;
 
@@ -109,12 +109,12 @@ static void test_text(void **state)
     assert_string_equal(
         text,
         "# HELP jobprof_operations_total Communication operations that have "
-        "ended.\n"
+        "ended; of a report, that have a record.\n"
         "# TYPE jobprof_operations_total counter\n"
         "jobprof_operations_total{jobid=\"42\",step=\"0\",node=\"n1\",rank="
         "\"0\"} 12\n"
         "# HELP jobprof_operation_bytes_total Data of operations that have "
-        "ended; while the step runs by the mean size of a sample.\n"
+        "ended, by the mean size of a sample.\n"
         "# TYPE jobprof_operation_bytes_total counter\n"
         "jobprof_operation_bytes_total{jobid=\"42\",step=\"0\",node=\"n1\","
         "rank=\"0\"} 1.1529215e+18\n"
@@ -135,8 +135,7 @@ static void test_text(void **state)
 /* The same set: a counter's family has another name, the end is told. */
 static void test_openmetrics(void **state)
 {
-    const struct metrics_how how = {.format = METRICS_OPENMETRICS,
-                                    .time_s = 1700000000.25};
+    const struct metrics_how how = {.format = METRICS_OPENMETRICS};
     struct metrics_set set;
     char *text;
 
@@ -224,12 +223,11 @@ static void test_ranges(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        assert_string_equal(
-            livecells_range_text(rows[i].bytes, buf, sizeof(buf)),
-            rows[i].text);
-        assert_true(livecells_range(rows[i].bytes) <= rows[i].bytes);
-        assert_string_equal(livecells_range_text(livecells_range(rows[i].bytes),
-                                                 buf, sizeof(buf)),
+        assert_string_equal(metrics_size_text(rows[i].bytes, buf, sizeof(buf)),
+                            rows[i].text);
+        assert_true(metrics_size_first(rows[i].bytes) <= rows[i].bytes);
+        assert_string_equal(metrics_size_text(metrics_size_first(rows[i].bytes),
+                                              buf, sizeof(buf)),
                             rows[i].text);
     }
 }
