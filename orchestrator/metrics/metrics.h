@@ -50,7 +50,7 @@ enum metrics_scope {
     METRICS_N_SCOPES
 };
 
-enum { METRICS_LABELS = 12, METRICS_LABEL_BYTES = 128 };
+enum { METRICS_LABELS = 13, METRICS_LABEL_BYTES = 128 };
 
 struct metrics_scope_row {
     const char *what;                   /* "a rank" */
