@@ -19,7 +19,7 @@
 
 const char *const sitekeys_groups[SITEKEYS_GROUPS] = {
     "nccl",   "copper", "util",    "clock", "nsys",
-    "policy", "upload", "history", ""};
+    "policy", "upload", "history", "metrics", ""};
 
 /* What only the site says about NCCL profiles, whichever profiler makes them.
  */
@@ -96,6 +96,18 @@ static const struct jp_knob site_history[] = {
              "most that a user's lines may take; the oldest go")},
     {JP_KNOB("limit", JP_KNOB_TIME, JP_SECOND / 10, MINUTE, NULL, "10s",
              "the program is ended after")},
+    {0}};
+
+/* Metrics for Prometheus while a step runs. */
+enum { METRICS_DIR, METRICS_INTERVAL, METRICS_SERIES };
+static const struct jp_knob site_metrics[] = {
+    [METRICS_DIR] = {JP_KNOB("textfile_dir", JP_KNOB_PATH, 0, 0, NULL, NULL,
+                             "folder of node_exporter's textfile collector")},
+    [METRICS_INTERVAL] = {JP_KNOB("interval", JP_KNOB_TIME, 5 * JP_SECOND,
+                                  10 * MINUTE, NULL, "15",
+                                  "time between two writings, at least")},
+    [METRICS_SERIES] = {JP_KNOB("series", JP_KNOB_COUNT, 50, 10000, NULL, "500",
+                                "series of a node and step, at most")},
     {0}};
 
 static const struct {
@@ -197,6 +209,7 @@ size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX])
     add_site("", site_nodes, keys, &n);
     add_site("upload", site_upload, keys, &n);
     add_site("history", site_history, keys, &n);
+    add_site("metrics", site_metrics, keys, &n);
     for (size_t i = 0; i < N(policies) && n < SITEKEYS_MAX; i++) {
         add_key(keys, &n, "policy", &policies[i].knob, true);
         keys[n - 1].policy_offset = policies[i].offset;
@@ -630,4 +643,31 @@ void sitefile_fini(struct jp_sitefile *file)
     free_values(file->values, file->n_values);
     free_values(file->locks, file->n_locks);
     *file = (struct jp_sitefile){0};
+}
+
+/* By the file, or by the table's default. */
+static uint64_t metrics_number(const struct jp_sitefile *file, size_t row,
+                               const char *name)
+{
+    const struct sitefile_value *v = sitefile_find(file, name);
+    uint64_t n = 0;
+
+    if (!v || knob_number(&site_metrics[row], v->value, &n, NULL) < 0)
+        (void) knob_number(&site_metrics[row], site_metrics[row].def, &n, NULL);
+    return n;
+}
+
+void sitefile_metrics(const struct jp_sitefile *file,
+                      struct jp_site_metrics *out)
+{
+    const struct sitefile_value *v =
+        sitefile_find(file, "metrics.textfile_dir");
+
+    *out = (struct jp_site_metrics){
+        .folder = v ? v->value : NULL,
+        .interval_ms = (uint32_t) (metrics_number(file, METRICS_INTERVAL,
+                                                  "metrics.interval") /
+                                   1000),
+        .series =
+            (uint32_t) metrics_number(file, METRICS_SERIES, "metrics.series")};
 }

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/error.h"
 #include "common/grammar.h"
@@ -60,6 +61,14 @@ char *sitefile_knob_name(const struct jp_grammar *grammar,
 /* The limits and times, with the defaults for what the file leaves open. */
 void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out);
 
+/* How metrics for Prometheus are written (group metrics). */
+struct jp_site_metrics {
+    const char *folder; /* textfile_dir; NULL: none are. Borrowed from file */
+    uint32_t interval_ms, series;
+};
+void sitefile_metrics(const struct jp_sitefile *file,
+                      struct jp_site_metrics *out);
+
 /* --- which keys a settings file may hold, and of which type.
  *
  * Internal to sitefile.c and config show. The knobs of the options come from
@@ -67,7 +76,7 @@ void sitefile_policy(const struct jp_sitefile *file, struct jp_policy *out);
  * everything else stands in the tables here.
  */
 
-#define SITEKEYS_MAX (OPTIONS * JP_KNOBS_MAX + 100)
+#define SITEKEYS_MAX (OPTIONS * JP_KNOBS_MAX + 110)
 
 struct sitekey {
     const char *group; /* "" is the top level */
@@ -81,7 +90,7 @@ struct sitekey {
 /* Fills keys with every key of a settings file. Returns how many. */
 size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX]);
 
-/* The groups: one an option, then "policy"; "" ends the list. */
+/* The groups: one an option, then those of the site; "" ends the list. */
 enum { SITEKEYS_GROUPS = OPTIONS + 4 };
 extern const char *const sitekeys_groups[SITEKEYS_GROUPS];
 

@@ -49,6 +49,15 @@ struct module_hang {
     size_t n_targets;
 };
 
+/* Metrics for Prometheus, as the site wants them; borrowed. */
+struct module_metrics {
+    const char *folder; /* of node_exporter's textfile collector */
+    uint32_t period_ms; /* between two writings, at least */
+    uint32_t series;    /* a file has, at most */
+    /* the step, as job.conf has it */
+    const char *job, *step, *user, *account, *partition;
+};
+
 /* Where the agent is; borrowed for the life of a module. */
 struct module_place {
     const char *dir;  /* the step directory */
@@ -78,7 +87,8 @@ struct module_place {
      * be killed. NULL: nobody does. */
     void (*take_evidence)(void *arg, const struct module_hang *hang);
     void *evidence_arg;
-    struct module_shared *shared; /* NULL: nobody tells */
+    const struct module_metrics *metrics; /* NULL: none are wanted */
+    struct module_shared *shared;         /* NULL: nobody tells */
     /* A line for the step's log. */
     void (*log)(void *arg, const char *line);
     void *log_arg;

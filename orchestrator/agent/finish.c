@@ -22,12 +22,14 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/jobconf.h"
+#include "common/plan.h"
 #include "orchestrator/agent/confine.h"
 #include "orchestrator/agent/ownfolder.h"
 #include "orchestrator/agent/runmarks.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/noderec.h"
 #include "orchestrator/collect/stepdir.h"
+#include "orchestrator/metrics/metricsfile.h"
 #include "orchestrator/topo/rankscan.h"
 
 #define KEEP_POLL_MS 200
@@ -189,6 +191,7 @@ struct leaving {
     uint64_t start_ms;
     uint32_t limit_ms, processes;
     bool tells_late; /* this Slurm */
+    const char *hash, *site;
 };
 
 /* Sets the limit, how many processes the step has, and tells_late. */
@@ -402,6 +405,32 @@ static void keep_partial(const struct leaving *leaving)
                 leaving->node, leaving->limit_ms);
 }
 
+/* The agent removes its file of metrics itself, unless it was killed. In a
+ * child: the folder is another file system's, maybe. */
+static int remove_metrics(const struct leaving *leaving)
+{
+    const struct jp_seat *seat = leaving->seat;
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, seat->dir);
+    struct jp_sitefile file = {0};
+    struct jp_site_metrics site;
+    struct jp_jobconf conf;
+
+    if (path && plan_load_site(leaving->site, &file, NULL) == 0) {
+        sitefile_metrics(&file, &site);
+        if (site.folder &&
+            jobconf_read_pinned(path, leaving->hash, &conf, NULL) == 0) {
+            const struct metricsfile_step step = {seat->component, conf.step_id,
+                                                  seat->nodeid};
+
+            metricsfile_remove(site.folder, &step);
+            jobconf_fini(&conf);
+        }
+        sitefile_fini(&file);
+    }
+    free(path);
+    return 0;
+}
+
 /* What runs beside the tasks serves other nodes, too: it ends with the step's
  * last tasks, and of nodes that leave together the later sees all marks. */
 static int mark_end(const struct jp_seat *seat, const char *node,
@@ -424,6 +453,8 @@ int finish_leave(const struct finish *finish, struct jp_error *err)
                               .node = node,
                               .tasks = finish->tasks,
                               .partial = finish->partial,
+                              .hash = finish->hash,
+                              .site = finish->site,
                               .start_ms = clock_mono_ms()};
     enum barrier_state out = BARRIER_OTHERS;
     struct jp_error why;
@@ -440,6 +471,7 @@ int finish_leave(const struct finish *finish, struct jp_error *err)
             keep_partial(&leaving);
     }
     remove_temps(seat, node);
+    run_worker(&leaving, remove_metrics);
     if (barrier_leave(seat, &out, err) < 0) {
         stepdir_log(seat->dir, "%s cannot be marked as done", node);
         return -1;

@@ -1,6 +1,7 @@
 /* cmd_agent.c - `jobprof-node agent`: what begin becomes when its answer is
  * given. */
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,9 +41,38 @@ static int find_step(struct module_place *place, struct jp_error *err)
                          err);
 }
 
+/* Metrics as the site wants them, of the step that conf says. */
+struct metrics {
+    struct module_metrics site;
+    struct jp_jobconf conf; /* what site borrows */
+    char job[24];
+};
+
+static void take_metrics(const struct jp_sitefile *file, struct metrics *m,
+                         struct module_place *place)
+{
+    struct jp_site_metrics site;
+
+    sitefile_metrics(file, &site);
+    if (!site.folder)
+        return;
+    snprintf(m->job, sizeof(m->job), "%" PRIu64, m->conf.job_id);
+    m->site = (struct module_metrics){.folder = site.folder,
+                                      .period_ms = site.interval_ms,
+                                      .series = site.series,
+                                      .job = m->job,
+                                      .step = m->conf.step_id,
+                                      .user = m->conf.user,
+                                      .account = m->conf.account,
+                                      .partition = m->conf.partition};
+    place->metrics = &m->site;
+}
+
 /* What the step's hangs are looked at by. Without job.conf nothing is. */
-static void read_conf(const struct node_args *args, struct module_place *place,
-                      struct jp_onhang *on_hang)
+static void read_conf(const struct node_args *args,
+                      const struct jp_sitefile *site,
+                      struct module_place *place, struct jp_onhang *on_hang,
+                      struct metrics *metrics)
 {
     const char *hash = getenv("SLURM_JOBPROF_HASH"), *what;
     char *path = fileio_path("%s/" JP_JOBCONF_NAME, args->seat.dir);
@@ -60,7 +90,8 @@ static void read_conf(const struct node_args *args, struct module_place *place,
         if (what)
             (void) onhang_parse(what, jobconf_find(&conf, "after"), on_hang,
                                 NULL);
-        jobconf_fini(&conf);
+        metrics->conf = conf;
+        take_metrics(site, metrics, place);
     }
     free(path);
 }
@@ -99,6 +130,7 @@ static int run(const struct node_args *args, struct jp_error *err)
     struct jp_onhang on_hang = {.kind = ONHANG_REPORT};
     static struct module_shared shared;
     char **nodes = NULL;
+    struct metrics metrics = {.conf = {.schema = 0}};
     struct clock_conf clock;
     int rc;
 
@@ -128,10 +160,11 @@ static int run(const struct node_args *args, struct jp_error *err)
     place->on_hang = &on_hang;
     place->shared = &shared;
     place->take_evidence = livekeep_start;
-    read_conf(args, place, &on_hang);
+    read_conf(args, &site, place, &on_hang, &metrics);
     find_nodes(place, &nodes);
     rc = nodeagent_run(&agent, err);
     nodelist_free(nodes, place->n_nodes);
+    jobconf_fini(&metrics.conf);
     sitefile_fini(&site);
     return rc;
 }

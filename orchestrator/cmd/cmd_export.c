@@ -1,4 +1,5 @@
 /* cmd_export.c - `jobprof export`: the recorder's files in others' formats. */
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,12 +18,12 @@
 #include "orchestrator/export/export.h"
 
 static const char help[] =
-    "usage: jobprof export inspector|chrome|parquet [options]\n"
+    "usage: jobprof export inspector|chrome|parquet|openmetrics [options]\n"
     "                      DIR|JOBID[.STEP]\n"
     "\n"
     "Convert the files of jobprof's recorder (.jpr) to another format; chrome\n"
     "also verbose logs of NCCL Inspector and traces of the example plugin;\n"
-    "parquet the tables of a report.\n"
+    "parquet the tables of a report, openmetrics its figures.\n"
     "DIR is a step's or a job's directory, or any folder.\n"
     "\n"
     "  inspector  the JSON lines (v4.0) of NVIDIA's NCCL Inspector 2.30: a\n"
@@ -39,10 +40,21 @@ static const char help[] =
     "             collectives\n"
     "  parquet    csv/*.csv of a step's report, or of all steps of a job, as\n"
     "             Apache Parquet: parquet/NAME.parquet beside csv/\n"
+    "  openmetrics\n"
+    "             figures of a report as OpenMetrics 1.0 text: the names, "
+    "labels\n"
+    "             and help of the metrics that running steps have for "
+    "Prometheus\n"
+    "             (docs/metrics.md); of a job: of all its steps. Samples have "
+    "the\n"
+    "             time of the step's last operation, as \"promtool tsdb\n"
+    "             create-blocks-from openmetrics\" needs it\n"
     "\n"
     "  -o, --output PATH  inspector: a folder, made if it does not exist;\n"
-    "                     chrome: a file; - is standard output, the default;\n"
+    "                     chrome, openmetrics: a file; - is standard output, "
+    "the default;\n"
     "                     parquet: a folder, for one step\n"
+    "      --no-time      openmetrics: samples without a time\n"
     "      --compression zstd|gzip|none\n"
     "                     of parquet (zstd where jobprof was built with it)\n"
     "      --config FILE  the site's settings\n"
@@ -54,10 +66,11 @@ static const char help[] =
     "output\n"
     "failed.\n";
 
-enum { OPT_COMPRESSION = 256 };
+enum { OPT_COMPRESSION = 256, OPT_NO_TIME };
 
 static const struct option long_options[] = {
     {"output", required_argument, NULL, 'o'},
+    {"no-time", no_argument, NULL, OPT_NO_TIME},
     {"config", required_argument, NULL, CMD_OPT_CONFIG},
     {"compression", required_argument, NULL, OPT_COMPRESSION},
     {"quiet", no_argument, NULL, 'q'},
@@ -66,6 +79,7 @@ static const struct option long_options[] = {
 
 struct arguments {
     const char *format, *word, *output, *compression;
+    bool no_time;
     enum parquet_codec codec;
     struct cmd_common common;
 };
@@ -87,6 +101,8 @@ static int parse(int argc, char **argv, struct arguments *a)
             a->output = optarg;
         else if (c == OPT_COMPRESSION)
             a->compression = optarg;
+        else if (c == OPT_NO_TIME)
+            a->no_time = true;
         else
             rc = cmd_args_common(c, help, &a->common);
     }
@@ -99,8 +115,10 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (a->output && (!*a->output || !strcmp(a->output, "-")))
         a->output = NULL;
     if (strcmp(a->format, "inspector") && strcmp(a->format, "chrome") &&
-        strcmp(a->format, "parquet"))
-        return usage("the format is inspector, chrome or parquet");
+        strcmp(a->format, "parquet") && strcmp(a->format, "openmetrics"))
+        return usage("the format is inspector, chrome, parquet or openmetrics");
+    if (a->no_time && strcmp(a->format, "openmetrics"))
+        return usage("--no-time is for openmetrics");
     if (a->compression && strcmp(a->format, "parquet"))
         return usage("--compression is for parquet");
     if (a->compression && parquet_codec_find(a->compression, &a->codec) < 0)
@@ -194,6 +212,49 @@ static int write_parquet(const struct arguments *a)
     return rc;
 }
 
+/* --- its figures ---------------------------------------------------------- */
+
+static int put_metrics(const struct arguments *a, const struct metrics_set *set,
+                       struct jp_error *err)
+{
+    const struct metrics_how how = {.format = METRICS_OPENMETRICS};
+    struct jp_tempfile file;
+
+    if (!a->output)
+        return metrics_write(set, &how, stdout, NULL, err);
+    if (fileio_output_open(&file, a->output, err) < 0)
+        return -1;
+    if (metrics_write(set, &how, file.stream, NULL, err) < 0) {
+        fileio_temp_abort(&file);
+        return -1;
+    }
+    return fileio_temp_commit(&file, err);
+}
+
+/* Of all steps that word means, in one text; an exit status. */
+static int write_metrics(const struct arguments *a)
+{
+    struct jp_error err = {""};
+    struct metrics_set set;
+    char **steps = NULL;
+    int rc = JP_EXIT_OK;
+    size_t n = 0;
+
+    if (cmd_inputs_steps(a->word, a->common.config, &steps, &n, &err) < 0)
+        return cmd_args_fail("export", JP_EXIT_USAGE, &err);
+    metrics_init(&set);
+    for (size_t i = 0; i < n; i++)
+        if (export_metrics(steps[i], !a->no_time, &set, &err) < 0)
+            rc = cmd_args_fail(
+                "export",
+                errno == ENODATA ? JP_EXIT_NODATA : JP_EXIT_INCOMPLETE, &err);
+    if ((rc != JP_EXIT_NODATA || set.n) && put_metrics(a, &set, &err) < 0)
+        rc = cmd_args_fail("export", JP_EXIT_IO, &err);
+    metrics_fini(&set);
+    nodelist_free(steps, n);
+    return rc;
+}
+
 int cmd_export(int argc, char **argv)
 {
     struct cmd_inputs inputs = {.command = "export"};
@@ -206,6 +267,8 @@ int cmd_export(int argc, char **argv)
         return rc;
     if (strcmp(a.format, "parquet") == 0)
         return write_parquet(&a);
+    if (strcmp(a.format, "openmetrics") == 0)
+        return write_metrics(&a);
     inputs.quiet = a.common.quiet;
     rc = cmd_inputs_init(&inputs, a.word, a.common.config);
     if (rc != JP_EXIT_OK)

@@ -7,10 +7,12 @@
 
 #include "common/figure.h"
 #include "common/num.h"
+#include "common/plan.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/gc/gc.h"
+#include "orchestrator/metrics/metricsfile.h"
 #include "orchestrator/report/summary_file.h"
 
 #define DAY_S (24 * 3600)
@@ -25,7 +27,9 @@ static const char help[] =
     "Remove raw data of reported jobs in and below the folders, a job at a\n"
     "time. Reports, figures and summaries stay. A job stays whole while one\n"
     "of its steps runs, has no report or was not analysed. Links are not\n"
-    "followed, and files of other users are left.\n"
+    "followed, and files of other users are left. Files of metrics of steps\n"
+    "that were killed go, too, where the site's settings have a folder for\n"
+    "them (metrics.textfile_dir).\n"
     "\n"
     "  --older AGE    jobs whose last report is older (30d): s, m, h, d\n"
     "  --quota SIZE   also the oldest jobs, while raw data takes more than\n"
@@ -35,6 +39,7 @@ static const char help[] =
     "                 its owner; the quota holds for each owner\n"
     "  --owner-time TIME\n"
     "                 time limit of each owner's turn (10m); the rest stays\n"
+    "  --config FILE  the site's settings\n"
     "  -n, --dry-run  print what would be removed\n"
     "  --json         print the result as JSON\n"
     "  -q, --quiet    print only what failed\n"
@@ -53,6 +58,7 @@ static const struct option long_options[] = {
     {"reports", no_argument, NULL, OPT_REPORTS},
     {"all-users", no_argument, NULL, OPT_ALL_USERS},
     {"json", no_argument, NULL, CMD_OPT_JSON},
+    {"config", required_argument, NULL, CMD_OPT_CONFIG},
     {"owner-time", required_argument, NULL, OPT_OWNER_TIME},
     {"dry-run", no_argument, NULL, 'n'},
     {"quiet", no_argument, NULL, 'q'},
@@ -142,6 +148,7 @@ static int take_option(int c, struct arguments *a)
 struct totals {
     uint64_t jobs, freed_jobs, freed_bytes, left_bytes;
     bool failed, cut, deep;
+    size_t metrics; /* stale files of metrics */
     struct jp_json json;
     json_t *list; /* NULL: text */
 };
@@ -242,6 +249,9 @@ static int print_totals(const struct arguments *a, struct totals *t,
                 (unsigned long long) t->freed_jobs,
                 (unsigned long long) t->jobs, FIG_BYTES(t->freed_bytes),
                 a->gc.dry_run ? " would be" : "", FIG_BYTES(t->left_bytes));
+        if (!a->common.quiet && t->metrics)
+            quote_printf(stdout, "%zu stale files of metrics%s removed\n",
+                         t->metrics, a->gc.dry_run ? " would be" : "");
         return fflush(stdout) != 0 || ferror(stdout)
                    ? error_set(err, "standard output failed")
                    : 0;
@@ -252,8 +262,27 @@ static int print_totals(const struct arguments *a, struct totals *t,
     json_out_put(&t->json, root, "complete", json_boolean(!t->cut && !t->deep));
     json_out_count(&t->json, root, "freed_bytes", t->freed_bytes);
     json_out_count(&t->json, root, "left_bytes", t->left_bytes);
+    json_out_count(&t->json, root, "metrics_files", t->metrics);
     json_out_put(&t->json, root, "jobs", t->list);
     return json_out_dump(&t->json, root, stdout, err);
+}
+
+/* What killed agents have left in this host's folder. -1: it cannot be used.
+ */
+static int clean_metrics(const struct arguments *a, struct totals *t,
+                         struct jp_error *err)
+{
+    struct jp_sitefile file = {0};
+    struct jp_site_metrics site;
+    int rc = 0;
+
+    if (plan_load_site(a->common.config, &file, err) < 0)
+        return -1;
+    sitefile_metrics(&file, &site);
+    if (site.folder && access(site.folder, F_OK) == 0)
+        rc = metricsfile_clean(site.folder, a->gc.dry_run, &t->metrics, err);
+    sitefile_fini(&file);
+    return rc;
 }
 
 static int run(struct arguments *a, char **roots)
@@ -278,6 +307,8 @@ static int run(struct arguments *a, char **roots)
         take_result(a, *roots, &result, &t);
         gc_fini(&result);
     }
+    if (clean_metrics(a, &t, &err) < 0)
+        rc = cmd_args_fail("gc", JP_EXIT_IO, &err);
     if (print_totals(a, &t, &err) < 0)
         return cmd_args_fail("gc", JP_EXIT_IO, &err);
     return rc == JP_EXIT_OK && (t.failed || t.cut) ? JP_EXIT_INCOMPLETE : rc;

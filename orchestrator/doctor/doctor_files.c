@@ -15,6 +15,7 @@
 #include "common/peaks.h"
 #include "common/sitefile.h"
 #include "orchestrator/history/history.h"
+#include "orchestrator/metrics/metricsfile.h"
 #include "plugins/clock/clock_iface.h"
 
 /* One row a key: what is lost without the file, and what mends it. */
@@ -144,6 +145,34 @@ static void check_history(struct doctor *d, const struct jp_sitefile *site)
                    log->value);
 }
 
+/* Agents write there as their jobs' users; this host need not have it. */
+static void check_metrics(struct doctor *d, const char *folder)
+{
+    struct jp_error err;
+    struct stat st;
+    int fd = metricsfile_open(folder, &err);
+
+    if (fd < 0 && access(folder, F_OK) < 0)
+        doctor_add(d, DOCTOR_WARN, "metrics",
+                   "make it on the nodes: install -d -m 1777 FOLDER",
+                   "metrics.textfile_dir: %s: %s", folder, strerror(errno));
+    else if (fd < 0)
+        doctor_add(d, DOCTOR_FAIL, "metrics",
+                   "it has to be root's and sticky: chown root, chmod 1777",
+                   "metrics.textfile_dir: %s", err.text);
+    else if (fstat(fd, &st) < 0 || !(st.st_mode & (S_IWGRP | S_IWOTH)))
+        doctor_add(d, DOCTOR_FAIL, "metrics",
+                   "jobs run as their users, who cannot write there: chmod "
+                   "1777, or 3770 with a group of all users",
+                   "metrics.textfile_dir: %s", folder);
+    else
+        doctor_add(d, DOCTOR_OK, "metrics", "", "metrics.textfile_dir: %s%s",
+                   folder,
+                   st.st_mode & S_IWOTH ? "" : " (of users in its group)");
+    if (fd >= 0)
+        close(fd);
+}
+
 static bool ignore_errors(struct jp_sitefile *site, const char *path)
 {
     return sitefile_load(path, SITEFILE_SITE, false, NULL, NULL, site, NULL) ==
@@ -171,6 +200,9 @@ void doctor_files(struct doctor *d)
         doctor_add(d, DOCTOR_SKIP, "site files", "",
                    "no peaks_file: speed is compared with likes only "
                    "(peaks.conf(5))");
+    value = sitefile_find(&site, "metrics.textfile_dir");
+    if (value)
+        check_metrics(d, value->value);
     sitefile_fini(&site);
 }
 

@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/record.h"
 #include "orchestrator/ingest/logwalk.h"
+#include "orchestrator/metrics/metrics.h"
 #include "orchestrator/parquet/parquet.h"
 #include "plugins/nccl_example/trace_read.h"
 #include "plugins/nccl_recorder/recfile.h"
@@ -85,6 +86,16 @@ int export_parquet_csv(const char *csv, FILE *out, enum parquet_codec codec,
 int export_parquet_logs(const char *const *inputs, size_t n, const char *dir,
                         enum parquet_codec codec,
                         struct export_parquet_done *done, struct jp_error *err);
+
+/* --- export_metrics.c: a report as metrics ---------------------------------
+ */
+
+/* Adds what a step's report tells (orchestrator/metrics/metrics.h):
+ * summary.json, and busy.csv, ranks.csv, comms.csv and ops.csv where they are
+ * there. with_time: samples have the time of the step's last operation. -1 and
+ * err: no report (errno ENODATA), or a damaged file. */
+int export_metrics(const char *step_dir, bool with_time,
+                   struct metrics_set *set, struct jp_error *err);
 
 /* --- inspector_line_format: an operation as a line of Inspector's format v4.0
  * -

@@ -12,6 +12,7 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/live.h"
 #include "orchestrator/live/livejoin.h"
+#include "orchestrator/live/livemetrics.h"
 #include "orchestrator/live/livenode.h"
 
 #define PERIOD_MS 1000
@@ -23,7 +24,9 @@ struct live {
     struct stuck_times times;
     char *raw, *name; /* the node's recordings; its snapshot's file */
     struct livenode *node;
-    struct livejoin *join; /* node 0's */
+    struct livejoin *join;       /* node 0's */
+    struct livemetrics *metrics; /* NULL: the site wants none */
+    bool watches;                /* hangs are looked for */
     struct live_snap *snap;
     int fd; /* of the snapshot; -1: none yet */
     uint32_t sequence;
@@ -43,6 +46,7 @@ static void destroy(void *state)
     if (!l)
         return;
     livejoin_destroy(l->join);
+    livemetrics_destroy(l->metrics);
     livenode_destroy(l->node);
     if (l->fd >= 0)
         close(l->fd);
@@ -68,19 +72,30 @@ static struct livejoin *start_join(struct live *l)
     return livejoin_create(&place);
 }
 
+/* Where hangs are not looked for, times are still those of the rule. */
+static uint32_t suspect_ms(const struct module_place *place)
+{
+    return place->hang_suspect_ms ? place->hang_suspect_ms
+                                  : stuck_time_rows[STUCK_LEAST].ms;
+}
+
 static void *start(const struct module_place *place, struct jp_error *err)
 {
-    struct livenode_place where = {.node = place->node, .root = place->root};
+    struct livenode_place where = {.node = place->node,
+                                   .root = place->root,
+                                   .cells = place->metrics != NULL};
+    bool watches = place->hang_suspect_ms && place->on_hang &&
+                   place->on_hang->kind != ONHANG_OFF;
     struct live *l;
 
-    if (!place->tells_live || !place->hang_suspect_ms || !place->on_hang ||
-        place->on_hang->kind == ONHANG_OFF)
+    if (!place->tells_live || (!watches && !place->metrics))
         return NULL;
     l = calloc(1, sizeof(*l));
     if (l) {
         l->fd = -1;
         l->place = *place;
-        stuck_times_set(&l->times, place->hang_suspect_ms);
+        l->watches = watches;
+        stuck_times_set(&l->times, suspect_ms(place));
         l->raw = fileio_path("%s/raw/%s", place->dir, place->node);
         l->name = fileio_path("%s/" LIVE_NODES "/%llu.%u" LIVE_SNAP_SUFFIX,
                               place->dir, (unsigned long long) place->component,
@@ -90,10 +105,13 @@ static void *start(const struct module_place *place, struct jp_error *err)
         where.times = &l->times;
         where.shared = place->shared;
         l->node = l->raw ? livenode_create(&where) : NULL;
-        if (place->leads)
+        l->metrics = livemetrics_create(&l->place);
+        if (place->leads && watches)
             l->join = start_join(l);
     }
-    if (l && l->node && l->name && l->snap && (l->join || !place->leads))
+    if (l && l->node && l->name && l->snap &&
+        (l->join || !place->leads || !watches) &&
+        (l->metrics || !place->metrics))
         return l;
     destroy(l);
     error_set(err, "out of memory");
@@ -248,7 +266,7 @@ static bool is_due(const struct live *l, enum live_class class, uint64_t now_ms)
 {
     uint64_t passed = now_ms - l->written_ms;
 
-    if (class == LIVE_EMPTY) /* no trace of a step without NCCL */
+    if (class == LIVE_EMPTY || !l->watches) /* no trace without NCCL */
         return false;
     return !l->sequence || passed >= period_ms(l) ||
            (class != l->class && passed >= CHANGE_MS);
@@ -262,8 +280,10 @@ static int tick(void *state, const struct module_time *now,
     const struct livejoin_time join = {at.real_ns, now->mono_us / 1000};
     int rc = livenode_look(l->node, &at, err);
     enum live_class class = livenode_class(l->node);
+    const struct livemetrics_look metrics = {now, l->node, l->join, l->snap};
 
-    look_at_want(l, now);
+    if (l->watches)
+        look_at_want(l, now);
     if (is_due(l, class, join.mono_ms)) {
         l->written_ms = join.mono_ms;
         if (write_snap(l, &at, class, false, err) < 0)
@@ -271,6 +291,8 @@ static int tick(void *state, const struct module_time *now,
     }
     if (l->join && livejoin_look(l->join, &join,
                                  l->watched || class > LIVE_WORKS, err) < 0)
+        rc = -1;
+    if (livemetrics_look(l->metrics, &metrics, err) < 0)
         rc = -1;
     return rc;
 }
@@ -325,6 +347,7 @@ static void finish(void *state)
     struct timespec real, mono;
     struct livenode_time at;
 
+    livemetrics_end(l->metrics);
     if (l->fd < 0)
         return;
     clock_gettime(CLOCK_REALTIME, &real);

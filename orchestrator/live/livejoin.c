@@ -84,6 +84,11 @@ const struct livelate *livejoin_late(const struct livejoin *join)
     return &join->late;
 }
 
+uint32_t livejoin_alerts(const struct livejoin *join)
+{
+    return join->alert.job_lines;
+}
+
 /* --- who has been heard ----------------------------------------------------
  */
 

@@ -45,6 +45,9 @@ int livejoin_look(struct livejoin *join, const struct livejoin_time *now,
 /* For agent.json and tests. */
 const struct stuck *livejoin_state(const struct livejoin *join);
 
+/* Lines about the job's hangs that its user has been told. */
+uint32_t livejoin_alerts(const struct livejoin *join);
+
 /* Who makes the others wait, by the last look at it: the latest first. Looked
  * for each 30 s and so seldom that it takes no more than LIVEJOIN_LATE_SHARE of
  * a processor. Borrowed until the next look. */

@@ -48,8 +48,11 @@ struct follow {
     uint64_t pid_namespace;
     struct liveusual usual;
     struct liverate rate;
+    struct livecells cells;
     bool apart; /* counters tell a function's operations as they are numbered */
     uint64_t sample_bytes, sample_ops; /* of those that were read */
+    double bytes;                      /* of those that ended, by the sample */
+    uint64_t bytes_over;               /* ... which are so many */
     /* by the looks */
     struct livetask task;
     bool task_known, gone;
@@ -84,6 +87,7 @@ static void drop_file(struct follow *f)
     hangs_file_fini(&f->reading);
     liveusual_fini(&f->usual);
     liverate_fini(&f->rate);
+    livecells_fini(&f->cells);
     free(f->path);
     free(f);
 }
@@ -179,7 +183,7 @@ static int open_file(struct follow *f, struct jp_error *err)
 }
 
 static void take_record(struct follow *f, const struct jpr_record *record,
-                        uint64_t *n_ops)
+                        bool cells, uint64_t *n_ops)
 {
     if (record->type == JPR_HEADER)
         f->pid_namespace = record->header->pid_namespace;
@@ -190,6 +194,8 @@ static void take_record(struct follow *f, const struct jpr_record *record,
         f->sample_bytes = num_add(f->sample_bytes, record->op->bytes);
         f->sample_ops++;
         liverate_op(&f->rate, record->op);
+        if (cells)
+            livecells_op(&f->cells, &f->file, record->op);
         if (++*n_ops >= LIVERATE_OPS && f->apart)
             jpr_pass_ended(f->file.reader, true);
     }
@@ -197,7 +203,8 @@ static void take_record(struct follow *f, const struct jpr_record *record,
 
 /* All that is there by now; turn: some ended operations, too. A damaged block
  * is passed over by the reader. */
-static int read_on(struct follow *f, bool turn, struct jp_error *err)
+static int read_on(struct follow *f, bool turn, bool cells,
+                   struct jp_error *err)
 {
     struct jpr_record record;
     uint64_t n_ops = 0;
@@ -211,7 +218,7 @@ static int read_on(struct follow *f, bool turn, struct jp_error *err)
          n++) {
         if (got < 0)
             return -1;
-        take_record(f, &record, &n_ops);
+        take_record(f, &record, cells, &n_ops);
         rc = hangs_file_add(&f->reading, &f->file, &record);
     }
     return rc < 0 ? error_set(err, "%s: no memory", f->path) : 0;
@@ -289,6 +296,13 @@ static void count(struct follow *f, uint64_t now_ns)
         f->moved_ns = now_ns;
     f->produced = tail->counts.produced;
     f->over = over;
+    /* by the mean size of those that were read; what was added up stays, so
+     * that it never falls */
+    if (f->sample_ops && over > f->bytes_over) {
+        f->bytes += (double) f->sample_bytes / (double) f->sample_ops *
+                    (double) (over - f->bytes_over);
+        f->bytes_over = over;
+    }
 }
 
 /* Since when something is in flight that may be a sign of a hang. */
@@ -342,7 +356,7 @@ static int look_at_file(struct livenode *node, struct follow *f,
                         struct jp_error *err)
 {
     uint64_t before = f->is_open ? jpr_taken(f->file.reader) : 0;
-    int rc = read_on(f, turn, err);
+    int rc = read_on(f, turn, node->place.cells, err);
 
     if (!f->is_open)
         return rc;
@@ -448,15 +462,9 @@ unsigned livenode_signal(struct livenode *node, int signal)
 
 /* --- a snapshot ----------------------------------------------------------- */
 
-/* By the mean size of those that were read. */
 static uint64_t bytes_of(const struct follow *f)
 {
-    double mean = f->sample_ops
-                      ? (double) f->sample_bytes / (double) f->sample_ops
-                      : 0,
-           bytes = mean * (double) f->over;
-
-    return bytes < 0x1p63 ? (uint64_t) bytes : INT64_MAX;
+    return f->bytes < 0x1p63 ? (uint64_t) f->bytes : INT64_MAX;
 }
 
 /* Where a rank's counters say how many it has begun, all have ended but those
@@ -713,4 +721,17 @@ int livenode_fill(struct livenode *node, const struct livenode_time *now,
     }
     free(e);
     return rc;
+}
+
+int livenode_cells(struct livenode *node, uint32_t i, uint64_t mono_ns,
+                   const struct livecells_labels *labels,
+                   struct metrics_set *set)
+{
+    for (size_t k = 0; k < node->n; k++) {
+        struct follow *f = node->files[k];
+
+        if (f->is_open && f->file.has_header && i-- == 0)
+            return livecells_put(&f->cells, &f->file, mono_ns, labels, set);
+    }
+    return 0;
 }

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "orchestrator/live/livecells.h"
 #include "orchestrator/live/livesnap.h"
 #include "orchestrator/live/livewant.h"
 
@@ -25,6 +26,7 @@ struct livenode_place {
     const char *root; /* stands in for / */
     const struct stuck_times *times;
     const struct module_shared *shared; /* GPUs' samples; NULL: none */
+    bool cells;                         /* livenode_cells is wanted */
 };
 
 /* Strings and times are borrowed. NULL without memory. */
@@ -53,6 +55,12 @@ void livenode_want(struct livenode *node, const uint64_t *hashes, size_t n);
  * fills in the rest of the head. 0, or -1 without memory. */
 int livenode_fill(struct livenode *node, const struct livenode_time *now,
                   struct live_snap *snap);
+
+/* Bandwidths by size of rank i of the last livenode_fill, into the set; labels
+ * and times as in livecells_put. 0, or -1 without memory. */
+int livenode_cells(struct livenode *node, uint32_t i, uint64_t mono_ns,
+                   const struct livecells_labels *labels,
+                   struct metrics_set *set);
 
 /* The pid here of a process that calls itself pid in its recording; 0: it is
  * gone or not known. */

@@ -124,6 +124,96 @@ static void follows_what_grows(void **state)
     task_end(&t);
 }
 
+/* The figure of rank 0's operations of that size, NAN: not told. */
+static double cell(struct livenode *node, double now, const char *size,
+                   enum metric metric)
+{
+    const struct livecells_labels labels = {"7", "0", "n1", "3"};
+    struct metrics_set set;
+    double value = NAN;
+
+    metrics_init(&set);
+    assert_int_equal(livenode_cells(node, 0, at(now).mono_ns, &labels, &set),
+                     0);
+    for (size_t i = 0; i < set.n; i++)
+        if (!strcmp(set.objects[i]->labels[8], size))
+            value = set.objects[i]->values[metric];
+    metrics_fini(&set);
+    return value;
+}
+
+static bool is_near(double a, double b)
+{
+    return fabs(a - b) <= 1e-6 * fabs(b);
+}
+
+/* Bandwidth is the geometric mean, time the arithmetic one, of what was read
+ * since the last look, by size; old figures go. */
+static void tells_bandwidth_by_size(void **state)
+{
+    const struct livenode_place place = {.raw = *state,
+                                         .node = "n1",
+                                         .root = *state,
+                                         .times = &times,
+                                         .cells = true};
+    struct livenode *node;
+    struct task t;
+
+    stuck_times_set(&times, 30000);
+    node = livenode_create(&place);
+    task_begin(&t, *state, PID, 3);
+    task_op(&t, 1, 0.001);
+    task_op(&t, 2, 0.004);
+    t.op.bytes = 3 << 20;
+    task_op(&t, 3, 0.002);
+    task_counters(&t, 4, false);
+    task_show(&t, 0);
+    look(node, 6);
+    /* 4 ranks: 1.5 times 4096 B in 1 and in 4 ms */
+    assert_true(is_near(cell(node, 6, "4-5KB", METRIC_COLL_BUSBW), 0.003072));
+    assert_true(is_near(cell(node, 6, "4-5KB", METRIC_COLL_TIME), 2500));
+    assert_true(is_near(cell(node, 6, "3-4MB", METRIC_COLL_TIME), 2000));
+    t.op.bytes = 4096;
+    task_op(&t, 40, 0.008);
+    task_counters(&t, 41, false);
+    task_show(&t, 0);
+    look(node, 42);
+    assert_true(is_near(cell(node, 42, "4-5KB", METRIC_COLL_TIME), 8000));
+    assert_true(is_near(cell(node, 42, "3-4MB", METRIC_COLL_TIME), 2000));
+    assert_true(is_near(cell(node, 67, "4-5KB", METRIC_COLL_TIME), 8000));
+    assert_true(isnan(cell(node, 67, "3-4MB", METRIC_COLL_TIME)));
+    livenode_destroy(node);
+    task_end(&t);
+}
+
+/* A program that goes on with smaller operations has not taken back data. */
+static void bytes_never_fall(void **state)
+{
+    struct livenode *node = make_node(*state);
+    uint64_t before = 0;
+    struct task t;
+
+    task_begin(&t, *state, PID, 3);
+    t.op.bytes = 1 << 30;
+    for (int turn = 0; turn < 20; turn++) {
+        /* more end in the first turn than are read */
+        for (int i = 0; i < (turn ? 1 : 20) * 64; i++) {
+            task_op(&t, 10 * turn + 0.001 * i, 0.0005);
+            if (i % 64 == 63)
+                task_show(&t, 0);
+        }
+        task_counters(&t, 10 * turn + 2, false);
+        task_show(&t, 0);
+        look(node, 10 * turn + 3);
+        assert_true(snap.ranks[0].bytes >= before);
+        before = snap.ranks[0].bytes;
+        t.op.bytes = 8;
+    }
+    assert_true(before >= 20 * 64 * (UINT64_C(1) << 30));
+    livenode_destroy(node);
+    task_end(&t);
+}
+
 /* The first of a communicator has ten times as long; later ones as their kind.
  */
 static void learns_what_is_usual(void **state)
@@ -564,12 +654,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, tempdir_make, tempdir_drop)
-        TEST(follows_what_grows),     TEST(learns_what_is_usual),
-        TEST(tells_how_a_process_is), TEST(tells_ends),
-        TEST(sees_a_file_replaced),   TEST(reads_in_few_calls),
-        TEST(survives_damage),        TEST(tells_what_it_does_of_late),
-        TEST(tells_of_the_gpu),       TEST(costs_little),
-        TEST(signals_who_catches_it), TEST(tells_at_the_end_who_is_gone),
+        TEST(follows_what_grows),
+        TEST(tells_bandwidth_by_size),
+        TEST(bytes_never_fall),
+        TEST(learns_what_is_usual),
+        TEST(tells_how_a_process_is),
+        TEST(tells_ends),
+        TEST(sees_a_file_replaced),
+        TEST(reads_in_few_calls),
+        TEST(survives_damage),
+        TEST(tells_what_it_does_of_late),
+        TEST(tells_of_the_gpu),
+        TEST(costs_little),
+        TEST(signals_who_catches_it),
+        TEST(tells_at_the_end_who_is_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

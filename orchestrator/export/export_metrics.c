@@ -1,0 +1,420 @@
+/* export_metrics.c - a step's report as metrics. */
+#include "orchestrator/export/export.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "common/num.h"
+#include "orchestrator/report/summary_file.h"
+#include "orchestrator/show/csvtable.h"
+
+/* Cells of operations that were met last, by a hash of their names. */
+enum { CACHE = 1024, NAME_BYTES = 64, PID_BYTES = 24 };
+
+struct cell {
+    char comm[NAME_BYTES], coll[NAME_BYTES]; /* id */
+    uint64_t size;
+    double *values; /* NULL: free */
+};
+
+struct comm {
+    char id[NAME_BYTES], name[METRICS_LABEL_BYTES], n_nodes[PID_BYTES];
+};
+
+/* A process: what is of its rank. */
+struct process {
+    char host[METRICS_LABEL_BYTES], pid[PID_BYTES];
+    double *values;
+};
+
+struct report {
+    const char *dir;
+    json_t *summary;
+    struct metrics_set *set;
+    char job[PID_BYTES], step[NAME_BYTES];
+    struct comm *comms;
+    size_t n_comms;
+    struct process *processes; /* sorted */
+    size_t n_processes;
+    double first_us, last_us; /* of operations; 0: not known */
+    struct cell cache[CACHE];
+};
+
+#define STEP(r) (r)->job, (r)->step
+#define N(array) (sizeof(array) / sizeof(*(array)))
+
+static double real_of(const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    return *text && !*end && isfinite(value) ? value : NAN;
+}
+
+/* Room for one more row, zeroed; rows double. NULL: no memory. */
+static void *row_of(void **rows, size_t *n, size_t size)
+{
+    void *more = *rows;
+
+    if (!(*n & (*n - 1))) {
+        more = reallocarray(*rows, *n ? 2 * *n : 1, size);
+        if (!more)
+            return NULL;
+        *rows = more;
+    }
+    more = (char *) more + (*n)++ * size;
+    memset(more, 0, size);
+    return more;
+}
+
+/* Each row of csv/NAME.csv to take. A table that is not there has no rows. */
+static int read_table(struct report *r, const char *name,
+                      const char *const *columns, size_t n,
+                      int (*take)(struct report *, const char *const *),
+                      struct jp_error *err)
+{
+    char *path = fileio_path("%s/csv/%s.csv", r->dir, name);
+    const char *values[CSVTABLE_COLUMNS];
+    struct jp_csvtable table;
+    int rc;
+
+    if (!path)
+        return error_set(err, "out of memory");
+    rc = access(path, F_OK) < 0 ? 1
+                                : csvtable_open(&table, path, columns, n, err);
+    if (rc == 0) {
+        while ((rc = csvtable_next(&table, values, err)) > 0)
+            if (take(r, values) < 0) {
+                rc = error_set(err, "out of memory");
+                break;
+            }
+        csvtable_close(&table);
+    }
+    free(path);
+    return rc < 0 ? -1 : 0;
+}
+
+/* --- ranks -----------------------------------------------------------------
+ */
+
+static int by_process(const void *a, const void *b)
+{
+    const struct process *x = a, *y = b;
+    int order = strcmp(x->host, y->host);
+
+    return order ? order : strcmp(x->pid, y->pid);
+}
+
+static const char *const busy_columns[] = {"rank",    "host",  "pid",
+                                           "from_us", "to_us", "share"};
+
+static int take_busy(struct report *r, const char *const *v)
+{
+    struct process *p =
+        row_of((void **) &r->processes, &r->n_processes, sizeof(*r->processes));
+    double from = real_of(v[3]), to = real_of(v[4]);
+    char name[PID_BYTES + 8];
+
+    if (!p)
+        return -1;
+    snprintf(p->host, sizeof(p->host), "%s", v[1]);
+    snprintf(p->pid, sizeof(p->pid), "%s", v[2]);
+    if (*v[0])
+        snprintf(name, sizeof(name), "%.20s", v[0]);
+    else
+        snprintf(name, sizeof(name), "pid%.20s", v[2]);
+    p->values = metrics_add(r->set, METRICS_RANK, STEP(r), v[1], name);
+    if (!p->values)
+        return -1;
+    p->values[METRIC_BUSY] = real_of(v[5]);
+    p->values[METRIC_OPERATIONS] = 0;
+    if (from > 0 && (!(r->first_us > 0) || from < r->first_us))
+        r->first_us = from;
+    if (to > r->last_us)
+        r->last_us = to;
+    return 0;
+}
+
+static const char *const rank_columns[] = {
+    "host", "pid", "records", "p2p_records", "wait_us", "caused_us"};
+
+static void add(double *sum, double value)
+{
+    if (isfinite(value))
+        *sum = (isfinite(*sum) ? *sum : 0) + value;
+}
+
+static int take_rank(struct report *r, const char *const *v)
+{
+    struct process key = {.values = NULL}, *p;
+
+    snprintf(key.host, sizeof(key.host), "%s", v[0]);
+    snprintf(key.pid, sizeof(key.pid), "%s", v[1]);
+    p = r->n_processes ? bsearch(&key, r->processes, r->n_processes,
+                                 sizeof(key), by_process)
+                       : NULL;
+    if (!p)
+        return 0;
+    add(&p->values[METRIC_OPERATIONS], real_of(v[2]));
+    add(&p->values[METRIC_OPERATIONS], real_of(v[3]));
+    add(&p->values[METRIC_WAITED], real_of(v[4]) / 1e6);
+    add(&p->values[METRIC_CAUSED], real_of(v[5]) / 1e6);
+    return 0;
+}
+
+/* What others wait for it, of one of them and of the time. */
+static void share_caused(const struct report *r)
+{
+    double seconds = (r->last_us - r->first_us) / 1e6,
+           others = (double) r->n_processes - 1;
+
+    for (size_t i = 0; i < r->n_processes; i++) {
+        double *v = r->processes[i].values;
+
+        v[METRIC_CAUSED] = seconds > 0 && others > 0
+                               ? v[METRIC_CAUSED] / (seconds * others)
+                               : NAN;
+    }
+}
+
+static int add_ranks(struct report *r, struct jp_error *err)
+{
+    if (read_table(r, "busy", busy_columns, N(busy_columns), take_busy, err) <
+        0)
+        return -1;
+    if (r->n_processes)
+        qsort(r->processes, r->n_processes, sizeof(*r->processes), by_process);
+    if (read_table(r, "ranks", rank_columns, N(rank_columns), take_rank, err) <
+        0)
+        return -1;
+    share_caused(r);
+    return 0;
+}
+
+/* --- operations ------------------------------------------------------------
+ */
+
+static const char *const comm_columns[] = {"id", "name", "nnodes"};
+
+static int by_id(const void *a, const void *b)
+{
+    const struct comm *x = a, *y = b;
+    int order = strcmp(x->id, y->id);
+
+    return order ? order : strcmp(x->name, y->name);
+}
+
+static int take_comm(struct report *r, const char *const *v)
+{
+    struct comm *c =
+        row_of((void **) &r->comms, &r->n_comms, sizeof(*r->comms));
+
+    if (!c)
+        return -1;
+    snprintf(c->id, sizeof(c->id), "%s", v[0]);
+    snprintf(c->name, sizeof(c->name), "%s", v[1]);
+    snprintf(c->n_nodes, sizeof(c->n_nodes), "%s", v[2]);
+    return 0;
+}
+
+enum { OP_COMM, OP_NAME, OP_COLL, OP_BYTES, OP_RANKS, OP_BUSBW, OP_EXEC };
+static const char *const op_columns[] = {"comm",           "comm_name", "coll",
+                                         "msg_size_bytes", "n_ranks",   "mean",
+                                         "exec_mean_us"};
+
+static double *new_cell(const struct report *r, const char *const *v,
+                        uint64_t bytes)
+{
+    struct comm key = {.id = ""};
+    const struct comm *comm;
+    char size[40];
+
+    snprintf(key.id, sizeof(key.id), "%s", v[OP_COMM]);
+    snprintf(key.name, sizeof(key.name), "%s", v[OP_NAME]);
+    comm = r->n_comms ? bsearch(&key, r->comms, r->n_comms, sizeof(key), by_id)
+                      : NULL;
+    return metrics_add(r->set, METRICS_COLL, "jobprof", r->job, NULL, NULL,
+                       *v[OP_NAME] ? v[OP_NAME] : "unknown",
+                       comm ? comm->n_nodes : NULL, v[OP_RANKS], v[OP_COLL],
+                       metrics_size_text(bytes, size, sizeof(size)), NULL,
+                       r->step, NULL);
+}
+
+static size_t slot_of(const char *const *v, uint64_t size)
+{
+    uint64_t hash = 14695981039346656037u ^ size; /* FNV-1a */
+
+    for (const char *c = v[OP_COMM]; *c; c++)
+        hash = (hash ^ (unsigned char) *c) * 1099511628211u;
+    for (const char *c = v[OP_COLL]; *c; c++)
+        hash = (hash ^ (unsigned char) *c) * 1099511628211u;
+    return (hash ^ hash >> 32) % CACHE;
+}
+
+/* Sums, until settle_cells: bandwidths' logarithms and times where the figures
+ * will be; how many there are in two values of another scope. */
+#define N_BUSBW METRIC_OPERATIONS
+#define N_TIMES METRIC_IN_FLIGHT
+
+static int take_op(struct report *r, const char *const *v)
+{
+    double busbw = real_of(v[OP_BUSBW]), us = real_of(v[OP_EXEC]);
+    uint64_t bytes = 0, size;
+    struct cell *c;
+
+    num_parse_u64(v[OP_BYTES], 0, INT64_MAX, &bytes, NULL);
+    size = metrics_size_first(bytes);
+    c = &r->cache[slot_of(v, size)];
+    if (!c->values || c->size != size || strcmp(c->comm, v[OP_COMM]) ||
+        strcmp(c->coll, v[OP_COLL])) {
+        c->values = new_cell(r, v, bytes);
+        if (!c->values)
+            return -1;
+        c->size = size;
+        snprintf(c->comm, sizeof(c->comm), "%s", v[OP_COMM]);
+        snprintf(c->coll, sizeof(c->coll), "%s", v[OP_COLL]);
+    }
+    if (busbw > 0) {
+        add(&c->values[METRIC_COLL_BUSBW], log(busbw));
+        add(&c->values[N_BUSBW], 1);
+    }
+    if (us > 0) {
+        add(&c->values[METRIC_COLL_TIME], us);
+        add(&c->values[N_TIMES], 1);
+    }
+    return 0;
+}
+
+/* first: the set's first object of this report. */
+static void settle_cells(const struct report *r, size_t first)
+{
+    for (size_t i = first; i < r->set->n; i++) {
+        double *v = r->set->objects[i]->values;
+
+        if (r->set->objects[i]->scope != METRICS_COLL)
+            continue;
+        v[METRIC_COLL_BUSBW] = exp(v[METRIC_COLL_BUSBW] / v[N_BUSBW]);
+        v[METRIC_COLL_TIME] /= v[N_TIMES];
+    }
+}
+
+static int add_operations(struct report *r, struct jp_error *err)
+{
+    size_t first = r->set->n;
+
+    if (read_table(r, "comms", comm_columns, N(comm_columns), take_comm, err) <
+        0)
+        return -1;
+    if (r->n_comms)
+        qsort(r->comms, r->n_comms, sizeof(*r->comms), by_id);
+    if (read_table(r, "ops", op_columns, N(op_columns), take_op, err) < 0)
+        return -1;
+    settle_cells(r, first);
+    return 0;
+}
+
+/* --- the step --------------------------------------------------------------
+ */
+
+static int add_findings(const struct report *r, double *node)
+{
+    const json_t *findings = json_object_get(r->summary, "findings"), *f;
+    size_t i;
+
+    node[METRIC_HANGS] = node[METRIC_LATE_RANKS] = 0;
+    json_array_foreach(findings, i, f)
+    {
+        const char *kind = summary_file_text(f, "kind");
+        double *v = metrics_add(r->set, METRICS_FINDING, STEP(r), NULL, kind);
+
+        if (!v)
+            return -1;
+        add(&v[METRIC_FINDINGS], 1);
+        node[METRIC_HANGS] += !strcmp(kind, "hang");
+        node[METRIC_LATE_RANKS] += !strcmp(kind, "late_rank");
+    }
+    return 0;
+}
+
+static int add_step(const struct report *r)
+{
+    const json_t *job = json_object_get(r->summary, "job");
+    double *v = metrics_add(
+        r->set, METRICS_STEP, STEP(r), NULL, summary_file_text(job, "user"),
+        summary_file_text(job, "account"), summary_file_text(job, "partition"));
+
+    if (!v)
+        return -1;
+    v[METRIC_INFO] = 1;
+    v = metrics_add(
+        r->set, METRICS_VERDICT, STEP(r), NULL,
+        summary_file_text(json_object_get(r->summary, "verdict"), "word"));
+    if (!v)
+        return -1;
+    v[METRIC_VERDICT] = 1;
+    v = metrics_add(r->set, METRICS_NODE, STEP(r), NULL);
+    if (!v)
+        return -1;
+    v[METRIC_COVERAGE] =
+        summary_file_real(json_object_get(r->summary, "quality"), "coverage");
+    if (r->last_us > r->first_us)
+        v[METRIC_DURATION] = (r->last_us - r->first_us) / 1e6;
+    return add_findings(r, v);
+}
+
+static void name_step(struct report *r)
+{
+    const json_t *job = json_object_get(r->summary, "job");
+    uint64_t id;
+
+    if (summary_file_count(job, "id", &id))
+        snprintf(r->job, sizeof(r->job), "%" PRIu64, id);
+    snprintf(r->step, sizeof(r->step), "%s", summary_file_text(job, "step"));
+}
+
+/* The end of the step's communication, else when the report was written. */
+static double time_of(const struct report *r)
+{
+    double us = r->last_us;
+    uint64_t written;
+
+    if (!(us > 0) && summary_file_count(r->summary, "written_us", &written))
+        us = (double) written;
+    return us > 0 ? us / 1e6 : NAN;
+}
+
+int export_metrics(const char *step_dir, bool with_time,
+                   struct metrics_set *set, struct jp_error *err)
+{
+    struct report *r = calloc(1, sizeof(*r));
+    size_t first = set->n;
+    int rc = -1;
+
+    if (!r)
+        return error_set(err, "out of memory");
+    r->dir = step_dir;
+    r->set = set;
+    r->summary = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
+    if (!r->summary) {
+        free(r);
+        errno = ENODATA;
+        return -1;
+    }
+    name_step(r);
+    if (add_ranks(r, err) == 0 && add_operations(r, err) == 0)
+        rc = add_step(r) < 0 ? error_set(err, "out of memory") : 0;
+    for (size_t i = first; with_time && i < set->n; i++)
+        set->objects[i]->time_s = time_of(r);
+    json_decref(r->summary);
+    free(r->comms);
+    free(r->processes);
+    free(r);
+    if (rc < 0)
+        errno = EIO;
+    return rc;
+}

@@ -1,0 +1,159 @@
+/* livecells.c - a process' operations by function and size. */
+#include "orchestrator/live/livecells.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/bandwidth.h"
+
+void livecells_fini(struct livecells *cells)
+{
+    free(cells->cells);
+    *cells = (struct livecells){.cells = NULL};
+}
+
+/* A place for a new cell; where all are taken, the one that was not read for
+ * the longest time, if it is old. NULL: there is none. */
+static struct livecell *place_for(struct livecells *cells)
+{
+    struct livecell *more, *oldest = NULL;
+
+    if (cells->n < LIVECELLS_MAX) {
+        if (!(cells->n & (cells->n - 1))) {
+            more = reallocarray(cells->cells, cells->n ? 2 * cells->n : 1,
+                                sizeof(*more));
+            if (!more)
+                return NULL;
+            cells->cells = more;
+        }
+        return &cells->cells[cells->n++];
+    }
+    for (size_t i = 0; i < cells->n; i++) {
+        struct livecell *c = &cells->cells[i];
+
+        if (!c->n && (!oldest || c->shown_ns < oldest->shown_ns))
+            oldest = c;
+    }
+    return oldest;
+}
+
+/* Communicators that have the same labels are one, as with Inspector. */
+static bool is_same_comm(const struct jp_recfile *file, uint32_t a, uint32_t b)
+{
+    const struct jpr_comm *x = jpr_comm(file->reader, a),
+                          *y = jpr_comm(file->reader, b);
+
+    return a == b || (x && y && x->n_ranks == y->n_ranks &&
+                      x->n_nodes == y->n_nodes && !strcmp(x->name, y->name));
+}
+
+static struct livecell *cell_of(struct livecells *cells,
+                                const struct jp_recfile *file,
+                                const struct livecell *key)
+{
+    struct livecell *c;
+
+    for (size_t i = 0; i < cells->n; i++) {
+        c = &cells->cells[i];
+        if (c->kind == key->kind && c->size == key->size &&
+            !strcmp(c->func, key->func) && !strcmp(c->algo, key->algo) &&
+            is_same_comm(file, c->comm, key->comm))
+            return c;
+    }
+    c = place_for(cells);
+    if (c)
+        *c = *key;
+    return c;
+}
+
+static const char *or_unknown(const char *text)
+{
+    return text && *text ? text : "unknown";
+}
+
+void livecells_op(struct livecells *cells, const struct jp_recfile *file,
+                  const struct jpr_op *op)
+{
+    const struct jpr_comm *comm = jpr_comm(file->reader, op->comm);
+    struct livecell key = {.comm = op->comm, .kind = op->kind}, *c;
+    uint64_t us = recfile_exec_us(op);
+    double busbw;
+
+    if (!us || op->unsure || !comm)
+        return;
+    recfile_func_name(op, key.func, sizeof(key.func));
+    if (op->kind != JPR_P2P)
+        snprintf(key.algo, sizeof(key.algo), "%.16s_%.16s",
+                 or_unknown(op->algo), or_unknown(op->proto));
+    key.size = metrics_size_first(op->bytes);
+    c = cell_of(cells, file, &key);
+    if (!c)
+        return;
+    busbw = bandwidth_of(bandwidth_find(key.func), comm->n_ranks, op->bytes, us)
+                .bus_gbs;
+    c->n++;
+    c->us += (double) us;
+    if (busbw > 0) {
+        c->n_busbw++;
+        c->log_busbw += log(busbw);
+    }
+}
+
+static void settle(struct livecell *c, uint64_t mono_ns)
+{
+    if (!c->n)
+        return;
+    c->shown_us = c->us / (double) c->n;
+    c->shown_busbw = c->n_busbw ? exp(c->log_busbw / (double) c->n_busbw) : NAN;
+    c->shown_ns = mono_ns;
+    c->n = c->n_busbw = 0;
+    c->us = c->log_busbw = 0;
+}
+
+static int put(const struct livecell *c, const struct jp_recfile *file,
+               const struct livecells_labels *l, struct metrics_set *set)
+{
+    const struct jpr_comm *comm = jpr_comm(file->reader, c->comm);
+    const struct recfile_comm *told = recfile_comm(file, c->comm);
+    const char *name = or_unknown(told ? told->name : NULL);
+    char nodes[24], ranks[24], size[40];
+    double *v;
+
+    if (!comm)
+        return 0;
+    snprintf(nodes, sizeof(nodes), "%" PRId64, comm->n_nodes);
+    snprintf(ranks, sizeof(ranks), "%" PRId64, comm->n_ranks);
+    metrics_size_text(c->size, size, sizeof(size));
+    v = c->kind == JPR_P2P
+            ? metrics_add(set, METRICS_P2P, "jobprof", l->job, l->node,
+                          comm->gpu_uuid, name, nodes, ranks, c->func, size,
+                          l->step, l->rank)
+            : metrics_add(set, METRICS_COLL, "jobprof", l->job, l->node,
+                          comm->gpu_uuid, name, nodes, ranks, c->func, size,
+                          c->algo, l->step, l->rank);
+    if (!v)
+        return -1;
+    v[c->kind == JPR_P2P ? METRIC_P2P_BUSBW : METRIC_COLL_BUSBW] =
+        c->shown_busbw;
+    v[c->kind == JPR_P2P ? METRIC_P2P_TIME : METRIC_COLL_TIME] = c->shown_us;
+    return 0;
+}
+
+int livecells_put(struct livecells *cells, const struct jp_recfile *file,
+                  uint64_t mono_ns, const struct livecells_labels *labels,
+                  struct metrics_set *set)
+{
+    for (size_t i = 0; i < cells->n; i++) {
+        struct livecell *c = &cells->cells[i];
+
+        settle(c, mono_ns);
+        if (c->shown_ns && mono_ns - c->shown_ns <= LIVECELLS_OLD_NS &&
+            put(c, file, labels, set) < 0)
+            return -1;
+    }
+    return 0;
+}

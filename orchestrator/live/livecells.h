@@ -1,0 +1,57 @@
+/* livecells.h - bandwidth and time of a process' operations by function and
+ * size, as NCCL Inspector's Prometheus files have them.
+ *
+ * Of the operations that the live module reads (a sample, see liverate.h). A
+ * cell is a communicator, a function, an algorithm and a range of sizes
+ * (metrics_size_first); the means are Inspector's: geometric of bandwidths,
+ * arithmetic of times (plugins/profiler/inspector/inspector_prom.cc of NCCL
+ * 2.30).
+ */
+#ifndef JP_LIVE_LIVECELLS_H
+#define JP_LIVE_LIVECELLS_H
+
+#include <stdint.h>
+
+#include "orchestrator/metrics/metrics.h"
+#include "plugins/nccl_recorder/recfile.h"
+
+#define LIVECELLS_MAX 64 /* of a process */
+/* A cell that no operation was read of for so long is not shown. */
+#define LIVECELLS_OLD_NS (60 * UINT64_C(1000000000))
+
+struct livecell {
+    uint32_t comm;
+    enum jpr_op_kind kind;
+    char func[RECORD_MAX_FUNC + 1]; /* as records have it */
+    char algo[40];                  /* "RING_LL"; "" for Send and Recv */
+    uint64_t size;                  /* the range's first */
+    uint64_t n, n_busbw;            /* operations since the last look */
+    double us, log_busbw;           /* their sums */
+    double shown_us, shown_busbw;   /* of the last look that had some */
+    uint64_t shown_ns;              /* when; monotonic, 0: never */
+};
+
+/* Of a process; zero-initialised by its owner. */
+struct livecells {
+    struct livecell *cells;
+    size_t n;
+};
+
+void livecells_fini(struct livecells *cells);
+
+/* An operation that was read. Without a time it is passed over. */
+void livecells_op(struct livecells *cells, const struct jp_recfile *file,
+                  const struct jpr_op *op);
+
+/* What stands in the labels besides. */
+struct livecells_labels {
+    const char *job, *step, *node, *rank;
+};
+
+/* A look: means of what was read since the last one, into the set. 0, or -1
+ * without memory. */
+int livecells_put(struct livecells *cells, const struct jp_recfile *file,
+                  uint64_t mono_ns, const struct livecells_labels *labels,
+                  struct metrics_set *set);
+
+#endif

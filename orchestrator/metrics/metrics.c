@@ -1,0 +1,438 @@
+/* metrics.c - the table of metrics, and sets of them as text. */
+#include "orchestrator/metrics/metrics.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/utf8.h"
+
+#define STEP "jobid", "step", "node"
+/* Inspector's labels in its order; step and rank are ours and come last. */
+#define INSPECTOR(what)                                                        \
+    "version", "slurm_job_id", "node", "gpu", "comm_name", "n_nodes",          \
+        "nranks", what, "message_size"
+
+const struct metrics_scope_row metrics_scopes[METRICS_N_SCOPES] = {
+    [METRICS_STEP] = {"a step, as a node tells it",
+                      {STEP, "user", "account", "partition"}},
+    [METRICS_VERDICT] = {"a step's verdict", {STEP, "verdict"}},
+    [METRICS_FINDING] = {"a kind of findings", {STEP, "kind"}},
+    [METRICS_NODE] = {"a node of a step", {STEP}},
+    [METRICS_STATE] = {"a state of a node's ranks", {STEP, "state"}},
+    [METRICS_RANK] = {"a rank", {STEP, "rank"}},
+    [METRICS_COLL] = {"a rank's collectives of one size",
+                      {INSPECTOR("collective"), "algo_proto", "step", "rank"}},
+    [METRICS_P2P] = {"a rank's Send or Recv of one size",
+                     {INSPECTOR("p2p_operation"), "step", "rank"}},
+    [METRICS_HISTORY_STEP] = {"steps of a verdict and an account",
+                              {"verdict", "account"}},
+    [METRICS_HISTORY_FINDING] = {"findings of a kind and a node",
+                                 {"kind", "node"}},
+    [METRICS_HISTORY_NODE] = {"a node over all steps", {"node"}},
+    [METRICS_HISTORY_ACCOUNT] = {"an account", {"account"}},
+};
+
+#define LIVE METRICS_LIVE
+#define REPORT METRICS_REPORT
+#define BOTH (METRICS_LIVE | METRICS_REPORT)
+
+const struct metrics_row metrics_rows[METRICS_N] = {
+    [METRIC_INFO] = {"jobprof_step_info", METRICS_GAUGE, NULL, METRICS_STEP,
+                     BOTH, "Always 1: whose a step is."},
+    [METRIC_VERDICT] = {"jobprof_verdict", METRICS_GAUGE, NULL, METRICS_VERDICT,
+                        BOTH, "1 for the step's verdict at the moment."},
+    [METRIC_FINDINGS] = {"jobprof_findings", METRICS_GAUGE, NULL,
+                         METRICS_FINDING, REPORT,
+                         "Findings of the report, by kind."},
+    [METRIC_HANGS] = {"jobprof_hangs_total", METRICS_COUNTER, NULL,
+                      METRICS_NODE, BOTH,
+                      "Hangs of the step that were confirmed; one node tells "
+                      "them."},
+    [METRIC_ALERTS] = {"jobprof_alerts_total", METRICS_COUNTER, NULL,
+                       METRICS_NODE, LIVE,
+                       "Lines about the job's hangs that its user has been "
+                       "told; one node tells them."},
+    [METRIC_LATE_RANKS] = {"jobprof_late_ranks", METRICS_GAUGE, NULL,
+                           METRICS_NODE, BOTH,
+                           "Ranks that make the others wait; one node tells "
+                           "them."},
+    [METRIC_COVERAGE] = {"jobprof_coverage_ratio", METRICS_GAUGE, "ratio",
+                         METRICS_NODE, REPORT,
+                         "Records that the report has, of those expected."},
+    [METRIC_DURATION] =
+        {"jobprof_step_duration_seconds", METRICS_GAUGE, "seconds",
+         METRICS_NODE, REPORT,
+         "Time from the first operation's start to the last one's end."},
+    [METRIC_STATE] = {"jobprof_ranks", METRICS_GAUGE, NULL, METRICS_STATE, LIVE,
+                      "Ranks of the node in a state."},
+    [METRIC_LEFT_RANKS] = {"jobprof_left_out_ranks", METRICS_GAUGE, NULL,
+                           METRICS_NODE, LIVE,
+                           "Ranks of the node that have no metrics: there are "
+                           "too many."},
+    [METRIC_LEFT_SERIES] =
+        {"jobprof_left_out_series", METRICS_GAUGE, NULL, METRICS_NODE, LIVE,
+         "Series that were left out: metrics.series allows no more."},
+    [METRIC_AGENT_CPU] = {"jobprof_agent_cpu_seconds_total", METRICS_COUNTER,
+                          "seconds", METRICS_NODE, LIVE,
+                          "Processor time of jobprof's own process on the "
+                          "node."},
+    [METRIC_AGENT_MEMORY] = {"jobprof_agent_memory_bytes", METRICS_GAUGE,
+                             "bytes", METRICS_NODE, LIVE,
+                             "Memory of jobprof's own process on the node, at "
+                             "most so far."},
+    [METRIC_OPERATIONS] = {"jobprof_operations_total", METRICS_COUNTER, NULL,
+                           METRICS_RANK, BOTH,
+                           "Communication operations that have ended; of a "
+                           "report, that have a record."},
+    [METRIC_BYTES] =
+        {"jobprof_operation_bytes_total", METRICS_COUNTER, "bytes",
+         METRICS_RANK, LIVE,
+         "Data of operations that have ended, by the mean size of a sample."},
+    [METRIC_IN_FLIGHT] = {"jobprof_operations_in_flight", METRICS_GAUGE, NULL,
+                          METRICS_RANK, LIVE,
+                          "Operations that have begun and not ended."},
+    [METRIC_OLDEST] = {"jobprof_oldest_operation_seconds", METRICS_GAUGE,
+                       "seconds", METRICS_RANK, LIVE,
+                       "Time for which the oldest of them is in flight; 0: "
+                       "there is none."},
+    [METRIC_BUSY] = {"jobprof_communication_ratio", METRICS_GAUGE, "ratio",
+                     METRICS_RANK, BOTH,
+                     "Share of its time that the rank spends in operations; "
+                     "above 1 where they overlap. While the step runs, of the "
+                     "last half minute."},
+    [METRIC_CAUSED] = {"jobprof_wait_caused_ratio", METRICS_GAUGE, "ratio",
+                       METRICS_RANK, BOTH,
+                       "Share of time that others wait for this rank, on "
+                       "average. While the step runs, of the last half minute, "
+                       "of ranks that are late; one node tells them."},
+    [METRIC_WAITED] = {"jobprof_wait_seconds_total", METRICS_COUNTER, "seconds",
+                       METRICS_RANK, REPORT,
+                       "Time that the rank has waited for others."},
+    [METRIC_CPU] = {"jobprof_cpu_seconds_total", METRICS_COUNTER, "seconds",
+                    METRICS_RANK, LIVE,
+                    "Processor time of the rank's process."},
+    [METRIC_GPU_BUSY] =
+        {"jobprof_gpu_busy_ratio", METRICS_GAUGE, "ratio", METRICS_RANK, LIVE,
+         "Share of time that the rank's GPU runs kernels, as its driver says."},
+    [METRIC_COLL_BUSBW] = {"nccl_bus_bandwidth_gbs", METRICS_UNTYPED, NULL,
+                           METRICS_COLL, BOTH,
+                           "Bus bandwidth, GB/s: the geometric mean."},
+    [METRIC_COLL_TIME] = {"nccl_collective_exec_time_microseconds",
+                          METRICS_UNTYPED, NULL, METRICS_COLL, BOTH,
+                          "Execution time: the mean."},
+    [METRIC_P2P_BUSBW] = {"nccl_p2p_bus_bandwidth_gbs", METRICS_UNTYPED, NULL,
+                          METRICS_P2P, LIVE,
+                          "Bus bandwidth, GB/s: the geometric mean."},
+    [METRIC_P2P_TIME] = {"nccl_p2p_exec_time_microseconds", METRICS_UNTYPED,
+                         NULL, METRICS_P2P, LIVE, "Execution time: the mean."},
+    [METRIC_HISTORY_STEPS] = {"jobprof_history_step_total", METRICS_COUNTER,
+                              NULL, METRICS_HISTORY_STEP, METRICS_HISTORY,
+                              "Steps with a report."},
+    [METRIC_HISTORY_FINDINGS] = {"jobprof_history_finding_total",
+                                 METRICS_COUNTER, NULL, METRICS_HISTORY_FINDING,
+                                 METRICS_HISTORY, "Findings of reports."},
+    [METRIC_HISTORY_WAIT] = {"jobprof_history_wait_seconds_total",
+                             METRICS_COUNTER, "seconds", METRICS_HISTORY_NODE,
+                             METRICS_HISTORY,
+                             "Time that others have waited for the node."},
+    [METRIC_HISTORY_GPU_BUSY] = {"jobprof_history_gpu_busy_ratio",
+                                 METRICS_GAUGE, "ratio",
+                                 METRICS_HISTORY_ACCOUNT, METRICS_HISTORY,
+                                 "Mean share of time that the account's GPUs "
+                                 "run kernels."},
+};
+
+/* --- sets ----------------------------------------------------------------- */
+
+void metrics_init(struct metrics_set *set)
+{
+    *set = (struct metrics_set){.time_s = NAN};
+}
+
+void metrics_fini(struct metrics_set *set)
+{
+    for (size_t i = 0; i < set->n; i++)
+        free(set->objects[i]);
+    free(set->objects);
+    free(set->slots);
+    metrics_init(set);
+}
+
+/* As a label's value: whole characters, none of which is a control. */
+static void take_text(char out[METRICS_LABEL_BYTES], const char *text)
+{
+    size_t used = 0;
+
+    while (text && *text) {
+        uint32_t point = 0;
+        size_t n = utf8_decode(text, strlen(text), &point);
+        bool good = n && point >= 0x20 && (point < 0x7f || point > 0x9f);
+
+        if (used + (good ? n : 1) >= METRICS_LABEL_BYTES)
+            break;
+        if (good)
+            memcpy(out + used, text, n);
+        else
+            out[used] = '?';
+        used += good ? n : 1;
+        text += n ? n : 1;
+    }
+    out[used] = '\0';
+}
+
+static size_t hash_of(const struct metrics_object *o)
+{
+    uint64_t hash = 14695981039346656037u ^ o->scope; /* FNV-1a */
+
+    for (size_t i = 0; i < METRICS_LABELS; i++)
+        for (const char *c = o->labels[i];; c++) {
+            hash = (hash ^ (unsigned char) *c) * 1099511628211u;
+            if (!*c)
+                break;
+        }
+    return (size_t) hash;
+}
+
+static bool is_same(const struct metrics_object *a,
+                    const struct metrics_object *b)
+{
+    if (a->scope != b->scope)
+        return false;
+    for (size_t i = 0; i < METRICS_LABELS; i++)
+        if (strcmp(a->labels[i], b->labels[i]) != 0)
+            return false;
+    return true;
+}
+
+/* The slot of an object with these labels, or the free one for it. */
+static size_t *slot_of(const struct metrics_set *set,
+                       const struct metrics_object *o)
+{
+    size_t at = hash_of(o) & (set->n_slots - 1);
+
+    while (set->slots[at] && !is_same(set->objects[set->slots[at] - 1], o))
+        at = (at + 1) & (set->n_slots - 1);
+    return &set->slots[at];
+}
+
+static int grow(struct metrics_set *set)
+{
+    size_t room = set->room ? 2 * set->room : 64;
+    struct metrics_object **more =
+        reallocarray(set->objects, room, sizeof(struct metrics_object *));
+    size_t *slots;
+
+    if (!more)
+        return -1;
+    set->objects = more;
+    slots = calloc(2 * room, sizeof(*slots));
+    if (!slots)
+        return -1;
+    free(set->slots);
+    set->slots = slots;
+    set->n_slots = 2 * room;
+    set->room = room;
+    for (size_t i = 0; i < set->n; i++)
+        *slot_of(set, set->objects[i]) = i + 1;
+    return 0;
+}
+
+double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
+                          const char *const texts[METRICS_LABELS])
+{
+    struct metrics_object *o = calloc(1, sizeof(*o));
+    size_t *slot;
+
+    if (!o || (set->n == set->room && grow(set) < 0)) {
+        free(o);
+        return NULL;
+    }
+    o->scope = scope;
+    o->time_s = set->time_s;
+    for (size_t i = 0; i < METRICS_LABELS && metrics_scopes[scope].labels[i];
+         i++)
+        take_text(o->labels[i], texts[i]);
+    slot = slot_of(set, o);
+    if (*slot) {
+        free(o);
+        return set->objects[*slot - 1]->values;
+    }
+    for (size_t i = 0; i < METRICS_N; i++)
+        o->values[i] = NAN;
+    set->objects[set->n++] = o;
+    *slot = set->n;
+    return o->values;
+}
+
+/* --- sizes ---------------------------------------------------------------- */
+
+#define UNIT 1024
+#define UNITS 5
+
+static unsigned unit_of(uint64_t bytes, uint64_t *scale)
+{
+    unsigned unit = 0;
+
+    for (*scale = 1; unit + 1 < UNITS && bytes / *scale >= UNIT; unit++)
+        *scale *= UNIT;
+    return unit;
+}
+
+uint64_t metrics_size_first(uint64_t bytes)
+{
+    uint64_t scale;
+
+    unit_of(bytes, &scale);
+    return bytes / scale * scale;
+}
+
+char *metrics_size_text(uint64_t bytes, char *buf, size_t size)
+{
+    static const char *const units[UNITS] = {"B", "KB", "MB", "GB", "TB"};
+    uint64_t scale;
+    unsigned unit = unit_of(bytes, &scale);
+
+    if (bytes)
+        snprintf(buf, size, "%" PRIu64 "-%" PRIu64 "%s", bytes / scale,
+                 bytes / scale + 1, units[unit]);
+    else
+        snprintf(buf, size, "0B");
+    return buf;
+}
+
+/* --- text ----------------------------------------------------------------- */
+
+static bool is_told(const struct metrics_object *o, enum metric metric)
+{
+    const struct metrics_row *row = &metrics_rows[metric];
+
+    return o->scope == row->scope && isfinite(o->values[metric]) &&
+           (row->type != METRICS_COUNTER || o->values[metric] >= 0);
+}
+
+size_t metrics_count(const struct metrics_set *set)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->n; i++)
+        for (enum metric m = 0; m < METRICS_N; m++)
+            n += is_told(set->objects[i], m);
+    return n;
+}
+
+static void put_family(const struct metrics_row *row, enum metrics_format how,
+                       FILE *out)
+{
+    static const char *const words[] = {"gauge", "counter", "unknown"};
+    size_t len = strlen(row->name);
+
+    if (how == METRICS_TEXT) {
+        if (row->type != METRICS_UNTYPED)
+            fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", row->name, row->help,
+                    row->name, words[row->type]);
+        return;
+    }
+    if (row->type == METRICS_COUNTER)
+        len -= strlen("_total");
+    fprintf(out, "# HELP %.*s %s\n# TYPE %.*s %s\n", (int) len, row->name,
+            row->help, (int) len, row->name, words[row->type]);
+    if (row->unit)
+        fprintf(out, "# UNIT %.*s %s\n", (int) len, row->name, row->unit);
+}
+
+static void put_label(const char *text, FILE *out)
+{
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            putc('\\', out);
+        putc(*text, out);
+    }
+}
+
+static void put_sample(const struct metrics_object *o, enum metric metric,
+                       const struct metrics_how *how, FILE *out)
+{
+    const char *const *names = metrics_scopes[o->scope].labels;
+    double value = o->values[metric];
+    const char *before = "{";
+
+    fputs(metrics_rows[metric].name, out);
+    for (size_t i = 0; i < METRICS_LABELS && names[i]; i++) {
+        if (!*o->labels[i])
+            continue;
+        fprintf(out, "%s%s=\"", before, names[i]);
+        put_label(o->labels[i], out);
+        putc('"', out);
+        before = ",";
+    }
+    fputs(*before == ',' ? "} " : " ", out);
+    fprintf(out,
+            fabs(value) < 0x1p53 && value == floor(value) ? "%.0f" : "%.9g",
+            value);
+    if (how->format == METRICS_OPENMETRICS && isfinite(o->time_s))
+        fprintf(out, " %.3f", o->time_s);
+    putc('\n', out);
+}
+
+int metrics_write(const struct metrics_set *set, const struct metrics_how *how,
+                  FILE *out, size_t *left, struct jp_error *err)
+{
+    size_t n = 0;
+
+    for (enum metric m = 0; m < METRICS_N; m++) {
+        bool began = false;
+
+        for (size_t i = 0; i < set->n; i++) {
+            if (!is_told(set->objects[i], m) ||
+                (n++ >= how->max_series && how->max_series))
+                continue;
+            if (!began)
+                put_family(&metrics_rows[m], how->format, out);
+            began = true;
+            put_sample(set->objects[i], m, how, out);
+        }
+    }
+    if (how->format == METRICS_OPENMETRICS)
+        fputs("# EOF\n", out);
+    if (left)
+        *left = how->max_series && n > how->max_series ? n - how->max_series
+                                                       : 0;
+    return fflush(out) != 0 || ferror(out)
+               ? error_set(err, "cannot be written: %s", strerror(errno))
+               : 0;
+}
+
+/* --- the documents' table ------------------------------------------------- */
+
+static void describe(unsigned told, const char *title, FILE *out)
+{
+    static const char *const words[] = {"gauge", "counter", "untyped"};
+
+    fprintf(
+        out,
+        "\n### %s\n\n| metric | type | labels | what |\n|---|---|---|---|\n",
+        title);
+    for (enum metric m = 0; m < METRICS_N; m++) {
+        const struct metrics_row *row = &metrics_rows[m];
+        const char *const *labels = metrics_scopes[row->scope].labels;
+
+        if (!(row->told & told) || (row->told & (told - 1)))
+            continue;
+        fprintf(out, "| `%s` | %s |", row->name, words[row->type]);
+        for (size_t i = 0; i < METRICS_LABELS && labels[i]; i++)
+            fprintf(out, " %s", labels[i]);
+        fprintf(out, " | %s%s |\n", row->help,
+                row->told == BOTH ? " (also of a report)" : "");
+    }
+}
+
+void metrics_describe(FILE *out)
+{
+    describe(METRICS_LIVE, "While a step runs", out);
+    describe(METRICS_REPORT, "Of a report", out);
+    describe(METRICS_HISTORY, "Of a site", out);
+}
