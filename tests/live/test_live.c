@@ -36,6 +36,7 @@ struct step {
     bool waits[2]; /* in an operation that has not ended */
     double since;
     char log[65536], evidence[1024];
+    const struct module_metrics *metrics;
     unsigned failures;
     char failure[sizeof(struct jp_error)];
 };
@@ -103,6 +104,7 @@ static void *start_node(struct step *s, unsigned i)
                                        .tells_live = true,
                                        .hang_suspect_ms = SUSPECT_MS,
                                        .on_hang = &s->on_hang,
+                                       .metrics = s->metrics,
                                        .conf_hash = "0123456789abcdef00",
                                        .log = put_log,
                                        .log_arg = s,
@@ -116,7 +118,7 @@ static void *start_node(struct step *s, unsigned i)
 static void begin_in(struct step *s, void **state, const char *on_hang,
                      const char *dir)
 {
-    *s = (struct step){.root = *state};
+    *s = (struct step){.root = *state, .metrics = s->metrics};
     s->dir = tempdir_path(*state, dir);
     assert_int_equal(onhang_parse(on_hang, NULL, &s->on_hang, NULL), 0);
     make(s->dir, "raw/n0");
@@ -686,6 +688,59 @@ static void leaves_nothing_without_nccl(void **state)
     end(&s);
 }
 
+/* Without a word on hangs there are metrics all the same; the leader's
+ * file alone has a verdict, and no file stays. */
+static void writes_metrics(void **state)
+{
+    static const char *const on_hangs[] = {"report", "off"};
+    char *folder = tempdir_path(*state, "text"), *text;
+    const struct module_metrics metrics = {.folder = folder,
+                                           .period_ms = 15000,
+                                           .series = 500,
+                                           .job = "7",
+                                           .step = "0",
+                                           .user = "alice",
+                                           .account = "ai",
+                                           .partition = ""};
+    char names[2][64];
+
+    make(*state, "text");
+    for (unsigned i = 0; i < 2; i++)
+        snprintf(names[i], sizeof(names[i]),
+                 "../../text/jobprof-7.0-n%u-%lu.prom", i,
+                 (unsigned long) geteuid());
+    for (size_t k = 0; k < 2; k++) {
+        struct step s = {.metrics = &metrics};
+
+        begin(&s, state, on_hangs[k]);
+        run(&s, 0, 50);
+        assert_int_equal(s.failures, 0);
+        for (unsigned i = 0; i < 2; i++) {
+            char wanted[160];
+
+            text = read_file(&s, names[i]);
+            snprintf(wanted, sizeof(wanted),
+                     "jobprof_operations_total{jobid=\"7\",step=\"0\",node="
+                     "\"n%u\",rank=\"%u\"} ",
+                     i, i);
+            assert_int_equal(count(text, wanted), 1);
+            assert_int_equal(count(text, "jobprof_verdict{"), !i && !k);
+            assert_int_equal(count(text, "nccl_bus_bandwidth_gbs{"), 1);
+            free(text);
+        }
+        text = tempdir_path(s.dir, "live/nodes");
+        assert_int_equal(access(text, F_OK), k ? -1 : 0);
+        free(text);
+        end(&s);
+        assert_int_equal(rmdir(folder), 0); /* it is empty */
+        make(*state, "text");
+        text = tempdir_path(*state, "job");
+        assert_int_equal(fileio_remove_tree(text, NULL), 0);
+        free(text);
+    }
+    free(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -707,6 +762,7 @@ int main(void)
         TEST(the_agent_that_joins_is_killed),
         TEST(two_steps_at_once),
         TEST(an_earlier_step_is_no_hang),
+        TEST(writes_metrics),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
