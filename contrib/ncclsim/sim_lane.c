@@ -9,6 +9,9 @@
 #include "contrib/ncclsim/sim_random.h"
 #include "contrib/ncclsim/sim_ways.h"
 
+/* What --no-catch-up does not make up for. */
+#define HELD_UP_NS 50000000
+
 static int is_plain(const struct jp_sim_lane *lane)
 {
     return sim_options_is_plain(lane->options);
@@ -100,7 +103,7 @@ static void issue(void *data, const struct jp_sim_launch *launch)
 }
 
 /* Waits until the iteration just done may be over. */
-static void pace(const struct jp_sim_lane *lane, int done)
+static void pace(struct jp_sim_lane *lane, int done)
 {
     const struct jp_sim_options *o = lane->options;
     double virtual_ns = is_plain(lane)
@@ -113,8 +116,13 @@ static void pace(const struct jp_sim_lane *lane, int done)
             (int64_t) ((double) o->seconds_us * 1000.0 * done / o->iterations);
     else if (o->realtime > 0.0)
         until = (int64_t) (virtual_ns * o->realtime);
-    if (until > 0)
+    if (until > 0) {
+        int64_t late = sim_pace_now_ns() - lane->pace.began_ns - until;
+
+        if (o->no_catch_up && late > HELD_UP_NS)
+            lane->pace.began_ns += late;
         sim_pace_sleep_until(lane->pace.began_ns + until);
+    }
 }
 
 static int prepare_plain(struct jp_sim_lane *lane)

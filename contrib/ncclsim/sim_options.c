@@ -132,6 +132,9 @@ static const struct row {
      "write what was issued as JSON: a directory, or a file name with %r"},
     {"--realtime", "FACTOR", FACTOR, AT(realtime), 0, 0,
      "take FACTOR wall seconds for each simulated second"},
+    {"--no-catch-up", NULL, FLAG, AT(no_catch_up), 0, 1,
+     "with --realtime or --seconds: who was held up for 50 ms goes on from "
+     "there,\n        and is not faster afterwards"},
     {"--run-noise", "PERCENT", FACTOR, AT(run_noise), 0, 0,
      "all work and operations of a run take longer or shorter by one normal\n"
      "        share, with this deviation (0)"},

@@ -38,6 +38,7 @@ struct jp_sim_options {
     int threads;
     int64_t seconds_us; /* 0: as fast as possible */
     double realtime;    /* wall seconds for a virtual one; 0: none */
+    int no_catch_up;    /* after it was held up */
     double run_noise;   /* of all of a run's pace, per cent */
     const char *nvml;   /* borrowed from argv */
     const char *counts; /* borrowed from argv; NULL: none */

@@ -94,6 +94,9 @@ static const struct option long_options[] = {
 #define STEP_MIN_MS 2000
 /* What a job has beyond --time: to start and to end. */
 #define JOB_MINUTES 2
+/* For sbatch's and squeue's answers; between two looks at the queue. */
+#define ASK_MS 60000
+#define QUEUE_SECONDS 10
 #define ENV_JOB "SLURM_JOB_ID"
 #define ENV_JOB_END "SLURM_JOB_END_TIME"
 
@@ -525,14 +528,57 @@ static char *write_script(const char *dir, struct jp_error *err)
     return NULL;
 }
 
-static char **job_words(const struct trial *t, const char *dir, bool wait)
+static char **job_words(const struct trial *t, const char *dir)
 {
     char *output = fileio_path("%s/job.log", dir);
     uint64_t minutes = t->limit_us / 60000000 + 1 + JOB_MINUTES;
-    char **words = output ? trial_sbatch_words(t, minutes, output, wait) : NULL;
+    char **words = output ? trial_sbatch_words(t, minutes, output) : NULL;
 
     free(output);
     return words;
+}
+
+/* Whether Slurm still knows the job as one that is to run or runs. No answer is
+ * none. */
+static bool is_queued(const char *job)
+{
+    char answer[64] = "";
+    const char *argv[] = {"squeue", "-h", "-o", "%T", "-j", job, NULL};
+    struct child_result result = {0};
+    enum child_end end = child_run(&(struct child){.argv = (char *const *) argv,
+                                                   .limit_ms = ASK_MS,
+                                                   .out = answer,
+                                                   .room = sizeof(answer) - 1},
+                                   &result);
+
+    if (end != CHILD_ENDED)
+        return true;
+    return result.len > 0; /* an ended job is an error, or no line */
+}
+
+/* Until the trial has ended, or its job has. Returns an exit status: Ctrl-C
+ * leaves the job alone. */
+static int await_job(const char *dir, const char *job)
+{
+    const struct timespec second = {.tv_sec = 1};
+    enum trial_end end = TRIAL_OPEN;
+
+    catch_signals();
+    for (unsigned i = 1; end == TRIAL_OPEN && !stop; i++) {
+        struct trial *t;
+
+        nanosleep(&second, NULL);
+        t = trial_load(dir, NULL);
+        end = t ? t->end : TRIAL_OPEN;
+        trial_free(t);
+        if (end == TRIAL_OPEN && i % QUEUE_SECONDS == 0 && !is_queued(job))
+            break;
+    }
+    if (!stop)
+        return JP_EXIT_OK;
+    quote_printf(stderr, "jobprof: job %s goes on; scancel %s ends it\n", job,
+                 job);
+    return JP_EXIT_INCOMPLETE;
 }
 
 static int submit_job(const struct arguments *a, struct trial *t,
@@ -540,7 +586,7 @@ static int submit_job(const struct arguments *a, struct trial *t,
 {
     struct jp_error err = {""};
     char answer[1024] = "", *path = write_script(dir, &err);
-    char **words = path ? job_words(t, dir, a->wait) : NULL, **all = NULL;
+    char **words = path ? job_words(t, dir) : NULL, **all = NULL;
     struct child_result result = {0};
     enum child_end end;
     size_t n = 0;
@@ -560,19 +606,18 @@ static int submit_job(const struct arguments *a, struct trial *t,
     announce(a, t, dir);
     end = child_run(&(struct child){.argv = all,
                                     .with_stderr = true,
-                                    .limit_ms = a->wait ? UINT32_MAX : 60000,
+                                    .limit_ms = ASK_MS,
                                     .out = answer,
                                     .room = sizeof(answer) - 1},
                     &result);
     answer[result.len < sizeof(answer) ? result.len : sizeof(answer) - 1] = 0;
     answer[strcspn(answer, "\n;")] = '\0';
-    /* with --wait sbatch ends as the job does */
-    if (end == CHILD_ENDED && (a->wait || result.status == 0) && *answer &&
+    if (child_succeeded(end, &result) && *answer &&
         strspn(answer, "0123456789") == strlen(answer)) {
         quote_printf(stderr,
                      "jobprof: job %s; its table: jobprof trial --show %s\n",
                      answer, dir);
-        rc = JP_EXIT_OK;
+        rc = a->wait ? await_job(dir, answer) : JP_EXIT_OK;
     } else {
         error_set(&err, "sbatch: %s", *answer ? QUOTE(answer) : "no answer");
         rc = fail(JP_EXIT_IO, &err);
@@ -599,6 +644,21 @@ static int show(const struct arguments *a, const char *dir)
     return rc;
 }
 
+/* The job reads what is to be done from the folder. */
+static int run_saved(const struct arguments *a, struct trial *t,
+                     const char *dir)
+{
+    struct jp_error err = {""};
+    int rc;
+
+    if (trial_save(t, dir, &err) < 0)
+        return fail(JP_EXIT_IO, &err);
+    if (getenv(ENV_JOB))
+        return run_here(a, t, dir);
+    rc = submit_job(a, t, dir);
+    return rc == JP_EXIT_OK && a->wait ? show(a, dir) : rc;
+}
+
 static int go_on(const struct arguments *a)
 {
     struct jp_error err = {""};
@@ -610,15 +670,13 @@ static int go_on(const struct arguments *a)
         return fail(JP_EXIT_NODATA, &err);
     if (a->limit_us)
         t->limit_us = a->limit_us;
+    t->end = TRIAL_OPEN;
+    trial_judge(t);
     if (!dir) {
         error_set(&err, "%s: %s", QUOTE(a->again), strerror(errno));
         rc = fail(JP_EXIT_IO, &err);
-    } else if (getenv(ENV_JOB)) {
-        rc = run_here(a, t, dir);
     } else {
-        rc = submit_job(a, t, dir);
-        if (rc == JP_EXIT_OK && a->wait)
-            rc = show(a, dir);
+        rc = run_saved(a, t, dir);
     }
     free(dir);
     trial_free(t);
@@ -644,7 +702,7 @@ static int dry_run(const struct arguments *a)
 
     announce(a, t, a->output ? a->output : "jobprof-trial-JOBID");
     if (!getenv(ENV_JOB))
-        print_words(job_words(t, "DIR", a->wait));
+        print_words(job_words(t, "DIR"));
     for (size_t round = 0; round < t->rounds; round++) {
         trial_order(t, round, order);
         for (size_t i = 0; i < t->n_configs; i++)
@@ -667,15 +725,7 @@ static int begin(const struct arguments *a)
     if (!dir)
         return fail(JP_EXIT_IO, &err);
     trial_judge(t);
-    if (trial_save(t, dir, &err) < 0)
-        rc = fail(JP_EXIT_IO, &err);
-    else if (getenv(ENV_JOB))
-        rc = run_here(a, t, dir);
-    else {
-        rc = submit_job(a, t, dir);
-        if (rc == JP_EXIT_OK && a->wait)
-            rc = show(a, dir);
-    }
+    rc = run_saved(a, t, dir);
     free(dir);
     return rc;
 }

@@ -169,7 +169,7 @@ char *trial_quote(const char *word);
  * are about the allocation. minutes: its limit, unless the user has set one.
  * NULL: no memory. */
 char **trial_sbatch_words(const struct trial *trial, uint64_t minutes,
-                          const char *output, bool wait);
+                          const char *output);
 
 /* --- trial_run.c ---------------------------------------------------------- */
 

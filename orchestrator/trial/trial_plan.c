@@ -648,7 +648,7 @@ static char *union_of(const struct trial_axis *axis, size_t *n)
 }
 
 char **trial_sbatch_words(const struct trial *t, uint64_t minutes,
-                          const char *output, bool wait)
+                          const char *output)
 {
     const struct trial_axis *nodes = NULL;
     struct words w = {0};
@@ -660,8 +660,6 @@ char **trial_sbatch_words(const struct trial *t, uint64_t minutes,
     put(&w, strdup("sbatch"));
     put(&w, strdup("--parsable"));
     put(&w, fileio_path("--output=%s", output));
-    if (wait)
-        put(&w, strdup("--wait"));
     for (size_t at = 1; at < t->program;) {
         struct option_word o = read_option(t->command, t->program, at);
         bool taken = o.is_long

@@ -72,8 +72,8 @@ static void print_over(const struct trial *t, FILE *out)
         if (!any)
             fputs("\nWhat they ran over:\n", out);
         any = true;
-        quote_printf(out, "  %s: %s\n",
-                     trial_label(t, i, label, sizeof(label)), run->over);
+        quote_printf(out, "  %s: %s\n", trial_label(t, i, label, sizeof(label)),
+                     run->over);
     }
 }
 

@@ -250,15 +250,15 @@ static void test_sbatch(void **state)
     assert_int_equal(trial_set_command(t, words, split(line, words), NULL), 0);
     trial_add_axis(t, TRIAL_DISTRIBUTION, "x,y", NULL);
     trial_count(t, NULL);
-    list = trial_sbatch_words(t, 12, "o", true);
+    list = trial_sbatch_words(t, 12, "o");
     assert_string_equal(join(list, all, sizeof(all)),
-                        "sbatch --parsable --output=o --wait -N2 -n 8 "
+                        "sbatch --parsable --output=o -N2 -n 8 "
                         "--partition gpu -t 30 --job-name=jobprof-trial");
     trial_free_words(list);
     /* the job needs the nodes of all lists */
     trial_add_axis(t, TRIAL_NODELIST, "n1,n2:n2,n3", NULL);
     trial_count(t, NULL);
-    list = trial_sbatch_words(t, 12, "o", false);
+    list = trial_sbatch_words(t, 12, "o");
     assert_string_equal(join(list, all, sizeof(all)),
                         "sbatch --parsable --output=o --partition gpu -t 30 "
                         "--job-name=jobprof-trial --nodelist=n1,n2,n2,n3 "
