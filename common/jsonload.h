@@ -24,6 +24,7 @@ enum jsonload_kind {
     JSONLOAD_SETTINGS, /* another program's settings */
     JSONLOAD_EVIDENCE, /* of a hang, on a node */
     JSONLOAD_RAS,      /* NCCL's answer */
+    JSONLOAD_TRIAL,    /* trial.json */
     JSONLOAD_BULK,     /* a server's answer to an upload */
     JSONLOAD_LINE      /* of ranks.jsonl, starts.jsonl, tasks.jsonl */
 };
@@ -57,6 +58,8 @@ static const struct jsonload_limit {
     [JSONLOAD_EVIDENCE] = {8 * JSONLOAD_MB, 96 * JSONLOAD_MB},
     /* 556 bytes a rank of a communicator, 5,000 at most */
     [JSONLOAD_RAS] = {8 * JSONLOAD_MB, 96 * JSONLOAD_MB},
+    /* 1 KB a run, 1,280 runs at most, and the command */
+    [JSONLOAD_TRIAL] = {4 * JSONLOAD_MB, 64 * JSONLOAD_MB},
     /* 200 bytes a document, 5,000 documents; more where it tells errors */
     [JSONLOAD_BULK] = {16 * JSONLOAD_MB, 96 * JSONLOAD_MB},
     /* a few hundred bytes; variables make it longer */

@@ -40,6 +40,8 @@ int64_t sim_cost_ns(const struct jp_sim_group *group, enum jp_nccl_func func,
     double ns = link_ns(group, func == JP_NCCL_SEND || func == JP_NCCL_RECV,
                         bus_bytes(func, (double) bytes, group->n));
 
+    if (group->tempo > 0.0)
+        ns *= group->tempo;
     return (int64_t) (ns *
                       (0.98 + (double) sim_random_below(noise, 4001) / 1e5));
 }

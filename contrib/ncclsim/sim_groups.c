@@ -29,15 +29,15 @@ static int pair_of(const struct jp_sim_world *world, int rank, int pp)
 }
 
 static int group_of(enum jp_sim_kind kind, const struct jp_sim_world *world,
-                    int rank, int pp)
+                    int rank, int tp_ranks, int pp)
 {
     switch (kind) {
     case SIM_SELF:
         return rank;
     case SIM_TP:
-        return world->node[rank];
+        return tp_ranks ? rank / tp_ranks : world->node[rank];
     case SIM_DP:
-        return world->local[rank];
+        return tp_ranks ? rank % tp_ranks : world->local[rank];
     case SIM_PP:
         return pair_of(world, rank, pp);
     default:
@@ -60,7 +60,8 @@ static void count_nodes(struct jp_sim_group *group,
 }
 
 static int fill(struct jp_sim_groups *all, enum jp_sim_kind kind,
-                const struct jp_sim_world *world, uint64_t seed, int pp)
+                const struct jp_sim_world *world, uint64_t seed, int tp_ranks,
+                int pp)
 {
     int min = kind == SIM_SELF ? 1 : 2;
     int r, g;
@@ -70,7 +71,7 @@ static int fill(struct jp_sim_groups *all, enum jp_sim_kind kind,
     if (!all->of || !all->groups)
         return -1;
     for (r = 0; r < world->n_ranks; r++) {
-        g = group_of(kind, world, r, pp);
+        g = group_of(kind, world, r, tp_ranks, pp);
         all->of[r] = g;
         all->groups[g].n++;
         if (g >= all->n)
@@ -104,15 +105,16 @@ static int fill(struct jp_sim_groups *all, enum jp_sim_kind kind,
 }
 
 int sim_groups_init(struct jp_sim_groups groups[SIM_N_KINDS],
-                    const struct jp_sim_world *world, uint64_t seed, int pp,
-                    struct jp_error *err)
+                    const struct jp_sim_world *world, uint64_t seed,
+                    int tp_ranks, int pp, struct jp_error *err)
 {
     int k;
 
     for (k = 0; k < SIM_N_KINDS; k++)
         groups[k] = (struct jp_sim_groups){0};
     for (k = 0; k < SIM_N_KINDS; k++) {
-        if (fill(&groups[k], (enum jp_sim_kind) k, world, seed, pp) < 0) {
+        if (fill(&groups[k], (enum jp_sim_kind) k, world, seed, tp_ranks, pp) <
+            0) {
             sim_groups_fini(groups);
             return error_set(err, "no memory");
         }

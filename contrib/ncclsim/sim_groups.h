@@ -7,6 +7,8 @@
  *   WORLD  world    all ranks                             one
  *   PP     pp       the same local number on two nodes    one per number of
  *                   next to each other (pipeline)         every two nodes
+ * With tp_ranks N, TP are N ranks in a row and DP every N-th rank, whatever
+ * nodes they are on.
  * TP, DP, WORLD and PP exist only where they have two ranks or more, PP only
  * where it is asked for.
  */
@@ -29,6 +31,7 @@ struct jp_sim_group {
     int n;        /* ranks; 0: no such communicator */
     int *members; /* world ranks, ascending */
     int n_nodes;  /* nodes they are on */
+    double tempo; /* its operations take so many times longer; 0: 1 */
 };
 
 /* All groups of one kind; groups[of[r]] is the one rank r belongs to. */
@@ -38,11 +41,11 @@ struct jp_sim_groups {
     int *of; /* [n_ranks] */
 };
 
-/* Fills groups[SIM_N_KINDS]; pp: PP too. 0 or -1; release with
- * sim_groups_fini(). */
+/* Fills groups[SIM_N_KINDS]; tp_ranks: 0 for a node's; pp: PP too. 0 or -1;
+ * release with sim_groups_fini(). */
 int sim_groups_init(struct jp_sim_groups groups[SIM_N_KINDS],
-                    const struct jp_sim_world *world, uint64_t seed, int pp,
-                    struct jp_error *err);
+                    const struct jp_sim_world *world, uint64_t seed,
+                    int tp_ranks, int pp, struct jp_error *err);
 void sim_groups_fini(struct jp_sim_groups groups[SIM_N_KINDS]);
 
 /* A world rank's number in the group; -1 where it is no member. */

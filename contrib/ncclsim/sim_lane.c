@@ -2,10 +2,15 @@
 #include "contrib/ncclsim/sim_lane.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "contrib/ncclsim/sim_crash.h"
+#include "contrib/ncclsim/sim_random.h"
 #include "contrib/ncclsim/sim_ways.h"
+
+/* What --no-catch-up does not make up for. */
+#define HELD_UP_NS 50000000
 
 static int is_plain(const struct jp_sim_lane *lane)
 {
@@ -99,7 +104,7 @@ static void issue(void *data, const struct jp_sim_launch *launch)
 }
 
 /* Waits until the iteration just done may be over. */
-static void pace(const struct jp_sim_lane *lane, int done)
+static void pace(struct jp_sim_lane *lane, int done)
 {
     const struct jp_sim_options *o = lane->options;
     double virtual_ns = is_plain(lane)
@@ -112,8 +117,13 @@ static void pace(const struct jp_sim_lane *lane, int done)
             (int64_t) ((double) o->seconds_us * 1000.0 * done / o->iterations);
     else if (o->realtime > 0.0)
         until = (int64_t) (virtual_ns * o->realtime);
-    if (until > 0)
+    if (until > 0) {
+        int64_t late = sim_pace_now_ns() - lane->pace.began_ns - until;
+
+        if (o->no_catch_up && late > HELD_UP_NS)
+            lane->pace.began_ns += late;
         sim_pace_sleep_until(lane->pace.began_ns + until);
+    }
 }
 
 static int prepare_plain(struct jp_sim_lane *lane)
@@ -123,6 +133,7 @@ static int prepare_plain(struct jp_sim_lane *lane)
     lane->plain = (struct jp_sim_plain){
         .world = lane->world,
         .faults = &o->faults,
+        .tempo = lane->tempo,
         .seed = lane->seed,
         .n_comms = o->n_comms > 0 ? o->n_comms : 1,
         .colls = o->colls >= 0 ? o->colls : 1,
@@ -145,15 +156,20 @@ static int prepare_plain(struct jp_sim_lane *lane)
 static int prepare_model(struct jp_sim_lane *lane)
 {
     const struct jp_sim_options *o = lane->options;
+    int k, g;
 
-    if (sim_groups_init(lane->groups, lane->world, lane->seed, o->pp,
-                        &lane->err) < 0)
+    if (sim_groups_init(lane->groups, lane->world, lane->seed, o->tp_ranks,
+                        o->pp, &lane->err) < 0)
         return -1;
+    for (k = 0; k < SIM_N_KINDS; k++)
+        for (g = 0; g < lane->groups[k].n; g++)
+            lane->groups[k].groups[g].tempo = lane->tempo;
     lane->model = (struct jp_sim_model){
         .world = lane->world,
         .groups = lane->groups,
         .faults = &o->faults,
         .seed = lane->seed,
+        .tempo = lane->tempo,
         .p2p = o->p2p,
         .alltoall = o->alltoall,
         .graph = o->graph,
@@ -166,8 +182,22 @@ static int prepare_model(struct jp_sim_lane *lane)
     return sim_comms_init(&lane->comms, SIM_N_KINDS, &lane->err);
 }
 
+/* How much longer a run takes, the same for all ranks, which share the seed: a
+ * normal number, as the sum of twelve even ones. */
+static double run_tempo(uint64_t seed, double percent)
+{
+    double sum = -6;
+    uint64_t i;
+
+    for (i = 0; i < 12; i++)
+        sum += (double) sim_random_below(sim_random_mix(seed, 9000 + i), 1001) /
+               1000;
+    return fmax(0.1, 1 + sum * percent / 100);
+}
+
 static int prepare(struct jp_sim_lane *lane)
 {
+    lane->tempo = run_tempo(lane->seed, lane->options->run_noise);
     lane->comms.options = lane->options;
     lane->comms.world = lane->world;
     if ((is_plain(lane) ? prepare_plain(lane) : prepare_model(lane)) < 0)

@@ -24,6 +24,7 @@ struct jp_sim_lane {
     struct jp_sim_meet *meet; /* NULL: no fault has a cause */
     struct jp_sim_pace pace;
     struct jp_sim_clock clock;
+    double tempo;        /* of this run, about 1: --run-noise */
     uint64_t n_issued;   /* operations */
     int64_t ran_ns;      /* first operation to last one's end */
     struct jp_error err; /* why it failed */

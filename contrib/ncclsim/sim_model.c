@@ -389,7 +389,8 @@ static void alltoall(struct jp_sim_model *model, const struct step *step,
 
 static void compute(struct jp_sim_model *model, const struct step *step)
 {
-    int64_t ns = (int64_t) step->bytes * 1000;
+    double tempo = model->tempo > 0.0 ? model->tempo : 1.0;
+    int64_t ns = (int64_t) ((double) step->bytes * 1000.0 * tempo);
     int r;
 
     for (r = 0; r < model->world->n_ranks; r++) {

@@ -90,6 +90,7 @@ struct jp_sim_model {
     struct jp_sim_op *ops;  /* room for our operations of one launch */
     const int64_t *late_ns; /* [n_ranks] by causes, at each collective; NULL:
                              * none has one */
+    double tempo;           /* of the program's own work; 0: 1 */
     int calls;              /* our collectives of this iteration with others */
     int iteration;
     int step; /* counts the launches of an iteration */

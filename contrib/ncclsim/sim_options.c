@@ -52,6 +52,9 @@ static const struct row {
      "pipeline Send and Recv between neighbouring nodes (on)"},
     {"--pp", NULL, FLAG, AT(pp), 0, 1,
      "a communicator for each two neighbouring nodes and local number"},
+    {"--tp-ranks", "N", INT, AT(tp_ranks), 1, 65536,
+     "tp has N ranks in a row, as programs make it, and dp every N-th: then "
+     "they\n        go over nodes as Slurm has placed the ranks (a node's)"},
     {"--alltoall", NULL, FLAG, AT(alltoall), 0, 1,
      "an AlltoAll per iteration over all ranks; the plain program: on each\n"
      "        communicator, before the collectives"},
@@ -132,6 +135,12 @@ static const struct row {
      "write what was issued as JSON: a directory, or a file name with %r"},
     {"--realtime", "FACTOR", FACTOR, AT(realtime), 0, 0,
      "take FACTOR wall seconds for each simulated second"},
+    {"--no-catch-up", NULL, FLAG, AT(no_catch_up), 0, 1,
+     "with --realtime or --seconds: who was held up for 50 ms goes on from "
+     "there,\n        and is not faster afterwards"},
+    {"--run-noise", "PERCENT", FACTOR, AT(run_noise), 0, 0,
+     "all work and operations of a run take longer or shorter by one normal\n"
+     "        share, with this deviation (0)"},
     {"--seconds", "TIME", TIME, AT(seconds_us), 0, 30LL * 86400 * 1000000,
      "spread the iterations over this time (500ms, 20, 5m)"},
     {"--no-finalize", NULL, FLAG, AT(finalize), 0, 0,

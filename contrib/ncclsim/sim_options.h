@@ -14,6 +14,7 @@ struct jp_sim_options {
     int64_t seed;                      /* -1: from Slurm's environment */
     int interface;                     /* 0: the newest */
     const char *nccl_version; /* borrowed from argv; NULL: the interface's */
+    int tp_ranks;             /* 0: a node's */
     int p2p, pp, alltoall;
     int silent_broadcast;
     int graph;              /* replays an iteration; 0: no graphs */
@@ -38,6 +39,8 @@ struct jp_sim_options {
     int threads;
     int64_t seconds_us; /* 0: as fast as possible */
     double realtime;    /* wall seconds for a virtual one; 0: none */
+    int no_catch_up;    /* after it was held up */
+    double run_noise;   /* of all of a run's pace, per cent */
     const char *nvml;   /* borrowed from argv */
     const char *counts; /* borrowed from argv; NULL: none */
     int finalize;       /* destroy the communicators at the end */

@@ -31,6 +31,7 @@ static int fill_group(struct jp_sim_plain *plain, int c)
         .n = world->n_ranks,
         .members = members,
         .n_nodes = world->n_nodes,
+        .tempo = plain->tempo,
     };
     if (!name || !members)
         return -1;

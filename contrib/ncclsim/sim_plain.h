@@ -18,6 +18,7 @@ enum { SIM_PLAIN_FUNCS = 3 };
 struct jp_sim_plain {
     const struct jp_sim_world *world;
     const struct jp_sim_faults *faults;
+    double tempo; /* of its communicators' operations */
     uint64_t seed;
     int n_comms, colls, p2p_ops;
     int group;           /* collectives in one call */

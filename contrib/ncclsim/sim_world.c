@@ -81,22 +81,42 @@ static int even_sizes(int n_ranks, int per_node, int *counts)
     return nodes;
 }
 
+/* Ranks that a node gets before it is the next one's turn; 0: all it takes. */
+static int plane_of(const char *order)
+{
+    const char *plane = getenv("SLURM_DIST_PLANESIZE");
+
+    if (!order)
+        return 0;
+    if (strncmp(order, "cyclic", 6) == 0)
+        return 1;
+    if (strncmp(order, "plane", 5) != 0)
+        return 0;
+    if (order[5] == '=')
+        plane = order + 6;
+    return plane ? (int) strtol(plane, NULL, 10) : 0;
+}
+
 /* Deals the ranks to nodes of the given sizes. */
-static void deal(struct jp_sim_world *world, const int *counts, int cyclic)
+static void deal(struct jp_sim_world *world, const int *counts, int plane)
 {
     int *used = calloc((size_t) world->n_nodes, sizeof(*used));
-    int node = 0;
+    int node = 0, row = 0;
     int r;
 
     if (!used)
         abort();
     for (r = 0; r < world->n_ranks; r++) {
-        while (used[node] == counts[node])
+        while (used[node] == counts[node]) {
             node = (node + 1) % world->n_nodes;
+            row = 0;
+        }
         world->node[r] = node;
         world->local[r] = used[node]++;
-        if (cyclic)
+        if (plane > 0 && ++row >= plane) {
             node = (node + 1) % world->n_nodes;
+            row = 0;
+        }
     }
     free(used);
 }
@@ -121,8 +141,7 @@ static int lay_out(struct jp_sim_world *world, int per_node,
         world->n_nodes = even_sizes(world->n_ranks, world->n_ranks, counts);
     if (world->n_nodes < 0)
         goto out;
-    deal(world, counts,
-         per_node <= 0 && order && strncmp(order, "cyclic", 6) == 0);
+    deal(world, counts, per_node <= 0 ? plane_of(order) : 0);
     rc = 0;
 out:
     free(counts);

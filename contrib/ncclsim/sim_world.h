@@ -22,8 +22,9 @@ struct jp_sim_world {
  *   rank            SLURM_PROCID, else 0
  *   n_ranks         SLURM_STEP_NUM_TASKS, else SLURM_NTASKS, else 1
  *   ranks_per_node  SLURM_STEP_TASKS_PER_NODE ("4(x2),2"), else all on one
- * Ranks fill node after node, or go round when SLURM_DISTRIBUTION begins with
- * "cyclic". 0 or -1; release with sim_world_fini(). */
+ * Ranks fill node after node, or go round one by one when SLURM_DISTRIBUTION
+ * begins with "cyclic", or SLURM_DIST_PLANESIZE at a time with "plane". 0 or
+ * -1; release with sim_world_fini(). */
 int sim_world_init(struct jp_sim_world *world, int rank, int n_ranks,
                    int ranks_per_node, struct jp_error *err);
 void sim_world_fini(struct jp_sim_world *world);

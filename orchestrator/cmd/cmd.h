@@ -37,6 +37,7 @@ int cmd_evidence(int argc, char **argv); /* of jobprof-node, too */
 int cmd_gc(int argc, char **argv);
 int cmd_upload(int argc, char **argv);
 int cmd_history(int argc, char **argv);
+int cmd_trial(int argc, char **argv);
 
 /* jobprof-node */
 int cmd_resolve(int argc, char **argv);

@@ -11,6 +11,7 @@ static const struct command commands[] = {
     {"show", cmd_show, "show a step's operations, or those that never ended"},
     {"top", cmd_top, "show what a step does while it runs, and who hangs"},
     {"compare", cmd_compare, "show whether a step became slower than another"},
+    {"trial", cmd_trial, "try placements and settings: which is fastest"},
     {"baseline", cmd_baseline, "add up what the network did in earlier steps"},
     {"export", cmd_export, "write the recorder's files in other formats"},
     {"upload", cmd_upload, "send a step's figures to Elasticsearch (Kibana)"},

@@ -1,0 +1,747 @@
+/* cmd_trial.c - `jobprof trial`: short profiled steps of a program in different
+ * configurations, and which of them is the fastest. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/figure.h"
+#include "common/fileio.h"
+#include "common/num.h"
+#include "common/quote.h"
+#include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/trial/trial.h"
+
+static const char help[] =
+    "usage: jobprof trial [options] -- srun ARGS PROGRAM ARGS\n"
+    "       jobprof trial --continue DIR | --show DIR\n"
+    "\n"
+    "Run short profiled steps of a program, one for each combination of what\n"
+    "you vary, in shuffled order and several rounds, and say which is the\n"
+    "fastest, and whether that is more than noise. Inside an allocation the\n"
+    "steps run at once; elsewhere they become one job (sbatch).\n"
+    "\n"
+    "  --distribution LIST  srun's, as block,cyclic,plane=4\n"
+    "  --nodelist A:B       lists of nodes\n"
+    "  --gpu-bind LIST      as closest,none,map_gpu:0,1\n"
+    "  --cpu-bind LIST      as cores,sockets\n"
+    "  --srun NAME=LIST     any other option of srun\n"
+    "  --env NAME=LIST      a variable of the program; \"-\" in a list leaves\n"
+    "                       all as it is; may be given again, as all above\n"
+    "  --repeat N           rounds: runs of each configuration (3, at most "
+    "20)\n"
+    "  --time TIME          of the whole trial (10m); a step gets a part of "
+    "it\n"
+    "  --seed N             of the order (1)\n"
+    "  --output DIR         the trial's folder (jobprof-trial-JOBID)\n"
+    "  --continue DIR       go on with a trial that was ended; --time is new\n"
+    "  --show DIR           print a trial's table\n"
+    "  --wait               of a job that is submitted: wait, and print it\n"
+    "  --dry-run            print what would run\n"
+    "  --json               print trial.json instead of the table\n"
+    "  -q, --quiet          no progress\n"
+    "  -h, --help           this text\n"
+    "\n"
+    "Ctrl-C ends the step that runs and prints the table of those before it.\n"
+    "Exit status: 0 ok (a winner, or no difference), 2 usage, 3 ended before\n"
+    "anything could be compared, 4 no step left data, 5 a step or the job\n"
+    "could not be started, or output failed.\n";
+
+enum {
+    OPT_AXIS = 256, /* and the kinds behind it */
+    OPT_REPEAT = OPT_AXIS + TRIAL_KINDS,
+    OPT_TIME,
+    OPT_SEED,
+    OPT_OUTPUT,
+    OPT_CONTINUE,
+    OPT_SHOW,
+    OPT_WAIT,
+    OPT_DRY_RUN
+};
+
+static const struct option long_options[] = {
+    {"distribution", required_argument, NULL, OPT_AXIS + TRIAL_DISTRIBUTION},
+    {"nodelist", required_argument, NULL, OPT_AXIS + TRIAL_NODELIST},
+    {"gpu-bind", required_argument, NULL, OPT_AXIS + TRIAL_GPU_BIND},
+    {"cpu-bind", required_argument, NULL, OPT_AXIS + TRIAL_CPU_BIND},
+    {"srun", required_argument, NULL, OPT_AXIS + TRIAL_SRUN},
+    {"env", required_argument, NULL, OPT_AXIS + TRIAL_ENV},
+    {"repeat", required_argument, NULL, OPT_REPEAT},
+    {"time", required_argument, NULL, OPT_TIME},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"output", required_argument, NULL, OPT_OUTPUT},
+    {"continue", required_argument, NULL, OPT_CONTINUE},
+    {"show", required_argument, NULL, OPT_SHOW},
+    {"wait", no_argument, NULL, OPT_WAIT},
+    {"dry-run", no_argument, NULL, OPT_DRY_RUN},
+    {"json", no_argument, NULL, CMD_OPT_JSON},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {0}};
+
+#define DAY_US (UINT64_C(86400) * 1000000)
+#define TIME_DEFAULT_US (UINT64_C(600) * 1000000)
+/* A step that has less is not started; one that is started has no less. */
+#define STEP_MIN_MS 2000
+/* What a job has beyond --time: to start and to end. */
+#define JOB_MINUTES 2
+/* For sbatch's and squeue's answers; between two looks at the queue. */
+#define ASK_MS 60000
+#define QUEUE_SECONDS 10
+#define ENV_JOB "SLURM_JOB_ID"
+#define ENV_JOB_END "SLURM_JOB_END_TIME"
+
+struct arguments {
+    struct trial *trial;
+    const char *output, *again, *show;
+    uint64_t limit_us; /* 0: not given */
+    bool wait, dry_run, planned;
+    struct cmd_common common;
+};
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int sig)
+{
+    stop = sig;
+}
+
+static int usage(const char *what)
+{
+    return cmd_args_usage("trial", what);
+}
+
+static int fail(int status, const struct jp_error *err)
+{
+    return cmd_args_fail("trial", status, err);
+}
+
+/* --- arguments -------------------------------------------------------------
+ */
+
+static int take(int c, struct arguments *a)
+{
+    struct trial *t = a->trial;
+    struct jp_error err = {""};
+    int rc = 0;
+
+    if (c >= OPT_AXIS && c < OPT_AXIS + TRIAL_KINDS) {
+        a->planned = true;
+        rc = trial_add_axis(t, (enum trial_kind)(c - OPT_AXIS), optarg, &err);
+        return rc < 0 ? fail(JP_EXIT_USAGE, &err) : -1;
+    }
+    switch (c) {
+    case OPT_REPEAT:
+        a->planned = true;
+        rc = num_parse_u64(optarg, 1, TRIAL_RUNS_MAX, &t->rounds, &err);
+        break;
+    case OPT_TIME:
+        rc = num_parse_time_us(optarg, 1000000, 7 * DAY_US, &a->limit_us, &err);
+        break;
+    case OPT_SEED:
+        a->planned = true;
+        rc = num_parse_u64(optarg, 0, INT64_MAX, &t->seed, &err);
+        break;
+    case OPT_OUTPUT:
+        a->output = optarg;
+        break;
+    case OPT_CONTINUE:
+        a->again = optarg;
+        break;
+    case OPT_SHOW:
+        a->show = optarg;
+        break;
+    case OPT_WAIT:
+        a->wait = true;
+        break;
+    case OPT_DRY_RUN:
+        a->dry_run = true;
+        break;
+    default:
+        return cmd_args_common(c, help, &a->common);
+    }
+    return rc < 0 ? fail(JP_EXIT_USAGE, &err) : -1;
+}
+
+/* -1 to go on, else an exit status. */
+static int parse(int argc, char **argv, struct arguments *a)
+{
+    struct jp_error err = {""};
+    int c, rc;
+
+    optind = 0;
+    while ((c = getopt_long(argc, argv, "+qh", long_options, NULL)) != -1) {
+        if (c == '?')
+            return JP_EXIT_USAGE; /* getopt has said why */
+        rc = take(c, a);
+        if (rc >= 0)
+            return rc;
+    }
+    if ((a->again || a->show) &&
+        (a->planned || optind < argc || (a->again && a->show)))
+        return usage("--continue and --show have their plan already");
+    if (a->again || a->show)
+        return -1;
+    if (optind == argc)
+        return usage("no command: jobprof trial ... -- srun ARGS PROGRAM");
+    if (trial_set_command(a->trial, argv + optind, (size_t) (argc - optind),
+                          &err) < 0 ||
+        trial_count(a->trial, &err) < 0)
+        return fail(JP_EXIT_USAGE, &err);
+    return -1;
+}
+
+/* --- the folder ------------------------------------------------------------
+ */
+
+/* A new folder: --output's, which may be there if it is empty of a trial, else
+ * the first free one of the job. Absolute, caller frees. */
+static char *make_folder(const struct arguments *a, struct jp_error *err)
+{
+    const char *job = getenv(ENV_JOB);
+    char *here = cmd_args_submit_dir(err), *dir = NULL, *steps, *state;
+
+    for (unsigned i = 1; here && i < 1000 && !dir; i++) {
+        struct stat st;
+
+        if (a->output)
+            dir = a->output[0] == '/' ? strdup(a->output)
+                                      : fileio_path("%s/%s", here, a->output);
+        else if (i == 1)
+            dir = fileio_path("%s/jobprof-trial%s%s", here, job ? "-" : "",
+                              job ? job : "");
+        else
+            dir = fileio_path("%s/jobprof-trial%s%s.%u", here, job ? "-" : "",
+                              job ? job : "", i);
+        if (!dir)
+            break;
+        if (!a->output && lstat(dir, &st) == 0) {
+            free(dir);
+            dir = NULL;
+        }
+    }
+    free(here);
+    if (!dir) {
+        error_set(err, "no folder for the trial");
+        return NULL;
+    }
+    steps = fileio_path("%s/steps", dir);
+    state = fileio_path("%s/" TRIAL_NAME, dir);
+    if (!steps || !state || strpbrk(dir, ",%\n")) {
+        error_set(err,
+                  "%s: a trial's folder has no comma and no %% in its "
+                  "name: choose one by --output",
+                  dir);
+    } else if (access(state, F_OK) == 0) {
+        error_set(err,
+                  "%s: a trial is there already: --continue, or another "
+                  "--output",
+                  dir);
+    } else if (fileio_mkdirs(steps, err) == 0) {
+        free(steps);
+        free(state);
+        return dir;
+    }
+    free(steps);
+    free(state);
+    free(dir);
+    return NULL;
+}
+
+/* --- the steps -------------------------------------------------------------
+ */
+
+static uint64_t now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
+}
+
+struct course {
+    struct trial *t;
+    const char *dir;
+    uint64_t deadline_ms;
+    bool quiet;
+};
+
+/* Runs that are still to come in this round, from the order's place on. */
+static size_t left_in_round(const struct trial *t, const size_t *order,
+                            size_t from, size_t round)
+{
+    size_t n = 0;
+
+    for (size_t i = from; i < t->n_configs; i++)
+        n += trial_goes_on(t, order[i]) && !trial_has_run(t, order[i], round);
+    return n;
+}
+
+/* How long the configuration's steps took, else the longest of all; 0: none
+ * has run. */
+static double expected_s(const struct trial *t, size_t config)
+{
+    double own = 0, any = 0;
+
+    for (size_t i = 0; i < t->n_runs; i++) {
+        const struct trial_run *run = &t->runs[i];
+
+        if (run->status != TRIAL_OK || isnan(run->wall_s))
+            continue;
+        any = fmax(any, run->wall_s);
+        if (run->config == config)
+            own = fmax(own, run->wall_s);
+    }
+    return own > 0 ? own : any;
+}
+
+static void tell_run(const struct course *c, size_t config, size_t round)
+{
+    const struct trial_run *run = &c->t->runs[c->t->n_runs - 1];
+    char label[400];
+    double us = isnan(run->iteration_us) ? run->operation_us
+                                         : run->iteration_us;
+
+    if (c->quiet)
+        return;
+    quote_printf(stderr, "jobprof: run %zu, round %zu: %s: %s\n", c->t->n_runs,
+                 round + 1, trial_label(c->t, config, label, sizeof(label)),
+                 run->status != TRIAL_OK ? run->why
+                 : isnan(us)             ? "-"
+                                         : FIG_US(us));
+}
+
+/* Runs one step. 0: go on, 1: the trial is over, -1: err. */
+static int run_one(struct course *c, size_t config, size_t round, size_t left,
+                   struct jp_error *err)
+{
+    struct trial_runner runner = {.dir = c->dir, .stop = &stop};
+    uint64_t now = now_ms();
+    uint64_t left_ms = now < c->deadline_ms ? c->deadline_ms - now : 0;
+    int rc;
+
+    if (left_ms < STEP_MIN_MS ||
+        (double) left_ms < 1000 * expected_s(c->t, config)) {
+        c->t->end = TRIAL_TIME_UP;
+        return 1;
+    }
+    /* each step of a round can have its part; what others leave is for all */
+    runner.limit_ms = left_ms / left < STEP_MIN_MS ? STEP_MIN_MS
+                                                   : left_ms / left;
+    if (runner.limit_ms < 2000 * expected_s(c->t, config))
+        runner.limit_ms = (uint64_t) (2000 * expected_s(c->t, config));
+    if (runner.limit_ms > left_ms)
+        runner.limit_ms = left_ms;
+    rc = trial_run_step(c->t, config, round, &runner, err);
+    if (rc < 0)
+        return -1;
+    if (rc == 1) {
+        c->t->end = TRIAL_INTERRUPTED;
+        return 1;
+    }
+    tell_run(c, config, round);
+    trial_judge(c->t);
+    return trial_save(c->t, c->dir, err);
+}
+
+static size_t going(const struct trial *t)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n_configs; i++)
+        n += trial_goes_on(t, i);
+    return n;
+}
+
+/* 0: all rounds are done, 1: the trial is over, -1: err. */
+static int run_round(struct course *c, size_t round, struct jp_error *err)
+{
+    size_t order[TRIAL_ARMS_MAX];
+
+    trial_order(c->t, round, order);
+    for (size_t i = 0; i < c->t->n_configs; i++) {
+        size_t left = left_in_round(c->t, order, i, round);
+        int rc;
+
+        if (!trial_goes_on(c->t, order[i]) ||
+            trial_has_run(c->t, order[i], round))
+            continue;
+        rc = stop ? 1 : run_one(c, order[i], round, left, err);
+        if (stop)
+            c->t->end = TRIAL_INTERRUPTED;
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int run_rounds(struct course *c, struct jp_error *err)
+{
+    struct trial *t = c->t;
+    int rc = 0;
+
+    t->end = TRIAL_OPEN;
+    trial_judge(t);
+    for (size_t round = 0; round < t->rounds && rc == 0; round++) {
+        rc = run_round(c, round, err);
+        if (rc == 0 && going(t) < 2) {
+            size_t good = 0;
+
+            for (size_t i = 0; i < t->n_configs; i++)
+                good += !t->arms[i].failed;
+            t->end = good < 2 ? TRIAL_GAVE_UP : TRIAL_SETTLED;
+            rc = 1;
+        }
+    }
+    if (rc < 0)
+        return -1;
+    if (rc == 0 || (t->end == TRIAL_SETTLED && t->look.finding != TRIAL_WINNER))
+        t->end = rc == 0 ? TRIAL_DONE : TRIAL_GAVE_UP;
+    trial_judge(t);
+    return 0;
+}
+
+static void catch_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    const struct sigaction action = {.sa_handler = on_signal};
+
+    for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+        sigaction(signals[i], &action, NULL);
+}
+
+/* The job's end limits the trial as well. */
+static uint64_t limit_ms(const struct trial *t)
+{
+    const char *text = getenv(ENV_JOB_END);
+    uint64_t limit = t->limit_us / 1000, end = 0;
+    time_t now = time(NULL);
+
+    if (text && num_parse_u64(text, 1, INT64_MAX, &end, NULL) == 0 &&
+        (time_t) end > now && ((uint64_t) ((time_t) end - now)) * 1000 < limit)
+        limit = (uint64_t) ((time_t) end - now) * 1000;
+    return limit;
+}
+
+static int print(const struct arguments *a, const struct trial *t)
+{
+    struct jp_error err = {""};
+
+    if (!a->common.json)
+        trial_print(t, stdout);
+    else if (trial_write(t, stdout, &err) < 0)
+        return fail(JP_EXIT_IO, &err);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        error_set(&err, "standard output: %s", strerror(errno));
+        return fail(JP_EXIT_IO, &err);
+    }
+    return JP_EXIT_OK;
+}
+
+static int status_of(const struct trial *t)
+{
+    size_t good = 0;
+
+    for (size_t i = 0; i < t->n_runs; i++)
+        good += t->runs[i].status == TRIAL_OK;
+    return t->look.finding != TRIAL_TOO_LITTLE ? JP_EXIT_OK
+           : good || !t->n_runs                ? JP_EXIT_INCOMPLETE
+                                               : JP_EXIT_NODATA;
+}
+
+static void announce(const struct arguments *a, const struct trial *t,
+                     const char *dir)
+{
+    size_t all = t->n_configs * t->rounds - t->n_runs;
+    char time[JP_FIGURE_LEN];
+
+    if (a->common.quiet)
+        return;
+    quote_printf(stderr,
+                 "jobprof: %zu configurations, %zu round%s: at most %zu step%s "
+                 "and %s, in %s\n",
+                 t->n_configs, (size_t) t->rounds, plural(t->rounds), all,
+                 plural(all), figure_us((double) limit_ms(t) * 1000, time),
+                 dir);
+    if (t->rounds < 2)
+        fputs("jobprof: one round says nothing of noise: no winner will be "
+              "called\n",
+              stderr);
+}
+
+static int run_here(const struct arguments *a, struct trial *t, const char *dir)
+{
+    struct course c = {.t = t, .dir = dir, .quiet = a->common.quiet};
+    struct jp_error err = {""};
+    int rc;
+
+    announce(a, t, dir);
+    c.deadline_ms = now_ms() + limit_ms(t);
+    catch_signals();
+    if (run_rounds(&c, &err) < 0 || trial_save(t, dir, &err) < 0 ||
+        trial_write_pages(t, dir, &err) < 0)
+        return fail(JP_EXIT_IO, &err);
+    rc = print(a, t);
+    if (!a->common.quiet)
+        quote_printf(stderr, "jobprof: %s/trial.html\n", dir);
+    return rc ? rc : status_of(t);
+}
+
+/* --- as a job --------------------------------------------------------------
+ */
+
+/* dir/job.sh goes on with the trial; its only word of the user's is dir. */
+static char *write_script(const char *dir, struct jp_error *err)
+{
+    char self[4096], *path = fileio_path("%s/job.sh", dir), *text = NULL;
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *program = NULL, *folder = trial_quote(dir);
+
+    if (n > 0) {
+        self[n] = '\0';
+        program = trial_quote(self);
+    }
+    if (program && folder && path)
+        text = fileio_path("#!/bin/sh\nexec %s trial --continue %s\n", program,
+                           folder);
+    if (!text) {
+        error_set(err, "the job's script cannot be made");
+    } else if (fileio_write(path, text, strlen(text), err) == 0) {
+        free(text);
+        free(program);
+        free(folder);
+        return path;
+    }
+    free(text);
+    free(program);
+    free(folder);
+    free(path);
+    return NULL;
+}
+
+static char **job_words(const struct trial *t, const char *dir)
+{
+    char *output = fileio_path("%s/job.log", dir);
+    uint64_t minutes = t->limit_us / 60000000 + 1 + JOB_MINUTES;
+    char **words = output ? trial_sbatch_words(t, minutes, output) : NULL;
+
+    free(output);
+    return words;
+}
+
+/* Whether Slurm still knows the job as one that is to run or runs. No answer is
+ * none. */
+static bool is_queued(const char *job)
+{
+    char answer[64] = "";
+    const char *argv[] = {"squeue", "-h", "-o", "%T", "-j", job, NULL};
+    struct child_result result = {0};
+    enum child_end end = child_run(&(struct child){.argv = (char *const *) argv,
+                                                   .limit_ms = ASK_MS,
+                                                   .out = answer,
+                                                   .room = sizeof(answer) - 1},
+                                   &result);
+
+    if (end != CHILD_ENDED)
+        return true;
+    return result.len > 0; /* an ended job is an error, or no line */
+}
+
+/* Until the trial has ended, or its job has. Returns an exit status: Ctrl-C
+ * leaves the job alone. */
+static int await_job(const char *dir, const char *job)
+{
+    const struct timespec second = {.tv_sec = 1};
+    enum trial_end end = TRIAL_OPEN;
+
+    catch_signals();
+    for (unsigned i = 1; end == TRIAL_OPEN && !stop; i++) {
+        struct trial *t;
+
+        nanosleep(&second, NULL);
+        t = trial_load(dir, NULL);
+        end = t ? t->end : TRIAL_OPEN;
+        trial_free(t);
+        if (end == TRIAL_OPEN && i % QUEUE_SECONDS == 0 && !is_queued(job))
+            break;
+    }
+    if (!stop)
+        return JP_EXIT_OK;
+    quote_printf(stderr, "jobprof: job %s goes on; scancel %s ends it\n", job,
+                 job);
+    return JP_EXIT_INCOMPLETE;
+}
+
+static int submit_job(const struct arguments *a, struct trial *t,
+                      const char *dir)
+{
+    struct jp_error err = {""};
+    char answer[1024] = "", *path = write_script(dir, &err);
+    char **words = path ? job_words(t, dir) : NULL, **all = NULL;
+    struct child_result result = {0};
+    enum child_end end;
+    size_t n = 0;
+    int rc = JP_EXIT_IO;
+
+    while (words && words[n])
+        n++;
+    if (words)
+        all = realloc(words, (n + 2) * sizeof(*all));
+    if (!all) {
+        trial_free_words(words);
+        free(path);
+        return fail(JP_EXIT_IO, &err);
+    }
+    all[n] = path;
+    all[n + 1] = NULL;
+    announce(a, t, dir);
+    end = child_run(&(struct child){.argv = all,
+                                    .with_stderr = true,
+                                    .limit_ms = ASK_MS,
+                                    .out = answer,
+                                    .room = sizeof(answer) - 1},
+                    &result);
+    answer[result.len < sizeof(answer) ? result.len : sizeof(answer) - 1] = 0;
+    answer[strcspn(answer, "\n;")] = '\0';
+    if (child_succeeded(end, &result) && *answer &&
+        strspn(answer, "0123456789") == strlen(answer)) {
+        quote_printf(stderr,
+                     "jobprof: job %s; its table: jobprof trial --show %s\n",
+                     answer, dir);
+        rc = a->wait ? await_job(dir, answer) : JP_EXIT_OK;
+    } else {
+        error_set(&err, "sbatch: %s", *answer ? QUOTE(answer) : "no answer");
+        rc = fail(JP_EXIT_IO, &err);
+    }
+    trial_free_words(all);
+    return rc;
+}
+
+/* --- what there is to do ----------------------------------------------------
+ */
+
+static int show(const struct arguments *a, const char *dir)
+{
+    struct jp_error err = {""};
+    struct trial *t = trial_load(dir, &err);
+    int rc;
+
+    if (!t)
+        return fail(JP_EXIT_NODATA, &err);
+    rc = print(a, t);
+    if (rc == JP_EXIT_OK)
+        rc = status_of(t);
+    trial_free(t);
+    return rc;
+}
+
+/* The job reads what is to be done from the folder. */
+static int run_saved(const struct arguments *a, struct trial *t,
+                     const char *dir)
+{
+    struct jp_error err = {""};
+    int rc;
+
+    if (trial_save(t, dir, &err) < 0)
+        return fail(JP_EXIT_IO, &err);
+    if (getenv(ENV_JOB))
+        return run_here(a, t, dir);
+    rc = submit_job(a, t, dir);
+    return rc == JP_EXIT_OK && a->wait ? show(a, dir) : rc;
+}
+
+static int go_on(const struct arguments *a)
+{
+    struct jp_error err = {""};
+    struct trial *t = trial_load(a->again, &err);
+    char *dir = t ? realpath(a->again, NULL) : NULL;
+    int rc;
+
+    if (!t)
+        return fail(JP_EXIT_NODATA, &err);
+    if (a->limit_us)
+        t->limit_us = a->limit_us;
+    t->end = TRIAL_OPEN;
+    trial_judge(t);
+    if (!dir) {
+        error_set(&err, "%s: %s", QUOTE(a->again), strerror(errno));
+        rc = fail(JP_EXIT_IO, &err);
+    } else {
+        rc = run_saved(a, t, dir);
+    }
+    free(dir);
+    trial_free(t);
+    return rc;
+}
+
+static void print_words(char **words)
+{
+    for (size_t i = 0; words && words[i]; i++) {
+        char *quoted = trial_quote(words[i]);
+
+        quote_printf(stdout, "%s%s", i ? " " : "", quoted ? quoted : "");
+        free(quoted);
+    }
+    putchar('\n');
+    trial_free_words(words);
+}
+
+static int dry_run(const struct arguments *a)
+{
+    struct trial *t = a->trial;
+    size_t order[TRIAL_ARMS_MAX];
+
+    announce(a, t, a->output ? a->output : "jobprof-trial-JOBID");
+    if (!getenv(ENV_JOB))
+        print_words(job_words(t, "DIR"));
+    for (size_t round = 0; round < t->rounds; round++) {
+        trial_order(t, round, order);
+        for (size_t i = 0; i < t->n_configs; i++)
+            print_words(trial_words(t, order[i], "DIR/steps/..."));
+    }
+    return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
+}
+
+static int begin(const struct arguments *a)
+{
+    struct trial *t = a->trial;
+    struct jp_error err = {""};
+    char *dir;
+    int rc;
+
+    t->limit_us = a->limit_us ? a->limit_us : TIME_DEFAULT_US;
+    if (a->dry_run)
+        return dry_run(a);
+    dir = make_folder(a, &err);
+    if (!dir)
+        return fail(JP_EXIT_IO, &err);
+    trial_judge(t);
+    rc = run_saved(a, t, dir);
+    free(dir);
+    return rc;
+}
+
+int cmd_trial(int argc, char **argv)
+{
+    struct arguments a = {.trial = trial_new()};
+    struct jp_error err = {"out of memory"};
+    int rc;
+
+    if (!a.trial)
+        return fail(JP_EXIT_IO, &err);
+    a.trial->seed = 1;
+    rc = parse(argc, argv, &a);
+    if (rc < 0)
+        rc = a.show ? show(&a, a.show) : a.again ? go_on(&a) : begin(&a);
+    trial_free(a.trial);
+    return rc;
+}

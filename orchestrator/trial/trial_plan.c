@@ -1,0 +1,695 @@
+/* trial_plan.c - what is to be tried: axes, their combinations, srun's words.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/fileio.h"
+#include "common/quote.h"
+#include "orchestrator/collect/nodelist.h"
+#include "orchestrator/trial/trial.h"
+
+const struct trial_kind_row trial_kinds[TRIAL_KINDS] = {
+    [TRIAL_DISTRIBUTION] = {"distribution", "distribution", ',', true,
+                            "how ranks are dealt to nodes: block, cyclic, "
+                            "plane=4, ..."},
+    [TRIAL_NODELIST] = {"nodelist", "nodelist", ':', true,
+                        "lists of nodes, a colon between two"},
+    [TRIAL_GPU_BIND] = {"gpu-bind", "gpu-bind", ',', true,
+                        "which GPUs a rank sees: none, closest, map_gpu:0,1"},
+    [TRIAL_CPU_BIND] = {"cpu-bind", "cpu-bind", ',', false,
+                        "which CPUs a rank has: cores, sockets, none, ..."},
+    [TRIAL_SRUN] = {"srun", NULL, ',', false, "any other option of srun"},
+    [TRIAL_ENV] = {"env", NULL, ',', false, "a variable of the program"},
+};
+
+struct trial *trial_new(void)
+{
+    struct trial *t = calloc(1, sizeof(*t));
+
+    if (t)
+        t->rounds = 3;
+    return t;
+}
+
+static void free_list(char **list, size_t n)
+{
+    for (size_t i = 0; list && i < n; i++)
+        free(list[i]);
+    free(list);
+}
+
+void trial_free(struct trial *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->n_axes; i++) {
+        free_list(t->axes[i].values, t->axes[i].n);
+        free(t->axes[i].name);
+    }
+    for (size_t i = 0; i < t->n_runs; i++) {
+        free(t->runs[i].dir);
+        free(t->runs[i].verdict);
+        free(t->runs[i].over);
+        free(t->runs[i].why);
+    }
+    free_list(t->command, t->n_words);
+    free(t->profile);
+    free(t);
+}
+
+/* --- axes ----------------------------------------------------------------- */
+
+static bool is_variable(const char *name, size_t n)
+{
+    if (!n || isdigit((unsigned char) *name))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char) name[i]) && name[i] != '_')
+            return false;
+    return true;
+}
+
+static bool is_option(const char *name, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!islower((unsigned char) name[i]) && (i == 0 || name[i] != '-'))
+            return false;
+    return n > 0;
+}
+
+/* "plane=4" is a value after a comma, "1" of "map_gpu:0,1" is not. colon: the
+ * value has one. */
+static bool extends(enum trial_kind kind, bool colon, const char *rest)
+{
+    size_t n = strcspn(rest, ",");
+
+    if (kind == TRIAL_ENV || kind == TRIAL_NODELIST)
+        return false;
+    return (colon && isdigit((unsigned char) *rest)) ||
+           (kind == TRIAL_DISTRIBUTION &&
+            ((n == 4 && !strncasecmp(rest, "pack", n)) ||
+             (n == 6 && !strncasecmp(rest, "nopack", n))));
+}
+
+/* The next value, malloc'ed; *text moves behind it. */
+static char *next_value(enum trial_kind kind, const char **text)
+{
+    char separator = trial_kinds[kind].separator;
+    const char *p = *text;
+    char *value = malloc(strlen(p) + 1);
+    size_t n = 0;
+
+    if (!value)
+        return NULL;
+    for (; *p; p++) {
+        if (*p == '\\' && p[1] == separator)
+            p++;
+        else if (*p == separator &&
+                 !(n && extends(kind, memchr(value, ':', n), p + 1)))
+            break;
+        value[n++] = *p;
+    }
+    value[n] = '\0';
+    *text = p;
+    return value;
+}
+
+static int check_value(const struct trial_axis *axis, const char *value,
+                       struct jp_error *err)
+{
+    if (!*value)
+        return error_set(err,
+                         "%s: a value is empty (\"" TRIAL_AS_IS
+                         "\" leaves all as it is)",
+                         axis->name);
+    if (strlen(value) >= TRIAL_TEXT_MAX)
+        return error_set(err, "%s: a value is too long", axis->name);
+    for (const char *p = value; *p; p++)
+        if (iscntrl((unsigned char) *p))
+            return error_set(err, "%s: a value has a control character",
+                             axis->name);
+    for (size_t i = 0; i < axis->n; i++)
+        if (!strcmp(axis->values[i], value))
+            return error_set(err, "%s: \"%s\" is given twice", axis->name,
+                             QUOTE(value));
+    return 0;
+}
+
+static struct trial_axis *find_axis(struct trial *t, enum trial_kind kind,
+                                    const char *name, size_t len,
+                                    struct jp_error *err)
+{
+    struct trial_axis *axis;
+
+    for (size_t i = 0; i < t->n_axes; i++)
+        if (t->axes[i].kind == kind && strlen(t->axes[i].name) == len &&
+            !strncmp(t->axes[i].name, name, len))
+            return &t->axes[i];
+    if (t->n_axes == TRIAL_AXES_MAX) {
+        error_set(err, "at most %d things can be varied", TRIAL_AXES_MAX);
+        return NULL;
+    }
+    axis = &t->axes[t->n_axes];
+    *axis = (struct trial_axis){.kind = kind, .name = strndup(name, len)};
+    if (!axis->name) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    t->n_axes++;
+    return axis;
+}
+
+/* Takes value over; NULL: no memory. */
+static int add_value(struct trial_axis *axis, char *value, struct jp_error *err)
+{
+    char **grown = NULL;
+
+    if (value && check_value(axis, value, err) < 0) {
+        free(value);
+        return -1;
+    }
+    if (axis->n >= TRIAL_ARMS_MAX) {
+        free(value);
+        return error_set(err, "%s: more than %d values", axis->name,
+                         TRIAL_ARMS_MAX);
+    }
+    if (value)
+        grown = realloc(axis->values, (axis->n + 1) * sizeof(*grown));
+    if (!grown) {
+        free(value);
+        return error_set(err, "out of memory");
+    }
+    axis->values = grown;
+    axis->values[axis->n++] = value;
+    return 0;
+}
+
+int trial_add_value(struct trial *t, enum trial_kind kind, const char *name,
+                    const char *value, struct jp_error *err)
+{
+    const char *own = trial_kinds[kind].option;
+    size_t len = strlen(name);
+    struct trial_axis *axis;
+
+    if (own ? strcmp(own, name) != 0
+            : len >= TRIAL_TEXT_MAX ||
+                  !(kind == TRIAL_ENV ? is_variable(name, len)
+                                      : is_option(name, len)))
+        return error_set(err, "\"%s\" cannot be varied", QUOTE(name));
+    axis = find_axis(t, kind, name, len, err);
+    return axis ? add_value(axis, strdup(value), err) : -1;
+}
+
+int trial_add_axis(struct trial *t, enum trial_kind kind, const char *text,
+                   struct jp_error *err)
+{
+    const char *name = trial_kinds[kind].option, *equal = strchr(text, '=');
+    char *named = NULL, *value;
+    int rc = 0;
+
+    if (!name) {
+        if (!equal)
+            return error_set(err, "--%s takes NAME=VALUE,VALUE...",
+                             trial_kinds[kind].word);
+        name = named = strndup(text, (size_t) (equal - text));
+        text = equal + 1;
+    }
+    if (!name)
+        return error_set(err, "out of memory");
+    do {
+        value = next_value(kind, &text);
+        rc = value ? trial_add_value(t, kind, name, value, err)
+                   : error_set(err, "out of memory");
+        free(value);
+    } while (rc == 0 && *text++);
+    free(named);
+    return rc;
+}
+
+int trial_count(struct trial *t, struct jp_error *err)
+{
+    size_t n = 1;
+
+    for (size_t i = 0; i < t->n_axes; i++) {
+        n *= t->axes[i].n;
+        if (n > TRIAL_ARMS_MAX)
+            return error_set(err,
+                             "more than %d configurations: vary less at once",
+                             TRIAL_ARMS_MAX);
+    }
+    if (n < 2)
+        return error_set(err, "nothing to compare: give at least two values "
+                              "of something, as --distribution block,cyclic");
+    t->n_configs = n;
+    return 0;
+}
+
+const char *trial_value(const struct trial *t, size_t config, size_t axis)
+{
+    for (size_t i = t->n_axes; i-- > axis + 1;)
+        config /= t->axes[i].n;
+    return t->axes[axis].values[config % t->axes[axis].n];
+}
+
+char *trial_label(const struct trial *t, size_t config, char *buf, size_t size)
+{
+    size_t at = 0;
+
+    buf[0] = '\0';
+    for (size_t i = 0; i < t->n_axes && at < size; i++) {
+        const struct trial_axis *axis = &t->axes[i];
+        const char *value = trial_value(t, config, i);
+        bool env = axis->kind == TRIAL_ENV, as_is = !strcmp(value, TRIAL_AS_IS);
+
+        if (as_is)
+            at += (size_t) snprintf(buf + at, size - at, "%s(%s as is)",
+                                    i ? " " : "", axis->name);
+        else
+            at += (size_t) snprintf(buf + at, size - at, "%s%s%s=%s",
+                                    i ? " " : "", env ? "" : "--", axis->name,
+                                    value);
+    }
+    return buf;
+}
+
+static uint64_t next_random(uint64_t *state) /* splitmix64 */
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+void trial_order(const struct trial *t, size_t round, size_t *order)
+{
+    uint64_t state = t->seed + UINT64_C(0x5851f42d4c957f2d) * (round + 1);
+
+    for (size_t i = 0; i < t->n_configs; i++)
+        order[i] = i;
+    for (size_t i = t->n_configs; i-- > 1;) {
+        size_t k = (size_t) (next_random(&state) % (i + 1)), kept = order[i];
+
+        order[i] = order[k];
+        order[k] = kept;
+    }
+}
+
+/* --- srun's line -----------------------------------------------------------
+ */
+
+/* Of srun(1): options that take no argument, or only one behind "=". All others
+ * take the next word. */
+static const char srun_short_flags[] = "EHhIkKlOQRsuvVXZ";
+static const char *const srun_long_flags[] = {
+    "async", "bell", "contiguous", "disable-status", "exact", "exclusive",
+    "external", "help", "hold", "immediate", "interactive", "kill-on-bad-exit",
+    "label", "multi-prog", "nice", "no-allocate", "no-bell", "no-kill",
+    "no-requeue", "overcommit", "overlap", "oversubscribe", "preserve-env",
+    "propagate", "pty", "quiet", "quit-on-interrupt", "reboot", "resv-ports",
+    "spread-job", "stepmgr", "treewidth", "unbuffered", "usage",
+    "use-min-nodes", "verbose", "version", "wait-for-switch", "whole", "x11",
+    /* jobprof's own */
+    "nccl-profile", "copper-profile", "util-profile", "clock-profile",
+    "nsys-profile"};
+/* ... which are about the allocation, so that sbatch gets them, too. */
+static const char sbatch_short[] = "ABcCGJLMnNpqStwxOs";
+static const char *const sbatch_long[] = {"account",
+                                          "cluster-constraint",
+                                          "clusters",
+                                          "comment",
+                                          "constraint",
+                                          "contiguous",
+                                          "core-spec",
+                                          "cores-per-socket",
+                                          "cpus-per-gpu",
+                                          "cpus-per-task",
+                                          "exclude",
+                                          "exclusive",
+                                          "extra-node-info",
+                                          "gpus",
+                                          "gpus-per-node",
+                                          "gpus-per-socket",
+                                          "gpus-per-task",
+                                          "gres",
+                                          "gres-flags",
+                                          "hint",
+                                          "job-name",
+                                          "licenses",
+                                          "mem",
+                                          "mem-per-cpu",
+                                          "mem-per-gpu",
+                                          "mincpus",
+                                          "nodelist",
+                                          "nodes",
+                                          "ntasks",
+                                          "ntasks-per-core",
+                                          "ntasks-per-gpu",
+                                          "ntasks-per-node",
+                                          "ntasks-per-socket",
+                                          "overcommit",
+                                          "oversubscribe",
+                                          "partition",
+                                          "prefer",
+                                          "qos",
+                                          "reservation",
+                                          "sockets-per-node",
+                                          "switches",
+                                          "threads-per-core",
+                                          "time",
+                                          "tmp",
+                                          "tres-per-task",
+                                          "wckey"};
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+static bool is_in(const char *const *list, size_t n, const char *name,
+                  size_t len)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strncmp(list[i], name, len) && strlen(list[i]) == len)
+            return true;
+    return false;
+}
+
+/* How many words the option of words[at] is, and its name. 0: no option. */
+struct option_word {
+    size_t words;
+    bool is_long;
+    const char *name; /* without dashes */
+    size_t len;
+    const char *value; /* behind "=", or of the next word; NULL: none */
+};
+
+static struct option_word read_option(char *const *words, size_t n, size_t at)
+{
+    const char *word = words[at];
+    struct option_word o = {0};
+
+    if (word[0] != '-' || !word[1] || !strcmp(word, "--"))
+        return o;
+    o.words = 1;
+    if (word[1] == '-') {
+        o.is_long = true;
+        o.name = word + 2;
+        o.len = strcspn(o.name, "=");
+        if (o.name[o.len])
+            o.value = o.name + o.len + 1;
+        else if (!is_in(srun_long_flags, COUNT(srun_long_flags), o.name, o.len))
+            o.words = 2;
+    } else {
+        o.name = word + 1;
+        while (o.name[1] && strchr(srun_short_flags, *o.name))
+            o.name++;
+        o.len = 1;
+        if (o.name[1])
+            o.value = o.name + 1;
+        else if (!strchr(srun_short_flags, *o.name))
+            o.words = 2;
+    }
+    if (at + o.words > n)
+        o.words = 1;
+    if (o.words == 2)
+        o.value = words[at + 1];
+    return o;
+}
+
+static bool is_named(const struct option_word *o, const char *name, char letter)
+{
+    return o->is_long
+               ? strlen(name) == o->len && !strncmp(o->name, name, o->len)
+               : letter && *o->name == letter;
+}
+
+/* The profile's value without the keys that the trial sets. */
+static char *strip_profile(const char *value)
+{
+    char *out = calloc(1, strlen(value) + 1);
+    size_t len = 0;
+
+    for (const char *p = value; out && *p;) {
+        size_t n = strcspn(p, ",");
+
+        if (strncmp(p, "dir=", 4) != 0 && strncmp(p, "summary=", 8) != 0) {
+            if (len)
+                out[len++] = ',';
+            memcpy(out + len, p, n);
+            len += n;
+        }
+        p += n + (p[n] == ',');
+    }
+    return out;
+}
+
+static int take_profile(struct trial *t, const char *value,
+                        struct jp_error *err)
+{
+    size_t n = value ? strcspn(value, ",") : 0;
+
+    if (!n || (n == 3 && !strncmp(value, "off", n)) ||
+        (n == 4 && !strncmp(value, "plan", n)))
+        return error_set(err,
+                         "a trial needs a profile: --nccl-profile=%s "
+                         "has none",
+                         value ? value : "");
+    free(t->profile);
+    t->profile = strip_profile(value);
+    return t->profile ? 0 : error_set(err, "out of memory");
+}
+
+static int add_word(struct trial *t, const char *word, struct jp_error *err)
+{
+    if (strlen(word) >= TRIAL_TEXT_MAX)
+        return error_set(err, "a word of the command is too long");
+    t->command[t->n_words] = strdup(word);
+    return t->command[t->n_words] ? (t->n_words++, 0)
+                                  : error_set(err, "out of memory");
+}
+
+int trial_set_command(struct trial *t, char *const *words, size_t n,
+                      struct jp_error *err)
+{
+    const char *base = n ? strrchr(words[0], '/') : NULL;
+    size_t at = 1;
+
+    if (!n || strcmp(base ? base + 1 : words[0], "srun") != 0)
+        return error_set(err, "the command is to begin with srun: jobprof "
+                              "trial ... -- srun -N2 -n16 ./train");
+    if (n >= TRIAL_WORDS_MAX)
+        return error_set(err, "the command has more than %d words",
+                         TRIAL_WORDS_MAX);
+    t->command = calloc(n + 1, sizeof(*t->command));
+    if (!t->command || add_word(t, words[0], err) < 0)
+        return -1;
+    while (at < n) {
+        struct option_word o = read_option(words, n, at);
+
+        if (!o.words)
+            break;
+        if (is_named(&o, "nccl-profile", 0)) {
+            if (take_profile(t, o.value, err) < 0)
+                return -1;
+        } else {
+            for (size_t i = 0; i < o.words; i++)
+                if (add_word(t, words[at + i], err) < 0)
+                    return -1;
+        }
+        at += o.words;
+    }
+    t->program = t->n_words; /* or the "--" before it */
+    if (at + (at < n && !strcmp(words[at], "--")) >= n)
+        return error_set(err, "srun's line has no program");
+    for (; at < n; at++)
+        if (add_word(t, words[at], err) < 0)
+            return -1;
+    if (!t->profile && take_profile(t, "recorder", err) < 0)
+        return -1;
+    return 0;
+}
+
+/* --- words to run ----------------------------------------------------------
+ */
+
+struct words {
+    char **list;
+    size_t n, room;
+    bool failed;
+};
+
+static void put(struct words *w, char *word) /* taken over */
+{
+    if (!word || w->n + 1 >= w->room) {
+        size_t room = w->room ? 2 * w->room : 64;
+        char **grown = word ? realloc(w->list, room * sizeof(*grown)) : NULL;
+
+        if (!grown) {
+            free(word);
+            w->failed = true;
+            return;
+        }
+        w->list = grown;
+        w->room = room;
+    }
+    w->list[w->n++] = word;
+    w->list[w->n] = NULL;
+}
+
+static char **finish(struct words *w)
+{
+    if (!w->failed)
+        return w->list;
+    trial_free_words(w->list);
+    return NULL;
+}
+
+char *trial_quote(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_./:=,%+@-";
+    char *quoted = malloc(4 * strlen(word) + 3);
+    size_t n = 0;
+
+    if (!quoted || (*word && !word[strspn(word, plain)])) {
+        free(quoted);
+        return strdup(word);
+    }
+    quoted[n++] = '\'';
+    for (; *word; word++) {
+        if (*word == '\'') {
+            memcpy(quoted + n, "'\\'", 3);
+            n += 3;
+        }
+        quoted[n++] = *word;
+    }
+    quoted[n++] = '\'';
+    quoted[n] = '\0';
+    return quoted;
+}
+
+void trial_free_words(char **words)
+{
+    for (size_t i = 0; words && words[i]; i++)
+        free(words[i]);
+    free(words);
+}
+
+char **trial_words(const struct trial *t, size_t config, const char *dir)
+{
+    struct words w = {0};
+    bool any = false;
+
+    for (size_t i = 0; i < t->n_axes; i++) {
+        const char *value = trial_value(t, config, i);
+
+        if (t->axes[i].kind != TRIAL_ENV || !strcmp(value, TRIAL_AS_IS))
+            continue;
+        if (!any && dir)
+            put(&w, strdup("env"));
+        any = true;
+        put(&w, fileio_path("%s=%s", t->axes[i].name, value));
+    }
+    for (size_t i = 0; i < t->program; i++)
+        put(&w, strdup(t->command[i]));
+    for (size_t i = 0; i < t->n_axes; i++) {
+        const char *value = trial_value(t, config, i);
+
+        if (t->axes[i].kind != TRIAL_ENV && strcmp(value, TRIAL_AS_IS) != 0)
+            put(&w, fileio_path("--%s=%s", t->axes[i].name, value));
+    }
+    if (dir)
+        put(&w, fileio_path("--nccl-profile=%s,dir=%s,summary=off", t->profile,
+                            dir));
+    for (size_t i = t->program; i < t->n_words; i++)
+        put(&w, strdup(t->command[i]));
+    return finish(&w);
+}
+
+/* All nodes of the axis' lists, one text and their number; 0: not known. */
+static char *union_of(const struct trial_axis *axis, size_t *n)
+{
+    char **names = NULL, *all = calloc(1, 1);
+    size_t len = 0;
+
+    for (size_t i = 0; i < axis->n && all; i++) {
+        size_t more = strlen(axis->values[i]);
+        char *grown;
+
+        if (!strcmp(axis->values[i], TRIAL_AS_IS))
+            continue;
+        grown = realloc(all, len + more + 2);
+        if (!grown) {
+            free(all);
+            return NULL;
+        }
+        all = grown;
+        if (len)
+            all[len++] = ',';
+        memcpy(all + len, axis->values[i], more + 1);
+        len += more;
+    }
+    *n = 0;
+    if (all && nodelist_expand(all, &names, n, NULL) == 0) {
+        size_t distinct = 0;
+
+        for (size_t i = 0; i < *n; i++) {
+            size_t k = 0;
+
+            while (k < i && strcmp(names[k], names[i]) != 0)
+                k++;
+            distinct += k == i;
+        }
+        nodelist_free(names, *n);
+        *n = distinct;
+    }
+    return all;
+}
+
+char **trial_sbatch_words(const struct trial *t, uint64_t minutes,
+                          const char *output)
+{
+    const struct trial_axis *nodes = NULL;
+    struct words w = {0};
+    bool timed = false, named = false;
+
+    for (size_t i = 0; i < t->n_axes; i++)
+        if (t->axes[i].kind == TRIAL_NODELIST)
+            nodes = &t->axes[i];
+    put(&w, strdup("sbatch"));
+    put(&w, strdup("--parsable"));
+    put(&w, fileio_path("--output=%s", output));
+    for (size_t at = 1; at < t->program;) {
+        struct option_word o = read_option(t->command, t->program, at);
+        bool taken = o.is_long
+                         ? is_in(sbatch_long, COUNT(sbatch_long), o.name, o.len)
+                         : strchr(sbatch_short, *o.name) != NULL;
+
+        timed |= is_named(&o, "time", 't');
+        named |= is_named(&o, "job-name", 'J');
+        /* the lists' nodes need all their room, whatever a step takes of it */
+        if (nodes &&
+            (is_named(&o, "nodes", 'N') || is_named(&o, "ntasks", 'n') ||
+             is_named(&o, "nodelist", 'w')))
+            taken = false;
+        for (size_t i = 0; i < o.words && taken; i++)
+            put(&w, strdup(t->command[at + i]));
+        at += o.words ? o.words : 1;
+    }
+    if (!timed)
+        put(&w, fileio_path("--time=%lu", (unsigned long) minutes));
+    if (!named)
+        put(&w, strdup("--job-name=jobprof-trial"));
+    if (nodes) {
+        size_t n;
+        char *all = union_of(nodes, &n);
+
+        put(&w, all ? fileio_path("--nodelist=%s", all) : NULL);
+        if (n)
+            put(&w, fileio_path("--nodes=%zu", n));
+        put(&w, strdup("--exclusive"));
+        free(all);
+    }
+    return finish(&w);
+}

@@ -1,0 +1,389 @@
+/* trial_run.c - runs one step of a trial, and reads what its report says. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "common/child.h"
+#include "common/fileio.h"
+#include "common/quote.h"
+#include "orchestrator/report/summary_file.h"
+#include "orchestrator/trial/trial.h"
+
+#define LOOK_MS 200
+/* What srun has to end the step, and then to write its report. */
+#define TERM_MS 30000
+#define COMMS_SHOWN 3
+#define LAST_LINE 300
+
+const char *const trial_statuses[TRIAL_STATUSES] = {
+    [TRIAL_OK] = "ok",
+    [TRIAL_FAILED] = "failed",
+    [TRIAL_LATE] = "late",
+    [TRIAL_NODATA] = "nodata",
+};
+
+/* --- what the report says ------------------------------------------------- */
+
+/* Communicators that look alike. */
+struct comm_kind {
+    char text[160];
+    uint64_t time_us;
+};
+
+static void describe_comm(const json_t *comm, char *buf, size_t size)
+{
+    const char *name = summary_file_text(comm, "name");
+    const char *fabric = summary_file_text(comm, "fabric");
+    const char *inter = summary_file_text(comm, "inter");
+    uint64_t ranks = 0, hosts = 0;
+    size_t at;
+
+    summary_file_count(comm, "n_ranks", &ranks);
+    summary_file_count(comm, "n_hosts", &hosts);
+    at = (size_t) snprintf(
+        buf, size, "%.40s%s%" PRIu64 " ranks on %" PRIu64 " node%s", name,
+        *name ? " " : "", ranks, hosts, hosts == 1 ? "" : "s");
+    if (at < size && *fabric && strcmp(fabric, "unknown") != 0 &&
+        strcmp(fabric, "none") != 0)
+        at += (size_t) snprintf(buf + at, size - at, ", %.40s", fabric);
+    if (at < size && *inter && strcmp(inter, "unknown") != 0 &&
+        strcmp(inter, "none") != 0)
+        snprintf(buf + at, size - at, ", %.40s between", inter);
+}
+
+static void add_comm(struct comm_kind *kinds, size_t *n, size_t max,
+                     const json_t *comm)
+{
+    struct comm_kind one = {.time_us = 0};
+    uint64_t ranks = 0;
+
+    if (!summary_file_count(comm, "n_ranks", &ranks) || ranks < 2)
+        return;
+    summary_file_count(comm, "time_us", &one.time_us);
+    describe_comm(comm, one.text, sizeof(one.text));
+    for (size_t i = 0; i < *n; i++) {
+        if (!strcmp(kinds[i].text, one.text)) {
+            kinds[i].time_us += one.time_us;
+            return;
+        }
+    }
+    if (*n < max)
+        kinds[(*n)++] = one;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct comm_kind *x = a, *y = b;
+
+    return x->time_us > y->time_us ? -1 : x->time_us < y->time_us;
+}
+
+/* "n[1-2]; world 8 ranks on 2 nodes, HCA between; tp ..." */
+static char *describe_place(const json_t *root)
+{
+    struct comm_kind kinds[64];
+    const json_t *comms = json_object_get(root, "comms");
+    char text[700];
+    size_t n = 0, at;
+
+    for (size_t i = 0; i < json_array_size(comms); i++)
+        add_comm(kinds, &n, sizeof(kinds) / sizeof(*kinds),
+                 json_array_get(comms, i));
+    qsort(kinds, n, sizeof(*kinds), by_time);
+    at = (size_t) snprintf(
+        text, sizeof(text), "%.160s",
+        summary_file_text(json_object_get(root, "job"), "nodelist"));
+    if (at >= sizeof(text))
+        at = sizeof(text) - 1;
+    for (size_t i = 0; i < n && i < COMMS_SHOWN; i++)
+        at += (size_t) snprintf(text + at, sizeof(text) - at, "%s%s",
+                                at ? "; " : "", kinds[i].text);
+    return strdup(text);
+}
+
+/* The time from the first operation to the last one's end, by their number. */
+static double operation_time(const json_t *windows)
+{
+    double begin = INFINITY, end = -INFINITY, ops = 0;
+
+    for (size_t i = 0; i < json_array_size(windows); i++) {
+        const json_t *w = json_array_get(windows, i);
+        double t0 = summary_file_real(w, "t0_us");
+        double t1 = summary_file_real(w, "t1_us");
+        double n = summary_file_real(w, "ops");
+
+        if (!(n > 0) || !(t1 > t0))
+            continue;
+        begin = fmin(begin, t0);
+        end = fmax(end, t1);
+        ops += n;
+    }
+    return ops > 0 && end > begin ? (end - begin) / ops : NAN;
+}
+
+static void read_iteration(struct trial_run *run, const json_t *iteration)
+{
+    double period = summary_file_real(iteration, "period_us");
+    uint64_t ops = 0;
+
+    if (strcmp(summary_file_text(iteration, "source"), "collectives") != 0 ||
+        !(period > 0 && period < 1e15) ||
+        !summary_file_count(iteration, "ops", &ops) || !ops)
+        return;
+    run->iteration_us = period;
+    run->iteration_ops = ops;
+}
+
+static void set_why(struct trial_run *run, enum trial_status status,
+                    const char *why)
+{
+    if (run->status != TRIAL_OK)
+        return; /* the first reason is the cause */
+    run->status = status;
+    free(run->why);
+    run->why = strdup(why);
+}
+
+void trial_run_read(struct trial_run *run, const char *step_dir)
+{
+    struct jp_error err = {""};
+    json_t *root = summary_file_read(step_dir, SUMMARY_WHOLE, &err);
+    const json_t *verdict;
+    const char *word;
+
+    if (!root) {
+        set_why(run, TRIAL_NODATA, err.text);
+        return;
+    }
+    verdict = json_object_get(root, "verdict");
+    word = summary_file_text(verdict, "word");
+    run->verdict = strdup(word);
+    run->over = describe_place(root);
+    read_iteration(run, json_object_get(root, "iteration"));
+    run->operation_us = operation_time(json_object_get(root, "windows"));
+    if (run->operation_us > 1e15)
+        run->operation_us = NAN;
+    if (!strcmp(word, "HANG") || !strcmp(word, "FAILED"))
+        set_why(run, TRIAL_FAILED, summary_file_text(verdict, "text"));
+    else if (!strcmp(word, "NODATA"))
+        set_why(run, TRIAL_NODATA, summary_file_text(verdict, "text"));
+    else if (isnan(run->iteration_us) && isnan(run->operation_us))
+        set_why(run, TRIAL_NODATA, "no operation has a time");
+    json_decref(root);
+}
+
+/* --- the step ------------------------------------------------------------- */
+
+static uint64_t now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
+}
+
+/* The last line of output that says something. */
+static char *last_line(const char *path)
+{
+    char line[LAST_LINE + 1], kept[LAST_LINE + 1] = "";
+    FILE *in = shortline_open(path);
+
+    while (in && shortline_next(in, line, sizeof(line)) >= 0) {
+        line[strcspn(line, "\r\n")] = '\0';
+        if (line[strspn(line, " \t")])
+            memcpy(kept, line, sizeof(kept));
+    }
+    if (in)
+        fclose(in);
+    return strdup(kept);
+}
+
+/* With the time, so that a continued trial does not find an old folder. */
+static char *place_of(const struct trial *t, const struct trial_runner *runner,
+                      size_t config, size_t round)
+{
+    return fileio_path("%s/steps/%03zu-c%02zu-r%zu-%lx", runner->dir,
+                       t->n_runs + 1, config + 1, round + 1,
+                       (unsigned long) time(NULL));
+}
+
+/* sh makes the output file; all else goes through exec. */
+static char **with_output(char **words, const char *path)
+{
+    static const char script[] = "exec >\"$0\" 2>&1 </dev/null && exec \"$@\"";
+    size_t n = 0;
+    char **all;
+
+    while (words[n])
+        n++;
+    all = calloc(n + 5, sizeof(*all));
+    if (!all)
+        return NULL;
+    all[0] = strdup("sh");
+    all[1] = strdup("-c");
+    all[2] = strdup(script);
+    all[3] = strdup(path);
+    memcpy(all + 4, words, n * sizeof(*words));
+    free(words);
+    return all;
+}
+
+/* 0: it has ended; 1: at its limit; 2: it was stopped. */
+static int await(pid_t pid, const struct trial_runner *runner, int *status)
+{
+    uint64_t deadline = now_ms() + runner->limit_ms;
+    int why = 0;
+
+    for (;;) {
+        int rc = child_await(pid, LOOK_MS, status);
+
+        if (rc)
+            return rc < 0 ? 0 : why;
+        if (!why && (*runner->stop || now_ms() >= deadline)) {
+            why = *runner->stop ? 2 : 1;
+            kill(pid, SIGTERM); /* srun ends the step, and reports it */
+            deadline = now_ms() + TERM_MS;
+        } else if (why && now_ms() >= deadline) {
+            kill(-pid, SIGKILL);
+            child_await(pid, CHILD_LAST_MS, status);
+            return why;
+        }
+    }
+}
+
+/* The step's directory below the job's folder, which has one; or NULL. */
+static char *find_step(const char *base)
+{
+    const char *slash = strrchr(base, '/');
+    char *parent = strndup(base, (size_t) (slash - base)), *found = NULL;
+    DIR *steps = parent ? opendir(parent) : NULL;
+    struct dirent *e, *s;
+
+    /* steps/001-c02-r1-JOBID/step-N: the launch adds the job's number */
+    while (steps && !found && (e = readdir(steps))) {
+        char *job;
+        DIR *dir;
+
+        if (strncmp(e->d_name, slash + 1, strlen(slash + 1)) != 0)
+            continue;
+        job = fileio_path("%s/%s", parent, e->d_name);
+        dir = job ? opendir(job) : NULL;
+        while (dir && !found && (s = readdir(dir)))
+            if (!strncmp(s->d_name, "step-", 5))
+                found = fileio_path("%s/%s", job, s->d_name);
+        if (dir)
+            closedir(dir);
+        free(job);
+    }
+    if (steps)
+        closedir(steps);
+    free(parent);
+    return found;
+}
+
+static void judge_exit(struct trial_run *run, int status, int ended,
+                       const char *output)
+{
+    char *line;
+
+    run->exit_status = WIFEXITED(status)     ? WEXITSTATUS(status)
+                       : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+                                             : 0;
+    if (ended == 1) {
+        set_why(run, TRIAL_LATE, "it was ended at its time limit");
+        return;
+    }
+    if (!run->exit_status)
+        return;
+    line = last_line(output);
+    set_why(run, TRIAL_FAILED,
+            line && *line ? line : "srun ended with an error");
+    free(line);
+}
+
+static void read_report(struct trial_run *run, const char *base,
+                        const char *trial_dir)
+{
+    char *step = find_step(base);
+    size_t skip = strlen(trial_dir) + 1;
+
+    if (step) {
+        run->dir = strdup(step + skip);
+        trial_run_read(run, step);
+    } else {
+        set_why(run, TRIAL_NODATA,
+                "the step left no report: is jobprof's "
+                "module in Slurm's plugstack?");
+    }
+    free(step);
+}
+
+/* All texts are there. */
+static int complete(struct trial_run *run)
+{
+    char **texts[] = {&run->dir, &run->verdict, &run->over, &run->why};
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (!*texts[i] && !(*texts[i] = strdup("")))
+            return -1;
+    return 0;
+}
+
+int trial_run_step(struct trial *t, size_t config, size_t round,
+                   const struct trial_runner *runner, struct jp_error *err)
+{
+    struct trial_run run = {.config = config,
+                            .round = round,
+                            .iteration_us = NAN,
+                            .operation_us = NAN};
+    char *base = place_of(t, runner, config, round);
+    char *output = base ? fileio_path("%s.txt", base) : NULL;
+    char **words = base ? trial_words(t, config, base) : NULL;
+    uint64_t start = now_ms();
+    int rc = -1, status = 0, ended;
+    pid_t pid = -1;
+
+    if (words)
+        words = with_output(words, output);
+    if (!words || t->n_runs == TRIAL_ALL_RUNS_MAX) {
+        error_set(err, "out of memory");
+        goto out;
+    }
+    pid = child_start(&(struct child){.argv = words});
+    if (pid < 0) {
+        error_set(err, "no process: %s", strerror(errno));
+        goto out;
+    }
+    ended = await(pid, runner, &status);
+    run.wall_s = (double) (now_ms() - start) / 1000;
+    if (ended == 2) {
+        rc = 1;
+        goto out;
+    }
+    judge_exit(&run, status, ended, output);
+    read_report(&run, base, runner->dir);
+    if (complete(&run) < 0) {
+        error_set(err, "out of memory");
+        free(run.dir);
+        free(run.verdict);
+        free(run.over);
+        free(run.why);
+        goto out;
+    }
+    t->runs[t->n_runs++] = run;
+    rc = 0;
+out:
+    trial_free_words(words);
+    free(output);
+    free(base);
+    return rc;
+}

@@ -1,0 +1,339 @@
+/* trial_stats.c - which of some configurations is faster, and whether that is
+ * more than noise. */
+#include "orchestrator/trial/trial_stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const struct trial_limit_row trial_limits[TRIAL_LIMITS] = {
+    [TRIAL_ALPHA] = {"trial_alpha", 0.05,
+                     "of trials without any difference, at most one in twenty "
+                     "may name a winner"},
+    [TRIAL_EFFECT] = {"trial_effect", 0.01,
+                      "a script is not worth a change for less than 1 %, even "
+                      "where the difference is certain"},
+    [TRIAL_RESOLUTION] = {"trial_resolution", 0.002,
+                          "no run's time is trusted to more than 0.2 %: equal "
+                          "figures of few runs do not mean that there is no "
+                          "noise"},
+    [TRIAL_FIRST_LOOK] = {"trial_first_look", 2,
+                          "rounds before the first comparison: a variance "
+                          "needs two runs"},
+};
+
+/* --- distributions ---------------------------------------------------------
+ */
+
+/* The continued fraction of the incomplete beta function (Abramowitz and Stegun
+ * 26.5.8), by Lentz' method. */
+static double beta_fraction(double x, double a, double b)
+{
+    double c = 1, d = 1 - (a + b) * x / (a + 1), h;
+
+    d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
+    h = d;
+    for (int m = 1; m < 1000; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        double odd = -(a + m) * (a + b + m) * x /
+                     ((a + 2 * m) * (a + 2 * m + 1));
+        double before = h;
+
+        d = 1 + even * d;
+        c = 1 + even / c;
+        d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
+        h *= d * c;
+        d = 1 + odd * d;
+        c = 1 + odd / c;
+        d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
+        h *= d * c;
+        if (fabs(h - before) <= 1e-14 * fabs(h))
+            break;
+    }
+    return h;
+}
+
+/* Regularised; x in [0, 1]. */
+static double beta_incomplete(double x, double a, double b)
+{
+    double front;
+
+    if (x <= 0 || x >= 1)
+        return x <= 0 ? 0 : 1;
+    front =
+        exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    if (x < (a + 1) / (a + b + 2))
+        return front * beta_fraction(x, a, b) / a;
+    return 1 - front * beta_fraction(1 - x, b, a) / b;
+}
+
+double trial_stats_t_tail(double t, double df)
+{
+    if (!(df > 0) || isnan(t))
+        return NAN;
+    return isinf(t) ? 0 : beta_incomplete(df / (df + t * t), df / 2, 0.5);
+}
+
+double trial_stats_t_quantile(double p, double df)
+{
+    double low = 0, high = 1;
+
+    if (!(df > 0) || !(p > 0 && p < 1))
+        return NAN;
+    while (high < 1e12 && trial_stats_t_tail(high, df) > p)
+        high *= 2;
+    for (int i = 0; i < 200 && high - low > 1e-12 * high; i++) {
+        double mid = (low + high) / 2;
+
+        if (trial_stats_t_tail(mid, df) > p)
+            low = mid;
+        else
+            high = mid;
+    }
+    return high;
+}
+
+/* The error rate that is spent when so much of the information is there:
+ * 2 (1 - Phi(z / sqrt(share))), z the normal quantile of all of it. */
+static double spent(double share)
+{
+    double alpha = trial_limits[TRIAL_ALPHA].value, low = 0, high = 10;
+
+    for (int i = 0; i < 100; i++) { /* of z */
+        double mid = (low + high) / 2;
+
+        if (erfc(mid / sqrt(2)) > alpha)
+            low = mid;
+        else
+            high = mid;
+    }
+    return share >= 1 ? alpha : erfc(low / sqrt(2 * share));
+}
+
+/* The level of the look after `round` of `rounds`. */
+static double level_of(size_t round, size_t rounds, bool final)
+{
+    size_t first = (size_t) trial_limits[TRIAL_FIRST_LOOK].value;
+    double before = 0;
+
+    if (round < first)
+        return 0;
+    if (round > first)
+        before = spent((double) (round - 1) / (double) rounds);
+    return spent(final ? 1 : (double) round / (double) rounds) - before;
+}
+
+/* --- one look --------------------------------------------------------------
+ */
+
+struct moments {
+    double mean, variance; /* of logarithms */
+    bool judged;
+};
+
+struct pair {
+    size_t a, b;
+    double p, adjusted;
+};
+
+struct look {
+    struct trial_arm *arms;
+    size_t n, judged;
+    struct moments m[TRIAL_ARMS_MAX];
+    double pooled, df;
+};
+
+static void measure(struct look *l)
+{
+    double floor = pow(trial_limits[TRIAL_RESOLUTION].value, 2);
+    double squares = 0;
+
+    for (size_t i = 0; i < l->n; i++) {
+        const struct trial_arm *arm = &l->arms[i];
+        struct moments *m = &l->m[i];
+        double sum = 0, own = 0;
+
+        *m = (struct moments){.mean = NAN, .variance = NAN};
+        for (size_t k = 0; k < arm->n; k++)
+            sum += log(arm->us[k]);
+        if (arm->n)
+            m->mean = sum / (double) arm->n;
+        for (size_t k = 0; k < arm->n; k++)
+            own += pow(log(arm->us[k]) - m->mean, 2);
+        if (arm->n < 2)
+            continue;
+        m->variance = own / (double) (arm->n - 1);
+        m->judged = !arm->failed;
+        l->judged += m->judged;
+        /* a failed one's good runs tell of the noise, too */
+        squares += own;
+        l->df += (double) (arm->n - 1);
+    }
+    l->pooled = l->df > 0 ? squares / l->df : NAN;
+    if (l->pooled < floor)
+        l->pooled = floor;
+}
+
+static double variance_of(const struct look *l, size_t i)
+{
+    return l->m[i].variance > l->pooled ? l->m[i].variance : l->pooled;
+}
+
+/* The standard error of two means' difference. */
+static double error_of(const struct look *l, size_t a, size_t b)
+{
+    double own = (l->m[a].variance * (double) (l->arms[a].n - 1) +
+                  l->m[b].variance * (double) (l->arms[b].n - 1)) /
+                 (double) (l->arms[a].n + l->arms[b].n - 2);
+    double variance = own > l->pooled ? own : l->pooled;
+
+    return sqrt(variance *
+                (1 / (double) l->arms[a].n + 1 / (double) l->arms[b].n));
+}
+
+static int by_p(const void *a, const void *b)
+{
+    const struct pair *x = a, *y = b;
+
+    return x->p < y->p ? -1 : x->p > y->p;
+}
+
+/* All pairs of those that can be judged, Holm's p of each: as many comparisons
+ * as the trial has planned, though some may have no data. */
+static size_t compare(const struct look *l, struct pair *pairs)
+{
+    size_t all = l->n * (l->n - 1) / 2, n = 0;
+    double least = 0;
+
+    for (size_t a = 0; a < l->n; a++) {
+        for (size_t b = a + 1; b < l->n; b++) {
+            double t;
+
+            if (!l->m[a].judged || !l->m[b].judged)
+                continue;
+            t = (l->m[a].mean - l->m[b].mean) / error_of(l, a, b);
+            pairs[n++] =
+                (struct pair){.a = a, .b = b, trial_stats_t_tail(t, l->df)};
+        }
+    }
+    qsort(pairs, n, sizeof(*pairs), by_p);
+    for (size_t i = 0; i < n; i++) {
+        double p = pairs[i].p * (double) (all - i);
+
+        least = p > least ? p : least;
+        pairs[i].adjusted = least < 1 ? least : 1;
+    }
+    return n;
+}
+
+static void describe(const struct look *l, struct trial_arm *arm, size_t i)
+{
+    double half;
+
+    arm->standing = TRIAL_UNJUDGED;
+    arm->mean_us = arm->n ? exp(l->m[i].mean) : NAN;
+    arm->low_us = arm->high_us = NAN;
+    arm->slower = arm->slower_low = arm->slower_high = arm->p = NAN;
+    if (arm->n < 2)
+        return;
+    half = trial_stats_t_quantile(0.05, l->df) *
+           sqrt(variance_of(l, i) / (double) arm->n);
+    arm->low_us = exp(l->m[i].mean - half);
+    arm->high_us = exp(l->m[i].mean + half);
+}
+
+/* An arm against the best. */
+static void judge(const struct look *l, struct trial_arm *arm, size_t i,
+                  const struct pair *pairs, size_t n_pairs,
+                  const struct trial_look *look)
+{
+    double alpha = trial_limits[TRIAL_ALPHA].value, apart, half;
+
+    if (!l->m[i].judged)
+        return;
+    apart = l->m[i].mean - l->m[look->best].mean;
+    arm->slower = expm1(apart);
+    if (i == look->best) {
+        arm->standing = TRIAL_BEST;
+        arm->slower_low = arm->slower_high = 0;
+        return;
+    }
+    half = trial_stats_t_quantile(alpha, l->df) * error_of(l, i, look->best);
+    arm->slower_low = expm1(apart - half);
+    arm->slower_high = expm1(apart + half);
+    arm->standing = TRIAL_EVEN;
+    for (size_t k = 0; k < n_pairs; k++) {
+        if ((pairs[k].a == i && pairs[k].b == look->best) ||
+            (pairs[k].b == i && pairs[k].a == look->best))
+            /* on the scale of the whole trial's rate */
+            arm->p = look->level > 0
+                         ? fmin(1, pairs[k].adjusted * alpha / look->level)
+                         : 1;
+    }
+    if (arm->p <= alpha && arm->slower >= trial_limits[TRIAL_EFFECT].value &&
+        !arm->dropped) {
+        arm->dropped = true;
+        arm->dropped_p = arm->p;
+    }
+    if (arm->dropped) {
+        arm->standing = TRIAL_WORSE;
+        arm->p = arm->dropped_p;
+    }
+}
+
+/* The shortest mean of those that no look has found worse. */
+static size_t find_best(const struct look *l)
+{
+    size_t best = l->n;
+
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->m[i].judged && !l->arms[i].dropped &&
+            (best == l->n || l->m[i].mean < l->m[best].mean))
+            best = i;
+    }
+    return best;
+}
+
+static void conclude(const struct look *l, struct trial_look *look)
+{
+    size_t even = 0, worse = 0;
+
+    for (size_t i = 0; i < l->n; i++) {
+        even += l->arms[i].standing == TRIAL_EVEN;
+        worse += l->arms[i].standing == TRIAL_WORSE;
+    }
+    look->finding = l->judged < 2 ? TRIAL_TOO_LITTLE
+                    : !worse      ? TRIAL_NO_DIFFERENCE
+                    : even        ? TRIAL_SEVERAL
+                                  : TRIAL_WINNER;
+}
+
+void trial_stats_look(struct trial_arm *arms, size_t n, size_t round,
+                      size_t rounds, bool final, struct trial_look *look)
+{
+    struct look l = {.arms = arms, .n = n};
+    struct pair *pairs = calloc(n * n + 1, sizeof(*pairs));
+    size_t n_pairs = 0;
+
+    *look = (struct trial_look){.finding = TRIAL_TOO_LITTLE,
+                                .level = level_of(round, rounds, final),
+                                .detectable = NAN,
+                                .noise = NAN};
+    measure(&l);
+    for (size_t i = 0; i < n; i++)
+        describe(&l, &arms[i], i);
+    look->best = find_best(&l);
+    if (!isnan(l.pooled))
+        look->noise = sqrt(l.pooled);
+    if (look->best < n && pairs) {
+        n_pairs = compare(&l, pairs);
+        for (size_t i = 0; i < n; i++)
+            judge(&l, &arms[i], i, pairs, n_pairs, look);
+        conclude(&l, look);
+    }
+    if (look->best < n && l.judged > 1 && look->level > 0)
+        look->detectable =
+            expm1(trial_stats_t_quantile(
+                      look->level / ((double) (n * (n - 1)) / 2), l.df) *
+                  sqrt(l.pooled * 2 / (double) arms[look->best].n));
+    free(pairs);
+}
