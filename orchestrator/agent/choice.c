@@ -28,7 +28,8 @@ struct known {
 /* Collects the sentences about one backend. */
 struct telling {
     bool of_nccl; /* rows on NCCL itself are told now, else the others */
-    char *warnings, *remarks;
+    char *known, *remarks;
+    unsigned n_known;
     struct jp_error worst; /* the first fallback's sentence */
     bool no_memory;
 };
@@ -37,12 +38,13 @@ static void tell(void *arg, const struct knownbad_row *row,
                  const char *sentence)
 {
     struct telling *t = arg;
-    char **list = row->action == KNOWNBAD_NOTE ? &t->remarks : &t->warnings;
+    char **list = row->action == KNOWNBAD_NOTE ? &t->remarks : &t->known;
 
     if ((row->modes == ANY_MODE) != t->of_nccl)
         return;
     if (row->action == KNOWNBAD_FALLBACK && !*t->worst.text)
         error_set(&t->worst, "%s [%s]", sentence, row->where);
+    t->n_known += list == &t->known;
     if (lines_add(list, NULL, "%s [%s]", sentence, row->where) < 0)
         t->no_memory = true;
 }
@@ -108,9 +110,9 @@ static int decline(const struct known *known, struct launch_choice *choice)
     return choice->declined ? 0 : -1;
 }
 
-/* Fills choice's warnings and remarks, each with the file and line of its row.
- * -1: the release is not to be profiled by choice's backend, whatever the user
- * says; err says why. */
+/* Fills choice's known trouble and remarks, each with the file and line of its
+ * row. -1: the release is not to be profiled by choice's backend, whatever the
+ * user says; err says why. */
 static int ask_known(const struct jp_plan *plan, struct known *known,
                      struct launch_choice *choice, struct jp_error *err)
 {
@@ -124,9 +126,10 @@ static int ask_known(const struct jp_plan *plan, struct known *known,
     tell_all(plan, choice, &known->list, &t);
     if (decline(known, choice) < 0)
         t.no_memory = true;
-    free(choice->warnings);
+    free(choice->known);
     free(choice->remarks);
-    choice->warnings = t.warnings;
+    choice->known = t.known;
+    choice->n_known = t.n_known;
     choice->remarks = t.remarks;
     if (t.no_memory)
         return error_set(err, "out of memory");
@@ -337,6 +340,7 @@ void choice_fini(struct launch_choice *choice)
     free(choice->reason);
     free(choice->declined);
     free(choice->warnings);
+    free(choice->known);
     free(choice->remarks);
     *choice = (struct launch_choice){0};
 }

@@ -18,10 +18,14 @@ struct launch_choice {
                                    borrowed */
     struct backend_forecast forecast; /* zeros: not known for this profiler */
     char *declined; /* input.declined: releases kept from it, or NULL */
-    /* lines; NULL: none. What the user has to know: known trouble of the
-     * release, what sizing assumed. Known trouble that is rare, and what is
-     * wrong with the list of it, is for the plan only */
+    /* lines; NULL: none. What the user has to know: what sizing assumed.
+     * Known trouble that is rare, and what is wrong with the list of it, is for
+     * the plan only */
     char *warnings, *remarks;
+    /* Lines of known trouble of the release that concern the user, which srun
+     * only counts; the plan has them all. */
+    char *known;
+    unsigned n_known;
 };
 
 /* Takes the mode's backend, or its fallback when that one cannot run or does

@@ -263,9 +263,10 @@ static int fill_forecast(const struct backend_forecast *forecast,
     return 0;
 }
 
-/* What srun says: another profiler, what is lost, and the warnings. */
-static int fill_note(const struct launch_choice *choice, bool own, char **note,
-                     struct jp_error *err)
+/* What srun says: another profiler, what is lost, how much trouble of the
+ * release is known, and the warnings. */
+static int fill_note(const struct launch_choice *choice, const char *release,
+                     bool own, char **note, struct jp_error *err)
 {
     const char *title = choice->backend->about.title;
 
@@ -274,6 +275,12 @@ static int fill_note(const struct launch_choice *choice, bool own, char **note,
         return -1;
     if (*choice->forecast.lost && !own &&
         lines_add(note, err, "%s %s", title, choice->forecast.lost) < 0)
+        return -1;
+    if (choice->known &&
+        lines_add(note, err,
+                  "%u known issue%s of NCCL %.32s; `jobprof plan` lists %s",
+                  choice->n_known, plural(choice->n_known), release,
+                  choice->n_known == 1 ? "it" : "them") < 0)
         return -1;
     return choice->warnings ? lines_add(note, err, "%s", choice->warnings) : 0;
 }
@@ -341,7 +348,8 @@ static int fill_nccl(struct launch *l, struct jp_error *err)
     find_vars(l);
     if (launch_own(l, &own, err) == 0 && warn_own(l, own, err) == 0 &&
         fill_forecast(&l->choice.forecast, own, conf, err) == 0)
-        rc = fill_note(&l->choice, own != NULL, &l->note, err);
+        rc = fill_note(&l->choice, plan_get(side, "nccl"), own != NULL,
+                       &l->note, err);
     free(own);
     return rc;
 }

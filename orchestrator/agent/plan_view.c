@@ -168,6 +168,7 @@ static int fill_lines(const struct launch *launch, struct plan_view *view,
     char samples[128], probes[128], traces[256];
 
     if (copy_lines(&store->warnings, launch->choice.warnings, err) < 0 ||
+        copy_lines(&store->warnings, launch->choice.known, err) < 0 ||
         copy_lines(&store->notes, launch->choice.remarks, err) < 0 ||
         lines_add(&store->notes, err, "%s",
                   utilpart_describe(&launch->conf, samples, sizeof(samples))) <

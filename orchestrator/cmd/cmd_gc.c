@@ -154,9 +154,11 @@ struct totals {
 };
 
 static void print_job(const char *root, const struct gc_job *job,
-                      const struct gc_outcome *o)
+                      const struct gc_outcome *o, bool dry_run)
 {
-    quote_printf(stdout, "%-6s  ", gc_words[o->state]);
+    quote_printf(stdout, "%-10s  ",
+                 dry_run && o->state == GC_FREED ? "would free"
+                                                 : gc_words[o->state]);
     quote_print(stdout, root);
     if (strcmp(job->path, ".") != 0) {
         putchar('/');
@@ -222,7 +224,7 @@ static void take_result(const struct arguments *a, const char *root,
         if (t->list)
             add_json(t, root, &r->jobs[i], o);
         else if (shown)
-            print_job(root, &r->jobs[i], o);
+            print_job(root, &r->jobs[i], o, a->gc.dry_run);
     }
     t->deep = t->deep || r->deep;
     t->cut = t->cut || r->cut;
@@ -245,13 +247,14 @@ static int print_totals(const struct arguments *a, struct totals *t,
     if (!t->list) {
         if (!a->common.quiet)
             quote_printf(
-                stdout, "%llu of %llu jobs: %s%s freed, %s of raw data left\n",
-                (unsigned long long) t->freed_jobs,
-                (unsigned long long) t->jobs, FIG_BYTES(t->freed_bytes),
-                a->gc.dry_run ? " would be" : "", FIG_BYTES(t->left_bytes));
+                stdout, "%s %s in %llu of %llu jobs; %s of raw data %s\n",
+                a->gc.dry_run ? "Would free" : "Freed",
+                FIG_BYTES(t->freed_bytes), (unsigned long long) t->freed_jobs,
+                (unsigned long long) t->jobs, FIG_BYTES(t->left_bytes),
+                a->gc.dry_run ? "would be left" : "is left");
         if (!a->common.quiet && t->metrics)
-            quote_printf(stdout, "%zu stale files of metrics%s removed\n",
-                         t->metrics, a->gc.dry_run ? " would be" : "");
+            quote_printf(stdout, "%s %zu stale files of metrics\n",
+                         a->gc.dry_run ? "Would remove" : "Removed", t->metrics);
         return fflush(stdout) != 0 || ferror(stdout)
                    ? error_set(err, "standard output failed")
                    : 0;

@@ -24,6 +24,7 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/report/report.h"
+#include "orchestrator/report/report_jobs.h"
 
 static const char help[] =
     "usage: jobprof report [options] DIR|JOBID[.STEP]\n"
@@ -31,7 +32,9 @@ static const char help[] =
     "Write the report of a step (DIR is its directory), or of all steps of a\n"
     "job, from the files of its nodes, at any time and as often as you like.\n"
     "JOBID is looked up by the site's and your dir setting, in the current\n"
-    "folder, and in the job's working directory as Slurm knows it.\n"
+    "folder, and in the job's working directory as Slurm knows it. A DIR with\n"
+    "the folders of several jobs gets jobprof-index.html: one page over\n"
+    "their reports, worst first.\n"
     "\n"
     "  --json           print summary.json on standard output\n"
     "  --png            also render the plots (needs gnuplot)\n"
@@ -444,6 +447,30 @@ static int report_dir(const char *dir, const struct report_options *options)
     return rc;
 }
 
+/* A folder of jobs gets a page over them. */
+static int report_folder(const char *folder,
+                         const struct report_options *options)
+{
+    struct report_jobs_done done;
+    struct jp_error err;
+
+    if (report_jobs(folder, &done, &err) < 0) {
+        quote_printf(stderr, "jobprof: %s\n", err.text);
+        return JP_EXIT_IO;
+    }
+    if (!options->quiet)
+        quote_printf(stderr, "jobprof: %zu job%s, the worst is %s: %s/%s\n",
+                     done.jobs, plural(done.jobs),
+                     verdict_word_name(done.worst), folder, REPORT_JOBS_NAME);
+    return (int) done.worst <= options->fail_on ? JP_EXIT_FINDINGS : JP_EXIT_OK;
+}
+
+static bool is_folder_of_jobs(const char *word)
+{
+    return !stepdir_has(word, JP_JOBCONF_NAME) && !stepdir_has(word, "raw") &&
+           !stepdir_has(word, "job.json") && report_jobs_is_folder(word);
+}
+
 /* Reports all steps that word means. The worst exit status counts; findings
  * count before all others. */
 static int report_word(const char *word, const struct report_options *options)
@@ -457,6 +484,8 @@ static int report_word(const char *word, const struct report_options *options)
         prctl(PR_SET_DUMPABLE, 0);
     if (options->kind != REPORT_USER)
         return report_dir(word, options);
+    if (is_folder_of_jobs(word))
+        return report_folder(word, options);
     if (cmd_inputs_steps(word, options->config, &dirs, &n, &err) < 0) {
         quote_printf(stderr, "jobprof: %s\n", err.text);
         return JP_EXIT_USAGE;

@@ -85,10 +85,10 @@ static int slow_rank(struct jp_copper *c, const struct jp_copper_outlier *o,
         return -1;
     fprintf(w.out,
             "%s is slow: %s %s, %.1f x the median of its tree level "
-            "(%s, level %d, %" PRIu32 " ranks), %s more in all",
+            "(%s); %s more in all (level %d, %" PRIu32 " ranks)",
             c->ranks[o->rank].host, words, FIG_US(o->value * us),
-            o->value / o->median, FIG_US(o->median * us), o->level, o->of,
-            FIG_US(o->cost_us));
+            o->value / o->median, FIG_US(o->median * us), FIG_US(o->cost_us),
+            o->level, o->of);
     return add_finding(c, "copper_slow_rank", o->rank, o->median * us,
                        o->value * us, o->cost_us, words_end(&w));
 }

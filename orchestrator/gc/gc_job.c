@@ -279,7 +279,16 @@ static const char *path_of(int fd, char buf[32])
     return buf;
 }
 
-/* A report of jobprof's. *analysed: with records, or with Copper's data. */
+/* All was read, and nothing was found; a report whose time ran out says NODATA,
+ * too. */
+static bool says_nodata(const json_t *verdict)
+{
+    return !strcmp(summary_file_text(verdict, "word"), "NODATA") &&
+           !strstr(summary_file_text(verdict, "text"), "not yet analysed");
+}
+
+/* A report of jobprof's. *analysed: with records, with Copper's data, or it
+ * says that there is nothing to read. */
 static bool is_report(int step, bool *analysed)
 {
     json_t *summary = summary_file_read(path_of(step, (char[32]){""}),
@@ -289,7 +298,8 @@ static bool is_report(int step, bool *analysed)
     *analysed = json_object_size(json_object_get(summary, "copper")) > 0 ||
                 (summary_file_count(json_object_get(summary, "quality"),
                                     "records", &records) &&
-                 records > 0);
+                 records > 0) ||
+                says_nodata(json_object_get(summary, "verdict"));
     json_decref(summary);
     return summary != NULL;
 }

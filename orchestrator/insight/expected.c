@@ -461,10 +461,10 @@ static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
         missing_ranks(e->result, comm, names, sizeof(names)) ==
             of - q->ranks_seen)
         sentence_add(s,
-                     "%" PRIu32 " of %" PRIu32 " rank%s without records (%s)",
+                     "%" PRIu32 " of %" PRIu32 " rank%s left no records (%s)",
                      of - q->ranks_seen, of, plural(of), names);
     else
-        sentence_add(s, "%" PRIu32 " of %" PRIu32 " rank%s without records",
+        sentence_add(s, "%" PRIu32 " of %" PRIu32 " rank%s left no records",
                      of - q->ranks_seen, of, plural(of));
 }
 

@@ -404,6 +404,16 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "has all messages of a rank",
          "otherwise the messages are numbered in another way, or a part of"
          " the run is missing"},
+    [JP_LIMIT_SURE_HIGH] =
+        {"sure_high_max", 0.25, JP_LIMIT_IS_NUMBER,
+         "The page's confidence in a finding is high where the 95 % interval "
+         "of its share is narrower than this many times the share",
+         "an eighth to each side: the finding is the same at both ends"},
+    [JP_LIMIT_SURE_MEDIUM] =
+        {"sure_medium_max", 0.75, JP_LIMIT_IS_NUMBER,
+         "... medium where it is narrower than that, and low elsewhere",
+         "at the lower end more than half of the share is left: who is to "
+         "blame is known, how much it costs is not"},
     [JP_LIMIT_HANG_STEPS] =
         {"hang_steps_min", 10, JP_LIMIT_IS_NUMBER,
          "From ended operations only, HANG where one communicator stopped "

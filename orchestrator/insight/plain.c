@@ -57,6 +57,23 @@ char *plain_gpu_time(double us, char buf[JP_PLAIN_FIGURE])
 }
 #define GPU_TIME(us) plain_gpu_time((us), (char[JP_PLAIN_FIGURE]){0})
 
+char *plain_time(double us, char buf[JP_PLAIN_FIGURE])
+{
+    static const char *const units[] = {"us", "ms", "s"};
+    size_t i = 0;
+
+    if (us < 0.05)
+        us = 0;
+    while (us >= 999.5 && i < 2) {
+        us /= 1e3;
+        i++;
+    }
+    snprintf(buf, JP_PLAIN_FIGURE, "%.*f %s", us > 0 && us < 9.95, us,
+             units[i]);
+    return buf;
+}
+#define TIME(us) plain_time((us), (char[JP_PLAIN_FIGURE]){0})
+
 /* "11:02:03 UTC" of that time since 1970. */
 static const char *time_of_day(double us, char buf[JP_FIGURE_LEN])
 {
@@ -139,7 +156,7 @@ static void add_late_rank(struct text *t, const struct jp_finding *f,
     if (isfinite(f->by_us) && f->of)
         add(t, ": it reaches %s %.40s%scollective%s %s late (%s of %s)",
             f->times == f->of ? "every" : "its", name, *name ? " " : "",
-            f->times == f->of ? "" : "s", FIG_US(f->by_us), FIG_COUNT(f->times),
+            f->times == f->of ? "" : "s", TIME(f->by_us), FIG_COUNT(f->times),
             FIG_COUNT(f->of));
     add(t, ".");
     if (isfinite(f->from_us))
@@ -153,8 +170,10 @@ static void add_late_node(struct text *t, const struct jp_finding *f,
     (void) r;
     add(t, "Node %.64s holds up the job", *f->host ? f->host : "?");
     if (isfinite(f->by_us) && f->of)
-        add(t, ": %s of its %s ranks reach their collectives %s late",
-            FIG_COUNT(f->times), FIG_COUNT(f->of), FIG_US(f->by_us));
+        add(t, ": %s%s of its %s ranks reach%s their collectives %s late",
+            f->times == f->of && f->of > 1 ? "all" : "",
+            f->times == f->of && f->of > 1 ? "" : FIG_COUNT(f->times),
+            FIG_COUNT(f->of), f->times == 1 ? "es" : "", TIME(f->by_us));
     add(t, ".");
     add_loss(t, f);
 }
@@ -166,7 +185,7 @@ static void add_stall(struct text *t, const struct jp_finding *f,
     add(t, " stops now and then");
     if (isfinite(f->by_us) && f->times)
         add(t, ": %s time%s, for about %s", FIG_COUNT(f->times),
-            plural(f->times), FIG_US(f->by_us));
+            plural(f->times), TIME(f->by_us));
     add(t, ".");
     add_loss(t, f);
 }
@@ -311,7 +330,8 @@ static void add_stopped(struct text *t, const struct jp_hang *hang,
         add(t, "Rank%s %s %s held up in another operation.", plural(n), ranks,
             n == 1 ? "is" : "are");
     else
-        add(t, "An operation never ended; no rank is missing in it.");
+        add(t, "An operation never ended, although all its ranks have entered "
+               "it.");
 }
 
 static void add_hang_ops(struct text *t, const struct jp_hang *hang)
@@ -371,18 +391,18 @@ static void add_crash(struct text *t, const struct jp_crash *crash)
         add(t, "Task %" PRIu32, crash->task->gtid);
     add(t, " (%.64s, pid %" PRId64 ") ended first", crash->node->name,
         crash->task->pid);
-    if (crash->cause == JP_CRASH_MEMORY)
-        add(t, ": its node had no memory left");
-    else if (crash->signal)
-        add(t, ", by %s", crash_signal_name(crash->signal));
-    else if (crash->code >= 0)
+    if (crash->cause != JP_CRASH_MEMORY && crash->signal)
+        add(t, ", killed by %s", crash_signal_name(crash->signal));
+    else if (crash->cause != JP_CRASH_MEMORY && crash->code >= 0)
         add(t, ", with exit status %d", crash->code);
     if (*crash->in)
         add(t, ", in %.60s", crash->in);
+    if (crash->cause == JP_CRASH_MEMORY)
+        add(t, ": its node had no memory left");
     add(t, ".");
     if (crash->before_us > 0)
         add(t, " The next task ended %s later.",
-            FIG_US((double) crash->before_us));
+            TIME((double) crash->before_us));
     if (!crash->sure)
         add(t, " Another task may have been first.");
 }
@@ -434,10 +454,11 @@ static void add_ok(struct text *t, const struct jp_result *r,
 
 static void add_incomplete(struct text *t, const struct jp_verdict *verdict)
 {
-    if (verdict->coverage >= 0 && verdict->coverage < 1)
+    if (verdict->coverage >= 0 &&
+        verdict->coverage < limits_get(JP_LIMIT_COVERAGE))
         add(t,
-            "Only %s of the records are there. Late ranks and the network "
-            "cannot be judged by them.",
+            "Only %s of the records were found. Late ranks and the network "
+            "cannot be judged from them.",
             SHARE(verdict->coverage));
     else
         add_clause(t, verdict->text);
@@ -446,12 +467,23 @@ static void add_incomplete(struct text *t, const struct jp_verdict *verdict)
 static void add_nodata(struct text *t, const struct jp_verdict *verdict,
                        const struct jp_result *r)
 {
-    if (!strncmp(verdict->text, "not yet analysed", 16))
-        add(t, "The report is not finished: its time ran out.");
-    else if (r && r->quality.files)
+    const char *more = strstr(verdict->text, "; ");
+
+    if (!strncmp(verdict->text, "not yet analysed", 16)) {
+        add(t, "The report is not finished: its time ran out.%s",
+            strstr(verdict->text, "jobprof report ")
+                ? " Finish it with: jobprof report."
+                : "");
+    } else if ((r && r->quality.files) ||
+               strncmp(verdict->text, "no profiler output", 18) != 0) {
         add_clause(t, verdict->text);
-    else
-        add(t, "Nothing was recorded.");
+    } else {
+        add(t, JP_PLAIN_NOTHING);
+        if (more) { /* the cause, where it was seen */
+            add(t, " ");
+            add_clause(t, more + 2);
+        }
+    }
 }
 
 static void add_unjudged(struct text *t, const struct jp_insight *insight)
@@ -487,7 +519,7 @@ char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
         add_incomplete(&t, verdict);
     else if (verdict->word == JP_VERDICT_NODATA)
         add_nodata(&t, verdict, r);
-    else if (verdict->word == JP_VERDICT_UNJUDGED && r)
+    else if (verdict->word == JP_VERDICT_UNJUDGED && r && r->n_ops)
         add_unjudged(&t, insight);
     else
         add_clause(&t, verdict->text);
@@ -499,21 +531,21 @@ char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
 const char *const *plain_checks(enum jp_verdict_word word, bool copper)
 {
     static const char *const nodata[JP_PLAIN_CHECKS] = {
-        "Does the program use NCCL? Without NCCL there is nothing to record.",
-        "Does it set NCCL_PROFILER_PLUGIN itself? Then its own profiler runs.",
-        "Does its container show the profiler's library and this directory? "
-        "jobprof doctor tells.",
+        "Does the program use NCCL? There is nothing to record otherwise.",
+        "Does it set NCCL_PROFILER_PLUGIN itself? Then another profiler runs.",
+        "Does its container hide the profiler's library or this directory? "
+        "Run jobprof doctor.",
     };
     static const char *const incomplete[JP_PLAIN_CHECKS] = {
         "Was the step cut short? Then each rank's last records are missing.",
         "Is the disk or the quota of the step's directory full?",
-        "Did the profiler's memory overflow? jobprof plan --from sizes the "
-        "next run.",
+        "Did the profiler's memory overflow? Size the next run with jobprof "
+        "plan --from.",
     };
     static const char *const failed[JP_PLAIN_CHECKS] = {
-        "Read the error output of the rank that ended first, or its core file.",
+        "Read what the rank that ended first has printed, or its core file.",
         "Look at its node: memory, GPU errors (Xid) in the kernel's log.",
-        "See what it was in: jobprof show --pending.",
+        "See which operation it was in: jobprof show --pending.",
     };
     static const char *const hang[JP_PLAIN_CHECKS] = {
         "Look into the rank that stopped: py-spy dump --pid, or gdb -p.",
@@ -521,9 +553,9 @@ const char *const *plain_checks(enum jp_verdict_word word, bool copper)
         "Is its node alive? Look for GPU errors (Xid) in the kernel's log.",
     };
     static const char *const slow_copper[JP_PLAIN_CHECKS] = {
-        "Is the slow rank's node busy with something else?",
+        "Is the node of the slow rank busy with something else?",
         "Did every rank leave its profile?",
-        "Is what is read below the path that Copper caches?",
+        "Does the program read files below the path that Copper caches?",
     };
 
     if (copper)

@@ -19,6 +19,14 @@
 char *plain_finding(const struct jp_finding *finding,
                     const struct jp_result *result, char buf[JP_PLAIN_TEXT]);
 
+/* What is said of a step without a record, before the cause where it is known:
+ * who prints this alone says the usual reasons, too. */
+#define JP_PLAIN_NOTHING "Nothing was recorded."
+#define JP_PLAIN_REASONS                                                       \
+    " Usual reasons: (1) the program does not use NCCL; (2) it set "           \
+    "NCCL_PROFILER_PLUGIN itself; (3) its container hides the profiler. "      \
+    "Check with: jobprof doctor."
+
 /* The same of a step: of its worst finding, else of what its word says. result
  * and insight may be NULL. Returns buf. */
 char *plain_verdict(const struct jp_verdict *verdict,
@@ -30,6 +38,8 @@ char *plain_verdict(const struct jp_verdict *verdict,
 char *plain_share(double share, char buf[JP_PLAIN_FIGURE]);
 /* "1.7 GPU-seconds", "12 GPU-minutes", "4.1 GPU-hours"; returns buf. */
 char *plain_gpu_time(double us, char buf[JP_PLAIN_FIGURE]);
+/* "315 us", "3.8 ms", "20 ms": the digits that matter; returns buf. */
+char *plain_time(double us, char buf[JP_PLAIN_FIGURE]);
 /* "0, 2, 5-7, ...": ranks of a hanging operation in a state; as tasks where
  * all of them are known. At most `most` ranges. Returns buf. */
 char *plain_hang_ranks(const struct jp_hang_op *op, enum jp_hang_state state,

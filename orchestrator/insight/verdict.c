@@ -275,8 +275,8 @@ static bool empty_files(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint64_t files = e->result->quality.files;
 
-    sentence_add(s, "%s file%s without a record: no operation was recorded",
-                 FIG_COUNT(files), plural(files));
+    sentence_add(s, "%s file%s hold%s no record: no operation was recorded",
+                 FIG_COUNT(files), plural(files), files == 1 ? "s" : "");
     return true;
 }
 

@@ -11,6 +11,7 @@
 
 #include "common/figure.h"
 #include "common/quote.h"
+#include "orchestrator/insight/plain.h"
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/report/out.h"
@@ -68,7 +69,7 @@ static void put_verdict(const json_t *root, bool colour, unsigned columns,
     const char *word = summary_file_text(verdict, "word");
     char text[VERDICT_BYTES];
 
-    clean_text(summary_file_text(verdict, "text"), JP_CLEAN_ASCII, text,
+    clean_text(summary_file_sentence(verdict), JP_CLEAN_ASCII, text,
                sizeof(text));
     fputs("jobprof: ", out);
     fputs(card_colour(word, colour), out);
@@ -250,15 +251,14 @@ static void put_cells(const json_t *root, unsigned columns, unsigned notes,
         put_cell(picked[i], columns, out);
 }
 
-/* Does the verdict's sentence, which may be cut, hold this text? */
+/* Does the verdict's sentence, which may be cut, hold this one? */
 static bool is_said(const json_t *root, const char *text)
 {
-    const char *verdict =
-        summary_file_text(json_object_get(root, "verdict"), "text");
     char begin[SAID_BYTES];
 
     snprintf(begin, sizeof(begin), "%s", text);
-    return strstr(verdict, begin);
+    return strstr(summary_file_sentence(json_object_get(root, "verdict")),
+                  begin);
 }
 
 /* "each step 412 ms; gpu_bound, communication_bound (...)" */
@@ -313,8 +313,7 @@ static void put_findings(const json_t *root, unsigned columns, bool whole,
 
     for (size_t i = 0, n = 1;
          i < json_array_size(findings) && n < FINDINGS_SHOWN; i++) {
-        const char *found =
-            summary_file_text(json_array_get(findings, i), "text");
+        const char *found = summary_file_sentence(json_array_get(findings, i));
 
         if (is_said(root, found))
             continue;
@@ -332,6 +331,32 @@ static void put_findings(const json_t *root, unsigned columns, bool whole,
     } else {
         text_out_fit(out, columns, "  next     %s", text);
     }
+}
+
+/* What to check where no finding says it, a line each. */
+static void put_checks(const json_t *root, unsigned columns, FILE *out)
+{
+    const json_t *checks =
+        json_object_get(json_object_get(root, "verdict"), "checks");
+    char text[NEXT_BYTES];
+
+    for (size_t i = 0; i < json_array_size(checks); i++) {
+        clean_text(json_string_value(json_array_get(checks, i)), JP_CLEAN_ASCII,
+                   text, sizeof(text));
+        text_out_fit(out, columns, "  %s    %s", i ? "     " : "check", text);
+    }
+}
+
+/* What to type, for all verdicts but OK. */
+static void put_command(const json_t *root, unsigned columns, FILE *out)
+{
+    const json_t *verdict = json_object_get(root, "verdict");
+    char text[NEXT_BYTES];
+
+    clean_text(summary_file_text(verdict, "command"), JP_CLEAN_ASCII, text,
+               sizeof(text));
+    if (*text && strcmp(summary_file_text(verdict, "word"), "OK") != 0)
+        text_out_fit(out, columns, "  type     %s", text);
 }
 
 /* One line on Copper's profiles. */
@@ -384,6 +409,8 @@ static void put_card(const json_t *root, const char *dir, bool colour,
     put_pace(root, columns, out);
     put_why(root, columns, out);
     put_findings(root, columns, form == CARD_WHOLE, out);
+    put_checks(root, columns, out);
+    put_command(root, columns, out);
     if (form < CARD_NO_CELLS)
         put_cells(root, columns, notes, out);
     put_copper(root, columns, out);
@@ -465,15 +492,18 @@ static void print_line(const json_t *root, const char *step_dir, FILE *out)
     const char *word = summary_file_text(verdict, "word");
     enum jp_clean how = clean_locale_is_utf8() ? JP_CLEAN_UTF8 : JP_CLEAN_ASCII;
     bool colour = wants_colour(out);
+    const char *said = summary_file_sentence(verdict);
+    bool alone = !strcmp(said, JP_PLAIN_NOTHING);
     char text[1024], dir[JP_CLEAN_MAX];
 
-    clean_text(summary_file_text(verdict, "text"), how, text, sizeof(text));
+    clean_text(said, how, text, sizeof(text));
     clean_text(step_dir, how, dir, sizeof(dir));
     fputs("jobprof: ", out);
     fputs(card_colour(word, colour), out);
     quote_print(out, word);
     fputs(card_colour_end(colour), out);
-    quote_printf(out, " %s | report: %s/report.html\n", text, dir);
+    quote_printf(out, " %s%s | report: %s/report.html\n", text,
+                 alone ? JP_PLAIN_REASONS : "", dir);
 }
 
 int report_print_line(const char *step_dir, enum jp_summary how, FILE *out,

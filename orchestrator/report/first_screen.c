@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/expected.h"
+#include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/proof.h"
@@ -51,7 +53,7 @@ static void tile_lost(const struct jp_report *report,
         else
             SAY(t->value, "not known");
         SAY(t->note, "%s",
-            *t->value == 'n' ? "ended operations do not tell"
+            *t->value == 'n' ? "logs of ended operations do not show it"
                              : "at least, by the recordings");
     } else if (f && isfinite(f->share)) {
         SAY(t->value, "%s", plain_share(f->share, share));
@@ -59,7 +61,8 @@ static void tile_lost(const struct jp_report *report,
             isfinite(f->cost_us) ? ": " : "",
             isfinite(f->cost_us) ? plain_gpu_time(f->cost_us, gpu) : "");
         if (isfinite(f->gain) && f->gain > 0)
-            SAY(t->note, "of communication time. Mended, the run takes %s less",
+            SAY(t->note,
+                "of communication time. Without it the run takes %s less",
                 plain_share(f->gain, share));
     } else if (report->verdict->word == JP_VERDICT_FAILED && x) {
         const uint32_t *ended = x->crash.ended;
@@ -87,25 +90,26 @@ static void tile_judged(const struct jp_insight *x, struct tile *t)
     for (int i = 0; x && i < JP_N_HYPOTHESES; i++)
         judged += hypothesis_judged(&x->hypotheses, (enum jp_hypothesis_id) i);
     SAY(t->value, "%u of %d", judged, JP_N_HYPOTHESES);
-    SAY(t->note, "questions could be judged");
+    SAY(t->note, "questions were answered");
 }
 
 static void tile_sure(const struct jp_report *report,
                       const struct jp_finding *f, struct tile *t)
 {
     const struct jp_insight *x = report->insight;
+    int digits;
 
     t->label = "Confidence";
     if (f && isfinite(f->low) && f->share > 0) {
         double width = (f->high - f->low) / f->share;
 
         SAY(t->value, "%s",
-            width < 0.25   ? "high"
-            : width < 0.75 ? "medium"
-                           : "low");
-        SAY(t->note, "%.*f to %.*f %%, from %s operations", f->share < 0.1,
-            100 * f->low, f->share < 0.1, 100 * f->high,
-            FIG_COUNT(f->evidence));
+            width < limits_get(JP_LIMIT_SURE_HIGH)     ? "high"
+            : width < limits_get(JP_LIMIT_SURE_MEDIUM) ? "medium"
+                                                       : "low");
+        digits = f->share < 0.1 || f->high - f->low < 0.02;
+        SAY(t->note, "%.*f to %.*f %%, from %s operations", digits,
+            100 * f->low, digits, 100 * f->high, FIG_COUNT(f->evidence));
     } else if (f && f->kind == JP_FINDING_STALL) {
         SAY(t->value, "high");
         SAY(t->note, "%s stalls in %s operations: no chance",
@@ -219,15 +223,63 @@ static void tile_busiest(const struct jp_report *report, struct tile *t)
     }
 }
 
+/* Copper's profiles are all that there is. */
+static bool is_copper_alone(const struct jp_report *report)
+{
+    return report->copper && !report_has_nccl(report);
+}
+
+/* The same figures of a file cache. */
+static void tiles_copper(const struct jp_copper *c, struct tile tiles[4])
+{
+    const struct jp_copper_finding *slow = NULL;
+    double ops = (double) c->total[COPPER_OPERATIONS];
+    char text[JP_PLAIN_FIGURE];
+
+    for (size_t i = 0; !slow && i < c->n_findings; i++)
+        if (!strcmp(c->findings[i].kind, "copper_slow_rank"))
+            slow = &c->findings[i];
+    tiles[0].label = "Time lost";
+    tiles[1].label = "Confidence";
+    tiles[2].label = "Data";
+    tiles[3].label = "Cache hits";
+    if (slow && isfinite(slow->cost_us)) {
+        SAY(tiles[0].value, "%s", plain_time(slow->cost_us, text));
+        SAY(tiles[0].note, "more than daemons of its level take");
+    } else {
+        SAY(tiles[0].value, slow ? "not known" : "none found");
+    }
+    if (slow && slow->from > 0) {
+        SAY(tiles[1].value, "%.1f x", slow->to / slow->from);
+        SAY(tiles[1].note, "the median of its level of the tree");
+    } else {
+        SAY(tiles[1].value, "%" PRIu32 " of %zu",
+            c->n_counted > c->unjudged ? c->n_counted - c->unjudged : 0,
+            c->n_ranks);
+        SAY(tiles[1].note, "ranks could be compared");
+    }
+    SAY(tiles[2].value, "%" PRIu32 " of %zu", c->n_counted, c->n_ranks);
+    SAY(tiles[2].note, "ranks left a whole profile");
+    SAY(tiles[3].value, "%s",
+        plain_share(ops > 0 ? (double) c->total[COPPER_HITS] / ops : NAN,
+                    text));
+    SAY(tiles[3].note, "of %s operations",
+        FIG_COUNT(c->total[COPPER_OPERATIONS]));
+}
+
 static void put_tiles(const struct jp_report *report, FILE *out)
 {
     const struct jp_finding *f = worst_of(report);
     struct tile tiles[5] = {{0}};
 
-    tile_lost(report, f, &tiles[0]);
-    tile_sure(report, f, &tiles[1]);
-    tile_data(report, &tiles[2]);
-    tile_network(report, &tiles[3]);
+    if (is_copper_alone(report)) {
+        tiles_copper(report->copper, tiles);
+    } else {
+        tile_lost(report, f, &tiles[0]);
+        tile_sure(report, f, &tiles[1]);
+        tile_data(report, &tiles[2]);
+        tile_network(report, &tiles[3]);
+    }
     tile_busiest(report, &tiles[4]);
     fputs("<dl class=\"tiles\">\n", out);
     for (size_t i = 0; i < sizeof(tiles) / sizeof(*tiles); i++) {
@@ -267,22 +319,36 @@ static void put_why(const struct jp_report *report, const struct jp_finding *f,
     if (look && *look->why)
         put_sentence(out, look->why);
     else if (report->util)
-        fputs("Samples of utilisation show nothing unusual there.", out);
+        fputs("The samples of utilisation show nothing unusual there.", out);
     else
-        fputs("Nobody sampled utilisation: --util-profile would show what "
-              "coincides.",
+        fputs("Utilisation was not sampled. --util-profile would show what "
+              "happens at the same time.",
               out);
     if (look && look->n)
         fputs(" <a href=\"#causes\">All causes</a>", out);
     fputs("</p>\n", out);
 }
 
+/* Nobody has looked at the data yet. */
+static bool is_unread(const struct jp_report *report)
+{
+    return report->verdict->word == JP_VERDICT_NODATA &&
+           !strncmp(report->verdict->text, "not yet analysed", 16);
+}
+
+const char *const *first_screen_checks(const struct jp_report *report)
+{
+    if (is_unread(report))
+        return NULL;
+    return plain_checks(report->verdict->word,
+                        is_copper_alone(report) &&
+                            report->verdict->word != JP_VERDICT_OK);
+}
+
 static void put_checks(const struct jp_report *report,
                        const struct jp_finding *f, FILE *out)
 {
-    bool copper = report->copper && !report_has_nccl(report) &&
-                  report->verdict->word != JP_VERDICT_OK;
-    const char *const *checks = plain_checks(report->verdict->word, copper);
+    const char *const *checks = first_screen_checks(report);
 
     if (checks) {
         fputs("<h2>Check</h2><ol>", out);
@@ -300,29 +366,46 @@ static void put_checks(const struct jp_report *report,
     }
 }
 
-static void put_command(const struct jp_report *report,
-                        const struct jp_finding *f, FILE *out)
+char *first_screen_command(const struct jp_report *report,
+                           char buf[FIRST_SCREEN_COMMAND])
 {
+    const struct jp_finding *f = worst_of(report);
     const struct jp_jobconf *conf = report->conf;
     struct jp_plain_command c = plain_command(
         report->verdict->word, f ? (int) f->kind : -1, f && f->world_rank >= 0);
     bool known = conf && conf->step_id;
+    size_t n = 0;
 
+    if (is_unread(report))
+        c = (struct jp_plain_command){"jobprof report", false, true};
+    if (is_copper_alone(report)) { /* no other command knows of it */
+        snprintf(buf, FIRST_SCREEN_COMMAND,
+                 "column -s, -t csv/copper_ranks.csv");
+        return buf;
+    }
     if (report->verdict->word == JP_VERDICT_HANG &&
         !(report->result && report->result->hang.operations))
         c.text = "jobprof show"; /* logs have ended operations only */
-
-    fprintf(out, "<h2>Next</h2><p class=\"command\"><code>%s", c.text);
+    n += (size_t) snprintf(buf, FIRST_SCREEN_COMMAND, "%.40s", c.text);
     if (c.rank)
-        fprintf(out, " %" PRId64, f->world_rank);
-    if (c.job && known) {
-        fprintf(out, " %" PRIu64 ".", conf->job_id);
-        html_out_text(out, conf->step_id);
-    } else if (c.job) {
-        fputs(" .", out);
-    }
+        n += (size_t) snprintf(buf + n, FIRST_SCREEN_COMMAND - n, " %" PRId64,
+                               f->world_rank);
+    if (c.job && known)
+        snprintf(buf + n, FIRST_SCREEN_COMMAND - n, " %" PRIu64 ".%.60s",
+                 conf->job_id, conf->step_id);
+    else if (c.job)
+        snprintf(buf + n, FIRST_SCREEN_COMMAND - n, " .");
+    return buf;
+}
+
+static void put_command(const struct jp_report *report, FILE *out)
+{
+    char text[FIRST_SCREEN_COMMAND];
+
+    fputs("<h2>Next</h2><p class=\"command\"><code>", out);
+    html_out_text(out, first_screen_command(report, text));
     fputs("</code></p>\n", out);
-    if (c.job && !known)
+    if (!strcmp(text + strlen(text) - 2, " .") || is_copper_alone(report))
         fputs("<p class=\"note\">In this report&#39;s folder.</p>\n", out);
 }
 
@@ -388,7 +471,7 @@ int first_screen_write(const struct jp_report *report, FILE *out)
     put_why(report, f, out);
     put_timeline(report, out);
     put_checks(report, f, out);
-    put_command(report, f, out);
+    put_command(report, out);
     put_full(report, out);
     fputs("</div>\n</div>\n</div>\n", out);
     return 0;

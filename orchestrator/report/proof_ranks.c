@@ -29,13 +29,19 @@ struct strip {
     bool hit;
 };
 
-/* How late a rank came in a part of the run; NAN: not known. */
-typedef double part_of(const struct jp_report *report, size_t rank,
-                       unsigned part);
+/* What is drawn of which communicators: in_use has one for each; NULL: of all.
+ */
+struct view {
+    const struct jp_report *report;
+    bool *in_use;
+};
 
-static double arrival(const struct jp_report *report, size_t rank,
-                      unsigned part)
+/* How late a rank came in a part of the run; NAN: not known. */
+typedef double part_of(const struct view *view, size_t rank, unsigned part);
+
+static double arrival(const struct view *view, size_t rank, unsigned part)
 {
+    const struct jp_report *report = view->report;
     double ops = (double) report->result->ranks[rank].timed_ops / JP_SLICES;
 
     if (!(ops > 0))
@@ -43,11 +49,12 @@ static double arrival(const struct jp_report *report, size_t rank,
     return (double) report->insight->lateness[rank].parts_us[part] / ops;
 }
 
-/* The least over the process' communicators: who stalls comes late to all of
- * them, and who waited for him in one of them comes late to the others only. */
-static double stalled(const struct jp_report *report, size_t rank,
-                      unsigned part)
+/* The least over the process' communicators that are in use: who stalls comes
+ * late to all of them, and who waited for him in one of them comes late to the
+ * others only. */
+static double stalled(const struct view *view, size_t rank, unsigned part)
 {
+    const struct jp_report *report = view->report;
     const struct jp_processes *p = report->processes;
     const struct jp_process *who = &p->list[p->of_rank[rank]];
     double least = NAN;
@@ -55,7 +62,8 @@ static double stalled(const struct jp_report *report, size_t rank,
     for (size_t i = who->first; i < who->first + who->n; i++) {
         const struct jp_rank *r = &report->result->ranks[p->by_process[i]];
 
-        if (r->stalled_us && r->timed_ops >= JP_SLICES)
+        if (r->stalled_us && r->timed_ops >= JP_SLICES &&
+            (!view->in_use || view->in_use[r->comm]))
             least = fmin(least, (double) r->stalled_us[part]);
     }
     return least;
@@ -77,14 +85,52 @@ static bool is_hit(const struct jp_report *report, const struct jp_finding *f,
     return f->kind == JP_FINDING_LATE_NODE || f->pid == who->pid;
 }
 
-static void measure(const struct jp_report *report, part_of *of,
-                    struct strip *s)
+/* The stalls of a rank in all of the run. */
+static double stalls_of(const struct jp_rank *rank)
+{
+    double sum = 0;
+
+    for (unsigned k = 0;
+         rank->stalled_us && rank->timed_ops >= JP_SLICES && k < JP_SLICES; k++)
+        sum += (double) rank->stalled_us[k];
+    return sum;
+}
+
+/* In use are communicators of the shapes in which who stalls is seen to. It is
+ * not where those that waited for him elsewhere come as late as he does, as in
+ * a communicator of all ranks. -1: no memory. */
+static int choose_comms(const struct jp_finding *f, struct view *view)
+{
+    const struct jp_result *r = view->report->result;
+    const struct jp_processes *p = view->report->processes;
+    double most = 0;
+
+    view->in_use = calloc(r->n_comms + 1, sizeof(*view->in_use));
+    if (!view->in_use)
+        return -1;
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < r->n_ranks; i++) {
+            double sum = is_hit(view->report, f, &p->list[p->of_rank[i]])
+                             ? stalls_of(&r->ranks[i])
+                             : 0;
+
+            if (pass == 0)
+                most = fmax(most, sum);
+            else if (sum > 0 && sum >= most / 2)
+                for (size_t c = 0; c < r->n_comms; c++)
+                    view->in_use[c] |=
+                        is_alike(&r->comms[c], &r->comms[r->ranks[i].comm]);
+        }
+    return 0;
+}
+
+static void measure(const struct view *view, part_of *of, struct strip *s)
 {
     unsigned n = 0;
 
     s->mean = s->most = 0;
     for (unsigned k = 0; k < JP_SLICES; k++) {
-        s->part[k] = of(report, s->rank, k);
+        s->part[k] = of(view, s->rank, k);
         if (!isfinite(s->part[k]))
             continue;
         s->mean += s->part[k];
@@ -106,10 +152,11 @@ static int by_place(const void *a, const void *b)
 
 /* Each process once, in the first of its communicators of the shape. NULL:
  * no memory. */
-static struct strip *strips_make(const struct jp_report *report,
+static struct strip *strips_make(const struct view *view,
                                  const struct jp_finding *f, part_of *of,
                                  size_t *n)
 {
+    const struct jp_report *report = view->report;
     const struct jp_result *r = report->result;
     const struct jp_processes *p = report->processes;
     struct strip *list = calloc(r->n_ranks + 1, sizeof(*list));
@@ -125,7 +172,7 @@ static struct strip *strips_make(const struct jp_report *report,
         seen[process] = true;
         list[*n] = (struct strip){.rank = i, .who = &p->list[process]};
         list[*n].hit = is_hit(report, f, list[*n].who);
-        measure(report, of, &list[(*n)++]);
+        measure(view, of, &list[(*n)++]);
     }
     free(seen);
     if (list && *n)
@@ -183,6 +230,8 @@ static void put_name(FILE *out, const struct jp_report *report,
 static void put_strip(FILE *out, const struct jp_report *report,
                       const struct strip *s, double most)
 {
+    char text[JP_PLAIN_FIGURE];
+
     fprintf(out, "<div class=\"row%s\">", s->hit ? " hit" : "");
     put_name(out, report, s);
     fprintf(out,
@@ -191,7 +240,7 @@ static void put_strip(FILE *out, const struct jp_report *report,
             JP_SLICES);
     put_cells(out, s->part, most, 0);
     fprintf(out, "</svg><span class=\"num\">%s</span></div>\n",
-            isfinite(s->mean) ? FIG_US(fmax(s->mean, 0)) : "-");
+            isfinite(s->mean) ? plain_time(fmax(s->mean, 0), text) : "-");
 }
 
 /* All ranks as thin rows: of several the latest. Those that are marked stand
@@ -244,12 +293,14 @@ static void put_latest(FILE *out, const struct jp_report *report,
 
 static void put_scale(FILE *out, double most, const char *what)
 {
+    char text[JP_PLAIN_FIGURE];
+
     fputs("<div class=\"scale\"><span>start of the run</span><span>end</span>"
           "</div>\n<p class=\"key\"><i class=\"h0\"></i> on time ",
           out);
     for (unsigned i = 1; i < LEVELS; i++)
         fprintf(out, "<i class=\"h%u\"></i>", i);
-    fprintf(out, " %s or more %s</p>\n", FIG_US(most), what);
+    fprintf(out, " %s or more %s</p>\n", plain_time(most, text), what);
 }
 
 static int strips_write(const struct jp_report *report,
@@ -257,14 +308,17 @@ static int strips_write(const struct jp_report *report,
                         const char *kind, const char *what, FILE *out)
 {
     char caption[160];
-    struct strip *list;
+    struct view view = {.report = report};
+    struct strip *list = NULL;
     double most = 0, usual = 0;
     size_t n, hits = 0;
 
     if (!f || f->comm < 0 || !report->result || !report->processes ||
         !report->insight || !report->insight->lateness)
         return 1;
-    list = strips_make(report, f, of, &n);
+    if (of != stalled || choose_comms(f, &view) == 0)
+        list = strips_make(&view, f, of, &n);
+    free(view.in_use);
     if (!list)
         return -1;
     for (size_t i = 0; i < n; i++) {

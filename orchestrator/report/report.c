@@ -24,6 +24,8 @@
 #include "orchestrator/insight/processes.h"
 #include "orchestrator/report/busy.h"
 #include "orchestrator/report/out.h"
+#include "orchestrator/insight/plain.h"
+#include "orchestrator/report/first_screen.h"
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
 
@@ -425,12 +427,22 @@ int report_write_csvs(const struct jp_report *report, const char *csv_dir,
 #define COLUMN(text, width)                                                    \
     clean_text((text), JP_CLEAN_ASCII, (char[(width) + 1]){0}, (width) + 1)
 
-static void put_verdict(FILE *out, const struct jp_verdict *verdict)
+/* As the page's first screen and the card say it, then with every figure. */
+static void put_verdict(FILE *out, const struct jp_report *report)
 {
-    const char *word = verdict_word_name(verdict->word);
+    const char *word = verdict_word_name(report->verdict->word);
+    const char *const *checks = first_screen_checks(report);
+    char text[JP_PLAIN_TEXT], command[FIRST_SCREEN_COMMAND];
 
     fprintf(out, "%s ", word);
-    text_out_wrap(out, (unsigned) strlen(word) + 1, 4, verdict->text);
+    text_out_wrap(
+        out, (unsigned) strlen(word) + 1, 4,
+        plain_verdict(report->verdict, report->result, report->insight, text));
+    for (int i = 0; checks && i < JP_PLAIN_CHECKS; i++)
+        text_out_line(out, "  %s  %s", i ? "      " : "check:", checks[i]);
+    text_out_line(out, "  type:   %s", first_screen_command(report, command));
+    fputs("  in full: ", out);
+    text_out_wrap(out, 11, 10, report->verdict->text);
 }
 
 static void put_judged(FILE *out, const struct jp_report *report)
@@ -669,7 +681,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
     const struct jp_result *r = report->result;
 
     errno = 0;
-    put_verdict(out, report->verdict);
+    put_verdict(out, report);
     put_judged(out, report);
     put_findings(out, report->insight, report->causes);
     put_job(out, report);
@@ -680,8 +692,8 @@ int report_write_text(const struct jp_report *report, FILE *out,
     put_nsys(out, report);
     tables_cuda_line(report, out);
     tables_hang_line(report, out);
-    if (tables_hang_text(report, out) < 0 ||
-        put_busy(out, report) < 0 || put_util(out, report) < 0 ||
+    if (tables_hang_text(report, out) < 0 || put_busy(out, report) < 0 ||
+        put_util(out, report) < 0 ||
         (r && r->n_comms && table_text(&table_comms, report, out) < 0) ||
         topology_text(report->labels, out) < 0 ||
         (r && r->n_cells && table_text(&table_cells, report, out) < 0) ||

@@ -352,14 +352,6 @@ static size_t *sort_steps(const json_t *steps, size_t n)
     return order;
 }
 
-/* What is said of a step: in plain words, where its report has them. */
-static const char *sentence_of(const json_t *step)
-{
-    const char *plain = summary_file_text(step, "plain");
-
-    return *plain ? plain : summary_file_text(step, "text");
-}
-
 /* "12 steps: 1 HANG, 2 SLOW, 9 OK." */
 static void put_counts(FILE *out, const json_t *steps, size_t n)
 {
@@ -393,7 +385,7 @@ static void put_answer(FILE *out, const json_t *steps, const size_t *order,
     fputs("\">Step ", out);
     html_out_text(out, summary_file_text(worst, "id"));
     fputs("</a>: ", out);
-    html_out_text(out, sentence_of(worst));
+    html_out_text(out, summary_file_sentence(worst));
     fputs("</p></div>\n", out);
     put_counts(out, steps, n);
     fputs("</div>\n", out);
@@ -434,7 +426,7 @@ static void put_step(FILE *out, const json_t *step)
     html_out_text(out, summary_file_text(step, "id"));
     fputs("</a></td>", out);
     put_word(out, summary_file_text(step, "verdict"));
-    html_out_prose(out, sentence_of(step));
+    html_out_prose(out, summary_file_sentence(step));
     put_number(out, step, "nodes");
     put_number(out, step, "ntasks");
     html_out_figure(out, FIG_SHARE(coverage), coverage);

@@ -14,6 +14,7 @@
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/report/busy.h"
 #include "orchestrator/insight/plain.h"
+#include "orchestrator/report/first_screen.h"
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
 #include "orchestrator/report/summary_file.h"
@@ -477,6 +478,8 @@ static void put_findings(struct jp_json_stream *s,
 static void put_head(struct jp_json_stream *s, const struct jp_report *report)
 {
     char judged[JP_HYPOTHESES_LINE], plain[JP_PLAIN_TEXT];
+    char command[FIRST_SCREEN_COMMAND];
+    const char *const *checks = first_screen_checks(report);
     struct timespec now = {0};
 
     clock_gettime(CLOCK_REALTIME, &now);
@@ -495,9 +498,14 @@ static void put_head(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_object(s, "verdict");
     json_stream_text(s, "word", verdict_word_name(report->verdict->word));
     json_stream_text(s, "text", report->verdict->text);
-    json_stream_text(s, "plain",
-                     plain_verdict(report->verdict, report->result,
-                                   report->insight, plain));
+    json_stream_text(
+        s, "plain",
+        plain_verdict(report->verdict, report->result, report->insight, plain));
+    json_stream_text(s, "command", first_screen_command(report, command));
+    json_stream_array(s, "checks");
+    for (int i = 0; checks && i < JP_PLAIN_CHECKS; i++)
+        json_stream_text(s, NULL, checks[i]);
+    json_stream_end_array(s);
     json_stream_text(s, "judged", report_judged(report, judged));
     json_stream_end_object(s);
     put_job(s, report);

@@ -21,6 +21,13 @@ const char *summary_file_text(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+const char *summary_file_sentence(const json_t *object)
+{
+    const char *plain = summary_file_text(object, "plain");
+
+    return *plain ? plain : summary_file_text(object, "text");
+}
+
 bool summary_file_count(const json_t *object, const char *key, uint64_t *value)
 {
     const json_t *number = json_object_get(object, key);

@@ -38,6 +38,10 @@ const char *summary_file_text(const json_t *object, const char *key);
 bool summary_file_count(const json_t *object, const char *key, uint64_t *value);
 double summary_file_real(const json_t *object, const char *key);
 
+/* What people read of a verdict or a finding: its plain sentences, else (an
+ * older report) its text. */
+const char *summary_file_sentence(const json_t *object);
+
 /* What reports say they were written by. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -85,7 +85,7 @@ struct jp_value {
     const char *text;
     const char *more; /* JP_COL_MORE: what a click shows */
     const struct jp_bwhist *hist;
-    char buf[400];
+    char buf[480]; /* JP_PLAIN_TEXT */
 };
 
 enum jp_column_kind {

@@ -6,6 +6,7 @@
 
 #include "common/figure.h"
 #include "orchestrator/insight/netcells.h"
+#include "orchestrator/insight/plain.h"
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/tables.h"
 
@@ -254,6 +255,15 @@ static void get_finding_where(const struct jp_row *row, struct jp_value *v)
     value_text(v, text);
 }
 
+static void get_finding_plain(const struct jp_row *row, struct jp_value *v)
+{
+    char text[JP_PLAIN_TEXT];
+
+    snprintf(v->buf, sizeof(v->buf), "%s",
+             plain_finding(row->at, row->result, text));
+    value_text(v, v->buf);
+}
+
 static void get_finding_comm(const struct jp_row *row, struct jp_value *v)
 {
     value_text(v, comm_of(row) ? comm_of(row)->id : NULL);
@@ -381,6 +391,9 @@ static const struct jp_column findings[] = {
     {"looked_at", JP_COL_LIST, 0, 22,
      .help = "the kinds of causes that samples could have shown",
      .max = JP_CAUSES, .get = get_finding_looked_at},
+    {"plain", JP_COL_PROSE, 0, 23,
+     .help = "text in plain sentences, for people: its words may change",
+     .get = get_finding_plain},
     {"where", JP_COL_PROSE, JP_TIP, 0, 3, 0, "Where", "as far as it is known",
      .get = get_finding_where},
     {"part", JP_COL_FIGURE, JP_TIP | JP_MAYBE, 0, 4, 0, "Share",

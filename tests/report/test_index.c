@@ -1,5 +1,6 @@
 /* test_index.c - the job's index loses no step, whoever writes it when. */
 #include "orchestrator/report/report.h"
+#include "orchestrator/report/report_jobs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -327,6 +328,72 @@ static void test_concurrent(void **state)
     }
 }
 
+/* A job's folder below dir, as its last report leaves it. */
+static void put_job(const char *name, const char *steps, const char *by)
+{
+    char *job = fileio_path("%s/%s", dir, name);
+    char *path = fileio_path("%s/job.json", job);
+    char *json = fileio_path("{\"schema_version\":1,\"generator\":{\"name\":"
+                             "\"%s\"},\"job\":{\"id\":%s,\"name\":\"a<b\"},"
+                             "\"steps\":[%s]}",
+                             by, name + 1, steps);
+
+    mkdir(job, 0700);
+    if (fileio_write(path, json, strlen(json), NULL) < 0)
+        abort();
+    free(json);
+    free(path);
+    free(job);
+}
+
+/* Of a folder of jobs: each with its worst step, worst first; no links, nothing
+ * of others. */
+static void test_jobs(void **state)
+{
+    static const char *const rows[] = {
+        ">HANG</b></td><td class=\"wrap\">It hangs.<", ">SLOW</b>",
+        ">NODATA</b>", ">OK</b>"};
+    struct report_jobs_done done = {0};
+    struct jp_error err = {""};
+    char *path = fileio_path("%s/" REPORT_JOBS_NAME, dir), *page = NULL;
+    char *link = fileio_path("%s/j9", dir);
+    const char *at;
+    size_t len;
+
+    (void) state;
+    assert_false(report_jobs_is_folder(dir));
+    assert_int_equal(report_jobs(dir, &done, &err), -1);
+    assert_non_null(strstr(err.text, "no job"));
+    put_job("j1", "{\"id\":\"0\",\"verdict\":\"OK\",\"text\":\"fine\"}",
+            "jobprof");
+    put_job("j2",
+            "{\"id\":\"0\",\"verdict\":\"OK\",\"text\":\"x\"},{\"id\":\"1\","
+            "\"verdict\":\"HANG\",\"text\":\"long\",\"plain\":\"It hangs.\"}",
+            "jobprof");
+    put_job("j3", "{\"id\":\"0\",\"verdict\":\"SLOW\",\"text\":\"<i>\"}",
+            "jobprof");
+    put_job("j4", "7", "jobprof");
+    put_job("j5", "", "another program");
+    assert_int_equal(symlink("j1", link), 0);
+    assert_true(report_jobs_is_folder(dir));
+    if (report_jobs(dir, &done, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(done.jobs, 4);
+    assert_int_equal(done.worst, JP_VERDICT_HANG);
+    assert_int_equal(fileio_read(path, false, 1 << 24, &page, &len, NULL), 0);
+    at = strstr(page, "<tbody");
+    for (size_t i = 0; at && i < sizeof(rows) / sizeof(*rows); i++)
+        at = strstr(at, rows[i]);
+    assert_non_null(at);
+    assert_non_null(strstr(page, "href=\"j2/index.html\">2<"));
+    assert_non_null(strstr(page, "4 jobs: 1 HANG, 1 SLOW, 1 NODATA, 1 OK."));
+    assert_null(strstr(page, "<i>"));
+    assert_null(strstr(page, "j9"));
+    free(page);
+    free(path);
+    free(link);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +402,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_util, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_foreign, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_jobs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_concurrent, set_up, tear_down),
     };
 

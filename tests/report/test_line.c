@@ -1,4 +1,5 @@
 /* test_line.c - the line and the card, read back from summary.json. */
+#include "orchestrator/insight/plain.h"
 #include "orchestrator/report/report.h"
 
 #include <setjmp.h>
@@ -58,7 +59,7 @@ static void put_summary(const char *json)
 
 static void test_line(void **state)
 {
-    char *text, expected[1024];
+    char *text, expected[1024], plain[JP_PLAIN_TEXT];
 
     (void) state;
     fixture_good(f);
@@ -66,7 +67,10 @@ static void test_line(void **state)
     snprintf(expected, sizeof(expected),
              "jobprof: OK %s | report: "
              "%s/report.html\n",
-             f->verdict.text, dir);
+             plain_verdict(f->report.verdict, f->report.result,
+                           f->report.insight, plain),
+             dir);
+    assert_non_null(strstr(expected, "Nothing wrong was found"));
     assert_int_equal(print(JP_SUMMARY_LINE, &text), 0);
     assert_string_equal(text, expected);
     free(text);
@@ -137,6 +141,44 @@ static void test_card_findings(void **state)
     assert_null(strstr(text, "n2"));
     assert_non_null(strstr(text, "100 % of those some rank recorded, 50 "
                                  "more by none (bound)"));
+    free(text);
+}
+
+/* The plain sentences come first, where a report has them; what no finding says
+ * is to be checked; what to type. */
+static void test_plain(void **state)
+{
+    static const char nothing[] =
+        "{\"schema_version\":1,\"verdict\":{\"word\":\"NODATA\",\"text\":"
+        "\"no profiler output\",\"plain\":\"" JP_PLAIN_NOTHING
+        "\",\"command\":\"jobprof doctor\",\"checks\":[\"One?\",\"Two?\"]}}";
+    static const char slow[] =
+        "{\"schema_version\":1,\"verdict\":{\"word\":\"SLOW\",\"text\":"
+        "\"rank 3 of tp arrived late; cost\",\"plain\":\"Rank 3 holds up the "
+        "job.\",\"command\":\"jobprof show 7.0\",\"checks\":[]},\"findings\":["
+        "{\"text\":\"rank 3 of tp arrived late\",\"plain\":\"Rank 3 holds up "
+        "the job.\"},{\"text\":\"b\",\"plain\":\"Rank 4 stops.\"}]}";
+    char *text;
+
+    (void) state;
+    put_summary(nothing);
+    assert_int_equal(print(JP_SUMMARY_LINE, &text), 0);
+    assert_non_null(strstr(text, "NODATA Nothing was recorded. Usual reasons: "
+                                 "(1) "));
+    free(text);
+    assert_int_equal(print(JP_SUMMARY_CARD, &text), 0);
+    assert_non_null(strstr(text, "\n  check    One?\n           Two?\n"
+                                 "  type     jobprof doctor\n"));
+    assert_null(strstr(text, "Usual reasons"));
+    free(text);
+    put_summary(slow);
+    assert_int_equal(print(JP_SUMMARY_LINE, &text), 0);
+    assert_non_null(strstr(text, "jobprof: SLOW Rank 3 holds up the job. |"));
+    free(text);
+    assert_int_equal(print(JP_SUMMARY_CARD, &text), 0);
+    assert_non_null(strstr(text, "jobprof: SLOW Rank 3 holds up the job.\n  "
+                                 "also     Rank 4 stops.\n  type     jobprof "
+                                 "show 7.0\n"));
     free(text);
 }
 
@@ -319,6 +361,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_card, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_card_findings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_plain, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_card_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_note, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_locale, set_up, tear_down),

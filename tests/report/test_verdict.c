@@ -335,7 +335,7 @@ static const struct verdict_row rows[] = {
     {planned_nothing, JP_VERDICT_NODATA,
      "NCCL_INSPECTOR_ENABLE=0 stays as the user has set it; as planned, the "
      "recorder loses all: nothing is written"},
-    {empty_files, JP_VERDICT_NODATA, "8 files without a record"},
+    {empty_files, JP_VERDICT_NODATA, "8 files hold no record"},
     {bad_files, JP_VERDICT_NODATA, "no record that can be read (12 bad lines"},
     {first_hangs, JP_VERDICT_NODATA,
      "8 operations had begun, none had ended (jobprof show --pending"},
@@ -361,7 +361,7 @@ static const struct verdict_row rows[] = {
     {own_plugin, JP_VERDICT_NODATA, "NCCL_PROFILER_PLUGIN=/my/own.so was set"},
     {one_bad_file, JP_VERDICT_NODATA, "1 file holds no record"},
     {miscounted, JP_VERDICT_INCOMPLETE, "do not belong to these files"},
-    {rank_missing, JP_VERDICT_INCOMPLETE, "1 of 32 ranks without records (31)"},
+    {rank_missing, JP_VERDICT_INCOMPLETE, "1 of 32 ranks left no records (31)"},
     {tp_rank_missing, JP_VERDICT_INCOMPLETE,
      "1 of 12 other communicators lack ranks"},
     {node_missing, JP_VERDICT_INCOMPLETE, "1 of 4 nodes without a record (n3)"},

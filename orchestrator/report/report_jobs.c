@@ -1,0 +1,320 @@
+/* report_jobs.c - one page over the jobs of a folder, worst first.
+ *
+ * A job is a folder with a job.json, which the report of its last step has
+ * written; the page says of each job what its worst step says.
+ */
+#include "orchestrator/report/report_jobs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "common/figure.h"
+#include "common/fileio.h"
+#include "common/jsonload.h"
+#include "orchestrator/insight/verdict.h"
+#include "orchestrator/report/out.h"
+#include "orchestrator/report/summary_file.h"
+
+#define JOB_FILE "job.json"
+#define JOBS_MAX 2000 /* of more the latest names: each is read whole */
+
+/* A job, and what is said of it. */
+struct job {
+    char *dir, *id, *name, *user, *step, *text; /* owned */
+    enum jp_verdict_word word;
+    uint64_t steps, nodes, created_us;
+};
+
+struct jobs {
+    struct job *list;
+    size_t n, left_out;
+};
+
+static void job_fini(struct job *job)
+{
+    free(job->dir);
+    free(job->id);
+    free(job->name);
+    free(job->user);
+    free(job->step);
+    free(job->text);
+}
+
+static void jobs_fini(struct jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->n; i++)
+        job_fini(&jobs->list[i]);
+    free(jobs->list);
+}
+
+/* --- find and read them --------------------------------------------------- */
+
+/* A folder, and no link, with a job.json that is a file and no link. */
+static bool is_job(int folder, const char *name)
+{
+    struct stat st;
+    int fd = name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]))
+                 ? -1
+                 : openat(folder, name,
+                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool is = fd >= 0 && fstatat(fd, JOB_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+              S_ISREG(st.st_mode);
+
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+bool report_jobs_is_folder(const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    bool found = false;
+
+    if (!dir && fd >= 0)
+        close(fd);
+    while (dir && !found && (entry = readdir(dir)))
+        found = is_job(fd, entry->d_name);
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+static enum jp_verdict_word word_of(const json_t *step)
+{
+    const char *text = summary_file_text(step, "verdict");
+
+    for (int i = 0; i <= JP_VERDICT_OK; i++)
+        if (!strcmp(text, verdict_word_name((enum jp_verdict_word) i)))
+            return (enum jp_verdict_word) i;
+    return JP_VERDICT_NODATA; /* it cannot be read */
+}
+
+/* Takes from the steps what the page says. False: no memory. */
+static bool take(const json_t *root, const char *name, struct job *job)
+{
+    const json_t *steps = json_object_get(root, "steps");
+    const json_t *facts = json_object_get(root, "job"), *worst = NULL;
+    uint64_t id, n;
+
+    job->word = JP_VERDICT_NODATA;
+    job->steps = json_array_size(steps);
+    for (size_t i = 0; i < json_array_size(steps); i++) {
+        const json_t *step = json_array_get(steps, i);
+
+        if (!worst || word_of(step) < job->word) {
+            worst = step;
+            job->word = word_of(step);
+        }
+        if (summary_file_count(step, "nodes", &n) && n > job->nodes)
+            job->nodes = n;
+        if (summary_file_count(step, "created_us", &n) && n &&
+            (!job->created_us || n < job->created_us))
+            job->created_us = n;
+    }
+    job->id = summary_file_count(facts, "id", &id) ? fileio_path("%" PRIu64, id)
+                                                   : strdup(name);
+    job->dir = strdup(name);
+    job->name = strdup(summary_file_text(facts, "name"));
+    job->user = strdup(summary_file_text(facts, "user"));
+    job->step = strdup(summary_file_text(worst, "id"));
+    job->text = strdup(summary_file_sentence(worst));
+    return job->id && job->dir && job->name && job->user && job->step &&
+           job->text;
+}
+
+/* 1: taken, 0: no job.json of ours, -1: no memory. */
+static int read_job(const char *folder, const char *name, struct job *job)
+{
+    char *path = fileio_path("%s/%s/" JOB_FILE, folder, name), *text = NULL;
+    json_t *root = NULL;
+    size_t len;
+    int rc = path ? 0 : -1;
+
+    if (path && fileio_read(path, false, jsonload_limits[JSONLOAD_JOB].bytes,
+                            &text, &len, NULL) == 0)
+        root = jsonload(JSONLOAD_JOB, path, text, len, 0, NULL);
+    if (!strcmp(summary_file_text(json_object_get(root, "generator"), "name"),
+                "jobprof"))
+        rc = take(root, name, job) ? 1 : -1;
+    json_decref(root);
+    free(text);
+    free(path);
+    return rc;
+}
+
+static int collect(const char *folder, struct dirent **names, size_t n,
+                   struct jobs *jobs)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = 0;
+
+    jobs->list = calloc(n + 1, sizeof(*jobs->list));
+    if (!jobs->list)
+        rc = -1;
+    for (size_t i = n; rc >= 0 && i-- > 0;) {
+        struct job job = {0};
+
+        if (!is_job(fd, names[i]->d_name))
+            continue;
+        if (jobs->n == JOBS_MAX) {
+            jobs->left_out++;
+            continue;
+        }
+        rc = read_job(folder, names[i]->d_name, &job);
+        if (rc > 0)
+            jobs->list[jobs->n++] = job;
+        else
+            job_fini(&job);
+    }
+    if (fd >= 0)
+        close(fd);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Worst first; of equal ones the latest. */
+static int by_badness(const void *a, const void *b)
+{
+    const struct job *x = a, *y = b;
+
+    if (x->word != y->word)
+        return x->word < y->word ? -1 : 1;
+    if (x->created_us != y->created_us)
+        return x->created_us > y->created_us ? -1 : 1;
+    return -strverscmp(x->dir, y->dir);
+}
+
+/* --- the page ------------------------------------------------------------- */
+
+static void put_link(FILE *out, const struct job *job)
+{
+    fputs("<a href=\"", out);
+    html_out_text(out, job->dir);
+    fputs("/index.html\">", out);
+    html_out_text(out, job->id);
+    fputs("</a>", out);
+}
+
+/* "12 jobs: 1 HANG, 2 SLOW, 9 OK." */
+static void put_counts(FILE *out, const struct jobs *jobs)
+{
+    size_t count[JP_VERDICT_OK + 1] = {0};
+    const char *before = ": ";
+
+    for (size_t i = 0; i < jobs->n; i++)
+        count[jobs->list[i].word]++;
+    fprintf(out, "<p class=\"note\">%s job%s", FIG_COUNT(jobs->n),
+            plural(jobs->n));
+    for (unsigned i = 0; i <= JP_VERDICT_OK; i++)
+        if (count[i]) {
+            fprintf(out, "%s%s %s", before, FIG_COUNT(count[i]),
+                    verdict_word_name((enum jp_verdict_word) i));
+            before = ", ";
+        }
+    fputs(".</p>\n", out);
+}
+
+static void put_answer(FILE *out, const struct jobs *jobs)
+{
+    const struct job *worst = &jobs->list[0];
+    const char *word = verdict_word_name(worst->word);
+
+    fprintf(out,
+            "<div id=\"answer\" class=\"%s\">\n<div class=\"verdict\">"
+            "<strong>%s</strong><p>Job ",
+            word, word);
+    put_link(out, worst);
+    fputs(", step ", out);
+    html_out_text(out, worst->step);
+    fputs(": ", out);
+    html_out_text(out, worst->text);
+    fputs("</p></div>\n", out);
+    put_counts(out, jobs);
+    fputs("</div>\n", out);
+}
+
+static void put_job(FILE *out, const struct job *job)
+{
+    const char *word = verdict_word_name(job->word);
+
+    html_out_row(out);
+    fputs("<td>", out);
+    put_link(out, job);
+    fprintf(out, "</td><td><b class=\"%s\">%s</b></td>", word, word);
+    html_out_prose(out, job->text);
+    html_out_cell(out, job->step);
+    html_out_figure(out, FIG_COUNT(job->steps), (double) job->steps);
+    html_out_figure(out, job->nodes ? FIG_COUNT(job->nodes) : "-",
+                    (double) job->nodes);
+    html_out_cell(out, FIG_UTC(job->created_us));
+    html_out_cell(out, job->name);
+    html_out_cell(out, job->user);
+    html_out_row_end(out);
+}
+
+static void page_write(const struct jobs *jobs, FILE *out)
+{
+    static const struct jp_html_column columns[] = {
+        {"Job", NULL, false},
+        {"Verdict", "of its worst step", false},
+        {"Summary", "what the worst step says", false},
+        {"Worst step", NULL, false},
+        {"Steps", NULL, true},
+        {"Nodes", "of its largest step", true},
+        {"Started", NULL, false},
+        {"Name", NULL, false},
+        {"User", NULL, false},
+    };
+    const size_t n_columns = sizeof(columns) / sizeof(*columns);
+
+    html_out_begin(out, "jobprof: jobs");
+    fputs("<main class=\"job\">\n<h1>jobprof &middot; jobs of this folder"
+          "</h1>\n",
+          out);
+    put_answer(out, jobs);
+    fputs("<section id=\"steps\"><h2>Jobs, worst first</h2>\n", out);
+    html_out_table(out, columns, n_columns, true);
+    for (size_t i = 0; i < jobs->n; i++)
+        put_job(out, &jobs->list[i]);
+    html_out_table_end(out, n_columns, jobs->left_out, "older folders");
+    fputs("</section>\n</main>\n", out);
+    html_out_end(out);
+}
+
+int report_jobs(const char *folder, struct report_jobs_done *done,
+                struct jp_error *err)
+{
+    struct dirent **names = NULL;
+    struct jobs jobs = {0};
+    char *path = fileio_path("%s/" REPORT_JOBS_NAME, folder);
+    int n = scandir(folder, &names, NULL, versionsort), rc = -1;
+    struct jp_tempfile file;
+
+    if (n < 0) {
+        error_set(err, "%s: %s", folder, strerror(errno));
+    } else if (!path || collect(folder, names, (size_t) n, &jobs) < 0) {
+        error_set(err, "out of memory");
+    } else if (!jobs.n) {
+        error_set(err, "%s: no job with a report in it", folder);
+    } else if (fileio_temp_open(&file, path, err) == 0) {
+        qsort(jobs.list, jobs.n, sizeof(*jobs.list), by_badness);
+        page_write(&jobs, file.stream);
+        *done = (struct report_jobs_done){jobs.n, jobs.list[0].word};
+        rc = fileio_temp_commit(&file, err);
+    }
+    for (int i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+    jobs_fini(&jobs);
+    free(path);
+    return rc;
+}
