@@ -91,7 +91,7 @@ struct sitekey {
 size_t sitekeys_all(struct sitekey keys[SITEKEYS_MAX]);
 
 /* The groups: one an option, then those of the site; "" ends the list. */
-enum { SITEKEYS_GROUPS = OPTIONS + 4 };
+enum { SITEKEYS_GROUPS = OPTIONS + 5 };
 extern const char *const sitekeys_groups[SITEKEYS_GROUPS];
 
 #endif

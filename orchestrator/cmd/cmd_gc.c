@@ -254,7 +254,8 @@ static int print_totals(const struct arguments *a, struct totals *t,
                 a->gc.dry_run ? "would be left" : "is left");
         if (!a->common.quiet && t->metrics)
             quote_printf(stdout, "%s %zu stale files of metrics\n",
-                         a->gc.dry_run ? "Would remove" : "Removed", t->metrics);
+                         a->gc.dry_run ? "Would remove" : "Removed",
+                         t->metrics);
         return fflush(stdout) != 0 || ferror(stdout)
                    ? error_set(err, "standard output failed")
                    : 0;
