@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "orchestrator/aggregate/clockgraph.h"
-#include "orchestrator/aggregate/clockwalk.h"
 
 #define WINDOW_NS INT64_C(4000000000)
 #define WINDOWS_MAX 256
