@@ -23,10 +23,7 @@
 #include "plugins/nccl_recorder/rec_comm.h"
 #include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_finish.h"
-#include "plugins/nccl_recorder/rec_names.h"
-#include "plugins/nccl_recorder/rec_net.h"
 #include "plugins/nccl_recorder/rec_sink.h"
-#include "plugins/nccl_recorder/rec_thread.h"
 #include "plugins/nccl_recorder/rec_trust.h"
 #include "plugins/nccl_recorder/rec_writer.h"
 
