@@ -1,9 +1,8 @@
 /* doctor.c - run the checks, and those that look at this machine alone. */
 #include "config.h"
 
-#include "orchestrator/doctor/doctor.h"
-
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "orchestrator/doctor/doctor.h"
 #include "common/defaults.h"
 #include "common/figure.h"
 #include "common/fileio.h"
@@ -22,6 +22,27 @@
 #include "common/sitefile.h"
 #include "orchestrator/agent/plan_view.h"
 #include "plugins/copper/copper_mount.h"
+#include "common/peaks.h"
+#include "plugins/clock/clock_iface.h"
+
+/* The files that the site's settings name beside the
+ * profilers: peaks, baseline, topologies, the vendors' libraries. */
+
+/* One row a key: what is lost without the file, and what mends it. */
+static const struct named {
+    const char *key, *lost, *advice;
+    bool on_nodes; /* this host need not have it */
+} rows[] = {
+    {"peaks_file", "speed is compared with likes only",
+     "write it as peaks.conf(5) says, or remove the key", false},
+    {"baseline_file", "speed is not compared with earlier steps",
+     "jobprof baseline writes it (jobprof-baseline(1)), or remove the key",
+     false},
+    {"nvml_library", "no NVLink, no use of NVIDIA GPUs",
+     "name the driver's libnvidia-ml.so.1, or remove the key", true},
+    {"rsmi_library", "no use of AMD GPUs",
+     "name ROCm's librocm_smi64.so, or remove the key", true},
+};
 
 /* --- check: owner and contents of the settings files --- */
 
@@ -36,6 +57,131 @@ static void note(void *arg, const char *text)
 
     doctor_add(r->doctor, DOCTOR_FAIL, r->check,
                "jobprof config check tells all", "%s", text);
+}
+
+static void note_file(void *arg, const char *text)
+{
+    doctor_add(arg, DOCTOR_FAIL, "site files", "jobprof config check tells all",
+               "%s", text);
+}
+
+/* -1: it cannot be opened, or somebody else could change it. */
+static int open_trusted(const char *path, struct jp_error *err)
+{
+    int fd = fileio_open_regular(path, true, err), rc;
+
+    if (fd < 0)
+        return -1;
+    rc = fileio_check_site(fd, path, err);
+    close(fd);
+    return rc;
+}
+
+static void check_named(struct doctor *d, const struct named *row,
+                        const char *path)
+{
+    struct jp_peaks peaks = {0};
+    struct jp_error err;
+
+    if (access(path, R_OK) < 0)
+        doctor_add(d, row->on_nodes ? DOCTOR_WARN : DOCTOR_FAIL, "site files",
+                   row->advice, "%s: %s: %s (%s)", row->key, path,
+                   strerror(errno), row->lost);
+    else if (!row->on_nodes && open_trusted(path, &err) < 0)
+        doctor_add(d, DOCTOR_FAIL, "site files",
+                   "chown root and chmod go-w, the folders above it, too",
+                   "%s: %s", row->key, err.text);
+    else if (!strcmp(row->key, "peaks_file") &&
+             peaks_load(path, note_file, d, &peaks, &err) < 0)
+        return; /* each line's fault is noted */
+    else
+        doctor_add(d, DOCTOR_OK, "site files", "", "%s: %s", row->key, path);
+    peaks_fini(&peaks);
+}
+
+/* "%N" as any node's name. Caller frees. */
+static char *pattern_of(const char *path)
+{
+    const char *at = strstr(path, "%N");
+
+    return at ? fileio_path("%.*s*%s", (int) (at - path), path, at + 2)
+              : strdup(path);
+}
+
+static void check_topologies(struct doctor *d, const char *path)
+{
+    char *pattern = pattern_of(path);
+    glob_t found = {0};
+    struct jp_error err;
+    size_t n;
+
+    n = pattern && glob(pattern, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
+    for (size_t i = 0; i < n; i++)
+        if (open_trusted(found.gl_pathv[i], &err) < 0)
+            doctor_add(d, DOCTOR_FAIL, "site files",
+                       "chown root and chmod go-w, the folders above it, too",
+                       "topology_file: %s", err.text);
+    if (n)
+        doctor_add(d, DOCTOR_OK, "site files", "",
+                   "topology_file: %s: %zu file%s here", path, n,
+                   n == 1 ? "" : "s");
+    else
+        doctor_add(d, DOCTOR_WARN, "site files",
+                   "lstopo --whole-io NAME.xml writes one on a node, or remove "
+                   "the key",
+                   "topology_file: %s: none here; such nodes are examined in "
+                   "each job",
+                   path);
+    globfree(&found);
+    free(pattern);
+}
+
+static bool ignore_errors(struct jp_sitefile *site, const char *path)
+{
+    return sitefile_load(path, SITEFILE_SITE, false, NULL, NULL, site, NULL) ==
+           0;
+}
+
+static void doctor_files(struct doctor *d)
+{
+    struct jp_sitefile site = {0};
+    const struct sitefile_value *value;
+    size_t lines = d->n_lines;
+
+    if (!d->site || access(d->site, F_OK) < 0 || !ignore_errors(&site, d->site))
+        return;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        value = sitefile_find(&site, rows[i].key);
+        if (value)
+            check_named(d, &rows[i], value->value);
+    }
+    value = sitefile_find(&site, "topology_file");
+    if (value)
+        check_topologies(d, value->value);
+    if (d->n_lines == lines)
+        doctor_add(d, DOCTOR_SKIP, "site files", "",
+                   "no peaks_file: speed is compared with likes only "
+                   "(peaks.conf(5))");
+    sitefile_fini(&site);
+}
+
+/* --- check: which interface do the clocks' probes take? --- */
+
+static void doctor_clock(struct doctor *d)
+{
+    struct clock_iface found[CLOCK_ADDRESSES];
+    const char *list = d->clock_if;
+    struct jp_error err;
+    size_t n = clock_iface_find(list, found, &err);
+
+    if (!n)
+        doctor_add(d, DOCTOR_WARN, "clocks",
+                   list ? "clock.if names what nodes have (ip -brief address)"
+                        : "ip -brief address shows what is up",
+                   "the nodes' clocks are not compared: %s", err.text);
+    else
+        doctor_add(d, DOCTOR_OK, "clocks", "", "probes go over %s (%s)",
+                   found[0].name, found[0].address);
 }
 
 /* Whoever owns it decides for everybody. */

@@ -8,6 +8,7 @@
 #ifndef JP_DOCTOR_DOCTOR_H
 #define JP_DOCTOR_DOCTOR_H
 
+#include <elf.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,8 +75,6 @@ void doctor_plugstack(struct doctor *d); /* the line, the module's ABI */
 void doctor_nccl(struct doctor *d);      /* profiler libraries and libnccl */
 void doctor_place(struct doctor *d);     /* directory of reports, from here */
 void doctor_nodes(struct doctor *d);     /* the same seen from nodes */
-void doctor_files(struct doctor *d);     /* peaks_file and the like */
-void doctor_clock(struct doctor *d);     /* the probes' interface */
 
 /* On a node, for the above: writes a file into dir, looks for files (up to
  * NULL), and answers on stdout. -1: it could not. */
@@ -119,5 +118,47 @@ int probe_write(int folder, const char *name, const char *text,
 
 /* Removes the files in it and then the folder. -1: something stays. */
 int probe_close(struct probe *probe, struct jp_error *err);
+
+/* What a shared library exports, read without loading it.
+ *
+ * To load one means to run it; a library that is looked at may be anybody's.
+ * Only 64-bit little-endian files with section headers are understood. Every
+ * offset, count and length is checked against the file.
+ */
+
+struct elfview {
+    int fd;
+    uint64_t bytes;
+    Elf64_Phdr *segments;
+    size_t n_segments;
+    Elf64_Sym *symbols; /* of .dynsym */
+    size_t n_symbols;
+    char *names; /* its strings, NUL-terminated as a whole */
+    size_t names_len;
+    char *constants; /* .rodata, NUL-terminated as a whole; NULL: none */
+    size_t constants_len;
+};
+
+/* Reads path's tables. On failure *out is unchanged; else elfview_close. */
+int elfview_open(const char *path, struct elfview *out, struct jp_error *err);
+/* The same from an open file, which is taken over on success; name is for
+ * errors. */
+int elfview_open_fd(int fd, const char *name, struct elfview *out,
+                    struct jp_error *err);
+void elfview_close(struct elfview *view);
+
+/* Whether it defines that symbol for others. */
+bool elfview_exports(const struct elfview *view, const char *name);
+
+/* The number that an exported object holds in the file. */
+int elfview_number(const struct elfview *view, const char *name,
+                   uint32_t *value, struct jp_error *err);
+
+/* Whether text is one of its constant strings. */
+bool elfview_has_text(const struct elfview *view, const char *text);
+
+/* What follows the first constant string that starts so, up to its end; NULL:
+ * none. Borrowed. */
+const char *elfview_after(const struct elfview *view, const char *start);
 
 #endif

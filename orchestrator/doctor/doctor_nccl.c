@@ -1,16 +1,263 @@
 /* doctor_nccl.c - profiler libraries, and the NCCL that is to load them. */
 #include "orchestrator/doctor/doctor.h"
 
+#include <elf.h>
+#include <errno.h>
 #include <glob.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/stat.h>
 
 #include "common/fileio.h"
 #include "common/plan.h"
-#include "orchestrator/doctor/elfview.h"
 #include "plugins/backend.h"
+#include "common/error.h"
+
+#define SECTIONS_MAX 4096
+#define SEGMENTS_MAX 256
+#define TABLE_MAX_BYTES (UINT64_C(64) << 20)
+
+/* Reads len bytes at offset; a file that is shorter is an error. */
+static int read_at(const struct elfview *v, uint64_t offset, void *buf,
+                   size_t len)
+{
+    char *to = buf;
+
+    if (offset > v->bytes || len > v->bytes - offset)
+        return -1;
+    while (len > 0) {
+        ssize_t n = pread(v->fd, to, len, (off_t) offset);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -1;
+        to += n;
+        offset += (uint64_t) n;
+        len -= (size_t) n;
+    }
+    return 0;
+}
+
+/* A table of n items, and a NUL behind it. NULL: not there, or too large. */
+static void *read_table(const struct elfview *v, uint64_t offset, uint64_t n,
+                        size_t size)
+{
+    uint64_t len = n * size;
+    char *table;
+
+    if (n > TABLE_MAX_BYTES / size || offset > v->bytes ||
+        len > v->bytes - offset)
+        return NULL;
+    table = malloc((size_t) len + 1);
+    if (table && read_at(v, offset, table, (size_t) len) < 0) {
+        free(table);
+        return NULL;
+    }
+    if (table)
+        table[len] = '\0';
+    return table;
+}
+
+static bool is_ours(const Elf64_Ehdr *head)
+{
+    return memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 &&
+           head->e_ident[EI_CLASS] == ELFCLASS64 &&
+           head->e_ident[EI_DATA] == ELFDATA2LSB &&
+           head->e_shentsize == sizeof(Elf64_Shdr) &&
+           head->e_phentsize == sizeof(Elf64_Phdr);
+}
+
+static bool is_named(const char *strings, uint64_t len, uint32_t at,
+                     const char *name)
+{
+    return at < len && strcmp(strings + at, name) == 0;
+}
+
+/* .rodata, where it is of a sane size. */
+static void read_constants(struct elfview *v, const Elf64_Shdr *sections,
+                           size_t n, size_t strings)
+{
+    char *names;
+
+    if (strings >= n)
+        return;
+    names = read_table(v, sections[strings].sh_offset,
+                       sections[strings].sh_size, 1);
+    for (size_t i = 0; names && i < n && !v->constants; i++) {
+        if (sections[i].sh_type != SHT_PROGBITS ||
+            !is_named(names, sections[strings].sh_size, sections[i].sh_name,
+                      ".rodata"))
+            continue;
+        v->constants =
+            read_table(v, sections[i].sh_offset, sections[i].sh_size, 1);
+        v->constants_len = v->constants ? (size_t) sections[i].sh_size : 0;
+    }
+    free(names);
+}
+
+/* The dynamic symbols and their names. */
+static int read_symbols(struct elfview *v, const Elf64_Shdr *sections, size_t n)
+{
+    const Elf64_Shdr *strings;
+
+    for (size_t i = 0; i < n; i++) {
+        if (sections[i].sh_type != SHT_DYNSYM || sections[i].sh_link >= n)
+            continue;
+        strings = &sections[sections[i].sh_link];
+        v->n_symbols = (size_t) (sections[i].sh_size / sizeof(Elf64_Sym));
+        v->symbols = read_table(v, sections[i].sh_offset, v->n_symbols,
+                                sizeof(Elf64_Sym));
+        v->names = read_table(v, strings->sh_offset, strings->sh_size, 1);
+        v->names_len = (size_t) strings->sh_size;
+        return v->symbols && v->names ? 0 : -1;
+    }
+    return -1;
+}
+
+static int read_all(struct elfview *v, const char *name, struct jp_error *err)
+{
+    Elf64_Ehdr head;
+    Elf64_Shdr *sections;
+    int rc = -1;
+
+    if (read_at(v, 0, &head, sizeof(head)) < 0 || !is_ours(&head))
+        return error_set(err, "%s: no 64-bit shared library", name);
+    if (head.e_shnum == 0 || head.e_shnum > SECTIONS_MAX ||
+        head.e_phnum > SEGMENTS_MAX)
+        return error_set(err, "%s: no section table", name);
+    sections = read_table(v, head.e_shoff, head.e_shnum, sizeof(*sections));
+    v->segments =
+        read_table(v, head.e_phoff, head.e_phnum, sizeof(*v->segments));
+    v->n_segments = head.e_phnum;
+    if (!sections || !v->segments)
+        error_set(err, "%s: cut short", name);
+    else if (read_symbols(v, sections, head.e_shnum) < 0)
+        error_set(err, "%s: no dynamic symbols", name);
+    else
+        rc = 0;
+    if (rc == 0)
+        read_constants(v, sections, head.e_shnum, head.e_shstrndx);
+    free(sections);
+    return rc;
+}
+
+int elfview_open_fd(int fd, const char *name, struct elfview *out,
+                    struct jp_error *err)
+{
+    struct elfview v = {.fd = fd};
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || st.st_size < 0)
+        return error_set(err, "%s: %s", name, strerror(errno));
+    v.bytes = (uint64_t) st.st_size;
+    if (read_all(&v, name, err) < 0) {
+        v.fd = -1; /* still the caller's */
+        elfview_close(&v);
+        return -1;
+    }
+    *out = v;
+    return 0;
+}
+
+int elfview_open(const char *path, struct elfview *out, struct jp_error *err)
+{
+    int fd = fileio_open_regular(path, true, err);
+
+    if (fd < 0)
+        return -1;
+    if (elfview_open_fd(fd, path, out, err) < 0) {
+        close(fd);
+        return -1;
+    }
+    return 0;
+}
+
+void elfview_close(struct elfview *view)
+{
+    if (!view)
+        return;
+    if (view->fd >= 0)
+        close(view->fd);
+    free(view->segments);
+    free(view->symbols);
+    free(view->names);
+    free(view->constants);
+    *view = (struct elfview){.fd = -1};
+}
+
+static const Elf64_Sym *find(const struct elfview *v, const char *name)
+{
+    for (size_t i = 0; i < v->n_symbols; i++)
+        if (v->symbols[i].st_shndx != SHN_UNDEF &&
+            is_named(v->names, v->names_len, v->symbols[i].st_name, name))
+            return &v->symbols[i];
+    return NULL;
+}
+
+bool elfview_exports(const struct elfview *view, const char *name)
+{
+    return find(view, name) != NULL;
+}
+
+int elfview_number(const struct elfview *view, const char *name,
+                   uint32_t *value, struct jp_error *err)
+{
+    const Elf64_Sym *symbol = find(view, name);
+    uint64_t at = symbol ? symbol->st_value : 0;
+
+    if (!symbol || symbol->st_size < sizeof(*value))
+        return error_set(err, "it exports no %s", name);
+    for (size_t i = 0; i < view->n_segments; i++) {
+        const Elf64_Phdr *s = &view->segments[i];
+
+        if (s->p_type == PT_LOAD && at >= s->p_vaddr &&
+            at - s->p_vaddr < s->p_filesz &&
+            read_at(view, s->p_offset + (at - s->p_vaddr), value,
+                    sizeof(*value)) == 0)
+            return 0;
+    }
+    return error_set(err, "its %s is not in the file", name);
+}
+
+/* The string that starts at a NUL (or the section's start) with text. */
+static const char *find_text(const struct elfview *v, const char *text)
+{
+    const char *at = v->constants, *end = at ? at + v->constants_len : at;
+    size_t len = strlen(text);
+
+    while (at && (at = memmem(at, (size_t) (end - at), text, len))) {
+        if (at == v->constants || at[-1] == '\0')
+            return at;
+        at++;
+    }
+    return NULL;
+}
+
+bool elfview_has_text(const struct elfview *view, const char *text)
+{
+    const char *at = view->constants, *end = at ? at + view->constants_len : at;
+    size_t len = strlen(text) + 1;
+
+    while (at && (at = memmem(at, (size_t) (end - at), text, len))) {
+        if (at == view->constants || at[-1] == '\0')
+            return true;
+        at++;
+    }
+    return false;
+}
+
+const char *elfview_after(const struct elfview *view, const char *start)
+{
+    const char *at = find_text(view, start);
+
+    return at ? at + strlen(start) : NULL;
+}
 
 #define CHECK "nccl"
 /* Versions of the profiler interface that may exist one day. */

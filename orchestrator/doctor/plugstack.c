@@ -15,7 +15,6 @@
 #include "common/grammar.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/doctor/doctor.h"
-#include "orchestrator/doctor/elfview.h"
 
 #define FILE_MAX_BYTES (256 * 1024)
 #define FILES_MAX 64
