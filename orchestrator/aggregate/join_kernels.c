@@ -1,4 +1,5 @@
-/* join_kernels.c - keep the longest message of each AlltoAll. */
+/* join_kernels.c - keep the longest message of each AlltoAll; count bandwidths in
+ * buckets. */
 #include "orchestrator/aggregate/join_parts.h"
 
 #include <math.h>

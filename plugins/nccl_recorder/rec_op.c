@@ -1,4 +1,4 @@
-/* Operations in flight, and the handles NCCL holds for them. */
+/* Operations in flight with NCCL's handles, and their network transfers. */
 #include "plugins/nccl_recorder/rec_op.h"
 
 #include <stddef.h>

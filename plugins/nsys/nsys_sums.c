@@ -1,4 +1,4 @@
-/* nsys_sums.c - see nsys_sums.h. */
+/* nsys_sums.c - sums, spans and meanings of an export: see nsys_sums.h. */
 #include "plugins/nsys/nsys_sums.h"
 
 #include <math.h>

@@ -76,7 +76,7 @@ static const char *cuda_look(char *buf, size_t len)
 
 #define MINUTE (60 * JP_SECOND)
 
-/* Samples are taken by the node agent (util_module.c) beside whatever profiler
+/* Samples are taken by the node agent (util_gpu.c) beside whatever profiler
  * runs, or without one; they take the place of none. */
 static int usable(const struct backend_input *in, struct jp_error *err)
 {

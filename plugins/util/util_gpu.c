@@ -1,4 +1,4 @@
-/* util_gpu.c - ask the drivers' libraries for a sample, in a child. */
+/* util_gpu.c - a module of the node agent, and samples by drivers in a child. */
 #include "plugins/util/util_gpu.h"
 
 #include <errno.h>
