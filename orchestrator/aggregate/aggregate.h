@@ -410,7 +410,7 @@ struct jp_result {
     size_t n_comms;
     struct jp_rank *ranks;
     size_t n_ranks;
-    float *slices; /* 2 x JP_SLICES a rank, in any order */
+    float *slices;     /* 2 x JP_SLICES a rank, in any order */
     uint32_t *kernels; /* of all ranks */
     struct jp_cell *cells;
     size_t n_cells;

@@ -104,7 +104,7 @@ const struct blockmap *join_kernels_of(const struct join *join,
                                        const struct join_member *member,
                                        unsigned *per);
 
-/* --- join_rates.c: how fast messages were, as counts of bandwidths in buckets
+/* --- join_kernels.c: how fast messages were, as counts of bandwidths in buckets
  * --
  *
  * Each power of two of a bandwidth, in whole 1e-6 GB/s, is cut into 16 equal

@@ -11,7 +11,7 @@
 
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/partial.h"
-#include "orchestrator/aggregate/strip.h"
+#include "orchestrator/aggregate/timeline.h"
 #include "common/bandwidth.h"
 #include "common/clockmap.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
@@ -69,8 +69,7 @@ int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
 int partial_put_hang(struct partial_out *w, struct hangs_evidence *evidence);
 int partial_put_timeline(struct partial_out *w, size_t file,
                          const struct timeline *timeline);
-int partial_put_strip(struct partial_out *w, size_t file,
-                      const struct strip *strip);
+
 int partial_put_tables(struct partial_out *w);
 int partial_put_pairs(struct partial_out *w);
 int partial_put_bits(struct partial_out *w);
@@ -104,7 +103,7 @@ int partial_get_files(struct partial *partial, struct jpr_in *in);
 /* *evidence is the caller's then. */
 int partial_get_hang(struct jpr_in *in, struct hangs_evidence *evidence);
 int partial_get_timeline(struct partial_in *r); /* to its file */
-int partial_get_strip(struct partial_in *r);    /* to its timeline */
+
 int partial_get_tables(struct partial_in *r);
 int partial_get_pairs(struct partial_in *r);
 int partial_get_bits(struct partial_in *r);

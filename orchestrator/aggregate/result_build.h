@@ -44,7 +44,6 @@ int result_p2p(struct build *build);
 int result_p2p_nodes(struct build *build);
 int result_quality(struct build *build);
 int result_busy(struct build *build);
-int result_hang(struct build *build);
 
 /* Mean of an operation's bandwidths, GB/s. n_busbw must not be 0. */
 static inline double op_busbw_gbs(const struct jp_op *op)

@@ -8,10 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/cause/cause_say.h"
 #include "orchestrator/cause/cause_table.h"
-#include "orchestrator/cause/course.h"
-#include "orchestrator/cause/deviation.h"
+#include "orchestrator/cause/samples.h"
 #include "orchestrator/insight/stats.h"
 
 #define KEPT 5 /* causes of a finding */

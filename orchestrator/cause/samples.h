@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/util/util.h"
+#include "orchestrator/cause/cause.h"
 
 enum { SAMPLES_SLICES = 60 };
 
@@ -69,5 +70,43 @@ int samples_load(struct samples *s, const char *step_dir,
 /* The files of a scope, and a column by its name; -1: they have none. */
 enum util_kind samples_kind(enum jp_util_scope scope);
 int samples_column(enum jp_util_scope scope, const char *name);
+
+/* How likely it is that one of a few members is so far off. */
+
+/* One-sided tail of Student's t, P(T >= t); dof > 0. */
+double deviation_t_tail(double t, double dof);
+
+/* The chance that a further member is `excess` or more off the median of n
+ * peers (n >= 1), which are reordered. usual: what members differ by anyway, a
+ * standard deviation; > 0. Their variance is moderated by it, as if
+ * JP_LIMIT_CAUSE_PRIOR peers more had told that. *deviations: standard ones. */
+double deviation_chance(double *peers, size_t n, double median, double excess,
+                        double usual, double *deviations);
+
+/* The same of two means, of a and b values, that have the pooled variance of n
+ * values. */
+double deviation_within(double variance, size_t n, double a, double b,
+                        double excess, double usual, double *deviations);
+
+/* When a finding held the others up, in slices of the samples. */
+
+struct course {
+    /* how long others waited for it; of what the records tell */
+    double waits_us[SAMPLES_SLICES];
+    bool late[SAMPLES_SLICES]; /* the time of the finding */
+    bool rest[SAMPLES_SLICES]; /* the rest of the time with operations */
+    /* before and after the finding; what is between two of its waits is in rest
+     * only, where nothing need have changed */
+    bool outside[SAMPLES_SLICES];
+    unsigned n_late, n_rest, n_outside;
+    unsigned first, end; /* slices with operations; [first, end) */
+    bool parts;          /* the finding is of a part of the run */
+    bool varies;         /* waits_us does */
+};
+
+struct causes_input;
+
+/* Of all findings; an array that the caller frees. NULL: no memory. */
+struct course *courses_make(const struct causes_input *in);
 
 #endif

@@ -17,7 +17,7 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/evidence/evidence.h"
 #include "orchestrator/evidence/hangstacks.h"
-#include "orchestrator/evidence/targets.h"
+#include "orchestrator/evidence/proclook.h"
 
 static const char help[] =
     "usage: jobprof evidence [options] DIR\n"

@@ -11,7 +11,7 @@
 #include "common/json_stream.h"
 #include "orchestrator/export/export.h"
 #include "orchestrator/export/export_nsys.h"
-#include "orchestrator/ingest/pending.h"
+#include "orchestrator/ingest/hangs.h"
 #include "orchestrator/show/jobranks.h"
 #include "plugins/backend.h"
 #include "plugins/nccl_example/example_reader.h"

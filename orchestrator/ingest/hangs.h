@@ -24,8 +24,8 @@
 
 #include "common/clockmap.h"
 #include "common/error.h"
-#include "orchestrator/ingest/pending.h"
-#include "orchestrator/ingest/progress.h"
+#include "plugins/nccl_recorder/recfile.h"
+#include "plugins/nccl_recorder/jpr_read.h"
 
 /* How far behind the start of an operation in one process the last counters of
  * another one must be for their silence to be evidence. On one host: three
@@ -111,6 +111,32 @@ struct jp_hangs {
     uint64_t left_out; /* in flight, over the bounds of memory */
 };
 
+/* How far each rank has come in each communicator and function. */
+
+/* One rank in one series. Operations of the copy engines are numbered over all
+ * functions of a communicator, Send and Recv by the recorder: func is "" for
+ * them. kind JPR_N_OP_KINDS: only
+ * that the rank has the communicator. */
+struct progress_row {
+    uint64_t hash; /* of the communicator */
+    int64_t n_ranks, rank;
+    unsigned kind;
+    char func[RECORD_MAX_FUNC + 1];
+    uint32_t process;
+    /* one over the largest sequence number that ended, and that is known to
+     * have begun; 0: none */
+    uint64_t ended, begun;
+};
+
+struct progress {
+    struct progress_row *rows;
+    size_t n;
+    /* one file's rows by their series: open addressing, 1 over the row, 0 free;
+     * at most half is taken */
+    uint32_t *slots;
+    size_t n_slots, used;
+};
+
 /* ---- what one of the files tells
  *
  *     struct hangs_file reading = {0};
@@ -132,6 +158,32 @@ struct hangs_evidence {
 };
 
 void hangs_evidence_fini(struct hangs_evidence *evidence);
+
+#define PENDING_TEXTS 256 /* different names; more are told as "?" */
+
+struct pending_op {
+    struct jpr_op op; /* texts belong to the pending */
+    bool ended;       /* false behind pending_settle */
+    uint32_t next;    /* 1 over the next one of its bucket; 0: none */
+    /* when it was in flight still, at the latest that the file tells */
+    uint64_t until_mono_ns;
+};
+
+struct jp_pending {
+    struct pending_op *ops;
+    size_t n;
+    uint64_t left_out;
+    uint64_t at_mono_ns;          /* of the snapshot; 0: there was none */
+    uint32_t left;                /* of the snapshot, still to come */
+    struct pending_op *cut_short; /* by finalize or exit */
+    size_t n_cut_short, n_dated;  /* dated: until is known */
+    uint64_t told_mono_ns;        /* the last counters; 0: there were none */
+    /* the snapshot's operations that have not ended, by what tells them apart;
+     * 1 over the first; NULL until there are any */
+    uint32_t *buckets;
+    char *texts[PENDING_TEXTS];
+    size_t n_texts;
+};
 
 /* A file being read; zero-initialised by its owner. */
 struct hangs_file {
@@ -193,5 +245,45 @@ char *hangs_whom(const struct jp_hangs *hangs, const struct hangs_group *group,
 char *hangs_format_op(const struct hangs_op *op, char *buf, size_t size);
 char *hangs_format_since(const struct hangs_group *group, char *buf,
                          size_t size);
+
+int progress_op(struct progress *progress, const struct jpr_comm *comm,
+                const struct jpr_op *op, bool ended);
+
+int progress_add(struct progress *progress, const struct progress_row *row);
+/* Another file's rows, which get the process. 0, or -1 without memory. */
+int progress_append(struct progress *progress, const struct progress *file,
+                    uint32_t process);
+
+/* Sorts by (hash, n_ranks, kind, func, rank, process), for progress_find. */
+void progress_sort(struct progress *progress);
+/* The rows of a series; *n how many. func is ignored but for collectives. */
+const struct progress_row *progress_find(const struct progress *progress,
+                                         uint64_t hash, int64_t n_ranks,
+                                         unsigned kind, const char *func,
+                                         size_t *n);
+void progress_fini(struct progress *progress);
+
+/* The operations that a recorder's file says had not ended.
+ *
+ *     while (... each record of a file, in order ...)
+ *         pending_add(&pending, &record);
+ *     pending_settle(&pending);
+ *     ... pending.ops[0..n) and pending.cut_short[0..n_cut_short) ...
+ *
+ * A snapshot replaces the one before it; an operation that ends behind the last
+ * snapshot is no longer pending. One that finalize or exit ended (a watchdog's
+ * abort of a hang) stays: it was in flight then. At most PENDING_MAX of either
+ * are kept; the rest, and what the recorder had no room for, is counted.
+ */
+
+#define PENDING_MAX 16384
+
+/* 0, or -1 without memory (what is kept so far stays good). */
+int pending_add(struct jp_pending *pending, const struct jpr_record *record);
+/* At the end of the file: only what has not ended stays. */
+void pending_settle(struct jp_pending *pending);
+/* Ready for another file; texts stay. */
+void pending_clear(struct jp_pending *pending);
+void pending_fini(struct jp_pending *pending);
 
 #endif

@@ -2,9 +2,476 @@
 #include "orchestrator/ingest/hangs.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "plugins/nccl_recorder/recfile.h"
+#include "plugins/nccl_recorder/jpr_read.h"
+
+/* A lasting copy of a text, "?" where there is no room. */
+static const char *lasting(struct jp_pending *pending, const char *text)
+{
+    size_t n = pending->n_texts;
+
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(pending->texts[i], text))
+            return pending->texts[i];
+    if (n == PENDING_TEXTS || !(pending->texts[n] = strdup(text)))
+        return "?";
+    return pending->texts[pending->n_texts++];
+}
+
+/* Adds to a list of *n. */
+static int keep(struct jp_pending *pending, struct pending_op **ops, size_t *n,
+                const struct jpr_op *op)
+{
+    struct pending_op *more;
+    struct jpr_op *copy;
+
+    if (*n == PENDING_MAX) {
+        pending->left_out++;
+        return 0;
+    }
+    if (!(*n & (*n - 1))) {
+        more = reallocarray(*ops, *n ? 2 * *n : 1, sizeof(*more));
+        if (!more)
+            return -1;
+        *ops = more;
+    }
+    (*ops)[*n] = (struct pending_op){.op = *op};
+    copy = &(*ops)[*n].op;
+    copy->func = lasting(pending, op->func);
+    copy->datatype = lasting(pending, op->datatype);
+    copy->algo = lasting(pending, op->algo);
+    copy->proto = lasting(pending, op->proto);
+    copy->api_func = lasting(pending, op->api_func);
+    copy->api_datatype = lasting(pending, op->api_datatype);
+    ++*n;
+    return 0;
+}
+
+/* --------------------------------------------------------------- snapshot --
+ */
+
+/* Which bucket: the salt keeps a file from filling one of them. */
+static uint32_t *bucket_of(const struct jp_pending *pending,
+                           const struct jpr_op *op)
+{
+    static char salt;
+    uint64_t hash = (uintptr_t) &salt ^ (uint64_t) op->comm << 32 ^ op->kind;
+
+    hash = (hash ^ hash >> 29) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ op->seq ^ hash >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    for (const char *c = op->func; *c; c++)
+        hash = (hash ^ (unsigned char) *c ^ hash >> 32) *
+               UINT64_C(0x9e3779b97f4a7c15);
+    return &pending->buckets[(hash ^ hash >> 32) % PENDING_MAX];
+}
+
+/* One of the snapshot into its bucket. */
+static void put(struct jp_pending *pending, size_t i)
+{
+    uint32_t *at = bucket_of(pending, &pending->ops[i].op);
+
+    pending->ops[i].next = *at;
+    *at = (uint32_t) i + 1;
+}
+
+static int keep_inflight(struct jp_pending *pending, const struct jpr_op *op)
+{
+    size_t before = pending->n;
+
+    if (!pending->buckets) {
+        pending->buckets = calloc(PENDING_MAX, sizeof(*pending->buckets));
+        if (!pending->buckets)
+            return -1;
+    }
+    if (keep(pending, &pending->ops, &pending->n, op) < 0)
+        return -1;
+    if (pending->n > before)
+        put(pending, before);
+    return 0;
+}
+
+/* An operation that has ended since the snapshot. */
+static void mark_ended(struct jp_pending *pending, const struct jpr_op *op)
+{
+    uint32_t *at = pending->n ? bucket_of(pending, op) : NULL;
+
+    while (at && *at) {
+        struct pending_op *p = &pending->ops[*at - 1];
+
+        if (p->op.seq == op->seq && p->op.comm == op->comm &&
+            p->op.kind == op->kind && !strcmp(p->op.func, op->func)) {
+            p->ended = true;
+            *at = p->next;
+            return;
+        }
+        at = &p->next;
+    }
+}
+
+static void clear_snapshot(struct jp_pending *pending)
+{
+    for (size_t i = 0; i < pending->n; i++)
+        *bucket_of(pending, &pending->ops[i].op) = 0;
+    pending->n = 0;
+    pending->left_out = 0;
+    pending->at_mono_ns = 0;
+    pending->left = 0;
+}
+
+void pending_clear(struct jp_pending *pending)
+{
+    clear_snapshot(pending);
+    pending->n_cut_short = pending->n_dated = 0;
+    pending->told_mono_ns = 0;
+}
+
+static int take_op(struct jp_pending *pending, const struct jpr_op *op)
+{
+    mark_ended(pending, op);
+    return op->incomplete && !op->overtaken
+               ? keep(pending, &pending->cut_short, &pending->n_cut_short, op)
+               : 0;
+}
+
+/* Finalize and exit write counters right behind what they cut short. */
+static void take_counters(struct jp_pending *pending,
+                          const struct jpr_counters *counters)
+{
+    pending->told_mono_ns = counters->clocks.mono_ns;
+    while (pending->n_dated < pending->n_cut_short)
+        pending->cut_short[pending->n_dated++].until_mono_ns =
+            pending->told_mono_ns;
+}
+
+static int take_inflight(struct jp_pending *pending,
+                         const struct jpr_inflight *in)
+{
+    if (!pending->left || in->at_mono_ns != pending->at_mono_ns) {
+        clear_snapshot(pending);
+        pending->left_out = in->omitted;
+    }
+    pending->at_mono_ns = in->at_mono_ns;
+    pending->left = in->left;
+    return in->none ? 0 : keep_inflight(pending, &in->op);
+}
+
+int pending_add(struct jp_pending *pending, const struct jpr_record *record)
+{
+    switch (record->type) {
+    case JPR_OP:
+        return take_op(pending, record->op);
+    case JPR_INFLIGHT:
+        return take_inflight(pending, record->inflight);
+    case JPR_COUNTERS:
+        take_counters(pending, record->counters);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+void pending_settle(struct jp_pending *pending)
+{
+    uint64_t last = pending->at_mono_ns > pending->told_mono_ns
+                        ? pending->at_mono_ns
+                        : pending->told_mono_ns;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < pending->n; i++)
+        *bucket_of(pending, &pending->ops[i].op) = 0; /* they move */
+    for (size_t i = 0; i < pending->n; i++)
+        if (!pending->ops[i].ended) {
+            pending->ops[kept] = pending->ops[i];
+            pending->ops[kept++].until_mono_ns = last;
+        }
+    pending->n = kept;
+    for (size_t i = 0; i < kept; i++)
+        put(pending, i);
+    while (pending->n_dated < pending->n_cut_short)
+        pending->cut_short[pending->n_dated++].until_mono_ns = last;
+}
+
+void pending_fini(struct jp_pending *pending)
+{
+    for (size_t i = 0; i < pending->n_texts; i++)
+        free(pending->texts[i]);
+    free(pending->ops);
+    free(pending->buckets);
+    free(pending->cut_short);
+    *pending = (struct jp_pending){0};
+}
+
+/* Series of a file: four functions of every communicator; and rows of all
+ * files, about 350 MB. What is beyond is left out. */
+#define MAX_SERIES (4u * JPR_MAX_COMMS)
+#define MAX_ROWS (1u << 22)
+
+int progress_add(struct progress *progress, const struct progress_row *row)
+{
+    size_t n = progress->n;
+    struct progress_row *more;
+
+    if (!(n & (n - 1))) {
+        more = reallocarray(progress->rows, n ? 2 * n : 1, sizeof(*more));
+        if (!more)
+            return -1;
+        progress->rows = more;
+    }
+    progress->rows[progress->n++] = *row;
+    return 0;
+}
+
+int progress_append(struct progress *progress, const struct progress *file,
+                    uint32_t process)
+{
+    for (size_t i = 0; i < file->n && progress->n < MAX_ROWS; i++) {
+        struct progress_row row = file->rows[i];
+
+        row.process = process;
+        if (progress_add(progress, &row) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The rows of from, which go on in it, into an empty one. 0, or -1 without
+ * memory. */
+static int progress_copy(struct progress *to, const struct progress *from)
+{
+    if (!from->n)
+        return 0;
+    to->rows = reallocarray(NULL, from->n, sizeof(*to->rows));
+    if (!to->rows)
+        return -1;
+    memcpy(to->rows, from->rows, from->n * sizeof(*to->rows));
+    to->n = from->n;
+    return 0;
+}
+
+/* What one file tells; .process is 0. Each 0, or -1 without memory. */
+static int progress_comm(struct progress *progress, const struct jpr_comm *comm)
+{
+    struct progress_row row = {.hash = comm->id,
+                               .n_ranks = comm->n_ranks,
+                               .rank = comm->rank,
+                               .kind = JPR_N_OP_KINDS};
+
+    return progress_add(progress, &row);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ hash >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    return hash ^ hash >> 32;
+}
+
+/* Of what tells series apart, each part mixed by itself: ids and ranks of a
+ * file may have been chosen so that they cancel. */
+static uint64_t hash_of(const struct jpr_comm *comm, unsigned kind,
+                        const char *func)
+{
+    static char salt;
+    uint64_t hash = (uintptr_t) &salt ^ kind; /* not known to who wrote it */
+
+    hash = mix(hash, comm->id);
+    hash = mix(hash, (uint64_t) comm->rank);
+    hash = mix(hash, (uint64_t) comm->n_ranks);
+    for (size_t i = 0; i < RECORD_MAX_FUNC && func[i]; i++)
+        hash = (hash ^ (unsigned char) func[i]) * UINT64_C(0x100000001b3);
+    return mix(hash, 0);
+}
+
+static bool is_series(const struct progress_row *r, const struct jpr_comm *comm,
+                      unsigned kind, const char *func)
+{
+    return r->kind == kind && r->hash == comm->id && r->rank == comm->rank &&
+           r->n_ranks == comm->n_ranks &&
+           !strncmp(r->func, func, sizeof(r->func) - 1);
+}
+
+/* The series' slot, or the free one where it belongs. */
+static uint32_t *slot_of(const struct progress *progress,
+                         const struct jpr_comm *comm, unsigned kind,
+                         const char *func)
+{
+    size_t mask = progress->n_slots - 1;
+    size_t i = hash_of(comm, kind, func) & mask;
+
+    while (
+        progress->slots[i] &&
+        !is_series(&progress->rows[progress->slots[i] - 1], comm, kind, func))
+        i = (i + 1) & mask;
+    return &progress->slots[i];
+}
+
+/* Twice the slots. */
+static int grow(struct progress *progress)
+{
+    uint32_t *old = progress->slots;
+    size_t n = progress->n_slots;
+
+    progress->slots = calloc(n ? 2 * n : 64, sizeof(*old));
+    if (!progress->slots) {
+        progress->slots = old;
+        return -1;
+    }
+    progress->n_slots = n ? 2 * n : 64;
+    for (size_t i = 0; i < n; i++) {
+        const struct progress_row *row;
+        struct jpr_comm comm;
+
+        if (!old[i])
+            continue;
+        row = &progress->rows[old[i] - 1];
+        comm = (struct jpr_comm){
+            .id = row->hash, .rank = row->rank, .n_ranks = row->n_ranks};
+        *slot_of(progress, &comm, row->kind, row->func) = old[i];
+    }
+    free(old);
+    return 0;
+}
+
+/* The file's row of a series, or one that nobody reads where there are too
+ * many; NULL: no memory. */
+static struct progress_row *row_of(struct progress *progress,
+                                   const struct jpr_comm *comm, unsigned kind,
+                                   const char *func)
+{
+    struct progress_row row = {.hash = comm->id,
+                               .n_ranks = comm->n_ranks,
+                               .rank = comm->rank,
+                               .kind = kind};
+    static _Thread_local struct progress_row rest;
+    uint32_t *slot;
+
+    if (2 * progress->used >= progress->n_slots && grow(progress) < 0)
+        return NULL;
+    slot = slot_of(progress, comm, kind, func);
+    if (*slot)
+        return &progress->rows[*slot - 1];
+    if (progress->used == MAX_SERIES) {
+        rest = row;
+        return &rest;
+    }
+    snprintf(row.func, sizeof(row.func), "%s", func);
+    if (progress_add(progress, &row) < 0)
+        return NULL;
+    *slot = (uint32_t) progress->n;
+    progress->used++;
+    return &progress->rows[progress->n - 1];
+}
+
+/* The file is read: frees what finds its rows. */
+static void progress_freeze(struct progress *progress)
+{
+    free(progress->slots);
+    progress->slots = NULL;
+    progress->n_slots = progress->used = 0;
+}
+
+int progress_op(struct progress *progress, const struct jpr_comm *comm,
+                const struct jpr_op *op, bool ended)
+{
+    uint64_t over = op->seq < UINT64_MAX ? op->seq + 1 : op->seq;
+    struct progress_row *row;
+
+    if (recfile_seq(op) != op->seq)
+        return 0; /* a replay: not every rank is told of each */
+    row =
+        row_of(progress, comm, op->kind, op->kind == JPR_COLL ? op->func : "");
+    if (!row)
+        return -1;
+    if (ended && over > row->ended)
+        row->ended = over;
+    if (over > row->begun)
+        row->begun = over;
+    return 0;
+}
+
+/* What counters tell of a function's collectives, recorded or not: NCCL numbers
+ * them from 0, so that of n the last has number n - 1. */
+static int progress_count(struct progress *progress,
+                          const struct jpr_comm *comm, const char *func,
+                          uint64_t produced)
+{
+    struct progress_row *row = row_of(progress, comm, JPR_COLL, func);
+
+    if (row && produced > row->begun)
+        row->begun = produced;
+    return row ? 0 : -1;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int by_series(const struct progress_row *x, const struct progress_row *y)
+{
+    int order = compare(x->hash, y->hash);
+
+    if (!order)
+        order = compare((uint64_t) x->n_ranks, (uint64_t) y->n_ranks);
+    if (!order)
+        order = compare(x->kind, y->kind);
+    return order ? order : strcmp(x->func, y->func);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct progress_row *x = a, *y = b;
+    int order = by_series(x, y);
+
+    if (!order)
+        order = compare((uint64_t) x->rank, (uint64_t) y->rank);
+    return order ? order : compare(x->process, y->process);
+}
+
+void progress_sort(struct progress *progress)
+{
+    if (progress->n)
+        qsort(progress->rows, progress->n, sizeof(*progress->rows), by_rank);
+}
+
+const struct progress_row *progress_find(const struct progress *progress,
+                                         uint64_t hash, int64_t n_ranks,
+                                         unsigned kind, const char *func,
+                                         size_t *n)
+{
+    struct progress_row key = {.hash = hash, .n_ranks = n_ranks, .kind = kind};
+    size_t lo = 0, hi = progress->n, end;
+
+    if (kind == JPR_COLL)
+        snprintf(key.func, sizeof(key.func), "%s", func);
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (by_series(&progress->rows[mid], &key) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (end = lo;
+         end < progress->n && by_series(&progress->rows[end], &key) == 0;)
+        end++;
+    *n = end - lo;
+    return *n ? &progress->rows[lo] : NULL;
+}
+
+void progress_fini(struct progress *progress)
+{
+    free(progress->rows);
+    progress_freeze(progress);
+    *progress = (struct progress){0};
+}
 
 static void fill_op(struct hangs_op *to, const struct jp_recfile *file,
                     const struct pending_op *pending)

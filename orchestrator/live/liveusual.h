@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "orchestrator/ingest/pending.h"
+#include "orchestrator/ingest/hangs.h"
 #include "orchestrator/ingest/stuck.h"
 #include "plugins/nccl_recorder/recfile.h"
 

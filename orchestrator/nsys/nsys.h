@@ -90,7 +90,7 @@ double nsys_short_gap_share(const struct nsys_profile *p);
 #define JP_NSYS_TEXT 400
 char *nsys_text(const struct jp_nsys *nsys, char buf[JP_NSYS_TEXT]);
 
-/* The tables as nsys prints them (nsys_print.c): those of calls, kernels,
+/* The tables as nsys prints them (nsys.c): those of calls, kernels,
  * copies by time and by size; of NVTX where there are ranges. With several
  * ranks they have columns on these. top: most rows of a table; 0: all. */
 void nsys_print(const struct jp_nsys *nsys, size_t top, FILE *out);

@@ -8,7 +8,6 @@
 
 #include "common/json_stream.h"
 #include "orchestrator/aggregate/clocks.h"
-#include "orchestrator/aggregate/strip.h"
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/report/sections.h"
 

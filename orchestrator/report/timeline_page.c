@@ -7,7 +7,6 @@
 #include "common/collective.h"
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/aggregate/strip.h"
 #include "orchestrator/aggregate/timeline.h"
 
 enum { LEVELS = 15, GROUP_CELLS = 1 << 23 };

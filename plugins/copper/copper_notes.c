@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "plugins/copper/copper_stream.h"
+#include "plugins/copper/copper_counts.h"
 
 /* --- names of Copper's files --- */
 

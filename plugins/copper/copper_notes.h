@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plugins/copper/copper_stream.h"
+#include "plugins/copper/copper_counts.h"
 
 /* How a daemon was started, from the head of *-profiling_summary.md or from
  * its log. Unknown numbers are -1. */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plugins/copper/copper_stream.h"
+#include "plugins/copper/copper_counts.h"
 
 enum copper_category {
     COPPER_METADATA,

@@ -7,7 +7,6 @@
 
 #include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
-#include "plugins/nccl_recorder/jpr_pack.h"
 
 /* All zeros: none. */
 struct jpr_comms {

@@ -23,10 +23,7 @@
 #include "plugins/nccl_recorder/rec_comm.h"
 #include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_finish.h"
-#include "plugins/nccl_recorder/rec_names.h"
-#include "plugins/nccl_recorder/rec_net.h"
 #include "plugins/nccl_recorder/rec_sink.h"
-#include "plugins/nccl_recorder/rec_thread.h"
 #include "plugins/nccl_recorder/rec_trust.h"
 #include "plugins/nccl_recorder/rec_writer.h"
 
@@ -34,7 +31,7 @@
  *
  * The adapters at the end of this file translate; everything is decided in this
  * part. No call fails towards NCCL, waits or allocates; each reads the clock
- * once at most, but for the few that are timed (rec_thread.h), and an
+ * once at most, but for the few that are timed (rec_comm.h), and an
  * operation's channels only for the first that starts, the first and the last
  * that stop. What cannot be recorded is counted as lost.
  *

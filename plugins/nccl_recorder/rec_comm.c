@@ -2,10 +2,374 @@
 #include "plugins/nccl_recorder/rec_comm.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "plugins/nccl_recorder/rec_clock.h"
 #include "plugins/nccl_recorder/rec_env.h"
+#include "plugins/nccl_recorder/nccl_profiler.h"
+#include "plugins/nccl_recorder/rec_compat.h"
+#include "plugins/nccl_recorder/jpr.h"
+
+/* --- pools --- */
+
+size_t rec_pool_bytes(uint32_t n)
+{
+    return 2 * (size_t) n * sizeof(uint32_t);
+}
+
+void rec_pool_init(struct jp_rec_pool *pool, uint32_t n, uint32_t chain,
+                   void *links)
+{
+    atomic_init(&pool->head, 0);
+    atomic_init(&pool->fresh, 0);
+    pool->n = n;
+    pool->chain = chain;
+    pool->next = links;
+    pool->below = (_Atomic uint32_t *) links + n;
+}
+
+uint32_t rec_pool_used(struct jp_rec_pool *pool)
+{
+    uint32_t used = atomic_load_explicit(&pool->fresh, memory_order_acquire);
+
+    return used < pool->n ? used : pool->n;
+}
+
+/* Links a chain of indices that nobody had yet. */
+static uint32_t take_fresh(struct jp_rec_pool *pool)
+{
+    uint32_t first = atomic_load_explicit(&pool->fresh, memory_order_relaxed);
+    uint32_t end, i;
+
+    do {
+        if (first >= pool->n)
+            return JP_REC_NONE;
+        end = pool->n - first < pool->chain ? pool->n : first + pool->chain;
+    } while (!atomic_compare_exchange_weak(&pool->fresh, &first, end));
+    for (i = first; i < end; i++)
+        pool->next[i] = i + 1 < end ? i + 1 : JP_REC_NONE;
+    return first;
+}
+
+uint32_t rec_pool_take(struct jp_rec_pool *pool)
+{
+    uint64_t head = atomic_load_explicit(&pool->head, memory_order_acquire);
+    uint64_t next;
+    uint32_t first;
+
+    do {
+        if ((uint32_t) head == 0)
+            return take_fresh(pool);
+        first = (uint32_t) head - 1;
+        next = ((head >> 32) + 1) << 32 |
+               atomic_load_explicit(&pool->below[first], memory_order_relaxed);
+    } while (!atomic_compare_exchange_weak_explicit(
+        &pool->head, &head, next, memory_order_acq_rel, memory_order_acquire));
+    return first;
+}
+
+void rec_pool_give(struct jp_rec_pool *pool, uint32_t first)
+{
+    uint64_t head = atomic_load_explicit(&pool->head, memory_order_relaxed);
+    uint64_t next;
+
+    do {
+        atomic_store_explicit(&pool->below[first], (uint32_t) head,
+                              memory_order_relaxed);
+        next = ((head >> 32) + 1) << 32 | (first + 1);
+    } while (!atomic_compare_exchange_weak_explicit(
+        &pool->head, &head, next, memory_order_acq_rel, memory_order_relaxed));
+}
+
+uint32_t rec_purse_take(struct jp_rec_purse *purse, struct jp_rec_pool *pool)
+{
+    uint32_t index = purse->first;
+
+    if (index == JP_REC_NONE) {
+        index = rec_pool_take(pool);
+        if (index == JP_REC_NONE)
+            return index;
+        purse->n = 0; /* not counted: it only grows by what is given */
+    }
+    purse->first = pool->next[index];
+    if (purse->n > 0)
+        purse->n--;
+    return index;
+}
+
+void rec_purse_give(struct jp_rec_purse *purse, struct jp_rec_pool *pool,
+                    uint32_t index)
+{
+    if (purse->n == pool->chain) {
+        rec_pool_give(pool, purse->first);
+        purse->first = JP_REC_NONE;
+        purse->n = 0;
+    }
+    pool->next[index] = purse->first;
+    purse->first = index;
+    purse->n++;
+}
+
+static struct jp_rec_comm *table;
+
+/* --- threads --- */
+
+static struct jp_rec_thread *threads;
+static pthread_key_t key;
+static bool have_key;
+
+static __thread struct jp_rec_thread *mine;
+
+static void give_back(void *thread)
+{
+    if (mine == thread)
+        atomic_store_explicit(&mine->taken, false, memory_order_release);
+    mine = NULL;
+}
+
+enum state { FREE, BUSY, READY };
+
+enum { NAME_BYTES = 32 };
+
+struct name {
+    atomic_int state;
+    uint8_t bytes; /* of a datatype's element, else 0 */
+    char text[NAME_BYTES];
+};
+
+/* Takes the free entry for a name; false when another thread was faster. */
+static int claim(struct name *name, const char *text)
+{
+    int state = FREE;
+
+    if (!atomic_compare_exchange_strong(&name->state, &state, BUSY))
+        return 0;
+    memcpy(name->text, text, strnlen(text, NAME_BYTES - 1));
+    atomic_store_explicit(&name->state, READY, memory_order_release);
+    return 1;
+}
+
+/* Not inlined: rec_thread_get() needs no stack without it. */
+__attribute__((noinline)) static struct jp_rec_thread *claim_thread(void)
+{
+    int i;
+
+    for (i = 0; threads && i < JP_REC_MAX_THREADS; i++) {
+        bool taken =
+            atomic_load_explicit(&threads[i].taken, memory_order_relaxed);
+
+        if (!taken && atomic_compare_exchange_strong_explicit(
+                          &threads[i].taken, &taken, true, memory_order_acquire,
+                          memory_order_relaxed)) {
+            mine = &threads[i];
+            pthread_setspecific(key, mine);
+            return mine;
+        }
+    }
+    return NULL;
+}
+
+struct jp_rec_thread *rec_thread_get(void)
+{
+    struct jp_rec_thread *thread = mine;
+
+    return thread ? thread : claim_thread();
+}
+
+struct jp_rec_thread *rec_thread_table(void)
+{
+    return threads;
+}
+
+int rec_thread_init(struct jp_rec_thread *memory)
+{
+    int i;
+
+    if (!have_key && pthread_key_create(&key, give_back) != 0)
+        return -1;
+    have_key = true;
+    for (i = 0; i < JP_REC_MAX_THREADS; i++) {
+        atomic_init(&memory[i].chunk, JP_REC_NONE);
+        memory[i].ops.first = JP_REC_NONE;
+        memory[i].steps.first = JP_REC_NONE;
+    }
+    threads = memory;
+    return 0;
+}
+
+void rec_thread_after_fork(void)
+{
+    threads = NULL;
+    mine = NULL; /* the thread that forked is the child's only one */
+}
+
+/* --- What the recorder itself takes of the program's time --- */
+
+static _Atomic uint64_t life_ns;
+
+void rec_cost_take(struct jp_rec_thread *thread, uint64_t since_ns)
+{
+    uint64_t ns = rec_clock_ns() - since_ns;
+
+    rec_cost_add(&thread->timed, 1);
+    rec_cost_add(&thread->timed_ns,
+                 ns < JP_REC_COST_MOST_NS ? ns : JP_REC_COST_MOST_NS);
+}
+
+void rec_cost_life(uint64_t since_ns)
+{
+    atomic_fetch_add(&life_ns, rec_clock_ns() - since_ns);
+}
+
+static uint64_t get(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void rec_cost_sum(struct jpr_cost *cost)
+{
+    *cost = (struct jpr_cost){
+        .told = true,
+        .life_ns = get(&life_ns),
+        .writer_ns = rec_clock_of(CLOCK_THREAD_CPUTIME_ID),
+    };
+    for (unsigned i = 0; threads && i < JP_REC_MAX_THREADS; i++) {
+        cost->events += get(&threads[i].events);
+        cost->timed += get(&threads[i].timed);
+        cost->timed_ns += get(&threads[i].timed_ns);
+    }
+}
+
+void rec_cost_after_fork(void)
+{
+    atomic_store(&life_ns, 0);
+}
+
+/* clang-format off */
+#define KNOWN(text) {READY, 0, text}
+#define TYPE(text, bytes) {READY, bytes, text}
+
+/* Looked at in this order: the most used ones in front. */
+static struct name funcs[JP_REC_FUNCS] = {
+    KNOWN(""), KNOWN("AllReduce"), KNOWN("AllGather"), KNOWN("ReduceScatter"),
+    KNOWN("Send"), KNOWN("Recv"), [JP_REC_FUNC_BROADCAST] = KNOWN("Broadcast"),
+    KNOWN("Reduce"),
+    KNOWN("SendRecv"), KNOWN("AllGatherV"), KNOWN("AlltoAll"), KNOWN("Gather"),
+    KNOWN("Scatter"), [JP_REC_FUNCS - 1] = KNOWN("other"),
+};
+
+static struct name words[JP_REC_WORDS] = {
+    KNOWN(""), TYPE("ncclBfloat16", 2), TYPE("ncclFloat16", 2),
+    TYPE("ncclFloat32", 4), TYPE("ncclFloat64", 8), TYPE("ncclInt8", 1),
+    TYPE("ncclUint8", 1), TYPE("Unknown", 1), TYPE("ncclInt32", 4),
+    TYPE("ncclUint32", 4), TYPE("ncclInt64", 8), TYPE("ncclUint64", 8),
+    TYPE("ncclFloat8e4m3", 1), TYPE("ncclFloat8e5m2", 1),
+    KNOWN("RING"), KNOWN("TREE"), KNOWN("NVLS"), KNOWN("NVLS_TREE"),
+    KNOWN("COLLNET_DIRECT"), KNOWN("COLLNET_CHAIN"), KNOWN("PAT"),
+    KNOWN("SIMPLE"), KNOWN("LL"), KNOWN("LL128"),
+    [JP_REC_WORDS - 1] = KNOWN("other"),
+};
+
+/* clang-format on */
+
+static const char *const v1_funcs[JP_NCCL_N_FUNCS] = {
+    [JP_NCCL_BROADCAST] = "Broadcast",
+    [JP_NCCL_REDUCE] = "Reduce",
+    [JP_NCCL_ALL_GATHER] = "AllGather",
+    [JP_NCCL_REDUCE_SCATTER] = "ReduceScatter",
+    [JP_NCCL_ALL_REDUCE] = "AllReduce",
+    [JP_NCCL_SEND_RECV] = "SendRecv",
+    [JP_NCCL_SEND] = "Send",
+    [JP_NCCL_RECV] = "Recv",
+};
+
+static const char *const v1_datatypes[JP_NCCL_N_DATATYPES] = {
+    [JP_NCCL_INT8] = "ncclInt8",
+    [JP_NCCL_UINT8] = "ncclUint8",
+    [JP_NCCL_INT32] = "ncclInt32",
+    [JP_NCCL_UINT32] = "ncclUint32",
+    [JP_NCCL_INT64] = "ncclInt64",
+    [JP_NCCL_UINT64] = "ncclUint64",
+    [JP_NCCL_FLOAT16] = "ncclFloat16",
+    [JP_NCCL_FLOAT32] = "ncclFloat32",
+    [JP_NCCL_FLOAT64] = "ncclFloat64",
+    [JP_NCCL_BFLOAT16] = "ncclBfloat16",
+    [JP_NCCL_FLOAT8E4M3] = "ncclFloat8e4m3",
+    [JP_NCCL_FLOAT8E5M2] = "ncclFloat8e5m2",
+};
+
+static unsigned find(struct name *names, unsigned n, const char *text)
+{
+    unsigned i = text && text[0] ? 1 : 0;
+
+    for (; text && text[0] && i < n - 1; i++) {
+        int state = atomic_load_explicit(&names[i].state, memory_order_acquire);
+
+        if (state == FREE && claim(&names[i], text))
+            return i;
+        /* an entry that is just being filled may become a second one */
+        if (state == READY && strncmp(names[i].text, text, NAME_BYTES - 1) == 0)
+            return i;
+    }
+    return i;
+}
+
+static unsigned find_cached(struct jp_rec_name_cache *cache, struct name *names,
+                            unsigned n, const char *text)
+{
+    size_t at = ((uintptr_t) text ^ (uintptr_t) text >> 4) % 16;
+    unsigned number;
+
+    if (!text)
+        return 0;
+    number = cache->entries[at].number;
+    if (cache->entries[at].text == text &&
+        strcmp(names[number].text, text) == 0)
+        return number;
+    number = find(names, n, text);
+    cache->entries[at].text = text;
+    cache->entries[at].number = number;
+    return number;
+}
+
+unsigned rec_names_func(struct jp_rec_name_cache *cache, const char *name)
+{
+    return find_cached(cache, funcs, JP_REC_FUNCS, name);
+}
+
+unsigned rec_names_word(struct jp_rec_name_cache *cache, const char *word)
+{
+    return find_cached(cache, words, JP_REC_WORDS, word);
+}
+
+const char *rec_names_func_text(unsigned number)
+{
+    return funcs[number < JP_REC_FUNCS ? number : JP_REC_FUNCS - 1].text;
+}
+
+const char *rec_names_word_text(unsigned number)
+{
+    return words[number < JP_REC_WORDS ? number : JP_REC_WORDS - 1].text;
+}
+
+const char *rec_names_v1_func(unsigned number)
+{
+    return number < JP_NCCL_N_FUNCS ? v1_funcs[number] : NULL;
+}
+
+const char *rec_names_v1_datatype(unsigned number)
+{
+    return number < JP_NCCL_N_DATATYPES ? v1_datatypes[number] : NULL;
+}
+
+uint64_t rec_names_datatype_bytes(unsigned word)
+{
+    return word < JP_REC_WORDS ? words[word].bytes : 0;
+}
 
 /* Bits of a context: place + 1 in the lower half, generation above. */
 enum { GENERATION_SHIFT = 32 };
@@ -14,7 +378,7 @@ enum { GENERATION_SHIFT = 32 };
 #define FOREIGN ((void *) UINTPTR_MAX)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct jp_rec_comm *table;
+
 static atomic_uint n_places;
 static atomic_int n_live;
 static bool all_closed;    /* under the lock */

@@ -8,7 +8,7 @@
 
 #include "plugins/nccl_recorder/rec_clock.h"
 #include "plugins/nccl_recorder/rec_op.h"
-#include "plugins/nccl_recorder/rec_thread.h"
+#include "plugins/nccl_recorder/rec_comm.h"
 #include "plugins/nccl_recorder/rec_writer.h"
 
 enum { CHUNK_RECORDS = 32 };

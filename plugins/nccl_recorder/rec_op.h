@@ -21,7 +21,7 @@
 
 #include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/nccl_profiler.h"
-#include "plugins/nccl_recorder/rec_thread.h"
+#include "plugins/nccl_recorder/rec_comm.h"
 
 /* What the interface says of an operation when it is enqueued. */
 struct jp_rec_facts {
@@ -35,7 +35,7 @@ struct jp_rec_facts {
     uint16_t comm; /* place in the table of communicators */
     uint16_t n_channels;
     uint8_t kind; /* enum jpr_op_kind */
-    uint8_t func; /* numbers of rec_names.h */
+    uint8_t func; /* numbers of rec_comm.h */
     uint8_t datatype;
     uint8_t algo;
     uint8_t proto;
@@ -193,5 +193,25 @@ static inline void rec_op_set_time(struct jp_rec_op *op, enum jp_rec_time which,
 
 /* Gives up a place that its owner has taken from live to over. */
 void rec_op_retire(struct jp_rec_op *op);
+
+/* Network transfers (ProxyStep events) summed into their operation.
+ *
+ * A step goes through states; the time in each is a wait. Switched on by
+ * JOBPROF_RECORDER_NET=1, for there may be thousands of steps an operation.
+ */
+
+/* Bytes for n steps at once, and taking that memory, zeroed, into use;
+ * NULL: no steps are recorded. */
+size_t rec_net_bytes(uint32_t n);
+void rec_net_init(void *memory, uint32_t n);
+
+/* A step below a ProxyOp's handle; NULL when it is not recorded. */
+void *rec_net_start(void *parent);
+
+void rec_net_record(uint64_t handle, int state, uint64_t bytes);
+void rec_net_stop(uint64_t handle);
+
+/* Steps for which there was no room. */
+uint64_t rec_net_lost(void);
 
 #endif

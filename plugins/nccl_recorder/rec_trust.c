@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "plugins/nccl_recorder/rec_compat.h"
-#include "plugins/nccl_recorder/rec_thread.h"
+#include "plugins/nccl_recorder/rec_comm.h"
 
 /* The ring holds 64; an operation is one work of a channel at most. */
 enum { STALE_MOST = 8, STALE_WITHIN = 10000, GPUS = 64, RING_NEAR = 60 };

@@ -13,15 +13,13 @@
 #include <unistd.h>
 
 #include "plugins/nccl_recorder/jpr.h"
-#include "plugins/nccl_recorder/jpr_pack.h"
+#include "plugins/nccl_recorder/jpr_frame.h"
 #include "plugins/nccl_recorder/rec_clock.h"
 #include "plugins/nccl_recorder/rec_comm.h"
 #include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_env.h"
 #include "plugins/nccl_recorder/rec_finish.h"
-#include "plugins/nccl_recorder/rec_names.h"
 #include "plugins/nccl_recorder/rec_sink.h"
-#include "plugins/nccl_recorder/rec_tally.h"
 
 static bool is_unsure(const struct jp_rec_record *r)
 {

@@ -9,8 +9,7 @@
 
 #include "common/num.h"
 #include "common/quote.h"
-#include "plugins/nsys/nsys_busy.h"
-#include "plugins/nsys/nsys_maps.h"
+#include "plugins/nsys/nsys_sums.h"
 #include "plugins/nsys/nsys_name.h"
 
 #define FAR_NS (INT64_C(1) << 61) /* no time of a session is further */

@@ -1,11 +1,227 @@
-/* nsys_sums.c - see nsys_sums.h. */
+/* nsys_sums.c - sums, spans and meanings of an export: see nsys_sums.h. */
 #include "plugins/nsys/nsys_sums.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/num.h"
+
+#define NSYS_LAUNCH_SLOTS ((size_t) 1 << 21) /* 32 MiB; three quarters used */
+
+static size_t mix(uint64_t x)
+{
+    x ^= x >> 31;
+    x *= UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t) (x ^ x >> 29);
+}
+
+static struct nsys_meaning *meaning_slot(const struct nsys_meanings *m,
+                                         int64_t id)
+{
+    size_t mask = m->n_slots - 1, i = mix((uint64_t) id) & mask;
+
+    while (m->at[i].line && m->at[i].id != id)
+        i = (i + 1) & mask;
+    return &m->at[i];
+}
+
+struct nsys_meaning *nsys_meaning_find(struct nsys_meanings *m, int64_t id)
+{
+    struct nsys_meanings bigger = {
+        .n = m->n, .n_slots = m->n_slots ? 2 * m->n_slots : 256};
+
+    if (2 * m->n < m->n_slots)
+        return meaning_slot(m, id);
+    bigger.at = calloc(bigger.n_slots, sizeof(*bigger.at));
+    if (!bigger.at)
+        return NULL;
+    for (size_t i = 0; i < m->n_slots; i++)
+        if (m->at[i].line)
+            *meaning_slot(&bigger, m->at[i].id) = m->at[i];
+    free(m->at);
+    *m = bigger;
+    return meaning_slot(m, id);
+}
+
+void nsys_meanings_fini(struct nsys_meanings *m)
+{
+    free(m->at);
+    *m = (struct nsys_meanings){0};
+}
+
+static struct nsys_launch *launch_slot(const struct nsys_launches *l,
+                                       uint64_t key)
+{
+    size_t mask = l->n_slots - 1, i = mix(key) & mask;
+
+    while (l->at[i].key && l->at[i].key != key)
+        i = (i + 1) & mask;
+    return &l->at[i];
+}
+
+static int grow_launches(struct nsys_launches *l)
+{
+    struct nsys_launches bigger = {
+        .n = l->n, .n_slots = l->n_slots ? 2 * l->n_slots : 4096};
+
+    if (bigger.n_slots > NSYS_LAUNCH_SLOTS)
+        return 1;
+    bigger.at = calloc(bigger.n_slots, sizeof(*bigger.at));
+    if (!bigger.at)
+        return -1;
+    for (size_t i = 0; i < l->n_slots; i++)
+        if (l->at[i].key)
+            *launch_slot(&bigger, l->at[i].key) = l->at[i];
+    free(l->at);
+    *l = bigger;
+    return 0;
+}
+
+int nsys_launch_keep(struct nsys_launches *l, uint64_t key, int64_t start)
+{
+    int rc = 4 * l->n >= 3 * l->n_slots ? grow_launches(l) : 0;
+    struct nsys_launch *at;
+
+    if (rc != 0)
+        return rc;
+    at = launch_slot(l, key);
+    if (at->key && at->start <= start)
+        return 0;
+    l->n += !at->key;
+    *at = (struct nsys_launch){key, start};
+    return 0;
+}
+
+const struct nsys_launch *nsys_launch_find(const struct nsys_launches *l,
+                                           uint64_t key)
+{
+    const struct nsys_launch *at = l->n ? launch_slot(l, key) : NULL;
+
+    return at && at->key ? at : NULL;
+}
+
+void nsys_launches_fini(struct nsys_launches *l)
+{
+    free(l->at);
+    *l = (struct nsys_launches){0};
+}
+
+#define NSYS_SPANS ((size_t) 1 << 20)
+
+enum { FIRST_MERGE_NS = 100, FASTER = 4 };
+
+static int by_start(const void *a, const void *b)
+{
+    const struct nsys_span *x = a, *y = b;
+
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return x->start != y->start ? x->start < y->start ? -1 : 1
+                                : (x->end > y->end) - (x->end < y->end);
+}
+
+/* later begins no sooner than span; may they be one? */
+static bool touches(const struct nsys_span *span, const struct nsys_span *later,
+                    uint64_t merge_ns)
+{
+    return span->device == later->device && later->start >= span->start &&
+           (later->start <= span->end ||
+            (uint64_t) (later->start - span->end) <= merge_ns);
+}
+
+/* What later adds to the busy time of span. Where gaps of span were closed it
+ * is as likely to lie in them as anywhere. */
+static uint64_t fresh_in(const struct nsys_span *span,
+                         const struct nsys_span *later)
+{
+    uint64_t len = (uint64_t) (span->end - span->start);
+    uint64_t beyond =
+        later->end > span->end ? (uint64_t) (later->end - span->end) : 0;
+    uint64_t most = later->busy < beyond ? later->busy : beyond;
+    double inside = (double) (later->busy - most);
+
+    if (later->start >= span->end)
+        return later->busy;
+    if (span->busy >= len)
+        return most;
+    return most +
+           (uint64_t) (inside * (1 - (double) span->busy / (double) len));
+}
+
+static void join(struct nsys_span *span, const struct nsys_span *later)
+{
+    span->busy += fresh_in(span, later);
+    span->end = span->end > later->end ? span->end : later->end;
+}
+
+static void merge(struct nsys_busy *busy)
+{
+    size_t n = 0;
+
+    for (size_t i = 1; i < busy->n; i++)
+        if (touches(&busy->at[n], &busy->at[i], busy->merge_ns))
+            join(&busy->at[n], &busy->at[i]);
+        else
+            busy->at[++n] = busy->at[i];
+    busy->n = busy->n ? n + 1 : 0;
+}
+
+void nsys_busy_settle(struct nsys_busy *busy)
+{
+    size_t i = 1;
+
+    while (i < busy->n && by_start(&busy->at[i - 1], &busy->at[i]) <= 0)
+        i++;
+    if (i < busy->n)
+        qsort(busy->at, busy->n, sizeof(*busy->at), by_start);
+    merge(busy);
+}
+
+static void shrink(struct nsys_busy *busy, size_t most)
+{
+    nsys_busy_settle(busy);
+    while (busy->n > most / 2) {
+        busy->merge_ns = busy->merge_ns ? FASTER * busy->merge_ns
+                                        : FIRST_MERGE_NS;
+        merge(busy);
+    }
+}
+
+int nsys_busy_add(struct nsys_busy *busy, uint32_t device, int64_t start,
+                  int64_t end)
+{
+    const struct nsys_span span = {start, end, (uint64_t) (end - start),
+                                   device};
+    size_t most = busy->most ? busy->most : NSYS_SPANS;
+
+    if (busy->n && touches(&busy->at[busy->n - 1], &span, busy->merge_ns)) {
+        join(&busy->at[busy->n - 1], &span);
+        return 0;
+    }
+    if (busy->n >= most)
+        shrink(busy, most);
+    if (busy->n == busy->room) {
+        size_t room = busy->room ? 2 * busy->room : 1024;
+        struct nsys_span *more = reallocarray(busy->at, room, sizeof(*more));
+
+        if (!more)
+            return -1;
+        busy->at = more;
+        busy->room = room;
+    }
+    busy->at[busy->n++] = span;
+    return 0;
+}
+
+void nsys_busy_fini(struct nsys_busy *busy)
+{
+    free(busy->at);
+    *busy = (struct nsys_busy){0};
+}
 
 void nsys_sum_add(struct nsys_sum *sum, uint64_t value)
 {

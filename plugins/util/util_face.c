@@ -1,15 +1,82 @@
 /* util_face.c - utilisation's place among the backends. */
+#include <glob.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/defaults.h"
 #include "common/num.h"
 #include "plugins/backend.h"
-#include "plugins/cuda/cuda_look.h"
+#include "plugins/cuda/cuda_env.h"
+
+/* Looks for the library that tasks load, and for CUPTI. */
+
+#define INSTALLED JP_PKGLIBDIR "/" CUDA_LIBRARY_NAME
+
+/* Where CUDA's toolkits and distributions put it. */
+static const char *const usual[] = {
+    "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so*",
+    "/usr/local/cuda/lib64/libcupti.so*",
+    "/usr/local/cuda-*/extras/CUPTI/lib64/libcupti.so*",
+    "/usr/local/cuda-*/lib64/libcupti.so*",
+    "/usr/lib/*-linux-gnu/libcupti.so*",
+    "/usr/lib64/libcupti.so*",
+};
+
+static bool find(const char *pattern, char *path, size_t len)
+{
+    glob_t found = {0};
+    bool there = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+
+    if (there)
+        snprintf(path, len, "%s", found.gl_pathv[0]);
+    globfree(&found);
+    return there;
+}
+
+/* Folders of LD_LIBRARY_PATH come first, as the loader has it. */
+static bool find_cupti(char *path, size_t len)
+{
+    const char *folders = getenv("LD_LIBRARY_PATH");
+    char pattern[4096];
+
+    while (folders && *folders) {
+        size_t n = strcspn(folders, ":");
+
+        snprintf(pattern, sizeof(pattern), "%.*s/libcupti.so*", (int) n,
+                 folders);
+        if (*folders == '/' && find(pattern, path, len))
+            return true;
+        folders += n + (folders[n] == ':');
+    }
+    for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
+        if (find(usual[i], path, len))
+            return true;
+    return false;
+}
+
+/* "CUDA's calls (cuda=1): PATH, libcupti at PATH", or what is not there, into
+ * buf; no library is loaded. Returns buf. */
+static const char *cuda_look(char *buf, size_t len)
+{
+    bool installed = access(INSTALLED, R_OK) == 0;
+    char cupti[512];
+
+    if (!find_cupti(cupti, sizeof(cupti)))
+        snprintf(cupti, sizeof(cupti),
+                 "no libcupti in the usual places: programs that bring their "
+                 "own are counted");
+    snprintf(buf, len, "CUDA's calls (cuda=1): %s%s, %s", INSTALLED,
+             installed ? "" : " is not there", cupti);
+    return buf;
+}
 
 #define MINUTE (60 * JP_SECOND)
 
-/* Samples are taken by the node agent (util_module.c) beside whatever profiler
+/* Samples are taken by the node agent (util_gpu.c) beside whatever profiler
  * runs, or without one; they take the place of none. */
 static int usable(const struct backend_input *in, struct jp_error *err)
 {
@@ -61,7 +128,6 @@ static int look(const struct jp_plan *plan, backend_say *say, void *arg,
                : 0;
 }
 
-extern const struct backend backend_util;
 const struct backend backend_util = {
     .abi = BACKEND_ABI,
     .about = {.name = "util",
@@ -72,3 +138,5 @@ const struct backend backend_util = {
     .planner = &planner,
     .look = look,
 };
+
+extern const struct backend backend_util;

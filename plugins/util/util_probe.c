@@ -1,8 +1,10 @@
 /* util_probe.c - read the kernel's files once a sample. */
 #include "plugins/util/util_probe.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +12,68 @@
 
 #include "plugins/util/util_counter.h"
 #include "plugins/util/util_kernel.h"
-#include "plugins/util/util_ports.h"
-#include "plugins/util/util_reader.h"
 #include "plugins/util/util_tasks.h"
+#include "common/num.h"
+#include "plugins/util/util_rows.h"
+
+#define ROOT_MAX 2048
+
+/* The files of a port. Those of the first ports stay open. */
+enum port_file {
+    FILE_RATE,
+    FILE_STATE,
+    FILE_IN,
+    FILE_OUT,
+    FILE_WAIT,
+    FILE_DOWNED,
+    FILE_ERRORS, /* the first of several that are added up */
+    PORT_FILES = FILE_ERRORS + 5
+};
+
+struct port {
+    char id[UTIL_ID_MAX];
+    char path[PATH_MAX];
+    int fd[PORT_FILES]; /* -1: not open */
+    struct util_counter in, out, wait, errors, downed;
+};
+
+struct util_ports {
+    char root[ROOT_MAX];
+    struct port *ports;
+    size_t n;
+};
+
+/* The ports of InfiniBand and RoCE adapters. */
+
+struct util_ports;
+
+#define PORTS_MAX 64
+#define PORTS_OPEN 16
+
+static const char *const file_names[PORT_FILES] = {
+    [FILE_RATE] = "rate",
+    [FILE_STATE] = "state",
+    [FILE_IN] = "counters/port_rcv_data",
+    [FILE_OUT] = "counters/port_xmit_data",
+    [FILE_WAIT] = "counters/port_xmit_wait",
+    [FILE_DOWNED] = "counters/link_downed",
+    [FILE_ERRORS] = "counters/symbol_error",
+    "counters/port_rcv_errors",
+    "counters/port_xmit_discards",
+    "counters/link_error_recovery",
+    "counters/local_link_integrity_errors"};
+
+/* A device's name goes into rows. */
+static bool is_plain(const char *name)
+{
+    return *name && *name != '.' &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                        "0123456789_-.") == strlen(name);
+}
 
 #define DEVICES_MAX 64
-#define AGAIN_CGROUP 5 /* samples */
+
+enum cgroup_version { CGROUP_UNKNOWN, CGROUP_NONE, CGROUP_1, CGROUP_2 };
 
 /* Whether a network interface or disk counts, asked once. */
 struct device {
@@ -23,7 +81,14 @@ struct device {
     bool is_disk, counts;
 };
 
-enum cgroup_version { CGROUP_UNKNOWN, CGROUP_NONE, CGROUP_1, CGROUP_2 };
+/* --- the node ------------------------------------------------------------- */
+
+/* Interfaces of hardware; where there is none (a container), all but loopback.
+ */
+struct devices {
+    struct util_probe *probe;
+    bool any;
+};
 
 struct util_probe {
     struct util_step step;
@@ -46,6 +111,173 @@ struct util_probe {
     size_t n_devices;
     struct util_reader reader;
 };
+
+static bool sysfs_has(struct util_probe *p, const char *device, bool is_disk,
+                      const char *path);
+
+/* Whole disks: neither partitions nor what lies on top of other disks. */
+static bool is_disk(void *arg, const char *device)
+{
+    static const char *const above[] = {"loop", "ram", "dm-", "md", "zram"};
+    const struct devices *d = arg;
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < sizeof(above) / sizeof(*above); i++)
+        if (strncmp(device, above[i], strlen(above[i])) == 0)
+            return false;
+    if (strchr(device, '/'))
+        return false;
+    util_reader_path(&d->probe->reader, path, "/sys/block/%s", device);
+    return sysfs_has(d->probe, device, true, path);
+}
+
+/* Whether sysfs has the path, asked once for a device: names of devices stay
+ * what they are while a step runs, and new ones are asked for. */
+static bool sysfs_has(struct util_probe *p, const char *device, bool is_disk,
+                      const char *path)
+{
+    struct device *at;
+
+    for (size_t i = 0; i < p->n_devices; i++)
+        if (p->devices[i].is_disk == is_disk &&
+            strcmp(p->devices[i].name, device) == 0)
+            return p->devices[i].counts;
+    if (p->n_devices == DEVICES_MAX || strlen(device) >= sizeof(at->name))
+        return access(path, F_OK) == 0;
+    at = &p->devices[p->n_devices++];
+    *at =
+        (struct device){.is_disk = is_disk, .counts = access(path, F_OK) == 0};
+    memcpy(at->name, device, strlen(device) + 1);
+    return at->counts;
+}
+
+static void add_port(struct util_ports *p, const char *device, const char *name)
+{
+    static const struct util_counter unset = {UTIL_NONE};
+    struct port *more = realloc(p->ports, (p->n + 1) * sizeof(*more));
+
+    if (!more)
+        return;
+    p->ports = more;
+    more = &p->ports[p->n++];
+    *more = (struct port){.in = unset,
+                          .out = unset,
+                          .wait = unset,
+                          .errors = unset,
+                          .downed = unset};
+    snprintf(more->id, sizeof(more->id), "%.30s/%.10s", device, name);
+    snprintf(more->path, sizeof(more->path),
+             "%s/sys/class/infiniband/%.255s/ports/%.255s", p->root, device,
+             name);
+    for (size_t i = 0; i < PORT_FILES; i++)
+        more->fd[i] = -1;
+}
+
+static void add_device(struct util_ports *p, const char *device)
+{
+    char path[PATH_MAX];
+    struct dirent *entry;
+    DIR *ports;
+
+    snprintf(path, sizeof(path), "%s/sys/class/infiniband/%.255s/ports",
+             p->root, device);
+    ports = opendir(path);
+    while (ports && (entry = readdir(ports)))
+        if (is_plain(entry->d_name) && p->n < PORTS_MAX)
+            add_port(p, device, entry->d_name);
+    if (ports)
+        closedir(ports);
+}
+
+/* Those that are there now; root stands in for /. NULL without memory. */
+static struct util_ports *util_ports_create(const char *root)
+{
+    struct util_ports *p = calloc(1, sizeof(*p));
+    char path[PATH_MAX];
+    struct dirent *entry;
+    DIR *devices;
+
+    if (!p)
+        return NULL;
+    snprintf(p->root, sizeof(p->root), "%s", root);
+    snprintf(path, sizeof(path), "%s/sys/class/infiniband", p->root);
+    devices = opendir(path);
+    while (devices && (entry = readdir(devices)))
+        if (is_plain(entry->d_name))
+            add_device(p, entry->d_name);
+    if (devices)
+        closedir(devices);
+    return p;
+}
+
+static void util_ports_destroy(struct util_ports *p)
+{
+    for (size_t i = 0; p && i < p->n; i++)
+        for (size_t k = 0; k < PORT_FILES; k++)
+            if (p->ports[i].fd[k] >= 0)
+                close(p->ports[i].fd[k]);
+    if (p)
+        free(p->ports);
+    free(p);
+}
+
+static uint64_t number_of(const struct util_ports *p, struct port *port,
+                          unsigned file)
+{
+    bool stays = port < p->ports + PORTS_OPEN;
+    char path[PATH_MAX], text[128];
+    const char *found;
+
+    snprintf(path, sizeof(path), "%.4000s/%s", port->path, file_names[file]);
+    found = stays ? util_read_again(&port->fd[file], path, text, sizeof(text))
+                  : util_read_file(path, text, sizeof(text), NULL);
+    return util_number(found ?: "");
+}
+
+/* Sums; of counters that the adapter does not have, none is known. */
+static uint64_t errors_of(const struct util_ports *p, struct port *port)
+{
+    uint64_t sum = UTIL_NONE;
+
+    for (unsigned i = FILE_ERRORS; i < PORT_FILES; i++) {
+        uint64_t n = number_of(p, port, i);
+
+        if (n != UTIL_NONE)
+            sum = num_add(sum == UTIL_NONE ? 0 : sum, n);
+    }
+    return sum;
+}
+
+/* Reads one port, dt seconds after the last time (0: the first). False: there
+ * is none of that number. */
+/* The counters of data are in units of four bytes
+ * (Documentation/ABI/stable/sysfs-class-infiniband). */
+static bool util_ports_take(struct util_ports *p, size_t i, double dt,
+                            struct util_row *row)
+{
+    struct port *port;
+    uint64_t gbit, state;
+
+    if (i >= p->n)
+        return false;
+    port = &p->ports[i];
+    gbit = number_of(p, port, FILE_RATE);   /* "200 Gb/sec (4X HDR)" */
+    state = number_of(p, port, FILE_STATE); /* "4: ACTIVE" */
+    util_row_init(row, 0, 0, port->id);
+    row->v[PORT_IN] = util_rate(&port->in, number_of(p, port, FILE_IN), 4, dt);
+    row->v[PORT_OUT] =
+        util_rate(&port->out, number_of(p, port, FILE_OUT), 4, dt);
+    row->v[PORT_WAIT] =
+        util_rate(&port->wait, number_of(p, port, FILE_WAIT), 1, dt);
+    row->v[PORT_ERRORS] = util_rate(&port->errors, errors_of(p, port), 1, dt);
+    row->v[PORT_DOWNED] =
+        util_rate(&port->downed, number_of(p, port, FILE_DOWNED), 1, dt);
+    row->v[PORT_RATE] = util_known(gbit) * 1e9 / 8;
+    row->v[PORT_UP] = state == UTIL_NONE ? NAN : state == 4;
+    return true;
+}
+
+#define AGAIN_CGROUP 5 /* samples */
 
 /* --- rates ---------------------------------------------------------------- */
 
@@ -71,35 +303,6 @@ static const char *kernel_text(struct util_probe *p, const char *name)
     return util_reader_kept(&p->reader, p->step.root, name);
 }
 
-/* --- the node ------------------------------------------------------------- */
-
-/* Interfaces of hardware; where there is none (a container), all but loopback.
- */
-struct devices {
-    struct util_probe *probe;
-    bool any;
-};
-
-/* Whether sysfs has the path, asked once for a device: names of devices stay
- * what they are while a step runs, and new ones are asked for. */
-static bool sysfs_has(struct util_probe *p, const char *device, bool is_disk,
-                      const char *path)
-{
-    struct device *at;
-
-    for (size_t i = 0; i < p->n_devices; i++)
-        if (p->devices[i].is_disk == is_disk &&
-            strcmp(p->devices[i].name, device) == 0)
-            return p->devices[i].counts;
-    if (p->n_devices == DEVICES_MAX || strlen(device) >= sizeof(at->name))
-        return access(path, F_OK) == 0;
-    at = &p->devices[p->n_devices++];
-    *at =
-        (struct device){.is_disk = is_disk, .counts = access(path, F_OK) == 0};
-    memcpy(at->name, device, strlen(device) + 1);
-    return at->counts;
-}
-
 static bool is_hardware(void *arg, const char *device)
 {
     const struct devices *d = arg;
@@ -112,22 +315,6 @@ static bool is_hardware(void *arg, const char *device)
     util_reader_path(&d->probe->reader, path, "/sys/class/net/%s/device",
                      device);
     return sysfs_has(d->probe, device, false, path);
-}
-
-/* Whole disks: neither partitions nor what lies on top of other disks. */
-static bool is_disk(void *arg, const char *device)
-{
-    static const char *const above[] = {"loop", "ram", "dm-", "md", "zram"};
-    const struct devices *d = arg;
-    char path[PATH_MAX];
-
-    for (size_t i = 0; i < sizeof(above) / sizeof(*above); i++)
-        if (strncmp(device, above[i], strlen(above[i])) == 0)
-            return false;
-    if (strchr(device, '/'))
-        return false;
-    util_reader_path(&d->probe->reader, path, "/sys/block/%s", device);
-    return sysfs_has(d->probe, device, true, path);
 }
 
 static void take_cpu(struct util_probe *p, struct util_row *row)

@@ -9,7 +9,7 @@
 
 #include "common/error.h"
 #include "plugins/util/util_nvml.h"
-#include "plugins/util/util_reader.h"
+#include "plugins/util/util_kernel.h"
 #include "plugins/util/util_rows.h"
 
 struct util_tasks;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "plugins/nccl_recorder/jpr_pack.h"
+#include "plugins/nccl_recorder/jpr_frame.h"
 
 /* One for all makers: it lives as long as the process. */
 static struct jpr_zip *shared_zip(void)

@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "plugins/nccl_recorder/jpr_frame.h"
-#include "plugins/nccl_recorder/jpr_pack.h"
 
 /* Clocks of every file: CLOCK_MONOTONIC 1 s is 2023-11-14 22:13:20 UTC. */
 #define JPR_MAKER_MONO_NS UINT64_C(1000000000)

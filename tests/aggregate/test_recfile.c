@@ -15,8 +15,7 @@
 #include <cmocka.h>
 
 #include "orchestrator/export/export.h"
-#include "orchestrator/ingest/pending.h"
-#include "orchestrator/ingest/progress.h"
+#include "orchestrator/ingest/hangs.h"
 #include "tests/aggregate/jpr_maker.h"
 #include "tests/common/tempdir.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "orchestrator/aggregate/strip.h"
+#include "orchestrator/aggregate/timeline.h"
 
 #define TEST(name) cmocka_unit_test(name)
 

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/cause/deviation.h"
+#include "orchestrator/cause/samples.h"
 #include "orchestrator/insight/processes.h"
 
 #define START_US UINT64_C(1790000000000000)

@@ -10,7 +10,7 @@
 #include "orchestrator/aggregate/join.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/export/export.h"
-#include "orchestrator/ingest/pending.h"
+#include "orchestrator/ingest/hangs.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 #include "tests/aggregate/both_ways.h"
 #include "tests/fuzz/fuzz_result.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/nccl_recorder/jpr_pack.h"
+#include "plugins/nccl_recorder/jpr_frame.h"
 
 const struct jpr_header sample_header = {
     .clocks = {123456789012345, 1700000000123456789, 123456000000000},

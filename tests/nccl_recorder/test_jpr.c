@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "plugins/nccl_recorder/jpr_frame.h"
-#include "plugins/nccl_recorder/jpr_pack.h"
 #include "plugins/nccl_recorder/jpr_read.h"
 #include "tests/nccl_recorder/jpr_sample.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "plugins/nccl_recorder/rec_thread.h"
+#include "plugins/nccl_recorder/rec_comm.h"
 
 /* A communicator that runs for weeks: stale is stale after 2^31 operations. */
 static void many_operations(void **state)

@@ -1,7 +1,7 @@
 /* plan_rows.c - expected plans: release x mode x run x shape x memory.
  *
  * Every figure is worked out by hand in the comment above its row, from the
- * formulas of example.h, inspector.h and recorder_planner.c and from
+ * formulas of example.h, inspector.h and recorder.c and from
  * the slot sizes of example_planner.c. Terms:
  *
  *   W, V     collectives and sends/receives asked for in each communicator
