@@ -156,7 +156,7 @@ static void put_configurations(const struct trial *t, FILE *out)
         {"From", "95 % interval of the mean", true},
         {"To", "95 % interval of the mean", true},
         {"Longer", "than the fastest", true},
-        {"p", "adjusted for all pairs and looks; slower at 0.05", true},
+        {"p", "adjusted for all pairs and looks; slower at trial_alpha", true},
         {"Verdicts", "of the runs' reports", false},
         {"Ran over", "nodes and the communicators of most time", false},
     };

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 
 const struct trial_limit_row trial_limits[TRIAL_LIMITS] = {
-    [TRIAL_ALPHA] = {"trial_alpha", 0.05,
-                     "of trials without any difference, at most one in twenty "
-                     "may name a winner"},
+    [TRIAL_ALPHA] = {"trial_alpha", 0.01,
+                     "of trials without any difference, at most one in a "
+                     "hundred may name a winner: of any twenty at least "
+                     "nineteen are to be right, which 0.05 misses one time in "
+                     "four"},
     [TRIAL_EFFECT] = {"trial_effect", 0.01,
                       "a script is not worth a change for less than 1 %, even "
                       "where the difference is certain"},
@@ -20,6 +22,9 @@ const struct trial_limit_row trial_limits[TRIAL_LIMITS] = {
                           "rounds before the first comparison: a variance "
                           "needs two runs"},
 };
+
+/* Intervals that are shown have 95 %; nothing is decided by them. */
+#define INTERVAL 0.05
 
 /* --- distributions ---------------------------------------------------------
  */
@@ -235,7 +240,7 @@ static void describe(const struct look *l, struct trial_arm *arm, size_t i)
     arm->slower = arm->slower_low = arm->slower_high = arm->p = NAN;
     if (arm->n < 2)
         return;
-    half = trial_stats_t_quantile(0.05, l->df) *
+    half = trial_stats_t_quantile(INTERVAL, l->df) *
            sqrt(variance_of(l, i) / (double) arm->n);
     arm->low_us = exp(l->m[i].mean - half);
     arm->high_us = exp(l->m[i].mean + half);
@@ -257,7 +262,7 @@ static void judge(const struct look *l, struct trial_arm *arm, size_t i,
         arm->slower_low = arm->slower_high = 0;
         return;
     }
-    half = trial_stats_t_quantile(alpha, l->df) * error_of(l, i, look->best);
+    half = trial_stats_t_quantile(INTERVAL, l->df) * error_of(l, i, look->best);
     arm->slower_low = expm1(apart - half);
     arm->slower_high = expm1(apart + half);
     arm->standing = TRIAL_EVEN;

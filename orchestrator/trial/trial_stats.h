@@ -60,7 +60,7 @@ struct trial_arm {
     double mean_us, low_us, high_us; /* 95 %; NAN below two runs */
     double slower;                   /* than the best, a share */
     double slower_low, slower_high;  /* 95 % of this pair alone */
-    double p; /* adjusted for pairs and looks: worse at 0.05; NAN */
+    double p; /* adjusted for pairs and looks: worse at TRIAL_ALPHA; NAN */
 };
 
 enum trial_finding {

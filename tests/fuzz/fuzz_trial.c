@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "orchestrator/trial/trial.h"
+#include "tests/common/foreign_leaks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -156,8 +156,8 @@ static struct tally many(const struct setup *s)
     return tally;
 }
 
-/* Where all are equal, "no difference" in 19 of 20: the rate is 0.05, and three
- * standard deviations of 1,000 trials are 0.02. */
+/* Where all are equal, "no difference" in more than 19 of 20: the rate is 0.01,
+ * and three standard deviations of 1,000 trials are 0.01. */
 static void test_nothing_there(void **state)
 {
     static const struct setup rows[] = {
@@ -168,7 +168,9 @@ static void test_nothing_there(void **state)
 
     (void) state;
     for (size_t i = 0; i < COUNT(rows); i++)
-        assert_true(many(&rows[i]).none >= 930);
+        /* unequal noise is not quite what a common variance supposes */
+        assert_true(many(&rows[i]).none >=
+                    (rows[i].noisy_third > 0 ? 965 : 980));
 }
 
 /* A planted best of several times the noise. */
@@ -187,9 +189,11 @@ static void test_planted(void **state)
 
         assert_true(tally.found >= 950);
         assert_int_equal(tally.wrong, 0);
-        /* what is clearly worse gets no further runs */
-        assert_true((double) tally.runs / TRIALS <
-                    0.95 * (double) (rows[i].arms * rows[i].rounds));
+        /* what is clearly worse gets no further runs; two rounds of two are
+         * too little for that */
+        assert_true(rows[i].arms == 2 ||
+                    (double) tally.runs / TRIALS <
+                        0.95 * (double) (rows[i].arms * rows[i].rounds));
     }
 }
 
@@ -217,7 +221,7 @@ static void test_small_difference(void **state)
     fill(&arms[0], (double[]){1000, 1000, 1000, 1000, 1000, 1000, 1000}, 7);
     fill(&arms[1], (double[]){1008, 1008, 1008, 1008, 1008, 1008, 1008}, 7);
     trial_stats_look(arms, 2, 7, 7, true, &look);
-    assert_true(arms[1].p < 0.05);
+    assert_true(arms[1].p < trial_limits[TRIAL_ALPHA].value);
     assert_int_equal(look.finding, TRIAL_NO_DIFFERENCE);
     for (size_t k = 0; k < 7; k++)
         arms[1].us[k] = 1020;
