@@ -312,6 +312,7 @@ static int strips_write(const struct jp_report *report,
     struct strip *list = NULL;
     double most = 0, usual = 0;
     size_t n, hits = 0;
+    bool others = false;
 
     if (!f || f->comm < 0 || !report->result || !report->processes ||
         !report->insight || !report->insight->lateness)
@@ -352,7 +353,13 @@ static int strips_write(const struct jp_report *report,
         put_latest(out, report, list, n, most);
     }
     put_scale(out, most, what);
-    html_out_proof_end(out, NULL);
+    for (size_t i = 0; i < n; i++)
+        others |= !list[i].hit && isfinite(list[i].mean) &&
+                  list[i].mean > usual / 2;
+    html_out_proof_end(out, of == arrival && usual > 0 && others
+                                ? "Ranks without a mark that come as late "
+                                  "have waited for the marked ones elsewhere."
+                                : NULL);
     free(list);
     return 0;
 }

@@ -258,6 +258,34 @@ try {
     }
     return least;
   })()`);
+  // what a movement does: cells, names and sentences stay as they are
+  const work = await b.eval(`new Promise(done => {
+    const t = jobprof.timeline;
+    t.fit();
+    t.zoom(0.2, 0.1);
+    let n = 0, first, before;
+    const names = t.drawNames, told = t.tellRange, did = {names: 0, told: 0};
+    t.drawNames = (...a) => { did.names++; return names.apply(t, a); };
+    t.tellRange = (...a) => { did.told++; return told.apply(t, a); };
+    function step() {
+      if (n === 1) {
+        first = t.renders;
+        did.names = 0;
+        before = t.canvas.toDataURL();
+      }
+      if (n === 2) did.moved = before !== t.canvas.toDataURL();
+      t.move(0.01);
+      t.draw();
+      if (n++ < 81) return step();
+      delete t.drawNames;
+      delete t.tellRange;
+      done({...did, renders: t.renders - first});
+    }
+    step();
+  })`);
+  ok(work.moved && work.renders <= 2 && work.names === 0 && work.told === 0,
+    '80 steps of a movement draw the cells at most twice, and no name',
+    JSON.stringify(work));
   const paint = await b.eval(`performance.getEntriesByName(
     'first-contentful-paint')[0]?.startTime ?? 0`);
   console.log(`# panning 1,024 ranks: ${fps.toFixed(1)} frames a second, ` +

@@ -27,6 +27,7 @@ export class Timeline {
     this.figure = figure;
     this.cells = cells;
     this.frames = 0;
+    this.renders = 0; // frames for which the cells were drawn anew
     for (const row of cells.rows) {
       window.jobprof.offer('rank', row.rank);
       window.jobprof.offer('node', row.host);
@@ -68,6 +69,8 @@ export class Timeline {
       this.told, this.note);
     this.context = this.canvas.getContext('2d');
     this.layer = document.createElement('canvas');
+    this.scene = document.createElement('canvas');
+    this.over = document.createElement('canvas');
   }
 
   // --- what shows
@@ -163,8 +166,9 @@ export class Timeline {
       return;
     this.canvas.style.height = `${height}px`;
     Object.assign(this, {width, height, scale});
-    for (const c of [this.canvas, this.layer]) {
-      c.width = Math.max(1, Math.round(width * scale));
+    for (const [c, by] of [[this.canvas, 1], [this.layer, 2], [this.scene, 2],
+      [this.over, 1]]) {
+      c.width = by * Math.max(1, Math.round(width * scale));
       c.height = Math.round(height * scale);
     }
     this.pattern = undefined;
@@ -188,35 +192,82 @@ export class Timeline {
       drawDetail(this, plot, theme);
     }
     this.drawTime(plot, theme);
-    this.drawNames(plot, theme);
+    this.drawOver(plot, theme);
     this.frames++;
-    this.canvas.setAttribute('aria-label', this.describe());
-    this.note.textContent = [this.notes(), HINT]
-      .filter(Boolean).join(' ');
+    if (this.spoken === this.picture)
+      this.speak ??= setTimeout(() => this.tellRange(), 30);
+    else this.tellRange(); // another filter, which is no movement
   }
 
+  // Text costs the browser a layout: not in every frame of a movement.
+  tellRange() {
+    this.speak = undefined;
+    this.spoken = this.picture;
+    this.canvas.setAttribute('aria-label', this.describe());
+    const text = [this.notes(), HINT].filter(Boolean).join(' ');
+    if (this.note.textContent !== text) this.note.textContent = text;
+  }
+
+  // Cells of what shows, and half as much to each side: a movement within only
+  // copies a part of it.
   drawCells(plot, theme) {
     const {context: c, scale, x, y} = this;
-    const across = power((x[1] - x[0]) / (plot.width * scale));
-    const down = power((y[1] - y[0]) / (plot.height * scale));
-    const {colour, waits} = this.picture.get(across, down);
-    const part = [x[0] / across, y[0] / down, (x[1] - x[0]) / across,
-      (y[1] - y[0]) / down];
-    const to = [plot.left, plot.top, plot.width, plot.height];
+    const span = x[1] - x[0], wide = Math.round(plot.width * scale);
+    const high = Math.round(plot.height * scale);
+    const key = [span.toPrecision(9), ...y, wide, high].join(' ');
+    const made = this.made;
+    if (!made || made.key !== key || made.picture !== this.picture ||
+      !this.pattern || x[0] < made.from - 1e-6 ||
+      x[1] > made.from + 2 * span + 1e-6)
+      this.render(key, wide, high, theme);
+    const at = Math.round((x[0] - this.made.from) / span * wide);
     c.imageSmoothingEnabled = false;
-    c.drawImage(colour, ...part, ...to);
+    c.drawImage(this.scene, at, 0, wide, high, plot.left, plot.top, plot.width,
+      plot.height);
+  }
+
+  render(key, wide, high, theme) {
+    const {x, y, scale} = this, span = x[1] - x[0], from = x[0] - span / 2;
+    const across = power(span / wide), down = power((y[1] - y[0]) / high);
+    const {colour, waits} = this.picture.get(across, down);
+    const part = [from / across, y[0] / down, 2 * span / across,
+      (y[1] - y[0]) / down];
+    const to = [0, 0, 2 * wide, high];
+    const s = this.sceneContext ??= this.scene.getContext('2d');
+    s.clearRect(0, 0, this.scene.width, this.scene.height);
+    s.imageSmoothingEnabled = false;
+    s.drawImage(colour, ...part, ...to);
     const l = this.layerContext ??= this.layer.getContext('2d');
-    l.setTransform(1, 0, 0, 1, 0, 0);
     l.globalCompositeOperation = 'source-over';
     l.clearRect(0, 0, this.layer.width, this.layer.height);
     l.imageSmoothingEnabled = false;
-    const device = to.map(v => v * scale);
-    l.drawImage(waits, ...part, ...device);
+    l.drawImage(waits, ...part, ...to);
     l.globalCompositeOperation = 'source-in';
     this.pattern ??= hatch(l, theme.card, scale);
     l.fillStyle = this.pattern;
-    l.fillRect(...device);
-    c.drawImage(this.layer, 0, 0, this.width, this.height);
+    l.fillRect(...to);
+    s.drawImage(this.layer, 0, 0);
+    this.made = {key, from, picture: this.picture};
+    this.renders++;
+  }
+
+  // Names, and lines between nodes: the same for all movements in time.
+  drawOver(plot, theme) {
+    const {scale, y, width, height} = this;
+    const key = [...y, width, height, scale].join(' ');
+    if (this.overKey !== key || this.overRows !== this.rows ||
+      this.overTheme !== theme) {
+      const c = this.overContext ??= this.over.getContext('2d');
+      c.setTransform(1, 0, 0, 1, 0, 0);
+      c.clearRect(0, 0, this.over.width, this.over.height);
+      c.setTransform(scale, 0, 0, scale, 0, 0);
+      c.font = `11.5px ${theme.font}`;
+      c.textBaseline = 'middle';
+      this.drawNames(c, plot, theme);
+      Object.assign(this, {overKey: key, overRows: this.rows,
+        overTheme: theme});
+    }
+    this.context.drawImage(this.over, 0, 0, width, height);
   }
 
   xOf(bin, plot) {
@@ -248,8 +299,8 @@ export class Timeline {
   }
 
   // Ranks where they have room, else nodes; a line between nodes.
-  drawNames(plot, theme) {
-    const {context: c, rows} = this;
+  drawNames(c, plot, theme) {
+    const {rows} = this;
     const high = plot.height / (this.y[1] - this.y[0]);
     const room = Math.floor((plot.left - 10) / 6.4);
     c.textAlign = 'right';
