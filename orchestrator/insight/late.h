@@ -31,8 +31,8 @@
  * one part on to the end, if Student's t of the parts before and since is
  * unlikely for all cuts; and if the later group is an outlier among as many of
  * the latest parts of each of its likes. Of messages a sum is known, taken from
- * all parts alike: what a rank is early by before tells which part of it is of
- * the late parts.
+ * all parts alike: who waits less for them since it is late would seem late
+ * before, too, by that.
  *
  * Nodes. The ranks of a node are late together if all of them are later than
  * their peers, by far more than they differ among themselves, and if the mean

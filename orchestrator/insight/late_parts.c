@@ -328,15 +328,6 @@ static double early_us(double waited_us)
     return fmax(0, -waited_us / JP_SLICES);
 }
 
-/* What it waited more for messages in its late parts than in as many others. In
- * these it is not late: what it then seems to be earlier by than its messages
- * would make it, it has waited for them. */
-static double late_messages(double waited_us, const struct split *split)
-{
-    return waited_us -
-           split->kept * fmax(0, waited_us / JP_SLICES + split->low);
-}
-
 /* Of the two ways to cut its parts in two the first that is clear. */
 static bool cut(const struct late *l, size_t rank, double early,
                 struct split *split)
@@ -365,9 +356,8 @@ void late_judge_parts(struct late *l, size_t class)
             continue;
         us = late_sum(late_parts_of(l, i), &split, early);
         if (!is_much(l, x, &split, us) || !is_outlier(l, class, i, &split) ||
-            late_messages(messages, &split) > limits_get(JP_LIMIT_PART_WAITED) *
-                                                  split.n *
-                                                  (split.high - split.low))
+            messages > limits_get(JP_LIMIT_PART_WAITED) * split.n *
+                           (split.high - split.low))
             continue;
         if (!x->late) {
             x->excess_us = us;
