@@ -142,7 +142,8 @@ static void begin(struct step *s, void **state, const char *on_hang)
 static void tick(struct step *s, unsigned i, double now)
 {
     struct livenode_time t = at(now);
-    const struct module_time time = {t.real_ns / 1000, t.mono_ns / 1000, 0};
+    const struct module_time time = {.real_us = t.real_ns / 1000,
+                                     .mono_us = t.mono_ns / 1000};
     struct jp_error err = {""};
 
     if (live_module.tick(s->nodes[i], &time, &err) < 0) {
