@@ -254,16 +254,30 @@ static void add_drift(struct text *t, const struct jp_finding *f,
     add_cost(t, f);
 }
 
-/* The first clause of a text, as a sentence. Clauses end in ';', and in ':'
- * where they are long. */
+/* The first clause of a text, as a sentence. A clause ends in ';', which may
+ * also stand in brackets; one that is too long ends before its brackets, or
+ * "...". */
 static void add_clause(struct text *t, const char *text)
 {
-    size_t from = t->len, n = strcspn(text, ";"), words = 1, end = 0;
+    size_t from = t->len, n, bracket = 0, words = 1;
+    unsigned depth = 0;
+    bool is_cut = false;
 
-    for (size_t i = 0; i < n; i++)
-        if (text[i] == ' ' && ++words > JP_PLAIN_WORDS && !end)
-            end = i;
-    add(t, "%.*s%s", (int) (end ? end : n), text, end ? " ..." : ".");
+    for (n = 0; text[n] && (text[n] != ';' || depth); n++) {
+        if (text[n] == '(' && !depth++)
+            bracket = n;
+        else if (text[n] == ')' && depth)
+            depth--;
+        else if (text[n] == ' ' && ++words > JP_PLAIN_WORDS) {
+            is_cut = true;
+            break;
+        }
+    }
+    if (depth && bracket > 1) {
+        n = bracket - 1;
+        is_cut = false;
+    }
+    add(t, "%.*s%s", (int) n, text, is_cut ? " ..." : ".");
     if (t->len > from)
         t->buf[from] = (char) toupper((unsigned char) t->buf[from]);
 }

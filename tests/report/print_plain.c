@@ -199,6 +199,9 @@ static void put_verdicts(void)
     put_verdict(JP_VERDICT_NODATA, -1, "no profiler output; more", NULL, NULL);
     put_verdict(JP_VERDICT_NODATA, -1, "not yet analysed: more", NULL, NULL);
     empty.quality.files = 2;
+    put_verdict(JP_VERDICT_NODATA, -1,
+                "2 files hold no record (1 bad line; first: a.log); more",
+                &empty, NULL);
     put_verdict(JP_VERDICT_NODATA, -1, "2 files hold no record; more", &empty,
                 NULL);
     put_verdict(JP_VERDICT_DEGRADED, 1, "a GPU of n1 has 11 NVLinks; more",
