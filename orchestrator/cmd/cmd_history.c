@@ -47,7 +47,8 @@ static const char help[] =
     "  --rows N           of a table (10; with --json, all)\n"
     "  --json             all tables as JSON\n"
     "  --parquet FILE     write the steps, a row each\n"
-    "  --openmetrics      counts for Prometheus\n"
+    "  --openmetrics      counts for Prometheus, as OpenMetrics\n"
+    "  --textfile         the same for node_exporter's textfile collector\n"
     "  --schema           print the JSON schema of a line\n"
     "  --add              write the lines of steps that have a report\n"
     "  --config FILE      the site's settings\n"
@@ -65,6 +66,7 @@ enum {
     OPT_ROWS,
     OPT_PARQUET,
     OPT_METRICS,
+    OPT_TEXTFILE,
     OPT_SCHEMA,
     OPT_ADD
 };
@@ -79,6 +81,7 @@ static const struct option long_options[] = {
     {"json", no_argument, NULL, CMD_OPT_JSON},
     {"parquet", required_argument, NULL, OPT_PARQUET},
     {"openmetrics", no_argument, NULL, OPT_METRICS},
+    {"textfile", no_argument, NULL, OPT_TEXTFILE},
     {"schema", no_argument, NULL, OPT_SCHEMA},
     {"add", no_argument, NULL, OPT_ADD},
     {"config", required_argument, NULL, CMD_OPT_CONFIG},
@@ -95,6 +98,7 @@ struct arguments {
     struct cmd_common common;
     struct jp_sitefile site;
     struct history_sink sink;
+    enum metrics_format format; /* of metrics */
 };
 
 static int usage(const char *what)
@@ -169,7 +173,9 @@ static int take_option(int c, struct arguments *a)
         a->parquet = optarg;
         return -1;
     case OPT_METRICS:
+    case OPT_TEXTFILE:
         a->metrics = true;
+        a->format = c == OPT_METRICS ? METRICS_OPENMETRICS : METRICS_TEXT;
         return -1;
     case OPT_SCHEMA:
         a->schema = true;
@@ -214,7 +220,8 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (rc >= 0)
         return rc;
     if (a->common.json + a->metrics + a->schema + a->add > 1)
-        return usage("one of --json, --openmetrics, --schema and --add");
+        return usage(
+            "one of --json, --openmetrics, --textfile, --schema and --add");
     if (a->schema)
         return -1;
     if (plan_load_site(a->common.config, &a->site, &err) < 0)
@@ -298,7 +305,7 @@ static int print(const struct work *w, const struct history_seen *seen,
     int rc;
 
     if (a->metrics)
-        rc = history_metrics_put(w->sum, stdout, err);
+        rc = history_metrics_put(w->sum, a->format, stdout, err);
     else if (a->common.json)
         rc = history_json_put(w->sum, &about, stdout, err);
     else

@@ -318,67 +318,50 @@ int history_json_put(const struct history_sum *sum,
     return json_stream_close(&s, err);
 }
 
-/* --- OpenMetrics ---------------------------------------------------------- */
+/* --- metrics ---------------------------------------------------------------
+ */
 
-static const struct metric {
-    const char *family, *suffix, *type, *first, *second, *help;
+static const struct {
+    enum metric metric;
+    enum metrics_scope scope;
 } metrics[HISTORY_METRICS] = {
-    [HISTORY_METRIC_STEPS] = {"jobprof_history_step", "_total", "counter",
-                              "verdict", "account",
-                              "steps in the history by their verdict"},
-    [HISTORY_METRIC_FINDINGS] = {"jobprof_history_finding", "_total", "counter",
-                                 "kind", "node", "findings that name a node"},
-    [HISTORY_METRIC_WAITS] = {"jobprof_history_wait_seconds", "_total",
-                              "counter", "node", NULL,
-                              "GPU time that others waited for the node"},
-    [HISTORY_METRIC_BUSY] = {
-        "jobprof_history_gpu_busy_ratio", "", "gauge", "account", NULL,
-        "share of the sampled GPU time that a kernel ran"}};
+    [HISTORY_METRIC_STEPS] = {METRIC_HISTORY_STEPS, METRICS_HISTORY_STEP},
+    [HISTORY_METRIC_FINDINGS] = {METRIC_HISTORY_FINDINGS,
+                                 METRICS_HISTORY_FINDING},
+    [HISTORY_METRIC_WAITS] = {METRIC_HISTORY_WAIT, METRICS_HISTORY_NODE},
+    [HISTORY_METRIC_BUSY] = {METRIC_HISTORY_GPU_BUSY, METRICS_HISTORY_ACCOUNT}};
 
-struct printing {
-    const struct metric *metric;
-    FILE *out;
+struct filling {
+    struct metrics_set set;
+    int which; /* of metrics[] */
+    bool is_out_of_memory;
 };
 
-/* The format knows three escapes. */
-static void put_label(FILE *out, const char *key, const char *value)
+static void fill(void *arg, const char *first, const char *second, double value)
 {
-    char clean[512];
+    struct filling *f = arg;
+    double *values =
+        metrics_add(&f->set, metrics[f->which].scope, first, second);
 
-    fprintf(out, "%s=\"", key);
-    clean_text(value, JP_CLEAN_UTF8, clean, sizeof(clean));
-    for (const char *c = clean; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            putc('\\', out);
-        putc(*c, out);
-    }
-    putc('"', out);
+    if (values)
+        values[metrics[f->which].metric] = value;
+    else
+        f->is_out_of_memory = true;
 }
 
-static void put_sample(void *arg, const char *first, const char *second,
-                       double value)
-{
-    const struct printing *p = arg;
-
-    fprintf(p->out, "%s%s{", p->metric->family, p->metric->suffix);
-    put_label(p->out, p->metric->first, first);
-    if (second) {
-        putc(',', p->out);
-        put_label(p->out, p->metric->second, second);
-    }
-    fprintf(p->out, "} %s\n", FIG_EXACT(value));
-}
-
-int history_metrics_put(const struct history_sum *sum, FILE *out,
+int history_metrics_put(const struct history_sum *sum,
+                        enum metrics_format format, FILE *out,
                         struct jp_error *err)
 {
-    for (int m = 0; m < HISTORY_METRICS; m++) {
-        struct printing p = {&metrics[m], out};
+    const struct metrics_how how = {.format = format};
+    struct filling f = {.is_out_of_memory = false};
+    int rc;
 
-        fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", p.metric->family,
-                p.metric->help, p.metric->family, p.metric->type);
-        history_sum_metric(sum, (enum history_metric) m, put_sample, &p);
-    }
-    fputs("# EOF\n", out);
-    return ferror(out) ? error_set(err, "cannot be written: %m") : 0;
+    metrics_init(&f.set);
+    for (f.which = 0; f.which < HISTORY_METRICS; f.which++)
+        history_sum_metric(sum, (enum history_metric) f.which, fill, &f);
+    rc = f.is_out_of_memory ? error_set(err, "out of memory")
+                            : metrics_write(&f.set, &how, out, NULL, err);
+    metrics_fini(&f.set);
+    return rc;
 }

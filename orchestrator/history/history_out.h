@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "orchestrator/history/history_sum.h"
+#include "orchestrator/metrics/metrics.h"
 
 /* What goes with the tables. */
 struct history_about {
@@ -22,8 +23,10 @@ int history_json_put(const struct history_sum *sum,
                      const struct history_about *about, FILE *out,
                      struct jp_error *err);
 
-/* OpenMetrics, for a textfile collector. */
-int history_metrics_put(const struct history_sum *sum, FILE *out,
+/* Metrics of metrics.h's table: OpenMetrics, or the text that node_exporter's
+ * textfile collector reads. */
+int history_metrics_put(const struct history_sum *sum,
+                        enum metrics_format format, FILE *out,
                         struct jp_error *err);
 
 /* What was not read, in sentences; nothing where all was. */
