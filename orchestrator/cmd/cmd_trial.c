@@ -419,16 +419,19 @@ static void catch_signals(void)
         sigaction(signals[i], &action, NULL);
 }
 
-/* The job's end limits the trial as well. */
+/* The job's end limits the trial as well; a job that should have ended has 1 ms
+ * left, in which no step begins. */
 static uint64_t limit_ms(const struct trial *t)
 {
     const char *text = getenv(ENV_JOB_END);
     uint64_t limit = t->limit_us / 1000, end = 0;
     time_t now = time(NULL);
 
-    if (text && num_parse_u64(text, 1, INT64_MAX, &end, NULL) == 0 &&
-        (time_t) end > now && ((uint64_t) ((time_t) end - now)) * 1000 < limit)
-        limit = (uint64_t) ((time_t) end - now) * 1000;
+    if (text && num_parse_u64(text, 1, INT64_MAX / 1000, &end, NULL) == 0) {
+        uint64_t left = (time_t) end > now ? (end - (uint64_t) now) * 1000 : 1;
+
+        limit = left < limit ? left : limit;
+    }
     return limit;
 }
 
