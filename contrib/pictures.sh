@@ -1,6 +1,7 @@
 #!/bin/bash
 # pictures.sh - makes docs/pictures/ anew: the report's page of a demonstration,
-# light and dark, and the card as text. By hand, after a change of the page.
+# light and dark, and the card as text, which README.md shows. By hand, after a
+# change of the page.
 #     contrib/pictures.sh [BUILD]
 # Needs chromium; a picture stays below 200 kB.
 set -eu
@@ -16,6 +17,12 @@ step=$(echo "$work"/demo-*/jobprof-1/step-0)
 mkdir -p "$top/docs/pictures"
 # the folder of the run is nobody's business
 sed -n '/^$/q; p' card.txt | sed "s|$work/demo-[0-9-]*|/home/alice|" >"$top/docs/pictures/card.txt"
+# README shows the same card
+awk -v card="$top/docs/pictures/card.txt" '
+    /^    jobprof: SLOW / { inside = 1; while ((getline line <card) > 0) print "    " line }
+    /^$/ { inside = 0 }
+    !inside' "$top/README.md" >README.md
+cmp -s README.md "$top/README.md" || cat README.md >"$top/README.md"
 
 shoot() { # shoot NAME SCHEME: 0 is dark, 1 is light
     local colours size=1200,900
