@@ -16,12 +16,14 @@
 #include "common/fileio.h"
 #include "common/knob.h"
 #include "common/knownbad.h"
+#include "common/mountmap.h"
 #include "common/num.h"
 #include "common/grammar.h"
 #include "common/plan.h"
 #include "common/sitefile.h"
 #include "orchestrator/agent/plan_view.h"
 #include "plugins/copper/copper_mount.h"
+#include "plugins/nsys/nsys_env.h"
 
 /* --- check: owner and contents of the settings files --- */
 
@@ -357,8 +359,12 @@ static void doctor_evidence(struct doctor *d)
 #define CONTAINER "container"
 #define FSTAB_MAX_BYTES (64 * 1024)
 #define MOUNTS "/etc/enroot/mounts.d/*.fstab"
+#define MOUNTS_FILE "/etc/enroot/mounts.d/50-jobprof.fstab"
 #define HOOKS "/etc/enroot/hooks.d/*jobprof*.sh"
 #define BINDS "JOBPROF_BINDS"
+#define BINDS_LINE "container_binds = [ \"" BINDS "\" ];"
+#define HOOK_LINE                                                              \
+    "install -m 755 examples/enroot/50-jobprof.sh /etc/enroot/hooks.d/"
 
 /* Does a line "SOURCE TARGET ..." mount path, or a folder above it, where it
  * is? */
@@ -416,6 +422,43 @@ static bool has_hook(void)
     return found;
 }
 
+/* --nsys-profile needs Slurm 23.11. */
+static bool may_wrap(const struct doctor *d)
+{
+    return d->srun_major > 23 || (d->srun_major == 23 && d->srun_minor >= 11);
+}
+
+/* What tasks call by name is found in the image's folders: PATH of the host
+ * names none of its own. The hook mounts the library and the step's folder,
+ * the program that starts nsys is neither. */
+static void check_image(struct doctor *d)
+{
+    char *folder = own_folder(d->node_program);
+    char *wrap = folder ? fileio_path("%s/" NSYS_WRAP_NAME, folder) : NULL;
+    char *inside = wrap ? mountmap_inside(d->mounts, wrap) : NULL;
+
+    if (!inside) {
+        d->failed = true;
+    } else if (is_mounted(wrap) || strcmp(inside, wrap) != 0) {
+        doctor_add(d, DOCTOR_OK, CONTAINER, "",
+                   "PATH is the image's: --nsys-profile takes the image's nsys "
+                   "by %s",
+                   inside);
+    } else {
+        doctor_add(d, DOCTOR_SKIP, CONTAINER, "",
+                   "PATH is the image's: --nsys-profile needs nsys in the "
+                   "image, and %s, which no mount shows; ranks run without",
+                   wrap);
+        doctor_advise(d,
+                      "a line in " MOUNTS_FILE ": %s %s none "
+                      "x-create=file,bind,ro,nosuid,nodev,nofail",
+                      wrap, wrap);
+    }
+    free(inside);
+    free(wrap);
+    free(folder);
+}
+
 static void check_pyxis(struct doctor *d)
 {
     const char *library = d->library ? d->library : "the profiler";
@@ -426,7 +469,7 @@ static void check_pyxis(struct doctor *d)
                    HOOKS " mounts what " BINDS " says");
     else if (hook || told)
         doctor_add(d, DOCTOR_WARN, CONTAINER,
-                   "one without the other mounts nothing (jobprof.conf(5))",
+                   hook ? "in jobprof.conf: " BINDS_LINE : HOOK_LINE,
                    hook ? HOOKS " is there, container_binds has no " BINDS
                         : "container_binds has " BINDS ", there is no " HOOKS);
     else if (is_mounted(d->library))
@@ -437,8 +480,8 @@ static void check_pyxis(struct doctor *d)
                    "containers are said to show other paths: %s", d->mounts);
     else
         doctor_add(d, DOCTOR_WARN, CONTAINER,
-                   "install the hook for enroot and set container_binds "
-                   "(jobprof.conf(5)), or mount both for all (" MOUNTS ")",
+                   HOOK_LINE " and in jobprof.conf: " BINDS_LINE
+                             ", or mount both for all (" MOUNTS ")",
                    "nothing makes %s and the reports' folder visible in "
                    "containers",
                    library);
@@ -478,7 +521,11 @@ static void doctor_container(struct doctor *d)
     check_paths(d);
     if (d->pyxis)
         check_pyxis(d);
-    else if (d->binds || d->mounts)
+    if (d->pyxis && may_wrap(d))
+        check_image(d);
+    if (d->pyxis)
+        return;
+    if (d->binds || d->mounts)
         doctor_add(d, DOCTOR_OK, CONTAINER, "", "by %s%s%s%s%s",
                    d->binds ? "container_binds " : "", d->binds ? d->binds : "",
                    d->binds && d->mounts ? ", " : "",
@@ -613,8 +660,10 @@ void doctor_fini(struct doctor *doctor)
 {
     if (!doctor)
         return;
-    for (size_t i = 0; i < doctor->n_lines; i++)
+    for (size_t i = 0; i < doctor->n_lines; i++) {
         free(doctor->lines[i].text);
+        free(doctor->lines[i].made);
+    }
     free(doctor->lines);
     free(doctor->site);
     free(doctor->default_mode);

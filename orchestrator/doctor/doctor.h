@@ -25,6 +25,7 @@ struct doctor_line {
     const char *check;  /* "module" */
     char *text;         /* one line, clean for a terminal */
     const char *advice; /* what to do, or "" */
+    char *made;         /* the advice, where doctor_advise made it; or NULL */
 };
 
 /* What is asked for; strings borrowed. */
@@ -70,6 +71,9 @@ void doctor_fini(struct doctor *doctor);
 void doctor_add(struct doctor *d, enum doctor_verdict verdict,
                 const char *check, const char *advice, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+/* The last line's advice, of what was seen: a command, or a line for a file. */
+void doctor_advise(struct doctor *d, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 void doctor_plugstack(struct doctor *d); /* the line, the module's ABI */
 void doctor_nccl(struct doctor *d);      /* profiler libraries and libnccl */
 void doctor_place(struct doctor *d);     /* directory of reports, from here */

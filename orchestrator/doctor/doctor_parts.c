@@ -32,22 +32,31 @@ static char *clean(const char *text)
     return NULL;
 }
 
+/* Formatted, harmless to a terminal. Caller frees. */
+static char *made(const char *fmt, va_list ap)
+{
+    char *raw = NULL, *text;
+
+    if (vasprintf(&raw, fmt, ap) < 0)
+        return NULL;
+    text = clean(raw);
+    free(raw);
+    return text;
+}
+
 void doctor_add(struct doctor *d, enum doctor_verdict verdict,
                 const char *check, const char *advice, const char *fmt, ...)
 {
     struct doctor_line *more =
         reallocarray(d->lines, d->n_lines + 1, sizeof(*more));
-    char *raw = NULL, *text;
+    char *text;
     va_list ap;
 
     if (more)
         d->lines = more;
     va_start(ap, fmt);
-    if (vasprintf(&raw, fmt, ap) < 0)
-        raw = NULL;
+    text = made(fmt, ap);
     va_end(ap);
-    text = raw ? clean(raw) : NULL;
-    free(raw);
     if (!more || !text) {
         free(text);
         d->failed = true;
@@ -56,6 +65,24 @@ void doctor_add(struct doctor *d, enum doctor_verdict verdict,
     d->lines[d->n_lines++] = (struct doctor_line){
         .verdict = verdict, .check = check, .text = text, .advice = advice};
     d->count[verdict]++;
+}
+
+void doctor_advise(struct doctor *d, const char *fmt, ...)
+{
+    struct doctor_line *line = d->n_lines ? &d->lines[d->n_lines - 1] : NULL;
+    char *advice;
+    va_list ap;
+
+    va_start(ap, fmt);
+    advice = made(fmt, ap);
+    va_end(ap);
+    if (!line || !advice) {
+        free(advice);
+        d->failed = true;
+        return;
+    }
+    free(line->made);
+    line->advice = line->made = advice;
 }
 
 bool doctor_trusts(struct doctor *d, const char *check, const char *path)

@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -241,22 +243,74 @@ static void check_own_release(struct doctor *d, const char *path,
                    path, release ? release : "before 0.2.0");
 }
 
+#define RELEASE_BYTES 48
+
+/* The release of jobprof that a module's file names. */
+static const char *release_of(const char *path, char buf[RELEASE_BYTES])
+{
+    const char *release = NULL;
+    struct elfview view;
+
+    snprintf(buf, RELEASE_BYTES, "of no known release");
+    if (elfview_open(path, &view, NULL) < 0)
+        return buf;
+    release = elfview_after(&view, "jobprof module ");
+    snprintf(buf, RELEASE_BYTES, "jobprof %s",
+             release ? release : "before 0.2.0");
+    elfview_close(&view);
+    return buf;
+}
+
+/* Modules before 0.2.0 do not name theirs. */
+static bool is_newer(const char *a, const char *b)
+{
+    static const char *const known = "jobprof ";
+    bool has_a = !strncmp(a, known, 8) && a[8] >= '0' && a[8] <= '9';
+    bool has_b = !strncmp(b, known, 8) && b[8] >= '0' && b[8] <= '9';
+
+    return has_a && (!has_b || strverscmp(a, b) > 0);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    struct stat one, other;
+
+    return stat(a, &one) == 0 && stat(b, &other) == 0 &&
+           one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+/* The line's file and another one in a folder of plugins. */
+static void check_twin(struct doctor *d, const struct plugstack_line *line,
+                       const char *path, const char *twin)
+{
+    char mine[RELEASE_BYTES], other[RELEASE_BYTES];
+    bool newer = is_newer(release_of(twin, other), release_of(path, mine));
+
+    doctor_add(d, DOCTOR_WARN, "module", "",
+               "%s (%s) lies beside %s (%s), which %s takes", twin, other, path,
+               mine, line->where);
+    if (newer)
+        doctor_advise(d, "rm %s, which is older; %s has to name %s", path,
+                      line->where, twin);
+    else
+        doctor_advise(d, "rm %s", twin);
+}
+
 /* Another one, which an earlier installation left in a folder of Slurm's or in
  * ours, is loaded as soon as somebody names it, or this one is gone. */
-static void check_twins(struct doctor *d, const char *path)
+static void check_twins(struct doctor *d, const struct plugstack_line *line,
+                        const char *path)
 {
     char *dirs = fileio_path("%s:" JP_SLURM_PLUGINDIR,
                              d->plugin_dirs ? d->plugin_dirs : "");
     char *rest = dirs, *dir, *last = NULL;
-    struct stat mine, other;
 
-    while (dirs && stat(path, &mine) == 0 && (dir = strsep(&rest, ":"))) {
+    while (dirs && (dir = strsep(&rest, ":"))) {
         char *twin = *dir ? fileio_path("%s/" MODULE, dir) : NULL;
 
-        if (twin && stat(twin, &other) == 0 && other.st_ino != mine.st_ino &&
+        if (twin && access(twin, F_OK) == 0 && !is_same(twin, path) &&
             !(last && !strcmp(last, twin))) {
-            doctor_add(d, DOCTOR_WARN, "module", "remove the one not in use",
-                       "%s lies beside %s, which the line takes", twin, path);
+            check_twin(d, line, path, twin);
             free(last);
             last = twin;
             twin = NULL;
@@ -360,7 +414,7 @@ static void take_line(struct doctor *d, const struct plugstack_line *line)
         doctor_trusts(d, CHECK, node);
     if (path) {
         check_module(d, path);
-        check_twins(d, path);
+        check_twins(d, line, path);
     } else {
         doctor_add(d, DOCTOR_FAIL, "module", "install it there",
                    "%s: no %s in %s", line->where, line->plugin,
@@ -369,10 +423,37 @@ static void take_line(struct doctor *d, const struct plugstack_line *line)
     free(path);
 }
 
+/* Slurm runs both where they are two files; of one option it takes the first
+ * module's. */
+static void check_again(struct doctor *d, const struct plugstack_line *first,
+                        const struct plugstack_line *again)
+{
+    char *path = find_module(d, first->plugin);
+    char *other = find_module(d, again->plugin);
+    char one[RELEASE_BYTES], two[RELEASE_BYTES];
+    const struct plugstack_line *old = again;
+
+    if (path && other && !is_same(path, other)) {
+        if (is_newer(release_of(other, two), release_of(path, one)))
+            old = first;
+        doctor_add(d, DOCTOR_WARN, CHECK, "",
+                   "%s loads %s (%s), %s loads another one, %s (%s)",
+                   first->where, path, one, again->where, other, two);
+    } else {
+        doctor_add(d, DOCTOR_WARN, CHECK, "", "%s loads the module again",
+                   again->where);
+    }
+    doctor_advise(d, "remove the line %s: %s %s", old->where,
+                  old->required ? "required" : "optional", old->plugin);
+    free(path);
+    free(other);
+}
+
 /* pyxis takes the tasks into their container: what comes behind it would be
  * late for the mounts. */
 static void take_lines(struct doctor *d, const struct plugstack *stack)
 {
+    const struct plugstack_line *first = NULL;
     bool behind = false;
 
     for (size_t i = 0; i < stack->n_lines; i++) {
@@ -380,10 +461,10 @@ static void take_lines(struct doctor *d, const struct plugstack *stack)
 
         if (plugstack_is(line, "spank_pyxis.so")) {
             d->pyxis = true;
-        } else if (plugstack_is(line, MODULE) && d->loaded) {
-            doctor_add(d, DOCTOR_WARN, CHECK, "remove one of the lines",
-                       "%s loads the module again", line->where);
+        } else if (plugstack_is(line, MODULE) && first) {
+            check_again(d, first, line);
         } else if (plugstack_is(line, MODULE)) {
+            first = line;
             behind = d->pyxis;
             take_line(d, line);
         }
@@ -425,6 +506,27 @@ static char *beside_conf(void)
                : NULL;
 }
 
+/* PluginDir of slurm.conf, where the controller does not answer. Caller frees;
+ * NULL: it names none. */
+static char *plugin_dirs_of_conf(void)
+{
+    const char *conf = getenv("SLURM_CONF");
+    static const char key[] = "PluginDir=";
+    char *text, *rest, *line, *found = NULL;
+
+    if (!conf || fileio_read(conf, true, FILE_MAX_BYTES, &text, NULL, NULL) < 0)
+        return NULL;
+    rest = text;
+    while (!found && (line = strsep(&rest, "\n"))) {
+        line += strspn(line, blanks);
+        if (!strncasecmp(line, key, sizeof(key) - 1))
+            found = strndup(line + sizeof(key) - 1,
+                            strcspn(line + sizeof(key) - 1, " \t\r#"));
+    }
+    free(text);
+    return found;
+}
+
 /* libslurm would look for a controller in the DNS first. */
 static bool ask_controller(struct doctor *d, struct slurmconf *conf)
 {
@@ -452,8 +554,11 @@ void doctor_plugstack(struct doctor *d)
         doctor_add(d, DOCTOR_WARN, "slurm",
                    "settings are looked up beside slurm.conf",
                    "the controller does not answer");
-    d->plugin_dirs = strdup(known && *conf.plugin_dirs ? conf.plugin_dirs
-                                                       : JP_SLURM_PLUGINDIR);
+    d->plugin_dirs = known ? strdup(conf.plugin_dirs) : plugin_dirs_of_conf();
+    if (!d->plugin_dirs || !*d->plugin_dirs) {
+        free(d->plugin_dirs);
+        d->plugin_dirs = strdup(JP_SLURM_PLUGINDIR);
+    }
     if (d->options->plugstack)
         path = strdup(d->options->plugstack);
     else if (known && *conf.plugstack)
