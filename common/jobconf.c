@@ -74,6 +74,7 @@ static const struct jobconf_field jobconf_fields[] = {
     FIELD("nccl", "planned_ops", JOBCONF_U64, planned_ops, 0, NULL),
     FIELD("nccl", "kept_ops", JOBCONF_U64, kept_ops, 0, NULL),
     STRING("nccl", "lost", lost, ""),
+    STRING("nccl", "known_issues", known_issues, ""),
     STRING("nccl", "container_binds", container_binds, ""),
     STRING("nccl", "container_paths", container_paths, ""),
     STRING("nccl", "container_note", container_note, ""),

@@ -90,6 +90,9 @@ struct jp_jobconf {
     uint64_t memory_bytes, disk_bytes;
     uint64_t planned_ops, kept_ops; /* of the requested run */
     char *lost; /* what will be missing, a sentence, or "" */
+    /* known issues of NCCL's release, a line for the user whose step has used
+     * NCCL, or "" */
+    char *known_issues;
     /* containers (the site's keys): names of variables for the runtime's
      * mounts; how the tasks see paths, "" where they see the host's */
     char *container_binds, *container_paths;

@@ -22,8 +22,8 @@ struct launch_choice {
      * Known trouble that is rare, and what is wrong with the list of it, is for
      * the plan only */
     char *warnings, *remarks;
-    /* Lines of known trouble of the release that concern the user, which srun
-     * only counts; the plan has them all. */
+    /* Lines of known trouble of the release that concern the user. The plan has
+     * them all; srun counts them when a step that used NCCL has ended. */
     char *known;
     unsigned n_known;
 };

@@ -263,10 +263,26 @@ static int fill_forecast(const struct backend_forecast *forecast,
     return 0;
 }
 
-/* What srun says: another profiler, what is lost, how much trouble of the
- * release is known, and the warnings. */
-static int fill_note(const struct launch_choice *choice, const char *release,
-                     bool own, char **note, struct jp_error *err)
+/* How many issues of the release are known: said when the step has ended, and
+ * only if it used NCCL. */
+static int fill_known(const struct launch_choice *choice, const char *release,
+                      struct jp_jobconf *conf, struct jp_error *err)
+{
+    char text[128] = "";
+
+    if (choice->known)
+        snprintf(text, sizeof(text),
+                 "%u known issue%s of NCCL %.32s; `jobprof plan` lists %s",
+                 choice->n_known, plural(choice->n_known), release,
+                 choice->n_known == 1 ? "it" : "them");
+    conf->known_issues = strdup(text);
+    return conf->known_issues ? 0 : error_set(err, "out of memory");
+}
+
+/* What srun says at the start: another profiler, what is lost, and the
+ * warnings. */
+static int fill_note(const struct launch_choice *choice, bool own, char **note,
+                     struct jp_error *err)
 {
     const char *title = choice->backend->about.title;
 
@@ -275,12 +291,6 @@ static int fill_note(const struct launch_choice *choice, const char *release,
         return -1;
     if (*choice->forecast.lost && !own &&
         lines_add(note, err, "%s %s", title, choice->forecast.lost) < 0)
-        return -1;
-    if (choice->known &&
-        lines_add(note, err,
-                  "%u known issue%s of NCCL %.32s; `jobprof plan` lists %s",
-                  choice->n_known, plural(choice->n_known), release,
-                  choice->n_known == 1 ? "it" : "them") < 0)
         return -1;
     return choice->warnings ? lines_add(note, err, "%s", choice->warnings) : 0;
 }
@@ -294,6 +304,7 @@ static int fill_off(const struct plan_side *side, struct jp_jobconf *conf,
     copy_to(&conf->nccl_request, "off", &ok);
     copy_to(&conf->nccl_mode, "off", &ok);
     copy_to(&conf->lost, "", &ok);
+    copy_to(&conf->known_issues, "", &ok);
     if (!ok)
         return error_set(err, "out of memory");
     return add_mode(side, "off", "", &conf->settings, &conf->n_settings, err);
@@ -347,9 +358,9 @@ static int fill_nccl(struct launch *l, struct jp_error *err)
         return -1;
     find_vars(l);
     if (launch_own(l, &own, err) == 0 && warn_own(l, own, err) == 0 &&
-        fill_forecast(&l->choice.forecast, own, conf, err) == 0)
-        rc = fill_note(&l->choice, plan_get(side, "nccl"), own != NULL,
-                       &l->note, err);
+        fill_forecast(&l->choice.forecast, own, conf, err) == 0 &&
+        fill_known(&l->choice, plan_get(side, "nccl"), conf, err) == 0)
+        rc = fill_note(&l->choice, own != NULL, &l->note, err);
     free(own);
     return rc;
 }

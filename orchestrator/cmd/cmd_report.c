@@ -25,6 +25,7 @@
 #include "orchestrator/export/export.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/report_jobs.h"
+#include "orchestrator/report/summary_file.h"
 
 static const char help[] =
     "usage: jobprof report [options] DIR|JOBID[.STEP]\n"
@@ -173,6 +174,29 @@ static int parse(int argc, char **argv, struct report_options *options,
     return JP_EXIT_USAGE;
 }
 
+/* A step without NCCL has nothing to do with NCCL's issues. */
+static bool has_used_nccl(const char *dir)
+{
+    json_t *root = summary_file_read(dir, SUMMARY_WITHOUT_TABLES, NULL);
+    const json_t *quality = json_object_get(root, "quality");
+    uint64_t records = 0, in_flight = 0;
+    bool used;
+
+    summary_file_count(quality, "records", &records);
+    summary_file_count(quality, "in_flight", &in_flight);
+    used = records || in_flight;
+    json_decref(root);
+    return used;
+}
+
+static void tell_known_issues(const struct report_session *session)
+{
+    const char *line = session->has_conf ? session->conf.known_issues : NULL;
+
+    if (line && *line && has_used_nccl(session->dir))
+        quote_printf(stderr, "jobprof: %s\n", line);
+}
+
 /* Prints what the caller sees of a finished report. */
 static int show(const struct report_session *session)
 {
@@ -187,9 +211,12 @@ static int show(const struct report_session *session)
     if (options->kind == REPORT_SRUN && session->told)
         return JP_EXIT_OK;
     if (options->kind != REPORT_WATCHER && !options->quiet &&
-        stepdir_has(session->dir, JP_SUMMARY_NAME) &&
-        report_print_line(session->dir, how, stderr, &err) < 0)
-        quote_printf(stderr, "jobprof: %s\n", err.text);
+        stepdir_has(session->dir, JP_SUMMARY_NAME)) {
+        if (report_print_line(session->dir, how, stderr, &err) < 0)
+            quote_printf(stderr, "jobprof: %s\n", err.text);
+        else if (options->kind == REPORT_SRUN && how != JP_SUMMARY_OFF)
+            tell_known_issues(session);
+    }
     return options->json && cmd_args_print_summary(session->dir) < 0
                ? JP_EXIT_IO
                : JP_EXIT_OK;

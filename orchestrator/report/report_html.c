@@ -427,7 +427,8 @@ static const struct jp_html_section html_sections[] = {
      "the reference.",
      JP_HTML_WIDE, .table = &table_clock},
     {"operations", "Operations",
-     "By type of communicator, function and message size. Bus bandwidth in "
+     "By type of communicator, function and message size, most time first. Bus "
+     "bandwidth in "
      "GB/s (1e9 bytes a second) is the mean over an operation's ranks; "
      "percentiles are over operations.",
      JP_HTML_WIDE, .table = &table_cells, .charts = {"busbw-size"}},

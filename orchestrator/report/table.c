@@ -625,36 +625,74 @@ static void put_html_head(FILE *out, const struct order *order, bool sortable)
     html_out_table(out, heads, order->n, sortable);
 }
 
-int table_html(const struct jp_table *table, const struct jp_report *report,
-               const void *extra, FILE *out)
+static void put_html_row(FILE *out, const struct order *order,
+                         const struct jp_row *row, double full)
 {
-    struct jp_row row = {report, report->result, extra, 0, NULL};
-    struct jp_rows rows;
+    html_out_row(out);
+    for (size_t i = 0; i < order->n; i++) {
+        struct jp_value v;
+
+        get_value(order->at[i], row, &v);
+        put_html(out, order->at[i], &v, full);
+    }
+    html_out_row_end(out);
+}
+
+/* Rows [from, to) of those picked, as a table of their own. */
+static void put_html_table(FILE *out, const struct jp_table *table,
+                           struct jp_row *row, const struct jp_rows *rows,
+                           size_t from, size_t to)
+{
+    double full = full_bar(table, row->result, rows);
     struct order order;
     char file[64];
-    double full;
 
-    if (pick_rows(table, &row, table->max_html, table->by_weight, &rows) < 0)
-        return -1;
-    full = full_bar(table, row.result, &rows);
     make_order(table, place_html, &order);
     put_html_head(out, &order, !table->unsorted);
-    for (size_t i = 0; i < rows.n; i++) {
-        find_row(table, rows.index[i], &row);
-        html_out_row(out);
-        for (size_t k = 0; k < order.n; k++) {
-            struct jp_value v;
-
-            get_value(order.at[k], &row, &v);
-            put_html(out, order.at[k], &v, full);
-        }
-        html_out_row_end(out);
+    for (size_t i = from; i < to; i++) {
+        find_row(table, rows->index[i], row);
+        put_html_row(out, &order, row, full);
     }
     if (table->columns->flags & JP_CSV)
         snprintf(file, sizeof(file), "csv/%s.csv", table->name);
     else
         snprintf(file, sizeof(file), JP_SUMMARY_NAME);
-    html_out_table_end(out, order.n, rows.left_out, file);
+    html_out_table_end(out, order.n, to == rows->n ? rows->left_out : 0, file);
+}
+
+/* How many of the rows, heaviest first, are not folded: all, where none would
+ * remain. */
+static size_t n_unfolded(const struct jp_table *table,
+                         const struct jp_result *result,
+                         const struct jp_rows *rows)
+{
+    size_t n = 0;
+
+    if (!table->folded[0] || !table->by_weight)
+        return rows->n;
+    while (n < rows->n && table->weight(result, rows->index[n]) >= 0)
+        n++;
+    return n ? n : rows->n;
+}
+
+int table_html(const struct jp_table *table, const struct jp_report *report,
+               const void *extra, FILE *out)
+{
+    struct jp_row row = {report, report->result, extra, 0, NULL};
+    struct jp_rows rows;
+    size_t n;
+
+    if (pick_rows(table, &row, table->max_html, table->by_weight, &rows) < 0)
+        return -1;
+    n = n_unfolded(table, row.result, &rows);
+    put_html_table(out, table, &row, &rows, 0, n);
+    if (n < rows.n) {
+        fprintf(out,
+                "<details class=\"folded\"><summary>%s %s folded</summary>\n",
+                FIG_COUNT(rows.n - n), table->folded[rows.n - n > 1]);
+        put_html_table(out, table, &row, &rows, n, rows.n);
+        fputs("</details>\n", out);
+    }
     rows_fini(&rows);
     return 0;
 }
@@ -688,6 +726,27 @@ static void put_text_head(const struct order *order, FILE *out)
     text_out_line(out, "%s", line);
 }
 
+/* At most width characters. Ends of names differ, so names are cut in the
+ * middle; a sentence is cut at its end. */
+static const char *cut_text(const struct jp_column *c, const char *text,
+                            size_t width, char cut[64])
+{
+    bool name = c->kind == JP_COL_TEXT || c->kind == JP_COL_CODE;
+    char whole[JP_CLEAN_MAX];
+    size_t n, tail;
+
+    if (!name || width < 9 || width >= 64)
+        return clean_text(text, JP_CLEAN_ASCII, cut,
+                          width < 64 ? width + 1 : 64);
+    n = strlen(clean_text(text, JP_CLEAN_ASCII, whole, sizeof(whole)));
+    if (n <= width)
+        return memcpy(cut, whole, n + 1);
+    tail = (width - 3) / 2;
+    snprintf(cut, 64, "%.*s...%s", (int) (width - 3 - tail), whole,
+             whole + n - tail);
+    return cut;
+}
+
 static void put_text_row(const struct order *order, const struct jp_row *row,
                          FILE *out)
 {
@@ -704,9 +763,7 @@ static void put_text_row(const struct order *order, const struct jp_row *row,
         if (!is_text(c))
             n = add_text(line, n, c, figure(c, &v, false, buf));
         else if (kinds[c->kind].cut)
-            n = add_text(
-                line, n, c,
-                clean_text(text_of(c, &v), JP_CLEAN_ASCII, cut, width + 1));
+            n = add_text(line, n, c, cut_text(c, text_of(c, &v), width, cut));
         else
             n = add_text(line, n, c, text_of(c, &v));
     }

@@ -23,7 +23,8 @@
  * A report is bounded: tables show the K rows that matter most; the rest is
  * counted and stands in the CSV files. */
 
-/* How much a row matters. */
+/* How much a row matters. Below 0: it says nothing by itself; the page folds it
+ * where other rows remain (struct jp_table's folded). */
 typedef double jp_row_weight(const struct jp_result *result, size_t row);
 
 jp_row_weight rows_comm_time;   /* longest ranks' time, us */
@@ -186,6 +187,8 @@ struct jp_table {
                                          the row out */
     jp_row_weight *weight; /* NULL: the first are shown, a full bar is 1 */
     bool by_weight; /* readers get the heaviest first; else in rows' order */
+    const char *folded[2]; /* what a row below 0 is, what several are; NULL:
+                              there are none */
     size_t max_json, max_html, max_text;
     bool unsorted; /* a click on the page's headings does not sort */
     /* What stands in a row's JSON object behind its columns; NULL: nothing. */

@@ -178,6 +178,20 @@ static void put_medium(const struct jp_row *row, FILE *out)
         text_out_line(out, "  %-18s carried by %s", "", carriers);
 }
 
+/* Below 0, in the order of their times. */
+static double fold(double time)
+{
+    return -1 / (1 + time);
+}
+
+static double weigh_comm(const struct jp_result *result, size_t row)
+{
+    const struct jp_comm *c = &result->comms[row];
+    double time = rows_comm_time(result, row);
+
+    return c->n_ranks > 1 && (c->ops || c->p2p_records) ? time : fold(time);
+}
+
 #define FIELD(member) JP_FIELD(struct jp_comm, member)
 static const struct jp_column comms[] = {
     {"id", JP_COL_ID, JP_CSV, 2, 1, 1, "Id",
@@ -278,8 +292,10 @@ const struct jp_table table_comms = {
     JP_COLUMNS(comms),
     .title = "Communicators, most time first",
     JP_ROWS(comms),
-    .weight = rows_comm_time,
+    .weight = weigh_comm,
     .by_weight = true,
+    .folded = {"communicator of one rank or without operations is",
+               "communicators of one rank or without operations are"},
     .max_json = 2000,
     .max_html = 200,
     .max_text = 20,
@@ -290,6 +306,13 @@ const struct jp_table table_comms = {
 
 static const char *const percentiles[] = {"exact", "rounded"};
 JP_GETTER(cell_type, jp_cell, value_text(v, comm_type_name(at->type)))
+static double weigh_cell(const struct jp_result *result, size_t row)
+{
+    double time = rows_cell_time(result, row);
+
+    return result->cells[row].type == JP_COMM_SINGLE_RANK ? fold(time) : time;
+}
+
 JP_GETTER(cell_percentiles, jp_cell, value_text(v, percentiles[at->rounded]))
 
 #define FIELD(member) JP_FIELD(struct jp_cell, member)
@@ -396,11 +419,14 @@ const struct jp_table table_cells = {
     .help = "a row for the operations of one communicator type, function and "
             "size",
     JP_COLUMNS(cells),
-    .title = "Operations by type, function and size",
+    .title = "Operations by type, function and size, most time first",
     .banner = "                                                "
               "bus bandwidth, GB/s             time, longest rank",
     JP_ROWS(cells),
-    .weight = rows_cell_time,
+    .weight = weigh_cell,
+    .by_weight = true,
+    .folded = {"kind of operation of single ranks is",
+               "kinds of operations of single ranks are"},
     .max_json = 5000,
     .max_html = 200,
     .max_text = 40,
@@ -412,6 +438,11 @@ JP_GETTER(rank_exec, jp_rank,
           value_known(v, !row->result->quality.waits_unknown, at->exec_us))
 JP_GETTER(rank_wait, jp_rank,
           value_known(v, !row->result->quality.waits_unknown, at->wait_us))
+
+static double weigh_rank(const struct jp_result *result, size_t row)
+{
+    return result->ranks[row].caused_us ? rows_rank_caused(result, row) : -1;
+}
 
 #define FIELD(member) JP_FIELD(struct jp_rank, member)
 static const struct jp_column ranks[] = {
@@ -456,8 +487,10 @@ const struct jp_table table_ranks = {
     .title = "Ranks that arrived last, most wait caused first (AllReduce, "
              "AllGather, ReduceScatter)",
     JP_ROWS(ranks),
-    .weight = rows_rank_caused,
+    .weight = weigh_rank,
     .by_weight = true,
+    .folded = {"rank for which nobody waited is",
+               "ranks for which nobody waited are"},
     .max_json = 10000,
     .max_html = 200,
     .max_text = 10,

@@ -42,7 +42,7 @@ done_testing() { echo "1..$count"; }
 
 # Times of the protocol, shortened; a test may change them before step_make.
 finish_ms=3000 alldone_ms=4000 report_ms=20000 stale_ms=1000
-delay_ms=400 life_ms=8000 hidden=false final= summary=line util_ms=0
+delay_ms=400 life_ms=8000 hidden=false final= summary=line util_ms=0 known=
 
 step_make() { # step_make DIR: job.conf and folders, as resolve makes them
     local id=12
@@ -57,7 +57,8 @@ job = { id = ${id}L; step = "0"; restart = 0; user = "alice"; uid = 1001;
   submit_host = "login1"; slurm = "22.05.8"; nodes = 4; tasks = 8;
   command = "./train"; };
 nccl = { request = "recorder"; mode = "recorder"; explicit = true;
-  hidden = $hidden; final_dir = "$final"; summary = "$summary"; settings = ( );
+  hidden = $hidden; final_dir = "$final"; summary = "$summary";
+  known_issues = "$known"; settings = ( );
   env = ( { name = "NCCL_PROFILER_PLUGIN";
             value = "${plugin:-libnccl-profiler-jobprof.so}"; soft = true; },
           { name = "JOBPROF_RECORDER_DIR"; value = "$1/raw/%N"; soft = false; }

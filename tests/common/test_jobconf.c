@@ -135,6 +135,7 @@ static void check_equal(const struct jp_jobconf *a, const struct jp_jobconf *b)
     assert_int_equal(b->planned_ops, a->planned_ops);
     assert_int_equal(b->kept_ops, a->kept_ops);
     assert_string_equal(b->lost, nasty);
+    assert_string_equal(b->known_issues, nasty);
 }
 
 static void test_round_trip(void **state)
@@ -160,6 +161,7 @@ static void test_round_trip(void **state)
                               .planned_ops = 40000,
                               .kept_ops = 1200,
                               .lost = odd,
+                              .known_issues = odd,
                               .policy.report_nice = 19,
                               .settings = settings,
                               .n_settings = 2,

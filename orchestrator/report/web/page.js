@@ -46,12 +46,14 @@
       button.addEventListener('click', () => {
         const up = head.getAttribute('aria-sort') === 'descending';
         const key = row => row.cells[column].dataset.v;
+        // names may be cut
+        const whole = row => row.cells[column].dataset.full ??
+          row.cells[column].textContent;
         const body = table.tBodies[0];
         const number = head.classList.contains('n');
         const compare = (a, b) => number
           ? Number(key(a) ?? -Infinity) - Number(key(b) ?? -Infinity)
-          : a.cells[column].textContent.localeCompare(
-              b.cells[column].textContent, 'en', {numeric: true});
+          : whole(a).localeCompare(whole(b), 'en', {numeric: true});
         const rows = [...body.rows].sort(compare);
         if (!up) rows.reverse();
         for (const h of heads) h.removeAttribute('aria-sort');

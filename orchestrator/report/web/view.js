@@ -126,6 +126,11 @@
       row.hidden = !shows(row, columns);
       hidden += row.hidden;
     }
+    // what was looked for is not left in a fold
+    const fold = table.closest('details.folded');
+    const asked = Object.keys(filter).some(key => columns[key] ||
+      (key === 'rank' && (columns.process || columns.world !== undefined)));
+    if (fold && asked && hidden < body.rows.length) fold.open = true;
     note.hidden = !hidden;
     note.textContent = `${body.rows.length - hidden} of ${body.rows.length} ` +
       'rows: the others do not match the filter.';

@@ -32,6 +32,11 @@ export function scale(theme, {min, max, colours, formatter, dimension = 2}) {
   };
 }
 
+// The cell that is pointed at keeps its colour, which is its value; a frame
+// marks it.
+export const pointedAt = theme => ({itemStyle: {color: 'inherit',
+  borderColor: theme.text, borderWidth: 1.5}});
+
 // Names by slice of time: cells are [row, slice, value].
 export function overTime(data, state, look, {names, cells, max, formatter, tip}) {
   const room = labelRoom(names, look);
@@ -46,6 +51,7 @@ export function overTime(data, state, look, {names, cells, max, formatter, tip})
     yAxis: namesAxis(look.theme, names,
       name => shorten(name, room.characters), {inverse: true}),
     series: [{type: 'heatmap', data: cells.map(([r, s, v]) => [s, r, v]),
-      progressive: 0, itemStyle: {borderWidth: 0}}],
+      progressive: 0, itemStyle: {borderWidth: 0},
+      emphasis: pointedAt(look.theme)}],
   };
 }

@@ -1,7 +1,7 @@
 // drift.js - a strip a communicator: its bandwidth against its usual one.
 import {namesAxis, sliceAxis, sliceStart, zoom} from '../axes.js';
 import {count, shorten, us} from '../format.js';
-import {labelRoom, rowHeight, scale, unflatten} from '../heat.js';
+import {pointedAt, labelRoom, rowHeight, scale, unflatten} from '../heat.js';
 import {tip, tooltip} from '../tip.js';
 
 // Names are shared by communicators; the end of an id is not.
@@ -41,7 +41,8 @@ export const drift = {
       yAxis: namesAxis(look.theme, names,
         name => shorten(name, room.characters), {inverse: true}),
       series: [{type: 'heatmap', data: cells.map(([r, s, v]) => [s, r, v]),
-        progressive: 0, itemStyle: {borderWidth: 0}}],
+        progressive: 0, itemStyle: {borderWidth: 0},
+        emphasis: pointedAt(look.theme)}],
     };
   },
 };

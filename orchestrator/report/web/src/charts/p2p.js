@@ -1,7 +1,7 @@
 // p2p.js - a matrix of who sends how much to whom, or how fast.
 import {namesAxis} from '../axes.js';
 import {bytes, count, gbs, shorten} from '../format.js';
-import {labelRoom, scale, unflatten} from '../heat.js';
+import {pointedAt, labelRoom, scale, unflatten} from '../heat.js';
 import {tip, tooltip} from '../tip.js';
 
 const [FROM, TO, BYTES, US] = [0, 1, 2, 3];
@@ -52,7 +52,8 @@ export const p2p = {
           formatter: name => shorten(name, Math.min(room.characters, 15))}}),
       yAxis: namesAxis(look.theme, names, label, {name: 'from', inverse: true,
         nameLocation: 'start'}),
-      series: [{type: 'heatmap', data: shown, progressive: 0}],
+      series: [{type: 'heatmap', data: shown, progressive: 0,
+        emphasis: pointedAt(look.theme)}],
     };
   },
 };
