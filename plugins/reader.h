@@ -88,6 +88,8 @@ struct reader_input {
                           bytes; to the end: UINT64_MAX */
     const atomic_bool *stop; /* set: give up soon */
     _Atomic uint64_t *done;  /* grows by what a reader that splits has read */
+    bool only_times; /* nobody looks at exec_us and busbw_micro: they need not
+                        be right */
 };
 
 struct backend_reader {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clockmap.h"
+
 /* An edge is left out from such a contradiction on. */
 #define CONTRADICTS 5.0
 #define CONTRADICTS_NS 200.0
@@ -232,9 +234,16 @@ static struct clockgraph_edge *worst(struct graph *g,
     return NULL;
 }
 
-/* The uncertainties along the best way from the reference: Bellman and Ford,
- * whose rounds are few in graphs of this kind. */
-static void uncertainties(struct graph *g, struct clockgraph_clock *clocks)
+/* How wrong an edge is taken to be: as much as it says, or as it is seen to be.
+ */
+static double error_of(const struct clockgraph_edge *e)
+{
+    return fmax(fmax(e->unc_ns, CLOCKGRAPH_LEAST_NS), e->residual_ns);
+}
+
+/* The errors along the best way from the reference: Bellman and Ford, whose
+ * rounds are few in graphs of this kind. */
+static void measure_ways(struct graph *g)
 {
     bool changed = true;
 
@@ -244,28 +253,40 @@ static void uncertainties(struct graph *g, struct clockgraph_clock *clocks)
         changed = false;
         for (size_t i = 0; i < g->n_edges; i++) {
             const struct clockgraph_edge *e = &g->edges[i];
-            double unc = fmax(e->unc_ns, CLOCKGRAPH_LEAST_NS);
+            double error = error_of(e);
             double *from = &g->distance[e->from], *to = &g->distance[e->to];
 
             if (e->left_out)
                 continue;
-            if (*from + unc < *to) {
-                *to = *from + unc;
+            if (*from + error < *to) {
+                *to = *from + error;
                 changed = true;
             }
-            if (*to + unc < *from) {
-                *from = *to + unc;
+            if (*to + error < *from) {
+                *from = *to + error;
                 changed = true;
             }
         }
     }
+}
+
+/* A noisy edge says nothing of clocks that others tie better: what it misses
+ * them by is its own error. Beyond CLOCKMAP_SURE times that, either may be
+ * wrong. */
+static void uncertainties(struct graph *g, struct clockgraph_clock *clocks)
+{
+    measure_ways(g);
     for (size_t i = 0; i < g->n; i++)
         clocks[i].unc_ns = clocks[i].reachable ? g->distance[i] : 0;
     for (size_t i = 0; i < g->n_edges; i++) {
         const struct clockgraph_edge *e = &g->edges[i];
         struct clockgraph_clock *ends[] = {&clocks[e->from], &clocks[e->to]};
 
-        for (int k = 0; k < 2 && !e->left_out; k++)
+        if (e->left_out ||
+            e->residual_ns <=
+                CLOCKMAP_SURE * fmax(e->unc_ns, CLOCKGRAPH_LEAST_NS))
+            continue;
+        for (int k = 0; k < 2; k++)
             if (ends[k]->reachable && (k ? e->to : e->from) != g->reference)
                 ends[k]->unc_ns = fmax(ends[k]->unc_ns, e->residual_ns);
     }

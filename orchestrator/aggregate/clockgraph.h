@@ -30,8 +30,10 @@ struct clockgraph_edge {
 struct clockgraph_clock {
     bool reachable;    /* from the reference; the rest is 0 if not */
     int64_t offset_ns; /* C - C_reference */
-    double unc_ns;     /* along the best way to the reference, and at least what
-                          the loops through its edges do not add up to */
+    double unc_ns;     /* along the best way to the reference, whose edges are
+                          as wrong as they say or miss the solution by; at least
+                          what any of its edges misses it by, where that is more
+                          than CLOCKMAP_SURE times the edge's own error */
 };
 
 /* Solves for n_clocks of n_edges, both at least 1; `reference` is a clock. An

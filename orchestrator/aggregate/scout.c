@@ -79,8 +79,11 @@ static struct timeline *read_log(struct scout *s, struct reader_states *states,
     _Atomic uint64_t done = 0; /* nobody asks */
     struct jp_error err = {""};
     const struct backend *backend = reader_find(log->path, !log->maybe, &err);
-    const struct reader_input in = {
-        .path = log->path, .to = UINT64_MAX, .stop = &never, .done = &done};
+    const struct reader_input in = {.path = log->path,
+                                    .to = UINT64_MAX,
+                                    .stop = &never,
+                                    .done = &done,
+                                    .only_times = true};
     struct source_facts facts = {0};
     const struct reader_sink sink = {.take = take, .counts = ignore, .arg = &w};
 

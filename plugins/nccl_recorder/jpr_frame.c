@@ -396,23 +396,26 @@ void jpr_put_text(struct jpr_out *out, const char *text)
     jpr_put_bytes(out, text, n);
 }
 
-uint64_t jpr_get_u64(struct jpr_in *in)
+uint64_t jpr_get_long(struct jpr_in *in)
 {
+    const uint8_t *at = in->at, *end = in->end;
     uint64_t value = 0;
     unsigned shift;
 
-    for (shift = 0; shift < 64 && !in->bad; shift += 7) {
-        uint8_t byte;
+    if (in->bad)
+        return 0;
+    for (shift = 0; shift < 64 && at != end; shift += 7) {
+        uint8_t byte = *at++;
 
-        if (in->at == in->end)
-            break;
-        byte = *in->at++;
-        if (shift == 63 && byte > 1)
-            break;
         value |= (uint64_t) (byte & 0x7F) << shift;
-        if (byte < 0x80)
+        if (byte < 0x80) {
+            if (shift == 63 && byte > 1)
+                break;
+            in->at = at;
             return value;
+        }
     }
+    in->at = at;
     in->bad = true;
     return 0;
 }

@@ -102,7 +102,12 @@ struct jpr_in {
     bool bad; /* cut or too long; what was read since is 0 */
 };
 
-uint64_t jpr_get_u64(struct jpr_in *in);
+uint64_t jpr_get_long(struct jpr_in *in); /* one of any length */
+static inline uint64_t jpr_get_u64(struct jpr_in *in)
+{
+    return in->at != in->end && *in->at < 0x80 && !in->bad ? *in->at++
+                                                           : jpr_get_long(in);
+}
 int64_t jpr_get_i64(struct jpr_in *in);
 uint64_t jpr_get_delta(struct jpr_in *in, uint64_t base);
 /* A number of things that must not exceed `max`; bad and 0 otherwise. */

@@ -620,6 +620,7 @@ static const struct recfile_func *add_func(struct jp_recfile *file,
     size_t n = strlen(op->func);
 
     *f->asked = '\0'; /* what was here is gone */
+    file->forgot_funcs |= file->next_func < file->n_funcs;
     if (n + sizeof(RECORD_REPLAY) > sizeof(f->name))
         return NULL;
     n = strlen(recfile_func_name(op, f->name, sizeof(f->name)));
@@ -656,10 +657,23 @@ static const char *refuse(struct jp_recfile *file, enum jp_bad bad,
     return why;
 }
 
+/* The number of the records of a communicator and the last function. */
+static uint64_t series_of(struct jp_recfile *file, struct recfile_comm *comm)
+{
+    uint64_t *series = &comm->series[file->func - file->funcs];
+
+    if (file->forgot_funcs)
+        return 0;
+    if (!*series)
+        *series = ++file->n_series;
+    return *series;
+}
+
 const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
                            struct record *out)
 {
-    const struct recfile_comm *comm = recfile_comm(file, op->comm);
+    struct recfile_comm *comm = op->comm < file->n_comms ? file->comms[op->comm]
+                                                         : NULL;
     uint32_t most;
 
     if (file->why)
@@ -676,6 +690,7 @@ const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
     out->pid = file->pid;
     out->func = (struct record_text){file->func->name, file->func->len};
     out->p2p = op->kind == JPR_P2P;
+    out->series = series_of(file, comm);
     out->sn = recfile_seq(op);
     out->bytes = op->bytes;
     out->exec_us = recfile_exec_us(op);
@@ -694,12 +709,14 @@ const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
     if (out->p2p && (op->peer < 0 || op->peer >= most))
         return refuse(file, JP_BAD_VALUE, "bad peer");
     out->peer = out->p2p ? (uint32_t) op->peer : 0;
+    out->busbw_nan = !out->n_ranks;
+    if (file->only_times)
+        return NULL;
     out->busbw_micro = bandwidth_micro(
         bandwidth_of(file->func->rule, out->n_ranks, out->bytes, out->exec_us)
             .bus_gbs);
     if (out->busbw_micro > RECORD_MAX_BUSBW_MICRO)
         return refuse(file, JP_BAD_RANGE, "bad bandwidth");
-    out->busbw_nan = !out->n_ranks;
     if (out->busbw_nan)
         out->busbw_micro = 0;
     return NULL;

@@ -30,6 +30,9 @@
 #include "common/record.h"
 #include "plugins/nccl_recorder/jpr_read.h"
 
+/* Functions that are remembered: all that NCCL has; more only cost time. */
+#define RECFILE_FUNCS 32
+
 /* The last counters of one function in a communicator. */
 struct recfile_count {
     char func[RECORD_MAX_FUNC + 1]; /* cut if it is longer */
@@ -47,7 +50,8 @@ struct recfile_comm {
     const char *why; /* NULL: its records are good */
     char id[RECORD_MAX_ID + 1];
     char name[RECORD_MAX_NAME + 1];
-    struct record base; /* what all its records share */
+    struct record base;             /* what all its records share */
+    uint64_t series[RECFILE_FUNCS]; /* of records, by function; 0: none yet */
     struct recfile_count *counts;
     size_t n_counts;
     struct recfile_unseen *unseen;
@@ -64,9 +68,6 @@ struct recfile_func {
     size_t len;
     enum bandwidth_rule rule;
 };
-
-/* Remembered: all that NCCL has; more only cost time. */
-#define RECFILE_FUNCS 32
 
 /* Why operations have no kernel events: bits of enum jpr_doubt. */
 #define RECFILE_DOUBTS 5
@@ -120,6 +121,9 @@ struct jp_recfile {
     struct recfile_tail tail;
     struct recfile_func funcs[RECFILE_FUNCS];
     unsigned n_funcs, next_func;
+    bool only_times;   /* the reader's caller looks at no bandwidth */
+    bool forgot_funcs; /* there were more: records have no series any more */
+    uint64_t n_series;
     const struct recfile_func *func; /* of the last operation */
 };
 

@@ -23,7 +23,7 @@ struct way {
     const struct reader_sink *sink;
     struct jp_recfile *source;
     struct source_facts *facts;
-    struct launches *launches;
+    struct launches *launches; /* NULL: only times are asked for */
 };
 
 /* A file that was cut within the magic bytes is a recording, too. */
@@ -50,7 +50,9 @@ static int take_op(struct way *w, const struct jpr_op *op)
 
     w->facts->records++;
     if (!why)
-        return launches_add(w->launches, op, &record, w->source->func->rule);
+        return w->launches ? launches_add(w->launches, op, &record,
+                                          w->source->func->rule)
+                           : take(w, &record);
     reader_note_bad(w->facts, w->facts->records, w->source->bad, why);
     return 0;
 }
@@ -91,7 +93,7 @@ static int add_counts(struct way *w)
 /* What is told at the end of the file. */
 static int take_end(struct way *w)
 {
-    int rc = launches_flush(w->launches);
+    int rc = w->launches ? launches_flush(w->launches) : 0;
 
     if (rc == 0 && w->sink->watch)
         rc = w->sink->watch(w->sink->arg, w->source, NULL);
@@ -118,8 +120,7 @@ static int read_all(struct jp_recfile *source, const struct reader_input *in,
     int rc = 0, got;
 
     facts->has_counters = true;
-    w.launches = launches_create(take, &w);
-    if (!w.launches)
+    if (!in->only_times && !(w.launches = launches_create(take, &w)))
         return -1;
     while (rc == 0 && (got = recfile_next(source, &record, &err)) != 0) {
         if (got < 0)
@@ -147,13 +148,14 @@ static int read_file(void *state, const struct reader_input *in,
              ? recfile_open_bytes(&source, in->data, in->len, in->path, &err)
              : recfile_open(&source, in->path, &err)) < 0)
         return reader_refuse(facts, in->path, &err);
+    source.only_times = in->only_times;
     rc = read_all(&source, in, sink, facts);
     recfile_close(&source);
     return rc;
 }
 
 static const struct backend_reader recorder_reader = {.probe = probe,
-                                               .read = read_file};
+                                                      .read = read_file};
 
 /* The recorder's variable for kernels=. */
 #define KERNELS_VARIABLE "JOBPROF_RECORDER_KERNELS"

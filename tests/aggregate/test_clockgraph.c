@@ -174,6 +174,94 @@ static void asymmetry_shows(void **state)
     assert_true(clocks[1].unc_ns >= 3333 && clocks[2].unc_ns >= 3333);
 }
 
+/* Of twelve uniform numbers: a deviation of 1; none is beyond three times that.
+ */
+static double normal(void)
+{
+    double sum;
+
+    do {
+        sum = -6;
+        for (int i = 0; i < 12; i++)
+            sum += uniform();
+    } while (fabs(sum) > 3);
+    return sum;
+}
+
+/* Eight clocks: each is tied to three others well, and to some by edges that
+ * are wrong by more and say so. Returns the errors' root mean square, what is
+ * said on average, and of how many clocks in 1,000 more than ten times that is
+ * said: with the clocks' own errors, noise is beyond three times its deviation
+ * now and then. */
+static void plant_noise(double good_ns, double noisy_ns, double *rms_ns,
+                        double *said_ns, double *wide)
+{
+    enum { N = 8, ROUNDS = 400 };
+    double squares = 0, said = 0;
+    int beyond = 0;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        struct clockgraph_edge edges[N * N];
+        struct clockgraph_clock clocks[N];
+        int64_t truth[N];
+        size_t m = 0;
+
+        for (uint32_t i = 0; i < N; i++)
+            truth[i] = i ? (int64_t) (uniform() * 1e9) : 0;
+        for (uint32_t i = 0; i < N; i++)
+            for (uint32_t j = i + 1; j < N; j++) {
+                uint32_t apart = j - i;
+                bool good = apart == 1 || apart == N - 1 || apart == N / 2;
+                double unc = good ? good_ns : noisy_ns;
+
+                if (good || uniform() < 0.5)
+                    edges[m++] = (struct clockgraph_edge){
+                        .from = i,
+                        .to = j,
+                        .theta_ns = truth[j] - truth[i] +
+                                    llround(unc * normal()),
+                        .unc_ns = unc};
+            }
+        assert_int_equal(clockgraph_solve(edges, m, 0, clocks, N), 0);
+        for (int i = 1; i < N; i++) {
+            double error = (double) (clocks[i].offset_ns - truth[i]);
+
+            assert_true(clocks[i].reachable);
+            /* rounded to 1 ns */
+            assert_true(fabs(error) <= 3 * clocks[i].unc_ns + 1);
+            squares += error * error;
+            if (clocks[i].unc_ns > 10 * good_ns)
+                beyond++;
+            else
+                said += clocks[i].unc_ns;
+        }
+    }
+    *rms_ns = sqrt(squares / (ROUNDS * (N - 1)));
+    *said_ns = said / (ROUNDS * (N - 1) - beyond + 1e-9);
+    *wide = 1000.0 * beyond / (ROUNDS * (N - 1));
+    print_message("edges of %.0f and %.0f ns: off by %.0f, said %.0f ns; "
+                  "%d of %d as wrong as the noise\n",
+                  good_ns, noisy_ns, *rms_ns, *said_ns, beyond,
+                  ROUNDS * (N - 1));
+}
+
+static void noise_beside(void **state)
+{
+    static const double good[] = {100, 300, 1000};
+
+    (void) state;
+    seed = 21;
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+        for (double noise = 1.01; noise < 2000; noise *= 10) {
+            double rms, said, wide;
+
+            plant_noise(good[i], noise * good[i], &rms, &said, &wide);
+            assert_true(said <= 3 * rms);
+            assert_true(wide < 10);
+        }
+    }
+}
+
 /* A thousand nodes with chords: error below that of a tree, and in time. */
 static void many_clocks(void **state)
 {
@@ -217,7 +305,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_least_squares), cmocka_unit_test(far_clocks),
         cmocka_unit_test(beyond_all_clocks),    cmocka_unit_test(wrong_edge),
-        cmocka_unit_test(asymmetry_shows),      cmocka_unit_test(many_clocks),
+        cmocka_unit_test(asymmetry_shows),      cmocka_unit_test(noise_beside),
+        cmocka_unit_test(many_clocks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

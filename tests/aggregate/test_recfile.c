@@ -201,6 +201,52 @@ static void lines_say_the_same(void **state)
     assert_in_range(good, 10000, 200000);
 }
 
+/* The number of an operation's record. */
+static uint64_t series_of(struct jp_recfile *file, enum jpr_op_kind kind,
+                          uint64_t seq, const char *func)
+{
+    struct jpr_op op = {.kind = kind, .func = func, .seq = seq, .bytes = 64};
+    struct record r;
+
+    assert_null(recfile_record(file, &op, &r));
+    return r.series;
+}
+
+/* Records of one number agree in all that common/record.h says; there is none
+ * where a file has more functions than are remembered. */
+static void numbers_its_series(void **state)
+{
+    struct jpr_comm comm = {0, true, 1, "dp", 1, 8, 2, "", "", 0};
+    struct jp_recfile file;
+    char *bytes = NULL;
+    uint64_t seen[8];
+
+    (void) state;
+    make_file(&file, &bytes, "n1", &comm);
+    seen[0] = series_of(&file, JPR_COLL, 1, "AllReduce");
+    seen[1] = series_of(&file, JPR_COLL, 1, "Broadcast");
+    seen[2] = series_of(&file, JPR_CE, 1, "AllReduce");
+    seen[3] = series_of(&file, JPR_COLL, JPR_REPLAY_SEQ + 1, "AllReduce");
+    seen[4] = series_of(&file, JPR_P2P, 1, "Send");
+    for (int i = 0; i < 5; i++) {
+        assert_true(seen[i] != 0);
+        for (int k = 0; k < i; k++)
+            assert_true(seen[i] != seen[k]);
+    }
+    assert_true(series_of(&file, JPR_COLL, 2, "AllReduce") == seen[0]);
+    assert_true(series_of(&file, JPR_P2P, 2, "Send") == seen[4]);
+    for (int i = 0; i < RECFILE_FUNCS; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "Func%d", i);
+        assert_true(!series_of(&file, JPR_COLL, 1, name) ==
+                    (i + 5 >= RECFILE_FUNCS));
+    }
+    assert_true(series_of(&file, JPR_COLL, 3, "AllReduce") == 0);
+    recfile_close(&file);
+    free(bytes);
+}
+
 /* Names as long as a file may have them are cut alike, at a character. */
 static void long_names_are_cut_alike(void **state)
 {
@@ -478,6 +524,7 @@ int main(void)
         cmocka_unit_test(micro_is_what_printf_shows),
         cmocka_unit_test(ids_are_cut_as_inspector_cuts),
         cmocka_unit_test(lines_say_the_same),
+        cmocka_unit_test(numbers_its_series),
         cmocka_unit_test(long_names_are_cut_alike),
         cmocka_unit_test(tells_when_it_ran),
         cmocka_unit_test_setup_teardown(probes_by_the_first_bytes, tempdir_make,

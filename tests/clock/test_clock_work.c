@@ -49,7 +49,8 @@ struct field {
     /* a relay in front of node 0: what comes from others passes here */
     int relay;
     struct sockaddr_in behind, asker;
-    unsigned lost_of_100, passed, dropped;
+    struct sockaddr_in also; /* who gets a copy of each packet; else no port */
+    unsigned lost_of_100, passed, dropped, copied;
     uint64_t wakeups; /* of all nodes */
     uint64_t seed;
 };
@@ -151,6 +152,10 @@ static void pass_on(struct field *f)
         else
             (void) !sendto(f->relay, bytes, (size_t) n, 0,
                            (const struct sockaddr *) to, sizeof(*to));
+        if (f->also.sin_port)
+            f->copied += sendto(f->relay, bytes, (size_t) n, 0,
+                                (const struct sockaddr *) &f->also,
+                                sizeof(f->also)) == n;
         f->passed++;
         len = sizeof(from);
     }
@@ -163,7 +168,11 @@ static void field_run(struct field *f, int64_t ns)
     struct jp_error err = {""};
 
     while (mono() < end) {
-        int n = epoll_wait(f->epoll, events, 8, 20);
+        int64_t left_ms = (end - mono()) / 1000000;
+        int n = epoll_wait(f->epoll, events, 8,
+                           left_ms < 0    ? 0
+                           : left_ms < 20 ? (int) left_ms
+                                          : 20);
 
         for (int i = 0; i < n; i++)
             if (events[i].data.u32 == NODES)
@@ -376,32 +385,84 @@ static void killed_and_foreign(void **state)
     clockprobes_fini(&probes);
 }
 
-/* A relay that loses a third of what passes. */
-static void relayed(void **state)
+/* Puts the relay in front of node 0, which has told where it is. */
+static void field_relay(struct field *f)
 {
     struct sockaddr_in own = {.sin_family = AF_INET,
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = NODES};
     socklen_t len = sizeof(own);
+    struct clock_peer peer;
+
+    f->relay = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(f->relay, (struct sockaddr *) &own, sizeof(own)), 0);
+    assert_int_equal(getsockname(f->relay, (struct sockaddr *) &own, &len), 0);
+    assert_int_equal(clock_peer_read(f->dir, "n0", &peer, NULL), 0);
+    f->behind = own;
+    f->behind.sin_port = htons(peer.port);
+    peer.port = ntohs(own.sin_port);
+    snprintf(peer.addresses[0].address, CLOCK_ADDRESS_LEN, "127.0.0.1");
+    peer.n_addresses = 1;
+    assert_int_equal(clock_peer_write(f->dir, "n0", &peer, NULL), 0);
+    epoll_ctl(f->epoll, EPOLL_CTL_ADD, f->relay, &event);
+}
+
+/* Two steps at once on the same nodes, whose clocks are told to be others, and
+ * the second one's first node gets every packet of the first one's, too: each
+ * step finds its own clocks. */
+static void two_steps(void **state)
+{
     struct clockprobes probes;
     struct clock_peer peer;
+    struct field steps[2];
+    struct field *a = &steps[0], *b = &steps[1];
+    char *dirs[2];
+
+    for (int i = 0; i < 2; i++) {
+        dirs[i] = tempdir_path(*state, i ? "b" : "a");
+        assert_int_equal(mkdir(dirs[i], 0700), 0);
+        field_init(&steps[i], dirs[i], 2);
+    }
+    b->shift[1].offset_ns = -7 * SECOND;
+    b->shift[1].ppm = -30;
+    for (uint32_t i = 0; i < 2; i++) {
+        b->place[i].step = "1";
+        b->conf[i].key[0] ^= 0x55; /* srun makes one a step */
+    }
+    field_start(a);
+    field_start(b);
+    assert_int_equal(clock_peer_read(b->dir, "n0", &peer, NULL), 0);
+    a->also = (struct sockaddr_in){.sin_family = AF_INET,
+                                   .sin_port = htons(peer.port),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    field_relay(a);
+    for (int64_t end = mono() + 5 * SECOND; mono() < end;) {
+        field_run(a, 2000000);
+        field_run(b, 2000000);
+    }
+    assert_true(a->copied > 20);
+    for (int i = 0; i < 2; i++) {
+        field_end(&steps[i]);
+        read_windows(&steps[i], &probes);
+        assert_int_equal(probes.n_edges, 1);
+        check_windows(&steps[i], &probes, 1);
+        check_map(&steps[i], &probes, 0, UINT32_MAX);
+        clockprobes_fini(&probes);
+        free(dirs[i]);
+    }
+}
+
+/* A relay that loses a third of what passes. */
+static void relayed(void **state)
+{
+    struct clockprobes probes;
     struct field f;
 
     field_init(&f, *state, 2);
     f.conf[0].window_ms = f.conf[1].window_ms = 4000;
     field_start(&f);
     f.lost_of_100 = 30;
-    f.relay = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(f.relay, (struct sockaddr *) &own, sizeof(own)), 0);
-    assert_int_equal(getsockname(f.relay, (struct sockaddr *) &own, &len), 0);
-    assert_int_equal(clock_peer_read(f.dir, "n0", &peer, NULL), 0);
-    f.behind = own;
-    f.behind.sin_port = htons(peer.port);
-    peer.port = ntohs(own.sin_port);
-    snprintf(peer.addresses[0].address, CLOCK_ADDRESS_LEN, "127.0.0.1");
-    peer.n_addresses = 1;
-    assert_int_equal(clock_peer_write(f.dir, "n0", &peer, NULL), 0);
-    epoll_ctl(f.epoll, EPOLL_CTL_ADD, f.relay, &event);
+    field_relay(&f);
     field_run(&f, 8 * SECOND);
     field_end(&f);
     assert_true(f.dropped > 20);
@@ -531,6 +592,7 @@ int main(void)
                                         tempdir_drop),
         cmocka_unit_test_setup_teardown(killed_and_foreign, tempdir_make,
                                         tempdir_drop),
+        cmocka_unit_test_setup_teardown(two_steps, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(relayed, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(late_peer, tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(flood, tempdir_make, tempdir_drop),

@@ -18,6 +18,7 @@
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/verdict.h"
+#include "plugins/reader.h"
 #include "tests/common/tempdir.h"
 #include "tests/insight/simlog.h"
 #include "tests/insight/simrec.h"
@@ -271,6 +272,88 @@ static void same_result(const struct jp_result *files,
 
 /* From files and from the nodes' partials, which know no other node: the same
  * times, and the same busy slices. */
+/* What one reading of a file tells of starts and ends. */
+struct told {
+    uint64_t n, times;
+};
+
+static int tell(void *arg, const struct record *r, size_t n)
+{
+    struct told *told = arg;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t h = r[i].sn;
+
+        for (size_t k = 0; k < r[i].func.len; k++)
+            h = h * 31 + (uint8_t) r[i].func.text[k];
+        for (size_t k = 0; k < r[i].id.len; k++)
+            h = h * 31 + (uint8_t) r[i].id.text[k];
+        h = (h * 31 + r[i].start_us) * 31 + r[i].end_us;
+        told->times += h * UINT64_C(0x9e3779b97f4a7c15) ^ h >> 29;
+        told->n++;
+    }
+    return 0;
+}
+
+static int ignore_counts(void *arg, const struct record *base,
+                         const struct jpr_counts *counts)
+{
+    (void) arg;
+    (void) base;
+    (void) counts;
+    return 0;
+}
+
+static void read_one(const char *path, bool only_times, struct told *told)
+{
+    static const atomic_bool never;
+    _Atomic uint64_t done = 0;
+    struct jp_error err = {""};
+    const struct backend *backend = reader_find(path, true, &err);
+    struct reader_states *states = reader_states_create();
+    const struct reader_input in = {.path = path,
+                                    .to = UINT64_MAX,
+                                    .stop = &never,
+                                    .done = &done,
+                                    .only_times = only_times};
+    const struct reader_sink sink = {
+        .take = tell, .counts = ignore_counts, .arg = told};
+    struct source_facts facts = {0};
+
+    assert_non_null(backend);
+    assert_non_null(states);
+    assert_int_equal(reader_read(states, backend, &in, &sink, &facts), 0);
+    reader_states_destroy(states);
+    free(facts.notes);
+}
+
+/* A reader that is asked for times alone tells the same ones. */
+static void times_alone(void **state)
+{
+    char dir[] = "/tmp/clockuse.XXXXXX";
+    struct simjob_truth truth;
+    struct told all = {0}, alone = {0};
+
+    (void) state;
+    assert_non_null(mkdtemp(dir));
+    simlog_clock = (struct simlog_clock){.verbose = true};
+    assert_int_equal(
+        simrec_write(&shape, SIMJOB_LATE_RANK, 0.3, 5, dir, &truth), 0);
+    for (uint32_t rank = 0; rank < 8; rank++) {
+        char path[128], host[16];
+
+        simlog_host(rank / shape.per_node, host);
+        snprintf(path, sizeof(path), "%s/%s-pid%" PRId64 ".jpr", dir, host,
+                 simlog_pid(rank));
+        read_one(path, false, &all);
+        read_one(path, true, &alone);
+    }
+    simrec_remove(&shape, dir);
+    rmdir(dir);
+    assert_true(all.n > 5000);
+    assert_true(all.n == alone.n && all.times == alone.times);
+}
+
 static void partials_alike(void **state)
 {
     const char *dir = *state;
@@ -408,6 +491,7 @@ int main(void)
         cmocka_unit_test(logs_late),
         cmocka_unit_test(logs_clean),
         cmocka_unit_test(recordings_late),
+        cmocka_unit_test(times_alone),
         cmocka_unit_test(named_alike),
         cmocka_unit_test_setup_teardown(partials_alike, tempdir_make,
                                         tempdir_drop),
