@@ -212,6 +212,32 @@ try {
   await settled();
   ok(await open(), 'and a time, as it was copied from the timeline');
   await b.goto(small);
+  // The value of a heat map's cell is its colour, also under the pointer.
+  const heat = `document.querySelector('figure[data-chart="waits-time"]')`;
+  await b.eval(`document.getElementById('folds').click()`);
+  await b.until(`!!${heat}.querySelector('svg')`);
+  const cell = await b.eval(`(() => {
+    ${heat}.scrollIntoView({block: 'center', behavior: 'instant'});
+    const cells = [...${heat}.querySelectorAll('svg path')].filter(p => {
+      const r = p.getBoundingClientRect();
+      return r.width > 2 && r.width < 60 && r.height > 8 && r.height < 24 &&
+        /^rgb/.test(p.getAttribute('fill'));
+    });
+    const r = cells[cells.length >> 1].getBoundingClientRect();
+    window.cell = {x: r.x + r.width / 2, y: r.y + r.height / 2};
+    return window.cell;
+  })()`);
+  const painted = `(([p]) => p && [p.getAttribute('fill'),
+    p.getAttribute('stroke')])(document.elementsFromPoint(cell.x, cell.y)
+    .filter(e => e.tagName === 'path'))`;
+  const [colour] = await b.eval(painted);
+  await b.mouse('mouseMoved', cell.x, cell.y);
+  await b.until(`(${painted})[1]`);
+  const [under, frame] = await b.eval(painted);
+  ok(under === colour && frame, 'a cell under the pointer keeps its colour',
+    colour, under, frame);
+  await b.mouse('mouseMoved', 1, 1);
+  await b.goto(small);
   await ready();
   ok(await open(), 'open where a rank is late');
   const lines = await b.eval(`[...document.querySelectorAll('#findings td')]
