@@ -3,6 +3,7 @@
 # Sourced by tests/agent/*.test. A "node" is a process that runs
 # `jobprof-node begin`, sleeps, and runs `jobprof-node finish` against a step
 # directory that step_make has made; no Slurm is needed.
+# shellcheck shell=bash
 
 : "${top_builddir:=$(pwd)}"
 node_bin=${JOBPROF_NODE:-$top_builddir/orchestrator/jobprof-node}

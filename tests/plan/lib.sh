@@ -1,4 +1,5 @@
 # lib.sh - what the tests of jobprof plan share; $work is their folder
+# shellcheck shell=bash
 jobprof=$(realpath "${JOBPROF:-${top_builddir:-.}/orchestrator/jobprof}")
 
 # A site file that names both of NVIDIA's libraries, and a list of known-bad

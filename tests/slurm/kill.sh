@@ -7,6 +7,7 @@
 #   hand    yes: no report need come by itself, `jobprof report` makes it
 #   next_ms from the event to the end of a next step that needs the same CPUs
 # The event comes after $moment seconds.
+# shellcheck shell=bash
 
 # CASE PARALLEL QUICK FUNCTION [ARGUMENTS]: alone: nothing else runs meanwhile;
 # quick: for check, too; together: all at once, for they take a minute

@@ -1,5 +1,6 @@
 # killrun.sh - run cases of the kill matrix, with and without profiling.
 # Sourced after lib.sh and kill.sh.
+# shellcheck shell=bash
 
 # One run of a case. Leaves "CASE MODE CODE" and, profiled, what became of the
 # reports, in $WORK/rows; fails with a reason.

@@ -1,5 +1,6 @@
 # lib.sh - what the tests on a real Slurm share: cluster, TAP, waiting, checks.
 # Sourced by bash. Needs top_srcdir and top_builddir.
+# shellcheck shell=bash
 set -u
 : "${top_srcdir:?}" "${top_builddir:?}"
 MC=$top_srcdir/contrib/minicluster

@@ -82,7 +82,8 @@ echo "| case | proctrack | runs | steps | reports by themselves + by hand | exit
 echo "|---|---|---|---|---|---|---|---|"
 for track in $TRACKS; do
     kill_cluster "$track" || continue
-    : >"$WORK/rows" >"$WORK/aborts"
+    : >"$WORK/rows"
+    : >"$WORK/aborts"
     running=()
     for i in $(seq "$count"); do
         for case in $(names with); do
