@@ -83,7 +83,8 @@ static void put_all(const struct use *u, const struct history_seen *seen)
         check(out != NULL);
         check((how == 0   ? history_text_put(u->sum, &about, out)
                : how == 1 ? history_json_put(u->sum, &about, out, &err)
-                          : history_metrics_put(u->sum, out, &err)) == 0);
+                          : history_metrics_put(u->sum, METRICS_OPENMETRICS,
+                                                out, &err)) == 0);
         check(fclose(out) == 0);
         check_text(text, len);
         free(text);
