@@ -560,6 +560,14 @@ static enum clockline_status find_line(struct clock_span *s,
     return clockline_find(&s->halves[0], line);
 }
 
+bool clock_edge_is_short(const struct clock_talk *talk, size_t index)
+{
+    const struct clock_span *s = &talk->edges[index].span;
+    uint32_t n = s->exchanges + s->partial;
+
+    return n > 0 && n < CLOCK_LEAST;
+}
+
 void clock_edge_close(struct clock_talk *talk, size_t index, uint64_t id,
                       int64_t start_ns, int64_t end_ns,
                       struct clock_window *window)

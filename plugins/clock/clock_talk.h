@@ -133,6 +133,8 @@ void clock_talk_disturb(struct clock_talk *talk);
 int clock_talk_asker(const struct clock_talk *talk,
                      const struct clock_packet *packet);
 
+/* Whether an edge's window has exchanges, but too few for a line. */
+bool clock_edge_is_short(const struct clock_talk *talk, size_t index);
 /* Ends an edge's window, which lasted from start to end, and empties it. */
 void clock_edge_close(struct clock_talk *talk, size_t index, uint64_t id,
                       int64_t start_ns, int64_t end_ns,

@@ -36,6 +36,8 @@
 #define AIM 0.8 /* of the budget: the agent's loop costs, too */
 /* A window has room for so many exchanges at least. */
 #define A_WINDOW 16
+/* With too few exchanges it lasts so many times as long. */
+#define LONGEST_WINDOW 4
 /* A snapshot says something new when the raw clock is off its line by more. */
 #define RAW_NS 1000
 
@@ -68,9 +70,13 @@ struct clock_work {
     } askers[CLOCK_DEGREE];
     int64_t began_ns;
     /* windows */
-    int64_t window_ns, window_start_ns;
-    uint64_t window_id;
-    uint32_t told[CLOCK_DEGREE]; /* failures, of this window */
+    int64_t window_ns;
+    uint64_t window_id; /* of this moment */
+    struct {
+        uint64_t id; /* of its first moment */
+        int64_t start_ns;
+        uint32_t told;       /* failures */
+    } windows[CLOCK_DEGREE]; /* by edge */
     /* snapshots */
     int64_t snapshot_ns, raw_at_ns, raw_ahead_ns;
     double raw_rate;
@@ -133,7 +139,7 @@ static void note_failure(void *arg, size_t index, enum clock_why why)
     struct jp_error err;
 
     w->failures++;
-    if (w->told[index]++ < CLOCK_TOLD)
+    if (w->windows[index].told++ < CLOCK_TOLD)
         note(w,
              clock_rows_failure(&w->rows, w->talk.self, e->peer, e->seq,
                                 now_of(w), clock_why_name(why), &err),
@@ -325,24 +331,46 @@ static void take_snapshot(struct clock_work *w, int64_t now_ns)
         put_snapshot(w, &look);
 }
 
-static void end_windows(struct clock_work *w, int64_t now_ns)
+static void end_window(struct clock_work *w, size_t edge, int64_t now_ns)
 {
     struct clock_window window;
-    struct clock_look look;
     struct jp_error err;
 
+    clock_edge_close(&w->talk, edge, w->windows[edge].id,
+                     w->windows[edge].start_ns, now_ns, &window);
+    if (window.exchanges || window.lost || window.no_stamp || window.disturbed)
+        note(w, clock_rows_window(&w->rows, &window, &err), &err);
+}
+
+static void begin_window(struct clock_work *w, size_t edge, int64_t now_ns)
+{
+    w->windows[edge].id = w->window_id;
+    w->windows[edge].start_ns = now_ns;
+    w->windows[edge].told = 0;
+}
+
+/* An edge that loses many packets has longer windows: what came so far is not
+ * thrown away. */
+static bool goes_on(const struct clock_work *w, size_t edge, int64_t now_ns)
+{
+    return clock_edge_is_short(&w->talk, edge) &&
+           now_ns - w->windows[edge].start_ns <
+               LONGEST_WINDOW * w->window_ns - w->window_ns / 2;
+}
+
+static void end_windows(struct clock_work *w, int64_t now_ns, bool all)
+{
+    struct clock_look look;
+
+    w->window_id = window_of(w, now_ns);
     for (size_t i = 0; i < w->talk.n_edges; i++) {
-        clock_edge_close(&w->talk, i, w->window_id, w->window_start_ns, now_ns,
-                         &window);
-        w->told[i] = 0;
-        if (window.exchanges || window.lost || window.no_stamp ||
-            window.disturbed)
-            note(w, clock_rows_window(&w->rows, &window, &err), &err);
+        if (!all && goes_on(w, i, now_ns))
+            continue;
+        end_window(w, i, now_ns);
+        begin_window(w, i, now_ns);
     }
     clock_look(&w->source.shift, &look);
     put_snapshot(w, &look);
-    w->window_start_ns = now_ns;
-    w->window_id = window_of(w, now_ns);
 }
 
 /* Whether it was set since the last look. */
@@ -452,7 +480,7 @@ int clock_work_run(struct clock_work *w, int64_t spent_ns, struct jp_error *err)
     }
     now = now_of(w);
     if (window_of(w, now) != w->window_id)
-        end_windows(w, now);
+        end_windows(w, now, false);
     take_snapshot(w, now);
     peers = look_for_peers(w, now);
     next = clock_talk_run(&w->talk, now);
@@ -475,7 +503,7 @@ int clock_work_fd(const struct clock_work *work)
 
 void clock_work_finish(struct clock_work *w)
 {
-    end_windows(w, now_of(w));
+    end_windows(w, now_of(w), true);
 }
 
 /* --- begin and end --------------------------------------------------------
@@ -580,11 +608,13 @@ static int start(struct clock_work *w, uint32_t self, struct jp_error *err)
     own.n_addresses = clock_iface_find(w->conf.interfaces, own.addresses, err);
     if (!own.n_addresses || open_fds(w, err) < 0)
         return -1;
-    w->began_ns = w->window_start_ns = w->cost_from_ns = now_of(w);
+    w->began_ns = w->cost_from_ns = now_of(w);
     init_talk(w, self, w->began_ns);
     own.epoch = w->talk.epoch;
     own.port = w->socket.port;
     w->window_id = window_of(w, w->began_ns);
+    for (size_t i = 0; i < w->talk.n_edges; i++)
+        begin_window(w, i, w->began_ns);
     if (open_files(w, &own, err) < 0)
         return -1;
     set_timer(w, w->began_ns, w->began_ns);

@@ -342,6 +342,41 @@ static void lossy(void **state)
     net_fini(&net);
 }
 
+/* A window is short from its first exchange on until it has enough of them;
+ * one without any has nothing to wait for. */
+static void short_window(void **state)
+{
+    struct net net;
+    const struct clock_edge *e;
+    uint32_t n = 0, least = UINT32_MAX, most = 0;
+    int64_t start;
+
+    (void) state;
+    seed = 8;
+    net_init(&net, 2);
+    net.loss = 0.3;
+    net_start(&net, 20000000);
+    start = net.now;
+    e = net.talks[0].n_edges ? &net.talks[0].edges[0] : &net.talks[1].edges[0];
+    while (n < 2 * CLOCK_LEAST) {
+        const struct clock_talk *t = net.talks[0].n_edges ? &net.talks[0]
+                                                          : &net.talks[1];
+
+        n = e->span.exchanges + e->span.partial;
+        if (clock_edge_is_short(t, 0)) {
+            least = n < least ? n : least;
+            most = n > most ? n : most;
+        } else {
+            assert_true(n == 0 || n >= CLOCK_LEAST);
+        }
+        net_run(&net, net.now + 20000000);
+        assert_true(net.now < start + 60 * SECOND);
+    }
+    assert_int_equal(least, 1);
+    assert_int_equal(most, CLOCK_LEAST - 1);
+    net_fini(&net);
+}
+
 /* One node is gone: it is asked ever more rarely, and the others go on. When it
  * is back, so are its lines. */
 static void dead_peer(void **state)
@@ -624,7 +659,7 @@ int main(void)
         cmocka_unit_test(old_packets),   cmocka_unit_test(unusable),
         cmocka_unit_test(jump),          cmocka_unit_test(wanted_cadence),
         cmocka_unit_test(absurd_stamps), cmocka_unit_test(beats),
-        cmocka_unit_test(beats_lossy),
+        cmocka_unit_test(beats_lossy),   cmocka_unit_test(short_window),
     };
 
     return cmocka_run_group_tests_name("clock_talk", tests, NULL, NULL);
