@@ -7,10 +7,10 @@
  * the fact and from anywhere. By probes: what the nodes' agents measured of
  * each other (clockprobes.h). Where both are there, they check each other.
  *
- * Of long runs it takes every second, third ... operation, so that some 260,000
- * records are compared. Bounds: at most 16 pairs a node, 256 windows a pair, 64
- * MiB of operations that not all ranks have been met of. Time is that of two
- * walks.
+ * Of long runs it uses every second, third ... operation, so that it compares
+ * some 260,000 records. Limits: 16 pairs for each node, 256 windows for each
+ * pair, 64 MiB of operations that are not complete yet. It takes the time of
+ * two walks over the timelines.
  */
 #ifndef JP_AGGREGATE_CLOCKS_H
 #define JP_AGGREGATE_CLOCKS_H
@@ -40,23 +40,24 @@ struct timeline;
 /* So many of them mean that others are wrong which do overlap. */
 #define CLOCKS_TORN_DOUBT 0.005
 
-/* How well the times of different nodes fit together: all ranks of an operation
- * that lets nobody leave early are in it at some moment. */
+/* How well the times of different nodes fit together. In a collective that lets
+ * nobody leave early, there is a moment at which all ranks are inside. */
 struct clocks_check {
-    uint64_t operations; /* of ranks on more than one node */
-    uint64_t violations; /* a rank left before another one had entered */
-    int64_t worst_ns;    /* by so much at the worst */
-    uint64_t left_out; /* bounds of pairs of nodes that contradict most others:
-                          a host saw a start late or an end early */
+    uint64_t operations; /* with ranks on more than one node */
+    uint64_t violations; /* of these, a rank left before another had entered */
+    int64_t worst_ns;    /* the longest such gap */
+    uint64_t left_out; /* bounds of pairs of nodes that contradict most others,
+                          because a host saw a start late or an end early */
 };
 
-/* Of the times as map says, NULL: as they are. 0, or -1 without memory. */
+/* Checks times mapped by map, or unmapped where map is NULL. 0, or -1: no
+ * memory. */
 int clocks_check(struct timeline *const *timelines, size_t n,
                  const struct clockmap *map, struct clocks_check *check);
 
-/* Fills map, which is empty: of all hosts of the timelines. Its method is
- * CLOCKMAP_NONE where no node can be tied to another one. *check (may be NULL):
- * as clocks_check without a map. 0, or -1 without memory: map is empty then. */
+/* Fills the empty map for all hosts of the timelines. Its method is
+ * CLOCKMAP_NONE if no two nodes can be compared. *check (may be NULL) becomes
+ * clocks_check of unmapped times. 0, or -1: no memory, and map is empty. */
 int clocks_align(struct timeline *const *timelines, size_t n,
                  struct clockmap *map, struct clocks_check *check);
 
@@ -64,69 +65,70 @@ int clocks_align(struct timeline *const *timelines, size_t n,
 struct jp_clock {
     const char *host;
     bool aligned, reference;
-    double offset_us; /* ahead of the reference's in the middle of the run */
-    double drift_ppm; /* how much faster, over the run */
-    double unc_us;    /* how wrong offset_us may be, at most over the run */
+    double offset_us; /* how far ahead it is in the middle of the run */
+    double drift_ppm; /* how much faster it runs, over the whole run */
+    double unc_us;    /* the largest uncertainty of the offset in the run */
 };
 
-/* How a process arrived at the operations that ranks of several nodes did
- * together, of those of which all ranks' records are there. */
+/* How a process arrived at the operations with ranks on several nodes and with
+ * records of all ranks. */
 struct clocks_arrival {
     char *host;
     int64_t pid;
     uint64_t operations;
-    /* it began last, by more than CLOCKMAP_SURE times what the two clocks are
-     * uncertain; of these: it also had the shortest time, which says the same
-     * without any clock; by how much it was last in all */
-    uint64_t last, both;
-    uint64_t late_ns;
-    uint64_t quick; /* it had the shortest time, by more than a stamp tells */
+    uint64_t last; /* it began last, by more than CLOCKMAP_SURE times the
+                      uncertainty of the two clocks */
+    uint64_t both; /* of these, it also had the shortest time, which shows the
+                      last rank without any clock */
+    uint64_t late_ns; /* by how much it was last, in sum */
+    uint64_t quick;   /* it had the shortest time, by more than the time stamps'
+                         resolution */
 };
 
 /* What the agents' probes said. */
 struct clocks_probes {
-    size_t files; /* 0: no agent has left any, and all else is 0 */
+    size_t files; /* of agents; 0: there are none, and all else is 0 */
     uint64_t bad_files, windows, bad_windows, exchanges, failures;
-    bool tied;          /* they make a map */
-    bool used;          /* it is the one */
-    bool by_xla;        /* they are the tasks' XLA's, in place of the agents' */
-    bool xla_ambiguous; /* XLA's are there, and not on which nodes they are */
-    size_t nodes;       /* that they reach, with the reference */
-    /* against that of the collectives; worst is an index of nodes[] */
+    bool tied;          /* they connect nodes, so there is a map by probes */
+    bool used;          /* that map is used */
+    bool by_xla;        /* the probes are the tasks' XLA's, not the agents' */
+    bool xla_ambiguous; /* XLA probed, but its files do not show on which nodes
+                         */
+    size_t nodes;       /* nodes that they reach, and the reference */
+    /* Against the map by collectives; worst is an index into nodes[]. */
     struct clockprobes_check check;
 };
 
 struct jp_clocks {
     struct clockmap map;
     struct clocks_probes probes;
-    struct clocks_check before, after; /* of times as they are, and mapped */
-    struct jp_clock *nodes;            /* as in map */
-    struct clocks_arrival *arrivals;   /* by host and pid */
+    struct clocks_check before, after; /* of unmapped and of mapped times */
+    struct jp_clock *nodes;            /* in the order of map */
+    struct clocks_arrival *arrivals;   /* sorted by host and pid */
     size_t n_arrivals;
-    /* operations of which starts and times both say who came last, and those of
-     * which they name two */
+    /* Operations in which both starts and times show the last rank, and those
+     * of these in which they show different ranks. */
     uint64_t compared, disagreed;
-    /* the collectives contradict their own map: what uncertainties were raised
-     * to by that, at most; 0: they do not */
+    /* The largest uncertainty after it was raised because collectives
+     * contradict their own map; 0: they do not. */
     double widened_us;
 };
 
-/* Both of these, and a figure a node. nodes: the folder whose
- * <node>/clock.jsonl the agents have left; NULL: none. The map is that of the
- * probes. Nodes that they do not reach have that of the collectives, and so
- * have all where many operations do not overlap by the probes and nearly all by
- * the collectives.
- * NULL without memory. Destroy takes NULL. */
+/* Compares the clocks by collectives and by probes. nodes: the folder with the
+ * agents' <node>/clock.jsonl; NULL: none. Probes make the map. Nodes that they
+ * do not reach get the map by collectives. All nodes get that map if many
+ * operations do not overlap by the probes and nearly all do by the collectives.
+ * NULL: no memory. clocks_destroy takes NULL. */
 struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n,
                               const char *nodes);
 void clocks_destroy(struct jp_clocks *clocks);
 
-/* What puts all times on one clock; NULL: nothing can, or there is one clock.
- * Borrowed. Takes NULL. */
+/* The map of all times to one clock, borrowed. NULL: there is only one clock,
+ * or no map. Takes NULL. */
 const struct clockmap *clocks_map(const struct jp_clocks *clocks);
-/* One sentence: how far the clocks are apart, and whether times of different
- * nodes compare; "" on one node. Into buf of CLOCKS_TEXT bytes, which it
- * returns. */
+/* Writes one sentence into buf (CLOCKS_TEXT bytes) and returns buf: how far the
+ * clocks are apart, and whether times of different nodes can be compared. ""
+ * for one node. */
 enum { CLOCKS_TEXT = 1000 };
 char *clocks_text(const struct jp_clocks *clocks, char *buf);
 

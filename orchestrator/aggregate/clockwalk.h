@@ -1,5 +1,5 @@
-/* clockwalk.h - the operations that ranks of several nodes did together: all
- * timelines are walked side by side. For clocks.c only.
+/* clockwalk.h - walks all timelines side by side and finds the operations that
+ * ranks of several nodes did together. For clocks.c only.
  */
 #ifndef JP_AGGREGATE_CLOCKWALK_H
 #define JP_AGGREGATE_CLOCKWALK_H
@@ -15,19 +15,21 @@
 
 struct clocks_check;
 
-/* Times that can be, so that their differences in ns fit: until 2096. */
+/* Later times (after 2096) are not used: their differences in ns would not fit
+ * 64 bits. */
 #define CLOCKWALK_MAX_US UINT64_C(4000000000000000)
 
-/* An operation of ranks on several nodes, as far as it has been met. */
+/* An operation of ranks on several nodes, from the records found so far. */
 struct clockwalk_met {
     uint32_t series, seen;
     uint64_t sn;
     struct clockwalk_met *next;          /* in its bucket */
-    struct clockwalk_met *newer, *older; /* by when it was met first */
+    struct clockwalk_met *newer, *older; /* by the time of the first record */
     int64_t net_ns;                      /* the shortest time of a rank */
-    int64_t next_net_ns;                 /* the second one; as many: equal */
-    int64_t start_ns, next_start_ns; /* the last start, and the one before */
-    uint32_t quick, last, second;    /* timelines: of net_ns, of these */
+    int64_t next_net_ns; /* the second-shortest; equal if two ranks share it */
+    int64_t start_ns, next_start_ns; /* the last start, and the one before it */
+    uint32_t quick;                  /* timeline with net_ns */
+    uint32_t last, second; /* timelines with start_ns and next_start_ns */
     struct {
         struct clockpair_stamps stamps;
         uint32_t n;
@@ -37,26 +39,26 @@ struct clockwalk_met {
 /* A (communicator, function) with ranks on several nodes. */
 struct clockwalk_series {
     uint32_t comm;
-    uint32_t members; /* timelines */
-    uint64_t whole;   /* operations of which all of them have a record */
+    uint32_t members; /* timelines that have it */
+    uint64_t whole;   /* operations with a record in each of these */
 };
 
 struct clockwalk_comm {
     uint32_t *hosts; /* ascending */
     uint32_t n_hosts;
     struct link {
-        uint32_t i, j; /* of hosts */
-        uint32_t pair; /* of the walk's; UINT32_MAX: none */
+        uint32_t i, j; /* indexes into hosts */
+        uint32_t pair; /* index into clockwalk.pairs; UINT32_MAX: none */
     } * links;
     size_t n_links;
 };
 
-/* A node's operations, and those that do not overlap by its times: by how much,
- * in bins a quarter of a power of 2 wide. */
+/* A node's operations. n: of those whose ranks do not overlap by this node's
+ * times, a histogram of the gaps, in bins a quarter of a power of two wide. */
 enum { CLOCKWALK_BINS = 252 };
 struct clockwalk_gaps {
     uint64_t operations;
-    double net_ns; /* how long the last rank was in them, on average */
+    double net_ns; /* mean of their shortest times */
     uint64_t n[CLOCKWALK_BINS];
 };
 
@@ -66,7 +68,8 @@ struct clockwalk_timeline {
     struct timeline_event event;
     uint64_t begin_us;
     uint32_t host;
-    uint32_t *series; /* of its own; UINT32_MAX: tells nothing */
+    uint32_t *series; /* for each of its series, the index into
+                         clockwalk.series; UINT32_MAX: not used */
     bool opened;
 };
 
@@ -75,51 +78,53 @@ struct clockwalk {
     size_t n;
     char **hosts; /* ascending */
     uint32_t n_hosts;
-    int64_t *first_ns, *last_ns; /* of the operations, by host */
-    uint64_t stride;             /* each so many-th operation is met */
+    int64_t *first_ns, *last_ns; /* by host: its first and last operation */
+    uint64_t stride;             /* every stride-th operation is used */
     struct clockwalk_comm *comms;
     uint32_t n_comms;
     struct keymap comm_map, series_map;
     struct clockwalk_series *series;
     uint32_t n_series;
     struct clockwalk_timeline *walkers;
-    uint32_t *heap; /* walkers, the one that is least far first */
+    uint32_t *heap; /* indexes of walkers; the earliest time is on top */
     size_t n_heap;
     struct clockwalk_met **buckets, *oldest, *newest;
-    size_t pending;                     /* bytes */
-    const struct clockmap_node **nodes; /* by host; NULL: times as they are */
+    size_t pending; /* bytes of the operations that are not complete */
+    const struct clockmap_node **nodes; /* by host; NULL: times are not
+                                           mapped */
     int (*take)(struct clockwalk *walk, const struct clockwalk_met *met);
     struct clocks_check *check;
-    struct clocks_arrival *arrivals; /* by timeline; NULL: not asked for */
+    struct clocks_arrival *arrivals; /* by timeline; NULL: not wanted */
     uint64_t compared, disagreed;    /* as in struct jp_clocks */
-    struct clockwalk_gaps *gaps;     /* by host; NULL: not asked for */
+    struct clockwalk_gaps *gaps;     /* by host; NULL: not wanted */
     struct clockpair *pairs;
     uint32_t n_pairs, room_pairs;
     struct keymap pair_map;
     int64_t window_ns;
 };
 
-/* Whether a timeline is one of a process on a node. */
+/* Whether a timeline can be used: it is of one process, whose host is known. */
 bool clockwalk_counts(const struct timeline *timeline);
 
-/* The timelines are borrowed until fini, which is called in any case. 0, or -1
- * without memory. */
+/* Borrows the timelines until clockwalk_fini, which the caller calls after a
+ * failure, too. 0, or -1: no memory. */
 int clockwalk_init(struct clockwalk *walk, struct timeline *const *timelines,
                    size_t n);
 void clockwalk_fini(struct clockwalk *walk);
 
-/* For take: counts an operation in gaps. */
+/* Counts an operation in walk->gaps. A take function may call it. */
 void clockwalk_note_gap(struct clockwalk *walk,
                         const struct clockwalk_met *met);
-/* By how much less than that part of a node's operations miss others; in ns. */
+/* The gap in ns that no more than this share of a node's operations exceeds. */
 double clockwalk_gap_ns(const struct clockwalk_gaps *gaps, double share);
 
-/* Where that part of them does not overlap, others are wrong unseen: what
- * operations leave open, half of their time. Else 0. */
+/* How wrong the clock may be without a visible gap, in ns. If at least this
+ * share of the operations has a gap, others have wrong times that do not show:
+ * half of an operation's time. Otherwise 0. */
 double clockwalk_doubt_ns(const struct clockwalk_gaps *gaps, double share);
 
-/* Hands every operation to walk->take, whole where the timelines have it whole.
- * 0, or what take returned; -1 without memory. */
+/* Calls walk->take for every operation, with all records of it that the
+ * timelines have. 0; what take returned if that is not 0; -1: no memory. */
 int clockwalk_run(struct clockwalk *walk);
 
 #endif

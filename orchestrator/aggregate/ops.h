@@ -8,10 +8,10 @@
  *     for (size_t i = 0; i < result->n_ops; i++) {
  *         const struct jp_op *op = ops_at(&reader, i);
  *
- * Operations are packed by the hundred; ops_at unpacks those around i once, so
- * neighbours cost 10 ns and a jump 1 us; less where only some parts are wanted.
- * A reader is 20 KB, holds nothing to free, and is one thread's; the operations
- * themselves are only read.
+ * OPS_CHUNK operations are packed together, and ops_at unpacks a chunk at once:
+ * a neighbour costs 10 ns, a jump 1 us, and less if only some parts are wanted.
+ * A reader is 20 KB, needs no fini, and belongs to one thread. Any number of
+ * readers may read the same operations.
  */
 #ifndef JP_AGGREGATE_OPS_H
 #define JP_AGGREGATE_OPS_H
@@ -31,11 +31,12 @@ struct jp_ops {
     size_t n_runs, n;
     size_t packed;                  /* bytes of the runs that have ended */
     uint64_t dump_first, dump_last; /* dump_min_us that are not 0; 0: none */
-    /* of the communicator added to last, by its operations of most records:
-     * records, first and last dump_max_us; run_us: of those before */
+    /* Of the communicator that was added to last, of its operations with the
+     * most records: that number, the first and the last dump_max_us. run_us:
+     * the longest such span of the communicators before. */
     uint32_t span_comm, span_n;
     uint64_t span_first, span_last, run_us;
-    /* of the last run, while operations are added */
+    /* The last run, while operations are added. */
     struct ops_columns *pending;
     size_t n_pending;
     uint8_t *bytes;
@@ -52,26 +53,27 @@ void ops_destroy(struct jp_ops *ops);
  * before. 0, or -1 without memory. */
 int ops_add(struct jp_ops *ops, const struct jp_op *op);
 
-/* After the last one; ends what ops_add has begun. 0, or -1 without memory. */
+/* Ends the last run. Nothing can be added afterwards. 0, or -1: no memory. */
 int ops_end(struct jp_ops *ops);
 
-/* How long the run took: the longest time that one communicator's operations
- * are apart. By dump_max_us, which in a communicator is always of the node
- * whose clock is ahead: clocks of nodes may be hours apart. 0: not known. */
+/* How long the job ran: the longest span of one communicator's dump_max_us, in
+ * us. Within a communicator dump_max_us comes from the node whose clock is
+ * ahead, so clocks that are hours apart do no harm. 0: unknown. */
 uint64_t ops_run_us(const struct jp_ops *ops);
 
-/* Moves the runs of from to the end, with numbers of these arrays; from is then
- * good for ops_destroy only. 0, or -1 without memory. */
+/* Moves the runs of from to the end of into, and replaces their comm and coll
+ * by comm_at[comm] and coll_at[coll]. Only ops_destroy may follow for from. 0,
+ * or -1: no memory. */
 int ops_take(struct jp_ops *into, struct jp_ops *from, const uint32_t *comm_at,
              const uint32_t *coll_at);
 
-/* Gives comm and coll other numbers, of these arrays, and brings the runs into
- * their order: operations are sorted then. */
+/* Replaces comm and coll by comm_at[comm] and coll_at[coll], and sorts the runs
+ * by them. */
 void ops_renumber(struct jp_ops *ops, const uint32_t *comm_at,
                   const uint32_t *coll_at);
 
-/* Parts of an operation, beside comm and coll: single ones, and what belongs
- * together. */
+/* Parts of an operation that a reader can ask for: single parts, then groups.
+ * comm and coll are always there. */
 enum {
     OPS_SN = 1 << 0,
     OPS_BYTES = 1 << 1,
@@ -95,13 +97,14 @@ enum {
 
 struct ops_reader {
     const struct jp_ops *ops;
-    unsigned parts;  /* that are wanted, the others are undefined; 0: all */
-    size_t first, n; /* those that are unpacked */
-    size_t run;      /* theirs */
+    unsigned parts;  /* the parts that are wanted; the others are undefined. 0:
+                        all parts */
+    size_t first, n; /* the operations that are unpacked now */
+    size_t run;      /* the run that they are in */
     struct jp_op rows[OPS_CHUNK];
 };
 
-/* From now on these parts. */
+/* Sets the parts that are wanted from now on. */
 static inline void ops_want(struct ops_reader *reader, unsigned parts)
 {
     reader->parts = parts;

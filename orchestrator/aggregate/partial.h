@@ -1,15 +1,14 @@
 /* partial.h - nodes/<node>/partial.jpp: a node's records, joined beforehand.
  *
- * What one node's logs say as a struct join says it, packed: per operation the
- * node's sums, and per rank the times from which the waits are made once it is
- * known which operations are complete. Merged, partials give what the logs
- * themselves would have given, to the byte. The layout is
- * docs/partial-format.md.
+ * A partial is a packed struct join of one node's logs: the node's sums of each
+ * operation, and the times of each rank, from which the waits are computed once
+ * it is known which operations are complete. Merged partials give the same
+ * result as the logs, byte for byte. docs/partial-format.md has the layout.
  *
- * A partial names the files it was made from; it counts only while each of them
- * has the size and the time it had then, and no other log is beside them. Like
- * every file it is foreign input: bounds are those of the readers of logs, and
- * a partial is taken whole or not at all.
+ * A partial names the files it was made from. It is used only while each of
+ * them has the same size and modification time, and no other log lies beside
+ * them. Like every file it is foreign input: the limits are those of the
+ * readers of logs, and a damaged partial is not used at all.
  */
 #ifndef JP_AGGREGATE_PARTIAL_H
 #define JP_AGGREGATE_PARTIAL_H
@@ -22,7 +21,8 @@
 #include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/ingest/logwalk.h"
 
-/* What is written; the oldest one that is read lacks timelines, 6 strips. */
+/* VERSION is written, OLDEST is the oldest that is read. Version 5 has no
+ * timelines, and versions before STRIPS have no strips. */
 enum { PARTIAL_VERSION = 7, PARTIAL_OLDEST = 5, PARTIAL_STRIPS = 7 };
 
 /* A log that a partial was made from; path is relative to raw/<node>/. */
@@ -40,62 +40,62 @@ struct partial {
     uint32_t version;
     struct partial_file *files; /* sorted by path */
     size_t n_files, n_recordings;
-    uint64_t timeline_events; /* partial_load: of each, at most; as opened: all
-                                 that are there */
-    bool over;                /* partial_load: the memory bound was hit */
+    uint64_t timeline_events; /* set by the caller: the most operations of each
+                                 timeline; after the open: all */
+    bool over;                /* set by partial_load: memory limit reached */
 };
 
-/* Opens a partial and reads its list of files. NULL and err: there is none
+/* Opens a partial and reads its list of files. NULL and err: it does not exist
  * (errno ENOENT), or it is cut, damaged or of another version. */
 struct partial *partial_open(const char *path, struct jp_error *err);
-/* The same over bytes, borrowed until the close. */
+/* The same for n bytes in memory, borrowed until partial_close. */
 struct partial *partial_open_bytes(const void *bytes, size_t n,
                                    struct jp_error *err);
-/* The rest, as a join of its own for join_merge; caller destroys. Once an open.
- * NULL and err: damaged, or no memory, or over. */
+/* Reads the rest into a new join for join_merge. The caller destroys it. Only
+ * once after an open. NULL and err: damaged, no memory, or partial->over. */
 struct join *partial_load(struct partial *partial, struct join_budget *budget,
                           struct jp_error *err);
-/* In place of partial_load: what its recordings, in order of path, tell of
- * hangs; *n how many. Caller frees each and the array (partial_free_hangs).
- * NULL and err: damaged, or no memory. */
+/* Instead of partial_load: reads the evidence of hangs of its *n recordings, in
+ * order of path. The caller frees it with partial_free_hangs. NULL and err:
+ * damaged, or no memory. */
 struct hangs_evidence *partial_load_hangs(struct partial *partial, size_t *n,
                                           struct jp_error *err);
 void partial_free_hangs(struct hangs_evidence *evidence, size_t n);
 void partial_close(struct partial *partial);
 
-/* Writes a finished join (its strays are sorted; its blocks get sorted, so it
- * is then good for join_destroy only) and the files it was made from, whose
- * paths lose their first `skip` bytes; recordings have their evidence. -1 and
- * err: it does not fit the format (a name too long, too many lanes), or the
- * stream failed. */
+/* Writes a finished join with sorted strays, and the files it was made from,
+ * without the first `skip` bytes of their paths. Only join_destroy may follow,
+ * because the blocks get sorted. -1 and err: the join does not fit the format
+ * (a name is too long, too many lanes), or the stream failed. */
 int partial_write(FILE *stream, struct join *join,
                   const struct jp_logwalk *walk, size_t skip,
                   const struct source_facts *files, struct jp_error *err);
 
-/* How long reading the logs below a folder takes at most, by their sizes, in
- * ms; cautious, to be compared with a limit. Symbolic links are not followed.
- * 0: no logs, or no folder. */
+/* Estimates from their sizes how long it takes to read the logs below a folder,
+ * in ms; rather too long than too short. Does not follow symbolic links. 0: no
+ * logs, or no folder. */
 uint64_t partial_estimate_ms(const char *raw);
 
-/* Joins the logs below raw and writes them to path, by temp + rename.
- * options: threads is ignored (one). 0; 1: no logs: nothing written; -1 and
- * err: stopped, over the memory bound, a log cannot be read: path is as it was.
- */
+/* Joins the logs below raw and writes the partial to path, by a temporary file
+ * and rename. Uses one thread, whatever options->threads says. 0: written; 1:
+ * there are no logs, nothing is written; -1 and err: stopped, memory limit
+ * reached, or a log cannot be read. path has not changed then. */
 int partial_make(const char *raw, const char *path,
                  const struct jp_aggregate_options *options,
                  struct jp_error *err);
 
-/* --- the partials that stand for the logs of their nodes --- */
+/* --- partials that replace the logs of their nodes --- */
 
-/* A node that has a partial and logs. Threads share the array, not a node. */
+/* A node with a partial and logs. Threads share the array, but each node
+ * belongs to one thread. */
 struct partial_node {
     char *path;      /* of the partial */
     char *name;      /* of the node */
     size_t first, n; /* its logs in the walk */
     size_t skip;     /* length of "<raw>/<node>/" */
     uint64_t bytes;  /* of these logs */
-    bool good;       /* its files are as they were */
-    bool used;       /* merged */
+    bool good;       /* its files have not changed */
+    bool used;       /* it was merged */
     char why[200];   /* why it is not good, or "" */
 };
 
@@ -104,34 +104,36 @@ struct partial_set {
     size_t n;
 };
 
-/* Adds to the walk the logs that folder/<node>/partial.jpp were made from,
- * where none of that node's is left below raw. 0, or -1 without memory. */
+/* For nodes without any log below raw: adds to the walk the logs from which
+ * folder/<node>/partial.jpp was made. 0, or -1: no memory. */
 int partial_set_recall(struct jp_logwalk *walk, const char *raw,
                        const char *folder);
 
-/* Looks into folder/<node>/partial.jpp for the folders <node> in raw, whose
- * logs the walk holds. 0, or -1 without memory. */
+/* Opens folder/<node>/partial.jpp for each folder <node> in raw. The walk holds
+ * the logs below raw. 0, or -1: no memory. */
 int partial_set_init(struct partial_set *set, const struct jp_logwalk *walk,
                      const char *raw, const char *folder);
 void partial_set_fini(struct partial_set *set);
 
-/* Merges a node's partial into join and fills its elements of files, whose
- * timelines have at most so many operations. Else
- * JOIN_LEFT_OUT: nothing has changed, node->why says why; read its logs.
- * JOIN_OK with join->conflict: the caller joins again, without partials. */
+/* Merges a node's partial into join and fills the elements of files that are
+ * its logs. Their timelines have `events` operations at most.
+ * JOIN_LEFT_OUT: nothing has changed, and node->why has the reason; read the
+ *   logs instead.
+ * JOIN_OK with join->conflict: join everything again, without partials. */
 enum join_status partial_set_read(struct partial_node *node,
                                   const struct jp_logwalk *walk,
                                   struct join *join, uint64_t events,
                                   struct source_facts *files);
 
-/* Fills the node's elements of timelines (by log, NULL so far), of at most so
- * many operations each. 0; 1: it cannot be read any more, they stay NULL. */
+/* Fills the elements of timelines that are the node's logs (NULL before), with
+ * `events` operations each at most. 1: the partial cannot be read any more, and
+ * the elements stay NULL. */
 int partial_set_timelines(const struct partial_node *node,
                           const struct jp_logwalk *walk, uint64_t events,
                           struct timeline **timelines);
 
-/* Adds what the recordings of a node that was merged tell of hangs. 0; 1: it
- * cannot be read any more, nothing was added; -1: no memory. */
+/* Adds the evidence of hangs of a node that was merged. 1: the partial cannot
+ * be read any more, and nothing was added; -1: no memory. */
 int partial_set_hangs(const struct partial_node *node,
                       const struct jp_logwalk *walk, struct hangs_sum *sum);
 

@@ -21,19 +21,19 @@
 
 enum {
     TIMELINE_SERIES = 1024,
-    TIMELINE_EVENTS = 1 << 22, /* of a run; 32 MiB of them as a rule */
-    TIMELINE_EVENT_BYTES = 64, /* one takes no more */
-    TIMELINE_KNOWN = 64,       /* series that are found without their texts */
+    TIMELINE_EVENTS = 1 << 22, /* the most in a run; mostly 32 MiB */
+    TIMELINE_EVENT_BYTES = 64, /* the most that one takes */
+    TIMELINE_KNOWN = 64,       /* series found by number, not by text */
 };
 
 struct timeline_series {
     char id[RECORD_MAX_ID + 1];
     char func[RECORD_MAX_FUNC + 1];
-    uint32_t n_ranks, nnodes; /* 0: not told */
+    uint32_t n_ranks, nnodes; /* 0: not recorded */
     uint32_t rank;
     bool p2p;
-    uint64_t low, high; /* its sequence numbers lie between */
-    /* of the last one: what the next is packed against */
+    uint64_t low, high; /* the smallest and the largest sequence number */
+    /* Of the last operation: the next one is packed as differences to it. */
     uint64_t sn, bytes;
     uint32_t peer;
 };
@@ -60,7 +60,7 @@ enum {
     STRIP_MAX_SHIFT = 40, /* width of a bin: 2^40 us are 12 days */
 };
 
-/* By what bounds an operation: latency, something between, bandwidth. */
+/* Sizes by what limits an operation: latency, both, bandwidth. */
 enum strip_size { STRIP_SMALL, STRIP_MEDIUM, STRIP_LARGE, STRIP_N_SIZES };
 
 struct strip_key {
@@ -68,70 +68,73 @@ struct strip_key {
     char func[RECORD_MAX_FUNC + 1];
     enum strip_size size;
     bool p2p;
-    uint32_t *us; /* by bin; stays at UINT32_MAX */
+    uint32_t *us; /* time in each bin; saturates at UINT32_MAX */
 };
 
 struct strip {
     unsigned room;  /* bins at most */
     unsigned shift; /* a bin is 1 << shift us wide */
-    unsigned n;     /* bins in use; 0: nothing yet */
-    uint64_t first; /* number of the first: its time >> shift */
+    unsigned n;     /* bins in use; 0: the strip is empty */
+    uint64_t first; /* number of the first bin: its time >> shift */
     struct strip_key *keys;
     unsigned n_keys;
     uint64_t left; /* operations of kinds beyond STRIP_KEYS */
     struct strip_known {
-        uint64_t series;            /* of record; 0: none */
-        uint8_t key[STRIP_N_SIZES]; /* 0: not met, else + 1 */
+        uint64_t series;            /* record.series; 0: unused */
+        uint8_t key[STRIP_N_SIZES]; /* index into keys + 1; 0: unknown */
     } known[STRIP_KNOWN];
 };
 
 struct timeline {
     char host[RECORD_MAX_HOST + 1];
     int64_t pid;
-    uint64_t n;    /* operations that are in it */
-    uint64_t left; /* and that are not: over the limit */
-    bool mixed;    /* of several processes: of no use */
+    uint64_t n;    /* operations in it */
+    uint64_t left; /* operations beyond the limit, which are left out */
+    bool mixed;    /* holds several processes, so it is not used */
     struct timeline_series *series;
     uint32_t n_series, room_series;
-    uint16_t slots[2 * TIMELINE_SERIES]; /* hash of series; 0: none, else + 1 */
+    uint16_t slots[2 * TIMELINE_SERIES]; /* hash table: index into series + 1;
+                                            0: free */
     uint8_t *bytes;
     size_t used, room;
-    uint64_t limit;             /* of n */
-    uint64_t first_us, last_us; /* starts of the first and the last one */
-    struct strip *strip; /* of all operations, those left out, too; owned; NULL:
-                            not wanted */
-    /* Found by record.series, which holds for the one reader of the file: such
-     * a record is of this process and of series[at]. */
+    uint64_t limit;             /* the most that n may be */
+    uint64_t first_us, last_us; /* start of the first and the last operation */
+    struct strip *strip; /* of all operations, including those left out. Owned.
+                            NULL: not wanted */
+    /* Records with this record.series are of this process and of series[at].
+     * The numbers hold while one reader reads the file. */
     struct timeline_known {
         uint64_t series;
         uint32_t at;
     } known[TIMELINE_KNOWN];
 };
 
-/* Heap; limit: of its operations. NULL without memory. Destroy takes NULL. */
+/* A timeline of `limit` operations at most, on the heap. NULL: no memory.
+ * timeline_destroy takes NULL. */
 struct timeline *timeline_create(uint64_t limit);
-/* The same with a strip of so many bins. */
+/* The same with a strip of `bins` bins. */
 struct timeline *timeline_begin(uint64_t limit, uint64_t bins);
 void timeline_destroy(struct timeline *timeline);
 
-/* Adds a record that tells start and end. 0, or -1 without memory. */
+/* Adds a record that has start and end. 0, or -1: no memory. */
 int timeline_add(struct timeline *timeline, const struct record *record);
 
 /* Appends the next piece of the same file. 0, or -1 without memory. */
 int timeline_join(struct timeline *into, const struct timeline *next);
 
-/* Foreign bytes and series: checks each of the n operations, and finds what
- * follows from them (`n`, `left`, times, range of sequence numbers, used
- * series). Those beyond the first `limit` are left out, as if timeline_add had
- * met them; nothing can be added any more. False: it is no timeline. */
+/* Checks bytes and series that come from a file: each of the n operations. Sets
+ * what follows from them (n, left, times, ranges of sequence numbers, used
+ * series). Operations beyond the first `limit` are left out, as timeline_add
+ * leaves them out. Nothing can be added afterwards. False: the bytes are
+ * damaged. */
 bool timeline_settle(struct timeline *timeline, uint64_t n, uint64_t limit);
 
 /* One operation of a timeline. */
 struct timeline_event {
     uint32_t series; /* index into timeline->series */
-    uint32_t peer;   /* of Send and Recv */
+    uint32_t peer;   /* Send and Recv: the other rank */
     uint64_t sn, bytes;
-    uint64_t start_us, time_us; /* when it began, since 1970; until its end */
+    uint64_t start_us, time_us; /* start since 1970; end - start */
 };
 
 struct timeline_reader {
@@ -144,39 +147,39 @@ struct timeline_reader {
     } * states; /* by series */
 };
 
-/* 0, or -1 without memory; fini frees what init took. */
+/* 0, or -1: no memory. timeline_reader_fini frees what init allocated. */
 int timeline_reader_init(struct timeline_reader *reader,
                          const struct timeline *timeline);
 void timeline_reader_fini(struct timeline_reader *reader);
-/* False: there is no further one. */
+/* Reads the next operation. False: there is none. */
 bool timeline_next(struct timeline_reader *reader,
                    struct timeline_event *event);
 
-#define STRIP_MEDIUM_BYTES (UINT64_C(64) << 10) /* the least of them */
+#define STRIP_MEDIUM_BYTES (UINT64_C(64) << 10) /* the smallest medium size */
 #define STRIP_LARGE_BYTES (UINT64_C(4) << 20)
 
 enum strip_size strip_size_of(uint64_t bytes);
 
-/* How many bins a process has whose timeline may have so many operations: few
- * processes are drawn finely, and all strips of a run have a bound together. */
+/* How many bins a process gets if its timeline may have so many operations. Few
+ * processes get many bins each, and all strips of a run share one limit. */
 uint64_t strip_bins(uint64_t timeline_events);
 
-/* Heap; bins: STRIP_MIN_BINS to STRIP_MAX_BINS, brought into these bounds. NULL
- * without memory. Destroy takes NULL. */
+/* A strip on the heap. bins is limited to STRIP_MIN_BINS to STRIP_MAX_BINS.
+ * NULL: no memory. strip_destroy takes NULL. */
 struct strip *strip_create(uint64_t bins);
 void strip_destroy(struct strip *strip);
 
-/* Adds a record that tells start and end. 0, or -1 without memory. */
+/* Adds a record that has start and end. 0, or -1: no memory. */
 int strip_add(struct strip *strip, const struct record *record);
 
-/* Adds another one's. 0, or -1 without memory: a part of it is in. */
+/* Adds another strip. -1: no memory; a part of it may have been added. */
 int strip_join(struct strip *into, const struct strip *from);
 
-/* For who reads one from a file: room for n bins from `first` on, all zero;
- * before any key. False: out of bounds. */
+/* For reading a strip from a file: makes room for n bins from number `first`
+ * on, all zero. Call it before strip_new_key. False: out of bounds. */
 bool strip_begin(struct strip *strip, unsigned shift, uint64_t first,
                  unsigned n);
-/* A further key, whose bins are zero. NULL: too many, or no memory. */
+/* Adds a key with zero bins. NULL: too many keys, or no memory. */
 struct strip_key *strip_new_key(struct strip *strip, const char *id,
                                 const char *func, enum strip_size size,
                                 bool p2p);
