@@ -53,7 +53,7 @@ static const uint8_t states[HANGS_N_STATES] = {
     [HANGS_DONE] = JP_HANG_DONE,
 };
 
-/* The first rank of a state; false: none is. */
+/* Finds the first rank in a state. False: there is none. */
 static bool name_rank(const struct jp_hangs *hangs,
                       const struct hangs_group *group, enum hangs_state state,
                       struct jp_hang *hang)
@@ -75,7 +75,7 @@ static bool name_rank(const struct jp_hangs *hangs,
     return true;
 }
 
-/* The worst one's place. */
+/* Index of the rank to name. */
 static void name_hang(const struct jp_result *r, const struct jp_hangs *hangs,
                       const struct hangs_group *group, struct jp_hang *hang)
 {
@@ -96,7 +96,8 @@ static void name_hang(const struct jp_result *r, const struct jp_hangs *hangs,
         hang->whom = strlen(hangs_whom(hangs, group, who, whom, sizeof(whom)));
 }
 
-/* Who is where, for a picture. Without memory the picture is left out. */
+/* Keeps where each rank is, for the picture. Without memory there is no
+ * picture. */
 static void keep_ranks(const struct jp_hangs *hangs,
                        const struct hangs_group *group, struct jp_hang_op *op)
 {
@@ -156,7 +157,8 @@ static void judge(const struct jp_result *r, const struct jp_hangs *hangs,
     }
 }
 
-/* The whole was done once; what this adds is not told apart. */
+/* Reports all bytes as done: the second reading shows no progress of its own.
+ */
 static bool is_stopped(struct build *b)
 {
     const struct jp_aggregate_options *options = b->options;
@@ -166,7 +168,7 @@ static bool is_stopped(struct build *b)
     return b->stopped;
 }
 
-/* One that cannot be read any more is left out. */
+/* A file that cannot be read any more is left out. */
 static int add_file(const char *path, struct hangs_file *reading,
                     struct hangs_sum *sum)
 {
@@ -190,7 +192,7 @@ static int add_file(const char *path, struct hangs_file *reading,
     return rc;
 }
 
-/* The merged node whose first log this is; *next moves on. */
+/* The merged node whose first log this is, or NULL. Advances *next past it. */
 static const struct partial_node *node_at(const struct partial_set *set,
                                           size_t *next, size_t log)
 {
@@ -202,7 +204,7 @@ static const struct partial_node *node_at(const struct partial_set *set,
                : NULL;
 }
 
-/* All recordings in order of path. 0, or -1 without memory or stopped. */
+/* Adds all recordings in order of path. 0, or -1: no memory, or stopped. */
 static int read_again(struct build *b, struct hangs_sum *sum)
 {
     struct hangs_file reading = {0};
@@ -288,7 +290,7 @@ static struct jp_result *build_result(struct build b, struct jp_error *err)
     return b.result;
 }
 
-/* Moves the processes' timelines to the result. Without memory it has none. */
+/* Moves the timelines to the result. Without memory the result has none. */
 static void take_timelines(struct jp_result *r, struct source_facts *files,
                            size_t n)
 {
@@ -300,8 +302,8 @@ static void take_timelines(struct jp_result *r, struct source_facts *files,
         }
 }
 
-/* The clocks of files that were read without knowing them, or of a step of
- * which only its agents know times. */
+/* Compares the clocks after the files were read with unmapped times, or where
+ * only the agents have times. */
 static struct jp_clocks *compare(const struct source_facts *files, size_t n,
                                  const char *nodes)
 {
@@ -318,8 +320,8 @@ static struct jp_clocks *compare(const struct source_facts *files, size_t n,
     return clocks;
 }
 
-/* Joins all with times on one clock, if there are several and they can be
- * compared; *clocks is the caller's. */
+/* Joins everything. Maps times to one clock if there are several clocks that
+ * can be compared. The caller owns *clocks. */
 static struct join *join_all(const struct jp_logwalk *walk,
                              const struct jp_aggregate_options *options,
                              struct join_budget *budget,
@@ -340,7 +342,8 @@ static struct join *join_all(const struct jp_logwalk *walk,
     if (options->as_recorded || !clocks_map(*clocks))
         return join;
     budget->clocks = clocks_map(*clocks);
-    join_destroy(join); /* the first records did not say so: once more */
+    join_destroy(join); /* the first records did not show several nodes: join
+                           once more */
     return joinrun(walk, options, budget, partials, files, err);
 }
 
@@ -458,8 +461,8 @@ uint64_t partial_estimate_ms(const char *raw)
     return ms;
 }
 
-/* A partial holds whole operations only. If some did not fit, the report reads
- * the logs. */
+/* A partial has all operations or is not written: if some did not fit, the
+ * report reads the logs. */
 static int check_join(const struct join *join, struct jp_error *err)
 {
     if (join->left_out || atomic_load(&join->budget->journal_off) ||
@@ -493,7 +496,7 @@ int partial_make(const char *raw, const char *path,
     struct jp_logwalk walk;
     int rc = -1;
 
-    one.threads = 1; /* in order of path: nothing is left open */
+    one.threads = 1; /* in order of path, so there are no conflicts */
     one.evidence = true;
     budget.limit = one.memory_bytes ? one.memory_bytes : PARTIAL_MEMORY;
     budget.journal_limit = budget.limit / 4;

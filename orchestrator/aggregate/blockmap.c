@@ -6,7 +6,7 @@
 
 enum {
     LEAST_BITS = 2,
-    SPARSE = 4 /* slots a block, above which it is a hash */
+    SPARSE = 4 /* with more slots for each block than this, it becomes a hash */
 };
 
 /* Fibonacci hashing: neighbours in number are spread well. */
@@ -19,7 +19,7 @@ void *blockmap_find(const struct blockmap *map, uint64_t number)
 {
     size_t n = blockmap_slots(map), i;
 
-    if (!map->hashed) /* blocks are not looked at */
+    if (!map->hashed) /* finds the block without reading other blocks */
         return number - map->first < n ? map->slots[number - map->first] : NULL;
     for (i = home(number, map->bits); map->slots[i]; i = (i + 1) & (n - 1))
         if (*map->slots[i] == number)
@@ -40,7 +40,7 @@ static void put(struct blockmap *map, uint64_t *block)
     map->slots[i] = block;
 }
 
-/* The numbers from the first to the last one, with another one. */
+/* The range of the numbers, including another one. */
 struct span {
     uint64_t first, last;
 };
@@ -69,8 +69,9 @@ static bool fits(const struct blockmap *map, uint64_t number)
     return number - map->first < blockmap_slots(map);
 }
 
-/* A window of all numbers, at least twice as large as the one before, its free
- * slots where the new number is; a hash where it would be too empty. */
+/* Makes a window of all numbers, at least twice as large as before, with its
+ * free slots on the side of the new number. Makes a hash if the window would be
+ * too empty. */
 static struct blockmap shape(const struct blockmap *map, uint64_t number)
 {
     struct span span = span_with(map, number);
@@ -94,7 +95,7 @@ static struct blockmap shape(const struct blockmap *map, uint64_t number)
     return more;
 }
 
-/* A larger map of the same blocks, with room for another one. */
+/* Makes a larger map of the same blocks, with room for one more. */
 static int grow(struct blockmap *map, uint64_t number)
 {
     struct blockmap more = shape(map, number);
@@ -107,7 +108,7 @@ static int grow(struct blockmap *map, uint64_t number)
             continue;
         if (map->hashed || more.hashed)
             put(&more, map->slots[i]);
-        else /* without a look at the block */
+        else /* without reading the block */
             more.slots[map->first + i - more.first] = map->slots[i];
     }
     free(map->slots);
@@ -131,7 +132,7 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Moves the blocks to the front of `to`, sorted; how many. */
+/* Moves the blocks to the front of `to`, sorted. Returns their number. */
 static size_t sort(const struct blockmap *map, uint64_t **to)
 {
     size_t n = 0;

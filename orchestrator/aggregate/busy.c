@@ -36,7 +36,7 @@ void busy_slots_widen(struct busy_slots *s, unsigned shift)
         unsigned odd = s->first & 1, n = s->n ? (s->n + odd + 1) / 2 : 0;
 
         for (unsigned i = 0; i < n; i++) {
-            unsigned from = 2 * i; /* in halves of the new ones */
+            unsigned from = 2 * i; /* in halves of the new slots */
             uint64_t us = 0;
 
             if (from >= odd)
@@ -51,7 +51,8 @@ void busy_slots_widen(struct busy_slots *s, unsigned shift)
     }
 }
 
-/* Has the slots cover these numbers, wider ones if they are too many. */
+/* Extends the slots to these numbers. Makes them wider if there would be too
+ * many. */
 static void cover(struct busy_slots *s, uint64_t from, uint64_t to)
 {
     uint64_t first = from >> s->shift, last = to >> s->shift;
@@ -78,7 +79,7 @@ static void cover(struct busy_slots *s, uint64_t from, uint64_t to)
     s->n = (unsigned) (last - first + 1);
 }
 
-/* Adds us in [from, to); to > from. */
+/* Adds the time from..to to the slots; to > from. */
 static void busy_slots_add(struct busy_slots *s, uint64_t from, uint64_t to)
 {
     cover(s, from, to - 1);
@@ -132,7 +133,7 @@ static void sort_spans(struct busy_span *at, size_t n)
     }
 }
 
-/* Sorts, and makes one span of those that touch. */
+/* Sorts the spans and unites those that touch. */
 static void unite(struct busy_spans *spans)
 {
     size_t n = 0;
@@ -172,7 +173,7 @@ static int push(struct busy_spans *spans, uint64_t from, uint64_t to)
     return 0;
 }
 
-/* Forgets the first n. */
+/* Drops the first n spans. */
 static void drop(struct busy_spans *spans, size_t n)
 {
     spans->n -= n;
@@ -192,7 +193,7 @@ static void retire(struct busy *b, size_t n)
     drop(last, n);
 }
 
-/* Makes room among the kept ones. */
+/* Makes room for another span. */
 static int make_room(struct busy *b)
 {
     size_t head = 0;
@@ -227,7 +228,7 @@ static int add_span(struct busy *b, uint64_t from, uint64_t to)
     return from < to ? push(&b->last, from, to) : 0;
 }
 
-/* Is the record of the process that the others are of? */
+/* Whether the record is of the same process as the others. */
 static bool is_same(struct busy *b, const struct record *r)
 {
     const char *host = r->host.len ? r->host.text : "";
@@ -261,8 +262,8 @@ int busy_add(struct busy *b, const struct record *r)
 
 /* ----------------------------------------------------------------- pieces */
 
-/* Behind the head of the next piece, whose slots begin there: what is kept goes
- * into the slots up to there. */
+/* Up to the head of the next piece, whose slots begin there: moves the kept
+ * spans into the slots. */
 static void settle_below(struct busy *b, uint64_t low_us)
 {
     size_t n = 0;
@@ -278,7 +279,7 @@ static void settle_below(struct busy *b, uint64_t low_us)
     b->last.n = 0;
 }
 
-/* What stands once. */
+/* Copies what both have in common. */
 static void join_facts(struct busy *b, const struct busy *next)
 {
     if (!b->timed) {
@@ -315,7 +316,7 @@ static int join_spans(struct busy *b, struct busy_spans *next)
     return 0;
 }
 
-/* Nothing is before the first piece. */
+/* the first piece has no other one before it */
 static void settle_head(struct busy *b)
 {
     unite(&b->head);

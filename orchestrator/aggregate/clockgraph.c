@@ -7,10 +7,10 @@
 
 #include "common/clockmap.h"
 
-/* An edge is left out from such a contradiction on. */
+/* An edge that contradicts the others by more than this is left out. */
 #define CONTRADICTS 5.0
 #define CONTRADICTS_NS 200.0
-/* Of those left out, at most this part of the edges. */
+/* At most this share of the edges is left out. */
 #define LEFT_OUT_PART 10
 /* A step of the solver makes the error smaller by some factor; a graph of
  * 1,024 clocks needs some 60. */
@@ -28,7 +28,7 @@ struct graph {
     double *x, *b, *r, *p, *q, *diagonal, *distance;
     uint32_t *queue;
     bool *seen;
-    double *d; /* by edge: what is left of theta */
+    double *d; /* by edge: the residual of theta */
 };
 
 static double weight(const struct clockgraph_edge *e)
@@ -186,7 +186,8 @@ static void relax(struct graph *g)
     }
 }
 
-/* Solves with the edges that are not left out; residuals of all. */
+/* Solves with the edges that are not left out, and computes the residuals of
+ * all. */
 static void solve(struct graph *g, struct clockgraph_clock *clocks)
 {
     follow_tree(g, clocks);
@@ -206,7 +207,8 @@ static void solve(struct graph *g, struct clockgraph_clock *clocks)
     }
 }
 
-/* The edge that contradicts most, if its clocks are joined without it, too. */
+/* The edge that contradicts most, among those without which the graph stays
+ * connected. */
 static struct clockgraph_edge *worst(struct graph *g,
                                      struct clockgraph_clock *clocks)
 {
@@ -234,15 +236,15 @@ static struct clockgraph_edge *worst(struct graph *g,
     return NULL;
 }
 
-/* How wrong an edge is taken to be: as much as it says, or as it is seen to be.
+/* How wrong an edge is: its own uncertainty, or its residual if that is larger.
  */
 static double error_of(const struct clockgraph_edge *e)
 {
     return fmax(fmax(e->unc_ns, CLOCKGRAPH_LEAST_NS), e->residual_ns);
 }
 
-/* The errors along the best way from the reference: Bellman and Ford, whose
- * rounds are few in graphs of this kind. */
+/* The errors along the best path from the reference, by Bellman-Ford. Such
+ * graphs need few rounds. */
 static void measure_ways(struct graph *g)
 {
     bool changed = true;
@@ -270,9 +272,8 @@ static void measure_ways(struct graph *g)
     }
 }
 
-/* A noisy edge says nothing of clocks that others tie better: what it misses
- * them by is its own error. Beyond CLOCKMAP_SURE times that, either may be
- * wrong. */
+/* Where other edges tie two clocks better, the residual of a noisy edge is its
+ * own error. Beyond CLOCKMAP_SURE times that, either side may be wrong. */
 static void uncertainties(struct graph *g, struct clockgraph_clock *clocks)
 {
     measure_ways(g);

@@ -12,11 +12,11 @@
 #define LEAVING 16.0
 /* Stamps are whole microseconds in most logs. */
 #define STAMP_NS 500.0
-/* Bins with an end that a line through ends needs. */
+/* A line through ends needs so many bins that have an end. */
 #define ENDS_LEAST 6
-/* Clocks that are farther apart, by 18 years, are none. */
+/* Clocks that are farther apart (18 years) are errors. */
 #define FAR_NS ((int64_t) 1 << 59)
-/* A line is carried on beyond its window; a quartz leaves it by so much. */
+/* A line also counts beyond its window; a quartz drifts from it by so much. */
 #define BEYOND 1e-6
 
 void clockpair_init(struct clockpair *pair, uint32_t a, uint32_t b,
@@ -40,7 +40,7 @@ void clockpair_fini(struct clockpair *pair)
  * medians of Theil and Sen, which a quarter of wrong points does not move. */
 struct correction {
     double level_ns, slope, scatter_ns;
-    double net_ns; /* typical of the operations that it is made of */
+    double net_ns; /* the median of its operations */
     size_t n;
 };
 
@@ -88,8 +88,8 @@ static bool correct(const struct clockpair *pair, const struct clockline *line,
 
 /* --- a few wrong bounds --------------------------------------------------- */
 
-/* The interval of theta that an operation leaves, against a line through the
- * ends. */
+/* The interval that an operation leaves for theta, relative to a line through
+ * the ends. */
 struct interval {
     double low, high;
     bool wrong;
@@ -109,7 +109,7 @@ static int by_edge(const void *a, const void *b)
     return y->by - x->by; /* intervals that touch have a point in common */
 }
 
-/* A point that lies in as many intervals as any. */
+/* A point in the largest number of intervals. */
 static double deepest(const struct interval *at, size_t n, struct edge *edges)
 {
     double begin = 0, end = 0;
@@ -168,8 +168,9 @@ static double slope_of_ends(const struct clockpair *pair, double *work)
                 fmin(CLOCKLINE_MAX_SLOPE, sorted_median(slopes, m)));
 }
 
-/* Are the wrong ones few, and others among them? Where a clock is set all are
- * wrong from then on, or up to then, but for some that leave much open. */
+/* Whether few operations are wrong and right ones lie between them. If a clock
+ * was set, all operations before or after it are wrong, except those with wide
+ * intervals. */
 static bool is_scattered(const struct interval *at, size_t n, size_t wrong)
 {
     size_t first = n, last = 0;
@@ -184,7 +185,7 @@ static bool is_scattered(const struct interval *at, size_t n, size_t wrong)
     return wrong <= 2 || (2 * wrong <= n - first && 2 * wrong <= last + 1);
 }
 
-/* The shortest operation of each part of the window stays. */
+/* Keeps the shortest operation of each part of the window. */
 static void note_end(struct clockpair *pair, const struct clockpair_op *op)
 {
     int64_t into = (op->end_a_ns - pair->begin_ns) /
@@ -200,9 +201,9 @@ static void note_end(struct clockpair *pair, const struct clockpair_op *op)
                                       .net_ns = op->net_ns};
 }
 
-/* The bounds, and the ends of pair, of the operations that do not contradict
- * what most of them leave open. Returns how many do, 0: too many, or all in a
- * row. -1 without memory. */
+/* Collects the bounds, and pair's ends, of the operations that agree with most
+ * others. Returns how many do not agree. 0: too many do not, or all of these
+ * lie in a row. -1: no memory. */
 static int64_t leave_out(struct clockpair *pair,
                          struct clockline_bounds *bounds)
 {
@@ -247,8 +248,8 @@ static int64_t leave_out(struct clockpair *pair,
     return rc;
 }
 
-/* The line of the bounds, of most of them where some are wrong; w->wrong says
- * how many. */
+/* Finds the line between the bounds; where some are wrong, between most of
+ * them. w->wrong: how many are wrong. */
 static enum clockline_status find_line(struct clockpair *pair,
                                        struct clockpair_window *w,
                                        struct clockline *line)
@@ -281,9 +282,9 @@ static double clip(double x, double low, double high)
     return x < low ? low : x > high ? high : x;
 }
 
-/* Whether the ends are no farther from the middle of the bounds than ranks may
- * differ in leaving: then both sides are late now and then, and the middle is
- * the better one of the two. */
+/* Whether the ends are as close to the middle of the bounds as ranks leave
+ * together. Then both nodes are late at times, and the middle is the better
+ * estimate. */
 static bool agrees(const struct clockline *line, const struct correction *c)
 {
     double half = (double) (line->last_ns - line->first_ns) / 2;
@@ -292,8 +293,8 @@ static bool agrees(const struct clockline *line, const struct correction *c)
            STAMP_NS + c->net_ns / LEAVING;
 }
 
-/* How long the window's operations kept the last rank: the median, which a few
- * wrong ones do not move. 0 without memory. */
+/* The median of the time that the last rank spent in the window's operations. A
+ * few wrong ones do not change it. 0: no memory. */
 static double typical_ns(const struct clockpair *pair)
 {
     double *work = calloc(pair->n_ops + 1, sizeof(*work)), net = 0;
@@ -308,7 +309,7 @@ static double typical_ns(const struct clockpair *pair)
     return net;
 }
 
-/* The line of the window's bounds and ends. False: there is none. */
+/* Finds the window's line from bounds and ends. False: there is none. */
 static bool settle(struct clockpair *pair, struct clockpair_window *w)
 {
     struct clockline line;
@@ -436,7 +437,7 @@ static int64_t distance(const struct clockpair_window *w, int64_t t_ns)
     return t_ns > w->last_ns ? t_ns - w->last_ns : 0;
 }
 
-/* What a window's line says of that moment, and how sure. */
+/* The offset by a window's line at that moment, and its uncertainty. */
 static void read_off(const struct clockpair_window *w, int64_t t_ns,
                      int64_t *theta_ns, double *unc_ns)
 {
@@ -454,7 +455,7 @@ static void read_off(const struct clockpair_window *w, int64_t t_ns,
                                               : CLOCKLINE_MAX_SLOPE));
 }
 
-/* The window that is nearest; NULL: all are crossed. */
+/* The nearest window. NULL: the bounds of all windows contradict each other. */
 static const struct clockpair_window *nearest(const struct clockpair *pair,
                                               int64_t t_ns)
 {
@@ -472,8 +473,8 @@ static const struct clockpair_window *nearest(const struct clockpair *pair,
     return best;
 }
 
-/* The last window may be short, and its line unsure: a neighbour that agrees
- * with it and is surer replaces it. One that does not agree is of a clock that
+/* The last window may be short and its line uncertain. The window before
+ * replaces it if it agrees and is more certain. If they do not agree, a clock
  * was set in between. */
 bool clockpair_theta(const struct clockpair *pair, int64_t t_ns,
                      int64_t *theta_ns, double *unc_ns)

@@ -11,14 +11,14 @@
 #include "orchestrator/aggregate/clockgraph.h"
 
 #define FILES_MAX 65536
-/* Points over the run, and steps of wall clocks among them. */
+/* Points over the run; of these, for steps of wall clocks. */
 #define POINTS_MAX 256
 #define STEPS_MAX 256
-/* The larger the graph, the fewer points: so many clocks are solved for. */
+/* Points times clocks: a large graph has fewer points. */
 #define CLOCKS_MAX (128 * 1024)
 /* Just before and after the moment in which a wall clock was set. */
 #define BESIDE_NS 1000
-/* Lines go on beyond their window, and quartz runs off them by so much. */
+/* A line also counts beyond its window; a quartz drifts from it by so much. */
 #define BEYOND 1e-6
 /* What a window's margin exceeds the smallest one of its edge by is queueing;
  * an edge with fewer windows may not have seen a moment without any. */
@@ -36,7 +36,7 @@ static int by_node(const void *a, const void *b)
     return strcmp(x->node, y->node);
 }
 
-/* Not OK behind all others; by neighbour and time. */
+/* By neighbour and time; windows without a line come last. */
 static int by_edge(const void *a, const void *b)
 {
     const struct clock_window *x = a, *y = b;
@@ -51,7 +51,8 @@ static int by_edge(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* What a window's margin says of its line, seen from all windows. */
+/* Sets the uncertainty of each window from its margin, compared with the
+ * smallest margin. */
 static void judge_margins(struct clock_window *w, size_t n)
 {
     double least = INFINITY;
@@ -65,12 +66,13 @@ static void judge_margins(struct clock_window *w, size_t n)
             unc += CLOCK_USER_PART * fabs(w[i].margin_ns);
         if (n < FEW_WINDOWS)
             unc += FEW_PART * fabs(w[i].margin_ns);
-        /* the agent knows how its exchanges scatter */
+        /* the agent's own figure may be larger, as it knows how exchanges
+         * scatter */
         w[i].unc_ns = fmax(unc, w[i].unc_ns);
     }
 }
 
-/* Points over the run, of so many files. */
+/* The number of points for so many files. */
 static size_t points_of(size_t n_files)
 {
     size_t most = n_files ? CLOCKS_MAX / n_files : POINTS_MAX;
@@ -78,7 +80,7 @@ static size_t points_of(size_t n_files)
     return most > POINTS_MAX ? POINTS_MAX : most < 2 ? 2 : most;
 }
 
-/* Of each group the one whose margin says most; at most `most`. */
+/* Keeps `most` windows: of each group the one with the smallest margin. */
 static size_t thin_out(struct clock_window *w, size_t n, size_t most)
 {
     size_t group = n / most + (n % most != 0), kept = 0;
@@ -94,8 +96,8 @@ static size_t thin_out(struct clock_window *w, size_t n, size_t most)
     return kept;
 }
 
-/* Counts all windows of a file and leaves what is needed of them: more of an
- * edge say nothing that the points would show. */
+/* Counts all windows of a file and keeps no more of each edge than the points
+ * can show. */
 static void settle_file(struct clockprobes *p, struct clock_file *f,
                         size_t points)
 {
@@ -270,8 +272,7 @@ struct solver {
     size_t n_times;
 };
 
-/* The edge's line at t_ns of its first clock: that of the window which is
- * nearest. */
+/* The edge's offset when its first clock shows t_ns, by the nearest window. */
 static void measure_edge(const struct clockprobes_edge *e, int64_t t_ns,
                          struct clockgraph_edge *out)
 {
@@ -303,7 +304,7 @@ static void measure_edge(const struct clockprobes_edge *e, int64_t t_ns,
         .unc_ns = w->unc_ns + BEYOND * (double) away};
 }
 
-/* first: each pair when it was compared first, near enough to begin with. */
+/* first: take each pair's first window, which is near enough to begin with. */
 static int solve_at(struct solver *s, int64_t t_ns, bool first)
 {
     const struct clockprobes *p = s->probes;
@@ -330,7 +331,7 @@ static int by_time(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The reference's times of all windows together. */
+/* The range of the reference's time that the windows cover. */
 static void find_range(const struct solver *s, int64_t *first, int64_t *last)
 {
     const struct clockprobes *p = s->probes;
@@ -385,7 +386,7 @@ static int add_steps(struct solver *s, int64_t first, int64_t last)
     return 0;
 }
 
-/* Even ones, and those of steps. */
+/* Points at equal distances, and those around steps. */
 static int choose_times(struct solver *s)
 {
     const struct clockprobes *p = s->probes;
@@ -411,8 +412,8 @@ static int choose_times(struct solver *s)
     return 0;
 }
 
-/* A wall clock that is set back shows some times twice: nobody knows which of
- * the two a stamp means. */
+/* A wall clock that is set back shows some times twice, and a time stamp may
+ * mean either of them. */
 static void add_point(struct clockmap_node *node, struct clockmap_point p)
 {
     struct clockmap_point *last =
@@ -461,8 +462,8 @@ static void add_points(const struct solver *s, const uint32_t *file_of,
 /* --- the map --------------------------------------------------------------
  */
 
-/* Which file is a host's: that of the node of this name, of this host's name,
- * or of the only node whose name begins so. */
+/* The file of a host: that of the node of this name, of the node with this
+ * hostname, or of the only node whose name begins so. */
 static uint32_t file_of_host(const struct clockprobes *p, const char *host)
 {
     const struct clock_file *found;
@@ -479,7 +480,7 @@ static uint32_t file_of_host(const struct clockprobes *p, const char *host)
         if (strcmp(p->files[i].host, host) != 0)
             continue;
         if (at != UINT32_MAX)
-            return UINT32_MAX; /* several: nobody knows which */
+            return UINT32_MAX; /* several nodes match */
         at = i;
     }
     return at;
@@ -595,8 +596,8 @@ int clockprobes_map(const struct clockprobes *probes, const char *const *hosts,
 /* --- two maps -------------------------------------------------------------
  */
 
-/* C_node - C_reference of both maps at a point of a's, less each other, with a
- * and b's own references taken off. */
+/* The difference between both maps' C_node - C_reference at a point of map a.
+ */
 static double difference(const struct clockmap *a, const struct clockmap *b,
                          size_t node, int64_t t_ns, double *allowed)
 {
@@ -652,7 +653,7 @@ static void compare_node(const struct clockmap *a, const struct clockmap *b,
     check->done = true;
 }
 
-/* Of the same nodes, with times that can be held against each other. */
+/* Whether both maps have the same nodes and times that can be compared. */
 static bool comparable(const struct clockmap *a, const struct clockmap *b)
 {
     return a->n_nodes == b->n_nodes && a->method != CLOCKMAP_NONE &&

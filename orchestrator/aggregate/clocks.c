@@ -14,17 +14,18 @@
 #define WINDOW_NS INT64_C(4000000000)
 #define WINDOWS_MAX 256
 #define PAIRS_A_NODE 16
-/* Of a communicator: all pairs of so many nodes, else chords. */
+/* A communicator of so many nodes compares all pairs; a larger one compares
+ * chords. */
 #define ALL_PAIRS 7
 #define STRIDES 3
 #define PASSES 8
-/* When a clock was set is found this well. */
+/* The moment in which a clock was set is found with this error. */
 #define STEP_NS INT64_C(1000000)
 /* Stamps are whole microseconds in most logs. */
 #define STAMP_NS 1000
 /* A clock that goes back by less was not set. */
 #define SET_BACK_NS INT64_C(1000000)
-/* As references, until one reaches half of the nodes. */
+/* So many nodes are tried as reference, until one reaches half of the nodes. */
 #define TRIED 64
 
 /* --- the check ------------------------------------------------------------ */
@@ -41,7 +42,8 @@ static double unsure_ns(const struct clockwalk *w,
            clockmap_unc_ns(w->nodes[b], met->next_start_ns);
 }
 
-/* Who came last: by starts where clocks tell it, and by times. */
+/* Counts which rank came last: by starts, if the clocks are good enough, and by
+ * times. */
 static void note_arrivals(struct clockwalk *w, const struct clockwalk_met *met)
 {
     struct clocks_arrival *last = &w->arrivals[met->last];
@@ -93,11 +95,10 @@ static int check_met(struct clockwalk *w, const struct clockwalk_met *met)
     return 0;
 }
 
-/* Who came last; of the walk with the map that is taken. */
+/* Counts which rank came last, in the walk with the final map. */
 struct arriving {
     struct clocks_arrival *arrivals; /* by timeline */
-    double *widths_ns; /* by node of the map: how far its operations miss others
-                          by it */
+    double *widths_ns; /* by node: the gaps of its operations with this map */
     uint64_t compared, disagreed;
 };
 
@@ -152,7 +153,7 @@ int clocks_check(struct timeline *const *timelines, size_t n,
 
 /* --- pairs ---------------------------------------------------------------- */
 
-/* NONE where there are enough, too. */
+/* KEYMAP_NONE: no memory, or there are enough pairs. */
 static uint32_t pair_get(struct clockwalk *w, uint32_t a, uint32_t b)
 {
     uint32_t at = keymap_find(&w->pair_map, a, b);
@@ -266,7 +267,8 @@ static int make_pairs(struct clockwalk *w)
         for (size_t k = 0; k < w->pairs[i].n_windows; k++)
             left_out += w->pairs[i].windows[k].wrong;
     }
-    /* a wrong bound that contradicts no other one makes the rest look sure */
+    /* an error that contradicts nothing makes the line look better than it is
+     */
     for (uint32_t i = 0; left_out && i < w->n_pairs; i++)
         for (size_t k = 0; k < w->pairs[i].n_windows; k++) {
             struct clockpair_window *at = &w->pairs[i].windows[k];
@@ -288,8 +290,8 @@ struct solver {
     int64_t *before; /* by clock */
 };
 
-/* The pairs' distances when the reference shows t_ns: each clock shows then
- * what is known of its offset so far. */
+/* The offsets of all pairs when the reference shows t_ns. Each pair is asked
+ * for the time that its clock shows by the offsets so far. */
 static void measure(struct solver *s, int64_t t_ns)
 {
     s->n = 0;
@@ -303,7 +305,8 @@ static void measure(struct solver *s, int64_t t_ns)
     }
 }
 
-/* The same, each pair when it was compared first: near enough to begin with. */
+/* The same with each pair's first window, which is near enough to begin with.
+ */
 static void measure_first(struct solver *s)
 {
     s->n = 0;
@@ -317,9 +320,9 @@ static void measure_first(struct solver *s)
     }
 }
 
-/* All clocks when the reference shows t_ns. A pair is asked for a moment that
- * is wrong by the error of an offset, and answers wrong by its drift in that
- * time: each pass makes the error smaller by some 10,000. */
+/* Solves for all clocks when the reference shows t_ns. A pair is asked for a
+ * moment that is wrong by the error of an offset, so its answer is wrong by the
+ * drift in that time. Each pass therefore divides the error by some 10,000. */
 static int solve_at(struct solver *s, int64_t t_ns, uint32_t reference)
 {
     int64_t moved = INT64_MAX;
@@ -408,8 +411,8 @@ static void add_points(struct clockmap *map,
             const struct clockmap_point *last =
                 &node->points[node->n_points - 1];
 
-            /* It was set back, and shows some times twice: they are taken to
-             * be the earlier ones. */
+            /* it was set back and shows some times twice: take the earlier ones
+             */
             if (fabs((double) (p.offset_ns - last->offset_ns)) <=
                 (double) SET_BACK_NS)
                 continue;
@@ -421,7 +424,7 @@ static void add_points(struct clockmap *map,
     }
 }
 
-/* Did a clock run off by more than clocks do between two moments? */
+/* Whether a clock moved by more than drift between two moments. */
 static bool is_set(const struct solver *s,
                    const struct clockgraph_clock *before, double passed_ns)
 {
@@ -469,8 +472,8 @@ static int find_step(struct solver *s, struct clockmap *map,
     return rc;
 }
 
-/* Points at the begin and the end of the run, and one a window between; two
- * more where a clock was set. */
+/* Makes points at the start and the end of the run and one for each window
+ * between them, and two more where a clock was set. */
 static int solve_points(struct solver *s, struct clockmap *map, int64_t first,
                         int64_t last, size_t n)
 {
@@ -586,9 +589,9 @@ static int by_process(const void *a, const void *b)
     return order ? order : x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* A map by collectives holds no better than they overlap by it: hosts saw
- * starts late or ends early, and nothing tells by how much their offset is
- * wrong for that. Returns whether a node is more uncertain by that. */
+/* A map by collectives is no better than the operations overlap with it. Where
+ * they do not, hosts saw starts late or ends early, and the offset may be wrong
+ * by as much. Returns whether this makes a node more uncertain. */
 static bool widen(struct jp_clocks *clocks, const double *widths_ns)
 {
     struct clockmap *map = &clocks->map;
@@ -643,10 +646,10 @@ static int find_arrivals(struct jp_clocks *clocks,
     return rc;
 }
 
-/* What two maps that disagree make of the operations: 1 where the probes tear
- * many apart and the collectives nearly none of these, so that the probes must
- * be wrong; 0 where they do alike; else -1: stamps may be wrong, which misleads
- * the collectives alone. */
+/* Compares two maps that disagree. 1: with the probes many operations do not
+ * overlap, and with the collectives nearly all of these do, so the probes must
+ * be wrong. 0: there is no difference. -1: otherwise; time stamps may be wrong,
+ * which affects the collectives alone. */
 static int judge(const struct jp_clocks *clocks,
                  struct timeline *const *timelines, size_t n,
                  const struct clockmap *probes, int *wrong)
@@ -665,7 +668,8 @@ static int judge(const struct jp_clocks *clocks,
     return 0;
 }
 
-/* One map of the collectives' one and the probes', which is empty then. */
+/* Makes one map from the one by collectives and the one by probes, which is
+ * empty afterwards. */
 static int choose_map(struct jp_clocks *clocks,
                       struct timeline *const *timelines, size_t n,
                       struct clockmap *probes)
@@ -686,7 +690,7 @@ static int choose_map(struct jp_clocks *clocks,
         clocks->map = *probes;
     memset(probes, 0, sizeof(*probes));
     clocks->probes.used = !keep;
-    if (wrong == 0) /* nothing tells which one is right */
+    if (wrong == 0) /* neither is known to be right */
         clockprobes_doubt(&clocks->map, &other);
     clockprobes_fill(&clocks->map, &other);
     clockmap_fini(&other);
@@ -703,7 +707,7 @@ static int map_probes(struct jp_clocks *clocks,
 
     if (rc == 0 && own->n_nodes > 1) {
         if (own->method == CLOCKMAP_ONE_NODE)
-            own->method = CLOCKMAP_NONE; /* there are others than its own */
+            own->method = CLOCKMAP_NONE; /* it reaches other nodes */
         hosts = calloc(own->n_nodes, sizeof(*hosts));
         rc = hosts ? 0 : -1;
     }
@@ -721,7 +725,7 @@ static int map_probes(struct jp_clocks *clocks,
     return rc;
 }
 
-/* What the agents measured, beside what the collectives say. */
+/* Adds what the agents measured to what the collectives show. */
 static int add_probes(struct jp_clocks *clocks,
                       struct timeline *const *timelines, size_t n,
                       const char *nodes)

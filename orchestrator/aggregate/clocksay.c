@@ -7,8 +7,8 @@
 #include "common/figure.h"
 #include "orchestrator/aggregate/clocks.h"
 
-/* Who came last by starts is mostly another one than by times, in operations in
- * which both are sure. A wait beside the computation makes some of that. */
+/* Starts and times mostly show different last ranks, in operations in which
+ * both are certain. Waits that overlap computation cause some of these. */
 static bool disagrees(const struct jp_clocks *clocks)
 {
     return clocks->compared >= CLOCKS_DISAGREE_LEAST &&
@@ -16,7 +16,8 @@ static bool disagrees(const struct jp_clocks *clocks)
                CLOCKS_DISAGREE_SHARE * (double) clocks->compared;
 }
 
-/* Times of nodes do not compare, and by how much they seem off. */
+/* Says that times of different nodes cannot be compared, and by how much they
+ * seem off. */
 static void say_unaligned(const struct jp_clocks *clocks, char *buf)
 {
     const struct clocks_check *c = &clocks->before;
@@ -66,7 +67,7 @@ static void say_check(const struct jp_clocks *clocks, char *buf, size_t size)
                            "times are those of the collectives");
 }
 
-/* What does not overlap on one clock, and what that makes of it. */
+/* Says how many operations do not overlap on one clock, and what that means. */
 static void say_torn(const struct jp_clocks *clocks, char *buf, size_t size)
 {
     const struct clocks_check *c = &clocks->after;

@@ -9,10 +9,10 @@
 
 #define PENDING_BYTES ((size_t) 64 << 20)
 #define PENDING_BITS 16
-/* Records that are compared; more would make no line better. */
+/* The most records that are compared. More would not improve the lines. */
 #define RECORDS_MAX (UINT64_C(1) << 18)
-/* Waits that are not lateness, but another run of the same communicator: an
- * operation this long says nothing. */
+/* Longer operations are not used: such a wait is no lateness, but another run
+ * of the same communicator. */
 #define LONGEST_NS INT64_C(3600000000000)
 
 /* --- who is where --------------------------------------------------------- */
@@ -27,7 +27,7 @@ bool clockwalk_counts(const struct timeline *t)
     return t && !t->mixed && t->n && t->host[0];
 }
 
-/* The hosts of all timelines, each once. */
+/* Collects the hosts of all timelines, each once. */
 static int find_hosts(struct clockwalk *w)
 {
     uint32_t n = 0;
@@ -55,7 +55,7 @@ static uint32_t host_of(const struct clockwalk *w, const struct timeline *t)
     return (uint32_t) (at - w->hosts);
 }
 
-/* FNV-1a; what collides is told by the bounds, which then contradict. */
+/* FNV-1a. Bounds of colliding series contradict each other and are left out. */
 static uint64_t hash(const char *text, uint64_t h)
 {
     for (; *text; text++)
@@ -111,7 +111,7 @@ static uint32_t series_get(struct clockwalk *w, uint32_t comm, const char *func)
     return w->n_series++;
 }
 
-/* Timelines come by host, so that a host is new or the last one. */
+/* Timelines are sorted by host, so a host is new or the last one added. */
 static int note_host(struct clockwalk_comm *c, uint32_t host)
 {
     if (c->n_hosts && c->hosts[c->n_hosts - 1] == host)
@@ -153,7 +153,7 @@ static int note_timeline(struct clockwalk *w, size_t i)
     return 0;
 }
 
-/* What stays on one node tells nothing of its clock. */
+/* Drops series on one node, which say nothing about its clock. */
 static int find_series(struct clockwalk *w)
 {
     w->walkers = calloc(w->n + 1, sizeof(*w->walkers));
@@ -196,7 +196,7 @@ static struct clockwalk_met **bucket_of(struct clockwalk *w, uint32_t series,
     return &w->buckets[(h * 0x9e3779b97f4a7c15ull) >> (64 - PENDING_BITS)];
 }
 
-/* Hands an operation over and forgets it. */
+/* Calls take for an operation and frees it. */
 static int dismiss(struct clockwalk *w, struct clockwalk_met *met)
 {
     struct clockwalk_met **at = bucket_of(w, met->series, met->sn);
@@ -257,7 +257,7 @@ static int64_t time_of(const struct clockwalk *w, uint32_t host, uint64_t us)
     return w->nodes ? ns - clockmap_offset_ns(w->nodes[host], ns) : ns;
 }
 
-/* Who came last, by its start and by its time in the operation. */
+/* Notes which rank came last, by its start and by its time in the operation. */
 static void note_arrival(struct clockwalk_met *met, uint32_t who, int64_t start,
                          int64_t end)
 {
@@ -317,7 +317,7 @@ static int meet(struct clockwalk *w, const struct clockwalk_timeline *walker)
             s->end_ns = end;
         }
     }
-    /* the mean of the ends, as it is with this one */
+    /* running mean of the ends */
     met->of[at].n++;
     far = end - met->of[at].stamps.end_ns;
     met->of[at].stamps.end_mean_ns +=
@@ -331,8 +331,8 @@ static int meet(struct clockwalk *w, const struct clockwalk_timeline *walker)
 
 /* --- operations that do not overlap --------------------------------------- */
 
-/* The node that was told to begin last and the one to end first, and how it
- * would be without each of these. */
+/* The node with the last start and the node with the first end, and the gap
+ * without each of them. */
 struct reach {
     uint32_t last, first;
     int64_t start_ns, next_start_ns, end_ns, next_end_ns;
@@ -380,8 +380,8 @@ void clockwalk_note_gap(struct clockwalk *w, const struct clockwalk_met *met)
         return;
     bin = (size_t) (4 * log2((double) (r.start_ns - r.end_ns)));
     bin = bin < CLOCKWALK_BINS ? bin : CLOCKWALK_BINS - 1;
-    /* the one whose times alone tear it apart is to blame; both where either
-     * may be */
+    /* the gap counts for the node without which it disappears; for both if
+     * either removes it */
     by_start = r.next_start_ns <= r.end_ns;
     by_end = r.start_ns <= r.next_end_ns;
     if (by_start || !by_end)
@@ -415,7 +415,7 @@ double clockwalk_doubt_ns(const struct clockwalk_gaps *gaps, double share)
 
 /* --- side by side --------------------------------------------------------- */
 
-/* The walker's next record that tells something. False: there is none. */
+/* Advances to the walker's next record that is used. False: there is none. */
 static bool advance(const struct clockwalk *w,
                     struct clockwalk_timeline *walker)
 {
@@ -479,7 +479,7 @@ static void close_walkers(struct clockwalk *w)
         }
 }
 
-/* Every operation once, whole where the timelines have it whole. */
+/* Calls take once for every operation. */
 int clockwalk_run(struct clockwalk *w)
 {
     int rc = open_walkers(w);

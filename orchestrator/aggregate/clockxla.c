@@ -12,7 +12,7 @@
 /* Files that are read, of all nodes. */
 #define FILES_MAX 4096
 
-/* What one process has left. */
+/* The file of one process. */
 struct process {
     uint32_t index, host; /* of hosts */
     struct clock_file file;

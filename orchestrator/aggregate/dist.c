@@ -122,7 +122,8 @@ static double middle_of(uint64_t part)
     return v;
 }
 
-/* The value at a place in order, from 0, as near as is known. */
+/* The value at a position (from 0) of the sorted values, within half a bucket.
+ */
 static double at_place(const struct hist *hist, uint64_t place)
 {
     uint64_t below = hist->zeros;

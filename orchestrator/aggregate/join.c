@@ -91,7 +91,7 @@ void join_begin_file(struct join *join, uint32_t file)
     join->file = file;
     join->turn++;
     join->n_touched = 0;
-    join->n_streams = 0; /* so that members learn of the new file */
+    join->n_streams = 0; /* so that members note the new file */
     join->next_stream = 0;
     memset(join->known, 0, sizeof(join->known));
 }
@@ -159,7 +159,7 @@ static int touch(struct join *join, struct join_member *member)
     return 0;
 }
 
-/* Who wrote the record; NULL without memory. */
+/* The member that wrote the record. NULL: no memory. */
 static JOIN_RARE struct join_member *member_of(struct join *join,
                                                const struct record *r)
 {
@@ -167,7 +167,7 @@ static JOIN_RARE struct join_member *member_of(struct join *join,
     struct join_member *member;
     uint32_t comm;
 
-    if (stream) { /* perhaps known by a Send, which tells nothing of gaps */
+    if (stream) { /* a Send may have made it, which says nothing about gaps */
         join->comms[stream->member->comm]->gaps_lost |= r->gaps_lost;
         return stream->member;
     }
@@ -189,8 +189,8 @@ static JOIN_RARE struct join_member *member_of(struct join *join,
     return member;
 }
 
-/* A record seen before: counted, and between files nobody but the ordered join
- * knows which was the first. */
+/* Counts a repeated record. If two files have it, only the ordered join knows
+ * which one was first. */
 static enum join_status repeated(struct join *join,
                                  const struct join_member *member)
 {
@@ -200,7 +200,7 @@ static enum join_status repeated(struct join *join,
     return JOIN_OK;
 }
 
-/* Another file of a rank that was thought to be read. */
+/* A second file of a rank whose file was read to the end. */
 static enum join_status too_late(struct join *join)
 {
     join->conflict = true;
@@ -232,7 +232,7 @@ enum join_status join_add_counts(struct join *join, const struct record *base,
     if (!join->over)
         return JOIN_NO_MEMORY;
     join->over = false;
-    join->conflict |= !join->ordered; /* which ones fit? */
+    join->conflict |= !join->ordered; /* which of the two sizes came first? */
     return JOIN_LEFT_OUT;
 }
 
@@ -252,7 +252,7 @@ static JOIN_RARE enum join_status add_stray(struct join *join,
     return join_stray_add(join, &stray) < 0 ? failed(join) : JOIN_OK;
 }
 
-/* The lane of a record's function; most often the member's first ones. */
+/* The lane of a record's function; mostly among the member's first ones. */
 static JOIN_RARE struct join_lane *
 lane_of(struct join *join, struct join_member *member, const struct record *r)
 {
@@ -275,7 +275,7 @@ lane_of(struct join *join, struct join_member *member, const struct record *r)
     return join_lane_get(join, member, series, func);
 }
 
-/* Points the lane at other blocks than the last ones. */
+/* Makes other blocks the lane's current ones. */
 static JOIN_RARE int seek_far(struct join *join, struct join_lane *lane,
                               uint64_t number)
 {
@@ -292,7 +292,7 @@ static JOIN_RARE int seek_far(struct join *join, struct join_lane *lane,
     return 0;
 }
 
-/* Points the lane at the blocks of a sequence number. */
+/* Makes the blocks of a sequence number the lane's current ones. */
 static inline int seek(struct join *join, struct join_lane *lane, uint64_t sn)
 {
     return lane->lane_block && lane->lane_block->number == sn / JOIN_BLOCK
@@ -300,7 +300,7 @@ static inline int seek(struct join *join, struct join_lane *lane, uint64_t sn)
                : seek_far(join, lane, sn / JOIN_BLOCK);
 }
 
-/* To the journal, if the lane keeps one. */
+/* Adds a time to the journal, if the lane has one. */
 static inline int add_time(struct join *join, const struct join_lane *lane,
                            unsigned i, uint64_t exec_us)
 {
@@ -324,8 +324,8 @@ static JOIN_RARE int add_stamp(struct join *join, struct join_block *block,
     return 0;
 }
 
-/* The rank's next record of the series most likely goes to the next row, some
- * lines of other series from now on. */
+/* Prefetches: the rank's next record of the series most likely goes to the next
+ * row. */
 static inline void row_next(const struct join_row *row)
 {
     uintptr_t next = (uintptr_t) (row + 1);
@@ -440,14 +440,14 @@ enum join_status join_add(struct join *join, const struct record *record)
 
 /* --- fold one thread's join into another's --- */
 
-/* What the numbers of `from` are in `into`. */
+/* Maps the numbers of `from` to those of `into`. */
 struct mapping {
     struct join *into, *from;
     uint32_t *funcs, *comms;
 };
 
-/* Rows of one block into one of as much room; two sizes for one row are left to
- * the ordered join. */
+/* Adds the rows of one block to another of the same room. Two sizes for one row
+ * are a conflict, left to the ordered join. */
 static void fold_rows(struct join *into, struct join_block *to,
                       const struct join_block *from)
 {
@@ -476,7 +476,7 @@ static int merge_series(struct mapping *m, struct join_series *to,
         if (!mine) {
             if (blockmap_add(&to->blocks, block) < 0)
                 return -1;
-            from->blocks.slots[i] = NULL; /* handed over */
+            from->blocks.slots[i] = NULL; /* now owned by the other one */
             join_move_block(m->into, m->from, block);
             continue;
         }
@@ -491,8 +491,8 @@ static int merge_series(struct mapping *m, struct join_series *to,
     return 0;
 }
 
-/* A communicator that one side closed belongs to it alone; else records of it
- * came late. */
+/* A communicator that one side has closed has no rows on the other side;
+ * otherwise a record came too late. */
 static void merge_closed(struct mapping *m, struct join_comm *to,
                          const struct join_comm *from)
 {
@@ -563,7 +563,7 @@ static int merge_lane(struct mapping *m, struct join_lane *to,
         if (!mine) {
             if (blockmap_add(&to->blocks, block) < 0)
                 return -1;
-            from->blocks.slots[i] = NULL; /* handed over */
+            from->blocks.slots[i] = NULL; /* now owned by the other one */
             join_move_lane_block(into, m->from, from->journal, block);
             continue;
         }
@@ -577,7 +577,8 @@ static int merge_lane(struct mapping *m, struct join_lane *to,
     return 0;
 }
 
-/* A communicator is closed in one join only: the other one has none. */
+/* A communicator is closed in one join only; the other one has no rows of it.
+ */
 static void merge_slices(struct join_member *to, struct join_member *from)
 {
     if (to->slices || !from->slices)
@@ -695,7 +696,7 @@ enum join_status join_merge(struct join *into, struct join *from)
     if (!m.funcs || !m.comms)
         goto out;
     if (merge_all(&m) < 0) {
-        into->conflict |= into->over; /* the bound: joined again in order */
+        into->conflict |= into->over; /* memory limit: join again in order */
         status = into->over ? JOIN_LEFT_OUT : JOIN_NO_MEMORY;
         goto out;
     }
@@ -749,7 +750,8 @@ int join_guess_sizes(struct join *join)
         comm->nnodes += !i || by_comm_and_host(&sorted[i - 1], &sorted[i]);
     }
     for (uint32_t i = 0; i < join->n_comms; i++)
-        if (join->comms[i]->n_ranks == 1) /* nobody waits there */
+        if (join->comms[i]->n_ranks ==
+            1) /* nobody waits in a Send or Recv here */
             for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
                 join->comms[i]->series[k]->barrier = false;
     free(sorted);

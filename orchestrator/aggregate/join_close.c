@@ -25,8 +25,9 @@
 /* One series cut into parts of equal width in sequence numbers. */
 struct slice_cut {
     const struct join_series *series;
-    uint64_t start[JP_SLICES]; /* the first number of each part */
-    double scale[JP_SLICES];   /* operations / timed ones; NAN: none is timed */
+    uint64_t start[JP_SLICES]; /* first sequence number of each part */
+    double scale[JP_SLICES];   /* operations / timed operations; NAN: none is
+                                  timed */
 };
 
 /* The series being written. */
@@ -38,14 +39,15 @@ struct walk {
     struct join_stray *stray;
     size_t n_strays;
     uint64_t rows;    /* distinct sequence numbers */
-    uint64_t last_sn; /* valid if rows */
+    uint64_t last_sn; /* valid if rows is not 0 */
     uint64_t records;
-    bool ragged;   /* a rank lacks what another one has */
+    bool ragged;   /* a rank lacks a record that another rank has */
     double factor; /* of the rows' bandwidths */
     int rc;
 };
 
-/* A bandwidth of a communicator whose size was not told while it was joined. */
+/* The bus bandwidth for a communicator whose size was unknown while it was
+ * joined. */
 static uint64_t scale(const struct walk *w, uint64_t micro)
 {
     double scaled;
@@ -94,7 +96,7 @@ static void emit(struct walk *w, uint64_t sn, const struct join_row *row,
     w->sums->time_us = num_add(w->sums->time_us, row->exec_max);
 }
 
-/* Emits a row and the strays of its sequence number in order of size. */
+/* Writes a row and the strays of its sequence number in order of size. */
 static void emit_row(struct walk *w, uint64_t sn, const struct join_row *row,
                      const struct join_stamp *stamp)
 {
@@ -133,7 +135,8 @@ static void emit_block(struct walk *w, const struct join_block *block)
                      block->stamps ? &block->stamps[k] : NULL);
 }
 
-/* Every rank has each sequence number that is there, and those that are not. */
+/* Counts the expected records: each rank has every sequence number that is
+ * there, and the gaps. */
 static void expect(struct walk *w, const struct join_series *series)
 {
     struct join_sums *sums = w->sums;
@@ -181,8 +184,8 @@ static struct join_stray *find_strays(const struct join *join, uint32_t comm,
     return *n ? &join->strays[lo] : NULL;
 }
 
-/* Writes a series' rows to ops and counts them; the rows of its blocks (sorted,
- * n) stay. 0 or -1. */
+/* Writes a series' rows to ops and counts them. Its n sorted blocks keep their
+ * rows. 0 or -1. */
 static int write_series(struct join *join, struct jp_ops *ops, uint32_t comm,
                         const struct join_series *series, void **blocks,
                         size_t n)
@@ -229,7 +232,7 @@ static bool find_ends(const struct join_series *series, uint64_t *from,
     return any;
 }
 
-/* Slice of a number, given one that is not behind it. */
+/* The slice of a number, searched from a slice that is not behind it. */
 static unsigned slice_of(const struct slice_cut *cut, uint64_t sn,
                          unsigned from)
 {
@@ -238,7 +241,7 @@ static unsigned slice_of(const struct slice_cut *cut, uint64_t sn,
     return from;
 }
 
-/* The series' rows are there and marked as timed. */
+/* Fills cuts for a series whose rows are marked as timed. */
 static void cut_make(struct slice_cut *cut, const struct join_series *series)
 {
     uint64_t from = 0, to = 0, n[JP_SLICES] = {0}, timed[JP_SLICES] = {0};
@@ -284,7 +287,7 @@ static uint64_t times_of(const struct join_lane_block *block, uint64_t which)
     return sum;
 }
 
-/* A block's numbers that are in front of `end`. */
+/* A bit for each of a block's numbers below `end`. */
 static uint64_t bits_before(uint64_t first, uint64_t end)
 {
     return end <= first                ? 0
@@ -292,8 +295,8 @@ static uint64_t bits_before(uint64_t first, uint64_t end)
                                        : (UINT64_C(1) << (end - first)) - 1;
 }
 
-/* Adds a lane's times of timed operations, scaled up to all operations, to
- * sums[JP_SLICES]; returns their sum as they are. */
+/* Adds a lane's times of timed operations to sums[JP_SLICES], scaled up to all
+ * operations. Returns their sum without scaling. */
 static uint64_t cut_add(const struct slice_cut *cut,
                         const struct join_lane *lane, float *sums)
 {
@@ -331,7 +334,8 @@ struct closing {
     uint32_t at;
     struct join_comm *comm;
     struct jp_ops *ops;
-    struct join_member **of_rank; /* NULL: not all are there, none is timed */
+    struct join_member *
+        *of_rank; /* NULL: a rank is missing, so nothing is timed */
 };
 
 static void time_row(const struct closing *c, const struct join_row *row)
@@ -349,8 +353,8 @@ static void time_row(const struct closing *c, const struct join_row *row)
     }
 }
 
-/* Marks the rows that are timed and adds them up. A row already marked here
- * carries two sizes; its mark is turned round. */
+/* Marks the timed rows and adds them up. A row that is marked already carries
+ * two sizes, and its mark is removed. */
 static void time_block(const struct closing *c, struct join_block *block)
 {
     uint32_t n_ranks = c->comm->n_ranks;
@@ -383,8 +387,8 @@ static void mark_strays(const struct closing *c, struct join_series *series)
     }
 }
 
-/* NULL: the series is not timed after all, as its communicator turned out to
- * have one rank. cuts ends with one of no series. */
+/* The cut of a series. NULL: it is not timed, because its communicator has one
+ * rank. The last element of cuts has no series. */
 static const struct slice_cut *find_cut(const struct slice_cut *cuts,
                                         const struct join_series *series)
 {
@@ -398,9 +402,9 @@ static const struct slice_cut *find_cut(const struct slice_cut *cuts,
 
 /* A communicator's ranks. */
 struct stalled {
-    const struct join_lane **lanes;    /* of the series that is looked at */
-    const struct join_lane_block **at; /* ... its block that is */
-    uint32_t *us; /* of one operation; as many, in any order */
+    const struct join_lane **lanes;    /* lane of the current series */
+    const struct join_lane_block **at; /* block of the current number */
+    uint32_t *us; /* times of one operation's ranks, in any order */
     double (*sums)[JP_SLICES];
 };
 
@@ -424,7 +428,7 @@ static int stalled_init(struct stalled *x, size_t n)
     return -1;
 }
 
-/* The member's times of a series; NULL: it has none. */
+/* The member's lane of a series. NULL: it has none. */
 static const struct join_lane *find_lane(const struct join_member *member,
                                          const struct join_series *series)
 {
@@ -485,7 +489,8 @@ static void find_stalled(const struct join *join, const struct join_comm *comm,
         }
 }
 
-/* Of a communicator all of whose ranks are there; cuts as in close_member. */
+/* Adds up the stalls of a communicator with all its ranks; cuts as in
+ * close_member. */
 static int sum_stalled(const struct join *join, const struct join_comm *comm,
                        const struct slice_cut *cuts)
 {
@@ -511,8 +516,8 @@ static int sum_stalled(const struct join *join, const struct join_comm *comm,
     return 0;
 }
 
-/* Adds up a member's lanes of collectives and frees them; those of Send and
- * Recv tell repetitions on. cuts: of all series that keep times. */
+/* Adds up a member's lanes of collectives and frees them. The lanes of Send and
+ * Recv stay, as they find repeated records. cuts: of all series with times. */
 static void close_member(struct join *join, struct join_member *member,
                          const struct slice_cut *cuts)
 {
@@ -560,7 +565,7 @@ static int close_members(struct join *join, const struct join_comm *comm)
     return rc;
 }
 
-/* Times, writes and keeps the blocks until the lanes have asked them. */
+/* Marks, writes, and keeps the blocks until the lanes have used them. */
 static int close_series(const struct closing *c, struct join_series *series)
 {
     size_t n = series->blocks.n;
@@ -582,8 +587,8 @@ static int close_series(const struct closing *c, struct join_series *series)
     return 0;
 }
 
-/* Ranks are distinct and below n_ranks: all are there where they are as many.
- */
+/* Whether all ranks are there. They are distinct and below n_ranks, so their
+ * number is enough. */
 static int find_ranks(struct closing *c)
 {
     const struct join_comm *comm = c->comm;
@@ -611,8 +616,8 @@ static int write_comm(struct join *join, struct jp_ops *ops, uint32_t at)
     return rc;
 }
 
-/* Closes a communicator, unless it is; its operations go to ops. Threads may
- * close different ones at once. 0, or -1 without memory. */
+/* Closes a communicator that is open and writes its operations to ops. Threads
+ * may close different ones at once. 0, or -1: no memory. */
 static int close_comm(struct join *join, struct jp_ops *ops, uint32_t at)
 {
     struct join_comm *comm = join->comms[at];
@@ -627,8 +632,8 @@ static int close_comm(struct join *join, struct jp_ops *ops, uint32_t at)
     return 0;
 }
 
-/* Nothing more may come: all ranks are there, and no second size needs the
- * order of all files. */
+/* Whether nothing more can come: all ranks are there, and there is no second
+ * size, which would need the order of all files. */
 static bool is_complete(const struct join_comm *comm)
 {
     return comm->n_ranks && comm->read == comm->n_ranks && !comm->strays &&
@@ -657,13 +662,13 @@ int join_end_file(struct join *join)
 
 /* --- end all communicators that are open, some at a time --- */
 
-/* A thread is not worth less than this of rows and times. */
+/* A further thread pays only for this many rows and times. */
 enum { CLOSER_BYTES = 4 << 20, MAX_CLOSERS = 64 };
 
 /* Shared by the threads. */
 struct closers {
     struct join *join;
-    uint32_t *order;       /* the communicators, of most records first */
+    uint32_t *order; /* the communicators, those with the most records first */
     _Atomic uint32_t next; /* of these */
     atomic_bool failed;
 };
@@ -674,7 +679,7 @@ struct closer {
     struct jp_ops *ops;
 };
 
-/* Pages go back to the system once so much was freed. */
+/* After so many bytes were freed, pages go back to the system. */
 static void give_back(struct join *join, uint64_t least)
 {
     if (atomic_load(&join->freed) < least)
@@ -685,7 +690,7 @@ static void give_back(struct join *join, uint64_t least)
 #endif
 }
 
-/* Closes what no other thread has taken. */
+/* Closes communicators that no other thread has taken. */
 static void *work(void *arg)
 {
     struct closer *c = arg;
@@ -696,8 +701,8 @@ static void *work(void *arg)
            (i = atomic_fetch_add(&c->all->next, 1)) < join->n_comms) {
         if (close_comm(join, c->ops, c->all->order[i]) < 0)
             atomic_store(&c->all->failed, true);
-        /* rows and what they become shall not be in memory at once; before,
-         * while files are read, what was freed is used again */
+        /* rows and the operations made from them should not be in memory
+         * together; while files are read, freed memory is used again anyway */
         give_back(join, 4u << 20);
     }
     return NULL;
@@ -712,7 +717,7 @@ static int take(struct join *join, struct jp_ops *ops, const uint32_t *same)
     return rc;
 }
 
-/* Numbers that stay what they are. NULL without memory. */
+/* The identity mapping of numbers. NULL: no memory. */
 static uint32_t *make_same(uint32_t n)
 {
     uint32_t *same = calloc((size_t) n + 1, sizeof(*same));
@@ -724,7 +729,7 @@ static uint32_t *make_same(uint32_t n)
     return same;
 }
 
-/* With n - 1 more threads, or as many as can be had. */
+/* Uses n - 1 more threads, or as many as can be created. */
 static int close_beside(struct closers *all, unsigned n)
 {
     struct closer first = {.all = all, .ops = all->join->ops};
@@ -762,7 +767,7 @@ static int by_records(const void *a, const void *b, void *arg)
     return x != y ? (x > y ? -1 : 1) : i < k ? -1 : i > k;
 }
 
-/* With as many threads as are worth it. */
+/* Uses as many threads as pay. */
 static int close_ordered(struct join *join, unsigned threads)
 {
     struct closers all = {.join = join, .order = make_same(join->n_comms)};

@@ -1,5 +1,5 @@
-/* join_kernels.c - keep the longest message of each AlltoAll; count bandwidths in
- * buckets. */
+/* join_kernels.c - keep the longest message of each AlltoAll; count bandwidths
+ * in buckets. */
 #include "orchestrator/aggregate/join_parts.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ static double lower(uint32_t bucket)
     return ldexp(PARTS + bucket % PARTS, (int) (bucket / PARTS) - 1);
 }
 
-/* The first that is not below bucket. */
+/* The first entry that is not below bucket. */
 static uint32_t place_of(const struct join_rates *rates, uint32_t bucket)
 {
     uint32_t from = 0, to = rates->n;

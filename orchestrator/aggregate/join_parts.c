@@ -7,14 +7,15 @@
 #include "common/clockmap.h"
 #include "common/collective.h"
 
-/* What a slot in a hash and a pointer in an array cost besides, doubled for
- * their growth. */
+/* The cost of a slot in a hash and a pointer in an array, doubled for their
+ * growth. */
 enum { SLOT_BYTES = 64, BLOCK_SLOT_BYTES = 16 };
 
 enum {
     FEW_ROWS = 4, /* JOIN_BLOCK is a power of 4 times that */
     TIMES_BYTES = JOIN_BLOCK * sizeof(uint16_t), /* of a lane's block */
-    BELOW_FIRST = 1 << 14, /* us that times may be below the block's first */
+    BELOW_FIRST =
+        1 << 14, /* room in us for times below the block's first one */
 };
 
 bool join_charge(struct join *join, uint64_t bytes)
@@ -30,7 +31,8 @@ bool join_charge(struct join *join, uint64_t bytes)
     return false;
 }
 
-/* Takes bytes from what the join was charged, or what there is; how many. */
+/* Takes bytes from the join's charge, or all of it if it is less. Returns how
+ * many. */
 static uint64_t take_charge(struct join *join, uint64_t bytes)
 {
     uint64_t had = atomic_load(&join->charged), some;
@@ -48,7 +50,7 @@ static void uncharge(struct join *join, uint64_t bytes)
     atomic_fetch_sub(&join->budget->used, bytes);
 }
 
-/* calloc within the bound. */
+/* calloc within the memory limit. */
 static void *alloc(struct join *join, size_t bytes)
 {
     return join_charge(join, bytes) ? calloc(1, bytes) : NULL;
@@ -97,7 +99,7 @@ static uint64_t id_value(const char *id, size_t len)
     return v;
 }
 
-/* What tells communicators of one id value apart. */
+/* The part of the key that distinguishes communicators of one id value. */
 static uint64_t shape_value(size_t id_len, uint32_t n_ranks, uint32_t nnodes)
 {
     return (uint64_t) id_len << 48 | (uint64_t) n_ranks << 24 | nnodes;
@@ -136,7 +138,7 @@ uint32_t join_comm_get(struct join *join, const char *id, size_t id_len,
     return join->n_comms++;
 }
 
-/* The copy engines' operations are numbered by one counter a communicator. */
+/* Operations of the copy engines share one counter for each communicator. */
 static bool is_numbered_together(const char *func)
 {
     size_t len = strlen(func), n = strlen(RECORD_CE);
@@ -269,7 +271,7 @@ int join_time_any(struct join *join, struct join_lane_block *block, unsigned k,
         block->narrow[k] = (uint16_t) (exec_us - block->base);
         return 0;
     }
-    if (!block->wide) { /* base is what it was until all are copied */
+    if (!block->wide) { /* base must not change before all are copied */
         uint32_t *wide = alloc(join, JOIN_BLOCK * sizeof(*wide));
 
         if (!wide)
@@ -352,7 +354,7 @@ struct join_member *join_member_get(struct join *join, uint32_t comm,
     member = alloc(join, sizeof(*member));
     if (!member || add_member(join->comms[comm], join->n_members) < 0 ||
         keymap_add(&join->member_map, key, 0, join->n_members) < 0) {
-        free(member); /* of the communicator's, one more is never looked at: */
+        free(member); /* one more of the communicator's numbers is never read */
         return NULL;  /* the join has failed */
     }
     member->comm = comm;
@@ -383,7 +385,7 @@ struct join_lane *join_lane_get(struct join *join, struct join_member *member,
     return lane;
 }
 
-/* Bytes of times the block shall hold; none once there were too many. */
+/* Bytes for the block's times; 0 after the limit was reached. */
 static size_t journal_bytes(struct join *join, const struct join_lane *lane)
 {
     struct join_budget *budget = join->budget;
@@ -412,7 +414,7 @@ join_lane_block_get(struct join *join, struct join_lane *lane, uint64_t number)
     return NULL;
 }
 
-/* The rank that recorded it; NULL: a partial's, which has no such. */
+/* The member that recorded it. NULL: it comes from a partial. */
 static struct join_member *p2p_member(const struct join *join,
                                       const struct join_p2p *p2p)
 {
@@ -526,7 +528,7 @@ void join_row_fold(struct join_row *into, const struct join_row *from)
         into->dump_max = from->dump_max;
 }
 
-/* One more time, of a row that has some. */
+/* Adds a time to a row that has one. */
 static inline void exec_add(struct join_row *into, uint64_t us, uint32_t rank)
 {
     if (us < into->exec_min) {
@@ -555,7 +557,7 @@ static inline void busbw_add(struct join_row *into, uint64_t micro)
     into->n_busbw++;
 }
 
-/* Of values that may be the row's first or may not count. */
+/* Adds values, which may be the row's first, or 0. */
 static JOIN_RARE void add_any(struct join_row *into, const struct record *r)
 {
     struct join_row row;
@@ -685,7 +687,7 @@ static int by_arrival(const void *a, const void *b)
     return order ? order : compare(x->seq, y->seq);
 }
 
-/* Takes back what join_add counted for a record that turned out repeated. */
+/* Takes back what join_add counted for a record that is a repetition. */
 static void take_back(struct join *join, const struct join_stray *stray)
 {
     uint64_t key = (uint64_t) stray->comm << 32 | stray->rank;

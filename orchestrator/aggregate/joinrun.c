@@ -12,9 +12,9 @@
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/timeline.h"
 
-/* Small enough that the last ones end together, large enough that what threads
- * find twice is little. A file of fewer pieces stays whole: its communicators
- * are then closed as soon as their ranks are read. */
+/* Small enough for threads to end together, large enough to repeat little work.
+ * A file of fewer pieces stays whole, so that its communicators can be closed
+ * as soon as their ranks are read. */
 #define JOINSPLIT_BYTES (16u << 20)
 #define JOINSPLIT_LEAST 8
 
@@ -22,11 +22,11 @@ struct joinsplit {
     struct join_turn *turns;
     size_t n, n_nodes;
     struct source_facts *own; /* of the pieces */
-    uint64_t *followed;       /* operations in their timelines, as far as they
-                                 are read; under the run's lock */
+    uint64_t *followed; /* operations in their timelines so far; protected by
+                           the run's lock */
 };
 
-/* Bytes of a piece; without threads nothing is split. */
+/* Bytes of a piece. With one thread, nothing is split. */
 static uint64_t piece_bytes(const struct jp_aggregate_options *options,
                             unsigned n)
 {
@@ -35,7 +35,7 @@ static uint64_t piece_bytes(const struct jp_aggregate_options *options,
                                   : JOINSPLIT_BYTES;
 }
 
-/* How many pieces a file makes; it is opened only if it is huge. */
+/* The number of a file's pieces. Opens it only if it is huge. */
 static size_t pieces_of(const struct jp_logfile *log, uint64_t piece_bytes)
 {
     const struct backend *backend;
@@ -55,8 +55,8 @@ static size_t pieces_of(const struct jp_logfile *log, uint64_t piece_bytes)
     return n;
 }
 
-/* Three binary digits of a size: ranks of a node, whose logs differ by little,
- * shall stay neighbours. */
+/* Rounds a size to three binary digits, so that ranks of a node, whose logs
+ * have similar sizes, stay neighbours. */
 static uint64_t about(uint64_t size)
 {
     unsigned shift = size > 7 ? 61 - (unsigned) __builtin_clzll(size) : 0;
@@ -105,7 +105,8 @@ static void put_turns(struct joinsplit *split, const struct jp_logfile *log,
     }
 }
 
-/* The good node whose logs begin at this one; *next moves on. */
+/* The good node whose logs begin at this one, or NULL. Advances *next past it.
+ */
 static struct partial_node *node_at(const struct partial_set *set, size_t *next,
                                     size_t log)
 {
@@ -117,8 +118,8 @@ static struct partial_node *node_at(const struct partial_set *set, size_t *next,
                : NULL;
 }
 
-/* Fills pieces and nodes of each log: those that a node's partial stands for
- * make no turn but the first's. Returns how many turns there are. */
+/* Fills pieces and nodes of each log. Logs that a partial replaces have one
+ * turn together. Returns the number of turns. */
 static size_t count_turns(const struct jp_logwalk *walk,
                           const struct partial_set *partials,
                           uint64_t piece_bytes, size_t *pieces,
@@ -195,8 +196,8 @@ out:
     return rc;
 }
 
-/* The busy time of a piece, behind that of those before it. Without memory it
- * is as if its records came too late: nothing is told then. */
+/* Joins the busy time of a piece to that of the pieces before it. Without
+ * memory the busy time is unknown, as if records came too late. */
 static void add_busy(struct source_facts *into, struct source_facts *piece)
 {
     into->unstamped += piece->unstamped;
@@ -212,7 +213,7 @@ static void add_busy(struct source_facts *into, struct source_facts *piece)
     piece->busy = NULL;
 }
 
-/* So with its timeline; without memory it is cut there. */
+/* Joins a piece's timeline. Without memory the timeline ends there. */
 static void add_timeline(struct source_facts *into, struct source_facts *piece)
 {
     if (!into->timeline) {
@@ -226,7 +227,8 @@ static void add_timeline(struct source_facts *into, struct source_facts *piece)
     piece->timeline = NULL;
 }
 
-/* What a piece showed; the lines of the pieces before it are in `into`. */
+/* Adds the facts of a piece to `into`, which has those of the pieces before it.
+ */
 static void add_piece(struct source_facts *into, struct source_facts *piece)
 {
     add_busy(into, piece);
@@ -264,13 +266,13 @@ static void split_fold(const struct joinsplit *split)
         struct source_facts *whole = split->turns[i].whole;
 
         if (split->turns[i].file != whole && whole->busy)
-            busy_end(whole->busy); /* again and again: nothing is left to do */
+            busy_end(whole->busy); /* may be called again */
     }
 }
 
 /* --- one file into a join, by the reader that takes it --- */
 
-/* One file's way into a join. */
+/* The state while one file is read into a join. */
 struct way {
     struct join *join;
     struct source_facts *facts;
@@ -288,7 +290,8 @@ static enum join_status stamp(struct source_facts *facts,
     return busy_add(facts->busy, record) < 0 ? JOIN_NO_MEMORY : JOIN_OK;
 }
 
-/* What a replay and the page's timeline need of it. 0, or -1 without memory. */
+/* Adds a record to the timeline, which the replay and the page use. 0, or -1:
+ * no memory. */
 static int follow(const struct way *w, const struct record *record)
 {
     struct source_facts *facts = w->facts;
@@ -362,8 +365,8 @@ enum join_status joinrun_read(const struct join_reading *r,
     return rc < 0 ? JOIN_NO_MEMORY : JOIN_OK;
 }
 
-/* Finds whose a turn's file is and reads it, or the turn's piece; what is wrong
- * with it is in *turn->file. */
+/* Finds the backend of a turn's file and reads the file or the piece.
+ * *turn->file has what is wrong with it. */
 static enum join_status read_source(const struct join_reading *r,
                                     const struct jp_logfile *log,
                                     const struct join_turn *turn)
@@ -393,7 +396,7 @@ static enum join_status read_source(const struct join_reading *r,
 
 /* --- share the log files among threads and fold what they found --- */
 
-/* Of the memory bound, bytes for an operation of a timeline, at the worst. */
+/* Timelines get one operation for so many bytes of the memory limit. */
 #define TIMELINE_BYTES 256
 
 enum { MAX_THREADS = 64, DEFAULT_THREADS = 8, PROGRESS_MS = 100 };
@@ -421,7 +424,7 @@ struct worker {
     struct join *join;
 };
 
-/* Ends the pass where it cannot go on. */
+/* Ends the pass, as it cannot go on. */
 static void settle(struct worker *w, enum join_status status)
 {
     struct run *run = w->run;
@@ -436,7 +439,7 @@ static void settle(struct worker *w, enum join_status status)
         atomic_store(&run->stop, true);
 }
 
-/* What was read to its end may complete communicators. */
+/* Closes the communicators that a file read to its end completes. */
 static enum join_status end_file(struct worker *w, enum join_status status)
 {
     if (status == JOIN_NO_MEMORY || w->join->conflict ||
@@ -445,7 +448,7 @@ static enum join_status end_file(struct worker *w, enum join_status status)
     return join_end_file(w->join) < 0 ? JOIN_NO_MEMORY : status;
 }
 
-/* How much of a piece its file's timeline can still take: nothing, where the
+/* How many operations of a piece its file's timeline can still take. 0: the
  * pieces before it have filled it. */
 static uint64_t room_of(struct run *run, const struct join_turn *turn)
 {
@@ -469,7 +472,7 @@ static void note_followed(struct run *run, const struct join_turn *turn)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* number: no other file or piece has it. */
+/* number: unique among files and pieces. */
 static void read_file(struct worker *w, const struct join_turn *turn,
                       size_t number, struct reader_states *states)
 {
@@ -488,12 +491,12 @@ static void read_file(struct worker *w, const struct join_turn *turn,
     status = read_source(&reading, &run->walk->logs[turn->index], turn);
     note_followed(run, turn);
     if (turn->file != turn->whole && w->join->n_strays)
-        w->join->conflict = true; /* which size came first? */
+        w->join->conflict = true; /* which of the two sizes came first? */
     /* the other pieces of a file may be another thread's */
     settle(w, turn->file == turn->whole ? end_file(w, status) : status);
 }
 
-/* A node's partial; its logs where it turns out to be damaged. */
+/* Reads a node's partial, or its logs if the partial is damaged. */
 static void read_node(struct worker *w, const struct join_turn *turn,
                       size_t number, struct reader_states *states)
 {
@@ -522,7 +525,7 @@ static void read_node(struct worker *w, const struct join_turn *turn,
     settle(w, status);
 }
 
-/* Pieces are told apart as files are. */
+/* Each piece has a file number of its own. */
 static void read_turn(struct worker *w, size_t number,
                       struct reader_states *states)
 {
@@ -534,9 +537,9 @@ static void read_turn(struct worker *w, size_t number,
         read_file(w, turn, number, states);
 }
 
-/* Several turns at once, as long as much is left: neighbours by path are often
- * ranks of one node, whose operations are then joined in one thread and need no
- * folding. False: none is left. */
+/* Takes several turns at once while many are left. Neighbours by path are often
+ * ranks of one node; one thread then joins their operations, and nothing has to
+ * be merged. False: no turn is left. */
 static bool take_turns(struct run *run, size_t *from, size_t *to)
 {
     const struct join_turn *turns = run->split.turns;
@@ -577,8 +580,8 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Waits for the threads and tells the caller how far they are. False: it wants
- * to stop. */
+/* Waits for the threads and reports progress. False: the caller wants to stop.
+ */
 static bool watch(struct run *run, const struct jp_aggregate_options *options)
 {
     bool wanted = true, over = false;
@@ -631,7 +634,7 @@ static bool run_workers(struct run *run, struct worker *workers, unsigned n,
     return wanted;
 }
 
-/* Folds all joins into the first, which becomes the caller's. */
+/* Merges all joins into the first one, which the caller owns then. */
 static int fold(struct run *run, struct worker *workers, unsigned n)
 {
     struct join *into = workers[0].join;
@@ -654,7 +657,7 @@ static int fold(struct run *run, struct worker *workers, unsigned n)
     return 0;
 }
 
-/* One pass over all files. *conflict: the result says nothing, do it again in
+/* One pass over all files. *conflict: the result is not valid; read again in
  * order. */
 static struct join *pass(struct run *run, unsigned n, bool ordered,
                          const struct jp_aggregate_options *options,
@@ -782,7 +785,7 @@ struct join *joinrun(const struct jp_logwalk *walk,
     pthread_cond_init(&run.finished, NULL);
     join =
         start(&run, joinrun_threads(options), options, budget, partials, err);
-    /* in order there is only one conflict left, and at most once: LATE */
+    /* in order, only LATE is possible, and only once */
     while (join && atomic_load(&run.conflict)) {
         for (size_t i = 0; partials && i < partials->n; i++)
             partials->nodes[i].used = false;

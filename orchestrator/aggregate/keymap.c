@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* Who writes the keys must not know which of them meet: 100,000 communicators
- * in one place take minutes. No two runs have the same; nothing depends on it,
- * as nobody walks over the slots. */
+/* The seed of the hash is random. Otherwise a file could have 100,000
+ * communicators that share one slot, which takes minutes. Results do not depend
+ * on it, because nothing iterates over the slots. */
 static uint64_t salt[2];
 static pthread_once_t salted = PTHREAD_ONCE_INIT;
 
 static void make_salt(void)
 {
     if (getrandom(salt, sizeof(salt), GRND_NONBLOCK) != sizeof(salt))
-        salt[0] = salt[1] = (uintptr_t) &salt; /* where it was loaded */
+        salt[0] = salt[1] = (uintptr_t) &salt; /* a random address */
 }
 
 static uint64_t fold(uint64_t a, uint64_t b)

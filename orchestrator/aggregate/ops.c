@@ -19,7 +19,7 @@ static inline size_t ops_pack_bound(size_t n)
     return OPS_COLUMNS * (OPS_COLUMN_HEAD + 8 * n);
 }
 
-/* As they are packed, before that. */
+/* One chunk's columns before they are packed. */
 struct ops_columns {
     uint64_t values[OPS_COLUMNS][OPS_CHUNK];
 };
@@ -48,7 +48,7 @@ enum column {
 };
 _Static_assert(END_MAX + 1 == OPS_COLUMNS, "a column is missing");
 
-/* The parts that need a column, for themselves or to follow from it. */
+/* For each column, the parts that are read from it or computed with it. */
 static const unsigned parts_of[OPS_COLUMNS] = {
     [SN] = OPS_SN,
     [BYTES] = OPS_BYTES,
@@ -82,7 +82,7 @@ static uint64_t load(const uint8_t *from)
     return v;
 }
 
-/* Writes eight bytes, of which width count. */
+/* Writes eight bytes; the first `width` are valid. */
 static inline uint8_t *put(uint8_t *out, uint64_t v, unsigned width)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -126,7 +126,7 @@ static uint8_t *put_column(uint8_t *out, const uint64_t *v, size_t n)
     return out;
 }
 
-/* A column as it is packed. */
+/* Packs a column. */
 struct view {
     const uint8_t *at;
     uint64_t least, mask;
@@ -147,7 +147,7 @@ static const uint8_t *view_column(const uint8_t *in, size_t n,
     return view->at + n * width;
 }
 
-/* Puts operation i < OPS_CHUNK there, but for comm and coll. */
+/* Stores operation i < OPS_CHUNK without comm and coll. */
 static void put_op(struct ops_columns *columns, size_t i, const struct jp_op *o)
 {
     uint64_t(*c)[OPS_CHUNK] = columns->values;
@@ -173,7 +173,7 @@ static void put_op(struct ops_columns *columns, size_t i, const struct jp_op *o)
     c[END_MAX][i] = o->end_max_us - o->start_min_us;
 }
 
-/* Packs the first n; the bytes used. */
+/* Packs the first n operations. Returns the bytes used. */
 static size_t pack(const struct ops_columns *columns, size_t n, uint8_t *out)
 {
     uint8_t *const from = out;
@@ -183,8 +183,8 @@ static size_t pack(const struct ops_columns *columns, size_t n, uint8_t *out)
     return (size_t) (out - from);
 }
 
-/* What one column says of n operations, once those before it are there. Most
- * columns of a chunk hold one number. */
+/* Unpacks one column of n operations after the columns before it. Most columns
+ * of a chunk hold one number. */
 static void take_column(enum column column, const struct view *view, size_t n,
                         struct jp_op *o)
 {
@@ -230,7 +230,7 @@ static void take_column(enum column column, const struct view *view, size_t n,
 #undef TAKE
 }
 
-/* The reverse of both, for the parts that are wanted. */
+/* Unpacks the parts that are wanted. */
 static void unpack_rows(const uint8_t *bytes, size_t n, unsigned parts,
                         struct jp_op *ops)
 {
@@ -351,7 +351,7 @@ uint64_t ops_run_us(const struct jp_ops *ops)
     return span > ops->run_us ? span : ops->run_us;
 }
 
-/* Operations that lack a record may lack that of the clock that is ahead. */
+/* Operations that lack a record may lack the one of the clock that is ahead. */
 static void stretch(struct jp_ops *ops, const struct jp_op *op)
 {
     uint64_t at = op->dump_max_us;
@@ -390,7 +390,7 @@ int ops_add(struct jp_ops *ops, const struct jp_op *op)
     return 0;
 }
 
-/* The run's own copies are as long as they need be. */
+/* Copies the run's arrays to their exact size. */
 int ops_end(struct jp_ops *ops)
 {
     struct ops_run *run;
@@ -470,7 +470,7 @@ void ops_renumber(struct jp_ops *ops, const uint32_t *comm_at,
     }
 }
 
-/* The run that holds operation i; most often the last one or the next. */
+/* The run with operation i; mostly the last one used or the next. */
 static size_t find_run(const struct ops_reader *reader, size_t i)
 {
     const struct jp_ops *ops = reader->ops;

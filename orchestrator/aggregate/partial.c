@@ -14,14 +14,14 @@
 #include "orchestrator/aggregate/partial_parts.h"
 #include "orchestrator/aggregate/timeline.h"
 
-/* What a process did over the run, in a partial. */
+/* --- strips: what a process did over the run --- */
 
 struct strip_item {
     size_t file;
     const struct strip *strip;
 };
 
-/* Its bins from the first to the last that is not zero. */
+/* The range of bins that are not zero. */
 static void put_strip_key(struct jpr_out *out, const struct strip_key *key,
                           unsigned n)
 {
@@ -100,8 +100,8 @@ static bool get_strip(struct jpr_in *in, struct strip *s)
     return !in->bad;
 }
 
-/* Into one of as many bins as the report gives each: who wrote it may have
- * known of fewer processes. */
+/* Converts a strip to the report's number of bins: its writer may have known of
+ * fewer processes. */
 static int partial_get_strip(struct partial_in *r)
 {
     struct partial *p = r->partial;
@@ -133,7 +133,7 @@ static void put_end(struct jpr_out *out, const void *arg)
     jpr_put_u64(out, *(const uint64_t *) arg);
 }
 
-/* Members side by side that are of one communicator. */
+/* Sorts members by communicator. */
 static int sort_members(struct partial_out *w)
 {
     const struct join *join = w->join;
@@ -208,7 +208,7 @@ int partial_write(FILE *stream, struct join *join,
 
 enum { FIRST_ROOM = 4096 }; /* for a payload; grows */
 
-/* The next block into partial->bytes: its type, or -1. */
+/* Reads the next block into partial->bytes. Returns its type, or -1. */
 static int next_block(struct partial *p, struct jpr_in *in,
                       struct jp_error *err)
 {
@@ -250,7 +250,7 @@ static bool reads_version(uint32_t version)
     return version >= PARTIAL_OLDEST && version <= PARTIAL_VERSION;
 }
 
-/* Takes stream over, also on failure. */
+/* Owns stream afterwards, also on failure. */
 static struct partial *open_stream(FILE *stream, struct jp_error *err)
 {
     struct partial *p = calloc(1, sizeof(*p));
@@ -338,8 +338,8 @@ struct hangs_evidence *partial_load_hangs(struct partial *partial, size_t *n,
     return NULL;
 }
 
-/* The timelines of its files, which stand in front of its tables, and nothing
- * else. 0 or -1. */
+/* Reads the timelines, which lie in front of the tables, and nothing else. 0 or
+ * -1. */
 static int load_timelines(struct partial *partial)
 {
     struct partial_in r = {.partial = partial};
@@ -360,7 +360,7 @@ void partial_free_hangs(struct hangs_evidence *evidence, size_t n)
     free(evidence);
 }
 
-/* It is read when it is asked for, but must be good now. */
+/* It is read later, but checked now. */
 static int check_hang(struct partial_in *r)
 {
     struct hangs_evidence evidence;
@@ -372,8 +372,8 @@ static int check_hang(struct partial_in *r)
     return 0;
 }
 
-/* The files come first, then one block a recording, then timelines, then the
- * tables, once: the others refer to them. */
+/* The order of blocks: files, one block for each recording, timelines, tables
+ * (once), and the blocks that refer to these. */
 static bool in_order(const struct partial *p, const struct partial_in *r,
                      int type)
 {
@@ -389,7 +389,7 @@ static bool in_order(const struct partial *p, const struct partial_in *r,
     return r->first;
 }
 
-/* One block of the rest. 0: more to come; 1: the end; -1. */
+/* Reads one of the other blocks. 0: there are more; 1: the end; -1: damaged. */
 static int take_block(struct partial *p, struct partial_in *r, uint64_t *blocks,
                       struct jp_error *err)
 {
@@ -466,8 +466,8 @@ void partial_close(struct partial *partial)
 
 /* --- find partials, and merge those that hold --- */
 
-/* Logs from `first` on that are below the same folder of raw as it; *skip: how
- * long their common beginning is. 0: it is in none. */
+/* The number of logs from `first` on in the same folder of raw. *skip: length
+ * of their common path. 0: it is in no folder. */
 static size_t logs_of_node(const struct jp_logwalk *walk, size_t first,
                            size_t raw_len, size_t *skip)
 {
@@ -484,7 +484,7 @@ static size_t logs_of_node(const struct jp_logwalk *walk, size_t first,
     return n;
 }
 
-/* NULL: every log is as the partial names it, else what is not. */
+/* NULL: all logs are as the partial names them. Otherwise the reason. */
 static const char *differs(const struct partial *partial,
                            const struct partial_node *node,
                            const struct jp_logwalk *walk)
@@ -503,7 +503,8 @@ static const char *differs(const struct partial *partial,
     return NULL;
 }
 
-/* NULL, with node->why unless there is none at all. */
+/* Opens a node's partial. NULL: node->why has the reason, or is empty if there
+ * is no partial. */
 static struct partial *open_matching(struct partial_node *node,
                                      const struct jp_logwalk *walk)
 {
@@ -524,7 +525,7 @@ static struct partial *open_matching(struct partial_node *node,
     return NULL;
 }
 
-/* Adds the node of a log, if it has a partial. -1 without memory. */
+/* Adds the node of a log if it has a partial. -1: no memory. */
 static int add_node(struct partial_set *set, const struct jp_logwalk *walk,
                     const char *folder, size_t raw_len,
                     struct partial_node node)
@@ -570,7 +571,7 @@ int partial_set_init(struct partial_set *set, const struct jp_logwalk *walk,
     return 0;
 }
 
-/* Is one of the first n logs below a folder? */
+/* Whether one of the first n logs is below a folder. */
 static bool has_logs(const struct jp_logwalk *walk, size_t n,
                      const char *folder)
 {
@@ -583,7 +584,7 @@ static bool has_logs(const struct jp_logwalk *walk, size_t n,
     return false;
 }
 
-/* A name that leads out of its node's folder is none that finish has seen. */
+/* Whether a name stays within its node's folder. finish writes no others. */
 static bool stays_inside(const char *path)
 {
     for (const char *at = path; at; at = strchr(at, '/')) {
@@ -594,7 +595,7 @@ static bool stays_inside(const char *path)
     return true;
 }
 
-/* Adds the logs of one node, as its partial has them. -1 without memory. */
+/* Adds the logs of one node from its partial. -1: no memory. */
 static int recall(struct jp_logwalk *walk, const struct partial *partial,
                   const char *folder)
 {
@@ -619,7 +620,7 @@ static int recall(struct jp_logwalk *walk, const struct partial *partial,
     return 0;
 }
 
-/* The node, if its partial is all that is left. -1 without memory. */
+/* Adds the node if its partial is all that is left of it. -1: no memory. */
 static int recall_node(struct jp_logwalk *walk, size_t n_seen, const char *raw,
                        const char *folder, const char *node)
 {
@@ -694,18 +695,19 @@ enum join_status partial_set_read(struct partial_node *node,
     from = partial_load(partial, join->budget, &err);
     if (!from) {
         snprintf(node->why, sizeof(node->why), "%.190s", err.text);
-        join->conflict |= partial->over; /* the bound: in order, then */
+        join->conflict |= partial->over; /* memory limit: join again in order */
         status = partial->over ? JOIN_OK : JOIN_LEFT_OUT;
     } else {
         status = join_merge(join, from);
         node->used = status == JOIN_OK && !join->conflict;
         for (size_t i = 0; i < node->n && node->used; i++) {
             files[node->first + i] = partial->files[i].read;
-            partial->files[i].read.notes = NULL; /* handed over */
+            partial->files[i].read.notes =
+                NULL; /* now owned by the other one */
             partial->files[i].read.busy = NULL;
             partial->files[i].read.timeline = NULL;
         }
-        if (status == JOIN_LEFT_OUT) /* the bound; conflict is set */
+        if (status == JOIN_LEFT_OUT) /* memory limit; conflict is set */
             status = JOIN_OK;
     }
     if (from)
@@ -728,7 +730,7 @@ int partial_set_timelines(const struct partial_node *node,
     }
     for (size_t i = 0; rc == 0 && i < node->n; i++) {
         timelines[node->first + i] = partial->files[i].read.timeline;
-        partial->files[i].read.timeline = NULL; /* handed over */
+        partial->files[i].read.timeline = NULL; /* now owned by the other one */
     }
     partial_close(partial);
     return rc;

@@ -7,7 +7,7 @@
 
 #include "orchestrator/aggregate/timeline.h"
 
-/* A file's busy time; *busy is the caller's then. False: it is not so. */
+/* Reads a file's busy time; the caller owns *busy. False: damaged. */
 static void put_busy(struct jpr_out *out, const struct busy *busy)
 {
     const struct busy_slots *s = &busy->slots;
@@ -34,7 +34,8 @@ static bool is_clean(const char *text, size_t n)
     return true;
 }
 
-/* A text without control characters that fits size bytes with its NUL. */
+/* Reads a text without control characters that fits `size` bytes with its NUL.
+ */
 bool partial_get_short(struct jpr_in *in, char *buf, size_t size)
 {
     const char *text;
@@ -112,7 +113,7 @@ static void put_trace(struct jpr_out *out, const struct source_facts *f)
         jpr_put_u64(out, f->pools[i]);
 }
 
-/* What was bad: the first one, and of each kind. */
+/* Bad lines: the number and the first one of each kind. */
 static void put_bad(struct jpr_out *out, const struct source_facts *f)
 {
     jpr_put_u64(out, f->bad_line);
@@ -142,7 +143,7 @@ static void put_doubts(struct jpr_out *out, const struct recfile_tail *t)
         jpr_put_u64(out, t->unsure_by[i]);
 }
 
-/* What result_*.c ask of a recording's tail; the rest is evidence. */
+/* The facts of a recording's tail that result_*.c use. */
 static void put_recording(struct jpr_out *out, const struct source_facts *f)
 {
     const struct recfile_tail *t = &f->tail;
@@ -330,7 +331,7 @@ static bool get_recording(struct jpr_in *in, struct source_facts *f)
     return f->notes && is_clean(f->notes, strlen(f->notes));
 }
 
-/* False: it is of two kinds. */
+/* False: it is of two kinds, which cannot be. */
 static bool get_flags(struct jpr_in *in, struct source_facts *f, bool *is_busy)
 {
     uint64_t flags = jpr_get_bounded(in, 31);
@@ -657,7 +658,8 @@ static bool get_all_series(struct jpr_in *in, struct timeline *t)
     return !in->bad;
 }
 
-/* The packed operations, to the payload's end: no more than `limit` stay. */
+/* Reads the packed operations up to the payload's end and keeps `limit` of them
+ * at most. */
 static bool get_events(struct jpr_in *in, struct timeline *t, uint64_t limit)
 {
     size_t size = (size_t) (in->end - in->at);

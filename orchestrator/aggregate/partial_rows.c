@@ -4,8 +4,8 @@
 
 #include "orchestrator/aggregate/partial_parts.h"
 
-/* Signed numbers that are mostly 0, modulo 2^64: nothing, the others with their
- * distances, or all. */
+/* Packs signed numbers (modulo 2^64) that are mostly 0: as nothing, as the
+ * others with their positions, or as all. */
 static void put_column(struct jpr_out *out, const uint64_t *values, size_t n)
 {
     size_t others = 0, last = 0;
@@ -23,8 +23,8 @@ static void put_column(struct jpr_out *out, const uint64_t *values, size_t n)
     }
 }
 
-/* Up to PARTIAL_ROWS operations of a series and the members that have any of
- * the series. */
+/* Up to PARTIAL_ROWS operations of a series, and the members with records of
+ * it. */
 struct chunk {
     uint32_t comm, n_ranks;
     const struct join_series *series;
@@ -39,12 +39,12 @@ struct chunk {
     struct join_lane **lanes; /* NULL: the member has none of the series */
     struct join_member *const *members;
     uint32_t n_members, n_lanes;
-    bool derived; /* the rows' times follow from the lanes' */
-    uint64_t rate_sum[PARTIAL_ROWS]; /* follows from the times */
-    /* the lane in hand */
+    bool derived; /* the rows' times can be computed from the lanes */
+    uint64_t rate_sum[PARTIAL_ROWS]; /* can be computed from the times */
+    /* the current lane */
     bool there[PARTIAL_ROWS];
     uint32_t exec[PARTIAL_ROWS];
-    /* a column in hand */
+    /* the current column */
     uint64_t column[PARTIAL_ROWS];
 };
 
@@ -74,7 +74,7 @@ static void put_sizes(struct jpr_out *out, const struct chunk *c)
         jpr_put_u64(out, c->size_at[i]);
 }
 
-/* Looks up which operations the member has, and its times. */
+/* Finds the member's operations and times. */
 static void gather(struct chunk *c, const struct join_lane *lane)
 {
     const struct join_lane_block *block = NULL;
@@ -121,7 +121,8 @@ static void put_lanes(struct jpr_out *out, struct chunk *c)
     }
 }
 
-/* The shortest times, each from the last one of its size. */
+/* The shortest times, each as the difference to the last one of the same size.
+ */
 static void put_shortest(struct jpr_out *out, struct chunk *c)
 {
     memset(c->column, 0, sizeof(c->column));
@@ -159,8 +160,8 @@ static void put_times(struct jpr_out *out, struct chunk *c)
     }
 }
 
-/* What the lanes' times do not tell: how many have one, longest, sum, and who
- * was the last. */
+/* What cannot be computed from the lanes: how many records have a time, the
+ * longest time, the sum, and the last rank. */
 static void put_sums(struct jpr_out *out, struct chunk *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -190,7 +191,7 @@ static void put_sums(struct jpr_out *out, struct chunk *c)
     }
 }
 
-/* Bandwidths, where they are not what time and size say. */
+/* Bandwidths that cannot be computed from time and size. */
 static void put_bandwidths(struct jpr_out *out, struct chunk *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -227,7 +228,8 @@ static void put_dumps(struct jpr_out *out, struct chunk *c)
     put_column(out, c->column, c->n);
 }
 
-/* Starts and ends, as distances from the first start before. */
+/* Starts and ends, as differences to the first start of the operation before.
+ */
 static void put_stamps(struct jpr_out *out, struct chunk *c)
 {
     uint64_t last = 0;

@@ -32,7 +32,7 @@ static bool get_column(struct jpr_in *in, uint64_t *values, size_t n)
 struct lane_in {
     struct join_member *member;
     struct join_lane *lane;
-    const uint8_t *there; /* a bit an operation; NULL: it has all */
+    const uint8_t *there; /* a bit for each operation; NULL: it has all */
 };
 
 struct partial_rows {
@@ -42,7 +42,7 @@ struct partial_rows {
     size_t n;
     uint64_t sn[PARTIAL_ROWS];
     struct join_row *rows[PARTIAL_ROWS];
-    struct join_block *blocks[PARTIAL_ROWS]; /* they stand in */
+    struct join_block *blocks[PARTIAL_ROWS]; /* of this block */
     uint64_t sizes[PARTIAL_ROWS];
     double work[PARTIAL_ROWS]; /* of a size: partial_work */
     uint16_t size_at[PARTIAL_ROWS];
@@ -52,10 +52,10 @@ struct partial_rows {
     uint64_t shortest[PARTIAL_ROWS];
     uint64_t second[PARTIAL_ROWS];    /* above the shortest; or JOIN_NO_TIME */
     uint64_t above[PARTIAL_ROWS];     /* the longest above the shortest */
-    uint64_t above_sum[PARTIAL_ROWS]; /* the sum of that */
+    uint64_t above_sum[PARTIAL_ROWS]; /* their sum */
     uint64_t rate_sum[PARTIAL_ROWS];
     uint32_t seen[PARTIAL_ROWS], min_rank[PARTIAL_ROWS];
-    uint32_t timed[PARTIAL_ROWS]; /* of these, with a time */
+    uint32_t timed[PARTIAL_ROWS]; /* of these, records with a time */
     /* the lanes' times where they are not above the shortest */
     uint64_t lane_min[PARTIAL_ROWS], lane_max[PARTIAL_ROWS];
     uint64_t column[PARTIAL_ROWS];
@@ -79,7 +79,7 @@ static bool get_shortest(struct jpr_in *in, struct partial_rows *c)
     return !in->bad;
 }
 
-/* One time of a lane into the sums of its operation. False: too long. */
+/* Adds a lane's time to the sums of its operation. False: too long. */
 static inline bool take_above(struct partial_rows *c, size_t i, uint64_t above,
                               uint32_t rank)
 {
@@ -99,7 +99,7 @@ static inline bool take_above(struct partial_rows *c, size_t i, uint64_t above,
     return true;
 }
 
-/* The same as the journal has it; the sums come later. */
+/* The same for a time of the journal; the sums come later. */
 static inline bool take_whole(struct partial_rows *c, size_t i, uint64_t time)
 {
     if (time > JOIN_LONG_US)
@@ -195,7 +195,7 @@ static uint64_t in_journal(uint64_t exec_us)
     return exec_us < JOIN_LONG_US ? exec_us : JOIN_LONG_US;
 }
 
-/* How many records have a time; of a series with waits the lanes told it. */
+/* How many records have a time. In a series with waits the lanes show it. */
 static bool get_timed(struct partial_in *r, struct partial_rows *c)
 {
     if (!get_column(&r->in, c->column, c->n))
@@ -245,7 +245,7 @@ static bool get_second(struct partial_in *r, struct partial_rows *c)
     return true;
 }
 
-/* What the lanes' times did not tell. */
+/* What cannot be computed from the lanes. */
 static bool get_sums(struct partial_in *r, struct partial_rows *c)
 {
     if (!get_timed(r, c) || !get_column(&r->in, c->above, c->n) ||
@@ -349,8 +349,8 @@ static bool get_dumps(struct jpr_in *in, struct partial_rows *c,
     return true;
 }
 
-/* An operation's stamps, from four columns. False: they are not so, or there is
- * no memory. */
+/* Sets an operation's stamps from four columns. False: damaged, or no memory.
+ */
 static bool put_stamp(struct partial_in *r, struct partial_rows *c, size_t i,
                       const struct join_stamp *stamp)
 {
@@ -376,7 +376,7 @@ static bool put_stamp(struct partial_in *r, struct partial_rows *c, size_t i,
 
 static bool get_stamps(struct partial_in *r, struct partial_rows *c)
 {
-    /* what is free here by now */
+    /* what is free by now */
     uint64_t *n = c->lane_min, *first = c->lane_max, *span = c->above_sum;
     uint64_t last = 0;
 
@@ -396,8 +396,8 @@ static bool get_stamps(struct partial_in *r, struct partial_rows *c)
     return true;
 }
 
-/* Times, bandwidths and dump times into the rows and lanes that were found.
- * False: they are not so. */
+/* Adds times, bandwidths and dump times to the rows and lanes. False: damaged.
+ */
 static bool get_values(struct partial_in *r, struct partial_rows *c)
 {
     c->derived = !jpr_get_bounded(&r->in, 1);
@@ -526,8 +526,8 @@ static bool get_lanes(struct partial_in *r, struct partial_rows *c)
     return true;
 }
 
-/* The block of operation i with room for all that follow in it, so that rows
- * stay where they are. NULL: no memory. */
+/* The block of operation i, with room for all operations in it, so that its
+ * rows do not move. NULL: no memory. */
 static struct join_block *block_at(struct partial_in *r, struct partial_rows *c,
                                    size_t i)
 {
@@ -542,7 +542,7 @@ static struct join_block *block_at(struct partial_in *r, struct partial_rows *c,
                : NULL;
 }
 
-/* Finds or makes the rows; each may be told once. */
+/* Finds or makes the rows. Each may come once. */
 static bool find_rows(struct partial_in *r, struct partial_rows *c)
 {
     struct join_block *block = NULL;

@@ -273,7 +273,7 @@ int partial_put_strays(struct partial_out *w)
 
 /* --- the same read: foreign input, no number in it is trusted --- */
 
-/* Counts of records beyond this are nobody's: sums stay far from 64 bits. */
+/* Larger counts of records are errors. Sums stay far below 64 bits. */
 #define MAX_COUNT (UINT64_C(1) << 48)
 
 static size_t left(const struct jpr_in *in)
@@ -490,7 +490,8 @@ int partial_get_bits(struct partial_in *r)
     return 0;
 }
 
-/* The operation that the stray's number has first; it has another size. */
+/* The first operation of the stray's sequence number, which has another size.
+ */
 static bool has_row(const struct partial_in *r, const struct join_stray *stray)
 {
     const struct join_comm *comm = r->join->comms[stray->comm];
@@ -510,7 +511,7 @@ static bool has_row(const struct partial_in *r, const struct join_stray *stray)
     return false;
 }
 
-/* They are sorted, and none is said twice. */
+/* Whether the strays are sorted and each comes once. */
 static bool is_next(const struct join *join, const struct join_stray *stray)
 {
     size_t n = join->n_strays;
@@ -562,7 +563,8 @@ static int get_stray(struct partial_in *r)
     return 0;
 }
 
-/* 64 kernels; pairs, which say whether a rank sends to itself, came before. */
+/* Reads 64 kernels. Pairs come before them and show whether a rank sends to
+ * itself. */
 static int get_kernel_block(struct partial_in *r, struct join_member *member,
                             bool self, uint64_t number)
 {

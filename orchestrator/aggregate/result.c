@@ -18,8 +18,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* Names of collectives only: a function that is only sent point to point has no
- * series. */
+/* Only names of collectives: Send and Recv have no series. */
 static int make_funcs(struct build *b)
 {
     struct jp_result *r = b->result;
@@ -74,12 +73,12 @@ static int by_type_and_id(const void *a, const void *b)
         order = compare(x->n_ranks, y->n_ranks);
     if (!order)
         order = compare(x->nnodes, y->nnodes);
-    /* one id with a shape told, and another time guessed as the same */
+    /* the same id has its shape recorded in one place and guessed in another */
     return order ? order : compare(x->guessed, y->guessed);
 }
 
-/* Those that no rank has a record of, only counters, come last and are no part
- * of the result. */
+/* Communicators with counters and no records come last. The result does not
+ * include them. */
 static int make_order(struct build *b)
 {
     uint32_t n = b->join->n_comms;
@@ -105,7 +104,7 @@ static int make_order(struct build *b)
     return 0;
 }
 
-/* Counts members and collects their hosts, each once a member for now. */
+/* Counts members and collects their hosts, with repetitions for now. */
 static int collect_hosts(struct build *b)
 {
     struct join *join = b->join;
@@ -211,10 +210,10 @@ static int by_comm_and_rank(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Of time, and of what it came later by. */
+/* Fills slice_us and stalled_us. */
 enum { RANK_SLICES = 2 * JP_SLICES };
 
-/* slices: room for the rank's; NULL where no times were kept. */
+/* slices: room for the rank's slices. NULL: no times were kept. */
 static int fill_rank(struct build *b, struct jp_rank *rank,
                      const struct join_member *member, float *slices)
 {
@@ -245,8 +244,8 @@ static int fill_rank(struct build *b, struct jp_rank *rank,
     return rank->host ? 0 : -1;
 }
 
-/* How many kernels a member has, up to the last whole one; 0 where most are
- * not whole: then their messages are not numbered as an AlltoAll's. */
+/* The number of a member's kernels up to the last complete one. 0: most are not
+ * complete, so its messages do not form AlltoAlls. */
 static size_t count_kernels(const struct blockmap *blocks, unsigned per)
 {
     uint64_t last = 0, whole = 0;
@@ -279,7 +278,7 @@ static void fill_kernels(const struct blockmap *blocks, unsigned per,
     }
 }
 
-/* Before ranks are sorted: of the members in order. */
+/* Called before ranks are sorted: ranks are in the order of members. */
 static int result_kernels(struct build *b)
 {
     struct jp_result *r = b->result;
@@ -346,7 +345,7 @@ int result_ops(struct build *b)
     struct jp_result *r = b->result;
 
     r->ops = b->join->ops;
-    b->join->ops = NULL; /* handed over */
+    b->join->ops = NULL; /* now owned by the other one */
     ops_renumber(r->ops, b->comm_at, b->func_at);
     r->n_ops = r->ops->n;
     return 0;
@@ -366,9 +365,9 @@ static int by_pair(const void *a, const void *b)
     return order ? order : strcmp(x->func, y->func);
 }
 
-/* What the ranks' own counters of Send and Recv say. Nobody else can know such
- * a record, so a gap is lost or filtered - unless the pair's two sides differ
- * in number, which no filter on sizes does. */
+/* Counts the gaps in the ranks' numbers of Send and Recv. No other rank has
+ * such a record, so a gap is lost or filtered. If the two sides of a pair
+ * differ in number it is lost, because a filter on sizes treats both alike. */
 static void expect(struct build *b)
 {
     const struct jp_result *r = b->result;
@@ -465,7 +464,7 @@ static int make_hosts(const struct join *join, struct jp_result *r)
     return rc;
 }
 
-/* By the rank's own records. */
+/* The host in the rank's own records. */
 static uint32_t host_of(const struct nodes *w, uint32_t comm, uint32_t rank)
 {
     uint64_t key = (uint64_t) comm << 32 | rank;
@@ -555,9 +554,9 @@ out:
 /* --- each process' busy time, in slices that all share --- */
 
 #define MAX_SLICES 200
-#define UNTIMED_SHARE 100 /* one in so many may lack start or end */
+#define UNTIMED_SHARE 100 /* one record in so many may lack start or end */
 
-/* A process' file. */
+/* The file of a process. */
 struct source {
     const struct busy *busy;
     uint64_t untimed;
@@ -595,7 +594,7 @@ static bool is_told(const struct jp_busy *row)
     return row->state == JP_BUSY_TOLD;
 }
 
-/* A row of each process; at[i] is the source of row i. */
+/* Makes a row for each process. at[i] is the file of row i. */
 static int make_rows(struct jp_result *r, const struct source *list, size_t n,
                      const struct busy **at)
 {
@@ -627,14 +626,14 @@ static int make_rows(struct jp_result *r, const struct source *list, size_t n,
     return 0;
 }
 
-/* NULL: its times stay. */
+/* NULL: its times are not mapped. */
 static const struct clockmap_node *clock_of(const struct build *b,
                                             const struct busy *busy)
 {
     return clockmap_find(b->clocks, busy->host, strlen(busy->host));
 }
 
-/* Begin of a process' slot k by the clock of all nodes. */
+/* Start of a process' slot k on the common clock. */
 static uint64_t slot_begin(const struct build *b, const struct busy *busy,
                            unsigned k)
 {
@@ -642,8 +641,8 @@ static uint64_t slot_begin(const struct build *b, const struct busy *busy,
                                               << busy->slots.shift);
 }
 
-/* The narrowest slices, all alike, of which there are few enough. Returns their
- * logarithm. */
+/* The narrowest common width of slices that needs few enough of them. Returns
+ * its logarithm. */
 static unsigned find_slices(const struct build *b, const struct busy *const *at)
 {
     struct jp_result *r = b->result;
@@ -671,7 +670,7 @@ static unsigned find_slices(const struct build *b, const struct busy *const *at)
     return shift;
 }
 
-/* A slot of another node's clock may lie in two slices: it is taken to be busy
+/* A slot by another node's clock may lie in two slices. Its busy time is split
  * evenly. */
 static void fill_row(const struct build *b, size_t i, const struct busy *busy,
                      unsigned shift)

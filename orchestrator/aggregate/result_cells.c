@@ -10,17 +10,17 @@
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/ops.h"
 
-/* Which cell an operation is in, and how the cells lie behind each other. */
+/* The cell of each operation, and where the cells' values lie. */
 struct cells {
     struct jp_result *r;
     uint64_t limit;
     struct keymap map; /* (type and function, size) */
     uint16_t *of_op;
-    uint32_t *of_op_wide; /* in its place, if there are very many cells */
+    uint32_t *of_op_wide; /* used instead, if there are very many cells */
     size_t *start;        /* of a cell's values, n_cells + 1 */
     size_t most;          /* values of one cell */
     double *time;         /* of a cell's operations with a bandwidth */
-    bool *barrier;        /* of a function: its ranks wait for the last one */
+    bool *barrier; /* barrier-like function: its ranks wait for the last one */
 };
 
 static int find_cell(struct cells *c, const struct jp_op *op, uint32_t *cell)
@@ -51,7 +51,8 @@ static inline uint32_t cell_of(const struct cells *c, size_t i)
     return c->of_op_wide ? c->of_op_wide[i] : c->of_op[i];
 }
 
-/* Operation i and those behind it are in cells of larger numbers. 0 or -1. */
+/* Adds a cell: operation i and those after it have cells of larger numbers. 0
+ * or -1. */
 static int widen(struct cells *c, size_t i)
 {
     uint32_t *wide = reallocarray(NULL, c->r->n_ops + 1, sizeof(*wide));
@@ -124,7 +125,7 @@ static int pick_exact(struct cells *c)
     return sorted ? 0 : -1;
 }
 
-/* Where each cell's values go, once it is known how many there are. */
+/* Sets where each cell's values go, by their numbers. */
 static int lay_out_cells(struct cells *c)
 {
     struct jp_result *r = c->r;
@@ -145,10 +146,10 @@ static int lay_out_cells(struct cells *c)
     return 0;
 }
 
-/* An operation's value of a quantity, < 0: it has none. */
+/* An operation's value of a quantity. Negative: it has none. */
 typedef double value_of(struct cells *c, const struct jp_op *op, uint32_t cell);
 
-/* Also sums up what the time-weighted mean takes. */
+/* Also sums up the terms of the time-weighted mean. */
 static double busbw_of(struct cells *c, const struct jp_op *op, uint32_t cell)
 {
     double busbw, us = (double) op->exec_max_us;
@@ -192,7 +193,7 @@ static const struct quantity {
      offsetof(struct jp_cell, net_busbw)},
 };
 
-/* Some quantities, one after the other: what a thread of its own may do. */
+/* Some quantities, one after the other. A second thread may do this. */
 struct pass {
     struct cells *c;
     const struct quantity *quantity; /* the first one */
@@ -272,7 +273,8 @@ static void *run_pass(void *arg)
     return NULL;
 }
 
-/* All quantities; the first one beside the others, if it may. 0 or -1. */
+/* All quantities. A second thread computes the first one, if allowed. 0 or -1.
+ */
 static int fill_all(struct cells *c, bool beside)
 {
     enum { ALL = sizeof(quantities) / sizeof(*quantities) };
@@ -290,7 +292,7 @@ static int fill_all(struct cells *c, bool beside)
     return first.rc < 0 ? -1 : others.rc;
 }
 
-/* sum(busbw * time) / sum(time); without time the plain mean. */
+/* sum(busbw * time) / sum(time). Without times, the plain mean. */
 static void weigh(struct cells *c)
 {
     for (size_t i = 0; i < c->r->n_cells; i++) {
@@ -344,7 +346,8 @@ static struct cells *cells_create(struct build *b)
     return NULL;
 }
 
-/* Makes the figures of the cells; beside: a thread may make a part of them. */
+/* Computes the figures of the cells. beside: a second thread may compute some.
+ */
 static int cells_fill(struct cells *c, bool beside)
 {
     if (fill_all(c, beside) < 0)
@@ -367,12 +370,12 @@ struct slices {
     unsigned n;
     struct jp_window now[SLICES]; /* of the series being walked */
     uint64_t n_busbw[SLICES];
-    size_t next[SLICES]; /* where a slice's next window goes: first how many
-                            there are of it */
+    size_t next[SLICES]; /* first the number of a slice's windows, then where
+                            the next one goes */
     struct ops_reader reader;
 };
 
-/* Of the operation before, which is of the same series? */
+/* Whether the operation is of the same series as the one before. */
 struct series {
     uint32_t comm, coll;
 };
@@ -426,8 +429,7 @@ static void add_op(struct slices *s, const struct jp_op *op)
     }
 }
 
-/* Puts the series' slices that hold something in their places and clears them.
- */
+/* Moves the series' non-empty slices to their places and clears them. */
 static void flush(struct slices *s)
 {
     struct jp_result *r = s->r;
@@ -464,7 +466,7 @@ static void count(struct slices *s)
     }
 }
 
-/* Room for all of them, slice behind slice. 0 or -1. */
+/* Allocates all windows, slice after slice. 0 or -1. */
 static int lay_out_windows(struct slices *s)
 {
     size_t sum = 0;
@@ -523,9 +525,9 @@ static int make_windows(struct build *b)
 
 /* --- cells and windows, side by side where that pays --- */
 
-#define BESIDE_OPS 20000 /* operations from which a thread of its own pays */
+#define BESIDE_OPS 20000 /* a second thread pays from so many operations on */
 
-/* The windows, made by a thread of their own. */
+/* Makes the windows in a second thread. */
 struct beside {
     struct build *build;
     int rc;
@@ -539,8 +541,8 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* The cells' numbers, while another thread makes the windows: they share
- * nothing. *rc is that of the windows. */
+/* Computes the cells while another thread makes the windows. They share no
+ * data. *rc: result of the windows. */
 static struct cells *assign_beside(struct build *b, int *rc)
 {
     struct beside windows = {.build = b};
@@ -557,7 +559,7 @@ static struct cells *assign_beside(struct build *b, int *rc)
     return cells;
 }
 
-/* A single thread makes the windows last, after the work space of the cells was
+/* With one thread the windows come last, after the work space of the cells is
  * freed. */
 int result_cells_and_windows(struct build *b)
 {

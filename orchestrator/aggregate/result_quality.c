@@ -11,8 +11,8 @@
 
 enum { MAX_NOTES = 100 };
 
-/* Takes what over, an allocated sentence; NULL: no memory. Notes come in any
- * order; all are sorted and cut at the end. */
+/* Adds a note and owns `what`, an allocated sentence; NULL: no memory. Notes
+ * come in any order and are sorted at the end. */
 static int add_note(struct jp_quality *q, const char *path, char *what)
 {
     struct jp_file_note *more = q->notes;
@@ -30,7 +30,7 @@ static int add_note(struct jp_quality *q, const char *path, char *what)
     return more[n].path ? 0 : -1;
 }
 
-/* What the recorder itself had to say. */
+/* Notes from a recording's tail. */
 static int note_recorder(struct jp_quality *q, const char *path,
                          const struct source_facts *f)
 {
@@ -55,7 +55,7 @@ static int note_recorder(struct jp_quality *q, const char *path,
     return rc;
 }
 
-/* What a trace tells of and lacks. */
+/* Notes about a trace: what it lacks. */
 static int note_trace(struct jp_quality *q, const char *path,
                       const struct source_facts *f)
 {
@@ -85,8 +85,8 @@ static void count_trace(struct jp_quality *q, const struct source_facts *f)
             q->trace_most[i] = f->pools[from[i]];
 }
 
-/* At most a flush is missing behind the last counters of a recorder that was
- * killed; of one that had lost some or was at its cap nobody knows. */
+/* A recorder that was killed lacks one flush after its last counters at most.
+ * If it had lost records or had reached its cap, the number is unknown. */
 static bool is_unbounded(const struct source_facts *f)
 {
     const struct jpr_counts *c = &f->tail.counts;
@@ -130,8 +130,8 @@ static int note_layout(struct jp_quality *q, const char *path,
                                 f->odd_lines, f->lines));
 }
 
-/* What was wrong with a file, worst first; NULL: nothing. *failed: no memory.
- */
+/* A sentence on what is wrong with a file, the worst first. NULL: nothing.
+ * *failed: no memory. */
 static int note_file(struct jp_quality *q, const char *path,
                      const struct source_facts *f)
 {
@@ -162,7 +162,8 @@ static int note_file(struct jp_quality *q, const char *path,
     return rc == 0 && f->has_pools ? note_trace(q, path, f) : rc;
 }
 
-/* A .json that is neither a trace nor ours; a .txt needs no word. */
+/* A .json file that is neither a trace nor ours gets a note; a .txt file does
+ * not. */
 static int note_foreign(struct jp_quality *q, const char *path)
 {
     size_t len = strlen(path);
@@ -288,7 +289,8 @@ static int by_calls(const void *a, const void *b)
     return strcmp(x->func, y->func);
 }
 
-/* The most called first; none that came after all. */
+/* Sorts by calls, the most first, and drops functions whose operations came
+ * after all. */
 static void sort_unseen(struct jp_quality *q)
 {
     qsort(q->unseen, q->n_unseen, sizeof(*q->unseen), by_calls);
@@ -296,7 +298,7 @@ static void sort_unseen(struct jp_quality *q)
         q->n_unseen--;
 }
 
-/* What a recorder itself took of its process. */
+/* Adds the recorder's own cost in its process. */
 static void add_overhead(struct jp_overhead *o, const struct source_facts *f)
 {
     const struct jpr_cost *c = &f->tail.cost;
@@ -319,7 +321,7 @@ static void add_overhead(struct jp_overhead *o, const struct source_facts *f)
         o->worst_share = share;
 }
 
-/* Adds up the recorder's counters. *complete: they cover every file. */
+/* Adds up the recorders' counters. *complete: every file has them. */
 static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
 {
     struct jp_quality *q = &b->result->quality;
@@ -369,8 +371,8 @@ static void set_ranks(struct jp_result *r)
     }
 }
 
-/* Counters of ranks that left no record are in no sum, so the sum is then no
- * more than another bound. */
+/* Counters of ranks without a record are in no sum. The sum is then only
+ * another lower bound. */
 static void set_expected(struct build *b, bool complete, uint64_t produced)
 {
     struct jp_quality *q = &b->result->quality;

@@ -1,4 +1,5 @@
-/* scout.c - read timelines alone, on as many threads, and compare clocks. */
+/* scout.c - reads the timelines alone, with several threads, and compares the
+ * clocks. */
 #include "orchestrator/aggregate/scout.h"
 
 #include <pthread.h>
@@ -10,8 +11,8 @@
 #include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/aggregate/timeline.h"
 
-/* Files whose first records say whether there are several nodes, and records
- * of each that are looked at for one with a start. */
+/* The first records of so many files show whether there are several nodes. In
+ * each file, so many records are read until one has a start. */
 enum { PEEKED = 64, PEEKED_RECORDS = 1024 };
 enum { MAX_THREADS = 64 };
 
@@ -19,24 +20,24 @@ enum { MAX_THREADS = 64 };
 struct scout {
     const struct jp_logwalk *walk;
     const struct jp_aggregate_options *options;
-    struct partial_node **nodes; /* by log; NULL: it is read itself */
+    struct partial_node **nodes; /* by log; NULL: the log itself is read */
     struct timeline **timelines; /* by log */
     uint64_t events;
     _Atomic size_t next; /* log */
     atomic_bool stop;
 };
 
-/* One file's way into its timeline. */
+/* The state while one file is read into its timeline. */
 struct way {
     struct scout *scout;
     struct source_facts *facts;
     struct timeline *timeline;
-    uint64_t events;  /* that are enough */
-    uint64_t records; /* seen; those of a peek are counted down to 0 */
-    bool asks;        /* in the caller's thread: whether to go on */
+    uint64_t events;  /* after so many, reading ends */
+    uint64_t records; /* records left to read */
+    bool asks;        /* runs in the caller's thread, which reports progress */
 };
 
-/* Whether the caller wants to go on. */
+/* Reports progress. False: the caller wants to stop. */
 static bool ask(struct scout *s)
 {
     const struct jp_aggregate_options *o = s->options;
@@ -70,13 +71,13 @@ static int ignore(void *arg, const struct record *base,
     return 0;
 }
 
-/* The timeline of a log's first `events` operations; NULL: it has none, or no
+/* The timeline of a log's first `events` operations. NULL: it has none, or no
  * memory. */
 static struct timeline *read_log(struct scout *s, struct reader_states *states,
                                  const struct jp_logfile *log, struct way w)
 {
     static const atomic_bool never;
-    _Atomic uint64_t done = 0; /* nobody asks */
+    _Atomic uint64_t done = 0; /* not read by anyone */
     struct jp_error err = {""};
     const struct backend *backend = reader_find(log->path, !log->maybe, &err);
     const struct reader_input in = {.path = log->path,
@@ -102,14 +103,14 @@ static struct timeline *read_log(struct scout *s, struct reader_states *states,
 
 /* --- are there several nodes? --- */
 
-/* Whether the first records of files, spread evenly, name two hosts. */
+/* Whether the first records of some files, spread evenly, are of two hosts. */
 static bool peek(struct scout *s, struct reader_states *states)
 {
     size_t n = s->walk->n_logs, most = n < PEEKED ? n : PEEKED;
     struct timeline *first = NULL;
     bool several = false;
 
-    /* neighbours are mostly of one node: the last file comes second */
+    /* neighbours are mostly of one node, so the last file comes second */
     for (size_t k = 0; k < most && !several && ask(s); k++) {
         size_t at = k % 2 ? most - 1 - k / 2 : k / 2;
         struct timeline *t = read_log(
@@ -144,7 +145,8 @@ static size_t find_nodes(struct scout *s, const struct partial_set *partials)
 
 /* --- all timelines --- */
 
-/* A node's partial in its first log's turn; its logs where it is damaged. */
+/* Reads log i. The first log of a node stands for its partial, or for all its
+ * logs if the partial is damaged. */
 static void take_turn(struct scout *s, struct reader_states *states, size_t i,
                       bool asks)
 {
@@ -183,7 +185,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* With n - 1 more threads, or as many as can be had. */
+/* Uses n - 1 more threads, or as many as can be created. */
 static void run_all(struct scout *s, unsigned n)
 {
     pthread_t more[MAX_THREADS];

@@ -57,7 +57,7 @@ static void add_us(uint32_t *us, uint64_t more)
 
 /* ------------------------------------------------------------------- bins */
 
-/* Bins of twice the width. */
+/* Doubles the width of the bins. */
 static void widen(struct strip *s)
 {
     unsigned odd = s->first & 1, n = (s->n + odd + 1) / 2;
@@ -66,7 +66,7 @@ static void widen(struct strip *s)
         uint32_t *us = s->keys[k].us;
 
         for (unsigned i = 0; i < n; i++) {
-            unsigned from = 2 * i; /* in halves of the new ones */
+            unsigned from = 2 * i; /* in halves of the new slots */
             uint64_t sum = 0;
 
             if (from >= odd)
@@ -82,7 +82,7 @@ static void widen(struct strip *s)
     s->shift++;
 }
 
-/* Has the bins begin earlier. */
+/* Makes the bins begin earlier. */
 static void begin_at(struct strip *s, uint64_t first)
 {
     size_t more = (size_t) (s->first - first);
@@ -96,7 +96,7 @@ static void begin_at(struct strip *s, uint64_t first)
     s->n += (unsigned) more;
 }
 
-/* Has the bins cover these times. */
+/* Makes the bins cover these times. */
 static void cover(struct strip *s, uint64_t from, uint64_t last_us)
 {
     uint64_t first, last;
@@ -169,7 +169,8 @@ static bool is_text(const char *have, const struct record_text *text)
            !have[text->len];
 }
 
-/* The record's key; STRIP_KEYS: there is no room for it; -1: no memory. */
+/* The index of the record's key. STRIP_KEYS: there is no room; -1: no memory.
+ */
 static int key_get(struct strip *s, const struct record *r,
                    enum strip_size size)
 {
@@ -190,7 +191,7 @@ static int key_get(struct strip *s, const struct record *r,
     return strip_new_key(s, id, func, size, r->p2p) ? (int) s->n_keys - 1 : -1;
 }
 
-/* The same, quick for a series that was met. */
+/* The same, faster for a series that is known. */
 static int key_find(struct strip *s, const struct record *r)
 {
     enum strip_size size = strip_size_of(r->bytes);
@@ -349,7 +350,7 @@ static int grow_series(struct timeline *t)
     return 0;
 }
 
-/* The record's series; NULL: none, and *full says whether for their number. */
+/* The record's series. NULL: there are too many (*full), or no memory. */
 static struct timeline_series *series_get(struct timeline *t,
                                           const struct record *r, bool *full)
 {
@@ -438,12 +439,12 @@ static void put(struct timeline *t, struct timeline_series *s,
     s->peer = r->peer;
 }
 
-/* Notes whose record it is. */
+/* Notes the process of the record. */
 static void note_process(struct timeline *t, const struct record *r)
 {
     if (!t->n && !t->left) {
         t->pid = r->pid;
-        if (r->host.len) /* else the text may be NULL */
+        if (r->host.len) /* otherwise the text may be NULL */
             memcpy(t->host, r->host.text,
                    r->host.len < RECORD_MAX_HOST ? r->host.len
                                                  : RECORD_MAX_HOST);
@@ -493,7 +494,7 @@ int timeline_join(struct timeline *into, const struct timeline *next)
     struct strip *strip = into->strip;
     int rc = timeline_reader_init(&reader, next);
 
-    into->strip = NULL; /* it takes the next one's as a whole */
+    into->strip = NULL; /* it takes over the next one's */
     while (rc == 0 && timeline_next(&reader, &e)) {
         const struct timeline_series *s = &next->series[e.series];
         const struct record r = {.id = text_of(s->id),
@@ -516,7 +517,7 @@ int timeline_join(struct timeline *into, const struct timeline *next)
     into->strip = strip;
     if (rc == 0 && strip && next->strip)
         rc = strip_join(strip, next->strip);
-    if (next->left && !next->n) /* nothing to add says whose it is */
+    if (next->left && !next->n) /* an empty piece does not show its process */
         into->mixed |= into->pid != next->pid || strcmp(into->host, next->host);
     into->left += next->left;
     into->mixed |= next->mixed;
@@ -564,8 +565,8 @@ bool timeline_next(struct timeline_reader *reader, struct timeline_event *event)
 
 /* --- foreign ones --- */
 
-/* Notes an operation; false: out of all bounds, or its series is not the next
- * new one. */
+/* Notes an operation. False: a number is out of range, or its series is not the
+ * next new one. */
 static bool settle_event(struct timeline *t, const struct timeline_event *e,
                          uint32_t *seen)
 {
