@@ -1,4 +1,5 @@
-/* evidence.h - what a verdict is drawn from: borrowed pointers, any NULL. */
+/* evidence.h - what a verdict is based on. All pointers are borrowed; any may
+ * be NULL. */
 #ifndef JP_INSIGHT_EVIDENCE_H
 #define JP_INSIGHT_EVIDENCE_H
 
@@ -14,20 +15,20 @@ struct jp_evidence {
     const struct jp_jobconf *conf;
     const struct jp_nodes *nodes;
     const struct jp_result *result;
-    bool analysed; /* false: a budget ran out before the figures */
+    bool analysed; /* false: the time limit ended before there were figures */
     struct jp_expected expected; /* of result */
 };
 
 /* --- which data is missing (expected.c) --- */
 
-/* Adds one clause for each kind of gap, the weightiest first; none: nothing is
- * added. Needs a result. */
+/* Adds one clause for each kind of gap, the most important first. Adds nothing
+ * if there is no gap. Needs a result. */
 void gaps_list(const struct jp_evidence *e, struct jp_sentence *s);
 
-/* Only the clause on files that stay in the user's own folder. */
+/* Adds only the clause on files that stay in the user's own folder. */
 void gaps_own_folder(const struct jp_evidence *e, struct jp_sentence *s);
 
-/* Only the clause on nodes without a record. */
+/* Adds only the clause on nodes without a record. */
 void gaps_nodes(const struct jp_evidence *e, struct jp_sentence *s);
 
 #endif

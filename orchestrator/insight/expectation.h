@@ -1,8 +1,9 @@
-/* expectation.h - what the network should do, by who knows best.
+/* expectation.h - how fast the network should be, from the best source there
+ * is.
  *
- * The site's peaks where they have a row and a size for the communicator, else
- * the baseline where it has enough reports of the cell, else nothing: then a
- * step can only be compared with itself.
+ * The sources, in this order: the site's peaks, if they have a row and a size
+ * for the communicator; the baseline, if it has enough reports of the cell.
+ * Without both, a step can only be compared with itself.
  */
 #ifndef JP_INSIGHT_EXPECTATION_H
 #define JP_INSIGHT_EXPECTATION_H
@@ -11,12 +12,12 @@
 #include "common/peaks.h"
 #include "orchestrator/insight/netcells.h"
 
-/* What the network did in earlier steps, cell by cell.
+/* The network's bandwidths in earlier steps, cell by cell.
  *
- * Two distributions a cell: of operations, and of the reports' medians, one
- * each, which tells how much steps differ. All are whole numbers, and a report
- * is in a baseline once, by its fingerprint: baselines that share no report can
- * be merged in any order, with the same result.
+ * A cell has two distributions: of operations, and of the medians of all
+ * reports, which shows how much steps differ. A fingerprint ensures that a
+ * baseline has each report once. Baselines without a common report can be
+ * merged in any order with the same result, because all counts are integers.
  */
 #define BASELINE_MAX_CELLS 20000
 #define BASELINE_MAX_REPORTS 100000
@@ -36,47 +37,47 @@ struct jp_baseline {
 
 void baseline_fini(struct jp_baseline *baseline);
 
-/* NULL: no report had it. Borrowed. */
+/* The cell, borrowed. NULL: no report has it. */
 const struct jp_baseline_cell *baseline_find(const struct jp_baseline *baseline,
                                              const struct jp_netkey *key);
 bool baseline_has_report(const struct jp_baseline *baseline,
                          uint64_t fingerprint);
 
-/* Adds from to into. -1: no memory, too many cells or reports, or a report that
- * both hold, of which err names the fingerprint; into may hold a part of from
+/* Adds from to into. -1: no memory, too many cells or reports, or both have the
+ * same report; err has its fingerprint. A part of from may have been added
  * then. */
 int baseline_merge(struct jp_baseline *into, const struct jp_baseline *from,
                    struct jp_error *err);
 
-/* Whom a finding or a figure is compared with. */
+/* What a finding or a figure is compared with. */
 enum jp_against {
     JP_AGAINST_NOTHING,
-    JP_AGAINST_PEAKS,    /* of the site's links */
+    JP_AGAINST_PEAKS,    /* the site's links */
     JP_AGAINST_BASELINE, /* earlier steps */
-    JP_AGAINST_LIKES,    /* communicators of one shape, in the same step */
-    JP_AGAINST_OWN,      /* earlier in the same step */
+    JP_AGAINST_LIKES,    /* communicators of the same shape, in the same step */
+    JP_AGAINST_OWN,      /* itself, earlier in the same step */
     JP_N_AGAINST
 };
-/* "peaks", "baseline", "likes", "own"; NULL for nothing. */
+/* "peaks", "baseline", "likes", "own"; NULL for NOTHING. */
 const char *expectation_word(enum jp_against against);
 
 /* Zero: nothing is expected. Borrows everything. */
 struct jp_expectation {
-    const struct jp_peaks *peaks;       /* NULL: none; without a path: the
-                                           rates of the nodes' adapters */
+    const struct jp_peaks *peaks; /* NULL: none. Without a path: from the rates
+                                     of the nodes' adapters */
     const struct jp_baseline *baseline; /* NULL: none */
     const char *peaks_path, *baseline_path;
     const char *gpu; /* model of all GPUs; "" or NULL unknown */
 };
 
-/* Of one communicator, function and size; GB/s. */
+/* The expectation for one communicator, function and size; GB/s. */
 struct jp_expected_bw {
     enum jp_against against;  /* NOTHING, PEAKS or BASELINE */
     double gbs;               /* expected */
     double least_gbs;         /* below it is slow */
-    double low_gbs, high_gbs; /* the band: of operations, p5 and p95; of peaks
-                                 least and peak */
-    uint64_t reports;         /* of a baseline */
+    double low_gbs, high_gbs; /* the band: p5 and p95 of operations, or least
+                                 and peak of peaks */
+    uint64_t reports;         /* reports of a baseline */
 };
 
 /* expectation may be NULL. */

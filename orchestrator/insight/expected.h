@@ -1,4 +1,4 @@
-/* expected.h - what a complete recording of the step would hold. */
+/* expected.h - how many records a complete recording of the step would have. */
 #ifndef JP_INSIGHT_EXPECTED_H
 #define JP_INSIGHT_EXPECTED_H
 
@@ -15,7 +15,8 @@ uint32_t expected_tasks(const struct jp_jobconf *conf,
                         const struct jp_nodes *nodes);
 uint32_t expected_nodes(const struct jp_jobconf *conf,
                         const struct jp_nodes *nodes);
-/* The largest communicator's size, else the step's tasks. */
+/* The size of the largest communicator, or the step's tasks if there is none.
+ */
 uint32_t expected_ranks(const struct jp_jobconf *conf,
                         const struct jp_nodes *nodes,
                         const struct jp_result *result);
@@ -26,30 +27,31 @@ struct jp_expected {
      * tail was lost by all ranks */
     int kind;
     uint64_t records; /* 0 for NONE */
-    /* records that are there / records; < 0 where unknown, or less than what is
-     * there (then the counters do not belong to the records) */
+    /* records / expected. Negative: unknown, or expected is less than records,
+     * so the counters do not belong to the records */
     double coverage;
     /* what a verdict is drawn from: numbers that no rank recorded do not count
      * against it where a setting leaves operations out, nor does what the
      * recorder left out at its cap */
     double judged;
-    /* unseen_records are there, but not in records: they may be by a filter */
+    /* there are unseen_records, which records does not include: a filter may
+     * have left them out */
     bool excludes_unseen;
-    /* _PLANNED by what the user said of this run: what is behind the last
-     * sequence number was lost, or the program did less. judged is then by
-     * sequence numbers */
+    /* _PLANNED from what the user said about this run: records after the last
+     * sequence number were lost, or the program did less. judged is by sequence
+     * numbers then */
     bool tail;
 };
 
-/* The result's figures in the light of the job: numbers that no rank recorded
- * are expected where nothing may leave operations out; counters say nothing on
- * the whole where nodes are missing. */
+/* Adapts the result's figures to the job. Sequence numbers that no rank
+ * recorded count as expected if no setting leaves operations out. Counters do
+ * not count if nodes are missing. */
 struct jp_expected expected_records(const struct jp_jobconf *conf,
                                     const struct jp_nodes *nodes,
                                     const struct jp_result *result);
 
-/* The i-th of the profiler's variables that the user has set himself to
- * another value than the plan's; NULL: there are no more. */
+/* The i-th variable of the profiler that the user has set to another value than
+ * the plan. NULL: there are no more. */
 const struct jp_setting *expected_own_variable(const struct jp_jobconf *conf,
                                                size_t i);
 
@@ -57,17 +59,17 @@ const struct jp_setting *expected_own_variable(const struct jp_jobconf *conf,
  * (min_size above 0, p2p=off) in the mode that ran; the recorder obeys none. */
 bool expected_is_filter(const struct jp_jobconf *conf,
                         const struct jp_setting *setting);
-/* The size filter that was set, or NULL. */
+/* The size filter that the user has set, or NULL. */
 const struct jp_setting *expected_filter(const struct jp_jobconf *conf);
-/* The profiler that the user set himself and that stayed, or NULL. */
+/* The profiler that the user has set and that was left in place, or NULL. */
 const char *expected_own_plugin(const struct jp_jobconf *conf);
 
 /* The plan's own sentence on what will be missing ("loses up to ..."), where
  * the profiler does not count what it loses; NULL: nothing, or not known.
  * Borrowed. */
 const char *expected_planned_loss(const struct jp_jobconf *conf);
-/* The same where sequence numbers cannot show it: the last operations of all
- * ranks. */
+/* The same, if sequence numbers cannot show it: all ranks lost their last
+ * operations. */
 const char *expected_lost_tail(const struct jp_jobconf *conf);
 
 #endif

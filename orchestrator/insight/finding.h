@@ -1,4 +1,4 @@
-/* finding.h - one thing that is wrong with a step, and where. */
+/* finding.h - one fault of a step, and where it is. */
 #ifndef JP_INSIGHT_FINDING_H
 #define JP_INSIGHT_FINDING_H
 
@@ -20,9 +20,9 @@ enum jp_verdict_word {
     JP_VERDICT_OK
 };
 
-/* The kinds of findings, in the order in which a report lists them. A row is
- * all that describes one: the constant, the word, the verdict that it makes
- * (OK: none), the question that it answers (hypothesis.h), what it is. */
+/* The kinds of findings, in the order in which a report lists them. One row
+ * describes a kind: the constant, the word, the verdict that it causes (OK:
+ * none), the question that it answers (hypothesis.h), and what it is. */
 /* clang-format off */
 #define JP_FINDING_KINDS(ROW)                                                  \
     ROW(HANG, "hang", HANG, HANG, "an operation never ended")                  \
@@ -55,7 +55,7 @@ enum jp_verdict_word {
         "a rank's GPU has more to do than the others'")                        \
     ROW(LATE_ALLOCATIONS, "late_allocations", OK, GPU_TIME,                    \
         "GPU memory is allocated within the loop")                             \
-    /* a new row stands here */
+    /* add new rows here */
 /* clang-format on */
 
 #define JP_FINDING_CONSTANT(kind, word, verdict, question, help)               \
@@ -64,7 +64,7 @@ enum jp_finding_kind { JP_FINDING_KINDS(JP_FINDING_CONSTANT) JP_N_FINDINGS };
 
 struct jp_finding_about {
     const char *word;
-    enum jp_verdict_word verdict; /* OK: it changes no word */
+    enum jp_verdict_word verdict; /* OK: it does not change the verdict */
     unsigned question;            /* enum jp_hypothesis_id */
     const char *help;             /* a clause */
 };
@@ -73,17 +73,17 @@ extern const unsigned findings_kinds; /* JP_N_FINDINGS, for tables of them */
 
 const char *finding_kind_name(enum jp_finding_kind kind); /* "late_rank" */
 
-/* How it is known what mending it would win. */
+/* How the gain of mending the fault is known. */
 enum jp_gain {
     JP_GAIN_NONE,
-    JP_GAIN_REPLAYED, /* the run was replayed without it */
-    JP_GAIN_PART,     /* the begin of the run was: more did not fit */
-    JP_GAIN_BOUND     /* not known; cost_us counts waits, of which a part was
-                         there without it */
+    JP_GAIN_REPLAYED, /* the run was replayed without the fault */
+    JP_GAIN_PART,     /* the start of the run was replayed: more did not fit */
+    JP_GAIN_BOUND /* unknown; cost_us counts all waits, some of which have other
+                     causes */
 };
 const char *finding_gain_word(enum jp_gain gain); /* "replayed"; NULL: NONE */
 
-/* What is not known is -1, NAN or "". */
+/* Unknown fields are -1, NAN or "". */
 struct jp_finding {
     enum jp_finding_kind kind;
     int64_t comm;     /* index into the result's communicators */
@@ -93,20 +93,21 @@ struct jp_finding {
     char host[256];
     int64_t pid;
     double from_us, to_us; /* since 1970, as records were written */
-    double share;          /* of time in communication, 0..1 */
-    double low, high;      /* of it: 95 of 100 such intervals hold it */
-    uint64_t evidence;     /* operations that it is drawn from; 0: unknown */
-    double cost_us;        /* GPU time that others waited */
-    double gain;           /* of the run's time, 0..1: what it would win */
+    double share;          /* share of the time in communication, 0 to 1 */
+    double low, high;      /* of share: the 95 % confidence interval */
+    uint64_t evidence;     /* operations that support it; 0: unknown */
+    double cost_us;        /* GPU time that other ranks waited */
+    double gain; /* share of the run's time that mending would save, 0 to 1 */
     enum jp_gain gain_kind;
     enum jp_against against; /* whom a slow network was compared with */
-    double by_us;            /* how late in an operation; how long a stall is */
-    uint64_t times;          /* ... in so many operations, */
-    uint64_t of;             /* of these; 0: not known */
-    double ratio;            /* the network takes so many times as long; NAN */
-    uint64_t comms;    /* in so many communicators, of pairs of ranks where */
-    bool messages;     /* it is about Send and Recv; 0: not known */
-    char between[130]; /* "n1 and n2": of which two nodes; or "" */
+    double by_us;            /* how late in an operation, or how long a stall */
+    uint64_t times;          /* ... in so many operations */
+    uint64_t of;             /* out of so many; 0: unknown */
+    double ratio;   /* the network takes so many times as long; NAN: unknown */
+    uint64_t comms; /* communicators it is in; pairs of ranks if messages is
+                       set; 0: unknown */
+    bool messages;  /* it is about Send and Recv */
+    char between[130]; /* "n1 and n2": the two nodes; or "" */
     char text[400];    /* one clause: who, where, how much, with all figures */
     char next[160];    /* what to do about it */
 };
@@ -121,29 +122,29 @@ struct jp_findings {
                                          NULL */
 };
 
-/* Appends one of that kind with nothing known and returns it (borrowed until
- * the next call); NULL without memory. */
+/* Appends a finding of this kind with unknown fields and returns it, borrowed
+ * until the next call. NULL: no memory. */
 struct jp_finding *findings_add(struct jp_findings *list,
                                 enum jp_finding_kind kind);
 void findings_fini(struct jp_findings *list);
 
-/* Its share, and how far that is from sure: a standard error; NAN: unknown. */
+/* Sets the share and its standard error; NAN: unknown. */
 void finding_measure(struct jp_finding *finding, double share, double error);
 
-/* Says how late, or how long, in so many of so many operations. */
+/* Sets how late or how long, and in how many of how many operations. */
 void finding_count(struct jp_finding *finding, double by_us, uint64_t times,
                    uint64_t of);
 
-/* "29.0 % (27.2 to 30.8)"; without the interval where none is known. Returns
- * buf. */
+/* "29.0 % (27.2 to 30.8)", without the interval if it is unknown. Returns buf.
+ */
 #define JP_FINDING_SHARE 48
 char *finding_share(const struct jp_finding *finding,
                     char buf[JP_FINDING_SHARE]);
 #define FINDING_SHARE(finding)                                                 \
     finding_share((finding), (char[JP_FINDING_SHARE]){0})
 
-/* By kind as in the enum, then by what it costs. Those that may as well be
- * nothing, by their interval, are dropped. */
+/* Sorts by kind in the order of the enum, then by cost. Drops findings whose
+ * interval includes zero. */
 void findings_sort(struct jp_findings *list);
 
 #endif

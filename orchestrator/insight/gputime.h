@@ -12,15 +12,15 @@
 /* The limits that decide what is short and small. */
 struct jp_nsys_options gputime_options(void);
 
-/* Adds findings and sorts all again; they are few where memory is short. nsys
- * may be NULL: then it is said that there was nothing to judge by. */
+/* Adds findings and sorts all again. Without memory it adds fewer. nsys may be
+ * NULL: then the questions are not judged. */
 void gputime_judge(const struct jp_nsys *nsys, struct jp_insight *insight);
 
-/* Some export was read. nsys may be NULL. */
+/* Whether an export was read. nsys may be NULL. */
 bool gputime_has_data(const struct jp_nsys *nsys);
 
-/* Puts a verdict in the place of one that misses NCCL's records, which are not
- * there: UNJUDGED, or FAILED where a task died by itself. */
+/* Replaces a verdict about missing records of NCCL, which nobody wanted: by
+ * UNJUDGED, or by FAILED if a task died by itself. */
 void gputime_verdict_alone(const struct jp_nsys *nsys,
                            const struct jp_insight *insight,
                            struct jp_verdict *verdict);

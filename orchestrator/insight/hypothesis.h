@@ -1,14 +1,14 @@
-/* hypothesis.h - what was looked for in a step, and what came of it.
+/* hypothesis.h - what was looked for in a step, and the answers.
  *
  * One row of a const table is one question ("does a rank make the others
- * wait?"). Each step's insight answers every one of them: found; not found,
- * with the smallest effect that would have been seen; or not judged, and why.
- * Nothing is answered by default ("not looked at"), so that an analysis that
- * was forgotten, or did not run, never reads like a clean bill.
+ * wait?"). Each step's insight answers all of them: found; not found, with the
+ * smallest effect that would have been seen; or not judged, and why. The
+ * default answer is "not looked at", so that an analysis that was forgotten or
+ * did not run never looks like a good result.
  *
- * An analysis states its row in one call, hypothesis_set(): how well it could
- * have seen. Whether something was found follows from the findings, once all
- * are made (insight.c).
+ * An analysis answers with one call of hypothesis_set(), which says how small
+ * an effect it could have seen. insight.c derives from the findings whether
+ * something was found.
  */
 #ifndef JP_INSIGHT_HYPOTHESIS_H
 #define JP_INSIGHT_HYPOTHESIS_H
@@ -23,8 +23,9 @@ enum jp_hypothesis_id {
     JP_HYPOTHESIS_LATE_NODE,
     JP_HYPOTHESIS_STALL,
     JP_HYPOTHESIS_SLOW_NETWORK, /* against peaks or a baseline */
-    JP_HYPOTHESIS_SLOW_LINK,    /* against its likes in the same step */
-    JP_HYPOTHESIS_DRIFT,        /* against itself, earlier */
+    JP_HYPOTHESIS_SLOW_LINK, /* against communicators like it in the same step
+                              */
+    JP_HYPOTHESIS_DRIFT,     /* against itself, earlier */
     JP_HYPOTHESIS_HANG,
     JP_HYPOTHESIS_CRASH,
     JP_HYPOTHESIS_IMBALANCE,
@@ -32,7 +33,7 @@ enum jp_hypothesis_id {
     JP_HYPOTHESIS_SMALL_MESSAGES,
     JP_HYPOTHESIS_TOPOLOGY,
     JP_HYPOTHESIS_DATA_LOSS,
-    JP_HYPOTHESIS_GPU_TIME, /* by exports of nsys */
+    JP_HYPOTHESIS_GPU_TIME, /* from exports of nsys */
     JP_N_HYPOTHESES
 };
 
@@ -59,50 +60,49 @@ struct jp_hypothesis {
     const char *title;    /* of a row of a table */
     const char *question; /* one plain sentence */
     enum jp_hypothesis_unit unit;
-    const char *of;    /* what the smallest effect is: a phrase */
-    const char *clear; /* the card's words where it was not found, with one %s
-                          for the smallest effect; NULL: the card is silent */
-    const char *none;  /* the same where that effect is not known */
-    const char *name;  /* the card's where it was not judged; NULL: silent */
-    const char *todo;  /* so that it can be judged the next time */
+    const char *of;    /* a phrase: what the smallest effect measures */
+    const char *clear; /* the card's words for not found, with one %s for the
+                          smallest effect; NULL: none */
+    const char *none;  /* the same if that effect is unknown */
+    const char *name;  /* the card's words for not judged; NULL: none */
+    const char *todo;  /* what to do so that it can be judged next time */
 };
 extern const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES];
 
 /* The answer to one question. Zero: not looked at. */
 struct jp_judgement {
     enum jp_hypothesis_state state;
-    double least;   /* smallest effect that would have been seen, in the row's
-                       unit; NAN or 0: not known */
-    char text[160]; /* not judged: why. Not found: what to say in place of the
-                       row's words, or "". Found: how many, or "" */
+    double least; /* the smallest effect that would have been seen, in the row's
+                     unit; NAN or 0: unknown */
+    char text[160]; /* Not judged: why. Not found: words that replace the row's,
+                       or "". Found: how many, or "" */
 };
 
 struct jp_hypotheses {
     struct jp_judgement of[JP_N_HYPOTHESES];
 };
 
-/* States a row; least NAN: not known. text (printf) may be NULL, but for a row
- * that is not judged: there it says why, short enough for a line. h may be
- * NULL. */
+/* Answers a question. least NAN: unknown. text (printf) may be NULL, except for
+ * not judged: there it says why, in less than a line. h may be NULL. */
 __attribute__((format(printf, 5, 6))) void
 hypothesis_set(struct jp_hypotheses *h, enum jp_hypothesis_id id,
                enum jp_hypothesis_state state, double least, const char *text,
                ...);
 
-/* Could it be judged? false for a NULL h. */
+/* Whether it could be judged. False for a NULL h. */
 bool hypothesis_judged(const struct jp_hypotheses *h, enum jp_hypothesis_id id);
 
-/* Why not, else ""; never NULL. */
+/* Why it could not be judged, or "". Never NULL. */
 const char *hypothesis_why(const struct jp_hypotheses *h,
                            enum jp_hypothesis_id id);
 
-/* The smallest effect with its unit, "" where it is not known; returns buf. */
+/* The smallest effect with its unit, or "" if unknown. Returns buf. */
 #define JP_HYPOTHESIS_LEN 40
 char *hypothesis_least(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
                        char buf[JP_HYPOTHESIS_LEN]);
 
-/* "no rank later than 1.2 %, ...; not judged: drift (run of 40 s)"; what was
- * found is left out, as the findings tell it. Returns buf. */
+/* "no rank later than 1.2 %, ...; not judged: drift (run of 40 s)". Leaves out
+ * what was found, because the findings say it. Returns buf. */
 #define JP_HYPOTHESES_LINE 600
 char *hypotheses_line(const struct jp_hypotheses *h,
                       char buf[JP_HYPOTHESES_LINE]);

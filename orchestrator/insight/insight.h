@@ -1,4 +1,4 @@
-/* insight.h - all that is found wrong with a step. */
+/* insight.h - all findings of a step, and what they are based on. */
 #ifndef JP_INSIGHT_INSIGHT_H
 #define JP_INSIGHT_INSIGHT_H
 
@@ -19,22 +19,23 @@ struct jp_insight {
     struct jp_hypotheses hypotheses; /* each question's answer */
     struct jp_crash crash;           /* how the tasks ended; borrows nodes */
     struct jp_processes processes;   /* of the result */
-    struct jp_lateness *lateness;    /* of each of the result's ranks */
-    struct jp_stalls stalls;         /* where judged */
-    struct jp_warmup warmup;         /* where judged */
-    struct jp_netcells network;      /* none where it was not judged */
-    struct jp_expected_bw *expected; /* of each of its cells */
-    struct replay_state replay;      /* all zeros where nothing was replayed */
-    bool judged; /* false: missing data forbids all but hangs */
+    struct jp_lateness *lateness;    /* by the result's ranks */
+    struct jp_stalls stalls;         /* if it was judged */
+    struct jp_warmup warmup;         /* if it was judged */
+    struct jp_netcells network;      /* empty if it was not judged */
+    struct jp_expected_bw *expected; /* by the result's cells */
+    struct replay_state replay;      /* all zeros if nothing was replayed */
+    bool judged; /* false: too much data is missing for anything but hangs */
     uint64_t duration_us;
 };
 
-/* conf, nodes, result and expectation may be NULL. NULL only without memory. */
+/* conf, nodes, result and expectation may be NULL. Returns NULL only without
+ * memory. */
 struct jp_insight *insight_run(const struct jp_jobconf *conf,
                                const struct jp_nodes *nodes,
                                const struct jp_result *result,
                                const struct jp_expectation *expectation);
-/* What the task that ended first was in, for the finding, too. */
+/* Sets the operation of the task that ended first, also in the finding. */
 void insight_set_in(struct jp_insight *insight, const char *operation);
 /* Takes NULL. */
 void insight_destroy(struct jp_insight *insight);

@@ -117,8 +117,9 @@ static int by_done(const void *a, const void *b, void *arg)
     return x < y ? -1 : x > y;
 }
 
-/* Operations of the communicator that synchronises one of its ranks least, but
- * for a few at the program's start; 0: none. */
+/* The fewest operations in a communicator of one of its ranks, which are about
+ * the program's steps. Communicators used only at its start do not count. 0:
+ * there is none. */
 static uint64_t steps_of(const struct jp_likes *s, size_t comm)
 {
     double least = limits_get(JP_LIMIT_HANG_STEPS);
@@ -155,8 +156,9 @@ static double mean_of(const struct jp_window *w, const struct jp_window *first,
                              (in.to - in.from);
 }
 
-/* How much each communicator gets on from an early part of the run to a late
- * one; a mean over many moments, as stages of a pipeline go on in turns. */
+/* The operations of each communicator between an early and a late part of the
+ * run. A mean over many moments, because the stages of a pipeline advance in
+ * turns. */
 static double *count_gain(const struct jp_result *r)
 {
     static const struct stretch early = {0.1, 0.4}, late = {0.6, 0.9};
@@ -175,8 +177,9 @@ static double *count_gain(const struct jp_result *r)
     return gain;
 }
 
-/* Of what it is short, the part that must have shown in the gain: next to none
- * where it stopped, half where it has less to do in each step. */
+/* Why a communicator has fewer operations. If it stopped at the end, its gain
+ * is as large as that of the others. If it does less in each step, half of the
+ * difference shows in the gain. */
 enum shortness { SHORT_BY_STOP, SHORT_BY_WORK, SHORT_UNSURE };
 
 static enum shortness shortness_of(const struct jp_likes *s, const double *gain,

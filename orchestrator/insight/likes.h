@@ -1,9 +1,10 @@
-/* likes.h - how far each communicator is behind those that are like it.
+/* likes.h - how far each communicator is behind similar ones.
  *
- * Likes are communicators of one size and name, with collectives or without,
- * that have done about as many operations. One is behind where it has fewer
- * than the most of them, by what fits into few steps, and had no fewer in the
- * middle of the run: it has not less to do in each step then.
+ * Similar communicators ("likes") have the same size and name, the same kind
+ * of operations (collectives, or only Send and Recv), and about the same
+ * number of operations. A communicator is behind if it has fewer operations
+ * than the most advanced of them, by a few steps at most, and had as many in
+ * the middle of the run. Otherwise it only does less in each step.
  */
 #ifndef JP_INSIGHT_LIKES_H
 #define JP_INSIGHT_LIKES_H
@@ -17,17 +18,18 @@
 struct jp_likes {
     const struct jp_result *r; /* both borrowed */
     const struct jp_processes *p;
-    /* of each communicator: what its likes have done more than it, 0: none or
-     * not known; how many these are, with it, 0: not compared; how many of them
-     * are not behind; steps of the program, at least a part of them that its
-     * gradients are not cut into */
-    uint64_t *lag;
-    size_t *likes;
-    size_t *even;
-    uint64_t *steps;
-    size_t *lags_of; /* of each process: its communicators that lag */
+    /* By communicator. */
+    uint64_t *lag; /* operations that it is behind; 0: none, or unknown */
+    size_t *likes; /* similar communicators, itself included; 0: it was not
+                      compared */
+    size_t *even;  /* of these, not behind */
+    uint64_t
+        *steps; /* the program's steps, estimated by the communicator of one
+                   of its ranks with the fewest operations; 0: unknown */
+    /* By process: its communicators that are behind. */
+    size_t *lags_of;
     size_t n_lags;
-    bool unsure; /* whether one lags */
+    bool unsure; /* it is uncertain whether any is behind */
 };
 
 /* 0, or -1 without memory. Release with likes_fini. */
@@ -35,24 +37,25 @@ int likes_compare(struct jp_likes *likes, const struct jp_result *result,
                   const struct jp_processes *processes);
 void likes_fini(struct jp_likes *likes);
 
-/* An order of communicators in which those of one shape are equal. */
+/* Compares communicators; those of one shape are equal. */
 typedef int likes_order(const struct jp_comm *x, const struct jp_comm *y);
 
-/* Numbers communicators from 0 on, those of one shape alike: class_of has room
- * for each of them. Writes how many numbers there are. 0, or -1 without memory.
- */
+/* Numbers the shapes of communicators from 0 on. class_of has room for each
+ * communicator; *n_classes gets the number of shapes. 0, or -1: no memory. */
 int likes_number(const struct jp_result *result, likes_order *order,
                  size_t *class_of, size_t *n_classes);
 
-/* One number of ranks and of nodes, about as many operations, one name: these
- * run over the same links. */
+/* Same number of ranks and of nodes, about as many operations, same name: such
+ * communicators run over the same links. */
 likes_order likes_by_place;
 
-/* One number of ranks, about as many operations, one name but for the number
- * that it ends in: these wait for the same work, wherever they are. */
+/* Same number of ranks, about as many operations, same name except for the
+ * number at its end: such communicators wait for the same work, on whatever
+ * nodes. */
 likes_order likes_by_work;
 
-/* What a communicator has done: operations, or records of Send and Recv. */
+/* The number of a communicator's operations, or of its records of Send and
+ * Recv. */
 static inline uint64_t likes_done(const struct jp_comm *comm)
 {
     return comm->ops ? comm->ops : comm->p2p_records;

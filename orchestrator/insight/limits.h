@@ -1,5 +1,5 @@
-/* limits.h - every limit that decides a verdict's word or a finding, with its
- * reason: the page's list of how the verdict is decided. */
+/* limits.h - every limit that decides a verdict or a finding, with its reason.
+ * The page lists them under how the verdict is decided. */
 #ifndef JP_INSIGHT_LIMITS_H
 #define JP_INSIGHT_LIMITS_H
 
@@ -185,7 +185,8 @@ enum jp_limit_id {
     JP_LIMIT_BOUND_IMBALANCE,
     JP_LIMIT_BOUND_LIMITED,
     JP_LIMIT_BOUND_UNUSED,
-    JP_N_STEP_LIMITS, /* the rest is of many steps, and on no step's page */
+    JP_N_STEP_LIMITS, /* the following ones are about many steps and on no
+                         step's page */
     JP_LIMIT_HISTORY_CHANCE = JP_N_STEP_LIMITS,
     JP_LIMIT_HISTORY_VOTES,
     JP_LIMIT_HISTORY_CHANGED,
@@ -200,10 +201,10 @@ enum jp_limit_unit {
 };
 
 struct jp_limit {
-    const char *name; /* as documents and reports call it */
-    double value;     /* a share is 0..1 */
+    const char *name; /* its name in documents and reports */
+    double value;     /* a share is 0 to 1 */
     enum jp_limit_unit unit;
-    const char *text; /* what happens beyond it: "<text> than <value>" */
+    const char *text; /* what happens beyond the limit: "<text> than <value>" */
     const char *reason;
 };
 

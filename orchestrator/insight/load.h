@@ -8,9 +8,9 @@
 #include "orchestrator/insight/netcells.h"
 #include "orchestrator/insight/processes.h"
 
-/* Appends small_messages, where those below SMALL bytes take much of the
- * network's time, and imbalance, where a rank receives far more by Send and
- * Recv than the mean of its communicator. 0, or -1 without memory. */
+/* Appends small_messages if messages below SMALL bytes take much of the
+ * network's time, and imbalance if a rank receives far more by Send and Recv
+ * than its communicator's mean. 0, or -1: no memory. */
 int load_findings(const struct jp_result *result,
                   const struct jp_processes *processes,
                   const struct jp_netcells *cells,
@@ -20,13 +20,15 @@ int load_findings(const struct jp_result *result,
  *
  * All stages of a pipeline run for the same time. A stage whose ranks
  * communicate less than those of the others therefore computes longer, and the
- * others wait for it. Pipelines are communicators of Send and Recv with one or
- * two neighbours a rank. A stage is named if it has as much more to do in all
- * of them: more than `late_cost` of the run, by `late_errors` of what pipelines
- * differ by. Whether it is slow or has more layers is not known.
+ * others wait for it. Pipelines are communicators of Send and Recv in which a
+ * rank has one or two neighbours. A stage is named if it computes longer in
+ * all pipelines, by more than `late_cost` of the run and by more than
+ * `late_errors` standard errors among the pipelines. It may be slow or have
+ * more layers; the data cannot show which.
  *
- * Appends an imbalance, in place of one that says that some ranks have more to
- * do, unless a late rank or node explains it. 0, or -1 without memory. */
+ * Appends an imbalance, unless a late rank or node explains it. It replaces an
+ * imbalance that says that some ranks have more to do. 0, or -1: no memory.
+ */
 int stages_findings(const struct jp_result *result,
                     const struct jp_processes *processes,
                     const struct jp_lateness *lateness,

@@ -1,10 +1,10 @@
 /* netcells.h - what the network did, over all communicators of a kind.
  *
- * A cell is: what communicators run over (the label, and NCCL's type), their
- * ranks and nodes, the GPUs' model, the function, and a class of sizes. Its
- * values are the network's own bandwidth: of complete barrier-like operations
- * without the warm-up, from the time of the last arriver. Cells of different
- * steps can be compared and added up.
+ * The key of a cell: what communicators run over (the label, and NCCL's type),
+ * their ranks and nodes, the GPUs' model, the function, and a class of sizes.
+ * Its values are the network's own bandwidths: of complete barrier-like
+ * operations after the warm-up, from the time of the rank that arrives last.
+ * Cells of different steps can be compared and added.
  *
  * Sizes fall into four classes a power of two: 1, 1.25, 1.5, 1.75 times 2^e.
  */
@@ -16,33 +16,33 @@
 
 #define BWHIST_PARTS 64
 #define BWHIST_BUCKETS 3776
-#define BWHIST_MAX_COUNT (UINT64_C(1) << 53) /* in all; more does not fit */
+#define BWHIST_MAX_COUNT (UINT64_C(1) << 53) /* the most cells in one step */
 
 /* A distribution of bandwidths that adds up: a log-linear histogram.
  *
- * Bandwidths are taken as whole 1e-6 GB/s; each power of two is cut into
- * BWHIST_PARTS equal parts (below 2 * BWHIST_PARTS each number has its own), so
- * a bucket is at most 1.6 % wide. Counts are whole numbers: the sum of
+ * A bandwidth is an integer number of 1e-6 GB/s. Each power of two is cut into
+ * BWHIST_PARTS equal buckets (below 2 * BWHIST_PARTS each number has its own),
+ * so a bucket is at most 1.6 % wide. Counts are integers, so the sum of
  * histograms does not depend on their order.
  */
 struct jp_bwhist {
-    uint32_t first, n; /* buckets that are kept */
+    uint32_t first, n; /* the number of buckets */
     uint64_t *counts;
     uint64_t total;
 };
 
-/* The bucket of a bandwidth, GB/s, finite and not negative. */
+/* The bucket of a bandwidth in GB/s, which is finite and not negative. */
 uint32_t bwhist_bucket(double gbs);
 
-/* Adds count to a bucket below BWHIST_BUCKETS. -1: no memory, or over
- * BWHIST_MAX_COUNT; nothing is changed. */
+/* Adds count to a bucket below BWHIST_BUCKETS. -1: no memory, or more than
+ * BWHIST_MAX_COUNT; nothing has changed. */
 int bwhist_add(struct jp_bwhist *hist, uint32_t bucket, uint64_t count);
-/* The same with all counts of from; what was added before a failure stays. */
+/* Adds all counts of from. After -1 a part may have been added. */
 int bwhist_merge(struct jp_bwhist *into, const struct jp_bwhist *from);
 void bwhist_fini(struct jp_bwhist *hist);
 
-/* Quantile q of 0..1, GB/s, spread evenly within its bucket and
- * rounded to 1e-6; NAN of none. */
+/* Quantile q (0 to 1) in GB/s, interpolated within its bucket and rounded to
+ * 1e-6. NAN: empty. */
 double bwhist_quantile(const struct jp_bwhist *hist, double q);
 
 #define NETCELLS_MAX 4096 /* in one step */
@@ -59,14 +59,14 @@ struct jp_netkey {
 int netkey_compare(const struct jp_netkey *a, const struct jp_netkey *b);
 
 uint32_t netcells_size(uint64_t bytes);
-/* The least size of a class; of NETCELLS_SIZES and above UINT64_MAX. */
+/* The smallest size of a class. UINT64_MAX for NETCELLS_SIZES and above. */
 uint64_t netcells_bytes(uint32_t size);
 
 struct jp_netcell {
     struct jp_netkey key;
     size_t comm;    /* one of its communicators */
-    uint64_t bytes; /* the least size that it has */
-    double time_us; /* of the network, over operations */
+    uint64_t bytes; /* its smallest size */
+    double time_us; /* the network's bandwidths, by operation */
     struct jp_bwhist gbs;
 };
 
@@ -74,15 +74,16 @@ struct jp_netcells {
     struct jp_netcell *at; /* sorted by key */
     size_t n;
     bool full; /* there are more than NETCELLS_MAX */
-    /* while they are filled: each communicator's kind, cells by kind, function
-     * and size */
+    /* while cells are filled: the kind of each communicator, and the cells by
+     * kind, function and size */
     struct jp_netkey *kinds;
     size_t *kind_of;
     struct keymap map;
 };
 
-/* Knows the communicators of the result, which must outlive netcells_end. gpu:
- * the model, "" unknown. 0, or -1 without memory; netcells_fini in any case. */
+/* Begins with the communicators of the result, which must live until
+ * netcells_end. gpu: the model, "" if unknown. 0, or -1: no memory; call
+ * netcells_fini in any case. */
 int netcells_begin(struct jp_netcells *cells, const struct jp_result *result,
                    const char *gpu);
 /* The cell of a communicator's function (borrowed from the result) and size;

@@ -1,8 +1,8 @@
 /* network.h - findings on the network: slower from some time on, slower and
  * slower, slower than expected, or in some communicators than in their likes.
  *
- * Only the first of these that explains enough becomes a finding: what is slow
- * from some time on is slow against the baseline, too.
+ * Only the first of these that explains enough becomes a finding, because a
+ * network that is slow from some time on is also slow against the baseline.
  */
 #ifndef JP_INSIGHT_NETWORK_H
 #define JP_INSIGHT_NETWORK_H
@@ -12,8 +12,8 @@
 #include "orchestrator/insight/netseries.h"
 #include "orchestrator/insight/processes.h"
 
-/* Appends them. A node is named if only communicators with it are slow.
- * 0, or -1 without memory. */
+/* Appends the findings. Names a node if only communicators with that node are
+ * slow. 0, or -1: no memory. */
 int network_findings(const struct jp_result *result,
                      const struct jp_processes *processes,
                      const struct jp_netserieses *list,

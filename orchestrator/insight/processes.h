@@ -28,16 +28,17 @@ enum jp_rank_evidence { JP_RANK_UNKNOWN, JP_RANK_OF_TASK, JP_RANK_OF_COMM };
 struct jp_process {
     const char *host; /* borrowed from the result, never NULL */
     int64_t pid;
-    int64_t task;       /* Slurm's task id; -1: not known, or not its own */
-    int64_t world_rank; /* in the job; -1: none */
-    enum jp_rank_evidence evidence; /* of world_rank */
+    int64_t task; /* Slurm's task id; -1: unknown, or inherited from another
+                     process */
+    int64_t world_rank;             /* in the job; -1: none */
+    enum jp_rank_evidence evidence; /* the evidence for world_rank */
     uint32_t host_at;               /* index into hosts */
-    size_t first, n;                /* of its ranks in by_process */
-    uint64_t timed_ops, last_ops;   /* sums over its ranks, at most */
+    size_t first, n;                /* its ranks in by_process */
+    uint64_t timed_ops, last_ops;   /* sums over its ranks, limited to */
     uint64_t caused_us, wait_us;    /* UINT64_MAX */
 };
 
-/* The sums are over the host's processes. */
+/* A host, with sums over its processes. */
 struct jp_process_host {
     const char *host;
     uint32_t n_processes;
@@ -65,16 +66,16 @@ struct jp_process_task {
     int64_t pid, task;
 };
 
-/* All tasks that are known, and how many the step has; 0: not known. */
+/* The known tasks, and the number of the step's tasks; 0: unknown. */
 struct jp_process_tasks {
     const struct jp_process_task *list;
     size_t n;
     uint64_t of_step;
 };
 
-/* Of the result, only comms (n_ranks) and ranks (comm, rank, host, pid, sums)
- * are read; it is borrowed. 0, or -1 without memory. Release with
- * processes_fini; zeros are a valid, empty value. */
+/* Makes the processes of a result, which is borrowed: only comms (n_ranks) and
+ * ranks (comm, rank, host, pid, sums) are read. 0, or -1: no memory. Free with
+ * processes_fini. Zeros are a valid, empty value. */
 int processes_init(struct jp_processes *processes,
                    const struct jp_result *result,
                    const struct jp_process_tasks *tasks);
@@ -87,28 +88,29 @@ void processes_fini(struct jp_processes *processes);
 /* NULL: no such process has records. */
 const struct jp_process *processes_find(const struct jp_processes *processes,
                                         const char *host, int64_t pid);
-/* World rank of a process that may have no records, whose recording names a
- * task; < 0: none. */
+/* World rank of a process that may have no records, but whose recording names a
+ * task. Negative: none. */
 int64_t processes_rank_of_task(const struct jp_processes *processes,
                                const char *host, int64_t pid, int64_t task);
-/* Index of a communicator's rank in the result; SIZE_MAX: it has no record. */
+/* Index of a communicator's rank in the result. SIZE_MAX: the rank has no
+ * record. */
 size_t processes_rank(const struct jp_processes *processes,
                       const struct jp_result *result, size_t comm,
                       uint32_t rank);
-/* The same of a process' rank in a communicator; SIZE_MAX: it has none. */
+/* The same for a process' rank in a communicator. SIZE_MAX: it has none. */
 size_t processes_rank_in(const struct jp_processes *processes,
                          const struct jp_result *result, size_t process,
                          size_t comm);
 
-/* Places in list (hosts) of those for which the others waited longest, at most
- * max, longest first; those without timed operations are left out. Caller
- * frees. NULL: out of memory. */
+/* Indexes into list (hosts) of those for which the others waited longest: at
+ * most max, the longest first, without those that have no timed operations. The
+ * caller frees. NULL: no memory. */
 uint32_t *processes_heaviest(const struct jp_processes *processes, size_t max,
                              size_t *n);
 uint32_t *processes_heaviest_hosts(const struct jp_processes *processes,
                                    size_t max, size_t *n);
 
-/* Sorts places in list by world rank; those without one come last. */
+/* Sorts indexes into list by world rank. Those without one come last. */
 void processes_sort_by_rank(const struct jp_processes *processes,
                             uint32_t *places, size_t n);
 
@@ -120,8 +122,8 @@ char *processes_name(const struct jp_processes *processes,
                      const struct jp_result *result,
                      const struct jp_process *process,
                      char buf[JP_PROCESS_NAME_LEN]);
-/* Its two halves: "19", "3 of TP1" or "", and the host, with the process'
- * number where there is no world rank. */
+/* The two halves of this: "19", "3 of TP1" or "", and the host, with the pid if
+ * there is no world rank. */
 char *processes_place(const struct jp_process *process,
                       char buf[JP_PROCESS_NAME_LEN]);
 char *processes_rank_name(const struct jp_processes *processes,

@@ -1,4 +1,4 @@
-/* replay.h - what the run would have taken without a cause of waits.
+/* replay.h - how long the run would have taken without a cause of waits.
  *
  * Model. Each process is a sequence of operations. It reaches each of them
  * after some time of its own, counted from what the operation follows. An
@@ -53,13 +53,14 @@ enum { REPLAY_EVENTS = 1 << 21 };
 struct replay;
 
 struct replay_state {
-    bool usable;        /* the rest says why not */
-    bool part;          /* of the run only: its begin */
-    uint64_t events;    /* operations of processes that are replayed */
-    uint64_t lacking;   /* of these, in operations that lack members */
-    double recorded_us; /* the length of the process that ran longest */
-    double replayed_us; /* of the same one, with nothing changed */
-    double share;       /* of the recorded operations that are in `events` */
+    bool usable;        /* otherwise the other fields say why not */
+    bool part;          /* only the start of the run was replayed */
+    uint64_t events;    /* operations of processes in the replay */
+    uint64_t lacking;   /* of these, in operations without all members */
+    double recorded_us; /* the recorded length of the longest process */
+    double replayed_us; /* the replayed length of the same one, with nothing
+                           changed */
+    double share;       /* share of the recorded operations in `events` */
 };
 
 enum replay_kind {
@@ -72,33 +73,34 @@ enum replay_kind {
                       kept */
 };
 
-/* What is taken away. Borrowed for the call. */
+/* The cause to remove. Borrowed during the call. */
 struct replay_cause {
     enum replay_kind kind;
-    const size_t *processes; /* LATE: whose; STAGES: those of all
-                                stages; indices into processes->list */
-    const uint32_t *stage;   /* STAGES: number of each one's */
+    const size_t *processes; /* LATE: the late ones; STAGES: those of all
+                                stages. Indexes into processes->list */
+    const uint32_t *stage;   /* STAGES: the stage number of each */
     size_t n;
-    const char *host; /* NET: operations that touch it; NULL or "": any */
-    int64_t comm;     /* NET: of this communicator; -1: any */
-    double from_us;   /* NET: since 1970, slow from then on; NAN: always */
-    bool grows;       /* NET: slower and slower */
+    const char
+        *host; /* NET: a host; operations with it are slow. NULL or "": any */
+    int64_t comm;   /* NET: a communicator; -1: any */
+    double from_us; /* NET: slow from then on, since 1970; NAN: always */
+    bool grows;     /* NET: it becomes slower and slower */
 };
 
-/* The result (with its timelines) and the processes are borrowed until destroy.
- * NULL only without memory; *state says whether it can be used. */
+/* Borrows the result (with its timelines) and the processes until destroy.
+ * *state says whether the replay is usable. NULL: no memory. */
 struct replay *replay_create(const struct jp_result *result,
                              const struct jp_processes *processes,
                              struct replay_state *state);
 void replay_destroy(struct replay *replay); /* takes NULL */
 
-/* What part of the run's time the cause took: 0.11: the run would have taken
- * 11 % less. NAN: nobody to compare with (no peers, no likes). 0, or -1 without
- * memory. Not to be called where it is not usable. */
+/* The share of the run's time that the cause takes. 0.11: the run would be 11 %
+ * shorter without it. NAN: there are no peers or similar communicators to
+ * compare with. 0, or -1: no memory. Only for a usable replay. */
 int replay_without(struct replay *replay, const struct replay_cause *cause,
                    double *gain);
 
-enum { WHATIF_FINDINGS = 8 }; /* as many are replayed, the first */
+enum { WHATIF_FINDINGS = 8 }; /* the first so many findings are replayed */
 
 /* Sets gain and gain_kind of sorted findings, and adds a clause to their text.
  * The run is replayed where a finding names a cause that a replay can take

@@ -1,26 +1,27 @@
-/* replay_parts.h - a run that can be replayed: for replay*.c only. */
+/* replay_parts.h - the run as the replay holds it. For replay*.c only. */
 #ifndef JP_INSIGHT_REPLAY_PARTS_H
 #define JP_INSIGHT_REPLAY_PARTS_H
 
 #include "orchestrator/insight/replay.h"
 
 #define REPLAY_NONE UINT32_MAX
-#define REPLAY_FUNCS 64 /* names told apart */
+#define REPLAY_FUNCS 64 /* different names, at most */
 
-/* One process in one operation; what it follows is of its own process. */
+/* One process in one operation. What it follows is an event of the same
+ * process. */
 struct replay_event {
-    double own_us;  /* from what it follows to its arrival */
-    double time_us; /* from its arrival to its end */
+    double own_us;  /* time from what it follows to its arrival */
+    double time_us; /* time from its arrival to its end */
     float net_us;   /* its end after the last arrival, in the first pass */
     uint32_t op, process;
     uint32_t after;   /* NONE: the first */
-    uint32_t before;  /* the one before it in its communicator; NONE: none that
-                         it must wait for */
-    uint16_t place;   /* in its launch */
-    bool after_start; /* of `after`, not its end */
-    uint8_t role;     /* of a pair: 1 sends, 2 with a rank above */
-    signed char beside; /* what ended last did so beside it: 1; did not: -1 */
-    bool queued;        /* then: it waited for the end, its own time is less */
+    uint32_t before;  /* the event before it in its communicator; NONE: there is
+                         none that it must wait for */
+    uint16_t place;   /* number within its launch */
+    bool after_start; /* it follows the start of `after`, not its end */
+    uint8_t role;     /* of a pair: 1: it sends, 2: to or from a higher rank */
+    signed char beside; /* 1: what ended last overlapped it; -1: it did not */
+    bool queued;        /* own time if it waited for that end */
 };
 
 struct replay_op {
@@ -32,7 +33,7 @@ struct replay_op {
     uint32_t first, n; /* its events in members */
     uint32_t expected, arrived;
     bool over, pair;
-    bool loose; /* its members do not leave it together */
+    bool loose; /* its members leave at different times */
 };
 
 /* What operations are counted by: (communicator, function), or a pair's. */
@@ -40,16 +41,16 @@ struct replay_key {
     uint64_t key;
     uint64_t low; /* its first sequence number */
     bool based;
-    uint32_t count[2]; /* of the process at hand: Recvs, Sends */
-    uint32_t stamp;    /* which process that is, + 1 */
-    uint32_t *ops;     /* by number; NONE: none */
+    uint32_t count[2]; /* Recvs and Sends of the current process */
+    uint32_t stamp;    /* number of the current process + 1 */
+    uint32_t *ops;     /* event by sequence number; NONE: none */
     size_t n;
 };
 
-/* A communicator, as the process at hand uses it. */
+/* A communicator, as the current process uses it. */
 struct replay_stream {
-    uint32_t stamp; /* which process that is, + 1 */
-    uint32_t count; /* of its AlltoAlls; later of its events */
+    uint32_t stamp; /* number of the current process + 1 */
+    uint32_t count; /* number of its AlltoAlls; later of its events */
     uint32_t last;  /* event */
     uint64_t end_us;
 };
@@ -68,27 +69,27 @@ struct replay {
     uint32_t n_ops, room_ops;
     struct replay_event *events;
     uint32_t n_events, room_events;
-    double *starts;      /* of events after their process' first, us; while
-                            they are put down */
+    double *starts; /* start of events after their process' first one, us; only
+                       while events are collected */
     uint32_t *members;   /* events of operations */
     uint32_t *first;     /* [process] of its events, and the end */
     double *recorded_us; /* [process] from its first start to its last end */
     uint64_t *from_us;   /* [process] its first start, since 1970 */
     uint32_t longest;    /* the process of the longest */
     double base_us;      /* the whole run's length with nothing changed */
-    /* of a pass */
-    const double *own; /* in place of the events'; NULL: theirs */
-    bool calibrates;   /* the first pass */
+    /* during a pass */
+    const double *own; /* own times that replace the events'; NULL: none */
+    bool calibrates;   /* in the first pass */
     double *begin;     /* [process] when it begins */
     double *found;     /* [process] how far its clock has moved by then */
-    bool *afloat;      /* [process] no clock has found its own yet */
+    bool *afloat;      /* [process] its clock is not aligned yet */
     bool *queued;
     uint32_t *cursor, *ready;
     double *arrive, *leave; /* [event] */
 };
 
-/* Fills events, operations and members, and `part` and `share`. 0, or -1
- * without memory. */
+/* Fills events, operations and members, and `part` and `share`. 0, or -1: no
+ * memory. */
 int replay_build(struct replay *replay, struct replay_state *state);
 
 static inline uint64_t replay_mix(uint64_t x)
@@ -98,7 +99,8 @@ static inline uint64_t replay_mix(uint64_t x)
     return x ^ x >> 32;
 }
 
-/* What it is, whichever the communicator: function and number of ranks. */
+/* The kind of an operation in any communicator: function and number of ranks.
+ */
 static inline uint64_t replay_kind_of(const struct replay *x, uint32_t event)
 {
     const struct replay_op *op = &x->ops[x->events[event].op];
@@ -107,8 +109,8 @@ static inline uint64_t replay_kind_of(const struct replay *x, uint32_t event)
     return replay_mix(func << 32 | x->r->comms[op->comm].n_ranks);
 }
 
-/* Replays; returns the run's length, and in *own that of the longest process;
- * NAN where it does not come to its end. */
+/* Replays and returns the run's length, and in *own that of the longest
+ * process. NAN: the replay does not reach the end. */
 double replay_pass(struct replay *replay, double *own);
 
 #endif

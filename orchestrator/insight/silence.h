@@ -1,10 +1,11 @@
-/* silence.h - for how long nothing had ended when a step's tasks ended.
+/* silence.h - how long before the end of a step's tasks the last operation
+ * ended.
  *
- * Logs of ended operations say nothing of what hangs, but that they stop. A
- * silence is told from a pause of the program by its length: beside the longest
- * one that the run had before. Where nodes' clocks are far apart (limits.h),
- * everything is measured by the one that is ahead, of operations that its node
- * had part in.
+ * Logs of ended operations show a hang only because they stop. The length of
+ * the silence distinguishes it from a pause of the program: it is compared
+ * with the longest silence before. If the nodes' clocks are far apart
+ * (limits.h), all times are those of the clock that is ahead, and only
+ * operations of its node count.
  */
 #ifndef JP_INSIGHT_SILENCE_H
 #define JP_INSIGHT_SILENCE_H
@@ -16,13 +17,13 @@
 #include "orchestrator/collect/nodes.h"
 
 struct jp_silence {
-    bool ended_well;    /* all tasks are known to have ended without an error: a
-                           step that did so did not hang */
-    bool known;         /* every node's end is */
-    uint64_t us;        /* from the last operation that a record tells of to the
-                           first node's end; 0: not known */
-    uint64_t before_us; /* the longest before that, or up to two 4096th parts of
-                           the run more */
+    bool ended_well; /* all tasks ended without an error, so the step did not
+                        hang */
+    bool known;      /* the end of every node is known */
+    uint64_t us; /* from the last recorded operation to the first node's end; 0:
+                    unknown */
+    uint64_t before_us; /* the longest silence before that; up to 2/4096 of the
+                           run too long */
 };
 
 /* nodes may be NULL. 0, or -1 without memory. */

@@ -1,22 +1,24 @@
-/* stalls.h - who stops for a moment now and then, and lets the others wait.
+/* stalls.h - ranks that stop for a moment now and then, so that the others
+ * wait.
  *
- * Rare and large is not often and small: a rank that stands still for 20 ms in
- * every fiftieth operation is last in no more of them than its peers. What is
- * looked at is how long all of an operation's ranks waited for its last one
- * alone: the second-shortest time less the shortest. Of the operations where
- * that is more than T, each of R alike ranks (of all communicators of a shape)
- * is the last in its share, 1/R of them, if nobody stalls more than the others.
- * So the number of one rank's is binomial, and the exact one-sided test
- * (Clopper and Pearson 1934) says how likely so many are by chance; it is taken
- * times the number of ranks, functions and T's that were tried (Bonferroni's
- * inequality: Dunn 1961), and times the chance that so few come at equal
- * distances, where they do. Nothing is assumed of how long anything takes, and
- * three operations may be enough.
+ * Rare and long delays do not show in how often a rank is last: a rank that
+ * stops for 20 ms in every fiftieth operation is last about as often as its
+ * peers. So the measure is how long all ranks of an operation waited for the
+ * last one alone: the second-shortest time less the shortest. Consider the
+ * operations in which this exceeds T, and R similar ranks (of all
+ * communicators of a shape). If no rank stalls more than the others, each is
+ * last in 1/R of them, so its number is binomial. The exact one-sided test
+ * (Clopper and Pearson 1934) gives the probability of so many. It is
+ * multiplied by the number of ranks, functions and T's that were tried
+ * (Bonferroni's inequality: Dunn 1961), and, if they come at equal distances,
+ * by the probability of that. The test assumes nothing about how long anything
+ * takes, and three operations may be enough.
  *
- * T's are powers of two. Of operations in a row with the same last rank the
- * first one counts. Operations for which ranks came late together count for
- * nobody. A process is excused where it had itself waited for that long, in
- * another communicator or for messages: waits travel on.
+ * The T's are powers of two. Of consecutive operations with the same last
+ * rank, the first one counts. Operations to which several ranks came late
+ * together do not count. Nor does a delay if the process itself had waited for
+ * that long, in another communicator or for messages, because waits are passed
+ * on.
  */
 #ifndef JP_INSIGHT_STALLS_H
 #define JP_INSIGHT_STALLS_H
@@ -25,38 +27,38 @@
 #include "orchestrator/insight/late.h"
 #include "orchestrator/insight/processes.h"
 
-/* Of one process; us. */
+/* The stalls of one process; times in us. */
 struct jp_stall {
     size_t process, rank; /* of the processes; of the result */
-    uint64_t times, ops;  /* stalls, of so many operations */
+    uint64_t times, ops;  /* stalls, and operations in all */
     double typical_us, largest_us;
-    double sum_us;         /* of all */
-    double share;          /* ... of its peers' time in communication */
-    double cost_us;        /* GPU time that others waited */
-    double from_us, to_us; /* of the first and the last; NAN: not known */
-    bool regular;          /* at equal distances: */
+    double sum_us;  /* of all */
+    double share;   /* ... as a share of its peers' time in communication */
+    double cost_us; /* GPU time that other ranks waited */
+    double from_us, to_us; /* time of the first and the last; NAN: unknown */
+    bool regular;          /* they come at equal distances: */
     double every_us;       /* NAN: not known */
     uint64_t every_ops;    /* of the function */
-    double chance;         /* of so many in a job where nobody stalls */
+    double chance;         /* probability of so many if nobody stalls */
 };
 
 struct jp_stalls {
     struct jp_stall *at;
     size_t n;
-    bool judged;     /* false: no communicator's times are known */
-    double least_us; /* those that come as often as the test needs are told
-                        where they are longer; NAN */
+    bool judged;     /* false: the times of all communicators are unknown */
+    double least_us; /* stalls that are longer and as frequent as the test needs
+                        would have been found; NAN: unknown */
 };
 
-/* Finds them, and takes `late` back of who is late by stalls only. 0, or -1
- * without memory. Release with stalls_fini. */
+/* Finds the stalls, and removes from `late` the ranks that are late by stalls
+ * only. 0, or -1: no memory. Free with stalls_fini. */
 int stalls_find(const struct jp_result *result,
                 const struct jp_processes *processes,
                 struct jp_lateness *lateness, struct jp_stalls *stalls);
 void stalls_fini(struct jp_stalls *stalls);
 
-/* Appends them, and says how short ones would have been seen. 0, or -1 without
- * memory. */
+/* Appends the findings, and sets the shortest stall that would have been found.
+ * 0, or -1: no memory. */
 int stalls_findings(const struct jp_result *result,
                     const struct jp_processes *processes,
                     const struct jp_stalls *stalls,

@@ -6,11 +6,10 @@
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/util/util.h"
 
-/* Puts a verdict in the place of one that misses NCCL's records, which nobody
- * wanted: UNJUDGED with samples or probes, NODATA without, FAILED where a task
- * died by itself. util: NULL: no samples were wanted; sampled: they were.
- * probed: nodes that left probes of clocks, -1: none were wanted. insight may
- * be NULL. */
+/* Replaces a verdict about missing records of NCCL, which nobody wanted:
+ * UNJUDGED with samples or probes, NODATA without, FAILED if a task died by
+ * itself. util NULL: no samples were wanted. probed: nodes with probes of
+ * clocks; -1: none were wanted. insight may be NULL. */
 void util_verdict_alone(const struct jp_util *util, bool sampled, int probed,
                         const struct jp_insight *insight,
                         struct jp_verdict *verdict);

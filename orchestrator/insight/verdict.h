@@ -1,14 +1,15 @@
 /* verdict.h - one word and one sentence about a step.
  *
  * Words, worst first: HANG FAILED SLOW DEGRADED INCOMPLETE NODATA UNJUDGED OK.
- * HANG needs the last operations only, so it stands however much else is
- * missing; so does FAILED (a task died by itself, crash.h), which needs how the
- * tasks ended. Of both the word is the cause's: who died before the others
- * waited is why they did; who died behind a hang was ended by it, as by a
- * watchdog. SLOW (a rank or node made others wait) and DEGRADED (the network)
- * come from findings, which are drawn from complete data only. OK says that
- * late ranks were looked for and are not there (hypothesis.h); UNJUDGED that
- * nothing was found, but late ranks could not be looked for.
+ * HANG needs the last operations only, and FAILED (a task died by itself,
+ * crash.h) needs only how the tasks ended, so both hold whatever else is
+ * missing. If both apply, the word is that of the cause: a task that died
+ * before the others waited has made them wait; a task that died after the hang
+ * began was ended by it, for example by a watchdog. SLOW (a rank or node made
+ * others wait) and DEGRADED (the network) come from findings, which need
+ * complete data. OK: late ranks were looked for, and there are none
+ * (hypothesis.h). UNJUDGED: nothing was found, but late ranks could not be
+ * looked for.
  */
 #ifndef JP_INSIGHT_VERDICT_H
 #define JP_INSIGHT_VERDICT_H
@@ -25,12 +26,12 @@ const char *verdict_word_name(enum jp_verdict_word word);
 struct jp_verdict {
     enum jp_verdict_word word;
     char text[400];  /* one sentence, no newline */
-    double coverage; /* records / expected; < 0: unknown */
+    double coverage; /* records / expected; negative: unknown */
 };
 
-/* conf and nodes may be NULL (plain folders of logs); result may be NULL (no
- * input at all); insight NULL: no findings; analysed: false when a budget ran
- * out before the figures were there ("not yet analysed"). */
+/* conf and nodes may be NULL (a plain folder of logs), and so may result (no
+ * input at all) and insight (no findings). analysed false: the time limit ended
+ * before there were figures ("not yet analysed"). */
 void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
                     const struct jp_result *result,
                     const struct jp_insight *insight, bool analysed,
@@ -45,17 +46,17 @@ void topo_verdict_add(const struct jp_step_labels *labels,
                       struct jp_hypotheses *hypotheses,
                       struct jp_verdict *verdict);
 
-/* Are figures missing: a rank that is not whole, a damaged table of paths? */
+/* Whether figures are missing: a rank is incomplete, or a table of paths is
+ * damaged. */
 bool copper_verdict_incomplete(const struct jp_copper *copper);
 
-/* Adds Copper's word and clauses to a verdict that was decided without. alone:
- * nothing else was to be profiled, so that the verdict is Copper's. A slow rank
- * makes it DEGRADED, missing figures INCOMPLETE; a worse word stays. copper may
- * be NULL: nothing changes. */
+/* Adds Copper's findings to a verdict. alone: nothing else was profiled, so the
+ * verdict is Copper's. A slow rank makes it DEGRADED, missing figures
+ * INCOMPLETE; a worse verdict stays. copper NULL: nothing changes. */
 void copper_verdict_add(const struct jp_copper *copper, bool alone,
                         struct jp_verdict *verdict);
 
-/* The same where Copper's profiles are there and could not be analysed. */
+/* The same for Copper's profiles that could not be analysed. */
 void copper_verdict_failed(const char *why, struct jp_verdict *verdict);
 
 struct jp_doubt_text {
@@ -63,7 +64,7 @@ struct jp_doubt_text {
     const char *text; /* a clause */
 };
 
-/* By the number of the bit in enum jpr_doubt. */
+/* By bit number in enum jpr_doubt. */
 extern const struct jp_doubt_text doubts_table[JP_DOUBTS];
 
 #endif
