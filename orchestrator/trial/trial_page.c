@@ -1,4 +1,4 @@
-/* trial_page.c - a trial as a page: the answer, its lines, intervals, runs. */
+/* trial_page.c - write a trial as a page: answer, lines, intervals, runs. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void put_line(void *arg, const char *line)
     fputs("</code></p>\n", out);
 }
 
-/* srun's whole line of the choice. */
+/* srun's complete command line for the choice. */
 static void put_command(const struct trial *t, size_t choice, FILE *out)
 {
     char **words = trial_words(t, choice, NULL);

@@ -1,4 +1,4 @@
-/* trial_state.c - trial.json: plan and runs, and what they come to. */
+/* trial_state.c - write and read trial.json: plan, runs, and results. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
