@@ -23,8 +23,7 @@ struct known {
     bool no_memory;
 };
 
-/* --- known issues of the NCCL release
- * -------------------------------------- */
+/* --- known issues of the NCCL release ------------------------------------- */
 
 /* Collects the sentences about one backend. */
 struct telling {

@@ -53,8 +53,7 @@ static int add_value(struct jp_jobconf *conf, const char *key,
                reason, err);
 }
 
-/* --- the figures ----------------------------------------------------------
- */
+/* --- the figures ---------------------------------------------------------- */
 
 static bool is_auto(const struct plan_side *side)
 {
@@ -96,8 +95,7 @@ static int add_figures(const struct plan_side *side, struct jp_jobconf *conf,
     return 0;
 }
 
-/* --- interfaces -----------------------------------------------------------
- */
+/* --- interfaces ----------------------------------------------------------- */
 
 /* Whether the agent can use the interfaces that NCCL would choose. */
 static bool can_take(const char *names)
@@ -139,8 +137,7 @@ static int add_interfaces(const struct plan_side *side,
                variable, "", err);
 }
 
-/* --- XLA's own probes -----------------------------------------------------
- */
+/* --- XLA's own probes ----------------------------------------------------- */
 
 static bool tells_xla(const struct jp_jobconf *conf)
 {

@@ -111,8 +111,8 @@ become_watcher(const struct words *w, pid_t keeper)
     _exit(127);
 }
 
-/* The watcher's lifetime by its policy, for the time before it limits
- * itself. */
+/* The watcher's lifetime in ms: the policy of job.conf within the site's
+ * ceilings. */
 static uint64_t life_ms(const struct words *w)
 {
     char *path = fileio_path("%s/" JP_JOBCONF_NAME, w->dir);
@@ -222,8 +222,7 @@ static void read_conf(const struct finish *finish, struct leaving *leaving)
 }
 
 /* Whether slurmstepd's lines (noderec.h) list tasks and SIGKILL has ended all
- * of them.
- */
+ * of them. */
 static bool all_killed(FILE *tasks)
 {
     char text[1 << 14]; /* room for 300 tasks; the child rereads from the

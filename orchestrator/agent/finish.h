@@ -34,7 +34,7 @@ struct finish {
     const char *node;
     FILE *tasks;             /* slurmstepd's task lines (tasklines.h) */
     finish_partial *partial; /* may be NULL */
-    /* Values that begin has passed on. hash: checksum of job.conf. site: the
+    /* Values fixed by begin. hash: checksum of job.conf. site: the
      * module's config= path. NULL or "": unknown. */
     const char *hash, *site;
 };

@@ -128,8 +128,7 @@ static int warn_own(struct launch *l, const char *names, struct jp_error *err)
     return rc;
 }
 
-/* --- the tasks' variables --------------------------------------------------
- */
+/* --- the tasks' variables ------------------------------------------------- */
 
 /* Refuses values with a line break, which cannot be passed to the tasks. */
 static int check_values(const struct backend_env *env, struct jp_error *err)

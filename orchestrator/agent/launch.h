@@ -49,8 +49,7 @@ struct launch {
 /* Makes a launch from settings and facts. Creates nothing on disk. dir: a step
  * directory for display only, which may contain codes like %j; NULL: the step's
  * own. Returns -1 if the step cannot run this way or does not fit; *out is
- * unchanged then. Free with launch_fini.
- */
+ * unchanged then. Free with launch_fini. */
 int launch_make(const struct launch_facts *facts, const struct jp_plan *plan,
                 const char *dir, struct launch *out, struct jp_error *err);
 

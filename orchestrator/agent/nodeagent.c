@@ -118,8 +118,7 @@ static void note_failure(const struct loop *loop, struct running *r,
 
 /* Doubles the period of a module that exceeds its budget in two consecutive
  * windows. A single excess is normal: loading a driver or merging a file
- * happens once.
- */
+ * happens once. */
 static void keep_budget(const struct loop *loop, struct running *r,
                         uint64_t now_ms)
 {
@@ -146,8 +145,7 @@ static void keep_budget(const struct loop *loop, struct running *r,
     say(loop, line);
 }
 
-/* --- the record ------------------------------------------------------------
- */
+/* --- the record ----------------------------------------------------------- */
 
 static void put_module(struct jp_json_stream *s, const struct running *r)
 {

@@ -169,8 +169,7 @@ become_srun(const struct words *w, pid_t keeper)
 /* --- the keeper ----------------------------------------------------------- */
 
 /* Closes inherited descriptors. The first srun waits for the end of pipes,
- * which no other process may hold open.
- */
+ * which no other process may hold open. */
 static void let_go(const struct inner *l, int keep)
 {
     char *path = fileio_path("%s/run/srun.log", l->dir);

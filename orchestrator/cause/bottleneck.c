@@ -53,8 +53,7 @@ static double imbalance_of(const struct jp_util *util, enum jp_util_scope scope,
 }
 
 /* The median over processes of the fraction of time with an operation in
- * flight.
- */
+ * flight. */
 static double communication_of(const struct jp_result *r)
 {
     double *shares = r && r->n_busy ? calloc(r->n_busy, sizeof(*shares)) : NULL;
@@ -200,8 +199,7 @@ static void add(struct jp_bottlenecks *out, const struct jp_bottleneck *b)
 }
 
 /* Whether an imbalance matters. Little-used units are uneven by nature, and the
- * host threads of GPUs may do anything.
- */
+ * host threads of GPUs may do anything. */
 static bool is_compared(const struct rule *rule, const struct facts *f)
 {
     double used = rule->gpus ? f->sm : f->cpu;

@@ -5,18 +5,17 @@
  * from the subject's own samples before. A cause coincides with the finding;
  * more is not claimed.
  *
- * A metric of the subject (its task, its GPU, its node, a port) is a cause if -
- * it differs from the median of its peers, in the bad direction, by at least
- *    the row's limit, and
- * - the difference is unlikely to be chance (JP_LIMIT_CAUSE_CHANCE), by
- * Student's
- *    t. Two or three peers say little about the variance. It is therefore
- * moderated by how much members of a kind usually differ (Smyth 2004). The
- * peers' own deviation is measured by the MAD, with its factors for small
- * samples (Croux and Rousseeuw 1992), and
- * - for a finding in a part of the run, the difference was smaller before or
- * after
- *    that part (JP_LIMIT_CAUSE_CONTRAST).
+ * A metric of the subject (its task, its GPU, its node, a port) is a cause if
+ * three conditions hold:
+ *  - It differs from the median of its peers, in the bad direction, by at least
+ *    the row's limit.
+ *  - The difference is unlikely to be chance (JP_LIMIT_CAUSE_CHANCE), by
+ *    Student's t. Two or three peers say little about the variance. It is
+ *    therefore moderated by how much members of a kind usually differ (Smyth
+ *    2004). The peers' own deviation is measured by the MAD, with its factors
+ *    for small samples (Croux and Rousseeuw 1992).
+ *  - For a finding in a part of the run, the difference was smaller before or
+ *    after that part (JP_LIMIT_CAUSE_CONTRAST).
  * Without peers, the subject's own time before is used for comparison. Totals
  * of a node are used only if the step has the node for itself. A missing metric
  * was not examined.

@@ -88,8 +88,7 @@ static size_t slack(size_t count)
 
 /* The number of iterations: the count that most kinds share. Of two equally
  * frequent counts it is the smaller one, because the other may be of parts of
- * an iteration. *most: the number of these kinds.
- */
+ * an iteration. *most: the number of these kinds. */
 static size_t count_steps(const struct kind *kinds, size_t n, size_t *most)
 {
     size_t steps = 0;

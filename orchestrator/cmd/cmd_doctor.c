@@ -91,8 +91,7 @@ static int take_option(int c, struct arguments *a)
     }
 }
 
-/* --- findings
- * -------------------------------------------------------------- */
+/* --- findings ------------------------------------------------------------- */
 
 static void print_lines(const struct doctor *d, bool quiet)
 {

@@ -272,8 +272,7 @@ static int print_totals(const struct arguments *a, struct totals *t,
 }
 
 /* Removes what killed agents have left in this host's metrics folder. Returns
- * -1 if the folder cannot be used.
- */
+ * -1 if the folder cannot be used. */
 static int clean_metrics(const struct arguments *a, struct totals *t,
                          struct jp_error *err)
 {

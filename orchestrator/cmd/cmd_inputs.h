@@ -36,8 +36,7 @@ void cmd_inputs_fini(struct cmd_inputs *inputs);
 char *cmd_inputs_nodes(const char *folder);
 
 /* Call it after reading all files: prints a summary of their problems and
- * returns the exit status.
- */
+ * returns the exit status. */
 int cmd_inputs_judge(const struct cmd_inputs *inputs);
 
 #endif

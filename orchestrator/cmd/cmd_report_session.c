@@ -262,8 +262,8 @@ static bool may_step_in(const struct report_session *session)
 }
 
 /* Whether a reported step is complete. The reporter removes the markers and
- * releases its claim last. If it was killed before that, the watcher does both.
- */
+ * releases its claim last. If it was killed before that, the watcher does
+ * both. */
 static bool is_settled(struct report_session *session)
 {
     enum claim_state state =

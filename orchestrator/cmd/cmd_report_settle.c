@@ -106,8 +106,7 @@ static int move_step(struct report_session *session, const char *from,
 
 /* Moves a hidden step into the visible job directory, including the claim and
  * the topologies. Does nothing for visible steps, nor for a user's report of a
- * running step. On an error the step stays hidden, and the log says why.
- */
+ * running step. On an error the step stays hidden, and the log says why. */
 void report_settle_promote(struct report_session *session)
 {
     char *from, *to, *dir;

@@ -73,8 +73,7 @@ static int usage(const char *what)
     return cmd_args_usage("top", what);
 }
 
-/* --- once -------------------------------------------------------------------
- */
+/* --- once ----------------------------------------------------------------- */
 
 static bool is_stuck(const struct top_step *step)
 {
@@ -217,8 +216,7 @@ static int run_plain(struct arguments *a)
     return first ? JP_EXIT_NODATA : JP_EXIT_OK;
 }
 
-/* --- arguments --------------------------------------------------------------
- */
+/* --- arguments ------------------------------------------------------------ */
 
 static int take_sort(struct topshow_how *how)
 {

@@ -125,8 +125,7 @@ static int fail(int status, const struct jp_error *err)
     return cmd_args_fail("trial", status, err);
 }
 
-/* --- arguments -------------------------------------------------------------
- */
+/* --- arguments ------------------------------------------------------------ */
 
 static int take(int c, struct arguments *a)
 {
@@ -200,8 +199,7 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
-/* --- the folder ------------------------------------------------------------
- */
+/* --- the folder ----------------------------------------------------------- */
 
 /* Makes the folder: that of --output, which may exist if it contains no trial;
  * otherwise the first free name of the job. Returns the absolute path; caller
@@ -258,8 +256,7 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
     return NULL;
 }
 
-/* --- the steps -------------------------------------------------------------
- */
+/* --- the steps ------------------------------------------------------------ */
 
 static uint64_t now_ms(void)
 {
@@ -501,8 +498,7 @@ static int run_here(const struct arguments *a, struct trial *t, const char *dir)
     return rc ? rc : status_of(t);
 }
 
-/* --- as a job --------------------------------------------------------------
- */
+/* --- as a job ------------------------------------------------------------- */
 
 /* Writes dir/job.sh, which continues the trial. dir is the only user text in
  * it. */
@@ -631,8 +627,7 @@ static int submit_job(const struct arguments *a, struct trial *t,
     return rc;
 }
 
-/* --- run the trial ---------------------------------------------------------
- */
+/* --- run the trial -------------------------------------------------------- */
 
 static int show(const struct arguments *a, const char *dir)
 {

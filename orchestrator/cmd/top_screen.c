@@ -48,8 +48,7 @@ struct screen {
     unsigned height;
 };
 
-/* --- the terminal ----------------------------------------------------------
- */
+/* --- the terminal --------------------------------------------------------- */
 
 static void put(const char *text)
 {
@@ -157,8 +156,7 @@ static void stop(struct screen *s)
     enter(s);
 }
 
-/* --- drawing ----------------------------------------------------------------
- */
+/* --- drawing -------------------------------------------------------------- */
 
 static struct top_step *shown_step(const struct screen *s, size_t *n)
 {
@@ -270,8 +268,7 @@ static void draw(struct screen *s)
     free(text);
 }
 
-/* --- keys -------------------------------------------------------------------
- */
+/* --- keys ----------------------------------------------------------------- */
 
 static void move(struct screen *s, long by)
 {
@@ -400,8 +397,7 @@ static void take_keys(struct screen *s)
     s->at = n_steps ? s->at % n_steps : 0;
 }
 
-/* --- the loop --------------------------------------------------------------
- */
+/* --- the loop ------------------------------------------------------------- */
 
 /* Waits for a key, a signal or the next look. */
 static void await(struct screen *s, const struct signals *old,

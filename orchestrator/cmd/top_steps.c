@@ -23,8 +23,8 @@ static bool has(const char *dir, const char *name)
     return stepdir_has(dir, name);
 }
 
-/* Explains why there is no data of a step that has not ended, as far as its
- * job.conf shows. */
+/* Explains why a step that has not ended has no data, as far as its job.conf
+ * shows. */
 static void explain(struct top_step *step, const struct jp_jobconf *conf)
 {
     const char *mode = conf->nccl_mode ? conf->nccl_mode : "";
@@ -41,7 +41,7 @@ static void explain(struct top_step *step, const struct jp_jobconf *conf)
              "step %s: no node has told of it: %s", step->name, why);
 }
 
-/* Prints the end of a step. A hidden directory is moved at the end. */
+/* Describes a step that has ended. A hidden directory is moved at the end. */
 static void say_ended(struct top_step *step)
 {
     const char *dir = step->final_dir && !stepdir_is_folder(step->dir)

@@ -49,7 +49,7 @@ static int read_ops(struct copper_stream *s, struct copper_set *set,
     return copper_ops_read(s, &set->ops, err);
 }
 
-/* Reads one file. A broken file is noted as not bad, because other files may
+/* Reads one file. A broken file is noted as harmless, because other files may
  * replace it. Returns 1 if it is valid, 0 if it is absent or broken. */
 static int load_file(struct copper_build *b, const struct copper_file *file,
                      read_file *read, struct copper_set *set)

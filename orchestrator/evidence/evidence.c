@@ -62,8 +62,7 @@ struct taking {
     struct ras_answer ras;
 };
 
-/* --- parts -----------------------------------------------------------------
- */
+/* --- parts ---------------------------------------------------------------- */
 
 /* The time limit of a part: ms, but no more than what remains after reserving
  * others_ms; half of the rest if the reserve is too large. Never 0, so a child
@@ -444,8 +443,7 @@ static void take_stacks(struct taking *taking)
     }
 }
 
-/* --- the result ------------------------------------------------------------
- */
+/* --- the result ----------------------------------------------------------- */
 
 static void put_threads(struct jp_json_stream *s, const struct proclook *look,
                         const struct proclook *later)

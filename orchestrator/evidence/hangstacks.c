@@ -31,8 +31,7 @@ struct hangstacks_tree {
     size_t n_names;
 };
 
-/* --- helpers ---------------------------------------------------------------
- */
+/* --- helpers -------------------------------------------------------------- */
 
 static void copy_member(char *to, size_t size, const json_t *object,
                         const char *key)
@@ -69,8 +68,7 @@ static void *grow(void *array, size_t n, size_t size)
     return more;
 }
 
-/* --- evidence.json ---------------------------------------------------------
- */
+/* --- evidence.json -------------------------------------------------------- */
 
 static void add_name(struct hangstacks_tree *tree, size_t process, int64_t tid,
                      const json_t *thread)
@@ -251,8 +249,7 @@ int hangstacks_add_summary(struct hangstacks *view, const char *text,
     return rc < 0 ? error_set(err, "out of memory") : 0;
 }
 
-/* --- stacks ----------------------------------------------------------------
- */
+/* --- stacks --------------------------------------------------------------- */
 
 struct whose {
     const struct hangstacks_tree *tree;
@@ -294,8 +291,7 @@ int hangstacks_add_stack(struct hangstacks *view, size_t process, bool python,
     return 0;
 }
 
-/* --- branches --------------------------------------------------------------
- */
+/* --- branches ------------------------------------------------------------- */
 
 struct text {
     char buf[LABEL_TEXT];
@@ -466,8 +462,7 @@ int hangstacks_finish(struct hangstacks *view)
     return 0;
 }
 
-/* --- files -----------------------------------------------------------------
- */
+/* --- files ---------------------------------------------------------------- */
 
 struct hangstacks *hangstacks_create(void)
 {
@@ -608,8 +603,7 @@ int hangstacks_load(const char *dir, struct hangstacks **out,
     return rc;
 }
 
-/* --- sentences -------------------------------------------------------------
- */
+/* --- sentences ------------------------------------------------------------ */
 
 /* The first branch where the main threads diverge: some of them are not in
  * it. */

@@ -284,8 +284,7 @@ void targets_fini(struct targets *targets)
     targets->hangs = (struct jp_hangs){0};
 }
 
-/* --- the order -------------------------------------------------------------
- */
+/* --- the order ------------------------------------------------------------ */
 
 void targets_set(const struct targets *found, uint32_t nccl,
                  struct evidence_order *order)
@@ -583,8 +582,7 @@ void proclook_wake(const char *root, const struct proclook *look,
     } while (clock_mono_ms() < end_ms);
 }
 
-/* --- the tasks of a step ---------------------------------------------------
- */
+/* --- the tasks of a step -------------------------------------------------- */
 
 static uint32_t count_threads(const char *root, int64_t pid)
 {

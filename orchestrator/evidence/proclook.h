@@ -119,8 +119,7 @@ struct targets_step {
 };
 
 /* Returns 0, and the caller frees with targets_fini; or -1 without memory, or
- * if the recordings cannot be read.
- */
+ * if the recordings cannot be read. */
 int targets_find(const struct targets_step *step, struct targets *out,
                  struct jp_error *err);
 void targets_fini(struct targets *targets);

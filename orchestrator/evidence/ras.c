@@ -24,8 +24,7 @@ enum { TRIES = 4, CONNECT_MS = 1000, REPLY_MS = 1500, LINE_ROOM = 256 };
 const char *const ras_kind_words[RAS_N_KINDS] = {"behind", "missing", "dead",
                                                  "error"};
 
-/* --- whether to ask --------------------------------------------------------
- */
+/* --- whether to ask ------------------------------------------------------- */
 
 bool ras_may_ask(uint32_t release, bool rccl, uint64_t quiet_ms,
                  uint64_t entries, bool *json, const char **why)
@@ -46,8 +45,7 @@ bool ras_may_ask(uint32_t release, bool rccl, uint64_t quiet_ms,
     return false;
 }
 
-/* --- rows ------------------------------------------------------------------
- */
+/* --- rows ----------------------------------------------------------------- */
 
 static int add_row(struct ras_answer *out, const struct ras_row *row)
 {
@@ -86,8 +84,7 @@ static void copy_word(char *to, size_t size, const char *from, size_t len)
     to[n] = '\0';
 }
 
-/* --- JSON ------------------------------------------------------------------
- */
+/* --- JSON ----------------------------------------------------------------- */
 
 /* NCCL 2.28.7 and 2.28.9 omit the comma after "nvml_dev" of a missing rank. */
 static void mend_commas(char *text, size_t len)
@@ -257,8 +254,7 @@ static int read_json(struct ras_answer *out, const char *begin,
     return rc;
 }
 
-/* --- text ------------------------------------------------------------------
- */
+/* --- text ----------------------------------------------------------------- */
 
 /* The parser's position: the heading and the list that a line belongs to. */
 struct place {
@@ -470,8 +466,7 @@ int ras_parse(struct ras_answer *out, const int64_t *pids, size_t n_pids,
                : read_text(out, pids, n_pids, err);
 }
 
-/* --- the connection --------------------------------------------------------
- */
+/* --- the connection ------------------------------------------------------- */
 
 struct talk {
     int fd;

@@ -16,8 +16,7 @@ void stacktree_copy(char *to, size_t size, const char *from, size_t len)
     to[n] = '\0';
 }
 
-/* --- the tree --------------------------------------------------------------
- */
+/* --- the tree ------------------------------------------------------------- */
 
 int stacktree_init(struct stacktree *tree)
 {
@@ -122,8 +121,7 @@ static void push_frame(struct stack *stack, const char *text, size_t len)
     stack->n++;
 }
 
-/* --- eu-stack --------------------------------------------------------------
- */
+/* --- eu-stack ------------------------------------------------------------- */
 
 /* Reads "#1  0x00007f1ef80aae53 __nanosleep@@GLIBC_2.2.5 - /usr/lib/libc.so.6".
  * Name and file may be missing. */
@@ -176,8 +174,7 @@ static void set_role(const struct stacktree_text *what, const char *line,
              name);
 }
 
-/* --- py-spy ----------------------------------------------------------------
- */
+/* --- py-spy --------------------------------------------------------------- */
 
 /* "Thread 1234 (idle): "MainThread"" */
 static void set_python_role(const char *line, size_t len, struct stack *stack)
@@ -196,8 +193,7 @@ static void set_python_role(const char *line, size_t len, struct stack *stack)
              *text ? text : "thread");
 }
 
-/* --- both ------------------------------------------------------------------
- */
+/* --- both ----------------------------------------------------------------- */
 
 static void note_where(struct stacktree_text *what, const struct stack *stack)
 {

@@ -58,8 +58,7 @@ int export_inspector(struct jp_recwalk *walk, const char *dir, FILE *out,
 int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
                   FILE *out, struct export_done *done, struct jp_error *err);
 
-/* --- export_parquet.c: a report's tables as Parquet ------------------------
- */
+/* --- export_parquet.c: a report's tables as Parquet ----------------------- */
 
 struct export_parquet_done {
     uint64_t files, rows;
@@ -88,8 +87,7 @@ int export_parquet_logs(const char *const *inputs, size_t n, const char *dir,
                         enum parquet_codec codec,
                         struct export_parquet_done *done, struct jp_error *err);
 
-/* --- export_metrics.c: a report as metrics ---------------------------------
- */
+/* --- export_metrics.c: a report as metrics -------------------------------- */
 
 /* Adds the metrics of a step's report (orchestrator/metrics/metrics.h), from
  * summary.json and, if present, busy.csv, ranks.csv, comms.csv and ops.csv.
@@ -119,8 +117,7 @@ size_t inspector_line_format(char out[INSPECTOR_LINE_BYTES],
                              const struct jp_recfile *file,
                              const struct jpr_op *op);
 
-/* --- trace_event.c: an operation as the members of a trace event ------------
- */
+/* --- trace_event.c: an operation as the members of a trace event ---------- */
 
 /* Computes start and end of an operation in the trace (CLOCK_MONOTONIC): those
  * of its kernel, or without a kernel the time from its enqueueing. Returns

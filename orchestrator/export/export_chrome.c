@@ -127,8 +127,7 @@ struct trace {
 };
 
 /* The thread of a communicator's lane. Viewers show thread 0 as the idle
- * thread.
- */
+ * thread. */
 static uint64_t thread_of(uint32_t comm, unsigned lane)
 {
     return (uint64_t) comm * THREADS + lane + 1;
@@ -289,8 +288,8 @@ static void put_name(struct trace *t, const char *what, uint64_t tid,
     json_stream_close(&s, NULL);
 }
 
-/* Names a thread "dp 0x8a07aed05ae9a0 rank 3 of 8"; what tells what it shows of
- * the communicator. */
+/* Names a thread "dp 0x8a07aed05ae9a0 rank 3 of 8". what: the part of the
+ * communicator that the thread shows. */
 static void name_thread(struct trace *t, uint32_t comm, unsigned lane,
                         const char *what)
 {

@@ -99,8 +99,7 @@ static int read_table(struct report *r, const char *name,
     return rc < 0 ? -1 : 0;
 }
 
-/* --- ranks -----------------------------------------------------------------
- */
+/* --- ranks ---------------------------------------------------------------- */
 
 static int by_process(const void *a, const void *b)
 {
@@ -197,8 +196,7 @@ static int add_ranks(struct report *r, struct jp_error *err)
     return 0;
 }
 
-/* --- operations ------------------------------------------------------------
- */
+/* --- operations ----------------------------------------------------------- */
 
 static const char *const comm_columns[] = {"id", "name", "nnodes"};
 
@@ -319,8 +317,7 @@ static int add_operations(struct report *r, struct jp_error *err)
     return 0;
 }
 
-/* --- the step --------------------------------------------------------------
- */
+/* --- the step ------------------------------------------------------------- */
 
 static int add_findings(const struct report *r, double *node)
 {

@@ -78,8 +78,7 @@ struct history_step {
     size_t n_findings, n_nets, n_pairs;
 };
 
-/* --- history_line.c -------------------------------------------------------
- */
+/* --- history_line.c ------------------------------------------------------- */
 
 enum history_kind {
     HISTORY_END, /* end of a table */
@@ -128,8 +127,7 @@ const char *history_text_copy(struct history_text text, char *buf, size_t size);
 /* Writes the table as a JSON schema. */
 int history_schema_put(FILE *out, struct jp_error *err);
 
-/* --- history_make.c -------------------------------------------------------
- */
+/* --- history_make.c ------------------------------------------------------- */
 
 /* Makes a line, with its line break, from a step's report. Caller frees *line.
  * Returns -1 and err; errno is ENODATA if there is no report or the report is
@@ -137,8 +135,7 @@ int history_schema_put(FILE *out, struct jp_error *err);
 int history_make(const char *step_dir, char **line, size_t *len,
                  struct jp_error *err);
 
-/* --- history_sink.c -------------------------------------------------------
- */
+/* --- history_sink.c ------------------------------------------------------- */
 
 struct history_sink {
     const char *dir;     /* folder with one subfolder per user; NULL: none */
@@ -160,8 +157,7 @@ int history_sink_write(const struct history_sink *sink, const char *line,
  * the caller and has the sticky bit. Returns -1 and err otherwise. */
 int history_sink_check(const char *dir, struct jp_error *err);
 
-/* --- history_read.c -------------------------------------------------------
- */
+/* --- history_read.c ------------------------------------------------------- */
 
 /* Counts of what was read and what was not. */
 struct history_seen {

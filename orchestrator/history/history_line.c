@@ -344,8 +344,8 @@ static double ten_to(int exponent)
     return exponent < 23 ? small[exponent] : pow(10, exponent);
 }
 
-/* Parses a non-negative number. *whole: it has no fraction and fits in *count.
- */
+/* Parses a non-negative number. *whole: it has no fraction and fits in
+ * *count. */
 static int take_number(struct scan *s, double *real, uint64_t *count,
                        bool *whole)
 {

@@ -319,8 +319,7 @@ int history_json_put(const struct history_sum *sum,
     return json_stream_close(&s, err);
 }
 
-/* --- metrics ---------------------------------------------------------------
- */
+/* --- metrics -------------------------------------------------------------- */
 
 static const struct {
     enum metric metric;

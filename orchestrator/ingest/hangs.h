@@ -41,7 +41,7 @@
 /* A process, which is one file of the recorder. */
 struct hangs_process {
     char host[RECORD_MAX_HOST + 1];
-    int64_t pid, task; /* task: SLURM_PROCID; -1: unknown */
+    int64_t pid, task; /* task: SLURM_PROCID, or -1 if unknown */
     bool cut;          /* the file has no final block */
     bool busy;         /* it certainly has an operation in flight */
     bool final;        /* it ended normally; nothing can follow */

@@ -202,7 +202,7 @@ static uint32_t process_of_rank(const struct stuck_view *view,
     return UINT32_MAX;
 }
 
-/* The group of the oldest operation that blocks a process; SIZE_MAX: none. */
+/* The group of a process's oldest operation in flight; SIZE_MAX: none. */
 static size_t oldest_of(const struct stuck_view *view, uint32_t process)
 {
     const struct jp_hangs *hangs = view->hangs;
@@ -287,8 +287,7 @@ struct chain {
 
 /* Picks, among the ranks that never entered, the one that explains most. A
  * process that is gone, stopped or busy explains more than one of many idle
- * ones.
- */
+ * ones. */
 static uint32_t pick_missing(const struct stuck_view *view,
                              const struct hangs_group *group)
 {
@@ -365,8 +364,7 @@ static struct stuck_cause judge_group(const struct stuck_view *view, size_t at,
 }
 
 /* The chain has closed into a circle. If it contains a collective, ranks
- * entered different operations: blames a rank missing in the largest group.
- */
+ * entered different operations: blames a rank missing in the largest group. */
 static struct stuck_cause judge_round(const struct stuck_view *view,
                                       const struct chain *chain)
 {

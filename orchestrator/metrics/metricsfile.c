@@ -39,8 +39,7 @@ char *metricsfile_name(const struct metricsfile_step *step,
 }
 
 /* Checks the folder. If others may write to it, only the sticky bit protects a
- * file from being replaced.
- */
+ * file from being replaced. */
 static int check(int fd, const char *folder, struct jp_error *err)
 {
     struct stat st;

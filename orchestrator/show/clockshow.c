@@ -63,8 +63,7 @@ struct check {
 };
 enum { CHECKS = 4 };
 
-/* --- figures --------------------------------------------------------------
- */
+/* --- figures -------------------------------------------------------------- */
 
 static double failed_share(const void *row)
 {
@@ -134,8 +133,7 @@ static const struct show_table edge_table = {
     edge_columns, sizeof(edge_columns) / sizeof(*edge_columns),
     sizeof(struct edge)};
 
-/* --- reading --------------------------------------------------------------
- */
+/* --- reading -------------------------------------------------------------- */
 
 static int by_edge(const void *a, const void *b)
 {
@@ -301,8 +299,7 @@ static void keep_node(struct shown *s, const char *node)
     s->n = kept;
 }
 
-/* --- the checks -----------------------------------------------------------
- */
+/* --- the checks ----------------------------------------------------------- */
 
 static const char *pair_of(const struct edge *e, char buf[128])
 {
@@ -384,8 +381,7 @@ static void check_failures(const struct shown *s, struct check *c)
              failures, all);
 }
 
-/* --- printing -------------------------------------------------------------
- */
+/* --- printing ------------------------------------------------------------- */
 
 static int print_text(const struct shown *s, const struct check *checks,
                       const char *nodes, FILE *out, struct jp_error *err)

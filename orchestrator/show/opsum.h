@@ -54,8 +54,7 @@ struct opsum_some {
 
 /* Builds the totals. begin returns 0, or -1 without memory; then nothing has to
  * be freed. put returns 0, or -1 without memory. end takes the result of the
- * puts as rc, and returns as opsum_read does.
- */
+ * puts as rc, and returns as opsum_read does. */
 struct opsum_builder {
     struct jp_opsum *sum;
     uint32_t *slots; /* 1 + a row's index; 0: free */

@@ -25,8 +25,7 @@ int show_saved_sums(char *const *folders, size_t n,
                     struct jp_error *err);
 
 /* Prints from summary.json whether the report found a hang. Returns 0, or -1
- * and err.
- */
+ * and err. */
 int show_saved_pending(char *const *folders, size_t n, bool json,
                        struct jp_error *err);
 

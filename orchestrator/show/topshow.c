@@ -37,8 +37,7 @@ static const int severities[STUCK_N_STATES] = {
 };
 enum { SEVERITY_KEEPS = 100, SEVERITY_LATE = 40, SEVERITY_ODD = 12 };
 
-/* --- columns ---------------------------------------------------------------
- */
+/* --- columns -------------------------------------------------------------- */
 
 enum kind { KIND_TEXT, KIND_REAL };
 
@@ -182,8 +181,7 @@ static void choose(unsigned width, bool shown[N_ELEMENTS(columns)])
         }
 }
 
-/* --- rows ------------------------------------------------------------------
- */
+/* --- rows ----------------------------------------------------------------- */
 
 static double figure(int32_t value, double part)
 {
@@ -321,7 +319,7 @@ static void fill_node(struct topshow_row *row, const struct livestate *state,
     row->gpu = mean_of(&gpu);
 }
 
-/* Positive if a comes first; unknown values come last. */
+/* Compares for qsort: larger values first, unknown values last. */
 static int by_real(double a, double b)
 {
     if (isnan(a) || isnan(b))
@@ -419,8 +417,7 @@ void topshow_fini(struct topshow *top)
     *top = (struct topshow){.n = 0};
 }
 
-/* --- text ------------------------------------------------------------------
- */
+/* --- text ----------------------------------------------------------------- */
 
 #define SGR_BOLD "\033[1m"
 #define SGR_DIM "\033[2m"
@@ -622,8 +619,7 @@ void topshow_print_reading(const struct livestate *state,
                left_comms);
 }
 
-/* --- JSON ------------------------------------------------------------------
- */
+/* --- JSON ----------------------------------------------------------------- */
 
 static void json_row(struct jp_json_stream *s, const struct topshow_row *row)
 {

@@ -81,8 +81,7 @@ void topshow_print_reading(const struct livestate *state,
                            const struct topshow_how *how, FILE *out);
 
 /* Writes the members of a step's object, with all nodes and ranks. Returns 0,
- * or -1 without memory.
- */
+ * or -1 without memory. */
 int topshow_json(struct jp_json_stream *s, const struct livestate *state);
 
 #endif

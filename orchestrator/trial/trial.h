@@ -236,8 +236,7 @@ struct trial *trial_load(const char *dir, struct jp_error *err);
 struct trial *trial_parse(const char *text, size_t len, const char *name,
                           struct jp_error *err);
 
-/* --- trial_print.c, trial_page.c -------------------------------------------
- */
+/* --- trial_print.c, trial_page.c ------------------------------------------ */
 
 void trial_print(const struct trial *trial, FILE *out);
 /* Writes trial.txt and trial.html. */

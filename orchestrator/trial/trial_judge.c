@@ -91,8 +91,7 @@ static size_t last_round(const struct trial *t)
     return last;
 }
 
-/* --- sentences -------------------------------------------------------------
- */
+/* --- sentences ------------------------------------------------------------ */
 
 static const char *const measure_texts[TRIAL_MEASURES] = {
     [TRIAL_BY_ITERATION] = "a step of the program's loop, as each report finds "
@@ -258,8 +257,7 @@ void trial_judge(struct trial *t)
     say(t);
 }
 
-/* --- lines for the script ---------------------------------------------------
- */
+/* --- lines for the script ------------------------------------------------- */
 
 void trial_lines(const struct trial *t,
                  void (*put)(void *arg, const char *line), void *arg)

@@ -296,8 +296,7 @@ void trial_order(const struct trial *t, size_t round, size_t *order)
     }
 }
 
-/* --- srun's command line ---------------------------------------------------
- */
+/* --- srun's command line -------------------------------------------------- */
 
 /* Options of srun(1) without argument, or with one only after "=". All others
  * take the next word. */
@@ -509,8 +508,7 @@ int trial_set_command(struct trial *t, char *const *words, size_t n,
     return 0;
 }
 
-/* --- commands to run --------------------------------------------------------
- */
+/* --- commands to run ------------------------------------------------------ */
 
 struct words {
     char **list;

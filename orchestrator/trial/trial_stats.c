@@ -26,8 +26,7 @@ const struct trial_limit_row trial_limits[TRIAL_LIMITS] = {
 /* The displayed intervals have 95 %; no decision depends on them. */
 #define INTERVAL 0.05
 
-/* --- distributions ---------------------------------------------------------
- */
+/* --- distributions -------------------------------------------------------- */
 
 /* The continued fraction of the incomplete beta function (Abramowitz and Stegun
  * 26.5.8), computed by Lentz's method. */
@@ -127,8 +126,7 @@ static double level_of(size_t round, size_t rounds, bool final)
     return spent(final ? 1 : (double) round / (double) rounds) - before;
 }
 
-/* --- one look --------------------------------------------------------------
- */
+/* --- one look ------------------------------------------------------------- */
 
 struct moments {
     double mean, variance; /* of the logarithms */

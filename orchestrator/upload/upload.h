@@ -17,8 +17,7 @@
 
 #include "common/error.h"
 
-/* --- upload_docs.c ---------------------------------------------------------
- */
+/* --- upload_docs.c -------------------------------------------------------- */
 
 #define UPLOAD_DETAILED "kibana_project_detailed"
 #define UPLOAD_SUMMARY "kibana_project_summary"
@@ -49,8 +48,7 @@ bool upload_index_ok(const char *name);
 int upload_docs(const char *step_dir, const struct upload_what *what, FILE *out,
                 struct upload_made *made, struct jp_error *err);
 
-/* --- upload_send.c ---------------------------------------------------------
- */
+/* --- upload_send.c -------------------------------------------------------- */
 
 /* Strings are owned. */
 struct upload_credentials {

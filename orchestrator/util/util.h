@@ -60,8 +60,8 @@ int util_load(const char *step_dir, const struct jp_nodes *nodes,
               struct jp_util **out, struct jp_error *err);
 void util_destroy(struct jp_util *util); /* accepts NULL */
 
-/* The row for all members, or NULL. column: enum util_..._column of the scope.
- */
+/* The row for all members, or NULL. column: enum util_..._column of the
+ * scope. */
 const struct jp_util_row *util_find_row(const struct jp_util *util,
                                         enum jp_util_scope scope,
                                         unsigned column);
