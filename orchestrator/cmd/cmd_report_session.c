@@ -244,8 +244,8 @@ static enum report_turn wait_for_claim(struct report_session *session,
     }
 }
 
-/* Whether the watcher may step in now. owner is absent where no srun will come.
- */
+/* Whether the watcher may step in now. `owner` is missing if no srun will make
+ * the report. */
 static bool may_step_in(const struct report_session *session)
 {
     uint64_t age_ms = clock_mono_ms() - session->start_ms;
