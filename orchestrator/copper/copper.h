@@ -99,7 +99,7 @@ enum jp_copper_spread {
 };
 struct jp_copper_range {
     const char *name;
-    bool seconds; /* the times are microseconds */
+    bool seconds; /* the values are times, in microseconds */
     uint32_t n;   /* number of ranks; 0: the rest is not set */
     uint64_t min, max;
     double mean, median, stddev; /* over all ranks; stddev of the population */
