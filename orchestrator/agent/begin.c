@@ -1,5 +1,4 @@
-/* begin.c - join a profiled step: find its directory, and say that we are in.
- */
+/* begin.c - join a profiled step: find its directory and register this node. */
 #include "orchestrator/agent/begin.h"
 
 #include <errno.h>
@@ -27,18 +26,19 @@
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 
-/* The module takes no answer that comes after 2 s. */
+/* The SPANK module ignores answers that come later than 2 s. */
 #define JOIN_WAIT_MS 1500
 #define JOIN_POLL_MS 20
-/* A client's cache may say "not there" of what srun has just written. */
+/* srun's new file may be hidden for this long by a file system client's
+ * cache. */
 #define CONF_WAIT_MS 200
-/* Drivers may hang hwloc; no step is served by a topology this late. */
+/* Drivers may hang hwloc. A topology later than this helps no step. */
 #define LINGER_S 120
 
 /* --- where srun has named no directory ---------------------------------- */
 
-/* The user's variables as srun's side saw them: --export may have changed what
- * the tasks get. */
+/* The user's variables as srun's side saw them. --export may have changed the
+ * variables of the tasks. */
 static const char *node_env(void *arg, const char *name)
 {
     const char *carried = NULL;
@@ -72,8 +72,8 @@ void begin_log_clocks(const char *dir, const struct jp_jobconf *conf)
     free(block);
 }
 
-/* Nobody has made the directory and nobody else will: this node does. *dir is
- * NULL where only a default asks and it cannot be made. */
+/* Makes the directory on this node, because no other process will. *dir is NULL
+ * if only a default requests the profile and the directory cannot be made. */
 static int make_here(const struct launch_facts *facts,
                      const struct jp_plan *plan, char **dir,
                      struct jp_error *err)
@@ -99,7 +99,7 @@ static int wait_for_conf(const char *dir, uint64_t end_ms, struct jp_error *err)
     return 0;
 }
 
-/* The directory that srun has made, or the one to wait for. */
+/* Finds the directory that srun has made, or waits for it. */
 static int join_or_make(const struct launch_facts *facts,
                         const struct jp_plan *plan, uint32_t nodeid,
                         uint64_t end_ms, char **dir, struct jp_error *err)
@@ -143,8 +143,8 @@ int begin_locate(const struct begin_settings *settings, char **dir,
                                   .env = node_env,
                                   .ask = slurmjob_ask,
                                   .ask_arg = &memo,
-                                  /* srun has decided for all components before
-                                   * it launched them */
+                                  /* with several components, srun decides for
+                                   * all before the launch */
                                   .settled = getenv("SLURM_HET_SIZE") != NULL};
     uint64_t end_ms = clock_mono_ms() + JOIN_WAIT_MS, tasks = 0;
     struct launch_facts facts = {.nnodes = settings->nodes};
@@ -185,8 +185,9 @@ static int read_conf(const char *dir, struct jp_jobconf *conf,
     return rc;
 }
 
-/* This node stays out of the step: nobody is to wait for it. Its finish still
- * comes and counts: here a watcher would end with the tasks. */
+/* Takes this node out of the step, so that no other node waits for it. finish
+ * still runs and counts the node. A watcher started here would be killed with
+ * the tasks. */
 static void step_aside(const struct jp_seat *seat, const char *node,
                        const struct jp_error *why)
 {
@@ -195,8 +196,8 @@ static void step_aside(const struct jp_seat *seat, const char *node,
     struct jp_seat uncounted = *seat;
     enum barrier_state out;
 
-    uncounted.nodes = UINT32_MAX; /* never all: no alldone/ */
-    if (path)                     /* the report also says why */
+    uncounted.nodes = UINT32_MAX; /* never reached, so alldone/ is not made */
+    if (path)                     /* the report prints the reason, too */
         fileio_write(path, why->text, strlen(why->text), NULL);
     free(path);
     stepdir_log(seat->dir, "%s runs unprofiled: %s", node, why->text);
@@ -210,8 +211,8 @@ static void free_var(struct jp_envvar *var)
     free(var->reason);
 }
 
-/* Where the node's own mark says that Copper is; where it is not mounted, the
- * tasks are not told that it is. */
+/* Sets COPPER_MOUNT to the path in the node's ready mark. Removes the variable
+ * if Copper is not mounted. */
 static void tell_mount(const char *dir, const char *node,
                        struct jp_jobconf *conf)
 {
@@ -236,7 +237,8 @@ static void tell_mount(const char *dir, const char *node,
     free(place);
 }
 
-/* What CUDA's driver does without the file that it is told of is its own. */
+/* Removes the CUDA library if the file is missing: the reaction of CUDA's
+ * driver to a missing file is not under our control. */
 static void check_cuda(const char *dir, const char *node,
                        struct jp_jobconf *conf)
 {
@@ -266,7 +268,7 @@ static int join(const struct jp_seat *seat, const char *node,
     return 0;
 }
 
-/* What a hang is told by: the recorder's files. */
+/* Whether hangs can be detected, which needs the recorder's files. */
 static bool watches_hangs(const struct jp_jobconf *conf)
 {
     const char *on_hang = jobconf_find(conf, "on_hang");
@@ -290,7 +292,7 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
     if (stepdir_prepare(seat->dir, node, err) < 0)
         goto out;
     tell_mount(seat->dir, node, &conf);
-    ceiling_apply(&conf.policy, NULL); /* the user can write job.conf */
+    ceiling_apply(&conf.policy, NULL); /* the user can write to job.conf */
     if (!watches_hangs(&conf))
         conf.policy.hang_suspect_ms = 0;
     rc = join(seat, node, &conf, pairs, err);

@@ -1,8 +1,9 @@
 /* begin.h - a node joins a profiled step.
  *
- * begin_locate finds the step's directory where srun has named none; begin_join
- * is what the tasks wait for: a few small files. begin_linger is the rest,
- * while the tasks run, until SIGTERM or the end of it.
+ * begin_locate finds the step's directory where srun has named none. begin_join
+ * is the only part that the tasks wait for; it handles a few small files.
+ * begin_linger does the slow work while the tasks run. It stops on SIGTERM or
+ * when its work is done.
  */
 #ifndef JP_AGENT_BEGIN_H
 #define JP_AGENT_BEGIN_H
@@ -14,41 +15,41 @@
 #include "orchestrator/collect/barrier.h"
 #include "plugins/clock/clock_conf.h"
 
-/* The settings that a resolve on this node would use; NULL: not given. */
+/* The settings that resolve would use on this node. NULL: not given. */
 struct begin_settings {
     const char *config, *default_mode, *nccl, *copper, *util, *clock, *nsys;
-    uint32_t nodeid; /* within its component */
-    uint32_t nodes;  /* of the step */
+    uint32_t nodeid; /* index of the node within its component */
+    uint32_t nodes;  /* number of nodes in the step */
 };
 
 /* Computes the step directory from the same settings as srun, and joins it if
- * job.conf is there. Without srun (srun --async) node 0 resolves and the others
- * wait a bounded time. *dir is malloc'ed; NULL with 0: the step is not
- * profiled. */
+ * job.conf is there. Without srun (srun --async), node 0 resolves the settings
+ * and the other nodes wait for it, up to a time limit. *dir is malloc'ed. NULL
+ * with return value 0: the step is not profiled. */
 int begin_locate(const struct begin_settings *settings, char **dir,
                  struct jp_error *err);
 
-/* What job.conf tells the node's agent. */
+/* The settings in job.conf that the node agent needs. */
 struct begin_told {
-    struct jp_policy policy; /* within the ceilings */
-    struct clock_conf clock; /* cadence_us 0: no clocks are probed */
+    struct jp_policy policy; /* clamped to the site's ceilings */
+    struct clock_conf clock; /* cadence_us 0: clocks are not probed */
 };
 
-/* Folders, token and node.json of this node; *pairs is the answer for the
- * module, dot included (caller frees). A node that can write the directory but
- * cannot profile is marked as done at once, so that nobody waits for it. Fails
- * also where the directory is somebody else's, job.conf is not the one that
- * SLURM_JOBPROF_HASH names, or the step is over. After it nothing needs the
- * file, which the tasks may change. */
+/* Creates the folders, token and node.json of this node. *pairs is the answer
+ * for the SPANK module, final dot included (caller frees). A node that can
+ * write to the directory but cannot profile is marked as done at once, so that
+ * no other node waits for it. Also fails if the directory belongs to another
+ * user, if job.conf does not match SLURM_JOBPROF_HASH, or if the step is over.
+ * Nothing reads job.conf after this call, because the tasks may change it. */
 int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
                struct begin_told *told, struct jp_error *err);
 
-/* Puts what the clocks' settings are into the step's log, for whoever has made
- * its directory. dir may be NULL. */
+/* Writes a description of the clock settings to the step's log, for the process
+ * that has created the step's directory. dir may be NULL. */
 void begin_log_clocks(const char *dir, const struct jp_jobconf *conf);
 
-/* The node's topology and hardware, once per job; trouble goes to log.txt.
- * config: the site file; NULL: the installed one. */
+/* Records the node's topology and hardware, once per job. Errors go to log.txt.
+ * config: path of the site file; NULL: the installed one. */
 void begin_linger(const char *dir, const char *node, const char *config);
 
 #endif

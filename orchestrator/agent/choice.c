@@ -1,5 +1,5 @@
-/* choice.c - choose the profiler: by the mode, what is known of the release's
- * trouble, and what it would cost. */
+/* choice.c - choose the profiler by the mode, the known issues of the release,
+ * and the cost. */
 #include "orchestrator/agent/choice.h"
 
 #include <stdlib.h>
@@ -12,25 +12,26 @@
 #include "common/knownbad.h"
 #include "common/lines.h"
 
-/* Rows on any profiler are NCCL's own trouble. */
+/* Rows for all profilers describe issues of NCCL itself. */
 #define ANY_MODE (~0u)
 
-/* The list of known-bad releases, read when it is first asked. */
+/* The list of known-bad releases, read on first use. */
 struct known {
     bool is_read;
     struct jp_knownbad list;
-    char *complaints; /* lines: what is wrong with it, the site's to mend */
+    char *complaints; /* lines: errors in the list, for the administrator */
     bool no_memory;
 };
 
-/* --- trouble of NCCL's release -------------------------------------------- */
+/* --- known issues of the NCCL release ------------------------------------- */
 
 /* Collects the sentences about one backend. */
 struct telling {
-    bool of_nccl; /* rows on NCCL itself are told now, else the others */
+    bool of_nccl; /* select the rows on NCCL itself, or the other rows */
     char *known, *remarks;
     unsigned n_known;
-    struct jp_error worst; /* the first fallback's sentence */
+    struct jp_error worst; /* sentence of the first row that demands a
+                            * fallback */
     bool no_memory;
 };
 
@@ -49,7 +50,7 @@ static void tell(void *arg, const struct knownbad_row *row,
         t->no_memory = true;
 }
 
-/* The release of the profiler's library, as the site or nccl= says it. */
+/* The release of the profiler's library, from the site file or nccl=. */
 static const char *library_release(const struct jp_plan *plan,
                                    const struct launch_choice *choice)
 {
@@ -60,7 +61,8 @@ static const char *library_release(const struct jp_plan *plan,
         ->value;
 }
 
-/* The library's trouble goes by its release, NCCL's by the program's. */
+/* Collects the issues of the library by its release, and those of NCCL by the
+ * program's NCCL release. */
 static void tell_all(const struct jp_plan *plan,
                      const struct launch_choice *choice,
                      const struct jp_knownbad *list, struct telling *t)
@@ -98,7 +100,7 @@ static void known_fini(struct known *known)
     free(known->complaints);
 }
 
-/* The ranges of releases that the backend is kept from. */
+/* Collects the ranges of releases that the backend must not profile. */
 static int decline(const struct known *known, struct launch_choice *choice)
 {
     char ranges[512] = "";
@@ -110,9 +112,9 @@ static int decline(const struct known *known, struct launch_choice *choice)
     return choice->declined ? 0 : -1;
 }
 
-/* Fills choice's known trouble and remarks, each with the file and line of its
- * row. -1: the release is not to be profiled by choice's backend, whatever the
- * user says; err says why. */
+/* Fills choice's known issues and remarks, each with the file and line of its
+ * row. Returns -1 if choice's backend must not profile this release, whatever
+ * the user's settings are; err says why. */
 static int ask_known(const struct jp_plan *plan, struct known *known,
                      struct launch_choice *choice, struct jp_error *err)
 {
@@ -140,12 +142,12 @@ static int ask_known(const struct jp_plan *plan, struct known *known,
 
 /* --- the backend ---------------------------------------------------------- */
 
-/* The name of the backend that the mode asks for. */
+/* The name of the backend for this mode. */
 static const char *wanted(const struct plan_side *side)
 {
     const struct jp_mode *mode = &side->grammar->modes[side->mode];
 
-    if (!mode->of) { /* plan */
+    if (!mode->of) { /* mode plan */
         int k = grammar_find_mode(side->grammar, plan_get(side, "mode"));
 
         mode = k < 0 ? mode : &side->grammar->modes[k];
@@ -153,7 +155,8 @@ static const char *wanted(const struct plan_side *side)
     return mode->of ? mode->of->name : mode->name;
 }
 
-/* What the site says of one of a profiler's keys; key NULL: it has none. */
+/* The site's value of one of a profiler's keys; key NULL: it has no such
+ * key. */
 static const char *site_text(const struct jp_plan *plan, const char *key)
 {
     const struct sitefile_value *value =
@@ -162,7 +165,7 @@ static const char *site_text(const struct jp_plan *plan, const char *key)
     return value ? value->value : NULL;
 }
 
-/* The release that the site says its library is of; 0: not said. */
+/* The release of the profiler library, from the site file; 0: unknown. */
 static uint32_t release_of(const struct jp_plan *plan,
                            const struct jp_profiler *about)
 {
@@ -193,8 +196,8 @@ static bool is_same(const char *a, const char *b)
            x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* The profiler whose library the user has named himself; NULL: none, or not one
- * of ours. NCCL takes "inspector" for libnccl-profiler-inspector.so. */
+/* The profiler whose library the user has set; NULL: none, or none of ours.
+ * NCCL expands "inspector" to libnccl-profiler-inspector.so. */
 static const struct backend *find_own(const struct launch_choice *choice)
 {
     const char *own = choice->own_library;
@@ -212,7 +215,7 @@ static const struct backend *find_own(const struct launch_choice *choice)
                : NULL;
 }
 
-/* Names the library: the site's, or the user's own. */
+/* Sets the library's path: the site's, or the user's own. */
 static void set_library(const struct jp_plan *plan, bool is_own,
                         struct launch_choice *choice)
 {
@@ -226,7 +229,7 @@ static void set_library(const struct jp_plan *plan, bool is_own,
         !own || is_same(own, sites) ? release_of(plan, about) : 0;
 }
 
-/* Has the site named another profiler's library? */
+/* Fails if the site names the library of another profiler. */
 static int check_library(const struct launch_choice *choice,
                          struct jp_error *err)
 {
@@ -243,7 +246,7 @@ static int check_library(const struct launch_choice *choice,
                : 0;
 }
 
-/* Fills choice with the backend of that name. -1: it cannot run. */
+/* Fills choice with the backend of that name. Returns -1 if it cannot run. */
 static int try_backend(const struct jp_plan *plan, const char *name,
                        bool is_own, struct known *known,
                        struct launch_choice *choice, struct jp_error *err)
@@ -266,8 +269,8 @@ static int try_backend(const struct jp_plan *plan, const char *name,
     return backend->planner->size(&choice->input, &choice->forecast, err);
 }
 
-/* The user's own library runs, whatever the mode asks for. 1: it does; 0: he
- * names none of ours; -1: what it would record does not fit. */
+/* Chooses the user's own library, whatever the mode is. Returns 1 if it runs, 0
+ * if the user names none of ours, -1 if its data would not fit. */
 static int choose_own(const struct jp_plan *plan, struct known *known,
                       struct launch_choice *choice, struct jp_error *why)
 {
@@ -285,7 +288,8 @@ static int choose_own(const struct jp_plan *plan, struct known *known,
     return 1;
 }
 
-/* The mode's backend, or its fallback; *why: why it is not the first. */
+/* Chooses the backend of the mode, or its fallback. *why: why it is not the
+ * first choice. */
 static int choose(const struct jp_plan *plan, struct known *known,
                   struct launch_choice *choice, struct jp_error *why)
 {
@@ -347,8 +351,9 @@ void choice_fini(struct launch_choice *choice)
 
 /* --- before the allocation ------------------------------------------------ */
 
-/* Only the option and the site file refuse; what is wrong in the environment
- * or in the user's file is one line when the step runs. */
+/* Hides the environment: only the option and the site file may refuse a job.
+ * Errors in the environment or in the user's file become one line when the step
+ * runs. */
 static const char *no_env(void *arg, const char *name)
 {
     (void) arg;
@@ -356,8 +361,8 @@ static const char *no_env(void *arg, const char *name)
     return NULL;
 }
 
-/* Of the nodes only what the site file says is certain: this host is another
- * one. */
+/* The shape of a node from the site file. This host is no measure: it is not
+ * one of the job's nodes. */
 static struct jp_jobshape certain_shape(const struct jp_plan *plan)
 {
     return (struct jp_jobshape){
@@ -380,7 +385,7 @@ int choice_check(const struct plan_input *in, struct jp_error *err)
 
     outside.env = no_env;
     if (plan_make(&outside, &plan, NULL) < 0)
-        return 0; /* trouble in files is said when the step runs */
+        return 0; /* errors in files are reported when the step runs */
     profiler = plan.nccl.grammar->modes[plan.nccl.mode].of;
     backend = profiler ? backend_find(profiler->name) : NULL;
     if (backend && backend->planner && backend->planner->size &&

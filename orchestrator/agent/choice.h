@@ -1,4 +1,4 @@
-/* choice.h - which profiler a step gets, and what that costs. */
+/* choice.h - choose the profiler of a step and estimate its cost. */
 #ifndef JP_AGENT_CHOICE_H
 #define JP_AGENT_CHOICE_H
 
@@ -7,40 +7,44 @@
 #include "orchestrator/agent/facts.h"
 #include "plugins/backend.h"
 
-/* The variable by which NCCL finds its profiler. */
+/* NCCL reads the name of its profiler library from this variable. */
 #define CHOICE_LIBRARY "NCCL_PROFILER_PLUGIN"
 
 struct launch_choice {
     const struct backend *backend; /* NULL: the mode is off */
-    char *reason; /* why it is not the one that was asked for, or "" */
-    struct backend_input input; /* borrows from plan, facts and the directory */
-    const char *own_library;    /* that the user has named himself, or NULL;
-                                   borrowed */
-    struct backend_forecast forecast; /* zeros: not known for this profiler */
-    char *declined; /* input.declined: releases kept from it, or NULL */
-    /* lines; NULL: none. What the user has to know: what sizing assumed.
-     * Known trouble that is rare, and what is wrong with the list of it, is for
-     * the plan only */
+    char *reason; /* why the requested profiler is not used, or "" */
+    struct backend_input input; /* borrows from the plan, the facts and the
+                                 * directory */
+    const char *own_library;    /* library that the user has set; NULL: none;
+                                 * borrowed */
+    struct backend_forecast forecast; /* zeros: no forecast for this profiler */
+    char *declined; /* copy of input.declined: releases excluded for it, or
+                     * NULL */
+    /* Lines of text; NULL: none. warnings: assumptions of the sizing that the
+     * user has to know. remarks: rare known issues and errors in the list of
+     * known-bad releases; only the plan prints them. */
     char *warnings, *remarks;
-    /* Lines of known trouble of the release that concern the user. The plan has
-     * them all; srun counts them when a step that used NCCL has ended. */
+    /* Lines: known issues of the release that concern the user. The plan prints
+     * them all; srun prints only their number, when a step that used NCCL has
+     * ended. */
     char *known;
     unsigned n_known;
 };
 
-/* Takes the mode's backend, or its fallback when that one cannot run or does
- * not fit; before both the profiler whose library the user has named himself.
-  Reads the list of known-bad releases, once. -1: none can, and why;
- * *out is unchanged. choice_fini frees. */
+/* Chooses the profiler. A profiler whose library the user has set comes first,
+ * then the backend of the mode, then its fallback if that backend cannot run or
+ * does not fit. Reads the list of known-bad releases once. Returns -1 if no
+ * profiler can run; err says why, and *out is unchanged. Free with
+ * choice_fini. */
 int choice_make(const struct launch_facts *facts, const struct jp_plan *plan,
                 const char *step_dir, struct launch_choice *out,
                 struct jp_error *err);
 void choice_fini(struct launch_choice *choice);
 
-/* Before the allocation: refuses settings that no job can make fit, because the
- * profiler that would run has no fallback and cannot be sized with what is
- * certain. Only the option (in->nccl) and the site's file refuse; trouble with
- * files is no refusal. */
+/* Runs before the allocation. Refuses settings that cannot fit in any job: the
+ * profiler has no fallback, and even the certain facts leave no room for it.
+ * Only the option (in->nccl) and the site file can cause a refusal; unreadable
+ * files cannot. */
 int choice_check(const struct plan_input *in, struct jp_error *err);
 
 #endif

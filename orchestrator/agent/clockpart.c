@@ -1,4 +1,4 @@
-/* clockpart.c - how a step's clocks are probed, by whose word, and the key. */
+/* clockpart.c - the clock settings of a step, their sources, and the key. */
 #include "orchestrator/agent/clockpart.h"
 
 #include <inttypes.h>
@@ -15,12 +15,11 @@
 #include "common/num.h"
 #include "orchestrator/agent/settings.h"
 
-/* The figures of job.conf, each with its knob: the same order as in XLA's
- * guide. */
+/* The numbers of job.conf, each with its knob, in the order of XLA's guide. */
 static const struct figure {
     const char *knob;
     size_t offset;  /* in struct jp_jobconf */
-    uint32_t scale; /* of the knob's unit */
+    uint32_t scale; /* factor from the knob's unit */
 } figures[] = {
     {"probe_cadence_us", offsetof(struct jp_jobconf, clock_cadence_us), 1},
     {"probe_window_s", offsetof(struct jp_jobconf, clock_window_ms), 1000},
@@ -54,15 +53,15 @@ static int add_value(struct jp_jobconf *conf, const char *key,
                reason, err);
 }
 
-/* --- the figures ----------------------------------------------------------
- */
+/* --- the figures ---------------------------------------------------------- */
 
 static bool is_auto(const struct plan_side *side)
 {
     return side->mode <= 1;
 }
 
-/* auto's cadence grows with the neighbours, so that a node's cost does not. */
+/* The cadence of preset auto grows with the number of neighbours, so that the
+ * cost per node stays the same. */
 static uint64_t auto_cadence_us(uint32_t nodes)
 {
     uint64_t n = nodes > 1 ? nodes - 1 : 1;
@@ -96,10 +95,9 @@ static int add_figures(const struct plan_side *side, struct jp_jobconf *conf,
     return 0;
 }
 
-/* --- interfaces -----------------------------------------------------------
- */
+/* --- interfaces ----------------------------------------------------------- */
 
-/* What NCCL would take, if the agent can. */
+/* Whether the agent can use the interfaces that NCCL would choose. */
 static bool can_take(const char *names)
 {
     for (const char *c = names; *c; c++)
@@ -139,8 +137,7 @@ static int add_interfaces(const struct plan_side *side,
                variable, "", err);
 }
 
-/* --- XLA's own probes -----------------------------------------------------
- */
+/* --- XLA's own probes ----------------------------------------------------- */
 
 static bool tells_xla(const struct jp_jobconf *conf)
 {
@@ -149,7 +146,7 @@ static bool tells_xla(const struct jp_jobconf *conf)
     return xla && !strcmp(xla, "1");
 }
 
-/* Where XLA writes, or, without it, where our files are. */
+/* Adds the output path of XLA; without XLA, the path of our files. */
 static int add_output(const struct plan_side *side, const char *step_dir,
                       struct jp_jobconf *conf, struct jp_error *err)
 {
@@ -170,7 +167,7 @@ static int add_output(const struct plan_side *side, const char *step_dir,
     return rc;
 }
 
-/* A user's variable that says the same stays his. */
+/* A variable that the user has set to the same value keeps its source. */
 static int add_variable(struct jp_jobconf *conf, const struct plan_input *env,
                         const char *name, const char *value,
                         struct jp_error *err)
@@ -192,7 +189,7 @@ static int add_variable(struct jp_jobconf *conf, const struct plan_input *env,
                : error_set(err, "out of memory");
 }
 
-/* Each knob by its variable. */
+/* Adds the variable of each knob. */
 static int add_variables(const struct plan_side *side,
                          const struct plan_input *env, const char *step_dir,
                          struct jp_jobconf *conf, struct jp_error *err)
@@ -214,7 +211,7 @@ static int add_variables(const struct plan_side *side,
 
 /* --- job.conf ------------------------------------------------------------- */
 
-/* Everything but the key. */
+/* Adds all settings except the key. */
 static int add_all(const struct plan_side *side, const struct plan_input *env,
                    const char *step_dir, struct jp_jobconf *conf, char **note,
                    struct jp_error *err)
@@ -236,7 +233,7 @@ static int add_all(const struct plan_side *side, const struct plan_input *env,
                : 0;
 }
 
-/* -1: the system has none to give yet. */
+/* Returns -1 if the system has no random bytes yet. */
 static int make_key(char hex[2 * CLOCK_KEY_BYTES + 1])
 {
     uint8_t key[CLOCK_KEY_BYTES];
@@ -258,7 +255,7 @@ static int fill_off(struct jp_jobconf *conf, struct jp_error *err)
                : error_set(err, "out of memory");
 }
 
-/* A mistyped variable does nothing, which nobody would see. */
+/* Reports mistyped variables, which would otherwise be ignored silently. */
 static int note_mistyped(const struct plan_input *env, char **note,
                          struct jp_error *err)
 {
@@ -388,7 +385,7 @@ int clockpart_block(const struct jp_jobconf *conf, char **block,
 int clockpart_block_of(const struct jp_plan *plan, const struct plan_input *env,
                        char **block, struct jp_error *err)
 {
-    struct jp_jobconf conf = {.nnodes = 2}; /* the fewest with probes */
+    struct jp_jobconf conf = {.nnodes = 2}; /* the smallest step with probes */
     char *note = NULL;
     int rc = 0;
 
@@ -443,7 +440,8 @@ static bool read_key(const char *hex, uint8_t key[CLOCK_KEY_BYTES])
     return true;
 }
 
-/* The user can write job.conf: nothing beyond what the option would take. */
+/* Clamps a value to the range of the option, because the user can write to
+ * job.conf. */
 static uint32_t within(const struct figure *f, uint32_t value)
 {
     const struct jp_grammar *grammar = grammar_clock();

@@ -1,4 +1,5 @@
-/* confine.c - bounds that the kernel holds for what may outlive a job. */
+/* confine.c - limits that the kernel enforces on processes that may outlive a
+ * job. */
 #include "orchestrator/agent/confine.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include "common/defaults.h"
 
 #define GIB (1ULL << 30)
-/* Behind all limits that a process keeps by itself. */
+/* Seconds beyond the limits that a process enforces on itself. */
 #define SPARE_S 30
 
 /* Sanitizers reserve terabytes of address space for their shadow. */
@@ -60,7 +61,7 @@ uint32_t confine_life_s(const struct jp_policy *policy, bool copper)
            confine_rows[CONFINE_WATCHER].life_s;
 }
 
-/* CPU time of whoever makes a report with this policy, at most. */
+/* The longest CPU time in seconds of a report with this policy. */
 static uint32_t report_cpu_s(const struct jp_policy *policy)
 {
     uint32_t threads = policy->report_threads ? policy->report_threads
@@ -70,7 +71,8 @@ static uint32_t report_cpu_s(const struct jp_policy *policy)
            threads * seconds(policy->report_limit_ms);
 }
 
-/* Never above what is allowed already. hard: what a child may raise it to. */
+/* Sets a limit, but never raises the current one. hard: the limit up to which a
+ * child may raise it. */
 static int limit(int what, uint64_t soft, uint64_t hard)
 {
     struct rlimit now;
@@ -97,7 +99,8 @@ int confine_timer(uint64_t ms, struct jp_error *err)
     return 0;
 }
 
-/* finish starts the watcher, and begin becomes the agent, which need more. */
+/* finish starts the watcher, and begin becomes the agent. Both successors need
+ * more CPU time. */
 static uint64_t hard_cpu_s(enum confine_role role, uint64_t cpu_s)
 {
     static const struct jp_policy most = {.report_limit_ms = 3600000,

@@ -13,10 +13,11 @@
 #include "plugins/copper/copper_flags.h"
 
 #define SECOND_US 1000000ULL
-#define SETTLE_S 10 /* of KillWait: what else a daemon needs to end */
+/* Seconds of KillWait that a daemon needs for its other work at the end. */
+#define SETTLE_S 10
 
-/* The user's root= goes before the site's cu_fuse. Caller frees; NULL: none is
- * named, or no memory. */
+/* The user's root= takes precedence over the site's cu_fuse. Caller frees.
+ * NULL: no daemon is named, or no memory. */
 static char *find_daemon(const struct jp_plan *plan)
 {
     const struct plan_value *root = plan_find(&plan->copper, "root");
@@ -27,7 +28,7 @@ static char *find_daemon(const struct jp_plan *plan)
     return named ? strdup(named) : NULL;
 }
 
-/* It uses a daemon that runs already. */
+/* Whether the step uses a daemon that already runs. */
 static bool attaches(const struct jp_plan *plan)
 {
     return plan_number(&plan->copper, "attach") != 0;
@@ -76,7 +77,8 @@ static int add_number(struct jp_jobconf *conf, const char *key, uint64_t number,
                from ? from->where : "", reason, err);
 }
 
-/* Copper sleeps through an unmount until its interval is over. */
+/* Adds the interval. It must be shorter than KillWait, because Copper sleeps
+ * through an unmount until its interval is over. */
 static int add_interval(const struct jp_plan *plan, uint32_t kill_wait_s,
                         struct jp_jobconf *conf, char **note,
                         struct jp_error *err)
@@ -121,9 +123,9 @@ static int add_variable(struct jp_jobconf *conf, const char *mount,
                : error_set(err, "out of memory");
 }
 
-/* One path on all nodes: Copper's guard against a view within itself compares
- * paths of any node with the view of this one. Of a Copper that runs already
- * each node finds the mount itself. */
+/* Adds the mount's path, which is the same on all nodes: Copper prevents a
+ * recursive view by comparing paths of any node with the view of this node.
+ * With attach=1, each node finds the mount of the running daemon itself. */
 static int add_mount(const struct jp_plan *plan, const char *job,
                      const char *step, struct jp_jobconf *conf, char **note,
                      struct jp_error *err)
@@ -148,7 +150,8 @@ static int add_mount(const struct jp_plan *plan, const char *job,
     return rc;
 }
 
-/* A daemon's own flags stand; who gave others is told. */
+/* With attach=1, the daemon's own flags apply. Reports the options of the user
+ * that have no effect. */
 static int note_idle(const struct jp_plan *plan, char **note,
                      struct jp_error *err)
 {
@@ -185,7 +188,7 @@ static int add_site(const struct jp_plan *plan, struct jp_jobconf *conf,
     return rc;
 }
 
-/* The knobs but for those that are worked out here. */
+/* Adds the knobs, except those computed here. */
 static int add_knobs(const struct plan_side *side, struct jp_jobconf *conf,
                      struct jp_error *err)
 {

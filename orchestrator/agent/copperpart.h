@@ -9,17 +9,18 @@
 #include "common/plan.h"
 #include "orchestrator/agent/facts.h"
 
-/* Why Copper does not run in this step, or NULL: it does. */
+/* Why Copper does not run in this step; NULL: it runs. */
 const char *copperpart_refusal(const struct launch_facts *facts,
                                const struct jp_plan *plan);
 
-/* Fills Copper's settings of job.conf, which has the job's ids, and adds
- * COPPER_MOUNT to its variables. Lines for the user are added to *note. */
+/* Fills Copper's settings in job.conf, which must already have the job's ids,
+ * and adds COPPER_MOUNT to its variables. Lines for the user are appended to
+ * *note. */
 int copperpart_fill(const struct launch_facts *facts,
                     const struct jp_plan *plan, struct jp_jobconf *conf,
                     char **note, struct jp_error *err);
 
-/* How many CPUs of a node the daemons get, as the site says; at least 1. */
+/* Number of CPUs per node for the daemons, from the site file; at least 1. */
 uint32_t copperpart_cpus(const struct jp_plan *plan);
 
 #endif

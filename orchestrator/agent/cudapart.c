@@ -1,4 +1,4 @@
-/* cudapart.c - whether a step's calls into CUDA are counted. */
+/* cudapart.c - decide whether a step's CUDA calls are counted. */
 #include "orchestrator/agent/cudapart.h"
 
 #include <stdio.h>
@@ -15,7 +15,8 @@
 
 #define INSTALLED JP_PKGLIBDIR "/" CUDA_LIBRARY_NAME
 
-/* A user who has set it himself; not what an outer profiled step has left. */
+/* The library that the user has set. A value left by an outer profiled step
+ * does not count. */
 static const char *own_library(const struct launch_facts *facts)
 {
     const char *ours = plan_env(facts->env, "JOBPROF_SET");
@@ -24,7 +25,7 @@ static const char *own_library(const struct launch_facts *facts)
     return own && !(ours && knob_list_has(ours, CUDA_ENV_LIBRARY)) ? own : NULL;
 }
 
-/* Takes value over. */
+/* Adds a variable for the tasks. Takes ownership of value. */
 static int tell(struct jp_jobconf *conf, const char *name, char *value,
                 const char *reason, bool soft, struct jp_error *err)
 {
@@ -46,7 +47,7 @@ static int tell(struct jp_jobconf *conf, const char *name, char *value,
                : error_set(err, "out of memory");
 }
 
-/* Why nothing is counted, half a sentence; NULL: it is. */
+/* Why CUDA calls are not counted, as a clause; NULL: they are counted. */
 static const char *why_not(const struct launch_facts *facts, char buf[256])
 {
     const char *own = own_library(facts);

@@ -1,5 +1,4 @@
-/* cudapart.h - CUDA's part of job.conf: whether the tasks' calls are counted.
- */
+/* cudapart.h - CUDA's part of job.conf: whether CUDA calls are counted. */
 #ifndef JP_AGENT_CUDAPART_H
 #define JP_AGENT_CUDAPART_H
 
@@ -10,15 +9,16 @@
 #include "common/plan.h"
 #include "orchestrator/agent/facts.h"
 
-/* With cuda=1: adds the setting and what the tasks are told to conf. The user's
- * own library for CUDA stays. Lines for the user are added to *note.
- * utilpart_fill has been called. */
+/* With cuda=1: adds the setting and the tasks' variables to conf. A CUDA
+ * injection library that the user has set is kept. Lines for the user are
+ * appended to *note. Call utilpart_fill first. */
 int cudapart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
                   const char *step_dir, struct jp_jobconf *conf, char **note,
                   struct jp_error *err);
 
-/* Takes the library out of conf->env where this node does not have it: false,
- * and *path is its path. Caller frees; NULL without memory. */
+/* Removes the library from conf->env if this node does not have it. Returns
+ * false then, and *path is the library's path (caller frees; NULL without
+ * memory). */
 bool cudapart_check(struct jp_jobconf *conf, char **path);
 
 #endif

@@ -10,9 +10,9 @@
 #include "common/fileio.h"
 #include "common/num.h"
 
-/* Set by an option of srun's that asks for a container, pyxis' (SPANK gives
- * options these names) or Slurm's own. What a task itself starts is not known
- * before it does so. */
+/* Variables set by srun options that request a container: those of pyxis (SPANK
+ * chooses these names) or Slurm's own. A container that a task starts itself is
+ * not detected. */
 static const char *const signs[] = {
     "_SLURM_SPANK_OPTION_pyxis_container_image",
     "_SLURM_SPANK_OPTION_pyxis_container_name",
@@ -40,8 +40,8 @@ static uint64_t env_number(const struct plan_input *in, const char *name,
     return absent;
 }
 
-/* The user's name: from the password file, so that srun and nodes agree under
- * any --export. */
+/* The user's name from the password database, so that srun and the nodes agree
+ * under any --export. */
 static void user_name(const struct plan_input *in, char *buf, size_t len)
 {
     const struct passwd *pw = getpwuid(getuid());
@@ -53,8 +53,8 @@ static void user_name(const struct plan_input *in, char *buf, size_t len)
         snprintf(buf, len, "%lu", (unsigned long) getuid());
 }
 
-/* "SRC[:DST[:FLAG+FLAG]]" of pyxis: does it lie over dir with something else,
- * or read-only? */
+/* Whether a pyxis mount "SRC[:DST[:FLAG+FLAG]]" covers dir with something else
+ * or makes it read-only. */
 static bool lies_over(char *mount, const char *dir)
 {
     char *rest = mount, *from = strsep(&rest, ":"), *to = strsep(&rest, ":");
@@ -115,7 +115,7 @@ static bool is_contained(const struct plan_input *in)
     return found;
 }
 
-/* The step's id as it is, where it is a number. */
+/* The step's id, unchanged if it is a number. */
 static const char *step_id(const struct plan_input *in)
 {
     const char *step = env_of(in, "SLURM_STEP_ID", "SLURM_STEPID");

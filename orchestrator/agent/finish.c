@@ -1,5 +1,5 @@
-/* finish.c - write a node's last records, mark it as done, and start the report
- * of last resort where it is the last one. */
+/* finish.c - write a node's last records and mark it as done; the last node
+ * starts the watcher. */
 #include "config.h"
 
 #include "orchestrator/agent/finish.h"
@@ -34,16 +34,17 @@
 
 #define KEEP_POLL_MS 200
 #define SPARE_MS 5000
-/* A partial stops so long before the kill (or at half of the limit): its reader
- * looks at the clock every 100 ms, and what was read is to be written. */
+/* A partial stops this long before the kill, or at half of the limit: its
+ * reader checks the time every 100 ms and then has to write what it has
+ * read. */
 #define STOP_BEFORE_MS 500
-/* Since Slurm 26.05 srun learns how tasks ended when the node is done with
- * them, and goes without it 1 to 2 s after the SIGKILL that ends a cancelled
- * job: its exit status is 0 then. Tasks that were all killed wait for a partial
- * no longer than this. */
+/* Time limit of a partial if all tasks were killed. Since Slurm 26.05, srun
+ * learns how tasks ended only when the node is done with them. 1 to 2 s after
+ * the SIGKILL of a cancelled job it stops waiting, and its exit status is then
+ * 0. */
 #define KILLED_MS 500
 #define TELLS_LATE "26.05"
-/* What a partial may take from programs that the node still runs: little. */
+/* A partial has low priority beside programs that still run on the node. */
 #define PARTIAL_NICE 10
 
 /* --- the watcher -------------------------------------------------------- */
@@ -82,7 +83,7 @@ static void use_null(void)
 #endif
 }
 
-/* What the watcher is told. */
+/* The watcher's arguments. */
 struct words {
     const char *path, *dir, *hash, *site;
 };
@@ -110,7 +111,8 @@ become_watcher(const struct words *w, pid_t keeper)
     _exit(127);
 }
 
-/* The watcher's time by its policy, before it has one. */
+/* The watcher's lifetime in ms: the policy of job.conf within the site's
+ * ceilings. */
 static uint64_t life_ms(const struct words *w)
 {
     char *path = fileio_path("%s/" JP_JOBCONF_NAME, w->dir);
@@ -128,7 +130,8 @@ static uint64_t life_ms(const struct words *w)
     return (uint64_t) confine_life_s(&policy, runmarks_there(w->dir)) * 1000;
 }
 
-/* In the grandchild. It has a timer of its own: the user may stop it. */
+/* Runs in the grandchild. It has its own timer, because the user may stop the
+ * watcher. */
 static void __attribute__((noreturn)) keep_watcher(const struct words *w)
 {
     uint64_t ms = life_ms(w), end_ms;
@@ -148,13 +151,14 @@ static void __attribute__((noreturn)) keep_watcher(const struct words *w)
     _exit(0);
 }
 
-/* Runs `jobprof report --watch <dir>` in a session of its own with /dev/null as
- * 0, 1, 2. jobprof is the one beside this executable, else the one in the
- * compiled-in bindir. An exec that fails is noted in log.txt. hash: the sum of
- * job.conf, site: the site file; NULL or "": not known.
+/* Runs `jobprof report --watch <dir>` in a new session with /dev/null as
+ * descriptors 0, 1 and 2. Uses the jobprof beside this executable, otherwise
+ * the one in the compiled-in bindir. A failed exec is noted in log.txt. hash:
+ * checksum of job.conf; site: path of the site file; NULL or "": unknown.
  *
- * Its parent, nobody's child, ends it by SIGKILL when its time is over (see
- * confine.h), and the kernel ends it when its parent is gone. */
+ * The watcher's parent, which has been detached from this process, sends it
+ * SIGKILL when its time is over (confine.h). If that parent ends, the kernel
+ * ends the watcher. */
 static int start_watcher(const char *dir, const char *hash, const char *site,
                          struct jp_error *err)
 {
@@ -182,7 +186,7 @@ static int start_watcher(const char *dir, const char *hash, const char *site,
 
 /* --- a node's end ------------------------------------------------------- */
 
-/* A node that leaves. */
+/* A node that leaves the step. */
 struct leaving {
     const struct jp_seat *seat;
     const char *node;
@@ -190,11 +194,11 @@ struct leaving {
     finish_partial *partial;
     uint64_t start_ms;
     uint32_t limit_ms, processes;
-    bool tells_late; /* this Slurm */
+    bool tells_late; /* this Slurm reports the end of tasks late (KILLED_MS) */
     const char *hash, *site;
 };
 
-/* Sets the limit, how many processes the step has, and tells_late. */
+/* Sets the limit, the number of the step's processes, and tells_late. */
 static void read_conf(const struct finish *finish, struct leaving *leaving)
 {
     const char *dir = finish->seat->dir;
@@ -217,11 +221,12 @@ static void read_conf(const struct finish *finish, struct leaving *leaving)
     leaving->limit_ms = policy.finish_limit_ms;
 }
 
-/* Whether stepd's lines (noderec.h) have tasks, and SIGKILL has ended each.
- */
+/* Whether slurmstepd's lines (noderec.h) list tasks and SIGKILL has ended all
+ * of them. */
 static bool all_killed(FILE *tasks)
 {
-    char text[1 << 14]; /* of 300 tasks; the child reads them from the start */
+    char text[1 << 14]; /* room for 300 tasks; the child rereads from the
+                         * start */
     ssize_t n = tasks ? pread(fileno(tasks), text, sizeof(text) - 1, 0) : -1;
     char *line = text, *end;
 
@@ -242,7 +247,8 @@ static bool all_killed(FILE *tasks)
     return line != text;
 }
 
-/* A child's work. The walk stops at three quarters, to be written still. */
+/* Work of the first child. The walk over the files stops at three quarters of
+ * the time, which leaves time for writing. */
 static int make_records(const struct leaving *leaving)
 {
     const struct jp_seat *seat = leaving->seat;
@@ -268,7 +274,7 @@ static int make_records(const struct leaving *leaving)
     return rc;
 }
 
-/* Another child's work: a report can do without. */
+/* Work of the second child. A report does not depend on its result. */
 static int make_ranks(const struct leaving *leaving)
 {
     uint64_t stop_ms = leaving->start_ms + leaving->limit_ms / 8 * 7;
@@ -281,7 +287,7 @@ static int make_ranks(const struct leaving *leaving)
     return 0;
 }
 
-/* Another child's work. */
+/* Work of the third child. */
 static int make_partial(const struct leaving *leaving)
 {
     uint32_t half = leaving->limit_ms / 2;
@@ -316,7 +322,7 @@ static int do_task(void *arg, int out)
     return task->work(task->leaving) < 0;
 }
 
-/* Does the work in a child. True: it is done, in time. */
+/* Runs work in a child. Returns true if it finished in time. */
 static bool run_worker(const struct leaving *leaving,
                        int (*work)(const struct leaving *))
 {
@@ -334,7 +340,7 @@ static bool run_worker(const struct leaving *leaving,
     return child_succeeded(how, &r);
 }
 
-/* What was killed but is not awaited yet writes nothing either. */
+/* Whether the process is dead; a zombie counts, because it writes no more. */
 static bool is_gone(pid_t pid)
 {
     char path[64], state = '\0';
@@ -352,7 +358,8 @@ static bool is_gone(pid_t pid)
     return state == 'Z' || state == 'X';
 }
 
-/* A process that has just been killed may take a moment to end. */
+/* Like is_gone, but gives a process that has just been killed a moment to
+ * end. */
 static bool has_ended(pid_t pid)
 {
     for (int i = 0; i < 20; i++, usleep(10000))
@@ -361,8 +368,8 @@ static bool has_ended(pid_t pid)
     return false;
 }
 
-/* Removes the temporary files of this host's killed processes from
- * nodes/<node>: a worker's, the agent's. */
+/* Removes the temporary files that killed processes of this host, workers or
+ * the agent, left in nodes/<node>. */
 static void remove_temps(const struct jp_seat *seat, const char *node)
 {
     char *path = fileio_path("%s/nodes/%s", seat->dir, node);
@@ -405,8 +412,8 @@ static void keep_partial(const struct leaving *leaving)
                 leaving->node, leaving->limit_ms);
 }
 
-/* The agent removes its file of metrics itself, unless it was killed. In a
- * child: the folder is another file system's, maybe. */
+/* Removes the agent's metrics file, which a killed agent leaves behind. Runs in
+ * a child, because the folder may be on a slow file system. */
 static int remove_metrics(const struct leaving *leaving)
 {
     const struct jp_seat *seat = leaving->seat;
@@ -431,8 +438,9 @@ static int remove_metrics(const struct leaving *leaving)
     return 0;
 }
 
-/* What runs beside the tasks serves other nodes, too: it ends with the step's
- * last tasks, and of nodes that leave together the later sees all marks. */
+/* Sets the step's end mark when the last node leaves. Runners also serve other
+ * nodes, so they end with the step's last tasks. If several nodes leave at
+ * once, the latest of them sees all marks. */
 static int mark_end(const struct jp_seat *seat, const char *node,
                     struct jp_error *err)
 {

@@ -1,4 +1,4 @@
-/* launch.c - settings and facts become a launch, and its job.conf. */
+/* launch.c - make a launch and its job.conf from settings and facts. */
 #include "orchestrator/agent/launch.h"
 
 #ifdef HAVE_CONFIG_H
@@ -64,8 +64,8 @@ int launch_own(const struct launch *launch, char **names, struct jp_error *err)
     return 0;
 }
 
-/* Soft variables that the user has set, and that are not left from an outer
- * profiled step (JOBPROF_SET). */
+/* Finds soft variables that the user has set. Variables left by an outer
+ * profiled step (JOBPROF_SET) do not count. */
 static void find_vars(struct launch *l)
 {
     const char *ours = plan_env(l->facts->env, "JOBPROF_SET");
@@ -81,12 +81,13 @@ static void find_vars(struct launch *l)
     }
 }
 
-/* One line on names, the user's own variables. */
+/* Appends one line about names, the user's own variables. */
 static int own_line(const char *names, const char *plugin, const char *title,
                     char **line, struct jp_error *err)
 {
     bool several = strchr(names, ',') != NULL;
-    struct jp_error clean; /* a line break would be a line of its own */
+    struct jp_error clean; /* without line breaks, so that the message stays one
+                            * line */
 
     if (!plugin)
         return lines_add(line, err,
@@ -105,7 +106,8 @@ static int own_line(const char *names, const char *plugin, const char *title,
                      clean.text, title);
 }
 
-/* Puts what the user's own variables leave unknown in front of the warnings. */
+/* Puts a line in front of the warnings that says what is unknown because of the
+ * user's own variables. */
 static int warn_own(struct launch *l, const char *names, struct jp_error *err)
 {
     struct launch_choice *choice = &l->choice;
@@ -126,10 +128,9 @@ static int warn_own(struct launch *l, const char *names, struct jp_error *err)
     return rc;
 }
 
-/* --- the tasks' variables --------------------------------------------------
- */
+/* --- the tasks' variables ------------------------------------------------- */
 
-/* A value with a line break cannot travel to the tasks. */
+/* Refuses values with a line break, which cannot be passed to the tasks. */
 static int check_values(const struct backend_env *env, struct jp_error *err)
 {
     for (size_t i = 0; i < env->n; i++)
@@ -140,7 +141,7 @@ static int check_values(const struct backend_env *env, struct jp_error *err)
     return 0;
 }
 
-/* The planner's; without force=1 they are soft. */
+/* Adds the planner's variables. They are soft unless force=1. */
 static int fill_env(struct launch *l, struct jp_error *err)
 {
     const struct backend_planner *planner = l->choice.backend->planner;
@@ -156,7 +157,7 @@ static int fill_env(struct launch *l, struct jp_error *err)
         goto fail;
     }
     memcpy(conf->env, env.vars, env.n * sizeof(*conf->env));
-    conf->n_env = env.n; /* the strings are conf's now */
+    conf->n_env = env.n; /* conf owns the strings now */
     return 0;
 fail:
     backend_env_fini(&env);
@@ -165,7 +166,7 @@ fail:
 
 /* --- job.conf ------------------------------------------------------------- */
 
-/* Copies text ("" for NULL) into *slot; *ok turns false without memory. */
+/* Copies text ("" for NULL) to *slot. Sets *ok to false without memory. */
 static void copy_to(char **slot, const char *text, bool *ok)
 {
     *slot = strdup(text ? text : "");
@@ -213,7 +214,7 @@ static int fill_job(const struct launch_facts *facts, struct jp_jobconf *conf,
     return ok && conf->slurm_version ? 0 : error_set(err, "out of memory");
 }
 
-/* The profiler that runs, as the first of the settings. */
+/* Adds the profiler that runs as the first of the settings. */
 static int add_mode(const struct plan_side *side, const char *mode,
                     const char *reason, struct jp_setting **list, size_t *n,
                     struct jp_error *err)
@@ -225,7 +226,7 @@ static int add_mode(const struct plan_side *side, const char *mode,
     return settings_add(list, n, &one, err);
 }
 
-/* mode first, then the knobs. */
+/* Lists the mode first, then the knobs. */
 static int fill_settings(const struct plan_side *side, const char *mode,
                          const char *reason, struct jp_setting **out, size_t *n,
                          struct jp_error *err)
@@ -244,7 +245,8 @@ static int fill_settings(const struct plan_side *side, const char *mode,
     return rc;
 }
 
-/* With variables of the user's own nobody knows what will be kept. */
+/* Fills the forecast, unless the user has set variables of his own: then the
+ * amount of data is unknown. */
 static int fill_forecast(const struct backend_forecast *forecast,
                          const char *own, struct jp_jobconf *conf,
                          struct jp_error *err)
@@ -263,8 +265,8 @@ static int fill_forecast(const struct backend_forecast *forecast,
     return 0;
 }
 
-/* How many issues of the release are known: said when the step has ended, and
- * only if it used NCCL. */
+/* Stores the number of known issues of the release. It is printed when the step
+ * has ended, and only if the step used NCCL. */
 static int fill_known(const struct launch_choice *choice, const char *release,
                       struct jp_jobconf *conf, struct jp_error *err)
 {
@@ -279,8 +281,8 @@ static int fill_known(const struct launch_choice *choice, const char *release,
     return conf->known_issues ? 0 : error_set(err, "out of memory");
 }
 
-/* What srun says at the start: another profiler, what is lost, and the
- * warnings. */
+/* Composes srun's message at the start: a change of profiler, missing data, and
+ * the warnings. */
 static int fill_note(const struct launch_choice *choice, bool own, char **note,
                      struct jp_error *err)
 {
@@ -295,7 +297,7 @@ static int fill_note(const struct launch_choice *choice, bool own, char **note,
     return choice->warnings ? lines_add(note, err, "%s", choice->warnings) : 0;
 }
 
-/* NCCL is not profiled. */
+/* Fills the settings of a step whose NCCL is not profiled. */
 static int fill_off(const struct plan_side *side, struct jp_jobconf *conf,
                     struct jp_error *err)
 {
@@ -310,7 +312,7 @@ static int fill_off(const struct plan_side *side, struct jp_jobconf *conf,
     return add_mode(side, "off", "", &conf->settings, &conf->n_settings, err);
 }
 
-/* What auto has made of the requested iterations. */
+/* Describes the value that auto has chosen for the requested iterations. */
 static const char *say_auto(const struct launch *l, char *buf, size_t len)
 {
     const struct backend_forecast *f = &l->choice.forecast;
@@ -365,8 +367,8 @@ static int fill_nccl(struct launch *l, struct jp_error *err)
     return rc;
 }
 
-/* What a container's runtime has to know; the tasks' paths only where the step
- * is known to run in containers, or the site says that all do. */
+/* Stores the container settings. Paths are mapped only if the step is known to
+ * run in containers, or if the site file says that all steps do. */
 static int fill_container(struct launch *l, struct jp_error *err)
 {
     const char *steps = plan_site(l->plan, "container_steps");
@@ -385,7 +387,7 @@ static int fill_container(struct launch *l, struct jp_error *err)
     return over ? lines_add(&l->note, err, "%s", l->conf.container_note) : 0;
 }
 
-/* With the place, all the rest. */
+/* Fills the rest of the launch, once the place is known. */
 static int fill(struct launch *l, struct jp_error *err)
 {
     struct jp_jobconf *conf = &l->conf;
@@ -413,7 +415,7 @@ static int fill(struct launch *l, struct jp_error *err)
     return 0;
 }
 
-/* A directory that is only named. */
+/* Fills the place with a directory for display only. */
 static int name_place(const char *dir, struct launch_place *place,
                       struct jp_error *err)
 {
@@ -442,9 +444,10 @@ int launch_make(const struct launch_facts *facts, const struct jp_plan *plan,
 
 /* --- a step --------------------------------------------------------------- */
 
-/* The settings as job.conf has them: behind the mode's reason stands why the
- * site's default is for this job, and behind the knobs stand the user's own
- * variables. Borrows from l, but for the first row's reason. */
+/* The settings as job.conf has them. The reason of the mode is followed by the
+ * reason why the site's default applies to this job, and the knobs are followed
+ * by the user's own variables. Borrows from l, except for the first row's
+ * reason. */
 static struct jp_setting *list_rows(const struct launch *l, size_t *n)
 {
     const struct jp_jobconf *conf = &l->conf;
@@ -475,7 +478,8 @@ static struct jp_setting *list_rows(const struct launch *l, size_t *n)
 static int write_conf(struct launch *l, struct jp_error *err)
 {
     char *path = fileio_path("%s/" JP_JOBCONF_NAME, l->place.step_dir);
-    struct jp_jobconf conf = l->conf; /* with other rows */
+    struct jp_jobconf conf = l->conf; /* shares everything with l->conf except
+                                       * the rows */
     int rc = -1;
 
     conf.settings = list_rows(l, &conf.n_settings);
@@ -491,7 +495,7 @@ static int write_conf(struct launch *l, struct jp_error *err)
     return rc;
 }
 
-/* The directory with its job.conf. */
+/* Makes the directory with its job.conf. */
 static int write_place(struct launch *l, struct jp_error *err)
 {
     if (place_make(&l->place, l->facts, err) < 0)
@@ -503,8 +507,8 @@ static int write_place(struct launch *l, struct jp_error *err)
     return -1;
 }
 
-/* Trouble with the directory. Where only a default asked for a profile, the
- * step runs without one, and the user hears nothing of it. */
+/* Handles an unusable directory. If only a default requested a profile, the
+ * step runs without one and the user gets no message. */
 static int no_place(struct launch *l)
 {
     int rc = plan_is_explicit(l->plan) ? -1 : 0;
@@ -522,7 +526,7 @@ static int make_step(struct launch *l, struct jp_error *err)
     return write_place(l, err) < 0 ? no_place(l) : 0;
 }
 
-/* A locked default has overruled the user: that is worth a line. */
+/* Reports settings of the user that a locked default has overruled. */
 static int note_locks(const struct jp_plan *plan, char **note,
                       struct jp_error *err)
 {
@@ -553,7 +557,7 @@ int launch_step(const struct launch_facts *facts, const struct jp_plan *plan,
                      nsyspart_note(plan, &l.note, err) < 0
                  ? -1
                  : 0;
-    /* what a site's default leaves out surprises nobody */
+    /* notes on limits of a site default would only surprise users */
     if (rc == 0 && l.place.step_dir && !plan_is_explicit(plan)) {
         free(l.note);
         l.note = NULL;

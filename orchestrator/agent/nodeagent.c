@@ -1,4 +1,4 @@
-/* nodeagent.c - the agent's loop, its budgets and its own record. */
+/* nodeagent.c - the agent's event loop, budgets and record. */
 #include "orchestrator/agent/nodeagent.h"
 
 #include <errno.h>
@@ -23,12 +23,13 @@
 #include "orchestrator/live/live.h"
 
 #define MODULES_MAX 8
-/* How often it looks whether the step is over, and writes its own record. */
+/* Interval at which the agent writes its record and checks whether the step is
+ * over. */
 #define LOOK_MS 5000
 #define RECORD_MS 300000
-/* Of modules where the site names no period. */
+/* Period of modules if the site file sets none. */
 #define PERIOD_MS 1000
-/* A module's cost is held against its budget over so long. */
+/* Window over which a module's cost is compared with its budget. */
 #define BUDGET_MS 10000
 
 const struct node_module *const nodeagent_modules[] = {
@@ -36,18 +37,19 @@ const struct node_module *const nodeagent_modules[] = {
 
 enum { ID_SIGNAL = MODULES_MAX, ID_TIMER };
 
-/* A module while it runs. */
+/* The state of a running module. */
 struct running {
     const struct node_module *module;
     void *state; /* NULL: off */
-    int fd;      /* that epoll knows; -1: none */
+    int fd;      /* registered with epoll; -1: none */
     uint32_t period_ms;
     uint64_t next_ms;
     uint64_t cpu_us, calls;
-    uint64_t window_ms, window_cpu_us; /* where the budget's window began */
-    bool was_over;                     /* its budget, in the window before */
+    uint64_t window_ms, window_cpu_us; /* start of the budget's window */
+    bool was_over;                     /* over its budget in the previous
+                                        * window */
     bool has_failed;
-    char why[200]; /* what was wrong first, or why it is off */
+    char why[200]; /* the first error, or why it is off */
 };
 
 struct loop {
@@ -57,19 +59,19 @@ struct loop {
     int epoll, timer, signals;
     uint64_t start_us, start_ms, wakeups;
     uint64_t looked_ms, recorded_ms;
-    uint64_t timer_ms; /* what the timer is set to */
+    uint64_t timer_ms; /* current setting of the timer */
     bool over;
 };
 
 /* --- cost ----------------------------------------------------------------- */
 
-/* Processor time of a module's other processes. */
+/* CPU time of the processes that a module has started. */
 static uint64_t others_us(const struct running *r)
 {
     return r->state && r->module->cpu_us ? r->module->cpu_us(r->state) : 0;
 }
 
-/* Of this process and all that modules have started. */
+/* CPU time of this process and of all processes that modules have started. */
 static uint64_t cpu_us(const struct loop *loop)
 {
     struct timespec t;
@@ -114,9 +116,9 @@ static void note_failure(const struct loop *loop, struct running *r,
     say(loop, line);
 }
 
-/* Doubles the period of a module that takes more than its budget in two windows
- * running: what it takes to load a driver, or to merge a file, is spent once.
- */
+/* Doubles the period of a module that exceeds its budget in two consecutive
+ * windows. A single excess is normal: loading a driver or merging a file
+ * happens once. */
 static void keep_budget(const struct loop *loop, struct running *r,
                         uint64_t now_ms)
 {
@@ -143,8 +145,7 @@ static void keep_budget(const struct loop *loop, struct running *r,
     say(loop, line);
 }
 
-/* --- the record ------------------------------------------------------------
- */
+/* --- the record ----------------------------------------------------------- */
 
 static void put_module(struct jp_json_stream *s, const struct running *r)
 {
@@ -206,7 +207,7 @@ static void write_record(const struct loop *loop)
 
 /* --- modules -------------------------------------------------------------- */
 
-/* Tells epoll which descriptor the module has now. */
+/* Registers the module's current descriptor with epoll. */
 static void follow_fd(struct loop *loop, size_t i)
 {
     struct running *r = &loop->running[i];
@@ -215,7 +216,7 @@ static void follow_fd(struct loop *loop, size_t i)
 
     if (fd == r->fd)
         return;
-    /* one that was closed is gone from epoll by itself */
+    /* epoll forgets a closed descriptor by itself */
     r->fd = -1;
     if (fd >= 0 && epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) == 0)
         r->fd = fd;
@@ -232,7 +233,7 @@ static void call(struct loop *loop, size_t i,
     now.module_us = r->cpu_us;
     if (what(r->state, &now, &err) < 0)
         note_failure(loop, r, &err);
-    /* with what its other processes have told by this call */
+    /* includes CPU time that its other processes reported in this call */
     r->cpu_us += cpu_us(loop) - now.cpu_us;
     r->calls++;
     follow_fd(loop, i);
@@ -267,7 +268,7 @@ static void start_modules(struct loop *loop)
     }
 }
 
-/* The last sample is that of the end; the record tells of it, too. */
+/* Takes the last sample and adds it to the record. */
 static void end_modules(struct loop *loop)
 {
     for (size_t i = 0; i < loop->n; i++) {
@@ -317,7 +318,7 @@ static void run_due(struct loop *loop, uint64_t now_ms)
             continue;
         call(loop, i, r->module->tick);
         keep_budget(loop, r, now_ms);
-        /* where it was late, samples are left out and not made up for */
+        /* missed samples are skipped, not made up for */
         r->next_ms += r->period_ms;
         if (r->next_ms <= now_ms)
             r->next_ms = now_ms + r->period_ms;

@@ -1,9 +1,9 @@
-/* nodeagent.h - one process a node and step, beside the tasks.
+/* nodeagent.h - one process per node and step, beside the tasks.
  *
- * It runs modules (plugins/module.h) from begin on until the step's tasks have
- * gone, it is sent SIGTERM, or the step's report is there; then it writes what
- * it has within 150 ms. It never holds a step's end, and says what it has cost
- * itself: nodes/<node>/agent.json (docs/contracts.md).
+ * Runs its modules (plugins/module.h) from begin on until the tasks of the step
+ * have ended, SIGTERM arrives, or the step's report exists. Then it writes its
+ * remaining data within 150 ms. It never delays the end of a step. It records
+ * its own cost in nodes/<node>/agent.json (docs/contracts.md).
  */
 #ifndef JP_AGENT_NODEAGENT_H
 #define JP_AGENT_NODEAGENT_H
@@ -16,16 +16,17 @@
 
 struct nodeagent {
     struct module_place place;
-    const struct node_module *const *modules; /* NULL ends them */
+    const struct node_module *const *modules; /* terminated by NULL */
 };
 
-/* A module that takes more than its budget samples less often, down to this. */
+/* A module that exceeds its budget samples less often; this is its longest
+ * period. */
 #define NODEAGENT_PERIOD_MAX_MS 60000
 
-/* Runs until the end. -1: it could not begin. */
+/* Runs until the end of the step. Returns -1 if it could not start. */
 int nodeagent_run(const struct nodeagent *agent, struct jp_error *err);
 
-/* The modules of this jobprof; NULL ends them. */
+/* The modules of this jobprof, terminated by NULL. */
 extern const struct node_module *const nodeagent_modules[];
 
 #endif

@@ -22,8 +22,9 @@
 #include "orchestrator/topo/nvml.h"
 #include "orchestrator/topo/snapshot.h"
 
-/* A driver without persistence mode initialises eight GPUs in 20 s and more; no
- * step waits for it. All together stay below begin's own end. */
+/* A driver without persistence mode needs 20 s and more to initialise eight
+ * GPUs. No step waits for this. The sum of all limits is below begin's own
+ * limit. */
 #define NVML_LIMIT_MS 60000
 #define HCA_LIMIT_MS 20000
 #define HWLOC_LIMIT_MS 30000
@@ -31,15 +32,15 @@
 
 /* --- the two files ------------------------------------------------------ */
 
-/* A topology, and how it was got. */
+/* A topology and its source. */
 struct xml {
     char *text;
     size_t len;
     enum jp_topo_source source;
-    struct jp_error why; /* there is none, or not the site's */
+    struct jp_error why; /* why there is none, or why it is not the site's */
 };
 
-/* The site's file for this node. */
+/* Reads the site's file for this node. */
 static int read_site(const char *pattern, const char *node, struct xml *xml)
 {
     char *path = pattern_expand_node(pattern, node);
@@ -60,11 +61,11 @@ static int read_site(const char *pattern, const char *node, struct xml *xml)
     return rc;
 }
 
-/* What the child that looks leaves behind. */
+/* The result of the child that runs hwloc. */
 struct look {
-    size_t len; /* 0: there is none */
+    size_t len; /* 0: no topology */
     struct jp_error err;
-    char text[XML_MAX]; /* pages that are not touched cost nothing */
+    char text[XML_MAX]; /* untouched pages use no memory */
 };
 
 static int look(void *arg, int fd)
@@ -84,7 +85,7 @@ static int look(void *arg, int fd)
     return 0;
 }
 
-/* Takes tens of milliseconds where nothing hangs. */
+/* Takes tens of milliseconds unless a driver hangs. */
 static void discover(struct xml *xml)
 {
     struct look *out = child_alloc(sizeof(*out));
@@ -122,7 +123,8 @@ static void get_xml(const struct jp_nodehw *job, const struct jp_sitefile *site,
 {
     const struct sitefile_value *named = sitefile_find(site, "topology_file");
 
-    /* made by a begin that ended before hardware.json: by whom, is not known */
+    /* left by a begin that ended before it wrote hardware.json; the source is
+     * unknown */
     if (fileio_read(path, false, XML_MAX, &xml->text, &xml->len, NULL) == 0) {
         xml->source = named ? JP_TOPO_SITE : JP_TOPO_HWLOC;
         return;
@@ -161,7 +163,7 @@ static int write_hardware(const struct jp_nodehw *job, const char *path,
     return rc;
 }
 
-/* What the drivers say, with the signals let through meanwhile. */
+/* Queries the drivers in a window. */
 static int ask(const struct jp_sitefile *site, struct jp_nvml **nvml,
                struct jp_hcas **hcas, struct jp_error *err)
 {
@@ -192,7 +194,7 @@ int nodehw_make(const struct jp_nodehw *job, struct jp_error *err)
         error_set(err, "out of memory");
         goto out;
     }
-    /* a bad file is srun's to complain of */
+    /* srun reports errors in the site file */
     (void) plan_load_site(job->config, &site, NULL);
     get_xml(job, &site, xml_path, &xml);
     if (ask(&site, &nvml, &hcas, err) == 0)
@@ -259,7 +261,7 @@ int nodehw_share(const char *job_dir, const char *node, const char *config,
     if (path && lock && lstat(path, &st) < 0 && take_lock(lock) == 0) {
         int slot = cleanup_add(lock);
 
-        if (lstat(path, &st) < 0) /* somebody may just have finished it */
+        if (lstat(path, &st) < 0) /* another step may just have finished it */
             rc = nodehw_make(&job, err);
         unlink(lock);
         cleanup_drop(slot);

@@ -13,12 +13,13 @@
 #include "orchestrator/agent/settings.h"
 #include "plugins/nsys/nsys_env.h"
 
-/* What every rank gets: no samples, which need rights; the program is neither
- * killed nor waited for by its children; the export is the report's work. */
+/* Flags of every rank. They turn off sampling, which needs privileges. nsys
+ * neither kills the program nor waits for its children. The report exports the
+ * data. */
 #define FLAGS                                                                  \
     "--sample=none --cpuctxsw=none --wait=primary --kill=none --export=none "  \
     "--force-overwrite=true"
-/* The line that does by hand what this Slurm cannot. */
+/* The command line for a Slurm that cannot start nsys. */
 #define BY_HAND                                                                \
     "srun ... nsys profile -o rank%q{SLURM_PROCID} --trace=cuda,nvtx "         \
     "--sample=none --cpuctxsw=none --kill=none ./program, and give the "       \
@@ -31,7 +32,7 @@ bool nsyspart_is_possible(void)
 
 static int refuse(struct jp_error *err)
 {
-    static const char line[] = BY_HAND; /* no format: it has a % */
+    static const char line[] = BY_HAND; /* not a format: it contains a % */
 
     return error_set(err,
                      "this Slurm puts nothing in front of a program (23.11 and "
@@ -73,7 +74,7 @@ static int add(struct jp_jobconf *conf, const char *key, const char *value,
                         err);
 }
 
-/* Without ranks=: all of a small step. */
+/* Default of ranks=: all ranks of a small step. */
 static const char *which(const struct plan_side *side,
                          const struct jp_jobconf *conf, const char **reason)
 {
@@ -112,8 +113,8 @@ static int add_settings(const struct plan_side *side, struct jp_jobconf *conf,
 
 /* --- the tasks' variables ------------------------------------------------- */
 
-/* Beside jobprof-node, which runs this; for `jobprof plan` where it is
- * installed. Caller frees. */
+/* Looks beside jobprof-node, which runs this, and for `jobprof plan` in the
+ * installation folder. Caller frees. */
 static char *find_wrap(void)
 {
     char self[4096];
@@ -135,7 +136,7 @@ static uint64_t seconds(const struct plan_side *side, const char *knob)
     return (plan_number(side, knob) + JP_SECOND - 1) / JP_SECOND;
 }
 
-/* Words with a blank between; no value of a knob has one. Caller frees. */
+/* Joins words by blanks; no value of a knob contains one. Caller frees. */
 static char *make_flags(const struct plan_side *side)
 {
     const char *capture = plan_get(side, "capture");
@@ -157,7 +158,7 @@ static char *make_flags(const struct plan_side *side)
                        duration);
 }
 
-/* Takes value over. */
+/* Adds a variable for the tasks. Takes ownership of value. */
 static int tell(struct jp_jobconf *conf, const char *name, char *value,
                 const char *reason, struct jp_error *err)
 {
@@ -197,7 +198,7 @@ static int tell_tasks(const struct plan_side *side, const char *step_dir,
 
 /* --- job.conf ------------------------------------------------------------- */
 
-/* NVIDIA's limit of what it supports. */
+/* The longest duration in seconds that NVIDIA supports. */
 #define LONG_S 300
 
 static int note_doubts(const struct launch_facts *facts,

@@ -1,4 +1,4 @@
-/* nsyspart.h - nsys' part of job.conf: which ranks run under it, and how. */
+/* nsyspart.h - nsys' part of job.conf: which ranks run under nsys, and how. */
 #ifndef JP_AGENT_NSYSPART_H
 #define JP_AGENT_NSYSPART_H
 
@@ -9,28 +9,29 @@
 #include "common/plan.h"
 #include "orchestrator/agent/facts.h"
 
-/* Can this Slurm put a program in front of a task's? */
+/* Whether this Slurm can run a program in front of a task's program. */
 bool nsyspart_is_possible(void);
 
-/* Refuses a value of the option, whose grammar holds, where this Slurm cannot;
- * err has the line to type instead. */
+/* Refuses a value of the option that this Slurm cannot carry out. text must
+ * have passed the option's grammar. err contains a command line that does it by
+ * hand. */
 int nsyspart_check(const char *text, struct jp_error *err);
 
-/* Is it a step with a report, for nsys alone? */
+/* Whether the step gets a report for nsys alone. */
 bool nsyspart_is_step(const struct jp_plan *plan);
 
-/* Fills conf->nsys_... and adds what the tasks are told to conf->env. Lines for
- * the user are added to *note. */
+/* Fills conf->nsys_* and adds the tasks' variables to conf->env. Lines for the
+ * user are appended to *note. */
 int nsyspart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
                   const char *step_dir, struct jp_jobconf *conf, char **note,
                   struct jp_error *err);
 
-/* Adds what keeps ranks from nsys that would have had it. */
+/* Appends the reason why nsys does not run, if it was requested. */
 int nsyspart_note(const struct jp_plan *plan, char **note,
                   struct jp_error *err);
 
-/* "nsys: the first rank of each node, traces cuda,nvtx", or that none runs
- * under it, into buf. Returns buf. */
+/* Writes "nsys: the first rank of each node, traces cuda,nvtx", or that no rank
+ * runs under nsys, to buf. Returns buf. */
 const char *nsyspart_describe(const struct jp_jobconf *conf, char *buf,
                               size_t len);
 

@@ -1,4 +1,4 @@
-/* ownfolder.c - take the step's files from a folder that the user has named. */
+/* ownfolder.c - take the step's files from a folder that the user has set. */
 #include "orchestrator/agent/ownfolder.h"
 
 #include <dirent.h>
@@ -85,7 +85,7 @@ int ownfolder_note(const char *dir, const char *node,
 
 /* --- finish --------------------------------------------------------------- */
 
-/* A file of the folder that may be the step's. */
+/* A file of the folder that may belong to the step. */
 struct found {
     char name[NAME_MAX + 1];
     int64_t pid;
@@ -93,10 +93,10 @@ struct found {
 
 struct taking {
     DIR *folder;
-    int raw;          /* raw/<node>/ */
-    int64_t since_us; /* older files are an earlier run's */
-    char host[256];   /* this one */
-    int64_t *tasks;   /* their process ids */
+    int raw;          /* descriptor of raw/<node>/ */
+    int64_t since_us; /* older files belong to an earlier run */
+    char host[256];   /* this host's name */
+    int64_t *tasks;   /* process ids of the node's tasks */
     size_t n_tasks;
     struct found *found;
     size_t n_found;
@@ -104,7 +104,7 @@ struct taking {
     uint64_t taken, missed;
 };
 
-/* The process of "<host>-pid<PID>.log"; 0: another file. */
+/* The process id in "<host>-pid<PID>.log"; 0: another kind of file. */
 static int64_t pid_of(const struct taking *t, const char *name)
 {
     size_t host = strlen(t->host), len = strlen(name);
@@ -165,7 +165,7 @@ static bool is_task(const struct taking *t, int64_t pid)
     return false;
 }
 
-/* Leaves out the files of others, where some are a task's. */
+/* Removes files of other processes, if some files belong to tasks. */
 static void keep_tasks(struct taking *t)
 {
     size_t kept = 0;
@@ -195,7 +195,8 @@ static bool copy_bytes(struct taking *t, int from, int to)
     return n == 0;
 }
 
-/* Whole, or not at all: a part would pass for all that was written. */
+/* Copies the whole file or nothing: a partial copy would look like all that was
+ * written. */
 static bool copy(struct taking *t, const char *name)
 {
     int from = openat(dirfd(t->folder), name,
@@ -221,7 +222,7 @@ static bool take(struct taking *t, const char *name)
     return errno == EEXIST || copy(t, name);
 }
 
-/* The process ids of tasks.jsonl; without them all files count. */
+/* Reads the process ids of tasks.jsonl; without it, all files count. */
 static void read_tasks(const char *dir, const char *node, struct taking *t)
 {
     char *path = fileio_path("%s/nodes/%s/tasks.jsonl", dir, node);
@@ -249,7 +250,7 @@ static void read_tasks(const char *dir, const char *node, struct taking *t)
     free(path);
 }
 
-/* Takes what is there; counts it. */
+/* Takes the files that exist and counts them. */
 static int take_all(const char *dir, const char *node, const char *folder,
                     struct taking *t, struct jp_error *err)
 {
@@ -259,7 +260,7 @@ static int take_all(const char *dir, const char *node, const char *folder,
     t->raw = raw ? open(raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
                  : -1;
     if (geteuid() == 0 && fileio_check_folders(folder, err) < 0) {
-        if (t->raw >= 0) /* a stranger could put another folder there */
+        if (t->raw >= 0) /* another user could replace this folder */
             close(t->raw);
         free(raw);
         return errno == ENOENT ? 0 : -1;

@@ -1,5 +1,5 @@
-/* pairs.c - the tasks' variables for the SPANK module: as the tasks' containers
- * see them, and formatted. */
+/* pairs.c - the tasks' variables for the SPANK module, adapted to the tasks'
+ * containers and formatted. */
 #include "orchestrator/agent/pairs.h"
 
 #include <stdbool.h>
@@ -14,8 +14,8 @@
 
 /* --- containers --------------------------------------------------------- */
 
-/* Adds "PATH:INSIDE" and suffix to *list. -1: no memory; 1: it has a byte that
- * parts the list. */
+/* Adds "PATH:INSIDE" and suffix to *list. Returns -1 without memory, 1 if a
+ * path contains a separator of the list. */
 static int add_bind(char **list, const char *map, const char *path,
                     const char *suffix)
 {
@@ -38,7 +38,8 @@ static int add_bind(char **list, const char *map, const char *path,
     return rc;
 }
 
-/* The library, unless the program's own search finds it, and the folder. */
+/* Lists the library, unless the dynamic linker searches for it, and the
+ * folder. */
 static int list_binds(const struct jp_jobconf *conf, const char *dir,
                       const char *node, char **list)
 {
@@ -54,7 +55,8 @@ static int list_binds(const struct jp_jobconf *conf, const char *dir,
     return rc;
 }
 
-/* Lists of Apptainer's and its elder's, which sites set, too. */
+/* Whether the variable is a list of Apptainer or its predecessor, which sites
+ * set as well. */
 static bool is_list(const char *name)
 {
     static const char *const names[] = {"APPTAINER_BIND", "APPTAINER_BINDPATH",

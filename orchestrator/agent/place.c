@@ -14,11 +14,11 @@
 #include "common/jobconf.h"
 #include "orchestrator/collect/clock.h"
 
-/* raw/<node>/<host>-pid<pid>-1.jpr has to follow within PATH_MAX. */
+/* Leaves room for raw/<node>/<host>-pid<pid>-1.jpr within PATH_MAX. */
 #define MAX_DIR 3000
 #define MAX_OLD 9999
 
-/* --- named ---------------------------------------------------------------- */
+/* --- derived -------------------------------------------------------------- */
 
 bool place_names_job(const char *pattern)
 {
@@ -43,8 +43,8 @@ char *place_pattern(const char *pattern)
                        place_names_job(pattern) ? "" : "-%j");
 }
 
-/* What the pattern alone does not tell apart: other jobs in the same place, and
- * a requeued job, which comes again under its id. */
+/* Makes the suffix for what the pattern does not distinguish: other jobs in the
+ * same place, and a requeued job, which keeps its id. */
 static void make_suffix(const char *pattern, const struct launch_facts *facts,
                         char *buf, size_t len)
 {
@@ -73,7 +73,7 @@ static char *job_dir(const struct jp_plan *plan,
         text[n - 1] = '\0';
     make_suffix(dir->value, facts, suffix, sizeof(suffix));
     if (!text[1] && *text == '/')
-        path = strdup(text); /* refused by check_path */
+        path = strdup(text); /* check_path refuses it */
     else if (*text == '/')
         path = fileio_path("%s%s", text, suffix);
     else
@@ -92,7 +92,7 @@ static int check_path(const char *path, struct jp_error *err)
     for (const unsigned char *c = (const unsigned char *) path; *c; c++)
         if (*c < 0x20 || *c == 0x7f)
             return error_set(err, "%s: a control character in the path", path);
-    /* it stands for the node's name in the tasks' variables */
+    /* %N would be replaced by the node's name in the tasks' variables */
     if (strstr(path, "%N"))
         return error_set(err, "%s: \"%%N\" in the path", path);
     if (!strcmp(path, "/") || path[strlen(path) - 1] == '/')
@@ -100,7 +100,7 @@ static int check_path(const char *path, struct jp_error *err)
     return 0;
 }
 
-/* .../.name instead of .../name. Caller frees. */
+/* Changes .../name to .../.name. Caller frees. */
 static char *hide(const char *path)
 {
     const char *base = strrchr(path, '/') + 1;
@@ -148,9 +148,9 @@ void place_fini(struct launch_place *place)
     *place = (struct launch_place){0};
 }
 
-/* --- made ----------------------------------------------------------------- */
+/* --- created -------------------------------------------------------------- */
 
-/* Bytes of path's longest prefix that exists. */
+/* Length of the longest prefix of path that exists. */
 static size_t existing_prefix(const char *path)
 {
     char *copy = strdup(path), *slash;
@@ -164,7 +164,8 @@ static size_t existing_prefix(const char *path)
     return n;
 }
 
-/* Nobody else's: he could read and swap what stands below. */
+/* The directory must belong to this user: its owner could read and replace what
+ * is in it. */
 static int check_owner(const char *path, struct jp_error *err)
 {
     struct stat st;
@@ -194,7 +195,7 @@ static bool is_empty_folder(const char *path)
     return empty;
 }
 
-/* Renames what an older job of the same id has left. Never deletes. */
+/* Renames what an older job of the same id has left. Never deletes anything. */
 static int move_old(const char *path, struct jp_error *err)
 {
     struct stat st;
@@ -251,7 +252,7 @@ static int make_folders(const char *step_dir, struct jp_error *err)
     return 0;
 }
 
-/* "HOST PID STARTTIME_US": srun is our parent. */
+/* Writes "HOST PID STARTTIME_US" of srun, which is our parent. */
 static int write_owner(const char *step_dir, struct jp_error *err)
 {
     char host[65] = "unknown", line[160];
@@ -269,7 +270,8 @@ static int write_owner(const char *step_dir, struct jp_error *err)
     return rc;
 }
 
-/* Job and step directory. ENOENT: the job's vanished in between. */
+/* Makes the job and step directories. ENOENT: the job's directory vanished in
+ * between. */
 static int make_both(const struct launch_place *place, struct jp_error *err)
 {
     if (fileio_mkdirs(place->job_dir, err) < 0 ||
@@ -278,8 +280,8 @@ static int make_both(const struct launch_place *place, struct jp_error *err)
     return make_step(place->step_dir, err);
 }
 
-/* Another job's step without a finished report may be running: it is not to be
- * moved aside, nor joined. */
+/* Refuses the directory of another job's step that has no finished report: that
+ * step may be running, so its directory can be neither moved nor joined. */
 static int check_rival(const char *step_dir, uint64_t job_id,
                        struct jp_error *err)
 {
@@ -304,7 +306,8 @@ static int check_rival(const char *step_dir, uint64_t job_id,
     return rc;
 }
 
-/* A step beside ours keeps it: rmdir takes only what is empty. */
+/* Removes the job directory if it is empty. rmdir keeps it if another step uses
+ * it. */
 static void unmake_job(const struct launch_place *place)
 {
     char *path = strdup(place->job_dir), *slash;
@@ -323,7 +326,7 @@ int place_make(struct launch_place *place, const struct launch_facts *facts,
     if (check_rival(place->step_dir, facts->names.job_id, err) < 0)
         return -1;
     place->kept = existing_prefix(place->job_dir);
-    /* a hidden directory goes with the report of the step before */
+    /* the report of the previous step may remove a hidden directory */
     for (int i = 0; i < 3 && rc < 0; i++) {
         errno = 0;
         rc = make_both(place, err);

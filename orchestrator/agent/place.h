@@ -1,4 +1,4 @@
-/* place.h - where a step's files go: named by its facts, made on disk. */
+/* place.h - the step's directories: derived from its facts, created on disk. */
 #ifndef JP_AGENT_PLACE_H
 #define JP_AGENT_PLACE_H
 
@@ -9,37 +9,41 @@
 #include "common/plan.h"
 #include "orchestrator/agent/facts.h"
 
-/* Texts owned. */
+/* Strings are owned. */
 struct launch_place {
-    char *job_dir;   /* absolute, hidden or not */
+    char *job_dir;   /* absolute path; may be hidden */
     char *step_dir;  /* job_dir/step-ID */
-    char *final_dir; /* hidden: the visible step directory; else "" */
+    char *final_dir; /* if hidden: path of the visible step directory; else
+                      * "" */
     bool hidden;
-    size_t kept; /* bytes of job_dir that were there before place_make */
+    size_t kept; /* length of the part of job_dir that existed before
+                  * place_make */
 };
 
-/* Whether a pattern tells jobs apart: %j, %J, or %A with %a. One that does not
- * gets "-%j" at its end. */
+/* Whether a pattern gives each job its own name: it has %j, %J, or %A with %a.
+ * A pattern without them gets "-%j" appended. */
 bool place_names_job(const char *pattern);
 
-/* The pattern of a job's directory: without slashes at its end, and with the
- * "-%j" that it lacks. Caller frees; NULL: no memory. */
+/* The pattern of a job's directory, without trailing slashes, and with "-%j" if
+ * it needs one. Caller frees; NULL: no memory. */
 char *place_pattern(const char *pattern);
 
-/* The step's directory by its facts and the merged settings, on srun's host and
- * on each node the same. Hidden where only a default asks. Makes nothing. On
- * failure *out is unchanged; else place_fini frees. */
+/* Derives the step's directory from its facts and the merged settings. srun's
+ * host and each node get the same result. The directory is hidden if only a
+ * default requests the profile. Creates nothing. *out is unchanged on failure;
+ * otherwise free with place_fini. */
 int place_find(const struct launch_facts *facts, const struct jp_plan *plan,
                struct launch_place *out, struct jp_error *err);
 void place_fini(struct launch_place *place);
 
-/* Makes job and step directory (0700) with pending, done, raw and nodes, and
- * `owner` where an srun will come. An older step directory of the same name
- * that is not empty is renamed to step-ID.old-N; another job's that may still
- * run is left alone (-1). On failure what was made is removed. */
+/* Creates the job and step directories (0700) with pending, done, raw and
+ * nodes, and `owner` if an srun will make the report. A non-empty step
+ * directory of the same name is renamed to step-ID.old-N. Returns -1 if it
+ * belongs to another job that may still be running. On failure, everything
+ * created is removed. */
 int place_make(struct launch_place *place, const struct launch_facts *facts,
                struct jp_error *err);
-/* Takes back what place_make made (a later step failed). */
+/* Removes what place_make has created, after a later stage has failed. */
 void place_unmake(const struct launch_place *place);
 
 #endif

@@ -8,7 +8,7 @@
 #include "common/quote.h"
 
 #define GAP 2
-/* A last column narrower than this goes on a line of its own. */
+/* A last column narrower than this starts on its own line. */
 #define ROOM_MIN 24
 #define OWN_LINE_INDENT 4
 
@@ -40,7 +40,7 @@ void plan_table_add(struct plan_table *table, const char *fmt, ...)
     table->cells[table->n++] = cell;
 }
 
-/* Where each column starts. */
+/* Computes where each column starts. */
 static void place_columns(const struct plan_table *table, unsigned indent,
                           unsigned start[PLAN_TABLE_MAX])
 {
@@ -60,8 +60,8 @@ static void place_columns(const struct plan_table *table, unsigned indent,
     }
 }
 
-/* Moves from column `at` of the line to the start of a cell of that length.
- * Returns where it is now. */
+/* Moves from column `at` of the line to the start of a cell of length len.
+ * Returns the new column. */
 static unsigned move_to(FILE *out, unsigned at, unsigned start, size_t len)
 {
     if (at == 0 || at + GAP <= start) {
@@ -76,7 +76,7 @@ static unsigned move_to(FILE *out, unsigned at, unsigned start, size_t len)
     return start;
 }
 
-/* Text broken at blanks; a word that is longer than a line stays whole. */
+/* Prints text wrapped at blanks. A word longer than a line is not cut. */
 static void put_wrapped(FILE *out, unsigned at, unsigned indent,
                         const char *text)
 {

@@ -1,4 +1,4 @@
-/* plan_view.c - gather what a launch tells, and print it for people. */
+/* plan_view.c - collect the facts of a launch and print them. */
 #include "orchestrator/agent/plan_view.h"
 
 #include <stdio.h>
@@ -15,13 +15,15 @@
 #include "orchestrator/agent/utilpart.h"
 #include "orchestrator/agent/settings.h"
 
-/* The view's own texts. */
+/* The strings that the view owns. */
 struct plan_view_store {
     char *warnings, *notes; /* lines, or NULL */
     char *clocks;           /* lines, or NULL */
     char *without;          /* names of the user's variables, or NULL */
-    char foreign[64];       /* reason of a setting that the profiler ignores */
-    char instead[64];       /* reason of a mode that is not the one asked for */
+    char foreign[64];       /* reason of a setting that the profiler does not
+                             * read */
+    char instead[64];       /* reason of a mode that replaces the requested
+                             * one */
 };
 
 uint64_t plan_view_node(const struct plan_view *view, uint64_t bytes)
@@ -41,7 +43,7 @@ const char *plan_view_known(char buf[16])
     return buf;
 }
 
-/* Does the profiler that runs read this setting? */
+/* Whether the profiler that runs reads this setting. */
 static bool is_read(const struct jp_setting *row, const char *runs)
 {
     int k = grammar_find_knob(grammar_nccl(), row->key);
@@ -51,7 +53,8 @@ static bool is_read(const struct jp_setting *row, const char *runs)
            (grammar_nccl()->knobs[k].modes >> mode & 1);
 }
 
-/* Files hold settings of all profilers; option and variable are meant. */
+/* Whether the user meant this setting for the profiler. An option and a
+ * variable are meant for it; files hold settings of all profilers. */
 static bool is_meant(const struct jp_setting *row)
 {
     return !strcmp(row->source, plan_source_words[PLAN_OPTION]) ||
@@ -117,7 +120,7 @@ bool plan_view_is_full(const struct plan_view *view)
     return left && (step > left || view->min_free_bytes > left - step);
 }
 
-/* What only the view can tell: the files do not fit. */
+/* Warns if the files will not fit, which only the view can compute. */
 static int warn_full(const struct plan_view *view, char **warnings,
                      struct jp_error *err)
 {
@@ -135,7 +138,7 @@ static int warn_full(const struct plan_view *view, char **warnings,
                      FIG_BYTES(view->shape.disk_free_bytes));
 }
 
-/* A line of the planner's. */
+/* Takes a line of the planner. */
 static int take_line(void *arg, bool is_warning, const char *line,
                      struct jp_error *err)
 {
@@ -150,7 +153,7 @@ static int copy_lines(char **to, const char *lines, struct jp_error *err)
     return lines ? lines_add(to, err, "%s", lines) : 0;
 }
 
-/* Nothing is to be said of a profiler that does not run. */
+/* Collects the planner's lines, unless its profiler does not run. */
 static int ask_planner(const struct launch *launch, struct plan_view *view,
                        struct jp_error *err)
 {
@@ -203,7 +206,7 @@ static void fill(const struct launch *launch, struct plan_view *view)
     if (plan_is_printed(launch->plan))
         view->asked = plan_get(side, "mode");
     view->runs = launch->choice.backend->about.name;
-    view->reason = launch->conf.settings[0].reason; /* of the mode */
+    view->reason = launch->conf.settings[0].reason; /* reason of the mode */
     view->plugin = launch_plugin(launch);
     view->release = release && release->value ? release->value : "";
     view->assumed = release && release->source == PLAN_DEFAULT;
@@ -286,9 +289,9 @@ static int print_head(FILE *out, const struct plan_view *view, const char *head,
     return plan_table_print(&text, 0, out, err);
 }
 
-/* A pool of which the example plugin makes no use (its planner says so): its
- * name without the words that all pools share, and their number; 0: another
- * variable. */
+/* Recognises a pool that the example plugin does not use (its planner says so).
+ * Returns the length of the pool's name without the words that all pools share;
+ * 0: another variable. */
 static size_t idle_pool(const struct plan_variable *v, const char **name)
 {
     static const char before[] = "NCCL_PROFILE_", after[] = "_POOL_SIZE";
@@ -304,7 +307,7 @@ static size_t idle_pool(const struct plan_variable *v, const char **name)
     return len - cut;
 }
 
-/* The pools that nothing uses, in one row. */
+/* Lists the unused pools in one row. */
 static int add_idle(struct plan_table *t, const struct plan_view *view,
                     struct jp_error *err)
 {
@@ -420,13 +423,13 @@ static void add_node(struct plan_table *t, const struct jp_jobshape *shape)
     }
 }
 
-/* In front of a figure that the user's own variables may change. */
+/* A prefix for figures that the user's own variables may change. */
 static const char *without(const struct plan_view *view)
 {
     return view->without ? "without your variables: " : "";
 }
 
-/* "; 1.2 % of the step's": empty where the whole is unknown. */
+/* "; 1.2 % of the step's"; empty if the total is unknown. */
 static const char *share_text(char *buf, size_t len, uint64_t part,
                               uint64_t whole, const char *of)
 {

@@ -1,4 +1,4 @@
-/* runmarks.c - write, look for and count the marks in run/. */
+/* runmarks.c - write, find and count the marks in run/. */
 #include "orchestrator/agent/runmarks.h"
 
 #include <dirent.h>
@@ -80,8 +80,8 @@ char *runmark_text(const char *dir, const char *node, enum runmark mark)
     return text;
 }
 
-/* Takes the name of a file in run/ apart: *len bytes of it are the node's
- * name. RUNMARKS: it is no mark. */
+/* Splits the name of a file in run/. The first *len bytes are the node's name.
+ * RUNMARKS: not a mark. */
 static enum runmark parse(const char *name, size_t *len)
 {
     char node[JP_STEPDIR_NAME_MAX + 1];
@@ -98,7 +98,7 @@ static enum runmark parse(const char *name, size_t *len)
         if (!stepdir_name_ok(node) ||
             (i == RUNMARK_ENDED &&
              (!strcmp(node, STEP) || !strcmp(node, "srun"))))
-            return RUNMARKS; /* no node's */
+            return RUNMARKS; /* not the mark of a node */
         *len = n - own;
         return (enum runmark) i;
     }

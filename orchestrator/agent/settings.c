@@ -47,7 +47,7 @@ void settings_free(struct jp_setting *settings, size_t n)
     free(settings);
 }
 
-/* Why a setting is as it is, where that is not plain. */
+/* The reason of a setting that needs an explanation. */
 static const char *reason_of(const struct plan_side *side,
                              const struct jp_knob *knob,
                              const struct plan_value *value)
@@ -70,7 +70,7 @@ int settings_list(const struct plan_side *side, struct jp_setting **out,
     for (size_t i = 0; i < side->grammar->n_knobs; i++) {
         const struct jp_knob *knob = &side->grammar->knobs[i];
         const struct plan_value *value = &side->values[i];
-        /* adding copies what it points to */
+        /* settings_add copies the strings */
         struct jp_setting one = {(char *) knob->name, value->value,
                                  (char *) plan_source_words[value->source],
                                  value->where,

@@ -1,5 +1,4 @@
-/* settings.h - merged settings as lists of rows: for job.conf and for people.
- */
+/* settings.h - merged settings as rows, for job.conf and for display. */
 #ifndef JP_AGENT_SETTINGS_H
 #define JP_AGENT_SETTINGS_H
 
@@ -10,16 +9,16 @@
 #include "common/jobconf.h"
 #include "common/plan.h"
 
-/* One side's settings (knobs of its mode, or all where the mode is off). Caller
- * frees with settings_free. */
+/* Lists one side's settings: the knobs of its mode, or all knobs if the mode is
+ * off. Free with settings_free. */
 int settings_list(const struct plan_side *side, struct jp_setting **out,
                   size_t *n, struct jp_error *err);
-/* Appends a copy of one setting; NULL texts read as "". */
+/* Appends a copy of one setting. NULL strings are copied as "". */
 int settings_add(struct jp_setting **list, size_t *n,
                  const struct jp_setting *one, struct jp_error *err);
 void settings_free(struct jp_setting *settings, size_t n);
 
-/* One table: key, value, source, reason. */
+/* Prints one table: key, value, source, reason. */
 void settings_print(FILE *out, const struct jp_setting *settings, size_t n);
 
 #endif

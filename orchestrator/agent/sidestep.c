@@ -31,41 +31,42 @@
 #define POLL_MS 20
 #define KEEP_POLL_MS 500
 #define GATHER_POLL_MS 50
-/* Of the time that a node has to be ready: to build the tree. */
+/* The part of a node's time to get ready that is reserved for building the
+ * tree. */
 #define GATHER_RESERVE_MS 15000
 #define ARGS_MAX 32
-/* After srun's end its nodes have KillWait and this before they are told. */
+/* Delay, on top of KillWait, before the nodes are told that srun has ended. */
 #define GRACE_MS 10000
-/* From SIGTERM to SIGKILL for an srun that does not end. */
+/* Time from SIGTERM to SIGKILL for an inner srun that does not end. */
 #define LAST_MS 10000
 
 static const char ended_mark[] = "run/srun.ended";
 
 #define ASK_MS 2000
-/* The nodes' own limit, and the time that a step takes to start. */
+/* The nodes' own limit plus the start-up time of a step. */
 #define WAIT_MS (JP_DEF_RUNNER_READY_MS + 2000)
-/* Where only a default asks for it, the module does not know of it, and waits
- * for no more than 3 s in all. */
+/* Used if only a default requests the runner. The SPANK module does not expect
+ * it then and waits for 3 s at most. */
 #define WAIT_DEFAULT_MS 500
-#define NAMED 3 /* nodes that are told of one by one */
+#define NAMED 3 /* number of nodes reported by name */
 
 /* The second step. */
 struct inner {
-    const char *dir;   /* the step's */
-    const char *hash;  /* of its job.conf */
+    const char *dir;   /* step directory */
+    const char *hash;  /* checksum of its job.conf */
     const char *nodes; /* "n[1-4]" */
     uint32_t n_nodes, job_id;
     uint32_t kill_wait_s;
-    uint32_t cpus; /* of a node that it runs on, at least 1 */
-    pid_t srun;    /* whom it serves, and whose program is the second's, too */
-    const struct backend_runner *runner; /* what each node runs */
+    uint32_t cpus; /* of each of its nodes, at least 1 */
+    pid_t srun;    /* the first srun; the inner one uses the same program */
+    const struct backend_runner *runner; /* runs on each node */
 };
 
-/* What the nodes have in common. */
+/* What all nodes share. */
 struct shared {
     char **nodes;
     size_t n;
-    const struct backend_runner *gatherer; /* NULL: nothing is gathered */
+    const struct backend_runner *gatherer; /* NULL: gathers nothing */
 };
 
 /* --- the inner srun ------------------------------------------------------- */
@@ -86,8 +87,8 @@ static void add(struct words *w, char *word) /* owned */
     w->argv[w->n++] = word;
 }
 
-/* The first srun's program: another one on PATH may be another Slurm's. Caller
- * frees. */
+/* The program of the first srun. Another srun in PATH may belong to another
+ * Slurm. Caller frees. */
 static char *find_srun(pid_t first)
 {
     char *link = fileio_path("/proc/%ld/exe", (long) first), path[PATH_MAX];
@@ -102,8 +103,8 @@ static char *find_srun(pid_t first)
                       : "srun");
 }
 
-/* Both options off: it is not profiled itself. One that fails must not end the
- * others. */
+/* Turns both options off, so that the inner step is not profiled. The failure
+ * of one node must not end the others. */
 static void make_command(const struct inner *l, const char *self,
                          struct words *w)
 {
@@ -139,8 +140,8 @@ static void make_command(const struct inner *l, const char *self,
     }
 }
 
-/* Nothing of the job's environment: its SLURM_ variables would shape this step
- * too, and our options' would profile it. */
+/* Clears the job's environment: its SLURM_ variables would change this step,
+ * and the variables of our options would profile it. */
 static void __attribute__((noreturn))
 become_srun(const struct words *w, pid_t keeper)
 {
@@ -151,7 +152,7 @@ become_srun(const struct words *w, pid_t keeper)
 
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* it passes that on to the nodes */
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* it forwards the signal to the nodes */
     if (getppid() != keeper)
         _exit(1);
     env[n++] = strdup("PATH=/usr/local/bin:/usr/bin:/bin");
@@ -167,8 +168,8 @@ become_srun(const struct words *w, pid_t keeper)
 
 /* --- the keeper ----------------------------------------------------------- */
 
-/* srun learns of its own death by the end of pipes that nobody else may hold.
- */
+/* Closes inherited descriptors. The first srun waits for the end of pipes,
+ * which no other process may hold open. */
 static void let_go(const struct inner *l, int keep)
 {
     char *path = fileio_path("%s/run/srun.log", l->dir);
@@ -191,7 +192,7 @@ static void let_go(const struct inner *l, int keep)
     free(path);
 }
 
-/* True: the process behind fd, or our child, has ended. */
+/* Whether the process behind fd, or our child, has ended. */
 static bool is_over(int fd)
 {
     struct pollfd end = {.fd = fd, .events = POLLIN};
@@ -199,7 +200,7 @@ static bool is_over(int fd)
     return poll(&end, 1, 0) > 0;
 }
 
-/* Until the nodes have what they share, or the inner srun has ended. */
+/* Runs until the nodes have gathered their data or the inner srun has ended. */
 static void gather(const struct inner *l, const struct shared *shared,
                    pid_t inner)
 {
@@ -223,7 +224,7 @@ static void gather(const struct inner *l, const struct shared *shared,
     }
 }
 
-/* Until the inner srun has ended; its status. */
+/* Waits until the inner srun has ended. Returns its status. */
 static int keep(const struct inner *l, int srun, pid_t inner)
 {
     uint64_t gone_ms = 0, told_ms = 0, now;
@@ -260,7 +261,8 @@ keeper(const struct inner *l, const struct words *w,
     inner = fork();
     if (inner == 0)
         become_srun(w, self);
-    confine_self(CONFINE_KEEPER, NULL, NULL); /* not srun: tasks inherit */
+    /* after the fork of the inner srun, because tasks inherit limits */
+    confine_self(CONFINE_KEEPER, NULL, NULL);
     if (inner > 0) {
         gather(l, shared, inner);
         keep(l, 3, inner);
@@ -270,8 +272,8 @@ keeper(const struct inner *l, const struct words *w,
     _exit(0);
 }
 
-/* One name a line, as Copper's launch script has it: daemons read it, and the
- * report learns from it who should be there. */
+/* Writes one node name per line, in the format of Copper's launch script.
+ * Daemons read it, and the report uses it as the list of expected nodes. */
 static int write_nodes(const struct inner *l, const struct shared *shared,
                        struct jp_error *err)
 {
@@ -349,7 +351,7 @@ static int fork_keeper(const struct inner *l, const struct words *w,
     return 0;
 }
 
-/* The keeper is a copy of this process: it frees nothing. */
+/* Forks the keeper. It is a copy of this process and frees nothing. */
 static int start_inner(const struct inner *l, const struct shared *shared,
                        struct jp_error *err)
 {
@@ -384,8 +386,9 @@ static int start(const struct inner *l, struct jp_error *err)
     return rc;
 }
 
-/* Waits at most wait_ms until each node has said that it is ready or not; how
- * many are ready. *ended: it ended before, the nodes' marks aside. */
+/* Waits at most wait_ms until each node is ready or has failed. Returns the
+ * number of ready nodes. *ended: the inner srun ended first, whatever marks are
+ * set. */
 static uint32_t await(const struct inner *l, uint32_t wait_ms, int *ended)
 {
     uint64_t end_ms = clock_mono_ms() + wait_ms;
@@ -401,7 +404,7 @@ static uint32_t await(const struct inner *l, uint32_t wait_ms, int *ended)
     }
 }
 
-/* What the inner srun's log says first, one line; "" nothing. */
+/* The first line of the inner srun's log; "" if it is empty. */
 static void read_complaint(const struct inner *l, char *buf, size_t len)
 {
     char *path = fileio_path("%s/run/srun.log", l->dir), *text = NULL;

@@ -1,4 +1,4 @@
-/* start.c - say of a task who it is and which GPUs it may use. */
+/* start.c - describe a task: its process and the GPUs it may use. */
 #include "orchestrator/agent/start.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "common/num.h"
 
 #define DEVICES_MAX 64
-/* One write keeps the lines of many tasks apart. */
+/* A single write of this size keeps the lines of concurrent tasks intact. */
 #define LINE_MAX_BYTES 16384
 
 static const char *const variables[] = {
@@ -39,11 +39,11 @@ static json_t *text_of(const char *text)
 {
     json_t *json = text ? json_string(text) : NULL;
 
-    return json ? json : json_null(); /* not UTF-8 */
+    return json ? json : json_null(); /* text is not UTF-8 */
 }
 
-/* Field 22 of /proc/PID/stat: ticks after boot. The name before it may hold
- * blanks and parentheses. */
+/* Field 22 of /proc/PID/stat: start time in ticks after boot. The name before
+ * it may contain blanks and parentheses. */
 static json_t *start_of(pid_t task)
 {
     char *path = fileio_path("/proc/%ld/stat", (long) task);
@@ -60,7 +60,7 @@ static json_t *start_of(pid_t task)
     return json;
 }
 
-/* The inode out of "pid:[4026531836]". */
+/* The inode number from "pid:[4026531836]". */
 static json_t *pid_namespace(pid_t task)
 {
     char *path = fileio_path("/proc/%ld/ns/pid", (long) task);
@@ -89,7 +89,7 @@ static json_t *boot_id(void)
     return json;
 }
 
-/* "0-15,64": the CPUs of this process, which are the task's. */
+/* "0-15,64": the CPUs of this process. The task has the same ones. */
 static json_t *cpus(void)
 {
     char text[2048] = "";
@@ -110,8 +110,8 @@ static json_t *cpus(void)
     return json_string(text);
 }
 
-/* Minors of the devices that may be opened: the device cgroup decides at
- * access(2) as at open(2). null: there are none at all. */
+/* Minor numbers of the devices that may be opened. The device cgroup gives
+ * access(2) the same answer as open(2). null: there are no devices. */
 static json_t *devices(const char *dev)
 {
     json_t *json = json_array();
@@ -156,7 +156,7 @@ static json_t *make(const struct jp_seat *seat, pid_t task, const char *dev)
         devices(dev), "env", env);
 }
 
-/* The line and its end in one write. */
+/* Appends the line and its line break in one write. */
 static int append(const char *path, const char *line, struct jp_error *err)
 {
     const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK |

@@ -1,5 +1,5 @@
-/* supervise.c - one runner on one node: start, wait, stop, collect, in time;
- * and who outlives that. */
+/* supervise.c - one runner on one node: start, wait, stop, collect, within
+ * limits; and the guard that outlives the supervisor. */
 #include "orchestrator/agent/supervise.h"
 
 #include <errno.h>
@@ -17,13 +17,13 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/stepdir.h"
 
-#define STEP_MS 50  /* between two looks at what starts or ends */
-#define LOOK_MS 500 /* between two looks at the step */
-/* Of KillWait: to end by force, and to say so. */
+#define STEP_MS 50  /* interval of checks while something starts or ends */
+#define LOOK_MS 500 /* interval of checks of the step */
+/* Part of KillWait reserved for a forced end and its report. */
 #define RESERVE_MS 4000
 #define FORCE_MS 3000
-/* Tasks may look things up while they end on a signal: so long they are served,
- * where Copper's own end leaves the time. */
+/* Tasks may read files while they end on a signal. They are served for this
+ * long if Copper's own end leaves the time. */
 #define HOLD_MS 8000
 #define SETTLE_MS 6000
 
@@ -35,12 +35,12 @@ struct watch {
     const char *dir, *node;
     pid_t parent;
     uint64_t looked_ms;
-    uint64_t signal_ms; /* 0: none has come */
+    uint64_t signal_ms; /* 0: no signal so far */
     uint32_t hold_ms;
-    const char *why; /* it is to stop; NULL: not yet */
+    const char *why; /* why it has to stop; NULL: not yet */
 };
 
-/* Signals are taken where we wait for them only. */
+/* Blocks signals outside of our waits. */
 static void block(sigset_t *set)
 {
     sigemptyset(set);
@@ -63,7 +63,7 @@ static const char *look(const struct watch *w)
     return NULL;
 }
 
-/* Sleeps; afterwards w->why says whether it is to stop. */
+/* Sleeps. Afterwards w->why says whether to stop. */
 static void nap(struct watch *w, uint32_t ms)
 {
     const struct timespec time = {ms / 1000, (long) (ms % 1000) * 1000000};
@@ -78,7 +78,8 @@ static void nap(struct watch *w, uint32_t ms)
     }
 }
 
-/* 1: ready; 0: to be stopped; -1: it cannot, err says why. */
+/* Returns 1 if ready, 0 if it has to stop, -1 if it cannot run (err says
+ * why). */
 static int await_ready(struct watch *w, struct jp_error *err)
 {
     uint64_t end_ms = clock_mono_ms() + JP_DEF_RUNNER_READY_MS;
@@ -96,7 +97,7 @@ static int await_ready(struct watch *w, struct jp_error *err)
     return 0;
 }
 
-/* Until it is to stop. -1: it has ended before. */
+/* Waits until it has to stop. Returns -1 if the runner has ended before. */
 static int look_on(struct watch *w, struct jp_error *err)
 {
     while (!w->why) {
@@ -141,10 +142,9 @@ static int stop(struct watch *w, uint32_t budget_ms, struct jp_error *err)
     return error_set(err, "it does not end, even by force");
 }
 
-/* Slurm's SIGKILL comes KillWait after its SIGTERM, which is never before what
- * made us stop. */
-/* The time in milliseconds that the end of what a runner has started may take.
- */
+/* Slurm sends SIGKILL KillWait seconds after its SIGTERM, and SIGTERM never
+ * comes before the event that made us stop. */
+/* The time in milliseconds for ending what a runner has started. */
 static uint32_t budget(const struct jp_jobconf *conf)
 {
     uint64_t s = JP_DEF_KILL_WAIT_S;
@@ -154,7 +154,8 @@ static uint32_t budget(const struct jp_jobconf *conf)
                                      : (uint32_t) s * 500;
 }
 
-/* What is left of KillWait when Copper has slept through its interval. */
+/* The part of KillWait, in milliseconds, that remains after Copper has slept
+ * through its interval. */
 static uint32_t hold_time(const struct jp_jobconf *conf)
 {
     uint32_t left = budget(conf);
@@ -180,7 +181,7 @@ static int say_ready(struct watch *w, struct jp_error *err)
     return runmark_set(w->dir, w->node, RUNMARK_READY, place ? place : "", err);
 }
 
-/* What has started is ended, whatever comes between. */
+/* Runs the runner. Whatever it has started is ended in every case. */
 static int run(struct watch *w, uint32_t budget_ms, struct jp_error *err)
 {
     struct jp_error trouble;
@@ -240,7 +241,7 @@ int supervise(const struct backend_runner *runner,
     return rc;
 }
 
-/* --- its guard ---------------------------------------------------------- */
+/* --- the guard ---------------------------------------------------------- */
 
 static void block_too(sigset_t *set)
 {
@@ -249,7 +250,7 @@ static void block_too(sigset_t *set)
     sigprocmask(SIG_BLOCK, set, NULL);
 }
 
-/* A signal that is not of a child's end, or 0. */
+/* Waits for a signal other than SIGCHLD; 0: none. */
 static int await_signal(uint32_t ms)
 {
     const struct timespec time = {ms / 1000, (long) (ms % 1000) * 1000000};
@@ -261,8 +262,9 @@ static int await_signal(uint32_t ms)
     return sig > 0 && sig != SIGCHLD ? sig : 0;
 }
 
-/* The status of its end. Orphans of its own, which are ours now, too. Without
- * its parent, slurmstepd, it is to end. */
+/* Waits for the child and returns its exit status. Also reaps its orphans,
+ * which the kernel has given to us. If our parent, slurmstepd, ends, the child
+ * gets SIGTERM. */
 static int await_child(pid_t child, pid_t parent)
 {
     int status = 0, sig;
@@ -283,7 +285,7 @@ static int await_child(pid_t child, pid_t parent)
     }
 }
 
-/* Until no process of the dead child's is left. */
+/* Waits until no process of the dead child is left. */
 static bool await_orphans(uint32_t budget_ms)
 {
     uint64_t end_ms = clock_mono_ms() + budget_ms;

@@ -1,4 +1,4 @@
-/* utilpart.c - how often a step is sampled, and what its user calls it. */
+/* utilpart.c - the period of a step's samples and the user's labels for it. */
 #include "orchestrator/agent/utilpart.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "common/num.h"
 #include "orchestrator/agent/settings.h"
 
-/* Why the period is not the setting's own. */
+/* Why the period differs from the setting. */
 static const char *why(const struct plan_side *side, uint32_t period_ms)
 {
     uint64_t us = plan_number(side, "period");

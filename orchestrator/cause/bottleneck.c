@@ -1,4 +1,4 @@
-/* bottleneck.c - rules on what all members together did. */
+/* bottleneck.c - rules about the totals of all members. */
 #include "orchestrator/cause/bottleneck.h"
 
 #include <math.h>
@@ -23,13 +23,15 @@ const char *const bottleneck_words[JP_BOTTLENECKS] = {
     [JP_BOTTLENECK_UNDER_USED] = "under_used",
 };
 
-/* What the rules are put to; NAN: not known. */
+/* The values that the rules examine; NAN: unknown. */
 struct facts {
     double sm, gpu_memory, gpu_imbalance, gpu_limited;
-    double cpu, throttled, task_imbalance; /* cpu: of the processors allowed */
-    double io, iowait;                     /* iowait: of own nodes only */
+    double cpu, throttled, task_imbalance; /* cpu: of the CPUs that the step may
+                                            * use */
+    double io, iowait;                     /* iowait: only of nodes that the
+                                            * step has for itself */
     double reads, memory, faults;
-    double communication, port; /* port: likewise */
+    double communication, port; /* port: the same */
 };
 
 static double mean_of(const struct jp_util *util, enum jp_util_scope scope,
@@ -50,8 +52,8 @@ static double imbalance_of(const struct jp_util *util, enum jp_util_scope scope,
     return row ? row->imbalance : NAN;
 }
 
-/* The median over processes of the share of time with an operation in flight.
- */
+/* The median over processes of the fraction of time with an operation in
+ * flight. */
 static double communication_of(const struct jp_result *r)
 {
     double *shares = r && r->n_busy ? calloc(r->n_busy, sizeof(*shares)) : NULL;
@@ -71,7 +73,8 @@ static double communication_of(const struct jp_result *r)
     return median;
 }
 
-/* The mean of part / whole over members of nodes that are the step's own. */
+/* The mean of part / whole over members of nodes that the step has for
+ * itself. */
 static double own_share(const struct samples *s, enum jp_util_scope scope,
                         int part, int other, int whole)
 {
@@ -129,17 +132,19 @@ static void take_facts(const struct jp_util *util, const struct samples *s,
 
 /* --- the rules ------------------------------------------------------------ */
 
-/* In order; the first that holds is a kind's evidence. Those of `idle` need
- * GPUs, if there are any, that mostly wait. */
+/* In order of preference: the first rule that holds is the evidence for its
+ * kind. Rules with `idle` apply if the step has no GPUs, or GPUs that mostly
+ * wait. */
 static const struct rule {
     enum jp_bottleneck_kind kind;
     size_t fact; /* offset in struct facts */
     enum jp_limit_id limit;
     enum util_unit unit;
     bool idle;
-    bool gpus; /* only where there are GPUs */
+    bool gpus; /* only with GPUs */
     const char *metric;
-    const char *text, *after; /* the value; after NULL: nothing */
+    const char *text, *after; /* before and after the value; after NULL:
+                               * nothing */
 } rules[] = {
 #define FACT(name) offsetof(struct facts, name)
     {JP_BOTTLENECK_GPU, FACT(sm), JP_LIMIT_BOUND_GPU, UTIL_SHARE, false, true,
@@ -193,8 +198,8 @@ static void add(struct jp_bottlenecks *out, const struct jp_bottleneck *b)
     out->at[out->n++] = *b;
 }
 
-/* What is hardly used is uneven by nature; a GPU's host thread may do anything.
- */
+/* Whether an imbalance matters. Little-used units are uneven by nature, and the
+ * host threads of GPUs may do anything. */
 static bool is_compared(const struct rule *rule, const struct facts *f)
 {
     double used = rule->gpus ? f->sm : f->cpu;

@@ -1,4 +1,4 @@
-/* bottleneck.h - what the job as a whole is bound by: several may hold. */
+/* bottleneck.h - what limits the job as a whole; several limits may apply. */
 #ifndef JP_CAUSE_BOTTLENECK_H
 #define JP_CAUSE_BOTTLENECK_H
 
@@ -23,21 +23,22 @@ extern const char *const bottleneck_words[JP_BOTTLENECKS]; /* "gpu_bound" */
 
 struct jp_bottleneck {
     enum jp_bottleneck_kind kind;
-    const char *metric; /* whose value it is */
+    const char *metric; /* the metric behind the value */
     enum util_unit unit;
     double value, limit;
-    char text[160]; /* a clause: the evidence */
+    char text[160]; /* the evidence, as a clause */
 };
 
 struct jp_bottlenecks {
     struct jp_bottleneck at[JP_BOTTLENECKS];
     size_t n;
-    bool looked;    /* there was something to look at */
-    char text[300]; /* all in a line; "" none */
+    bool looked;    /* there was data to examine */
+    char text[300]; /* all of them in one line; "": none */
 };
 
-/* util and result may be NULL; samples, of the same step, too: without them no
- * node is known to be the step's own. */
+/* Finds the bottlenecks. util and result may be NULL. samples, of the same
+ * step, may be NULL as well; then no node is known to be used by this step
+ * alone. */
 void bottlenecks_find(const struct jp_util *util, const struct samples *samples,
                       const struct jp_result *result,
                       struct jp_bottlenecks *out);

@@ -12,19 +12,19 @@
 #include "orchestrator/cause/samples.h"
 #include "orchestrator/insight/stats.h"
 
-#define KEPT 5 /* causes of a finding */
+#define KEPT 5 /* limit of causes per finding */
 
 struct finding_state {
     const struct causes_input *in;
     const struct jp_finding *f;
     const struct course *course;
     struct cause_subject subject;
-    double *scratch; /* of as many as there are members */
+    double *scratch; /* room for one value per member */
     double *more;
-    bool *suspect; /* of members: of another finding, so no peer */
+    bool *suspect; /* by member: it is in another finding, so no peer */
 };
 
-/* --- who ------------------------------------------------------------------ */
+/* --- the subject ---------------------------------------------------------- */
 
 static bool is_compute(enum jp_finding_kind kind)
 {
@@ -37,7 +37,7 @@ static bool is_network(enum jp_finding_kind kind)
     return kind == JP_FINDING_SLOW_NETWORK || kind == JP_FINDING_DRIFT;
 }
 
-/* The task's node, else the only one that has the host's name. */
+/* Finds the node of the task; otherwise the only node with the host's name. */
 static int find_node(const struct jp_nodes *nodes, const char *host,
                      int64_t task)
 {
@@ -58,8 +58,8 @@ static int find_node(const struct jp_nodes *nodes, const char *host,
     return found;
 }
 
-/* The k-th task of a node has its k-th GPU, where it has as many; the only GPU
- * is of all. */
+/* Assigns a GPU: the k-th task of a node has its k-th GPU if there are as many
+ * tasks as GPUs. A single GPU belongs to all tasks. */
 static void guess_gpu(const struct causes_input *in,
                       struct cause_subject *subject)
 {
@@ -133,9 +133,9 @@ static void find_subject(struct finding_state *x)
         find_gpu(in, who, s);
 }
 
-/* --- units: what is compared with each other ------------------------------ */
+/* --- units of comparison -------------------------------------------------- */
 
-/* Members [first, first + n): one of them, or all of a node. */
+/* Members [first, first + n): one member, or all members of a node. */
 struct unit {
     size_t first, n;
 };
@@ -172,7 +172,7 @@ static bool is_subject(const struct finding_state *x, enum jp_util_scope scope,
     return x->subject.task >= 0 && strcmp(m->id, rank) == 0;
 }
 
-/* What other jobs may have caused is left out. */
+/* Excludes values that other jobs may have influenced. */
 static bool is_usable(const struct finding_state *x, enum jp_util_scope scope,
                       uint32_t node)
 {
@@ -192,7 +192,7 @@ static double member_at(const struct samples *s, const struct cause_row *row,
     return m->slices[column] ? (double) m->slices[column][slice] : NAN;
 }
 
-/* Of a node's ports the worst one, of its tasks and GPUs the mean. */
+/* The worst of a node's ports; the mean of its tasks and GPUs. */
 static double unit_value(const struct samples *s, const struct cause_row *row,
                          int column, const struct unit *unit, unsigned slice)
 {
@@ -211,7 +211,7 @@ static double unit_value(const struct samples *s, const struct cause_row *row,
     return row->scope == JP_UTIL_PORT ? worst : n ? sum / (double) n : NAN;
 }
 
-/* The mean of those slices; *n: in how many it is known. */
+/* The mean over these slices; *n: number of slices with a value. */
 static double mean_in(const struct samples *s, const struct cause_row *row,
                       int column, const struct unit *unit, const bool *in,
                       unsigned *n)
@@ -236,16 +236,18 @@ struct comparison {
     const struct cause_row *row;
     int column;
     struct unit unit;
-    size_t tried;       /* units that might have been the subject */
-    double value, rest; /* its own; rest NAN: there is no other time */
-    double outside;     /* the same before and after the finding */
+    size_t tried;       /* number of possible subjects */
+    double value, rest; /* the unit's means in and outside the finding's time;
+                         * rest NAN: no other time */
+    double outside;     /* the same as rest, only before and after the
+                         * finding */
     unsigned n_value, n_rest;
-    double *peers; /* their values in the finding's time, in scratch */
+    double *peers; /* values during the finding's time, stored in scratch */
     size_t n_peers;
     double peers_median;
-    double median; /* what it is compared with */
-    double excess; /* in the bad direction */
-    double least;  /* of it */
+    double median; /* the value it is compared with */
+    double excess; /* difference in the bad direction */
+    double least;  /* minimum of excess */
     double chance, deviations;
 };
 
@@ -254,7 +256,8 @@ static double worse(const struct cause_row *row, double value, double than)
     return row->lower ? than - value : value - than;
 }
 
-/* Values of all units but the subject and those of other findings. */
+/* Collects the values of all units except the subject and those of other
+ * findings. */
 static size_t take_peers(const struct finding_state *x,
                          const struct comparison *c, const bool *in,
                          bool suspects, double *out)
@@ -286,14 +289,14 @@ static double least_of(const struct cause_row *row, double median)
     return row->relative ? least * fabs(median) : least;
 }
 
-/* What members of a kind differ by anyway. */
+/* The standard deviation that members of a kind normally have. */
 static double usual_of(const struct comparison *c)
 {
     return c->least * limits_get(c->row->exact ? JP_LIMIT_CAUSE_EXACT
                                                : JP_LIMIT_CAUSE_USUAL);
 }
 
-/* Against the peers at the same time. */
+/* Compares with the peers at the same time. */
 static void against_peers(const struct finding_state *x, struct comparison *c)
 {
     const struct course *course = x->course;
@@ -315,8 +318,8 @@ static void against_peers(const struct finding_state *x, struct comparison *c)
     }
 }
 
-/* Against its own time before and after. Neighbouring slices are alike: three
- * of them say as much as one. */
+/* Compares with the unit's own time before and after. Neighbouring slices
+ * resemble each other, so three of them count as one value. */
 static void against_itself(const struct finding_state *x, struct comparison *c)
 {
     const struct samples *s = x->in->samples;
@@ -345,7 +348,8 @@ static void against_itself(const struct finding_state *x, struct comparison *c)
                                  usual_of(c), &c->deviations);
 }
 
-/* Nobody else has it, and any of it is bad: unless it was so before, too. */
+/* Handles metrics of which any amount is bad, without peers: a cause, unless it
+ * was the same before. */
 static void alone(struct comparison *c)
 {
     double limit = limits_get(c->row->least);
@@ -359,7 +363,7 @@ static void alone(struct comparison *c)
     c->chance = 0;
 }
 
-/* Does the row's other condition hold? */
+/* Whether the row's further condition holds. */
 static bool has_needs(struct finding_state *x, const struct comparison *c)
 {
     const struct cause_needs *needs = &c->row->needs;
@@ -389,13 +393,13 @@ static bool has_needs(struct finding_state *x, const struct comparison *c)
                          (1 - limits_get(JP_LIMIT_CAUSE_CLOCK) / 2);
 }
 
-/* Samples of the finding's time that the metric has. */
+/* Number of samples of the metric in the finding's time. */
 static double samples_of(const struct samples *s, unsigned slices)
 {
     return slices * (double) s->slice_us / (double) s->period_us;
 }
 
-/* Is the unit unlike the others in this metric? seen: it has samples. */
+/* Whether the unit differs in this metric. *seen: it has samples. */
 static bool compare(struct finding_state *x, struct comparison *c, bool *seen)
 {
     const struct samples *s = x->in->samples;
@@ -429,10 +433,10 @@ static bool compare(struct finding_state *x, struct comparison *c, bool *seen)
     return c->chance * (double) c->tried <= limits_get(JP_LIMIT_CAUSE_CHANCE);
 }
 
-/* --- what a cause says ---------------------------------------------------- */
+/* --- properties of a cause ------------------------------------------------ */
 
-/* When it was off by half of what it is off, from the first such slice to the
- * last. */
+/* Finds when it differed by at least half of the excess: from the first to the
+ * last such slice. */
 static void find_when(const struct finding_state *x, const struct comparison *c,
                       struct jp_cause *cause)
 {
@@ -454,7 +458,7 @@ static void find_when(const struct finding_state *x, const struct comparison *c,
     cause->all_along = first <= x->course->first + 1;
 }
 
-/* The correlation of what the metric is off with the waits, over the run. */
+/* The correlation of the metric with the waits over the run. */
 static double follows(struct finding_state *x, const struct comparison *c)
 {
     const struct samples *s = x->in->samples;
@@ -489,7 +493,7 @@ static double follows(struct finding_state *x, const struct comparison *c)
     return n >= 8 && sxx > 0 && syy > 0 ? sxy / sqrt(sxx * syy) : NAN;
 }
 
-/* The share of the run that the finding's waits are; NAN: not known. */
+/* The finding's waits as a fraction of the run; NAN: unknown. */
 static double lost_share(const struct finding_state *x)
 {
     const struct samples *s = x->in->samples;
@@ -508,7 +512,7 @@ static double half_if_unknown(double v)
     return isnan(v) ? 0.5 : fmin(fmax(v, 0), 1);
 }
 
-/* Of what all have some of, the share that is its own. */
+/* The unit's own part of a metric that all members have some of. */
 static double own_share(const struct comparison *c)
 {
     return c->row->common && c->n_peers && c->value > c->peers_median
@@ -516,8 +520,8 @@ static double own_share(const struct comparison *c)
                : 1;
 }
 
-/* How far it is off, how much of the time that may take of what is lost, and
- * whether it comes and goes with the waits. */
+/* Combines three values: the size of the difference, the part of the lost time
+ * that it may explain, and whether it comes and goes with the waits. */
 static double strength_of(const struct finding_state *x,
                           const struct comparison *c, double follows)
 {
@@ -566,9 +570,9 @@ static void fill(struct finding_state *x, struct comparison *c, size_t finding,
     cause_say(&x->subject, row, cause);
 }
 
-/* --- a finding ------------------------------------------------------------ */
+/* --- one finding ---------------------------------------------------------- */
 
-/* Keeps the strongest of each word. */
+/* Keeps the strongest cause of each kind. */
 static void keep(struct jp_cause *found, const struct jp_cause *cause)
 {
     if (!(found[cause->what].strength >= cause->strength))
@@ -587,7 +591,7 @@ static void try_row(struct finding_state *x, const struct cause_row *row,
     c.column = row->derive ? 0 : samples_column(row->scope, row->metric);
     if (c.column < 0)
         return;
-    for (size_t i = from; i < to;) { /* where nobody is named all are tried */
+    for (size_t i = from; i < to;) { /* if no one is named, tries all */
         struct unit unit = unit_at(x, row->scope, i);
 
         i = unit.first + unit.n;
@@ -625,9 +629,9 @@ static int by_strength(const void *a, const void *b)
     return x->what < y->what ? -1 : x->what > y->what;
 }
 
-/* A process that computes more than its peers has to wait for processors more,
- * too: as much longer as it computes more. Is it its own time that is lost, or
- * what it waits beyond that? */
+/* Whether the loss is due to the process's own computing. A process that
+ * computes more than its peers also waits more for a CPU, in proportion.
+ * Compares its additional computing with the wait beyond that proportion. */
 static bool is_own(const struct jp_cause *found)
 {
     const struct jp_cause *own = &found[JP_CAUSE_CPU_OWN];
@@ -644,7 +648,7 @@ static bool is_own(const struct jp_cause *found)
                                                           : shared->peers);
 }
 
-/* What is a consequence of another one comes behind it. */
+/* Moves a consequence after its cause. */
 static void put_behind(struct jp_cause *what, const struct jp_cause *by)
 {
     if (by->strength > 0 && what->strength > 0)
@@ -709,9 +713,9 @@ static int look_into(struct finding_state *x, size_t finding,
     return rc;
 }
 
-/* --- all ------------------------------------------------------------------ */
+/* --- all findings --------------------------------------------------------- */
 
-/* Whoever is late in another finding is nobody's peer. */
+/* Marks members that are late in another finding; they are no peers. */
 static void mark_suspects(struct finding_state *x)
 {
     const struct jp_findings *list = &x->in->insight->findings;

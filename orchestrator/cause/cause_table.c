@@ -1,5 +1,5 @@
-/* cause_table.c - what may hold a rank, node or network up, and by which
- * metric that shows.
+/* cause_table.c - what may delay a rank, node or network, and which metric
+ * shows it.
  */
 #include "orchestrator/cause/cause_table.h"
 
@@ -11,7 +11,7 @@
 #include "common/figure.h"
 #include "orchestrator/insight/sentence.h"
 
-/* Put causes into words: what is seen at the same time. */
+/* Sentences for causes. */
 
 #define FIGURE 64
 
@@ -85,10 +85,10 @@ static char *say_who(const struct cause_subject *subject,
     return buf;
 }
 
-/* ", since 10:42:07 UTC"; "" where it was so all along. */
+/* ", since 10:42:07 UTC"; "" if it was so during the whole run. */
 static char *say_since(const struct jp_cause *cause, char *buf, size_t size)
 {
-    /* of "2026-11-21 11:02:03 UTC" the time of the day */
+    /* keeps the time of day of "2026-11-21 11:02:03 UTC" */
     if (cause->all_along || strlen(FIG_UTC(cause->start_us)) < 20)
         snprintf(buf, size, "%s", "");
     else
@@ -159,7 +159,7 @@ void cause_say_reason(const struct cause_subject *subject,
                  reasons[i].says, FIG(cause->value, cause->unit),
                  say_since(cause, since, sizeof(since)));
         snprintf(cause->text, sizeof(cause->text), "%s", text);
-        /* the clock explains as much, whatever the share of samples is */
+        /* the clock explains as much, whatever the fraction of samples is */
         cause->strength = fmax(cause->strength, clock->strength);
     }
 }
@@ -227,7 +227,7 @@ static double steal(const struct samples *s, const struct sampled *m,
     return value(m, NODE_STEAL, slice) / value(m, NODE_CPUS, slice);
 }
 
-/* Cores of a full node that neither the step nor jobprof has. */
+/* Cores of a fully used node that neither the step nor jobprof uses. */
 static double other_cores(const struct samples *s, const struct sampled *m,
                           unsigned slice)
 {
@@ -239,7 +239,7 @@ static double other_cores(const struct samples *s, const struct sampled *m,
     if (!node->n[JP_UTIL_STEP])
         return NAN;
     step = cpu(s, &s->at[node->first[JP_UTIL_STEP]], slice);
-    /* idle processors are there for all */
+    /* idle CPUs are available to everyone */
     if (busy < limits_get(JP_LIMIT_CAUSE_FULL) * value(m, NODE_CPUS, slice))
         return 0;
     return fmax(busy - step - (isnan(agent) ? 0 : agent), 0);
@@ -253,8 +253,9 @@ static double port_use(const struct samples *s, const struct sampled *m,
            value(m, PORT_RATE, slice);
 }
 
-/* The samples have a fault's number once, and 0 else. What a fault has done to
- * a GPU stays until the GPU is reset: from then on it is one with a fault. */
+/* The samples contain the number of a GPU fault once, and 0 otherwise. The
+ * effect of a fault lasts until the GPU is reset, so the GPU counts as faulty
+ * from then on. */
 static double xid(const struct samples *s, const struct sampled *m,
                   unsigned slice)
 {
@@ -267,8 +268,8 @@ static double xid(const struct samples *s, const struct sampled *m,
     return v;
 }
 
-/* Of the time in which it could run, the share in which it did not. Where a
- * processor is short for all, who computes more waits more, too. */
+/* The fraction of its runnable time in which a task did not run. If CPUs are
+ * short, a task that computes more also waits more. */
 static double waiting(const struct samples *s, const struct sampled *m,
                       unsigned slice)
 {
@@ -333,7 +334,7 @@ const struct cause_row cause_table[] = {
     {JP_CAUSE_GPU_MEMORY_BANDWIDTH, JP_UTIL_GPU, "memory_busy", .of = COMPUTE,
      .least = JP_LIMIT_CAUSE_MEMORY_BUSY, .prior = 0.55,
      .says = "the memory of its GPU is read or written for", .after = " of the time"},
-    /* --- processors */
+    /* --- CPUs */
     {JP_CAUSE_CPU_THROTTLED, JP_UTIL_TASK, "cpu_throttled", .of = COMPUTE,
      .least = JP_LIMIT_CAUSE_HELD, .alone = true, .prior = 1, .takes = 1,
      .says = "a limit holds its processors back for", .after = " of the time"},
@@ -392,7 +393,7 @@ const struct cause_row cause_table[] = {
      .least = JP_LIMIT_CAUSE_BYTES, .prior = 0.85, .says = "it reads"},
     {JP_CAUSE_FILE_READS, JP_UTIL_TASK, "read", .of = COMPUTE,
      .least = JP_LIMIT_CAUSE_BYTES, .prior = 0.9,
-     .needs = {"read_calls", .least = 1e6}, /* else it is paging */
+     .needs = {"read_calls", .least = 1e6}, /* otherwise it is paging */
      .says = "it reads from storage"},
     {JP_CAUSE_FILE_READS, JP_UTIL_STEP, "read", .of = COMPUTE,
      .least = JP_LIMIT_CAUSE_BYTES, .prior = 0.6,
@@ -441,7 +442,7 @@ const struct cause_chain cause_chains[] = {
     {JP_CAUSE_FILE_READS, JP_CAUSE_CPU_OWN},
     {JP_CAUSE_FILE_WRITES, JP_CAUSE_CPU_OWN},
     {JP_CAUSE_MEMORY_PRESSURE, JP_CAUSE_CPU_OWN},
-    {JP_CAUSE_PORT_RATE, JP_CAUSE_PORT_SHARED}, /* of a lower rate */
+    {JP_CAUSE_PORT_RATE, JP_CAUSE_PORT_SHARED}, /* due to a lower rate */
     {JP_CAUSE_PORT_RATE, JP_CAUSE_PORT_WAITS},
     {JP_CAUSE_PORT_ERRORS, JP_CAUSE_PORT_WAITS},
     {JP_CAUSE_PORT_SHARED, JP_CAUSE_PORT_WAITS},

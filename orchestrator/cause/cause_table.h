@@ -1,5 +1,4 @@
-/* cause_table.h - the table of causes: a row for each metric that may tell one.
- */
+/* cause_table.h - the table of causes: one row per metric that may show one. */
 #ifndef JP_CAUSE_CAUSE_TABLE_H
 #define JP_CAUSE_CAUSE_TABLE_H
 
@@ -11,13 +10,13 @@ enum cause_of {
     CAUSE_OF_NETWORK = 1 << 1, /* slow networks, drift */
 };
 
-/* What must hold besides, of the subject: a column and its least mean. A column
- * that is not there does not forbid. */
+/* A further condition on the subject: a column and its least mean. A missing
+ * column does not prevent the cause. */
 struct cause_needs {
     const char *column;
     double least;
-    bool below_peers; /* in place of it: less than its peers' median */
-    /* in place of a column: no less than its peers' median */
+    bool below_peers; /* instead of least: below the median of its peers */
+    /* instead of a column: a share, at least the median of its peers */
     double (*share)(const struct samples *s, const struct sampled *m,
                     unsigned slice);
 };
@@ -25,32 +24,34 @@ struct cause_needs {
 struct cause_row {
     enum jp_cause_what what;
     enum jp_util_scope scope;
-    const char *metric; /* a column, or the name of derive */
-    /* the metric of a member and slice, of several columns; NULL: a column */
+    const char *metric; /* a column, or the name of what derive computes */
+    /* computes the metric of a member in a slice from several columns; NULL:
+     * metric is a column */
     double (*derive)(const struct samples *s, const struct sampled *m,
                      unsigned slice);
-    enum util_unit unit; /* of derive */
+    enum util_unit unit; /* unit of derive's values */
     unsigned of;         /* enum cause_of */
-    bool lower;          /* less is bad, else more is */
+    bool lower;          /* lower values are bad; otherwise higher ones */
     enum jp_limit_id least;
-    double times;  /* besides: so many times the peers' median */
-    bool relative; /* least is a share of the peers' median */
-    bool exact;    /* it is a setting: members have the same */
-    bool alone;    /* any of it is bad: peers are not needed */
-    bool common;   /* all have some of it on a busy node: what peers have, too,
-                      does not tell why this one is late */
-    double prior;  /* 0 to 1: how well the like explains a wait */
-    double takes;  /* time lost by a unit of the difference (relative: by
-                      all of it), a share; 0: not told */
+    double times;  /* also required: at least this many times the peers'
+                    * median */
+    bool relative; /* least is a fraction of the peers' median */
+    bool exact;    /* a setting: all members have the same value */
+    bool alone;    /* any amount is bad, even without peers */
+    bool common;   /* every task has some of it on a busy node; the peers' part
+                    * does not explain why this one is late */
+    double prior;  /* 0 to 1: how well such a cause explains a wait */
+    double takes;  /* time lost, as a fraction, per unit of the difference
+                    * (relative: by all of it); 0: unknown */
     struct cause_needs needs;
     const char *says;  /* a clause, before the value */
-    const char *after; /* it; NULL: nothing */
+    const char *after; /* text after the value; NULL: none */
 };
 
 extern const struct cause_row cause_table[];
 extern const size_t cause_table_n;
 
-/* What the like brings about: `what` comes behind `by` where both are seen. */
+/* `by` brings about `what`: if both are found, `what` is listed after `by`. */
 struct cause_chain {
     enum jp_cause_what by, what;
 };
@@ -59,27 +60,27 @@ extern const size_t cause_chains_n;
 
 /* The sentences of causes. */
 
-/* Whom a finding is about, in the samples. */
+/* The subject of a finding, in terms of the samples. */
 struct cause_subject {
     enum jp_finding_kind kind;
-    bool whole_node;  /* else one rank */
-    int64_t rank;     /* as readers know it; -1 */
-    int64_t task;     /* Slurm's; -1 */
-    int node;         /* of the samples; < 0: not known */
-    const char *name; /* the node's; NULL */
+    bool whole_node;  /* a node; otherwise one rank */
+    int64_t rank;     /* the rank shown to readers; -1: none */
+    int64_t task;     /* Slurm's task id; -1: none */
+    int node;         /* index in the samples; < 0: unknown */
+    const char *name; /* name of the node; NULL: unknown */
     char gpu[UTIL_ID_MAX];
 };
 
-/* Sets cause->text. */
+/* Writes the sentence cause->text. */
 void cause_say(const struct cause_subject *subject, const struct cause_row *row,
                struct jp_cause *cause);
 
-/* Where a GPU is slowed down, its lower clock belongs to the sentence. found:
- * by word, of strength 0 where there is none. */
+/* If a GPU is throttled, adds its lower clock to the sentence. found: indexed
+ * by cause; strength 0: not found. */
 void cause_say_reason(const struct cause_subject *subject,
                       struct jp_cause found[JP_CAUSES]);
 
-/* Sets look->why. */
+/* Writes the sentence look->why. */
 void cause_say_look(const struct cause_subject *subject,
                     const struct jp_causes *causes, struct jp_cause_look *look);
 

@@ -1,5 +1,4 @@
-/* iteration.c - what repeats itself in a program's operations, or its samples.
- */
+/* iteration.c - find repetitions in a program's operations or samples. */
 #include "orchestrator/cause/iteration.h"
 
 #include <math.h>
@@ -16,11 +15,11 @@
 #include "plugins/util/util_rows.h"
 
 enum {
-    OPS_MAX = 1 << 17, /* of a process */
-    FEW = 2,           /* kinds may be of parts of a step only */
-    MULTIPLES = 64,    /* operations of a step of one kind */
-    PROCESSES = 4,     /* of which the best is taken */
-    SERIES_MAX = 4096, /* samples of a member */
+    OPS_MAX = 1 << 17, /* limit per process */
+    FEW = 2,           /* so few kinds may repeat within an iteration */
+    MULTIPLES = 64,    /* limit of operations of one kind per iteration */
+    PROCESSES = 4,     /* number of processes tried; the best one counts */
+    SERIES_MAX = 4096, /* limit of samples per member */
     SERIES_LEAST = 16
 };
 
@@ -37,11 +36,12 @@ static const struct jp_iteration iteration_none = {.period_us = NAN,
 
 /* --- operations of a kind ------------------------------------------------- */
 
-/* Operations that are alike. */
+/* Operations of the same kind. */
 struct kind {
     uint64_t kind;
     size_t n;
-    size_t first; /* where they stand in the list sorted by kind */
+    size_t first; /* position of its first operation in the list sorted by
+                   * kind */
 };
 
 static int by_kind(const void *a, const void *b)
@@ -62,7 +62,7 @@ static int by_count(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Kinds that come often enough, those of fewest operations first. ops is
+/* Lists the kinds with enough operations, fewest operations first. ops is
  * sorted. */
 static size_t list_kinds(const struct iteration_op *ops, size_t n,
                          struct kind *kinds)
@@ -80,15 +80,15 @@ static size_t list_kinds(const struct iteration_op *ops, size_t n,
     return found;
 }
 
-/* The run begins and ends within a step. */
+/* Tolerance, because the run begins and ends within an iteration. */
 static size_t slack(size_t count)
 {
     return count / 100 > 1 ? count / 100 : 1;
 }
 
-/* The number of steps: what most kinds come as often as; of two such numbers
- * the smaller one, as the other may be of parts of a step. *most: so many do.
- */
+/* The number of iterations: the count that most kinds share. Of two equally
+ * frequent counts it is the smaller one, because the other may be of parts of
+ * an iteration. *most: the number of these kinds. */
 static size_t count_steps(const struct kind *kinds, size_t n, size_t *most)
 {
     size_t steps = 0;
@@ -105,8 +105,8 @@ static size_t count_steps(const struct kind *kinds, size_t n, size_t *most)
     return steps;
 }
 
-/* Operations of one step: of all kinds that come so often, or a whole multiple
- * of that. *share: of all n operations. */
+/* Operations per iteration: of all kinds that occur this often or a whole
+ * multiple of it. *share: their fraction of all n operations. */
 static size_t count_ops(const struct kind *kinds, size_t n_kinds, size_t steps,
                         size_t n, double *share)
 {
@@ -126,7 +126,7 @@ static size_t count_ops(const struct kind *kinds, size_t n_kinds, size_t steps,
     return ops;
 }
 
-/* Autocorrelation of v without its mean at a lag. */
+/* The autocorrelation of v, without its mean, at a lag. */
 static double correlation(const double *v, size_t n, size_t lag, double var)
 {
     double sum = 0;
@@ -149,7 +149,8 @@ static double centre(double *v, size_t n)
     return var;
 }
 
-/* How many repetitions make one whose time repeats itself; 1: each does. */
+/* How many operations form a repeating pattern of distances; 1: each
+ * repeats. */
 static size_t find_multiple(const struct iteration_op *ops, size_t n,
                             double *scratch)
 {
@@ -160,7 +161,7 @@ static size_t find_multiple(const struct iteration_op *ops, size_t n,
         return 1;
     for (size_t i = 0; i + 1 < n; i++)
         scratch[i] = (double) (ops[i + 1].start_us - ops[i].start_us);
-    /* a pause now and then is no pattern */
+    /* occasional pauses are no pattern */
     memcpy(scratch + n, scratch, (n - 1) * sizeof(*scratch));
     usual = stats_median(scratch + n, n - 1);
     for (size_t i = 0; i + 1 < n; i++) {
@@ -207,8 +208,8 @@ static void describe(double *us, size_t n, double *scratch,
     out->p95_us = us[n - 1 - n / 20];
 }
 
-/* Of a kind that comes once a step: how much the distances of its operations
- * differ, a share. us: room for its number. */
+/* The spread of the distances between operations of a kind that occurs once per
+ * iteration, as a fraction. us: scratch for one value per operation. */
 static double uneven(const struct iteration_op *ops, size_t n, double *us)
 {
     double mid, low, high;
@@ -222,7 +223,7 @@ static double uneven(const struct iteration_op *ops, size_t n, double *us)
     return mid > 0 ? (high - low) / mid : INFINITY;
 }
 
-/* The kind whose operations come at the most even distances. */
+/* The kind with the most even distances. */
 static const struct kind *find_anchor(const struct iteration_op *ops,
                                       const struct kind *kinds, size_t n,
                                       size_t steps, double *us)
@@ -244,7 +245,7 @@ static const struct kind *find_anchor(const struct iteration_op *ops,
     return best;
 }
 
-/* Does a kind come about as often? */
+/* Whether there is a kind that occurs about this often. */
 static bool has_count(const struct kind *kinds, size_t n, size_t count)
 {
     for (size_t i = 0; i < n; i++)
@@ -270,7 +271,7 @@ static void follow(const struct iteration_op *ops, const struct kind *kinds,
         multiple = find_multiple(ops, anchor->n, us);
     if (n_kinds > 1 && !has_count(kinds, n_kinds, anchor->n / multiple))
         multiple = 1;
-    if (multiple > 1) /* with what comes once in all of them */
+    if (multiple > 1) /* includes what occurs once in several of them */
         per_step = (n + anchor->n / 2) / anchor->n;
     for (size_t i = 0; i + multiple < anchor->n; i += multiple)
         us[n_times++] = (double) (ops[i + multiple].start_us - ops[i].start_us);
@@ -306,7 +307,7 @@ int iteration_of_ops(struct iteration_op *ops, size_t n,
 
 /* --- samples -------------------------------------------------------------- */
 
-/* Without mean and slope; returns n times the variance. */
+/* Removes mean and slope. Returns n times the variance. */
 static double detrend(double *v, size_t n)
 {
     double mean = 0, slope = 0, var = 0, middle = ((double) n - 1) / 2, xx = 0;
@@ -325,7 +326,8 @@ static double detrend(double *v, size_t n)
     return var;
 }
 
-/* Noise makes a broad peak ragged: so far around it must be the highest. */
+/* Width in which a peak must be the maximum, because noise splits broad
+ * peaks. */
 static size_t width_of(size_t lag)
 {
     return lag / 8 > 1 ? lag / 8 : 1;
@@ -342,7 +344,7 @@ static bool is_peak(const double *r, size_t n, size_t k, size_t width,
     return true;
 }
 
-/* A peak near a lag; its place, or 0. */
+/* Finds a peak near a lag. Returns its position, or 0. */
 static size_t peak_near(const double *r, size_t n, size_t lag, size_t width,
                         double least)
 {
@@ -352,7 +354,7 @@ static size_t peak_near(const double *r, size_t n, size_t lag, size_t width,
     return 0;
 }
 
-/* Between the samples: the top of a parabola through three. */
+/* Interpolates between samples: the vertex of a parabola through three. */
 static double top_of(const double *r, size_t k)
 {
     double bend = r[k - 1] - 2 * r[k] + r[k + 1];
@@ -371,11 +373,12 @@ void iteration_of_series(double *v, size_t n, double step_us,
         !(r = calloc(half + 2, sizeof(*r))))
         return;
     var = detrend(v, n);
-    /* of so many lags noise reaches the root of 2 ln n deviations, which are 1
-     * / root of n each; and twice */
+    /* the maximum of n noise values is about sqrt(2 ln n) standard deviations,
+     * each of 1 / sqrt(n); the limit is twice as large */
     least = fmax(limits_get(JP_LIMIT_STEP_PEAK),
                  sqrt(2 * log((double) half)) / sqrt((double) n));
-    for (size_t k = 0; k <= half; k++) /* biased: far lags have few values */
+    /* biased, because large lags have few values */
+    for (size_t k = 0; k <= half; k++)
         r[k] = correlation(v, n, k, var) * (double) (n - k) / (double) n;
     for (size_t k = 2; k < half && var > 1e-12 && !lag; k++)
         if (is_peak(r, half + 1, k, width_of(k), least) &&
@@ -384,7 +387,7 @@ void iteration_of_series(double *v, size_t n, double step_us,
     if (lag && n / lag >= (size_t) limits_get(JP_LIMIT_STEP_COUNT)) {
         double period = top_of(r, lag);
 
-        /* the further away, the finer */
+        /* larger multiples give a finer period */
         while ((last = peak_near(r, half + 1,
                                  (size_t) (period * (double) (times + 1) + 0.5),
                                  width_of(lag), least / 2))) {
@@ -399,7 +402,7 @@ void iteration_of_series(double *v, size_t n, double step_us,
     free(r);
 }
 
-/* --- the step ------------------------------------------------------------- */
+/* --- a whole step --------------------------------------------------------- */
 
 static uint64_t mix(uint64_t h, uint64_t v)
 {
@@ -431,7 +434,7 @@ static int of_timeline(const struct timeline *t, bool sizes,
     return iteration_of_ops(ops, n, out);
 }
 
-/* Of some processes the one of which most repeats itself. */
+/* Uses, among some processes, the one with the most repetition. */
 static int of_result(const struct jp_result *r, struct jp_iteration *out)
 {
     struct iteration_op *ops = calloc(OPS_MAX, sizeof(*ops));
@@ -444,7 +447,7 @@ static int of_result(const struct jp_result *r, struct jp_iteration *out)
         if (r->timelines[i]->mixed)
             continue;
         rc = of_timeline(r->timelines[i], true, ops, &one);
-        if (rc == 0 && !one.source) /* sizes may change from step to step */
+        if (rc == 0 && !one.source) /* sizes may change between iterations */
             rc = of_timeline(r->timelines[i], false, ops, &one);
         if (rc == 0 && one.source &&
             (!out->source || one.confidence > out->confidence))
@@ -457,7 +460,7 @@ static int of_result(const struct jp_result *r, struct jp_iteration *out)
 struct series {
     double v[SERIES_MAX];
     size_t n;
-    char id[UTIL_ID_MAX]; /* of whom; "" the first */
+    char id[UTIL_ID_MAX]; /* id of the member; "": the first */
     enum util_kind kind;
     uint64_t first_us, last_us;
 };

@@ -1,4 +1,4 @@
-/* samples.c - rows of samples become means of slices of the run. */
+/* samples.c - turn rows of samples into means over slices of the run. */
 #include "orchestrator/cause/samples.h"
 
 #include <math.h>
@@ -14,13 +14,13 @@
 #include "orchestrator/cause/cause.h"
 
 #define NONE UINT32_MAX
-#define VARIES 0.3 /* waits' deviation over their mean */
+#define VARIES 0.3 /* least ratio of the waits' deviation to their mean */
 
 struct making {
     const struct causes_input *in;
     struct course *courses;
-    uint32_t *of_process; /* the finding of a late process; NONE */
-    uint32_t *of_host;    /* and of a late host */
+    uint32_t *of_process; /* finding of a late process, or NONE */
+    uint32_t *of_host;    /* finding of a late host, or NONE */
     uint64_t first_us, last_us;
 };
 
@@ -32,8 +32,8 @@ static bool is_late(const struct jp_finding *f)
 
 /* --- waits ---------------------------------------------------------------- */
 
-/* Whom each late finding is about. A process that is late and stalls has its
- * waits in the first of the two. */
+/* Assigns the late findings to processes and hosts. If a process both is late
+ * and stalls, its waits belong to the first of the two findings. */
 static void mark(struct making *m)
 {
     const struct jp_processes *p = m->in->processes;
@@ -90,8 +90,8 @@ static void take_op(struct making *m, const struct jp_op *op)
     if (rank == SIZE_MAX)
         return;
     rank = p->of_rank[rank];
-    /* what all others waited for the last one alone; of a node, what the first
-     * one waited for its ranks */
+    /* time that all others waited only for the last one; for a node, time that
+     * the first rank waited for the node's ranks */
     add_wait(m, m->of_process[rank], t_us,
              (double) (op->exec_second_us - op->exec_min_us));
     add_wait(m, m->of_host[p->list[rank].host_at], t_us,
@@ -138,7 +138,7 @@ static void find_active(const struct making *m, struct course *c)
         c->end--;
 }
 
-/* Is most of the slice in the finding's own time? */
+/* Whether the middle of the slice is in the finding's time. */
 static bool is_inside(const struct samples *s, const struct jp_finding *f,
                       unsigned k)
 {
@@ -152,8 +152,7 @@ struct sum {
     double sum, weight;
 };
 
-/* The mean wait that a microsecond of waits has: slices without are left out.
- */
+/* The mean wait, weighted by wait. Slices without waits do not lower it. */
 static double typical(const struct course *c, const bool *in)
 {
     double sum = 0, squares = 0;
@@ -211,7 +210,7 @@ static void divide(const struct making *m, const struct jp_finding *f,
             c->n_late++;
             c->n_rest = c->n_outside = 0;
         }
-    /* stalls are moments: a slice says little of when */
+    /* stalls are moments, for which slices are too long */
     c->parts = f->kind != JP_FINDING_STALL && c->n_outside > 0 &&
                (isfinite(f->from_us) || isfinite(f->to_us));
 }
@@ -236,8 +235,8 @@ struct course *courses_make(const struct causes_input *in)
     return m.courses;
 }
 
-/* The continued fraction of the incomplete beta function, by Lentz' method
- * (Numerical Recipes; DiDonato and Morris 1992). */
+/* The continued fraction of the incomplete beta function, computed by Lentz's
+ * method (Numerical Recipes; DiDonato and Morris 1992). */
 static double beta_fraction(double x, double a, double b)
 {
     double c = 1, d = 1 - (a + b) * x / (a + 1), h;
@@ -283,7 +282,7 @@ double deviation_t_tail(double t, double dof)
     return t >= 0 ? tail : 1 - tail;
 }
 
-/* Of n values, without bias for normal ones (Croux and Rousseeuw 1992). */
+/* The MAD of n values, unbiased for normal ones (Croux and Rousseeuw 1992). */
 static double mad(double *v, size_t n, double median)
 {
     static const double factor[] = {0,     0,     1.196, 1.495, 1.363,
@@ -308,7 +307,7 @@ double deviation_chance(double *peers, size_t n, double median, double excess,
                         double usual, double *deviations)
 {
     double dof = n > 1 ? (double) n - 1 : 0, s = mad(peers, n, median);
-    /* the median of n normal values varies by pi / 2 n of their variance */
+    /* the median of n normal values has pi / 2n times their variance */
     double variance = moderated(s * s, dof, usual) *
                       (1 + acos(-1) / 2 / (double) n);
 
@@ -328,7 +327,7 @@ double deviation_within(double variance, size_t n, double a, double b,
                             dof + limits_get(JP_LIMIT_CAUSE_PRIOR));
 }
 
-/* A thousand nodes of eight GPUs take some 130 MB. */
+/* A thousand nodes with eight GPUs take about 130 MB. */
 #define MEMORY_MAX ((size_t) 512 << 20)
 #define MEMBERS_OF_FILE 16384
 
@@ -337,13 +336,13 @@ struct open_member {
     struct sum *columns[UTIL_COLUMNS_MAX];
 };
 
-/* The file that is being read. */
+/* The file being read. */
 struct open_file {
     uint32_t node;
     enum util_kind kind;
     struct open_member *at;
     size_t n, room;
-    size_t next; /* rows come in the same order in each sample */
+    size_t next; /* each sample lists its rows in the same order */
     size_t bytes;
 };
 
@@ -426,7 +425,7 @@ static struct open_member *find_member(struct open_file *file, const char *id)
     return m;
 }
 
-/* Spreads a value over the slices that its samples cover. */
+/* Distributes a value over the slices that its samples cover. */
 static void spread(const struct samples *s, struct sum *slices, uint64_t t_us,
                    uint64_t samples, double v)
 {
@@ -436,7 +435,8 @@ static void spread(const struct samples *s, struct sum *slices, uint64_t t_us,
 
     begin = fmax(begin, 0);
     end = fmin(end, s->n_slices);
-    if (end <= begin) { /* the first sample ends where the run's time begins */
+    /* the first sample ends at the start of the run's time */
+    if (end <= begin) {
         unsigned k = end <= 0 ? 0 : s->n_slices - 1;
 
         slices[k].sum += v * 1e-6;
@@ -583,7 +583,7 @@ static int by_place(const void *a, const void *b)
     return strcmp(x->id, y->id);
 }
 
-/* The largest mean of a slice; NAN: not known. */
+/* The largest slice mean; NAN: unknown. */
 static double most(const struct samples *s, const struct samples_node *node,
                    enum jp_util_scope scope, int column)
 {
@@ -593,7 +593,7 @@ static double most(const struct samples *s, const struct samples_node *node,
         const float *v = s->at[node->first[scope] + i].slices[column];
 
         for (unsigned k = 0; v && k < s->n_slices; k++)
-            found = fmax(found, (double) v[k]); /* of a NAN the other one */
+            found = fmax(found, (double) v[k]); /* fmax ignores a NAN */
     }
     return found;
 }
@@ -631,12 +631,12 @@ static int load_file(struct samples *s, uint32_t node, enum util_kind kind,
         return 0;
     if (samples_begin(s, node, kind, err) < 0)
         return -1;
-    /* what is bad in it has been told by who read it first */
+    /* errors were reported by the first reader of this file */
     util_rows_read(path, kind, &head, samples_row, s, &read, NULL);
     return samples_end(s, err);
 }
 
-/* When samples were taken, and how far they are apart. */
+/* Finds when samples were taken, and their period. */
 static void find_time(const struct jp_util *util, uint64_t *from_us,
                       uint64_t *to_us, uint64_t *period_us)
 {
@@ -657,7 +657,7 @@ static void find_time(const struct jp_util *util, uint64_t *from_us,
     if (*period_us < 1000 || *period_us == UINT64_MAX) /* one sample each */
         *period_us = *to_us > *from_us ? *to_us - *from_us : 1000000;
     if (*from_us <= *to_us && *from_us > *period_us)
-        *from_us -= *period_us; /* a row tells of the time before it */
+        *from_us -= *period_us; /* a row describes the time before it */
 }
 
 int samples_load(struct samples *s, const char *step_dir,

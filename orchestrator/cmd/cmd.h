@@ -1,26 +1,26 @@
 /* cmd.h - the subcommands of jobprof and jobprof-node.
  *
- * Each takes main's argc and argv from the subcommand's name on (argv[0] is
- * "report"), writes data to stdout and narration to stderr, and returns the
- * program's exit status. Only files in cmd/ turn an error into a line.
+ * Each takes main's argc and argv starting with the subcommand's name (argv[0]
+ * is "report"), writes data to stdout and messages to stderr, and returns the
+ * program's exit status. Only files in cmd/ print errors.
  */
 #ifndef JP_CMD_CMD_H
 #define JP_CMD_CMD_H
 
-/* The exit statuses of jobprof (jobprof(1)); jobprof-node uses OK, NOT_PROFILED
- * and REFUSED besides (docs/contracts.md, section 1). */
+/* The exit statuses of jobprof (jobprof(1)). jobprof-node uses only OK,
+ * NOT_PROFILED and REFUSED (docs/contracts.md, section 1). */
 enum jp_exit {
     JP_EXIT_OK = 0,
-    JP_EXIT_FINDINGS = 1,   /* verdict at or over --fail-on */
+    JP_EXIT_FINDINGS = 1,   /* the verdict is at or over --fail-on */
     JP_EXIT_USAGE = 2,      /* bad command line or configuration */
-    JP_EXIT_INCOMPLETE = 3, /* data is missing, or not yet analysed */
+    JP_EXIT_INCOMPLETE = 3, /* data is missing or not yet analysed */
     JP_EXIT_NODATA = 4,
     JP_EXIT_IO = 5,
-    JP_EXIT_NOT_PROFILED = 3, /* jobprof-node: said on stderr */
+    JP_EXIT_NOT_PROFILED = 3, /* jobprof-node; stderr says why */
     JP_EXIT_REFUSED = 64      /* jobprof-node resolve --check */
 };
 
-/* jobprof */
+/* of jobprof */
 int cmd_report(int argc, char **argv);
 int cmd_aggregate(int argc, char **argv);
 int cmd_show(int argc, char **argv);
@@ -33,13 +33,13 @@ int cmd_plan(int argc, char **argv);
 int cmd_topo(int argc, char **argv);
 int cmd_nsys(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
-int cmd_evidence(int argc, char **argv); /* of jobprof-node, too */
+int cmd_evidence(int argc, char **argv); /* of jobprof-node as well */
 int cmd_gc(int argc, char **argv);
 int cmd_upload(int argc, char **argv);
 int cmd_history(int argc, char **argv);
 int cmd_trial(int argc, char **argv);
 
-/* jobprof-node */
+/* of jobprof-node */
 int cmd_resolve(int argc, char **argv);
 int cmd_agent(int argc, char **argv);
 int cmd_begin(int argc, char **argv);

@@ -1,5 +1,5 @@
-/* cmd_agent.c - `jobprof-node agent`: what begin becomes when its answer is
- * given. */
+/* cmd_agent.c - `jobprof-node agent`, which begin becomes after it has
+ * answered. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -31,7 +31,7 @@ static void log_line(void *arg, const char *line)
     stepdir_log(arg, "%s", line);
 }
 
-/* The step that the tasks' environment names. */
+/* Finds the step by the tasks' environment. */
 static int find_step(struct module_place *place, struct jp_error *err)
 {
     place->step = getenv("SLURM_STEP_ID");
@@ -41,10 +41,10 @@ static int find_step(struct module_place *place, struct jp_error *err)
                          err);
 }
 
-/* Metrics as the site wants them, of the step that conf says. */
+/* The site's metrics settings, and the step from conf. */
 struct metrics {
     struct module_metrics site;
-    struct jp_jobconf conf; /* what site borrows */
+    struct jp_jobconf conf; /* borrowed by site */
     char job[24];
 };
 
@@ -68,7 +68,7 @@ static void take_metrics(const struct jp_sitefile *file, struct metrics *m,
     place->metrics = &m->site;
 }
 
-/* What the step's hangs are looked at by. Without job.conf nothing is. */
+/* Reads the settings of hang detection. Without job.conf it is off. */
 static void read_conf(const struct node_args *args,
                       const struct jp_sitefile *site,
                       struct module_place *place, struct jp_onhang *on_hang,
@@ -80,13 +80,14 @@ static void read_conf(const struct node_args *args,
 
     place->conf_hash = hash ? hash : "";
     if (path && jobconf_read_pinned(path, hash, &conf, NULL) == 0) {
-        ceiling_apply(&conf.policy, NULL); /* the user can write it */
+        ceiling_apply(&conf.policy, NULL); /* the user can write to job.conf */
         what = jobconf_find(&conf, "on_hang");
         place->tells_live = profiler_get(conf.nccl_mode)->tells_live;
         place->leads = conf.job_id == args->seat.component &&
                        args->seat.nodeid == 0;
         place->hang_suspect_ms = conf.policy.hang_suspect_ms;
-        /* another release's word is none of ours: the hang is told */
+        /* ignores an unknown word of another release: the hang is reported
+         * only */
         if (what)
             (void) onhang_parse(what, jobconf_find(&conf, "after"), on_hang,
                                 NULL);
@@ -96,8 +97,8 @@ static void read_conf(const struct node_args *args,
     free(path);
 }
 
-/* The step's nodes, for modules that talk to others. Without Slurm's word of
- * them there are none. */
+/* Lists the step's nodes for modules that talk to other nodes. If Slurm does
+ * not name them, there are none. */
 static void find_nodes(struct module_place *place, char ***names)
 {
     struct jp_error err;
@@ -108,7 +109,7 @@ static void find_nodes(struct module_place *place, char ***names)
     place->nodes = (const char *const *) *names;
 }
 
-/* What begin has left on standard input, whole. */
+/* Reads all that begin has left on standard input. */
 static bool read_clocks(struct clock_conf *clock)
 {
     bool whole = read(STDIN_FILENO, clock, sizeof(*clock)) == sizeof(*clock);

@@ -1,4 +1,5 @@
-/* cmd_aggregate.c - `jobprof aggregate`: a report on plain folders of logs. */
+/* cmd_aggregate.c - `jobprof aggregate`: make a report from any folders of
+ * logs. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,20 +27,20 @@
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"
 
-/* What the user's words mean. Strings owned. */
+/* The meaning of the arguments. Strings are owned. */
 struct inputs {
     char **paths;
     size_t n;
-    char *output; /* JOBID-insp where one JOBID is all that is given, or NULL */
-    bool exporter; /* the site's file asks for the exporter's tree */
-    bool parquet;  /* likewise for Parquet */
+    char *output;  /* JOBID-insp if the only argument is a JOBID, or NULL */
+    bool exporter; /* the site file asks for the exporter's tree */
+    bool parquet;  /* the site file asks for Parquet */
 };
 
-/* --- which files the words of `jobprof aggregate` mean --- */
+/* --- find the files of the arguments --- */
 
 #define DIGITS "0123456789"
 
-/* "12345" or "12345.0", and no file of that name. */
+/* "12345" or "12345.0", unless a file has that name. */
 static bool is_job(const char *word)
 {
     size_t digits = strspn(word, DIGITS);
@@ -65,7 +66,7 @@ static int add(struct inputs *in, char *path, struct jp_error *err)
     return 0;
 }
 
-/* The pattern with the job's number for each %j. Caller frees. */
+/* Replaces each %j of the pattern by the job's number. Caller frees. */
 static char *expand(const char *pattern, const char *word)
 {
     char *text = NULL;
@@ -87,7 +88,7 @@ static char *expand(const char *pattern, const char *word)
     return text;
 }
 
-/* The folder of the job's Inspector logs, where there is one. */
+/* Adds the folder of the job's Inspector logs, if it exists. */
 static int add_folder(const struct jp_sitefile *site, const char *word,
                       struct inputs *in, struct jp_error *err)
 {
@@ -146,9 +147,9 @@ static void free_inputs(struct inputs *inputs)
     *inputs = (struct inputs){0};
 }
 
-/* JOBID[.STEP] becomes the folder by the site's inspector_folder and the raw/
- * of the job's steps, unless a file has that name. Other words stay as they
- * are. -1: there is neither, or the site's file cannot be read. */
+/* Replaces JOBID[.STEP] by the folder from the site's inspector_folder and the
+ * raw/ of the job's steps, unless a file has that name. Other words are kept.
+ * Returns -1 if there is neither, or if the site file cannot be read. */
 static int find_inputs(const char *config, char *const *words, size_t n,
                        struct inputs *out, struct jp_error *err)
 {
@@ -160,7 +161,7 @@ static int find_inputs(const char *config, char *const *words, size_t n,
 
     for (size_t i = 0; i < n; i++)
         jobs = jobs || is_job(words[i]);
-    /* without a JOBID, a bad site file does not matter here */
+    /* a bad site file matters only with a JOBID */
     if (plan_load_site(config, &site, err) < 0 && jobs)
         return -1;
     layout = sitefile_find(&site, "nccl.exporter_layout");
@@ -310,7 +311,7 @@ static int usage(const char *what, const struct jp_error *err)
     return JP_EXIT_USAGE;
 }
 
-/* One of Copper's options. */
+/* Takes one of Copper's options. */
 static int take_copper(int c, struct arguments *a)
 {
     struct jp_error err;
@@ -332,7 +333,7 @@ static int take_copper(int c, struct arguments *a)
     return -1;
 }
 
-/* One option. Returns -1 to go on, else an exit status. */
+/* Takes one option. Returns -1 to continue, otherwise an exit status. */
 static int take_option(int c, struct arguments *a)
 {
     struct jp_error err;
@@ -385,7 +386,8 @@ static int take_option(int c, struct arguments *a)
     }
 }
 
-/* The first of "8" or "8,2": what the libraries of the exporter obey. */
+/* Takes the first number of "8" or "8,2", as the libraries of the exporter
+ * do. */
 static void take_environment(struct arguments *a)
 {
     const char *text = getenv("OMP_NUM_THREADS");
@@ -478,7 +480,8 @@ static void print_notes(const struct jp_quality *q)
                 q->notes_left_out);
 }
 
-/* The report's tables as Parquet; with the exporter's tree, each log. */
+/* Writes the report's tables as Parquet; with the exporter's tree, also each
+ * log. */
 static int deliver_parquet(const struct arguments *a, struct jp_error *err)
 {
     char *csv = fileio_path("%s/csv", a->output);
@@ -496,7 +499,7 @@ static int deliver_parquet(const struct arguments *a, struct jp_error *err)
     return rc;
 }
 
-/* Writes the report and shows it; an exit status. */
+/* Writes and shows the report. Returns an exit status. */
 static int deliver(const struct arguments *a, const struct jp_result *result,
                    const struct jp_copper *copper,
                    const struct jp_insight *insight, uint64_t duration_us)
@@ -546,7 +549,7 @@ static int deliver(const struct arguments *a, const struct jp_result *result,
     return verdict.word == JP_VERDICT_NODATA ? JP_EXIT_NODATA : JP_EXIT_OK;
 }
 
-/* A named export of nsys is nothing for NCCL's readers. */
+/* Whether an input is an nsys export, which readers of NCCL data must skip. */
 static bool is_export(const char *input)
 {
     size_t n = strlen(input);
@@ -565,7 +568,8 @@ static bool is_over(void *arg)
     return p->over;
 }
 
-/* Exports of nsys, and the inputs without those that are named: *n of them. */
+/* Reads the nsys exports, and removes them from the inputs; *n inputs
+ * remain. */
 static int read_nsys(struct arguments *a, const char **inputs, size_t *n,
                      struct jp_error *err)
 {
@@ -600,7 +604,7 @@ static bool is_raw(const char *path)
     return len >= 4 && strcmp(path + len - 4, "/raw") == 0;
 }
 
-/* All kinds of data of the inputs. */
+/* Reads all kinds of data from the inputs. */
 static int read_inputs(struct arguments *a, const char **inputs, size_t n,
                        struct jp_result **result, struct jp_copper **copper,
                        struct jp_error *err)
@@ -614,7 +618,7 @@ static int read_inputs(struct arguments *a, const char **inputs, size_t n,
     a->copper.progress = a->options.progress;
     a->copper.progress_arg = a->options.progress_arg;
     a->copper.home = getenv("HOME");
-    /* a step's raw/ has what its agents measured beside it */
+    /* for the raw/ of a step, the agents' data is beside it */
     nodes = n == 1 && is_raw(inputs[0]) ? cmd_inputs_nodes(inputs[0]) : NULL;
     a->options.nodes = nodes;
     *result = aggregate_run(inputs, n, &a->options, err);
@@ -625,7 +629,7 @@ static int read_inputs(struct arguments *a, const char **inputs, size_t n,
     return *result ? copper_run(inputs, n, &a->copper, copper, err) : -1;
 }
 
-/* -1 to go on, else an exit status. */
+/* Returns -1 to continue, otherwise an exit status. */
 static int load_expectation(struct arguments *a)
 {
     struct jp_error err;

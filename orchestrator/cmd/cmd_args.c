@@ -1,4 +1,4 @@
-/* cmd_args.c - what several commands share. */
+/* cmd_args.c - shared by several commands. */
 #include "orchestrator/cmd/cmd_args.h"
 
 #include <getopt.h>
@@ -38,7 +38,7 @@ int cmd_args_common(int c, const char *help, struct cmd_common *common)
         fputs(help, stdout);
         return JP_EXIT_OK;
     default:
-        return JP_EXIT_USAGE; /* getopt has said why */
+        return JP_EXIT_USAGE; /* getopt has printed the error */
     }
 }
 
@@ -55,7 +55,7 @@ int cmd_args_fail(const char *command, int status, const struct jp_error *err)
     return status;
 }
 
-/* Piece by piece: it may be of any size. */
+/* Copies in pieces, because the file may have any size. */
 static int copy_json(FILE *in, struct jp_error *err)
 {
     FILE *out = quote_json_open(stdout);
@@ -101,9 +101,9 @@ char *cmd_args_submit_dir(struct jp_error *err)
     return dir;
 }
 
-/* --- read the files that say what the network should do --- */
+/* --- the expected network performance --- */
 
-/* The site's value for a key, copied; NULL: none. */
+/* Copies the site's value of a key; NULL: none. */
 static char *named(const struct jp_sitefile *site, const char *key)
 {
     const struct sitefile_value *value = sitefile_find(site, key);
@@ -111,7 +111,7 @@ static char *named(const struct jp_sitefile *site, const char *key)
     return value ? strdup(value->value) : NULL;
 }
 
-/* A row with a mistake; the first one is remembered. */
+/* Remembers the first row with a mistake. */
 static void note_trouble(void *arg, const char *sentence)
 {
     struct cmd_expect *x = arg;

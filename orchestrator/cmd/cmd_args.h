@@ -1,5 +1,5 @@
-/* cmd_args.h - what several commands share: options, messages, the files that
- * say what the network should do, the exporter's layout. */
+/* cmd_args.h - shared by several commands: options, messages, the expected
+ * network performance, the exporter's layout. */
 #ifndef JP_CMD_CMD_ARGS_H
 #define JP_CMD_CMD_ARGS_H
 
@@ -10,7 +10,8 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/insight/expectation.h"
 
-/* What getopt_long returns for the long ones; a command's own begin at 256. */
+/* Values of getopt_long for the common long options; a command's own start at
+ * 256. */
 enum { CMD_OPT_JSON = 1000, CMD_OPT_CONFIG };
 
 struct cmd_common {
@@ -18,50 +19,52 @@ struct cmd_common {
     bool json, quiet, verbose;
 };
 
-/* Takes --json, --config, -q, -v or -h (which prints help on standard output).
- * -1 to go on, else an exit status. Anything else is an error; getopt has
- * printed it. */
+/* Handles --json, --config, -q, -v or -h (prints help on standard output).
+ * Returns -1 to continue, otherwise an exit status. Any other c is an error
+ * that getopt has printed. */
 int cmd_args_common(int c, const char *help, struct cmd_common *common);
 
-/* "jobprof: COMMAND: WHAT (jobprof COMMAND --help)"; JP_EXIT_USAGE. */
+/* Prints "jobprof: COMMAND: WHAT (jobprof COMMAND --help)". Returns
+ * JP_EXIT_USAGE. */
 int cmd_args_usage(const char *command, const char *what);
 
-/* Prints the folder's summary.json, harmless to a terminal. -1 after
- * printing the error. */
+/* Prints the folder's summary.json, made harmless for a terminal. Returns -1
+ * after printing the error. */
 int cmd_args_print_summary(const char *dir);
 
-/* Where a step that started now would put relative directories: the job's
- * submit directory, or this one. Caller frees; NULL: err. */
+/* The directory to which a new step's relative directories refer: the job's
+ * submit directory, otherwise the current one. Caller frees; NULL: see err. */
 char *cmd_args_submit_dir(struct jp_error *err);
 
-/* "jobprof: COMMAND: ERR"; status. */
+/* Prints "jobprof: COMMAND: ERR". Returns status. */
 int cmd_args_fail(const char *command, int status, const struct jp_error *err);
 
-/* What the network should do: the site's peaks, and the baseline of --baseline
- * or the site. */
+/* The expected network performance: the site's peaks, and the baseline of
+ * --baseline or of the site. */
 struct cmd_expect {
-    struct jp_expectation is; /* borrows the rest; without a gpu */
+    struct jp_expectation is; /* borrows the other members; has no gpu */
     struct jp_peaks peaks;
     struct jp_baseline baseline;
     char *peaks_path, *baseline_path;
-    struct jp_error trouble; /* of the site's files, which are then not used */
+    struct jp_error trouble; /* error in the site's files, which are not used
+                              * then */
 };
 
-/* config: --config, or NULL. baseline: --baseline, or NULL for the site's.
- * -1 and err: --baseline names a file that cannot be used. cmd_expect_fini is
- * due in any case. */
+/* Loads the expectation. config: value of --config, or NULL. baseline: value of
+ * --baseline; NULL: the site's. Returns -1 and err if the file of --baseline
+ * cannot be used. Always call cmd_expect_fini. */
 int cmd_expect_load(const char *config, const char *baseline,
                     struct cmd_expect *expect, struct jp_error *err);
 void cmd_expect_fini(struct cmd_expect *expect);
 
-/* --exporter-layout: writes the exporter's tree into dir, which exists. Unless
- * quiet, prints on stderr how many pictures are done and what was left out.
- * reading_us: time of reading and joining, for its log. -1 after printing the
- * error. */
+/* Writes the exporter's tree (--exporter-layout) to dir, which exists. Unless
+ * quiet, prints to stderr the number of pictures and what was left out.
+ * reading_us: time of reading and joining, for the exporter's log. Returns -1
+ * after printing the error. */
 int cmd_args_exporter(const struct jp_result *result, const char *dir,
                       uint64_t reading_us, bool quiet);
 
-/* The exporter's parquet_files/ in dir, of the inputs' logs. */
+/* Writes the exporter's parquet_files/ to dir, from the inputs' logs. */
 int cmd_args_exporter_logs(const char *const *inputs, size_t n, const char *dir,
                            struct jp_error *err);
 

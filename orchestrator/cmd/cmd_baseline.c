@@ -1,4 +1,5 @@
-/* cmd_baseline.c - `jobprof baseline`: what the network did in earlier steps.
+/* cmd_baseline.c - `jobprof baseline`: the network's performance in earlier
+ * steps.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -51,14 +52,14 @@ struct arguments {
     bool degraded, quiet;
 };
 
-/* What has been gathered. */
+/* The data collected so far. */
 struct gathering {
     const struct arguments *arguments;
     struct jp_baseline all;
     size_t left_out;
 };
 
-/* -1 to go on, else an exit status. */
+/* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
     int c;
@@ -82,7 +83,7 @@ static int parse(int argc, char **argv, struct arguments *a)
             fputs(help, stdout);
             return JP_EXIT_OK;
         default:
-            return JP_EXIT_USAGE; /* getopt has said why */
+            return JP_EXIT_USAGE; /* getopt has printed the error */
         }
     }
     if (optind < argc && (!a->output || *a->output))
@@ -106,7 +107,7 @@ static void leave_out(struct gathering *g, const char *what, const char *why)
         quote_printf(stderr, "jobprof: %s: left out: %s\n", what, why);
 }
 
-/* A report or a baseline that was read. An exit status. */
+/* Adds a report or a baseline. Returns an exit status. */
 static int add_json(struct gathering *g, const char *what, const json_t *root)
 {
     struct jp_baseline one = {0};
@@ -163,7 +164,7 @@ static int add_file(struct gathering *g, const char *path)
     return rc;
 }
 
-/* All that a word of the command line means. */
+/* Adds everything that an argument means. */
 static int add_word(struct gathering *g, const char *word)
 {
     struct jp_error err = {""};
@@ -177,14 +178,16 @@ static int add_word(struct gathering *g, const char *word)
     if (stepdir_has(word, JP_SUMMARY_NAME))
         return add_dir(g, word);
     if (cmd_inputs_steps(word, g->arguments->config, &dirs, &n, &err) < 0)
-        return fail(JP_EXIT_USAGE, "", &err); /* names the word */
+        /* err already names the argument */
+        return fail(JP_EXIT_USAGE, "", &err);
     for (size_t i = 0; i < n && rc == JP_EXIT_OK; i++)
         rc = add_dir(g, dirs[i]);
     nodelist_free(dirs, n);
     return rc;
 }
 
-/* Readable as any file that the caller makes: a site's baseline is for all. */
+/* Uses the caller's normal file mode, because all users read a site's
+ * baseline. */
 static int write_file(const struct jp_baseline *all, const char *path,
                       struct jp_error *err)
 {

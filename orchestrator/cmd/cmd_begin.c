@@ -1,4 +1,4 @@
-/* cmd_begin.c - `jobprof-node begin`: a node joins, then lingers. */
+/* cmd_begin.c - `jobprof-node begin`: a node joins the step, then lingers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 #include "orchestrator/cmd/node_args.h"
 #include "orchestrator/collect/stepdir.h"
 
-#define LINGER_NICE 10 /* the tasks are starting beside it */
+#define LINGER_NICE 10 /* the tasks start at the same time */
 
 static int find_dir(const struct node_args *args, char **dir,
                     struct jp_error *err)
@@ -40,7 +40,8 @@ static int find_dir(const struct node_args *args, char **dir,
     return *dir ? 0 : error_set(err, "out of memory");
 }
 
-/* The module reads until end of file: nothing of ours stays open. */
+/* Redirects the standard streams to /dev/null, because the SPANK module reads
+ * until the end of the file. */
 static int hang_up(void)
 {
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -52,8 +53,8 @@ static int hang_up(void)
     return rc;
 }
 
-/* Without srun nobody has told which job.conf is the step's: the one that is
- * there before the node's tasks are. */
+/* Without srun, no process has defined the step's job.conf. Uses the one that
+ * exists before the node's tasks start. */
 static void pin(const char *dir)
 {
     char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
@@ -72,7 +73,7 @@ static int join(struct node_args *args, char **pairs, struct begin_told *told,
 
     if (find_dir(args, &dir, err) < 0)
         return -1;
-    args->seat.dir = dir; /* kept until the process ends */
+    args->seat.dir = dir; /* not freed: needed until the process ends */
     if (dir) {
         pin(dir);
         return begin_join(&args->seat, args->node, pairs, told, err);
@@ -81,7 +82,8 @@ static int join(struct node_args *args, char **pairs, struct begin_told *told,
     return *pairs ? 0 : error_set(err, "out of memory");
 }
 
-/* What a site's default has switched on never speaks to the user. */
+/* Whether the user asked for a profile. A site default never prints
+ * messages. */
 static bool is_asked(const struct node_args *args)
 {
     const char *env = getenv("SLURM_JOBPROF_NCCL");
@@ -90,8 +92,8 @@ static bool is_asked(const struct node_args *args)
            args->clock || args->nsys || (env && *env);
 }
 
-/* The agent's standard input: what it may know of the clocks. Not an argument:
- * others read those, and a key is in it. */
+/* Passes the clock settings to the agent's standard input. They contain a key,
+ * which must not be an argument that other users can read. */
 static bool tell_clocks(const struct clock_conf *clock)
 {
     int ends[2];
@@ -106,8 +108,8 @@ static bool tell_clocks(const struct clock_conf *clock)
     return told;
 }
 
-/* This process becomes the agent; the module ends it when the step exits, and
- * all of its process group. Returns where it cannot. */
+/* Turns this process into the agent. When the step exits, the module ends the
+ * agent and its whole process group. Returns only if exec fails. */
 static void become_agent(const struct node_args *args,
                          const struct begin_told *told)
 {
@@ -142,14 +144,14 @@ static void become_agent(const struct node_args *args,
     snprintf(period, sizeof(period), "%u", policy->util_period_ms);
     snprintf(disk, sizeof(disk), "%u", policy->util_disk_mib);
     alarm(0);
-    signal(SIGCHLD, SIG_IGN); /* nobody awaits the child that lingers */
+    signal(SIGCHLD, SIG_IGN); /* the lingering child is not waited for */
     execv("/proc/self/exe", (char *const *) argv);
     stepdir_log(args->seat.dir, "%s: no agent: %s", args->node,
                 strerror(errno));
 }
 
-/* What is left to do while the tasks run. Drivers may hang the look at the
- * hardware, so the agent does not wait for it. */
+/* Does the remaining work while the tasks run. Drivers may block the hardware
+ * queries, so the agent does not wait for them. */
 static void stay(const struct node_args *args, const struct begin_told *told)
 {
     bool agent = told->policy.util_period_ms || told->clock.cadence_us ||
@@ -158,7 +160,7 @@ static void stay(const struct node_args *args, const struct begin_told *told)
 
     if (pid > 0)
         become_agent(args, told);
-    if (pid > 0) /* the child does the rest */
+    if (pid > 0) /* the child continues */
         return;
     confine_self(CONFINE_BEGIN, NULL, NULL);
     setpriority(PRIO_PROCESS, 0, LINGER_NICE);
@@ -185,7 +187,7 @@ int cmd_begin(int argc, char **argv)
     if (rc < 0 && is_asked(&args))
         quote_printf(stderr, "%s (tasks here run unprofiled)\n", err.text);
     found = found && args.seat.dir;
-    if (found) /* finish will want it, even of a node that stays out */
+    if (found) /* finish needs it, even if this node does not take part */
         printf("SLURM_JOBPROF_DIR=%s\nSLURM_JOBPROF_HASH=%s\n", /* raw: pairs */
                args.seat.dir, getenv("SLURM_JOBPROF_HASH") ?: "");
     if (rc == 0 || found)

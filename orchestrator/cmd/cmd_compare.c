@@ -1,4 +1,4 @@
-/* cmd_compare.c - `jobprof compare`: did a step become slower? */
+/* cmd_compare.c - `jobprof compare`: whether a step became slower. */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "orchestrator/report/summary_file.h"
 
 #define THRESHOLD                                                              \
-    10 /* percent: what runs on a shared fabric differ by anyway */
+    10 /* percent; normal variation between runs on a shared fabric */
 #define MAX_THRESHOLD 10000
 
 static const char help[] =
@@ -46,7 +46,7 @@ static const struct option long_options[] = {
 
 struct arguments {
     const char *words[2], *config;
-    uint64_t threshold; /* percent */
+    uint64_t threshold; /* in percent */
     bool json;
 };
 
@@ -75,7 +75,7 @@ static int take_threshold(const char *text, uint64_t *value)
     return -1;
 }
 
-/* -1 to go on, else an exit status. */
+/* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
     int c, rc = -1;
@@ -93,7 +93,7 @@ static int parse(int argc, char **argv, struct arguments *a)
             fputs(help, stdout);
             return JP_EXIT_OK;
         } else {
-            return JP_EXIT_USAGE; /* getopt has said why */
+            return JP_EXIT_USAGE; /* getopt has printed the error */
         }
     }
     if (rc >= 0)
@@ -106,7 +106,7 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
-/* The summary of the one step that word means. */
+/* Loads the summary of the step that word means; it must be a single one. */
 static int load(const char *word, const char *config, json_t **root)
 {
     struct jp_error err = {""};
@@ -115,7 +115,8 @@ static int load(const char *word, const char *config, json_t **root)
     int rc = JP_EXIT_OK;
 
     if (cmd_inputs_steps(word, config, &dirs, &n, &err) < 0)
-        return fail(JP_EXIT_USAGE, "", err.text); /* names the word */
+        /* err already names the argument */
+        return fail(JP_EXIT_USAGE, "", err.text);
     if (n != 1)
         rc = fail(JP_EXIT_USAGE, word, "several steps: name one");
     else if (!(*root =
@@ -142,7 +143,7 @@ static int exit_status(const struct jp_comparison *what,
     return done->incomplete ? JP_EXIT_INCOMPLETE : JP_EXIT_OK;
 }
 
-/* baseline: in place of A's summary, or NULL. */
+/* baseline: replaces A's summary, or NULL. */
 static int compare(const struct arguments *a, const json_t *const roots[2],
                    const struct jp_baseline *baseline)
 {
@@ -164,7 +165,7 @@ static int compare(const struct arguments *a, const json_t *const roots[2],
                : exit_status(&what, &done);
 }
 
-/* A file is a baseline. */
+/* Whether the word names a file, which must be a baseline. */
 static bool is_file(const char *word)
 {
     struct stat st;

@@ -1,5 +1,5 @@
-/* cmd_config.c - jobprof config: the effective settings, and every mistake in
- * the files that they come from. */
+/* cmd_config.c - `jobprof config`: show the effective settings, and check the
+ * files that they come from. */
 #include "orchestrator/cmd/cmd.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ struct config_options {
     bool json, quiet, verbose;
 };
 
-/* "jobprof: TEXT" on stderr, harmless to a terminal. */
+/* Prints "jobprof: TEXT" to stderr, made harmless for a terminal. */
 static void say(const char *text)
 {
     fputs("jobprof: ", stderr);
@@ -38,7 +38,7 @@ static void say(const char *text)
     fputc('\n', stderr);
 }
 
-/* The site's file that is read. */
+/* The path of the site file in use. */
 static const char *site_path(const struct plan_input *in)
 {
     return in->config ? in->config : JP_DEF_SITE_FILE;
@@ -46,14 +46,14 @@ static const char *site_path(const struct plan_input *in)
 
 /* --- show ---------------------------------------------------------------- */
 
-/* What is shown: settings, and the site's file for its locks. */
+/* The settings to show, and the site file for its locks. */
 struct shown {
     struct jp_setting *list;
     size_t n;
     const struct jp_sitefile *site;
 };
 
-/* The knobs that have no value and no default. */
+/* Adds the knobs without a value or a default. */
 static int add_empty(const struct plan_side *side, struct shown *shown,
                      struct jp_error *err)
 {
@@ -74,7 +74,7 @@ static int add_empty(const struct plan_side *side, struct shown *shown,
     return 0;
 }
 
-/* "mode" and the knobs of one side. */
+/* Adds "mode" and the knobs of one side. */
 static int add_side(const struct plan_side *side, const char *reason,
                     struct shown *shown, struct jp_error *err)
 {
@@ -107,7 +107,7 @@ static int add_side(const struct plan_side *side, const char *reason,
     return rc < 0 ? rc : add_empty(side, shown, err);
 }
 
-/* The effective value of a site's key into buf; "" where it has none. */
+/* Formats the effective value of a site key to buf; "" if it has none. */
 static char *site_text(const struct sitekey *key,
                        const struct sitefile_value *value,
                        const struct jp_policy *policy, char *buf, size_t len)
@@ -145,7 +145,7 @@ static int add_site_key(const struct sitekey *key,
     return settings_add(&shown->list, &shown->n, &one, err);
 }
 
-/* Adds why a locked setting cannot be changed. */
+/* Adds the reason why a locked setting cannot be changed. */
 static int mark_locks(struct shown *shown, struct jp_error *err)
 {
     for (size_t i = 0; i < shown->n; i++) {
@@ -182,7 +182,7 @@ static const char *clock_reason(const struct jp_plan *plan)
                  "profile";
 }
 
-/* Everything that is effective. */
+/* Collects all effective settings. */
 static int collect(const struct jp_plan *plan, struct shown *shown,
                    struct jp_error *err)
 {
@@ -236,8 +236,8 @@ static void say_files(const struct plan_input *in)
     free(user);
 }
 
-/* As XLA's guide prints them; nothing where no file, variable or site says that
- * clocks are probed. */
+/* Prints them as XLA's guide does. Prints nothing unless a file, a variable or
+ * the site turns on clock probes. */
 static int print_clocks(const struct jp_plan *plan, const struct plan_input *in)
 {
     char *block = NULL;
@@ -262,7 +262,7 @@ static int show(struct config_options *o)
     struct jp_error err;
     int rc = JP_EXIT_OK;
 
-    o->in.settled = true; /* there is no job to ask about */
+    o->in.settled = true; /* there is no job whose facts could be asked for */
     if (o->verbose)
         say_files(&o->in);
     if (plan_make(&o->in, &plan, &err) < 0) {
@@ -286,13 +286,13 @@ static int show(struct config_options *o)
 
 /* --- check --------------------------------------------------------------- */
 
-/* One check: what was read, and what is wrong. */
+/* One check: what was read, and the errors found. */
 struct check {
     const struct config_options *options;
-    struct jp_sitefile site; /* empty where it is not there */
-    bool has_site;           /* else it is bad, which is said already */
+    struct jp_sitefile site; /* empty if it does not exist */
+    bool has_site;           /* false: it is bad, which was reported */
     struct jp_json json;
-    json_t *files, *errors; /* NULL: text */
+    json_t *files, *errors; /* NULL: text output */
     unsigned n_errors;
 };
 
@@ -306,7 +306,7 @@ static void note_error(void *arg, const char *text)
         json_out_append(&c->json, c->errors, json_out_string(text));
 }
 
-/* Says how a file or variable is. */
+/* Reports the state of a file or a variable. */
 static void note_state(struct check *c, const char *name, const char *state)
 {
     if (c->files) {
@@ -329,7 +329,7 @@ static void note_file(struct check *c, const char *path, bool good)
                                         : "ok");
 }
 
-/* True: it is good. Else *file is empty. */
+/* Returns true if the file is valid; otherwise *file is empty. */
 static bool check_file(struct check *c, const char *path,
                        enum sitefile_kind kind, bool must_exist,
                        struct jp_sitefile *file)
@@ -343,7 +343,7 @@ static bool check_file(struct check *c, const char *path,
     return rc == 0;
 }
 
-/* A site's file that is named but missing is wrong, and says nothing. */
+/* Checks the site file. A missing one is an error if it was named. */
 static void check_site(struct check *c)
 {
     const char *path = site_path(&c->options->in);
@@ -363,7 +363,7 @@ static void check_user(struct check *c)
     free(path);
 }
 
-/* The list of known trouble that the site names, or the installed one. */
+/* Checks the list of known-bad releases: the site's, or the installed one. */
 static void check_known_bad(struct check *c)
 {
     const struct sitefile_value *named =
@@ -377,7 +377,7 @@ static void check_known_bad(struct check *c)
     note_file(c, path, c->n_errors == before);
 }
 
-/* What the site says about its links. */
+/* Checks the site's list of peak rates. */
 static void check_peaks(struct check *c)
 {
     const struct sitefile_value *named = sitefile_find(&c->site, "peaks_file");
@@ -391,7 +391,7 @@ static void check_peaks(struct check *c)
     note_file(c, named->value, c->n_errors == before);
 }
 
-/* What the network did earlier. */
+/* Checks the site's baseline. */
 static void check_baseline(struct check *c)
 {
     const struct sitefile_value *named =
@@ -422,7 +422,7 @@ static void check_topology(struct check *c, const char *path)
     note_state(c, path, c->n_errors == before ? "ok" : "bad");
 }
 
-/* The files that topology_file can mean on this host, whatever its node. */
+/* Checks the files that topology_file can mean on this host, for any node. */
 static void check_topologies(struct check *c)
 {
     const struct sitefile_value *named =
@@ -459,7 +459,7 @@ static void check_variable(struct check *c, const struct jp_grammar *grammar)
     note_state(c, grammar->env, "ok");
 }
 
-/* A variable that is none of jobprof's does nothing, without a word. */
+/* Finds variables that jobprof does not know and would ignore silently. */
 static void check_names(struct check *c)
 {
     const char *meant;
@@ -480,7 +480,7 @@ static void check_names(struct check *c)
     }
 }
 
-/* What only shows when the sources meet: locks. */
+/* Checks the sources together: locks. */
 static void check_together(struct check *c)
 {
     struct plan_input in = c->options->in;
@@ -549,7 +549,7 @@ static void usage(FILE *out)
             "  -v, --verbose  say which files are read\n");
 }
 
-/* The modes and keys of one option, from its table. */
+/* Prints the modes and keys of one option, from its table. */
 static void print_grammar(const struct jp_grammar *grammar)
 {
     quote_printf(stdout, "\n%s (%s):\n", grammar->option, grammar->env);
@@ -575,7 +575,7 @@ static int help(void)
     return JP_EXIT_OK;
 }
 
-/* Output that did not arrive outweighs what it said. */
+/* Checks standard output: a write error takes precedence over rc. */
 static int finish(int rc)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -584,7 +584,7 @@ static int finish(int rc)
     return JP_EXIT_IO;
 }
 
-/* Takes one option. 1: help is asked for; -1: unknown. */
+/* Takes one option. Returns 1 if help is requested, -1 if it is unknown. */
 static int take(struct config_options *o, int c, const char *value)
 {
     switch (c) {

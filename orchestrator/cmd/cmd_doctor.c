@@ -1,4 +1,4 @@
-/* cmd_doctor.c - `jobprof doctor`: is everything there, and does it fit? */
+/* cmd_doctor.c - `jobprof doctor`: check the installation. */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -44,7 +44,8 @@ static const struct option long_options[] = {
     {"plugstack", required_argument, NULL, OPT_PLUGSTACK},
     {"config", required_argument, NULL, CMD_OPT_CONFIG},
     {"json", no_argument, NULL, CMD_OPT_JSON},
-    {"probe", required_argument, NULL, OPT_PROBE}, /* our own, on a node */
+    /* internal, for use on a node */
+    {"probe", required_argument, NULL, OPT_PROBE},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
     {0}};
@@ -68,7 +69,7 @@ static int take_number(const char *name, uint64_t max, uint32_t *out)
     return -1;
 }
 
-/* One option. Returns -1 to go on, else an exit status. */
+/* Takes one option. Returns -1 to continue, otherwise an exit status. */
 static int take_option(int c, struct arguments *a)
 {
     switch (c) {
@@ -90,7 +91,7 @@ static int take_option(int c, struct arguments *a)
     }
 }
 
-/* --- what was found ------------------------------------------------------- */
+/* --- findings ------------------------------------------------------------- */
 
 static void print_lines(const struct doctor *d, bool quiet)
 {

@@ -1,4 +1,4 @@
-/* cmd_evidence.c - `jobprof evidence`, `jobprof-node evidence`: look at the
+/* cmd_evidence.c - `jobprof evidence` and `jobprof-node evidence`: examine the
  * processes of a stuck step on this node. */
 #include <getopt.h>
 #include <signal.h>
@@ -73,17 +73,18 @@ static const struct option long_options[] = {
 
 #define MAX_LIMIT_US 60000000
 #define WANT_BYTES 16384
-#define SPARE_MS 15000 /* recordings are read before */
+#define SPARE_MS 15000 /* time for reading the recordings first */
 
 struct arguments {
     struct evidence_order order;
-    uint32_t nccl; /* JP_NCCL_RELEASE; 0: as recordings tell */
+    uint32_t nccl; /* JP_NCCL_RELEASE; 0: from the recordings */
     bool no_ras;
     bool quiet;
     char host[256];
 };
 
-/* Of two programs, one of which links nothing of reports: no cmd_args.h. */
+/* Also part of jobprof-node, which does not link the report; so cmd_args.h is
+ * not used. */
 static int usage(const char *what)
 {
     quote_printf(stderr, "jobprof: evidence: %s (jobprof evidence --help)\n",
@@ -148,7 +149,7 @@ static int set_release(struct arguments *a, const char *text)
     return JP_EXIT_USAGE;
 }
 
-/* One option. -1 to go on, else an exit status. */
+/* Takes one option. Returns -1 to continue, otherwise an exit status. */
 static int take_option(int c, struct arguments *a)
 {
     switch (c) {
@@ -175,7 +176,7 @@ static int take_option(int c, struct arguments *a)
     case 'h':
         fputs(help, stdout);
         return JP_EXIT_OK;
-    default: /* getopt has said what is wrong */
+    default: /* getopt has printed the error */
         return JP_EXIT_USAGE;
     }
 }
@@ -230,8 +231,8 @@ static void print_lacks(const char *dir, const char *node)
     free(path);
 }
 
-/* What node 0's agent has asked for in live/live.want: "hang N TEXT". Caller
- * frees; NULL: nothing. */
+/* The request of node 0's agent in live/live.want: "hang N TEXT". Caller frees;
+ * NULL: none. */
 static char *asked_hang(const char *dir)
 {
     char *path = fileio_path("%s/live/live.want", dir), *text = NULL, *rest;
@@ -313,7 +314,7 @@ int cmd_evidence(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
-    /* an agent ignores it, and children would seem to be late */
+    /* an agent ignores it, and the exit of children would go unnoticed */
     signal(SIGCHLD, SIG_DFL);
     path = fileio_path("%s/" JP_JOBCONF_NAME, a.order.dir);
     if (!path || stepdir_check_own(a.order.dir, &err) < 0 ||

@@ -1,4 +1,5 @@
-/* cmd_export.c - `jobprof export`: the recorder's files in others' formats. */
+/* cmd_export.c - `jobprof export`: convert recordings and reports to other
+ * formats. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -89,7 +90,7 @@ static int usage(const char *what)
     return cmd_args_usage("export", what);
 }
 
-/* -1 to go on, else an exit status. */
+/* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
     int c, rc = -1;
@@ -144,7 +145,7 @@ static int put_chrome(const struct arguments *a, struct jp_recwalk *walk,
     return fileio_temp_commit(&file, err);
 }
 
-/* With times on the clock that a report of the same files has. */
+/* Writes a trace with times on the clock that a report of these files uses. */
 static int write_chrome(const struct arguments *a, struct cmd_inputs *inputs,
                         struct export_done *done, struct jp_error *err)
 {
@@ -176,7 +177,7 @@ static int put_parquet(const struct arguments *a, const char *step,
     return rc;
 }
 
-/* Of each step that word means; an exit status. */
+/* Exports each step that word means. Returns an exit status. */
 static int write_parquet(const struct arguments *a)
 {
     struct export_parquet_done done = {0};
@@ -212,7 +213,7 @@ static int write_parquet(const struct arguments *a)
     return rc;
 }
 
-/* --- its figures ---------------------------------------------------------- */
+/* --- a report's figures --------------------------------------------------- */
 
 static int put_metrics(const struct arguments *a, const struct metrics_set *set,
                        struct jp_error *err)
@@ -231,7 +232,7 @@ static int put_metrics(const struct arguments *a, const struct metrics_set *set,
     return fileio_temp_commit(&file, err);
 }
 
-/* Of all steps that word means, in one text; an exit status. */
+/* Writes all steps that word means as one text. Returns an exit status. */
 static int write_metrics(const struct arguments *a)
 {
     struct jp_error err = {""};

@@ -1,4 +1,4 @@
-/* cmd_finish.c - `jobprof-node finish`: a node leaves. */
+/* cmd_finish.c - `jobprof-node finish`: a node leaves the step. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static int is_late(void *deadline_ms, uint64_t done, uint64_t total)
     return clock_mono_ms() > *(const uint64_t *) deadline_ms;
 }
 
-/* A finish_partial. */
+/* A function of type finish_partial. */
 static int make_partial(const struct finish_node *of, struct jp_error *err)
 {
     uint64_t deadline_ms = of->deadline_ms;
@@ -49,8 +49,9 @@ static int make_partial(const struct finish_node *of, struct jp_error *err)
     return rc;
 }
 
-/* Where Slurm has killed all that Copper's supervisor was, only we come still.
- * After the records: a file system that hangs takes its time. */
+/* Cleans up after Copper if Slurm has killed all of its supervisor's processes.
+ * Runs after the records are written, because a file system that hangs may
+ * delay it. */
 static void sweep(const char *dir, const char *node, const char *hash)
 {
     const struct backend *copper = backend_find("copper");
@@ -77,7 +78,8 @@ int cmd_finish(int argc, char **argv)
     struct finish finish;
     struct jp_error err;
 
-    prctl(PR_SET_DUMPABLE, 0); /* no debugger: it may be in no job's cgroup */
+    prctl(PR_SET_DUMPABLE, 0); /* prevents tracing: it may be outside of the
+                                * job's cgroups */
     confine_self(CONFINE_FINISH, NULL, NULL);
     if (node_args_parse(argc, argv, &args, &err) < 0 ||
         (!args.seat.dir && error_set(&err, "--dir is needed") < 0) ||

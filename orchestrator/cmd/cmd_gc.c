@@ -71,7 +71,7 @@ struct arguments {
     struct cmd_common common;
 };
 
-/* "30d": a whole number of s, m, h or d; bare seconds. */
+/* Parses "30d": an integer with s, m, h or d; without a unit, seconds. */
 static int parse_age(const char *text, uint64_t *out, struct jp_error *err)
 {
     static const struct {
@@ -110,7 +110,7 @@ static int take_time(struct arguments *a)
     return -1;
 }
 
-/* One option. Returns -1 to go on, else an exit status. */
+/* Takes one option. Returns -1 to continue, otherwise an exit status. */
 static int take_option(int c, struct arguments *a)
 {
     struct jp_error err;
@@ -144,13 +144,13 @@ static int take_option(int c, struct arguments *a)
 
 /* --- the result ----------------------------------------------------------- */
 
-/* Over all folders. */
+/* Sums over all folders. */
 struct totals {
     uint64_t jobs, freed_jobs, freed_bytes, left_bytes;
     bool failed, cut, deep;
-    size_t metrics; /* stale files of metrics */
+    size_t metrics; /* stale metrics files */
     struct jp_json json;
-    json_t *list; /* NULL: text */
+    json_t *list; /* NULL: text output */
 };
 
 static void print_job(const char *root, const struct gc_job *job,
@@ -271,8 +271,8 @@ static int print_totals(const struct arguments *a, struct totals *t,
     return json_out_dump(&t->json, root, stdout, err);
 }
 
-/* What killed agents have left in this host's folder. -1: it cannot be used.
- */
+/* Removes what killed agents have left in this host's metrics folder. Returns
+ * -1 if the folder cannot be used. */
 static int clean_metrics(const struct arguments *a, struct totals *t,
                          struct jp_error *err)
 {

@@ -1,5 +1,5 @@
-/* cmd_history.c - `jobprof history`: what many steps of a site were; and the
- * line that a report adds to it. */
+/* cmd_history.c - `jobprof history`: statistics over the steps of a site; and
+ * the line that a report adds to the history. */
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -25,9 +25,12 @@
 #include "orchestrator/history/history_out.h"
 #include "orchestrator/insight/limits.h"
 
-#define USER_BYTES (UINT64_C(1) << 30) /* read of one user, at least */
-#define AWAIT_MS 300                   /* the report, for its line */
-#define LIFE_S 60                      /* of the process that writes it */
+/* lower bound of the bytes read per user */
+#define USER_BYTES (UINT64_C(1) << 30)
+/* time that a report waits for its line */
+#define AWAIT_MS 300
+/* lifetime of the process that writes it */
+#define LIFE_S 60
 
 static const char help[] =
     "usage: jobprof history [options] [DIR|FILE]...\n"
@@ -98,7 +101,7 @@ struct arguments {
     struct cmd_common common;
     struct jp_sitefile site;
     struct history_sink sink;
-    enum metrics_format format; /* of metrics */
+    enum metrics_format format; /* format of the metrics */
 };
 
 static int usage(const char *what)
@@ -108,7 +111,7 @@ static int usage(const char *what)
 
 /* --- options -------------------------------------------------------------- */
 
-/* "7d": the point in time so long ago. */
+/* Parses "7d" to the time this long ago. */
 static int take_since(const char *text, uint64_t *since_us)
 {
     static const struct {
@@ -146,7 +149,7 @@ static int take_top(const char *word, int *top)
     return usage("--top takes nodes, ranks, jobs, users, accounts or pairs");
 }
 
-/* -1 to go on, else an exit status. */
+/* Returns -1 to continue, otherwise an exit status. */
 static int take_option(int c, struct arguments *a)
 {
     switch (c) {
@@ -260,7 +263,7 @@ static int see(void *arg, const struct history_step *step, int64_t uid)
         w->parquet, step, uid < 0 ? NULL : history_sum_user(w->sum), &w->err);
 }
 
-/* Of many bad files the first ones. */
+/* Prints the first bad files, if there are many. */
 static void say(void *arg, const char *text)
 {
     struct work *w = arg;
@@ -317,7 +320,7 @@ static int print(const struct work *w, const struct history_seen *seen,
     return 0;
 }
 
-/* With the Parquet file open, if one is wanted. */
+/* Shows the tables; writes to the open Parquet file, if requested. */
 static int show(struct work *w, char **paths, int n, FILE *parquet)
 {
     struct history_seen seen = {0};
@@ -426,8 +429,8 @@ struct line {
     const struct history_sink *sink;
 };
 
-/* In a child that outlives us if its file system hangs: it holds none of our
- * streams. */
+/* Runs in a child that outlives us if its file system hangs. It holds none of
+ * our streams open. */
 static int write_line(void *arg, int out)
 {
     const struct line *line = arg;

@@ -1,4 +1,4 @@
-/* cmd_inputs.c - find the steps and files that a user means. */
+/* cmd_inputs.c - find the steps and files for a command's argument. */
 #include "orchestrator/cmd/cmd_inputs.h"
 
 #include <dirent.h>
@@ -22,10 +22,10 @@
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 
-/* --- find the step directories that a user means --- */
+/* --- find step directories --- */
 
-/* Writes pattern as a glob: codes that follow from the id are filled in, other
- * codes match anything, and the glob's own characters are quoted. */
+/* Writes pattern as a glob. Codes that follow from the id are filled in, other
+ * codes match anything, and the glob's special characters are quoted. */
 static void print_glob(FILE *out, const char *pattern, uint64_t job_id)
 {
     const struct passwd *me = getpwuid(getuid());
@@ -87,7 +87,8 @@ static bool is_step_of(const char *step_dir, uint64_t job_id)
     return same;
 }
 
-/* Where a code became a wildcard, directories of other jobs match too. */
+/* Checks the directory: a code that became a wildcard also matches other
+ * jobs. */
 static bool is_of_job(const char *dir, uint64_t job_id)
 {
     struct dirent **entries = NULL;
@@ -105,7 +106,7 @@ static bool is_of_job(const char *dir, uint64_t job_id)
     return found;
 }
 
-/* The last folder that matches: glob sorts, so _r2 comes after _r1. */
+/* The last folder that matches. glob sorts, so _r2 comes after _r1. */
 static char *match(const char *root, const char *pattern, uint64_t job_id,
                    const char *tail)
 {
@@ -123,7 +124,7 @@ static char *match(const char *root, const char *pattern, uint64_t job_id,
     return dir;
 }
 
-/* A restarted job's directory ends in _r<count>; the last run is meant. */
+/* A restarted job's directory ends in _r<count>; finds the last run. */
 static char *match_pattern(const char *root, const char *pattern,
                            uint64_t job_id)
 {
@@ -135,7 +136,7 @@ static char *match_pattern(const char *root, const char *pattern,
     return dir;
 }
 
-/* The pattern of the settings as they are now (site, user, environment). */
+/* The pattern of the current settings (site, user, environment). */
 static char *settings_pattern(const char *config)
 {
     const struct plan_input in = {.config = config};
@@ -152,7 +153,7 @@ static char *settings_pattern(const char *config)
     return pattern;
 }
 
-/* The job's directory, or NULL. */
+/* Finds the job's directory, or NULL. */
 static char *find_job(uint64_t job_id, const char *config)
 {
     char *pattern = settings_pattern(config);
@@ -180,7 +181,7 @@ static int by_step(const struct dirent **a, const struct dirent **b)
     return strverscmp((*a)->d_name, (*b)->d_name);
 }
 
-/* All steps of a job's directory. */
+/* Lists all steps of a job's directory. */
 static int list_steps(const char *job, char ***dirs, size_t *n,
                       struct jp_error *err)
 {
@@ -208,7 +209,7 @@ static int list_steps(const char *job, char ***dirs, size_t *n,
     return 0;
 }
 
-/* Takes dir over. */
+/* Takes ownership of dir. */
 static int list_one(char *dir, char ***dirs, size_t *n, struct jp_error *err)
 {
     char **out = calloc(1, sizeof(*out));
@@ -235,7 +236,7 @@ static bool has_steps(const char *dir)
     return true;
 }
 
-/* JOBID or JOBID.STEP; *step points into word, or NULL. */
+/* Parses JOBID or JOBID.STEP. *step points into word, or is NULL. */
 static bool parse_job(const char *word, uint64_t *job_id, const char **step)
 {
     char digits[24];
@@ -282,7 +283,7 @@ int cmd_inputs_steps(const char *word, const char *config, char ***dirs,
 
 /* --- the recorder's files --- */
 
-/* This many troubles are printed one by one, the others are counted. */
+/* Number of errors printed one by one; further ones are only counted. */
 #define TROUBLES_SAID 20
 
 static void say(void *arg, const char *text)
@@ -300,7 +301,7 @@ static int failed(const struct cmd_inputs *inputs, const struct jp_error *err,
     return status;
 }
 
-/* A step's profiler files lie in raw/. Takes dir over. */
+/* The path of the step's profiler files, raw/. Takes ownership of dir. */
 static char *raw_of(char *dir)
 {
     char *raw = dir ? fileio_path("%s/raw", dir) : NULL;

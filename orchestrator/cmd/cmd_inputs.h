@@ -1,4 +1,5 @@
-/* cmd_inputs.h - the step directories and recordings that a user's word means.
+/* cmd_inputs.h - find the step directories and recordings for a command's
+ * argument.
  */
 #ifndef JP_CMD_CMD_INPUTS_H
 #define JP_CMD_CMD_INPUTS_H
@@ -9,31 +10,33 @@
 #include "common/error.h"
 #include "orchestrator/ingest/logwalk.h"
 
-/* The step directories of word: a step's or a job's directory, or JOBID[.STEP].
- * The strings and *dirs are malloc'ed (nodelist_free). -1 and err: none. */
+/* Finds the step directories of word: the directory of a step or a job, or
+ * JOBID[.STEP]. The strings and *dirs are malloc'ed (nodelist_free). Returns -1
+ * and err if there is none. */
 int cmd_inputs_steps(const char *word, const char *config, char ***dirs,
                      size_t *n, struct jp_error *err);
 
 struct cmd_inputs {
     struct jp_recwalk walk;
-    char **folders; /* raw/ of the steps, or the folder or file itself */
+    char **folders; /* raw/ of each step; or the given folder or file */
     size_t n;
     bool quiet;
-    const char *command; /* named in messages on stderr */
+    const char *command; /* name for messages on stderr */
 };
 
-/* Finds DIR (a step's or a job's directory, any folder, a file) or
- * JOBID[.STEP]. JP_EXIT_OK, or the exit status after saying why. */
+/* Finds DIR (the directory of a step or a job, any folder, a file) or
+ * JOBID[.STEP]. Returns JP_EXIT_OK, or an exit status after printing the
+ * error. */
 int cmd_inputs_init(struct cmd_inputs *inputs, const char *word,
                     const char *config);
 void cmd_inputs_fini(struct cmd_inputs *inputs);
 
-/* The folder nodes/ of a step's directory or beside its raw/; NULL: there is
- * none. malloc'ed. */
+/* The folder nodes/ of a step's directory, or beside its raw/; NULL: none.
+ * malloc'ed. */
 char *cmd_inputs_nodes(const char *folder);
 
-/* After all files were read: prints what was odd, and returns the exit status.
- */
+/* Call it after reading all files: prints a summary of their problems and
+ * returns the exit status. */
 int cmd_inputs_judge(const struct cmd_inputs *inputs);
 
 #endif

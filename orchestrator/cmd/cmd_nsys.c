@@ -1,4 +1,4 @@
-/* cmd_nsys.c - `jobprof nsys`: exports of Nsight Systems as tables. */
+/* cmd_nsys.c - `jobprof nsys`: print Nsight Systems exports as tables. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ static int take_option(int c, struct arguments *a)
     }
 }
 
-/* -1 to go on, else an exit status. */
+/* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
     int c, rc = -1;
@@ -183,7 +183,7 @@ static int print(const struct arguments *a, const struct jp_nsys *nsys,
     return rc;
 }
 
-/* One set of inputs; an exit status. */
+/* Shows one set of inputs. Returns an exit status. */
 static int show(const struct arguments *a, const char *const *inputs, size_t n,
                 bool titled)
 {
@@ -214,7 +214,7 @@ static int show(const struct arguments *a, const char *const *inputs, size_t n,
     return status;
 }
 
-/* Each file by itself: the folders' files are those of the merged set. */
+/* Shows each file separately, using the list of files of the merged set. */
 static int show_each(const struct arguments *a, const char *const *inputs,
                      size_t n)
 {

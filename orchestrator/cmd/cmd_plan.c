@@ -1,4 +1,4 @@
-/* cmd_plan.c - jobprof plan: its command line, and the plan for programs. */
+/* cmd_plan.c - `jobprof plan`: its command line, and the plan as JSON. */
 #include "orchestrator/cmd/cmd_plan.h"
 
 #include <getopt.h>
@@ -64,11 +64,11 @@ struct arguments {
     struct cmd_common common;
 };
 
-/* One command's state. */
+/* The state of one command. */
 struct session {
     const struct arguments *args;
     struct plan_input in;
-    struct launch_facts facts; /* of the step that is imagined */
+    struct launch_facts facts; /* of the imagined step */
     char *submit_dir;          /* owned */
     struct plan_measured measured;
     struct plan_from from;
@@ -76,7 +76,7 @@ struct session {
 
 /* --- the plan as JSON --------------------------------------------------- */
 
-/* 0 is unknown. */
+/* Writes a value; 0 means unknown. */
 static void put_known(struct jp_json_stream *s, const char *key, uint64_t value)
 {
     json_stream_known(s, key, value, value);
@@ -171,7 +171,7 @@ static void put_shape(struct jp_json_stream *s, const char *key,
     json_stream_end_object(s);
 }
 
-/* One string for each part between separators, in an open array. */
+/* Writes one string per part between separators, in an open array. */
 static void put_parts(struct jp_json_stream *s, const char *text,
                       const char *separator)
 {
@@ -219,7 +219,7 @@ static void put_forecast(struct jp_json_stream *s, const char *key,
     json_stream_end_object(s);
 }
 
-/* What the text says beside its figures. */
+/* Writes the remarks that the text has besides its figures. */
 static void put_notes(struct jp_json_stream *s, const char *key,
                       const struct plan_view *view)
 {
@@ -251,7 +251,7 @@ static void put_rank(struct jp_json_stream *s, const char *key,
     json_stream_end_object(s);
 }
 
-/* Rows of the report's tables that summary.json lacks. */
+/* Writes the numbers of rows that summary.json leaves out. */
 static void put_left_out(struct jp_json_stream *s, const char *key,
                          const struct plan_measured *m)
 {
@@ -289,7 +289,7 @@ static void put_measured(struct jp_json_stream *s, const char *key,
     json_stream_end_object(s);
 }
 
-/* docs/plan.schema.json; measured and from may be NULL. */
+/* Follows docs/plan.schema.json. measured and from may be NULL. */
 static int print_json(const struct plan_view *view,
                       const struct plan_measured *measured,
                       const struct plan_from *from, struct jp_error *err)
@@ -336,7 +336,7 @@ static int take_memory(uint64_t *out)
     return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
 }
 
-/* One option. Returns -1 to go on, else an exit status. */
+/* Takes one option. Returns -1 to continue, otherwise an exit status. */
 static int take_option(int c, struct arguments *a)
 {
     switch (c) {
@@ -373,7 +373,7 @@ static int parse(int argc, char **argv, struct arguments *a)
     return JP_EXIT_USAGE;
 }
 
-/* The user's words by themselves: a refusal names no other source. */
+/* Checks the user's words alone, so that an error names no other source. */
 static int check_word(const struct arguments *a, struct jp_error *err)
 {
     struct jp_request request;
@@ -388,7 +388,7 @@ static int check_word(const struct arguments *a, struct jp_error *err)
     return off ? error_set(err, "off profiles nothing: there is no plan") : 0;
 }
 
-/* The step directory behind --from. Caller frees. */
+/* Finds the step directory for --from. Caller frees. */
 static char *find_step(const struct arguments *a, struct jp_error *err)
 {
     char **dirs = NULL, *dir;
@@ -406,7 +406,7 @@ static char *find_step(const struct arguments *a, struct jp_error *err)
     return dir;
 }
 
-/* Measures the report and makes its option ours. */
+/* Reads the report and uses the option made from it. */
 static enum jp_exit take_report(struct session *s, struct jp_error *err)
 {
     const struct arguments *a = s->args;
@@ -447,7 +447,8 @@ static int print(const struct session *s, struct plan_view *view,
     return plan_view_print(stdout, view, "plan", a->common.quiet, err);
 }
 
-/* What srun would do: refuse the option, or start the step without it. */
+/* Does what srun would do: refuses the option, or starts the step without
+ * it. */
 static int fail_step(const struct plan_input *in, const struct jp_error *err)
 {
     bool refused = in->nccl && choice_check(in, NULL) < 0;
@@ -476,8 +477,8 @@ static int show_launch(struct session *s, const struct launch *launch)
     return rc;
 }
 
-/* The step directory with the pattern's codes as they are: the step has no ids.
- * Caller frees. */
+/* The step directory, with the pattern's codes left in place, because the step
+ * has no ids. Caller frees. */
 static char *name_dir(const struct session *s, const struct jp_plan *plan)
 {
     char *job = place_pattern(plan_get(&plan->nccl, "dir"));
@@ -509,8 +510,8 @@ static int show(struct session *s, const struct jp_plan *plan)
     return rc;
 }
 
-/* The step that is imagined: its size as it is given, or as the report that it
- * is planned from has it; the rest as around us. */
+/* Imagines a step. Its size is given, or is that of the report of --from; all
+ * other facts come from this environment. */
 static int imagine(struct session *s, struct jp_error *err)
 {
     const struct arguments *a = s->args;
@@ -549,7 +550,8 @@ static int run(struct session *s)
         return cmd_args_fail("plan", status, &err);
     if (imagine(s, &err) < 0 || plan_make(&s->in, &plan, &err) < 0)
         return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
-    if (!plan.nccl.mode) { /* nothing asks for a profile: as if auto were */
+    /* no profile is requested: continue as if auto were */
+    if (!plan.nccl.mode) {
         plan.nccl.mode = grammar_find_mode(grammar_nccl(), "auto");
         plan.nccl.mode_source = PLAN_DEFAULT;
     }

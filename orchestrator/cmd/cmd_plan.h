@@ -1,8 +1,9 @@
 /* cmd_plan.h - the parts of `jobprof plan`.
  *
- * --from measures an earlier step's report (cmd_plan_measure.c) and turns the
- * figures into the next run's option (cmd_plan_from.c). The plan itself is that
- * of orchestrator/agent/plan_view.h, with the facts of an imagined step.
+ * With --from, cmd_plan_measure.c takes figures from an earlier step's report,
+ * and cmd_plan_from.c turns them into the option of the next run. The plan
+ * itself is made and shown by orchestrator/agent/plan_view.h, with the facts of
+ * an imagined step.
  */
 #ifndef JP_CMD_CMD_PLAN_H
 #define JP_CMD_CMD_PLAN_H
@@ -20,42 +21,43 @@
 
 /* --- cmd_plan_measure.c -------------------------------------------------- */
 
-/* What a report tells about its run; 0 and "" are unknown. */
+/* Figures from a report about its run; 0 and "": unknown. */
 struct plan_measured {
-    char *path; /* of summary.json */
+    char *path; /* path of summary.json */
     char mode[16], release[16];
-    uint64_t nodes, tasks; /* of a folder of logs: as many as left records */
-    uint64_t iterations;   /* where that run's settings say so */
-    bool p2p_off;          /* that run recorded no Send and Recv */
-    /* of all ranks together */
+    uint64_t nodes, tasks; /* for a folder of logs: those with records */
+    uint64_t iterations;   /* if that run's settings name it */
+    bool p2p_off;          /* that run did not record Send and Recv */
+    /* sums over all ranks */
     uint64_t records, coll_records, p2p_records;
     uint64_t expected, lost, bytes;
-    /* of one rank, as recorded: the most that one process did (or, with mean,
-     * the mean of the step's tasks: summary.json leaves ranks out) */
+    /* of one rank, as recorded: the maximum over all processes. With mean: the
+     * mean over the step's tasks, because summary.json leaves ranks out */
     uint64_t colls, p2p, comms, processes, hosts;
     bool mean;
-    bool comms_estimated; /* scaled: not all communicators are listed */
-    uint64_t busiest;     /* most collectives of one communicator, as listed */
-    /* collectives a second in one communicator: the mean of the busiest slice
-     * of that length (bursts within are not seen), or, with slice_us 0,
-     * operations over their own time. With windows left out at least so many:
-     * the report lists those of most time */
+    bool comms_estimated; /* comms is scaled: not all communicators are
+                           * listed */
+    uint64_t busiest;     /* most collectives in one communicator, as listed */
+    /* collectives per second in one communicator: the mean over the busiest
+     * slice of slice_us, which hides shorter bursts. slice_us 0: operations
+     * divided by their own time. If windows are left out, it is a lower bound,
+     * because the report lists the windows with most time */
     uint64_t rate, slice_us;
-    /* rows of the report's tables, and those that summary.json lacks */
+    /* rows in the report's tables, and rows that summary.json leaves out */
     struct {
         uint64_t ranks, comms, windows;
     } listed, left_out;
 };
 
-/* Reads step_dir/summary.json: foreign input, of which nothing is trusted.
- * JP_EXIT_OK, or JP_EXIT_NODATA (there is none, or without records), or
- * JP_EXIT_USAGE (cut or foreign; err names file and field).
- * plan_measured_fini frees. */
+/* Reads step_dir/summary.json, which is foreign input. Returns JP_EXIT_OK;
+ * JP_EXIT_NODATA if it is missing or has no records; or JP_EXIT_USAGE if it is
+ * cut or of another kind (err names file and field). Free with
+ * plan_measured_fini. */
 enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
                           struct jp_error *err);
 void plan_measured_fini(struct plan_measured *measured);
 
-/* A count as it would be had nothing been lost. */
+/* Estimates a count as it would be without lost records. */
 uint64_t plan_measured_whole(const struct plan_measured *measured,
                              uint64_t count);
 
@@ -63,29 +65,30 @@ uint64_t plan_measured_whole(const struct plan_measured *measured,
 
 #define PLAN_FROM_MAX 6
 
-/* The next run's option, from an earlier run's figures. */
+/* The option for the next run, from the figures of an earlier run. */
 struct plan_from {
     struct {
         const char *key;
         char value[32];
-    } figures[PLAN_FROM_MAX]; /* those that the user left to the report */
+    } figures[PLAN_FROM_MAX]; /* settings that the user left to the report */
     size_t n;
-    bool mode;     /* so is the mode */
+    bool mode;     /* the report also sets the mode */
     char *option;  /* MODE,key=value... */
-    char *command; /* one line to copy */
+    char *command; /* one command line to copy */
 };
 
-/* word: the user's own MODE[,key=value...], which wins, or NULL. */
+/* Makes the option. word: the user's own MODE[,key=value...], which takes
+ * precedence, or NULL. */
 int plan_from_make(const struct plan_measured *measured, const char *word,
                    struct plan_from *out, struct jp_error *err);
 void plan_from_fini(struct plan_from *from);
 
-/* Names the report as the source of the settings that are taken from it. */
+/* Names the report as the source of the settings taken from it. */
 void plan_from_attribute(const struct plan_from *from,
                          const struct plan_measured *measured,
                          struct plan_view *view);
 
-/* The table of figures and the line to copy. */
+/* Prints the table of figures and the command line to copy. */
 int plan_from_print(const struct plan_from *from,
                     const struct plan_measured *measured, FILE *out,
                     struct jp_error *err);

@@ -1,4 +1,5 @@
-/* cmd_plan_from.c - the next run's option from an earlier run's figures. */
+/* cmd_plan_from.c - make the next run's option from an earlier run's
+ * figures. */
 #include "orchestrator/cmd/cmd_plan.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static const struct jp_knob *knob_of(const char *key)
     return k < 0 ? NULL : &grammar_nccl()->knobs[k];
 }
 
-/* Up to two figures: a peak is no exact number. */
+/* Rounds up to two significant digits; a peak is not exact. */
 static uint64_t round_up(uint64_t n)
 {
     uint64_t unit = 1;
@@ -28,8 +29,8 @@ static uint64_t round_up(uint64_t n)
     return (n / unit + (n % unit != 0)) * unit;
 }
 
-/* Of how many iterations the figures are: as that run's settings said, or as
- * the user says now, or the whole run is one. */
+/* The number of iterations behind the figures: from that run's settings, or
+ * from the user now; otherwise the whole run counts as one. */
 static uint64_t iterations_of(const struct plan_measured *m,
                               const struct jp_request *user, uint64_t most)
 {
@@ -52,9 +53,9 @@ static uint64_t share(uint64_t total, uint64_t iterations)
     return total / iterations + (total % iterations != 0);
 }
 
-/* The same of a count that may be an estimate, as records were lost: a
- * hundredth more adds none to each iteration, else each run would ask for
- * another plan than the one before. */
+/* The part of one iteration of a count, which may be estimated because records
+ * were lost. Tolerates 1 %: without this, rounding up could add one to each
+ * iteration, and each run would ask for another plan than the one before. */
 static uint64_t share_of(const struct plan_measured *m, uint64_t count,
                          uint64_t iterations)
 {
@@ -64,7 +65,7 @@ static uint64_t share_of(const struct plan_measured *m, uint64_t count,
     return share(whole - count > slack ? whole - slack : count, iterations);
 }
 
-/* Does this mode know the key? The user's own value wins. */
+/* Whether to set the key: the mode knows it, and the user has not set it. */
 static bool is_wanted(const struct jp_request *user, const char *key)
 {
     int k = grammar_find_knob(grammar_nccl(), key);
@@ -115,7 +116,7 @@ static void add_figures(struct plan_from *from, const struct jp_request *user,
     add_text(from, user, "nccl", m->release);
 }
 
-/* The user's words with the mode that runs: plan,mode=X is X. */
+/* Parses the user's words. The mode is the one that runs: X for plan,mode=X. */
 static int parse_user(const char *word, const struct plan_measured *m,
                       struct jp_request *out, struct jp_error *err)
 {
@@ -156,7 +157,7 @@ static char *make_option(const struct plan_from *from,
     return NULL;
 }
 
-/* For the shell: quoted where it has to be. */
+/* Makes a shell command, quoted if necessary. */
 static char *make_command(const char *option)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -236,7 +237,7 @@ void plan_from_attribute(const struct plan_from *from,
         }
 }
 
-/* --- for people ---------------------------------------------------------- */
+/* --- as text ------------------------------------------------------------- */
 
 static void add_row(struct plan_table *t, const char *what, const char *value,
                     const char *from)
@@ -246,7 +247,8 @@ static void add_row(struct plan_table *t, const char *what, const char *value,
     plan_table_add(t, "%s", from);
 }
 
-/* How uneven: the planner spreads a rank's collectives evenly. */
+/* Shows how uneven the communicators are: the planner distributes a rank's
+ * collectives evenly. */
 static void add_comms(struct plan_table *t, const struct plan_measured *m,
                       const char *counted)
 {

@@ -1,4 +1,5 @@
-/* cmd_plan_measure.c - figures of an earlier step from its summary.json. */
+/* cmd_plan_measure.c - read figures of an earlier step from its
+ * summary.json. */
 #include "orchestrator/cmd/cmd_plan.h"
 
 #include <stdlib.h>
@@ -50,7 +51,7 @@ static int get_totals(const json_t *root, struct plan_measured *m,
     return 0;
 }
 
-/* A knob's value as that run had it; "" unless somebody named it there. */
+/* A knob's value in that run; "" unless it was set there. */
 static const char *setting(const json_t *root, const char *key)
 {
     const json_t *rows =
@@ -163,7 +164,7 @@ static uint64_t ratio_up(uint64_t a, uint64_t b)
     return b ? a / b + (a % b != 0) : 0;
 }
 
-/* A sum over the rows that are listed, as if the others were like them. */
+/* Scales a sum over the listed rows, as if the other rows were like them. */
 static uint64_t scaled(uint64_t sum, uint64_t listed, uint64_t left_out)
 {
     double all = listed ? (double) sum / (double) listed *
@@ -173,7 +174,7 @@ static uint64_t scaled(uint64_t sum, uint64_t listed, uint64_t left_out)
     return all < 1e18 ? (uint64_t) (all + 0.999999) : UINT64_MAX;
 }
 
-/* Where not all ranks are listed: totals over the step's tasks. */
+/* If not all ranks are listed, uses totals divided by the step's tasks. */
 static int get_means(const json_t *root, struct plan_measured *m,
                      struct jp_error *err)
 {
@@ -228,7 +229,7 @@ static int get_ranks(const json_t *root, struct plan_measured *m,
 
 /* --- communicators ------------------------------------------------------- */
 
-/* Each rank of a communicator does each of its collectives. */
+/* Each rank of a communicator takes part in each of its collectives. */
 static int get_busiest(const json_t *root, struct plan_measured *m,
                        struct jp_error *err)
 {
@@ -249,12 +250,12 @@ static int get_busiest(const json_t *root, struct plan_measured *m,
     return 0;
 }
 
-/* --- how fast collectives came in one communicator ----------------------- */
+/* --- the rate of collectives in one communicator ------------------------- */
 
 #define SECOND_US UINT64_C(1000000)
-/* The shortest slice that tells something: NVIDIA's profilers stamp records
- * when they write them, in bunches; the recorder stamps each operation, and
- * empties its buffers ten times a second. */
+/* The shortest useful slice. NVIDIA's profilers stamp records when they write
+ * them, in groups. The recorder stamps each operation and writes ten times a
+ * second. */
 #define SHORTEST_US SECOND_US
 #define SHORTEST_RECORDER_US (SECOND_US / 10)
 
@@ -284,7 +285,8 @@ static int read_slice(const json_t *row, size_t i, struct slice *out,
     return 0;
 }
 
-/* Slices are merged to the shortest at least. A shorter run is one slice. */
+/* The length to which slices are merged, at least the shortest useful one. A
+ * shorter run is one slice. */
 static uint64_t slice_length(const struct slice *slices, size_t n,
                              uint64_t shortest)
 {
@@ -306,8 +308,8 @@ static uint64_t per_second(uint64_t ops, uint64_t time_us)
     return rate < 1e15 ? (uint64_t) rate + 1 : 0;
 }
 
-/* The most operations in any stretch of that length. Slices are sorted by
- * communicator and start. */
+/* Takes the maximum number of operations in any period of that length. Slices
+ * are sorted by communicator and start. */
 static void take_peak(struct plan_measured *m, const struct slice *slices,
                       size_t n, uint64_t length)
 {
@@ -326,8 +328,8 @@ static void take_peak(struct plan_measured *m, const struct slice *slices,
     m->rate = per_second(most, length);
 }
 
-/* No times in the records: what a communicator did, over the time that its
- * operations took. It was at most so busy. */
+/* For records without times: a communicator's operations divided by the time
+ * that they took. This is an upper bound. */
 static int take_busiest(const json_t *root, struct plan_measured *m,
                         struct jp_error *err)
 {
@@ -379,7 +381,7 @@ static int get_rate(const json_t *root, struct plan_measured *m,
 
 /* --- all ----------------------------------------------------------------- */
 
-/* How much of its tables summary.json holds. */
+/* Reads how many rows of its tables summary.json leaves out. */
 static int get_left_out(const json_t *root, struct plan_measured *m,
                         struct jp_error *err)
 {

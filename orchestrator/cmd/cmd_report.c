@@ -1,5 +1,5 @@
-/* cmd_report.c - the command line of `jobprof report`, and what it
- * writes in the formats of others. */
+/* cmd_report.c - the command line of `jobprof report`, and the output in the
+ * formats of other tools. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -108,7 +108,7 @@ static int parse_fail_on(const char *word)
 }
 
 /* Sets *word to the step named by --at-exit, --watch or the argument. Returns
- * -1 to go on, else an exit status. */
+ * -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct report_options *options,
                  const char **word)
 {
@@ -174,7 +174,7 @@ static int parse(int argc, char **argv, struct report_options *options,
     return JP_EXIT_USAGE;
 }
 
-/* A step without NCCL has nothing to do with NCCL's issues. */
+/* Whether the step used NCCL; if not, known issues of NCCL do not matter. */
 static bool has_used_nccl(const char *dir)
 {
     json_t *root = summary_file_read(dir, SUMMARY_WITHOUT_TABLES, NULL);
@@ -197,7 +197,7 @@ static void tell_known_issues(const struct report_session *session)
         quote_printf(stderr, "jobprof: %s\n", line);
 }
 
-/* Prints what the caller sees of a finished report. */
+/* Prints the parts of a finished report that the caller sees. */
 static int show(const struct report_session *session)
 {
     const struct report_options *options = session->options;
@@ -207,7 +207,7 @@ static int show(const struct report_session *session)
     if (session->has_conf)
         how = session->conf.summary;
     if (options->kind == REPORT_USER && how == JP_SUMMARY_OFF)
-        how = JP_SUMMARY_AUTO; /* off is for srun's own line */
+        how = JP_SUMMARY_AUTO; /* off concerns only srun's own line */
     if (options->kind == REPORT_SRUN && session->told)
         return JP_EXIT_OK;
     if (options->kind != REPORT_WATCHER && !options->quiet &&
@@ -222,7 +222,8 @@ static int show(const struct report_session *session)
                : JP_EXIT_OK;
 }
 
-/* Pictures come last and without the claim, so that nobody waits for them. */
+/* Draws pictures last and without the claim, so that no process waits for
+ * them. */
 static int draw(const struct report_session *session)
 {
     struct jp_error err;
@@ -234,10 +235,10 @@ static int draw(const struct report_session *session)
     return JP_EXIT_IO;
 }
 
-/* --- behind a report: the formats of others, where asked --- */
+/* --- after a report: the formats of other tools, if requested --- */
 
-/* Bytes of Inspector's lines per byte of the recorder's packed files, at most:
- * 447 bytes for 9 were measured (docs/measurements.md). */
+/* Upper bound of the bytes of Inspector's lines per byte of the recorder's
+ * compressed files: 447 bytes for 9 were measured (docs/measurements.md). */
 #define GROWTH 64
 
 static void warn(const struct report_session *session, const char *what,
@@ -277,7 +278,7 @@ static int write_exporter(const struct report_session *session)
     return rc;
 }
 
-/* The tables of csv/ as parquet/. */
+/* Writes the tables of csv/ to parquet/. */
 static int write_parquet(const struct report_session *session)
 {
     char *csv = fileio_path("%s/csv", session->dir);
@@ -348,12 +349,11 @@ static int write_logs(struct report_session *session)
     return rc;
 }
 
-/* Writes the formats of others that were asked for, after the verdict and
- * without the claim. step-ID/JOBID-insp/ is the exporter's tree,
- * step-ID/inspector-logs/ has the recorder's files as Inspector's logs,
- * step-ID/parquet/ the tables as Parquet. Errors
- * are printed and logged; they never change the report. -1: something is
- * missing. */
+/* Writes the requested formats of other tools, after the verdict and without
+ * the claim. step-ID/JOBID-insp/ is the exporter's tree,
+ * step-ID/inspector-logs/ has the recorder's files as Inspector's logs, and
+ * step-ID/parquet/ has the tables as Parquet. Errors are printed and logged;
+ * they never change the report. Returns -1 if something is missing. */
 static int write_more(struct report_session *session)
 {
     int rc = 0;
@@ -368,7 +368,7 @@ static int write_more(struct report_session *session)
     return rc;
 }
 
-/* --- one report, or those of all steps that are meant --- */
+/* --- report one step, or all that the argument means --- */
 
 static int make_and_show(struct report_session *session)
 {
@@ -379,7 +379,7 @@ static int make_and_show(struct report_session *session)
     if (session->options->verbose)
         quote_printf(stderr, "jobprof: reading %s/raw\n", session->dir);
     rc = report_make(session);
-    /* who reads our output may be slow, or gone */
+    /* the reader of our output may be slow or gone */
     claim_release(session->claim);
     session->claim = NULL;
     if (rc != REPORT_LOST && rc != JP_EXIT_IO &&
@@ -434,7 +434,8 @@ static int run_session(struct report_session *session)
     return rc;
 }
 
-/* A hidden step without records may have been removed by the watcher. */
+/* Whether it was a hidden step without records, which the watcher may
+ * remove. */
 static bool was_hidden(const char *dir)
 {
     char *job = stepdir_job_dir(dir);
@@ -474,7 +475,7 @@ static int report_dir(const char *dir, const struct report_options *options)
     return rc;
 }
 
-/* A folder of jobs gets a page over them. */
+/* Makes an overview page for a folder of jobs. */
 static int report_folder(const char *folder,
                          const struct report_options *options)
 {
@@ -498,8 +499,8 @@ static bool is_folder_of_jobs(const char *word)
            !stepdir_has(word, "job.json") && report_jobs_is_folder(word);
 }
 
-/* Reports all steps that word means. The worst exit status counts; findings
- * count before all others. */
+/* Reports all steps that word means. Returns the worst exit status; findings
+ * take precedence over all others. */
 static int report_word(const char *word, const struct report_options *options)
 {
     struct jp_error err;
@@ -507,7 +508,8 @@ static int report_word(const char *word, const struct report_options *options)
     size_t n = 0;
     int rc = JP_EXIT_OK;
 
-    if (options->kind == REPORT_WATCHER) /* no debugger: as cmd_finish */
+    /* prevents tracing, as in cmd_finish.c */
+    if (options->kind == REPORT_WATCHER)
         prctl(PR_SET_DUMPABLE, 0);
     if (options->kind != REPORT_USER)
         return report_dir(word, options);

@@ -1,4 +1,4 @@
-/* cmd_report_make.c - figures, verdict and files of one step's report. */
+/* cmd_report_make.c - make figures, verdict and files of one step's report. */
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/cmd/cmd_report.h"
 
@@ -35,14 +35,14 @@
 #define LOOK_EVERY_MS 500
 #define SAY_AFTER_MS 1000
 
-/* What is watched while the figures are made. */
+/* The conditions checked while the figures are made. */
 struct watch {
     const struct report_session *session;
     uint64_t start_ms, looked_ms;
     bool out_of_time, lost, saying;
 };
 
-/* All that a report is made from. */
+/* All inputs of a report. */
 struct material {
     struct jp_nodes *nodes;
     struct jp_result *result;
@@ -51,20 +51,20 @@ struct material {
     struct jp_cuda *cuda;
     struct hangstacks *hang;
     struct jp_util *util;
-    struct samples samples; /* of util over time; zeros: none */
+    struct samples samples; /* util over time; zeros: none */
     struct jp_causes *causes;
     struct jp_agents agents;
     struct jp_iteration iteration;
     struct jp_bottlenecks bottlenecks;
-    struct jp_error copper_trouble; /* "" none */
+    struct jp_error copper_trouble; /* "": none */
     struct jp_step_labels *labels;
-    struct cmd_expect expect; /* of the step's own site file */
+    struct cmd_expect expect; /* from the step's own site file */
     struct jp_expectation expectation;
-    struct jp_peaks rates; /* of the nodes' adapters; none: the site has own */
+    struct jp_peaks rates; /* of the nodes' adapters; none: the site's count */
     struct jp_insight *insight;
     bool analysed;
     uint64_t duration_us;
-    struct jp_error trouble; /* of the figures; "" none */
+    struct jp_error trouble; /* error of the figures; "": none */
 };
 
 static void say_progress(struct watch *watch, uint64_t done, uint64_t total)
@@ -95,7 +95,7 @@ static int on_progress(void *arg, uint64_t done, uint64_t total)
     return watch->out_of_time || watch->lost;
 }
 
-/* Notes name files relative to the step's directory, which may move. */
+/* Makes a path relative to the step's directory, which may be moved. */
 static void make_relative(char *path, const char *dir)
 {
     size_t len = strlen(dir);
@@ -112,7 +112,7 @@ static void make_notes_relative(struct jp_quality *quality, const char *dir)
         make_relative(quality->bad[i].path, dir);
 }
 
-/* The user has asked for Copper, and it was tried. */
+/* Whether the user asked for Copper and it was tried. */
 static bool wants_copper(const struct report_session *session)
 {
     const char *mode =
@@ -121,8 +121,8 @@ static bool wants_copper(const struct report_session *session)
     return mode && strcmp(mode, "off") != 0 && !session->conf.hidden;
 }
 
-/* Reads Copper's profiles, if the step has some. A failure here is logged and
- * leaves the rest of the report as it is. */
+/* Reads Copper's profiles, if the step has any. An error is logged and does not
+ * affect the rest of the report. */
 static void read_copper(const struct report_session *session, const char *raw,
                         struct watch *watch, struct material *m)
 {
@@ -142,7 +142,7 @@ static void read_copper(const struct report_session *session, const char *raw,
         make_relative(m->copper->notes[i].path, session->dir);
 }
 
-/* The time is over, or somebody else writes the report. */
+/* Whether time is up, or another process writes the report. */
 static bool is_over(void *arg)
 {
     struct watch *watch = arg;
@@ -157,10 +157,10 @@ static bool is_over(void *arg)
     return watch->out_of_time || watch->lost;
 }
 
-/* How long exports may take in a report that the user waits for by hand. */
+/* Time limit for exports in a report that a user runs by hand. */
 #define EXPORT_MS (600 * 1000)
 
-/* Reports of nsys become exports, in half of the time that is left. */
+/* Converts nsys reports to exports, in half of the time that is left. */
 static void export_nsys(const struct report_session *session, const char *raw,
                         struct watch *watch)
 {
@@ -183,8 +183,8 @@ static void export_nsys(const struct report_session *session, const char *raw,
                     done.made, done.wanted, *done.why ? "; " : "", done.why);
 }
 
-/* Reads exports of nsys, if the step has some; the rest of the report stands
- * without them. */
+/* Reads nsys exports, if the step has any. An error does not affect the rest of
+ * the report. */
 static void read_nsys(const struct report_session *session, const char *raw,
                       struct watch *watch, struct material *m)
 {
@@ -209,7 +209,7 @@ static void read_nsys(const struct report_session *session, const char *raw,
     }
 }
 
-/* Reads counters of CUDA's calls, if the step has some. */
+/* Reads the counters of CUDA calls, if the step has any. */
 static void read_cuda(const struct report_session *session, const char *raw,
                       struct material *m)
 {
@@ -226,7 +226,7 @@ static void read_cuda(const struct report_session *session, const char *raw,
     }
 }
 
-/* What was taken of processes while the step hung, if it did. */
+/* Reads the evidence of processes during a hang, if there was one. */
 static void read_evidence(const struct report_session *session,
                           struct material *m)
 {
@@ -268,8 +268,8 @@ static struct older older_report(const struct report_session *session)
     return older;
 }
 
-/* May partials replace logs that are gone? Not if an earlier report has
- * figures: it was made from more data. */
+/* Whether partials may replace missing logs. Not if an earlier report has
+ * figures, because it was made from more data. */
 static bool recalls(const struct report_session *session)
 {
     struct older older = older_report(session);
@@ -277,8 +277,8 @@ static bool recalls(const struct report_session *session)
     return !older.records && !older.copper;
 }
 
-/* The figures over raw/, or the nodes' partials of it. 0: there, or there is
- * nothing to read; 1: out of time or trouble; REPORT_LOST. */
+/* Makes the figures from raw/, or from the nodes' partials. Returns 0 if they
+ * exist or there is no data; 1: out of time, or an error; REPORT_LOST. */
 static int analyse(const struct report_session *session, struct material *m)
 {
     struct watch watch = {.session = session, .start_ms = clock_mono_ms()};
@@ -329,7 +329,7 @@ static int analyse(const struct report_session *session, struct material *m)
     return watch.lost ? REPORT_LOST : rc;
 }
 
-/* What communicators run over; without it the report stands as well. */
+/* Labels the networks of communicators. An error does not affect the report. */
 static void label(const struct report_session *session, struct material *m)
 {
     struct jp_labels labels = {0};
@@ -346,7 +346,7 @@ static void label(const struct report_session *session, struct material *m)
     labels_fini(&labels);
 }
 
-/* What the tasks have loaded is NCCL's release, where nobody has named it. */
+/* Uses the NCCL release that tasks have loaded, unless one was set. */
 static void correct_release(struct jp_jobconf *conf,
                             const struct jp_agents *agents)
 {
@@ -372,7 +372,7 @@ static void correct_release(struct jp_jobconf *conf,
     }
 }
 
-/* What the nodes' agents sampled; without it the report stands as well. */
+/* Reads the agents' samples. An error does not affect the report. */
 static void read_util(struct report_session *session, struct material *m)
 {
     struct jp_error err;
@@ -395,8 +395,8 @@ static void read_util(struct report_session *session, struct material *m)
         stepdir_log(session->dir, "no utilisation over time: %s", err.text);
 }
 
-/* What differed where the step was held up, how long its steps take and what
- * it is bound by; without these the report stands as well. */
+/* Finds causes of delays, the duration of an iteration and bottlenecks. An
+ * error does not affect the report. */
 static void find_causes(const struct report_session *session,
                         struct material *m)
 {
@@ -417,8 +417,8 @@ static void find_causes(const struct report_session *session,
     bottlenecks_find(m->util, &m->samples, m->result, &m->bottlenecks);
 }
 
-/* The site file that the step's module was told of, unless the command line
- * names one. Without it here, as after a copy, the installed one counts. */
+/* The site file of the step's SPANK module, unless the command line names one.
+ * If it is missing, e.g. after a copy, the installed one. */
 static const struct cmd_expect *
 expect_of_step(const struct report_session *session, struct material *m)
 {
@@ -431,7 +431,7 @@ expect_of_step(const struct report_session *session, struct material *m)
     return &m->expect;
 }
 
-/* What its network should do. */
+/* Sets the expected network performance. */
 static void expect(const struct report_session *session, struct material *m)
 {
     const struct cmd_expect *x = expect_of_step(session, m);
@@ -450,7 +450,7 @@ static void expect(const struct report_session *session, struct material *m)
                     x->trouble.text);
 }
 
-/* A program that hangs in its first operation has no record, but a story. */
+/* Whether there is data. A hang in the first operation leaves no record. */
 static bool has_data(const struct material *m)
 {
     const struct jp_quality *q = m->result ? &m->result->quality : NULL;
@@ -476,7 +476,7 @@ static int exit_status(const struct report_options *options,
 
 /* --- how the step ended -------------------------------------------------- */
 
-/* What an earlier report has learned, of a job that Slurm has forgotten. */
+/* Uses the earlier report's facts about a job that Slurm no longer knows. */
 static void recall_end(const struct report_session *session,
                        struct jp_nodes *nodes)
 {
@@ -491,8 +491,8 @@ static void recall_end(const struct report_session *session,
     json_decref(root);
 }
 
-/* Asks Slurm, where a task or node did not end well. It may be another
- * cluster's job of that number: then user or times differ. */
+/* Asks Slurm, if a task or node failed. The number may belong to a job of
+ * another cluster; then user or times differ. */
 static void ask_end(const struct report_session *session,
                     struct jp_nodes *nodes)
 {
@@ -515,7 +515,7 @@ static void ask_end(const struct report_session *session,
     nodes->job_end_us = job.end_us;
 }
 
-/* Is it that task's recording? A launcher's children bear its number. */
+/* Whether it is that task's recording; a launcher's children share its id. */
 static bool is_of_task(const struct jp_recfile *file,
                        const struct jp_task *task)
 {
@@ -546,7 +546,7 @@ static void read_in_flight(struct jp_recwalk *walk, struct jp_recfile *file,
     hangs_file_fini(&reading);
 }
 
-/* What the task that failed first was in, as its recording tells. */
+/* Finds the operation that the first failed task was in, from its recording. */
 static void find_in_flight(const struct report_session *session,
                            struct jp_insight *insight)
 {
@@ -570,7 +570,7 @@ static void find_in_flight(const struct report_session *session,
     insight_set_in(insight, operation);
 }
 
-/* Writes everything; the report is in place when this returns 0. */
+/* Writes all files. The report is complete when this returns 0. */
 static int write_all(const struct report_session *session,
                      const struct material *m, const struct jp_verdict *verdict)
 {
@@ -617,7 +617,7 @@ static int write_all(const struct report_session *session,
     return 0;
 }
 
-/* A site's default never bothers a step without NCCL. */
+/* Whether to stay silent: a site default never bothers a step without NCCL. */
 static bool is_unwanted(const struct report_session *session,
                         const struct material *m)
 {
@@ -625,8 +625,8 @@ static bool is_unwanted(const struct report_session *session,
            session->options->kind != REPORT_USER && !has_data(m);
 }
 
-/* Whether a user would lose by this report: the records or Copper's profiles
- * are gone or cannot be read, and the one that is there had some. */
+/* Whether this report would lose data: the records or Copper's profiles are
+ * missing or unreadable, but the existing report has some. */
 static bool is_worse(const struct report_session *session,
                      const struct material *m)
 {
@@ -650,7 +650,7 @@ static int keep_old(const struct report_session *session,
     return m->analysed ? JP_EXIT_INCOMPLETE : JP_EXIT_IO;
 }
 
-/* Was Copper all that there was to profile? */
+/* Whether only Copper was profiled. */
 static bool is_coppers(const struct report_session *session,
                        const struct material *m)
 {
@@ -660,7 +660,7 @@ static bool is_coppers(const struct report_session *session,
            (!mode || !*mode || !strcmp(mode, "off"));
 }
 
-/* Was what the nodes' agents do? */
+/* Whether only the agents' modules ran. */
 static bool is_agents(const struct report_session *session,
                       const struct material *m)
 {
@@ -671,7 +671,7 @@ static bool is_agents(const struct report_session *session,
            m->analysed;
 }
 
-/* Were exports of nsys? */
+/* Whether there are only nsys exports. */
 static bool is_nsyss(const struct report_session *session,
                      const struct material *m)
 {
@@ -679,7 +679,7 @@ static bool is_nsyss(const struct report_session *session,
            !wants_copper(session) && m->analysed;
 }
 
-/* Nodes whose agent left probes of clocks; -1: the step has none. */
+/* The number of nodes with probes of clocks; -1: the step has none. */
 static int count_probed(const struct report_session *session,
                         const struct jp_nodes *nodes)
 {
@@ -696,8 +696,8 @@ static int count_probed(const struct report_session *session,
     return n;
 }
 
-/* Where all nodes lack the profiler, the first has said so as the step began,
- * to who asked for a profile. */
+/* Whether the first node has already reported that all nodes lack the profiler;
+ * it does so at the step's start if a profile was requested. */
 static bool is_told(const struct report_session *session,
                     const struct material *m)
 {

@@ -1,5 +1,5 @@
-/* cmd_report_session.c - open one step for a report, and decide who of srun,
- * the watcher and users writes it. */
+/* cmd_report_session.c - open one step for a report, and decide whether srun,
+ * the watcher or a user writes it. */
 #include "orchestrator/cmd/cmd_report.h"
 
 #include <stdio.h>
@@ -188,7 +188,8 @@ void report_session_set_budget(struct report_session *session)
 #define POLL_MS 50
 #define WATCH_POLL_MS 500
 #define NODES_POLL_MS 20
-#define RUNNER_RESERVE_S 2 /* of KillWait: srun waits no longer */
+/* part of KillWait after which srun no longer waits */
+#define RUNNER_RESERVE_S 2
 
 /* Tries to take the claim, then checks again that the report is still wanted.
  */
@@ -243,8 +244,8 @@ static enum report_turn wait_for_claim(struct report_session *session,
     }
 }
 
-/* Whether the watcher may step in now. owner is absent where no srun will come.
- */
+/* Whether the watcher may step in now. `owner` is missing if no srun will make
+ * the report. */
 static bool may_step_in(const struct report_session *session)
 {
     uint64_t age_ms = clock_mono_ms() - session->start_ms;
@@ -260,9 +261,9 @@ static bool may_step_in(const struct report_session *session)
     }
 }
 
-/* Is a reported step left as it should be? The reporter removes the markers and
- * releases its claim last. If it was killed before that, the watcher does both.
- */
+/* Whether a reported step is complete. The reporter removes the markers and
+ * releases its claim last. If it was killed before that, the watcher does
+ * both. */
 static bool is_settled(struct report_session *session)
 {
     enum claim_state state =
@@ -280,7 +281,8 @@ static bool is_settled(struct report_session *session)
     return true;
 }
 
-/* Waits until the step is reported, or takes over if nobody reports it. */
+/* Waits until the step is reported; takes over if no other process reports
+ * it. */
 static enum report_turn watch(struct report_session *session,
                               struct jp_error *err)
 {
@@ -348,7 +350,7 @@ void report_turn_await_nodes(struct report_session *session)
 
     if (session->options->kind == REPORT_USER)
         return;
-    /* half of the time that srun has stays for the figures */
+    /* half of srun's time is left for the figures */
     if (wait_ms > session->policy.report_limit_ms / 2)
         wait_ms = session->policy.report_limit_ms / 2;
     end_ms = session->start_ms + wait_ms;

@@ -1,4 +1,5 @@
-/* cmd_report_settle.c - what becomes of a step's directory with its report. */
+/* cmd_report_settle.c - move, clean or remove a step's directory after its
+ * report. */
 #include "orchestrator/cmd/cmd_report.h"
 
 #include <dirent.h>
@@ -103,10 +104,9 @@ static int move_step(struct report_session *session, const char *from,
     return 0;
 }
 
-/* Moves a hidden step into the visible job directory, claim and topologies
- * included. Does nothing for others, nor for a user while it runs. Trouble
- * leaves it hidden, said in the log.
- */
+/* Moves a hidden step into the visible job directory, including the claim and
+ * the topologies. Does nothing for visible steps, nor for a user's report of a
+ * running step. On an error the step stays hidden, and the log says why. */
 void report_settle_promote(struct report_session *session)
 {
     char *from, *to, *dir;
@@ -177,7 +177,8 @@ static bool is_older(int folder, const char *name, int64_t than)
            st.st_mtime < than;
 }
 
-/* Removes the temporary files of a folder that were last written before. */
+/* Removes the temporary files of a folder that were last written before that
+ * time. */
 static void sweep_folder(const char *dir, const char *name, int64_t before)
 {
     char *path = fileio_path("%s/%s", dir, name);
@@ -226,9 +227,9 @@ static void sweep_nodes(const char *dir)
     free(nodes);
 }
 
-/* After summary.json: the job's index, then the protocol's files and what a
- * killed finish left in nodes/ (but for a user's report of a step that is still
- * running). */
+/* Call it after summary.json is written. Writes the job's index, then removes
+ * the protocol's files and what a killed finish left in nodes/, except for a
+ * user's report of a running step. */
 void report_settle_finish(struct report_session *session)
 {
     char *job = stepdir_job_dir(session->dir);

@@ -1,4 +1,4 @@
-/* cmd_resolve.c - jobprof-node resolve: srun's side of a profiled step. */
+/* cmd_resolve.c - `jobprof-node resolve`: srun's part of a profiled step. */
 #include "orchestrator/cmd/cmd.h"
 
 #include <getopt.h>
@@ -15,7 +15,7 @@
 
 struct options {
     struct plan_input in;
-    struct launch_facts given; /* what srun says of the step */
+    struct launch_facts given; /* facts of the step from srun */
     bool check;
 };
 
@@ -48,7 +48,7 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* A count that is only informative: what is no number counts as unknown. */
+/* Parses a count that is only informative; 0: unknown or not a number. */
 static uint32_t parse_count(const char *text)
 {
     uint64_t v = 0;
@@ -105,7 +105,7 @@ static int parse_options(int argc, char **argv, struct options *o)
     return optind == argc ? 0 : -1;
 }
 
-/* One line of ours, harmless to the terminal. */
+/* Prints one line, made harmless for the terminal. */
 static void say(const char *text)
 {
     fputs("jobprof: ", stderr);
@@ -139,7 +139,8 @@ static int check_all(const struct plan_input *in, bool has_site)
     return JP_EXIT_OK;
 }
 
-/* Trouble with the site's file is said when the step runs. */
+/* Checks the option. Errors in the site file are reported when the step
+ * runs. */
 static int check(struct plan_input *in)
 {
     struct jp_sitefile site = {0};
@@ -163,7 +164,7 @@ static int unprofiled(const struct plan_input *in, struct jp_error *err)
     return JP_EXIT_NOT_PROFILED;
 }
 
-/* The answer to mode plan: settings, variables and cost. */
+/* Prints the answer for mode plan: settings, variables and cost. */
 static int print_plan(const struct launch_facts *facts,
                       const struct jp_plan *plan, struct jp_error *err)
 {
@@ -187,7 +188,7 @@ static int print_plan(const struct launch_facts *facts,
     return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
 }
 
-/* Each of its lines with our name in front. */
+/* Prints each of its lines with our name in front. */
 static void print_note(char *note)
 {
     char *line;
@@ -221,8 +222,8 @@ static int start(struct launch_facts *facts, const struct jp_plan *plan,
     return fflush(stdout) == 0 ? JP_EXIT_OK : JP_EXIT_IO;
 }
 
-/* `srun --jobid=J` from outside of the allocation is told of no submit
- * directory: the controller knows it. Borrows from job. */
+/* Asks the controller for the submit directory, which `srun --jobid=J` outside
+ * of the allocation does not get. Borrows from job. */
 static void find_submit_dir(struct launch_facts *facts, struct slurmjob *job)
 {
     if (!facts->submit_dir && facts->names.job_id &&
@@ -232,7 +233,7 @@ static void find_submit_dir(struct launch_facts *facts, struct slurmjob *job)
         facts->submit_dir = job->work_dir;
 }
 
-/* Settings, facts, launch: each once. */
+/* Gathers settings and facts and makes the launch, each once. */
 static int resolve(const struct plan_input *in, struct launch_facts *facts)
 {
     struct slurmjob job;

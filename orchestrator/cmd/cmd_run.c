@@ -1,4 +1,4 @@
-/* cmd_run.c - `jobprof-node run`: what runs beside a node's tasks. */
+/* cmd_run.c - `jobprof-node run`: run a runner beside a node's tasks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/collect/stepdir.h"
 
-/* srun has given us an environment of next to nothing. */
+/* Sets PATH: srun's environment is nearly empty. */
 static void add_path(void)
 {
     setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 0);

@@ -1,4 +1,4 @@
-/* cmd_show.c - `jobprof show`: operations of a step, on the terminal. */
+/* cmd_show.c - `jobprof show`: print a step's operations on the terminal. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -100,7 +100,7 @@ static int usage(const char *what)
     return cmd_args_usage("show", what);
 }
 
-/* One option. -1 to go on, else an exit status. */
+/* Takes one option. Returns -1 to continue, otherwise an exit status. */
 static int take_option(int c, struct arguments *a)
 {
     struct jp_error err;
@@ -162,9 +162,9 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
-/* Which data there is: the recorder's files first, logs of Inspector's, then
- * what a report has kept. Files that are none of these are read as the
- * recorder's, which says that they are not. */
+/* The data to use: first the recorder's files, then Inspector's logs, then what
+ * a report has kept. Other files are read as the recorder's, and the reader
+ * reports the error. */
 enum source { SOURCE_RECORDER, SOURCE_LOGS, SOURCE_REPORT, SOURCE_NONE };
 
 static enum source find_source(const struct cmd_inputs *inputs)
@@ -176,7 +176,8 @@ static enum source find_source(const struct cmd_inputs *inputs)
 
     for (size_t i = 0; i < n_logs; i++) {
         if (recfile_probe(walk->logs[i].path, NULL) != 0)
-            return SOURCE_RECORDER; /* or it cannot be read, which is said */
+            return SOURCE_RECORDER; /* including an unreadable file, which the
+                                     * reader reports */
         logs |= !walk->logs[i].maybe;
     }
     return logs                                         ? SOURCE_LOGS
@@ -199,8 +200,7 @@ static bool asks_for_some(const struct opsum_filter *filter)
     return filter->rank >= 0 || filter->node || filter->comm || filter->func;
 }
 
-/* What rc says, but for no row: the filter has left out all, or there is none.
- */
+/* Returns the status for rc, or for a result without rows. */
 static int judge_rows(int rc, bool none, const struct cmd_inputs *inputs,
                       const struct opsum_filter *filter)
 {
@@ -299,7 +299,7 @@ static void say_file(const char *text)
     quote_printf(stderr, "jobprof: %s\n", text);
 }
 
-/* Of the nodes/ of these steps. */
+/* Prints the clocks of the nodes/ of these steps. */
 static int print_clocks(const struct arguments *a, char *const *nodes, size_t n)
 {
     struct clockshow_done done;
@@ -366,7 +366,7 @@ static int print_hang(const struct hangstacks *hang, bool json)
                                     : JP_EXIT_OK;
 }
 
-/* Of one step. JP_EXIT_NODATA: nobody looked at it. */
+/* Shows one step. Returns JP_EXIT_NODATA if it was never examined. */
 static int show_step_hang(const char *dir, const struct arguments *a,
                           bool named)
 {
@@ -389,7 +389,7 @@ static int show_step_hang(const char *dir, const struct arguments *a,
     return rc;
 }
 
-/* Steps that nobody looked at count for nothing. */
+/* Skips steps that were never examined. */
 static int show_hang(const struct arguments *a)
 {
     struct jp_error err;
@@ -412,8 +412,8 @@ static int show_hang(const struct arguments *a)
     return rc;
 }
 
-/* Of the steps that run, what their nodes tell, as `jobprof top` sees it; the
- * exit status, or -1: none runs, and the recordings are read. */
+/* Shows the running steps from their nodes' data, like `jobprof top`. Returns
+ * the exit status; -1: none is running, so the recordings are read. */
 static int show_running(const struct arguments *a)
 {
     struct top top = {.word = a->word, .config = a->common.config};

@@ -1,4 +1,5 @@
-/* cmd_task.c - `jobprof-node task`: what a task can see, before it starts. */
+/* cmd_task.c - `jobprof-node task`: record what a task can see before it
+ * starts. */
 #include <unistd.h>
 
 #include "orchestrator/agent/start.h"
@@ -6,7 +7,7 @@
 #include "orchestrator/cmd/node_args.h"
 #include "orchestrator/collect/stepdir.h"
 
-/* The process that called becomes the task. */
+/* The calling process becomes the task. */
 int cmd_task(int argc, char **argv)
 {
     struct node_args args;

@@ -1,4 +1,4 @@
-/* cmd_top.c - `jobprof top`: a step while it runs. */
+/* cmd_top.c - `jobprof top`: show a running step. */
 #include "orchestrator/cmd/cmd_top.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ static const struct option long_options[] = {
     {0}};
 
 #define INTERVAL_MS 5000
-#define PLAIN_COLUMNS 120 /* of what is no terminal */
+#define PLAIN_COLUMNS 120 /* if the output is not a terminal */
 
 struct arguments {
     struct top top;
@@ -73,8 +73,7 @@ static int usage(const char *what)
     return cmd_args_usage("top", what);
 }
 
-/* --- once -------------------------------------------------------------------
- */
+/* --- once ----------------------------------------------------------------- */
 
 static bool is_stuck(const struct top_step *step)
 {
@@ -169,7 +168,7 @@ static int run_once(struct arguments *a)
     return judge(&a->top);
 }
 
-/* --- again and again, for a file or a pipe ------------------------------- */
+/* --- repeatedly, to a file or a pipe ----------------------------------- */
 
 static void pause_ms(uint64_t ms)
 {
@@ -204,7 +203,7 @@ static int run_plain(struct arguments *a)
             first = false;
             if (print_steps(a) < 0)
                 return JP_EXIT_IO;
-            if (ferror(stdout)) /* the reader has seen enough */
+            if (ferror(stdout)) /* the reader has closed the pipe */
                 return JP_EXIT_OK;
         } else if (!told && !a->common.quiet) {
             quote_printf(stderr, "jobprof: top: %s\n", top_current(top)->text);
@@ -217,8 +216,7 @@ static int run_plain(struct arguments *a)
     return first ? JP_EXIT_NODATA : JP_EXIT_OK;
 }
 
-/* --- arguments --------------------------------------------------------------
- */
+/* --- arguments ------------------------------------------------------------ */
 
 static int take_sort(struct topshow_how *how)
 {
@@ -236,7 +234,7 @@ static int bad(const char *option, const struct jp_error *err)
     return JP_EXIT_USAGE;
 }
 
-/* One option. -1 to go on, else an exit status. */
+/* Takes one option. Returns -1 to continue, otherwise an exit status. */
 static int take_option(int c, struct arguments *a)
 {
     struct jp_error err;
@@ -284,7 +282,8 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
-/* What a terminal has; NO_COLOR counts when it is set and not empty. */
+/* Reads the terminal's properties. NO_COLOR counts if it is set and not
+ * empty. */
 static void look_at_terminal(struct topshow_how *how)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");

@@ -1,4 +1,4 @@
-/* cmd_top.h - the steps that `jobprof top` watches, and the screen for it. */
+/* cmd_top.h - the steps that `jobprof top` shows, and its screen. */
 #ifndef JP_CMD_CMD_TOP_H
 #define JP_CMD_CMD_TOP_H
 
@@ -9,51 +9,53 @@
 #include "orchestrator/show/topshow.h"
 
 enum top_status {
-    TOP_RUNS,   /* nodes tell of it */
-    TOP_SILENT, /* it has not ended, and no node has told of it */
+    TOP_RUNS,   /* its nodes report data */
+    TOP_SILENT, /* it has not ended, but no node has reported data */
     TOP_ENDED
 };
 
 struct top_step {
     char *dir;
-    char *final_dir; /* where it moves at its end; NULL: it stays */
+    char *final_dir; /* its directory after the end; NULL: unchanged */
     char name[80];   /* "42.0" */
     enum top_status status;
-    char text[1024]; /* unless it runs: why not, where its report is */
-    bool asked;      /* nodes are asked to write more often */
-    bool seen;       /* it has run while we watched */
+    char text[1024]; /* unless it runs: why not, or where its report is */
+    bool asked;      /* its nodes were asked to write more often */
+    bool seen;       /* it was running during this command */
     struct livestate state;
 };
 
 struct top {
     const char *word, *config;
-    const char *node; /* of --node; NULL: all */
-    char *job_dir;    /* of a word that means all steps; NULL: one step */
+    const char *node; /* value of --node; NULL: all */
+    char *job_dir;    /* the argument means all steps of this job; NULL: one
+                       * step */
     struct top_step *steps;
     size_t n;
     uint64_t interval_ms;
     struct topshow_how how;
 };
 
-/* The job that a command without an argument means: $SLURM_JOB_ID, else the
- * newest folder here with a step that nodes tell of (*made, to be freed). NULL:
- * none. */
+/* The job for a command without argument: $SLURM_JOB_ID, otherwise the newest
+ * folder here that contains a step with node data (*made; caller frees it).
+ * NULL: none. */
 const char *top_default_word(char **made);
 
-/* The steps that word means: a directory, JOBID or JOBID.STEP. */
+/* Finds the steps of word: a directory, JOBID or JOBID.STEP. */
 int top_find_steps(struct top *top, const char *word, struct jp_error *err);
 void top_fini(struct top *top);
 
-/* Looks at all steps again; the nodes of those that run are asked for news each
- * 5 s. */
+/* Reads all steps again. Asks the nodes of running steps for new data every 5
+ * s. */
 int top_look(struct top *top, struct jp_error *err);
 
-/* The first step that runs, else that may, else the last. */
+/* The first running step, otherwise the first that may run, otherwise the
+ * last. */
 struct top_step *top_current(const struct top *top);
 
-/* On a terminal, until a key or a signal ends it or the step has ended; the
- * terminal is as before then. Returns the exit status. quiet: does not say
- * where the report is. */
+/* Runs on a terminal until a key, a signal or the end of the step. Restores the
+ * terminal. Returns the exit status. quiet: does not print where the report
+ * is. */
 int top_screen(struct top *top, bool quiet);
 
 #endif

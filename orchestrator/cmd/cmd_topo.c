@@ -1,4 +1,5 @@
-/* cmd_topo.c - `jobprof topo`: what GPUs and HCAs nodes have, and between. */
+/* cmd_topo.c - `jobprof topo`: show the nodes' GPUs and HCAs and their
+ * links. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ static int usage(const char *what)
     return cmd_args_usage("topo", what);
 }
 
-/* -1 to go on, else an exit status. */
+/* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
     int c, rc = -1;
@@ -75,7 +76,7 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
-/* This machine, by the records that a job would make of it. */
+/* Adds this machine, described as a job would do it. */
 static long add_this_machine(struct jp_shapes *shapes, struct jp_error *err)
 {
     char folder[] = "/tmp/jobprof-topo-XXXXXX", name[65] = "";
@@ -147,7 +148,7 @@ static int print_json(const struct jp_shapes *shapes, struct jp_error *err)
     return bad ? error_set(err, "cannot be written") : 0;
 }
 
-/* Bad or missing records are 3, and nothing but such 4. */
+/* Returns 3 for bad or missing records, 4 if there are no others. */
 static int judge(const struct jp_shapes *shapes, const struct arguments *a)
 {
     int rc = JP_EXIT_OK;

@@ -1,5 +1,5 @@
-/* cmd_trial.c - `jobprof trial`: short profiled steps of a program in different
- * configurations, and which of them is the fastest. */
+/* cmd_trial.c - `jobprof trial`: run a program in different configurations to
+ * find the fastest one. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -57,7 +57,7 @@ static const char help[] =
     "could not be started, or output failed.\n";
 
 enum {
-    OPT_AXIS = 256, /* and the kinds behind it */
+    OPT_AXIS = 256, /* followed by the kinds */
     OPT_REPEAT = OPT_AXIS + TRIAL_KINDS,
     OPT_TIME,
     OPT_SEED,
@@ -90,11 +90,11 @@ static const struct option long_options[] = {
 
 #define DAY_US (UINT64_C(86400) * 1000000)
 #define TIME_DEFAULT_US (UINT64_C(600) * 1000000)
-/* A step that has less is not started; one that is started has no less. */
+/* Least time for a step: with less left, no step is started. */
 #define STEP_MIN_MS 2000
-/* What a job has beyond --time: to start and to end. */
+/* Minutes of a job in addition to --time, for its start and its end. */
 #define JOB_MINUTES 2
-/* For sbatch's and squeue's answers; between two looks at the queue. */
+/* Time limit of sbatch and squeue; interval of queries to the queue. */
 #define ASK_MS 60000
 #define QUEUE_SECONDS 10
 #define ENV_JOB "SLURM_JOB_ID"
@@ -125,8 +125,7 @@ static int fail(int status, const struct jp_error *err)
     return cmd_args_fail("trial", status, err);
 }
 
-/* --- arguments -------------------------------------------------------------
- */
+/* --- arguments ------------------------------------------------------------ */
 
 static int take(int c, struct arguments *a)
 {
@@ -172,7 +171,7 @@ static int take(int c, struct arguments *a)
     return rc < 0 ? fail(JP_EXIT_USAGE, &err) : -1;
 }
 
-/* -1 to go on, else an exit status. */
+/* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
     struct jp_error err = {""};
@@ -181,7 +180,7 @@ static int parse(int argc, char **argv, struct arguments *a)
     optind = 0;
     while ((c = getopt_long(argc, argv, "+qh", long_options, NULL)) != -1) {
         if (c == '?')
-            return JP_EXIT_USAGE; /* getopt has said why */
+            return JP_EXIT_USAGE; /* getopt has printed the error */
         rc = take(c, a);
         if (rc >= 0)
             return rc;
@@ -200,11 +199,11 @@ static int parse(int argc, char **argv, struct arguments *a)
     return -1;
 }
 
-/* --- the folder ------------------------------------------------------------
- */
+/* --- the folder ----------------------------------------------------------- */
 
-/* A new folder: --output's, which may be there if it is empty of a trial, else
- * the first free one of the job. Absolute, caller frees. */
+/* Makes the folder: that of --output, which may exist if it contains no trial;
+ * otherwise the first free name of the job. Returns the absolute path; caller
+ * frees. */
 static char *make_folder(const struct arguments *a, struct jp_error *err)
 {
     const char *job = getenv(ENV_JOB);
@@ -257,8 +256,7 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
     return NULL;
 }
 
-/* --- the steps -------------------------------------------------------------
- */
+/* --- the steps ------------------------------------------------------------ */
 
 static uint64_t now_ms(void)
 {
@@ -275,7 +273,7 @@ struct course {
     bool quiet;
 };
 
-/* Runs that are still to come in this round, from the order's place on. */
+/* The number of runs left in this round, from position `from` of the order. */
 static size_t left_in_round(const struct trial *t, const size_t *order,
                             size_t from, size_t round)
 {
@@ -286,8 +284,8 @@ static size_t left_in_round(const struct trial *t, const size_t *order,
     return n;
 }
 
-/* How long the configuration's steps took, else the longest of all; 0: none
- * has run. */
+/* The duration of the configuration's steps, otherwise the longest of all; 0:
+ * none yet. */
 static double expected_s(const struct trial *t, size_t config)
 {
     double own = 0, any = 0;
@@ -320,7 +318,7 @@ static void tell_run(const struct course *c, size_t config, size_t round)
                                          : FIG_US(us));
 }
 
-/* Runs one step. 0: go on, 1: the trial is over, -1: err. */
+/* Runs one step. Returns 0 to continue, 1 if the trial is over, -1 and err. */
 static int run_one(struct course *c, size_t config, size_t round, size_t left,
                    struct jp_error *err)
 {
@@ -334,7 +332,8 @@ static int run_one(struct course *c, size_t config, size_t round, size_t left,
         c->t->end = TRIAL_TIME_UP;
         return 1;
     }
-    /* each step of a round can have its part; what others leave is for all */
+    /* an equal part for each step of the round; unused time is left to the
+     * others */
     runner.limit_ms = left_ms / left < STEP_MIN_MS ? STEP_MIN_MS
                                                    : left_ms / left;
     if (runner.limit_ms < 2000 * expected_s(c->t, config))
@@ -362,7 +361,7 @@ static size_t going(const struct trial *t)
     return n;
 }
 
-/* 0: all rounds are done, 1: the trial is over, -1: err. */
+/* Returns 0 when all rounds are done, 1 if the trial is over, -1 and err. */
 static int run_round(struct course *c, size_t round, struct jp_error *err)
 {
     size_t order[TRIAL_ARMS_MAX];
@@ -419,8 +418,8 @@ static void catch_signals(void)
         sigaction(signals[i], &action, NULL);
 }
 
-/* The job's end limits the trial as well; a job that should have ended has 1 ms
- * left, in which no step begins. */
+/* The time left, which the job's end limits as well. After the job's expected
+ * end it is 1 ms, so that no further step begins. */
 static uint64_t limit_ms(const struct trial *t)
 {
     const char *text = getenv(ENV_JOB_END);
@@ -499,10 +498,10 @@ static int run_here(const struct arguments *a, struct trial *t, const char *dir)
     return rc ? rc : status_of(t);
 }
 
-/* --- as a job --------------------------------------------------------------
- */
+/* --- as a job ------------------------------------------------------------- */
 
-/* dir/job.sh goes on with the trial; its only word of the user's is dir. */
+/* Writes dir/job.sh, which continues the trial. dir is the only user text in
+ * it. */
 static char *write_script(const char *dir, struct jp_error *err)
 {
     char self[4096], *path = fileio_path("%s/job.sh", dir), *text = NULL;
@@ -541,8 +540,7 @@ static char **job_words(const struct trial *t, const char *dir)
     return words;
 }
 
-/* Whether Slurm still knows the job as one that is to run or runs. No answer is
- * none. */
+/* Whether Slurm lists the job as pending or running. Without an answer, yes. */
 static bool is_queued(const char *job)
 {
     char answer[64] = "";
@@ -556,11 +554,11 @@ static bool is_queued(const char *job)
 
     if (end != CHILD_ENDED)
         return true;
-    return result.len > 0; /* an ended job is an error, or no line */
+    return result.len > 0; /* for an ended job there is an error, or no line */
 }
 
-/* Until the trial has ended, or its job has. Returns an exit status: Ctrl-C
- * leaves the job alone. */
+/* Waits until the trial or its job has ended. Returns an exit status. Ctrl-C
+ * does not end the job. */
 static int await_job(const char *dir, const char *job)
 {
     const struct timespec second = {.tv_sec = 1};
@@ -629,8 +627,7 @@ static int submit_job(const struct arguments *a, struct trial *t,
     return rc;
 }
 
-/* --- what there is to do ----------------------------------------------------
- */
+/* --- run the trial -------------------------------------------------------- */
 
 static int show(const struct arguments *a, const char *dir)
 {
@@ -647,7 +644,7 @@ static int show(const struct arguments *a, const char *dir)
     return rc;
 }
 
-/* The job reads what is to be done from the folder. */
+/* Runs a saved trial; the job reads it from the folder. */
 static int run_saved(const struct arguments *a, struct trial *t,
                      const char *dir)
 {

@@ -1,5 +1,5 @@
-/* cmd_upload.c - `jobprof upload`: a step's figures to Elasticsearch or
- * OpenSearch; and the same in the background, after a report. */
+/* cmd_upload.c - `jobprof upload`: send a step's figures to Elasticsearch or
+ * OpenSearch, also in the background after a report. */
 #include "config.h"
 
 #include <errno.h>
@@ -142,7 +142,7 @@ static int take_number(int c, struct arguments *a)
     return -1;
 }
 
-/* -1 to go on, else an exit status. */
+/* Returns -1 to continue, otherwise an exit status. */
 static int take_option(int c, struct arguments *a)
 {
     const struct {
@@ -182,7 +182,7 @@ static int take_option(int c, struct arguments *a)
     }
 }
 
-/* A setting of the site, where no option has set it. */
+/* Takes a setting of the site, unless an option has set it. */
 static void take_site(const struct jp_sitefile *site, const char *key,
                       const char **to)
 {
@@ -199,7 +199,7 @@ static int load_site(struct arguments *a)
 
     if (plan_load_site(a->common.config, &a->site, &err) < 0)
         return cmd_args_fail("upload", JP_EXIT_USAGE, &err);
-    /* who names another server does not want the site's password sent there */
+    /* the site's password must not go to a server that the user names */
     if (!a->to.url) {
         take_site(&a->site, "upload.credentials", &a->credentials);
         take_site(&a->site, "upload.ca", &a->to.ca);
@@ -248,7 +248,7 @@ static int check(struct arguments *a)
     return -1;
 }
 
-/* -1 to go on, else an exit status. */
+/* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
     int c, rc = -1, left;
@@ -289,7 +289,7 @@ static void print_done(const struct arguments *a, const char *what,
                      made->detailed, made->operations);
 }
 
-/* Sends in; what is refused goes to the file refused. */
+/* Sends `in`. Refused documents go to the file refused. */
 static int send_stream(const struct arguments *a, FILE *in, const char *what,
                        const char *refused, const struct upload_made *made)
 {
@@ -341,7 +341,8 @@ static int send_step(const struct arguments *a, const char *step)
     return rc;
 }
 
-/* The worst of the steps counts: away before refused before none. */
+/* Returns the worst status of the steps: server unreachable, then refused, then
+ * no data. */
 static int send_steps(const struct arguments *a)
 {
     struct jp_error err;
@@ -381,7 +382,8 @@ static int send_again(const struct arguments *a)
     return rc;
 }
 
-/* First into the outbox, where it survives us, then what waits there. */
+/* Adds to the outbox, which outlives this process, then sends what waits
+ * there. */
 static int send_outbox(const struct arguments *a)
 {
     struct upload_done done = {0};
@@ -430,7 +432,7 @@ int cmd_upload(int argc, char **argv)
 
 /* --- after a report ------------------------------------------------------- */
 
-/* In a grandchild, which nobody waits for: standard streams are gone. */
+/* Runs in a detached grandchild without standard streams. */
 static _Noreturn void run_background(const char *dir, const char *config)
 {
     const char *argv[8] = {"jobprof", "upload", "--background", "-q", dir};
@@ -450,7 +452,7 @@ static _Noreturn void run_background(const char *dir, const char *config)
         close(fd);
 #endif
     if (nice(10) == -1) {
-        /* as it is */
+        /* no change */
     }
     execv("/proc/self/exe", (char *const *) argv);
     _exit(1);

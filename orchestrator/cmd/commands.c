@@ -10,7 +10,7 @@
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 
-#define COMMANDS_MAX 64 /* names that a word is compared with */
+#define COMMANDS_MAX 64 /* limit of names that a word is compared with */
 
 static void print_help(const struct program *program, FILE *out)
 {

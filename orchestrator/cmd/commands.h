@@ -1,4 +1,4 @@
-/* commands.h - run one of a program's subcommands from its table. */
+/* commands.h - run a subcommand from the table of a program. */
 #ifndef JP_CMD_COMMANDS_H
 #define JP_CMD_COMMANDS_H
 
@@ -12,13 +12,13 @@ struct command {
 
 struct program {
     const char *name;
-    const char *purpose; /* one sentence */
+    const char *purpose; /* one sentence about the program */
     const struct command *commands;
     size_t n_commands;
     const char *epilogue; /* last lines of --help */
 };
 
-/* Handles --help, --version and unknown words; else runs the subcommand.
+/* Handles --help, --version and unknown words; otherwise runs the subcommand.
  * Returns the exit status. */
 int commands_run(const struct program *program, int argc, char **argv);
 

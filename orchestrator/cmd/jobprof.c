@@ -1,4 +1,4 @@
-/* jobprof.c - the user's program: its table of subcommands. */
+/* jobprof.c - the user's program: the table of its subcommands. */
 #include <signal.h>
 
 #include "orchestrator/cmd/cmd.h"
@@ -34,8 +34,8 @@ static const struct program program = {
                 "Profile a step: srun --nccl-profile=auto ...\n",
 };
 
-/* Writing fails with EPIPE or EFBIG instead of ending the process. A handler,
- * not SIG_IGN: what we exec starts with the defaults again. */
+/* Makes writes fail with EPIPE or EFBIG instead of ending the process. Uses a
+ * handler, not SIG_IGN, so that programs we exec start with the default. */
 static void on_write_signal(int sig)
 {
     (void) sig;

@@ -1,4 +1,4 @@
-/* jobprof_node.c - the SPANK module's helper: its table of subcommands. */
+/* jobprof_node.c - the SPANK module's helper: the table of its subcommands. */
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -23,8 +23,8 @@ static const struct program program = {
     .epilogue = "Only jobprof calls it; its arguments may change.\n",
 };
 
-/* Writing fails with EPIPE or EFBIG instead of ending the process. A handler,
- * not SIG_IGN: what we exec starts with the defaults again. */
+/* Makes writes fail with EPIPE or EFBIG instead of ending the process. Uses a
+ * handler, not SIG_IGN, so that programs we exec start with the default. */
 static void on_write_signal(int sig)
 {
     (void) sig;

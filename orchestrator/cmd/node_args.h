@@ -1,4 +1,5 @@
-/* node_args.h - the words that the SPANK module gives to begin and finish. */
+/* node_args.h - the arguments that the SPANK module passes to begin and
+ * finish. */
 #ifndef JP_CMD_NODE_ARGS_H
 #define JP_CMD_NODE_ARGS_H
 
@@ -8,15 +9,15 @@
 struct node_args {
     /* NULL: not given */
     const char *config, *default_mode, *nccl, *copper, *util, *clock, *nsys;
-    const char *hash; /* of job.conf */
+    const char *hash; /* checksum of job.conf */
     const char *node;
-    /* begin's word to the agent; clocks 1: it reads a struct clock_conf */
+    /* from begin to the agent; clocks 1: the agent reads a struct clock_conf */
     uint32_t util_period_ms, util_disk_mib, clocks;
     struct jp_seat seat; /* dir NULL: not given */
 };
 
-/* Parses argv (docs/contracts.md, section 1). Strings are borrowed from it. The
- * node's name is checked: it becomes part of paths. */
+/* Parses argv (docs/contracts.md, section 1). Strings are borrowed from it.
+ * Checks the node's name, because it becomes part of paths. */
 int node_args_parse(int argc, char **argv, struct node_args *args,
                     struct jp_error *err);
 

@@ -1,4 +1,4 @@
-/* top_screen.c - `jobprof top` on a terminal: the screen, its keys, its end. */
+/* top_screen.c - `jobprof top` on a terminal: the screen and its keys. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 
 #define ENTER "\033[?1049h\033[?25l\033[2J"
 #define LEAVE "\033[0m\033[?25h\033[?1049l"
-/* The line of keys, and "+N more". */
+/* The line of keys and the line "+N more". */
 #define FOOT_LINES 2
 
 static const char *const keys_help[] = {
@@ -36,20 +36,19 @@ static const char *const keys_help[] = {
 struct screen {
     struct top *top;
     struct termios before;
-    bool raw;             /* the keyboard is ours */
-    bool keys;            /* somebody can press them */
-    bool frozen, reading; /* d */
+    bool raw;             /* the terminal is in raw mode */
+    bool keys;            /* a user can press keys */
+    bool frozen, reading; /* reading: key d */
     bool help, quit;
-    size_t at;  /* which of the steps that run */
-    size_t n;   /* rows of the last drawing */
-    bool nodes; /* these are nodes */
-    char opened[LIVE_NODE_LEN] /* by Enter; "": none */;
+    size_t at;  /* index among the running steps */
+    size_t n;   /* number of rows drawn last */
+    bool nodes; /* the rows drawn last are nodes */
+    char opened[LIVE_NODE_LEN] /* node opened by Enter; "": none */;
     char chosen[LIVE_NODE_LEN];
     unsigned height;
 };
 
-/* --- the terminal ----------------------------------------------------------
- */
+/* --- the terminal --------------------------------------------------------- */
 
 static void put(const char *text)
 {
@@ -80,7 +79,7 @@ static void enter(struct screen *s)
     put(ENTER);
 }
 
-/* As it was; also where the terminal has gone. */
+/* Restores the terminal, even if it has gone. */
 static void leave(struct screen *s)
 {
     put(LEAVE);
@@ -102,7 +101,7 @@ static void measure(struct screen *s)
     }
 }
 
-/* --- signals: seen only while the screen waits ---------------------------- */
+/* --- signals, delivered only while the screen waits ----------------------- */
 
 static volatile sig_atomic_t got_end, got_stop;
 
@@ -123,7 +122,7 @@ struct signals {
     struct sigaction actions[N_CAUGHT];
 };
 
-/* One that is ignored (nohup) stays so. */
+/* Keeps an ignored signal (nohup) ignored. */
 static void catch_signals(struct signals *old)
 {
     const struct sigaction action = {.sa_handler = on_signal};
@@ -148,7 +147,7 @@ static void give_signals_back(const struct signals *old)
     sigprocmask(SIG_SETMASK, &old->before, NULL);
 }
 
-/* Ctrl-Z: the shell gets its terminal back, as it was. */
+/* Ctrl-Z: restores the terminal for the shell. */
 static void stop(struct screen *s)
 {
     got_stop = 0;
@@ -157,8 +156,7 @@ static void stop(struct screen *s)
     enter(s);
 }
 
-/* --- drawing ----------------------------------------------------------------
- */
+/* --- drawing -------------------------------------------------------------- */
 
 static struct top_step *shown_step(const struct screen *s, size_t *n)
 {
@@ -228,7 +226,7 @@ static void draw_foot(const struct screen *s, size_t n_steps, FILE *out)
     fprintf(out, "%.*s\033[K", (int) how->width, text); /* raw: ours */
 }
 
-/* At most the screen's lines, so that nothing scrolls. */
+/* Prints at most the screen's lines, so that nothing scrolls. */
 static void flush(const char *text, unsigned height)
 {
     const char *at = text;
@@ -270,8 +268,7 @@ static void draw(struct screen *s)
     free(text);
 }
 
-/* --- keys -------------------------------------------------------------------
- */
+/* --- keys ----------------------------------------------------------------- */
 
 static void move(struct screen *s, long by)
 {
@@ -287,7 +284,7 @@ static void move(struct screen *s, long by)
 
 static void open_node(struct screen *s)
 {
-    draw(s); /* keys that came at once: which row it is by now */
+    draw(s); /* several keys arrived at once; updates the rows */
     if (!s->nodes || !s->chosen[0])
         return;
     memcpy(s->opened, s->chosen, sizeof(s->opened));
@@ -347,7 +344,7 @@ static void take_letter(struct screen *s, char c)
     }
 }
 
-/* What an escape stands for; how many bytes it has. */
+/* Handles an escape sequence. Returns its length. */
 static size_t take_escape(struct screen *s, const char *keys, size_t n)
 {
     long page = (long) s->top->how.rows;
@@ -400,10 +397,9 @@ static void take_keys(struct screen *s)
     s->at = n_steps ? s->at % n_steps : 0;
 }
 
-/* --- the loop --------------------------------------------------------------
- */
+/* --- the loop ------------------------------------------------------------- */
 
-/* Until a key, a signal or the next look. */
+/* Waits for a key, a signal or the next look. */
 static void await(struct screen *s, const struct signals *old,
                   uint64_t until_ms)
 {
@@ -425,7 +421,7 @@ static bool is_over(const struct top *top)
     for (size_t i = 0; i < top->n; i++)
         if (top->steps[i].status != TOP_ENDED)
             return false;
-    return !top->job_dir; /* of a job another step may come */
+    return !top->job_dir; /* another step of the job may come */
 }
 
 static int watch(struct screen *s, const struct signals *old,
@@ -464,7 +460,7 @@ int top_screen(struct top *top, bool quiet)
     leave(&s);
     sig = got_end;
     give_signals_back(&old);
-    if (sig) /* end of it, as of a program that does not catch it */
+    if (sig) /* dies of it, like a program that does not catch it */
         raise(sig);
     last = top_current(top);
     if (rc < 0)

@@ -23,8 +23,8 @@ static bool has(const char *dir, const char *name)
     return stepdir_has(dir, name);
 }
 
-/* Why nothing is told of a step that has not ended, as far as its job.conf
- * knows. */
+/* Explains why a step that has not ended has no data, as far as its job.conf
+ * shows. */
 static void explain(struct top_step *step, const struct jp_jobconf *conf)
 {
     const char *mode = conf->nccl_mode ? conf->nccl_mode : "";
@@ -41,7 +41,7 @@ static void explain(struct top_step *step, const struct jp_jobconf *conf)
              "step %s: no node has told of it: %s", step->name, why);
 }
 
-/* A directory that was hidden goes to another place at the end. */
+/* Describes a step that has ended. A hidden directory is moved at the end. */
 static void say_ended(struct top_step *step)
 {
     const char *dir = step->final_dir && !stepdir_is_folder(step->dir)
@@ -61,7 +61,7 @@ static void say_ended(struct top_step *step)
                  step->name, dir);
 }
 
-/* hash: stays "" where it cannot be told. */
+/* hash stays "" if it cannot be computed. */
 static int read_conf(struct top_step *step, struct jp_jobconf *conf,
                      char hash[SHA256_HEX], struct jp_error *err)
 {
@@ -98,8 +98,8 @@ static int open_step(struct top_step *step, struct jp_error *err)
     return 0;
 }
 
-/* Nodes of a step write sooner while somebody watches it. Only in a directory
- * that is ours, and only while nodes write at all. */
+/* Asks the nodes of a step to write more often while a user watches. Only in a
+ * directory that is ours, and only while the nodes write data. */
 static void ask(struct top_step *step)
 {
     char *nodes = fileio_path("%s/" LIVE_NODES, step->dir);
@@ -116,7 +116,7 @@ static int look_at(struct top_step *step, struct jp_error *err)
     int rc;
 
     if (step->status == TOP_ENDED) {
-        say_ended(step); /* the report may be there by now */
+        say_ended(step); /* the report may exist by now */
         return 0;
     }
     rc = livestate_look(&step->state, &now, err);
@@ -141,7 +141,7 @@ static struct top_step *find_step(struct top *top, const char *dir)
     return NULL;
 }
 
-/* A step that was not there before. Takes dir over. */
+/* Adds a new step. Takes ownership of dir. */
 static int add_step(struct top *top, char *dir, struct jp_error *err)
 {
     struct top_step *more = reallocarray(top->steps, top->n + 1, sizeof(*more));
@@ -161,7 +161,7 @@ static int add_step(struct top *top, char *dir, struct jp_error *err)
     return 0;
 }
 
-/* Steps that began after the last look. */
+/* Adds the steps that began after the last look. */
 int top_find_steps(struct top *top, const char *word, struct jp_error *err)
 {
     char **dirs = NULL;
@@ -172,7 +172,7 @@ int top_find_steps(struct top *top, const char *word, struct jp_error *err)
         return -1;
     for (size_t i = 0; i < n; i++)
         if (!find_step(top, dirs[i])) {
-            /* a step without a job.conf yet is none yet */
+            /* a step without job.conf is not yet a step */
             if (add_step(top, dirs[i], err) < 0 && n == 1)
                 rc = -1;
             dirs[i] = NULL;
@@ -223,7 +223,7 @@ void top_fini(struct top *top)
 
 /* --- no argument --------------------------------------------------------- */
 
-/* The newest folder of snapshots below this one; NULL: none. */
+/* The newest folder with snapshots below the current one; NULL: none. */
 static char *find_newest(void)
 {
     static const char *const patterns[] = {"jobprof-*/step-*/" LIVE_NODES,
@@ -254,7 +254,7 @@ static char *find_newest(void)
     return dir;
 }
 
-/* *made: to be freed. */
+/* *made: caller frees. */
 const char *top_default_word(char **made)
 {
     const char *job = getenv("SLURM_JOB_ID");

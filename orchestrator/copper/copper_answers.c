@@ -1,4 +1,4 @@
-/* copper_answers.c - findings, answers and advice, in words. */
+/* copper_answers.c - write the findings, answers and advice. */
 #include "orchestrator/copper/copper_build.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ struct copper_words {
 
 #define MAX_FINDINGS 200
 
-/* NULL: out of memory. */
+/* Begins a text. Returns NULL when out of memory. */
 static FILE *words_begin(struct copper_words *words)
 {
     *words = (struct copper_words){0};
@@ -26,7 +26,7 @@ static FILE *words_begin(struct copper_words *words)
     return words->out;
 }
 
-/* The text, which the caller frees; NULL: out of memory. */
+/* Returns the text, which the caller frees; NULL when out of memory. */
 static char *words_end(struct copper_words *words)
 {
     if (fclose(words->out) == 0)
@@ -35,7 +35,7 @@ static char *words_end(struct copper_words *words)
     return NULL;
 }
 
-/* Takes text over. */
+/* Takes ownership of text. */
 static int add_finding(struct jp_copper *c, const char *kind, size_t rank,
                        double from, double to, double cost_us, char *text)
 {
@@ -63,7 +63,7 @@ static int add_finding(struct jp_copper *c, const char *kind, size_t rank,
     return 0;
 }
 
-/* An average says more than a sum: the first of these stands for a rank. */
+/* Averages say more than sums: a rank's first match in this table is used. */
 static const struct {
     const char *metric, *words;
 } metric_words[] = {
@@ -165,7 +165,7 @@ int copper_findings(struct copper_build *b)
     return 0;
 }
 
-/* --- the six questions that a profile is made for, in words --- */
+/* --- the six questions that a profile answers --- */
 
 #define SHOWN 3
 
@@ -363,12 +363,13 @@ int copper_answers(struct copper_build *b)
     return 0;
 }
 
-/* --- what could be pruned or set, each with its paths --- */
+/* --- advice: what to remove or to set, each with its paths --- */
 
 #define MAX_ADVICE 16
 #define MAX_PATHS 10
 
-/* Takes text over; -1: it is NULL. */
+/* Takes ownership of text. Returns NULL when out of memory, or if text is
+ * NULL. */
 static struct jp_copper_advice *add_advice(struct jp_copper *c, char *text)
 {
     struct jp_copper_advice *a = &c->advice[c->n_advice];
@@ -395,7 +396,7 @@ static bool is_library(const struct jp_copper_vain *v)
            v->class == JP_COPPER_GLIBC_HWCAPS_PROBE;
 }
 
-/* Folders that were only ever searched in vain: libraries' or others'. */
+/* Folders without any successful lookup: of libraries, or others. */
 static int vain_folders(struct jp_copper *c, bool libraries)
 {
     struct copper_words w;
@@ -438,8 +439,8 @@ static int vain_modules(struct jp_copper *c)
     return vain_folders(c, false);
 }
 
-/* Folders in use that were also searched for what lies elsewhere; without full
- * tables nothing tells which are in use. */
+/* Folders in use in which files of other folders were also searched. Only full
+ * tables show which folders are in use. */
 static int order(struct jp_copper *c)
 {
     struct copper_words w;
@@ -475,7 +476,7 @@ static int order(struct jp_copper *c)
     return 0;
 }
 
-/* Reads that went past the cache, by file. */
+/* Reads that bypassed the cache, by file. */
 static int passed_by(struct jp_copper *c)
 {
     const struct copper_op *read = copper_op_of(c, "read");
@@ -502,7 +503,7 @@ static int passed_by(struct jp_copper *c)
     return 0;
 }
 
-/* ENOENT that is forgotten before it is asked for again. */
+/* ENOENT entries that expire before they are needed again. */
 static int short_ttl(struct jp_copper *c)
 {
     uint64_t stores = c->total[COPPER_TTL_STORES];
@@ -523,7 +524,8 @@ static int short_ttl(struct jp_copper *c)
     return add_advice(c, words_end(&w)) ? 0 : -1;
 }
 
-/* What exists below the roots and was not asked for, if all ranks tell. */
+/* Files below the roots that no rank has used, if all ranks have full
+ * tables. */
 static int unused(struct jp_copper *c)
 {
     struct jp_copper_advice *a;
@@ -551,7 +553,7 @@ static int unused(struct jp_copper *c)
     return 0;
 }
 
-/* What must stay, whatever else goes. */
+/* What must be kept. */
 static int keep(struct jp_copper *c)
 {
     static const enum jp_copper_class core[] = {

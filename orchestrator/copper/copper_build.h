@@ -1,6 +1,6 @@
 /* copper_build.h - the parts of copper_run, in the order in which they run.
  *
- * Each returns 0, or -1 when out of memory (or what its comment says).
+ * Each returns 0, or -1 when out of memory (or as its comment says).
  */
 #ifndef JP_COPPER_COPPER_BUILD_H
 #define JP_COPPER_COPPER_BUILD_H
@@ -15,27 +15,27 @@
 
 struct copper_file {
     char *path;
-    size_t root_len; /* the log directory's part of path */
+    size_t root_len; /* length of the log directory within path */
     struct copper_name name;
     uint64_t size;
     int64_t mtime_us;
 };
 
 /* Copper's files below the inputs. Symbolic links are not followed. Names
- * decide (plugins/copper/copper_notes.h); what a file holds its reader checks.
- * A log directory is the folder above profiling/, tables/ or logs/; where files
- * lie otherwise, their own folder. */
+ * decide (plugins/copper/copper_notes.h); the readers check the contents. The
+ * log directory is the folder above profiling/, tables/ or logs/; for other
+ * files, their own folder. */
 struct copper_found {
     struct copper_file
-        *files; /* by host, pid, log directory, kind, tag, copy */
+        *files; /* ordered by host, pid, log directory, kind, tag, copy */
     size_t n;
-    size_t profiles; /* files but logs and lists of nodes */
-    size_t logs;     /* that are not empty */
-    size_t lists;    /* of nodes */
+    size_t profiles; /* number of files other than logs and lists of nodes */
+    size_t logs;     /* logs that are not empty */
+    size_t lists;    /* lists of nodes */
     bool foreign;    /* a file, or an input, belongs to another user */
 };
 
-/* One daemon: a run of the files that copper_find sorted. */
+/* One daemon: a range of the files, as copper_find has sorted them. */
 struct copper_daemon {
     const char *host;
     int64_t pid;
@@ -53,44 +53,44 @@ struct copper_build {
     struct jp_copper *copper;
     const struct jp_copper_options *options;
     struct copper_found found;
-    struct copper_daemon *daemons; /* by host, pid */
+    struct copper_daemon *daemons; /* ordered by host, pid */
     size_t n_daemons;
-    char **roster; /* expected hosts, sorted, distinct */
+    char **roster; /* expected hosts; sorted, distinct */
     size_t n_roster;
     struct copper_pathset *paths;
     uint64_t bytes_all;
-    /* What exists is no secret to who looks it up with his own rights for his
-     * own data. Else nothing is looked up but below options' usage_roots, and
-     * no link is followed. */
+    /* false: a user looks at the user's own data with the user's own rights, so
+     * that looking up files reveals no secret. true: files are looked up only
+     * below options' usage_roots, and links are not followed. */
     bool guarded;
     struct jp_error *err;
 };
 
 struct copper_pathset;
 
-/* Notes what is odd about a file; bad: figures are missing because of it. */
+/* Notes a problem with a file; bad: figures are missing because of it. */
 int copper_note(struct copper_build *b, const char *path, bool bad,
                 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-/* After a file: counts it, reports progress. -1: stopped. */
+/* Call it after each file: counts it and reports progress. -1: stopped. */
 int copper_read_done(struct copper_build *b, const struct copper_stream *s);
 
-/* Is it one host, by its short or full name? */
+/* Whether both names, short or full, mean the same host. */
 bool copper_same_host(const char *a, const char *b);
 
 int copper_daemons(struct copper_build *b);  /* groups files, reads logs */
-int copper_launches(struct copper_build *b); /* whose daemon is whose */
-int copper_roster(struct copper_build *b);   /* expected hosts, levels */
+int copper_launches(struct copper_build *b); /* assigns daemons to launches */
+int copper_roster(struct copper_build *b);   /* expected hosts and levels */
 int copper_ranks(struct copper_build *b);    /* counters of each daemon */
-int copper_totals(struct copper_build *b);   /* sums and ranges */
+int copper_totals(struct copper_build *b);   /* sums and spreads */
 int copper_outliers(struct copper_build *b);
 int copper_paths(struct copper_build *b); /* tables and top rows */
-int copper_usage(struct copper_build *b); /* roots, lists */
-int copper_vain(struct copper_build *b);  /* folders searched in vain */
+int copper_usage(struct copper_build *b); /* compares with existing files */
+int copper_vain(struct copper_build *b);  /* folders of unsuccessful lookups */
 int copper_findings(struct copper_build *b);
 int copper_answers(struct copper_build *b);
 int copper_advice(struct copper_build *b);
 
-/* The file of a daemon, or NULL. */
+/* Finds a file of a daemon; NULL: none. */
 const struct copper_file *copper_daemon_file(const struct copper_daemon *d,
                                              enum copper_kind kind,
                                              enum copper_tag tag,
@@ -100,28 +100,30 @@ const struct copper_file *copper_daemon_file(const struct copper_daemon *d,
 enum jp_copper_class copper_class_of(enum copper_category category,
                                      const char *path);
 
-/* 0, or -1: no memory, or an input cannot be opened. */
+/* Returns 0, or -1: no memory, or an input cannot be opened. */
 int copper_find(const char *const *inputs, size_t n_inputs,
                 struct copper_found *found, struct jp_error *err);
 void copper_found_fini(struct copper_found *found);
 
-/* limit: bytes; 0: 1 GiB. NULL: out of memory. */
+/* limit in bytes; 0: 1 GiB. Returns NULL when out of memory. */
 struct copper_pathset *copper_pathset_create(uint64_t limit);
-void copper_pathset_destroy(struct copper_pathset *set); /* takes NULL */
+void copper_pathset_destroy(struct copper_pathset *set); /* accepts NULL */
 
-/* Adds a row of rank (an index); full: of a full table. 0: added; 1: the path
- * is one too many; -1: out of memory. Counts stop at UINT64_MAX. */
+/* Adds a row of rank (an index). full: the row is from a full table. Returns 0
+ * if added, 1 if the path exceeds the limit, -1 when out of memory. Counts
+ * saturate at UINT64_MAX. */
 int copper_pathset_add(struct copper_pathset *set, const struct copper_row *row,
                        size_t rank, bool full);
 
-/* Hands out the paths, sorted as in struct jp_copper, and the memory that they
- * stand in, which copper_pathset_free frees; set is empty then. */
+/* Hands over the paths, sorted as in struct jp_copper, and the memory that
+ * contains them, which copper_pathset_free frees. The set is empty then. */
 void copper_pathset_take(struct copper_pathset *set,
                          struct jp_copper_path **paths, size_t *n,
                          void **memory);
 void copper_pathset_free(void *memory);
 
-/* Text that lives as long as the memory; NULL: out of memory. */
+/* Copies a text for the lifetime of the memory. Returns NULL when out of
+ * memory. */
 const char *copper_memory_keep(void **memory, const char *text, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
 /* copper_daemons.c - find Copper's files, group them by daemon and launch, and
- * say who should be there. */
+ * determine the expected daemons. */
 #include "orchestrator/copper/copper_build.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 #define COPPER_FIND_DEPTH 32
 
-/* The last component of path[0..len); *at is where it begins. */
+/* The last component of path[0..len); *at is its start. */
 static size_t last_part(const char *path, size_t len, size_t *at)
 {
     size_t begin = len;
@@ -31,7 +31,7 @@ static size_t last_part(const char *path, size_t len, size_t *at)
     return len - begin;
 }
 
-/* How much of path is its log directory. */
+/* Length of the log directory's part of path. */
 static size_t root_length(const char *path)
 {
     static const char *const families[] = {"profiling", "tables", "logs"};
@@ -74,7 +74,8 @@ static int add(struct copper_found *found, const char *path,
     return more[found->n++].path ? 0 : -1;
 }
 
-/* Other programs name logs so, too. At log level 0 Copper's are empty. */
+/* Checks the contents, because other programs use such names, too. At log level
+ * 0, Copper's logs are empty. */
 static bool is_copper_log(const char *path, const char *folder,
                           const struct stat *st)
 {
@@ -114,7 +115,7 @@ static int take_file(struct copper_found *found, const char *path,
     return add(found, path, &name, st);
 }
 
-/* A treewalk_see. */
+/* A callback of type treewalk_see. */
 static int take_entry(void *arg, const struct treewalk_entry *entry)
 {
     return entry->what == TREEWALK_FILE ? take_file(arg, entry->path, entry->st)
@@ -174,7 +175,7 @@ static int by_daemon(const void *a, const void *b)
     return order ? order : strcmp(x->path, y->path);
 }
 
-/* A folder may have been given twice. */
+/* Removes duplicates: a folder may have been given twice. */
 static void drop_twins(struct copper_found *found)
 {
     size_t kept = 0;
@@ -213,7 +214,7 @@ void copper_found_fini(struct copper_found *found)
     *found = (struct copper_found){0};
 }
 
-/* --- files to daemons, daemons to launches --- */
+/* --- from files to daemons, and from daemons to launches --- */
 
 bool copper_same_host(const char *a, const char *b)
 {
@@ -305,7 +306,7 @@ int copper_daemons(struct copper_build *b)
                     same_daemon(files + i, files + i + n) &&
                     same_root(files + i, files + i + n);)
             n++;
-        if (!*files[i].name.host) /* lists of nodes */
+        if (!*files[i].name.host) /* skip lists of nodes */
             continue;
         if (last && same_daemon(last, files + i)) {
             if (copper_note(b, files[i].path, false,
@@ -322,7 +323,7 @@ int copper_daemons(struct copper_build *b)
     return 0;
 }
 
-/* When a daemon started by its log, or when it last wrote a profile. */
+/* A daemon's start according to its log, or the time of its last profile. */
 static int64_t time_of(const struct copper_daemon *d, bool by_log)
 {
     int64_t latest = 0;
@@ -349,7 +350,7 @@ static int by_time(const void *a, const void *b)
     return x->daemon < y->daemon ? -1 : x->daemon > y->daemon;
 }
 
-/* Index of the first daemon on the same host; they are sorted by it. */
+/* Index of the first daemon on the same host. Daemons are sorted by host. */
 static size_t first_of_host(const struct copper_build *b, size_t i)
 {
     while (i && !strcmp(b->daemons[i - 1].host, b->daemons[i].host))
@@ -357,8 +358,9 @@ static size_t first_of_host(const struct copper_build *b, size_t i)
     return i;
 }
 
-/* Without starts in logs, times of copied files mean little between hosts: the
- * last daemon of each host is the last launch's, and so on backwards. */
+/* Groups by host, for logs without start times. Times of copied files cannot be
+ * compared between hosts. The last daemon of each host belongs to the last
+ * launch, and so on backwards. */
 static int launches_by_host(struct copper_build *b, const struct order *order)
 {
     size_t *later = calloc(b->n_daemons + 1, sizeof(*later)), most = 0;
@@ -378,7 +380,8 @@ static int launches_by_host(struct copper_build *b, const struct order *order)
     return 0;
 }
 
-/* A launch ends where a host comes for the second time. */
+/* Groups by time. A new launch begins when a host occurs for the second
+ * time. */
 static int launches_by_time(struct copper_build *b, const struct order *order)
 {
     size_t *next = calloc(b->n_daemons + 1, sizeof(*next)), now = 0;
@@ -404,7 +407,7 @@ static int list_launches(struct copper_build *b)
     for (size_t i = 0; i < b->n_daemons; i++)
         if (b->daemons[i].launch >= c->n_launches)
             c->n_launches = b->daemons[i].launch + 1;
-    if (!c->n_launches) /* who is missing was of it */
+    if (!c->n_launches) /* missing ranks belong to a launch, too */
         c->n_launches = 1;
     c->launches = calloc(c->n_launches, sizeof(*c->launches));
     if (!c->launches)
@@ -441,9 +444,9 @@ int copper_launches(struct copper_build *b)
     return rc < 0 ? -1 : list_launches(b);
 }
 
-/* --- who should be there, and where in the tree each stands --- */
+/* --- the expected daemons and their levels in the tree --- */
 
-#define ROSTER_MAX 20000 /* each is looked for among the daemons */
+#define ROSTER_MAX 20000 /* each is searched for among the daemons */
 
 static int by_text(const void *a, const void *b)
 {
@@ -470,7 +473,7 @@ static void free_hosts(char **hosts, size_t n)
     free(hosts);
 }
 
-/* The hosts of one file in its order. */
+/* Reads the hosts of one file in their order. */
 static int read_list(struct copper_build *b, const struct copper_file *file,
                      char ***hosts, size_t *n)
 {
@@ -501,7 +504,8 @@ static int read_list(struct copper_build *b, const struct copper_file *file,
     return rc;
 }
 
-/* The daemons are sorted by host; a list may hold short names of theirs. */
+/* Assigns levels. The daemons are sorted by host; a list may have their short
+ * names. */
 static void place(struct copper_build *b, char *const *book, size_t n)
 {
     unsigned fanout = copper_tree_fanout(n);

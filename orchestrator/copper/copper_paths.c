@@ -1,4 +1,5 @@
-/* copper_paths.c - path events of all ranks, by full tables or top rows. */
+/* copper_paths.c - add up path events of all ranks, from full tables or top
+ * rows. */
 #include "orchestrator/copper/copper_build.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #define CHUNK_BYTES (1024 * 1024)
 #define FIRST_SLOTS 4096
 
-/* Texts stand in chunks, the newest first. */
+/* Memory for texts, newest chunk first. */
 struct chunk {
     struct chunk *next;
     size_t used, size;
@@ -21,7 +22,7 @@ struct chunk {
 struct copper_pathset {
     struct jp_copper_path *entries;
     size_t n, room;
-    uint32_t *slots; /* index + 1; 0 is free */
+    uint32_t *slots; /* 1 + index; 0: free */
     size_t n_slots;  /* a power of two, at most half full */
     struct chunk *chunks;
     uint64_t used, limit;
@@ -82,7 +83,8 @@ const char *copper_memory_keep(void **memory, const char *text, size_t len)
     return at;
 }
 
-/* Eight bytes a step: tables of a thousand ranks hold a million paths. */
+/* Hashes eight bytes at a time: the tables of a thousand ranks have a million
+ * paths. */
 static uint64_t hash(const char *text, size_t len, unsigned seed)
 {
     uint64_t h = UINT64_C(0x9e3779b97f4a7c15) * (seed + 1), word;
@@ -106,7 +108,7 @@ static bool is_row(const struct jp_copper_path *path,
            !memcmp(path->path, row->path, row->len);
 }
 
-/* The slot of the row's path, or the free one where it belongs. */
+/* The slot of the row's path, or the free slot where it belongs. */
 static size_t find(const struct copper_pathset *set,
                    const struct copper_row *row)
 {
@@ -152,11 +154,12 @@ static int more_entries(struct copper_pathset *set)
     return 0;
 }
 
-/* 0: *entry is new; 1: no room by the limit; -1. */
+/* Returns 0 if *entry is new, 1 if the limit leaves no room, -1 without
+ * memory. */
 static int insert(struct copper_pathset *set, const struct copper_row *row,
                   size_t slot, struct jp_copper_path **entry)
 {
-    /* entries and slots double: at worst twice what they hold */
+    /* entries and slots double, so they may be twice as large as needed */
     uint64_t bytes = row->len + 1 + 2 * sizeof(**entry) +
                      4 * sizeof(*set->slots);
     void *memory = set->chunks;
@@ -231,7 +234,7 @@ void copper_pathset_take(struct copper_pathset *set,
     memset(set->slots, 0, set->n_slots * sizeof(*set->slots));
 }
 
-/* --- which kind of path it is, by Copper's own rules --- */
+/* --- the class of a path, by Copper's own rules --- */
 
 const char *const copper_class_names[JP_COPPER_N_CLASSES] = {
     "python_zip_probe",     "virtual_env_probe",
@@ -242,10 +245,10 @@ const char *const copper_class_names[JP_COPPER_N_CLASSES] = {
     "shared_library",       "environment_prefix",
 };
 
-/* The first rule that fits decides. */
+/* The first matching rule decides. */
 struct rule {
-    const char *holds; /* NULL: anything */
-    const char *ends;  /* NULL: anyhow */
+    const char *holds; /* text that the path contains; NULL: any */
+    const char *ends;  /* text that the path ends in; NULL: any */
     enum jp_copper_class class;
 };
 
@@ -284,16 +287,16 @@ enum jp_copper_class copper_class_of(enum copper_category category,
     return rule->class;
 }
 
-/* --- path events of all ranks, by full tables or top rows --- */
+/* --- add up path events of all ranks --- */
 
-/* What to do with rows. */
+/* Where to add rows. */
 struct sink {
     struct copper_build *b;
     size_t rank;
-    bool classes, set; /* count top rows by class; add to the set */
+    bool classes, set; /* count top rows by class; add rows to the set */
     bool full;
     uint64_t *seen;   /* order in which classes were first seen */
-    uint64_t wrapped; /* rows left out */
+    uint64_t wrapped; /* rows with a wrapped counter, left out */
 };
 
 static int count_top(struct sink *sink, const struct copper_row *row)
@@ -328,8 +331,8 @@ static int add_row(struct sink *sink, const struct copper_row *row)
     return rc < 0 ? -1 : 0;
 }
 
-/* All rows of a file; sink NULL: only looks whether it is whole. 0: whole;
- * 1: damaged, why says how; -1. */
+/* Reads all rows of a file. sink NULL: only checks that it is complete. Returns
+ * 0 if complete, 1 if damaged (see why), -1 without memory or if stopped. */
 static int read_rows(struct copper_build *b, const struct copper_file *file,
                      int category, struct sink *sink, struct jp_error *why)
 {
@@ -356,8 +359,8 @@ static int read_rows(struct copper_build *b, const struct copper_file *file,
     return rc == -2 ? -1 : rc < 0;
 }
 
-/* The i-th of the daemon's files of that kind: those of the moment that its
- * counters come from, then by tag; NULL behind the last. */
+/* The i-th of the daemon's files of that kind. Files written together with its
+ * counters come first, then the others by tag. NULL after the last one. */
 static const struct copper_file *choice(const struct copper_daemon *d,
                                         const struct jp_copper_rank *rank,
                                         enum copper_kind kind, unsigned i)
@@ -385,7 +388,7 @@ static bool is_whole(struct copper_build *b, const struct copper_file *file,
                         : copper_table_is_whole(file->path);
 }
 
-/* The first whole file of the kind, else the first. */
+/* The first complete file of the kind; otherwise the first one. */
 static const struct copper_file *pick(struct copper_build *b,
                                       const struct copper_daemon *d,
                                       const struct jp_copper_rank *rank,
@@ -399,7 +402,8 @@ static const struct copper_file *pick(struct copper_build *b,
     return first;
 }
 
-/* 1: read whole; 0: absent, or damaged and noted. */
+/* Returns 1 if it was read completely, 0 if it is absent, or damaged and
+ * noted. */
 static int take_file(struct copper_build *b, const struct copper_file *file,
                      int category, struct sink *sink)
 {
@@ -449,7 +453,7 @@ static int take_rank(struct copper_build *b, const struct copper_daemon *d,
     return rc < 0 ? -1 : 0;
 }
 
-/* Exact sums over what full tables told, each with its busiest path. */
+/* Adds up the full tables by class and finds each class's busiest path. */
 static int sum_classes(struct jp_copper *c)
 {
     uint64_t most[JP_COPPER_N_CLASSES] = {0};
@@ -475,8 +479,8 @@ static int sum_classes(struct jp_copper *c)
     return 0;
 }
 
-/* Most events of top rows first; ties as first seen, those of full tables
- * only behind them. */
+/* Sorts classes by events in top rows. Equal ones keep the order in which they
+ * were seen; classes found only in full tables come last. */
 static void sort_classes(struct jp_copper *c, const uint64_t *seen)
 {
     for (size_t i = 1; i < JP_COPPER_N_CLASSES; i++)

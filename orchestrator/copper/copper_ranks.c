@@ -1,5 +1,5 @@
-/* copper_ranks.c - the counters of the last launch's ranks, and who is missing
- * among them. */
+/* copper_ranks.c - load the counters of the last launch's ranks and find
+ * missing ranks. */
 #include "orchestrator/copper/copper_build.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "common/num.h"
 
-/* How far a set of files can be trusted, best first. */
+/* Reliability of a set of files, best first. */
 enum copper_grade {
     COPPER_SET_WHOLE,
     COPPER_SET_HALF,
@@ -15,17 +15,17 @@ enum copper_grade {
     COPPER_SET_NOTHING
 };
 
-/* The files that a daemon wrote at one moment. */
+/* The files that a daemon wrote at one time. */
 struct copper_set {
     enum copper_tag tag;
     uint64_t copy;
     int64_t mtime_us;
     bool has_totals, has_ops, dumps;
-    bool since; /* of dumps: since those before the step */
+    bool since; /* for dumps: values before the step are subtracted */
     enum copper_grade grade;
     struct copper_totals totals;
     struct copper_ops ops;
-    struct jp_error why; /* what is wrong with it; "" nothing */
+    struct jp_error why; /* what is wrong with it; "": nothing */
 };
 
 /* "final", ..., "ioctl dumps". */
@@ -49,8 +49,8 @@ static int read_ops(struct copper_stream *s, struct copper_set *set,
     return copper_ops_read(s, &set->ops, err);
 }
 
-/* What a rank could still be known by decides later whether a broken file
- * matters, so it is noted here as it is. 1: good; 0: absent or broken. */
+/* Reads one file. A broken file is noted as harmless, because other files may
+ * replace it. Returns 1 if it is valid, 0 if it is absent or broken. */
 static int load_file(struct copper_build *b, const struct copper_file *file,
                      read_file *read, struct copper_set *set)
 {
@@ -94,8 +94,9 @@ static bool set_is_snapshot(enum copper_tag tag)
     return tag == COPPER_TAG_RUNTIME || tag == COPPER_TAG_IOCTL;
 }
 
-/* An aggregate with all its rows was not cut; operations may have been, behind
- * any row. Then they hold less of everything. */
+/* Whether the operations file was cut. An aggregate with all its rows is
+ * complete. Operations may have been cut after any row; then all their sums are
+ * smaller. */
 static bool rows_are_missing(const struct copper_set *set)
 {
     struct copper_totals sum;
@@ -126,7 +127,7 @@ static int grade(struct copper_build *b, struct copper_set *set,
                        note_odd(b, ops, &set->ops.odd) < 0
                    ? -1
                    : 0;
-    /* a snapshot is written without a lock while operations go on */
+    /* a snapshot is written without a lock while operations continue */
     if (set_is_snapshot(set->tag))
         return copper_note(b, totals->path, false, "%s", why.text);
     set->why = why;
@@ -140,8 +141,8 @@ static int grade(struct copper_build *b, struct copper_set *set,
                        set->why.text);
 }
 
-/* Reads the set of its tag and copy, and grades it. What is wrong is noted and
- * in why; -1: out of memory, or stopped. */
+/* Reads and grades the set of its tag and copy. Problems are noted and stored
+ * in why. Returns -1 when out of memory, or stopped. */
 static int set_load(struct copper_build *b, const struct copper_daemon *d,
                     struct copper_set *set)
 {
@@ -159,7 +160,7 @@ static int set_load(struct copper_build *b, const struct copper_daemon *d,
     return grade(b, set, totals, ops);
 }
 
-/* One of the dumps of all counters. */
+/* Loads one dump of all counters. */
 static int load_dumps(struct copper_build *b, const struct copper_daemon *d,
                       enum copper_tag tag, struct copper_set *set)
 {
@@ -199,9 +200,9 @@ static int load_dumps(struct copper_build *b, const struct copper_daemon *d,
     return 0;
 }
 
-/* Puts whole dumps of an ioctl in place of best, less those made before the
- * step where there are some. */
-/* Dumps, less those made before the step where there are some. */
+/* Replaces best by complete ioctl dumps, minus those made before the step if
+ * they exist. */
+/* Loads dumps, minus those made before the step if they exist. */
 static int set_attached(struct copper_build *b, const struct copper_daemon *d,
                         struct copper_set *best)
 {
@@ -224,7 +225,7 @@ static int set_attached(struct copper_build *b, const struct copper_daemon *d,
     return 0;
 }
 
-/* --- one daemon's counters from the best of its files --- */
+/* --- a daemon's counters from the best of its files --- */
 
 static int keep_point(struct copper_build *b, const struct copper_set *set,
                       size_t rank)
@@ -268,8 +269,9 @@ static uint64_t operations(const struct copper_set *set)
     return sum.value[COPPER_OPERATIONS];
 }
 
-/* Less is better: final and pre-destroy, whole or in part, as they miss nothing
- * that was counted; then snapshots; then what a reset left behind. */
+/* Lower is better. Final and pre-destroy files come first, even partial ones,
+ * because they include all counts; then snapshots; then files written at a
+ * reset. */
 static unsigned score(const struct copper_set *set)
 {
     unsigned half = set->grade == COPPER_SET_HALF ? 2 : 0;
@@ -290,7 +292,7 @@ static bool is_better(const struct copper_set *a, const struct copper_set *b)
     return x != y ? x < y : operations(a) > operations(b);
 }
 
-/* Does pre-destroy tell the same as final? */
+/* Compares the pre-destroy counters with the final ones. */
 static enum jp_copper_compared compare(const struct copper_set *a,
                                        const struct copper_set *b)
 {
@@ -358,7 +360,7 @@ static int settle(struct jp_copper_rank *rank, const struct copper_set *best,
     return explain(rank, best, final);
 }
 
-/* Reads every set of profiles that the daemon has, keeps the best. */
+/* Reads all sets of the daemon's profiles and keeps the best one. */
 static int each_set(struct copper_build *b, const struct copper_daemon *d,
                     size_t rank, struct copper_set *best,
                     struct copper_set *final, enum jp_copper_compared *compared)
@@ -398,11 +400,11 @@ static int note_reset(struct copper_build *b, const struct copper_daemon *d)
                        "counts from there");
 }
 
-/* The counters of one daemon into a rank. */
+/* Loads the counters of one daemon into a rank. */
 static int rank_load(struct copper_build *b, const struct copper_daemon *d,
                      struct jp_copper_rank *rank, size_t index)
 {
-    /* kilobytes each */
+    /* several kilobytes each */
     struct copper_set *sets = calloc(2, sizeof(*sets));
     int rc = -1;
 
@@ -414,7 +416,7 @@ static int rank_load(struct copper_build *b, const struct copper_daemon *d,
     if (copper_daemon_file(d, COPPER_FILE_AGGREGATE, COPPER_TAG_PRE_RESET, 0) &&
         note_reset(b, d) < 0)
         goto out;
-    /* what was counted before the step is not the step's */
+    /* counts from before the step do not belong to it */
     if ((sets[0].grade > COPPER_SET_HALF ||
          copper_daemon_file(d, COPPER_FILE_DUMP_COUNT, COPPER_TAG_BEFORE, 0)) &&
         set_attached(b, d, &sets[0]) < 0)
@@ -427,12 +429,12 @@ out:
     return rc;
 }
 
-/* --- the last launch's ranks, and who is missing among them --- */
+/* --- the ranks of the last launch, and the missing ones --- */
 
 const char *const copper_state_names[JP_COPPER_N_STATES] = {
     "good", "earlier", "partial", "overflow", "damaged", "missing"};
 
-/* How it was started, by the head of a summary.md or its log. */
+/* Reads the start options from the head of a summary.md or from the log. */
 static int load_settings(struct copper_build *b, const struct copper_daemon *d,
                          struct copper_settings *out)
 {
@@ -474,7 +476,7 @@ static void merge_settings(struct jp_copper *c, const struct copper_settings *s)
         c->settings_differ = true;
 }
 
-/* Cache sizes that an ioctl dumped. */
+/* Reads the cache sizes that an ioctl has dumped. */
 static int load_caches(struct copper_build *b, const struct copper_daemon *d,
                        struct jp_copper_rank *rank)
 {
@@ -539,7 +541,8 @@ static int take_daemon(struct copper_build *b, const struct copper_daemon *d)
     return 0;
 }
 
-/* A step's folders have the names that Slurm gives nodes, not their own. */
+/* Whether the file is in that node's folder. A step's folders have Slurm's node
+ * names, which may differ from the hosts' own. */
 static bool is_in_folder(const struct copper_daemon *d, const char *node)
 {
     size_t n = strlen(node), len = d->files->root_len;
@@ -589,7 +592,7 @@ static void add_to_launch(struct jp_copper_launch *launch,
         launch->value[i] = num_add(launch->value[i], rank->value[i]);
 }
 
-/* An older launch gives its sums only. */
+/* Adds only the sums of an older launch. */
 static int older(struct copper_build *b, const struct copper_daemon *d)
 {
     struct jp_copper *c = b->copper;
@@ -627,8 +630,8 @@ static bool is_reset(const struct jp_copper_point *p)
     return !strcmp(p->tag, copper_tag_names[COPPER_TAG_PRE_RESET]);
 }
 
-/* Counters only grow, but for a reset: where they fall from one file to a
- * later one, the times are those of a copy. */
+/* Sorts the snapshots. Counters only grow, except at a reset. If they decrease
+ * between two files, the files' times are those of a copy. */
 static void sort_points(struct jp_copper *c)
 {
     if (!c->n_points)

@@ -1,4 +1,4 @@
-/* copper_run.c - from folders to a result: the order of the parts. */
+/* copper_run.c - run all parts, from the folders to the result. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* The log directories, and what there may be to read. */
+/* Lists the log directories and the kinds of files in them. */
 static int list_roots(struct copper_build *b)
 {
     struct jp_copper *c = b->copper;
@@ -23,7 +23,8 @@ static int list_roots(struct copper_build *b)
         const struct copper_file *file = &b->found.files[i];
 
         b->bytes_all += file->size;
-        if (!*file->name.host) /* lists of nodes tell where others lie */
+        /* lists of nodes may be outside of the log directories */
+        if (!*file->name.host)
             continue;
         if (c->n_roots && file->root_len == file[-1].root_len &&
             !memcmp(file->path, file[-1].path, file->root_len))

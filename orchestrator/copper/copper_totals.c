@@ -1,4 +1,4 @@
-/* copper_totals.c - sums over the ranks, and ranks unlike the others of their
+/* copper_totals.c - sums over the ranks, and ranks that differ from their
  * level. */
 #include "orchestrator/copper/copper_build.h"
 
@@ -221,22 +221,23 @@ const struct copper_op *copper_op_of(const struct jp_copper *copper,
     return &copper->op[copper_op_find(name, strlen(name))];
 }
 
-/* --- ranks unlike the others of their level in the tree --- */
-/* A parent answers its children's requests, so counters and times grow or fall
- * with the level and the root is unlike all others by nature. Only ranks of
- * one level are compared, by the median and the median absolute deviation,
- * which one bad rank does not move. */
+/* --- ranks that differ from the others of their level in the tree --- */
+/* A parent answers requests of its children. Counters and times therefore
+ * depend on the level, and the root always differs from all others. Only ranks
+ * of one level are compared, by the median and the median absolute deviation,
+ * which a single bad rank does not influence. */
 
-#define LEAST_OF_LEVEL 4 /* fewer have no usual value */
-#define Z_LIMIT 3.5      /* Iglewicz and Hoaglin's */
-/* Of a normal distribution, what its standard deviation is of the median and,
- * where over half of the values are equal, of the mean absolute deviation. */
+#define LEAST_OF_LEVEL 4 /* fewer ranks have no usual value */
+#define Z_LIMIT 3.5      /* from Iglewicz and Hoaglin */
+/* Standard deviation of a normal distribution, relative to its median absolute
+ * deviation. If more than half of the values are equal, the mean absolute
+ * deviation is used instead. */
 #define OF_MEDIAN (1 / 0.6745)
 #define OF_MEAN 1.253314
-/* A level may be so even that any difference has a large z: it must be worth
- * a look, too. */
+/* Least ratio of a value to the median. On a very even level, even a small
+ * difference has a large z. */
 #define WORTH_SHARE 1.1
-#define LEAST_CALLS 20 /* an average over fewer says nothing */
+#define LEAST_CALLS 20 /* an average over fewer calls is meaningless */
 
 enum metric {
     GETATTR_US,
@@ -253,8 +254,8 @@ enum metric {
 
 static const struct {
     const char *name;
-    const char *op; /* an average of this operation */
-    bool latency;   /* more is slower */
+    const char *op; /* the metric is an average of this operation */
+    bool latency;   /* higher means slower */
 } metrics[N_OUTLIER_METRICS] = {
     [GETATTR_US] = {"getattr_us", "getattr", true},
     [READ_US] = {"read_us", "read", true},
@@ -300,7 +301,7 @@ static double value_of(const struct jp_copper_rank *rank, enum metric m)
     }
 }
 
-/* Microseconds of the rank in all for one unit of the metric. */
+/* Total microseconds of the rank per unit of the metric. */
 static double weight_of(const struct jp_copper_rank *rank, enum metric m)
 {
     size_t len = metrics[m].op ? strlen(metrics[m].op) : 0;
@@ -324,7 +325,8 @@ static int keep(struct jp_copper *c, const struct jp_copper_outlier *outlier)
     return 0;
 }
 
-/* Is the rank's value far from the level's median, and does it matter? */
+/* Whether the value is far from the level's median and the difference
+ * matters. */
 static bool is_far(const struct jp_copper_options *options, enum metric m,
                    double value, double scale, double weight,
                    struct jp_copper_outlier *o)

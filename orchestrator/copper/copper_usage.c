@@ -1,4 +1,4 @@
-/* copper_usage.c - observed paths against the files that there are now. */
+/* copper_usage.c - compare the observed paths with the files that exist now. */
 #include "orchestrator/copper/copper_build.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #define COPPER_MAX_ROOTS 64
 
-/* Is path root, or below it? */
+/* Whether path is root or below it. */
 static bool is_below(const char *path, const char *root)
 {
     size_t n = strlen(root);
@@ -22,8 +22,8 @@ static bool is_below(const char *path, const char *root)
     return !strncmp(path, root, n) && (!path[n] || path[n] == '/');
 }
 
-/* Adds path[0..len) unless it lies below a root or there are too many; roots
- * below it go. */
+/* Adds path[0..len) unless it is below a root or the limit is reached. Removes
+ * roots below it. */
 static int add_root(struct jp_copper *c, const char *path, size_t len)
 {
     size_t kept = 0;
@@ -56,7 +56,7 @@ static int add_root(struct jp_copper *c, const char *path, size_t len)
     return 0;
 }
 
-/* Length of the part that ends in the component conda_env; 0: none. */
+/* Length of the path up to the component conda_env; 0: none. */
 static size_t conda_part(const char *path)
 {
     static const char word[] = "/conda_env";
@@ -67,8 +67,8 @@ static size_t conda_part(const char *path)
     return 0;
 }
 
-/* Length of the part before /lib/python<digit>; 0: none, or the system's own,
- * which is no environment to prune. */
+/* Length of the path before /lib/python<digit>; 0: none, or the system's
+ * Python, which is no environment to reduce. */
 static size_t python_part(const char *path)
 {
     static const char word[] = "/lib/python";
@@ -101,10 +101,10 @@ static int by_path(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-/* Sets copper->used_roots to their paths: options' usage_roots; the folder of
- * an environment, by a component conda_env or by a file read below
- * <folder>/lib/python<digit>; children of the home with observed paths. Roots
- * below another root are dropped. Guarded: options' usage_roots alone. */
+/* Sets copper->used_roots from the observed paths: options' usage_roots; the
+ * folder of an environment, recognised by a component conda_env or by a file
+ * read below <folder>/lib/python<digit>; and children of the home. Roots below
+ * other roots are dropped. If guarded, uses only options' usage_roots. */
 static int find_roots(struct copper_build *b)
 {
     const struct jp_copper_options *o = b->options;
@@ -133,21 +133,21 @@ static int find_roots(struct copper_build *b)
     return 0;
 }
 
-/* --- observed paths against the files that there are now --- */
-/* What exists is looked up when the report is made, on the host where it is
- * made: a later state than the run's. */
+/* --- observed paths and existing files --- */
+/* Files are looked up on the host and at the time of the report, which is later
+ * than the run. */
 
 #define DEFAULT_ENTRIES 2000000
-#define WALK_MS 60000 /* a file system may be slow */
-#define LOOK_EACH 64  /* entries between two looks at the clock */
-#define MAX_DEPTH 100 /* as many folders are open at once */
+#define WALK_MS 60000 /* limit, because a file system may be slow */
+#define LOOK_EACH 64  /* entries between two checks of the time */
+#define MAX_DEPTH 100 /* also the number of folders open at once */
 
 struct walk {
     struct copper_build *b;
     size_t root;
-    int root_fd;     /* guarded: where its paths are looked up */
-    uint64_t left;   /* entries that may still come */
-    uint64_t end_ms; /* of all walks */
+    int root_fd;     /* if guarded: folder in which its paths are looked up */
+    uint64_t left;   /* entries left before the limit */
+    uint64_t end_ms; /* for all walks */
 };
 
 static int add_used(struct copper_build *b, const char *path, size_t root,
@@ -207,7 +207,7 @@ static bool is_late(const struct walk *w)
     return now_ms(w->b) >= w->end_ms;
 }
 
-/* A treewalk_see; 1: the walk is cut. */
+/* A callback of type treewalk_see. Returns 1 if the walk is cut. */
 static int take_entry(void *arg, const struct treewalk_entry *entry)
 {
     struct walk *w = arg;
@@ -234,7 +234,8 @@ static char *in_sysroot(const struct copper_build *b, const char *path)
     return fileio_path("%s%s", sysroot ? sysroot : "", path);
 }
 
-/* What path is below the folder at, no link on the way; O_PATH, or -1. */
+/* Opens path below the folder at, without following links. Returns an O_PATH
+ * descriptor, or -1. */
 static int open_below(int at, const char *path)
 {
     char *copy = strdup(path), *rest = copy, *name;
@@ -271,7 +272,7 @@ static int open_root(const struct copper_build *b, const char *path)
     return fd;
 }
 
-/* Looks an observed path of a root up. */
+/* Looks up an observed path of a root. */
 static bool look_up(const struct walk *w, const char *where, size_t root_len,
                     struct stat *st)
 {
@@ -323,7 +324,7 @@ static int by_used(const void *a, const void *b)
     return order ? order : y->walked - x->walked;
 }
 
-/* Each path once, of all categories. */
+/* Lists each path once, over all categories. */
 static const char **observed(const struct jp_copper *c, size_t *n)
 {
     const char **list = calloc(c->n_paths ? c->n_paths : 1, sizeof(*list));
@@ -343,7 +344,7 @@ static const char **observed(const struct jp_copper *c, size_t *n)
     return list;
 }
 
-/* One observed path of a root. */
+/* Handles one observed path of a root. */
 static int take_observed(const struct walk *w, const char *path)
 {
     struct copper_build *b = w->b;
@@ -368,7 +369,7 @@ static int take_observed(const struct walk *w, const char *path)
     return 0;
 }
 
-/* A path that was both found and observed stands twice: makes one of it. */
+/* Merges the two entries of a path that was both found and observed. */
 static void merge(struct jp_copper *c)
 {
     size_t kept = 0;
@@ -384,7 +385,7 @@ static void merge(struct jp_copper *c)
     c->n_used = kept;
 }
 
-/* The root itself, and what was observed below it. */
+/* Walks the root and adds what was observed below it. */
 static int use_root(struct walk *w, const char *const *paths, size_t n)
 {
     struct jp_copper_root *r = &w->b->copper->used_roots[w->root];
@@ -405,7 +406,7 @@ static int use_root(struct walk *w, const char *const *paths, size_t n)
     return rc;
 }
 
-/* Without the folder itself nothing can be said of what is in it. */
+/* Notes a missing root: its contents are unknown. */
 static int note_absent(struct copper_build *b, const struct jp_copper_root *r)
 {
     if (r->exists || !r->observed)
@@ -441,7 +442,7 @@ int copper_usage(struct copper_build *b)
     paths = observed(c, &n);
     if (!paths)
         return -1;
-    /* top rows alone would make all but the busiest look unused */
+    /* with top rows alone, most files would seem unused */
     if (n)
         rc = find_roots(b);
     for (w.root = 0; w.root < c->n_used_roots && rc == 0; w.root++) {
@@ -455,10 +456,10 @@ int copper_usage(struct copper_build *b)
     return rc;
 }
 
-/* --- folders that were searched for what is not in them --- */
-/* A search path (LD_LIBRARY_PATH, PATH, PYTHONPATH) is tried folder by folder:
- * what ends in ENOENT in one of them was looked up for nothing. That is what
- * pruning a search path can save. */
+/* --- folders with unsuccessful lookups --- */
+/* A search path (LD_LIBRARY_PATH, PATH, PYTHONPATH) is tried folder by folder.
+ * Each ENOENT in one of the folders was a useless lookup, which a shorter
+ * search path would save. */
 
 #define MAX_VAIN 1000
 
@@ -492,7 +493,7 @@ static int by_events(const void *a, const void *b)
     return strcmp(x->folder, y->folder);
 }
 
-/* Does the sorted list hold a path below folder? */
+/* Whether the sorted list has a path below folder. */
 static bool holds(const char **list, size_t n, const char *folder)
 {
     size_t len = strlen(folder), low = 0, high = n;
@@ -513,7 +514,7 @@ static bool holds(const char **list, size_t n, const char *folder)
     return false;
 }
 
-/* Lookups [0, n) are of one folder, the most frequent first. */
+/* Adds a folder. Lookups [0, n) are in that folder, most frequent first. */
 static int add(struct jp_copper *c, const struct lookup *lookup, size_t n,
                const char **read, size_t n_read)
 {

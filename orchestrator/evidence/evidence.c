@@ -1,4 +1,4 @@
-/* evidence.c - look at stuck processes, each part in a child with a limit. */
+/* evidence.c - examine stuck processes, each part in a child with a limit. */
 #include "orchestrator/evidence/evidence.h"
 
 #include <errno.h>
@@ -22,19 +22,19 @@
 
 enum {
     LOOK_MS = 3000,     /* /proc of one process */
-    APART_MS = 1000,    /* between two looks, for processor time */
-    RECORDER_MS = 4000, /* PyTorch writes its files */
+    APART_MS = 1000,    /* between two looks, to measure CPU time */
+    RECORDER_MS = 4000, /* PyTorch writing its files */
     GPUS_MS = 5000,     /* nvidia-smi */
     STACK_MS = 5000,    /* one eu-stack */
-    SETTLE_MS = 300,    /* a signal of a tool that was killed takes effect */
-    /* what a stage leaves for those behind it */
+    SETTLE_MS = 300,    /* until a signal of a killed tool takes effect */
+    /* time that a stage leaves for the later stages */
     AFTER_LOOKS_MS = 11000,
     AFTER_RECORDER_MS = 9000,
     AFTER_RAS_MS = 6000,
     AFTER_GPUS_MS = 4000,
     FRAMES = 128,
     FLIGHTS = 1024,
-    ASKED_S = 60 /* another hang may be asked about */
+    ASKED_S = 60 /* after this time, another query is allowed */
 };
 
 #define SYSTEM_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -42,7 +42,7 @@ enum {
 /* A part that was tried: its file, or why there is none. */
 struct part {
     const char *name;
-    int64_t pid; /* 0: of the node */
+    int64_t pid; /* 0: concerns the node */
     char file[64], why[200];
     uint64_t ms;
 };
@@ -62,11 +62,11 @@ struct taking {
     struct ras_answer ras;
 };
 
-/* --- parts -----------------------------------------------------------------
- */
+/* --- parts ---------------------------------------------------------------- */
 
-/* At most ms of what is left, but for what others need; half of it where that
- * is too little. Never 0: what begins now is killed at once. */
+/* The time limit of a part: ms, but no more than what remains after reserving
+ * others_ms; half of the rest if the reserve is too large. Never 0, so a child
+ * that starts too late is killed at once. */
 static uint32_t limit_of(const struct taking *taking, uint32_t ms,
                          uint32_t others_ms)
 {
@@ -77,7 +77,7 @@ static uint32_t limit_of(const struct taking *taking, uint32_t ms,
     return left < ms ? (uint32_t) left : ms;
 }
 
-/* There is time for more than a start. */
+/* Whether there is enough time to do more than start. */
 static bool is_time(const struct taking *taking, struct part *part)
 {
     if (limit_of(taking, LOOK_MS, 0) >= 50)
@@ -143,8 +143,8 @@ static void take_looks(struct taking *taking, bool again)
     }
 }
 
-/* PyTorch writes its flight recorder to a file of its own when a byte comes
- * through this pipe; the program goes on. */
+/* Makes PyTorch write its flight recorder to its file by sending a byte through
+ * this pipe. The program continues. */
 static void wake_recorder(const struct proclook *look, struct part *part)
 {
     int fd = open(look->pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
@@ -173,8 +173,8 @@ struct dump {
     struct part *part;
 };
 
-/* The file stays where PyTorch puts it; the process may be gone soon, so it is
- * copied where it is small. */
+/* Copies a small dump, because the process may be gone soon. The original stays
+ * where PyTorch has written it. */
 static int fetch_dump(struct taking *taking, struct dump *dump, time_t since)
 {
     const struct proclook *look = dump->look;
@@ -184,7 +184,7 @@ static int fetch_dump(struct taking *taking, struct dump *dump, time_t since)
 
     if (!is_fresh(look->dump, since))
         return -1;
-    usleep(100000); /* it is written in one go */
+    usleep(100000); /* PyTorch writes it in one go */
     snprintf(name, sizeof(name), "flight-%" PRId64 ".pickle", look->pid);
     if (fileio_read(look->dump, false, 4 * EVIDENCE_STACK_BYTES, &text, &len,
                     &err) < 0)
@@ -196,7 +196,7 @@ static int fetch_dump(struct taking *taking, struct dump *dump, time_t since)
     return 0;
 }
 
-/* All are woken first: they write side by side. */
+/* Wakes all recorders first, so that they write at the same time. */
 static size_t wake_recorders(struct taking *taking, struct dump *dumps)
 {
     size_t n = 0;
@@ -242,7 +242,8 @@ static void take_recorders(struct taking *taking)
     }
 }
 
-/* As the processes have it set. NULL: RAS is on. */
+/* Uses the address that the processes have set. Returns NULL if RAS is on,
+ * otherwise why it is not. */
 static const char *set_address(const struct taking *taking,
                                struct ras_question *question)
 {
@@ -257,7 +258,8 @@ static const char *set_address(const struct taking *taking,
     return NULL;
 }
 
-/* One node asks for all: the first that makes the file. NULL: this one. */
+/* Claims the query for this node: the first node that creates the file asks for
+ * all. Returns NULL if that is this node. */
 static const char *claim_question(const struct taking *taking)
 {
     char *path =
@@ -304,11 +306,11 @@ static void take_ras(struct taking *taking)
 
 struct tool {
     const char *name;
-    const char *file; /* what it prints goes there */
+    const char *file; /* file for its output */
     char *const *argv;
-    int64_t pid; /* 0: of the node */
+    int64_t pid; /* 0: concerns the node */
     uint32_t limit_ms;
-    bool partly; /* status 1: it shows what it could */
+    bool partly; /* exit status 1 means partial output */
 };
 
 static enum child_end run_tool(struct taking *taking, const struct tool *tool)
@@ -344,8 +346,8 @@ static enum child_end run_tool(struct taking *taking, const struct tool *tool)
     return end;
 }
 
-/* In a child with a limit: it hangs where the driver does, which tells
- * something, too. */
+/* Runs in a child with a limit. If the driver hangs, nvidia-smi hangs as well,
+ * which is a result, too. */
 static void take_gpus(struct taking *taking)
 {
     char *argv[] = {(char *) "nvidia-smi", (char *) "-q", (char *) "-d",
@@ -362,8 +364,9 @@ static void take_gpus(struct taking *taking)
         run_tool(taking, &tool);
 }
 
-/* Nothing may be left stopped: whoever waits in the kernel would be so by a
- * signal that comes when it wakes. NULL: it may be traced. */
+/* Whether a process may be traced; NULL: yes. Tracing must not leave a process
+ * stopped. A thread waiting in the kernel would be stopped later, by a signal
+ * that is delivered when it wakes. */
 static const char *why_no_stack(const struct taking *taking, size_t i)
 {
     const struct proclook *look = &taking->looks[i], *later = &taking->later[i];
@@ -393,7 +396,8 @@ static void take_stack(struct taking *taking, const struct proclook *look,
                   run_tool(taking, &tool) == CHILD_LATE ? SETTLE_MS : 0);
 }
 
-/* An agent has no PATH of the user's, where py-spy usually is. */
+/* Adds the user's PATH, which the agent does not have and which usually
+ * contains py-spy. */
 static void extend_path(const struct taking *taking)
 {
     const char *own = getenv("PATH"), *theirs = "";
@@ -409,7 +413,8 @@ static void extend_path(const struct taking *taking)
 
 static void take_stacks(struct taking *taking)
 {
-    unsetenv("DEBUGINFOD_URLS"); /* a server would be asked for minutes */
+    unsetenv("DEBUGINFOD_URLS"); /* prevents minutes of waiting for a debug
+                                  * server */
     extend_path(taking);
     for (size_t i = 0; i < taking->order->n_targets; i++) {
         const struct proclook *look = &taking->looks[i];
@@ -438,8 +443,7 @@ static void take_stacks(struct taking *taking)
     }
 }
 
-/* --- what was taken --------------------------------------------------------
- */
+/* --- the result ----------------------------------------------------------- */
 
 static void put_threads(struct jp_json_stream *s, const struct proclook *look,
                         const struct proclook *later)
@@ -512,7 +516,7 @@ static void put_ras(struct jp_json_stream *s, const struct ras_answer *ras)
     json_stream_end_array(s);
 }
 
-/* What the node's recorders have in flight. */
+/* Writes the operations in flight on this node. */
 static void put_flights(struct jp_json_stream *s, const struct jp_hangs *hangs)
 {
     char text[400];

@@ -1,14 +1,15 @@
-/* evidence.h - what the processes of a stuck step look like, while they live.
+/* evidence.h - record the state of the processes of a stuck step while they
+ * run.
  *
- * Taken once a hang on each node, of the ranks that are missing and of two that
- * wait for them, cheapest first: /proc of all threads (name, state, what they
- * wait for in the kernel, processor time over a second), PyTorch's flight
- * recorder by its pipe, one question to NCCL's RAS, the GPUs' state by
- * nvidia-smi, stacks by eu-stack, Python stacks by py-spy where the user has
- * it. Each part runs in a child with its own limit, and leaves time for those
- * behind it: a process in the kernel's state D or a tool that hangs costs that
- * part only. Nothing is stopped for longer than eu-stack takes a thread (some
- * ms), and no debugger is started.
+ * Evidence is taken once per hang on each node: of the missing ranks and of two
+ * ranks that wait for them. Cheap parts come first: /proc of all threads (name,
+ * state, what they wait for in the kernel, CPU time over one second), PyTorch's
+ * flight recorder through its pipe, one query to NCCL's RAS, the GPUs' state by
+ * nvidia-smi, stacks by eu-stack, and Python stacks by py-spy if the user has
+ * installed it. Each part runs in a child with its own limit and leaves time
+ * for the later ones. A process in kernel state D or a hanging tool thus costs
+ * only that part. A thread is stopped only while eu-stack reads it (a few ms),
+ * and no debugger is started.
  *
  *   <step directory>/hang/<node>/evidence.json   what was taken, and what not
  *                                 stack-<pid>.txt, python-<pid>.txt, gpus.txt,
@@ -32,38 +33,39 @@
 #define EVIDENCE_STACK_BYTES (1UL << 20)
 
 enum evidence_role {
-    EVIDENCE_MISSING, /* it keeps the others waiting */
-    EVIDENCE_WAITING, /* for others, in an operation */
-    EVIDENCE_TASK,    /* which of these is not known */
+    EVIDENCE_MISSING, /* the others wait for it */
+    EVIDENCE_WAITING, /* waits for others, in an operation */
+    EVIDENCE_TASK,    /* a task whose role is unknown */
     EVIDENCE_N_ROLES
 };
 extern const char *const evidence_role_words[EVIDENCE_N_ROLES];
 
 struct evidence_target {
-    int64_t pid;  /* as this process sees it */
-    int64_t task; /* SLURM_PROCID, or -1 */
+    int64_t pid;  /* in the namespace of this process */
+    int64_t task; /* SLURM_PROCID; -1: unknown */
     enum evidence_role role;
 };
 
 /* Strings are borrowed. */
 struct evidence_order {
     const char *dir;  /* the step directory */
-    const char *node; /* Slurm's name of this one */
-    const char *root; /* stands in for / */
-    uint64_t job;     /* SLURM_JOB_ID of the processes; another one's is left
-                         alone. 0: any */
+    const char *node; /* this node's name in Slurm */
+    const char *root; /* prefix in place of / */
+    uint64_t job;     /* SLURM_JOB_ID of the processes; those of other jobs are
+                       * skipped; 0: any */
     const char *what; /* the hang in one line, or "" */
     struct evidence_target targets[EVIDENCE_TARGETS];
     size_t n_targets;
-    const struct jp_hangs *hangs; /* in flight; NULL: not known */
+    const struct jp_hangs *hangs; /* operations in flight; NULL: unknown */
     struct ras_question ras;
-    const char *no_ras; /* why RAS is not asked; NULL: it is */
-    bool no_gpus;       /* nvidia-smi is not run */
-    uint32_t limit_ms;  /* in all; 0: EVIDENCE_LIMIT_MS */
+    const char *no_ras; /* why RAS is not queried; NULL: it is queried */
+    bool no_gpus;       /* do not run nvidia-smi */
+    uint32_t limit_ms;  /* total; 0: EVIDENCE_LIMIT_MS */
 };
 
-/* Takes it. 0, also where parts could not be had: the file says which and why.
- * -1: nothing could be written. Takes up to limit_ms: call it in a child. */
+/* Takes the evidence. Returns 0 even if parts are missing; evidence.json lists
+ * them with the reasons. Returns -1 if nothing could be written. Takes up to
+ * limit_ms: call it in a child. */
 int evidence_take(const struct evidence_order *order, struct jp_error *err);
 
 #endif

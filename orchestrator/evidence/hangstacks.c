@@ -1,4 +1,4 @@
-/* hangstacks.c - read hang/<node>/, merge the stacks. */
+/* hangstacks.c - read hang/<node>/ and merge the stacks. */
 #include "orchestrator/evidence/hangstacks.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 
 enum {
     LABEL_TEXT = 400,
-    LAST_THREADS = 65536 /* names of threads that are kept */
+    LAST_THREADS = 65536 /* limit of stored thread names */
 };
 
 struct name {
@@ -26,13 +26,12 @@ struct name {
 
 struct hangstacks_tree {
     struct stacktree tree;
-    struct name *names; /* process by process */
+    struct name *names; /* grouped by process */
     size_t first[HANGSTACKS_PROCESSES];
     size_t n_names;
 };
 
-/* --- small things ----------------------------------------------------------
- */
+/* --- helpers -------------------------------------------------------------- */
 
 static void copy_member(char *to, size_t size, const json_t *object,
                         const char *key)
@@ -56,8 +55,8 @@ static uint64_t count(const json_t *object, const char *key)
     return n > 0 ? (uint64_t) n : 0;
 }
 
-/* One more at the end of an array that grows by doubling, zeroed; NULL: no
- * memory. */
+/* Appends a zeroed element to an array that grows by doubling. Returns NULL
+ * without memory. */
 static void *grow(void *array, size_t n, size_t size)
 {
     char *more = array;
@@ -69,8 +68,7 @@ static void *grow(void *array, size_t n, size_t size)
     return more;
 }
 
-/* --- evidence.json ---------------------------------------------------------
- */
+/* --- evidence.json -------------------------------------------------------- */
 
 static void add_name(struct hangstacks_tree *tree, size_t process, int64_t tid,
                      const json_t *thread)
@@ -251,8 +249,7 @@ int hangstacks_add_summary(struct hangstacks *view, const char *text,
     return rc < 0 ? error_set(err, "out of memory") : 0;
 }
 
-/* --- stacks ----------------------------------------------------------------
- */
+/* --- stacks --------------------------------------------------------------- */
 
 struct whose {
     const struct hangstacks_tree *tree;
@@ -294,8 +291,7 @@ int hangstacks_add_stack(struct hangstacks *view, size_t process, bool python,
     return 0;
 }
 
-/* --- branches --------------------------------------------------------------
- */
+/* --- branches ------------------------------------------------------------- */
 
 struct text {
     char buf[LABEL_TEXT];
@@ -322,8 +318,8 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The processes of a set: tasks as ranges, then those whose task is not known.
- * Caller frees. */
+/* Formats the processes of a set: tasks as ranges, then the processes of
+ * unknown task. Caller frees. */
 static char *label_set(const struct hangstacks *view,
                        const uint64_t set[STACKTREE_WORDS])
 {
@@ -364,7 +360,8 @@ static uint32_t count_set(const uint64_t set[STACKTREE_WORDS])
     return n;
 }
 
-/* Those whose stacks of the kind were read, without those that are in. */
+/* Computes the processes that are not in a frame, among those whose stacks of
+ * this kind were read. */
 static void others(const struct hangstacks *view,
                    const struct stacktree_frame *frame,
                    uint64_t out[STACKTREE_WORDS])
@@ -378,7 +375,7 @@ static void others(const struct hangstacks *view,
         out[i] &= ~frame->in[i];
 }
 
-/* Is all that a frame has its only child's, too? */
+/* Whether the frame's only child has the same processes and threads. */
 static bool runs_on(const struct stacktree *tree, uint32_t i)
 {
     const struct stacktree_frame *f = &tree->frames[i];
@@ -388,7 +385,7 @@ static bool runs_on(const struct stacktree *tree, uint32_t i)
            memcmp(f->in, child->in, sizeof(f->in)) == 0;
 }
 
-/* The branch that begins with frame i; *last is its innermost one. */
+/* Adds the branch that starts at frame i. *last is its innermost frame. */
 static int add_branch(struct hangstacks *view, uint32_t i, const char *thread,
                       uint32_t depth, uint32_t *last)
 {
@@ -426,7 +423,8 @@ static int add_branch(struct hangstacks *view, uint32_t i, const char *thread,
     return 0;
 }
 
-/* All below a thread's role, in order. Depth is bounded by HANGSTACKS_DEPTH. */
+/* Adds everything below a thread's role, in order. HANGSTACKS_DEPTH limits the
+ * recursion. */
 static int add_below(struct hangstacks *view, uint32_t parent,
                      const char *thread, uint32_t depth)
 {
@@ -440,7 +438,8 @@ static int add_below(struct hangstacks *view, uint32_t parent,
     return 0;
 }
 
-/* Main threads first, Python's before: that is what users want. */
+/* Sorts main threads first, and Python before native: users look there
+ * first. */
 static int rank_role(const struct stacktree_frame *f)
 {
     if (strcmp(f->text, "Python MainThread") == 0)
@@ -463,8 +462,7 @@ int hangstacks_finish(struct hangstacks *view)
     return 0;
 }
 
-/* --- files -----------------------------------------------------------------
- */
+/* --- files ---------------------------------------------------------------- */
 
 struct hangstacks *hangstacks_create(void)
 {
@@ -605,10 +603,10 @@ int hangstacks_load(const char *dir, struct hangstacks **out,
     return rc;
 }
 
-/* --- words -----------------------------------------------------------------
- */
+/* --- sentences ------------------------------------------------------------ */
 
-/* Where the main threads part: the first branch that some are not in. */
+/* The first branch where the main threads diverge: some of them are not in
+ * it. */
 static const struct hangstacks_branch *parting(const struct hangstacks *view)
 {
     for (size_t i = 0; i < view->n_branches; i++) {

@@ -1,4 +1,4 @@
-/* proclook.c - read /proc of a process in a child. */
+/* proclook.c - read a process's state in /proc in a child. */
 #include "orchestrator/evidence/proclook.h"
 
 #include <dirent.h>
@@ -29,23 +29,23 @@
 
 enum { COMMS = 4096, READ_MS = 8000 };
 
-/* The recordings of a step, file by file. */
+/* The recordings of a step, read file by file. */
 struct reading {
     const struct targets_step *step;
     struct targets *out;
     struct jp_recwalk walk;
     struct hangs_sum sum;
     struct hangs_file file;
-    bool *here; /* by process: of this node */
+    bool *here; /* by process: it is on this node */
     size_t n_files;
-    uint64_t comms[COMMS]; /* of this node, each once */
+    uint64_t comms[COMMS]; /* hashes of this node's, without duplicates */
     size_t n_comms;
-    uint64_t made_ns; /* CLOCK_MONOTONIC: the last of them */
+    uint64_t made_ns; /* CLOCK_MONOTONIC of the last one */
     uint64_t end_ms;
 };
 
-/* Other nodes' recordings may be large. A rank whose file was not read is not
- * blamed. */
+/* Ends the reading when the time is over, because other nodes' recordings may
+ * be large. Ranks whose file was not read are not blamed. */
 static int is_over(void *arg)
 {
     const struct reading *r = arg;
@@ -65,7 +65,7 @@ static void note_comm(struct reading *r, const struct jpr_comm *comm)
     r->out->entries += comm->n_ranks > 0 ? (uint64_t) comm->n_ranks : 1;
 }
 
-/* NCCL's number as knobs have it: 23007 is 2.30.7. */
+/* Converts NCCL's release number to that of the knobs: 23007 is 2.30.7. */
 static uint32_t release_of(uint64_t number)
 {
     return number && number < 1000000
@@ -89,7 +89,7 @@ static void note(struct reading *r, const struct jpr_record *record)
     }
 }
 
-/* Is it below raw/<node>/? */
+/* Whether the file is below raw/<node>/. */
 static bool is_here(const struct reading *r)
 {
     size_t len = strlen(r->step->node);
@@ -188,7 +188,7 @@ static bool is_missing(enum hangs_state state)
            state == HANGS_UNSURE;
 }
 
-/* Who did not enter the group's operation, as far as it is known. */
+/* Adds the ranks known not to have entered the group's operation. */
 static void add_missing(const struct reading *r,
                         const struct hangs_group *group)
 {
@@ -224,7 +224,7 @@ static void choose(const struct reading *r)
     for (size_t i = 0; i < hangs->n_groups; i++)
         add_missing(r, &hangs->groups[i]);
     n_missing = r->out->n;
-    /* room is kept for those that wait */
+    /* keeps room for waiting ranks */
     if (n_missing > EVIDENCE_TARGETS - TARGETS_VICTIMS) {
         r->out->left_out += n_missing - (EVIDENCE_TARGETS - TARGETS_VICTIMS);
         r->out->n = EVIDENCE_TARGETS - TARGETS_VICTIMS;
@@ -233,7 +233,7 @@ static void choose(const struct reading *r)
         add_waiting(r, &hangs->groups[i]);
 }
 
-/* All tasks of the node: nothing tells who is missing. */
+/* Chooses all tasks of the node, because the missing ranks are unknown. */
 static void choose_all(const struct targets_step *step, struct targets *out)
 {
     struct proclook_task tasks[EVIDENCE_TARGETS];
@@ -284,8 +284,7 @@ void targets_fini(struct targets *targets)
     targets->hangs = (struct jp_hangs){0};
 }
 
-/* --- the order -------------------------------------------------------------
- */
+/* --- the order ------------------------------------------------------------ */
 
 void targets_set(const struct targets *found, uint32_t nccl,
                  struct evidence_order *order)
@@ -303,7 +302,7 @@ void targets_set(const struct targets *found, uint32_t nccl,
 
 enum { ENVIRON_BYTES = 256 << 10, TEXT_BYTES = 4096, PROCESSES = 65536 };
 
-/* Text of <root>/proc/<pid>/<name>, "" where there is none; its length. */
+/* Reads <root>/proc/<pid>/<name> ("" if missing). Returns its length. */
 static size_t read_proc(const char *root, int64_t pid, const char *name,
                         char *text, size_t size)
 {
@@ -330,8 +329,8 @@ static void copy_line(char *to, size_t size, const char *from)
     snprintf(to, size, "%.*s", (int) strcspn(from, "\n"), from);
 }
 
-/* utime and stime, fields 14 and 15 of stat; text is behind the state, which is
- * the third. */
+/* utime + stime, fields 14 and 15 of stat. text starts after the state, field
+ * 3. */
 static uint64_t ticks_of(const char *text)
 {
     uint64_t ticks = 0;
@@ -404,7 +403,7 @@ static uint64_t behind(const char *text, const char *key)
     return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-/* NAME's value in a block of "NAME=value\0", "" where it has none. */
+/* NAME's value in a block of "NAME=value\0" strings; "" if missing. */
 static const char *value_of(const char *block, size_t len, const char *name)
 {
     size_t n = strlen(name);
@@ -415,7 +414,8 @@ static const char *value_of(const char *block, size_t len, const char *name)
     return "";
 }
 
-/* A path of the process as this one can open it: its mounts may be its own. */
+/* Makes a path of the process usable from here; the process may have its own
+ * mounts. */
 static void set_path(char *to, size_t size, const struct proclook *look,
                      const char *root, const char *prefix, const char *rank,
                      const char *suffix)
@@ -464,7 +464,7 @@ struct work {
     struct proclook *look;
 };
 
-/* Its own id, or that of the heterogeneous job's leader. */
+/* Checks the job's own id, or that of the heterogeneous job's leader. */
 static bool is_of_job(const char *env, size_t len, uint64_t job)
 {
     return strtoull(value_of(env, len, "SLURM_JOB_ID"), NULL, 10) == job ||
@@ -508,7 +508,7 @@ const struct proclook_thread *proclook_thread(const struct proclook *look,
     return NULL;
 }
 
-/* What a child has written is bounded by what it may write. */
+/* Validates what a child has written to shared memory. */
 static void check(struct proclook *look, int64_t pid)
 {
     look->pid = pid;
@@ -582,8 +582,7 @@ void proclook_wake(const char *root, const struct proclook *look,
     } while (clock_mono_ms() < end_ms);
 }
 
-/* --- the tasks of a step ---------------------------------------------------
- */
+/* --- the tasks of a step -------------------------------------------------- */
 
 static uint32_t count_threads(const char *root, int64_t pid)
 {
@@ -598,7 +597,7 @@ static bool is_of_step(const char *env, size_t len,
 {
     const char *node = value_of(env, len, "SLURMD_NODENAME");
 
-    /* several of Slurm's nodes may share a host */
+    /* several Slurm nodes may share a host */
     if (*node && step->node && strcmp(node, step->node) != 0)
         return false;
     return is_of_job(env, len, step->job) &&
@@ -607,7 +606,8 @@ static bool is_of_step(const char *env, size_t len,
                          NULL) == 0;
 }
 
-/* A shell in front of the program has one thread. */
+/* Adds a task. Of several processes it keeps the one with the most threads: a
+ * shell in front of the program has one. */
 static size_t add_task(struct proclook_task *tasks, size_t n, size_t max,
                        const struct proclook_task *one)
 {

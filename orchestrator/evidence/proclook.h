@@ -1,8 +1,9 @@
-/* proclook.h - what /proc tells of a process and all its threads.
+/* proclook.h - read the state of a process and all its threads from /proc.
  *
- * A process in the kernel's state D may block who reads of it, so it is read in
- * a child with a limit (proclook_take). All is readable with the same uid; what
- * a thread waits for needs the right to trace it, and is "" without.
+ * Reading /proc of a process in kernel state D may block, so proclook_take
+ * reads it in a child with a time limit. Everything is readable with the same
+ * uid, except what a thread waits for: that needs the permission to trace it,
+ * and is "" otherwise.
  */
 #ifndef JP_EVIDENCE_PROCLOOK_H
 #define JP_EVIDENCE_PROCLOOK_H
@@ -29,43 +30,43 @@ struct proclook_thread {
 struct proclook {
     int64_t pid;
     bool there, late; /* late: /proc did not answer in time */
-    bool foreign;     /* of another job: nothing more is known */
+    bool foreign;     /* of another job: nothing else is filled in */
     uint64_t left_out;
     uint32_t n_threads;
     struct proclook_thread threads[PROCLOOK_THREADS];
     uint64_t tracer;
     uint64_t read_bytes, written_bytes;
-    char pipe[512], dump[512]; /* PyTorch's flight recorder; "" */
-    char ras[80];              /* NCCL_RAS_ADDR, or "" */
-    bool no_ras;               /* NCCL_RAS_ENABLE=0 */
+    char pipe[512], dump[512]; /* of PyTorch's flight recorder; "" */
+    char ras[80];              /* value of NCCL_RAS_ADDR, or "" */
+    bool no_ras;               /* NCCL_RAS_ENABLE=0 is set */
     bool has_task;
     int64_t task;    /* SLURM_PROCID */
-    char path[2048]; /* the user's PATH, "" where it is longer */
+    char path[2048]; /* the user's PATH; "" if it is too long */
 };
 
 struct proclook_ask {
-    const char *root; /* stands in for / */
+    const char *root; /* prefix in place of / */
     int64_t pid;
-    uint64_t job; /* SLURM_JOB_ID that it must have; 0: any */
-    bool again;   /* only threads are wanted */
+    uint64_t job; /* required SLURM_JOB_ID; 0: any */
+    bool again;   /* read only the threads */
     uint32_t limit_ms;
 };
 
-/* *look is of child_alloc, zeroed. Always sets all of it. */
+/* Fills *look, which must be zeroed memory of child_alloc. Sets all members. */
 void proclook_take(const struct proclook_ask *ask, struct proclook *look);
 
-/* NULL: the thread is not in it. */
+/* Finds a thread; NULL: not found. */
 const struct proclook_thread *proclook_thread(const struct proclook *look,
                                               int64_t tid);
 
-/* Sends SIGCONT where a tool that was killed while it traced the process has
- * left it stopped; looks for settle_ms, as the signal may come late. before: as
- * it was. */
+/* Sends SIGCONT if a tool was killed while it traced the process and left it
+ * stopped. Watches for settle_ms, because the stop may come late. before: the
+ * state before the tool ran. */
 void proclook_wake(const char *root, const struct proclook *before,
                    uint32_t settle_ms);
 
-/* A task of a step: of the processes with that SLURM_PROCID the one with the
- * most threads. */
+/* A task of a step. Among several processes with its SLURM_PROCID, this is the
+ * one with the most threads. */
 struct proclook_task {
     int64_t pid, task;
     uint32_t threads;
@@ -74,37 +75,37 @@ struct proclook_task {
 struct proclook_step {
     uint64_t job;
     const char *step; /* SLURM_STEP_ID */
-    const char *node; /* Slurm's name; NULL: any on this host */
+    const char *node; /* node name in Slurm; NULL: any on this host */
 };
 
-/* The tasks of this user's step on this node, by number, at most max. May
- * block. */
+/* Lists the tasks of this user's step on this node, ordered by number, at most
+ * max. May block. */
 size_t proclook_tasks(const char *root, const struct proclook_step *step,
                       struct proclook_task *tasks, size_t max);
 
-/* Which processes of a node are looked at, and what a question to
- * RAS needs to know: by the recordings of a step that still runs.
+/* Chooses the processes of a node to examine and collects the facts for a RAS
+ * query, from the recordings of a running step.
  *
- * Missing are ranks that never entered an operation that others are in; up to
- * TARGETS_VICTIMS of those that wait for them are looked at, too. Where nothing
- * is in flight, or no recorder runs, all tasks of the node are taken, and
- * nothing is said of who waits for whom.
+ * A missing rank is one that has not entered an operation that others are in.
+ * Up to TARGETS_VICTIMS of the waiting ranks are examined as well. If nothing
+ * is in flight or no recorder runs, all tasks of the node are taken, without
+ * roles.
  */
 
 #define TARGETS_TEXT 600
 
 struct targets {
     struct jp_hangs hangs;
-    uint64_t recordings; /* of the step, as this node sees them */
-    bool unread;         /* some of them: the time was over */
+    uint64_t recordings; /* number of the step's recordings visible here */
+    bool unread;         /* some of them were not read in time */
     char answer[TARGETS_TEXT];
     struct evidence_target list[EVIDENCE_TARGETS];
     size_t n;
-    uint64_t left_out; /* no room */
-    /* of this node's processes: the oldest release of NCCL
-     * (JP_NCCL_RELEASE), 0: not known; since
-     * when no communicator was made, UINT64_MAX: none was; and the ranks of all
-     * communicators, summed */
+    uint64_t left_out; /* processes beyond the limit */
+    /* from this node's processes. nccl_release: oldest NCCL release
+     * (JP_NCCL_RELEASE); 0: unknown. quiet_ms: time since the last communicator
+     * was made; UINT64_MAX: none was made. entries: number of ranks, summed
+     * over all communicators */
     uint32_t nccl_release;
     uint64_t quiet_ms, entries;
 };
@@ -113,19 +114,19 @@ struct targets_step {
     const char *dir, *node, *root;
     uint64_t job;
     const char *step; /* SLURM_STEP_ID */
-    bool own;         /* who is missing is known: only raw/<node>/ is read, and
-                         nobody is chosen */
+    bool own;         /* the missing ranks are known: read only raw/<node>/ and
+                       * choose no process */
 };
 
-/* 0, then targets_fini is due; -1: no memory, or the recordings cannot be read.
- */
+/* Returns 0, and the caller frees with targets_fini; or -1 without memory, or
+ * if the recordings cannot be read. */
 int targets_find(const struct targets_step *step, struct targets *out,
                  struct jp_error *err);
 void targets_fini(struct targets *targets);
 
-/* Sets what the order needs of *found, which it borrows: what is in flight, the
- * hang's sentence where the order has none, whether RAS is asked and how.
- * nccl: JP_NCCL_RELEASE, or 0: as recordings tell. */
+/* Fills the order from *found, which it borrows: the operations in flight, the
+ * hang's sentence if the order has none, and whether and how to query RAS.
+ * nccl: JP_NCCL_RELEASE; 0: the release in the recordings. */
 void targets_set(const struct targets *found, uint32_t nccl,
                  struct evidence_order *order);
 

@@ -1,4 +1,4 @@
-/* ras.c - ask NCCL's RAS, and read what it answers. */
+/* ras.c - query NCCL's RAS and parse its answer. */
 #include "orchestrator/evidence/ras.h"
 
 #include <arpa/inet.h>
@@ -24,8 +24,7 @@ enum { TRIES = 4, CONNECT_MS = 1000, REPLY_MS = 1500, LINE_ROOM = 256 };
 const char *const ras_kind_words[RAS_N_KINDS] = {"behind", "missing", "dead",
                                                  "error"};
 
-/* --- whether to ask --------------------------------------------------------
- */
+/* --- whether to ask ------------------------------------------------------- */
 
 bool ras_may_ask(uint32_t release, bool rccl, uint64_t quiet_ms,
                  uint64_t entries, bool *json, const char **why)
@@ -46,8 +45,7 @@ bool ras_may_ask(uint32_t release, bool rccl, uint64_t quiet_ms,
     return false;
 }
 
-/* --- rows ------------------------------------------------------------------
- */
+/* --- rows ----------------------------------------------------------------- */
 
 static int add_row(struct ras_answer *out, const struct ras_row *row)
 {
@@ -76,7 +74,7 @@ static void note_pid(struct ras_answer *out, int64_t pid, const int64_t *pids,
         out->has_pid = pids[i] == pid;
 }
 
-/* Printable, cut to what to holds. */
+/* Copies printable characters, truncated to the size of `to`. */
 static void copy_word(char *to, size_t size, const char *from, size_t len)
 {
     size_t n = 0;
@@ -86,10 +84,9 @@ static void copy_word(char *to, size_t size, const char *from, size_t len)
     to[n] = '\0';
 }
 
-/* --- JSON ------------------------------------------------------------------
- */
+/* --- JSON ----------------------------------------------------------------- */
 
-/* 2.28.7 and 2.28.9 leave the comma out behind "nvml_dev" of a missing rank. */
+/* NCCL 2.28.7 and 2.28.9 omit the comma after "nvml_dev" of a missing rank. */
 static void mend_commas(char *text, size_t len)
 {
     for (size_t i = 1; i + 1 < len; i++) {
@@ -172,7 +169,7 @@ static int add_errors(struct ras_answer *out, json_t *ranks, uint64_t comm)
         int64_t error = number_of(status, "async_error");
         struct ras_row row = row_of(rank, comm, RAS_ERROR);
 
-        /* 7 is ncclInProgress */
+        /* 7 is ncclInProgress, not an error */
         if (error > 0 && error != 7)
             snprintf(row.word, sizeof(row.word), "ncclResult_t %" PRId64,
                      error);
@@ -257,21 +254,21 @@ static int read_json(struct ras_answer *out, const char *begin,
     return rc;
 }
 
-/* --- text ------------------------------------------------------------------
- */
+/* --- text ----------------------------------------------------------------- */
 
-/* Where in the text a line is: below a heading, in a list of ranks. */
+/* The parser's position: the heading and the list that a line belongs to. */
 struct place {
-    uint64_t comm;      /* of "#0-1 (0123456789abcdef) MISMATCH" */
-    bool missing, dead; /* what ranks and processes listed here are */
-    char func[24];      /* counts of it differ; "" */
-    size_t first;       /* row of that list */
-    uint64_t count;     /* of the group whose ranks follow */
-    uint64_t most;      /* of the groups so far */
+    uint64_t comm;      /* from "#0-1 (0123456789abcdef) MISMATCH" */
+    bool missing, dead; /* state of the ranks and processes listed here */
+    char func[24];      /* function whose counts differ; "" */
+    size_t first;       /* first row of that list */
+    uint64_t count;     /* count of the group whose ranks follow */
+    uint64_t most;      /* largest count of the groups so far */
     char word[48];      /* "7 ranks reported ..."; "" */
 };
 
-/* Who has launched as much as any other is not behind. */
+/* Removes ranks that have launched as much as any other: they are not
+ * behind. */
 static void end_list(struct ras_answer *out, struct place *at)
 {
     size_t kept = at->first;
@@ -288,7 +285,7 @@ static void end_list(struct ras_answer *out, struct place *at)
     at->func[0] = '\0';
 }
 
-/* A count of launched operations: of a rank, or of a group of ranks. */
+/* Reads the number of launched operations of a rank or a group of ranks. */
 static bool read_launched(struct place *at, const char *line)
 {
     const char *said = strstr(line, "launched up to operation ");
@@ -328,7 +325,7 @@ static void read_process(const char *line, struct ras_row *row)
                   strcspn(node + 9, " \n"));
 }
 
-/* "Rank 3 ...", below some heading. */
+/* Reads "Rank 3 ..." below a heading. */
 static int read_rank(struct ras_answer *out, struct place *at, const char *line)
 {
     struct ras_row row = {
@@ -346,7 +343,7 @@ static int read_rank(struct ras_answer *out, struct place *at, const char *line)
     } else if (at->missing) {
         row.kind = RAS_MISSING;
     } else {
-        return 0; /* its status differs, which harms nobody */
+        return 0; /* a different status alone is harmless */
     }
     return add_row(out, &row);
 }
@@ -469,8 +466,7 @@ int ras_parse(struct ras_answer *out, const int64_t *pids, size_t n_pids,
                : read_text(out, pids, n_pids, err);
 }
 
-/* --- the connection --------------------------------------------------------
- */
+/* --- the connection ------------------------------------------------------- */
 
 struct talk {
     int fd;
@@ -501,7 +497,7 @@ static int talk_send(const struct talk *talk, const char *line)
     return send(talk->fd, line, len, MSG_NOSIGNAL) == (ssize_t) len ? 0 : -1;
 }
 
-/* Reads more. 1; 0 at the end; -1: late, broken, or full. */
+/* Receives more. Returns 1; 0 at the end; -1: late, broken, or full. */
 static int talk_read(struct talk *talk, uint64_t limit_ms)
 {
     ssize_t n;
@@ -524,7 +520,7 @@ static int talk_read(struct talk *talk, uint64_t limit_ms)
     return n > 0 ? 1 : (int) n;
 }
 
-/* A reply of one line: 1: OK, 0: something else, -1: none. */
+/* Receives a reply of one line. Returns 1: OK; 0: anything else; -1: none. */
 static int talk_reply(struct talk *talk)
 {
     uint64_t end_ms = clock_mono_ms() + REPLY_MS, now;
@@ -566,7 +562,7 @@ struct address {
     socklen_t len;
 };
 
-/* One connection. 0: out->text; -1: none, and why. */
+/* Uses one connection. Returns 0 and sets out->text, or -1 and err. */
 static int ask_once(const struct ras_question *question,
                     const struct address *to, uint64_t end_ms,
                     struct ras_answer *out, struct jp_error *err)
@@ -594,7 +590,7 @@ static int ask_once(const struct ras_question *question,
     }
     if (talk.len > RAS_ANSWER_MAX)
         talk.len = RAS_ANSWER_MAX;
-    /* a 0 within would end the text early */
+    /* an embedded NUL would truncate the text */
     for (size_t i = 0; i < talk.len; i++)
         if (!talk.buf[i])
             talk.buf[i] = ' ';
@@ -610,7 +606,7 @@ out:
     return rc;
 }
 
-/* A numeric one; no name server is asked. */
+/* Parses a numeric address; never asks a name server. */
 static bool find_address(const char *host, const char *port,
                          struct address *out)
 {
@@ -626,8 +622,8 @@ static bool find_address(const char *host, const char *port,
     return true;
 }
 
-/* "host:port" or "[v6]:port"; localhost is ::1 or 127.0.0.1, as /etc/hosts has
- * it. How many. */
+/* Parses "host:port" or "[v6]:port". localhost becomes ::1 or 127.0.0.1, as in
+ * /etc/hosts. Returns the number of addresses. */
 static size_t find_addresses(const char *text, struct address out[2])
 {
     char host[64] = "localhost", port[16] = "28028";

@@ -1,4 +1,4 @@
-/* stacktree.c - read stacks, merge them. */
+/* stacktree.c - parse stacks and merge them. */
 #include "orchestrator/evidence/stacktree.h"
 
 #include <ctype.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Printable and cut; what is not ASCII is a '?'. */
+/* Copies and truncates. Characters that are not printable ASCII become '?'. */
 void stacktree_copy(char *to, size_t size, const char *from, size_t len)
 {
     size_t n = 0;
@@ -16,8 +16,7 @@ void stacktree_copy(char *to, size_t size, const char *from, size_t len)
     to[n] = '\0';
 }
 
-/* --- the tree --------------------------------------------------------------
- */
+/* --- the tree ------------------------------------------------------------- */
 
 int stacktree_init(struct stacktree *tree)
 {
@@ -29,8 +28,8 @@ int stacktree_init(struct stacktree *tree)
     return 0;
 }
 
-/* The child of `parent` with that text, made where it is not there. 0: no room;
- * -1: no memory. */
+/* Finds or makes the child of `parent` with that text. Returns 0 if there is no
+ * room, -1 without memory. */
 static int64_t tree_child(struct stacktree *tree, uint32_t parent, bool python,
                           const char *text)
 {
@@ -74,7 +73,7 @@ static void mark(struct stacktree_frame *frame, size_t process)
     frame->threads++;
 }
 
-/* A thread's frames while they are read, the innermost first. */
+/* A thread's frames while they are read, innermost first. */
 struct stack {
     char role[64];
     char frames[STACKTREE_DEPTH][STACKTREE_TEXT];
@@ -106,7 +105,7 @@ static int add_thread(struct stacktree *tree, size_t process, bool python,
     return at < 0 ? -1 : 0;
 }
 
-/* Frames of which only the file is known say it once. */
+/* Appends a frame. Successive frames known only by their file are merged. */
 static void push_frame(struct stack *stack, const char *text, size_t len)
 {
     char *to;
@@ -122,11 +121,10 @@ static void push_frame(struct stack *stack, const char *text, size_t len)
     stack->n++;
 }
 
-/* --- eu-stack --------------------------------------------------------------
- */
+/* --- eu-stack ------------------------------------------------------------- */
 
-/* "#1  0x00007f1ef80aae53 __nanosleep@@GLIBC_2.2.5 - /usr/lib/libc.so.6", where
- * name and file may be missing. */
+/* Reads "#1  0x00007f1ef80aae53 __nanosleep@@GLIBC_2.2.5 - /usr/lib/libc.so.6".
+ * Name and file may be missing. */
 static void read_native(struct stack *stack, const char *line, size_t len)
 {
     const char *end = line + len, *file = NULL, *slash, *name;
@@ -136,7 +134,7 @@ static void read_native(struct stack *stack, const char *line, size_t len)
         line++;
     while (line < end && *line == ' ')
         line++;
-    while (line < end && *line != ' ') /* the address */
+    while (line < end && *line != ' ') /* skips the address */
         line++;
     for (name = line; name + 3 < end; name++)
         if (memcmp(name, " - /", 4) == 0)
@@ -176,8 +174,7 @@ static void set_role(const struct stacktree_text *what, const char *line,
              name);
 }
 
-/* --- py-spy ----------------------------------------------------------------
- */
+/* --- py-spy --------------------------------------------------------------- */
 
 /* "Thread 1234 (idle): "MainThread"" */
 static void set_python_role(const char *line, size_t len, struct stack *stack)
@@ -196,8 +193,7 @@ static void set_python_role(const char *line, size_t len, struct stack *stack)
              *text ? text : "thread");
 }
 
-/* --- both ------------------------------------------------------------------
- */
+/* --- both ----------------------------------------------------------------- */
 
 static void note_where(struct stacktree_text *what, const struct stack *stack)
 {

@@ -1,8 +1,8 @@
-/* stacktree.h - the stacks of many processes, merged.
+/* stacktree.h - merge the stacks of many processes into one tree.
  *
- * Below the root come the threads' roles, below these the frames from the
- * outermost to the innermost; those that are alike are one. Text is what
- * eu-stack or py-spy print, with anything in it.
+ * Below the root are the threads' roles, and below these the frames, from the
+ * outermost to the innermost. Equal frames are merged. The input is the output
+ * of eu-stack or py-spy; it may contain anything.
  */
 #ifndef JP_EVIDENCE_STACKTREE_H
 #define JP_EVIDENCE_STACKTREE_H
@@ -14,18 +14,18 @@
 enum {
     STACKTREE_PROCESSES = 1024,
     STACKTREE_WORDS = STACKTREE_PROCESSES / 64,
-    STACKTREE_FRAMES = 65536, /* of the whole tree */
-    STACKTREE_CHILDREN = 256, /* frames called by one */
-    STACKTREE_DEPTH = 160,    /* frames of a thread */
+    STACKTREE_FRAMES = 65536, /* limit of the whole tree */
+    STACKTREE_CHILDREN = 256, /* limit of callees per frame */
+    STACKTREE_DEPTH = 160,    /* limit of frames per thread */
     STACKTREE_TEXT = 160
 };
 
-/* 0 is the root; as an index of others it is "none". */
+/* Index 0 is the root; in the links to other frames, 0 means "none". */
 struct stacktree_frame {
     uint32_t parent, child, next, last; /* last: the last child */
     uint32_t n_children;
-    uint64_t in[STACKTREE_WORDS]; /* processes, a bit each */
-    uint64_t threads;             /* of all of them */
+    uint64_t in[STACKTREE_WORDS]; /* one bit per process */
+    uint64_t threads;             /* sum over the processes */
     bool python;
     char *text;
 };
@@ -33,22 +33,23 @@ struct stacktree_frame {
 struct stacktree {
     struct stacktree_frame *frames;
     size_t n_frames, room;
-    uint64_t left_out; /* threads, in part */
+    uint64_t left_out; /* threads that were left out, wholly or in part */
 };
 
-/* 0, or -1 without memory. */
+/* Returns 0, or -1 without memory. */
 int stacktree_init(struct stacktree *tree);
 void stacktree_fini(struct stacktree *tree);
 
-/* One process' text. */
+/* The text of one process. */
 struct stacktree_text {
     size_t process;
-    bool python; /* of py-spy */
+    bool python; /* written by py-spy */
     int64_t pid;
-    /* a thread's name by eu-stack's number, or "" */
+    /* returns the name of the thread with eu-stack's number tid, or "" */
     const char *(*name)(const void *arg, int64_t tid);
     const void *arg;
-    /* what came of it: any frame; the innermost one of its main thread */
+    /* results: whether there was any frame; innermost frame of the main
+     * thread */
     bool any;
     char where[96];
 };
@@ -56,7 +57,7 @@ struct stacktree_text {
 int stacktree_add(struct stacktree *tree, struct stacktree_text *what,
                   const char *text);
 
-/* Printable and cut; what is not ASCII is a '?'. */
+/* Copies and truncates. Characters that are not printable ASCII become '?'. */
 void stacktree_copy(char *to, size_t size, const char *from, size_t len);
 
 #endif

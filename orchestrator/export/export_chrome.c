@@ -1,4 +1,4 @@
-/* export_chrome.c - one trace of all the recorder's files of a step. */
+/* export_chrome.c - write all of a step's recordings as one trace. */
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,10 +19,10 @@
 #define TRACE_QUEUE_EVENTS 32768
 
 struct trace_event {
-    int64_t start_ns, end_ns; /* since the trace's origin */
+    int64_t start_ns, end_ns; /* relative to the trace's origin */
     uint64_t number;          /* order of arrival */
-    uint32_t comm;            /* the file's index of the communicator */
-    char *members;            /* trace_event_describe; owned */
+    uint32_t comm;            /* index of the communicator in the file */
+    char *members;            /* from trace_event_describe; owned */
 };
 
 struct trace_queue {
@@ -33,7 +33,7 @@ struct trace_queue {
 
 /* --- a binary heap of events by start */
 
-/* 0, or -1 without memory. */
+/* Returns 0, or -1 without memory. */
 static int trace_queue_init(struct trace_queue *queue)
 {
     *queue = (struct trace_queue){
@@ -60,7 +60,7 @@ static bool is_before(const struct trace_event *a, const struct trace_event *b)
                                       : a->number < b->number;
 }
 
-/* Not while it is full. event->members is taken over. */
+/* Must not be called when full. Takes over event->members. */
 static void trace_queue_push(struct trace_queue *queue,
                              struct trace_event event)
 {
@@ -75,7 +75,8 @@ static void trace_queue_push(struct trace_queue *queue,
     heap[i] = event;
 }
 
-/* The earliest, whose rest becomes the caller's; not while n is 0. */
+/* Removes the earliest event, whose members the caller then owns. n must not be
+ * 0. */
 static struct trace_event trace_queue_pop(struct trace_queue *queue)
 {
     struct trace_event *heap = queue->events, first = heap[0];
@@ -94,9 +95,10 @@ static struct trace_event trace_queue_pop(struct trace_queue *queue)
     return first;
 }
 
-/* --- one trace of all the recorder's files of a step */
+/* --- one trace of all of a step's recordings */
 
-/* Threads of a communicator: lanes of operations, then those in flight. */
+/* Threads of a communicator: lanes of operations, then one for those in
+ * flight. */
 enum { LANES = 15, THREADS = LANES + 1 };
 #define FREE_PIDS 1000000
 
@@ -110,28 +112,28 @@ struct trace {
     FILE *out;
     struct export_done *done;
     struct trace_queue queue;
-    uint64_t origin_ns;                /* unix, by the clock of all nodes */
-    const struct clockmap *clocks;     /* NULL: times are as recorded */
-    const struct clockmap_node *clock; /* the file's; NULL: likewise */
+    uint64_t origin_ns;                /* unix time, by the common clock */
+    const struct clockmap *clocks;     /* NULL: times stay as recorded */
+    const struct clockmap_node *clock; /* clock of the file; NULL: the same */
     bool comma;
     struct jp_jobranks *ranks;
     struct jp_recfile *file;
     uint64_t pid;
     struct comm_lanes *comms; /* of the file, by index */
     uint32_t n_comms;
-    int64_t rank; /* of the file's process in the job, < 0: none */
-    bool *taken;  /* pids that are a rank */
+    int64_t rank; /* rank of the file's process in the job; < 0: none */
+    bool *taken;  /* which ranks are used as pids */
     size_t n_taken;
 };
 
-/* The thread of a communicator's lane; 0 is the kernel's idle one to viewers.
- */
+/* The thread of a communicator's lane. Viewers show thread 0 as the idle
+ * thread. */
 static uint64_t thread_of(uint32_t comm, unsigned lane)
 {
     return (uint64_t) comm * THREADS + lane + 1;
 }
 
-/* The beginning of an event; more members follow, and close_event. */
+/* Begins an event; the caller adds members and calls close_event. */
 static void begin_event(struct trace *t, struct jp_json_stream *s,
                         const char *phase, uint64_t tid)
 {
@@ -150,7 +152,7 @@ static const struct clockmap_node *clock_of(const struct clockmap *clocks,
     return clockmap_find(clocks, host, strlen(host));
 }
 
-/* The first header's time of all files: the trace's zero. */
+/* The earliest header time of all files, which becomes the trace's zero. */
 static uint64_t find_origin(struct jp_recwalk *walk,
                             const struct clockmap *clocks)
 {
@@ -159,7 +161,7 @@ static uint64_t find_origin(struct jp_recwalk *walk,
     uint64_t origin = UINT64_MAX;
     struct jp_recfile *file;
 
-    walk->say = NULL; /* the second look tells */
+    walk->say = NULL; /* errors are reported by the second pass */
     while ((file = recwalk_open(walk)))
         if (recwalk_record(walk, &record) && file->has_header) {
             uint64_t at =
@@ -172,7 +174,7 @@ static uint64_t find_origin(struct jp_recwalk *walk,
     return origin == UINT64_MAX ? 0 : origin;
 }
 
-/* The lanes of a communicator; NULL without memory. */
+/* Finds or makes the lanes of a communicator; NULL without memory. */
 static struct comm_lanes *lanes_of(struct trace *t, uint32_t comm)
 {
     uint32_t n = t->n_comms;
@@ -218,13 +220,13 @@ static void write_first(struct trace *t)
         json_stream_milli(&s, "ts", event.start_ns);
         json_stream_milli(&s, "dur", event.end_ns - event.start_ns);
         json_stream_members(&s, event.members);
-        json_stream_close(&s, NULL); /* a failure shows in the stream */
+        json_stream_close(&s, NULL); /* an error is visible in the stream */
         t->done->ops++;
     }
     free(event.members);
 }
 
-/* Where a time of the file lies in the trace; false: it has none. */
+/* Converts a time of the file to the trace's time; false if it has none. */
 static bool place(const struct trace *t, uint64_t mono_ns, int64_t *ns)
 {
     uint64_t wall = clockmap_ns(t->clock, recfile_wall_ns(t->file, mono_ns));
@@ -272,7 +274,7 @@ static void write_pending(struct trace *t, const struct jpr_op *op)
     free(members);
 }
 
-/* A metadata event that names a process or a thread. */
+/* Writes a metadata event that names a process or a thread. */
 static void put_name(struct trace *t, const char *what, uint64_t tid,
                      const char *name)
 {
@@ -286,7 +288,8 @@ static void put_name(struct trace *t, const char *what, uint64_t tid,
     json_stream_close(&s, NULL);
 }
 
-/* "dp 0x8a07aed05ae9a0 rank 3 of 8", with what it is of the communicator. */
+/* Names a thread "dp 0x8a07aed05ae9a0 rank 3 of 8". what: the part of the
+ * communicator that the thread shows. */
 static void name_thread(struct trace *t, uint32_t comm, unsigned lane,
                         const char *what)
 {
@@ -302,7 +305,8 @@ static void name_thread(struct trace *t, uint32_t comm, unsigned lane,
     put_name(t, "thread_name", thread_of(comm, lane), text);
 }
 
-/* A rank once; who comes later under the same gets a number of its own. */
+/* Chooses a pid: the rank, if it is still free; otherwise a number of its
+ * own. */
 static void pick_pid(struct trace *t, uint64_t index)
 {
     int64_t rank = t->rank;
@@ -336,29 +340,29 @@ struct foreign_comm {
     uint32_t rank, n_ranks;
 };
 
-/* Of one such file; its communicators are t's by the same index. */
+/* State for one such file. It uses t's communicators, with the same indices. */
 struct foreign {
     struct trace *t;
-    struct jp_jobranks *ranks; /* of Inspector's processes */
+    struct jp_jobranks *ranks; /* for Inspector's processes */
     const char *path;
     struct foreign_comm *comms;
     uint32_t n_comms, last;
     char host[RECORD_MAX_HOST + 1];
     int64_t pid;
-    uint64_t first_us; /* of all files: the earliest start */
-    uint64_t index;    /* of the file */
-    bool own_clock;    /* its times have no origin that others share */
+    uint64_t first_us; /* earliest start in all files */
+    uint64_t index;    /* index of the file */
+    bool own_clock;    /* its times have an origin of their own */
     bool no_memory;
 };
 
-/* A copy of a record's text, cut to size. */
+/* Copies a record's string, truncated to size. */
 static void copy_text(char *to, size_t size, const struct record_text *text)
 {
     snprintf(to, size, "%.*s", (int) text->len, text->len ? text->text : "");
 }
 
-/* The index of the record's communicator; -1 without memory. *is_new: it was
- * not seen before. */
+/* Returns the index of the record's communicator, or -1 without memory.
+ * *is_new: it was not seen before. */
 static int64_t foreign_comm(struct foreign *f, const struct record *r,
                             bool *is_new)
 {
@@ -385,7 +389,7 @@ static int64_t foreign_comm(struct foreign *f, const struct record *r,
     return f->last = f->n_comms++;
 }
 
-/* The first look: when all begins, and whose the processes are. */
+/* First pass: finds the earliest time and the owners of the processes. */
 static int look_at(void *arg, const struct record *records, size_t n)
 {
     struct foreign *f = arg;
@@ -420,7 +424,7 @@ static int look_at(void *arg, const struct record *records, size_t n)
     return 0;
 }
 
-/* Whose the file is: by its first record. */
+/* Identifies the file's process by its first record. */
 static void find_process(struct foreign *f, const struct record *r)
 {
     copy_text(f->host, sizeof(f->host), &r->host);
@@ -431,8 +435,8 @@ static void find_process(struct foreign *f, const struct record *r)
     pick_pid(f->t, f->index);
 }
 
-/* Puts an operation into the trace, whose times are those of its clock; one
- * without a time is left out. */
+/* Adds an operation with times of the file's clock. Without a time it is left
+ * out. */
 static void take_record(struct foreign *f, const struct record *r,
                         int64_t start_ns, int64_t end_ns,
                         const struct trace_op *op)
@@ -463,7 +467,7 @@ static void take_record(struct foreign *f, const struct record *r,
     trace_queue_push(&t->queue, event);
 }
 
-/* Of Inspector's verbose logs, which have start and end. */
+/* Adds the records of Inspector's verbose logs, which have start and end. */
 static int take_records(void *arg, const struct record *records, size_t n)
 {
     struct foreign *f = arg;
@@ -474,7 +478,7 @@ static int take_records(void *arg, const struct record *records, size_t n)
         uint64_t end_us = r->end_us > r->start_us ? r->end_us
                                                   : r->start_us + r->exec_us;
 
-        if (!r->start_us) /* not verbose */
+        if (!r->start_us) /* the log is not verbose */
             f->t->done->left_out++;
         else
             take_record(f, r, (int64_t) r->start_us * 1000,
@@ -483,7 +487,7 @@ static int take_records(void *arg, const struct record *records, size_t n)
     return f->no_memory || ferror(f->t->out) ? -1 : 0;
 }
 
-/* A trace's times are of its process' own clock, and stay so. */
+/* Adds a trace, whose times are on its process's own clock. */
 static void take_trace(struct foreign *f, struct source_facts *facts)
 {
     enum trace_status kind;
@@ -508,7 +512,7 @@ static void take_trace(struct foreign *f, struct source_facts *facts)
     tracefile_close(&file);
 }
 
-/* "comm0 0xb27172190b8ec2 rank 3 of 8", or "rank 3" where no size is told. */
+/* "comm0 0xb27172190b8ec2 rank 3 of 8", or "rank 3" if the size is unknown. */
 static void name_foreign_threads(const struct foreign *f)
 {
     struct trace *t = f->t;
@@ -541,7 +545,7 @@ static void tell_foreign(struct jp_recwalk *walk, const char *path,
         walk->say(walk->arg, text);
 }
 
-/* Whose a file is; NULL: the recorder's, or nobody's. */
+/* The backend of a file; NULL: the recorder's, or unknown. */
 static const struct backend *find_foreign(const struct jp_logfile *log)
 {
     struct jp_error err = {""};
@@ -551,14 +555,15 @@ static const struct backend *find_foreign(const struct jp_logfile *log)
                                                                 : NULL;
 }
 
-/* All such files, by `take`; each one's end goes to `end` (may be NULL). */
+/* Reads all such files through `take`, and calls `end` after each (may be
+ * NULL). */
 static void read_foreign(struct jp_recwalk *walk, struct foreign *f,
                          int (*take)(void *, const struct record *, size_t),
                          void (*end)(struct jp_recwalk *, struct foreign *,
                                      const struct source_facts *))
 {
     static const atomic_bool never;
-    _Atomic uint64_t done = 0; /* nobody asks */
+    _Atomic uint64_t done = 0; /* required, not used */
     struct reader_states *states = reader_states_create();
     const struct reader_sink sink = {.take = take, .arg = f};
 
@@ -587,7 +592,7 @@ static void read_foreign(struct jp_recwalk *walk, struct foreign *f,
     reader_states_destroy(states);
 }
 
-/* A file's process is complete. */
+/* Finishes the process of a file. */
 static void end_foreign(struct jp_recwalk *walk, struct foreign *f,
                         const struct source_facts *facts)
 {

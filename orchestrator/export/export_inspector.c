@@ -1,4 +1,4 @@
-/* export_inspector.c - the recorder's files as Inspector's logs. */
+/* export_inspector.c - write the recorder's files as Inspector's logs. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "common/quote.h"
 #include "orchestrator/export/export.h"
 
-/* Inspector's buffer for one escaped string. */
+/* Size of Inspector's buffer for one escaped string. */
 enum { ESCAPED_BYTES = 2048 };
 
 static const char *const source_names[] = {
@@ -17,16 +17,16 @@ static const char *const source_names[] = {
     [JPR_COLLECTIVE_CPU] = "collective_cpu",
 };
 
-/* Copies `text` as the inside of a JSON string: `"`, `\`, `/`, tab and newline
- * get a backslash as Inspector does it; other control bytes become '?'. Stops
- * at a whole character when `size` (> 0) is used up. Returns the length. text
- * is UTF-8, as jpr_read.h gives it. */
+/* Copies `text` as the contents of a JSON string. `"`, `\`, `/`, tab and
+ * newline get a backslash, as in Inspector; other control characters become
+ * '?'. Stops at a complete character when `size` (> 0) is used up. Returns the
+ * length. text is UTF-8, as provided by jpr_read.h. */
 static size_t inspector_line_escape(char *out, size_t size, const char *text)
 {
     return quote_json_escape(text, true, out, size);
 }
 
-/* "header":{...} of a communicator. */
+/* Formats "header":{...} of a communicator. */
 static int format_header(char *out, size_t size, const struct jpr_comm *comm)
 {
     char id[RECORD_MAX_ID + 1], name[ESCAPED_BYTES];
@@ -124,7 +124,7 @@ static void write_lines(struct jp_recwalk *walk, FILE *out,
     }
 }
 
-/* dir/<folders below the input>/<stem>.log; caller frees. */
+/* dir/<folders below the input>/<stem>.log. Caller frees. */
 static char *target(const struct jp_recwalk *walk, const char *dir)
 {
     const char *name = walk->below;

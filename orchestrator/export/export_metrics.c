@@ -1,4 +1,4 @@
-/* export_metrics.c - a step's report as metrics. */
+/* export_metrics.c - turn a step's report into metrics. */
 #include "orchestrator/export/export.h"
 
 #include <errno.h>
@@ -13,11 +13,11 @@
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/show/csvtable.h"
 
-/* Cells of operations that were met last, by a hash of their names. */
+/* A cache of the cells last used, by a hash of their names. */
 enum { CACHE = 1024, NAME_BYTES = 64, PID_BYTES = 24 };
 
 struct cell {
-    char comm[NAME_BYTES], coll[NAME_BYTES]; /* id */
+    char comm[NAME_BYTES], coll[NAME_BYTES]; /* comm: its id */
     uint64_t size;
     double *values; /* NULL: free */
 };
@@ -26,7 +26,7 @@ struct comm {
     char id[NAME_BYTES], name[METRICS_LABEL_BYTES], n_nodes[PID_BYTES];
 };
 
-/* A process: what is of its rank. */
+/* A process and the values of its rank. */
 struct process {
     char host[METRICS_LABEL_BYTES], pid[PID_BYTES];
     double *values;
@@ -39,9 +39,9 @@ struct report {
     char job[PID_BYTES], step[NAME_BYTES];
     struct comm *comms;
     size_t n_comms;
-    struct process *processes; /* sorted */
+    struct process *processes; /* sorted by key */
     size_t n_processes;
-    double first_us, last_us; /* of operations; 0: not known */
+    double first_us, last_us; /* of all operations; 0: unknown */
     struct cell cache[CACHE];
 };
 
@@ -56,7 +56,7 @@ static double real_of(const char *text)
     return *text && !*end && isfinite(value) ? value : NAN;
 }
 
-/* Room for one more row, zeroed; rows double. NULL: no memory. */
+/* Appends a zeroed row; the array doubles. NULL without memory. */
 static void *row_of(void **rows, size_t *n, size_t size)
 {
     void *more = *rows;
@@ -72,7 +72,7 @@ static void *row_of(void **rows, size_t *n, size_t size)
     return more;
 }
 
-/* Each row of csv/NAME.csv to take. A table that is not there has no rows. */
+/* Passes each row of csv/NAME.csv to take. A missing table has no rows. */
 static int read_table(struct report *r, const char *name,
                       const char *const *columns, size_t n,
                       int (*take)(struct report *, const char *const *),
@@ -99,8 +99,7 @@ static int read_table(struct report *r, const char *name,
     return rc < 0 ? -1 : 0;
 }
 
-/* --- ranks -----------------------------------------------------------------
- */
+/* --- ranks ---------------------------------------------------------------- */
 
 static int by_process(const void *a, const void *b)
 {
@@ -167,7 +166,8 @@ static int take_rank(struct report *r, const char *const *v)
     return 0;
 }
 
-/* What others wait for it, of one of them and of the time. */
+/* Computes the wait that a process causes, per waiting process and as a share
+ * of the time. */
 static void share_caused(const struct report *r)
 {
     double seconds = (r->last_us - r->first_us) / 1e6,
@@ -196,8 +196,7 @@ static int add_ranks(struct report *r, struct jp_error *err)
     return 0;
 }
 
-/* --- operations ------------------------------------------------------------
- */
+/* --- operations ----------------------------------------------------------- */
 
 static const char *const comm_columns[] = {"id", "name", "nnodes"};
 
@@ -256,8 +255,8 @@ static size_t slot_of(const char *const *v, uint64_t size)
     return (hash ^ hash >> 32) % CACHE;
 }
 
-/* Sums, until settle_cells: bandwidths' logarithms and times where the figures
- * will be; how many there are in two values of another scope. */
+/* Until settle_cells, the cells hold sums: logarithms of bandwidths, and times.
+ * Their counts are stored in two values that this scope does not use. */
 #define N_BUSBW METRIC_OPERATIONS
 #define N_TIMES METRIC_IN_FLIGHT
 
@@ -290,7 +289,7 @@ static int take_op(struct report *r, const char *const *v)
     return 0;
 }
 
-/* first: the set's first object of this report. */
+/* Turns the sums into means. first: index of this report's first object. */
 static void settle_cells(const struct report *r, size_t first)
 {
     for (size_t i = first; i < r->set->n; i++) {
@@ -318,8 +317,7 @@ static int add_operations(struct report *r, struct jp_error *err)
     return 0;
 }
 
-/* --- the step --------------------------------------------------------------
- */
+/* --- the step ------------------------------------------------------------- */
 
 static int add_findings(const struct report *r, double *node)
 {
@@ -377,7 +375,7 @@ static void name_step(struct report *r)
     snprintf(r->step, sizeof(r->step), "%s", summary_file_text(job, "step"));
 }
 
-/* The end of the step's communication, else when the report was written. */
+/* The end of the step's communication; otherwise the time of the report. */
 static double time_of(const struct report *r)
 {
     double us = r->last_us;

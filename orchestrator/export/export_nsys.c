@@ -1,4 +1,4 @@
-/* export_nsys.c - GPUs' work by exports of nsys, in a trace of events. */
+/* export_nsys.c - add GPU activity from nsys exports to a trace of events. */
 #include "orchestrator/export/export_nsys.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #define DEPTH 8
 #define EXPORTS_MAX 4096
-/* Threads of communicators have smaller numbers. */
+/* Threads of communicators use smaller numbers. */
 #define FIRST_THREAD 1000000
 enum { STREAMS = 256 };
 
@@ -23,8 +23,8 @@ struct one {
     char *path;
     int64_t rank; /* -1: unknown */
     char host[256];
-    uint64_t start_ns; /* of the session, unix, by its node's clock */
-    uint64_t first_ns; /* by the clock of all */
+    uint64_t start_ns; /* start of the session, unix ns, by its node's clock */
+    uint64_t first_ns; /* by the common clock */
     const struct clockmap_node *clock;
 };
 
@@ -49,7 +49,8 @@ static int take_start(void *arg, const struct nsys_cell *cells,
     return 0;
 }
 
-/* By its whole name, else by what stands before the first dot. */
+/* Finds a host's clock by its full name, then by the part before the first
+ * dot. */
 static const struct clockmap_node *clock_of(const struct clockmap *clocks,
                                             const char *host)
 {
@@ -60,7 +61,7 @@ static const struct clockmap_node *clock_of(const struct clockmap *clocks,
                            : clockmap_find(clocks, host, strcspn(host, "."));
 }
 
-/* Is it an export that says when it began? */
+/* Whether it is an export with a start time; reads its facts. */
 static bool look(struct one *one, const struct clockmap *clocks)
 {
     static const char *const start[] = {"utcEpochNs"};
@@ -73,7 +74,7 @@ static bool look(struct one *one, const struct clockmap *clocks)
     one->rank = nsys_name_read(one->path, one->host, sizeof(one->host));
     one->clock = clock_of(clocks, one->host);
     one->first_ns = clockmap_ns(one->clock, one->start_ns);
-    /* far from an overflow of what is added */
+    /* leaves room for additions without overflow */
     return one->start_ns > 0 && one->start_ns < INT64_MAX / 2;
 }
 
@@ -117,7 +118,7 @@ static int see(void *arg, const struct treewalk_entry *entry)
     return list->failed ? -1 : 0;
 }
 
-/* By rank, those without one last; then by path. */
+/* Compares by rank (unknown ranks last), then by path. */
 static int by_rank(const void *a, const void *b)
 {
     const struct one *x = a, *y = b;
@@ -215,7 +216,7 @@ static void name(struct writer *w, const char *what, uint64_t thread,
     json_stream_close(&s, NULL);
 }
 
-/* Those beyond the room share the last one. */
+/* The thread of a stream. Beyond the limit, streams share the last one. */
 static uint64_t thread_of(struct writer *w, int64_t device, int64_t stream)
 {
     char text[96];
@@ -257,7 +258,7 @@ static const char *title(struct writer *w, const struct nsys_cell *cells,
     return text ? text : missing;
 }
 
-/* A time of the session, in ns after the trace's zero. */
+/* Converts a time of the session to ns since the trace's zero. */
 static int64_t place(const struct writer *w, int64_t ns)
 {
     uint64_t at = clockmap_ns(w->of->clock, w->of->start_ns + (uint64_t) ns);
@@ -318,7 +319,7 @@ static int take_set(void *arg, const struct nsys_cell *cells,
     return ferror(w->out) ? error_set(err, "output failed") : 0;
 }
 
-/* -1: damaged. */
+/* Returns -1 if the export is damaged. */
 static int write_one(struct writer *w)
 {
     int rc = -1;

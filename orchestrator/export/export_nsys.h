@@ -1,8 +1,9 @@
-/* export_nsys.h - GPUs' work by exports of nsys, in a trace of events.
+/* export_nsys.h - add GPU activity from nsys exports to a trace of events.
  *
- * An export has times since its session's start, which utcEpochNs puts on its
- * node's clock; the clocks of the report put that on the clock of all nodes. So
- * kernels and copies stand beside the collectives, as exactly as both are told.
+ * An export has times since the start of its session. utcEpochNs converts them
+ * to the clock of its node, and the report's clocks to the clock common to all
+ * nodes. Kernels and copies are thus aligned with the collectives, as precisely
+ * as both conversions are known.
  */
 #ifndef JP_EXPORT_EXPORT_NSYS_H
 #define JP_EXPORT_EXPORT_NSYS_H
@@ -17,21 +18,21 @@
 
 struct export_nsys;
 
-/* The exports (.sqlite) among and below the inputs that say when their session
- * began; the others and the damaged ones are counted in *bad. NULL without
- * memory. */
+/* Finds the exports (.sqlite) among and below the inputs that contain the start
+ * of their session. Others and damaged ones are counted in *bad. Returns NULL
+ * without memory. */
 struct export_nsys *export_nsys_find(const char *const *inputs, size_t n,
                                      const struct clockmap *clocks,
                                      size_t *bad);
-void export_nsys_free(struct export_nsys *list); /* takes NULL */
+void export_nsys_free(struct export_nsys *list); /* accepts NULL */
 size_t export_nsys_count(const struct export_nsys *list);
-/* The earliest event, unix ns by the clock of all nodes; UINT64_MAX: none. */
+/* The earliest event in unix ns, by the common clock; UINT64_MAX: none. */
 uint64_t export_nsys_first_ns(const struct export_nsys *list);
 
-/* The events of all: a process a rank, the one of its number (is_named tells
- * those that have a name), or from free_pid on; a thread a stream of a GPU.
- * *comma: an event stands before. Returns the exports that were damaged on the
- * way. */
+/* Writes the events of all exports: one process per rank, one thread per stream
+ * of a GPU. pid is the rank's number (is_named marks those that already have a
+ * name), or counts from free_pid. *comma: a comma is needed before the next
+ * event. Returns the number of exports found to be damaged. */
 size_t export_nsys_write(const struct export_nsys *list, uint64_t origin_ns,
                          const bool *is_named, size_t n_named,
                          uint64_t free_pid, bool *comma, FILE *out);

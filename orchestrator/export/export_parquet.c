@@ -1,9 +1,9 @@
-/* export_parquet.c - a report's CSV files as Parquet.
+/* export_parquet.c - convert a report's CSV files to Parquet.
  *
- * The tables' own description says which type a column has; values are those of
- * the CSV files, so a report whose raw data is gone is exported like any other.
- * Threads take turns in reading: each makes a row group of what it took, and
- * appends it when its turn has come.
+ * The description of each table gives the type of a column; the values come
+ * from the CSV files. A report can therefore be exported after its raw data was
+ * removed. Threads take turns in reading. Each converts its part to a row
+ * group, and appends it in the order of the parts.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,12 +21,12 @@
 
 enum {
     MAX_THREADS = 4,
-    MAX_ROW = 65536, /* bytes, as csvtable.h has it */
+    MAX_ROW = 65536, /* in bytes, as in csvtable.h */
     READ_BYTES = 1 << 20
 };
 #define CHUNK_BYTES ((size_t) PARQUET_TEXT_BYTES)
 
-/* --- which column has which type ------------------------------------------ */
+/* --- types of columns ----------------------------------------------------- */
 
 static enum parquet_type type_of(const struct jp_column *c)
 {
@@ -63,7 +63,7 @@ static const struct jp_table *find_in(const struct jp_table *const list[],
     return NULL;
 }
 
-/* The table of csv/NAME.csv; NULL: nobody's. */
+/* The table of csv/NAME.csv; NULL: unknown name. */
 static const struct jp_table *find_table(const char *name)
 {
     static const struct jp_table *const others[] = {&table_util, &table_clock,
@@ -76,36 +76,36 @@ static const struct jp_table *find_table(const char *name)
     return table ? table : find_in(tables_copper, name);
 }
 
-/* --- a CSV file that threads read in turn --------------------------------- */
+/* --- reading a CSV file in turns ------------------------------------------ */
 
 struct feed {
     const char *path;
     int fd;
     struct parquet_column columns[PARQUET_COLUMNS];
-    char *names; /* of columns: the heading */
+    char *names; /* column names from the heading */
     size_t n_columns;
     enum parquet_codec codec;
     pthread_mutex_t lock;
     pthread_cond_t moved;
-    char *carry; /* read, not taken yet */
+    char *carry; /* bytes read but not yet taken */
     size_t n_carry;
     bool end;
-    uint64_t line;         /* of the next row */
-    size_t taken, written; /* chunks */
+    uint64_t line;         /* line number of the next row */
+    size_t taken, written; /* number of chunks */
     struct parquet_file *file;
     uint64_t rows, odd;
-    bool failed; /* why says so */
+    bool failed; /* an error has occurred; see why */
     struct jp_error why;
 };
 
-/* What one thread works on. */
+/* The part of a file that one thread converts. */
 struct chunk {
     char *text;
     size_t n, size;
-    uint64_t line; /* of its first row */
+    uint64_t line; /* line number of its first row */
     size_t turn;
     uint64_t odd;
-    char *cell; /* MAX_ROW */
+    char *cell; /* MAX_ROW bytes */
     struct parquet_group *group;
     struct jp_error err;
 };
@@ -124,7 +124,8 @@ static int room(struct chunk *c, size_t n)
     return 0;
 }
 
-/* Reads on; *n bytes more stand behind what is there, 0 at the end. */
+/* Reads more. *n: number of bytes added after the present ones; 0 at the
+ * end. */
 static int read_more(struct feed *f, struct chunk *c, size_t *n)
 {
     ssize_t got;
@@ -145,7 +146,7 @@ static int read_more(struct feed *f, struct chunk *c, size_t *n)
     return 0;
 }
 
-/* Whole rows of c's text from byte *at on, at most PARQUET_ROWS in all. */
+/* Counts whole rows of c's text from byte *at, up to PARQUET_ROWS in all. */
 static void count_rows(const struct chunk *c, size_t *at, size_t *rows)
 {
     const char *end;
@@ -157,7 +158,7 @@ static void count_rows(const struct chunk *c, size_t *at, size_t *rows)
     }
 }
 
-/* The next rows of the file. *rows 0: there are no more. */
+/* Takes the next rows of the file. *rows 0: no more rows. */
 static int take_rows(struct feed *f, struct chunk *c, size_t *rows)
 {
     size_t at = 0, got;
@@ -192,7 +193,7 @@ static int take_rows(struct feed *f, struct chunk *c, size_t *rows)
     return 0;
 }
 
-/* What is left over of a chunk is less than a reading and a row. */
+/* Allocates the carry: at most one read plus one row are left over. */
 static int feed_room(struct feed *f, struct jp_error *err)
 {
     f->carry = malloc(READ_BYTES + 2 * MAX_ROW);
@@ -206,8 +207,8 @@ struct cell {
     size_t n;
 };
 
-/* The next cell of a row that ends at end; *at moves behind its comma, or to
- * NULL behind the last one. false: not CSV. */
+/* Parses the next cell of a row that ends at end. *at moves past the comma;
+ * NULL after the last cell. Returns false if it is not CSV. */
 static bool next_cell(const char **at, const char *end, char *buf,
                       struct cell *cell)
 {
@@ -261,7 +262,7 @@ static bool parse_int(struct cell cell, uint64_t *value)
     return true;
 }
 
-/* By the library, for what is long or has an exponent. */
+/* Uses the library for numbers that are long or have an exponent. */
 static bool parse_odd_real(struct cell cell, double *value)
 {
     char text[64], *end;
@@ -276,8 +277,8 @@ static bool parse_odd_real(struct cell cell, double *value)
     return *end == '\0';
 }
 
-/* Exact where digits and power of ten are: the quotient is then rounded once,
- * as strtod does it. */
+/* Parses a real. The result is exact if the digits and the power of ten are
+ * exact: the quotient is then rounded once, as in strtod. */
 static bool parse_real(struct cell cell, double *value)
 {
     static const double tens[] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6, 1e7,
@@ -305,8 +306,8 @@ static bool parse_real(struct cell cell, double *value)
     return true;
 }
 
-/* Text that every reader takes: UTF-8 without control characters. A cell in the
- * file's bytes is copied to buf where it has to be changed. */
+/* Makes text that every reader accepts: UTF-8 without control characters. Uses
+ * the file's bytes, or buf if it has to change them. */
 static struct cell clean(struct cell cell, char *buf)
 {
     bool plain = true;
@@ -328,7 +329,7 @@ static struct cell clean(struct cell cell, char *buf)
     return (struct cell){buf, cell.n};
 }
 
-/* false: it is nothing of this type. */
+/* Stores a cell. Returns false if it does not have this type. */
 static bool put_cell(struct chunk *c, size_t column, enum parquet_type type,
                      struct cell cell)
 {
@@ -366,7 +367,7 @@ static bool put_cell(struct chunk *c, size_t column, enum parquet_type type,
     default:
         if (!parse_count(cell, &number) && !parse_int(cell, &number))
             return false;
-        /* a time stamp beyond the year 294,000 is none */
+        /* an unsigned value beyond int64: a time after the year 294,000 */
         if (number > INT64_MAX && *cell.at != '-') {
             c->odd++;
             parquet_put_null(c->group, column);
@@ -416,7 +417,7 @@ static int put_rows(const struct feed *f, struct chunk *c)
 
 /* --- threads -------------------------------------------------------------- */
 
-/* Whether there is a chunk to be worked on. */
+/* Whether there is another chunk to convert. */
 static bool take(struct feed *f, struct chunk *c, bool *bad)
 {
     size_t rows = 0;
@@ -431,7 +432,8 @@ static bool take(struct feed *f, struct chunk *c, bool *bad)
     return rows > 0 || *bad;
 }
 
-/* Appends in order; the first chunk's error is the file's. */
+/* Appends the chunks in their order. The first chunk with an error determines
+ * the file's error. */
 static void hand_over(struct feed *f, struct chunk *c, bool bad)
 {
     pthread_mutex_lock(&f->lock);
@@ -489,7 +491,7 @@ static void run(struct feed *f, uint64_t bytes)
         pthread_join(helpers[--n], NULL);
 }
 
-/* --- a file --------------------------------------------------------------- */
+/* --- one file ------------------------------------------------------------- */
 
 static const struct jp_column *find_column(const struct jp_table *table,
                                            const char *key)
@@ -501,7 +503,7 @@ static const struct jp_column *find_column(const struct jp_table *table,
     return NULL;
 }
 
-/* One word of the heading. A column of another release is text. */
+/* Adds a column by its name. An unknown column, of another release, is text. */
 static int add_column(struct feed *f, const struct jp_table *table, char *key,
                       struct jp_error *err)
 {
@@ -519,7 +521,7 @@ static int add_column(struct feed *f, const struct jp_table *table, char *key,
     return 0;
 }
 
-/* The first line of the file. */
+/* Reads the first line of the file. */
 static int read_heading(struct feed *f, const struct jp_table *table,
                         struct jp_error *err)
 {
@@ -594,7 +596,7 @@ out:
     return rc;
 }
 
-/* --- all of a report ------------------------------------------------------ */
+/* --- a whole report ------------------------------------------------------- */
 
 static int write_one(const char *csv_dir, const char *out_dir,
                      const struct jp_table *table, enum parquet_codec codec,

@@ -1,10 +1,10 @@
-/* export_parquet_logs.c - each log as a Parquet file: the exporter's
- * parquet_files/.
+/* export_parquet_logs.c - convert each log to a Parquet file, like the
+ * exporter's parquet_files/.
  *
  * Columns and their order are those of perf_summary_exporter.py in NCCL 2.30
- * (plugins/profiler/inspector/exporter/example), which has a row for each line
- * of a collective: header, communicator type, operation, metadata. What no
- * reader of ours keeps is left out: algorithm bandwidth, timing source,
+ * (plugins/profiler/inspector/exporter/example), which writes one row per line
+ * of a collective: header, communicator type, operation, metadata. Values that
+ * our readers do not keep are left out: algorithm bandwidth, timing source,
  * versions.
  */
 #include <stdio.h>
@@ -36,7 +36,7 @@ enum log_column {
     LOG_COLUMNS
 };
 
-/* dump_timestamp_us is a number here, as the exporter has it. */
+/* dump_timestamp_us is a number, as in the exporter. */
 static const struct parquet_column columns[LOG_COLUMNS] = {
     [LOG_ID] = {"id", PARQUET_TEXT},
     [LOG_COMM_NAME] = {"comm_name", PARQUET_TEXT},
@@ -120,7 +120,7 @@ static int flush(struct writer *w)
                : parquet_append(w->file, w->group, w->err);
 }
 
-/* A sink's hook. */
+/* The callback of a sink. */
 static int take(void *arg, const struct record *records, size_t n)
 {
     struct writer *w = arg;
@@ -144,12 +144,12 @@ static int ignore_counts(void *arg, const struct record *base,
     return 0;
 }
 
-/* All records of one log. */
+/* Writes all records of one log. */
 static int put_log(struct writer *w, struct reader_states *states,
                    const struct jp_logfile *log)
 {
     static const atomic_bool never;
-    _Atomic uint64_t done = 0; /* nobody asks */
+    _Atomic uint64_t done = 0; /* required, not used */
     struct source_facts facts = {0};
     const struct reader_sink sink = {
         .take = take, .counts = ignore_counts, .arg = w};
@@ -165,7 +165,7 @@ static int put_log(struct writer *w, struct reader_states *states,
     return rc < 0 ? -1 : flush(w);
 }
 
-/* The file's name without its folders and endings. */
+/* The file's name without folders and endings. */
 static void stem_of(const char *path, char stem[256])
 {
     static const char *const ends[] = {".gz",   ".log", ".jsonl",
@@ -182,7 +182,7 @@ static void stem_of(const char *path, char stem[256])
     snprintf(stem, 256, "%.*s", (int) (len < 200 ? len : 200), name);
 }
 
-/* A log's name in dir: its stem, and how often that came before. */
+/* A log's name in dir: its stem, and the number of earlier equal stems. */
 struct target {
     char stem[256];
     size_t log, before;
@@ -196,7 +196,7 @@ static int by_stem(const void *a, const void *b)
     return order ? order : x->log < y->log ? -1 : x->log > y->log;
 }
 
-/* In order of stem; NULL without memory. Caller frees. */
+/* Makes the names, in order of stem. NULL without memory. Caller frees. */
 static struct target *name_targets(const struct jp_logwalk *walk)
 {
     struct target *t = calloc(walk->n_logs + 1, sizeof(*t));
@@ -220,7 +220,7 @@ static char *path_of(const struct target *t, const char *dir)
                : fileio_path("%s/%s.parquet", dir, t->stem);
 }
 
-/* Takes path over. A log without a row leaves no file. */
+/* Writes one log and takes over path. A log without rows leaves no file. */
 static int write_log(const struct jp_logfile *log, char *path,
                      struct reader_states *states, struct writer *w,
                      struct export_parquet_done *done)

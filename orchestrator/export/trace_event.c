@@ -1,4 +1,4 @@
-/* trace_event.c - name, category and arguments of an operation. */
+/* trace_event.c - format name, category and arguments of an operation. */
 #include "orchestrator/export/export.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ bool trace_event_span(const struct jpr_op *op, uint64_t *start_ns,
     return *start_ns != 0;
 }
 
-/* Nothing, where there is none. */
+/* Writes nothing if text is missing. */
 static void put_text(struct jp_json_stream *s, const char *key,
                      const char *text)
 {

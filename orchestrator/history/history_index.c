@@ -1,4 +1,4 @@
-/* history_index.c - texts and lists of nodes as numbers. */
+/* history_index.c - store strings and node lists as numbers. */
 #include "orchestrator/history/history_index.h"
 
 #include <stdio.h>
@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* --- texts ---------------------------------------------------------------- */
+/* --- strings -------------------------------------------------------------- */
 
-/* Two texts of one hash are one text, so nobody may be able to make two: the
- * hash has a seed of this run. */
+/* Strings with the same hash are treated as one. The hash has a random seed for
+ * each run, so that no user can construct collisions. */
 static uint64_t hash_of(struct history_text text)
 {
     static uint64_t seed;
@@ -119,7 +119,7 @@ void history_names_fini(struct history_names *s)
     *s = (struct history_names){0};
 }
 
-/* --- lists of nodes ------------------------------------------------------- */
+/* --- node lists ----------------------------------------------------------- */
 
 struct expander {
     int (*see)(void *arg, struct history_text node);
@@ -127,7 +127,7 @@ struct expander {
     unsigned n; /* nodes so far */
 };
 
-/* A number of a range with its zeros in front. */
+/* Parses a number of a range; *width includes leading zeros. */
 static bool number(const char **at, const char *end, uint32_t *value,
                    unsigned *width)
 {
@@ -144,7 +144,7 @@ static bool number(const char **at, const char *end, uint32_t *value,
 static int expand(struct expander *e, char *name, size_t len, const char *at,
                   const char *end);
 
-/* "[1-3,7]..." behind name. */
+/* Expands "[1-3,7]..." after name. */
 static int expand_ranges(struct expander *e, char *name, size_t len,
                          const char *at, const char *end)
 {
@@ -181,7 +181,7 @@ static int expand_ranges(struct expander *e, char *name, size_t len,
     return 0;
 }
 
-/* The rest of a name behind its first len bytes. */
+/* Expands the rest of a name after its first len bytes. */
 static int expand(struct expander *e, char *name, size_t len, const char *at,
                   const char *end)
 {

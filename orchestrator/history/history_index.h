@@ -1,8 +1,8 @@
-/* history_index.h - texts and lists of nodes as numbers, for tables of millions
- * of steps.
+/* history_index.h - store strings and node lists as numbers, for tables of
+ * millions of steps.
  *
- * The texts are foreign: what one user may add is bounded, so that nobody's
- * lines keep the others' out of memory.
+ * The strings are foreign input. The amount that one user may add is limited,
+ * so that no user can exhaust the memory at the expense of others.
  */
 #ifndef JP_HISTORY_HISTORY_INDEX_H
 #define JP_HISTORY_HISTORY_INDEX_H
@@ -12,12 +12,13 @@
 
 #include "orchestrator/history/history.h"
 
-/* A set of texts; zero is empty. The number of a text is its place. */
+/* A set of strings; zero-initialised: empty. The number of a string is its
+ * index. */
 struct history_names {
-    char *bytes; /* harmless, each with a NUL */
+    char *bytes; /* harmless copies, each ended by NUL */
     size_t n_bytes, room_bytes;
     struct history_name {
-        uint64_t hash; /* of the text as it was */
+        uint64_t hash; /* of the original text */
         size_t at;
     } * names;
     uint32_t *slots;
@@ -26,9 +27,9 @@ struct history_names {
 
 #define HISTORY_NO_NAME UINT32_MAX
 
-/* The number of the text, which is added if it is not there and *may is not 0;
- * *may counts down. HISTORY_NO_NAME: it is not, or no memory (*failed). may
- * NULL: only looks. */
+/* Returns the number of the text. Adds a missing text if *may is not 0, and
+ * then decrements *may. may NULL: only looks it up. HISTORY_NO_NAME: not there,
+ * or no memory (*failed). */
 uint32_t history_names_put(struct history_names *names,
                            struct history_text text, uint64_t *may,
                            bool *failed);
@@ -36,8 +37,8 @@ const char *history_names_at(const struct history_names *names, uint32_t id);
 void history_names_fini(struct history_names *names);
 
 /* Calls see for each node of "n[1-3,7],gpu5" or "r[0-1]n[1-2]", at most
- * HISTORY_NODES_MOST. 0, what see gave, or -1: not a list of nodes, or of
- * more. */
+ * HISTORY_NODES_MOST. Returns 0, the non-zero result of see, or -1 if the text
+ * is not a node list or has more nodes. */
 enum { HISTORY_NODES_MOST = 16384 };
 int history_nodes_each(struct history_text list,
                        int (*see)(void *arg, struct history_text node),

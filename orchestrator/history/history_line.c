@@ -1,5 +1,5 @@
-/* history_line.c - the table of what a line of the history has, and lines from
- * and to steps by it. */
+/* history_line.c - the table that describes a line of the history, and
+ * conversion of steps to lines and back. */
 #include "orchestrator/history/history.h"
 
 #include <math.h>
@@ -197,11 +197,11 @@ int history_line_put(const struct history_step *step, FILE *out,
 #define DEPTH 16
 
 struct scan {
-    char *start, *at, *end; /* *end is ours to write: it was the line's end */
+    char *start, *at, *end; /* *end may be written to: it was the line break */
     struct jp_error *err;
 };
 
-/* What stands there, in a few bytes. */
+/* Reports an error with a few bytes of the text at `at`. */
 static int wrong(const struct scan *s, const char *at, const char *what)
 {
     char shown[24];
@@ -249,7 +249,7 @@ static int hex4(const char *at, const char *end, uint32_t *value)
     return 0;
 }
 
-/* As UTF-8, which is never longer than its escape. */
+/* Writes a character as UTF-8, which is never longer than its escape. */
 static char *put_point(char *to, uint32_t v)
 {
     if (v < 0x20 || v == 0x7f || (v >= 0xd800 && v < 0xe000)) {
@@ -272,7 +272,7 @@ static char *put_point(char *to, uint32_t v)
     return to;
 }
 
-/* Behind the backslash at s->at. */
+/* Handles the escape after the backslash at s->at. */
 static int unescape(struct scan *s, char **to)
 {
     static const char plain[] = "\"\\/", control[] = "bfnrt";
@@ -300,7 +300,7 @@ static int unescape(struct scan *s, char **to)
     return 0;
 }
 
-/* Bytes of a string that stand for themselves. */
+/* Whether a byte of a string stands for itself. */
 static bool is_plain(char c)
 {
     return (unsigned char) c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
@@ -344,8 +344,8 @@ static double ten_to(int exponent)
     return exponent < 23 ? small[exponent] : pow(10, exponent);
 }
 
-/* A number that is not below 0. whole: it has no fraction and fits in *count.
- */
+/* Parses a non-negative number. *whole: it has no fraction and fits in
+ * *count. */
 static int take_number(struct scan *s, double *real, uint64_t *count,
                        bool *whole)
 {
@@ -400,7 +400,7 @@ static bool take_word(struct scan *s, const char *word)
     return true;
 }
 
-/* Anything, of a member that this release does not know. */
+/* Skips the value of an unknown member. */
 static int skip_value(struct scan *s, unsigned depth)
 {
     struct history_text text;
@@ -438,7 +438,7 @@ static int skip_value(struct scan *s, unsigned depth)
 static int take_object(struct scan *s, const struct history_field *table,
                        void *base, unsigned depth);
 
-/* Rows beyond the table's are passed over. */
+/* Parses rows; ignores those beyond the table's limit. */
 static int take_rows(struct scan *s, const struct history_field *f, void *base)
 {
     size_t *n = rows_of(f, base);
@@ -505,7 +505,8 @@ static int take_value(struct scan *s, const struct history_field *f, void *base)
     }
 }
 
-/* Members mostly come in the table's order: the next one is looked at first. */
+/* Finds a member. Tries next first, because most lines keep the table's
+ * order. */
 static const struct history_field *find(const struct history_field *table,
                                         const struct history_field *next,
                                         struct history_text key)

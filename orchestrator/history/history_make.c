@@ -1,4 +1,4 @@
-/* history_make.c - what a step's report says, as a line of the history. */
+/* history_make.c - make a line of the history from a step's report. */
 #include "orchestrator/history/history.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "common/fileio.h"
 #include "orchestrator/report/summary_file.h"
 
-/* Texts of the tree live as long as it does. */
+/* Borrows a string of the JSON tree. */
 static struct history_text text_of(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -19,7 +19,7 @@ static struct history_text text_of(const json_t *object, const char *key)
         size_t n = json_string_length(value);
 
         text.at = json_string_value(value);
-        if (n > HISTORY_TEXT) /* no half of a character */
+        if (n > HISTORY_TEXT) /* do not cut a character in half */
             for (n = HISTORY_TEXT; n && (text.at[n] & 0xc0) == 0x80; n--)
                 ;
         text.len = (uint32_t) n;
@@ -40,7 +40,7 @@ static uint64_t count_of(const json_t *object, const char *key)
     return value;
 }
 
-/* Below 0 is nothing that a line has. */
+/* Negative values are invalid: a line has none. */
 static double real_of(const json_t *object, const char *key)
 {
     double value = summary_file_real(object, key);
@@ -105,7 +105,7 @@ static void add_findings(struct history_step *step, const json_t *summary)
 
 /* --- bandwidth ------------------------------------------------------------ */
 
-/* What a network cell goes over: between domains where there are several. */
+/* The network of a cell: between domains if there are several. */
 static struct history_text over(const json_t *row)
 {
     struct history_text inter = text_of(row, "inter");
@@ -120,7 +120,7 @@ static bool same(struct history_text a, struct history_text b)
     return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
 }
 
-/* Of each network and function the class that took most time. */
+/* Adds, for each network and function, the size class that took most time. */
 static void add_nets(struct history_step *step, const json_t *summary)
 {
     const json_t *list = json_object_get(summary, "network");
@@ -171,7 +171,7 @@ static void add_pairs(struct history_step *step, const json_t *summary)
 
 /* --- utilisation ---------------------------------------------------------- */
 
-/* Which row of util.series, of all members, a figure comes from. */
+/* The row of util.series, over all members, that each figure comes from. */
 static const struct {
     const char *scope, *metric, *value;
     size_t at;

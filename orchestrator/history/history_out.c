@@ -1,4 +1,5 @@
-/* history_out.c - the tables of many steps as text, JSON and OpenMetrics. */
+/* history_out.c - print the tables of many steps as text, JSON and
+ * OpenMetrics. */
 #include "orchestrator/history/history_out.h"
 
 #include <inttypes.h>
@@ -176,8 +177,8 @@ static void put_head(const struct history_sum *sum,
         fputs("no node makes others wait more often than luck explains\n", out);
 }
 
-/* Without --top: the tables that a site asks for, and of each those rows that
- * say anything. */
+/* Without --top: shows the tables that sites usually need, and in each the rows
+ * with results. */
 static size_t shown(const struct history_sum *sum,
                     const struct history_about *about, enum history_top top,
                     size_t *of)
@@ -318,8 +319,7 @@ int history_json_put(const struct history_sum *sum,
     return json_stream_close(&s, err);
 }
 
-/* --- metrics ---------------------------------------------------------------
- */
+/* --- metrics -------------------------------------------------------------- */
 
 static const struct {
     enum metric metric;
@@ -333,7 +333,7 @@ static const struct {
 
 struct filling {
     struct metrics_set set;
-    int which; /* of metrics[] */
+    int which; /* index in metrics[] */
     bool is_out_of_memory;
 };
 

@@ -1,4 +1,4 @@
-/* history_parquet.c - steps of the history as rows of a Parquet file. */
+/* history_parquet.c - write steps of the history as rows of a Parquet file. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,8 @@
 #include "orchestrator/history/history_out.h"
 #include "orchestrator/parquet/parquet.h"
 
-/* Of the finding that made others wait most; behind the members of a line. */
+/* Columns of the finding with the longest wait; they follow the members of a
+ * line. */
 enum { LATE_KIND, LATE_NODE, LATE_RANK, LATE_WAIT, LATE_CAUSE, LATE_COLUMNS };
 static const struct parquet_column late_columns[LATE_COLUMNS] = {
     [LATE_KIND] = {"late_kind", PARQUET_TEXT},
@@ -19,7 +20,8 @@ static const struct parquet_column late_columns[LATE_COLUMNS] = {
 struct history_parquet {
     struct parquet_column columns[PARQUET_COLUMNS];
     const struct history_field *fields[PARQUET_COLUMNS];
-    size_t n, n_late; /* columns of members; the first behind them */
+    size_t n, n_late; /* number of member columns; index of the first one after
+                       * them */
     struct parquet_group *group;
     struct parquet_file *file;
 };

@@ -1,5 +1,5 @@
-/* history_parts.h - what history_sum.c has gathered and history_tables.c makes
- * tables of. For these two only.
+/* history_parts.h - the data that history_sum.c collects and history_tables.c
+ * turns into tables. Private to these two files.
  */
 #ifndef JP_HISTORY_HISTORY_PARTS_H
 #define JP_HISTORY_HISTORY_PARTS_H
@@ -8,11 +8,12 @@
 #include "orchestrator/history/history_sum.h"
 
 enum {
-    KINDS = 24,           /* of findings; more are the last one */
-    WORDS = 9,            /* of verdicts, and others */
-    USER_NAMES = 2000000, /* that one user may add */
+    KINDS = 24,           /* kinds of findings; the last one stands for all
+                           * others */
+    WORDS = 9,            /* verdict words, plus one for others */
+    USER_NAMES = 2000000, /* limit of names per user */
     USER_NODES = 20000,
-    USER_PLACES = 16 << 20 /* nodes in his lists */
+    USER_PLACES = 16 << 20 /* limit of nodes in a user's lists */
 };
 
 extern const char *const history_words[WORDS];
@@ -20,7 +21,8 @@ extern const char *const history_words[WORDS];
 struct node {
     uint64_t steps, votes, trials, late_steps;
     double expected, wait_s;
-    /* of these, by the jobs of the user who says most against it */
+    /* the part of these from the user whose jobs give most evidence against
+     * it */
     uint64_t most_votes, most_trials;
     double most_expected;
     uint64_t kinds[KINDS];
@@ -30,12 +32,12 @@ struct node {
 };
 
 struct list {
-    size_t at; /* in places */
+    size_t at; /* index in places */
     uint32_t n;
 };
 
 struct vote {
-    uint32_t node, next; /* of the job */
+    uint32_t node, next; /* node: in the job; next: next vote of the job */
     float wait_s;
     uint32_t steps;
 };
@@ -43,12 +45,13 @@ struct vote {
 struct job {
     uint64_t number, time_us;
     double wait_s;
-    uint32_t user, account, name, list, votes; /* votes: the first + 1 */
+    /* votes: 1 + index of the first */
+    uint32_t user, account, name, list, votes;
     uint32_t steps, judged;
     uint8_t word;
 };
 
-struct group { /* a user or an account */
+struct group { /* totals of a user or an account */
     uint64_t steps, jobs, words[WORDS];
     double wait_s, gpu_s, busy_s, busy_max;
 };
@@ -68,14 +71,14 @@ struct user {
     uint64_t may_names, may_nodes, may_places;
 };
 
-/* A growing array and what finds in it. */
+/* A growing array; the hash table finds elements in it. */
 #define ARRAY(type)                                                            \
     struct {                                                                   \
         type *at;                                                              \
         size_t n, room;                                                        \
     }
 struct slots {
-    uint32_t *at; /* place + 1 */
+    uint32_t *at; /* 1 + index */
     size_t n, room;
 };
 
@@ -91,18 +94,18 @@ struct history_sum {
     ARRAY(struct group) by_account;
     ARRAY(struct rank) ranks;
     ARRAY(struct pair) pairs;
-    ARRAY(struct user) limits; /* by user */
+    ARRAY(struct user) limits; /* indexed by user */
     struct slots job_slots, rank_slots, pair_slots;
     struct history_totals totals;
     struct history_row *rows[HISTORY_TOPS];
     size_t n_rows[HISTORY_TOPS];
-    int64_t uid; /* of the last step, */
+    int64_t uid; /* owner of the last step */
     uint32_t uid_user, last_user;
-    struct user *limit; /* of its user; borrowed for a step */
+    struct user *limit; /* limits of that user; borrowed for one step */
     bool failed;
 };
 
-/* The nodes of a list, *n of them; HISTORY_NO_NAME: none. */
+/* The nodes of a list; *n is their number. HISTORY_NO_NAME: no list. */
 static inline const uint32_t *places_of(const struct history_sum *s,
                                         uint32_t list, uint32_t *n)
 {

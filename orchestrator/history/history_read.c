@@ -1,9 +1,9 @@
-/* history_read.c - all lines of a sink: files of other users, who may have put
- * anything there.
+/* history_read.c - read all lines of a sink: files of other users, with any
+ * content.
  *
- * No link is followed and no other file system entered; a file counts where
- * its folder's name says whose it is. Files are read from their ends, in
- * bounded memory, so that of a step that was reported twice the newer line
+ * Links are not followed and other file systems not entered. A file counts only
+ * if its owner is the user that its folder is named after. Files are read
+ * backwards in bounded memory. If a step was reported twice, the newer line
  * counts.
  */
 #include "orchestrator/history/history.h"
@@ -26,9 +26,10 @@
 
 #define SUFFIX ".jsonl"
 #define CHUNK (1 << 20)
-#define LINE_MOST (64 << 10) /* a longer one is bad */
-#define FILES_MOST 20000     /* of a user */
-#define LISTINGS 3           /* files that are renamed while others are read */
+#define LINE_MOST (64 << 10) /* a longer line is bad */
+#define FILES_MOST 20000     /* limit per user */
+/* repeated listings, because files may be renamed during reading */
+#define LISTINGS 3
 
 struct file_id {
     dev_t dev;
@@ -39,20 +40,20 @@ struct reading {
     const struct history_reader *reader;
     struct history_seen *seen;
     struct history_step *step;
-    char *buffer;         /* CHUNK and LINE_MOST bytes, and one */
-    uint64_t *keys, seed; /* of lines seen; 0: none */
+    char *buffer;         /* CHUNK + LINE_MOST + 1 bytes */
+    uint64_t *keys, seed; /* hashes of the steps seen; 0: free */
     size_t n_keys, room;
-    uint64_t left; /* bytes that this user has left */
+    uint64_t left; /* bytes that may still be read of this user */
     int64_t uid;
-    struct file_id *files; /* of this user, that were read */
+    struct file_id *files; /* files of this user already read */
     size_t n_files;
-    bool again; /* this user's files are listed again */
-    bool told;  /* of a bad line of this file */
-    int rc;     /* what ends the reading */
+    bool again; /* list this user's files again */
+    bool told;  /* a bad line of this file was reported */
+    int rc;     /* result of see that ends the reading */
     struct jp_error err;
 };
 
-/* --- has this step been seen? --------------------------------------------- */
+/* --- steps already seen --------------------------------------------------- */
 
 static uint64_t mix(uint64_t h, uint64_t v)
 {
@@ -60,7 +61,8 @@ static uint64_t mix(uint64_t h, uint64_t v)
     return h ^ h >> 29;
 }
 
-/* By a seed of this run: nobody can make lines that hide others'. */
+/* Hashes a step's key with a seed of this run, so that nobody can construct
+ * lines that hide other users' lines. */
 static uint64_t key_of(const struct reading *r, const struct history_step *s)
 {
     uint64_t h = mix(mix(r->seed, s->job), s->time_us);
@@ -80,7 +82,7 @@ static void put_key(struct reading *r, uint64_t key)
     r->keys[i] = key;
 }
 
-/* 1: it is new; 0: not; -1: no memory. */
+/* Returns 1 if the key is new, 0 if not, -1 without memory. */
 static int add_key(struct reading *r, uint64_t key)
 {
     if (2 * r->n_keys >= r->room) {
@@ -115,7 +117,7 @@ static void say(struct reading *r, const char *text)
         r->reader->say(r->reader->arg, text);
 }
 
-/* How many lines end before offset. */
+/* The number of line breaks before offset. */
 static uint64_t lines_before(int fd, off_t offset)
 {
     char buf[16384];
@@ -147,7 +149,7 @@ static void bad_line(struct reading *r, int fd, const char *path, off_t offset,
     say(r, err->text);
 }
 
-/* A line of the file at offset. */
+/* Handles a line of the file at offset. */
 static void take_line(struct reading *r, int fd, const char *path, off_t offset,
                       char *line, size_t len)
 {
@@ -170,8 +172,9 @@ static void take_line(struct reading *r, int fd, const char *path, off_t offset,
         r->seen->repeated++;
 }
 
-/* Lines of buffer[0, *n), which stand at offset, from the last to the first
- * that begins in it; the bytes before stay and are *n. */
+/* Handles the lines of buffer[0, *n), which was read at offset, from the last
+ * one to the first one that begins in it. Keeps the bytes before that line; *n
+ * becomes their number. */
 static void take_lines(struct reading *r, int fd, const char *path,
                        off_t offset, size_t *n, bool *skipping)
 {
@@ -255,7 +258,7 @@ static void read_file(struct reading *r, int fd, const char *path, off_t size)
 
 /* --- files of a user ------------------------------------------------------ */
 
-/* O_PATH, within the file system of at, no link. */
+/* Opens with O_PATH, on the file system of at, without following links. */
 static int open_here(int at, const char *name)
 {
 #ifdef RESOLVE_NO_XDEV
@@ -270,8 +273,8 @@ static int open_here(int at, const char *name)
     return openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The O_PATH descriptor for reading, if it is of that kind (S_IFREG, S_IFDIR);
- * it is taken over. A device is not even opened. */
+/* Reopens an O_PATH descriptor for reading if it is of that kind (S_IFREG,
+ * S_IFDIR), and takes it over. Devices are never opened. */
 static int reopen(int path, mode_t kind)
 {
     int fd = -1, kept;
@@ -290,7 +293,7 @@ static int reopen(int path, mode_t kind)
     return fd;
 }
 
-/* Counts what could not be opened, once. */
+/* Counts an entry that could not be opened, once. */
 static void count_closed(struct reading *r)
 {
     if (r->again)
@@ -328,7 +331,7 @@ static bool is_lines(const char *name)
     return *name != '.' && n > end && strcmp(name + n - end, SUFFIX) == 0;
 }
 
-/* The files of lines in a folder, the newest first. *n of them; NULL: none. */
+/* Lists the line files of a folder, newest first; *n of them. NULL: none. */
 static struct entry *list(struct reading *r, int fd, size_t *n)
 {
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -368,7 +371,7 @@ static struct entry *list(struct reading *r, int fd, size_t *n)
     return entries;
 }
 
-/* A file of the user's folder. 1: it was read. */
+/* Reads a file of the user's folder. Returns 1 if it was read. */
 static int read_entry(struct reading *r, int dir, const char *folder,
                       const char *name)
 {
@@ -401,7 +404,8 @@ static int read_entry(struct reading *r, int dir, const char *folder,
     return done;
 }
 
-/* A file that is renamed between list and open is found by the next list. */
+/* Reads a user's folder. A file renamed between listing and opening is found by
+ * the next listing. */
 static void read_user(struct reading *r, int dir, const char *folder,
                       int64_t uid)
 {
@@ -451,7 +455,8 @@ static void read_user_at(struct reading *r, int root, const char *path,
     free(folder);
 }
 
-/* Users' folders of a sink; none: it is a user's folder itself. */
+/* Reads the users' folders of a sink. If there are none, this is a user's
+ * folder itself. */
 static void read_folder(struct reading *r, int fd, const char *path,
                         const struct stat *st)
 {
@@ -478,7 +483,7 @@ int history_read(const char *path, const struct history_reader *reader,
                         .seen = seen,
                         .step = malloc(sizeof(struct history_step)),
                         .buffer = malloc(CHUNK + LINE_MOST + 1),
-                        .left = UINT64_MAX, /* a file that was named */
+                        .left = UINT64_MAX, /* the file was given by name */
                         .uid = -1};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;

@@ -1,4 +1,4 @@
-/* history_sink.c - a step's line into a folder that all users share, to a
+/* history_sink.c - write a step's line to a folder shared by all users, to a
  * program or to syslog.
  *
  *     DIR/           root's, mode 1777
@@ -6,9 +6,8 @@
  *         HOST.jsonl           lines of reports that this host has written
  *         HOST.TIME-PID.jsonl  older ones
  *
- * A host appends to a file of its own, because network file systems keep two
- * hosts' appended lines apart no more than they like. On a host a lock keeps
- * them apart.
+ * Each host appends to its own file, because network file systems may mix lines
+ * that two hosts append. On one host, a lock separates the writers.
  */
 #include "orchestrator/history/history.h"
 
@@ -31,10 +30,12 @@
 #include "common/fileio.h"
 
 #define SUFFIX ".jsonl"
-#define PARTS 16              /* of a user's bytes, that a file may have */
-#define PART_LEAST (64 << 10) /* and how often a writer looks at their sum */
+/* a file may hold this fraction of a user's limit */
+#define PARTS 16
+/* minimum size of a file, and interval of checks of the sum */
+#define PART_LEAST (64 << 10)
 #define PART_MOST (16 << 20)
-#define LOCK_TRIES 500 /* of 10 ms */
+#define LOCK_TRIES 500 /* each of 10 ms */
 #define ADDRESS_ROOM sizeof(((struct sockaddr_un *) 0)->sun_path)
 
 int history_sink_check(const char *dir, struct jp_error *err)
@@ -59,9 +60,9 @@ int history_sink_check(const char *dir, struct jp_error *err)
 /* --- a folder ------------------------------------------------------------- */
 
 struct place {
-    int dir; /* the user's folder */
+    int dir; /* descriptor of the user's folder */
     const char *path;
-    char name[300]; /* this host's file */
+    char name[300]; /* name of this host's file */
     char host[256];
     uint64_t max_bytes;
 };
@@ -75,7 +76,7 @@ static uint64_t part_bytes(const struct place *p)
                                : bytes;
 }
 
-/* The user's folder, made. */
+/* Opens the user's folder, and creates it if needed. */
 static int open_folder(const char *path, struct jp_error *err)
 {
     struct stat st;
@@ -114,7 +115,7 @@ static int lock(int fd)
 
     for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; i++) {
         if (errno != EWOULDBLOCK && errno != EINTR)
-            return 0; /* no locks there: appending alone must do */
+            return 0; /* the file system has no locks: rely on O_APPEND */
         if (i == LOCK_TRIES)
             return -1;
         nanosleep(&pause, NULL);
@@ -122,7 +123,7 @@ static int lock(int fd)
     return 0;
 }
 
-/* This host's file, locked, or -1. */
+/* Opens and locks this host's file; -1 on failure. */
 static int open_locked(const struct place *p, struct stat *st,
                        struct jp_error *err)
 {
@@ -145,7 +146,7 @@ static int open_locked(const struct place *p, struct stat *st,
                    now.st_ino == st->st_ino && now.st_dev == st->st_dev) {
             return fd;
         } else {
-            close(fd); /* renamed or removed meanwhile */
+            close(fd); /* renamed or removed in the meantime */
             continue;
         }
         if (fd >= 0)
@@ -155,7 +156,7 @@ static int open_locked(const struct place *p, struct stat *st,
     return error_set(err, "%s/%s: changes all the time", p->path, p->name);
 }
 
-/* Gives the file its final name; the next one that looks makes a new one. */
+/* Renames the file to its final name. The next writer creates a new one. */
 static int rotate(const struct place *p, struct jp_error *err)
 {
     char name[sizeof(p->host) + 64];
@@ -190,8 +191,8 @@ static bool is_ours(const char *name)
     return *name != '.' && n > end && strcmp(name + n - end, SUFFIX) == 0;
 }
 
-/* Removes the oldest files while all are more than may be, but not this
- * host's. What fails here is tried again later. */
+/* Removes the oldest files while the sum exceeds the limit, but never this
+ * host's. Failures are retried at a later time. */
 static void trim(const struct place *p)
 {
     int copy = openat(p->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -228,13 +229,13 @@ static void trim(const struct place *p)
         closedir(dir);
 }
 
-/* The whole line behind what is there, or nothing of it. */
+/* Appends the whole line or nothing. */
 static int append(int fd, off_t size, const char *line, size_t len)
 {
     char last = '\n';
     int kept;
 
-    /* somebody was killed in the middle of a line */
+    /* a writer was killed in the middle of a line */
     if (size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n' &&
         write(fd, "\n", 1) != 1)
         return -1;
@@ -246,7 +247,7 @@ static int append(int fd, off_t size, const char *line, size_t len)
         if (n <= 0) {
             kept = n ? errno : ENOSPC;
             if (ftruncate(fd, size) < 0) {
-                /* the reader passes half a line over */
+                /* the reader skips the incomplete line */
             }
             errno = kept;
             return -1;
@@ -347,7 +348,7 @@ static int to_program(const struct history_sink *sink, const char *line,
     }
     end = child_run(&child, &result);
     if (end == CHILD_LATE && result.pid > 0)
-        kill(-result.pid, SIGKILL); /* what it has started, too */
+        kill(-result.pid, SIGKILL); /* kills its children, too */
     if (child_succeeded(end, &result))
         rc = 0;
     else if (end == CHILD_LATE)
@@ -366,8 +367,8 @@ out:
 
 /* --- syslog --------------------------------------------------------------- */
 
-/* One datagram, as syslog(3) sends it: LOG_USER, LOG_INFO. That function waits
- * where the other side does not read. */
+/* Sends one datagram in the format of syslog(3): LOG_USER, LOG_INFO. syslog(3)
+ * itself would block if the other side does not read. */
 static int to_syslog(const char *path, const char *line, size_t len,
                      struct jp_error *err)
 {

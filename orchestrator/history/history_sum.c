@@ -1,4 +1,4 @@
-/* history_sum.c - steps of a site, added up. */
+/* history_sum.c - add up the steps of a site. */
 #include "orchestrator/history/history_parts.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static bool grow(void *array, size_t n, size_t *room, size_t size)
 
     if (n < *room)
         return true;
-    memcpy(&at, array, sizeof(at)); /* a pointer of whatever type */
+    memcpy(&at, array, sizeof(at)); /* the pointer may have any type */
     more = reallocarray(at, wanted, size);
     if (!more)
         return false;
@@ -28,7 +28,7 @@ static bool grow(void *array, size_t n, size_t *room, size_t size)
     return true;
 }
 
-/* A new zeroed element, or NULL. */
+/* Appends a zeroed element; NULL without memory. */
 #define APPEND(s, array)                                                       \
     (grow((void *) &(s)->array.at, (s)->array.n, &(s)->array.room,             \
           sizeof(*(s)->array.at))                                              \
@@ -55,7 +55,7 @@ static bool grow_slots(struct slots *slots)
     }
     free(old);
     slots->room = room;
-    slots->n = 0; /* the caller puts all in again */
+    slots->n = 0; /* the caller inserts all elements again */
     return true;
 }
 
@@ -98,7 +98,7 @@ static uint32_t node_id(struct history_sum *s, struct history_text name)
     return s->failed ? HISTORY_NO_NAME : id;
 }
 
-/* The user's number: by the owner of the folder, whatever the line says. */
+/* The user's number. A folder's owner takes precedence over the line's text. */
 static uint32_t user_id(struct history_sum *s, const struct history_step *step,
                         int64_t uid)
 {
@@ -147,7 +147,7 @@ static int put_place(void *arg, struct history_text name)
     return !place;
 }
 
-/* The list's number; HISTORY_NO_NAME: it cannot be used. */
+/* The number of a node list; HISTORY_NO_NAME: unusable. */
 static uint32_t list_id(struct history_sum *s, struct history_text text)
 {
     uint32_t id = history_names_put(&s->lists_seen, text, &s->limit->may_names,
@@ -162,13 +162,13 @@ static uint32_t list_id(struct history_sum *s, struct history_text text)
             return HISTORY_NO_NAME;
         list->at = s->places.n;
         if (history_nodes_each(text, put_place, s) != 0)
-            s->places.n = list->at; /* all or nothing of it */
+            s->places.n = list->at; /* drop an incomplete list */
         list->n = (uint32_t) (s->places.n - list->at);
     }
     return !s->failed && s->lists.at[id].n ? id : HISTORY_NO_NAME;
 }
 
-/* --- is it wanted? -------------------------------------------------------- */
+/* --- the selection -------------------------------------------------------- */
 
 static bool is_wanted(struct history_sum *s, const struct history_step *step,
                       uint32_t user, uint32_t list)
@@ -203,7 +203,7 @@ static uint64_t job_hash(uint32_t user, uint64_t number)
     return mix(mix(7, user), number);
 }
 
-/* The step's job, which may be new. */
+/* Finds the step's job, or adds it. */
 static struct job *find_job(struct history_sum *s, uint32_t user,
                             uint64_t number)
 {
@@ -307,7 +307,7 @@ static void add_rank(struct history_sum *s, const struct history_step *step,
     }
 }
 
-/* The cause that most findings have (Boyer and Moore's vote). */
+/* Updates the majority cause of the findings (Boyer and Moore's algorithm). */
 static void add_cause(struct node *node, uint32_t cause)
 {
     if (cause == HISTORY_NO_NAME)
@@ -354,7 +354,7 @@ static void add_finding(struct history_sum *s, const struct history_step *step,
     if (!vote)
         return;
     vote->wait_s += isfinite(f->wait_s) ? (float) f->wait_s : 0;
-    /* several findings of a step are of one step */
+    /* several findings of one step count as one step */
     for (size_t i = 0; i < HISTORY_FINDINGS; i++)
         if (told[i] == id + 1ULL) {
             return;
@@ -438,7 +438,7 @@ static void add_group(struct group *g, const struct history_step *step,
         g->busy_max = fmax(g->busy_max, step->gpu_busy_max);
 }
 
-/* Steps of a job run on parts of its nodes: the longest list counts. */
+/* Keeps the longest list: steps may run on parts of the job's nodes. */
 static void add_list(const struct history_sum *s, struct job *job,
                      uint32_t list)
 {
@@ -514,7 +514,7 @@ int history_sum_add(struct history_sum *s, const struct history_step *step,
     return 1;
 }
 
-/* --- what others see ------------------------------------------------------ */
+/* --- access for other files ----------------------------------------------- */
 
 struct history_sum *history_sum_create(const struct history_want *want)
 {

@@ -1,36 +1,38 @@
-/* history_sum.h - what the steps of a site have in common: which nodes, ranks
- * and jobs make others wait, how busy accounts keep GPUs, how links change.
+/* history_sum.h - statistics over the steps of a site: which nodes, ranks and
+ * jobs make others wait, how busy each account's GPUs are, how links change.
  *
- * Which node is slow? Steps of one job are no independent witnesses: they have
- * one program and one placement. So a job has one vote, for the node that made
- * the others of it wait longest in all its steps together. Where the nodes are
- * alike, each of the job's n nodes gets it with the chance 1/n. So the chance
- * that a node gets k or more of the votes of its jobs by luck is a tail of the
- * Poisson-binomial distribution. The binomial distribution of the mean chance
- * has a larger tail beyond its mean + 1 (Hoeffding 1956, On the distribution
- * of the number of successes in independent trials), and is taken for it:
- * exact where the jobs are of one size, else on the safe side. It is then
- * multiplied by the number of nodes that took part in a vote (Bonferroni's
- * inequality), because the worst of many is always found somewhere.
+ * Which node is slow? The steps of one job are not independent: they share
+ * program and placement. Therefore each job has one vote. It goes to the node
+ * that the others waited for longest, over all its steps. If all nodes are
+ * equal, each of the job's n nodes gets the vote with probability 1/n. The
+ * probability that a node gets k or more of its jobs' votes by chance is then a
+ * tail of the Poisson-binomial distribution. We use the binomial distribution
+ * with the mean probability instead: beyond its mean + 1 its tail is larger
+ * (Hoeffding 1956, On the distribution of the number of successes in
+ * independent trials). It is exact if all jobs have the same size, and on the
+ * safe side otherwise. The result is multiplied by the number of nodes that
+ * took part in a vote (Bonferroni's inequality), because the worst of many
+ * nodes always looks bad.
  *
- * Programs have habits, too. Rank 0 often has more to do, and in Slurm it runs
- * on the first node: how often a user's votes go to first nodes beyond their
- * turn is added to a first node's chance. Whatever other habit a user's program
- * has, he is one: the chance is the larger one of that of all jobs and of that
- * without the user whose jobs say most against the node.
+ * Programs also cause patterns of their own. Rank 0 often has more work, and
+ * Slurm runs it on the first node. The probability of a first node is therefore
+ * raised by the excess of votes that this user's jobs give to first nodes.
+ * Other patterns of a program are limited to its user: the result is the larger
+ * of two probabilities, that of all jobs, and that without the user whose jobs
+ * give most evidence against the node.
  */
 #ifndef JP_HISTORY_HISTORY_SUM_H
 #define JP_HISTORY_HISTORY_SUM_H
 
 #include "orchestrator/history/history.h"
 
-/* What is asked for; NULL: all. */
+/* The selection of steps; NULL: all. */
 struct history_want {
     uint64_t since_us;
     const char *node, *user, *account;
-    double chance;  /* a node is slow below it */
-    uint64_t votes; /* ... and with no fewer votes */
-    double changed; /* a link changed where that is less likely by luck */
+    double chance;  /* a node counts as slow below this probability */
+    uint64_t votes; /* ... and with at least this many votes */
+    double changed; /* a link counts as changed below this probability */
 };
 
 enum history_top {
@@ -46,15 +48,15 @@ enum history_top {
 struct history_totals {
     uint64_t steps, jobs, users, accounts, nodes;
     uint64_t judged;   /* steps in which late ranks were looked for */
-    uint64_t votes;    /* jobs with a node that made others wait */
-    uint64_t tested;   /* nodes of these jobs */
-    uint64_t slow;     /* nodes that are claimed to be */
-    uint64_t unlisted; /* steps whose list of nodes could not be used */
-    uint64_t left_out; /* names beyond what one user may have */
+    uint64_t votes;    /* jobs in which a node made others wait */
+    uint64_t tested;   /* nodes that took part in a vote */
+    uint64_t slow;     /* nodes that are reported as slow */
+    uint64_t unlisted; /* steps with an unusable node list */
+    uint64_t left_out; /* names beyond a user's limit */
     uint64_t from_us, to_us;
 };
 
-/* A row of any of the tables, which uses some of it. */
+/* A row of any table; each table uses some of the members. */
 struct history_row {
     const char *name, *user, *account, *cause, *verdict, *note;
     const char *from, *to;
@@ -64,7 +66,7 @@ struct history_row {
     double busbw_gbs, change, days;
 };
 
-/* A column of a table: text, JSON and the manual go by it. */
+/* A column of a table; text, JSON and the manual use it. */
 enum history_shape {
     HISTORY_AS_TEXT,
     HISTORY_AS_COUNT,
@@ -83,36 +85,36 @@ struct history_column {
 };
 struct history_table {
     const char *word, *title;
-    const struct history_column *columns; /* key NULL ends */
+    const struct history_column *columns; /* terminated by key NULL */
 };
 extern const struct history_table history_tables[HISTORY_TOPS];
 
 struct history_sum;
 
-/* want is borrowed. NULL: no memory. Destroy takes NULL. */
+/* Borrows want. Returns NULL without memory. Destroy accepts NULL. */
 struct history_sum *history_sum_create(const struct history_want *want);
 void history_sum_destroy(struct history_sum *sum);
 
-/* A step; uid as in history_reader. 1: it counts; 0: it is not wanted; -1: no
- * memory. */
+/* Adds a step; uid as in history_reader. Returns 1 if it counts, 0 if it is not
+ * selected, -1 without memory. */
 int history_sum_add(struct history_sum *sum, const struct history_step *step,
                     int64_t uid);
 
-/* Whose the last step was: of a sink, the owner of its folder. Borrowed until
+/* The user of the last step; in a sink, the owner of its folder. Borrowed until
  * the next step. */
 const char *history_sum_user(const struct history_sum *sum);
 
-/* After the last one: votes and chances. */
+/* Call it after the last step: computes votes and probabilities. */
 int history_sum_finish(struct history_sum *sum);
 
 const struct history_totals *history_sum_totals(const struct history_sum *sum);
 
-/* Rows of a table, the worst first; borrowed. */
+/* The rows of a table, worst first; borrowed. */
 const struct history_row *history_sum_rows(const struct history_sum *sum,
                                            enum history_top top, size_t *n);
 
-/* Metrics by their labels, for OpenMetrics: see is called for each. value:
- * text of the second label, or NULL. */
+/* Values by label for OpenMetrics; see is called for each. value: second
+ * label's text, or NULL. */
 enum history_metric {
     HISTORY_METRIC_STEPS,
     HISTORY_METRIC_FINDINGS,
@@ -125,8 +127,8 @@ void history_sum_metric(const struct history_sum *sum, enum history_metric m,
                                     const char *second, double value),
                         void *arg);
 
-/* The chance of k or more of n, each with the chance p: the binomial tail; 1
- * where k is no more than n p + 1. */
+/* The probability of k or more successes in n trials, each with probability p:
+ * the binomial tail. Returns 1 if k is at most n p + 1. */
 double history_chance(uint64_t k, uint64_t n, double p);
 
 #endif

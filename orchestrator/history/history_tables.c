@@ -1,4 +1,4 @@
-/* history_tables.c - votes of jobs, chances, and the tables of them. */
+/* history_tables.c - count votes, compute probabilities and make the tables. */
 #include "orchestrator/history/history_parts.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ double history_chance(uint64_t k, uint64_t n, double p)
     return fmin(sum, 1);
 }
 
-/* The node that this job's others waited for longest, or NULL. */
+/* The node that the others of this job waited for longest, or NULL. */
 static const struct vote *winner(const struct history_sum *s,
                                  const struct job *job)
 {
@@ -42,7 +42,8 @@ static const struct vote *winner(const struct history_sum *s,
     return best;
 }
 
-/* A job without a vote, or of one node, says nothing about its nodes. */
+/* The nodes of a job that takes part in the vote. NULL: a job without a vote,
+ * or with one node, is no evidence about its nodes. */
 static const uint32_t *voting(const struct history_sum *s,
                               const struct job *job, uint32_t *n,
                               uint32_t *elected)
@@ -58,8 +59,8 @@ static const uint32_t *voting(const struct history_sum *s,
     return NULL;
 }
 
-/* How often the first node of this user's jobs is waited for beyond its turn:
- * rank 0 often has more to do. */
+/* The excess of votes for the first node in this user's jobs: rank 0 often has
+ * more work. */
 static double habit_of(const struct history_sum *s, const uint32_t *jobs,
                        size_t n_jobs)
 {
@@ -78,13 +79,13 @@ static double habit_of(const struct history_sum *s, const uint32_t *jobs,
     return fmax(first - turn, 0) / (votes - turn + 1);
 }
 
-/* What one user's jobs say of a node. */
+/* Evidence from one user's jobs about a node. */
 struct said {
     uint64_t votes, trials;
     double expected;
 };
 
-/* Adds it to the node; the user who says most against it is kept apart. */
+/* Adds it to the node and keeps the user with the most evidence against it. */
 static void add_said(struct node *node, const struct said *said)
 {
     node->votes += said->votes;
@@ -128,7 +129,7 @@ static void count_user(struct history_sum *s, const uint32_t *jobs,
     }
 }
 
-/* The jobs, user by user. */
+/* Counts the jobs of one user after the other. */
 static int count_votes(struct history_sum *s)
 {
     size_t n_users = s->by_user.n;
@@ -380,7 +381,7 @@ static void make_ranks(struct history_sum *s)
         sort(s, HISTORY_TOP_RANKS, by_wait);
 }
 
-/* Of a million jobs only those that waited are shown. */
+/* Shows only jobs with waits, because there may be a million jobs. */
 static void make_jobs(struct history_sum *s)
 {
     struct history_row *rows;
@@ -453,7 +454,8 @@ static void make_groups(struct history_sum *s)
     sort(s, HISTORY_TOP_ACCOUNTS, by_time);
 }
 
-/* A straight line through a pair's steps, and how far from flat it is. */
+/* Fits a straight line through the steps of a pair and tests whether its slope
+ * differs from zero. */
 static void fit(const struct history_sum *s, const struct pair *p,
                 struct history_row *row)
 {
@@ -466,7 +468,7 @@ static void fit(const struct history_sum *s, const struct pair *p,
     slope = tg / tt;
     left = fmax(gg - slope * tg, 0) / (p->n - 2);
     row->change = slope * (p->last - p->first) / (p->g / p->n);
-    /* of so many steps Student's t is close to the normal distribution */
+    /* with this many steps, Student's t is close to the normal distribution */
     row->chance = left > 0     ? erfc(fabs(slope) * sqrt(tt / left) / M_SQRT2)
                   : slope != 0 ? 0
                                : 1;
@@ -513,7 +515,7 @@ int history_sum_finish(struct history_sum *s)
     return s->failed ? -1 : 0;
 }
 
-/* --- what others see ------------------------------------------------------ */
+/* --- access for other files ----------------------------------------------- */
 
 const struct history_row *history_sum_rows(const struct history_sum *s,
                                            enum history_top top, size_t *n)

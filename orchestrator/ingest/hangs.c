@@ -1,4 +1,4 @@
-/* hangs.c - find what is in flight, and who keeps whom waiting. */
+/* hangs.c - find what is in flight, and which ranks block it. */
 #include "orchestrator/ingest/hangs.h"
 
 #include <inttypes.h>
@@ -10,13 +10,14 @@
 
 #include "common/figure.h"
 
-/* ----------------- one operation of many ranks, and who is where in it */
+/* ----------------- one operation of many ranks, and each rank's state */
 
-/* States of all groups together; a file may claim any n_ranks. */
+/* Limit of states over all groups, because a file may claim any n_ranks. */
 #define MAX_STATES (UINT64_C(16) << 20)
 
-/* Messages that a pipeline's rank has in flight at most: to and from two. Of
- * two ranks none is in the middle, so that both have the same number. */
+/* The largest number of messages that a rank of a pipeline has in flight: to
+ * and from each of two neighbours. With two ranks none is in the middle, so
+ * both have the same number. */
 enum { NEIGHBOURS = 4, NO_MIDDLE = 2 };
 
 static int compare(uint64_t a, uint64_t b)
@@ -57,7 +58,7 @@ static void set_state(struct hangs_group *group, int64_t rank, uint32_t process,
     group->processes[rank] = process;
 }
 
-/* Whether the process should have entered by the last that it tells. */
+/* Whether the process should have entered by the end of its data. */
 static bool is_evident(const struct jp_hangs *hangs,
                        const struct hangs_group *group, uint32_t process)
 {
@@ -83,7 +84,7 @@ static enum hangs_state absence(const struct jp_hangs *hangs,
     return hangs->processes[process].busy ? HANGS_HELD : HANGS_MISSING;
 }
 
-/* What every rank has done of the group's operation. */
+/* Fills in the state of every rank of the group's operation. */
 static void fill_states(const struct jp_hangs *hangs, struct hangs_group *group,
                         const struct progress *progress)
 {
@@ -107,7 +108,7 @@ static void fill_states(const struct jp_hangs *hangs, struct hangs_group *group,
         if (op[i].rank >= 0 && op[i].rank < group->n_ranks) {
             op[i].passed = group->states[op[i].rank] == HANGS_DONE &&
                            group->processes[op[i].rank] == op[i].process;
-            /* what the rank's own snapshot says is surer than a number */
+            /* a rank's own snapshot is more reliable than a counter */
             group->states[op[i].rank] = HANGS_NO_FILE;
             set_state(group, op[i].rank, op[i].process, HANGS_IN_FLIGHT);
         }
@@ -122,7 +123,7 @@ int64_t hangs_age_ns(const struct hangs_op *op)
                : -1;
 }
 
-/* Since when it is in flight, and how long by the ranks that are in it. */
+/* Computes the group's start and its age by the ranks that are in it. */
 static void begin_group(const struct jp_hangs *hangs, struct hangs_group *group)
 {
     const struct hangs_op *op = &hangs->ops[group->first];
@@ -139,7 +140,7 @@ static void begin_group(const struct jp_hangs *hangs, struct hangs_group *group)
     }
 }
 
-/* The process of a rank of a group, NULL: none is known. */
+/* The process of a rank of a group; NULL: unknown. */
 static const struct hangs_process *process_of(const struct jp_hangs *hangs,
                                               const struct hangs_group *group,
                                               uint32_t rank)
@@ -150,8 +151,9 @@ static const struct hangs_process *process_of(const struct jp_hangs *hangs,
     return process < hangs->n_processes ? &hangs->processes[process] : NULL;
 }
 
-/* A rank that has not come shows that the others wait, even where their own
- * files end early; one that ended in order shows nothing of later. */
+/* Extends the group's age: the counters of a missing rank prove that the others
+ * still wait, even if their own files end early. A process that ended normally
+ * proves nothing about later times. */
 static void add_waiting(const struct jp_hangs *hangs, struct hangs_group *group)
 {
     for (uint32_t i = 0; i < group->n_ranks; i++) {
@@ -176,9 +178,9 @@ static int by_process(const void *a, const void *b)
     return order ? order : compare(x->kind, y->kind);
 }
 
-/* Marks messages of which a process has so many in flight as an exchange of
- * that communicator may have: messages of no bytes are not sent. A rank of a
- * pipeline has two neighbours. */
+/* Marks the messages of a process that has as many in flight as an exchange of
+ * the communicator may have (messages of zero bytes are not sent). A rank of a
+ * pipeline has two neighbours and fewer messages. */
 static void mark_many(struct jp_hangs *hangs)
 {
     size_t end;
@@ -197,7 +199,8 @@ static void mark_many(struct jp_hangs *hangs)
     }
 }
 
-/* Whether the ranks exchange: about as many Sends and Recvs of each. */
+/* Whether the ranks exchange messages: they have begun about the same number of
+ * Sends and Recvs. */
 static bool is_exchange(const struct progress *progress,
                         const struct hangs_op *op)
 {
@@ -255,7 +258,7 @@ static int worst_first(const void *a, const void *b)
         order = compare(!x->count[HANGS_HELD], !y->count[HANGS_HELD]);
     if (!order)
         order = compare(!x->count[HANGS_UNSURE], !y->count[HANGS_UNSURE]);
-    if (!order) /* one that is not known comes last */
+    if (!order) /* unknown comes last */
         order = compare((uint64_t) x->start_ns - 1, (uint64_t) y->start_ns - 1);
     return order ? order : compare(x->first, y->first);
 }
@@ -289,10 +292,10 @@ static int group_ops(struct jp_hangs *hangs, const struct progress *progress)
 
 /* ------------------------------------------ the evidence of all files */
 
-/* In flight over all files, about 350 B each. */
+/* Limit of operations in flight over all files, about 350 B each. */
 #define MAX_OPS 65536
 
-/* Room for one more in an array that doubles. */
+/* Makes room for one more element in an array whose size doubles. */
 static void *grow(void *array, size_t n, size_t size)
 {
     return n & (n - 1) ? array : reallocarray(array, n ? 2 * n : 1, size);
@@ -378,9 +381,9 @@ void hangs_fini(struct jp_hangs *hangs)
     *hangs = (struct jp_hangs){0};
 }
 
-/* ----------------------------------- who is missing where, a sentence */
+/* ----------------------------------- the sentence: which ranks are missing */
 
-/* Ranges of ranks named before "..." */
+/* Number of ranges of ranks before "...". */
 enum { RANGES = 8 };
 
 char *hangs_ranks(const struct hangs_group *group, enum hangs_state state,
@@ -409,7 +412,7 @@ char *hangs_ranks(const struct hangs_group *group, enum hangs_state state,
     return buf;
 }
 
-/* "2026-11-21 21:42:03.120", UTC; "?": not known */
+/* "2026-11-21 21:42:03.120" in UTC; "?": unknown. */
 static char *format_time(int64_t ns, char *buf, size_t size)
 {
     time_t seconds = (time_t) (ns / 1000000000);
@@ -453,7 +456,7 @@ char *hangs_format_op(const struct hangs_op *op, char *buf, size_t size)
     return buf;
 }
 
-/* Where the first of those ranks waits. */
+/* The operation in which the first of those ranks waits. */
 static const struct hangs_op *find_elsewhere(const struct jp_hangs *hangs,
                                              const struct hangs_group *group,
                                              enum hangs_state state)
@@ -489,7 +492,7 @@ char *hangs_whom(const struct jp_hangs *hangs, const struct hangs_group *group,
     return buf;
 }
 
-/* " until finalize or exit ended it", where that is so of all */
+/* " until finalize or exit ended it", if that holds for all of them. */
 static const char *format_end(const struct jp_hangs *hangs,
                               const struct hangs_group *group)
 {
@@ -499,7 +502,7 @@ static const char *format_end(const struct jp_hangs *hangs,
     return ", until finalize or exit ended it";
 }
 
-/* "; 3 of 4 ranks are in it since ..." into buf */
+/* Formats "; 3 of 4 ranks are in it since ..." to buf. */
 static char *format_in_it(const struct jp_hangs *hangs,
                           const struct hangs_group *group, char *buf,
                           size_t size)
@@ -508,7 +511,8 @@ static char *format_in_it(const struct jp_hangs *hangs,
     uint32_t n = group->count[HANGS_IN_FLIGHT];
     char since[96];
 
-    if (hangs->ops[group->first].kind == JPR_P2P) /* their own are others */
+    /* each rank has its own messages */
+    if (hangs->ops[group->first].kind == JPR_P2P)
         n += group->count[HANGS_BEGUN];
     snprintf(buf, size, "; %" PRIu32 " of %" PRIu32 " ranks %s in it%s%s", n,
              group->n_ranks, *end ? "were" : "are",
@@ -516,7 +520,8 @@ static char *format_in_it(const struct jp_hangs *hangs,
     return buf;
 }
 
-/* What the ranks enter together: an exchange's messages are each rank's own. */
+/* Formats what the ranks enter together. An exchange has no common operation,
+ * because its messages differ by rank. */
 static char *format_common(const struct hangs_op *op, char *buf, size_t size)
 {
     struct hangs_op both = *op;
@@ -528,7 +533,8 @@ static char *format_common(const struct hangs_op *op, char *buf, size_t size)
     return hangs_format_op(&both, buf, size);
 }
 
-/* Who never entered: those that do nothing, else those held up elsewhere. */
+/* Formats who never entered: the idle ranks, otherwise those held up
+ * elsewhere. */
 static void answer_missing(const struct jp_hangs *hangs,
                            const struct hangs_group *group, char *buf,
                            size_t size)
@@ -553,7 +559,7 @@ static void answer_missing(const struct jp_hangs *hangs,
                  hangs_format_op(other, what, sizeof(what)));
 }
 
-/* The last that any process of ranks that are not sure counted. */
+/* The time of the latest counters among the processes of unsure ranks. */
 static int64_t last_counted(const struct jp_hangs *hangs,
                             const struct hangs_group *group)
 {

@@ -1,4 +1,4 @@
-/* hangs_file.c - what is in flight in one of the files. */
+/* hangs_file.c - find what is in flight in one file. */
 #include "orchestrator/ingest/hangs.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "plugins/nccl_recorder/recfile.h"
 #include "plugins/nccl_recorder/jpr_read.h"
 
-/* A lasting copy of a text, "?" where there is no room. */
+/* Copies a string for the lifetime of pending; "?" if there is no room. */
 static const char *lasting(struct jp_pending *pending, const char *text)
 {
     size_t n = pending->n_texts;
@@ -25,7 +25,7 @@ static const char *lasting(struct jp_pending *pending, const char *text)
     return pending->texts[pending->n_texts++];
 }
 
-/* Adds to a list of *n. */
+/* Appends to a list of *n operations. */
 static int keep(struct jp_pending *pending, struct pending_op **ops, size_t *n,
                 const struct jpr_op *op)
 {
@@ -57,7 +57,8 @@ static int keep(struct jp_pending *pending, struct pending_op **ops, size_t *n,
 /* --------------------------------------------------------------- snapshot --
  */
 
-/* Which bucket: the salt keeps a file from filling one of them. */
+/* The bucket of an operation. The salt prevents a crafted file from filling
+ * one. */
 static uint32_t *bucket_of(const struct jp_pending *pending,
                            const struct jpr_op *op)
 {
@@ -72,7 +73,7 @@ static uint32_t *bucket_of(const struct jp_pending *pending,
     return &pending->buckets[(hash ^ hash >> 32) % PENDING_MAX];
 }
 
-/* One of the snapshot into its bucket. */
+/* Puts an operation of the snapshot into its bucket. */
 static void put(struct jp_pending *pending, size_t i)
 {
     uint32_t *at = bucket_of(pending, &pending->ops[i].op);
@@ -97,7 +98,7 @@ static int keep_inflight(struct jp_pending *pending, const struct jpr_op *op)
     return 0;
 }
 
-/* An operation that has ended since the snapshot. */
+/* Marks an operation that has ended since the snapshot. */
 static void mark_ended(struct jp_pending *pending, const struct jpr_op *op)
 {
     uint32_t *at = pending->n ? bucket_of(pending, op) : NULL;
@@ -140,7 +141,8 @@ static int take_op(struct jp_pending *pending, const struct jpr_op *op)
                : 0;
 }
 
-/* Finalize and exit write counters right behind what they cut short. */
+/* Dates the operations that were cut short: finalize and exit write counters
+ * directly after them. */
 static void take_counters(struct jp_pending *pending,
                           const struct jpr_counters *counters)
 {
@@ -185,7 +187,7 @@ void pending_settle(struct jp_pending *pending)
     size_t kept = 0;
 
     for (size_t i = 0; i < pending->n; i++)
-        *bucket_of(pending, &pending->ops[i].op) = 0; /* they move */
+        *bucket_of(pending, &pending->ops[i].op) = 0; /* the operations move */
     for (size_t i = 0; i < pending->n; i++)
         if (!pending->ops[i].ended) {
             pending->ops[kept] = pending->ops[i];
@@ -208,8 +210,8 @@ void pending_fini(struct jp_pending *pending)
     *pending = (struct jp_pending){0};
 }
 
-/* Series of a file: four functions of every communicator; and rows of all
- * files, about 350 MB. What is beyond is left out. */
+/* MAX_SERIES: limit per file, four functions of every communicator. MAX_ROWS:
+ * limit over all files, about 350 MB. Further ones are left out. */
 #define MAX_SERIES (4u * JPR_MAX_COMMS)
 #define MAX_ROWS (1u << 22)
 
@@ -241,8 +243,8 @@ int progress_append(struct progress *progress, const struct progress *file,
     return 0;
 }
 
-/* The rows of from, which go on in it, into an empty one. 0, or -1 without
- * memory. */
+/* Copies the rows of from, which stays in use, to an empty table. Returns 0, or
+ * -1 without memory. */
 static int progress_copy(struct progress *to, const struct progress *from)
 {
     if (!from->n)
@@ -255,7 +257,8 @@ static int progress_copy(struct progress *to, const struct progress *from)
     return 0;
 }
 
-/* What one file tells; .process is 0. Each 0, or -1 without memory. */
+/* Reads one file's progress; .process is 0. Each returns 0, or -1 without
+ * memory. */
 static int progress_comm(struct progress *progress, const struct jpr_comm *comm)
 {
     struct progress_row row = {.hash = comm->id,
@@ -273,13 +276,14 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
-/* Of what tells series apart, each part mixed by itself: ids and ranks of a
- * file may have been chosen so that they cancel. */
+/* Hashes the key of a series. Each part is mixed separately, because a crafted
+ * file could choose ids and ranks whose hashes cancel out. */
 static uint64_t hash_of(const struct jpr_comm *comm, unsigned kind,
                         const char *func)
 {
     static char salt;
-    uint64_t hash = (uintptr_t) &salt ^ kind; /* not known to who wrote it */
+    /* the author of a crafted file cannot know it */
+    uint64_t hash = (uintptr_t) &salt ^ kind;
 
     hash = mix(hash, comm->id);
     hash = mix(hash, (uint64_t) comm->rank);
@@ -297,7 +301,7 @@ static bool is_series(const struct progress_row *r, const struct jpr_comm *comm,
            !strncmp(r->func, func, sizeof(r->func) - 1);
 }
 
-/* The series' slot, or the free one where it belongs. */
+/* The slot of a series, or the free slot where it belongs. */
 static uint32_t *slot_of(const struct progress *progress,
                          const struct jpr_comm *comm, unsigned kind,
                          const char *func)
@@ -312,7 +316,7 @@ static uint32_t *slot_of(const struct progress *progress,
     return &progress->slots[i];
 }
 
-/* Twice the slots. */
+/* Doubles the slots. */
 static int grow(struct progress *progress)
 {
     uint32_t *old = progress->slots;
@@ -339,8 +343,8 @@ static int grow(struct progress *progress)
     return 0;
 }
 
-/* The file's row of a series, or one that nobody reads where there are too
- * many; NULL: no memory. */
+/* The file's row of a series. Beyond the limit it is a dummy row that is never
+ * read. NULL: no memory. */
 static struct progress_row *row_of(struct progress *progress,
                                    const struct jpr_comm *comm, unsigned kind,
                                    const char *func)
@@ -369,7 +373,7 @@ static struct progress_row *row_of(struct progress *progress,
     return &progress->rows[progress->n - 1];
 }
 
-/* The file is read: frees what finds its rows. */
+/* Frees the hash table of a file that has been read. */
 static void progress_freeze(struct progress *progress)
 {
     free(progress->slots);
@@ -384,7 +388,7 @@ int progress_op(struct progress *progress, const struct jpr_comm *comm,
     struct progress_row *row;
 
     if (recfile_seq(op) != op->seq)
-        return 0; /* a replay: not every rank is told of each */
+        return 0; /* a replay is not reported to every rank */
     row =
         row_of(progress, comm, op->kind, op->kind == JPR_COLL ? op->func : "");
     if (!row)
@@ -396,8 +400,8 @@ int progress_op(struct progress *progress, const struct jpr_comm *comm,
     return 0;
 }
 
-/* What counters tell of a function's collectives, recorded or not: NCCL numbers
- * them from 0, so that of n the last has number n - 1. */
+/* Adds the counters of a function's collectives, including unrecorded ones.
+ * NCCL numbers them from 0: the last of n has number n - 1. */
 static int progress_count(struct progress *progress,
                           const struct jpr_comm *comm, const char *func,
                           uint64_t produced)
@@ -496,7 +500,7 @@ static void fill_op(struct hangs_op *to, const struct jp_recfile *file,
         .stopped = op->channels_stopped};
     memcpy(to->id, told->id, sizeof(to->id));
     memcpy(to->name, told->name, sizeof(to->name));
-    if (op->kind == JPR_CE) /* the kind is told beside it */
+    if (op->kind == JPR_CE) /* counted separately by kind */
         snprintf(to->func, sizeof(to->func), "%.*s", (int) sizeof(to->func) - 1,
                  op->func);
     else
@@ -540,8 +544,8 @@ int hangs_file_add(struct hangs_file *r, const struct jp_recfile *file,
     return pending_add(&r->pending, record);
 }
 
-/* The counters know of what was lost or left out, too. They are by function,
- * those by the copy engines and replays among them. */
+/* Adds the counters, which include operations lost or left out. They count by
+ * function, including operations of the copy engines and replays. */
 static int take_counts(struct hangs_file *r, const struct jp_recfile *file)
 {
     bool apart = !file->tail.by_ce && !file->tail.has_replays;
@@ -597,7 +601,7 @@ static int take_end(struct hangs_file *r, const struct jp_recfile *file,
     return rc < 0 ? -1 : take_counts(r, file);
 }
 
-/* All but the progress. */
+/* Takes over everything except the progress. */
 static int take_all(struct hangs_file *r, const struct jp_recfile *file,
                     struct hangs_evidence *evidence)
 {

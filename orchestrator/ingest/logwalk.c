@@ -1,4 +1,4 @@
-/* logwalk.c - collect log files below folders, following no links. */
+/* logwalk.c - collect log files below folders without following links. */
 #include "orchestrator/ingest/logwalk.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 static const char *const endings[] = {".jpr",    ".jpr.gz", ".log",
                                       ".log.gz", ".jsonl",  ".jsonl.gz"};
 
-/* Endings that a trace shares with much else, and what of that is ours. */
+/* Endings of traces and of many other files; next, our own files among them. */
 static const char *const maybe_endings[] = {".json", ".json.gz", ".txt"};
 static const char *const ours[] = {"job.json", "node.json", JP_SUMMARY_NAME,
                                    "summary.txt", "log.txt"};
@@ -48,8 +48,8 @@ static bool is_maybe(const char *name)
                    sizeof(maybe_endings) / sizeof(*maybe_endings));
 }
 
-/* Copper's daemons write <host>-<pid>-output.log: text, or nothing at their
- * usual log level, and no concern of this walk. */
+/* Recognises the logs <host>-<pid>-output.log of Copper's daemons, which this
+ * walk skips. They contain text, or nothing at the usual log level. */
 static bool is_copper_log(int dir, const char *name)
 {
     static const char *const ending[] = {"-output.log"};
@@ -114,7 +114,7 @@ static const char *odd_type(mode_t mode)
                             : "device";
 }
 
-/* A treewalk_see. */
+/* A callback of type treewalk_see. */
 static int take_entry(void *arg, const struct treewalk_entry *entry)
 {
     struct jp_logwalk *walk = arg;
@@ -206,7 +206,7 @@ static void sort_unique(struct jp_logfile *files, size_t *n)
     qsort(files, kept, sizeof(*files), by_path);
 }
 
-/* The same for what is skipped: a folder may have been given twice. */
+/* The same for skipped entries; a folder may have been given twice. */
 static void sort_unique_skips(struct jp_logwalk *walk)
 {
     size_t kept = 0;
@@ -286,7 +286,7 @@ static void trouble(struct jp_recwalk *walk, const char *text)
         walk->say(walk->arg, text);
 }
 
-/* The path without the input that it lies in. */
+/* The path relative to the input that contains it. */
 static const char *below(const struct jp_recwalk *walk, const char *path)
 {
     for (size_t i = 0; i < walk->n_inputs; i++) {

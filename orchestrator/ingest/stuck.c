@@ -1,4 +1,4 @@
-/* stuck.c - judge what is in flight: a hang or not, of which kind, by whom. */
+/* stuck.c - decide whether operations in flight are a hang, and why. */
 #include "orchestrator/ingest/stuck.h"
 
 #include <inttypes.h>
@@ -9,11 +9,11 @@
 
 #define MS_NS INT64_C(1000000)
 #define SECOND_NS UINT64_C(1000000000)
-/* Waits of one for another that are followed; longer chains end there. */
+/* Maximum length of a chain of waits; longer chains are cut. */
 #define CHAIN_MAX 64
-/* The policy that the table is for. */
+/* The policy of the table's times, in ms. */
 #define SUSPECT_MS 30000
-/* No word of a node for so many STUCK_CONFIRM: it will not come. */
+/* After this many STUCK_CONFIRM, a silent node is no longer waited for. */
 #define UNHEARD_TIMES 3
 
 const char *const stuck_state_words[STUCK_N_STATES] = {
@@ -70,14 +70,14 @@ void stuck_times_set(struct stuck_times *times, uint32_t suspect_ms)
     for (size_t i = 0; i < STUCK_N_TIMES; i++)
         times->ms[i] = (uint64_t) stuck_time_rows[i].ms * suspect_ms /
                        SUSPECT_MS;
-    /* the recorder's pace is its own */
+    /* does not scale: it depends on the recorder only */
     if (times->ms[STUCK_SILENT] < stuck_time_rows[STUCK_SILENT].ms)
         times->ms[STUCK_SILENT] = stuck_time_rows[STUCK_SILENT].ms;
 }
 
-/* --- what is usual -------------------------------------------------------- */
+/* --- usual durations ------------------------------------------------------ */
 
-/* The bucket of a time of a second and more: half octaves. */
+/* The bucket of a duration of at least one second, in half octaves. */
 static unsigned bucket_of(uint64_t ns)
 {
     uint64_t edge = SECOND_NS;
@@ -90,7 +90,7 @@ static unsigned bucket_of(uint64_t ns)
     return i + 1 < STUCK_BUCKETS && ns >= edge + edge / 2 ? i + 1 : i;
 }
 
-/* Where it ends. */
+/* The upper edge of a bucket. */
 static uint64_t edge_of(unsigned bucket)
 {
     uint64_t edge = SECOND_NS << bucket / 2;
@@ -113,7 +113,7 @@ uint64_t stuck_usual_p99_ns(const struct stuck_usual *usual)
 
     for (unsigned i = STUCK_BUCKETS; i-- > 0;) {
         above += usual->longer[i];
-        if (above * 100 > usual->n) /* more than 1 % are in it or beyond */
+        if (above * 100 > usual->n) /* more than 1 % are here or above */
             return edge_of(i) < usual->max_ns ? edge_of(i) : usual->max_ns;
     }
     return 0;
@@ -130,13 +130,13 @@ uint64_t stuck_limit_ns(const struct stuck_times *times,
         return limit;
     more = num_mul(stuck_usual_p99_ns(usual), STUCK_P99_TIMES);
     limit = more > limit ? more : limit;
-    /* what came once, a checkpoint say, may come again */
+    /* a long one that came once, e.g. a checkpoint, may come again */
     more = num_mul(usual->max_ns, STUCK_MAX_TIMES);
     limit = more > limit ? more : limit;
     return limit < INT64_MAX ? limit : INT64_MAX;
 }
 
-/* --- what a group is ------------------------------------------------------ */
+/* --- the cause of a group ------------------------------------------------- */
 
 bool stuck_is_harmless(const struct jp_hangs *hangs,
                        const struct hangs_group *group)
@@ -170,7 +170,7 @@ bool stuck_sizes_differ(const struct jp_hangs *hangs,
         if (first[i].bytes != first->bytes) {
             size_t alike = 0;
 
-            /* the one that most differ from */
+            /* the entry that most others differ from */
             for (size_t k = 0; k < group->n_ops; k++)
                 alike += first[k].bytes == first->bytes;
             *op = 2 * alike > group->n_ops ? &first[i] : first;
@@ -187,7 +187,7 @@ static enum stuck_state state_of(const struct stuck_view *view,
                                               : STUCK_UNKNOWN;
 }
 
-/* The process of a communicator's rank; UINT32_MAX: none is known. */
+/* The process of a rank in a communicator; UINT32_MAX: unknown. */
 static uint32_t process_of_rank(const struct stuck_view *view,
                                 const struct hangs_op *op, int64_t rank)
 {
@@ -202,7 +202,7 @@ static uint32_t process_of_rank(const struct stuck_view *view,
     return UINT32_MAX;
 }
 
-/* The group of the oldest operation that a process waits in; SIZE_MAX: none. */
+/* The group of a process's oldest operation in flight; SIZE_MAX: none. */
 static size_t oldest_of(const struct stuck_view *view, uint32_t process)
 {
     const struct jp_hangs *hangs = view->hangs;
@@ -222,7 +222,7 @@ static size_t oldest_of(const struct stuck_view *view, uint32_t process)
     return best;
 }
 
-/* The peer of a Send or Recv has the other end of it in flight. */
+/* Whether the peer of a Send or Recv has the other end of it in flight. */
 static bool is_met(const struct stuck_view *view, const struct hangs_op *op,
                    uint32_t peer)
 {
@@ -239,7 +239,7 @@ static bool is_met(const struct stuck_view *view, const struct hangs_op *op,
     return false;
 }
 
-/* A rank that is in no operation, as its process is. */
+/* The kind of hang if a rank has not entered, by its process's state. */
 static enum stuck_class absence_of(enum stuck_state state)
 {
     switch (state) {
@@ -262,7 +262,7 @@ static enum stuck_class absence_of(enum stuck_state state)
     }
 }
 
-/* The first rank of a state; there is one. */
+/* The first rank of a state; the caller knows that there is one. */
 static uint32_t find_rank(const struct hangs_group *group,
                           enum hangs_state state)
 {
@@ -279,15 +279,15 @@ static struct stuck_cause cause_of(enum stuck_class class, size_t group,
     return (struct stuck_cause){class, group, process, rank, SIZE_MAX};
 }
 
-/* Waits that lead from one to the next. */
+/* A chain of waits, each leading to the next. */
 struct chain {
-    size_t groups[CHAIN_MAX]; /* where the wait has led */
+    size_t groups[CHAIN_MAX]; /* the groups along the chain */
     size_t n;
 };
 
-/* Of the collective's ranks that never entered, the one that explains most: a
- * process that is gone, stopped or busy says more than one of many that idle.
- */
+/* Picks, among the ranks that never entered, the one that explains most. A
+ * process that is gone, stopped or busy explains more than one of many idle
+ * ones. */
 static uint32_t pick_missing(const struct stuck_view *view,
                              const struct hangs_group *group)
 {
@@ -315,7 +315,7 @@ static struct stuck_cause judge_inside(const struct stuck_view *view, size_t at)
     if (stuck_sizes_differ(view->hangs, group, &op, &other))
         return cause_of(STUCK_BY_SIZE, at, op->process, op->rank);
     if (group->count[HANGS_UNSURE]) {
-        /* its file ends early; /proc may know why */
+        /* its file ends early; /proc may show why */
         uint32_t rank = find_rank(group, HANGS_UNSURE),
                  process = group->processes[rank];
         enum stuck_class class = absence_of(state_of(view, process));
@@ -329,7 +329,7 @@ static struct stuck_cause judge_inside(const struct stuck_view *view, size_t at)
     return cause_of(STUCK_INSIDE, at, UINT32_MAX, -1);
 }
 
-/* One group alone: who is to blame in it, or where the wait goes on (*next). */
+/* Judges one group: who is to blame, or where the wait continues (*next). */
 static struct stuck_cause judge_group(const struct stuck_view *view, size_t at,
                                       uint32_t *next)
 {
@@ -363,9 +363,8 @@ static struct stuck_cause judge_group(const struct stuck_view *view, size_t at,
     return judge_inside(view, at);
 }
 
-/* The waits have come round. Where a collective is among them, ranks have
- * entered different operations: those that are in the one of the fewest differ.
- */
+/* The chain has closed into a circle. If it contains a collective, ranks
+ * entered different operations: blames a rank missing in the largest group. */
 static struct stuck_cause judge_round(const struct stuck_view *view,
                                       const struct chain *chain)
 {
@@ -389,8 +388,7 @@ static struct stuck_cause judge_round(const struct stuck_view *view,
     return cause;
 }
 
-/* Follows the waits from group to group until somebody is to blame, or they
- * come round. */
+/* Follows the waits from group to group to a culprit or around a circle. */
 static struct stuck_cause follow(const struct stuck_view *view, size_t at)
 {
     struct chain chain = {.n = 0};
@@ -427,7 +425,7 @@ static bool is_suspended(const struct stuck_view *view)
     return n > 0;
 }
 
-/* A process of a state among those that have part in the group; its rank. */
+/* Finds a process of a state among those in the group; *rank is its rank. */
 static uint32_t find_state(const struct stuck_view *view,
                            const struct hangs_group *group,
                            enum stuck_state state, int64_t *rank)
@@ -463,7 +461,7 @@ struct stuck_cause stuck_judge(const struct stuck_view *view, size_t at)
 
     if (is_suspended(view))
         return cause_of(STUCK_SUSPENDED, at, UINT32_MAX, -1);
-    /* what /proc tells of one in it is surer than who entered what */
+    /* the states in /proc are more reliable than who entered what */
     for (size_t i = 0; i < sizeof(outer) / sizeof(*outer); i++) {
         process = find_state(view, &view->hangs->groups[cause.group],
                              outer[i].state, &rank);
@@ -475,7 +473,7 @@ struct stuck_cause stuck_judge(const struct stuck_view *view, size_t at)
 
 /* --- looks ---------------------------------------------------------------- */
 
-/* What has ended in the processes that have part in a group. */
+/* Number of operations ended in the processes of a group. */
 static uint64_t count_over(const struct stuck_view *view,
                            const struct hangs_group *group)
 {
@@ -499,8 +497,8 @@ static bool is_busy(enum stuck_class class)
     return class == STUCK_BY_COMPUTING || class == STUCK_BY_FILES;
 }
 
-/* For how long it may be in flight, and for how long it is: the part of the
- * wait that nothing explains. Who is busy for too long has had its time. */
+/* Whether the unexplained part of the wait exceeds the limit. For a busy
+ * process nothing is deducted: it has used up its longer limit. */
 static bool is_overdue(const struct stuck *stuck, const struct stuck_view *view,
                        const struct hangs_group *group, enum stuck_class class)
 {
@@ -516,13 +514,13 @@ static bool is_overdue(const struct stuck *stuck, const struct stuck_view *view,
     return age > limit;
 }
 
-/* In flight for long enough to ask why. */
+/* Whether it is in flight long enough to look for a cause. */
 static bool is_long(const struct stuck *stuck, const struct hangs_group *group)
 {
     return group->age_ns > (int64_t) stuck->times.ms[STUCK_LOOKS] * MS_NS;
 }
 
-/* Something explains the wait, for now. */
+/* Whether something explains the wait for now. */
 static bool is_explained(const struct stuck *stuck,
                          const struct hangs_group *group,
                          enum stuck_class class)
@@ -540,7 +538,7 @@ static bool is_same(const struct stuck *stuck, const struct hangs_op *op)
            !strcmp(stuck->func, op->func);
 }
 
-/* Is the operation of the last looks still in flight? Its group. */
+/* The group of the blocked operation if still in flight; otherwise SIZE_MAX. */
 static size_t find_again(const struct stuck *stuck,
                          const struct stuck_view *view)
 {
@@ -555,7 +553,7 @@ static size_t find_again(const struct stuck *stuck,
     return SIZE_MAX;
 }
 
-/* The first that is overdue; on the way what explains waits is noted. */
+/* The first overdue group. Notes on the way what explains waits. */
 static size_t find_overdue(struct stuck *stuck, const struct stuck_view *view)
 {
     const struct jp_hangs *hangs = view->hangs;
@@ -605,7 +603,7 @@ static enum stuck_news end(struct stuck *stuck)
     return said ? STUCK_GOES_ON : STUCK_NO_NEWS;
 }
 
-/* The same operation, and nothing has ended since it was seen. */
+/* Continues with the same operation; nothing has ended since it was seen. */
 static enum stuck_news go_on(struct stuck *stuck, const struct stuck_view *view,
                              const struct hangs_group *group)
 {
@@ -652,7 +650,7 @@ enum stuck_news stuck_look(struct stuck *stuck, const struct stuck_view *view)
         struct stuck_cause cause = stuck_judge(view, again);
 
         if (is_explained(stuck, group, cause.class)) {
-            /* a debugger has come, or its rank has begun to read */
+            /* a debugger has attached, or its rank has begun to read */
             stuck->calm_ns = view->now_ns;
             stuck->phase = STUCK_SEEN;
             stuck->seen_ms = view->now_ms;
@@ -664,7 +662,7 @@ enum stuck_news stuck_look(struct stuck *stuck, const struct stuck_view *view)
     return end(stuck);
 }
 
-/* --- in words ------------------------------------------------------------- */
+/* --- sentences ------------------------------------------------------------ */
 
 /* "rank 3 (n2 pid 103)" */
 static char *name_process(const struct stuck_view *view,
@@ -684,7 +682,7 @@ static char *name_process(const struct stuck_view *view,
     return buf;
 }
 
-/* What is told of the process beside what it has not entered. */
+/* The state of the process, beyond what it has not entered. */
 static const char *format_state(enum stuck_class class)
 {
     switch (class) {
@@ -720,7 +718,7 @@ static void answer_size(const struct stuck_view *view,
              other->bytes);
 }
 
-/* The ranks of a circle of Send and Recv, from the first on. */
+/* The ranks of a circle of Send and Recv, starting with the first. */
 static void answer_cycle(const struct stuck_view *view,
                          const struct stuck_cause *cause, char *buf,
                          size_t size)
@@ -743,7 +741,7 @@ static void answer_cycle(const struct stuck_view *view,
     }
 }
 
-/* H1 of a Send or Recv, and what /proc says of the process. */
+/* H1 of a Send or Recv, with the state of the process in /proc. */
 static void answer_absent(const struct stuck_view *view,
                           const struct stuck_cause *cause, char *buf,
                           size_t size)

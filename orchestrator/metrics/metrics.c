@@ -1,4 +1,4 @@
-/* metrics.c - the table of metrics, and sets of them as text. */
+/* metrics.c - the table of metrics, and output of sets as text. */
 #include "orchestrator/metrics/metrics.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "common/utf8.h"
 
 #define STEP "jobid", "step", "node"
-/* Inspector's labels in its order; step and rank are ours and come last. */
+/* Inspector's labels in its order, then our labels step and rank. */
 #define INSPECTOR(what)                                                        \
     "version", "slurm_job_id", "node", "gpu", "comm_name", "n_nodes",          \
         "nranks", what, "message_size"
@@ -162,7 +162,8 @@ void metrics_fini(struct metrics_set *set)
     metrics_init(set);
 }
 
-/* As a label's value: whole characters, none of which is a control. */
+/* Copies a label's value: complete UTF-8 characters without control
+ * characters. */
 static void take_text(char out[METRICS_LABEL_BYTES], const char *text)
 {
     size_t used = 0;
@@ -208,7 +209,7 @@ static bool is_same(const struct metrics_object *a,
     return true;
 }
 
-/* The slot of an object with these labels, or the free one for it. */
+/* The slot of an object with these labels, or the free slot for it. */
 static size_t *slot_of(const struct metrics_set *set,
                        const struct metrics_object *o)
 {
@@ -406,7 +407,7 @@ int metrics_write(const struct metrics_set *set, const struct metrics_how *how,
                : 0;
 }
 
-/* --- the documents' table ------------------------------------------------- */
+/* --- the tables of the documentation -------------------------------------- */
 
 static void describe(unsigned told, const char *title, FILE *out)
 {

@@ -1,10 +1,10 @@
-/* metrics.h - the one table of metrics: name, type, unit, labels, help; and
- * text of it for Prometheus.
+/* metrics.h - the table of all metrics (name, type, unit, labels, help), and
+ * their output as text for Prometheus.
  *
- * The node agent's files while a step runs, `jobprof export openmetrics` of a
- * report, the history of a site and docs/metrics.md read the same rows. A set
- * holds objects (a node, a rank, a collective of one size ...); an object has
- * its scope's labels and a value for each metric of that scope.
+ * The node agent's files of a running step, `jobprof export openmetrics`, the
+ * history of a site and docs/metrics.md all use these rows. A set contains
+ * objects (a node, a rank, a collective of one size, ...). An object has the
+ * labels of its scope and a value for each metric of that scope.
  *
  *     struct metrics_set set;
  *     metrics_init(&set);
@@ -16,8 +16,8 @@
  *
  * Formats: Prometheus' text format 0.0.4 (prometheus.io/docs/instrumenting/
  * exposition_formats), which node_exporter's textfile collector reads, and
- * OpenMetrics 1.0 (github.com/OpenObservability/OpenMetrics). They differ in a
- * counter's family name, so that one text cannot be both.
+ * OpenMetrics 1.0 (github.com/OpenObservability/OpenMetrics). They name the
+ * family of a counter differently, so one text cannot be valid in both formats.
  */
 #ifndef JP_METRICS_METRICS_H
 #define JP_METRICS_METRICS_H
@@ -28,21 +28,22 @@
 
 #include "common/error.h"
 
-/* METRICS_UNTYPED: a name of NCCL Inspector's. Its own files tell neither type
- * nor help of it; text that told one would contradict them on the same node. */
+/* METRICS_UNTYPED: a name that NCCL Inspector uses. Its own files give neither
+ * type nor help, and a file that gave them would contradict Inspector's on the
+ * same node. */
 enum metrics_type { METRICS_GAUGE, METRICS_COUNTER, METRICS_UNTYPED };
 
-/* What an object is: which labels it has. */
+/* The kind of an object, which determines its labels. */
 enum metrics_scope {
-    METRICS_STEP,    /* the step, as a node tells it */
+    METRICS_STEP,    /* the step, as seen by one node */
     METRICS_VERDICT, /* ... its verdict */
     METRICS_FINDING, /* ... its findings of a kind */
     METRICS_NODE,
-    METRICS_STATE, /* ranks of a node, by how they are */
+    METRICS_STATE, /* number of a node's ranks in each state */
     METRICS_RANK,
     METRICS_COLL, /* a rank's collective, by size */
     METRICS_P2P,  /* ... Send or Recv */
-    /* of a site, over steps: jobprof history */
+    /* for a whole site, over steps: jobprof history */
     METRICS_HISTORY_STEP,
     METRICS_HISTORY_FINDING,
     METRICS_HISTORY_NODE,
@@ -54,7 +55,7 @@ enum { METRICS_LABELS = 13, METRICS_LABEL_BYTES = 128 };
 
 struct metrics_scope_row {
     const char *what;                   /* "a rank" */
-    const char *labels[METRICS_LABELS]; /* NULL ends them */
+    const char *labels[METRICS_LABELS]; /* terminated by NULL */
 };
 extern const struct metrics_scope_row metrics_scopes[METRICS_N_SCOPES];
 
@@ -92,42 +93,43 @@ enum metric {
     METRICS_N
 };
 
-/* Where a metric is told. */
+/* Where a metric is written. */
 enum { METRICS_LIVE = 1, METRICS_REPORT = 2, METRICS_HISTORY = 4 };
 
 struct metrics_row {
-    const char *name; /* of samples: a counter's ends with _total */
+    const char *name; /* name of samples; that of a counter ends in _total */
     enum metrics_type type;
-    const char *unit; /* the name's end, without _total; NULL: none */
+    const char *unit; /* last part of the name, without _total; NULL: none */
     enum metrics_scope scope;
-    unsigned told; /* METRICS_LIVE ... */
+    unsigned told; /* METRICS_LIVE and so on */
     const char *help;
 };
 extern const struct metrics_row metrics_rows[METRICS_N];
 
 struct metrics_object {
     enum metrics_scope scope;
-    double time_s; /* of its samples (OpenMetrics only); NAN: not told */
+    double time_s; /* time of its samples (OpenMetrics only); NAN: omitted */
     char labels[METRICS_LABELS][METRICS_LABEL_BYTES];
-    /* NAN: not known. Those of other scopes' metrics are never told. */
+    /* NAN: unknown. Values of other scopes' metrics are never written. */
     double values[METRICS_N];
 };
 
 struct metrics_set {
-    double time_s; /* of objects that are added from now on */
+    double time_s; /* time of objects that are added from now on */
     struct metrics_object **objects;
     size_t n, room;
-    size_t *slots; /* by labels; 0: free, else an index from 1 on */
+    size_t *slots; /* hash table by labels; 0: free, otherwise 1 + index */
     size_t n_slots;
 };
 
 void metrics_init(struct metrics_set *set);
 void metrics_fini(struct metrics_set *set);
 
-/* The values of the object with those labels, one text for each of the scope's
- * labels; made where it is new, all NAN. NULL or "": the label is not told.
- * Texts are foreign: what is no UTF-8 or no character becomes "?", what is too
- * long is cut. Borrowed until the set ends. NULL: no memory. */
+/* Returns the values of the object with these labels, one string for each label
+ * of the scope. A new object is added with all values NAN. NULL or "": the
+ * label is omitted. Strings are foreign input: invalid UTF-8 and control
+ * characters become "?", and long strings are truncated. The values are
+ * borrowed until the set ends. Returns NULL without memory. */
 double *metrics_add_texts(struct metrics_set *set, enum metrics_scope scope,
                           const char *const texts[METRICS_LABELS]);
 #define metrics_add(set, scope, ...)                                           \
@@ -138,26 +140,27 @@ enum metrics_format { METRICS_TEXT, METRICS_OPENMETRICS };
 
 struct metrics_how {
     enum metrics_format format;
-    size_t max_series; /* more are left out, from the table's end; 0: none is */
+    size_t max_series; /* limit; the end of the table is left out; 0: none */
 };
 
-/* Writes the set. Of metrics that no object has a value of nothing is written.
- * A value that is not finite is left out, and so is a counter below 0. *left:
- * series that max_series left out (may be NULL); metrics_count tells before.
- * -1: the stream failed. */
+/* Writes the set. Metrics without any value are omitted, and so are values that
+ * are not finite, and negative counters. *left: number of series left out
+ * because of max_series (may be NULL); metrics_count gives the total
+ * beforehand. Returns -1 if the stream failed. */
 int metrics_write(const struct metrics_set *set, const struct metrics_how *how,
                   FILE *out, size_t *left, struct jp_error *err);
 
-/* How many series metrics_write would write without a limit. */
+/* The number of series that metrics_write would write without a limit. */
 size_t metrics_count(const struct metrics_set *set);
 
-/* Ranges of sizes, as Inspector's message_size has them: the unit of 1,024 to
- * the power of 0 to 4 in which the size is at least 1, and the whole number
- * below it. The first size of a range; "512-513MB". */
+/* Size ranges as in Inspector's message_size. The unit is the largest power of
+ * 1,024, with an exponent from 0 to 4, that is not above the size; a range
+ * spans one whole unit. metrics_size_first: the first size of the range. The
+ * other function formats it: "512-513MB". */
 uint64_t metrics_size_first(uint64_t bytes);
 char *metrics_size_text(uint64_t bytes, char *buf, size_t size);
 
-/* docs/metrics.md's tables, in Markdown. */
+/* Writes the tables of docs/metrics.md in Markdown. */
 void metrics_describe(FILE *out);
 
 #endif

@@ -38,8 +38,8 @@ char *metricsfile_name(const struct metricsfile_step *step,
     return buf;
 }
 
-/* In a folder that others may write to the sticky bit keeps a file its owner's.
- */
+/* Checks the folder. If others may write to it, only the sticky bit protects a
+ * file from being replaced. */
 static int check(int fd, const char *folder, struct jp_error *err)
 {
     struct stat st;
@@ -74,8 +74,8 @@ static bool is_ours(int dir, const char *name, struct stat *st)
            st->st_uid == geteuid() && S_ISREG(st->st_mode);
 }
 
-/* The temporary twin, empty; what a process of ours with that number has left
- * goes. */
+/* Opens the empty temporary file. Removes what an earlier process of ours with
+ * the same pid has left. */
 static int open_twin(int dir, const char *twin)
 {
     struct stat st;
@@ -100,7 +100,7 @@ static int put(int fd, const char *bytes, size_t n)
         bytes += got;
         n -= (size_t) got;
     }
-    return fchmod(fd, 0644); /* node_exporter is another user */
+    return fchmod(fd, 0644); /* node_exporter runs as another user */
 }
 
 static int replace(int dir, const char *name, const void *bytes, size_t n,
@@ -156,7 +156,7 @@ void metricsfile_remove(const char *folder, const struct metricsfile_step *step)
     close(dir);
 }
 
-/* --- what killed agents have left ----------------------------------------- */
+/* --- files of killed agents ----------------------------------------------- */
 
 static bool ends_with(const char *name, const char *end)
 {

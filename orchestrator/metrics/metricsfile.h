@@ -1,16 +1,17 @@
 /* metricsfile.h - a step's file in the folder of node_exporter's textfile
  * collector.
  *
- * The folder is the site's (metrics.textfile_dir), the writer is the job's
- * user. So the folder is root's with the sticky bit (1777, or 3770 with a group
- * that all users are in); files are the users'. A name is that of one step,
- * node and user:
+ * The site sets the folder (metrics.textfile_dir); the job's user writes the
+ * file. The folder therefore belongs to root and has the sticky bit (1777, or
+ * 3770 with a group of all users), and the files belong to the users. A name
+ * stands for one step, node and user:
  *
  *     jobprof-<job>.<step>-n<node's number>-<uid>.prom        mode 0644
  *
- * A file appears whole, by rename. No link is followed, and a name that is
- * another user's stays his: then this step has no metrics, which is said. A
- * folder where somebody else could replace files is not written to.
+ * A file appears complete, by rename. Links are not followed. If the name is
+ * taken by another user's file, that file is kept and an error is reported:
+ * this step has no metrics then. A folder in which other users could replace
+ * files is not used.
  */
 #ifndef JP_METRICS_METRICSFILE_H
 #define JP_METRICS_METRICSFILE_H
@@ -20,37 +21,37 @@
 
 #include "common/error.h"
 
-/* A file that has not been written for so long is of an agent that is gone. */
+/* The agent of a file not written for this many seconds is gone. */
 #define METRICSFILE_STALE_S 900
 
 enum { METRICSFILE_NAME_BYTES = 128 };
 
-/* Whose file it is. */
+/* The owner of a file. */
 struct metricsfile_step {
-    uint64_t job; /* the component's */
+    uint64_t job; /* job id of the component */
     const char *step;
-    uint32_t nodeid; /* within it */
+    uint32_t nodeid; /* index within the component */
 };
 
-/* The file's name. Returns buf. */
+/* Formats the file's name to buf. Returns buf. */
 char *metricsfile_name(const struct metricsfile_step *step,
                        char buf[METRICSFILE_NAME_BYTES]);
 
-/* The folder, if it can be trusted: a descriptor, or -1 and err, which says
- * what to change. */
+/* Opens the folder if it can be trusted. Returns a descriptor, or -1; err then
+ * says what to change. */
 int metricsfile_open(const char *folder, struct jp_error *err);
 
-/* Replaces the file by these bytes. */
+/* Replaces the file's contents by these bytes. */
 int metricsfile_write(const char *folder, const struct metricsfile_step *step,
                       const void *bytes, size_t n, struct jp_error *err);
 
-/* Removes it, if it is there and ours. */
+/* Removes the file if it exists and is ours. */
 void metricsfile_remove(const char *folder,
                         const struct metricsfile_step *step);
 
-/* Removes files of such names that are stale, with what their writers have left
- * of temporary ones: our own, as root everybody's. *n: how many (may be NULL).
- * dry: only counts. */
+/* Removes stale files with such names, and the temporary files of their
+ * writers: our own, or as root those of all users. *n: number of files (may be
+ * NULL). dry: only counts. */
 int metricsfile_clean(const char *folder, int dry, size_t *n,
                       struct jp_error *err);
 

@@ -1,4 +1,4 @@
-/* nsys.c - find exports, read each, merge. */
+/* nsys.c - find the exports, read each of them, and merge them. */
 #include "orchestrator/nsys/nsys.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@
 #include "plugins/nsys/nsys_name.h"
 #include "common/utf8.h"
 
-/* Tables in the layout of `nsys profile --stats`. */
+/* The layout of tables, as in `nsys profile --stats`. */
 
 enum { NAME_WIDTH = 100, MAX_COLUMNS = 12, CELL = 4 * NAME_WIDTH + 8 };
 
-/* Which figure a column shows. */
+/* The figure that a column shows. */
 enum figure {
     SHARE,
     TOTAL,
@@ -39,10 +39,10 @@ enum figure {
 
 static const struct layout {
     const char *title;
-    const char *count; /* heading of how many */
-    const char *name;  /* heading of names */
-    bool is_size;      /* MB in place of ns, and no share */
-    bool always;       /* without rows, too */
+    const char *count; /* heading of the counts */
+    const char *name;  /* heading of the names */
+    bool is_size;      /* MB instead of ns, and no share */
+    bool always;       /* print it even without rows */
 } layouts[NSYS_TABLES] = {
     [NSYS_API] = {"CUDA API Statistics:", "Num Calls", "Name", false, true},
     [NSYS_KERNELS] = {"CUDA Kernel Statistics:", "Instances", "Name", false,
@@ -77,8 +77,8 @@ static const char *heading(const struct layout *l, enum figure figure)
                             : words[figure][l->is_size];
 }
 
-/* At most NAME_WIDTH characters of text, the last one an ellipsis where there
- * are more. Returns how many. */
+/* Truncates text to NAME_WIDTH characters, the last one an ellipsis if it was
+ * longer. Returns the length. */
 static size_t cut(const char *text, char buf[CELL])
 {
     size_t n = 0, at = 0, end = 0;
@@ -115,7 +115,7 @@ static void put_whole(const struct layout *l, uint64_t amount, char buf[CELL])
         snprintf(buf, CELL, "%" PRIu64, amount);
 }
 
-/* A cell's text; returns its width. */
+/* Formats a cell. Returns its width. */
 static size_t put_cell(const struct layout *l, const struct jp_nsys_row *row,
                        enum figure figure, char buf[CELL])
 {
@@ -171,7 +171,7 @@ static size_t choose(const struct layout *l, bool several,
     return n;
 }
 
-/* Headings stand in the middle of their columns. */
+/* Prints the headings, centred in their columns. */
 static void put_headings(const struct layout *l, const enum figure *columns,
                          const size_t *widths, size_t n, FILE *out)
 {
@@ -262,7 +262,7 @@ const char *const nsys_table_names[NSYS_TABLES] = {
 struct files {
     char **at;
     size_t n, room, skipped;
-    char **reports; /* without their ending */
+    char **reports; /* names without their ending */
     size_t n_reports, reports_room;
     bool failed;
 };
@@ -319,7 +319,8 @@ static int see(void *arg, const struct treewalk_entry *entry)
     return 0;
 }
 
-/* A folder is walked; a file that is named is taken whatever its name is. */
+/* Walks a folder. A file that is given by name is taken whatever its name
+ * is. */
 static int find(const char *input, struct files *f, struct jp_error *err)
 {
     int fd = open(input, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -339,7 +340,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* Reports whose export is not beside them. The exports are sorted. */
+/* Counts reports without an export beside them. The exports are sorted. */
 static size_t count_unexported(const struct files *f)
 {
     size_t n = 0;
@@ -366,7 +367,7 @@ static void files_fini(struct files *f)
 
 /* --- merge --------------------------------------------------------------- */
 
-/* Rows that a table's names have got so far. */
+/* The rows made so far for a table's names. */
 struct merging {
     struct jp_nsys *out;
     struct nsys_names names[NSYS_TABLES];
@@ -420,7 +421,7 @@ static int merge_table(struct merging *m, enum nsys_table table,
     return 0;
 }
 
-/* By rank, those without one last; then by path. */
+/* Compares by rank (unknown ranks last), then by path. */
 static int by_rank(const void *a, const void *b)
 {
     const char *x = *(char *const *) a, *y = *(char *const *) b;
@@ -448,7 +449,7 @@ static int keep_gaps(struct merging *m, size_t rank)
     return 0;
 }
 
-/* -1: no memory. A file that cannot be read is bad. */
+/* Returns -1 without memory. An unreadable file is marked as bad. */
 static int take(struct merging *m, char *path,
                 const struct jp_nsys_options *options)
 {
@@ -485,7 +486,7 @@ static int take(struct merging *m, char *path,
     return rc < 0 ? -1 : keep_gaps(m, (size_t) (rank - m->out->ranks));
 }
 
-/* --- put in order -------------------------------------------------------- */
+/* --- sort ---------------------------------------------------------------- */
 
 static int by_total(const void *a, const void *b)
 {
@@ -512,7 +513,7 @@ static int by_length(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Names go over to the rows. */
+/* Hands over the names to the rows. */
 static int collect(struct merging *m)
 {
     struct jp_nsys *out = m->out;
@@ -558,7 +559,7 @@ static void merging_fini(struct merging *m)
     }
 }
 
-/* A file twice, by overlapping inputs, counts once. The list is sorted. */
+/* Removes duplicates from overlapping inputs. The list is sorted. */
 static void drop_twins(struct files *f)
 {
     size_t n = 0;

@@ -1,4 +1,4 @@
-/* nsys_export.c - run `nsys export` for the reports that have none. */
+/* nsys_export.c - run `nsys export` for reports without an export. */
 #include "orchestrator/nsys/nsys_export.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "common/quote.h"
 #include "plugins/nsys/nsys_env.h"
 
-#define DEPTH 4 /* <node>/nsys/ */
+#define DEPTH 4 /* for <node>/nsys/ */
 #define REPORTS_MAX 4096
 #define AT_ONCE_MAX 16
 #define LOOK_MS 20
@@ -32,15 +32,15 @@ struct wanted {
 struct list {
     struct wanted *at;
     size_t n, room;
-    char *program; /* that ran the ranks, or NULL */
+    char *program; /* the nsys that profiled the ranks, or NULL */
 };
 
-/* A child that exports. */
+/* A child that runs an export. */
 struct worker {
     pid_t pid; /* 0: idle */
     const struct wanted *of;
-    char folder[256]; /* its own, in TMPDIR */
-    char *made;       /* the file in it */
+    char folder[256]; /* its own folder in TMPDIR */
+    char *made;       /* the file in that folder */
 };
 
 /* --- find ---------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static void list_fini(struct list *list)
     free(list->program);
 }
 
-/* The text of a file that only we can have written. */
+/* Reads a file that only this user can have written. */
 static void read_program(const struct treewalk_entry *entry, struct list *list)
 {
     char *text = NULL;
@@ -71,7 +71,7 @@ static void read_program(const struct treewalk_entry *entry, struct list *list)
         free(text);
 }
 
-/* One at least as new as the report. */
+/* Whether the export is at least as new as the report. */
 static bool is_fresh(const char *target, const struct stat *report)
 {
     struct stat st;
@@ -131,7 +131,7 @@ static int find(const char *folder, struct list *list, struct jp_error *err)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    if (fd < 0) /* nothing to export */
+    if (fd < 0) /* nothing was exported */
         return 0;
     return treewalk(fd, folder, DEPTH, see, list) == 0
                ? 0
@@ -208,7 +208,7 @@ static bool start(struct worker *w, const char *program,
     return false;
 }
 
-/* Beside its report, whole or not at all. */
+/* Moves the export beside its report, completely or not at all. */
 static bool move(const struct worker *w)
 {
     FILE *in = fopen(w->made, "re");
@@ -265,7 +265,7 @@ static void end(struct worker *w, struct nsys_export_done *done)
     clean(w);
 }
 
-/* --- all ----------------------------------------------------------------- */
+/* --- all reports --------------------------------------------------------- */
 
 static uint64_t now_ms(void)
 {
@@ -275,7 +275,8 @@ static uint64_t now_ms(void)
     return (uint64_t) t.tv_sec * 1000 + (uint64_t) t.tv_nsec / 1000000;
 }
 
-/* Some workers at once until nothing is left; how many run. */
+/* Lets several workers run at once. Returns the number that still run; 0:
+ * done. */
 static size_t turn(struct worker *workers, size_t n_workers,
                    const struct list *list, const char *program, size_t *next,
                    struct nsys_export_done *done)
@@ -311,7 +312,7 @@ static void run(const struct list *list,
     uint64_t end_ms = now_ms() + options->limit_ms;
 
     n = n > AT_ONCE_MAX ? AT_ONCE_MAX : n ? n : 1;
-    /* one that fails tells of all: no thousand of them */
+    /* after one failure, do not try thousands of others */
     while (turn(workers, n, list, program ? program : "nsys", &next, done) >
            0) {
         if (now_ms() >= end_ms ||

@@ -1,4 +1,5 @@
-/* parquet.c - row groups in a file, and the footer that describes them. */
+/* parquet.c - write row groups to a file, and the footer that describes
+ * them. */
 #include "orchestrator/parquet/parquet.h"
 
 #include "orchestrator/parquet/parquet_parts.h"
@@ -14,7 +15,7 @@ struct parquet_file {
     FILE *out;
     const char *table;
     uint64_t at, rows;
-    struct bytes groups; /* their metadata */
+    struct bytes groups; /* metadata of the row groups */
     size_t n_groups, n_columns;
     struct parquet_column columns[];
 };
@@ -69,7 +70,7 @@ static void describe_statistics(struct thrift *t, const struct column *c)
     end_struct(&s);
 }
 
-/* ColumnChunk of a column that begins at `at` in the file. */
+/* Writes the ColumnChunk of a column that starts at file offset `at`. */
 static void describe_chunk(struct bytes *to, const struct parquet_group *g,
                            const struct column *c, uint64_t at)
 {
@@ -129,7 +130,7 @@ int parquet_append(struct parquet_file *file, struct parquet_group *g,
     return file->groups.failed ? error_set(err, "out of memory") : 0;
 }
 
-/* SchemaElement of a column. */
+/* Writes the SchemaElement of a column. */
 static void describe_column(struct bytes *to, const struct parquet_column *c)
 {
     struct thrift t = {to, 0}, logical, kind, unit;
@@ -176,7 +177,7 @@ static void describe_schema(struct bytes *to, const struct parquet_file *file)
         describe_column(to, &file->columns[i]);
 }
 
-/* FileMetaData. */
+/* Writes the FileMetaData. */
 static void describe_file(struct bytes *to, const struct parquet_file *file)
 {
     struct thrift t = {to, 0}, pair = {to, 0}, order = {to, 0};
@@ -195,7 +196,7 @@ static void describe_file(struct bytes *to, const struct parquet_file *file)
     field_list(&t, 7, T_STRUCT, file->n_columns);
     for (size_t i = 0; i < file->n_columns; i++) {
         order.last = 0;
-        field_empty(&order, 1); /* by type */
+        field_empty(&order, 1); /* order defined by the type */
         end_struct(&order);
     }
     end_struct(&t);

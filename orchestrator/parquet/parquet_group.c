@@ -1,11 +1,11 @@
-/* parquet_group.c - the values of a row group become pages. */
+/* parquet_group.c - encode the values of a row group as pages. */
 #include "orchestrator/parquet/parquet.h"
 
 #include <math.h>
 
 #include "orchestrator/parquet/parquet_parts.h"
 
-/* Room for at least one more of n elements. */
+/* Makes room for at least one more element after n elements. */
 static bool grow(void *array, size_t *size, size_t n, size_t each)
 {
     size_t more;
@@ -58,7 +58,7 @@ static bool is_text(const struct column *c)
     return c->is.type == PARQUET_TEXT;
 }
 
-/* Twice the slots, each entry in its place again. */
+/* Doubles the slots and inserts all entries again. */
 static bool rehash(struct column *c)
 {
     size_t n = c->n_slots ? 2 * c->n_slots : 1024;
@@ -80,7 +80,7 @@ static bool rehash(struct column *c)
     return true;
 }
 
-/* The dictionary does not pay: values become plain. */
+/* Converts the values to plain, if the dictionary does not save space. */
 static bool leave_dictionary(struct column *c)
 {
     size_t size = 256;
@@ -101,7 +101,8 @@ static bool leave_dictionary(struct column *c)
     return true;
 }
 
-/* A new entry of these bits; hash is a text's. -1: no memory. */
+/* Adds an entry with these bits; hash: for a text. Returns -1 without
+ * memory. */
 static long add_entry(struct column *c, uint64_t bits, uint64_t hash)
 {
     size_t size = c->entries_size;
@@ -119,7 +120,7 @@ static long add_entry(struct column *c, uint64_t bits, uint64_t hash)
     return (long) c->n_entries++;
 }
 
-/* The slot of an entry, or the free one where it belongs. */
+/* The slot of an entry, or the free slot where it belongs. */
 static uint32_t *find_slot(struct column *c, uint64_t hash, uint64_t bits,
                            const char *text, size_t len)
 {
@@ -139,7 +140,7 @@ static uint32_t *find_slot(struct column *c, uint64_t hash, uint64_t bits,
     }
 }
 
-/* Stores a text; where it begins. */
+/* Stores a text and returns its offset. */
 static uint64_t keep_text(struct column *c, const char *text, size_t len)
 {
     uint64_t at = c->texts.n;
@@ -333,9 +334,9 @@ static unsigned width_of(uint64_t most)
     return most ? 64 - (unsigned) __builtin_clzll(most) : 0;
 }
 
-/* n values of `width` bits each, lowest bit first; at has room for whole groups
- * of eight, which n is padded to with zeros. What get gives is below 1 <<
- * width. */
+/* Packs n values of `width` bits each, lowest bit first. at has room for
+ * complete groups of eight, up to which zeros are added. get must return values
+ * below 1 << width. */
 static void pack(struct bytes *to, const uint64_t *values, size_t n,
                  unsigned width)
 {
@@ -349,7 +350,7 @@ static void pack(struct bytes *to, const uint64_t *values, size_t n,
     for (size_t i = 0; i < full; i++) {
         uint64_t value = i < n ? values[i] : 0;
 
-        /* in two halves, so that what is held and they fit into 64 bits */
+        /* in two halves, so that pending and new bits fit into 64 bits */
         for (unsigned left = width; left;) {
             unsigned part = left > 32 ? 32 : left;
 
@@ -363,7 +364,7 @@ static void pack(struct bytes *to, const uint64_t *values, size_t n,
     to->n += bytes;
 }
 
-/* The RLE and bit-packing hybrid of n values: one run. */
+/* Writes n values as one run of the RLE and bit-packing hybrid. */
 static void put_hybrid(struct bytes *to, const uint64_t *values, size_t n,
                        unsigned width)
 {
@@ -447,7 +448,7 @@ static void judge_texts(struct column *c, const uint64_t *at, size_t n)
     memcpy(c->high, c->texts.at + high + 4, c->n_high);
 }
 
-/* Bits in an order of unsigned numbers, and back. */
+/* Maps bits to an order of unsigned numbers, and back. */
 static uint64_t orderly(enum parquet_type type, uint64_t bits)
 {
     if (type == PARQUET_REAL)
@@ -481,13 +482,13 @@ static void judge_numbers(struct column *c, const uint64_t *at, size_t n)
         uint64_t value = orderly(type, at[i]);
 
         if (type == PARQUET_REAL && is_nan(at[i]))
-            return; /* there is no order of these */
+            return; /* these have no order */
         low = value < low ? value : low;
         high = value > high ? value : high;
     }
     low = disorderly(type, low);
     high = disorderly(type, high);
-    if (type == PARQUET_REAL) { /* zeros: the least is -0, the greatest +0 */
+    if (type == PARQUET_REAL) { /* zeros: the smallest is -0, the largest +0 */
         low = low ? low : UINT64_C(1) << 63;
         high = high << 1 ? high : 0;
     }
@@ -549,7 +550,7 @@ static bool compress_gzip(struct parquet_group *g, struct bytes *to)
     return true;
 }
 
-/* g->page, compressed, behind its header. */
+/* Writes g->page, compressed, after its header. */
 static bool put_page(struct parquet_group *g, struct column *c, int type,
                      size_t n, int encoding)
 {
@@ -584,7 +585,7 @@ static bool put_page(struct parquet_group *g, struct column *c, int type,
     return ok;
 }
 
-/* Values as PLAIN. */
+/* Writes values as PLAIN. */
 static void put_all_plain(struct bytes *to, const struct column *c,
                           const uint64_t *at, size_t n)
 {
@@ -609,7 +610,7 @@ static bool put_dictionary(struct parquet_group *g, struct column *c)
     return true;
 }
 
-/* Whole numbers that no reader's arithmetic overflows with. */
+/* Whether these are integers whose differences cannot overflow in a reader. */
 static bool is_delta(const struct column *c)
 {
     if (is_text(c) || c->is.type == PARQUET_REAL || c->is.type == PARQUET_BOOL)
@@ -625,7 +626,7 @@ int parquet_encoding(const struct column *c)
     return c->dictionary ? ENC_DICTIONARY : is_delta(c) ? ENC_DELTA : ENC_PLAIN;
 }
 
-/* Rows [from, to), whose values are [first, first + n). */
+/* Writes rows [from, to), whose values are [first, first + n). */
 static bool put_rows(struct parquet_group *g, struct column *c, size_t from,
                      size_t to, size_t first, size_t n, int encoding,
                      uint64_t *room)
@@ -661,7 +662,7 @@ static bool encode(struct parquet_group *g, struct column *c, uint64_t *room)
     size_t first = 0;
 
     if (!c->n)
-        c->dictionary = false; /* nulls only */
+        c->dictionary = false; /* only nulls */
     encoding = c->n ? parquet_encoding(c) : ENC_PLAIN;
     if (c->texts.failed || (c->dictionary && !put_dictionary(g, c)))
         return false;

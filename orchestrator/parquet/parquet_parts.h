@@ -1,6 +1,6 @@
-/* parquet_parts.h - what the files of the Parquet writer share: bytes that
- * grow, Thrift's compact protocol (github.com/apache/thrift,
- * doc/specs/thrift-compact-protocol.md), a row group.
+/* parquet_parts.h - shared parts of the Parquet writer: growing byte arrays,
+ * Thrift's compact protocol (github.com/apache/thrift,
+ * doc/specs/thrift-compact-protocol.md), and a row group.
  */
 #ifndef JP_PARQUET_PARQUET_PARTS_H
 #define JP_PARQUET_PARQUET_PARTS_H
@@ -17,22 +17,23 @@
 
 #include "orchestrator/parquet/parquet.h"
 
-/* Numbers of parquet.thrift. */
+/* Values from parquet.thrift. */
 enum { THRIFT_BOOLEAN = 0, THRIFT_INT64 = 2, THRIFT_DOUBLE = 5, THRIFT_BYTES };
 enum { ENC_PLAIN = 0, ENC_RLE = 3, ENC_DELTA = 5, ENC_DICTIONARY = 8 };
 enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2 };
-enum { UTF8 = 0, TIMESTAMP_MICROS = 10, UINT_64 = 14 }; /* ConvertedType */
+/* values of ConvertedType */
+enum { UTF8 = 0, TIMESTAMP_MICROS = 10, UINT_64 = 14 };
 enum { OPTIONAL = 1 };
 
-/* --- bytes that grow ------------------------------------------------------ */
+/* --- growing byte arrays -------------------------------------------------- */
 
 struct bytes {
     uint8_t *at;
     size_t n, size;
-    bool failed; /* no memory: what is put is dropped */
+    bool failed; /* out of memory: further data is dropped */
 };
 
-/* Room for n more, or NULL. */
+/* Makes room for n more bytes; NULL without memory. */
 static inline uint8_t *bytes_room(struct bytes *b, size_t n)
 {
     if (n > b->size - b->n) {
@@ -111,7 +112,8 @@ enum {
     T_STRUCT = 12
 };
 
-/* Where in a struct the writer is: fields are numbered by their distance. */
+/* Position in a struct: a field's number is written as difference to the last
+ * one. */
 struct thrift {
     struct bytes *to;
     int last;
@@ -175,7 +177,7 @@ static inline void end_struct(const struct thrift *t)
     bytes_put_byte(t->to, 0);
 }
 
-/* A struct without fields. */
+/* Writes a field that is an empty struct. */
 static inline void field_empty(struct thrift *t, int id)
 {
     struct thrift inner = field_struct(t, id);
@@ -186,38 +188,38 @@ static inline void field_empty(struct thrift *t, int id)
 /* --- a column's values ---------------------------------------------------- */
 
 enum {
-    DICTIONARY_MAX = 32768,     /* entries */
-    DICTIONARY_LOOK = 1024,     /* so many: does it pay? */
-    DICTIONARY_BYTES = 4 << 20, /* of texts */
-    STATISTICS_BYTES = 64,      /* longer texts have none */
+    DICTIONARY_MAX = 32768,     /* limit of entries */
+    DICTIONARY_LOOK = 1024,     /* entries after which its benefit is checked */
+    DICTIONARY_BYTES = 4 << 20, /* limit of text bytes */
+    STATISTICS_BYTES = 64,      /* longest text in statistics */
     DELTA_BLOCK = 128,
     DELTA_MINI = 32
 };
 
 struct column {
     struct parquet_column is;
-    uint8_t *known; /* a byte a row: there is a value */
-    size_t n_known; /* room of it */
-    size_t n;       /* values */
+    uint8_t *known; /* one byte per row: whether there is a value */
+    size_t n_known; /* allocated size of known */
+    size_t n;       /* number of values */
     size_t nulls;
-    bool dictionary; /* values are indices; else they are plain */
-    uint32_t *index; /* of n values */
+    bool dictionary; /* values are indices; otherwise they are plain */
+    uint32_t *index; /* of the n values */
     size_t index_size;
-    uint64_t *plain; /* bits of n values; texts: where they begin in texts */
+    uint64_t *plain; /* bits of the n values; for text, offsets in texts */
     size_t plain_size;
-    uint32_t *slots; /* hash -> entry + 1 */
+    uint32_t *slots; /* hash table; 1 + entry, 0: free */
     size_t n_slots;
-    uint64_t *entries; /* like plain */
-    uint64_t *hashes;  /* of entries that are texts */
+    uint64_t *entries; /* in the format of plain */
+    uint64_t *hashes;  /* hashes of text entries */
     size_t n_entries, entries_size;
-    struct bytes texts; /* length in 4 bytes, then the text: PLAIN */
-    /* made by encoding */
-    struct bytes pages;      /* with their headers */
-    size_t dictionary_bytes; /* of pages */
+    struct bytes texts; /* PLAIN: length in 4 bytes, then the text */
+    /* set by encoding: */
+    struct bytes pages;      /* including their headers */
+    size_t dictionary_bytes; /* length of the dictionary page in pages */
     size_t uncompressed;
     uint8_t low[STATISTICS_BYTES], high[STATISTICS_BYTES];
     size_t n_low, n_high;
-    bool judged; /* low and high are there */
+    bool judged; /* low and high are set */
 };
 
 struct parquet_group {
@@ -225,7 +227,7 @@ struct parquet_group {
     enum parquet_codec codec;
     bool failed, encoded;
     size_t text_bytes;
-    struct bytes page; /* before it is compressed */
+    struct bytes page; /* a page before compression */
 #ifdef HAVE_ZSTD
     ZSTD_CCtx *zstd;
 #endif
@@ -234,9 +236,9 @@ struct parquet_group {
     struct column columns[];
 };
 
-/* How a column with values stands in its pages. */
+/* The encoding of a column that has values. */
 int parquet_encoding(const struct column *c);
-/* A group without rows. */
+/* Removes all rows of a group. */
 void parquet_group_clear(struct parquet_group *group);
 
 #endif

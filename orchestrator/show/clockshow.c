@@ -1,5 +1,5 @@
-/* clockshow.c - read the agents' windows, and judge them as the guide to XLA's
- * distributed profiling does. */
+/* clockshow.c - read the agents' windows and apply the checks of the guide to
+ * XLA's distributed profiling. */
 #include "orchestrator/show/clockshow.h"
 
 #include <dirent.h>
@@ -15,26 +15,27 @@
 #include "orchestrator/show/show_table.h"
 #include "plugins/clock/clock_read.h"
 
-/* The guide: "alpha close to 1.0 (within 0.0001)", "low probe failure rate
- * (< 1%)". */
+/* Limits of the guide: "alpha close to 1.0 (within 0.0001)", "low probe failure
+ * rate (< 1%)". */
 #define ALPHA_MAX 1e-4
 #define FAILED_MAX 0.01
-/* "Beta relatively stable": from one window to the next a clock goes on as its
- * line says. Warming up, quartz changes its rate by less than 5 ppm in seconds;
- * and the lines are as good as their margins. */
+/* The guide's "Beta relatively stable": from one window to the next, a clock
+ * follows its fitted line. The rate of a quartz changes by less than 5 ppm
+ * within seconds while it warms up; the lines themselves are as accurate as
+ * their margins. */
 #define RATE_CHANGE 5e-6
 
 /* One neighbour of one node. */
 struct edge {
     char from[CLOCK_NODE_MAX], to[CLOCK_NODE_MAX];
     uint32_t to_id;
-    uint64_t job;          /* of the component */
-    uint64_t windows, bad; /* with a line, without */
+    uint64_t job;          /* job id of the component */
+    uint64_t windows, bad; /* windows with a line, and without one */
     uint64_t exchanges, failures;
-    uint64_t jumps;          /* windows that do not go on from the one before */
-    double alpha_off, alpha; /* the largest |alpha - 1|; the mean */
-    double beta_us, jump_us; /* of the first window; the largest change */
-    double margin_us, unc_us, rtt_us; /* the least; the largest; the least */
+    uint64_t jumps;          /* windows that do not continue the one before */
+    double alpha_off, alpha; /* largest |alpha - 1|; mean alpha */
+    double beta_us, jump_us; /* of the first window; largest change */
+    double margin_us, unc_us, rtt_us; /* smallest; largest; smallest */
 };
 
 /* A file that was read. */
@@ -53,17 +54,16 @@ struct shown {
     void (*say)(const char *text);
 };
 
-/* A check of the guide: what was found, and whether it is good. */
+/* A check of the guide: the value found and whether it is good. */
 struct check {
-    const char *name; /* JSON's */
+    const char *name; /* name in JSON */
     char text[400];
     double value, limit;
     bool good;
 };
 enum { CHECKS = 4 };
 
-/* --- figures --------------------------------------------------------------
- */
+/* --- figures -------------------------------------------------------------- */
 
 static double failed_share(const void *row)
 {
@@ -133,8 +133,7 @@ static const struct show_table edge_table = {
     edge_columns, sizeof(edge_columns) / sizeof(*edge_columns),
     sizeof(struct edge)};
 
-/* --- reading --------------------------------------------------------------
- */
+/* --- reading -------------------------------------------------------------- */
 
 static int by_edge(const void *a, const void *b)
 {
@@ -145,7 +144,7 @@ static int by_edge(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* What a window's line says, and how it goes on from the one before it. */
+/* Adds a window's line and checks that it continues the one before. */
 static void add_line(struct edge *e, const struct clock_window *w,
                      const struct clock_window *before)
 {
@@ -185,7 +184,7 @@ static struct edge *add_edge(struct shown *s)
     return &s->edges[s->n++];
 }
 
-/* The windows of one neighbour, w[0] to w[n - 1]. */
+/* Adds the windows of one neighbour, w[0] to w[n - 1]. */
 static int add_windows(struct shown *s, const struct clock_file *file,
                        const struct clock_window *w, size_t n)
 {
@@ -195,7 +194,7 @@ static int add_windows(struct shown *s, const struct clock_file *file,
     if (!e)
         return -1;
     memcpy(e->from, file->node, sizeof(e->from));
-    snprintf(e->to, sizeof(e->to), "#%u", w->to); /* until it is found */
+    snprintf(e->to, sizeof(e->to), "#%u", w->to); /* until its name is known */
     e->to_id = w->to;
     e->job = file->job;
     for (size_t i = 0; i < n; i++) {
@@ -239,7 +238,7 @@ static int add_file(struct shown *s, struct clock_file *file)
     return 0;
 }
 
-/* One node's file; without one nothing. */
+/* Reads one node's file, if it exists. */
 static int read_node(struct shown *s, const char *nodes, const char *name)
 {
     char *path = fileio_path("%s/%s/" CLOCK_FILE, nodes, name);
@@ -288,7 +287,7 @@ static void name_neighbours(struct shown *s)
         }
 }
 
-/* Leaves what is of that node. */
+/* Removes the edges of other nodes. */
 static void keep_node(struct shown *s, const char *node)
 {
     size_t kept = 0;
@@ -300,8 +299,7 @@ static void keep_node(struct shown *s, const char *node)
     s->n = kept;
 }
 
-/* --- the checks -----------------------------------------------------------
- */
+/* --- the checks ----------------------------------------------------------- */
 
 static const char *pair_of(const struct edge *e, char buf[128])
 {
@@ -383,8 +381,7 @@ static void check_failures(const struct shown *s, struct check *c)
              failures, all);
 }
 
-/* --- printing -------------------------------------------------------------
- */
+/* --- printing ------------------------------------------------------------- */
 
 static int print_text(const struct shown *s, const struct check *checks,
                       const char *nodes, FILE *out, struct jp_error *err)

@@ -15,13 +15,13 @@ static int damaged(const struct jp_csvtable *t, struct jp_error *err,
     return error_set(err, "%s:%" PRIu64 ": %s", t->path, t->line, what);
 }
 
-/* For terminals and JSON: a control character is no text. */
+/* Replaces control characters, for terminals and JSON. */
 static char harmless(int c)
 {
     return (unsigned) c < 0x20 || c == 0x7f ? '?' : (char) c;
 }
 
-/* One record into bytes and fields; 1, 0 at the end, -1. */
+/* Reads one record into bytes and fields. Returns 1; 0 at the end; -1. */
 static int read_record(struct jp_csvtable *t, struct jp_error *err)
 {
     bool quoted = false, any = false, closed = false;
@@ -41,7 +41,7 @@ static int read_record(struct jp_csvtable *t, struct jp_error *err)
             }
             quoted = false;
             closed = true;
-        } else if (c == '"' && closed) { /* a doubled one */
+        } else if (c == '"' && closed) { /* a doubled quote */
             t->bytes[used++] = '"';
             quoted = true;
             closed = false;

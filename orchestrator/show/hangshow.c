@@ -1,4 +1,5 @@
-/* hangshow.c - read the recordings of a step, and print who waits for whom. */
+/* hangshow.c - read a step's recordings and print which ranks wait for
+ * which. */
 #include "orchestrator/show/hangshow.h"
 
 #include <inttypes.h>
@@ -9,14 +10,14 @@
 #include "orchestrator/ingest/hangs.h"
 #include "orchestrator/show/show_table.h"
 
-/* What a terminal gets; --json has all. */
+/* Limits for a terminal; --json has all. */
 enum { GROUPS_SHOWN = 40, OPS_SHOWN = 200 };
 
 static const char *const state_names[HANGS_N_STATES] = {
     "no_recording", "cannot_tell", "never_entered", "held_up",
     "entered",      "in_flight",   "ended"};
 
-/* "1.995 s", as far as the process' own file tells. */
+/* "1.995 s", as far as the process's own file shows. */
 static char *format_age(const struct hangs_op *op, char *buf, size_t size)
 {
     int64_t age_ns = hangs_age_ns(op);
@@ -114,7 +115,7 @@ static int print_text(const struct jp_hangs *hangs, const char *answer,
     return show_table_end(NULL, out, err);
 }
 
-/* The ranks of each state. */
+/* Writes the ranks of each state. */
 static void json_ranks(struct jp_json_stream *s,
                        const struct hangs_group *group)
 {
@@ -179,7 +180,7 @@ static void json_group(struct jp_json_stream *s, const struct jp_hangs *hangs,
     json_stream_end_object(s);
 }
 
-/* The answer and what it is of. */
+/* Writes the answer and its data. */
 static void json_hangs(struct jp_json_stream *s, const struct jp_hangs *hangs,
                        const char *answer)
 {
@@ -222,7 +223,8 @@ static int read_file(struct jp_recwalk *walk, struct hangs_file *reading,
     return rc;
 }
 
-/* Reads all files of the walk. 0, or -1 without memory: nothing is due then. */
+/* Reads all files of the walk. Returns 0, or -1 without memory; nothing to free
+ * then. */
 static int read_all(struct jp_recwalk *walk, struct jp_hangs *hangs,
                     struct jp_error *err)
 {
@@ -262,7 +264,8 @@ int hangshow_print(struct jp_recwalk *walk, bool json, FILE *out,
     return rc;
 }
 
-/* The rule's sentence where something hangs, else what is in flight. */
+/* The sentence of the hang rule if there is a hang; otherwise what is in
+ * flight. */
 static const char *answer_live(const struct livestate *state, char *buf,
                                size_t size)
 {
@@ -271,7 +274,7 @@ static const char *answer_live(const struct livestate *state, char *buf,
                : hangs_answer(&state->hangs, buf, size);
 }
 
-/* Of the nodes that have not ended, the oldest word. */
+/* The age of the oldest snapshot among the nodes that have not ended. */
 static uint64_t oldest_ms(const struct livestate *state)
 {
     uint64_t ms = 0;
@@ -282,7 +285,7 @@ static uint64_t oldest_ms(const struct livestate *state)
     return ms;
 }
 
-/* What a look could not see. */
+/* Prints what a look could not see. */
 static void print_blind(const struct livestate *state, FILE *out)
 {
     if (state->n_silent)

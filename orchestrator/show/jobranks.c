@@ -1,4 +1,4 @@
-/* jobranks.c - from what files say of processes to their ranks in the job. */
+/* jobranks.c - derive job ranks from what files say about their processes. */
 #include "orchestrator/show/jobranks.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "orchestrator/aggregate/keymap.h"
 #include "orchestrator/insight/processes.h"
 
-/* A claim about a communicator, or about a process: then n_ranks is 0. */
+/* A claim about a communicator; or, if n_ranks is 0, about a process. */
 struct member {
     char *host;
     int64_t pid;
@@ -20,10 +20,10 @@ struct step {
     const char *input; /* borrowed */
     struct member *members;
     size_t n;
-    struct jp_process_task *tasks; /* hosts are owned */
+    struct jp_process_task *tasks; /* owns the hosts */
     size_t n_tasks;
-    struct keymap seen; /* members and tasks */
-    /* once decided */
+    struct keymap seen; /* hash table of members and tasks */
+    /* set when the ranks are decided */
     struct jp_result result;
     struct jp_processes processes;
 };
@@ -74,7 +74,7 @@ void jobranks_destroy(struct jp_jobranks *ranks)
     free(ranks);
 }
 
-/* The input that a file lies in: the longest one; NULL: in none. */
+/* The input that contains a file, the longest one; NULL: none. */
 static struct step *step_of(const struct jp_jobranks *ranks, const char *path)
 {
     struct step *best = NULL;
@@ -94,8 +94,7 @@ static struct step *step_of(const struct jp_jobranks *ranks, const char *path)
     return best;
 }
 
-/* ----------------------------------------------------------------- gathering
- */
+/* ----------------------------------------------------------------- collect */
 
 static int grow(void **list, size_t n, size_t size)
 {
@@ -121,7 +120,7 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return hash;
 }
 
-/* 1: it is new, 0: it is known, -1: no memory. */
+/* Returns 1 if it is new, 0 if it is known, -1 without memory. */
 static int is_new(struct step *step, uint64_t process, uint64_t what)
 {
     if (keymap_find(&step->seen, process, what) != KEYMAP_NONE)
@@ -186,11 +185,10 @@ int jobranks_add(struct jp_jobranks *ranks, const char *path,
     return rc > 0 ? add_task(step, claim->host, claim->pid, claim->task) : rc;
 }
 
-/* ------------------------------------------------------------------ deciding
- */
+/* ------------------------------------------------------------------ decide */
 
-/* By communicator and rank; of two processes that wrote as one rank the smaller
- * comes first, as in a report. */
+/* Orders by communicator and rank. If two processes wrote as the same rank, the
+ * smaller one comes first, as in a report. */
 static int by_comm(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
@@ -211,7 +209,7 @@ static bool same_comm(const struct member *x, const struct member *y)
     return x->n_ranks == y->n_ranks && !strcmp(x->id, y->id);
 }
 
-/* The members as a result's communicators and ranks. */
+/* Converts the members to communicators and ranks of a result. */
 static int make_result(struct step *step)
 {
     struct jp_result *r = &step->result;
@@ -238,7 +236,8 @@ static int make_result(struct step *step)
     return 0;
 }
 
-/* The step's directory is its input, or holds it as raw/. */
+/* The step's directory is the input itself, or its parent if the input is
+ * raw/. */
 static struct jp_nodes *read_nodes(const char *input)
 {
     size_t n = strlen(input);
@@ -306,7 +305,7 @@ static int add_header(struct jp_jobranks *ranks, const struct jp_recwalk *walk)
                                                        .task = file->procid});
 }
 
-/* The communicators of which the file has operations. */
+/* Adds the communicators of the file's operations. */
 static int add_comms(struct jp_jobranks *ranks, struct jp_recwalk *walk)
 {
     const struct jp_recfile *file = &walk->file;
@@ -365,7 +364,7 @@ struct jp_jobranks *jobranks_read(struct jp_recwalk *walk)
     void (*say)(void *, const char *) = walk->say;
     struct jp_jobranks *ranks;
 
-    walk->say = NULL; /* the caller's own look reports what is damaged */
+    walk->say = NULL; /* the caller's own pass reports damage */
     ranks = read_all(walk, false);
     if (ranks && !is_settled(ranks)) {
         jobranks_destroy(ranks);

@@ -1,9 +1,9 @@
-/* jobranks.h - the ranks in the job of the processes that files name.
+/* jobranks.h - the job ranks of the processes that wrote a step's files.
  *
- * For commands that read a step's files without a report. What is known of its
- * processes is gathered here; insight/processes.h decides which rank each one
- * has, as for a report. Every input is a step of its own: its tasks stand in
- * nodes/ beside raw/.
+ * For commands that read a step's files without a report. This module collects
+ * what is known of the processes; insight/processes.h decides their ranks, as
+ * for a report. Each input counts as a step of its own, whose tasks are listed
+ * in nodes/ beside raw/.
  */
 #ifndef JP_SHOW_JOBRANKS_H
 #define JP_SHOW_JOBRANKS_H
@@ -13,33 +13,35 @@
 #include "common/error.h"
 #include "orchestrator/ingest/logwalk.h"
 
-/* What a file says of a process. */
+/* What a file says about its process. */
 struct jobranks_claim {
     const char *host;
     int64_t pid;
-    int64_t task;           /* its SLURM_PROCID; -1: not told */
-    const char *id;         /* of a communicator; NULL: of none */
-    uint32_t n_ranks, rank; /* there */
+    int64_t task;           /* its SLURM_PROCID; -1: unknown */
+    const char *id;         /* communicator; NULL: none */
+    uint32_t n_ranks, rank; /* in that communicator */
 };
 
 struct jp_jobranks;
 
-/* inputs are borrowed: files, folders of logs or the raw/ of steps. NULL
+/* Borrows inputs: files, folders of logs or the raw/ of steps. Returns NULL
  * without memory. */
 struct jp_jobranks *jobranks_create(const char *const *inputs, size_t n);
-/* path: of the file that claims it. 0, or -1 without memory. */
+/* Adds a claim of the file at path. Returns 0, or -1 without memory. */
 int jobranks_add(struct jp_jobranks *ranks, const char *path,
                  const struct jobranks_claim *claim);
-/* Decides, once all is added. 0, or -1 without memory. */
+/* Call it after all claims: decides the ranks. Returns 0, or -1 without
+ * memory. */
 int jobranks_decide(struct jp_jobranks *ranks);
-/* Takes NULL. */
+/* Accepts NULL. */
 void jobranks_destroy(struct jp_jobranks *ranks);
 
-/* All three for the recorder's files; the walk is rewound. Only files whose
- * header does not settle it are read whole. NULL without memory. */
+/* Does all three for the recorder's files and rewinds the walk. Reads a whole
+ * file only if its header does not settle the rank. Returns NULL without
+ * memory. */
 struct jp_jobranks *jobranks_read(struct jp_recwalk *walk);
 
-/* The rank of a file's process; -1: it has none, as far as can be known. */
+/* The rank of a file's process; -1: none, or unknown. */
 int64_t jobranks_find(const struct jp_jobranks *ranks, const char *path,
                       const char *host, int64_t pid);
 

@@ -1,4 +1,4 @@
-/* opsum.c - filter operations and sum them up. */
+/* opsum.c - filter operations and add them up. */
 #include "orchestrator/show/opsum.h"
 
 #include <inttypes.h>
@@ -24,8 +24,8 @@ struct reading {
     const struct opsum_filter *filter;
     struct opsum_builder to;
     struct launches *launches; /* of the open file */
-    struct jp_jobranks *ranks; /* NULL: nobody asks for a rank */
-    int64_t world_rank;        /* of the open file's process, < 0: none */
+    struct jp_jobranks *ranks; /* NULL: the filter has no rank */
+    int64_t world_rank;        /* of the open file's process; < 0: none */
 };
 
 static uint64_t mix(uint64_t hash, const char *text)
@@ -49,7 +49,7 @@ static void copy(char *to, size_t size, const char *text)
     to[n] = '\0';
 }
 
-/* The row's place; NULL: no room or no memory (*failed). */
+/* Finds or adds a row. NULL: beyond the limit, or no memory (*failed). */
 static struct opsum_row *find_row(struct opsum_builder *b,
                                   const struct opsum_key *key, bool *failed)
 {
@@ -140,7 +140,7 @@ static void to_text(const struct record_text *from, char *to, size_t size)
     snprintf(to, size, "%.*s", (int) from->len, from->text);
 }
 
-/* A record with its share of a launch's time, where the filter wants it. */
+/* Adds a record, with its share of a launch's time, if it passes the filter. */
 static int take(void *arg, const struct record *record)
 {
     struct reading *r = arg;
@@ -285,7 +285,7 @@ void opsum_fini(struct jp_opsum *sum)
     *sum = (struct jp_opsum){0};
 }
 
-/* --- sum up the operations of NCCL Inspector's logs */
+/* --- add up the operations of NCCL Inspector's logs */
 
 struct lines_reading {
     const struct opsum_filter *filter;
@@ -293,16 +293,17 @@ struct lines_reading {
     struct inspector_reader reader;
     struct jp_loglines lines;
     const char *path;
-    bool counted;   /* the open file, among processes */
-    bool is_wanted; /* it has a record of the rank that is asked for */
+    bool counted;   /* the open file is counted in processes */
+    bool is_wanted; /* it has a record of the requested rank */
     uint64_t *bad;
-    struct jp_jobranks *ranks; /* NULL: nobody asks for a rank */
+    struct jp_jobranks *ranks; /* NULL: the filter has no rank */
 };
 
 typedef int take_record(struct lines_reading *r, const struct record *rec,
                         void *arg);
 
-/* Every record of the file to lines_take; its non-zero answer ends it. */
+/* Passes every record of the file to lines_take, until that returns
+ * non-zero. */
 static int walk_file(struct lines_reading *r, take_record *lines_take,
                      void *arg)
 {
@@ -377,7 +378,7 @@ static int lines_take(struct lines_reading *r, const struct record *rec,
         &r->to, &(const struct opsum_key){id, name, func, rec->bytes}, rec);
 }
 
-/* What a record says of its process. */
+/* Claims what a record says about its process. */
 static int claim(struct lines_reading *r, const struct record *rec, void *arg)
 {
     char id[RECORD_MAX_ID + 1], host[RECORD_MAX_HOST + 1];
@@ -401,13 +402,13 @@ static int walk_all(struct lines_reading *r, const struct jp_recwalk *walk,
     for (size_t i = 0; rc == 0 && i < walk->walk.n_logs; i++) {
         uint64_t bad = *r->bad;
 
-        if (walk->walk.logs[i].maybe) /* a trace, if anything */
+        if (walk->walk.logs[i].maybe) /* at most a trace */
             continue;
         r->path = walk->walk.logs[i].path;
         r->counted = r->is_wanted = false;
         rc = walk_file(r, visit, arg);
         if (r->filter->rank >= 0 && !r->is_wanted)
-            *r->bad = bad; /* of other ranks */
+            *r->bad = bad; /* ignore errors of other ranks' files */
     }
     return rc;
 }
@@ -443,7 +444,7 @@ int opsum_read_lines(const struct jp_recwalk *walk,
     return opsum_end(&r.to, rc, err);
 }
 
-/* --- the sums from a report's table of operations */
+/* --- totals from a report's table of operations */
 
 enum {
     COMM,
@@ -474,7 +475,7 @@ static const char *const columns[N_COLUMNS] = {
     [LAST] = "dump_max_us",
 };
 
-/* An empty field is "not known": 0. */
+/* An empty field means unknown: 0. */
 static bool get_count(const char *text, uint64_t *value)
 {
     *value = 0;
@@ -490,7 +491,7 @@ static bool get_real(const char *text, double *value)
            (!*end && isfinite(*value) && *value >= 0 && *value < 1e15);
 }
 
-/* False: the row is not so. */
+/* Parses a row; false: it is malformed. */
 static bool get_some(const char *const v[], uint64_t *bytes,
                      struct opsum_some *some)
 {
@@ -542,7 +543,7 @@ int opsum_add_csv(struct opsum_builder *b, const char *path,
     return rc < 0 ? -1 : 0;
 }
 
-/* --- the summary as a table and as JSON */
+/* --- print the totals as a table and as JSON */
 
 static double mean_us(const void *row)
 {
@@ -587,7 +588,7 @@ static const struct show_table table = {
     row_columns, sizeof(row_columns) / sizeof(*row_columns),
     sizeof(struct opsum_row)};
 
-/* What `processes` counts. */
+/* The unit that `processes` counts. */
 static const char *unit_of(const struct jp_opsum *sum)
 {
     return !strcmp(sum->source, "recorder")    ? "recording"

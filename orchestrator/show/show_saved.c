@@ -1,4 +1,5 @@
-/* show_saved.c - what a finished report says when the logs are gone. */
+/* show_saved.c - print a finished report's figures after its logs were
+ * removed. */
 #include "orchestrator/show/show_saved.h"
 
 #include <inttypes.h>
@@ -24,19 +25,19 @@ struct rankrow {
     char id[RECORD_MAX_ID + 1];
     char name[RECORD_MAX_NAME + 1];
     char host[RECORD_MAX_HOST + 1];
-    int64_t pid; /* -1: not known */
+    int64_t pid; /* -1: unknown */
     uint64_t rank, records, timed_ops, last_ops, p2p_records;
-    uint64_t exec_us, wait_us, caused_us; /* of timed_ops */
+    uint64_t exec_us, wait_us, caused_us; /* sums over timed_ops */
     bool waits;                           /* exec_us and wait_us are known */
 };
 
 struct rankrows {
-    struct rankrow *at; /* in the order of the tables */
+    struct rankrow *at; /* in the order of the table */
     size_t n;
-    uint64_t left_out; /* bad ones, or over MAX_ROWS */
+    uint64_t left_out; /* bad rows, or beyond MAX_ROWS */
 };
 
-/* Sizes of communicators, by id; in the order of the table. */
+/* Sizes of communicators by id, in the order of the table. */
 struct comm_size {
     char id[RECORD_MAX_ID + 1];
     uint32_t n_ranks;
@@ -93,7 +94,7 @@ static int grow(void **list, size_t n, size_t size)
     return 0;
 }
 
-/* --- ranks in the job --- */
+/* --- job ranks --- */
 
 static int by_id(const void *a, const void *b)
 {
@@ -248,9 +249,9 @@ static int read_rows(struct rankrows *rows, const char *path, const char *step,
     return rc;
 }
 
-/* Adds the ranks of a report that pass the filter, by csv/ranks.csv and
- * csv/comms.csv in the step's directory. filter->func is not looked at. 0, or
- * -1: they cannot be read, no memory. */
+/* Adds the ranks of a report that pass the filter, from csv/ranks.csv and
+ * csv/comms.csv in the step's directory. Ignores filter->func. Returns 0, or -1
+ * if they cannot be read or without memory. */
 static int add_ranks(struct rankrows *rows, const char *step,
                      const struct opsum_filter *filter, struct jp_error *err)
 {
@@ -332,10 +333,10 @@ static int print_ranks_json(const struct rankrows *rows, FILE *out,
     return show_table_end(&s, out, err);
 }
 
-/* --- `jobprof show` from a finished report --- */
+/* --- print from a finished report --- */
 
-/* The step's directory that a folder of inputs stands for; caller frees. NULL
- * without memory. */
+/* The step's directory of a folder of inputs. Caller frees. NULL without
+ * memory. */
 static char *step_of(const char *folder)
 {
     size_t n = strlen(folder);
@@ -344,7 +345,7 @@ static char *step_of(const char *folder)
                                                     : strdup(folder);
 }
 
-/* <step>/name, if it can be read; caller frees. */
+/* <step>/name if it is readable. Caller frees. */
 static char *find(const char *folder, const char *name)
 {
     char *step = step_of(folder);
@@ -426,7 +427,7 @@ static int show_ops(char *const *folders, size_t n,
             rc = opsum_add_csv(&builder, path, filter, err);
         free(path);
     }
-    if (rc < 0) { /* err says why */
+    if (rc < 0) { /* see err */
         opsum_end(&builder, -1, NULL);
         return -1;
     }

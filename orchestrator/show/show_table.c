@@ -1,4 +1,4 @@
-/* show_table.c - write a table of show's. */
+/* show_table.c - write a table of `jobprof show`. */
 #include "orchestrator/show/show_table.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ static const void *at(const struct show_column *c, const void *row)
     return (const char *) row + c->offset;
 }
 
-/* A figure as people read it; NULL: as it is. */
+/* Formats a figure for people; NULL: as it is. */
 static const char *human_of(const struct show_column *c, const void *row,
                             char *buf)
 {
@@ -36,7 +36,7 @@ static const char *human_of(const struct show_column *c, const void *row,
     }
 }
 
-/* A figure's text, in buf or borrowed. */
+/* The text of a figure, in buf or borrowed. */
 static const char *text_of(const struct show_column *c, const void *row,
                            enum show_form form, char *buf, size_t size)
 {

@@ -1,5 +1,5 @@
-/* show_table.h - a table of show's: its columns described once, for a terminal
- * and for JSON.
+/* show_table.h - a table of `jobprof show`; one description of its columns
+ * serves the terminal and JSON.
  */
 #ifndef JP_SHOW_SHOW_TABLE_H
 #define JP_SHOW_SHOW_TABLE_H
@@ -15,31 +15,32 @@
 enum show_kind {
     SHOW_TEXT,  /* char[] at offset */
     SHOW_COUNT, /* uint64_t at offset */
-    SHOW_PID,   /* int64_t at offset; below 0: unknown */
-    SHOW_REAL,  /* what real gives */
+    SHOW_PID,   /* int64_t at offset; negative: unknown */
+    SHOW_REAL,  /* result of real */
 };
 
-/* How a figure looks to people. */
+/* The format of a figure for people. */
 enum show_unit { SHOW_PLAIN, SHOW_GROUPED, SHOW_BYTES, SHOW_US, SHOW_GBS };
 
-/* What a table is for: people (2 MiB, 28.1 us), a program that reads columns
- * (2097152, 28.1), or JSON. */
+/* The purpose of the output: for people (2 MiB, 28.1 us), for a program that
+ * reads columns (2097152, 28.1), or JSON. */
 enum show_form { SHOW_HUMAN, SHOW_RAW, SHOW_JSON };
 
 struct show_column {
-    const char *key;  /* JSON's */
-    const char *head; /* NULL: JSON only */
-    int width;        /* below 0: to the left */
+    const char *key;  /* name in JSON */
+    const char *head; /* NULL: only in JSON */
+    int width;        /* negative: left-aligned */
     enum show_kind kind;
     size_t offset;
     double (*real)(const void *row);
-    int decimals, json_decimals; /* of real */
-    int cut;                     /* text's bytes on a terminal; 0: all */
-    /* False: "-", and JSON has no such member. NULL: it is known. */
+    int decimals, json_decimals; /* decimals of real */
+    int cut;                     /* longest text on a terminal, in bytes; 0: no
+                                  * limit */
+    /* False: prints "-", and JSON omits the member. NULL: always known. */
     bool (*known)(const void *row);
-    bool last; /* JSON has it behind the others */
+    bool last; /* placed after the others in JSON */
     enum show_unit unit;
-    const char *human; /* heading with such a figure; NULL: head */
+    const char *human; /* heading in SHOW_HUMAN; NULL: head */
 };
 
 struct show_table {
@@ -47,16 +48,16 @@ struct show_table {
     size_t n_columns, row_size;
 };
 
-/* Heading and rows, human or raw. */
+/* Prints heading and rows, human or raw. */
 void show_table_print(const struct show_table *table, const void *rows,
                       size_t n, enum show_form form, FILE *out);
-/* An array. */
+/* Writes an array. */
 void show_table_json(struct jp_json_stream *s, const char *key,
                      const struct show_table *table, const void *rows,
                      size_t n);
 
-/* Ends the stream (NULL: there is none). 0, or -1: output failed; a reader that
- * has seen enough (head) is no failure. */
+/* Ends the stream (NULL: none). Returns 0, or -1 if the output failed. A reader
+ * that closes the pipe early (head) is not an error. */
 int show_table_end(struct jp_json_stream *s, FILE *out, struct jp_error *err);
 
 #endif

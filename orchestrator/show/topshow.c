@@ -1,4 +1,4 @@
-/* topshow.c - rows and columns of `jobprof top`. */
+/* topshow.c - the rows and columns of `jobprof top`. */
 #include "orchestrator/show/topshow.h"
 
 #include <inttypes.h>
@@ -12,13 +12,13 @@
 #define N_ELEMENTS(array) (sizeof(array) / sizeof((array)[0]))
 #define CELL 64
 #define LINE_MAX_BYTES 512
-/* A width below this is taken as this one. */
+/* Smaller widths are replaced by this one. */
 #define WIDTH_MIN 20
 
 const char *const topshow_sort_words[TOPSHOW_N_SORTS] = {"worst", "node", "age",
                                                          "caused", "ops"};
 
-/* Short for a column; JSON has stuck_state_words. */
+/* Short forms for a column; JSON uses stuck_state_words. */
 static const char *const short_states[STUCK_N_STATES] = {
     [STUCK_UNKNOWN] = "unknown", [STUCK_MOVES] = "works",
     [STUCK_WAITS] = "waits",     [STUCK_OUTSIDE] = "outside",
@@ -28,7 +28,7 @@ static const char *const short_states[STUCK_N_STATES] = {
     [STUCK_GONE] = "gone",       [STUCK_ENDED] = "ended",
 };
 
-/* Which comes first, where nothing else is known of it. */
+/* Order of the states; higher is worse. */
 static const int severities[STUCK_N_STATES] = {
     [STUCK_GONE] = 90,    [STUCK_STOPPED] = 80,  [STUCK_DISK] = 70,
     [STUCK_MUTE] = 60,    [STUCK_TRACED] = 50,   [STUCK_WAITS] = 20,
@@ -37,20 +37,19 @@ static const int severities[STUCK_N_STATES] = {
 };
 enum { SEVERITY_KEEPS = 100, SEVERITY_LATE = 40, SEVERITY_ODD = 12 };
 
-/* --- columns ---------------------------------------------------------------
- */
+/* --- columns -------------------------------------------------------------- */
 
 enum kind { KIND_TEXT, KIND_REAL };
 
 struct column {
     const char *key, *head;
-    int width;     /* below 0: to the left */
-    int dropped;   /* the largest go first; 0: never */
-    int decimals;  /* of real, on a terminal and in JSON */
-    double factor; /* JSON has the value, a terminal this many times it */
+    int width;     /* negative: left-aligned */
+    int dropped;   /* the largest are omitted first; 0: never */
+    int decimals;  /* decimals of real, on a terminal and in JSON */
+    double factor; /* a terminal shows JSON's value times this */
     const char *unit;
-    double (*real)(const struct topshow_row *row); /* NAN: not known */
-    /* NULL: real. json: in full */
+    double (*real)(const struct topshow_row *row); /* NAN: unknown */
+    /* NULL: uses real. json: unabridged */
     const char *(*text)(const struct topshow_row *row, bool json,
                         char buf[CELL]);
 };
@@ -81,7 +80,8 @@ static const char *text_func(const struct topshow_row *row, bool json,
     return *row->func ? row->func : NULL;
 }
 
-/* Its name says more than its number, where there is no room for both. */
+/* A communicator's name, or number. If there is no room for both, the name is
+ * shown. */
 static const char *text_comm(const struct topshow_row *row, bool json,
                              char buf[CELL])
 {
@@ -136,7 +136,7 @@ static double real_pid(const struct topshow_row *row)
     return row->ranks ? NAN : (double) row->pid;
 }
 
-/* In the order of a line. docs/live.md has the same. */
+/* In the order of a line. docs/live.md has the same list. */
 static const struct column columns[] = {
     {"node", "node", -13, 0, 0, 1, "", NULL, text_node},
     {"rank", "rank", 6, 0, 0, 1, "", NULL, text_rank},
@@ -162,7 +162,7 @@ static unsigned width_of(const struct column *column)
     return (unsigned) abs(column->width);
 }
 
-/* Which columns a line of that width holds. */
+/* Chooses the columns that fit into the width. */
 static void choose(unsigned width, bool shown[N_ELEMENTS(columns)])
 {
     unsigned used = 0;
@@ -174,15 +174,14 @@ static void choose(unsigned width, bool shown[N_ELEMENTS(columns)])
             if (columns[i].dropped != dropped)
                 continue;
             shown[i] = used + width_of(&columns[i]) + (used > 0) <= width;
-            if (!shown[i]) /* and none of less use */
+            if (!shown[i]) /* nor any less useful column */
                 width = used;
             else
                 used += width_of(&columns[i]) + (used > 0);
         }
 }
 
-/* --- rows ------------------------------------------------------------------
- */
+/* --- rows ----------------------------------------------------------------- */
 
 static double figure(int32_t value, double part)
 {
@@ -222,7 +221,7 @@ static void fill_rank(struct topshow_row *row, const struct livestate *state,
                                  : severities[rank->is.state]};
 }
 
-/* NAN counts for nothing. */
+/* The larger value; NAN is ignored. */
 static double most_of(double a, double b)
 {
     return isnan(a) ? b : isnan(b) || a > b ? a : b;
@@ -238,7 +237,7 @@ static double sum_of(double a, double b)
     return isnan(a) ? b : isnan(b) ? a : a + b;
 }
 
-/* A sum of values that are known. */
+/* A mean of the known values. */
 struct mean {
     double sum;
     unsigned n;
@@ -262,8 +261,9 @@ static bool is_older(const struct topshow_row *a, const struct topshow_row *b)
     return !isnan(a->age_s) && (isnan(b->age_s) || a->age_s > b->age_s);
 }
 
-/* Of a node: the worst rank's state and the oldest operation; operations a
- * second and watts are sums, the clock is the slowest, shares are means. */
+/* Fills a node's row: the worst rank's state and the oldest operation.
+ * Operations per second and watts are sums, the clock is the slowest one,
+ * shares are means. */
 static void fill_node(struct topshow_row *row, const struct livestate *state,
                       size_t at)
 {
@@ -319,7 +319,7 @@ static void fill_node(struct topshow_row *row, const struct livestate *state,
     row->gpu = mean_of(&gpu);
 }
 
-/* 1 where a comes first by what is known; unknown last. */
+/* Compares for qsort: larger values first, unknown values last. */
 static int by_real(double a, double b)
 {
     if (isnan(a) || isnan(b))
@@ -343,7 +343,8 @@ static int by_place(const struct topshow_row *x, const struct topshow_row *y)
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* Ages below a second change with each look: rows stay where they are. */
+/* Orders by severity. Ignores ages below one second, which change with each
+ * look, so that rows keep their places. */
 static int by_worst(const struct topshow_row *x, const struct topshow_row *y)
 {
     if (x->severity != y->severity)
@@ -416,8 +417,7 @@ void topshow_fini(struct topshow *top)
     *top = (struct topshow){.n = 0};
 }
 
-/* --- text ------------------------------------------------------------------
- */
+/* --- text ----------------------------------------------------------------- */
 
 #define SGR_BOLD "\033[1m"
 #define SGR_DIM "\033[2m"
@@ -427,7 +427,8 @@ void topshow_fini(struct topshow *top)
 #define SGR_GREEN "\033[32m"
 #define SGR_OFF "\033[0m"
 
-/* A line of at most width columns, as plain ASCII: a byte is a column. */
+/* Prints a line of at most width columns in plain ASCII, one byte per
+ * column. */
 static void put_line(const struct topshow_how *how, const char *sgr,
                      const char *text, FILE *out)
 {
@@ -461,7 +462,8 @@ static void put_format(const struct topshow_how *how, const char *sgr,
     put_line(how, sgr, line, out);
 }
 
-/* A value in its column: cut where it is too long, a number to ">" signs. */
+/* Formats a value for its column. Long text is truncated; a number that does
+ * not fit is replaced by ">" signs. */
 static void put_cell(const struct column *column, const char *text, char *line,
                      size_t *used)
 {
@@ -513,7 +515,7 @@ static const char *sgr_of(const struct topshow_row *row)
                                                      : "";
 }
 
-/* The oldest word of a node that runs. */
+/* The age of the oldest snapshot of a running node. */
 static double oldest_data(const struct livestate *state)
 {
     uint64_t most = 0;
@@ -524,7 +526,7 @@ static double oldest_data(const struct livestate *state)
     return (double) most / 1000;
 }
 
-/* The verdict's sentence in two lines, broken at a blank. */
+/* Prints the verdict's sentence in two lines, wrapped at a blank. */
 static void put_text(const struct livestate *state,
                      const struct topshow_how *how, FILE *out)
 {
@@ -617,8 +619,7 @@ void topshow_print_reading(const struct livestate *state,
                left_comms);
 }
 
-/* --- JSON ------------------------------------------------------------------
- */
+/* --- JSON ----------------------------------------------------------------- */
 
 static void json_row(struct jp_json_stream *s, const struct topshow_row *row)
 {

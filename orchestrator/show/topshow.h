@@ -1,10 +1,10 @@
-/* topshow.h - what `jobprof top` prints of a step that runs: the verdict, then
- * a row a rank or a node, the worst first.
+/* topshow.h - the output of `jobprof top` for a running step: the verdict, then
+ * one row per rank or node, worst first.
  *
- * One table of columns (topshow.c) is for text and JSON. A line is never longer
- * than the width: columns are left out instead, those of least use first. 80
- * columns hold node, rank, state, age, function, communicator and the data's
- * own age.
+ * One table of columns (topshow.c) serves text and JSON. A line is never longer
+ * than the width; instead, the least useful columns are omitted. 80 columns
+ * have room for node, rank, state, age, function, communicator and the age of
+ * the data.
  */
 #ifndef JP_SHOW_TOPSHOW_H
 #define JP_SHOW_TOPSHOW_H
@@ -17,18 +17,18 @@
 #include "common/json_stream.h"
 #include "orchestrator/live/livestate.h"
 
-/* From so many ranks on, rows are nodes. */
+/* With this many ranks or more, rows are nodes. */
 #define TOPSHOW_RANKS_MAX 32
-/* Rows of a text that is no screen; --json has all. */
+/* Number of rows if the output is not a screen; --json has all. */
 #define TOPSHOW_ROWS 40
 
 struct topshow_row {
     const char *node;
-    uint64_t ranks; /* of a node's row; 0: a rank's */
+    uint64_t ranks; /* number of ranks in a node's row; 0: a rank's row */
     int64_t rank, pid;
     enum stuck_state state;
     bool keeps, late, stale, in_flight;
-    double age_s, data_age_s; /* NAN: not known, here and below */
+    double age_s, data_age_s; /* NAN: unknown, here and below */
     const char *func, *comm_name;
     uint64_t hash, seq, bytes;
     double ops, busbw_gbs, share, caused, gpu, mhz, watts;
@@ -37,51 +37,51 @@ struct topshow_row {
 
 enum topshow_sort {
     TOPSHOW_WORST,
-    TOPSHOW_PLACE,  /* node, rank */
-    TOPSHOW_AGE,    /* the oldest operation first */
-    TOPSHOW_CAUSED, /* who makes the others wait */
-    TOPSHOW_OPS,    /* the fewest first */
+    TOPSHOW_PLACE,  /* by node and rank */
+    TOPSHOW_AGE,    /* oldest operation first */
+    TOPSHOW_CAUSED, /* first the ranks for which others wait */
+    TOPSHOW_OPS,    /* fewest first */
     TOPSHOW_N_SORTS
 };
 extern const char *const topshow_sort_words[TOPSHOW_N_SORTS];
 
 struct topshow_how {
-    const char *job;  /* "42.0", or the directory's name */
-    const char *node; /* only that node's ranks; NULL: all */
+    const char *job;  /* "42.0", or the name of the directory */
+    const char *node; /* show only that node's ranks; NULL: all */
     enum topshow_sort sort;
-    bool odd; /* only what does not just work */
-    /* of the print */
+    bool odd; /* show only ranks that are not simply working */
+    /* of the output in columns */
     unsigned width;
-    size_t rows;     /* at most so many */
-    size_t first;    /* from this one on */
-    size_t selected; /* marked; SIZE_MAX: none */
+    size_t rows;     /* maximum number of rows */
+    size_t first;    /* index of the first row */
+    size_t selected; /* index of the marked row; SIZE_MAX: none */
     bool colour;
-    bool screen; /* erases the rest of each line */
+    bool screen; /* erase the rest of each line */
 };
 
 struct topshow {
     struct topshow_row *rows;
     size_t n;
-    bool nodes; /* a row a node */
+    bool nodes; /* one row per node */
 };
 
-/* Rows of a look, which borrow from it. 0, or -1 without memory. topshow_fini
- * is due after a 0. */
+/* Makes the rows of a look and borrows from it. Returns 0, or -1 without
+ * memory. Call topshow_fini after a 0. */
 int topshow_make(struct topshow *top, const struct livestate *state,
                  const struct topshow_how *how);
 void topshow_fini(struct topshow *top);
 
-/* How many lines stand above the rows. */
+/* Number of lines above the rows. */
 #define TOPSHOW_HEAD_LINES 4
 void topshow_print(const struct topshow *top, const struct livestate *state,
                    const struct topshow_how *how, FILE *out);
 
-/* Of the diagnostics: what the look read. One line. */
+/* Prints one diagnostic line about what the look has read. */
 void topshow_print_reading(const struct livestate *state,
                            const struct topshow_how *how, FILE *out);
 
-/* The members of a step's object; all nodes and ranks. 0, or -1 without memory.
- */
+/* Writes the members of a step's object, with all nodes and ranks. Returns 0,
+ * or -1 without memory. */
 int topshow_json(struct jp_json_stream *s, const struct livestate *state);
 
 #endif

@@ -1,4 +1,4 @@
-/* trial_judge.c - what a trial's runs come to: measures, looks, sentences. */
+/* trial_judge.c - the result of a trial: measure, looks, sentences. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +38,8 @@ bool trial_goes_on(const struct trial *t, size_t config)
     return !t->arms[config].dropped && !t->arms[config].failed;
 }
 
-/* The report's iteration where all runs have one of as many operations: other
- * numbers mean that it is not the same repetition. */
+/* Uses the report's iteration if all runs have one with the same number
+ * of operations; otherwise the repetition is not the same. */
 static enum trial_measure choose_measure(const struct trial *t)
 {
     uint64_t ops = 0;
@@ -91,8 +91,7 @@ static size_t last_round(const struct trial *t)
     return last;
 }
 
-/* --- sentences -------------------------------------------------------------
- */
+/* --- sentences ------------------------------------------------------------ */
 
 static const char *const measure_texts[TRIAL_MEASURES] = {
     [TRIAL_BY_ITERATION] = "a step of the program's loop, as each report finds "
@@ -249,17 +248,16 @@ void trial_judge(struct trial *t)
         add_round(t, round);
         done = is_complete(t, round);
         if (!done && round < last)
-            continue; /* a run was added later, by --continue */
+            continue; /* the run was added later by --continue */
         if (!done && t->end == TRIAL_OPEN)
-            break; /* in the middle of a round: the next look is at its end */
+            break; /* within a round; the next look comes at its end */
         trial_stats_look(t->arms, t->n_configs, round + 1, t->rounds,
                          round == last && t->end != TRIAL_OPEN, &t->look);
     }
     say(t);
 }
 
-/* --- lines for the script ---------------------------------------------------
- */
+/* --- lines for the script ------------------------------------------------- */
 
 void trial_lines(const struct trial *t,
                  void (*put)(void *arg, const char *line), void *arg)

@@ -1,4 +1,4 @@
-/* trial_page.c - a trial as a page: the answer, its lines, intervals, runs. */
+/* trial_page.c - write a trial as a page: answer, lines, intervals, runs. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,8 +10,7 @@
 #define LABEL_MAX 400
 #define COLUMNS(list) (sizeof(list) / sizeof(*(list)))
 
-/* --- the answer ------------------------------------------------------------
- */
+/* --- the answer ----------------------------------------------------------- */
 
 static void put_line(void *arg, const char *line)
 {
@@ -22,7 +21,7 @@ static void put_line(void *arg, const char *line)
     fputs("</code></p>\n", out);
 }
 
-/* srun's whole line of the choice. */
+/* srun's complete command line for the choice. */
 static void put_command(const struct trial *t, size_t choice, FILE *out)
 {
     char **words = trial_words(t, choice, NULL);
@@ -64,8 +63,7 @@ static void put_answer(const struct trial *t, FILE *out)
     fputs("</div>\n", out);
 }
 
-/* --- intervals -------------------------------------------------------------
- */
+/* --- intervals ------------------------------------------------------------ */
 
 struct range {
     double low, high;
@@ -138,8 +136,7 @@ static void put_intervals(const struct trial *t, FILE *out)
     html_out_proof_end(out, "The scale does not begin at 0.");
 }
 
-/* --- tables ----------------------------------------------------------------
- */
+/* --- tables --------------------------------------------------------------- */
 
 static void put_share(FILE *out, double share)
 {
@@ -231,8 +228,7 @@ static void put_runs(const struct trial *t, FILE *out)
     html_out_table_end(out, COLUMNS(columns), 0, NULL);
 }
 
-/* --- how it was done --------------------------------------------------------
- */
+/* --- how it was done ------------------------------------------------------ */
 
 static void put_method(const struct trial *t, FILE *out)
 {

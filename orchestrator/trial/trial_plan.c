@@ -1,5 +1,4 @@
-/* trial_plan.c - what is to be tried: axes, their combinations, srun's words.
- */
+/* trial_plan.c - define a trial: axes, their combinations, srun's words. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,8 +78,8 @@ static bool is_option(const char *name, size_t n)
     return n > 0;
 }
 
-/* "plane=4" is a value after a comma, "1" of "map_gpu:0,1" is not. colon: the
- * value has one. */
+/* Whether rest continues the current value: "plane=4" is a new value, "1" of
+ * "map_gpu:0,1" is not. colon: the current value has a colon. */
 static bool extends(enum trial_kind kind, bool colon, const char *rest)
 {
     size_t n = strcspn(rest, ",");
@@ -93,7 +92,7 @@ static bool extends(enum trial_kind kind, bool colon, const char *rest)
              (n == 6 && !strncasecmp(rest, "nopack", n))));
 }
 
-/* The next value, malloc'ed; *text moves behind it. */
+/* The next value, malloc'ed; *text moves past it. */
 static char *next_value(enum trial_kind kind, const char **text)
 {
     char separator = trial_kinds[kind].separator;
@@ -161,7 +160,7 @@ static struct trial_axis *find_axis(struct trial *t, enum trial_kind kind,
     return axis;
 }
 
-/* Takes value over; NULL: no memory. */
+/* Appends value and takes it over. NULL: no memory. */
 static int add_value(struct trial_axis *axis, char *value, struct jp_error *err)
 {
     char **grown = NULL;
@@ -297,10 +296,9 @@ void trial_order(const struct trial *t, size_t round, size_t *order)
     }
 }
 
-/* --- srun's line -----------------------------------------------------------
- */
+/* --- srun's command line -------------------------------------------------- */
 
-/* Of srun(1): options that take no argument, or only one behind "=". All others
+/* Options of srun(1) without argument, or with one only after "=". All others
  * take the next word. */
 static const char srun_short_flags[] = "EHhIkKlOQRsuvVXZ";
 static const char *const srun_long_flags[] = {
@@ -311,10 +309,10 @@ static const char *const srun_long_flags[] = {
     "propagate", "pty", "quiet", "quit-on-interrupt", "reboot", "resv-ports",
     "spread-job", "stepmgr", "treewidth", "unbuffered", "usage",
     "use-min-nodes", "verbose", "version", "wait-for-switch", "whole", "x11",
-    /* jobprof's own */
+    /* jobprof's own options */
     "nccl-profile", "copper-profile", "util-profile", "clock-profile",
     "nsys-profile"};
-/* ... which are about the allocation, so that sbatch gets them, too. */
+/* Options that concern the allocation, which sbatch gets as well. */
 static const char sbatch_short[] = "ABcCGJLMnNpqStwxOs";
 static const char *const sbatch_long[] = {"account",
                                           "cluster-constraint",
@@ -374,13 +372,14 @@ static bool is_in(const char *const *list, size_t n, const char *name,
     return false;
 }
 
-/* How many words the option of words[at] is, and its name. 0: no option. */
+/* An option that starts at words[at]: its name and number of words. 0: not an
+ * option. */
 struct option_word {
     size_t words;
     bool is_long;
     const char *name; /* without dashes */
     size_t len;
-    const char *value; /* behind "=", or of the next word; NULL: none */
+    const char *value; /* text after "=", or the next word; NULL: none */
 };
 
 static struct option_word read_option(char *const *words, size_t n, size_t at)
@@ -423,7 +422,7 @@ static bool is_named(const struct option_word *o, const char *name, char letter)
                : letter && *o->name == letter;
 }
 
-/* The profile's value without the keys that the trial sets. */
+/* Removes the keys that the trial sets from the profile's value. */
 static char *strip_profile(const char *value)
 {
     char *out = calloc(1, strlen(value) + 1);
@@ -498,7 +497,7 @@ int trial_set_command(struct trial *t, char *const *words, size_t n,
         }
         at += o.words;
     }
-    t->program = t->n_words; /* or the "--" before it */
+    t->program = t->n_words; /* or the preceding "--" */
     if (at + (at < n && !strcmp(words[at], "--")) >= n)
         return error_set(err, "srun's line has no program");
     for (; at < n; at++)
@@ -509,8 +508,7 @@ int trial_set_command(struct trial *t, char *const *words, size_t n,
     return 0;
 }
 
-/* --- words to run ----------------------------------------------------------
- */
+/* --- commands to run ------------------------------------------------------ */
 
 struct words {
     char **list;
@@ -607,7 +605,7 @@ char **trial_words(const struct trial *t, size_t config, const char *dir)
     return finish(&w);
 }
 
-/* All nodes of the axis' lists, one text and their number; 0: not known. */
+/* The union of the axis' node lists, as one text; *n nodes, 0: unknown. */
 static char *union_of(const struct trial_axis *axis, size_t *n)
 {
     char **names = NULL, *all = calloc(1, 1);
@@ -668,7 +666,8 @@ char **trial_sbatch_words(const struct trial *t, uint64_t minutes,
 
         timed |= is_named(&o, "time", 't');
         named |= is_named(&o, "job-name", 'J');
-        /* the lists' nodes need all their room, whatever a step takes of it */
+        /* the lists' nodes are needed as a whole, whatever one step uses of
+         * them */
         if (nodes &&
             (is_named(&o, "nodes", 'N') || is_named(&o, "ntasks", 'n') ||
              is_named(&o, "nodelist", 'w')))

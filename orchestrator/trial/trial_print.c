@@ -1,4 +1,4 @@
-/* trial_print.c - a trial's table on a terminal, and its files. */
+/* trial_print.c - print a trial's table and write its files. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* trial_run.c - runs one step of a trial, and reads what its report says. */
+/* trial_run.c - run one step of a trial and read its report. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 #include "orchestrator/trial/trial.h"
 
 #define LOOK_MS 200
-/* What srun has to end the step, and then to write its report. */
+/* Time for srun to end the step and to write the report. */
 #define TERM_MS 30000
 #define COMMS_SHOWN 3
 #define LAST_LINE 300
@@ -31,9 +31,9 @@ const char *const trial_statuses[TRIAL_STATUSES] = {
     [TRIAL_NODATA] = "nodata",
 };
 
-/* --- what the report says ------------------------------------------------- */
+/* --- reading the report --------------------------------------------------- */
 
-/* Communicators that look alike. */
+/* Communicators with the same description. */
 struct comm_kind {
     char text[160];
     uint64_t time_us;
@@ -110,7 +110,7 @@ static char *describe_place(const json_t *root)
     return strdup(text);
 }
 
-/* The time from the first operation to the last one's end, by their number. */
+/* The time from the first operation to the end of the last / their number. */
 static double operation_time(const json_t *windows)
 {
     double begin = INFINITY, end = -INFINITY, ops = 0;
@@ -147,7 +147,7 @@ static void set_why(struct trial_run *run, enum trial_status status,
                     const char *why)
 {
     if (run->status != TRIAL_OK)
-        return; /* the first reason is the cause */
+        return; /* keep the first reason: it is the cause */
     run->status = status;
     free(run->why);
     run->why = strdup(why);
@@ -191,7 +191,7 @@ static uint64_t now_ms(void)
     return (uint64_t) ts.tv_sec * 1000 + (uint64_t) ts.tv_nsec / 1000000;
 }
 
-/* The last line of output that says something. */
+/* The last line of output that is not empty. */
 static char *last_line(const char *path)
 {
     char line[LAST_LINE + 1], kept[LAST_LINE + 1] = "";
@@ -207,7 +207,8 @@ static char *last_line(const char *path)
     return strdup(kept);
 }
 
-/* With the time, so that a continued trial does not find an old folder. */
+/* Makes a folder name. It includes the time, so that a continued trial does not
+ * find an old folder. */
 static char *place_of(const struct trial *t, const struct trial_runner *runner,
                       size_t config, size_t round)
 {
@@ -216,7 +217,7 @@ static char *place_of(const struct trial *t, const struct trial_runner *runner,
                        (unsigned long) time(NULL));
 }
 
-/* sh makes the output file; all else goes through exec. */
+/* Lets sh open the output file; it then executes the command. */
 static char **with_output(char **words, const char *path)
 {
     static const char script[] = "exec >\"$0\" 2>&1 </dev/null && exec \"$@\"";
@@ -237,7 +238,7 @@ static char **with_output(char **words, const char *path)
     return all;
 }
 
-/* 0: it has ended; 1: at its limit; 2: it was stopped. */
+/* Returns 0 if it has ended, 1 at its time limit, 2 if it was stopped. */
 static int await(pid_t pid, const struct trial_runner *runner, int *status)
 {
     uint64_t deadline = now_ms() + runner->limit_ms;
@@ -250,7 +251,8 @@ static int await(pid_t pid, const struct trial_runner *runner, int *status)
             return rc < 0 ? 0 : why;
         if (!why && (*runner->stop || now_ms() >= deadline)) {
             why = *runner->stop ? 2 : 1;
-            kill(pid, SIGTERM); /* srun ends the step, and reports it */
+            kill(pid, SIGTERM); /* srun then ends the step and makes the
+                                 * report */
             deadline = now_ms() + TERM_MS;
         } else if (why && now_ms() >= deadline) {
             kill(-pid, SIGKILL);
@@ -260,7 +262,7 @@ static int await(pid_t pid, const struct trial_runner *runner, int *status)
     }
 }
 
-/* The step's directory below the job's folder, which has one; or NULL. */
+/* Finds the step's directory in the only job folder below base; or NULL. */
 static char *find_step(const char *base)
 {
     const char *slash = strrchr(base, '/');
@@ -268,7 +270,7 @@ static char *find_step(const char *base)
     DIR *steps = parent ? opendir(parent) : NULL;
     struct dirent *e, *s;
 
-    /* steps/001-c02-r1-JOBID/step-N: the launch adds the job's number */
+    /* steps/001-c02-r1-JOBID/step-N: the job's id is added at the launch */
     while (steps && !found && (e = readdir(steps))) {
         char *job;
         DIR *dir;
@@ -327,7 +329,7 @@ static void read_report(struct trial_run *run, const char *base,
     free(step);
 }
 
-/* All texts are there. */
+/* Checks that all strings were allocated. */
 static int complete(struct trial_run *run)
 {
     char **texts[] = {&run->dir, &run->verdict, &run->over, &run->why};

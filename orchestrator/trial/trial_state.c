@@ -1,4 +1,4 @@
-/* trial_state.c - trial.json: plan and runs, and what they come to. */
+/* trial_state.c - write and read trial.json: plan, runs, and results. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -15,8 +15,7 @@
 
 #define SCHEMA 1
 
-/* --- write -----------------------------------------------------------------
- */
+/* --- write ---------------------------------------------------------------- */
 
 static void write_axes(const struct trial *t, struct jp_json_stream *s)
 {
@@ -149,8 +148,7 @@ int trial_save(const struct trial *t, const char *dir, struct jp_error *err)
     return rc;
 }
 
-/* --- read ------------------------------------------------------------------
- */
+/* --- read ----------------------------------------------------------------- */
 
 static int find_word(const char *const *words, int n, const char *word)
 {

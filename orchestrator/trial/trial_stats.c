@@ -1,4 +1,4 @@
-/* trial_stats.c - which of some configurations is faster, and whether that is
+/* trial_stats.c - which configuration is fastest, and whether the difference is
  * more than noise. */
 #include "orchestrator/trial/trial_stats.h"
 
@@ -23,14 +23,13 @@ const struct trial_limit_row trial_limits[TRIAL_LIMITS] = {
                           "needs two runs"},
 };
 
-/* Intervals that are shown have 95 %; nothing is decided by them. */
+/* The displayed intervals have 95 %; no decision depends on them. */
 #define INTERVAL 0.05
 
-/* --- distributions ---------------------------------------------------------
- */
+/* --- distributions -------------------------------------------------------- */
 
 /* The continued fraction of the incomplete beta function (Abramowitz and Stegun
- * 26.5.8), by Lentz' method. */
+ * 26.5.8), computed by Lentz's method. */
 static double beta_fraction(double x, double a, double b)
 {
     double c = 1, d = 1 - (a + b) * x / (a + 1), h;
@@ -57,7 +56,7 @@ static double beta_fraction(double x, double a, double b)
     return h;
 }
 
-/* Regularised; x in [0, 1]. */
+/* The regularised incomplete beta function; x in [0, 1]. */
 static double beta_incomplete(double x, double a, double b)
 {
     double front;
@@ -97,13 +96,13 @@ double trial_stats_t_quantile(double p, double df)
     return high;
 }
 
-/* The error rate that is spent when so much of the information is there:
- * 2 (1 - Phi(z / sqrt(share))), z the normal quantile of all of it. */
+/* The error rate that is spent when this share of the information is known: 2
+ * (1 - Phi(z / sqrt(share))), with z the normal quantile of the whole rate. */
 static double spent(double share)
 {
     double alpha = trial_limits[TRIAL_ALPHA].value, low = 0, high = 10;
 
-    for (int i = 0; i < 100; i++) { /* of z */
+    for (int i = 0; i < 100; i++) { /* search for z */
         double mid = (low + high) / 2;
 
         if (erfc(mid / sqrt(2)) > alpha)
@@ -127,11 +126,10 @@ static double level_of(size_t round, size_t rounds, bool final)
     return spent(final ? 1 : (double) round / (double) rounds) - before;
 }
 
-/* --- one look --------------------------------------------------------------
- */
+/* --- one look ------------------------------------------------------------- */
 
 struct moments {
-    double mean, variance; /* of logarithms */
+    double mean, variance; /* of the logarithms */
     bool judged;
 };
 
@@ -169,7 +167,7 @@ static void measure(struct look *l)
         m->variance = own / (double) (arm->n - 1);
         m->judged = !arm->failed;
         l->judged += m->judged;
-        /* a failed one's good runs tell of the noise, too */
+        /* the good runs of a failed arm also measure the noise */
         squares += own;
         l->df += (double) (arm->n - 1);
     }
@@ -183,7 +181,7 @@ static double variance_of(const struct look *l, size_t i)
     return l->m[i].variance > l->pooled ? l->m[i].variance : l->pooled;
 }
 
-/* The standard error of two means' difference. */
+/* The standard error of the difference of two means. */
 static double error_of(const struct look *l, size_t a, size_t b)
 {
     double own = (l->m[a].variance * (double) (l->arms[a].n - 1) +
@@ -202,8 +200,8 @@ static int by_p(const void *a, const void *b)
     return x->p < y->p ? -1 : x->p > y->p;
 }
 
-/* All pairs of those that can be judged, Holm's p of each: as many comparisons
- * as the trial has planned, though some may have no data. */
+/* Compares all pairs that can be judged and computes Holm's p of each. Counts
+ * as many comparisons as the trial has planned, even if some have no data. */
 static size_t compare(const struct look *l, struct pair *pairs)
 {
     size_t all = l->n * (l->n - 1) / 2, n = 0;
@@ -246,7 +244,7 @@ static void describe(const struct look *l, struct trial_arm *arm, size_t i)
     arm->high_us = exp(l->m[i].mean + half);
 }
 
-/* An arm against the best. */
+/* Compares an arm with the best. */
 static void judge(const struct look *l, struct trial_arm *arm, size_t i,
                   const struct pair *pairs, size_t n_pairs,
                   const struct trial_look *look)
@@ -269,7 +267,7 @@ static void judge(const struct look *l, struct trial_arm *arm, size_t i,
     for (size_t k = 0; k < n_pairs; k++) {
         if ((pairs[k].a == i && pairs[k].b == look->best) ||
             (pairs[k].b == i && pairs[k].a == look->best))
-            /* on the scale of the whole trial's rate */
+            /* scaled to the error rate of the whole trial */
             arm->p = look->level > 0
                          ? fmin(1, pairs[k].adjusted * alpha / look->level)
                          : 1;
@@ -285,7 +283,7 @@ static void judge(const struct look *l, struct trial_arm *arm, size_t i,
     }
 }
 
-/* The shortest mean of those that no look has found worse. */
+/* The shortest mean among those that no look has found worse. */
 static size_t find_best(const struct look *l)
 {
     size_t best = l->n;

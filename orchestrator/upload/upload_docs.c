@@ -1,4 +1,4 @@
-/* upload_docs.c - a step's report as documents of the bulk API. */
+/* upload_docs.c - write a step's report as documents of the bulk API. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -14,13 +14,13 @@
 #include "orchestrator/show/csvtable.h"
 #include "orchestrator/upload/upload.h"
 
-/* What a column of a CSV file becomes. */
+/* The field that a CSV column becomes. */
 struct field {
     const char *column, *name;
     enum { FIELD_TEXT, FIELD_COUNT, FIELD_REAL } kind;
 };
 
-/* How the fields of operations are called is the exporter's. */
+/* The names of these fields are those of Inspector's exporter. */
 enum { OP_COMM, OP_NAME, OP_COLL, OP_SN, OP_BYTES, OP_START = 8, OP_END };
 static const struct field operations[] = {
     {"comm", "id", FIELD_TEXT},
@@ -63,7 +63,7 @@ bool upload_index_ok(const char *name)
     return n && !name[n] && n <= 200 && !strchr("-_.", *name);
 }
 
-/* A communicator's type by its id and name. */
+/* The type of a communicator, by its id and name. */
 struct comm {
     char *id, *name, *type;
 };
@@ -137,7 +137,8 @@ static const char *type_of(const struct job *job, const char *id,
     return found ? found->type : NULL;
 }
 
-/* The action line. kind and the texts after it, up to NULL, make the id. */
+/* Writes the action line. kind and the strings after it, up to NULL, form the
+ * id. */
 static void put_action(const struct job *job, const char *index,
                        const char *const *parts)
 {
@@ -159,7 +160,8 @@ static void put_action(const struct job *job, const char *index,
     putc('\n', job->out);
 }
 
-/* Begins a source line with what the job is; at_us: when; 0: its start. */
+/* Begins a source line with the description of the job. at_us: time of the
+ * document; 0: the job's start. */
 static void begin_source(const struct job *job, struct jp_json_stream *s,
                          const char *kind, uint64_t at_us)
 {
@@ -182,7 +184,7 @@ static void end_source(const struct job *job, struct jp_json_stream *s)
     putc('\n', job->out);
 }
 
-/* An empty cell is left out: the index has no null. */
+/* Omits an empty cell, because the index has no null. */
 static void put_field(struct jp_json_stream *s, const struct field *f,
                       const char *text)
 {
@@ -245,8 +247,8 @@ static void put_cell(const struct job *job, const char *index,
     end_source(job, &s);
 }
 
-/* Each nth row of step/csv/NAME.csv to put; counts them in *put_rows, all of
- * them in *rows. */
+/* Writes every n-th row of step/csv/NAME.csv to put. *put_rows counts the
+ * written rows, *rows all rows. */
 static int put_table(const struct job *job, const char *step, const char *name,
                      const struct field *fields, size_t n_fields,
                      const char *index, uint64_t nth,
@@ -305,7 +307,7 @@ static int put_all(const struct job *job, const char *step,
 {
     uint64_t rows, none = 0, nth = 0;
 
-    /* how many are there? */
+    /* counts the operations */
     if (put_table(job, step, "ops", operations, N(operations), "", 0, NULL,
                   &none, &made->operations, err) < 0)
         return -1;

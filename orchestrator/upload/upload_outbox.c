@@ -1,4 +1,4 @@
-/* upload_outbox.c - documents that wait for their server. */
+/* upload_outbox.c - keep documents that wait for their server. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static int is_waiting(const struct dirent *entry)
            strcmp(entry->d_name + n - end, WAITING) == 0;
 }
 
-/* Bytes of all that lies there. */
+/* The sum of the file sizes in the folder. */
 static uint64_t bytes_in(const char *folder)
 {
     struct dirent **entries = NULL;
@@ -68,7 +68,7 @@ static uint64_t bytes_in(const char *folder)
     return sum;
 }
 
-/* A stream that fails when it has written so much. */
+/* A stream that fails after a number of bytes. */
 struct bounded {
     FILE *out;
     uint64_t left;
@@ -126,7 +126,7 @@ int upload_outbox_add(const char *folder, const char *step_dir,
     return rc;
 }
 
-/* One file. What is refused for good goes to NAME.refused. */
+/* Sends one file. Permanently refused documents go to NAME.refused. */
 static int send_file(const char *path, const struct upload_to *to,
                      struct upload_done *done, struct jp_error *err)
 {
@@ -157,7 +157,7 @@ out:
     return rc;
 }
 
-/* Sends those that are there now; how many, or -1. */
+/* Sends the files present now. Returns their number, or -1. */
 static int send_files(const char *folder, const struct upload_to *to,
                       struct upload_done *done, struct jp_error *err)
 {
@@ -190,7 +190,7 @@ int upload_outbox_send(const char *folder, const struct upload_to *to,
     if (fd < 0)
         error_set(err, "%s: %m", path ? path : "out of memory");
     else if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-        rc = 0; /* who holds it sends ours, too */
+        rc = 0; /* the holder of the lock sends ours, too */
     else
         while ((rc = send_files(folder, to, done, err)) > 0)
             ;

@@ -42,7 +42,8 @@ void upload_credentials_fini(struct upload_credentials *c)
     forget(&c->bearer);
 }
 
-/* Nobody but the owner and, of root's, a group may read it. */
+/* Checks that only the owner can read the file; a group may read root's
+ * file. */
 static int check_secret(int fd, const char *path, struct jp_error *err)
 {
     struct stat st;
@@ -56,7 +57,7 @@ static int check_secret(int fd, const char *path, struct jp_error *err)
     return 0;
 }
 
-/* A line without its end. */
+/* Parses a line without its line break. */
 static int take_line(char *line, struct upload_credentials *c, const char *path,
                      unsigned number, struct jp_error *err)
 {
@@ -142,9 +143,9 @@ int upload_credentials_read(const char *path, struct upload_credentials *out,
     return rc;
 }
 
-/* --- where to ------------------------------------------------------------- */
+/* --- the destination ------------------------------------------------------ */
 
-/* The machine itself: nobody listens in between. */
+/* Whether the host is this machine, so that nobody can listen in between. */
 static bool is_here(const char *host)
 {
     static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
@@ -186,8 +187,8 @@ int upload_to_check(const struct upload_to *to, struct jp_error *err)
 
 #include "common/jsonload.h"
 
-/* Loaded when it is needed: linked, its thirty libraries would cost each start
- * of jobprof 50 ms. */
+/* libcurl, loaded on demand: linking its thirty libraries would add 50 ms to
+ * each start of jobprof. */
 static struct {
     void *handle;
     __typeof__(curl_easy_init) *init;
@@ -233,7 +234,7 @@ bool upload_can_send(void)
     return true;
 }
 
-/* A document: its two lines, with their ends. */
+/* A document: its two lines with their line breaks. */
 struct pair {
     char *text;
     size_t len;
@@ -252,7 +253,7 @@ struct sender {
     struct curl_slist *headers;
     char *url;
     struct text answer, body;
-    bool too_long; /* the answer */
+    bool too_long; /* the answer was too long */
     uint64_t retry_after_ms;
     uint64_t end_ms; /* 0: no limit */
 };
@@ -312,7 +313,7 @@ static size_t on_header(char *data, size_t size, size_t n, void *arg)
     return n;
 }
 
-/* The pairs, compressed, into s->body. */
+/* Compresses the pairs into s->body. */
 static int make_body(struct sender *s, const struct pair *pairs, size_t n,
                      struct jp_error *err)
 {
@@ -342,7 +343,8 @@ static int make_body(struct sender *s, const struct pair *pairs, size_t n,
     return rc == Z_STREAM_END ? 0 : error_set(err, "out of memory");
 }
 
-/* One request. The status, or 0 and err: no answer. */
+/* Sends one request. Returns the HTTP status, or 0 and err without an
+ * answer. */
 static long post(struct sender *s, struct jp_error *err)
 {
     uint64_t left = 1000 * REQUEST_S, now = now_ms();
@@ -378,14 +380,14 @@ static long post(struct sender *s, struct jp_error *err)
     return status;
 }
 
-/* NULL: no JSON. Caller decrefs. */
+/* Returns NULL if the answer is not JSON. Caller decrefs. */
 static json_t *read_answer(const struct sender *s)
 {
     return jsonload(JSONLOAD_BULK, "answer", s->answer.at ? s->answer.at : "",
                     s->answer.n, 0, NULL);
 }
 
-/* The server's own words, as far as they fit. */
+/* Formats the server's own message, truncated to fit. */
 static void describe(const struct sender *s, long status, struct jp_error *err)
 {
     json_t *root = read_answer(s);
@@ -406,8 +408,8 @@ static void refuse(struct sender *s, const struct pair *pair, const char *why)
         fwrite(pair->text, 1, pair->len, s->refused);
 }
 
-/* What the answer says of one document: accepted, refused, or to be sent again
- * (true). */
+/* Handles the answer to one document: accepted, refused, or (true) to be sent
+ * again. */
 static bool take_item(struct sender *s, const json_t *item,
                       const struct pair *pair)
 {
@@ -426,8 +428,8 @@ static bool take_item(struct sender *s, const json_t *item,
     return false;
 }
 
-/* Of the n pairs, those that are to be sent again move to the front: how many.
- * -1: it is no answer of the bulk API. */
+/* Moves those of the n pairs that must be sent again to the front and returns
+ * their number. -1: not an answer of the bulk API. */
 static long take_items(struct sender *s, struct pair *pairs, size_t n)
 {
     json_t *root = read_answer(s);
@@ -450,7 +452,7 @@ static long take_items(struct sender *s, struct pair *pairs, size_t n)
     return again;
 }
 
-/* Waits before try number `tries` (from 1). false: the time is over. */
+/* Waits before try number `tries` (from 1). Returns false if time is up. */
 static bool wait_turn(struct sender *s, unsigned tries)
 {
     uint64_t wait = (uint64_t) s->to->wait_ms << (tries < 16 ? tries - 1 : 15);
@@ -470,8 +472,8 @@ static bool wait_turn(struct sender *s, unsigned tries)
     return true;
 }
 
-/* Sends the pairs until each has its answer; one that alone is too large is
- * refused. */
+/* Sends the pairs until each has its answer. A document that is too large even
+ * alone is refused. */
 static int send_pairs(struct sender *s, struct pair *pairs, size_t n,
                       struct jp_error *err)
 {
@@ -510,7 +512,7 @@ static int send_pairs(struct sender *s, struct pair *pairs, size_t n,
     return 0;
 }
 
-/* A line with its end, appended to *pair. 1; 0 at the end; -1. */
+/* Appends a line with its line break to *pair. Returns 1; 0 at the end; -1. */
 static int read_line(FILE *in, char **line, size_t *size, struct pair *pair,
                      struct jp_error *err)
 {
@@ -619,7 +621,7 @@ static void set_options(struct sender *s)
     lib.setopt(curl, CURLOPT_POST, 1L);
     lib.setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     lib.setopt(curl, CURLOPT_NETRC, (long) CURL_NETRC_IGNORED);
-    /* "" is no proxy, NULL would be the environment's */
+    /* "" disables the proxy; NULL would use the environment's */
     lib.setopt(curl, CURLOPT_PROXY, s->to->proxy ? s->to->proxy : "");
     lib.setopt(curl, CURLOPT_CONNECTTIMEOUT, (long) CONNECT_S);
     lib.setopt(curl, CURLOPT_USERAGENT, "jobprof/" PACKAGE_VERSION);

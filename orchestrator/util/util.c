@@ -1,4 +1,4 @@
-/* util.c - samples become rows. */
+/* util.c - make rows from samples. */
 #include "orchestrator/util/util.h"
 
 #include <errno.h>
@@ -14,15 +14,15 @@
 #include "common/num.h"
 #include "common/sorted.h"
 
-/* Percentiles come from at most so many values of a series, evenly spaced. */
+/* Percentiles use at most this many values of a series, evenly spaced. */
 #define KEPT_VALUES 2048
-#define MEMBERS_MAX 16384 /* ids of one file */
+#define MEMBERS_MAX 16384 /* limit of ids per file */
 
-/* One figure of one member, or the means of all members. */
+/* One column of one member, or the means of all members. */
 struct series {
     double *values;
     size_t n, room;
-    uint64_t stride, skipped; /* each stride-th value is kept */
+    uint64_t stride, skipped; /* every stride-th value is kept */
     double weight, sum, min, max;
     uint64_t samples, first_us, last_us;
 };
@@ -32,20 +32,20 @@ struct member {
     struct series series[UTIL_COLUMNS_MAX];
 };
 
-/* All members of a scope. */
+/* One column over all members of a scope. */
 struct total {
-    struct series means; /* one value a member */
-    struct series all;   /* no values: sums and bounds of samples */
+    struct series means; /* one value per member */
+    struct series all;   /* sums and bounds of samples; keeps no values */
 };
 
 struct loading {
     struct jp_util *util;
     size_t rows_room;
     struct total totals[JP_UTIL_SCOPES][UTIL_COLUMNS_MAX];
-    struct member *members; /* of the file being read */
+    struct member *members; /* members of the file being read */
     size_t n_members;
     uint64_t lost_members;
-    const struct clockmap_node *clock; /* of the node whose file it is */
+    const struct clockmap_node *clock; /* clock of the file's node */
 };
 
 static const enum util_kind kind_of[JP_UTIL_SCOPES] = {
@@ -64,7 +64,7 @@ const char *util_scope_name(enum jp_util_scope scope)
 
 /* --- series --------------------------------------------------------------- */
 
-/* Keeps every second value from now on. */
+/* Doubles the stride and drops every second value. */
 static void thin_out(struct series *s)
 {
     size_t kept = 0;
@@ -135,7 +135,7 @@ static struct member *find_member(struct loading *l, const char *id)
 {
     struct member *more;
 
-    /* rows come in the same order in each sample */
+    /* each sample lists its rows in the same order */
     for (size_t i = 0; i < l->n_members; i++)
         if (strcmp(l->members[i].id, id) == 0)
             return &l->members[i];
@@ -193,7 +193,7 @@ static int add_row(struct loading *l, const struct jp_util_row *row,
     return 0;
 }
 
-/* Fills what comes from the series; sorts its values. */
+/* Fills a row from its series. Sorts the series' values. */
 static void describe(struct jp_util_row *row, struct series *s)
 {
     qsort(s->values, s->n, sizeof(*s->values), sorted_ascending);
@@ -241,7 +241,7 @@ static enum jp_util_scope scope_of(enum util_kind kind, const char *id)
     }
 }
 
-/* Rows of this member; its series are freed. */
+/* Makes the rows of a member and frees its series. */
 static int close_member(struct loading *l, enum util_kind kind,
                         const char *node, struct member *member,
                         struct jp_error *err)
@@ -321,7 +321,7 @@ static int load_node(struct loading *l, const char *dir, const char *name,
         free(path);
     }
     if (there || rc < 0)
-        util->n_nodes++; /* rows point to its name */
+        util->n_nodes++; /* rows borrow the name */
     else
         free(more[util->n_nodes]);
     return rc;
@@ -346,7 +346,7 @@ static void close_total(struct total *total, struct jp_util_row *row)
     row->last_us = all->last_us;
 }
 
-/* Their rows come before those of members. */
+/* Puts the rows for all members before those of single members. */
 static int add_totals(struct loading *l, struct jp_error *err)
 {
     struct jp_util *util = l->util;
@@ -431,7 +431,7 @@ const struct jp_util_row *util_find_row(const struct jp_util *util,
 
 /* --- a sentence ----------------------------------------------------------- */
 
-/* The sum of all members' means; NAN where none is known. */
+/* The sum of all members' means; NAN: none is known. */
 static double sum_of(const struct jp_util *util, enum jp_util_scope scope,
                      unsigned column)
 {
@@ -440,7 +440,7 @@ static double sum_of(const struct jp_util *util, enum jp_util_scope scope,
     return row ? row->mean * (double) row->members : NAN;
 }
 
-/* The same of their largest sample: each member's cannot be larger. */
+/* The sum of all members' largest samples. No member's value can be larger. */
 static double most_of(const struct jp_util *util, enum jp_util_scope scope,
                       unsigned column)
 {

@@ -1,4 +1,4 @@
-/* util_agents.c - the agents' own records, added up. */
+/* util_agents.c - add up the records of the node agents. */
 #include "orchestrator/util/util_agents.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "common/jsonload.h"
 #include "common/num.h"
 
-/* A count, 0 where there is none. */
+/* A count; 0 if it is missing. */
 static uint64_t count_of(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -42,13 +42,13 @@ static json_t *load(const char *step_dir, const char *node)
     return root;
 }
 
-/* A framework of one node. */
+/* Counts a framework of one node. */
 static void add_loaded(struct jp_agents *a, const char *name,
                        const char *version)
 {
     uint32_t n = a->loaded.n;
 
-    /* a version for one that had none takes its place */
+    /* replaces an entry without a version */
     util_loaded_add(&a->loaded, name, version);
     for (uint32_t i = 0; i < a->loaded.n; i++)
         if (strcmp(a->loaded.list[i].name, name) == 0 &&
@@ -72,7 +72,7 @@ static void take_module(struct jp_agents *a, const char *node,
         if (period > a->slowest_ms)
             a->slowest_ms = (uint32_t) period;
     }
-    /* a node without GPUs has no trouble */
+    /* a node without GPUs is not an error */
     if (*why && !strstr(why, "no GPU") && a->troubled++ == 0)
         snprintf(a->trouble, sizeof(a->trouble), "%.32s: %s", node,
                  clean_text(why, JP_CLEAN_ASCII, clean, sizeof(clean)));

@@ -1,8 +1,8 @@
-/* util_agents.h - what the nodes' agents say of themselves and of the tasks.
+/* util_agents.h - the node agents' records about themselves and the tasks.
  *
- * From nodes/<node>/agent.json: what sampling cost, whether it became rarer,
- * what went wrong, and the frameworks that tasks have loaded. The files are
- * foreign input: what is bad in them is left out.
+ * Read from nodes/<node>/agent.json: the cost of sampling, periods that had to
+ * be lengthened, errors, and the frameworks that tasks have loaded. The files
+ * are foreign input: bad parts are left out.
  */
 #ifndef JP_UTIL_AGENTS_H
 #define JP_UTIL_AGENTS_H
@@ -14,32 +14,32 @@
 #include "orchestrator/collect/nodes.h"
 #include "plugins/util/util_loaded.h"
 
-#define JP_AGENTS_TEXT 300 /* of util_agents_text */
+#define JP_AGENTS_TEXT 300 /* buffer size for util_agents_text */
 
 struct jp_agents {
-    uint32_t nodes; /* with a record; 0: there was no agent */
-    uint64_t cpu_us, lived_us, wakeups, bytes; /* of all together */
-    uint64_t max_rss;    /* of the largest, with its child; bytes */
-    uint32_t slowed;     /* nodes that sampled less often than was asked for */
+    uint32_t nodes; /* nodes with a record; 0: no agent ran */
+    uint64_t cpu_us, lived_us, wakeups, bytes; /* sums over all agents */
+    uint64_t max_rss;    /* bytes; of the largest agent, with its child */
+    uint32_t slowed;     /* nodes that sampled less often than requested */
     uint32_t slowest_ms; /* the longest period among them */
-    uint32_t troubled;   /* nodes where something went wrong */
-    char trouble[200];   /* what, on the first of them; "" nothing */
+    uint32_t troubled;   /* nodes with an error */
+    char trouble[200];   /* the error of the first of them; "": none */
     struct util_loaded loaded;
-    uint32_t on[UTIL_LOADED_MAX]; /* nodes that have it */
+    uint32_t on[UTIL_LOADED_MAX]; /* number of nodes that have it */
 };
 
-/* Reads all nodes' records; period_ms: as job.conf says, 0: not known. */
+/* Reads the records of all nodes. period_ms: from job.conf; 0: unknown. */
 void util_agents_load(const char *step_dir, const struct jp_nodes *nodes,
                       uint32_t period_ms, struct jp_agents *out);
 
-/* The only version of a framework that all nodes have loaded, or NULL. */
+/* The version of a framework if all nodes have loaded the same one, or NULL. */
 const char *util_agents_version(const struct jp_agents *agents,
                                 const char *name);
 
-/* "2 agents took 0.21 % of a processor each, ...": what sampling cost, into
- * buf; "" without agents. Returns buf. */
+/* Formats the cost of sampling, "2 agents took 0.21 % of a processor each,
+ * ...", to buf; "" without agents. Returns buf. */
 char *util_agents_text(const struct jp_agents *agents, char *buf, size_t size);
-/* "torch 2.4.0, nccl 2.21.5" into buf; "" for none. Returns buf. */
+/* Formats "torch 2.4.0, nccl 2.21.5" to buf; "": none. Returns buf. */
 char *util_agents_loaded(const struct jp_agents *agents, char *buf,
                          size_t size);
 

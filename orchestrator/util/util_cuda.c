@@ -1,4 +1,4 @@
-/* util_cuda.c - counters of CUDA's calls become rows. */
+/* util_cuda.c - make rows from the counters of CUDA calls. */
 #include "orchestrator/util/util_cuda.h"
 
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include "common/quote.h"
 #include "plugins/cuda/cuda_env.h"
 
-enum { DEPTH = 4, PARTS_MIN = 8 }; /* raw/<node>/cuda/; of one file */
-
+/* DEPTH: for raw/<node>/cuda/; PARTS_MIN: per file. */
+enum { DEPTH = 4, PARTS_MIN = 8 };
 /* --- find ----------------------------------------------------------------- */
 
 struct files {
@@ -81,7 +81,8 @@ static struct jp_cuda_row between(size_t process, uint64_t start_us,
     return row;
 }
 
-/* Of less than half a second no rate is made, unless there is nothing else. */
+/* Launches per second; NAN if the row covers less than half a second, which is
+ * too short for a rate. */
 static double rate(const struct jp_cuda_row *row)
 {
     return row->length_us >= 500000 ? (double) row->sum[CUDA_LAUNCHES] * 1e6 /
@@ -89,7 +90,7 @@ static double rate(const struct jp_cuda_row *row)
                                     : NAN;
 }
 
-/* -1: no memory. */
+/* Returns -1 without memory. */
 static int add_rows(struct jp_cuda *cuda, size_t process,
                     const struct cuda_process *p)
 {
