@@ -9,9 +9,6 @@
 #include "common/plan.h"
 #include "orchestrator/agent/facts.h"
 
-/* Can this Slurm put a program in front of a task's? */
-bool nsyspart_is_possible(void);
-
 /* Refuses a value of the option, whose grammar holds, where this Slurm cannot;
  * err has the line to type instead. */
 int nsyspart_check(const char *text, struct jp_error *err);

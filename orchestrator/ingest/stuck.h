@@ -34,13 +34,6 @@
 bool stuck_is_harmless(const struct jp_hangs *hangs,
                        const struct hangs_group *group);
 
-/* Do its ranks differ in the size of what they enter? *op and *other: two of
- * them. Only collectives have to be alike. */
-bool stuck_sizes_differ(const struct jp_hangs *hangs,
-                        const struct hangs_group *group,
-                        const struct hangs_op **op,
-                        const struct hangs_op **other);
-
 /* --- the times of the rule */
 
 enum stuck_time {

@@ -184,9 +184,6 @@ struct trial_runner {
 int trial_run_step(struct trial *trial, size_t config, size_t round,
                    const struct trial_runner *runner, struct jp_error *err);
 
-/* Fills what the run's report says, of a step's directory. */
-void trial_run_read(struct trial_run *run, const char *step_dir);
-
 /* --- trial_judge.c -------------------------------------------------------- */
 
 /* Compares the runs: a look after each complete round, and one at the end. */
