@@ -74,8 +74,11 @@ struct user {
         type *at;                                                              \
         size_t n, room;                                                        \
     }
+/* Finds rows of an array by a hash. */
 struct slots {
-    uint32_t *at; /* place + 1 */
+    struct slot {
+        uint32_t tag, place; /* of the hash; index + 1, 0: empty */
+    } * at;
     size_t n, room;
 };
 
