@@ -4,8 +4,8 @@
  * trial_plan.c has what is to be tried: axes (placements, options, variables),
  * all their combinations, the order. trial_run.c runs one step and reads its
  * report, trial_judge.c compares (trial_stats.h) and has the sentences,
- * trial_state.c writes and reads trial.json, trial_print.c and trial_page.c
- * show it. All of a trial is in its folder:
+ * trial_state.c writes and reads trial.json, trial_print.c shows it as text and
+ * as a page. All of a trial is in its folder:
  *
  *     trial.json   plan and runs (docs/trial.schema.json); to be continued
  *     trial.txt    the table
@@ -229,8 +229,7 @@ struct trial *trial_load(const char *dir, struct jp_error *err);
 struct trial *trial_parse(const char *text, size_t len, const char *name,
                           struct jp_error *err);
 
-/* --- trial_print.c, trial_page.c -------------------------------------------
- */
+/* --- trial_print.c -------------------------------------------------------- */
 
 void trial_print(const struct trial *trial, FILE *out);
 /* trial.txt and trial.html. */
