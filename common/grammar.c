@@ -12,7 +12,8 @@
 #include "common/profiler.h"
 #include "common/quote.h"
 
-const struct jp_profiler *profiler_find(const char *name)
+/* The profiler of that name, or NULL. */
+static const struct jp_profiler *find_profiler(const char *name)
 {
     for (size_t i = 0; name && profiler_registry[i]; i++)
         if (!strcmp(profiler_registry[i]->name, name))
@@ -23,7 +24,7 @@ const struct jp_profiler *profiler_find(const char *name)
 const struct jp_profiler *profiler_get(const char *name)
 {
     static const struct jp_profiler unknown = {.name = "", .title = ""};
-    const struct jp_profiler *profiler = profiler_find(name);
+    const struct jp_profiler *profiler = find_profiler(name);
 
     return profiler ? profiler : &unknown;
 }
@@ -40,7 +41,7 @@ static const struct jp_profiler *profiler_auto(enum jp_option option)
 
 const char *profiler_title(const char *name)
 {
-    const struct jp_profiler *profiler = profiler_find(name);
+    const struct jp_profiler *profiler = find_profiler(name);
 
     return profiler ? profiler->title : name;
 }

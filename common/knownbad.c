@@ -56,9 +56,13 @@ static uint64_t first_patch(uint64_t release)
     return without_patch(release) ? release - JP_NCCL_NO_PATCH : release;
 }
 
-const struct knownbad_row *knownbad_find(const struct jp_knownbad *list,
-                                         const char *mode, uint64_t release,
-                                         size_t *index)
+/* The next row from *index on that holds for that backend ("example",
+ * "inspector", "recorder") and release (as knob_number gives it; one without a
+ * patch matches if any patch of its minor release would); *index moves behind
+ * it. NULL: no more, or no NCCL profiler's name. */
+static const struct knownbad_row *find_row(const struct jp_knownbad *list,
+                                           const char *mode, uint64_t release,
+                                           size_t *index)
 {
     uint64_t word;
 
@@ -131,9 +135,12 @@ char *knownbad_ranges(const struct jp_knownbad *list, const char *mode,
     return buf;
 }
 
-void knownbad_sentence(const struct knownbad_row *row, const char *mode,
-                       const char *release_text, uint64_t release,
-                       struct jp_error *out)
+/* "NCCL 2.29.7, example: SYMPTOM (SOURCE)" into out. A release without a patch
+ * of which not every patch is in the row's range: "NCCL 2.29.x may be affected
+ * (2.29.3 to 2.30.7), example: ...". */
+static void make_sentence(const struct knownbad_row *row, const char *mode,
+                          const char *release_text, uint64_t release,
+                          struct jp_error *out)
 {
     char since[64], until[64], range[160] = "";
 
@@ -161,14 +168,14 @@ enum knownbad_action knownbad_check(const struct jp_knownbad *list,
         const struct knownbad_row *row;
         size_t i = 0;
 
-        while ((row = knownbad_find(list, mode, release, &i))) {
+        while ((row = find_row(list, mode, release, &i))) {
             struct jp_error sentence;
 
             if (row->action != a)
                 continue;
             if (worst == KNOWNBAD_NONE)
                 worst = row->action;
-            knownbad_sentence(row, mode, release_text, release, &sentence);
+            make_sentence(row, mode, release_text, release, &sentence);
             if (say)
                 say(arg, row, sentence.text);
         }

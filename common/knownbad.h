@@ -59,21 +59,6 @@ int knownbad_load(const char *path, bool must_exist, knownbad_report *report,
                   void *arg, struct jp_knownbad *out, struct jp_error *err);
 void knownbad_fini(struct jp_knownbad *list);
 
-/* The next row from *index on that holds for that backend ("example",
- * "inspector", "recorder") and release (as knob_number gives it; one without a
- * patch matches if any patch of its minor release would); *index moves behind
- * it. NULL: no more, or no NCCL profiler's name. Borrowed. */
-const struct knownbad_row *knownbad_find(const struct jp_knownbad *list,
-                                         const char *mode, uint64_t release,
-                                         size_t *index);
-
-/* "NCCL 2.29.7, example: SYMPTOM (SOURCE)" into out. A release without a patch
- * of which not every patch is in the row's range: "NCCL 2.29.x may be affected
- * (2.29.3 to 2.30.7), example: ...". */
-void knownbad_sentence(const struct knownbad_row *row, const char *mode,
-                       const char *release_text, uint64_t release,
-                       struct jp_error *out);
-
 /* The releases that the list keeps from a backend (KNOWNBAD_FALLBACK), for who
  * knows the running NCCL's: "2.27.3,2.31.2-2.31.5,2.32-" into buf; "" none.
  * What does not fit is left out. Returns buf. */

@@ -75,8 +75,6 @@ struct jp_profiler {
 /* Generated from the folders (plugins/gen-registry.sh); a NULL ends it. */
 extern const struct jp_profiler *const profiler_registry[];
 
-/* The profiler of that name, or NULL. */
-const struct jp_profiler *profiler_find(const char *name);
 /* Its description, or one that says nothing where there is no such profiler. */
 const struct jp_profiler *profiler_get(const char *name);
 /* The title of that name; the name itself where there is no such profiler. */

@@ -25,11 +25,6 @@
     "--sample=none --cpuctxsw=none --kill=none ./program, and give the "       \
     "files to: jobprof nsys"
 
-bool nsyspart_is_possible(void)
-{
-    return NSYS_CAN_WRAP;
-}
-
 static int refuse(struct jp_error *err)
 {
     static const char line[] = BY_HAND; /* not a format: it contains a % */

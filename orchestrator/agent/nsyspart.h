@@ -9,9 +9,6 @@
 #include "common/plan.h"
 #include "orchestrator/agent/facts.h"
 
-/* Whether this Slurm can run a program in front of a task's program. */
-bool nsyspart_is_possible(void);
-
 /* Refuses a value of the option that this Slurm cannot carry out. text must
  * have passed the option's grammar. err contains a command line that does it by
  * hand. */

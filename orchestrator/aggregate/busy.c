@@ -30,7 +30,8 @@ void busy_destroy(struct busy *busy)
 
 /* ------------------------------------------------------------------ slots */
 
-void busy_slots_widen(struct busy_slots *s, unsigned shift)
+/* Makes slots 1 << shift us wide, which is not less than they are. */
+static void widen(struct busy_slots *s, unsigned shift)
 {
     for (; s->shift < shift; s->shift++) {
         unsigned odd = s->first & 1, n = s->n ? (s->n + odd + 1) / 2 : 0;
@@ -64,7 +65,7 @@ static void cover(struct busy_slots *s, uint64_t from, uint64_t to)
         last = last > s->first + s->n - 1 ? last : s->first + s->n - 1;
         if (last - first < BUSY_SLOTS)
             break;
-        busy_slots_widen(s, s->shift + 1);
+        widen(s, s->shift + 1);
     }
     while (!s->n && last - first >= BUSY_SLOTS) {
         s->shift++;
@@ -298,7 +299,7 @@ static void join_facts(struct busy *b, const struct busy *next)
 
 static void join_slots(struct busy *b, const struct busy_slots *next)
 {
-    busy_slots_widen(&b->slots, next->shift);
+    widen(&b->slots, next->shift);
     for (unsigned i = 0; i < next->n; i++) {
         uint64_t at = (next->first + i) << next->shift;
 

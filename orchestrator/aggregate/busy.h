@@ -70,8 +70,6 @@ int busy_join(struct busy *into, struct busy *next);
 /* After the last record: all goes into the slots. */
 void busy_end(struct busy *busy);
 
-/* Makes slots 1 << shift us wide, which is not less than they are. */
-void busy_slots_widen(struct busy_slots *slots, unsigned shift);
 /* Do numbers from a file make sense? */
 bool busy_slots_good(const struct busy_slots *slots);
 

@@ -106,13 +106,6 @@ uint32_t barrier_count_pending(const char *dir)
     return n > 0 ? (uint32_t) n : 0;
 }
 
-uint32_t barrier_count_done(const char *dir)
-{
-    int64_t n = count_entries(dir, "done");
-
-    return n > 0 ? (uint32_t) n : 0;
-}
-
 /* Removes our token and, when it was the last one, pending/. 1: no tokens are
  * left, 0: others are, -1: error. */
 static int drop_token(const struct jp_seat *seat, struct jp_error *err)

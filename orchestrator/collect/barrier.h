@@ -42,7 +42,6 @@ int barrier_leave(const struct jp_seat *seat, enum barrier_state *out,
 
 /* Tokens in pending/: nodes that have entered and not left. */
 uint32_t barrier_count_pending(const char *dir);
-uint32_t barrier_count_done(const char *dir);
 
 /* Removes owner, pending/, done/, alldone/ and run/ after a report. A finish
  * that leaves in the same moment can refill a folder: tried a few times. */

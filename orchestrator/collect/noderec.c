@@ -134,7 +134,9 @@ static json_t *boot_id(void)
     return json;
 }
 
-int64_t noderec_oom_kills(void)
+/* Processes that this host's kernel has killed for want of memory since it
+ * runs, in any control group; -1: unknown. */
+static int64_t count_oom_kills(void)
 {
     char *text = NULL, *at;
     int64_t n = -1;
@@ -179,8 +181,8 @@ static json_t *make_record(const struct jp_seat *seat, const char *node)
     rc |= json_object_set_new(json, "topology_addr",
                               text(from_env("SLURM_TOPOLOGY_ADDR")));
     rc |= json_object_set_new(json, "jobprof", text(PACKAGE_VERSION));
-    rc |= json_object_set_new(json, "oom_kills",
-                              json_integer(noderec_oom_kills()));
+    rc |=
+        json_object_set_new(json, "oom_kills", json_integer(count_oom_kills()));
     rc |= json_object_set_new(json, "begin_us",
                               json_integer((json_int_t) clock_real_us()));
     if (rc == 0)
@@ -298,7 +300,7 @@ static int write_manifest(const struct jp_seat *seat, const char *node,
         "{s:i, s:s, s:i, s:I, s:I, s:I, s:b, s:o}", "schema", 1, "node", node,
         "nodeid", (int) seat->nodeid, "component", (json_int_t) seat->component,
         "finish_us", (json_int_t) clock_real_us(), "oom_kills",
-        (json_int_t) noderec_oom_kills(), "complete", (int) complete, "files",
+        (json_int_t) count_oom_kills(), "complete", (int) complete, "files",
         files);
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
     int rc = -1;

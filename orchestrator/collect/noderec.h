@@ -21,10 +21,6 @@
 int noderec_write(const struct jp_seat *seat, const char *node,
                   struct jp_error *err);
 
-/* Processes that this host's kernel has killed for want of memory since it
- * runs, in any control group; -1: unknown. */
-int64_t noderec_oom_kills(void);
-
 /* Writes path by temp + rename. bad (may be NULL) is set to the number of
  * dropped lines. */
 int tasklines_convert(FILE *in, const char *path, uint32_t *bad,

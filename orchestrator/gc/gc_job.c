@@ -9,18 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#if __has_include(<linux/openat2.h>)
-#include <linux/openat2.h>
-#endif
 
 #include "common/defaults.h"
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "common/jsonload.h"
+#include "common/openhere.h"
 #include "orchestrator/collect/claim.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/report/summary_file.h"
@@ -33,42 +29,9 @@
 #define DEPTH_MAX 64
 #define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* Kernels before 5.6: the descriptor asks no file system, nor does statx(). */
-static int open_path(int at, const char *name)
-{
-    int fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    unsigned flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
-    struct statx here, there;
-
-    if (fd >= 0 && (statx(at, "", (int) flags, 0, &here) < 0 ||
-                    statx(fd, "", (int) flags, 0, &there) < 0 ||
-                    here.stx_dev_major != there.stx_dev_major ||
-                    here.stx_dev_minor != there.stx_dev_minor)) {
-        close(fd);
-        errno = EXDEV;
-        fd = -1;
-    }
-    return fd;
-}
-
-/* Opens name with O_PATH, or -1: it is of another file system than at. */
-static int open_here(int at, const char *name)
-{
-#ifdef RESOLVE_NO_XDEV
-    const struct open_how how = {
-        .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-        .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH};
-    int fd = (int) syscall(SYS_openat2, at, name, &how, sizeof(how));
-
-    if (fd >= 0 || (errno != ENOSYS && errno != EPERM && errno != EAGAIN))
-        return fd;
-#endif
-    return open_path(at, name);
-}
-
 static int open_folder(int at, const char *name)
 {
-    int path = open_here(at, name);
+    int path = openhere(at, name);
     int fd = path < 0 ? -1
                       : openat(path, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int kept = errno;
@@ -81,7 +44,7 @@ static int open_folder(int at, const char *name)
 
 int gc_stat(int at, const char *name, struct stat *st)
 {
-    int fd = open_here(at, name), rc = fd < 0 ? -1 : fstat(fd, st);
+    int fd = openhere(at, name), rc = fd < 0 ? -1 : fstat(fd, st);
     int kept = errno;
 
     if (fd >= 0)

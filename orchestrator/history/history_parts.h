@@ -77,8 +77,11 @@ struct user {
         type *at;                                                              \
         size_t n, room;                                                        \
     }
+/* Finds rows of an array by a hash. */
 struct slots {
-    uint32_t *at; /* 1 + index */
+    struct slot {
+        uint32_t tag, place; /* of the hash; index + 1, 0: empty */
+    } * at;
     size_t n, room;
 };
 

@@ -15,14 +15,11 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-#if __has_include(<linux/openat2.h>)
-#include <linux/openat2.h>
-#endif
 
 #include "common/fileio.h"
 #include "common/num.h"
+#include "common/openhere.h"
 
 #define SUFFIX ".jsonl"
 #define CHUNK (1 << 20)
@@ -258,21 +255,6 @@ static void read_file(struct reading *r, int fd, const char *path, off_t size)
 
 /* --- files of a user ------------------------------------------------------ */
 
-/* Opens with O_PATH, on the file system of at, without following links. */
-static int open_here(int at, const char *name)
-{
-#ifdef RESOLVE_NO_XDEV
-    const struct open_how how = {
-        .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-        .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH};
-    int fd = (int) syscall(SYS_openat2, at, name, &how, sizeof(how));
-
-    if (fd >= 0 || (errno != ENOSYS && errno != EPERM && errno != EAGAIN))
-        return fd;
-#endif
-    return openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-}
-
 /* Reopens an O_PATH descriptor for reading if it is of that kind (S_IFREG,
  * S_IFDIR), and takes it over. Devices are never opened. */
 static int reopen(int path, mode_t kind)
@@ -375,7 +357,7 @@ static struct entry *list(struct reading *r, int fd, size_t *n)
 static int read_entry(struct reading *r, int dir, const char *folder,
                       const char *name)
 {
-    int fd = reopen(open_here(dir, name), S_IFREG), done = 0;
+    int fd = reopen(openhere(dir, name), S_IFREG), done = 0;
     char *path = fileio_path("%s/%s", folder, name);
     struct file_id *more;
     struct stat st;
@@ -437,7 +419,7 @@ static void read_user(struct reading *r, int dir, const char *folder,
 static void read_user_at(struct reading *r, int root, const char *path,
                          const char *name, uint64_t uid)
 {
-    int fd = reopen(open_here(root, name), S_IFDIR);
+    int fd = reopen(openhere(root, name), S_IFDIR);
     char *folder = fileio_path("%s/%s", path, name);
     struct stat st;
 

@@ -41,32 +41,52 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return a ^ a >> 29;
 }
 
-static bool grow_slots(struct slots *slots)
+/* The middle of a hash, as mix() makes it. */
+static uint32_t tag_of(uint64_t hash)
 {
-    uint32_t *old = slots->at;
-    size_t room = slots->room ? 2 * slots->room : 256;
+    return (uint32_t) (hash >> 16);
+}
+
+static void put_slot(struct slots *slots, uint32_t tag, uint32_t place)
+{
+    size_t i = tag & (slots->room - 1);
+
+    while (slots->at[i].place)
+        i = (i + 1) & (slots->room - 1);
+    slots->at[i] = (struct slot){tag, place};
+    slots->n++;
+}
+
+/* Room for one more. */
+static bool reserve_slot(struct history_sum *s, struct slots *slots)
+{
+    struct slots more = {.room = slots->room ? 2 * slots->room : 256};
 
     if (2 * slots->n < slots->room)
         return true;
-    slots->at = calloc(room, sizeof(*slots->at));
-    if (!slots->at) {
-        slots->at = old;
+    more.at = calloc(more.room, sizeof(*more.at));
+    if (!more.at) {
+        s->failed = true;
         return false;
     }
-    free(old);
-    slots->room = room;
-    slots->n = 0; /* the caller inserts all elements again */
+    for (size_t i = 0; i < slots->room; i++)
+        if (slots->at[i].place)
+            put_slot(&more, slots->at[i].tag, slots->at[i].place);
+    free(slots->at);
+    *slots = more;
     return true;
 }
 
-static void put_slot(struct slots *slots, uint64_t hash, uint32_t place)
+/* One plus the index of the next row with that tag, *i from 0 on: candidates
+ * for the caller to compare. 0: no more. */
+static uint32_t next_slot(const struct slots *slots, uint32_t tag, size_t *i)
 {
-    size_t i = (hash >> 16) & (slots->room - 1);
+    const struct slot *slot;
 
-    while (slots->at[i])
-        i = (i + 1) & (slots->room - 1);
-    slots->at[i] = place + 1;
-    slots->n++;
+    do
+        slot = &slots->at[(tag + (*i)++) & (slots->room - 1)];
+    while (slot->place && slot->tag != tag);
+    return slot->place;
 }
 
 /* --- names ---------------------------------------------------------------- */
@@ -198,31 +218,19 @@ static bool is_wanted(struct history_sum *s, const struct history_step *step,
 
 /* --- a step --------------------------------------------------------------- */
 
-static uint64_t job_hash(uint32_t user, uint64_t number)
-{
-    return mix(mix(7, user), number);
-}
-
 /* Finds the step's job, or adds it. */
 static struct job *find_job(struct history_sum *s, uint32_t user,
                             uint64_t number)
 {
-    uint64_t hash = job_hash(user, number);
+    uint32_t tag = tag_of(mix(mix(7, user), number)), at;
     struct slots *slots = &s->job_slots;
     struct job *job;
+    size_t i = 0;
 
-    if (2 * slots->n >= slots->room) {
-        if (!grow_slots(slots)) {
-            s->failed = true;
-            return NULL;
-        }
-        for (size_t i = 0; i < s->jobs.n; i++)
-            put_slot(slots, job_hash(s->jobs.at[i].user, s->jobs.at[i].number),
-                     (uint32_t) i);
-    }
-    for (size_t i = (hash >> 16) & (slots->room - 1); slots->at[i];
-         i = (i + 1) & (slots->room - 1)) {
-        job = &s->jobs.at[slots->at[i] - 1];
+    if (!reserve_slot(s, slots))
+        return NULL;
+    while ((at = next_slot(slots, tag, &i))) {
+        job = &s->jobs.at[at - 1];
         if (job->user == user && job->number == number)
             return job;
     }
@@ -233,7 +241,7 @@ static struct job *find_job(struct history_sum *s, uint32_t user,
                         .user = user,
                         .list = HISTORY_NO_NAME,
                         .word = WORDS - 1};
-    put_slot(slots, hash, (uint32_t) (s->jobs.n - 1));
+    put_slot(slots, tag, (uint32_t) s->jobs.n);
     return job;
 }
 
@@ -264,29 +272,19 @@ static bool is_late(struct history_text kind)
     return is(kind, "late_rank") || is(kind, "late_node") || is(kind, "stall");
 }
 
-static uint64_t rank_hash(const struct rank *r)
-{
-    return mix(mix(mix(9, r->user), r->name), r->rank);
-}
-
 static void add_rank(struct history_sum *s, const struct history_step *step,
                      const struct history_finding *f, const struct rank *key)
 {
+    uint32_t tag = tag_of(mix(mix(mix(9, key->user), key->name), key->rank));
     struct slots *slots = &s->rank_slots;
-    uint64_t hash = rank_hash(key);
     struct rank *r = NULL;
+    uint32_t at;
+    size_t i = 0;
 
-    if (2 * slots->n >= slots->room) {
-        if (!grow_slots(slots)) {
-            s->failed = true;
-            return;
-        }
-        for (size_t i = 0; i < s->ranks.n; i++)
-            put_slot(slots, rank_hash(&s->ranks.at[i]), (uint32_t) i);
-    }
-    for (size_t i = (hash >> 16) & (slots->room - 1); slots->at[i];
-         i = (i + 1) & (slots->room - 1)) {
-        r = &s->ranks.at[slots->at[i] - 1];
+    if (!reserve_slot(s, slots))
+        return;
+    while ((at = next_slot(slots, tag, &i))) {
+        r = &s->ranks.at[at - 1];
         if (r->user == key->user && r->name == key->name &&
             r->rank == key->rank)
             break;
@@ -297,7 +295,7 @@ static void add_rank(struct history_sum *s, const struct history_step *step,
         if (!r)
             return;
         *r = *key;
-        put_slot(slots, hash, (uint32_t) (s->ranks.n - 1));
+        put_slot(slots, tag, (uint32_t) s->ranks.n);
     }
     r->steps++;
     r->wait_s += isfinite(f->wait_s) ? f->wait_s : 0;
@@ -366,33 +364,22 @@ static void add_finding(struct history_sum *s, const struct history_step *step,
         }
 }
 
-static uint64_t pair_hash(uint32_t from, uint32_t to)
-{
-    return mix(mix(11, from), to);
-}
-
 static void add_pair(struct history_sum *s, const struct history_step *step,
                      const struct history_pair *p)
 {
     struct slots *slots = &s->pair_slots;
     uint32_t from = node_id(s, p->from), to = node_id(s, p->to);
     double t = (double) (step->time_us / 1000000) / DAY_S - 20000;
+    uint32_t tag = tag_of(mix(mix(11, from), to)), at;
     struct pair *pair = NULL;
+    size_t i = 0;
 
     if (from == HISTORY_NO_NAME || to == HISTORY_NO_NAME || !(p->busbw_gbs > 0))
         return;
-    if (2 * slots->n >= slots->room) {
-        if (!grow_slots(slots)) {
-            s->failed = true;
-            return;
-        }
-        for (size_t i = 0; i < s->pairs.n; i++)
-            put_slot(slots, pair_hash(s->pairs.at[i].from, s->pairs.at[i].to),
-                     (uint32_t) i);
-    }
-    for (size_t i = (pair_hash(from, to) >> 16) & (slots->room - 1);
-         slots->at[i]; i = (i + 1) & (slots->room - 1)) {
-        pair = &s->pairs.at[slots->at[i] - 1];
+    if (!reserve_slot(s, slots))
+        return;
+    while ((at = next_slot(slots, tag, &i))) {
+        pair = &s->pairs.at[at - 1];
         if (pair->from == from && pair->to == to)
             break;
         pair = NULL;
@@ -402,7 +389,7 @@ static void add_pair(struct history_sum *s, const struct history_step *step,
         if (!pair)
             return;
         *pair = (struct pair){.from = from, .to = to, .first = t, .last = t};
-        put_slot(slots, pair_hash(from, to), (uint32_t) (s->pairs.n - 1));
+        put_slot(slots, tag, (uint32_t) s->pairs.n);
     }
     pair->n++;
     pair->t += t;

@@ -157,10 +157,12 @@ bool stuck_is_harmless(const struct jp_hangs *hangs,
     return true;
 }
 
-bool stuck_sizes_differ(const struct jp_hangs *hangs,
-                        const struct hangs_group *group,
-                        const struct hangs_op **op,
-                        const struct hangs_op **other)
+/* Do its ranks differ in the size of what they enter? *op and *other: two of
+ * them. Only collectives have to be alike. */
+static bool sizes_differ(const struct jp_hangs *hangs,
+                         const struct hangs_group *group,
+                         const struct hangs_op **op,
+                         const struct hangs_op **other)
 {
     const struct hangs_op *first = &hangs->ops[group->first];
 
@@ -312,7 +314,7 @@ static struct stuck_cause judge_inside(const struct stuck_view *view, size_t at)
     const struct hangs_group *group = &view->hangs->groups[at];
     const struct hangs_op *op, *other;
 
-    if (stuck_sizes_differ(view->hangs, group, &op, &other))
+    if (sizes_differ(view->hangs, group, &op, &other))
         return cause_of(STUCK_BY_SIZE, at, op->process, op->rank);
     if (group->count[HANGS_UNSURE]) {
         /* its file ends early; /proc may show why */
@@ -707,8 +709,8 @@ static void answer_size(const struct stuck_view *view,
     const struct hangs_op *op = NULL, *other = NULL;
     char what[256], whom[160];
 
-    if (!stuck_sizes_differ(view->hangs, &view->hangs->groups[cause->group],
-                            &op, &other))
+    if (!sizes_differ(view->hangs, &view->hangs->groups[cause->group], &op,
+                      &other))
         return;
     snprintf(buf, size,
              "%s entered %s with %" PRIu64 " bytes, rank %" PRId64

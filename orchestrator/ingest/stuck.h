@@ -36,13 +36,6 @@
 bool stuck_is_harmless(const struct jp_hangs *hangs,
                        const struct hangs_group *group);
 
-/* Whether the ranks enter the operation with different sizes. *op and *other:
- * two such entries. Checks only collectives, whose sizes must agree. */
-bool stuck_sizes_differ(const struct jp_hangs *hangs,
-                        const struct hangs_group *group,
-                        const struct hangs_op **op,
-                        const struct hangs_op **other);
-
 /* --- the time limits of the rule */
 
 enum stuck_time {

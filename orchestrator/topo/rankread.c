@@ -1,353 +1,388 @@
-/* rankread.c - read the records of ranks and tasks of one node. */
+/* rankread.c - read what a step's nodes tell of their ranks. */
 #include "orchestrator/topo/rankread.h"
 
 #include <errno.h>
 #include <jansson.h>
-#include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
+#include <unistd.h>
 
 #include "common/fileio.h"
 #include "common/jsonload.h"
+#include "orchestrator/collect/clock.h"
 #include "orchestrator/topo/rankscan.h"
 
-#define TEXT_MAX 1024
-#define DEVICES_MAX 64
+/* Read of a file, and kept of all. */
+#define RANKLINES_MAX_LINES 1000000
+/* Bytes that are kept of all files; 10,000 ranks with ten communicators each
+ * take 15 MB. What comes behind counts as bad. */
+#define RANKLINES_MAX_HELD (32u << 20)
 
-/* Room for one more of an array. -1 without memory, 1 at the bound. */
-static int grow(void **array, size_t n, size_t *room, size_t size)
+#define BLOCK_BYTES 65536
+#define TEXT_MAX 1024 /* of one text */
+#define MAX_DEVICES 64
+#define MAX_READ 64 /* of a process */
+
+/* Memory that is freed as a whole. */
+struct ranklines_block {
+    struct ranklines_block *next;
+    size_t used;
+    _Alignas(16) char bytes[BLOCK_BYTES];
+};
+
+static void *take(struct jp_rank_records *r, size_t size)
+{
+    struct ranklines_block *block = r->blocks;
+
+    size = (size + 7) & ~(size_t) 7;
+    if (!block || block->used + size > BLOCK_BYTES) {
+        block = malloc(sizeof(*block));
+        if (!block)
+            return NULL;
+        block->next = r->blocks;
+        block->used = 0;
+        r->blocks = block;
+        r->n_blocks++;
+    }
+    block->used += size;
+    return block->bytes + block->used - size;
+}
+
+static const char *keep(struct jp_rank_records *r, const char *text)
+{
+    size_t len = text ? strlen(text) : 0;
+    char *copy;
+
+    if (!len)
+        return "";
+    if (len > TEXT_MAX)
+        len = TEXT_MAX;
+    copy = take(r, len + 1);
+    if (copy) {
+        memcpy(copy, text, len);
+        copy[len] = '\0';
+    }
+    return copy;
+}
+
+static const char *keep_member(struct jp_rank_records *r, const json_t *object,
+                               const char *key)
+{
+    return keep(r, json_string_value(json_object_get(object, key)));
+}
+
+static int64_t number_of(const json_t *object, const char *key,
+                         int64_t otherwise)
+{
+    const json_t *value = json_object_get(object, key);
+    json_int_t n = json_integer_value(value);
+
+    return json_is_integer(value) && n >= 0 ? n : otherwise;
+}
+
+/* Room for one more of *array; false: enough, or no memory. */
+static bool grow(void **array, size_t n, size_t *room, size_t size)
 {
     void *more;
 
-    if (n >= JP_RANKREAD_MAX)
-        return 1;
     if (n < *room)
-        return 0;
-    more = realloc(*array, (*room * 2 + 256) * size);
+        return true;
+    more = realloc(*array, (*room * 2 + 64) * size);
     if (!more)
-        return -1;
+        return false;
     *array = more;
-    *room = *room * 2 + 256;
-    return 0;
+    *room = *room * 2 + 64;
+    return true;
 }
 
-/* Takes a malloc'ed pointer over until rankread_fini. -1 without memory, which
- * NULL is too; then it is freed. */
-static int keep(struct jp_rank_records *r, void *pointer)
+static enum jp_rank_source source_of(const json_t *object)
 {
-    void **more;
-
-    if (pointer && r->n_owned < r->room_owned) {
-        r->owned[r->n_owned++] = pointer;
-        return 0;
-    }
-    more = pointer
-               ? realloc(r->owned, (r->room_owned * 2 + 1024) * sizeof(*more))
-               : NULL;
-    if (!more) {
-        free(pointer);
-        return -1;
-    }
-    r->owned = more;
-    r->room_owned = r->room_owned * 2 + 1024;
-    r->owned[r->n_owned++] = pointer;
-    return 0;
-}
-
-/* A member's text, "" where it is none or too long; NULL without memory. Most
- * are the one of the line before. */
-static const char *text(struct jp_rank_records *r, const json_t *json,
-                        const char *key, const char *before)
-{
-    const char *value = json_string_value(json_object_get(json, key));
-    char *copy;
-
-    if (!value || !*value || strlen(value) > TEXT_MAX)
-        return "";
-    if (before && strcmp(before, value) == 0)
-        return before;
-    copy = strdup(value);
-    return keep(r, copy) < 0 ? NULL : copy;
-}
-
-static int64_t number(const json_t *json, const char *key, int64_t max)
-{
-    const json_t *value = json_object_get(json, key);
-    json_int_t n = json_integer_value(value);
-
-    return json_is_integer(value) && n >= 0 && n <= max ? (int64_t) n : -1;
-}
-
-static enum jp_rank_source source_of(const json_t *json)
-{
-    const char *word = json_string_value(json_object_get(json, "source"));
+    const char *word = json_string_value(json_object_get(object, "source"));
 
     if (word && strcmp(word, "recorder") == 0)
         return JP_RANK_FROM_RECORDER;
     if (word && strcmp(word, "nccl_log") == 0)
         return JP_RANK_FROM_NCCL_LOG;
-    return word && strcmp(word, "file") == 0 ? JP_RANK_FROM_FILE_NAME
-                                             : JP_RANK_FROM_NOTHING;
+    return JP_RANK_FROM_FILE_NAME;
 }
 
-static int take_variables(struct jp_rank_records *r,
-                          const struct jp_rankmap_fact *fact,
-                          const json_t *variables)
+static int add_fact(struct jp_rank_records *r, const json_t *object,
+                    const char *node, bool is_rank)
 {
+    struct jp_rankmap_fact fact = {
+        .source = source_of(object),
+        .node = node,
+        .host = keep_member(r, object, "host"),
+        .boot_id = keep_member(r, object, "boot_id"),
+        .pid = number_of(object, "pid", -1),
+        .pid_ns = (uint64_t) number_of(object, "pid_ns", 0),
+        .procid = number_of(object, "procid", -1),
+        .localid = number_of(object, "localid", -1),
+        .comm = is_rank ? keep_member(r, object, "comm") : "",
+        .rank = is_rank ? number_of(object, "rank", -1) : -1,
+        .busid = is_rank ? keep_member(r, object, "busid") : "",
+        .uuid = is_rank ? keep_member(r, object, "uuid") : ""};
+
+    if (!fact.host || !fact.boot_id || !fact.comm || !fact.busid || !fact.uuid)
+        return -1;
+    if (fact.pid < 0 || (is_rank && fact.rank < 0)) {
+        r->bad_lines++;
+        return 0;
+    }
+    if (r->n_facts == RANKLINES_MAX_LINES)
+        return 0;
+    if (!grow((void **) &r->facts, r->n_facts, &r->fact_room,
+              sizeof(*r->facts)))
+        return -1;
+    r->facts[r->n_facts++] = fact;
+    return 0;
+}
+
+static int read_variable(struct jp_rank_records *r, struct jp_rank_variable v)
+{
+    if (r->n_variables == RANKLINES_MAX_LINES)
+        return 0;
+    if (!v.host || !v.name || !v.value ||
+        !grow((void **) &r->variables, r->n_variables, &r->variable_room,
+              sizeof(*r->variables)))
+        return -1;
+    r->variables[r->n_variables++] = v;
+    return 0;
+}
+
+static int read_variables(struct jp_rank_records *r, const json_t *process)
+{
+    struct jp_rank_variable v = {.host = keep_member(r, process, "host"),
+                                 .pid = number_of(process, "pid", -1),
+                                 .name = "",
+                                 .value = ""};
+    json_t *variables = json_object_get(process, "variables"), *value;
     const char *name;
-    json_t *value;
+    size_t n = 0;
 
-    json_object_foreach((json_t *) variables, name, value)
+    if (!json_is_object(variables))
+        return v.host ? 0 : -1;
+    if (read_variable(r, v) < 0)
+        return -1;
+    json_object_foreach(variables, name, value)
     {
-        struct jp_rank_variable one = {fact->node, fact->host, fact->pid, NULL,
-                                       NULL};
-        char *copy;
-        int rc = grow((void **) &r->variables, r->n_variables,
-                      &r->room_variables, sizeof(*r->variables));
-
-        if (rc != 0)
-            return rc;
-        if (!json_is_string(value) || strlen(name) > TEXT_MAX)
+        if (!*name || !json_is_string(value) || n++ >= MAX_READ)
             continue;
-        copy = strdup(name);
-        one.name = copy;
-        one.value = keep(r, copy) < 0 ? NULL : text(r, variables, name, NULL);
-        if (!one.value)
+        v.name = keep(r, name);
+        v.value = keep(r, json_string_value(value));
+        if (read_variable(r, v) < 0)
             return -1;
-        r->variables[r->n_variables++] = one;
     }
     return 0;
 }
 
-/* A process or a rank: both are facts. */
-static int take_fact(struct jp_rank_records *r, const char *node,
-                     const json_t *json, bool is_rank)
+static int add_path(struct jp_rank_records *r, const json_t *object)
 {
-    const struct jp_rankmap_fact *last = r->n_facts ? &r->facts[r->n_facts - 1]
-                                                    : NULL;
-    struct jp_rankmap_fact fact = {
-        .source = source_of(json),
-        .node = node,
-        .host = text(r, json, "host", last ? last->host : NULL),
-        .boot_id = text(r, json, "boot_id", last ? last->boot_id : NULL),
-        .pid = number(json, "pid", INT32_MAX),
-        .procid = number(json, "procid", UINT32_MAX),
-        .localid = number(json, "localid", UINT32_MAX),
-        .comm = text(r, json, "comm", NULL),
-        .rank = is_rank ? number(json, "rank", UINT32_MAX) : -1,
-        .busid = text(r, json, "busid", last ? last->busid : NULL),
-        .uuid = text(r, json, "uuid", last ? last->uuid : NULL)};
-    int64_t ns = number(json, "pid_ns", INT64_MAX);
-    int rc;
+    struct jp_rank_path path = {
+        .comm = keep_member(r, object, "comm"),
+        .via = keep_member(r, object, "via"),
+        .detail = keep_member(r, object, "detail"),
+        .device = keep_member(r, object, "device"),
+        .layer = keep_member(r, object, "layer"),
+        .gdr = json_is_true(json_object_get(object, "gdr")),
+        .pxn = json_is_true(json_object_get(object, "pxn")),
+        .lines = (uint64_t) number_of(object, "lines", 1)};
 
-    if (!fact.host || !fact.boot_id || !fact.comm || !fact.busid || !fact.uuid)
+    if (!path.comm || !path.via || !path.detail || !path.device || !path.layer)
         return -1;
-    fact.pid_ns = ns > 0 ? (uint64_t) ns : 0;
-    if (!*fact.host || fact.pid < 0 || fact.source == JP_RANK_FROM_NOTHING ||
-        (is_rank && fact.rank < 0))
-        return 1;
-    rc = grow((void **) &r->facts, r->n_facts, &r->room_facts,
-              sizeof(*r->facts));
-    if (rc == 0)
-        r->facts[r->n_facts++] = fact;
-    return rc == 0 && !is_rank
-               ? take_variables(r, &fact, json_object_get(json, "variables"))
-               : rc;
+    if (r->n_paths == RANKLINES_MAX_LINES)
+        return 0;
+    if (!grow((void **) &r->paths, r->n_paths, &r->path_room,
+              sizeof(*r->paths)))
+        return -1;
+    r->paths[r->n_paths++] = path;
+    return 0;
 }
 
-static int take_path(struct jp_rank_records *r, const char *node,
-                     const json_t *json)
+static int add_carriers(struct jp_rank_records *r, const json_t *object)
 {
-    const struct jp_rank_path *last = r->n_paths ? &r->paths[r->n_paths - 1]
-                                                 : NULL;
-    const char *via = json_string_value(json_object_get(json, "via"));
-    int64_t rank = number(json, "rank", UINT32_MAX - 1);
-    int64_t peer = number(json, "peer", UINT32_MAX - 1);
-    int64_t lines = number(json, "lines", INT64_MAX);
-    struct jp_rank_path path = {
-        .node = node,
-        .host = text(r, json, "host", last ? last->host : NULL),
-        .comm = text(r, json, "comm", last ? last->comm : NULL),
-        .pid = number(json, "pid", INT32_MAX),
-        .rank = (uint32_t) rank,
-        .peer = peer < 0 ? NCCLDEBUG_NO_PEER : (uint32_t) peer,
-        .via = JP_N_VIAS,
-        .detail = text(r, json, "detail", last ? last->detail : NULL),
-        .device = text(r, json, "device", last ? last->device : NULL),
-        .gdr = json_is_true(json_object_get(json, "gdr")),
-        .lines = lines > 0 ? (uint64_t) lines : 1};
-    int rc;
+    struct jp_rank_carriers c = {
+        .comm = keep_member(r, object, "comm"),
+        .nvls_channels = number_of(object, "nvls_channels", -1),
+        .nvls = json_is_true(json_object_get(object, "nvls")),
+        .collnet = json_is_true(json_object_get(object, "collnet"))};
 
-    if (!path.host || !path.comm || !path.detail || !path.device)
+    if (!c.comm)
         return -1;
-    for (int i = 0; via && i < JP_N_VIAS; i++)
-        if (strcmp(via, nccldebug_via_word[i]) == 0)
-            path.via = (enum jp_nccl_via) i;
-    if (!*path.host || path.pid < 0 || rank < 0 || path.via == JP_N_VIAS)
-        return 1;
-    rc = grow((void **) &r->paths, r->n_paths, &r->room_paths,
-              sizeof(*r->paths));
-    if (rc == 0)
-        r->paths[r->n_paths++] = path;
-    return rc;
+    if (r->n_carriers == RANKLINES_MAX_LINES)
+        return 0;
+    if (!grow((void **) &r->carriers, r->n_carriers, &r->carrier_room,
+              sizeof(*r->carriers)))
+        return -1;
+    r->carriers[r->n_carriers++] = c;
+    return 0;
 }
 
 int rankread_rank_line(struct jp_rank_records *r, const char *node,
-                       const char *line, size_t len, bool *end)
+                       const char *line, size_t len)
 {
-    json_t *json =
+    json_t *root =
         jsonload(JSONLOAD_LINE, "", line, len, JSON_REJECT_DUPLICATES, NULL);
-    const json_t *one;
-    int rc = 1;
+    const json_t *process = json_object_get(root, "process");
+    const json_t *rank = json_object_get(root, "rank");
+    const json_t *path = json_object_get(root, "path");
+    const json_t *carriers = json_object_get(root, "carriers");
+    int rc = 0;
 
-    if ((one = json_object_get(json, "rank")) && json_is_object(one))
-        rc = take_fact(r, node, one, true);
-    else if ((one = json_object_get(json, "process")) && json_is_object(one))
-        rc = take_fact(r, node, one, false);
-    else if ((one = json_object_get(json, "path")) && json_is_object(one))
-        rc = take_path(r, node, one);
-    else if (json_is_object(json_object_get(json, "carriers")))
-        rc = 0; /* of the communicator, not of its ranks */
-    else if ((one = json_object_get(json, "end")) && json_is_object(one)) {
-        *end = json_is_true(json_object_get(one, "complete"));
-        rc = 0;
-    }
-    json_decref(json);
+    if (json_is_object(process))
+        rc = add_fact(r, process, node, false) < 0 ? -1
+                                                   : read_variables(r, process);
+    else if (json_is_object(rank))
+        rc = add_fact(r, rank, node, true);
+    else if (json_is_object(path))
+        rc = add_path(r, path);
+    else if (json_is_object(carriers))
+        rc = add_carriers(r, carriers);
+    else if (!json_is_object(json_object_get(root, "end")))
+        r->bad_lines++;
+    json_decref(root);
     return rc;
 }
 
-/* The minors of "devices"; NULL: not told. -1 in *n without memory. */
-static int *take_devices(struct jp_rank_records *r, const json_t *devices,
-                         int *n)
+/* Minors of the GPUs that the task may open. */
+static int read_devices(struct jp_rank_records *r, const json_t *object,
+                        struct jp_rankmap_task *task)
 {
-    size_t size = json_array_size(devices);
-    int *minors = json_is_array(devices) && size <= DEVICES_MAX
-                      ? calloc(size + 1, sizeof(*minors))
-                      : NULL;
+    const json_t *devices = json_object_get(object, "devices");
+    size_t n = json_array_size(devices);
+    int *copy;
 
-    *n = -1;
-    if (!minors || keep(r, minors) < 0)
-        return NULL;
-    *n = 0;
-    for (size_t i = 0; i < size; i++) {
-        json_int_t minor = json_integer_value(json_array_get(devices, i));
+    task->n_devices = -1;
+    if (!json_is_array(devices) || n > MAX_DEVICES)
+        return 0;
+    copy = take(r, n * sizeof(*copy) + 1);
+    if (!copy)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *device = json_array_get(devices, i);
+        json_int_t minor = json_integer_value(device);
 
-        if (json_is_integer(json_array_get(devices, i)) && minor >= 0 &&
-            minor < 65536)
-            minors[(*n)++] = (int) minor;
+        if (!json_is_integer(device) || minor < 0 || minor > INT_MAX)
+            return 0;
+        copy[i] = (int) minor;
     }
-    return minors;
+    task->devices = copy;
+    task->n_devices = (int) n;
+    return 0;
 }
 
 int rankread_start_line(struct jp_rank_records *r, const char *node,
                         const char *line, size_t len)
 {
-    json_t *json =
+    json_t *root =
         jsonload(JSONLOAD_LINE, "", line, len, JSON_REJECT_DUPLICATES, NULL);
     struct jp_rankmap_task task = {
         .node = node,
-        .boot_id = text(r, json, "boot_id",
-                        r->n_tasks ? r->tasks[r->n_tasks - 1].boot_id : NULL),
-        .pid = number(json, "pid", INT32_MAX),
-        .procid = number(json, "procid", UINT32_MAX),
-        .localid = number(json, "localid", UINT32_MAX)};
-    int64_t ns = number(json, "pid_ns", INT64_MAX);
-    int rc = 1;
+        .boot_id = keep_member(r, root, "boot_id"),
+        .pid = number_of(root, "pid", -1),
+        .pid_ns = (uint64_t) number_of(root, "pid_ns", 0),
+        .procid = number_of(root, "procid", -1),
+        .localid = number_of(root, "localid", -1)};
+    int rc = task.boot_id ? read_devices(r, root, &task) : -1;
 
-    task.pid_ns = ns > 0 ? (uint64_t) ns : 0;
-    if (number(json, "schema", 1) == 1 && task.boot_id && task.pid >= 0 &&
-        task.procid >= 0) {
-        task.devices =
-            take_devices(r, json_object_get(json, "devices"), &task.n_devices);
-        rc = grow((void **) &r->tasks, r->n_tasks, &r->room_tasks,
-                  sizeof(*r->tasks));
-        if (rc == 0)
+    if (number_of(root, "schema", 0) != 1)
+        r->bad_lines++;
+    else if (rc == 0 && r->n_tasks < RANKLINES_MAX_LINES) {
+        if (grow((void **) &r->tasks, r->n_tasks, &r->task_room,
+                 sizeof(*r->tasks)))
             r->tasks[r->n_tasks++] = task;
+        else
+            rc = -1;
     }
-    json_decref(json);
-    return task.boot_id ? rc : -1;
+    json_decref(root);
+    return rc;
+}
+
+/* Foreign files of many nodes take no more memory than this. */
+static bool is_full(const struct jp_rank_records *r)
+{
+    return r->n_blocks * sizeof(struct ranklines_block) +
+               r->n_facts * sizeof(*r->facts) + r->n_tasks * sizeof(*r->tasks) +
+               r->n_variables * sizeof(*r->variables) +
+               r->n_paths * sizeof(*r->paths) >
+           RANKLINES_MAX_HELD;
+}
+
+static int read_file(const char *folder, const char *name, const char *node,
+                     int (*add)(struct jp_rank_records *, const char *,
+                                const char *, size_t),
+                     struct jp_rank_records *r, struct jp_error *err)
+{
+    const size_t size = jsonload_limits[JSONLOAD_LINE].bytes;
+    char *path = fileio_path("%s/%s", folder, name), *line = malloc(size);
+    FILE *file = path ? shortline_open(path) : NULL;
+    int rc = path && line ? 0 : -1;
+    uint64_t lines = 0;
+    ssize_t n;
+
+    while (rc == 0 && file && lines++ < RANKLINES_MAX_LINES &&
+           (n = shortline_next(file, line, (int) size)) >= 0)
+        if (is_full(r))
+            r->bad_lines++;
+        else if (*line != '\n')
+            rc = add(r, node, line, (size_t) n);
+    if (file)
+        fclose(file);
+    free(line);
+    free(path);
+    return rc < 0 ? error_set(err, "out of memory") : 0;
+}
+
+/* Makes the file that a killed finish has left undone. */
+static void make_up(const char *step_dir, const char *folder, const char *node,
+                    uint64_t deadline_ms)
+{
+    char *path = fileio_path("%s/ranks.jsonl", folder);
+    char *raw = fileio_path("%s/raw/%s", step_dir, node);
+    struct stat st;
+
+    if (path && raw && lstat(path, &st) < 0 && errno == ENOENT &&
+        lstat(raw, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+        clock_mono_ms() < deadline_ms)
+        (void) rankscan_write(step_dir, node, deadline_ms, NULL);
+    free(raw);
+    free(path);
+}
+
+int rankread_node(struct jp_rank_records *r, const char *step_dir,
+                  const char *node, uint64_t deadline_ms, struct jp_error *err)
+{
+    char *folder = fileio_path("%s/nodes/%s", step_dir, node);
+    const char *name = folder ? keep(r, node) : NULL;
+    int rc = -1;
+
+    if (!name) {
+        error_set(err, "out of memory");
+    } else {
+        make_up(step_dir, folder, node, deadline_ms);
+        rc = read_file(folder, "ranks.jsonl", name, rankread_rank_line, r, err);
+        if (rc == 0)
+            rc = read_file(folder, "starts.jsonl", name, rankread_start_line, r,
+                           err);
+    }
+    free(folder);
+    return rc;
 }
 
 void rankread_fini(struct jp_rank_records *r)
 {
-    for (size_t i = 0; i < r->n_owned; i++)
-        free(r->owned[i]);
-    free(r->owned);
+    while (r->blocks) {
+        struct ranklines_block *next = r->blocks->next;
+
+        free(r->blocks);
+        r->blocks = next;
+    }
     free(r->facts);
     free(r->tasks);
-    free(r->paths);
     free(r->variables);
-    *r = (struct jp_rank_records){.nodes = 0};
-}
-
-/* ------------------------ read the records of ranks and tasks of one node */
-
-/* Reads a file by lines; 0, 1: not there, -1 without memory. end NULL: start
- * records. */
-static int read_lines(struct jp_rank_records *r, const char *path,
-                      const char *node, bool *end)
-{
-    const size_t size = jsonload_limits[JSONLOAD_LINE].bytes;
-    FILE *file = shortline_open(path);
-    char *line = malloc(size);
-    ssize_t n;
-    int rc = line ? 0 : -1;
-
-    if (!file) {
-        free(line);
-        return 1;
-    }
-    while (rc >= 0 && (n = shortline_next(file, line, (int) size)) >= 0) {
-        rc = end ? rankread_rank_line(r, node, line, (size_t) n, end)
-                 : rankread_start_line(r, node, line, (size_t) n);
-        r->bad_lines += rc > 0;
-    }
-    free(line);
-    fclose(file);
-    return rc < 0 ? -1 : 0;
-}
-
-/* Makes the file that a killed finish has left undone. */
-static void make_up(const char *step_dir, const char *node, const char *path,
-                    uint32_t limit_ms)
-{
-    char *raw = fileio_path("%s/raw/%s", step_dir, node);
-    struct timespec ts;
-    struct stat st;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    if (raw && lstat(path, &st) < 0 && errno == ENOENT &&
-        lstat(raw, &st) == 0 && S_ISDIR(st.st_mode))
-        (void) rankscan_write(step_dir, node,
-                              (uint64_t) ts.tv_sec * 1000 +
-                                  (uint64_t) ts.tv_nsec / 1000000 + limit_ms,
-                              NULL);
-    free(raw);
-}
-
-int rankread_node(struct jp_rank_records *r, const char *step_dir,
-                  const char *node, uint32_t limit_ms, struct jp_error *err)
-{
-    char *ranks = fileio_path("%s/nodes/%s/ranks.jsonl", step_dir, node);
-    char *starts = fileio_path("%s/nodes/%s/starts.jsonl", step_dir, node);
-    char *name = strdup(node);
-    bool end = false;
-    int rc = keep(r, name);
-
-    if (!ranks || !starts)
-        rc = -1;
-    if (rc == 0) {
-        make_up(step_dir, name, ranks, limit_ms);
-        rc = read_lines(r, ranks, name, &end);
-    }
-    if (rc >= 0) {
-        r->nodes += rc == 0;
-        r->nodes_incomplete += rc == 0 && !end;
-        rc = read_lines(r, starts, name, NULL);
-    }
-    free(ranks);
-    free(starts);
-    return rc < 0 ? error_set(err, "out of memory") : 0;
+    free(r->paths);
+    free(r->carriers);
+    memset(r, 0, sizeof(*r));
 }

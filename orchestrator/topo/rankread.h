@@ -1,64 +1,67 @@
 /* rankread.h - read ranks.jsonl and starts.jsonl of a step's nodes.
  *
- * Foreign input: sizes, words and numbers are checked, a bad line is counted
- * and the rest used. Texts live until rankread_fini. What it holds is what
- * rankmap_resolve takes, and the transports and variables that NCCL's log and
- * the recordings told.
+ * Foreign input: sizes and numbers are checked, a bad line is counted and the
+ * rest used. Texts live until rankread_fini and are never NULL.
  */
 #ifndef JP_TOPO_RANKREAD_H
 #define JP_TOPO_RANKREAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "orchestrator/topo/nccldebug.h"
+#include "common/error.h"
 #include "orchestrator/topo/rankmap.h"
 
-/* Over all nodes; more are left out and counted as bad. */
-#define JP_RANKREAD_MAX (4u << 20)
-
-struct jp_rank_path {
-    const char *node, *host, *comm; /* comm "": not tied to one */
-    int64_t pid;
-    uint32_t rank, peer; /* peer: NCCLDEBUG_NO_PEER */
-    enum jp_nccl_via via;
-    const char *detail, *device; /* "IB", "mlx5_0"; "" not told */
-    bool gdr;
-    uint64_t lines;
-};
-
+/* A variable of a process. One without a name stands for a process of which all
+ * that are set are told. */
 struct jp_rank_variable {
-    const char *node, *host;
+    const char *host;
     int64_t pid;
     const char *name, *value;
 };
 
-struct jp_rank_records {
-    struct jp_rankmap_fact *facts;
-    size_t n_facts, room_facts;
-    struct jp_rankmap_task *tasks;
-    size_t n_tasks, room_tasks;
-    struct jp_rank_path *paths;
-    size_t n_paths, room_paths;
-    struct jp_rank_variable *variables;
-    size_t n_variables, room_variables;
-    size_t nodes;            /* that have a ranks.jsonl */
-    size_t nodes_incomplete; /* of these, or without its end */
-    size_t bad_lines;
-    void **owned; /* texts and arrays */
-    size_t n_owned, room_owned;
+/* A path that NCCL's log named. */
+struct jp_rank_path {
+    const char *comm, *via, *detail, *device, *layer;
+    bool gdr, pxn;
+    uint64_t lines;
 };
 
-/* Adds what <step_dir>/nodes/<node>/ has; a ranks.jsonl that is not there is
- * made first where raw/<node>/ is (its finish was killed), for at most
- * limit_ms. node is copied. -1 only without memory. */
-int rankread_node(struct jp_rank_records *records, const char *step_dir,
-                  const char *node, uint32_t limit_ms, struct jp_error *err);
+/* What the log says of a communicator as a whole. */
+struct jp_rank_carriers {
+    const char *comm;
+    int64_t nvls_channels; /* -1: not told */
+    bool nvls, collnet;
+};
 
-/* One line of each file, for rankread_node and fuzzing; node must live as long
- * as the records. 0; 1: a bad line; -1 without memory. end: the last line was
- * read and says that the file is complete. */
+struct jp_rank_records {
+    struct jp_rankmap_fact *facts;
+    size_t n_facts, fact_room;
+    struct jp_rankmap_task *tasks;
+    size_t n_tasks, task_room;
+    struct jp_rank_variable *variables;
+    size_t n_variables, variable_room;
+    struct jp_rank_path *paths;
+    size_t n_paths, path_room;
+    struct jp_rank_carriers *carriers;
+    size_t n_carriers, carrier_room;
+    uint64_t bad_lines;
+    struct ranklines_block *blocks; /* texts */
+    size_t n_blocks;
+};
+
+/* Adds both files of <step_dir>/nodes/<node>/; absent ones are no error. Where
+ * finish was killed before it wrote ranks.jsonl, it is made first of
+ * raw/<node>/, by deadline_ms of CLOCK_MONOTONIC at the latest; of own folders
+ * only. -1 without memory. */
+int rankread_node(struct jp_rank_records *records, const char *step_dir,
+                  const char *node, uint64_t deadline_ms, struct jp_error *err);
+
+/* Adds one line of ranks.jsonl, or of starts.jsonl; node must live as long as
+ * the records. -1 without memory. */
 int rankread_rank_line(struct jp_rank_records *records, const char *node,
-                       const char *line, size_t len, bool *end);
+                       const char *line, size_t len);
 int rankread_start_line(struct jp_rank_records *records, const char *node,
                         const char *line, size_t len);
 

@@ -4,8 +4,8 @@
  * trial_plan.c defines what is tried: axes (placements, options, variables),
  * their combinations and their order. trial_run.c runs one step and reads its
  * report. trial_judge.c compares runs (trial_stats.h) and makes the sentences.
- * trial_state.c writes and reads trial.json. trial_print.c and trial_page.c
- * show the result. All files of a trial are in its folder:
+ * trial_state.c writes and reads trial.json. trial_print.c shows the result as
+ * text and as a page. All files of a trial are in its folder:
  *
  *     trial.json   plan and runs (docs/trial.schema.json); used to continue
  *     trial.txt    the table
@@ -188,9 +188,6 @@ struct trial_runner {
 int trial_run_step(struct trial *trial, size_t config, size_t round,
                    const struct trial_runner *runner, struct jp_error *err);
 
-/* Fills the run from the report in a step's directory. */
-void trial_run_read(struct trial_run *run, const char *step_dir);
-
 /* --- trial_judge.c -------------------------------------------------------- */
 
 /* Compares the runs: one look after each complete round, and one at the end. */
@@ -236,7 +233,7 @@ struct trial *trial_load(const char *dir, struct jp_error *err);
 struct trial *trial_parse(const char *text, size_t len, const char *name,
                           struct jp_error *err);
 
-/* --- trial_print.c, trial_page.c ------------------------------------------ */
+/* --- trial_print.c -------------------------------------------------------- */
 
 void trial_print(const struct trial *trial, FILE *out);
 /* Writes trial.txt and trial.html. */

@@ -153,7 +153,8 @@ static void set_why(struct trial_run *run, enum trial_status status,
     run->why = strdup(why);
 }
 
-void trial_run_read(struct trial_run *run, const char *step_dir)
+/* Fills what the run's report says, of a step's directory. */
+static void read_summary(struct trial_run *run, const char *step_dir)
 {
     struct jp_error err = {""};
     json_t *root = summary_file_read(step_dir, SUMMARY_WHOLE, &err);
@@ -320,7 +321,7 @@ static void read_report(struct trial_run *run, const char *base,
 
     if (step) {
         run->dir = strdup(step + skip);
-        trial_run_read(run, step);
+        read_summary(run, step);
     } else {
         set_why(run, TRIAL_NODATA,
                 "the step left no report: is jobprof's "

@@ -40,7 +40,9 @@ struct reading {
 
 /* --- lines --------------------------------------------------------------- */
 
-int64_t nsys_lines_find(struct nsys_lines *lines, const char *name)
+/* Adds to a name's sum; beyond NSYS_NAMES to that of NSYS_OTHERS. Returns the
+ * sum's place; -1: no memory. */
+static int64_t find_line(struct nsys_lines *lines, const char *name)
 {
     int64_t at = nsys_names_find(&lines->names, name);
 
@@ -123,7 +125,7 @@ static int64_t line_of(struct reading *r, enum nsys_table table,
                sizeof(clean));
     if (table == NSYS_API)
         nsys_strip_version(clean);
-    return nsys_lines_find(&r->out->of[table], clean);
+    return find_line(&r->out->of[table], clean);
 }
 
 /* The line that a number of StringIds means, looked up once. */
@@ -691,7 +693,8 @@ static int read_all(struct reading *r, struct jp_error *err)
     return read_calls(r, err) < 0 || read_nvtx(r, err) < 0 ? -1 : 0;
 }
 
-bool nsys_read_is_export(struct nsys_db *db)
+/* Has it one of the tables of an export? */
+static bool is_export(struct nsys_db *db)
 {
     static const char *const tables[] = {"META_DATA_EXPORT",
                                          "CUPTI_ACTIVITY_KIND_KERNEL",
@@ -718,7 +721,7 @@ int nsys_read(const char *path, const struct nsys_options *options,
     r.db = nsys_sql_open(path, options->stop, options->arg, err);
     if (!r.db)
         return -1;
-    if (!nsys_read_is_export(r.db)) {
+    if (!is_export(r.db)) {
         error_set(err, "%s: an SQLite file, but no export of nsys",
                   QUOTE(path));
     } else {

@@ -90,18 +90,11 @@ struct nsys_options {
     void *arg;
 };
 
-/* Is it one of those names of tables that an export has? */
-bool nsys_read_is_export(struct nsys_db *db);
-
 /* Reads the file. On failure (no export, cut, no memory) *out is as it was.
  * Free with nsys_profile_fini. */
 int nsys_read(const char *path, const struct nsys_options *options,
               struct nsys_profile *out, struct jp_error *err);
 void nsys_profile_fini(struct nsys_profile *profile);
-
-/* Adds to a name's sum; beyond NSYS_NAMES to that of NSYS_OTHERS. Returns the
- * sum's place; -1: no memory. */
-int64_t nsys_lines_find(struct nsys_lines *lines, const char *name);
 
 /* "cudaLaunchKernel" for "cudaLaunchKernel_v7000"; cuMemAlloc_v2 stays. In
  * place. */

@@ -55,7 +55,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct jp_rank_records records = {0};
     const char *at = (const char *) data;
     const char *end = at + size;
-    bool complete = false;
 
     while (at < end) {
         const char *line = memchr(at, '\n', (size_t) (end - at));
@@ -65,8 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (n > 0 && *at == 's')
             rc = rankread_start_line(&records, "n1", at + 1, n - 1);
         else
-            rc = rankread_rank_line(&records, n % 2 ? "n1" : "n2", at, n,
-                                    &complete);
+            rc = rankread_rank_line(&records, n % 2 ? "n1" : "n2", at, n);
         if (rc < 0)
             abort();
         at += n + (line != NULL);
