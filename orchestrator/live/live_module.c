@@ -11,9 +11,11 @@
 #include "common/fileio.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/live.h"
+#include "orchestrator/live/livehear.h"
 #include "orchestrator/live/livejoin.h"
 #include "orchestrator/live/livemetrics.h"
 #include "orchestrator/live/livenode.h"
+#include "orchestrator/live/livesend.h"
 
 #define PERIOD_MS 1000
 /* A state that flutters is written no more often. */
@@ -25,17 +27,21 @@ struct live {
     char *raw, *name; /* the node's recordings; its snapshot's file */
     struct livenode *node;
     struct livejoin *join;       /* node 0's */
+    struct livehear *hear;       /* node 0's, NULL: files only */
+    struct livesend *send;       /* the others', NULL: files only */
     struct livemetrics *metrics; /* NULL: the site wants none */
     bool watches;                /* hangs are looked for */
     struct live_snap *snap;
     int fd; /* of the snapshot; -1: none yet */
-    uint32_t sequence;
+    uint32_t sequence, file_sequence;
+    uint64_t files;        /* how often the file was written */
     enum live_class class; /* as written */
-    uint64_t written_ms, wanted_ms;
+    uint64_t written_ms, file_ms, wanted_ms; /* written: or sent */
     uint64_t want_change; /* the want file's own, as it was read last */
     uint32_t signals;     /* the last that was sent */
     uint32_t evidence;    /* the last hang of which it was taken */
-    bool watched, failed;
+    bool watched;
+    bool lost; /* what was sent last, and is in no file */
     uint64_t bytes;
 };
 
@@ -45,6 +51,8 @@ static void destroy(void *state)
 
     if (!l)
         return;
+    livehear_destroy(l->hear);
+    livesend_destroy(l->send);
     livejoin_destroy(l->join);
     livemetrics_destroy(l->metrics);
     livenode_destroy(l->node);
@@ -70,6 +78,41 @@ static struct livejoin *start_join(struct live *l)
                                          .times = &l->times};
 
     return livejoin_create(&place);
+}
+
+/* --- by UDP ------------------------------------------------------------------
+ */
+
+static int keep(void *arg, uint64_t component, uint32_t nodeid, size_t *slot,
+                const uint8_t *bytes, size_t n, uint64_t now_ms)
+{
+    const struct live *l = arg;
+
+    return livejoin_keep(l->join, component, nodeid, slot, bytes, n, now_ms);
+}
+
+/* Where it cannot be, files are all there is. */
+static void start_exchange(struct live *l)
+{
+    const struct module_place *p = &l->place;
+    const struct livehear_place hear = {.dir = p->dir,
+                                        .nodes = p->step_nodes,
+                                        .clock = p->clock,
+                                        .conf_hash = p->conf_hash,
+                                        .take = keep,
+                                        .arg = l};
+    const struct livesend_place send = {.dir = p->dir,
+                                        .component = p->component,
+                                        .nodeid = p->nodeid,
+                                        .clock = p->clock,
+                                        .conf_hash = p->conf_hash};
+
+    if (!p->clock || !p->clock->cadence_us || p->step_nodes < 2 || !l->watches)
+        return;
+    if (l->join)
+        l->hear = livehear_create(&hear, NULL);
+    else
+        l->send = livesend_create(&send, NULL);
 }
 
 /* Where hangs are not looked for, times are still those of the rule. */
@@ -108,6 +151,7 @@ static void *start(const struct module_place *place, struct jp_error *err)
         l->metrics = livemetrics_create(&l->place);
         if (place->leads && watches)
             l->join = start_join(l);
+        start_exchange(l);
     }
     if (l && l->node && l->name && l->snap &&
         (l->join || !place->leads || !watches) &&
@@ -220,6 +264,8 @@ static int open_file(struct live *l, struct jp_error *err)
                      O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
                      0600);
         rc = l->fd < 0 ? error_set(err, "%s: %s", l->name, strerror(errno)) : 0;
+        if (rc == 0 && l->hear)
+            livehear_tell(l->hear, NULL); /* else they write files */
     }
     free(folder);
     free(parent);
@@ -235,14 +281,54 @@ static uint64_t period_ms(const struct live *l)
     return ms > PERIOD_MS ? ms : PERIOD_MS;
 }
 
-static int write_snap(struct live *l, const struct livenode_time *now,
-                      enum live_class class, bool last, struct jp_error *err)
+/* Of the file, where node 0's agent takes snapshots by UDP: for `jobprof top`
+ * and for what that agent has lost. */
+static uint64_t file_period_ms(const struct live *l)
+{
+    return l->watched              ? period_ms(l)
+           : l->class > LIVE_WORKS ? l->times.ms[STUCK_LEAST]
+                                   : 2 * l->times.ms[STUCK_LEAST];
+}
+
+static int write_file(struct live *l, struct jp_error *err)
 {
     uint8_t bytes[LIVE_SNAP_BYTES];
     ssize_t n;
 
     if (l->fd < 0 && open_file(l, err) < 0)
         return -1;
+    livesnap_pack(l->snap, bytes);
+    n = pwrite(l->fd, bytes, sizeof(bytes), 0);
+    l->bytes = sizeof(bytes);
+    l->file_sequence = l->snap->sequence;
+    l->files++;
+    return n == (ssize_t) sizeof(bytes)
+               ? 0
+               : error_set(err, "%s: %s", l->name,
+                           n < 0 ? strerror(errno) : "no room");
+}
+
+/* To node 0's agent. True: it takes snapshots, so the file may wait. */
+static bool send_snap(struct live *l, uint64_t now_ms)
+{
+    uint8_t bytes[LIVE_SNAP_BYTES];
+    size_t n;
+
+    if (!l->send || l->lost)
+        return false;
+    n = livesnap_pack(l->snap, bytes);
+    return livesend_send(l->send, bytes, n, l->snap->sequence, now_ms) &&
+           livesend_works(l->send);
+}
+
+/* To node 0's agent and into the file, or one of them. What is new is told both
+ * ways: a packet that is lost must not delay it. */
+static int write_snap(struct live *l, const struct livenode_time *now,
+                      enum live_class class, bool last, struct jp_error *err)
+{
+    uint64_t now_ms = now->mono_ns / 1000000;
+    bool is_new = class != l->class || last;
+
     if (livenode_fill(l->node, now, l->snap) < 0)
         return error_set(err, "no memory for a snapshot");
     l->class = class;
@@ -253,13 +339,15 @@ static int write_snap(struct live *l, const struct livenode_time *now,
     l->snap->mono_ns = now->mono_ns;
     l->snap->due_ms = (uint32_t) period_ms(l);
     l->snap->last = last;
-    livesnap_pack(l->snap, bytes);
-    n = pwrite(l->fd, bytes, sizeof(bytes), 0);
-    l->bytes = sizeof(bytes);
-    return n == (ssize_t) sizeof(bytes)
-               ? 0
-               : error_set(err, "%s: %s", l->name,
-                           n < 0 ? strerror(errno) : "no room");
+    if (send_snap(l, now_ms)) {
+        if (!is_new && !l->watched && now_ms - l->file_ms < file_period_ms(l))
+            return 0;
+        l->snap->due_ms = (uint32_t) file_period_ms(l);
+    }
+    l->file_ms = now_ms;
+    if (last && l->fd < 0) /* not one that would stay */
+        return 0;
+    return write_file(l, err);
 }
 
 static bool is_due(const struct live *l, enum live_class class, uint64_t now_ms)
@@ -284,7 +372,12 @@ static int tick(void *state, const struct module_time *now,
 
     if (l->watches)
         look_at_want(l, now);
-    if (is_due(l, class, join.mono_ms)) {
+    if (l->hear)
+        livehear_look(l->hear, join.mono_ms);
+    /* what is lost is told by the file: as it is now */
+    l->lost = l->send && livesend_look(l->send, join.mono_ms) &&
+              l->file_sequence != l->sequence;
+    if (l->lost || is_due(l, class, join.mono_ms)) {
         l->written_ms = join.mono_ms;
         if (write_snap(l, &at, class, false, err) < 0)
             rc = -1;
@@ -295,6 +388,23 @@ static int tick(void *state, const struct module_time *now,
     if (livemetrics_look(l->metrics, &metrics, err) < 0)
         rc = -1;
     return rc;
+}
+
+static int fd(void *state)
+{
+    const struct live *l = state;
+
+    return l->hear ? livehear_fd(l->hear) : -1;
+}
+
+static int readable(void *state, const struct module_time *now,
+                    struct jp_error *err)
+{
+    const struct live *l = state;
+
+    (void) err;
+    livehear_look(l->hear, now->mono_us / 1000);
+    return 0;
 }
 
 static uint64_t bytes(void *state)
@@ -325,6 +435,24 @@ static void record_late(const struct live *l, struct jp_json_stream *s)
     json_stream_end_array(s);
 }
 
+static void record_exchange(const struct live *l, struct jp_json_stream *s)
+{
+    json_stream_count(s, "files", l->files);
+    if (l->send) {
+        const struct livesend_counts *counts = livesend_counts(l->send);
+
+        json_stream_count(s, "udp_sent", counts->sent);
+        json_stream_count(s, "udp_answered", counts->taken);
+        json_stream_count(s, "udp_lost", counts->lost);
+        json_stream_count(s, "udp_refused", counts->refused);
+    } else if (l->hear) {
+        const struct livehear_counts *counts = livehear_counts(l->hear);
+
+        json_stream_count(s, "udp_taken", counts->taken);
+        json_stream_count(s, "udp_refused", counts->refused);
+    }
+}
+
 static void record(void *state, struct jp_json_stream *s)
 {
     const struct live *l = state;
@@ -336,6 +464,7 @@ static void record(void *state, struct jp_json_stream *s)
     json_stream_count(s, "hangs", stuck ? stuck->n_hangs : 0);
     if (l->join)
         record_late(l, s);
+    record_exchange(l, s);
 }
 
 /* The last word of the node: its processes have ended, in order or not, which
@@ -348,7 +477,7 @@ static void finish(void *state)
     struct livenode_time at;
 
     livemetrics_end(l->metrics);
-    if (l->fd < 0)
+    if (l->fd < 0 && (!l->send || !l->sequence))
         return;
     clock_gettime(CLOCK_REALTIME, &real);
     clock_gettime(CLOCK_MONOTONIC, &mono);
@@ -363,7 +492,9 @@ const struct node_module live_module = {
     .budget = 0.002,
     .period_ms = PERIOD_MS,
     .start = start,
+    .fd = fd,
     .tick = tick,
+    .readable = readable,
     .bytes = bytes,
     .record = record,
     .finish = finish,

@@ -32,7 +32,9 @@ struct heard {
     uint32_t sequence, due_ms;
     uint64_t changed_ms; /* when we saw the sequence number change */
     enum live_class class;
-    bool last, seen;
+    bool last;
+    uint8_t *kept; /* what came by UDP; NULL: the file is newer */
+    uint16_t n_kept;
 };
 
 struct livejoin {
@@ -41,6 +43,7 @@ struct livejoin {
     struct stuck stuck;
     struct heard *nodes;
     size_t n, room, next;
+    size_t kept_bytes;
     uint64_t looked_ms, pause_ms; /* after a join that took long */
     uint64_t act_ms;              /* the hang's action is due then; 0: none */
     uint32_t signals;             /* asked for so far */
@@ -69,6 +72,8 @@ void livejoin_destroy(struct livejoin *join)
     if (join) {
         alert_fini(&join->alert);
         livelate_fini(&join->late);
+        for (size_t i = 0; i < join->n; i++)
+            free(join->nodes[i].kept);
         free(join->nodes);
     }
     free(join);
@@ -100,11 +105,10 @@ static bool is_snapshot(const char *name)
            !strcmp(name + len - end, LIVE_SNAP_SUFFIX);
 }
 
-/* A folder gives its names in the same order again, mostly. */
-static struct heard *heard_of(struct livejoin *join, const char *name)
+/* A folder gives its names in the same order again, mostly. NULL: it has not
+ * been heard. */
+static struct heard *find_heard(struct livejoin *join, const char *name)
 {
-    struct heard *more;
-
     for (size_t i = 0; i < join->n; i++) {
         struct heard *h = &join->nodes[(join->next + i) % join->n];
 
@@ -113,8 +117,15 @@ static struct heard *heard_of(struct livejoin *join, const char *name)
             return h;
         }
     }
-    if (join->n == NODES_MAX)
-        return NULL;
+    return NULL;
+}
+
+static struct heard *heard_of(struct livejoin *join, const char *name)
+{
+    struct heard *more = find_heard(join, name);
+
+    if (more || join->n == NODES_MAX)
+        return more;
     if (join->n == join->room) {
         more = reallocarray(join->nodes, join->room ? 2 * join->room : 16,
                             sizeof(*more));
@@ -129,40 +140,114 @@ static struct heard *heard_of(struct livejoin *join, const char *name)
     return more;
 }
 
-/* The head alone: its sum is over the whole, so what it says is a hint. */
-static void take_head(struct livejoin *join, int folder, const char *name,
-                      uint64_t now_ms)
-{
-    uint64_t conf = join->place.conf;
-    struct livesnap_head head;
-    int fd = openat(folder, name,
-                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    ssize_t n = fd >= 0 ? pread(fd, join->head, sizeof(join->head), 0) : -1;
-    struct heard *h;
-
-    if (fd >= 0)
-        close(fd);
-    if (n != (ssize_t) sizeof(join->head) ||
-        livesnap_head(join->head, &head) < 0 ||
-        (conf && head.conf && head.conf != conf))
-        return;
-    h = heard_of(join, name);
-    if (!h)
-        return;
-    if (h->sequence != head.sequence || !h->changed_ms)
-        h->changed_ms = now_ms;
-    h->sequence = head.sequence;
-    h->due_ms = head.due_ms;
-    h->class = head.class;
-    h->last = head.last;
-}
-
 static bool is_silent(const struct heard *h, uint64_t now_ms)
 {
     uint64_t due_ms = h->due_ms < 600000 ? h->due_ms : 600000;
 
     return !h->last &&
            now_ms - h->changed_ms > SILENT_PERIODS * due_ms + SILENT_SPARE_MS;
+}
+
+static void forget_kept(struct livejoin *join, struct heard *h)
+{
+    join->kept_bytes -= h->n_kept;
+    free(h->kept);
+    h->kept = NULL;
+    h->n_kept = 0;
+}
+
+static void take_word(struct heard *h, const struct livesnap_head *head,
+                      uint64_t now_ms)
+{
+    if (h->sequence != head->sequence || !h->changed_ms)
+        h->changed_ms = now_ms;
+    h->sequence = head->sequence;
+    h->due_ms = head->due_ms;
+    h->class = head->class;
+    h->last = head->last;
+}
+
+static bool is_of_step(const struct livejoin *join,
+                       const struct livesnap_head *head)
+{
+    uint64_t conf = join->place.conf;
+
+    return !conf || !head->conf || head->conf == conf;
+}
+
+/* Of a node whose words come by UDP, while it waits or is watched: its file is
+ * no newer. A word that was lost is looked for in the file. */
+static bool is_fresh(const struct livejoin *join, const struct heard *h,
+                     uint64_t now_ms)
+{
+    return h && h->kept &&
+           now_ms - h->changed_ms <= join->stuck.times.ms[STUCK_LOOKS];
+}
+
+/* The head alone: its sum is over the whole, so what it says is a hint. */
+static void take_head(struct livejoin *join, int folder, const char *name,
+                      uint64_t now_ms)
+{
+    struct livesnap_head head;
+    struct heard *h = find_heard(join, name);
+    ssize_t n;
+    int fd;
+
+    if (is_fresh(join, h, now_ms))
+        return;
+    fd = openat(folder, name,
+                O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    n = fd >= 0 ? pread(fd, join->head, sizeof(join->head), 0) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (n != (ssize_t) sizeof(join->head) ||
+        livesnap_head(join->head, &head) < 0 || !is_of_step(join, &head))
+        return;
+    h = h ? h : heard_of(join, name);
+    if (!h)
+        return;
+    /* an older file of a node that still sends */
+    if (h->kept && head.sequence <= h->sequence && !is_silent(h, now_ms))
+        return;
+    forget_kept(join, h);
+    take_word(h, &head, now_ms);
+}
+
+int livejoin_keep(struct livejoin *join, uint64_t component, uint32_t nodeid,
+                  size_t *slot, const uint8_t *bytes, size_t n, uint64_t now_ms)
+{
+    struct livesnap_head head;
+    char name[NAME_LEN];
+    struct heard *h;
+    uint8_t *kept;
+
+    if (n < LIVE_HEAD_BYTES || n > LIVE_SNAP_BYTES ||
+        livesnap_head(bytes, &head) < 0 || !is_of_step(join, &head) ||
+        head.nodeid != nodeid || head.sequence == 0)
+        return -1;
+    if (*slot >= join->n) {
+        snprintf(name, sizeof(name), "%" PRIu64 ".%u" LIVE_SNAP_SUFFIX,
+                 component, nodeid);
+        h = heard_of(join, name);
+        if (!h)
+            return -1;
+        *slot = (size_t) (h - join->nodes);
+    }
+    h = &join->nodes[*slot];
+    if (h->changed_ms && head.sequence <= h->sequence)
+        return -1;
+    if (join->kept_bytes - h->n_kept + n > LIVEJOIN_KEPT_BYTES)
+        return -1;
+    kept = malloc(n);
+    if (!kept)
+        return -1;
+    memcpy(kept, bytes, n);
+    forget_kept(join, h);
+    h->kept = kept;
+    h->n_kept = (uint16_t) n;
+    join->kept_bytes += n;
+    take_word(h, &head, now_ms);
+    return 0;
 }
 
 /* Of which there is no word, or old word. */
@@ -317,6 +402,14 @@ static void take_news(struct livejoin *join, const struct livejoin_time *now,
 /* --- a look ----------------------------------------------------------------
  */
 
+static int read_snap(struct livejoin *join, int folder, size_t i)
+{
+    const struct heard *h = &join->nodes[i];
+
+    return h->kept ? livesnap_unpack(h->kept, h->n_kept, &join->snap, NULL)
+                   : livesnap_read(folder, h->name, &join->snap, NULL);
+}
+
 /* All snapshots into the sum; *heard_ns: the oldest of them. A file that is
  * torn or gone is one that is not heard. */
 static int join_all(struct livejoin *join, int folder, struct hangs_sum *sum,
@@ -329,7 +422,7 @@ static int join_all(struct livejoin *join, int folder, struct hangs_sum *sum,
         size_t have = sum->hangs->n_processes;
         struct stuck_task *more;
 
-        if (livesnap_read(folder, join->nodes[i].name, &join->snap, NULL) < 0)
+        if (read_snap(join, folder, i) < 0)
             continue;
         if (have + LIVE_RANKS_MAX > room) {
             room = 2 * room + LIVE_RANKS_MAX;
@@ -397,7 +490,7 @@ static int find_late(struct livejoin *join, int folder, uint64_t now_ms,
         return 0;
     join->late_ms = now_ms;
     for (size_t i = 0; rc == 0 && i < join->n; i++)
-        if (livesnap_read(folder, join->nodes[i].name, &join->snap, NULL) == 0)
+        if (read_snap(join, folder, i) == 0)
             rc = livelate_add(&late, &join->snap);
     if (rc == 0)
         rc = livelate_finish(&late);

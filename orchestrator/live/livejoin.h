@@ -1,5 +1,8 @@
 /* livejoin.h - node 0: joins the nodes' snapshots and applies the rule.
  *
+ * Snapshots are files, or come by UDP (livehear.h) and are kept in memory; of a
+ * node's two the newer one counts.
+ *
  * While all is well only the snapshots' heads are read, each 30 s (a minute
  * from 2,048 nodes on). When a node waits or is in trouble, or somebody
  * watches, all of them are joined (hangs.h) and looked at (stuck.h), at most
@@ -17,6 +20,8 @@
 
 #define LIVEJOIN_LATE_SHARE 1000
 #define LIVEJOIN_SHARE 50 /* a 50th: 2 % of a processor, during a hang */
+
+#define LIVEJOIN_KEPT_BYTES (16 << 20) /* of what is kept in memory */
 
 struct livejoin;
 
@@ -36,6 +41,13 @@ void livejoin_destroy(struct livejoin *join); /* takes NULL */
 struct livejoin_time {
     uint64_t real_ns, mono_ms;
 };
+
+/* Keeps a node's snapshot until there is a newer one. slot: SIZE_MAX at a
+ * node's first, then as it was left. -1: it is none, of another step or no
+ * newer, or there is no room; the node's file counts. */
+int livejoin_keep(struct livejoin *join, uint64_t component, uint32_t nodeid,
+                  size_t *slot, const uint8_t *bytes, size_t n,
+                  uint64_t now_ms);
 
 /* A look where one is due. urgent: this node waits, or somebody watches. -1:
  * the snapshots cannot be read. */

@@ -5,7 +5,8 @@
  * in place by one pwrite() of the whole block, so that a reader may meet a torn
  * one: the sum tells, and it reads again or keeps what it had. A reader judges
  * age by the times inside and never by the file's: on NFS attributes are up to
- * a minute old.
+ * a minute old. The same bytes go to node 0's agent by UDP where the clock
+ * module runs (livesend.h); the file is then written more rarely.
  *
  *   offset  bytes
  *   0       8      "JPLIVE\r\n"

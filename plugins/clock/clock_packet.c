@@ -40,6 +40,10 @@ static uint64_t word(const uint8_t *p, size_t n)
 {
     uint64_t w = 0;
 
+    if (n == sizeof(w)) {
+        memcpy(&w, p, sizeof(w));
+        return le64toh(w);
+    }
     for (size_t i = 0; i < n; i++)
         w |= (uint64_t) p[i] << (8 * i);
     return w;

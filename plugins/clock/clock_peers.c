@@ -71,12 +71,11 @@ bool clock_peers_asks(uint32_t i, uint32_t j)
 /* --- the file -------------------------------------------------------------
  */
 
-int clock_peer_write(const char *dir, const char *node,
-                     const struct clock_peer *peer, struct jp_error *err)
+int clock_peer_write_file(const char *path, const struct clock_peer *peer,
+                          struct jp_error *err)
 {
-    char *path = fileio_path("%s/nodes/%s/" CLOCK_PEER_FILE, dir, node);
     char text[FILE_MAX];
-    int len, rc = -1;
+    int len;
 
     len = snprintf(text, sizeof(text),
                    "{\"v\":1,\"type\":\"peer\",\"node_id\":%u,\"epoch\":%u,"
@@ -86,10 +85,16 @@ int clock_peer_write(const char *dir, const char *node,
         len += snprintf(text + len, sizeof(text) - (size_t) len,
                         ",\"addr%zu\":\"%s\"", i, peer->addresses[i].address);
     len += snprintf(text + len, sizeof(text) - (size_t) len, "}\n");
-    if (!path)
-        error_set(err, "out of memory");
-    else
-        rc = fileio_write(path, text, (size_t) len, err);
+    return fileio_write(path, text, (size_t) len, err);
+}
+
+int clock_peer_write(const char *dir, const char *node,
+                     const struct clock_peer *peer, struct jp_error *err)
+{
+    char *path = fileio_path("%s/nodes/%s/" CLOCK_PEER_FILE, dir, node);
+    int rc = path ? clock_peer_write_file(path, peer, err)
+                  : error_set(err, "out of memory");
+
     free(path);
     return rc;
 }
@@ -123,21 +128,28 @@ int clock_peer_parse(const char *text, struct clock_peer *peer,
     return 0;
 }
 
-int clock_peer_read(const char *dir, const char *node, struct clock_peer *peer,
-                    struct jp_error *err)
+int clock_peer_read_file(const char *path, struct clock_peer *peer,
+                         struct jp_error *err)
 {
-    char *path = fileio_path("%s/nodes/%s/" CLOCK_PEER_FILE, dir, node);
     char *text = NULL;
     int rc = -1;
 
-    if (!path)
-        return error_set(err, "out of memory");
     if (fileio_read(path, false, FILE_MAX, &text, NULL, err) == 0) {
         rc = clock_peer_parse(text, peer, err);
         if (rc < 0)
             error_wrap(err, "%s", path);
     }
     free(text);
+    return rc;
+}
+
+int clock_peer_read(const char *dir, const char *node, struct clock_peer *peer,
+                    struct jp_error *err)
+{
+    char *path = fileio_path("%s/nodes/%s/" CLOCK_PEER_FILE, dir, node);
+    int rc = path ? clock_peer_read_file(path, peer, err)
+                  : error_set(err, "out of memory");
+
     free(path);
     return rc;
 }

@@ -43,6 +43,11 @@ int clock_peer_write(const char *dir, const char *node,
 /* -1: it is not there yet, or is none. */
 int clock_peer_read(const char *dir, const char *node, struct clock_peer *peer,
                     struct jp_error *err);
+/* The same of any path, for what else agents meet by. */
+int clock_peer_write_file(const char *path, const struct clock_peer *peer,
+                          struct jp_error *err);
+int clock_peer_read_file(const char *path, struct clock_peer *peer,
+                         struct jp_error *err);
 int clock_peer_parse(const char *text, struct clock_peer *peer,
                      struct jp_error *err);
 

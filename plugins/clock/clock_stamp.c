@@ -151,43 +151,55 @@ static bool ask_stamps(const struct clock_socket *s)
                       sizeof(with_id)) == 0;
 }
 
-static int bind_any(struct clock_socket *s)
+/* IPv6 that also takes IPv4, else IPv4 alone; -1: neither. */
+static int bind_any(bool *ipv6)
 {
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
                               .sin6_addr = IN6ADDR_ANY_INIT};
     struct sockaddr_in v4 = {.sin_family = AF_INET};
     int type = SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, off = 0;
+    int fd = socket(AF_INET6, type, 0);
 
-    s->fd = socket(AF_INET6, type, 0);
-    s->ipv6 = s->fd >= 0 &&
-              setsockopt(s->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) ==
-                  0 &&
-              bind(s->fd, (const struct sockaddr *) &v6, sizeof(v6)) == 0;
-    if (s->ipv6)
-        return 0;
-    if (s->fd >= 0)
-        close(s->fd);
-    s->fd = socket(AF_INET, type, 0);
-    return s->fd < 0 ? -1
-                     : bind(s->fd, (const struct sockaddr *) &v4, sizeof(v4));
+    *ipv6 = fd >= 0 &&
+            setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0 &&
+            bind(fd, (const struct sockaddr *) &v6, sizeof(v6)) == 0;
+    if (*ipv6)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    fd = socket(AF_INET, type, 0);
+    if (fd < 0 || bind(fd, (const struct sockaddr *) &v4, sizeof(v4)) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+int clock_socket_bind(bool *ipv6, uint16_t *port, struct jp_error *err)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t len = sizeof(own);
+    int fd = bind_any(ipv6);
+
+    if (fd < 0 || getsockname(fd, (struct sockaddr *) &own, &len) < 0) {
+        error_set(err, "no socket: %s", strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    /* both kinds have the port in the same place */
+    if (port)
+        *port =
+            ntohs(((const struct sockaddr_in *) (const void *) &own)->sin_port);
+    return fd;
 }
 
 int clock_socket_open(struct clock_socket *s, const struct clock_source *source,
                       struct jp_error *err)
 {
-    struct sockaddr_storage own = {0};
-    socklen_t len = sizeof(own);
-
     memset(s, 0, sizeof(*s));
-    if (bind_any(s) < 0 ||
-        getsockname(s->fd, (struct sockaddr *) &own, &len) < 0) {
-        error_set(err, "no socket: %s", strerror(errno));
-        clock_socket_close(s);
+    s->fd = clock_socket_bind(&s->ipv6, &s->port, err);
+    if (s->fd < 0)
         return -1;
-    }
-    /* both kinds have the port in the same place */
-    s->port =
-        ntohs(((const struct sockaddr_in *) (const void *) &own)->sin_port);
     s->kernel = !source->shift.user_stamps && ask_stamps(s);
     return 0;
 }

@@ -88,6 +88,11 @@ struct clock_arrival {
     int64_t rx_ns;
 };
 
+/* A UDP socket that never blocks, on a port of the system's choice: of IPv6
+ * that also takes IPv4, else of IPv4. port: NULL, it does not matter. -1: not
+ * possible here. */
+int clock_socket_bind(bool *ipv6, uint16_t *port, struct jp_error *err);
+
 /* Binds a port of the system's choice. -1: not possible here. */
 int clock_socket_open(struct clock_socket *s, const struct clock_source *source,
                       struct jp_error *err);
