@@ -108,6 +108,7 @@ enum stuck_state {
     STUCK_STOPPED,  /* by a signal */
     STUCK_GONE,     /* without its recording's end */
     STUCK_ENDED,    /* in order */
+    STUCK_NO_END,   /* by a log of what has ended: nothing ends */
     STUCK_N_STATES
 };
 /* "waits in communication" and so on, for people and JSON alike. */
@@ -116,6 +117,11 @@ extern const char *const stuck_state_words[STUCK_N_STATES];
 struct stuck_task {
     enum stuck_state state;
     uint64_t over; /* operations that have ended or were given up so far */
+    /* its log tells only what has ended (orchestrator/live/livestall.h): for
+     * how long nothing did; the longest time before, 0: not learnt yet; how
+     * often its writer writes, 0: not known */
+    bool logs;
+    uint64_t silent_ms, longest_ms, batch_ms;
 };
 
 /* By which kind it is stuck. */

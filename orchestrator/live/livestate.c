@@ -36,6 +36,7 @@ void livestate_init(struct livestate *state,
 {
     *state = (struct livestate){.place = *place,
                                 .stuck = {.times = place->times},
+                                .stall = {.times = place->times},
                                 .word = LIVESTATE_UNJUDGED};
 }
 
@@ -109,10 +110,16 @@ static int64_t age_of(const struct live_op *op)
                : -1;
 }
 
-/* The oldest operation that it has in flight for sure. */
+/* The oldest operation that it has in flight for sure; where a log does not
+ * tell them, the time since it has grown. */
 static void take_ops(struct livestate_rank *rank, const struct live_snap *snap,
                      uint32_t at)
 {
+    const struct live_rank *is = &snap->ranks[at];
+
+    if (is->logs && is->counted_ns > 0 && is->state != STUCK_ENDED &&
+        snap->real_ns >= (uint64_t) is->counted_ns)
+        rank->age_ns = (int64_t) (snap->real_ns - (uint64_t) is->counted_ns);
     for (uint32_t i = 0; i < snap->n_ops; i++) {
         const struct live_op *op = &snap->ops[i];
         const struct live_comm *comm = &snap->comms[op->comm];
@@ -175,6 +182,9 @@ static int take_snap(struct livestate *state, uint64_t now_ns)
                                         .busbw_gbs = NAN};
         take_fronts(rank, snap, i);
         take_ops(rank, snap, i);
+        state->n_logs += snap->ranks[i].logs;
+        if (snap->ranks[i].batch_ms > state->batch_ms)
+            state->batch_ms = snap->ranks[i].batch_ms;
     }
     if (snap->left_ranks < UINT64_MAX - state->left_ranks)
         state->left_ranks += snap->left_ranks;
@@ -277,6 +287,16 @@ static void count_silent(struct livestate *state)
                                                  : 0;
 }
 
+/* The node that joins may have told it, or will: we look for a short while. */
+static void take_stall(struct livestate *state, const struct stuck_view *view)
+{
+    state->word = LIVESTATE_SUSPECT;
+    state->waited_ms = state->stall.silent_ms;
+    livestall_answer(&state->stall, view, state->text, sizeof(state->text));
+    if (state->stall.process < state->n_ranks)
+        state->ranks[state->stall.process].keeps = true;
+}
+
 static void find_stuck(struct livestate *state, struct look *look,
                        const struct livestate_time *now)
 {
@@ -291,6 +311,11 @@ static void find_stuck(struct livestate *state, struct look *look,
     enum stuck_phase told;
 
     stuck_look(&state->stuck, &view);
+    livestall_look(&state->stall, &view);
+    if (state->stall.phase != STUCK_QUIET) {
+        take_stall(state, &view);
+        return;
+    }
     if (state->stuck.phase == STUCK_QUIET ||
         cause->group >= look->hangs.n_groups)
         return;
@@ -393,10 +418,28 @@ static void find_trouble(struct livestate *state)
              n > 1 ? ", and others are not running either" : "");
 }
 
+char *livestate_blind(const struct livestate *state, char *buf, size_t size)
+{
+    char batch[64] = "";
+
+    *buf = '\0';
+    if (!state->n_logs)
+        return buf;
+    if (state->batch_ms)
+        snprintf(batch, sizeof(batch), ", in batches each %g s",
+                 (double) state->batch_ms / 1e3);
+    snprintf(buf, size,
+             "; the logs tell what has ended%s, and nothing of what is in "
+             "flight",
+             batch);
+    return buf;
+}
+
 /* How many nodes have written of late, and how many their last word. */
 static void find_heard(struct livestate *state)
 {
     size_t ended = 0, stale = 0;
+    char blind[160];
 
     for (size_t i = 0; i < state->n_nodes; i++) {
         ended += state->nodes[i].last;
@@ -412,9 +455,11 @@ static void find_heard(struct livestate *state)
     } else {
         state->word = LIVESTATE_OK;
         snprintf(state->text, sizeof(state->text),
-                 "%zu rank%s on %zu node%s: no hang, no late rank",
+                 "%zu rank%s on %zu node%s: no %s, no late rank%s",
                  state->n_ranks, state->n_ranks == 1 ? "" : "s", state->n_nodes,
-                 state->n_nodes == 1 ? "" : "s");
+                 state->n_nodes == 1 ? "" : "s",
+                 state->n_logs ? "silence" : "hang",
+                 livestate_blind(state, blind, sizeof(blind)));
     }
 }
 
@@ -466,6 +511,8 @@ int livestate_look(struct livestate *state, const struct livestate_time *now,
     state->n_nodes = state->n_ranks = 0;
     state->left_ranks = 0;
     state->n_bad = state->n_late = 0;
+    state->n_logs = 0;
+    state->batch_ms = 0;
     state->text[0] = '\0';
     if (!state->snap)
         state->snap = malloc(sizeof(*state->snap));
