@@ -353,13 +353,31 @@ static int by_place(const void *a, const void *b)
     return (x->task > y->task) - (x->task < y->task);
 }
 
+/* What the step's logs cannot tell, as the end of a sentence, "" where they are
+ * recordings. Returns buf. */
+static char *format_blind(const struct livestate *state, char *buf, size_t size)
+{
+    char batch[64] = "";
+
+    *buf = '\0';
+    if (!state->n_logs)
+        return buf;
+    if (state->batch_ms)
+        snprintf(batch, sizeof(batch), " each %g s",
+                 (double) state->batch_ms / 1e3);
+    snprintf(buf, size,
+             "; logs tell what has ended%s, nothing of what is in flight",
+             batch);
+    return buf;
+}
+
 /* The latest in a sentence, then each rank's own figure. */
 static void find_late(struct livestate *state, struct livelate *late)
 {
     state->n_late = late->n_late;
     if (late->n_late && state->word == LIVESTATE_OK) {
         const struct livelate_process *p = &late->processes[0];
-        char more[48] = "", where[LIVE_COMM_NAME_LEN + 16] = "";
+        char more[48] = "", where[LIVE_COMM_NAME_LEN + 16] = "", blind[160];
 
         state->word = LIVESTATE_SLOW;
         if (late->n_late > 1)
@@ -369,9 +387,10 @@ static void find_late(struct livestate *state, struct livelate *late)
             snprintf(where, sizeof(where), " in %s", p->name);
         snprintf(state->text, sizeof(state->text),
                  "rank %" PRId64 " (%s pid %" PRId64
-                 ") makes the others wait%s, for %.0f %% of the time%s",
+                 ") makes the others wait%s, for %.0f %% of the time%s%s",
                  p->task >= 0 ? p->task : p->rank, p->node, p->pid, where,
-                 100 * p->excess, more);
+                 100 * p->excess, more,
+                 format_blind(state, blind, sizeof(blind)));
     }
     if (late->n)
         qsort(late->processes, late->n, sizeof(*late->processes), by_place);
@@ -418,23 +437,6 @@ static void find_trouble(struct livestate *state)
              n > 1 ? ", and others are not running either" : "");
 }
 
-char *livestate_blind(const struct livestate *state, char *buf, size_t size)
-{
-    char batch[64] = "";
-
-    *buf = '\0';
-    if (!state->n_logs)
-        return buf;
-    if (state->batch_ms)
-        snprintf(batch, sizeof(batch), ", in batches each %g s",
-                 (double) state->batch_ms / 1e3);
-    snprintf(buf, size,
-             "; the logs tell what has ended%s, and nothing of what is in "
-             "flight",
-             batch);
-    return buf;
-}
-
 /* How many nodes have written of late, and how many their last word. */
 static void find_heard(struct livestate *state)
 {
@@ -459,7 +461,7 @@ static void find_heard(struct livestate *state)
                  state->n_ranks, state->n_ranks == 1 ? "" : "s", state->n_nodes,
                  state->n_nodes == 1 ? "" : "s",
                  state->n_logs ? "silence" : "hang",
-                 livestate_blind(state, blind, sizeof(blind)));
+                 format_blind(state, blind, sizeof(blind)));
     }
 }
 

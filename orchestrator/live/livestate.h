@@ -106,8 +106,4 @@ void livestate_fini(struct livestate *state);
 int livestate_look(struct livestate *state, const struct livestate_time *now,
                    struct jp_error *err);
 
-/* What the step's logs cannot tell, as the end of a sentence ("; the logs tell
- * ..."), "" where they are recordings. Returns buf. */
-char *livestate_blind(const struct livestate *state, char *buf, size_t size);
-
 #endif
