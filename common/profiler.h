@@ -70,6 +70,8 @@ struct jp_profiler {
     bool keeps_last;     /* it keeps the last events of pools */
     bool tells_live;     /* its files tell of operations in flight as they grow
                             (orchestrator/live) */
+    bool tells_ended;    /* its files are lines of what has ended, which grow
+                            while the step runs: its reader follows them */
 };
 
 /* Generated from the folders (plugins/gen-registry.sh); a NULL ends it. */

@@ -80,6 +80,9 @@ struct module_place {
     bool leads;                     /* node 0 of the leading component */
     /* hangs: orchestrator/live/live.h */
     bool tells_live;          /* the step's profiler does */
+    const char *profiler;     /* that tells what has ended, by its name; NULL:
+                                 none does */
+    uint64_t batch_us;        /* ... so often; 0: not known */
     uint32_t hang_suspect_ms; /* 0: nothing is watched */
     const struct jp_onhang *on_hang;
     const char *conf_hash; /* of job.conf, "" not known */

@@ -268,12 +268,14 @@ static int join(const struct jp_seat *seat, const char *node,
     return 0;
 }
 
-/* Whether hangs can be detected, which needs the recorder's files. */
+/* Whether hangs can be detected, which needs the profiler's files as they grow.
+ */
 static bool watches_hangs(const struct jp_jobconf *conf)
 {
+    const struct jp_profiler *profiler = profiler_get(conf->nccl_mode);
     const char *on_hang = jobconf_find(conf, "on_hang");
 
-    return profiler_get(conf->nccl_mode)->tells_live &&
+    return (profiler->tells_live || profiler->tells_ended) &&
            (!on_hang || strcmp(on_hang, "off") != 0);
 }
 

@@ -68,6 +68,22 @@ static void take_metrics(const struct jp_sitefile *file, struct metrics *m,
     place->metrics = &m->site;
 }
 
+/* Sets what the profiler's files show while they grow. */
+static void find_profiler(const struct jp_jobconf *conf,
+                          struct module_place *place)
+{
+    const struct jp_profiler *profiler = profiler_get(conf->nccl_mode);
+    const char *interval = jobconf_find(conf, "interval");
+
+    place->tells_live = profiler->tells_live;
+    if (!profiler->tells_ended)
+        return;
+    place->profiler = profiler->name;
+    if (!interval ||
+        num_parse_time_us(interval, 0, UINT64_MAX, &place->batch_us, NULL) < 0)
+        place->batch_us = 0;
+}
+
 /* Reads the settings of hang detection. Without job.conf it is off. */
 static void read_conf(const struct node_args *args,
                       const struct jp_sitefile *site,
@@ -82,7 +98,7 @@ static void read_conf(const struct node_args *args,
     if (path && jobconf_read_pinned(path, hash, &conf, NULL) == 0) {
         ceiling_apply(&conf.policy, NULL); /* the user can write to job.conf */
         what = jobconf_find(&conf, "on_hang");
-        place->tells_live = profiler_get(conf.nccl_mode)->tells_live;
+        find_profiler(&conf, place);
         place->leads = conf.job_id == args->seat.component &&
                        args->seat.nodeid == 0;
         place->hang_suspect_ms = conf.policy.hang_suspect_ms;

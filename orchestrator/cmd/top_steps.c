@@ -29,9 +29,10 @@ static void explain(struct top_step *step, const struct jp_jobconf *conf)
 {
     const char *mode = conf->nccl_mode ? conf->nccl_mode : "";
     const char *on_hang = jobconf_find(conf, "on_hang");
+    const struct jp_profiler *profiler = profiler_get(mode);
     const char *why = "it has not communicated by NCCL yet";
 
-    if (!profiler_get(mode)->tells_live)
+    if (!profiler->tells_live && !profiler->tells_ended)
         why = "its profile tells nothing while it runs, as the recorder does";
     else if (!conf->policy.hang_suspect_ms)
         why = "the site has switched it off (policy.hang_suspect = 0)";

@@ -29,6 +29,7 @@ const char *const stuck_state_words[STUCK_N_STATES] = {
     [STUCK_STOPPED] = "stopped by a signal",
     [STUCK_GONE] = "gone",
     [STUCK_ENDED] = "ended",
+    [STUCK_NO_END] = "ends no operation",
 };
 
 const char *const stuck_class_words[STUCK_N_CLASSES] = {

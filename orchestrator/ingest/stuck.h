@@ -105,6 +105,7 @@ enum stuck_state {
     STUCK_STOPPED,  /* stopped by a signal */
     STUCK_GONE,     /* gone, without an end in its recording */
     STUCK_ENDED,    /* ended normally */
+    STUCK_NO_END,   /* its log has only ended operations, and none ends */
     STUCK_N_STATES
 };
 /* "waits in communication" and so on, for messages and JSON. */
@@ -113,6 +114,11 @@ extern const char *const stuck_state_words[STUCK_N_STATES];
 struct stuck_task {
     enum stuck_state state;
     uint64_t over; /* operations that have ended or were abandoned */
+    /* logs: its log has only ended operations (orchestrator/live/livestall.h).
+     * How long none has ended, the longest such time before (0: not learnt
+     * yet), and how often its writer writes (0: unknown). */
+    bool logs;
+    uint64_t silent_ms, longest_ms, batch_ms;
 };
 
 /* The kind of hang. */

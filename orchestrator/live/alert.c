@@ -23,6 +23,7 @@
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/livesnap.h"
+#include "orchestrator/live/livestall.h"
 
 #define LINE_BYTES 512 /* on a terminal; slurmctld takes more */
 #define COMMAND_CPU_S 20
@@ -44,8 +45,9 @@ static void format_line(const struct alert *alert,
 {
     const struct alert_place *place = &alert->place;
     unsigned long long seconds = event->waited_ms / 1000;
-    const char *unheard = event->stuck->unheard ? "; some nodes do not answer"
-                                                : "";
+    const char *unheard = event->stuck && event->stuck->unheard
+                              ? "; some nodes do not answer"
+                              : "";
     char text[2 * LINE_BYTES];
 
     if (event->news == STUCK_GOES_ON)
@@ -67,11 +69,14 @@ static void format_line(const struct alert *alert,
 
 static const struct hangs_op *op_of(const struct alert_event *event)
 {
-    const struct stuck_cause *cause = &event->stuck->cause;
-    const struct jp_hangs *hangs = event->view ? event->view->hangs : NULL;
+    const struct stuck_cause *cause;
+    const struct jp_hangs *hangs;
 
-    if (!hangs || cause->group >= hangs->n_groups ||
-        event->news == STUCK_GOES_ON)
+    if (!event->view || event->news == STUCK_GOES_ON)
+        return NULL;
+    cause = &event->stuck->cause;
+    hangs = event->view->hangs;
+    if (cause->group >= hangs->n_groups)
         return NULL;
     return &hangs->ops[hangs->groups[cause->group].first];
 }
@@ -119,6 +124,8 @@ static void put_members(struct jp_json_stream *s, const struct alert *alert,
         json_stream_count(s, "bytes", op->bytes);
         json_stream_int(s, "n_ranks", op->n_ranks);
     }
+    if (event->stall)
+        json_stream_text(s, "class", LIVESTALL_CLASS);
     json_stream_text(s, "text", line);
 }
 
@@ -343,7 +350,11 @@ void alert_tell(struct alert *alert, const struct alert_event *event)
     if (is_ending(alert))
         return;
     if (event->news != STUCK_GOES_ON) {
-        stuck_answer(event->view, &event->stuck->cause, answer, sizeof(answer));
+        if (event->stall)
+            snprintf(answer, sizeof(answer), "%s", event->stall);
+        else
+            stuck_answer(event->view, &event->stuck->cause, answer,
+                         sizeof(answer));
         /* the first line of a hang begins it */
         alert->hang += !alert->told;
         alert->told = true;

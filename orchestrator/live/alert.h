@@ -49,6 +49,9 @@ struct alert_event {
     const struct stuck_view *view;
     const struct stuck *stuck;
     uint64_t waited_ms; /* since the operation began */
+    /* Of a stall (livestall.h): its sentence; view and stuck are NULL. Else
+     * NULL. */
+    const char *stall;
 };
 
 /* Tells it. */

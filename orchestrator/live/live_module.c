@@ -126,12 +126,15 @@ static void *start(const struct module_place *place, struct jp_error *err)
 {
     struct livenode_place where = {.node = place->node,
                                    .root = place->root,
-                                   .cells = place->metrics != NULL};
+                                   .cells = place->metrics != NULL,
+                                   .batch_ms = (place->batch_us + 999) / 1000};
     bool watches = place->hang_suspect_ms && place->on_hang &&
                    place->on_hang->kind != ONHANG_OFF;
     struct live *l;
 
-    if (!place->tells_live || (!watches && !place->metrics))
+    if (place->profiler && !(where.reader = backend_find(place->profiler)))
+        return NULL;
+    if ((!place->tells_live && !where.reader) || (!watches && !place->metrics))
         return NULL;
     l = calloc(1, sizeof(*l));
     if (l) {

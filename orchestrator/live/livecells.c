@@ -41,29 +41,22 @@ static struct livecell *place_for(struct livecells *cells)
     return oldest;
 }
 
-/* Communicators that have the same labels are one, as with Inspector. */
-static bool is_same_comm(const struct jp_recfile *file, uint32_t a, uint32_t b)
+static bool is_same(const struct livecell *a, const struct livecell *b)
 {
-    const struct jpr_comm *x = jpr_comm(file->reader, a),
-                          *y = jpr_comm(file->reader, b);
-
-    return a == b || (x && y && x->n_ranks == y->n_ranks &&
-                      x->n_nodes == y->n_nodes && !strcmp(x->name, y->name));
+    return a->kind == b->kind && a->size == b->size &&
+           a->n_ranks == b->n_ranks && a->n_nodes == b->n_nodes &&
+           !strcmp(a->func, b->func) && !strcmp(a->algo, b->algo) &&
+           !strcmp(a->comm, b->comm);
 }
 
 static struct livecell *cell_of(struct livecells *cells,
-                                const struct jp_recfile *file,
                                 const struct livecell *key)
 {
     struct livecell *c;
 
-    for (size_t i = 0; i < cells->n; i++) {
-        c = &cells->cells[i];
-        if (c->kind == key->kind && c->size == key->size &&
-            !strcmp(c->func, key->func) && !strcmp(c->algo, key->algo) &&
-            is_same_comm(file, c->comm, key->comm))
-            return c;
-    }
+    for (size_t i = 0; i < cells->n; i++)
+        if (is_same(&cells->cells[i], key))
+            return &cells->cells[i];
     c = place_for(cells);
     if (c)
         *c = *key;
@@ -75,25 +68,19 @@ static const char *or_unknown(const char *text)
     return text && *text ? text : "unknown";
 }
 
-void livecells_op(struct livecells *cells, const struct jp_recfile *file,
-                  const struct jpr_op *op)
+void livecells_add(struct livecells *cells, struct livecell *key,
+                   uint64_t bytes, uint64_t us)
 {
-    const struct jpr_comm *comm = jpr_comm(file->reader, op->comm);
-    struct livecell key = {.comm = op->comm, .kind = op->kind}, *c;
-    uint64_t us = recfile_exec_us(op);
+    struct livecell *c;
     double busbw;
 
-    if (!us || op->unsure || !comm)
+    if (!us)
         return;
-    recfile_func_name(op, key.func, sizeof(key.func));
-    if (op->kind != JPR_P2P)
-        snprintf(key.algo, sizeof(key.algo), "%.16s_%.16s",
-                 or_unknown(op->algo), or_unknown(op->proto));
-    key.size = metrics_size_first(op->bytes);
-    c = cell_of(cells, file, &key);
+    key->size = metrics_size_first(bytes);
+    c = cell_of(cells, key);
     if (!c)
         return;
-    busbw = bandwidth_of(bandwidth_find(key.func), comm->n_ranks, op->bytes, us)
+    busbw = bandwidth_of(bandwidth_find(key->func), key->n_ranks, bytes, us)
                 .bus_gbs;
     c->n++;
     c->us += (double) us;
@@ -101,6 +88,26 @@ void livecells_op(struct livecells *cells, const struct jp_recfile *file,
         c->n_busbw++;
         c->log_busbw += log(busbw);
     }
+}
+
+void livecells_op(struct livecells *cells, const struct jp_recfile *file,
+                  const struct jpr_op *op)
+{
+    const struct jpr_comm *comm = jpr_comm(file->reader, op->comm);
+    const struct recfile_comm *told = recfile_comm(file, op->comm);
+    struct livecell key = {.kind = op->kind};
+
+    if (op->unsure || !comm)
+        return;
+    key.n_nodes = comm->n_nodes;
+    key.n_ranks = comm->n_ranks;
+    snprintf(key.comm, sizeof(key.comm), "%s", told ? told->name : "");
+    snprintf(key.gpu, sizeof(key.gpu), "%s", comm->gpu_uuid);
+    recfile_func_name(op, key.func, sizeof(key.func));
+    if (op->kind != JPR_P2P)
+        snprintf(key.algo, sizeof(key.algo), "%.16s_%.16s",
+                 or_unknown(op->algo), or_unknown(op->proto));
+    livecells_add(cells, &key, op->bytes, recfile_exec_us(op));
 }
 
 static void settle(struct livecell *c, uint64_t mono_ns)
@@ -114,27 +121,22 @@ static void settle(struct livecell *c, uint64_t mono_ns)
     c->us = c->log_busbw = 0;
 }
 
-static int put(const struct livecell *c, const struct jp_recfile *file,
-               const struct livecells_labels *l, struct metrics_set *set)
+static int put(const struct livecell *c, const struct livecells_labels *l,
+               struct metrics_set *set)
 {
-    const struct jpr_comm *comm = jpr_comm(file->reader, c->comm);
-    const struct recfile_comm *told = recfile_comm(file, c->comm);
-    const char *name = or_unknown(told ? told->name : NULL);
+    const char *name = or_unknown(c->comm);
     char nodes[24], ranks[24], size[40];
     double *v;
 
-    if (!comm)
-        return 0;
-    snprintf(nodes, sizeof(nodes), "%" PRId64, comm->n_nodes);
-    snprintf(ranks, sizeof(ranks), "%" PRId64, comm->n_ranks);
+    snprintf(nodes, sizeof(nodes), "%" PRId64, c->n_nodes);
+    snprintf(ranks, sizeof(ranks), "%" PRId64, c->n_ranks);
     metrics_size_text(c->size, size, sizeof(size));
     v = c->kind == JPR_P2P
-            ? metrics_add(set, METRICS_P2P, "jobprof", l->job, l->node,
-                          comm->gpu_uuid, name, nodes, ranks, c->func, size,
-                          l->step, l->rank)
-            : metrics_add(set, METRICS_COLL, "jobprof", l->job, l->node,
-                          comm->gpu_uuid, name, nodes, ranks, c->func, size,
-                          c->algo, l->step, l->rank);
+            ? metrics_add(set, METRICS_P2P, "jobprof", l->job, l->node, c->gpu,
+                          name, nodes, ranks, c->func, size, l->step, l->rank)
+            : metrics_add(set, METRICS_COLL, "jobprof", l->job, l->node, c->gpu,
+                          name, nodes, ranks, c->func, size, c->algo, l->step,
+                          l->rank);
     if (!v)
         return -1;
     v[c->kind == JPR_P2P ? METRIC_P2P_BUSBW : METRIC_COLL_BUSBW] =
@@ -143,8 +145,8 @@ static int put(const struct livecell *c, const struct jp_recfile *file,
     return 0;
 }
 
-int livecells_put(struct livecells *cells, const struct jp_recfile *file,
-                  uint64_t mono_ns, const struct livecells_labels *labels,
+int livecells_put(struct livecells *cells, uint64_t mono_ns,
+                  const struct livecells_labels *labels,
                   struct metrics_set *set)
 {
     for (size_t i = 0; i < cells->n; i++) {
@@ -152,7 +154,7 @@ int livecells_put(struct livecells *cells, const struct jp_recfile *file,
 
         settle(c, mono_ns);
         if (c->shown_ns && mono_ns - c->shown_ns <= LIVECELLS_OLD_NS &&
-            put(c, file, labels, set) < 0)
+            put(c, labels, set) < 0)
             return -1;
     }
     return 0;

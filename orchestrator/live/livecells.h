@@ -20,7 +20,9 @@
 #define LIVECELLS_OLD_NS (60 * UINT64_C(1000000000))
 
 struct livecell {
-    uint32_t comm;
+    /* the communicator's labels: those that have the same are one */
+    char comm[RECORD_MAX_NAME + 1], gpu[48];
+    int64_t n_nodes, n_ranks;
     enum jpr_op_kind kind;
     char func[RECORD_MAX_FUNC + 1]; /* as records have it */
     char algo[40];                  /* "RING_LL"; "" for Send and Recv */
@@ -39,7 +41,11 @@ struct livecells {
 
 void livecells_fini(struct livecells *cells);
 
-/* An operation that was read. Without a time it is passed over. */
+/* An operation that was read, of the cell that key names but for its size.
+ * Without a time (us 0) it is passed over. */
+void livecells_add(struct livecells *cells, struct livecell *key,
+                   uint64_t bytes, uint64_t us);
+/* The same of a recording. */
 void livecells_op(struct livecells *cells, const struct jp_recfile *file,
                   const struct jpr_op *op);
 
@@ -50,8 +56,8 @@ struct livecells_labels {
 
 /* A look: means of what was read since the last one, into the set. 0, or -1
  * without memory. */
-int livecells_put(struct livecells *cells, const struct jp_recfile *file,
-                  uint64_t mono_ns, const struct livecells_labels *labels,
+int livecells_put(struct livecells *cells, uint64_t mono_ns,
+                  const struct livecells_labels *labels,
                   struct metrics_set *set);
 
 #endif

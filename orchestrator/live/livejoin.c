@@ -41,6 +41,7 @@ struct livejoin {
     struct livejoin_place place;
     struct alert alert;
     struct stuck stuck;
+    struct livestall stall;
     struct heard *nodes;
     size_t n, room, next;
     size_t kept_bytes;
@@ -63,6 +64,7 @@ struct livejoin *livejoin_create(const struct livejoin_place *place)
         join->place = *place;
         join->alert.place = place->alert;
         join->stuck.times = *place->times;
+        join->stall.times = *place->times;
     }
     return join;
 }
@@ -82,6 +84,11 @@ void livejoin_destroy(struct livejoin *join)
 const struct stuck *livejoin_state(const struct livejoin *join)
 {
     return &join->stuck;
+}
+
+const struct livestall *livejoin_stall(const struct livejoin *join)
+{
+    return &join->stall;
 }
 
 const struct livelate *livejoin_late(const struct livejoin *join)
@@ -399,6 +406,19 @@ static void take_news(struct livejoin *join, const struct livejoin_time *now,
     act(join, now->mono_ms);
 }
 
+/* Logs that tell only what has ended: it is told, and nothing is done. */
+static void look_at_stall(struct livejoin *join, const struct stuck_view *view)
+{
+    char text[512];
+    const struct alert_event event = {
+        .news = livestall_look(&join->stall, view),
+        .waited_ms = join->stall.silent_ms,
+        .stall = livestall_answer(&join->stall, view, text, sizeof(text))};
+
+    if (event.news != STUCK_NO_NEWS)
+        alert_tell(&join->alert, &event);
+}
+
 /* --- a look ----------------------------------------------------------------
  */
 
@@ -460,6 +480,7 @@ static int judge(struct livejoin *join, int folder,
             stuck_answer(&view, &join->stuck.cause, join->answer,
                          sizeof(join->answer));
         take_news(join, now, &view, news);
+        look_at_stall(join, &view);
         if (join->stuck.phase != STUCK_QUIET)
             want(join, &hangs);
     }
@@ -504,7 +525,8 @@ static int find_late(struct livejoin *join, int folder, uint64_t now_ms,
 static bool is_due(const struct livejoin *join, uint64_t now_ms, bool urgent)
 {
     const uint64_t *ms = join->stuck.times.ms;
-    uint64_t period = urgent || join->stuck.phase != STUCK_QUIET
+    uint64_t period = urgent || join->stuck.phase != STUCK_QUIET ||
+                              join->stall.phase != STUCK_QUIET
                           ? ms[STUCK_LOOKS]
                           : ms[STUCK_LEAST];
 
@@ -529,7 +551,8 @@ static int look(struct livejoin *join, int folder,
             take_head(join, folder, entry->d_name, now->mono_ms);
     if (dir)
         closedir(dir);
-    if (urgent || any_waits(join) || join->stuck.phase != STUCK_QUIET)
+    if (urgent || any_waits(join) || join->stuck.phase != STUCK_QUIET ||
+        join->stall.phase != STUCK_QUIET)
         rc = judge(join, folder, now, err);
     join->pause_ms = (cpu_ms() - began) * LIVEJOIN_SHARE;
     if (find_late(join, folder, now->mono_ms, err) < 0)

@@ -17,6 +17,7 @@
 #include "orchestrator/live/alert.h"
 #include "orchestrator/live/livelate.h"
 #include "orchestrator/live/livesnap.h"
+#include "orchestrator/live/livestall.h"
 
 #define LIVEJOIN_LATE_SHARE 1000
 #define LIVEJOIN_SHARE 50 /* a 50th: 2 % of a processor, during a hang */
@@ -56,6 +57,8 @@ int livejoin_look(struct livejoin *join, const struct livejoin_time *now,
 
 /* For agent.json and tests. */
 const struct stuck *livejoin_state(const struct livejoin *join);
+/* Of a step whose logs tell only what has ended. */
+const struct livestall *livejoin_stall(const struct livejoin *join);
 
 /* Lines about the job's hangs that its user has been told. */
 uint32_t livejoin_alerts(const struct livejoin *join);

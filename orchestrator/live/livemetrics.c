@@ -115,8 +115,13 @@ static int add_rank(const struct look *look, uint32_t i, const char *rank)
     }
     v[METRIC_OPERATIONS] = (double) r->over;
     v[METRIC_BYTES] = (double) r->bytes;
-    v[METRIC_IN_FLIGHT] = (double) r->in_flight;
-    v[METRIC_OLDEST] = (double) oldest_ns / 1e9;
+    if (!r->logs) {
+        v[METRIC_IN_FLIGHT] = (double) r->in_flight;
+        v[METRIC_OLDEST] = (double) oldest_ns / 1e9;
+    } else if (snap->real_ns >= (uint64_t) r->counted_ns) {
+        v[METRIC_LAST_RECORD] =
+            (double) (snap->real_ns - (uint64_t) r->counted_ns) / 1e9;
+    }
     v[METRIC_BUSY] = (double) r->share_permille / 1e3;
     v[METRIC_CPU] = (double) r->cpu_ms / 1e3;
     if (r->gpu_permille >= 0)
@@ -148,7 +153,8 @@ static enum livestate_word verdict_of(const struct livejoin *join)
 
     if (stuck->phase == STUCK_CONFIRMED)
         return LIVESTATE_HANG;
-    if (stuck->phase == STUCK_SUSPECT)
+    if (stuck->phase == STUCK_SUSPECT ||
+        livejoin_stall(join)->phase == STUCK_SUSPECT)
         return LIVESTATE_SUSPECT;
     return livejoin_late(join)->n_late ? LIVESTATE_SLOW : LIVESTATE_OK;
 }

@@ -12,6 +12,7 @@
 
 #include "common/fileio.h"
 #include "common/num.h"
+#include "orchestrator/live/livelog.h"
 #include "orchestrator/live/liverate.h"
 #include "orchestrator/live/livetask.h"
 #include "orchestrator/live/liveusual.h"
@@ -25,15 +26,6 @@
 #define RECORDS_MAX 100000
 /* In flight of a process that a snapshot has; the oldest. */
 #define OPS_MAX 16
-/* Reading and writing that is no recorder's or logger's. */
-#define IO_BYTES_A_SECOND 65536
-/* A task's share of a processor is taken over so long at least. */
-#define SHARE_NS (2000 * MS_NS)
-/* /proc of a task that works is read so often; it works where its counts have
- * changed so lately. */
-#define TASK_NS (5000 * MS_NS)
-#define WORKS_NS (1500 * MS_NS)
-#define DISK_LOOKS 3 /* in state D at so many looks running */
 /* A sample of GPUs that is older tells nothing. */
 #define GPUS_OLD_US 120000000
 #define SHORT_FILE 32 /* a head, and the first frame's beginning */
@@ -54,22 +46,16 @@ struct follow {
     double bytes;                      /* of those that ended, by the sample */
     uint64_t bytes_over;               /* ... which are so many */
     /* by the looks */
-    struct livetask task;
-    bool task_known, gone;
-    uint64_t task_ns; /* when /proc was read, monotonic */
-    unsigned disk_looks;
+    struct livewatch watch;
     uint64_t produced, over;     /* at the last look */
     uint64_t grown_ns, moved_ns; /* monotonic; new bytes, new counts */
-    uint64_t io_ns, io_bytes;    /* reads or writes much; by then */
-    uint64_t io_seen_ns;
-    uint64_t share_ns, share_cpu_ms; /* where the share's span began */
-    double share;                    /* of a processor, in the last span */
-    uint64_t oldest_ns;              /* in flight for so long; 0: nothing */
+    uint64_t oldest_ns;          /* in flight for so long; 0: nothing */
     enum stuck_state state;
 };
 
 struct livenode {
     struct livenode_place place;
+    struct livelog *log; /* logs are followed, not recordings */
     struct follow *files[FILES_MAX];
     size_t n;
     uint64_t scanned_ns, left_out;
@@ -96,8 +82,13 @@ struct livenode *livenode_create(const struct livenode_place *place)
 {
     struct livenode *node = calloc(1, sizeof(*node));
 
-    if (node)
-        node->place = *place;
+    if (!node)
+        return NULL;
+    node->place = *place;
+    if (place->reader && !(node->log = livelog_create(place))) {
+        free(node);
+        return NULL;
+    }
     return node;
 }
 
@@ -105,6 +96,8 @@ void livenode_destroy(struct livenode *node)
 {
     for (size_t i = 0; node && i < node->n; i++)
         drop_file(node->files[i]);
+    if (node)
+        livelog_destroy(node->log);
     free(node);
 }
 
@@ -226,64 +219,13 @@ static int read_on(struct follow *f, bool turn, bool cells,
 
 /* --- how its process is --------------------------------------------------- */
 
-static void look_at_share(struct follow *f, uint64_t now_ns)
-{
-    if (!f->share_ns) {
-        f->share_ns = now_ns;
-        f->share_cpu_ms = f->task.cpu_ms;
-    } else if (now_ns - f->share_ns >= SHARE_NS) {
-        uint64_t ms = (now_ns - f->share_ns) / MS_NS;
-
-        f->share = f->task.cpu_ms > f->share_cpu_ms
-                       ? (double) (f->task.cpu_ms - f->share_cpu_ms) /
-                             (double) ms
-                       : 0;
-        f->share_ns = now_ns;
-        f->share_cpu_ms = f->task.cpu_ms;
-    }
-}
-
-/* What it has read and written since the last look, against the time. */
-static void look_at_io(struct follow *f, uint64_t now_ns)
-{
-    uint64_t passed = now_ns - f->io_seen_ns, moved;
-
-    moved = f->task.io_bytes > f->io_bytes ? f->task.io_bytes - f->io_bytes : 0;
-    if (f->io_seen_ns &&
-        (double) moved * 1e9 > (double) IO_BYTES_A_SECOND * (double) passed)
-        f->io_ns = now_ns;
-    f->io_bytes = f->task.io_bytes;
-    f->io_seen_ns = now_ns;
-}
-
 static void look_at_task(struct livenode *node, struct follow *f,
                          uint64_t now_ns)
 {
-    int there;
-
-    if (f->gone || !f->is_open || !f->file.has_header)
+    if (!f->is_open || !f->file.has_header)
         return;
-    /* its recording tells that it works */
-    if (f->task_known && f->task_ns && now_ns - f->moved_ns < WORKS_NS &&
-        now_ns - f->task_ns < TASK_NS)
-        return;
-    f->task_ns = now_ns;
-    if (!f->task.pid) {
-        f->task.pid =
-            livetask_find(node->place.root, f->file.pid, f->pid_namespace);
-        if (f->task.pid < 0)
-            f->task.pid = 0; /* as good as in a container of another runtime */
-        if (!f->task.pid)
-            return;
-    }
-    there = livetask_read(node->place.root, &f->task);
-    f->task_known = there >= 0;
-    f->gone = there == 0;
-    if (there <= 0)
-        return;
-    f->disk_looks = f->task.state == 'D' ? f->disk_looks + 1 : 0;
-    look_at_share(f, now_ns);
-    look_at_io(f, now_ns);
+    livewatch_name(&f->watch, f->file.pid, f->pid_namespace);
+    livewatch_look(&f->watch, node->place.root, f->moved_ns, now_ns);
 }
 
 static void count(struct follow *f, uint64_t now_ns)
@@ -327,26 +269,21 @@ static enum stuck_state state_of(const struct livenode *node,
     const struct stuck_times *times = node->place.times;
     uint64_t silent_ns = times->ms[STUCK_SILENT] * MS_NS,
              recent_ns = times->ms[STUCK_LOOKS] * MS_NS;
+    enum stuck_state held = livewatch_held(&f->watch);
 
     if (f->is_open && f->file.tail.final)
         return STUCK_ENDED;
-    if (f->gone)
-        return STUCK_GONE;
-    if (f->task_known && (f->task.traced || f->task.state == 't'))
-        return STUCK_TRACED;
-    if (f->task_known && f->task.state == 'T')
-        return STUCK_STOPPED;
-    if (f->disk_looks >= DISK_LOOKS)
-        return STUCK_DISK;
+    if (held != STUCK_UNKNOWN)
+        return held;
     if (now_ns - f->grown_ns > silent_ns)
-        return f->task_known ? STUCK_MUTE : STUCK_UNKNOWN;
+        return f->watch.known ? STUCK_MUTE : STUCK_UNKNOWN;
     if (now_ns - f->moved_ns < silent_ns)
         return STUCK_MOVES;
     if (f->reading.pending.n)
         return STUCK_WAITS;
-    if (f->io_ns && now_ns - f->io_ns < recent_ns + silent_ns)
+    if (f->watch.io_ns && now_ns - f->watch.io_ns < recent_ns + silent_ns)
         return STUCK_READS;
-    return f->share >= STUCK_BUSY_SHARE ? STUCK_COMPUTES : STUCK_OUTSIDE;
+    return f->watch.share >= STUCK_BUSY_SHARE ? STUCK_COMPUTES : STUCK_OUTSIDE;
 }
 
 /* --- a look --------------------------------------------------------------- */
@@ -356,6 +293,7 @@ static int look_at_file(struct livenode *node, struct follow *f,
                         struct jp_error *err)
 {
     uint64_t before = f->is_open ? jpr_taken(f->file.reader) : 0;
+    const struct liverate_source source = liverate_recording(&f->file);
     int rc = read_on(f, turn, node->place.cells, err);
 
     if (!f->is_open)
@@ -368,7 +306,7 @@ static int look_at_file(struct livenode *node, struct follow *f,
     liveusual_look(&f->usual, node->place.times, &f->file, &f->reading.pending,
                    now->mono_ns);
     if (turn)
-        liverate_pass(&f->rate, &f->file, now->mono_ns);
+        liverate_pass(&f->rate, &source, now->mono_ns);
     look_at_task(node, f, now->mono_ns);
     f->state = state_of(node, f, now->mono_ns);
     return rc;
@@ -380,6 +318,8 @@ int livenode_look(struct livenode *node, const struct livenode_time *now,
     uint64_t turn = liverate_turn(now->real_ns);
     int rc = 0;
 
+    if (node->log)
+        return livelog_look(node->log, now, false, err);
     if (!node->n || now->mono_ns - node->scanned_ns >= SCAN_NS)
         scan(node, now->mono_ns);
     for (size_t i = 0; i < node->n; i++)
@@ -393,8 +333,10 @@ int livenode_look(struct livenode *node, const struct livenode_time *now,
 int livenode_look_last(struct livenode *node, const struct livenode_time *now,
                        struct jp_error *err)
 {
+    if (node->log)
+        return livelog_look(node->log, now, true, err);
     for (size_t i = 0; i < node->n; i++)
-        node->files[i]->task_ns = 0;
+        node->files[i]->watch.read_ns = 0;
     return livenode_look(node, now, err);
 }
 
@@ -408,6 +350,8 @@ enum live_class livenode_class(const struct livenode *node)
 {
     enum live_class class = node->n ? LIVE_WORKS : LIVE_EMPTY;
 
+    if (node->log)
+        return livelog_class(node->log);
     for (size_t i = 0; i < node->n; i++) {
         const struct follow *f = node->files[i];
         bool trouble = f->state == STUCK_MUTE || f->state == STUCK_DISK ||
@@ -433,12 +377,13 @@ int64_t livenode_pid(const struct livenode *node, int64_t pid)
 {
     for (size_t i = 0; i < node->n; i++) {
         const struct follow *f = node->files[i];
-        struct livetask now = {.pid = f->task.pid, .start = f->task.start};
+        struct livetask now = {.pid = f->watch.task.pid,
+                               .start = f->watch.task.start};
 
         if (f->is_open && f->file.has_header && f->file.pid == pid &&
-            f->task.pid > 1 && !f->gone &&
+            f->watch.task.pid > 1 && !f->watch.gone &&
             livetask_read(node->place.root, &now) == 1)
-            return f->task.pid;
+            return f->watch.task.pid;
     }
     return 0;
 }
@@ -449,12 +394,13 @@ unsigned livenode_signal(struct livenode *node, int signal)
 
     for (size_t i = 0; i < node->n; i++) {
         struct follow *f = node->files[i];
-        struct livetask now = {.pid = f->task.pid, .start = f->task.start};
+        struct livetask now = {.pid = f->watch.task.pid,
+                               .start = f->watch.task.start};
 
-        if (signal > 0 && signal <= 64 && f->task.pid > 1 && !f->gone &&
-            livetask_read(node->place.root, &now) == 1 &&
+        if (signal > 0 && signal <= 64 && f->watch.task.pid > 1 &&
+            !f->watch.gone && livetask_read(node->place.root, &now) == 1 &&
             now.caught >> (signal - 1) & 1 &&
-            kill((pid_t) f->task.pid, signal) == 0)
+            kill((pid_t) f->watch.task.pid, signal) == 0)
             sent++;
     }
     return sent;
@@ -541,7 +487,7 @@ static void fill_rank(const struct follow *f, const struct hangs_process *p,
                             .over = f->over,
                             .bytes = bytes_of(f),
                             .in_flight = f->reading.pending.n,
-                            .cpu_ms = f->task.cpu_ms,
+                            .cpu_ms = f->watch.task.cpu_ms,
                             .gpu_permille = -1,
                             .gpu_mhz = -1,
                             .gpu_watts = -1};
@@ -631,6 +577,8 @@ static void fill_ops(const struct livenode *node, struct follow *f,
 static void fill_fronts(const struct follow *f, const struct hangs_evidence *e,
                         uint32_t rank, uint64_t mono_ns, struct live_snap *snap)
 {
+    const struct liverate_source source = liverate_recording(&f->file);
+
     for (size_t i = 0; i < e->progress.n; i++) {
         const struct progress_row *row = &e->progress.rows[i];
         uint32_t comm;
@@ -651,8 +599,7 @@ static void fill_fronts(const struct follow *f, const struct hangs_evidence *e,
                                      .begun = row->begun,
                                      .ended = row->ended};
         memcpy(front->func, row->func, sizeof(front->func));
-        liverate_front(&f->rate, &f->file, mono_ns, row->hash, row->n_ranks,
-                       front);
+        liverate_front(&f->rate, &source, mono_ns, snap->comms, front);
     }
 }
 
@@ -673,10 +620,13 @@ static void fill_names(const struct follow *f, struct live_snap *snap)
 int livenode_fill(struct livenode *node, const struct livenode_time *now,
                   struct live_snap *snap)
 {
-    struct hangs_evidence *e = calloc(LIVE_RANKS_MAX, sizeof(*e));
+    struct hangs_evidence *e;
     struct follow *of[LIVE_RANKS_MAX];
     int rc = 0;
 
+    if (node->log)
+        return livelog_fill(node->log, now, snap);
+    e = calloc(LIVE_RANKS_MAX, sizeof(*e));
     if (!e)
         return -1;
     snap->n_ranks = snap->n_comms = snap->n_fronts = snap->n_ops = 0;
@@ -727,11 +677,13 @@ int livenode_cells(struct livenode *node, uint32_t i, uint64_t mono_ns,
                    const struct livecells_labels *labels,
                    struct metrics_set *set)
 {
+    if (node->log)
+        return livelog_cells(node->log, i, mono_ns, labels, set);
     for (size_t k = 0; k < node->n; k++) {
         struct follow *f = node->files[k];
 
         if (f->is_open && f->file.has_header && i-- == 0)
-            return livecells_put(&f->cells, &f->file, mono_ns, labels, set);
+            return livecells_put(&f->cells, mono_ns, labels, set);
     }
     return 0;
 }

@@ -6,7 +6,9 @@
  * what is in flight tell where a rank stands and what took a second or more;
  * one is read now and then, for the operations' mean size. Where
  * counters do not tell functions apart (replays, copy engines) all are read. A
- * file that another one has replaced is read from its beginning.
+ * file that another one has replaced is read from its beginning. Where the
+ * profiler writes logs of what has ended instead, those are followed
+ * (livelog.h).
  */
 #ifndef JP_LIVE_LIVENODE_H
 #define JP_LIVE_LIVENODE_H
@@ -17,6 +19,7 @@
 #include "orchestrator/live/livecells.h"
 #include "orchestrator/live/livesnap.h"
 #include "orchestrator/live/livewant.h"
+#include "plugins/backend.h"
 
 struct livenode;
 
@@ -27,6 +30,10 @@ struct livenode_place {
     const struct stuck_times *times;
     const struct module_shared *shared; /* GPUs' samples; NULL: none */
     bool cells;                         /* livenode_cells is wanted */
+    const struct backend *reader; /* of logs that are followed; NULL: there are
+                                     recordings */
+    uint64_t batch_ms;            /* such logs are written so often; 0: not
+                                     known */
 };
 
 /* Strings and times are borrowed. NULL without memory. */

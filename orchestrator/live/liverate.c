@@ -53,26 +53,37 @@ static struct liverate_series *series_of(struct liverate *rate, uint32_t comm,
     return s;
 }
 
-void liverate_op(struct liverate *rate, const struct jpr_op *op)
+void liverate_add(struct liverate *rate, const struct liverate_series *key,
+                  uint64_t bytes, uint64_t us)
 {
-    struct liverate_series *s = series_of(rate, op->comm, op->kind, op->func);
-    uint64_t us = recfile_exec_us(op);
+    struct liverate_series *s =
+        series_of(rate, key->comm, key->kind, key->func);
 
     if (!s)
         return;
     s->n++;
-    s->bytes += (double) op->bytes;
-    if (us && !op->unsure) {
+    s->bytes += (double) bytes;
+    if (us) {
         s->n_timed++;
         s->us += (double) us;
     }
 }
 
-/* What has ended in all; the counters do not tell kinds apart. */
-static bool count_of(const struct jp_recfile *file,
-                     const struct liverate_series *s, uint64_t *out)
+void liverate_op(struct liverate *rate, const struct jpr_op *op)
 {
-    const struct recfile_comm *comm = recfile_comm(file, s->comm);
+    struct liverate_series key = {.comm = op->comm, .kind = op->kind};
+
+    snprintf(key.func, sizeof(key.func), "%.*s", RECORD_MAX_FUNC, op->func);
+    liverate_add(rate, &key, op->bytes, op->unsure ? 0 : recfile_exec_us(op));
+}
+
+/* --- a recording ---------------------------------------------------------- */
+
+/* What has ended in all; the counters do not tell kinds apart. */
+static bool count_of(const void *of, const struct liverate_series *s,
+                     uint64_t *out)
+{
+    const struct recfile_comm *comm = recfile_comm(of, s->comm);
 
     for (size_t i = 0; comm && i < comm->n_counts; i++)
         if (!strncmp(comm->counts[i].func, s->func, RECORD_MAX_FUNC)) {
@@ -84,6 +95,24 @@ static bool count_of(const struct jp_recfile *file,
     return false;
 }
 
+/* Its ranks are one where a process has several: counters do not tell. */
+static bool is_comm(const void *of, uint32_t at, uint64_t hash, int64_t n_ranks,
+                    int64_t rank)
+{
+    const struct jp_recfile *file = of;
+    const struct jpr_comm *comm = jpr_comm(file->reader, at);
+
+    (void) rank;
+    return comm && comm->id == hash && comm->n_ranks == n_ranks;
+}
+
+struct liverate_source liverate_recording(const struct jp_recfile *file)
+{
+    return (struct liverate_source){file, count_of, is_comm};
+}
+
+/* --- turns ---------------------------------------------------------------- */
+
 /* What is older counts less: after LIVE_RECENT_MS half of it. */
 static double fading(double seconds)
 {
@@ -92,7 +121,7 @@ static double fading(double seconds)
     return recent / (recent + seconds);
 }
 
-void liverate_pass(struct liverate *rate, const struct jp_recfile *file,
+void liverate_pass(struct liverate *rate, const struct liverate_source *source,
                    uint64_t mono_ns)
 {
     double passed = rate->turn_ns && mono_ns > rate->turn_ns
@@ -107,7 +136,7 @@ void liverate_pass(struct liverate *rate, const struct jp_recfile *file,
         struct liverate_series *s = &rate->series[i];
         uint64_t ended;
 
-        if (!count_of(file, s, &ended))
+        if (!source->ended(source->of, s, &ended))
             continue;
         /* one that was not read before may have begun long ago */
         if (s->told && ended > s->ended && !first)
@@ -157,18 +186,19 @@ void liverate_rank(const struct liverate *rate, uint64_t mono_ns,
     rank->share_permille = whole(share * 1000);
 }
 
-void liverate_front(const struct liverate *rate, const struct jp_recfile *file,
-                    uint64_t mono_ns, uint64_t hash, int64_t n_ranks,
-                    struct live_front *front)
+void liverate_front(const struct liverate *rate,
+                    const struct liverate_source *source, uint64_t mono_ns,
+                    const struct live_comm *comms, struct live_front *front)
 {
+    const struct live_comm *comm = &comms[front->comm];
     double a_second = 0, n = 0, n_timed = 0, us = 0, bytes = 0;
 
     for (size_t i = 0; i < rate->n; i++) {
         const struct liverate_series *s = &rate->series[i];
-        const struct jpr_comm *comm = jpr_comm(file->reader, s->comm);
 
         /* a front of Send and Recv has no function */
-        if (!comm || comm->id != hash || comm->n_ranks != n_ranks ||
+        if (!source->is_comm(source->of, s->comm, comm->hash, comm->n_ranks,
+                             front->comm_rank) ||
             s->kind != front->kind ||
             (*front->func && strcmp(s->func, front->func) != 0))
             continue;

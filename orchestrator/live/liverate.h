@@ -41,22 +41,37 @@ struct liverate {
 
 void liverate_fini(struct liverate *rate);
 
+/* What the file that operations are read of tells besides: how many of a series
+ * have ended so far, and which communicator the series' number is of. */
+struct liverate_source {
+    const void *of;
+    bool (*ended)(const void *of, const struct liverate_series *series,
+                  uint64_t *out);
+    bool (*is_comm)(const void *of, uint32_t comm, uint64_t hash,
+                    int64_t n_ranks, int64_t rank);
+};
+
+/* A recording, borrowed. */
+struct liverate_source liverate_recording(const struct jp_recfile *file);
+
 /* The turn's number at that time of day; a new one is due where it differs. */
 uint64_t liverate_turn(uint64_t real_ns);
 
-/* An operation that was read. */
+/* An operation that was read. us 0: its time is not known. */
+void liverate_add(struct liverate *rate, const struct liverate_series *key,
+                  uint64_t bytes, uint64_t us);
 void liverate_op(struct liverate *rate, const struct jpr_op *op);
 
-/* A turn is over: takes what the file's counters say by now. */
-void liverate_pass(struct liverate *rate, const struct jp_recfile *file,
+/* A turn is over: takes how many have ended by now. */
+void liverate_pass(struct liverate *rate, const struct liverate_source *source,
                    uint64_t mono_ns);
 
-/* Fill in the figures of the rank, and of a front of the communicator with that
- * hash; the front is named already. */
+/* Fill in the figures of the rank, and of a front, which is named already and
+ * of one of comms. */
 void liverate_rank(const struct liverate *rate, uint64_t mono_ns,
                    struct live_rank *rank);
-void liverate_front(const struct liverate *rate, const struct jp_recfile *file,
-                    uint64_t mono_ns, uint64_t hash, int64_t n_ranks,
-                    struct live_front *front);
+void liverate_front(const struct liverate *rate,
+                    const struct liverate_source *source, uint64_t mono_ns,
+                    const struct live_comm *comms, struct live_front *front);
 
 #endif

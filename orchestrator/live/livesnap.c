@@ -61,7 +61,7 @@ static void put_rank(struct jpr_out *out, const struct live_rank *r,
     jpr_put_i64(out, r->pid);
     jpr_put_i64(out, r->task);
     jpr_put_u64(out, r->state);
-    jpr_put_u64(out, r->final | r->damaged << 1 | r->busy << 2);
+    jpr_put_u64(out, r->final | r->damaged << 1 | r->busy << 2 | r->logs << 3);
     jpr_put_delta(out, (uint64_t) r->counted_ns, real_ns);
     jpr_put_u64(out, r->produced);
     jpr_put_u64(out, r->over);
@@ -73,6 +73,10 @@ static void put_rank(struct jpr_out *out, const struct live_rank *r,
     jpr_put_i64(out, r->gpu_permille);
     jpr_put_i64(out, r->gpu_mhz);
     jpr_put_i64(out, r->gpu_watts);
+    if (r->logs) {
+        jpr_put_u64(out, r->longest_ms);
+        jpr_put_u64(out, r->batch_ms);
+    }
 }
 
 static void put_front(struct jpr_out *out, const struct live_front *f)
@@ -249,10 +253,11 @@ static void get_rank(struct jpr_in *in, struct live_rank *r, uint64_t real_ns)
     r->pid = jpr_get_i64(in);
     r->task = jpr_get_i64(in);
     r->state = (enum stuck_state) jpr_get_bounded(in, STUCK_N_STATES - 1);
-    flags = jpr_get_bounded(in, 7);
+    flags = jpr_get_bounded(in, 15);
     r->final = flags & 1;
     r->damaged = flags >> 1 & 1;
     r->busy = flags >> 2 & 1;
+    r->logs = flags >> 3 & 1;
     r->counted_ns = get_time(in, real_ns);
     r->produced = jpr_get_u64(in);
     r->over = jpr_get_u64(in);
@@ -264,6 +269,10 @@ static void get_rank(struct jpr_in *in, struct live_rank *r, uint64_t real_ns)
     r->gpu_permille = get_figure(in);
     r->gpu_mhz = get_figure(in);
     r->gpu_watts = get_figure(in);
+    if (r->logs) {
+        r->longest_ms = jpr_get_u64(in);
+        r->batch_ms = jpr_get_u64(in);
+    }
 }
 
 static uint32_t get_index(struct jpr_in *in, uint32_t n)
@@ -357,6 +366,12 @@ static int get_body(struct jpr_in *in, struct live_snap *snap)
     return in->bad ? -1 : 0;
 }
 
+/* What is new stands behind a flag that older ones do not set. */
+static bool is_version(uint32_t version)
+{
+    return version >= 1 && version <= LIVE_SNAP_VERSION;
+}
+
 uint64_t livesnap_conf(const char *hash)
 {
     char first[17] = "";
@@ -369,8 +384,7 @@ int livesnap_head(const uint8_t bytes[LIVE_HEAD_BYTES],
                   struct livesnap_head *out)
 {
     if (memcmp(bytes, magic, sizeof(magic)) != 0 ||
-        jpr_get_le32(bytes + 8) != LIVE_SNAP_VERSION ||
-        bytes[52] > LIVE_TROUBLE)
+        !is_version(jpr_get_le32(bytes + 8)) || bytes[52] > LIVE_TROUBLE)
         return -1;
     *out = (struct livesnap_head){.conf = jpr_get_le32(bytes + 16) |
                                           (uint64_t) jpr_get_le32(bytes + 20)
@@ -391,7 +405,7 @@ int livesnap_unpack(const uint8_t *bytes, size_t n, struct live_snap *out,
 
     if (n < LIVE_HEAD_BYTES || memcmp(bytes, magic, sizeof(magic)) != 0)
         return error_set(err, "not a snapshot");
-    if (jpr_get_le32(bytes + 8) != LIVE_SNAP_VERSION)
+    if (!is_version(jpr_get_le32(bytes + 8)))
         return error_set(err, "a snapshot of version %u",
                          jpr_get_le32(bytes + 8));
     body = jpr_get_le32(bytes + 12);
@@ -498,6 +512,21 @@ static int fill_evidence(const struct live_snap *snap, uint32_t rank,
     return 0;
 }
 
+static struct stuck_task task_of(const struct live_snap *snap,
+                                 const struct live_rank *r)
+{
+    uint64_t grown_ns = (uint64_t) r->counted_ns;
+
+    return (struct stuck_task){
+        .state = r->state,
+        .over = r->over,
+        .logs = r->logs,
+        .silent_ms =
+            snap->real_ns > grown_ns ? (snap->real_ns - grown_ns) / 1000000 : 0,
+        .longest_ms = r->longest_ms,
+        .batch_ms = r->batch_ms};
+}
+
 int livesnap_join(const struct live_snap *snap, struct hangs_sum *sum,
                   struct stuck_task *tasks)
 {
@@ -506,8 +535,7 @@ int livesnap_join(const struct live_snap *snap, struct hangs_sum *sum,
         struct hangs_evidence e;
         int rc = fill_evidence(snap, i, &e);
 
-        tasks[at] =
-            (struct stuck_task){snap->ranks[i].state, snap->ranks[i].over};
+        tasks[at] = task_of(snap, &snap->ranks[i]);
         if (rc == 0)
             rc = hangs_sum_add(sum, &e);
         hangs_evidence_fini(&e);

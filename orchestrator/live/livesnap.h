@@ -46,7 +46,7 @@
 #define LIVE_RECENT_MS 30000
 
 enum {
-    LIVE_SNAP_VERSION = 1,
+    LIVE_SNAP_VERSION = 2, /* 1 has no logs; it is read, too */
     LIVE_SNAP_BYTES = 4096,
     LIVE_HEAD_BYTES = 64,
     /* what is left of a node's ranks for the table; the rest is counted */
@@ -67,8 +67,14 @@ struct live_rank {
     int64_t task; /* SLURM_PROCID, -1: not known */
     enum stuck_state state;
     bool final, damaged, busy;
-    int64_t counted_ns; /* wall clock: the last word of its recorder, or of the
-                           kernel where the process is stopped or gone */
+    /* It is told by a log of what has ended (livelog.h): nothing is known of
+     * operations in flight, produced is over, and counted_ns is when the log
+     * has grown last. */
+    bool logs;
+    uint64_t longest_ms; /* without a growth before that; 0: not learnt yet */
+    uint64_t batch_ms;   /* its writer writes so often; 0: not known */
+    int64_t counted_ns;  /* wall clock: the last word of its recorder, or of the
+                            kernel where the process is stopped or gone */
     uint64_t produced, over; /* operations begun; ended, lost or left out */
     uint64_t bytes;          /* of those that ended */
     uint64_t in_flight;

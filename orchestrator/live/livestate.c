@@ -36,6 +36,7 @@ void livestate_init(struct livestate *state,
 {
     *state = (struct livestate){.place = *place,
                                 .stuck = {.times = place->times},
+                                .stall = {.times = place->times},
                                 .word = LIVESTATE_UNJUDGED};
 }
 
@@ -109,10 +110,16 @@ static int64_t age_of(const struct live_op *op)
                : -1;
 }
 
-/* The oldest operation that it has in flight for sure. */
+/* The oldest operation that it has in flight for sure; where a log does not
+ * tell them, the time since it has grown. */
 static void take_ops(struct livestate_rank *rank, const struct live_snap *snap,
                      uint32_t at)
 {
+    const struct live_rank *is = &snap->ranks[at];
+
+    if (is->logs && is->counted_ns > 0 && is->state != STUCK_ENDED &&
+        snap->real_ns >= (uint64_t) is->counted_ns)
+        rank->age_ns = (int64_t) (snap->real_ns - (uint64_t) is->counted_ns);
     for (uint32_t i = 0; i < snap->n_ops; i++) {
         const struct live_op *op = &snap->ops[i];
         const struct live_comm *comm = &snap->comms[op->comm];
@@ -175,6 +182,9 @@ static int take_snap(struct livestate *state, uint64_t now_ns)
                                         .busbw_gbs = NAN};
         take_fronts(rank, snap, i);
         take_ops(rank, snap, i);
+        state->n_logs += snap->ranks[i].logs;
+        if (snap->ranks[i].batch_ms > state->batch_ms)
+            state->batch_ms = snap->ranks[i].batch_ms;
     }
     if (snap->left_ranks < UINT64_MAX - state->left_ranks)
         state->left_ranks += snap->left_ranks;
@@ -277,6 +287,16 @@ static void count_silent(struct livestate *state)
                                                  : 0;
 }
 
+/* The node that joins may have told it, or will: we look for a short while. */
+static void take_stall(struct livestate *state, const struct stuck_view *view)
+{
+    state->word = LIVESTATE_SUSPECT;
+    state->waited_ms = state->stall.silent_ms;
+    livestall_answer(&state->stall, view, state->text, sizeof(state->text));
+    if (state->stall.process < state->n_ranks)
+        state->ranks[state->stall.process].keeps = true;
+}
+
 static void find_stuck(struct livestate *state, struct look *look,
                        const struct livestate_time *now)
 {
@@ -291,6 +311,11 @@ static void find_stuck(struct livestate *state, struct look *look,
     enum stuck_phase told;
 
     stuck_look(&state->stuck, &view);
+    livestall_look(&state->stall, &view);
+    if (state->stall.phase != STUCK_QUIET) {
+        take_stall(state, &view);
+        return;
+    }
     if (state->stuck.phase == STUCK_QUIET ||
         cause->group >= look->hangs.n_groups)
         return;
@@ -328,13 +353,31 @@ static int by_place(const void *a, const void *b)
     return (x->task > y->task) - (x->task < y->task);
 }
 
+/* What the step's logs cannot tell, as the end of a sentence, "" where they are
+ * recordings. Returns buf. */
+static char *format_blind(const struct livestate *state, char *buf, size_t size)
+{
+    char batch[64] = "";
+
+    *buf = '\0';
+    if (!state->n_logs)
+        return buf;
+    if (state->batch_ms)
+        snprintf(batch, sizeof(batch), " each %g s",
+                 (double) state->batch_ms / 1e3);
+    snprintf(buf, size,
+             "; logs tell what has ended%s, nothing of what is in flight",
+             batch);
+    return buf;
+}
+
 /* The latest in a sentence, then each rank's own figure. */
 static void find_late(struct livestate *state, struct livelate *late)
 {
     state->n_late = late->n_late;
     if (late->n_late && state->word == LIVESTATE_OK) {
         const struct livelate_process *p = &late->processes[0];
-        char more[48] = "", where[LIVE_COMM_NAME_LEN + 16] = "";
+        char more[48] = "", where[LIVE_COMM_NAME_LEN + 16] = "", blind[160];
 
         state->word = LIVESTATE_SLOW;
         if (late->n_late > 1)
@@ -344,9 +387,10 @@ static void find_late(struct livestate *state, struct livelate *late)
             snprintf(where, sizeof(where), " in %s", p->name);
         snprintf(state->text, sizeof(state->text),
                  "rank %" PRId64 " (%s pid %" PRId64
-                 ") makes the others wait%s, for %.0f %% of the time%s",
+                 ") makes the others wait%s, for %.0f %% of the time%s%s",
                  p->task >= 0 ? p->task : p->rank, p->node, p->pid, where,
-                 100 * p->excess, more);
+                 100 * p->excess, more,
+                 format_blind(state, blind, sizeof(blind)));
     }
     if (late->n)
         qsort(late->processes, late->n, sizeof(*late->processes), by_place);
@@ -397,6 +441,7 @@ static void find_trouble(struct livestate *state)
 static void find_heard(struct livestate *state)
 {
     size_t ended = 0, stale = 0;
+    char blind[160];
 
     for (size_t i = 0; i < state->n_nodes; i++) {
         ended += state->nodes[i].last;
@@ -412,9 +457,11 @@ static void find_heard(struct livestate *state)
     } else {
         state->word = LIVESTATE_OK;
         snprintf(state->text, sizeof(state->text),
-                 "%zu rank%s on %zu node%s: no hang, no late rank",
+                 "%zu rank%s on %zu node%s: no %s, no late rank%s",
                  state->n_ranks, state->n_ranks == 1 ? "" : "s", state->n_nodes,
-                 state->n_nodes == 1 ? "" : "s");
+                 state->n_nodes == 1 ? "" : "s",
+                 state->n_logs ? "silence" : "hang",
+                 format_blind(state, blind, sizeof(blind)));
     }
 }
 
@@ -466,6 +513,8 @@ int livestate_look(struct livestate *state, const struct livestate_time *now,
     state->n_nodes = state->n_ranks = 0;
     state->left_ranks = 0;
     state->n_bad = state->n_late = 0;
+    state->n_logs = 0;
+    state->batch_ms = 0;
     state->text[0] = '\0';
     if (!state->snap)
         state->snap = malloc(sizeof(*state->snap));

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "orchestrator/live/livesnap.h"
+#include "orchestrator/live/livestall.h"
 
 /* The worst first. */
 enum livestate_word {
@@ -56,7 +57,8 @@ struct livestate_rank {
     /* its oldest operation in flight, else what it did most of late; func "":
      * neither is known */
     bool in_flight;
-    int64_t age_ns; /* when the snapshot was taken; -1: not known */
+    int64_t age_ns; /* when the snapshot was taken; -1: not known. Where a log
+                       tells only what has ended, since it has grown last */
     uint64_t seq, bytes, hash;
     int64_t n_ranks;
     char func[RECORD_MAX_FUNC + 1], comm[LIVE_COMM_NAME_LEN];
@@ -73,6 +75,9 @@ struct livestate_place {
 struct livestate {
     struct livestate_place place;
     struct stuck stuck; /* of our own looks */
+    struct livestall stall;
+    size_t n_logs;     /* ranks that are told by logs of what has ended */
+    uint64_t batch_ms; /* of which a batch comes so often; 0: not known */
     enum livestate_word word;
     char text[640]; /* the verdict in a sentence */
     uint64_t waited_ms;

@@ -13,6 +13,16 @@
 #include "plugins/util/util_kernel.h"
 
 #define TEXT_BYTES 4096
+#define MS_NS UINT64_C(1000000)
+/* Reading and writing that is no recorder's or logger's. */
+#define IO_BYTES_A_SECOND 65536
+/* A task's share of a processor is taken over so long at least. */
+#define SHARE_NS (2000 * MS_NS)
+/* /proc of a task that works is read so often; it works where its counts have
+ * changed so lately. */
+#define TASK_NS (5000 * MS_NS)
+#define WORKS_NS (1500 * MS_NS)
+#define DISK_LOOKS 3 /* in state D at so many looks running */
 
 /* The text of /proc/PID/name; NULL with errno. */
 static const char *read_of(const char *root, int64_t pid, const char *name,
@@ -128,4 +138,83 @@ int64_t livetask_find(const char *root, int64_t pid, uint64_t pid_namespace)
     if (proc)
         closedir(proc);
     return found;
+}
+
+/* --- over the looks ------------------------------------------------------- */
+
+void livewatch_name(struct livewatch *watch, int64_t pid,
+                    uint64_t pid_namespace)
+{
+    watch->inner = pid;
+    watch->pid_namespace = pid_namespace;
+}
+
+static void look_at_share(struct livewatch *w, uint64_t now_ns)
+{
+    if (!w->share_ns) {
+        w->share_ns = now_ns;
+        w->share_cpu_ms = w->task.cpu_ms;
+    } else if (now_ns - w->share_ns >= SHARE_NS) {
+        uint64_t ms = (now_ns - w->share_ns) / MS_NS;
+
+        w->share = w->task.cpu_ms > w->share_cpu_ms
+                       ? (double) (w->task.cpu_ms - w->share_cpu_ms) /
+                             (double) ms
+                       : 0;
+        w->share_ns = now_ns;
+        w->share_cpu_ms = w->task.cpu_ms;
+    }
+}
+
+/* What it has read and written since the last look, against the time. */
+static void look_at_io(struct livewatch *w, uint64_t now_ns)
+{
+    uint64_t passed = now_ns - w->io_seen_ns, moved;
+
+    moved = w->task.io_bytes > w->io_bytes ? w->task.io_bytes - w->io_bytes : 0;
+    if (w->io_seen_ns &&
+        (double) moved * 1e9 > (double) IO_BYTES_A_SECOND * (double) passed)
+        w->io_ns = now_ns;
+    w->io_bytes = w->task.io_bytes;
+    w->io_seen_ns = now_ns;
+}
+
+void livewatch_look(struct livewatch *w, const char *root, uint64_t moved_ns,
+                    uint64_t now_ns)
+{
+    int there;
+
+    if (w->gone || w->inner <= 0)
+        return;
+    /* its files tell that it works */
+    if (w->known && w->read_ns && now_ns - moved_ns < WORKS_NS &&
+        now_ns - w->read_ns < TASK_NS)
+        return;
+    w->read_ns = now_ns;
+    if (!w->task.pid) {
+        w->task.pid = livetask_find(root, w->inner, w->pid_namespace);
+        if (w->task.pid < 0)
+            w->task.pid = 0; /* as good as in a container of another runtime */
+        if (!w->task.pid)
+            return;
+    }
+    there = livetask_read(root, &w->task);
+    w->known = there >= 0;
+    w->gone = there == 0;
+    if (there <= 0)
+        return;
+    w->disk_looks = w->task.state == 'D' ? w->disk_looks + 1 : 0;
+    look_at_share(w, now_ns);
+    look_at_io(w, now_ns);
+}
+
+enum stuck_state livewatch_held(const struct livewatch *w)
+{
+    if (w->gone)
+        return STUCK_GONE;
+    if (w->known && (w->task.traced || w->task.state == 't'))
+        return STUCK_TRACED;
+    if (w->known && w->task.state == 'T')
+        return STUCK_STOPPED;
+    return w->disk_looks >= DISK_LOOKS ? STUCK_DISK : STUCK_UNKNOWN;
 }

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "orchestrator/ingest/stuck.h"
+
 struct livetask {
     int64_t pid;    /* as this process sees it */
     uint64_t start; /* ticks after boot: tells a pid that was given again */
@@ -30,5 +32,32 @@ int livetask_read(const char *root, struct livetask *task);
  * inode; the same where that is this one's own or not known (0). -1: none.
  * Looks at all processes of the node. */
 int64_t livetask_find(const char *root, int64_t pid, uint64_t pid_namespace);
+
+/* A task over the looks; zero-initialised by its owner. */
+struct livewatch {
+    struct livetask task;
+    int64_t inner; /* its own pid; 0: not named yet */
+    uint64_t pid_namespace;
+    bool known, gone;
+    uint64_t read_ns; /* when /proc was read, monotonic; 0: is due */
+    unsigned disk_looks;
+    uint64_t io_ns, io_bytes; /* reads or writes much; by then */
+    uint64_t io_seen_ns;
+    uint64_t share_ns, share_cpu_ms; /* where the share's span began */
+    double share;                    /* of a processor, in the last span */
+};
+
+/* Which task it is, as livetask_find takes it. */
+void livewatch_name(struct livewatch *watch, int64_t pid,
+                    uint64_t pid_namespace);
+
+/* Reads /proc where that is due: seldom while its files tell that it works,
+ * which they did at moved_ns. Times are monotonic. */
+void livewatch_look(struct livewatch *watch, const char *root,
+                    uint64_t moved_ns, uint64_t now_ns);
+
+/* What the kernel alone says: gone, held by a debugger, stopped, in state D for
+ * longer than a look; else STUCK_UNKNOWN. */
+enum stuck_state livewatch_held(const struct livewatch *watch);
 
 #endif

@@ -99,6 +99,11 @@ const struct metrics_row metrics_rows[METRICS_N] = {
                        "seconds", METRICS_RANK, LIVE,
                        "Time for which the oldest of them is in flight; 0: "
                        "there is none."},
+    [METRIC_LAST_RECORD] =
+        {"jobprof_last_record_seconds", METRICS_GAUGE, "seconds", METRICS_RANK,
+         LIVE,
+         "Time since the rank's log has grown, where a log tells only what has "
+         "ended (Inspector); then nothing in flight is told."},
     [METRIC_BUSY] = {"jobprof_communication_ratio", METRICS_GAUGE, "ratio",
                      METRICS_RANK, BOTH,
                      "Share of its time that the rank spends in operations; "

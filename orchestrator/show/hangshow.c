@@ -269,7 +269,7 @@ int hangshow_print(struct jp_recwalk *walk, bool json, FILE *out,
 static const char *answer_live(const struct livestate *state, char *buf,
                                size_t size)
 {
-    return state->word <= LIVESTATE_TROUBLE && *state->text
+    return (state->word <= LIVESTATE_TROUBLE || state->n_logs) && *state->text
                ? state->text
                : hangs_answer(&state->hangs, buf, size);
 }
@@ -311,6 +311,7 @@ static int print_live_json(const struct livestate *state, const char *step,
     json_stream_count(&s, "nodes", state->place.nodes);
     json_stream_count(&s, "silent_nodes", state->n_silent);
     json_stream_count(&s, "left_out_ranks", state->left_ranks);
+    json_stream_bool(&s, "in_flight_told", !state->n_logs);
     json_stream_end_object(&s);
     return show_table_end(&s, out, err);
 }

@@ -26,6 +26,7 @@ static const char *const short_states[STUCK_N_STATES] = {
     [STUCK_MUTE] = "silent",     [STUCK_DISK] = "disk",
     [STUCK_TRACED] = "debugger", [STUCK_STOPPED] = "stopped",
     [STUCK_GONE] = "gone",       [STUCK_ENDED] = "ended",
+    [STUCK_NO_END] = "no end",
 };
 
 /* Order of the states; higher is worse. */
@@ -34,6 +35,7 @@ static const int severities[STUCK_N_STATES] = {
     [STUCK_MUTE] = 60,    [STUCK_TRACED] = 50,   [STUCK_WAITS] = 20,
     [STUCK_READS] = 16,   [STUCK_COMPUTES] = 14, [STUCK_OUTSIDE] = 12,
     [STUCK_UNKNOWN] = 11, [STUCK_MOVES] = 10,    [STUCK_ENDED] = 0,
+    [STUCK_NO_END] = 18,
 };
 enum { SEVERITY_KEEPS = 100, SEVERITY_LATE = 40, SEVERITY_ODD = 12 };
 
@@ -677,13 +679,18 @@ int topshow_json(struct jp_json_stream *s, const struct livestate *state)
     json_stream_text(s, "word", livestate_words[state->word]);
     json_stream_text(s, "text", state->text);
     json_stream_text(s, "class",
-                     stuck ? stuck_class_words[cause->class] : NULL);
+                     !stuck ? NULL
+                     : state->stall.phase != STUCK_QUIET
+                         ? LIVESTALL_CLASS
+                         : stuck_class_words[cause->class]);
     json_stream_known(s, "waited_ms", stuck, state->waited_ms);
     json_stream_end_object(s);
     json_stream_count(s, "silent_nodes", state->n_silent);
     json_stream_count(s, "late_ranks", state->n_late);
     json_stream_count(s, "left_ranks", state->left_ranks);
     json_stream_count(s, "torn", state->n_bad);
+    json_stream_bool(s, "in_flight_told", !state->n_logs);
+    json_stream_known(s, "batch_ms", state->batch_ms > 0, state->batch_ms);
     if (json_rows(s, "nodes", state, true) < 0)
         return -1;
     return json_rows(s, "ranks", state, false);

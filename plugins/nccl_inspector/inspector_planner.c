@@ -609,7 +609,8 @@ const struct backend backend_nccl_inspector = {
               .library = "inspector",
               .release = "inspector_release",
               .mark = INSPECTOR_VARIABLE("ENABLE"),
-              .folder = INSPECTOR_FOLDER},
+              .folder = INSPECTOR_FOLDER,
+              .tells_ended = true},
     .planner = &inspector_planner,
     .reader = &inspector_reader,
 };

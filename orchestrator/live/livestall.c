@@ -1,0 +1,249 @@
+/* livestall.c - no log of the step grows, for longer than ever before. */
+#include "orchestrator/live/livestall.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/num.h"
+
+/* Batches of logs that may be missed. */
+#define BATCHES 3
+/* Nodes that are not heard may know better. */
+#define UNHEARD_TIMES 3
+
+/* Functions that no rank can end before all have begun. A root of the others,
+ * or who is not its receiver, may be ahead. */
+static const char *const together[] = {"AllReduce", "AllGather",
+                                       "ReduceScatter"};
+
+static bool is_together(const struct progress_row *row)
+{
+    for (size_t i = 0; i < sizeof(together) / sizeof(*together); i++)
+        if (row->kind == JPR_COLL && !strcmp(row->func, together[i]))
+            return true;
+    return false;
+}
+
+static bool same_series(const struct progress_row *a,
+                        const struct progress_row *b)
+{
+    return a->hash == b->hash && a->n_ranks == b->n_ranks &&
+           a->kind == b->kind && !strcmp(a->func, b->func);
+}
+
+/* One series, rows[0..n): who is the most behind? 0 ended: not known. */
+static void look_at_series(struct livestall *stall,
+                           const struct progress_row *rows, size_t n)
+{
+    const struct progress_row *last = NULL;
+    uint64_t most = 0;
+    size_t n_behind = 0;
+
+    for (size_t i = 0; i < n; i++)
+        most = rows[i].ended > most ? rows[i].ended : most;
+    for (size_t i = 0; i < n; i++) {
+        if (!rows[i].ended || rows[i].ended == most)
+            continue;
+        n_behind++;
+        if (!last || rows[i].ended < last->ended)
+            last = &rows[i];
+    }
+    if (!last || most - last->ended <= stall->behind)
+        return;
+    stall->cause = LIVESTALL_BEHIND;
+    stall->process = last->process;
+    stall->rank = last->rank;
+    stall->behind = most - last->ended;
+    stall->n_behind = n_behind;
+    stall->hash = last->hash;
+    memcpy(stall->func, last->func, sizeof(stall->func));
+}
+
+static void find_behind(struct livestall *stall,
+                        const struct progress *progress)
+{
+    size_t first = 0;
+
+    for (size_t i = 1; i <= progress->n; i++) {
+        const struct progress_row *row = &progress->rows[first];
+
+        if (i < progress->n && same_series(row, &progress->rows[i]))
+            continue;
+        if (is_together(row))
+            look_at_series(stall, row, i - first);
+        first = i;
+    }
+}
+
+/* The first process in a state; the rank of its largest communicator. */
+static bool find_state(struct livestall *stall, const struct stuck_view *view,
+                       enum stuck_state state, enum livestall_cause cause)
+{
+    const struct progress *progress = view->progress;
+    int64_t largest = -1;
+    uint32_t at = 0;
+
+    while (at < view->hangs->n_processes && view->tasks[at].state != state)
+        at++;
+    if (at == view->hangs->n_processes)
+        return false;
+    stall->cause = cause;
+    stall->process = at;
+    stall->rank = -1;
+    for (size_t i = 0; i < progress->n; i++)
+        if (progress->rows[i].process == at &&
+            progress->rows[i].n_ranks > largest) {
+            largest = progress->rows[i].n_ranks;
+            stall->rank = progress->rows[i].rank;
+        }
+    return true;
+}
+
+/* Processes by what they do, and what their logs have shown. */
+struct sum {
+    size_t n, stopped, traced;
+    uint64_t silent_ms, longest_ms, batch_ms;
+    bool learnt;
+};
+
+static struct sum sum_up(const struct stuck_view *view)
+{
+    struct sum sum = {.silent_ms = UINT64_MAX, .learnt = true};
+
+    for (size_t i = 0; i < view->hangs->n_processes; i++) {
+        const struct stuck_task *t = &view->tasks[i];
+
+        if (t->state == STUCK_ENDED || t->state == STUCK_GONE)
+            continue;
+        sum.n++;
+        sum.stopped += t->state == STUCK_STOPPED;
+        sum.traced += t->state == STUCK_TRACED;
+        sum.learnt = sum.learnt && t->logs && t->longest_ms;
+        if (t->silent_ms < sum.silent_ms)
+            sum.silent_ms = t->silent_ms;
+        if (t->longest_ms > sum.longest_ms)
+            sum.longest_ms = t->longest_ms;
+        if (t->batch_ms > sum.batch_ms)
+            sum.batch_ms = t->batch_ms;
+    }
+    return sum;
+}
+
+static uint64_t limit_of(const struct livestall *stall,
+                         const struct stuck_view *view, const struct sum *sum)
+{
+    uint64_t limit = stall->times.ms[STUCK_LEAST], more;
+
+    if (stall->cause == LIVESTALL_UNKNOWN || stall->cause == LIVESTALL_ENDED)
+        limit *= STUCK_BUSY_TIMES;
+    more = num_mul(sum->longest_ms, STUCK_MAX_TIMES);
+    limit = more > limit ? more : limit;
+    more = num_mul(sum->batch_ms, BATCHES);
+    limit = more > limit ? more : limit;
+    return view->n_silent ? num_mul(limit, UNHEARD_TIMES) : limit;
+}
+
+/* Is it silent for too long? Fills in what the look shows. */
+static bool is_overdue(struct livestall *stall, const struct stuck_view *view)
+{
+    struct sum sum = sum_up(view);
+
+    stall->cause = LIVESTALL_UNKNOWN;
+    stall->process = UINT32_MAX;
+    stall->rank = -1;
+    stall->behind = 0;
+    stall->n_behind = 0;
+    stall->n_ranks = sum.n;
+    stall->judged = sum.n && sum.learnt;
+    if (!stall->judged || sum.traced || sum.stopped == sum.n)
+        return false;
+    stall->silent_ms = sum.silent_ms;
+    if (sum.silent_ms < stall->times.ms[STUCK_LOOKS]) /* not worth a search */
+        return false;
+    if (!find_state(stall, view, STUCK_STOPPED, LIVESTALL_STOPPED)) {
+        find_behind(stall, view->progress);
+        if (stall->cause == LIVESTALL_UNKNOWN)
+            find_state(stall, view, STUCK_ENDED, LIVESTALL_ENDED);
+    }
+    stall->limit_ms = limit_of(stall, view, &sum);
+    return sum.silent_ms > stall->limit_ms;
+}
+
+static enum stuck_news end(struct livestall *stall)
+{
+    bool said = stall->said;
+
+    stall->phase = STUCK_QUIET;
+    stall->said = false;
+    /* of a step that is over nobody says that it moves */
+    return said && stall->n_ranks ? STUCK_GOES_ON : STUCK_NO_NEWS;
+}
+
+enum stuck_news livestall_look(struct livestall *stall,
+                               const struct stuck_view *view)
+{
+    uint64_t now_ms = view->now_ms;
+
+    if (!is_overdue(stall, view))
+        return end(stall);
+    if (stall->phase == STUCK_QUIET) {
+        stall->phase = STUCK_SEEN;
+        stall->seen_ms = now_ms;
+    } else if (stall->phase == STUCK_SEEN &&
+               now_ms - stall->seen_ms >= stall->times.ms[STUCK_LOOKS]) {
+        stall->phase = STUCK_SUSPECT;
+        stall->suspect_ms = now_ms;
+    } else if (stall->phase == STUCK_SUSPECT && !stall->said &&
+               now_ms - stall->suspect_ms >= stall->times.ms[STUCK_SAY]) {
+        stall->said = true;
+        return STUCK_SLOW;
+    }
+    return STUCK_NO_NEWS;
+}
+
+/* --- in words ------------------------------------------------------------- */
+
+static void format_cause(const struct livestall *stall,
+                         const struct stuck_view *view, char *buf, size_t size)
+{
+    const struct hangs_process *p =
+        stall->process < view->hangs->n_processes
+            ? &view->hangs->processes[stall->process]
+            : NULL;
+    char whom[160] = "", more[64] = "";
+
+    if (p && stall->rank >= 0)
+        snprintf(whom, sizeof(whom), "rank %" PRId64 " (%.64s pid %" PRId64 ")",
+                 stall->rank, p->host, p->pid);
+    else if (p)
+        snprintf(whom, sizeof(whom), "%.64s pid %" PRId64, p->host, p->pid);
+    *buf = '\0';
+    if (stall->n_behind > 1)
+        snprintf(more, sizeof(more), ", and %zu more ranks are behind",
+                 stall->n_behind - 1);
+    if (p && stall->cause == LIVESTALL_BEHIND)
+        snprintf(buf, size,
+                 "; %s is %" PRIu64 " operation%s behind in %s of 0x%" PRIx64
+                 "%s",
+                 whom, stall->behind, stall->behind == 1 ? "" : "s",
+                 stall->func, stall->hash, more);
+    else if (p && stall->cause == LIVESTALL_STOPPED)
+        snprintf(buf, size, "; %s is stopped by a signal", whom);
+    else if (p && stall->cause == LIVESTALL_ENDED)
+        snprintf(buf, size, "; %s has ended", whom);
+}
+
+char *livestall_answer(const struct livestall *stall,
+                       const struct stuck_view *view, char *buf, size_t size)
+{
+    char cause[320];
+
+    format_cause(stall, view, cause, sizeof(cause));
+    snprintf(buf, size,
+             "no operation of %s%zu rank%s has ended, for longer than ever "
+             "before; their logs do not tell what is in flight%s",
+             stall->n_ranks > 1 ? "all " : "", stall->n_ranks,
+             stall->n_ranks == 1 ? "" : "s", cause);
+    return buf;
+}
