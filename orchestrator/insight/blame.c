@@ -400,10 +400,17 @@ static const char *name_of(const struct jp_comm *comm)
     return *comm->name && strcmp(comm->name, "unknown") ? comm->name : comm->id;
 }
 
-/* Its excess a share of what its peers spend in communication. */
+/* What its peers spend in communication; of lateness in some parts of the run,
+ * a sum, in all parts together. */
+static double peers_of(const struct jp_lateness *l)
+{
+    return l->spells && l->peers_mean_us > 0 ? l->peers_mean_us : l->peers_us;
+}
+
+/* Its excess a share of that. */
 static double share_of(const struct jp_lateness *l)
 {
-    return l->peers_us > 0 ? fmin(l->excess_us / l->peers_us, 1) : NAN;
+    return peers_of(l) > 0 ? fmin(l->excess_us / peers_of(l), 1) : NAN;
 }
 
 /* First operation of (comm, coll) and behind. */
@@ -477,7 +484,7 @@ static void say_when(const struct blame *b, const struct suspect *s,
 
 static double error_of(const struct jp_lateness *l)
 {
-    return l->peers_us > 0 ? l->error_us / l->peers_us : NAN;
+    return peers_of(l) > 0 ? l->error_us / peers_of(l) : NAN;
 }
 
 static int add_rank(struct blame *b, const struct suspect *s)

@@ -73,7 +73,10 @@ struct jp_lateness {
     double hidden_us;  /* what it may have waited, unseen, more than they */
     double arrival_us; /* how much later than them it arrived here */
     double ahead_us;   /* ... than the earliest quarter of its communicator */
-    double peers_us;   /* their time in communication */
+    double peers_us;   /* their time in communication, by the median of the
+                          run's parts */
+    double peers_mean_us; /* ... by their mean, without a warm-up: what
+                             lateness in some parts is a share of */
     uint64_t fewest; /* complete operations of the function of its communicator
                         that has fewest, of those that count; 0: none */
     double grouped_us; /* its time in AlltoAll; 0: none, or not judged */
