@@ -400,17 +400,10 @@ static const char *name_of(const struct jp_comm *comm)
     return *comm->name && strcmp(comm->name, "unknown") ? comm->name : comm->id;
 }
 
-/* What its peers spend in communication; of lateness in some parts of the run,
- * a sum, in all parts together. */
-static double peers_of(const struct jp_lateness *l)
-{
-    return l->spells && l->peers_mean_us > 0 ? l->peers_mean_us : l->peers_us;
-}
-
-/* Its excess a share of that. */
+/* Its excess a share of what its peers spend in communication. */
 static double share_of(const struct jp_lateness *l)
 {
-    return peers_of(l) > 0 ? fmin(l->excess_us / peers_of(l), 1) : NAN;
+    return late_peers(l) > 0 ? fmin(l->excess_us / late_peers(l), 1) : NAN;
 }
 
 /* First operation of (comm, coll) and behind. */
@@ -484,7 +477,7 @@ static void say_when(const struct blame *b, const struct suspect *s,
 
 static double error_of(const struct jp_lateness *l)
 {
-    return peers_of(l) > 0 ? l->error_us / peers_of(l) : NAN;
+    return late_peers(l) > 0 ? l->error_us / late_peers(l) : NAN;
 }
 
 static int add_rank(struct blame *b, const struct suspect *s)

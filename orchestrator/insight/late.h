@@ -84,6 +84,13 @@ struct jp_lateness {
                                   not known */
 };
 
+/* What its peers spend in communication; of lateness in some parts of the run,
+ * a sum, in all parts together. */
+static inline double late_peers(const struct jp_lateness *l)
+{
+    return l->spells && l->peers_mean_us > 0 ? l->peers_mean_us : l->peers_us;
+}
+
 /* The least excess that is worth a search, in a run of that length whose ranks
  * communicate for peers_us of it: the run loses enough by it, or who has it is
  * that much slower where it computes. */
