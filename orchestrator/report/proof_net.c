@@ -377,7 +377,7 @@ static void put_caption(FILE *out, const struct look *l, const char *kind,
     else if (slow)
         snprintf(where, sizeof(where), " in %s communicator%s", FIG_COUNT(slow),
                  plural(slow));
-    snprintf(caption, sizeof(caption), "Network bandwidth of %.40s of %s%s, %s",
+    snprintf(caption, sizeof(caption), "Network bandwidth of %.40s of %s%s%s",
              l->cell->coll, FIG_BYTES(l->cell->bytes), where, how);
     html_out_proof(out, kind, caption);
 }
