@@ -403,7 +403,7 @@ static const char *name_of(const struct jp_comm *comm)
 /* Its excess a share of what its peers spend in communication. */
 static double share_of(const struct jp_lateness *l)
 {
-    return l->peers_us > 0 ? fmin(l->excess_us / l->peers_us, 1) : NAN;
+    return late_peers(l) > 0 ? fmin(l->excess_us / late_peers(l), 1) : NAN;
 }
 
 /* First operation of (comm, coll) and behind. */
@@ -477,7 +477,7 @@ static void say_when(const struct blame *b, const struct suspect *s,
 
 static double error_of(const struct jp_lateness *l)
 {
-    return l->peers_us > 0 ? l->error_us / l->peers_us : NAN;
+    return late_peers(l) > 0 ? l->error_us / late_peers(l) : NAN;
 }
 
 static int add_rank(struct blame *b, const struct suspect *s)

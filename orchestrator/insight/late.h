@@ -73,13 +73,23 @@ struct jp_lateness {
     double hidden_us;  /* what it may have waited, unseen, more than they */
     double arrival_us; /* how much later than them it arrived here */
     double ahead_us;   /* ... than the earliest quarter of its communicator */
-    double peers_us;   /* their time in communication */
+    double peers_us;   /* their time in communication, by the median of the
+                          run's parts */
+    double peers_mean_us; /* ... by their mean, without a warm-up: what
+                             lateness in some parts is a share of */
     uint64_t fewest; /* complete operations of the function of its communicator
                         that has fewest, of those that count; 0: none */
     double grouped_us; /* its time in AlltoAll; 0: none, or not judged */
     float parts_us[JP_SLICES]; /* arrival_us, of each part of the run; NAN:
                                   not known */
 };
+
+/* What its peers spend in communication; of lateness in some parts of the run,
+ * a sum, in all parts together. */
+static inline double late_peers(const struct jp_lateness *l)
+{
+    return l->spells && l->peers_mean_us > 0 ? l->peers_mean_us : l->peers_us;
+}
 
 /* The least excess that is worth a search, in a run of that length whose ranks
  * communicate for peers_us of it: the run loses enough by it, or who has it is

@@ -508,12 +508,24 @@ static void compare_earliest(struct late *l, size_t c)
         l->out[i].ahead_us = l->out[i].arrival_us - l->scratch[n / 4];
 }
 
+/* The mean of parts of the run; the first counts as the others at most, because
+ * programs warm up in it. */
+static double mean_of(const double *parts, const unsigned *which, unsigned kept)
+{
+    bool first = kept > 1 && which[0] == 0;
+    double others = stats_mean(parts, first, kept);
+
+    if (!first)
+        return others;
+    return (others * (kept - 1) + fmin(parts[0], others)) / kept;
+}
+
 static int measure(struct late *l, size_t c)
 {
     size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
     double *excess = calloc(n * JP_SLICES, sizeof(*excess));
     double *arrival = calloc(n * JP_SLICES, sizeof(*arrival));
-    double peers[JP_SLICES], usual;
+    double peers[JP_SLICES], usual, mean;
     unsigned kept, which[JP_SLICES], step = l->short_run[c] ? 2 : 1;
 
     if (!excess || !arrival) {
@@ -522,12 +534,14 @@ static int measure(struct late *l, size_t c)
         return -1;
     }
     kept = compare(l, c, excess, arrival, peers, which);
+    mean = mean_of(peers, which, kept) * JP_SLICES / step;
     usual = stats_median(peers, kept) * JP_SLICES / step;
     for (size_t i = 0; i < n && kept >= limits_get(JP_LIMIT_LATE_SLICES); i++) {
         sum_up(&l->out[from + i], l->parts + (from + i) * JP_SLICES,
                excess + i * JP_SLICES, arrival + i * JP_SLICES, which, kept,
                step);
         l->out[from + i].peers_us = usual;
+        l->out[from + i].peers_mean_us = mean;
     }
     compare_earliest(l, c);
     free(excess);

@@ -359,11 +359,10 @@ void late_judge_parts(struct late *l, size_t class)
             messages > limits_get(JP_LIMIT_PART_WAITED) * split.n *
                            (split.high - split.low))
             continue;
-        if (!x->late) {
-            x->excess_us = us;
-            /* of the late parts alone: those of the run differ by the onset */
-            x->error_us = split.within * sqrt(split.n);
-        }
+        /* Of who is late over the run as a whole, too: its trimmed mean counts
+         * late parts as those that were cut, and its error the onset. */
+        x->excess_us = us;
+        x->error_us = split.within * sqrt(split.n);
         x->late = true;
         say_when(l, i, &split);
     }

@@ -154,10 +154,10 @@ static void tile_data(const struct jp_report *report, struct tile *t)
         SAY(t->note, "%s of %s processes", what,
             FIG_COUNT(report->processes->n));
     else if (of)
-        SAY(t->note, "%s of %" PRIu32 " of %" PRIu32 " ranks", what,
-            r->quality.ranks_seen, of);
+        SAY(t->note, "%s of %s of %s ranks", what,
+            FIG_COUNT(r->quality.ranks_seen), FIG_COUNT(of));
     else
-        SAY(t->note, "%s of %" PRIu32 " ranks", what, r->quality.ranks_seen);
+        SAY(t->note, "%s of %s ranks", what, FIG_COUNT(r->quality.ranks_seen));
 }
 
 static void tile_network(const struct jp_report *report, struct tile *t)
@@ -402,11 +402,12 @@ static void put_command(const struct jp_report *report, FILE *out)
 {
     char text[FIRST_SCREEN_COMMAND];
 
-    fputs("<h2>Next</h2><p class=\"command\"><code>", out);
+    fputs("<p class=\"command\"><strong>Next</strong><code>", out);
     html_out_text(out, first_screen_command(report, text));
-    fputs("</code></p>\n", out);
+    fputs("</code>", out);
     if (!strcmp(text + strlen(text) - 2, " .") || is_copper_alone(report))
-        fputs("<p class=\"note\">In this report&#39;s folder.</p>\n", out);
+        fputs("<span class=\"note\">in this report&#39;s folder</span>", out);
+    fputs("</p>\n", out);
 }
 
 /* Where the proof is looked at closely; not seen without JavaScript. */
@@ -464,6 +465,7 @@ int first_screen_write(const struct jp_report *report, FILE *out)
                                      report->insight, text));
     fputs("</p></div>\n", out);
     put_tiles(report, out);
+    put_command(report, out);
     fputs("<div class=\"why\">\n", out);
     if (proof_write(report, out) < 0)
         return -1;
@@ -471,7 +473,6 @@ int first_screen_write(const struct jp_report *report, FILE *out)
     put_why(report, f, out);
     put_timeline(report, out);
     put_checks(report, f, out);
-    put_command(report, out);
     put_full(report, out);
     fputs("</div>\n</div>\n</div>\n", out);
     return 0;

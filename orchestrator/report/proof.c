@@ -1,6 +1,8 @@
 /* proof.c - which picture proves a verdict. */
 #include "orchestrator/report/proof.h"
 
+#include "orchestrator/report/sections.h"
+
 /* By kind of finding; NULL: it has none. */
 static proof_picture *const by_kind[] = {
     [JP_FINDING_HANG] = proof_hang,
@@ -10,6 +12,7 @@ static proof_picture *const by_kind[] = {
     [JP_FINDING_STALL] = proof_stalls,
     [JP_FINDING_SLOW_NETWORK] = proof_network,
     [JP_FINDING_DRIFT] = proof_network,
+    [JP_FINDING_UNEVEN] = proof_records,
 };
 
 /* By verdict, where no finding has one. */
@@ -36,6 +39,7 @@ int proof_write(const struct jp_report *report, FILE *out)
     const struct jp_insight *x = report->insight;
     enum jp_verdict_word word = report->verdict->word;
     proof_picture *picture;
+    bool made = false; /* by a finding on NCCL */
     int rc = 1;
 
     for (size_t i = 0; rc == 1 && x && i < x->findings.n; i++) {
@@ -45,9 +49,13 @@ int proof_write(const struct jp_report *report, FILE *out)
                                  ? by_kind[f->kind]
                                  : NULL;
 
+        made |= findings_about[f->kind].verdict == word;
         if (findings_about[f->kind].verdict == word && own)
             rc = own(report, f, out);
     }
+    if (rc == 1 && report->copper &&
+        (!report_has_nccl(report) || (word == JP_VERDICT_DEGRADED && !made)))
+        rc = proof_copper(report, NULL, out);
     picture = by_word(word);
     if (rc == 1 && picture)
         rc = picture(report, NULL, out);

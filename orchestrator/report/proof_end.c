@@ -13,8 +13,9 @@
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/table.h"
 
-#define CHIPS 128   /* ranks of an operation drawn one by one */
-#define OPS_DRAWN 6 /* operations */
+#define CHIPS 128    /* ranks of an operation drawn one by one */
+#define CHIPS_FEW 16 /* ... also where it only waits for another operation */
+#define OPS_DRAWN 6  /* operations */
 #define BARS_DRAWN 12
 
 /* --- operations that hang ----------------------------------------------------
@@ -75,6 +76,15 @@ static void put_arrow(FILE *out, const struct jp_hang_op *op)
     fputs("</p>\n", out);
 }
 
+/* Some rank never entered it: other operations wait for this one. */
+static bool is_cause(const struct jp_hang_op *op)
+{
+    for (uint32_t i = 0; i < op->n_ranks; i++)
+        if (op->states[i] == JP_HANG_ABSENT)
+            return true;
+    return false;
+}
+
 static void put_op(FILE *out, const struct jp_hang_op *op)
 {
     fputs("<div class=\"op\"><h3>", out);
@@ -85,7 +95,8 @@ static void put_op(FILE *out, const struct jp_hang_op *op)
     if (op->since_us > 0)
         fprintf(out, "since %s, ", FIG_UTC((uint64_t) op->since_us) + 11);
     fprintf(out, "for at least %s</span>\n", FIG_US((double) op->age_us));
-    put_chips(out, op);
+    if (op->n_ranks <= CHIPS_FEW || is_cause(op))
+        put_chips(out, op);
     put_arrow(out, op);
     fputs("</div>\n", out);
 }

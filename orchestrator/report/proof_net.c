@@ -26,6 +26,12 @@ struct look {
     const struct jp_cell *cell; /* the heaviest of the kind */
     const struct jp_comm *like; /* NULL: any of the cell's type */
     struct jp_bwhist *slices;   /* of the finding's communicators, by time */
+    struct jp_bwhist *others;   /* of the others, by time */
+    struct jp_bwhist *sides[2]; /* by communicator: before the change, behind
+                                   it; NULL once `slow` is known */
+    bool *slow;                 /* by communicator: it became slower; NULL: it
+                                   is not known which did */
+    struct jp_bwhist after;     /* behind the change */
     struct jp_bwhist *comms;    /* of all of the kind, by communicator */
     struct jp_bwhist base;      /* before the change, or of the peers */
     unsigned n_slices;
@@ -46,6 +52,8 @@ static bool is_slow(const struct look *l, size_t comm)
 {
     if (l->f->comm >= 0)
         return (size_t) l->f->comm == comm;
+    if (l->slow)
+        return l->slow[comm];
     return !*l->f->host ||
            spans_host(rows_comm(l->report->result, comm), l->f->host);
 }
@@ -75,37 +83,120 @@ static const struct jp_cell *find_cell(const struct jp_report *report,
     return best;
 }
 
+/* -1: before the change, 1: behind it, 0: neither. Drift is from the first
+ * tenth to the last one. */
+static int side_of(const struct look *l, unsigned slice)
+{
+    double n = (double) l->n_slices, at = (double) slice;
+
+    if (!isfinite(l->from_slice) || slice >= l->n_slices)
+        return 0;
+    if (at < l->from_slice)
+        return -1;
+    if (l->f->kind == JP_FINDING_DRIFT)
+        return at >= 0.9 * n;
+    return at > l->from_slice;
+}
+
+static bool is_looked_at(const struct look *l, const struct jp_chart_op *op)
+{
+    const struct jp_result *r = l->report->result;
+    const struct jp_comm *comm = &r->comms[op->op->comm];
+
+    return comm->type == l->cell->type && op->op->bytes == l->cell->bytes &&
+           !strcmp(r->coll_names[op->op->coll], l->cell->coll) &&
+           op->net_gbs > 0 && (!l->like || comm->n_ranks == l->like->n_ranks);
+}
+
+static int take_side(void *arg, const struct jp_chart_op *op)
+{
+    struct look *l = arg;
+    int side = side_of(l, op->slice);
+
+    if (!side || !is_looked_at(l, op))
+        return 0;
+    return bwhist_add(&l->sides[side > 0][op->op->comm],
+                      bwhist_bucket(op->net_gbs), 1);
+}
+
 static int take(void *arg, const struct jp_chart_op *op)
 {
     struct look *l = arg;
-    const struct jp_result *r = l->report->result;
-    const struct jp_comm *comm = &r->comms[op->op->comm];
     uint32_t bucket;
-    int rc = 0;
+    int rc, side;
 
-    if (comm->type != l->cell->type || op->op->bytes != l->cell->bytes ||
-        strcmp(r->coll_names[op->op->coll], l->cell->coll) != 0 ||
-        !(op->net_gbs > 0) || (l->like && comm->n_ranks != l->like->n_ranks))
+    if (!is_looked_at(l, op))
         return 0;
     bucket = bwhist_bucket(op->net_gbs);
     rc = bwhist_add(&l->comms[op->op->comm], bucket, 1);
-    if (rc == 0 && op->slice < l->n_slices && is_slow(l, op->op->comm)) {
-        rc = bwhist_add(&l->slices[op->slice], bucket, 1);
-        if (rc == 0 && (double) op->slice < l->from_slice)
-            rc = bwhist_add(&l->base, bucket, 1);
-    }
+    if (rc < 0 || op->slice >= l->n_slices)
+        return rc;
+    if (!is_slow(l, op->op->comm))
+        return bwhist_add(&l->others[op->slice], bucket, 1);
+    rc = bwhist_add(&l->slices[op->slice], bucket, 1);
+    side = side_of(l, op->slice);
+    if (rc == 0 && side)
+        rc = bwhist_add(side < 0 ? &l->base : &l->after, bucket, 1);
     return rc;
+}
+
+static void hists_free(struct jp_bwhist *list, size_t n)
+{
+    for (size_t i = 0; list && i < n; i++)
+        bwhist_fini(&list[i]);
+    free(list);
+}
+
+static void sides_free(struct look *l)
+{
+    for (int side = 0; side < 2; side++) {
+        hists_free(l->sides[side], l->report->result->n_comms);
+        l->sides[side] = NULL;
+    }
 }
 
 static void look_fini(struct look *l)
 {
-    for (unsigned i = 0; l->slices && i < l->n_slices; i++)
-        bwhist_fini(&l->slices[i]);
-    for (size_t i = 0; l->comms && i < l->report->result->n_comms; i++)
-        bwhist_fini(&l->comms[i]);
+    hists_free(l->slices, l->n_slices);
+    hists_free(l->others, l->n_slices);
+    hists_free(l->comms, l->report->result->n_comms);
+    sides_free(l);
     bwhist_fini(&l->base);
-    free(l->slices);
-    free(l->comms);
+    bwhist_fini(&l->after);
+    free(l->slow);
+}
+
+/* Which communicators became slower: by half of what the finding says of them
+ * at least. Where the finding names a node, or none of them did, all that it is
+ * about are drawn. 0, or -1 without memory. */
+static int find_slow(struct look *l, const struct jp_chart_view *view)
+{
+    size_t n = l->report->result->n_comms, found = 0;
+    double least = 1 + (l->f->ratio - 1) / 2;
+    bool *slow;
+    int rc;
+
+    if (l->f->comm >= 0 || *l->f->host || !isfinite(l->from_slice) ||
+        !(l->f->ratio > 1))
+        return 0;
+    l->sides[0] = calloc(n + 1, sizeof(*l->sides[0]));
+    l->sides[1] = calloc(n + 1, sizeof(*l->sides[1]));
+    slow = calloc(n + 1, sizeof(*slow));
+    rc = l->sides[0] && l->sides[1] && slow
+             ? chart_view_walk(view, take_side, l)
+             : -1;
+    for (size_t c = 0; rc == 0 && c < n; c++)
+        if (l->sides[0][c].total && l->sides[1][c].total) {
+            slow[c] = bwhist_quantile(&l->sides[0][c], 0.5) >
+                      least * bwhist_quantile(&l->sides[1][c], 0.5);
+            found += slow[c];
+        }
+    sides_free(l);
+    if (found)
+        l->slow = slow;
+    else
+        free(slow);
+    return rc;
 }
 
 /* 0, -1 without memory, 1: nothing of the kind is there. look_fini in any
@@ -123,12 +214,13 @@ static int look_make(const struct jp_report *report, const struct jp_finding *f,
         return 1;
     l->n_slices = view->slices;
     l->slices = calloc(l->n_slices, sizeof(*l->slices));
+    l->others = calloc(l->n_slices, sizeof(*l->others));
     l->comms = calloc(report->result->n_comms + 1, sizeof(*l->comms));
     from = (f->from_us - (double) view->from_us) / (double) view->width_us;
     l->from_slice = isfinite(from) && from > 0    ? from
                     : f->kind == JP_FINDING_DRIFT ? (double) l->n_slices / 10
                                                   : NAN;
-    if (!l->slices || !l->comms)
+    if (!l->slices || !l->others || !l->comms || find_slow(l, view) < 0)
         return -1;
     return chart_view_walk(view, take, l);
 }
@@ -191,21 +283,33 @@ static void put_band(FILE *out, const struct look *l, const struct band *band,
 }
 
 /* Broken where a slice has none. */
-static void put_line(FILE *out, const struct look *l, double most)
+static void put_line(FILE *out, const struct jp_bwhist *slices, unsigned n,
+                     const char *class, double most)
 {
     bool down = false;
 
-    fputs("<path class=\"series\" d=\"", out);
-    for (unsigned i = 0; i < l->n_slices; i++) {
-        if (!l->slices[i].total) {
+    fprintf(out, "<path class=\"%s\" d=\"", class);
+    for (unsigned i = 0; i < n; i++) {
+        if (!slices[i].total) {
             down = false;
             continue;
         }
         fprintf(out, "%c%.1f %.2f", down ? 'L' : 'M', i + 0.5,
-                y_of(bwhist_quantile(&l->slices[i], 0.5), most));
+                y_of(bwhist_quantile(&slices[i], 0.5), most));
         down = true;
     }
     fputs("\"/>", out);
+}
+
+/* The highest median; 0: none. */
+static double highest(const struct jp_bwhist *slices, unsigned n)
+{
+    double most = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        if (slices[i].total)
+            most = fmax(most, bwhist_quantile(&slices[i], 0.5));
+    return most;
 }
 
 static double find_most(const struct look *l, const struct band *band)
@@ -214,47 +318,67 @@ static double find_most(const struct look *l, const struct band *band)
 
     if (isfinite(band->mid))
         most = fmax(most, band->mid);
-    for (unsigned i = 0; i < l->n_slices; i++)
-        if (l->slices[i].total)
-            most = fmax(most, bwhist_quantile(&l->slices[i], 0.5));
-    return 1.08 * most;
+    most = fmax(most, highest(l->slices, l->n_slices));
+    return 1.08 * fmax(most, highest(l->others, l->n_slices));
+}
+
+static bool has_change(const struct look *l)
+{
+    return isfinite(l->f->from_us) && isfinite(l->from_slice) &&
+           l->f->kind != JP_FINDING_DRIFT;
+}
+
+/* Above the line: its words begin there, or end there where it is far right. */
+static void put_change(FILE *out, const struct look *l,
+                       const struct jp_chart_view *view)
+{
+    double at = 100 * l->from_slice / l->n_slices;
+
+    fprintf(out,
+            "<span class=\"at\" style=\"%s:%.1f%%\">slower from +%s on"
+            "</span>",
+            at > 60 ? "right" : "left", at > 60 ? 100 - at : at,
+            FIG_US(l->f->from_us - (double) view->from_us));
 }
 
 static void put_labels(FILE *out, const struct look *l,
                        const struct jp_chart_view *view,
                        const struct band *band)
 {
-    bool changed = isfinite(l->f->from_us) && isfinite(l->from_slice) &&
-                   l->f->kind != JP_FINDING_DRIFT;
-
     fprintf(out, "<div class=\"scale\"><span>%s</span>",
             FIG_UTC(view->from_us));
-    if (changed)
-        fprintf(out, "<span class=\"limit\">slower from %s on</span>",
-                FIG_UTC((uint64_t) l->f->from_us) + 11);
     fprintf(out, "<span>+%s</span></div>\n",
             FIG_US((double) (view->width_us * view->slices)));
-    fputs("<p class=\"key\"><i class=\"series\"></i> network&#39;s bandwidth, "
-          "median",
-          out);
+    fputs("<p class=\"key\"><i class=\"series\"></i> median", out);
+    if (l->after.total)
+        fprintf(out, "; %s: <strong>%s GB/s</strong>",
+                l->f->kind == JP_FINDING_DRIFT ? "in the last tenth"
+                                               : "since the change",
+                FIG_GBS(bwhist_quantile(&l->after, 0.5)));
     if (isfinite(band->mid))
-        fprintf(out, " <i class=\"band\"></i> %s: %s GB/s", band->what,
-                FIG_GBS(band->mid));
+        fprintf(out, " <i class=\"band\"></i> %s: <strong>%s GB/s</strong>",
+                band->what, FIG_GBS(band->mid));
+    if (highest(l->others, l->n_slices) > 0)
+        fputs(" <i class=\"others\"></i> the other communicators", out);
     fputs("</p>\n", out);
 }
 
 static void put_caption(FILE *out, const struct look *l, const char *kind,
                         const char *how)
 {
-    char caption[200];
+    char caption[240], where[80] = "";
+    size_t slow = 0;
 
-    snprintf(caption, sizeof(caption),
-             "Network bandwidth of %.40s of %s%s%s, %s", l->cell->coll,
-             FIG_BYTES(l->cell->bytes), l->like ? " in " : "",
-             l->like && *l->like->name ? l->like->name
-             : l->like                 ? l->like->id
-                                       : "",
-             how);
+    for (size_t c = 0; l->slow && c < l->report->result->n_comms; c++)
+        slow += l->slow[c];
+    if (l->like)
+        snprintf(where, sizeof(where), " in %.60s",
+                 *l->like->name ? l->like->name : l->like->id);
+    else if (slow)
+        snprintf(where, sizeof(where), " in %s communicator%s", FIG_COUNT(slow),
+                 plural(slow));
+    snprintf(caption, sizeof(caption), "Network bandwidth of %.40s of %s%s%s",
+             l->cell->coll, FIG_BYTES(l->cell->bytes), where, how);
     html_out_proof(out, kind, caption);
 }
 
@@ -266,20 +390,25 @@ static int put_course(const struct look *l, const struct jp_chart_view *view,
 
     if (!(most > 0))
         return 1;
-    put_caption(out, l, "course", "over the run");
+    put_caption(out, l, "course", "");
     fprintf(out,
             "<div class=\"plot\"><span class=\"top\">%s GB/s</span>"
+            "<span class=\"zero\">0</span>",
+            FIG_GBS(most));
+    if (has_change(l))
+        put_change(out, l, view);
+    fprintf(out,
             "<svg viewBox=\"0 0 %u 100\" preserveAspectRatio=\"none\" "
             "aria-hidden=\"true\">",
-            FIG_GBS(most), l->n_slices);
+            l->n_slices);
     put_band(out, l, &band, most);
-    if (isfinite(l->f->from_us) && isfinite(l->from_slice) &&
-        l->f->kind != JP_FINDING_DRIFT)
+    if (has_change(l))
         fprintf(out,
                 "<line class=\"limit\" x1=\"%.2f\" x2=\"%.2f\" y1=\"0\" "
                 "y2=\"100\"/>",
                 l->from_slice, l->from_slice);
-    put_line(out, l, most);
+    put_line(out, l->others, l->n_slices, "others", most);
+    put_line(out, l->slices, l->n_slices, "series", most);
     fputs("</svg></div>\n", out);
     put_labels(out, l, view, &band);
     html_out_proof_end(out, NULL);
@@ -342,7 +471,10 @@ static int put_bars(const struct look *l, FILE *out)
         return 1;
     }
     qsort(bars, n, sizeof(*bars), by_gbs);
-    put_caption(out, l, "bars", "by communicator, slowest first");
+    /* of several that have no node in common, those that are slowest */
+    for (size_t i = 0; l->f->comm < 0 && !*l->f->host && i < n; i++)
+        bars[i].hit = i < l->f->comms;
+    put_caption(out, l, "bars", ", by communicator, slowest first");
     for (size_t i = 0; i < n && i < BARS_DRAWN; i++)
         put_bar(out, &r->comms[bars[i].comm], &bars[i], bars[n - 1].gbs);
     if (n > BARS_DRAWN)

@@ -26,6 +26,7 @@ struct strip {
     const struct jp_process *who;
     double part[JP_SLICES]; /* us an operation; NAN: not known */
     double mean, most;
+    double told; /* the figure beside it */
     bool hit;
 };
 
@@ -47,6 +48,15 @@ static double arrival(const struct view *view, size_t rank, unsigned part)
     if (!(ops > 0))
         return NAN;
     return (double) report->insight->lateness[rank].parts_us[part] / ops;
+}
+
+/* How much of its coming late is its own doing: the rest it has waited for
+ * somebody elsewhere, in another communicator. */
+static double own_share(const struct jp_lateness *l)
+{
+    if (!l->judged || !(l->arrival_us > 0))
+        return 1;
+    return fmax(0, fmin(1, l->excess_us / l->arrival_us));
 }
 
 /* The least over the process' communicators that are in use: who stalls comes
@@ -126,17 +136,20 @@ static int choose_comms(const struct jp_finding *f, struct view *view)
 
 static void measure(const struct view *view, part_of *of, struct strip *s)
 {
+    const struct jp_lateness *l = &view->report->insight->lateness[s->rank];
+    double own = of == arrival && !s->hit ? own_share(l) : 1;
     unsigned n = 0;
 
     s->mean = s->most = 0;
     for (unsigned k = 0; k < JP_SLICES; k++) {
-        s->part[k] = of(view, s->rank, k);
+        s->part[k] = own * of(view, s->rank, k);
         if (!isfinite(s->part[k]))
             continue;
         s->mean += s->part[k];
         s->most = fmax(s->most, s->part[k]);
         n++;
     }
+    s->told = n && of == stalled ? s->mean : n ? s->mean / n : NAN;
     s->mean = n ? s->mean / n : NAN;
 }
 
@@ -240,21 +253,52 @@ static void put_strip(FILE *out, const struct jp_report *report,
             JP_SLICES);
     put_cells(out, s->part, most, 0);
     fprintf(out, "</svg><span class=\"num\">%s</span></div>\n",
-            isfinite(s->mean) ? plain_time(fmax(s->mean, 0), text) : "-");
+            isfinite(s->told) ? plain_time(fmax(s->told, 0), text) : "-");
+}
+
+/* Beside the thin rows: where the marked ones are, a node's ranks together. */
+static void put_marks(FILE *out, const struct strip *list, size_t n,
+                      bool of_node)
+{
+    enum { MARKS = 5 };
+    const struct strip *last = NULL;
+    unsigned marks = 0;
+
+    fputs("<span class=\"who marks\">", out);
+    for (size_t i = 0; i < n && marks < MARKS; i++) {
+        const struct strip *s = &list[i];
+
+        if (!s->hit || (last && !strcmp(last->who->host, s->who->host)))
+            continue;
+        last = s;
+        marks++;
+        fprintf(out, "<b style=\"top:%.1f%%\">",
+                100 * ((double) i + 0.5) / (double) n);
+        if (of_node || s->who->world_rank < 0)
+            html_out_short(out, s->who->host, 20);
+        else
+            fprintf(out, "rank %" PRId64, s->who->world_rank);
+        fputs("</b>", out);
+    }
+    fputs("</span>", out);
 }
 
 /* All ranks as thin rows: of several the latest. Those that are marked stand
  * with their names below. */
 static void put_field(FILE *out, const struct strip *list, size_t n,
-                      double most)
+                      double most, bool of_node)
 {
     size_t rows = n < ROWS_DRAWN ? n : ROWS_DRAWN;
 
     fprintf(out,
-            "<div class=\"row field\"><span class=\"who\">all %s ranks, first "
-            "on top</span><svg class=\"cells\" viewBox=\"0 0 %d %zu\" "
+            "<p class=\"key\">All %s ranks, the first on top</p>\n"
+            "<div class=\"row field\">",
+            FIG_COUNT(n));
+    put_marks(out, list, n, of_node);
+    fprintf(out,
+            "<svg class=\"cells\" viewBox=\"0 0 %d %zu\" "
             "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-            FIG_COUNT(n), JP_SLICES, rows);
+            JP_SLICES, rows);
     for (size_t row = 0; row < rows; row++) {
         double part[JP_SLICES] = {0};
 
@@ -291,13 +335,16 @@ static void put_latest(FILE *out, const struct jp_report *report,
             put_strip(out, report, &list[i], most);
 }
 
-static void put_scale(FILE *out, double most, const char *what)
+static void put_scale(FILE *out, double most, const char *what,
+                      const char *told)
 {
     char text[JP_PLAIN_FIGURE];
 
-    fputs("<div class=\"scale\"><span>start of the run</span><span>end</span>"
-          "</div>\n<p class=\"key\"><i class=\"h0\"></i> on time ",
-          out);
+    fprintf(out,
+            "<div class=\"scale\"><span>start of the run</span><span>end</span>"
+            "<span class=\"unit\">%s</span></div>\n<p class=\"key\"><i "
+            "class=\"h0\"></i> on time ",
+            told);
     for (unsigned i = 1; i < LEVELS; i++)
         fprintf(out, "<i class=\"h%u\"></i>", i);
     fprintf(out, " %s or more %s</p>\n", plain_time(most, text), what);
@@ -342,17 +389,17 @@ static int strips_write(const struct jp_report *report,
     else
         snprintf(
             caption, sizeof(caption),
-            "How late each rank came to its %.40s collectives, over the run",
+            "How late each rank came to its %.40s collectives by its own doing",
             rows_comm(report->result, (size_t) f->comm)->name);
     html_out_proof(out, kind, caption);
     if (n <= ROWS_NAMED) {
         for (size_t i = 0; i < n; i++)
             put_strip(out, report, &list[i], most);
     } else {
-        put_field(out, list, n, most);
+        put_field(out, list, n, most, f->kind == JP_FINDING_LATE_NODE);
         put_latest(out, report, list, n, most);
     }
-    put_scale(out, most, what);
+    put_scale(out, most, what, of == stalled ? "in all" : "mean");
     for (size_t i = 0; i < n; i++)
         others |= !list[i].hit && isfinite(list[i].mean) &&
                   list[i].mean > usual / 2;
@@ -461,6 +508,37 @@ int proof_excess(const struct jp_report *report, const struct jp_finding *f,
 #define COLUMNS 256
 #define SHORT 0.8 /* of the mean: less is marked */
 
+/* The bars' scale: where they begin, how many all of a process are. */
+struct axis {
+    double from, full, mean;
+};
+
+/* A bar a process, or the least of several. */
+static void put_records(const struct jp_report *report,
+                        const struct jp_finding *f, const uint64_t *records,
+                        const struct axis *axis, FILE *out)
+{
+    const struct jp_processes *p = report->processes;
+    size_t n = p->n, columns = n < COLUMNS ? n : COLUMNS;
+
+    for (size_t c = 0; c < columns; c++) {
+        double share = 1;
+        bool hit = false;
+
+        for (size_t i = c * n / columns; i < (c + 1) * n / columns; i++) {
+            share = fmin(share, ((double) records[i] - axis->from) /
+                                    (axis->full - axis->from));
+            hit |= (f && is_hit(report, f, &p->list[i])) ||
+                   (double) records[i] < SHORT * axis->mean;
+        }
+        fprintf(out,
+                "<rect class=\"%s\" x=\"%.2f\" y=\"%.1f\" width=\"0.8\" "
+                "height=\"%.1f\"/>",
+                hit ? "col hit" : "col", (double) c + 0.1, 100 - 96 * share,
+                96 * share);
+    }
+}
+
 int proof_records(const struct jp_report *report, const struct jp_finding *f,
                   FILE *out)
 {
@@ -468,10 +546,10 @@ int proof_records(const struct jp_report *report, const struct jp_finding *f,
     size_t n = p ? p->n : 0, columns = n < COLUMNS ? n : COLUMNS;
     uint64_t *records, most = 0, least = UINT64_MAX;
     double mean = 0, coverage = report->verdict->coverage, full;
-    char note[240], name[JP_PROCESS_NAME_LEN];
+    char note[320], name[JP_PROCESS_NAME_LEN];
     size_t lowest = 0;
+    struct axis axis;
 
-    (void) f;
     if (n < 2 || !report->result)
         return 1;
     records = calloc(n, sizeof(*records));
@@ -491,28 +569,23 @@ int proof_records(const struct jp_report *report, const struct jp_finding *f,
         free(records);
         return 1;
     }
+    axis = (struct axis){0, full, mean};
+    /* few are missing: bars of all would look alike */
+    if (2 * (double) least > full && (double) least < full)
+        axis.from = fmax(0, floor(full - 4 * (full - (double) least)));
     html_out_proof(out, "records", "Records of each process");
     fprintf(out,
             "<div class=\"plot\"><svg viewBox=\"0 0 %zu 100\" "
             "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
             columns);
-    for (size_t c = 0; c < columns; c++) {
-        double share = 1;
-
-        for (size_t i = c * n / columns; i < (c + 1) * n / columns; i++)
-            share = fmin(share, (double) records[i] / full);
-        fprintf(out,
-                "<rect class=\"%s\" x=\"%.2f\" y=\"%.1f\" width=\"0.8\" "
-                "height=\"%.1f\"/>",
-                share < SHORT * mean / full ? "col hit" : "col",
-                (double) c + 0.1, 100 - 96 * share, 96 * share);
-    }
+    put_records(report, f, records, &axis, out);
     if (coverage > 0 && coverage < 1)
         fprintf(out,
                 "<line class=\"base\" x1=\"0\" x2=\"%zu\" y1=\"%.1f\" "
                 "y2=\"%.1f\"/>",
-                columns, 100 - 96 * mean / coverage / full,
-                100 - 96 * mean / coverage / full);
+                columns,
+                100 - 96 * (mean / coverage - axis.from) / (full - axis.from),
+                100 - 96 * (mean / coverage - axis.from) / (full - axis.from));
     fprintf(out,
             "</svg></div>\n<div class=\"scale\"><span>first process</span>"
             "<span>%s</span><span>last</span></div>\n",
@@ -520,6 +593,9 @@ int proof_records(const struct jp_report *report, const struct jp_finding *f,
     snprintf(note, sizeof(note), "From %s to %s. Fewest: %.120s.",
              FIG_COUNT(least), FIG_COUNT(most),
              processes_name(p, report->result, &p->list[lowest], name));
+    if (axis.from > 0)
+        snprintf(note + strlen(note), sizeof(note) - strlen(note),
+                 " Bars begin at %s.", FIG_COUNT((uint64_t) axis.from));
     html_out_proof_end(out, note);
     free(records);
     return 0;

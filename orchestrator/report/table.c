@@ -12,124 +12,6 @@
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/baseline_file.h"
 
-#define WEIGHT(name, rows, member)                                             \
-    double name(const struct jp_result *result, size_t row)                    \
-    {                                                                          \
-        return (double) result->rows[row].member;                              \
-    }
-WEIGHT(rows_comm_time, comms, time_us)
-WEIGHT(rows_rank_caused, ranks, caused_us)
-WEIGHT(rows_p2p_bytes, p2p, bytes)
-WEIGHT(rows_p2p_node_bytes, p2p_nodes, bytes)
-WEIGHT(rows_window_time, windows, time_us)
-
-double rows_cell_time(const struct jp_result *result, size_t row)
-{
-    const struct jp_cell *cell = &result->cells[row];
-
-    return (double) cell->exec.n * cell->exec.mean;
-}
-
-double rows_cell_busbw(const struct jp_result *result, size_t row)
-{
-    return result->cells[row].busbw.max > 0 ? rows_cell_time(result, row) : -1;
-}
-
-struct weighed {
-    double weight;
-    size_t row;
-};
-
-static int heaviest_first(const void *a, const void *b)
-{
-    const struct weighed *x = a, *y = b;
-
-    if (x->weight != y->weight)
-        return x->weight > y->weight ? -1 : 1;
-    return x->row < y->row ? -1 : 1;
-}
-
-static int by_row(const void *a, const void *b)
-{
-    const struct weighed *x = a, *y = b;
-
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
-/* Brings the row at `at` of a heap, whose lightest row is the first, to its
- * place. */
-static void sift(struct weighed *heap, size_t n, size_t at)
-{
-    struct weighed moved = heap[at];
-
-    for (size_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && heaviest_first(&heap[child], &heap[child + 1]) < 0)
-            child++;
-        if (heaviest_first(&moved, &heap[child]) > 0)
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = moved;
-}
-
-/* The heaviest of n rows, in a heap of as many as are kept: most rows of a long
- * table only look at its first one. */
-static void keep_heaviest(const struct jp_result *result, size_t n,
-                          jp_row_weight *weight, struct weighed *heap,
-                          size_t keep)
-{
-    for (size_t i = 0; keep && i < n; i++) {
-        double w = weight ? weight(result, i) : 0;
-        struct weighed row = {isnan(w) ? 0 : w, i};
-
-        if (i >= keep && heaviest_first(&row, &heap[0]) > 0)
-            continue;
-        heap[i < keep ? i : 0] = row;
-        if (i >= keep)
-            sift(heap, keep, 0);
-        else if (i + 1 == keep)
-            for (size_t k = keep / 2; k > 0; k--)
-                sift(heap, keep, k - 1);
-    }
-}
-
-int rows_pick(const struct jp_result *result, size_t n, size_t max,
-              jp_row_weight *weight, bool by_weight, struct jp_rows *rows)
-{
-    size_t keep = n < max ? n : max;
-    struct weighed *kept = calloc(keep + 1, sizeof(*kept));
-    size_t *index = calloc(keep + 1, sizeof(*index));
-
-    if (!kept || !index) {
-        free(kept);
-        free(index);
-        return -1;
-    }
-    keep_heaviest(result, n, weight, kept, keep);
-    if (keep)
-        qsort(kept, keep, sizeof(*kept), by_weight ? heaviest_first : by_row);
-    for (size_t i = 0; i < keep; i++)
-        index[i] = kept[i].row;
-    free(kept);
-    *rows = (struct jp_rows){.index = index, .n = keep, .left_out = n - keep};
-    return 0;
-}
-
-void rows_fini(struct jp_rows *rows)
-{
-    free(rows->index);
-    *rows = (struct jp_rows){0};
-}
-
-const struct jp_comm *rows_comm(const struct jp_result *result, size_t comm)
-{
-    static char empty[] = "";
-    static const struct jp_comm none = {
-        .name = empty, .why = empty, .evidence = ""};
-
-    return comm < result->n_comms ? &result->comms[comm] : &none;
-}
-
 #define MAX_COLUMNS 64
 #define LINE_MAX_BYTES 400
 
@@ -227,12 +109,45 @@ static void find_row(const struct jp_table *table, size_t index,
             index * table->row_size;
 }
 
+struct worth {
+    const struct jp_table *table;
+    const struct jp_column *column;
+    struct jp_row row;
+};
+
+/* A row's figure that makes it bad; -INFINITY: not known. */
+static double worth_of(void *arg, size_t index)
+{
+    struct worth *w = arg;
+    struct jp_value v;
+    double worth;
+
+    find_row(w->table, index, &w->row);
+    get_value(w->column, &w->row, &v);
+    if (v.type != JP_VALUE_COUNT && v.type != JP_VALUE_INT &&
+        v.type != JP_VALUE_REAL)
+        return -INFINITY;
+    worth = v.type == JP_VALUE_COUNT ? (double) v.count
+            : v.type == JP_VALUE_INT ? (double) v.number
+                                     : v.real;
+    if (isnan(worth))
+        return -INFINITY;
+    return w->table->least_first ? -worth : worth;
+}
+
 /* At most max rows. 0, or -1 without memory. */
 static int pick_rows(const struct jp_table *table, const struct jp_row *row,
                      size_t max, bool by_weight, struct jp_rows *rows)
 {
-    return rows_pick(row->result, table_count(table, row->report), max,
-                     table->weight, by_weight, rows);
+    size_t n = table_count(table, row->report);
+    struct worth worth = {table, NULL, *row};
+
+    for (size_t i = 0; by_weight && table->worst && i < table->n_columns; i++)
+        if (!strcmp(table->columns[i].key, table->worst))
+            worth.column = &table->columns[i];
+    if (worth.column)
+        return rows_pick_by(n, max, worth_of, &worth, rows);
+    return rows_pick(row->result, n, max, table->weight, by_weight, rows);
 }
 
 /* --- CSV ------------------------------------------------------------------ */

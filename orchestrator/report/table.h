@@ -47,6 +47,10 @@ struct jp_rows {
  * or -1 when out of memory. Free with rows_fini. */
 int rows_pick(const struct jp_result *result, size_t n, size_t max,
               jp_row_weight *weight, bool by_weight, struct jp_rows *rows);
+/* The same by a figure of arg's: greatest first. */
+typedef double jp_row_worth(void *arg, size_t row);
+int rows_pick_by(size_t n, size_t max, jp_row_worth *worth, void *arg,
+                 struct jp_rows *rows);
 void rows_fini(struct jp_rows *rows);
 
 /* The communicator of a row, never NULL (an index out of range gives an
@@ -186,7 +190,10 @@ struct jp_table {
     void (*find)(struct jp_row *row); /* sets at, by index; NULL: CSV leaves
                                          the row out */
     jp_row_weight *weight; /* NULL: the first are shown, a full bar is 1 */
-    bool by_weight; /* readers get the heaviest first; else in rows' order */
+    bool by_weight;    /* readers get the heaviest first; else in rows' order */
+    const char *worst; /* with by_weight, in place of weight: the key of the
+                          column whose greatest figures are shown first */
+    bool least_first;  /* its least ones are the worst */
     const char *folded[2]; /* what a row below 0 is, what several are; NULL:
                               there are none */
     size_t max_json, max_html, max_text;

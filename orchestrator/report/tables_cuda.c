@@ -243,6 +243,8 @@ const struct jp_table table_cuda = {
     .max_json = 10000,
     .max_html = 200,
     .max_text = 16,
+    .by_weight = true,
+    .worst = "sync_share",
     .title = "Calls into CUDA",
 };
 

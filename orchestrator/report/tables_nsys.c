@@ -235,6 +235,9 @@ const struct jp_table table_nsys_ranks = {
     .max_json = 10000,
     .max_html = 200,
     .max_text = 16,
+    .by_weight = true,
+    .worst = "busy_share",
+    .least_first = true,
     .title = "GPUs' time by nsys",
 };
 

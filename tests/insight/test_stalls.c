@@ -181,8 +181,8 @@ static void test_regular(void **state)
     assert_non_null(strstr(f.text, "every 90 operations (900 ms)"));
 }
 
-/* The first of eight operations of each step: a rank that is a little slower all
- * along, not one that stops. */
+/* The first of eight operations of each step: a rank that is a little slower
+ * all along, not one that stops. */
 static void test_each_step(void **state)
 {
     struct jp_finding f;
@@ -245,6 +245,27 @@ static void test_onset(void **state)
     assert_non_null(strstr(f.text, "of the run on"));
 }
 
+/* So from so early on that the run as a whole is late as well: what it costs is
+ * known as well as one part of the run resembles the next, on either side. */
+static void test_early(void **state)
+{
+    const double share = 290 * 300.0 / (OPS * NET_US + 290 * 300.0);
+    struct jp_finding f;
+
+    (void) state;
+    for (unsigned i = 110; i < OPS; i++)
+        m.late_us[i][7] += 300;
+    for (unsigned r = 0; r < RANKS; r++)
+        m.ranks[r].caused_us = 290 * 300 * 15;
+    assert_int_equal(find(&f), 1);
+    assert_int_equal(f.kind, JP_FINDING_LATE_RANK);
+    assert_int_equal(f.rank, 7);
+    assert_non_null(strstr(f.text, "of the run on"));
+    assert_true(fabs(f.share - share) < 0.02);
+    assert_true(f.low < share + 0.01 && f.high > share - 0.01);
+    assert_true(f.high - f.low < 0.1 * f.share);
+}
+
 /* In three parts of the run. */
 static void test_comes(void **state)
 {
@@ -294,8 +315,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_rare),   TEST(test_regular),  TEST(test_each_step),
         TEST(test_nobody), TEST(test_together), TEST(test_two),
-        TEST(test_onset),  TEST(test_comes),    TEST(test_few),
-        TEST(test_too_few)};
+        TEST(test_onset),  TEST(test_early),    TEST(test_comes),
+        TEST(test_few),    TEST(test_too_few)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

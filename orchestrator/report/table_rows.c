@@ -1,0 +1,148 @@
+/* table_rows.c - pick the rows of a table that are worth most. See table.h. */
+#include "orchestrator/report/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define WEIGHT(name, rows, member)                                             \
+    double name(const struct jp_result *result, size_t row)                    \
+    {                                                                          \
+        return (double) result->rows[row].member;                              \
+    }
+WEIGHT(rows_comm_time, comms, time_us)
+WEIGHT(rows_rank_caused, ranks, caused_us)
+WEIGHT(rows_p2p_bytes, p2p, bytes)
+WEIGHT(rows_p2p_node_bytes, p2p_nodes, bytes)
+WEIGHT(rows_window_time, windows, time_us)
+
+double rows_cell_time(const struct jp_result *result, size_t row)
+{
+    const struct jp_cell *cell = &result->cells[row];
+
+    return (double) cell->exec.n * cell->exec.mean;
+}
+
+double rows_cell_busbw(const struct jp_result *result, size_t row)
+{
+    return result->cells[row].busbw.max > 0 ? rows_cell_time(result, row) : -1;
+}
+
+struct weighed {
+    double weight;
+    size_t row;
+};
+
+static int heaviest_first(const void *a, const void *b)
+{
+    const struct weighed *x = a, *y = b;
+
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    return x->row < y->row ? -1 : 1;
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const struct weighed *x = a, *y = b;
+
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Brings the row at `at` of a heap, whose lightest row is the first, to its
+ * place. */
+static void sift(struct weighed *heap, size_t n, size_t at)
+{
+    struct weighed moved = heap[at];
+
+    for (size_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && heaviest_first(&heap[child], &heap[child + 1]) < 0)
+            child++;
+        if (heaviest_first(&moved, &heap[child]) > 0)
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = moved;
+}
+
+/* The heaviest of n rows, in a heap of as many as are kept: most rows of a long
+ * table only look at its first one. */
+static void keep_heaviest(size_t n, jp_row_worth *worth, void *arg,
+                          struct weighed *heap, size_t keep)
+{
+    for (size_t i = 0; keep && i < n; i++) {
+        double w = worth(arg, i);
+        struct weighed row = {isnan(w) ? 0 : w, i};
+
+        if (i >= keep && heaviest_first(&row, &heap[0]) > 0)
+            continue;
+        heap[i < keep ? i : 0] = row;
+        if (i >= keep)
+            sift(heap, keep, 0);
+        else if (i + 1 == keep)
+            for (size_t k = keep / 2; k > 0; k--)
+                sift(heap, keep, k - 1);
+    }
+}
+
+static int pick(size_t n, size_t max, jp_row_worth *worth, void *arg,
+                bool in_order, struct jp_rows *rows)
+{
+    size_t keep = n < max ? n : max;
+    struct weighed *kept = calloc(keep + 1, sizeof(*kept));
+    size_t *index = calloc(keep + 1, sizeof(*index));
+
+    if (!kept || !index) {
+        free(kept);
+        free(index);
+        return -1;
+    }
+    keep_heaviest(n, worth, arg, kept, keep);
+    if (keep)
+        qsort(kept, keep, sizeof(*kept), in_order ? heaviest_first : by_row);
+    for (size_t i = 0; i < keep; i++)
+        index[i] = kept[i].row;
+    free(kept);
+    *rows = (struct jp_rows){.index = index, .n = keep, .left_out = n - keep};
+    return 0;
+}
+
+struct of_result {
+    const struct jp_result *result;
+    jp_row_weight *weight;
+};
+
+static double weigh(void *arg, size_t row)
+{
+    const struct of_result *of = arg;
+
+    return of->weight ? of->weight(of->result, row) : 0;
+}
+
+int rows_pick(const struct jp_result *result, size_t n, size_t max,
+              jp_row_weight *weight, bool by_weight, struct jp_rows *rows)
+{
+    struct of_result of = {result, weight};
+
+    return pick(n, max, weigh, &of, by_weight, rows);
+}
+
+int rows_pick_by(size_t n, size_t max, jp_row_worth *worth, void *arg,
+                 struct jp_rows *rows)
+{
+    return pick(n, max, worth, arg, true, rows);
+}
+
+void rows_fini(struct jp_rows *rows)
+{
+    free(rows->index);
+    *rows = (struct jp_rows){0};
+}
+
+const struct jp_comm *rows_comm(const struct jp_result *result, size_t comm)
+{
+    static char empty[] = "";
+    static const struct jp_comm none = {
+        .name = empty, .why = empty, .evidence = ""};
+
+    return comm < result->n_comms ? &result->comms[comm] : &none;
+}
