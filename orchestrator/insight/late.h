@@ -40,9 +40,9 @@
  * the spread: a late node may be half of the ranks that it is compared with.
  * Where groups are small, or a node is half of them, it makes the others there
  * early. So its ranks are also compared with those of other nodes alone, and
- * these with each other, where their network takes as long: is each of its ranks
- * apart, and their mean by Student's t? Short runs ask for the exact test here
- * as well.
+ * these with each other, where their network takes as long: is each of its
+ * ranks apart, and their mean by Student's t? Short runs ask for the exact test
+ * here as well.
  *
  * Excuses. Where waits overlap (gradients that are reduced beside the
  * computation) the sum over communicators counts some of them twice. So a rank

@@ -21,6 +21,8 @@ struct late {
     double *grouped_late; /* [process] how much later than its peers it comes to
                              AlltoAll that are known one by one */
     double *least, *most; /* [process] time in what total lacks */
+    double *unseen;       /* [rank] what it may have waited in operations that
+                             tell nothing of single ranks */
     double *scratch;      /* 3 * n_ranks */
     float *parts;         /* [rank][JP_SLICES] excess; NAN: not known */
     size_t *kernels;      /* [comm] AlltoAll that are known one by one */

@@ -167,7 +167,9 @@ static void add_alike(struct late *l, const size_t *group, size_t n,
             all->later[group[i]] = us;
             all->sum += us;
             all->least = fmin(all->least, us);
-            all->sure &= us > limits_get(JP_LIMIT_LATE_ERRORS) * later[i].error;
+            all->sure &= us > limits_get(JP_LIMIT_LATE_ERRORS) *
+                                  later[i].error &&
+                         us > l->unseen[group[i]];
         } else {
             all->squares += us * us;
         }
@@ -232,6 +234,16 @@ static double error_by_parts(const struct against *all)
                : stats_trim(v, n).error * (JP_SLICES / all->step);
 }
 
+/* Processes of a node. */
+static size_t all_of(const struct late *l, size_t host)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->p->n; i++)
+        n += l->p->list[i].host_at == host;
+    return n;
+}
+
 int late_node_apart(struct late *l, size_t class, size_t host, double *later,
                     double *later_us)
 {
@@ -255,13 +267,15 @@ int late_node_apart(struct late *l, size_t class, size_t host, double *later,
             l->p->comm_start[c] < l->p->comm_start[c + 1] &&
             l->out[l->p->comm_start[c]].judged && add_group(l, c, &all) < 0)
             return -1;
-    if (all.members < 2 || !all.freedom)
+    if (all.members < 2 || 2 * all.members < all_of(l, host) || !all.freedom)
         return 0;
     n = (double) all.members;
     mean = all.sum / n;
     us = sqrt(all.squares / (double) all.freedom);
     error = us * sqrt(1 / n + all.shared / (n * n));
-    if (all.sure && all.least > limits_get(JP_LIMIT_LATE_NODE) * us &&
+    if (all.sure &&
+        all.least > limits_get(JP_LIMIT_LATE_NODE) *
+                        (1 + 6 / (double) all.freedom) * us &&
         all.least > limits_get(JP_LIMIT_LATE_NODE_ALIKE) * mean &&
         mean > limits_get(JP_LIMIT_LATE_ERRORS) * error_by_parts(&all) &&
         (double) l->p->n_hosts *
@@ -383,17 +397,27 @@ static double usual_late(struct late *l, size_t rank, double stalled_us)
     return fmax(0, late) / (double) (x->timed_ops - x->stalled_ops);
 }
 
-/* Do stops come in too few parts of the run for ones that come at any time? The
- * rank is late for a time, then. Of n stops a part has none by the chance that
- * all of them are in others; by the exact binomial test, for all processes. */
-static bool is_for_a_time(const struct late *l, const struct jp_rank *x)
+/* Do stops come in all parts from one on to the end, and in too few for ones
+ * that come at any time? The rank is late since then. Of n stops a part has
+ * none by the chance that all of them are in others; by the exact binomial
+ * test, for all processes. Programs warm up in the first part, which does not
+ * count. */
+static bool is_late_since(const struct late *l, const struct jp_rank *x)
 {
-    double chance = pow(1 - 1.0 / JP_SLICES, (double) x->stalled_ops);
-    unsigned none = 0;
+    double all = stalled_sum(x), first = (double) x->stalled_us[0], stops;
+    unsigned none = 0, s = 1;
 
-    for (unsigned s = 1; s < JP_SLICES; s++)
-        none += !(x->stalled_us[s] > 0);
-    return (double) l->p->n * stats_binomial_tail(none, JP_SLICES - 1, chance) <
+    while (s < JP_SLICES && !(x->stalled_us[s] > 0))
+        s++;
+    none = s - 1;
+    while (s < JP_SLICES && x->stalled_us[s] > 0)
+        s++;
+    if (s < JP_SLICES || !(all > 0))
+        return false;
+    stops = (double) x->stalled_ops * (1 - (isfinite(first) ? first / all : 0));
+    return (double) l->p->n *
+               stats_binomial_tail(none, JP_SLICES - 1,
+                                   pow(1 - 1.0 / (JP_SLICES - 1), stops)) <
            limits_get(JP_LIMIT_LATE_CHANCE);
 }
 
@@ -409,7 +433,7 @@ int late_leave_out_stops(struct late *l)
         /* where they are twice as rare nobody is above by chance */
         if (!x || !x->stalled_ops || !is_rare(x, (double) x->stalled_ops) ||
             !is_rare(x, 2 * often[l->classes + l->class_of[x->comm]]) ||
-            is_for_a_time(l, x))
+            is_late_since(l, x))
             continue;
         all = stalled_sum(x);
         usual = usual_late(l, home, all) * (double) x->stalled_ops;

@@ -207,9 +207,9 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... and, in a part of the run, no larger share of its operations, but "
          "two of them anyway",
          "a rank that comes late to many operations of a part is late for a "
-         "time; so is one that stops in fewer parts than luck makes of as many "
-         "stops (by the exact binomial test and late_chance_max, for all "
-         "processes)"},
+         "time; so is one that stops in all parts from one on, by the exact "
+         "binomial test too few for as many stops at any time (late_chance_max, "
+         "for all processes)"},
     [JP_LIMIT_LATE_STALL_STEPS] =
         {"late_stall_steps_max", 0.5, JP_LIMIT_IS_SHARE,
          "... and not in a larger share of its steps, by the communicator of "
@@ -249,7 +249,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"late_node_alike_min", 0.5, JP_LIMIT_IS_SHARE,
          "... or where by the ranks of other nodes alone, which are compared "
          "with each other, each of its ranks is later by late_node_min of what "
-         "those differ by, by late_errors_min of its errors and by a larger "
+         "those differ by (for n that are free to differ 1 + 6/n times as many), by late_errors_min of its errors and by a larger "
          "share of their mean, and that mean's chance by Student's t, for all "
          "nodes, is no larger than late_chance_max",
          "a late node that is half of its groups makes the others there early, "
