@@ -328,20 +328,34 @@ static double waited(const struct late *l, size_t rank)
  * than others only what the other parts show is of the late ones: the rest was
  * so all along, as of messages that cross nodes. Who waited more has no doubt
  * on its side: as much as their mean may show by its error. */
-static double waited_since(double waited_us, const struct split *split)
+static double waited_since(double waited_us, const struct split *split,
+                           bool by_part)
 {
     double shown = -split->low * JP_SLICES;
     double error = split->within / sqrt(fmax(split->kept - split->n, 1));
 
+    if (by_part)
+        return waited_us;
     if (waited_us <= 0)
         return fmin(0, fmax(waited_us, shown));
     return fmax(0, fmin(waited_us, shown + limits_get(JP_LIMIT_INTERVAL) *
                                                error * JP_SLICES));
 }
 
+/* Waits in an AlltoAll that is known one by one are those of their parts. */
+static bool is_by_part(const struct late *l, size_t rank)
+{
+    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
+
+    for (size_t i = who->first; i < who->first + who->n; i++)
+        if (l->kernels[l->r->ranks[l->p->by_process[i]].comm])
+            return true;
+    return false;
+}
+
 static double early_us(double waited_us, const struct split *split)
 {
-    return fmax(0, -waited_since(waited_us, split) / JP_SLICES);
+    return fmax(0, -waited_since(waited_us, split, false) / JP_SLICES);
 }
 
 /* Of the two ways to cut its parts in two the first that is clear. */
@@ -409,9 +423,9 @@ void late_judge_parts(struct late *l, size_t class)
         early = early_us(messages, &split);
         us = late_sum(late_parts_of(l, i), &split, early);
         if (!is_much(l, x, &split, us) || !is_outlier(l, class, i, &split) ||
-            waited_since(messages, &split) > limits_get(JP_LIMIT_PART_WAITED) *
-                                                 split.n *
-                                                 (split.high - split.low) ||
+            waited_since(messages, &split, is_by_part(l, i)) >
+                limits_get(JP_LIMIT_PART_WAITED) * split.n *
+                    (split.high - split.low) ||
             is_hidden_since(l, class, i, &split))
             continue;
         if (!x->late) {
