@@ -407,6 +407,49 @@ static bool is_hidden_since(struct late *l, size_t class, size_t rank,
     return false;
 }
 
+/* Is a rank later since the same part that its process exchanges messages with?
+ */
+static bool is_led_since(struct late *l, size_t rank, const struct split *split)
+{
+    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
+    int first, last, from, to;
+
+    ends_of(split, &first, &last);
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        const struct jp_rank *own = &l->r->ranks[l->p->by_process[i]];
+        size_t end = own->p2p_records ? l->p->comm_start[own->comm + 1] : 0;
+
+        for (size_t k = l->p->comm_start[own->comm]; k < end; k++) {
+            const struct jp_process *peer = &l->p->list[l->p->of_rank[k]];
+
+            for (size_t m = peer->first;
+                 peer != who && m < peer->first + peer->n; m++) {
+                size_t at = l->p->by_process[m];
+                struct split other;
+
+                if (!l->out[at].judged || !cut(l, at, waited(l, at), &other))
+                    continue;
+                ends_of(&other, &from, &to);
+                if (abs(from - first) <= 1 && other.high > split->high)
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Did it wait for messages, more than others, by much of what it is late by?
+ * Not where that was so all along, unless it waits for somebody later. */
+static bool has_waited(struct late *l, size_t rank, const struct split *split,
+                       double messages)
+{
+    double most = limits_get(JP_LIMIT_PART_WAITED) * split->n *
+                  (split->high - split->low);
+
+    return waited_since(messages, split, is_by_part(l, rank)) > most ||
+           (messages > most && is_led_since(l, rank, split));
+}
+
 void late_judge_parts(struct late *l, size_t class)
 {
     for (size_t i = 0; i < l->r->n_ranks; i++) {
@@ -423,9 +466,7 @@ void late_judge_parts(struct late *l, size_t class)
         early = early_us(messages, &split);
         us = late_sum(late_parts_of(l, i), &split, early);
         if (!is_much(l, x, &split, us) || !is_outlier(l, class, i, &split) ||
-            waited_since(messages, &split, is_by_part(l, i)) >
-                limits_get(JP_LIMIT_PART_WAITED) * split.n *
-                    (split.high - split.low) ||
+            has_waited(l, i, &split, messages) ||
             is_hidden_since(l, class, i, &split))
             continue;
         if (!x->late) {
