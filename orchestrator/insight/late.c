@@ -30,6 +30,14 @@ static bool leads(const struct jp_lateness *x, const struct jp_lateness *led)
            x->excess_us > limits_get(JP_LIMIT_LATE_ERRORS) * x->error_us;
 }
 
+/* Is its process as late of its own where the other one leads? */
+static bool is_late_itself(const struct jp_lateness *own,
+                           const struct jp_lateness *led)
+{
+    return own->excess_us > limits_get(JP_LIMIT_LATE_SAME) * led->excess_us &&
+           own->excess_us > limits_get(JP_LIMIT_LATE_ERRORS) * own->error_us;
+}
+
 /* Is the rank's process late by far less in a communicator that synchronises
  * more often, and not enough there to be named? Then overlap has counted that
  * small lateness several times. */
@@ -71,7 +79,8 @@ static bool is_victim(const struct late *l, size_t rank, const double *worst)
         for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++)
             if (l->out[k].late ||
                 (waits && worst[l->p->of_rank[k]] > l->out[rank].excess_us) ||
-                (k != own && leads(&l->out[k], &l->out[rank])))
+                (k != own && !is_late_itself(&l->out[own], &l->out[rank]) &&
+                 leads(&l->out[k], &l->out[rank])))
                 return true;
     }
     return false;
@@ -99,7 +108,32 @@ static bool is_far_later(const struct late *l, size_t k, size_t rank,
            limits_get(JP_LIMIT_LATE_FAR) * worst[l->p->of_rank[rank]];
 }
 
-/* Does the rank's process exchange Send and Recv with one that is far later?
+/* Does rank k wait, in a communicator of some of all ranks, for one that is far
+ * later than the other rank: where it synchronises more often than that one is
+ * late, or by much of that one's excess? */
+static bool waits_for_far_later(const struct late *l, size_t k, size_t rank,
+                                const double *worst)
+{
+    const struct jp_process *who = &l->p->list[l->p->of_rank[k]];
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t own = l->p->by_process[i], c = l->r->ranks[own].comm;
+
+        if (!l->out[own].judged || l->r->comms[c].n_ranks >= l->p->n ||
+            (ops_of(l, own) <= ops_of(l, rank) &&
+             !(l->out[own].excess_us <
+               -limits_get(JP_LIMIT_LATE_LED) * l->out[rank].excess_us)))
+            continue;
+        for (size_t m = l->p->comm_start[c]; m < l->p->comm_start[c + 1]; m++)
+            if (l->p->of_rank[m] != l->p->of_rank[rank] &&
+                is_far_later(l, m, rank, worst))
+                return true;
+    }
+    return false;
+}
+
+/* Does the rank's process exchange Send and Recv with one that is far later, or
+ * that waits for such a one?
  * Waits for messages are known as a sum only, which overlap may hide. */
 static bool is_led(const struct late *l, size_t rank, const double *worst)
 {
@@ -115,7 +149,9 @@ static bool is_led(const struct late *l, size_t rank, const double *worst)
         for (size_t k = l->p->comm_start[here->comm];
              k < l->p->comm_start[here->comm + 1]; k++)
             if (is_far_later(l, k, rank, worst) ||
-                is_grouped_later(l, k, at, worst))
+                is_grouped_later(l, k, at, worst) ||
+                (k != at && !(l->grouped_us[at] > 0) &&
+                 waits_for_far_later(l, k, rank, worst)))
                 return true;
     }
     return false;
@@ -304,6 +340,8 @@ struct node {
     double sum, squares, peers, arrival;
     double parts[JP_SLICES]; /* of excess; NAN: not known of all ranks */
     double least; /* what its mean must be above; 0: there are too few */
+    bool arrives; /* some rank of it arrives late */
+    bool asked, late;
 };
 
 static bool spans_nodes(const struct late *l, size_t rank, size_t class)
@@ -330,8 +368,7 @@ static double node_error(const struct node *node)
 }
 
 /* What the mean of a node's ranks must be above; 0: there are too few. */
-static double node_least(struct late *l, size_t class, size_t host,
-                         const struct node *node, double spread_us)
+static double node_least(const struct node *node, double spread_us)
 {
     double n = (double) node->n, mean = node->sum / n, error, least;
 
@@ -342,28 +379,87 @@ static double node_least(struct late *l, size_t class, size_t host,
                  limits_get(JP_LIMIT_LATE_ERRORS) * node_error(node));
     least = fmax(least, limits_get(JP_LIMIT_LATE_NODE_ERRORS) *
                             (1 + 4 / (n - 1)) * error);
-    if (mean > least && mean <= limits_get(JP_LIMIT_LATE_NODE) * spread_us)
-        spread_us = fmin(spread_us, late_spread_without(l, class, host));
     return fmax(least, limits_get(JP_LIMIT_LATE_NODE) * spread_us);
 }
 
 /* All of them later, and alike: by far more than they differ. */
-static bool is_node_late(const struct late *l, const struct node *node,
-                         double least)
+static bool is_node_late(const struct late *l, const struct node *node)
 {
     double n = (double) node->n, mean = node->sum / n;
 
-    return node->n >= 3 && node->later == node->n && mean > least &&
+    return node->n >= 3 && node->later == node->n && mean > node->least &&
            late_is_much(l, fmax(mean, node->arrival / n), node->peers / n);
+}
+
+/* The node of the largest mean excess that was not asked; n_hosts: none. */
+static size_t next_node(const struct late *l, const struct node *nodes)
+{
+    size_t best = l->p->n_hosts;
+    double most = 0;
+
+    for (size_t h = 0; h < l->p->n_hosts; h++)
+        if (!nodes[h].asked && nodes[h].arrives && nodes[h].n >= 2 &&
+            nodes[h].sum / (double) nodes[h].n > most) {
+            most = nodes[h].sum / (double) nodes[h].n;
+            best = h;
+        }
+    return best;
+}
+
+/* Its mates moved the median that its ranks were compared with. */
+static void move_excess(struct late *l, size_t class, size_t host,
+                        const double *later)
+{
+    for (size_t i = 0; i < l->r->n_ranks; i++) {
+        struct jp_lateness *x = &l->out[i];
+
+        if (!spans_nodes(l, i, class) || late_host_of(l, i) != host ||
+            !(later[i] > x->excess_us))
+            continue;
+        x->arrival_us += later[i] - x->excess_us;
+        x->excess_us = later[i];
+    }
+}
+
+/* Those that may be late, by the ranks of others alone: a few of the class.
+ * later: n_ranks. */
+static int judge_apart(struct late *l, size_t class, struct node *nodes,
+                       double *later)
+{
+    for (unsigned i = 0; i < limits_get(JP_LIMIT_LATE_MANY); i++) {
+        size_t h = next_node(l, nodes);
+        double us = 0, peers;
+
+        if (h == l->p->n_hosts)
+            break;
+        nodes[h].asked = true;
+        if (nodes[h].late)
+            continue;
+        for (size_t k = 0; k < l->r->n_ranks; k++)
+            later[k] = NAN;
+        if (late_node_apart(l, class, h, later, &us) < 0)
+            return -1;
+        peers = nodes[h].peers / (double) nodes[h].n;
+        nodes[h].late = us > limits_get(JP_LIMIT_LATE_SHARE) * peers &&
+                        late_is_much(l, us, peers);
+        if (nodes[h].late)
+            move_excess(l, class, h, later);
+    }
+    return 0;
 }
 
 static int judge_nodes(struct late *l, size_t class,
                        const struct late_spread *spread)
 {
     struct node *nodes = calloc(l->p->n_hosts + 1, sizeof(*nodes));
+    double *later = calloc(l->r->n_ranks + 1, sizeof(*later));
+    int rc;
 
-    if (!nodes)
+    if (!nodes || !later) {
+        free(later);
+        free(nodes);
         return -1;
+    }
     for (size_t i = 0; i < l->r->n_ranks; i++) {
         struct node *node = &nodes[late_host_of(l, i)];
 
@@ -374,6 +470,8 @@ static int judge_nodes(struct late *l, size_t class,
                        l->out[i].excess_us > l->out[i].hidden_us &&
                        arrives_late(l, &l->out[i]) &&
                        late_chance(l, i) < limits_get(JP_LIMIT_LATE_CHANCE);
+        node->arrives |= arrives_late(l, &l->out[i]) &&
+                         late_chance(l, i) < limits_get(JP_LIMIT_LATE_CHANCE);
         node->arrival += l->out[i].arrival_us;
         node->peers += l->out[i].peers_us;
         node->short_run |= l->short_run[l->r->ranks[i].comm];
@@ -384,8 +482,10 @@ static int judge_nodes(struct late *l, size_t class,
     }
     for (size_t h = 0; h < l->p->n_hosts; h++)
         if (nodes[h].n)
-            nodes[h].least =
-                node_least(l, class, h, &nodes[h], spread->half_us);
+            nodes[h].least = node_least(&nodes[h], spread->half_us);
+    for (size_t h = 0; h < l->p->n_hosts; h++)
+        nodes[h].late = nodes[h].n && is_node_late(l, &nodes[h]);
+    rc = judge_apart(l, class, nodes, later);
     for (size_t i = 0; i < l->r->n_ranks; i++) {
         const struct node *node = &nodes[late_host_of(l, i)];
         double least = node->least;
@@ -395,11 +495,12 @@ static int judge_nodes(struct late *l, size_t class,
         if (least > 0)
             l->out[i].node_us =
                 fmax(least, late_much(l, node->peers / (double) node->n));
-        if (is_node_late(l, node, least))
+        if (node->late)
             l->out[i].late = l->out[i].with_node = true;
     }
+    free(later);
     free(nodes);
-    return 0;
+    return rc;
 }
 
 static int judge_class(struct late *l, size_t class)

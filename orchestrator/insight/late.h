@@ -38,13 +38,18 @@
  * their peers, by far more than they differ among themselves, and if the mean
  * of them is over `late_errors` of its own errors and over `late_node` times
  * the spread: a late node may be half of the ranks that it is compared with.
- * In groups of three a late node makes its mates early. Then the spread of the
- * groups without it counts. Short runs ask for the exact test here as well.
+ * Where groups are small, or a node is half of them, it makes the others there
+ * early. So its ranks are also compared with those of other nodes alone, and
+ * these with each other, where their network takes as long: is each of its
+ * ranks apart, and their mean by Student's t? Short runs ask for the exact test
+ * here as well.
  *
  * Excuses. Where waits overlap (gradients that are reduced beside the
  * computation) the sum over communicators counts some of them twice. So a rank
  * is excused if it waits for a late one in a communicator that synchronises
- * more often, or if it exchanges Send and Recv with a rank that is far later.
+ * more often and is not as late there itself, or if it exchanges Send and Recv
+ * with a rank that is far later or waits for such a one. A rank whose lateness
+ * ends when a larger one begins is late by little all along.
  */
 #ifndef JP_INSIGHT_LATE_H
 #define JP_INSIGHT_LATE_H

@@ -326,11 +326,11 @@ static void hide(struct late *l, size_t c)
     for (size_t i = from; i < to; i++) {
         size_t process = l->p->of_rank[i];
 
+        l->unseen[i] = fmax(l->most[process] - least,
+                            limits_get(JP_LIMIT_HIDDEN_UNEVEN) *
+                                (l->grouped_net[process] - grouped));
         l->out[i].hidden_us =
-            fmax(fmax(l->most[process] - least,
-                      limits_get(JP_LIMIT_HIDDEN_UNEVEN) *
-                          (l->grouped_net[process] - grouped)),
-                 overlap_of(l, i, l->net[process] - usual));
+            fmax(l->unseen[i], overlap_of(l, i, l->net[process] - usual));
     }
 }
 
@@ -632,6 +632,7 @@ int late_measure(struct late *l)
     l->grouped_late = calloc(n + 1, sizeof(*l->grouped_late));
     l->least = calloc(n + 1, sizeof(*l->least));
     l->most = calloc(n + 1, sizeof(*l->most));
+    l->unseen = calloc(r->n_ranks + 1, sizeof(*l->unseen));
     l->scratch = calloc(3 * r->n_ranks + 1, sizeof(*l->scratch));
     l->class_of = calloc(r->n_comms + 1, sizeof(*l->class_of));
     l->parts = calloc(r->n_ranks * JP_SLICES + 1, sizeof(*l->parts));
@@ -639,8 +640,8 @@ int late_measure(struct late *l)
     l->kernels = calloc(r->n_comms + 1, sizeof(*l->kernels));
     if (!l->total || !l->net || !l->messages || !l->grouped_us ||
         !l->grouped_net || !l->grouped_late || !l->least || !l->most ||
-        !l->scratch || !l->class_of || !l->parts || !l->short_run ||
-        !l->kernels || add_up(l) < 0 || add_hidden(l) < 0 ||
+        !l->unseen || !l->scratch || !l->class_of || !l->parts ||
+        !l->short_run || !l->kernels || add_up(l) < 0 || add_hidden(l) < 0 ||
         likes_number(r, likes_by_place, l->class_of, &l->classes) < 0)
         return -1;
     l->run_us = run_us(r);
@@ -671,6 +672,7 @@ void late_measure_fini(struct late *l)
     free(l->grouped_late);
     free(l->least);
     free(l->most);
+    free(l->unseen);
     free(l->scratch);
     free(l->class_of);
     free(l->parts);

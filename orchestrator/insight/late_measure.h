@@ -21,6 +21,8 @@ struct late {
     double *grouped_late; /* [process] how much later than its peers it comes to
                              AlltoAll that are known one by one */
     double *least, *most; /* [process] time in what total lacks */
+    double *unseen;       /* [rank] what it may have waited in operations that
+                             tell nothing of single ranks */
     double *scratch;      /* 3 * n_ranks */
     float *parts;         /* [rank][JP_SLICES] excess; NAN: not known */
     size_t *kernels;      /* [comm] AlltoAll that are known one by one */
@@ -89,10 +91,16 @@ double late_deviation(const double *v, size_t n, double outlier);
  * value. */
 struct late_spread late_class_spread(struct late *l, size_t class);
 
-/* Where groups are small, a late node makes its mates there early, who then are
- * a large part of the spread. So it is also measured without all groups that
- * the node is in; the fewer ranks are left, the more of it is asked for. */
-double late_spread_without(struct late *l, size_t class, size_t host);
+/* Where groups are small, or a node is half of them, a late node makes the
+ * others there early, who then are a large part of the spread. So its ranks are
+ * also compared with the others of their groups alone, and these with each
+ * other, in all groups of that work, and only such whose network takes as long.
+ * The mean that its ranks are later by, if each of them is apart from the
+ * others and that mean is unlikely, by its error over the parts of the run and
+ * by Student's t for all nodes; else 0. later, n_ranks: of each that was
+ * compared. Returns 0, or -1 without memory. */
+int late_node_apart(struct late *l, size_t class, size_t host, double *later,
+                    double *later_us);
 
 /* Operations of the communicator of the rank's process that has fewest: steps
  * of the program, or a few times as many. */

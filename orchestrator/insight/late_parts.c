@@ -2,6 +2,7 @@
 #include "orchestrator/insight/late_measure.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
@@ -222,7 +223,8 @@ static bool is_much(const struct late *l, const struct jp_lateness *x,
 
     return us > part * fmax(least, x->hidden_us) &&
            us > limits_get(JP_LIMIT_LATE_LEAST) * l->run_us &&
-           arrival_of(x, split) > us / 4;
+           (arrival_of(x, split) > us / 4 ||
+            l->grouped_late[l->p->of_rank[x - l->out]] > us / 4);
 }
 
 /* early_us: as in late_sum. */
@@ -322,22 +324,130 @@ static double waited(const struct late *l, size_t rank)
 
 /* Waits for messages are known as a sum only, which is taken from all parts
  * alike: who is late for a time, and waits less for them then, seems late by
- * that all along. */
-static double early_us(double waited_us)
+ * that all along, and who waits more is early before. So of what it waited more
+ * than others only what the other parts show is of the late ones: the rest was
+ * so all along, as of messages that cross nodes. Who waited more has no doubt
+ * on its side: as much as their mean may show by its error. */
+static double waited_since(double waited_us, const struct split *split,
+                           bool by_part)
 {
-    return fmax(0, -waited_us / JP_SLICES);
+    double shown = -split->low * JP_SLICES;
+    double error = split->within / sqrt(fmax(split->kept - split->n, 1));
+
+    if (by_part)
+        return waited_us;
+    if (waited_us <= 0)
+        return fmin(0, fmax(waited_us, shown));
+    return fmax(0, fmin(waited_us, shown + limits_get(JP_LIMIT_INTERVAL) *
+                                               error * JP_SLICES));
+}
+
+/* Waits in an AlltoAll that is known one by one are those of their parts. */
+static bool is_by_part(const struct late *l, size_t rank)
+{
+    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
+
+    for (size_t i = who->first; i < who->first + who->n; i++)
+        if (l->kernels[l->r->ranks[l->p->by_process[i]].comm])
+            return true;
+    return false;
+}
+
+static double early_us(double waited_us, const struct split *split)
+{
+    return fmax(0, -waited_since(waited_us, split, false) / JP_SLICES);
 }
 
 /* Of the two ways to cut its parts in two the first that is clear. */
-static bool cut(const struct late *l, size_t rank, double early,
+static bool cut(const struct late *l, size_t rank, double messages,
                 struct split *split)
 {
     const float *parts = late_parts_of(l, rank);
 
     *split = split_parts(parts);
-    if (!is_clear(split, early))
+    if (!is_clear(split, early_us(messages, split)))
         *split = split_end(parts);
-    return is_clear(split, early) && !is_warmup(split);
+    return is_clear(split, early_us(messages, split)) && !is_warmup(split);
+}
+
+/* The first and the last late part. */
+static void ends_of(const struct split *split, int *first, int *last)
+{
+    *first = JP_SLICES;
+    *last = 0;
+    for (int s = 1; s < JP_SLICES; s++)
+        if (split->is[s]) {
+            *first = s < *first ? s : *first;
+            *last = s;
+        }
+}
+
+/* Does its lateness end when a larger one of another rank begins, which lasts?
+ * It is late by little all along then, and that one hides it. */
+static bool is_hidden_since(struct late *l, size_t class, size_t rank,
+                            const struct split *split)
+{
+    int first, last, from, to;
+
+    ends_of(split, &first, &last);
+    if (last == JP_SLICES - 1)
+        return false;
+    for (size_t i = 0; i < l->r->n_ranks; i++) {
+        struct split other;
+
+        if (i == rank || !l->out[i].judged ||
+            l->class_of[l->r->ranks[i].comm] != class ||
+            !cut(l, i, waited(l, i), &other))
+            continue;
+        ends_of(&other, &from, &to);
+        if (to == JP_SLICES - 1 && other.spells == 1 &&
+            abs(from - last - 1) <= 1 && other.high > split->high)
+            return true;
+    }
+    return false;
+}
+
+/* Is a rank later since the same part that its process exchanges messages with?
+ */
+static bool is_led_since(struct late *l, size_t rank, const struct split *split)
+{
+    const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
+    int first, last, from, to;
+
+    ends_of(split, &first, &last);
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        const struct jp_rank *own = &l->r->ranks[l->p->by_process[i]];
+        size_t end = own->p2p_records ? l->p->comm_start[own->comm + 1] : 0;
+
+        for (size_t k = l->p->comm_start[own->comm]; k < end; k++) {
+            const struct jp_process *peer = &l->p->list[l->p->of_rank[k]];
+
+            for (size_t m = peer->first;
+                 peer != who && m < peer->first + peer->n; m++) {
+                size_t at = l->p->by_process[m];
+                struct split other;
+
+                if (!l->out[at].judged || !cut(l, at, waited(l, at), &other))
+                    continue;
+                ends_of(&other, &from, &to);
+                if (abs(from - first) <= 1 && other.high > split->high)
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Did it wait for messages, more than others, by much of what it is late by?
+ * Not where that was so all along, unless it waits for somebody later. */
+static bool has_waited(struct late *l, size_t rank, const struct split *split,
+                       double messages)
+{
+    double most = limits_get(JP_LIMIT_PART_WAITED) * split->n *
+                  (split->high - split->low);
+
+    return waited_since(messages, split, is_by_part(l, rank)) > most ||
+           (messages > most && is_led_since(l, rank, split));
 }
 
 void late_judge_parts(struct late *l, size_t class)
@@ -351,13 +461,13 @@ void late_judge_parts(struct late *l, size_t class)
             l->class_of[l->r->ranks[i].comm] != class)
             continue;
         messages = waited(l, i);
-        early = early_us(messages);
-        if (!cut(l, i, early, &split))
+        if (!cut(l, i, messages, &split))
             continue;
+        early = early_us(messages, &split);
         us = late_sum(late_parts_of(l, i), &split, early);
         if (!is_much(l, x, &split, us) || !is_outlier(l, class, i, &split) ||
-            messages > limits_get(JP_LIMIT_PART_WAITED) * split.n *
-                           (split.high - split.low))
+            has_waited(l, i, &split, messages) ||
+            is_hidden_since(l, class, i, &split))
             continue;
         /* Of who is late over the run as a whole, too: its trimmed mean counts
          * late parts as those that were cut, and its error the onset. */

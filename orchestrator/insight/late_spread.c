@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
@@ -77,31 +78,211 @@ struct late_spread late_class_spread(struct late *l, size_t class)
     return spread;
 }
 
-static bool is_with(const struct late *l, size_t c, size_t host)
+/* What the others of the groups that a node is in differ by, and what its ranks
+ * are later by than they. */
+struct against {
+    size_t host;
+    size_t members;
+    double sum, least;       /* of members: later by, all and the least one */
+    bool sure;               /* each of them is, by its own error */
+    double squares;          /* of others, about the mean of their group */
+    size_t freedom;          /* of these */
+    double shared;           /* squares of members over others, of each group */
+    double *later;           /* [rank of the result] of members */
+    double parts[JP_SLICES]; /* what members are later by, all; NAN: unknown */
+    unsigned step;           /* parts go two by two */
+};
+
+static double part_us(const struct late *l, size_t rank, unsigned s,
+                      unsigned step)
 {
-    for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++)
-        if (late_host_of(l, k) == host)
-            return true;
-    return false;
+    const double *total = l->total + l->p->of_rank[rank] * JP_SLICES + s;
+
+    return step == 2 ? total[0] + total[1] : total[0];
 }
 
-double late_spread_without(struct late *l, size_t class, size_t host)
+static bool is_of(const struct late *l, size_t rank, size_t host)
+{
+    return late_host_of(l, rank) == host;
+}
+
+/* Of a part, the time in communication of a group's n ranks of other nodes. */
+static double others_usual(struct late *l, const size_t *group, size_t n,
+                           size_t host, unsigned s, unsigned step)
+{
+    size_t others = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!is_of(l, group[i], host))
+            l->scratch[others++] = part_us(l, group[i], s, step);
+    return stats_median(l->scratch, others);
+}
+
+/* What a rank is later by than the others, over the run. */
+static struct stats_trimmed later_by(struct late *l, size_t rank,
+                                     const double *usual, struct against *all)
+{
+    struct stats_trimmed late = {NAN, NAN};
+    double v[JP_SLICES];
+    unsigned kept = 0;
+
+    for (unsigned s = 0; s < JP_SLICES; s += all->step) {
+        double us = usual[s] - part_us(l, rank, s, all->step);
+
+        if (is_of(l, rank, all->host))
+            all->parts[s] += us;
+        if (isfinite(us))
+            v[kept++] = us;
+    }
+    if (kept < limits_get(JP_LIMIT_LATE_SLICES) / all->step)
+        return late;
+    late = stats_trim(v, kept);
+    late.mean *= JP_SLICES / all->step;
+    late.error *= JP_SLICES / all->step;
+    return late;
+}
+
+/* Compares n ranks whose network takes as long. later: room for n. */
+static void add_alike(struct late *l, const size_t *group, size_t n,
+                      struct stats_trimmed *later, struct against *all)
+{
+    double usual[JP_SLICES], mean = 0, members = 0, others;
+
+    for (size_t i = 0; i < n; i++)
+        members += is_of(l, group[i], all->host);
+    others = (double) n - members;
+    if (others < 1)
+        return;
+    for (unsigned s = 0; s < JP_SLICES; s += all->step)
+        usual[s] = others_usual(l, group, n, all->host, s, all->step);
+    for (size_t i = 0; i < n; i++) {
+        later[i] = later_by(l, group[i], usual, all);
+        if (!is_of(l, group[i], all->host))
+            mean += later[i].mean / others;
+    }
+    for (size_t i = 0; i < n; i++) {
+        double us = later[i].mean - mean;
+
+        if (is_of(l, group[i], all->host)) {
+            all->later[group[i]] = us;
+            all->sum += us;
+            all->least = fmin(all->least, us);
+            all->sure &= us > limits_get(JP_LIMIT_LATE_ERRORS) *
+                                  later[i].error &&
+                         us > l->unseen[group[i]];
+        } else {
+            all->squares += us * us;
+        }
+    }
+    all->members += (size_t) members;
+    all->freedom += (size_t) others - 1;
+    all->shared += members * members / others;
+}
+
+static double net_of(const struct late *l, size_t rank)
+{
+    return l->net[l->p->of_rank[rank]];
+}
+
+static int by_net(const void *a, const void *b, void *arg)
+{
+    const struct late *l = arg;
+    double x = net_of(l, *(const size_t *) a);
+    double y = net_of(l, *(const size_t *) b);
+
+    return x < y ? -1 : x > y;
+}
+
+/* A communicator's ranks, apart by their network's time: where that runs beside
+ * the computation it hides a part of what a rank waits. */
+static int add_group(struct late *l, size_t c, struct against *all)
+{
+    size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
+    size_t *group = calloc(n + 1, sizeof(*group));
+    struct stats_trimmed *later = calloc(n + 1, sizeof(*later));
+
+    if (group && later) {
+        for (size_t i = 0; i < n; i++)
+            group[i] = from + i;
+        qsort_r(group, n, sizeof(*group), by_net, l);
+        for (size_t i = 0, end; i < n; i = end) {
+            for (end = i + 1; end < n && net_of(l, group[end - 1]) >
+                                             limits_get(JP_LIMIT_HIDDEN_LIKE) *
+                                                 net_of(l, group[end]);
+                 end++)
+                ;
+            add_alike(l, group + i, end - i, later, all);
+        }
+    }
+    free(later);
+    free(group);
+    return group && later ? 0 : -1;
+}
+
+/* The error of the members' mean, by the parts of the run: ranks that wait for
+ * each other share what moves them. */
+static double error_by_parts(const struct against *all)
+{
+    double v[JP_SLICES];
+    size_t n = 0;
+
+    for (unsigned s = 0; s < JP_SLICES; s += all->step)
+        if (isfinite(all->parts[s]))
+            v[n++] = all->parts[s] / (double) all->members;
+    return n < limits_get(JP_LIMIT_LATE_SLICES) / all->step
+               ? INFINITY
+               : stats_trim(v, n).error * (JP_SLICES / all->step);
+}
+
+/* Processes of a node. */
+static size_t all_of(const struct late *l, size_t host)
 {
     size_t n = 0;
-    double half, all;
 
-    for (size_t i = 0; i < l->r->n_ranks; i++) {
-        size_t c = l->r->ranks[i].comm;
+    for (size_t i = 0; i < l->p->n; i++)
+        n += l->p->list[i].host_at == host;
+    return n;
+}
 
-        if (l->out[i].judged && l->class_of[c] == class && !is_with(l, c, host))
-            l->scratch[n++] = l->out[i].excess_us;
-    }
-    if (n < limits_get(JP_LIMIT_LATE_NODE_OTHERS))
-        return INFINITY;
-    half = stats_spread(l->scratch, n);
-    all = late_deviation(l->scratch, n, late_times_of(n) * half);
-    return fmax(half, limits_get(JP_LIMIT_LATE_REST) * all) *
-           (1 + 6 / (double) n);
+int late_node_apart(struct late *l, size_t class, size_t host, double *later,
+                    double *later_us)
+{
+    struct against all = {.host = host,
+                          .least = INFINITY,
+                          .sure = true,
+                          .step = 1,
+                          .later = later};
+    const struct jp_comm *like = NULL;
+    double n, us, error, mean;
+
+    *later_us = 0;
+    for (size_t c = 0; c < l->r->n_comms && !like; c++)
+        if (l->class_of[c] == class)
+            like = &l->r->comms[c];
+    for (size_t c = 0; like && c < l->r->n_comms; c++)
+        if (!likes_by_work(&l->r->comms[c], like) && l->short_run[c])
+            all.step = 2;
+    for (size_t c = 0; like && c < l->r->n_comms; c++)
+        if (!likes_by_work(&l->r->comms[c], like) &&
+            l->p->comm_start[c] < l->p->comm_start[c + 1] &&
+            l->out[l->p->comm_start[c]].judged && add_group(l, c, &all) < 0)
+            return -1;
+    if (all.members < 2 || 2 * all.members < all_of(l, host) || !all.freedom)
+        return 0;
+    n = (double) all.members;
+    mean = all.sum / n;
+    us = sqrt(all.squares / (double) all.freedom);
+    error = us * sqrt(1 / n + all.shared / (n * n));
+    if (all.sure &&
+        all.least > limits_get(JP_LIMIT_LATE_NODE) *
+                        (1 + 6 / (double) all.freedom) * us &&
+        all.least > limits_get(JP_LIMIT_LATE_NODE_ALIKE) * mean &&
+        mean > limits_get(JP_LIMIT_LATE_ERRORS) * error_by_parts(&all) &&
+        (double) l->p->n_hosts *
+                stats_student_tail(mean / error, (unsigned) all.freedom) <
+            limits_get(JP_LIMIT_LATE_CHANCE))
+        *later_us = mean;
+    return 0;
 }
 
 /* ---------------------------------- stops that come now and then, left out */
@@ -216,6 +397,30 @@ static double usual_late(struct late *l, size_t rank, double stalled_us)
     return fmax(0, late) / (double) (x->timed_ops - x->stalled_ops);
 }
 
+/* Do stops come in all parts from one on to the end, and in too few for ones
+ * that come at any time? The rank is late since then. Of n stops a part has
+ * none by the chance that all of them are in others; by the exact binomial
+ * test, for all processes. Programs warm up in the first part, which does not
+ * count. */
+static bool is_late_since(const struct late *l, const struct jp_rank *x)
+{
+    double all = stalled_sum(x), first = (double) x->stalled_us[0], stops;
+    unsigned none = 0, s = 1;
+
+    while (s < JP_SLICES && !(x->stalled_us[s] > 0))
+        s++;
+    none = s - 1;
+    while (s < JP_SLICES && x->stalled_us[s] > 0)
+        s++;
+    if (s < JP_SLICES || !(all > 0))
+        return false;
+    stops = (double) x->stalled_ops * (1 - (isfinite(first) ? first / all : 0));
+    return (double) l->p->n *
+               stats_binomial_tail(none, JP_SLICES - 1,
+                                   pow(1 - 1.0 / (JP_SLICES - 1), stops)) <
+           limits_get(JP_LIMIT_LATE_CHANCE);
+}
+
 int late_leave_out_stops(struct late *l)
 {
     double *often = count_often(l);
@@ -227,7 +432,8 @@ int late_leave_out_stops(struct late *l)
 
         /* where they are twice as rare nobody is above by chance */
         if (!x || !x->stalled_ops || !is_rare(x, (double) x->stalled_ops) ||
-            !is_rare(x, 2 * often[l->classes + l->class_of[x->comm]]))
+            !is_rare(x, 2 * often[l->classes + l->class_of[x->comm]]) ||
+            is_late_since(l, x))
             continue;
         all = stalled_sum(x);
         usual = usual_late(l, home, all) * (double) x->stalled_ops;

@@ -137,8 +137,10 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_PART_WAITED] =
         {"late_part_waited_max", 0.5, JP_LIMIT_IS_SHARE,
          "... unless it waited for messages, more than its likes, by a "
-         "larger share of that",
-         "waits travel on through a pipeline"},
+         "larger share of that, as far as it was earlier than they in the other "
+         "parts",
+         "waits travel on through a pipeline; messages that cross nodes take "
+         "longer all along"},
     [JP_LIMIT_LATE_SLICES] =
         {"late_slices_min", 10, JP_LIMIT_IS_NUMBER,
          "No late rank is named in a communicator with fewer parts of the "
@@ -205,7 +207,9 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... and, in a part of the run, no larger share of its operations, but "
          "two of them anyway",
          "a rank that comes late to many operations of a part is late for a "
-         "time"},
+         "time; so is one that stops in all parts from one on, by the exact "
+         "binomial test too few for as many stops at any time (late_chance_max, "
+         "for all processes)"},
     [JP_LIMIT_LATE_STALL_STEPS] =
         {"late_stall_steps_max", 0.5, JP_LIMIT_IS_SHARE,
          "... and not in a larger share of its steps, by the communicator of "
@@ -241,13 +245,17 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "A node is late where the mean of its ranks is also more of that "
          "mean's errors (for n ranks 1 + 4/(n - 1) times as many)",
          "by chance once in 3 million nodes"},
-    [JP_LIMIT_LATE_NODE_OTHERS] =
-        {"late_node_others_min", 8, JP_LIMIT_IS_NUMBER,
-         "... and, where that is less, of what ranks of groups without the "
-         "node differ by (for n ranks 1 + 6/n times as many), unless these "
-         "are fewer",
-         "in groups of three a late node makes two ranks early, who are no "
-         "measure of how ranks differ anyway; half of eight tell it"},
+    [JP_LIMIT_LATE_NODE_ALIKE] =
+        {"late_node_alike_min", 0.5, JP_LIMIT_IS_SHARE,
+         "... or where by the ranks of other nodes alone, which are compared "
+         "with each other, each of its ranks is later by late_node_min of what "
+         "those differ by (for n that are free to differ 1 + 6/n times as many), by late_errors_min of its errors and by a larger "
+         "share of their mean, and that mean's chance by Student's t, for all "
+         "nodes, is no larger than late_chance_max",
+         "a late node that is half of its groups makes the others there early, "
+         "who are no measure of how ranks differ anyway. The stages of a node "
+         "have a half to all of what it is late by, and mates of a single late "
+         "rank next to nothing"},
     [JP_LIMIT_LATE_LED] =
         {"late_led_min", 0.4, JP_LIMIT_IS_SHARE,
          "A late rank is excused by one that leads it where the excess of "
