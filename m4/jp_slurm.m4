@@ -24,7 +24,10 @@ AS_IF([test "x$with_slurm" != xno], [
             [SLURM_CFLAGS="-isystem $with_slurm/include"])
         SLURM_LIBS="-L$with_slurm/lib"
         AS_IF([test -d "$with_slurm/lib64"],
-            [SLURM_LIBS="-L$with_slurm/lib64"])])
+            [SLURM_LIBS="-L$with_slurm/lib64"])
+        # the programs run with that one, whatever ld.so would find
+        AS_IF([test "x$with_slurm" != x/usr],
+            [SLURM_LIBS="$SLURM_LIBS -Wl,-rpath,${SLURM_LIBS#-L}"])])
     jp_save_CPPFLAGS=$CPPFLAGS
     jp_save_LIBS=$LIBS
     CPPFLAGS="$CPPFLAGS $SLURM_CFLAGS"

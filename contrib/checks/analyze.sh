@@ -6,6 +6,7 @@
 # SOURCE's files with the settings of the configured BUILD. What is no fault
 # stands with its reason in analyzer.known, cppcheck.suppress, .clang-tidy and
 # tidy.known. Exit status 1 where anything is found.
+# shellcheck disable=SC2317 # the checks are called by name
 set -u
 [ $# -ge 2 ] || { sed -n '5,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 top=$(cd "$1" && pwd) && build=$(cd "$2" && pwd) || exit 2
@@ -18,7 +19,7 @@ flags=(-std=gnu11 -D_GNU_SOURCE=1 -DHAVE_CONFIG_H "-I$top" "-I$build")
 for name in BINDIR LIBEXECDIR PKGLIBDIR SYSCONFDIR SRCDIR SLURM_PLUGINDIR RECORDER_VERSION; do
     flags+=("-DJP_$name=\"x\"")
 done
-# shellcheck disable=SC2046  # flags of pkg-config
+# shellcheck disable=SC2046,SC2207  # flags of pkg-config
 flags+=($(pkg-config --cflags libconfig zlib jansson hwloc 2>/dev/null))
 files() { # what does not come from here is not ours to mend
     # shellcheck disable=SC2086  # a list

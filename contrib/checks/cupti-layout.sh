@@ -97,6 +97,7 @@ END
     done < <(numbers)
     while read -r name id shape; do
         # an older toolkit lacks the newest calls
+        # shellcheck disable=SC2028 # C reads the escape
         grep -qhw "CUPTI_DRIVER_TRACE_CBID_$name" "${headers[@]}" || { echo "printf(\"  not in this release: $name\\n\");"; continue; }
         echo "same(\"number of $name\", $id, (size_t) CUPTI_DRIVER_TRACE_CBID_$name);"
         [ "${shape_of[$shape]-}" ] || continue
@@ -112,6 +113,7 @@ END
             echo "same(\"$name ${pair%=*}\", offsetof(struct $ours, ${pair%=*}), offsetof(${name}_params, $member));"
         done
     done <"$work/calls.txt"
+    # shellcheck disable=SC2028 # C reads the escape
     echo 'printf("%s: %d comparisons\n", bad ? "DIFFERS" : "same", n); return bad; }'
 }
 

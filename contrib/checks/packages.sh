@@ -243,7 +243,7 @@ lint_rpm() {
 
 [ "$(id -u)" -eq 0 ] || { echo "packages.sh: as root, for chroot and unshare" >&2; exit 2; }
 if [ $# -ge 2 ]; then
-    [ ! -d "$builder/proc" ] || mount_in "$root" && mount_in "$builder"
+    if [ -d "$builder/proc" ]; then mount_in "$root" && mount_in "$builder"; fi
     for stage in "${@:2}"; do step "$stage" "$stage" || exit; done
     exit
 fi

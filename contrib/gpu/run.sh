@@ -112,6 +112,7 @@ run() {
         if [ -n "$simulate" ]; then
             simulate "$@"
         else
+            # shellcheck disable=SC2086 # a word, or none
             timeout -k 5 300 "$RUN" --nccl "$library" --ranks "$ranks" --out "$dir" $host_ids "$@"
         fi
     ) >"$dir/log" 2>&1
@@ -143,15 +144,15 @@ simulate() {
     esac
     for ((r = 0; r < ranks; r++)); do
         if [ "$pattern" = hang ]; then
-            timeout -s KILL 2.5 "$SIM" --rank $r "${o[@]}" &
+            timeout -s KILL 2.5 "$SIM" --rank "$r" "${o[@]}" &
         else
-            timeout -k 5 60 "$SIM" --rank $r "${o[@]}" &
+            timeout -k 5 60 "$SIM" --rank "$r" "${o[@]}" &
         fi
         pids+=($!)
     done
     for r in "${pids[@]}"; do wait "$r" || rc=$?; done
     [ "$pattern:$rc" != hang:137 ] || rc=3
-    return $rc
+    return "$rc"
 }
 
 # --- what came of it ---------------------------------------------------------
@@ -226,7 +227,7 @@ off() {
         ' - "$dir/report/csv/cells.csv"
 }
 within() { # PERCENT: yes or no
-    awk -v p="$1" -v most=$TOLERANCE 'BEGIN { print p == "-" ? "none" : p <= most ? "yes" : "no" }'
+    awk -v p="$1" -v most="$TOLERANCE" 'BEGIN { print p == "-" ? "none" : p <= most ? "yes" : "no" }'
 }
 
 # --- verdicts ----------------------------------------------------------------
@@ -261,7 +262,7 @@ has_gpu() { # NAME: what ncclsim cannot stand for
 check_1() {
     local n=1000 want mean
     want=$((ranks * (n + warm_up)))
-    run allreduce auto allreduce --count $n
+    run allreduce auto allreduce --count "$n"
     if [ "$auto" = yes ]; then
         mean=$(off $((64 << 20)))
         verdict allreduce "status 0, recorded $want, timed $want, within $TOLERANCE %: yes" \
@@ -275,7 +276,7 @@ check_1() {
 
 check_2() {
     local n=100
-    run sendrecv auto sendrecv --count $n
+    run sendrecv auto sendrecv --count "$n"
     verdict sendrecv "status 0, recorded $((4 * n * (ranks - 1) * ranks))" \
         "status $status, recorded $(recorded)"
 }
@@ -284,8 +285,8 @@ check_3() {
     local n=100 clean=0 want=none mean=- timed=0
     # of a communicator without messages to oneself; ncclsim's has none
     [ -n "$simulate" ] || clean=$((ranks * (n + warm_up)))
-    run alltoall auto alltoall --count $n
-    if [ "$auto" = yes ] && [ $clean -gt 0 ]; then
+    run alltoall auto alltoall --count "$n"
+    if [ "$auto" = yes ] && [ "$clean" -gt 0 ]; then
         want=yes mean=$(off $((32 << 20))) timed=$clean
     fi
     verdict alltoall \
@@ -315,16 +316,18 @@ check_4() {
 # graph_of KERNELS ASKED: N replays of K; ASKED: kernel events are asked for
 graph_of() {
     local K=4 N=1000 want timed=0 all
+    # shellcheck disable=SC2004 # an expression
     want=$((ranks * ($graph_0)))
     if [ "$2" = yes ]; then
+        # shellcheck disable=SC2004 # an expression
         want=$((ranks * ($graph_1)))
         timed=$want
     fi
-    run "graph-$1" "$1" graph --count $N --per $K
+    run "graph-$1" "$1" graph --count "$N" --per "$K"
     verdict "graph, kernels=$1" "status 0, recorded $want, timed $timed" \
         "status $status, recorded $(recorded), timed $(timed)"
     # beside eager calls NCCL's times are of other replays: few are left
-    run "graph-mix-$1" "$1" graph-mix --count $N --per $K
+    run "graph-mix-$1" "$1" graph-mix --count "$N" --per "$K"
     [ "$eager" = no ] || want=$((want + ranks * N / (simulate ? 1 : 10)))
     all=$(recorded) timed=$(timed)
     [ $((10 * timed)) -gt "$all" ] || timed=few
@@ -341,7 +344,7 @@ check_5() {
 # slower NAME WITH WITHOUT FIGURES: the verdict of two times
 slower() {
     verdict "$1" "at most x$GROSS" \
-        "$(awk -v a="$2" -v b="$3" -v most=$GROSS 'BEGIN {
+        "$(awk -v a="$2" -v b="$3" -v most="$GROSS" 'BEGIN {
             if (b > 0 && a <= most * b) print "at most x" most
             else if (b > 0) printf "x%.1f\n", a / b
             else print "no time" }')" "$4"
@@ -351,7 +354,7 @@ check_6() {
     local k us=() n
     has_gpu graphcost || return
     for k in off 0 auto 1; do
-        run "graphcost-$k" $k graph --count 100 --per 160 --bytes 64K
+        run "graphcost-$k" "$k" graph --count 100 --per 160 --bytes 64K
         us+=("$(issued AllReduce | awk '{ printf "%.1f", $1 ? 160 * $2 / $1 : 0 }')")
     done
     slower graphcost "${us[2]}" "${us[0]}" \
@@ -362,7 +365,7 @@ check_7() {
     local k text=
     has_gpu progress || return
     for k in off auto 1; do
-        run "progress-$k" $k allreduce --count 1000
+        run "progress-$k" "$k" allreduce --count 1000
         text+=" $k $(cat "$dir"/ops-*.json | awk '
             { split($0, w, /"wall_us":/); split($0, c, /"cpu_us":/) }
             /"wall_us"/ { wall += w[2] } /"thread":"NCCL Progress/ { cpu += c[2] }
@@ -375,15 +378,15 @@ check_8() {
     local k bytes worst
     has_gpu latency || return
     for k in off auto 1; do
-        run "latency-$k" $k latency
+        run "latency-$k" "$k" latency
         for ((bytes = 8; bytes <= 128 << 20; bytes *= 2)); do
-            cat "$dir"/ops-*.json | awk -v bytes=$bytes '
+            cat "$dir"/ops-*.json | awk -v bytes="$bytes" '
                 index($0, "\"bytes\":" bytes ",") { split($0, p, /"n":/); split($0, u, /"us":/)
                     if (u[2] + 0 > 0) { n += p[2]; us += u[2] } }
                 END { printf "%.2f\n", n ? us / n : 0 }'
         done >"$out/$label/latency.$k"
     done
-    for ((bytes = 8; bytes <= 128 << 20; bytes *= 2)); do echo $bytes; done |
+    for ((bytes = 8; bytes <= 128 << 20; bytes *= 2)); do echo "$bytes"; done |
         paste - "$out/$label"/latency.{off,auto,1} |
         awk 'BEGIN { print "    bytes without auto kernels=1 (us)" } { print "    " $1, $2, $3, $4 }' |
         column -t | sed 's/^/    /'
@@ -395,7 +398,7 @@ check_8() {
 
 check_9() {
     local n=50 each=32 want=none mean=-
-    run group auto group --count $n --per $each
+    run group auto group --count "$n" --per "$each"
     [ "$auto" = no ] || want=yes mean=$(off $((4 << 20)))
     verdict group \
         "status 0, recorded $((ranks * (n * each + warm_up))), within $TOLERANCE %: $want" \
@@ -404,7 +407,7 @@ check_9() {
 
 edge() { # NAME OPERATIONS: recorded or in flight or told by their calls only
     run "edge-$1" auto "edge-$1" --count 20
-    [ $status != 77 ] || { skip "$1" "not in NCCL $release"; return; }
+    [ "$status" != 77 ] || { skip "$1" "not in NCCL $release"; return; }
     verdict "$1" "status 0, $((ranks * $2)) known, $ranks files" \
         "status $status, $(($(recorded) + $(in_flight) + $(unseen))) known, $(find "$dir/rec" -name '*.jpr' | wc -l) files" \
         "recorded $(recorded), in flight $(in_flight), by their calls only $(unseen)"

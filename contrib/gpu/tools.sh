@@ -125,7 +125,7 @@ nccl() { clocked run_nccl "$@"; }
 run_nccl() {
     local r pids=() rc=0 o
     if [ -z "$simulate" ]; then
-        # shellcheck disable=SC2086
+        # shellcheck disable=SC2086 # a list
         timeout -k 5 300 "$@" "$RUN" --nccl "$library" --ranks "$ranks" --out "$dir" \
             --count "$count" --bytes "$bytes" $host_ids allreduce
         return
@@ -406,7 +406,6 @@ part_cuda() {
 with_nsys() {
     # ranks are forked; a rank of ncclsim has a process of its own
     local each=$dir/trace
-    # shellcheck disable=SC2016
     nccl bash -c 'exec nsys profile --trace=cuda --sample=none --cpuctxsw=none \
         --trace-fork-before-exec=true --force-overwrite=true --output="$0.${SLURM_PROCID:-all}" "$@"' "$each"
     # its exit status is nsys' own

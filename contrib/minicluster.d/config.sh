@@ -77,6 +77,9 @@ write_slurm_conf() {
         # no more memory than a step has asked for
         [ "${mc_set[TaskPlugin]:-}" != task/cgroup ] ||
             printf 'ConstrainRAMSpace=yes\n' >>"$mc_dir/etc/cgroup.conf"
+    elif ! grep -q " $MC_CGROUPS " /proc/self/mountinfo; then
+        # slurmd asks which kind is mounted unless it is named, even if it uses none
+        echo 'CgroupPlugin=cgroup/v1' >"$mc_dir/etc/cgroup.conf"
     fi
 }
 

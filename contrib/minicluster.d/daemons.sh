@@ -39,6 +39,7 @@ pass_controllers() {
     # pass_controllers DIR...: all that DIR has is there for its folders, too
     local dir word
     for dir; do
+        # shellcheck disable=SC2013 # words of one line
         for word in $(cat "$dir/cgroup.controllers"); do
             echo "+$word" >"$dir/cgroup.subtree_control" || :
         done
@@ -63,6 +64,7 @@ enter_cgroup() {
             dir=$dir/slurmd
         else
             pass_controllers "$MC_CGROUPS" "$(cgroup_dir)"
+            # shellcheck disable=SC2013 # words of one line
             for word in $(cat "$dir/cgroup.subtree_control"); do
                 echo "-$word" >"$dir/cgroup.subtree_control"
             done
@@ -107,6 +109,27 @@ remove_cgroups() {
 }
 
 # --- inside the namespaces -------------------------------------------------
+
+in_plain_chroot() {
+    # Whether / is no mount point, as in a chroot whose folder is part of a file
+    # system: there `unshare --mount` cannot make its mounts private.
+    ! awk '$5 == "/" { found = 1 } END { exit !found }' /proc/self/mountinfo
+}
+
+private_chroot() {
+    # private_chroot CMD...: within a new mount namespace of a plain chroot, CMD
+    # with the same tree as root, which is a mount point, and private. Nothing may be
+    # mounted before that: the outer / may be shared, and would show it to the host.
+    # /proc is a mount, too, and can be private alone: all begins there.
+    local at=/proc/fs self=$PWD
+    mount --make-private /proc
+    mount -t tmpfs jobprof-mc $at
+    mkdir $at/root
+    mount --rbind / $at/root
+    mount --make-rprivate $at/root
+    umount $at/root$at
+    exec chroot $at/root env --chdir="$self" "$@"
+}
 
 bind_common() {
     # bind_common DIR ID: users, hosts and configuration, for nodes and login
@@ -179,7 +202,8 @@ run_inside() {
         done
     fi
     if [ "$UID" -eq 0 ]; then
-        set -- unshare --mount "$MC_SELF" __login "$mc_dir" "$mc_id" "$mc_user" "$@"
+        set_unshare
+        set -- "${mc_unshare[@]}" "$MC_SELF" __login "$mc_dir" "$mc_id" "$mc_user" "$@"
     fi
     umask "$mc_umask"
     env "${vars[@]}" "$@"
@@ -189,7 +213,9 @@ run_inside() {
 
 set_unshare() {
     # Sets mc_unshare: the command that makes a daemon's namespaces.
-    if [ "$UID" -eq 0 ]; then
+    if [ "$UID" -eq 0 ] && in_plain_chroot; then
+        mc_unshare=(unshare --mount --propagation unchanged --uts "$MC_SELF" __chroot)
+    elif [ "$UID" -eq 0 ]; then
         mc_unshare=(unshare --mount --uts)
     else
         mc_unshare=(unshare --user --map-current-user --keep-caps --mount --uts)
@@ -207,6 +233,9 @@ check_host() {
     mc_need setpriv util-linux
     mc_need hostname hostname
     set_unshare
+    if [ "$UID" -ne 0 ] && in_plain_chroot; then
+        mc_die "in a chroot, Linux gives user namespaces to nobody: run as root"
+    fi
     why=$("${mc_unshare[@]}" true 2>&1) ||
         mc_die "$why: run as root, or allow user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone)"
     choose_cgroup
@@ -384,7 +413,6 @@ start_cluster() {
 start_guard() {
     # Ends the cluster of a "run" that was killed before it could do so.
     # No child of ours: stop_cluster spares those.
-    # shellcheck disable=SC2016
     (
         cd /
         env JOBPROF_MC_ID="$mc_id" setsid bash -c \

@@ -14,7 +14,7 @@ ports_in_use() {
     # Ports of all local sockets, one a line.
     local files=(/proc/net/tcp)
     [ ! -r /proc/net/tcp6 ] || files+=(/proc/net/tcp6)
-    # shellcheck disable=SC2013
+    # shellcheck disable=SC2013 # a word a line
     for hex in $(awk 'FNR > 1 { sub(/.*:/, "", $2); print $2 }' "${files[@]}" | sort -u); do
         echo $((16#$hex))
     done

@@ -76,7 +76,7 @@ kill_until_gone() {
     for ((tries = 0; tries < 100; tries++)); do
         pids=$("$@")
         [ -n "$pids" ] || return 0
-        # shellcheck disable=SC2086
+        # shellcheck disable=SC2086 # a list
         kill -KILL $pids 2>/dev/null || :
         sleep 0.05
     done

@@ -3,7 +3,7 @@
 # Sourced by tests/agent/*.test. A "node" is a process that runs
 # `jobprof-node begin`, sleeps, and runs `jobprof-node finish` against a step
 # directory that step_make has made; no Slurm is needed.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # the tests read them
 
 : "${top_builddir:=$(pwd)}"
 node_bin=${JOBPROF_NODE:-$top_builddir/orchestrator/jobprof-node}
@@ -43,7 +43,7 @@ done_testing() { echo "1..$count"; }
 
 # Times of the protocol, shortened; a test may change them before step_make.
 finish_ms=3000 alldone_ms=4000 report_ms=20000 stale_ms=1000
-delay_ms=400 life_ms=8000 hidden=false final= summary=line util_ms=0 known=
+delay_ms=400 life_ms=8000 hidden=false final='' summary=line util_ms=0 known=''
 
 step_make() { # step_make DIR: job.conf and folders, as resolve makes them
     local id=12

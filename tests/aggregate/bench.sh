@@ -28,13 +28,13 @@ missed=0
 # Median seconds of commands, run in turn so that they share the machine's
 # moods: each argument is one, its words split at blanks. One number a line.
 medians() {
-    local i k from command
-    for i in $(seq "$runs"); do
+    local k from command
+    for _ in $(seq "$runs"); do
         k=0
         for command; do
             k=$((k + 1))
             from=$(date +%s.%N)
-            # shellcheck disable=SC2086
+            # shellcheck disable=SC2086 # a list
             $command > "$work/out" 2> "$work/err" || [ $? = 3 ] || {
                 echo "failed: ${command::200}: $(tail -1 "$work/err")" >&2
                 kill $$
@@ -95,7 +95,7 @@ against_duckdb() { # WHAT FOLDER ENDING FLOOR
     for threads in 1 2; do
         t=$(cd "$duck" && medians \
             "node $script $2 $3 $threads $work" "$dump -t $threads stat $2")
-        # shellcheck disable=SC2086
+        # shellcheck disable=SC2086 # a list
         floor "$1: DuckDB, $threads threads, takes" "$(ratio $t)" "x ours" \
             "$4" at-least
     done
@@ -110,7 +110,7 @@ make_set() { # NAME NODES ITERATIONS CHANNELS
 }
 
 plain() { # NAME: wc -l, one thread, two, the whole command
-    # shellcheck disable=SC2046
+    # shellcheck disable=SC2046 # a list
     set -- "$1" $(medians "wc -l $(echo "$work/$1"/*.log)" \
         "$dump -t 1 stat $work/$1" "$dump -t 2 stat $work/$1" \
         "$jobprof aggregate -q --threads 1 --output $work/report $work/$1")
@@ -125,7 +125,7 @@ plain() { # NAME: wc -l, one thread, two, the whole command
 
 packed() { # FOLDER: becomes .gz
     gzip -6 "$1"/*.log
-    # shellcheck disable=SC2046
+    # shellcheck disable=SC2046 # a list
     set -- "$1" $(medians "$bare $(echo "$1"/*.gz)" "$dump -t 1 stat $1" \
         "$bare -z $(echo "$1"/*.gz)")
     echo "gz: $("$bare") $(cat "$1"/*.gz | wc -c | awk '{ print $1 / 1e6 }') MB"
@@ -195,14 +195,14 @@ timelines() {
         "$tools/make_partials $dir/raw $dir/with")
     small=$(stat -c %s "$dir/without/n0/partial.jpp")
     large=$(stat -c %s "$dir/with/n0/partial.jpp")
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2086 # a list
     echo $t | awk -v ops="$ops" -v small="$small" -v large="$large" '{
         printf "  timelines: %d records; partial %.2f MB, with timelines %.2f MB\n",
                ops, small / 1e6, large / 1e6
         printf "  timelines: made in %.3f s, with timelines %.3f s\n", $1, $2 }'
     floor "timelines in a partial" "$(echo "$small $large $ops" | awk '{
         printf "%.1f", ($2 - $1) / $3 }')" "B/record" 10 at-most
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2046,SC2086 # two numbers
     floor "a partial with timelines takes" \
         "$(ratio $(echo $t | awk '{ print $2, $1 }'))" "x without" 2 at-most
     rm -rf "$dir"
@@ -221,18 +221,18 @@ cat "$work/j64"/*.log > "$work/huge.log"
 echo "one file of $mb MB"
 mkdir "$work/huge" && mv "$work/huge.log" "$work/huge"
 t=$(medians "$dump -t 1 stat $work/huge" "$dump -t 2 stat $work/huge")
-# shellcheck disable=SC2086
+# shellcheck disable=SC2086 # a list
 floor "2 threads, 1 thread takes" "$(ratio $t)" x 1.6 at-least
 rm -rf "$work/huge"
 packed "$work/j64"
 against_duckdb gz "$work/j64" .gz 3
 rm -rf "$work/j64"
 for set in "j256 32 600" "j1024 128 150"; do
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2086 # a list
     make_set $set 0
     plain "${set%% *}"
     memory "$work/${set%% *}"
-    rm -rf "$work/${set%% *}"
+    rm -rf "${work:?}/${set%% *}"
 done
 make_set v64 8 400 12
 plain v64

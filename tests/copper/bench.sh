@@ -57,7 +57,7 @@ print(used.ru_maxrss, round((used.ru_utime + used.ru_stime) * 1000))
 PY
 }
 read -r all cpu < <(peak "$work/logs")
-find "$work/logs" -name 'node00[5-9]*' -o -name 'node01*' | xargs rm
+find "$work/logs" \( -name 'node00[5-9]*' -o -name 'node01*' \) -exec rm {} +
 read -r half _ < <(peak "$work/logs")
 verdict=$([ "$all" -le 65536 ] && echo met || echo "NOT MET")
 [ "$verdict" = met ] || missed=1

@@ -17,7 +17,7 @@ row() { # OPTIONS... SEEDS [FAULT]
     [a-z]*) fault=${*: -1} && set -- "${@:1:$#-1}" ;;
     esac
     echo "# table $* $first $fault"
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2086 # a list
     "$table" "$@" "$first" $fault || missed=$((missed + 1))
 }
 

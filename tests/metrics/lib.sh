@@ -1,6 +1,6 @@
 # lib.sh - a real Prometheus and a real node_exporter for tests/metrics/*.test.
 # Sourced behind tests/agent/lib.sh, whose ok, is, skip and wait_for it uses.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with the tests
 for tool in prometheus promtool prometheus-node-exporter; do
     command -v $tool >/dev/null || { echo "1..0 # SKIP no $tool (Debian: prometheus, prometheus-node-exporter)"; exit 0; }
 done

@@ -1,7 +1,7 @@
 # lib.sh - what the recorder's and the simulator's shell tests share. TAP.
 # A test sources this, then calls `plan FUNCTION...`; a function that fails
 # returns non-zero and says why on stderr, 77 means skipped.
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034 # the tests read them
 # LeakSanitizer's tracer crashes now and then where a process exits while its
 # threads go on, as these do
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0

@@ -13,13 +13,13 @@ recorder="$(echo plugins/nccl_recorder/rec_*.c) plugins/nccl_recorder/jpr_frame.
 for kind in thread address,undefined; do
     # shellcheck disable=SC2086  # lists of words
     ${CC:-gcc} "${flags[@]}" -fsanitize=$kind $drive -o "$work/drive" -ldl -lpthread
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2086 # a list
     ${CC:-gcc} "${flags[@]}" -fsanitize=$kind -fvisibility=hidden -shared $recorder \
         -o "$work/recorder.so" -lz -lpthread
     for load in "--channels 8 --rate 40000" "--channels 1" "--channels 8 --depth 64" \
         "--channels 4 --no-finalize"; do
         mkdir "$work/rec"
-        # shellcheck disable=SC2086
+        # shellcheck disable=SC2086 # a list
         JOBPROF_RECORDER_DIR=$work/rec JOBPROF_RECORDER_MEM=8000000 \
             TSAN_OPTIONS=halt_on_error=1 "$work/drive" "$work/recorder.so" \
             --ops 60000 --threads 4 --comms 8 $load >"$work/out" 2>&1 ||

@@ -1,5 +1,5 @@
 # lib.sh - what the tests of jobprof plan share; $work is their folder
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with the tests
 jobprof=$(realpath "${JOBPROF:-${top_builddir:-.}/orchestrator/jobprof}")
 
 # A site file that names both of NVIDIA's libraries, and a list of known-bad

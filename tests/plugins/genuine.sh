@@ -65,7 +65,7 @@ while IFS=$'\t' read -r name backend release shape promised env; do
     else
         args+=(--max-rate)
     fi
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2086 # a list
     env $env NCCL_PROFILER_PLUGIN="$library" \
         NCCL_PROFILE_DUMP_FILE="$dir/raw/trace" NCCL_INSPECTOR_DUMP_DIR="$dir/raw" \
         /usr/bin/time -f %M -o "$dir/rss" \

@@ -16,6 +16,7 @@ for ((i = 0; i < ${BENCH_RUNS:-3}; i++)); do
 done
 sed -n 1p "$work/run0"
 # median share of each row, by its name
+# shellcheck disable=SC2013 # one word a line
 for name in $(awk 'NR > 1 { print $1 }' "$work/run0"); do
     awk -v name="$name" '$1 == name { print $(NF - 1) }' "$work"/run* | sort -n |
         awk -v name="$name" '{ v[NR] = $1 }

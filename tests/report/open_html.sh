@@ -18,7 +18,7 @@ own="$own|[a-z.-]*\.gstatic.com|[a-z.-]*optimizationguide[a-z.-]*|\
 # else runs: that is not the page's fault.
 run_browser() { # FILE WORK
     local work=$2
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2086 # a list
     HOME=$work timeout -k 2 90 "$browser" --headless --no-sandbox \
         --disable-gpu --disable-quic --disable-dev-shm-usage --no-first-run \
         --disable-background-networking --disable-component-update \

@@ -1,7 +1,7 @@
 # ends.sh - the ways a step can end, each of which must leave exactly one report.
 # Sourced after lib.sh. A way is a function that prints the step directory and
 # the step's end (ms) and leaves the report to come.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # of lib.sh
 
 # The step runs: its recorder has written something.
 step_profiled() { ls "$1"/raw/*/*.jpr >/dev/null 2>&1; }

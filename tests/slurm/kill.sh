@@ -7,7 +7,7 @@
 #   hand    yes: no report need come by itself, `jobprof report` makes it
 #   next_ms from the event to the end of a next step that needs the same CPUs
 # The event comes after $moment seconds.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with lib.sh and the tests
 
 # CASE PARALLEL QUICK FUNCTION [ARGUMENTS]: alone: nothing else runs meanwhile;
 # quick: for check, too; together: all at once, for they take a minute
@@ -85,7 +85,7 @@ end_of() {
 
 # start_step COMMAND...: in $job; sets srun, dirs
 start_step() {
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2086 # a list
     env --default-signal=INT srun --jobid="$job" -N4 -n8 $opt "$@" >out 2>err &
     srun=$!
     dirs=("jobprof-$job/step-0")
@@ -97,7 +97,7 @@ step_case() { # step_case EVENT
     local since
     hand=
     allocate "${where[@]}" || return
-    # shellcheck disable=SC2046
+    # shellcheck disable=SC2046 # a list
     start_step $(sim 200 3) || return
     sleep "$moment"
     since=$(now_ms)
@@ -150,7 +150,8 @@ kill_watcher() {
 
 # --- helpers that fail --------------------------------------------------------------
 fault_case() { # fault_case VERB ACTION: after $moment/10 of its life, on one node
-    export JOBPROF_FAULT="$1 $2 $(awk "BEGIN { print $moment / 20 }") n$((RANDOM % 4 + 1))"
+    JOBPROF_FAULT="$1 $2 $(awk "BEGIN { print $moment / 20 }") n$((RANDOM % 4 + 1))"
+    export JOBPROF_FAULT
     step_case true
     unset JOBPROF_FAULT
 }
@@ -212,7 +213,6 @@ batch_case() { # batch_case EVENT [OPTION...]
 # The second run is short; the first has a report of its own.
 requeue_case() {
     hand=
-    # shellcheck disable=SC2016
     submit "[ -n \"\$SLURM_RESTART_COUNT\" ] && exec srun $opt $(sim 20 0)
 srun $opt $(sim 30000 300) >out" "${where[@]}" --requeue || return
     wait_for 60 step_running "$job.0" || fail "no step: $(cat batch.out)" || return
@@ -238,7 +238,7 @@ array_case() {
     local t
     hand=
     submit "srun $opt $(sim 20 0); exit \$SLURM_ARRAY_TASK_ID" -N1 -n2 --array=0-3 || return
-    code= dirs=()
+    code='' dirs=()
     for t in 0 1 2 3; do
         wait_for 120 job_gone "${job}_$t" || fail "array $job does not end" || return
         code="$code,$(job_state "${job}_$t")"
@@ -251,10 +251,9 @@ mpirun_case() {
     hand=
     command -v mpirun >/dev/null || { echo "no mpirun (openmpi-bin)" >&2; return 77; }
     # the host of mpirun has its ranks in the batch step, which is not profiled
-    # shellcheck disable=SC2016
     submit 'export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 mpirun -n 8 sh -c '"'exec $SIM --iterations 20 --rank \$OMPI_COMM_WORLD_RANK --nranks 8 --ranks-per-node 2'" \
-        "${where[@]}" $opt || return
+        "${where[@]}" ${opt:+"$opt"} || return
     wait_for 120 job_gone "$job" || fail "job $job does not end" || return
     code=$(job_state "$job")
     [ "$code" = "COMPLETED 0:0" ] || fail "mpirun: $code $(cat batch.out)"
@@ -263,7 +262,7 @@ mpirun -n 8 sh -c '"'exec $SIM --iterations 20 --rank \$OMPI_COMM_WORLD_RANK --n
 # --- shapes of steps -------------------------------------------------------------------
 short_case() {
     hand=
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2086 # a list
     srun -J "$name" "${where[@]}" $opt sh -c 'exit 7' >out 2>err
     code=$?
     dirs=(jobprof-*/step-0)
@@ -271,11 +270,11 @@ short_case() {
 
 many_case() { # many_case N once|next
     local i pids=() since
-    hand= code= dirs=()
+    hand='' code='' dirs=()
     allocate -N4 -w 'n[1-4]' --ntasks-per-node=2 -n8 || return
     since=$(now_ms)
     for ((i = 0; i < $1; i++)); do
-        # shellcheck disable=SC2086
+        # shellcheck disable=SC2086 # a list
         if [ "$2" = once ]; then
             srun --jobid="$job" --overlap -N1 -n1 $opt sh -c 'exit 5' >"o$i" 2>"e$i" &
             pids+=($!)
@@ -295,10 +294,10 @@ many_case() { # many_case N once|next
 
 overlap_case() {
     local pids=() i
-    hand= dirs=() code=
+    hand='' dirs=() code=
     allocate "${where[@]}" || return
     for i in 0 1; do
-        # shellcheck disable=SC2046,SC2086
+        # shellcheck disable=SC2046,SC2086 # a list
         srun --jobid="$job" --overlap -N4 -n8 $opt $(sim 50 2) >"o$i" 2>"e$i" &
         pids+=($!)
         dirs+=("jobprof-$job/step-$i")
@@ -313,7 +312,7 @@ het_case() { # het_case group|colon
     local run
     hand=
     run="$(sim 20 1)"
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2086 # a list
     if [ "$1" = colon ]; then
         srun -J "$name" $opt -N1 -n2 $run : -N2 -n2 $run >out 2>err
         code=$?
@@ -351,10 +350,10 @@ END
 # Steps that wait for each other's CPUs.
 exclusive_case() {
     local pids=() i
-    hand= dirs=() code=
+    hand='' dirs=() code=
     allocate -N1 -n2 || return
     for i in 0 1 2 3 4 5; do
-        # shellcheck disable=SC2046,SC2086
+        # shellcheck disable=SC2046,SC2086 # a list
         srun --jobid="$job" --exclusive -n1 $opt $(sim 20 0.2) >"o$i" 2>"e$i" &
         pids+=($!)
         dirs+=("jobprof-$job/step-$i")
@@ -379,7 +378,7 @@ broadcast_case() {
 slurmd_case() { # slurmd_case [again|reboot]
     local id
     hand=
-    # shellcheck disable=SC2046,SC2086
+    # shellcheck disable=SC2046,SC2086 # a list
     srun -J "$name" -N2 -w 'n[4-5]' --ntasks-per-node=2 $opt $(sim 200 4) >out 2>err &
     srun=$!
     wait_for 30 job_runs "$name" || fail "no step: $(cat err)" || return
@@ -389,7 +388,7 @@ slurmd_case() { # slurmd_case [again|reboot]
     kill -TERM "$("$MC" nodepid 5 --name "$cluster_name")"
     if [ "${1:-}" = reboot ]; then # all that runs there is gone at once
         id=$(sed -n 's/^mc_id=//p' "$(dirname "$SLURM_CONF")/../cluster")
-        # shellcheck disable=SC2046
+        # shellcheck disable=SC2046 # a list
         kill -KILL $(grep -l "/n5/boot_id.$id" /proc/[0-9]*/mountinfo 2>/dev/null | cut -d / -f 3)
         echo "$job" >>"$WORK/stepd_killed"
         sleep 1
@@ -409,7 +408,7 @@ epilog_case() { # epilog_case [kill]
     hand=
     [ "$(id -u)" = 0 ] || { echo "needs root" >&2; return 77; }
     mkdir -m 777 home
-    # shellcheck disable=SC2046,SC2086
+    # shellcheck disable=SC2046,SC2086 # a list
     (cd home && exec "$MC" run --name "$cluster_name" --user alice -- \
         srun -J "$name" "${where[@]}" $opt $(sim 200 3)) >out 2>err &
     srun=$!

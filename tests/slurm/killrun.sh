@@ -1,6 +1,6 @@
 # killrun.sh - run cases of the kill matrix, with and without profiling.
 # Sourced after lib.sh and kill.sh.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with kill.sh
 
 # One run of a case. Leaves "CASE MODE CODE" and, profiled, what became of the
 # reports, in $WORK/rows; fails with a reason.

@@ -1,6 +1,6 @@
 # lib.sh - what the tests on a real Slurm share: cluster, TAP, waiting, checks.
 # Sourced by bash. Needs top_srcdir and top_builddir.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # the tests read them
 set -u
 : "${top_srcdir:?}" "${top_builddir:?}"
 MC=$top_srcdir/contrib/minicluster
@@ -164,7 +164,7 @@ one_report() {
     wait_for 5 test ! -e "$dir/report.claim" || fail "report.claim stays in $dir" || return
     n=$(grep -c 'report written' "$dir/log.txt")
     [ "$n" = 1 ] || fail "$dir: $n reports written instead of one: $(cat "$dir/log.txt")" || return
-    for f in owner pending done alldone; do
+    for f in owner pending 'done' alldone; do
         [ ! -e "$dir/$f" ] || fail "$dir/$f is left" || return
     done
     same_figures "$dir"

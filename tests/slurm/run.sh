@@ -11,8 +11,8 @@ unset JOBPROF_RESULTS
 run() { # run TEST: its log, and what it says in the end in NAME.said
     local test=$1 name log status passed skipped failed plan start=$SECONDS
     name=$(basename "$test" .test)
-    log=$top_builddir/${test//\//-}.tap
-    "$top_srcdir/$test" >"$log" 2>&1 </dev/null
+    log=${top_builddir:?}/${test//\//-}.tap
+    "${top_srcdir:?}/$test" >"$log" 2>&1 </dev/null
     status=$?
     passed=$(grep -cE '^ok ' "$log")
     skipped=$(grep -cE '^ok .*# SKIP' "$log")

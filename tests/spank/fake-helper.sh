@@ -21,13 +21,14 @@ run=$dir/${0##*/}.$1.run
     done </proc/$$/status
     printf 'umask %s\n' "$(umask)"
     printf 'cwd %s\n' "$(readlink /proc/$$/cwd)"
+    # shellcheck disable=SC3045 # dash, bash and busybox have -c
     printf 'core %s\n' "$(ulimit -c)"
     printf 'oom %s\n' "$(cat /proc/$$/oom_score_adj)"
     read -r _ _ _ _ group session _ </proc/$$/stat
     printf 'group %s session %s self %s\n' "$group" "$session" $$
     printf 'parent %s\n' "$PPID"
     # the shell holds this script too
-    for fd in /proc/$$/fd/*; do
+    for fd in "/proc/$$/fd/"*; do
         case $(readlink "$fd") in
         "$0") ;;
         *) printf 'fd %s %s\n' "${fd##*/}" "$(readlink "$fd")" ;;

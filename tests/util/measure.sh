@@ -9,6 +9,7 @@ node=$top_builddir/orchestrator/jobprof-node
 work=$(mktemp -d) || exit 1
 pids=
 cleanup() {
+    # shellcheck disable=SC2086 # a list
     [ -z "$pids" ] || kill $pids 2>/dev/null
     rm -rf "$work"
 }
@@ -49,6 +50,7 @@ row() { # row TASKS PERIOD_MS: the agent beside so many tasks
         pids="$pids $!"
     done
     rm -rf "$work/jobprof-1"
+    # shellcheck disable=SC2174 # the last one
     mkdir -p -m 700 "$work/jobprof-1/step-0/nodes/n0"
     chmod 700 "$work/jobprof-1/step-0"
     "$node" agent --dir "$work/jobprof-1/step-0" --node n0 --nodeid 0 --component 12 \
@@ -57,7 +59,9 @@ row() { # row TASKS PERIOD_MS: the agent beside so many tasks
     sleep "${SECONDS_EACH:-60}"
     kill $agent
     wait $agent
+    # shellcheck disable=SC2086 # a list
     kill $pids
+    # shellcheck disable=SC2086 # a list
     wait $pids 2>/dev/null
     pids=
     python3 - "$work/jobprof-1/step-0" "$1" "$2" <<'PY'
