@@ -218,7 +218,7 @@ int rankread_rank_line(struct jp_rank_records *r, const char *node,
     return rc;
 }
 
-/* The minors of "devices"; NULL: not told. -1 in *n without memory. */
+/* The minors of "devices"; NULL: unknown. -1 in *n without memory. */
 static int *take_devices(struct jp_rank_records *r, const json_t *devices,
                          int *n)
 {

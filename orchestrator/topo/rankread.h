@@ -21,7 +21,7 @@ struct jp_rank_path {
     int64_t pid;
     uint32_t rank, peer; /* peer: NCCLDEBUG_NO_PEER */
     enum jp_nccl_via via;
-    const char *detail, *device; /* "IB", "mlx5_0"; "" not told */
+    const char *detail, *device; /* "IB", "mlx5_0"; "": unknown */
     bool gdr;
     uint64_t lines;
 };
@@ -48,7 +48,7 @@ struct jp_rank_records {
     size_t n_owned, room_owned;
 };
 
-/* Adds what <step_dir>/nodes/<node>/ has; a ranks.jsonl that is not there is
+/* Adds what <step_dir>/nodes/<node>/ has; a ranks.jsonl that does not exist is
  * made first where raw/<node>/ is (its finish was killed), for at most
  * limit_ms. node is copied. -1 only without memory. */
 int rankread_node(struct jp_rank_records *records, const char *step_dir,

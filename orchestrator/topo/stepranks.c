@@ -37,7 +37,7 @@ struct jp_rank_path {
 /* What the log says of a communicator as a whole. */
 struct jp_rank_carriers {
     const char *comm;
-    int64_t nvls_channels; /* -1: not told */
+    int64_t nvls_channels; /* -1: unknown */
     bool nvls, collnet;
 };
 

@@ -155,8 +155,9 @@ static void put_configurations(const struct trial *t, FILE *out)
         {"Mean", "geometric", true},
         {"From", "95 % interval of the mean", true},
         {"To", "95 % interval of the mean", true},
-        {"Longer", "than the fastest", true},
-        {"p", "adjusted for all pairs and looks; slower at trial_alpha", true},
+        {"Longer", "compared with the fastest", true},
+        {"p", "adjusted for all pairs and rounds; slower below trial_alpha",
+         true},
         {"Verdicts", "of the runs' reports", false},
         {"Ran over", "nodes and the communicators of most time", false},
     };
@@ -214,11 +215,11 @@ static void put_run(const struct trial *t, size_t number,
 static void put_runs(const struct trial *t, FILE *out)
 {
     static const struct jp_html_column columns[] = {
-        {"Run", "in the order of time", true},
+        {"Run", "in order of start", true},
         {"Round", NULL, true},
         {"Configuration", NULL, false},
         {"Status", NULL, false},
-        {"Time", "what is compared", true},
+        {"Time", "the compared time", true},
         {"Step", "from srun's start to its end", true},
         {"Verdict", NULL, false},
         {"Why not", NULL, false},
@@ -248,12 +249,13 @@ static void put_method(const struct trial *t, FILE *out)
     html_out_fact(out, "Order", text);
     html_out_fact(out, "A run varies by",
                   isnan(t->look.noise) ? NULL : FIG_SHARE(t->look.noise));
-    html_out_fact(out, "Seen would be a difference of",
+    html_out_fact(out, "Smallest detectable difference",
                   isnan(t->look.detectable) ? NULL
                                             : FIG_SHARE(t->look.detectable));
-    html_out_fact(out, "Test",
-                  "t tests of the logarithms, each pair of configurations by "
-                  "Holm, looks after each round by Lan and DeMets");
+    html_out_fact(
+        out, "Test",
+        "t tests of the logarithms, corrected for the pairs of configurations "
+        "(Holm) and for the tests after each round (Lan and DeMets)");
     for (size_t i = 0; i < TRIAL_LIMITS; i++) {
         snprintf(text, sizeof(text), "%s: %s", FIG_REAL(trial_limits[i].value),
                  trial_limits[i].reason);

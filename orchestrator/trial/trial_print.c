@@ -15,12 +15,12 @@
 static const char *end_text(const struct trial *t)
 {
     static const char *const texts[TRIAL_ENDS] = {
-        [TRIAL_OPEN] = "not at its end yet",
+        [TRIAL_OPEN] = "not finished yet",
         [TRIAL_DONE] = "all runs done",
-        [TRIAL_SETTLED] = "ended early: the rest is clearly slower",
-        [TRIAL_TIME_UP] = "ended by --time",
+        [TRIAL_SETTLED] = "ended early, because the rest is clearly slower",
+        [TRIAL_TIME_UP] = "ended by its time limit",
         [TRIAL_INTERRUPTED] = "interrupted",
-        [TRIAL_GAVE_UP] = "given up: too few configurations run",
+        [TRIAL_GAVE_UP] = "ended, because too few configurations run",
     };
 
     return texts[t->end];
@@ -70,7 +70,7 @@ static void print_over(const struct trial *t, FILE *out)
         if (!run || !*run->over)
             continue;
         if (!any)
-            fputs("\nWhat they ran over:\n", out);
+            fputs("\nNodes and links of the runs:\n", out);
         any = true;
         quote_printf(out, "  %s: %s\n", trial_label(t, i, label, sizeof(label)),
                      run->over);

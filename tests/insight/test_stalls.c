@@ -181,8 +181,8 @@ static void test_regular(void **state)
     assert_non_null(strstr(f.text, "every 90 operations (900 ms)"));
 }
 
-/* The first of eight operations of each step: a rank that is a little slower all
- * along, not one that stops. */
+/* The first of eight operations of each step: a rank that is a little slower
+ * all along, not one that stops. */
 static void test_each_step(void **state)
 {
     struct jp_finding f;
