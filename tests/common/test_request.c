@@ -58,7 +58,7 @@ static const struct {
     {"inspector,interval=1", NULL},
     {"inspector,interval=0", "interval: 0 is out of range"},
     {"inspector,interval=2h", "is not a time"},
-    {"inspector,verbose=2", "verbose: \"2\" is neither"},
+    {"inspector,verbose=2", "verbose: \"2\" is not 0 or 1"},
     {"auto,nccl=2.19", "NCCL 2.19 has no profiler interface (2.23 or"},
     {"auto,nccl=2", "\"2\" is not an NCCL release"},
     {"auto,nccl=2.27.1.1", "is not an NCCL release"},

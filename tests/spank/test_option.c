@@ -88,7 +88,7 @@ static void test_outer_form(void **state)
         assert_int_equal(host_option("nccl-profile", cases[i].value, 0),
                          cases[i].want);
         if (cases[i].want && cases[i].value)
-            assert_has(host.log, "is no mode; try --nccl-profile=auto\n");
+            assert_has(host.log, "is not a mode; try --nccl-profile=auto\n");
     }
     assert_int_equal(host.forks, 0);
     assert_int_equal(host_option("nccl-profile", "off,iteratons=3", 0), -1);
