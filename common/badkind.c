@@ -9,12 +9,12 @@
 static const struct {
     const char *key, *text;
 } kinds[JP_BAD_KINDS] = {
-    [JP_BAD_SYNTAX] = {"syntax", "no JSON object"},
-    [JP_BAD_BYTES] = {"bytes", "bytes that are no text"},
+    [JP_BAD_SYNTAX] = {"syntax", "not a JSON object"},
+    [JP_BAD_BYTES] = {"bytes", "bytes that are not text"},
     [JP_BAD_MISSING] = {"missing_key", "a key is missing"},
     [JP_BAD_TYPE] = {"wrong_type", "a value of another type"},
     [JP_BAD_RANGE] = {"out_of_range", "a number out of range"},
-    [JP_BAD_VALUE] = {"bad_value", "a value that cannot be"},
+    [JP_BAD_VALUE] = {"bad_value", "an impossible value"},
     [JP_BAD_LONG] = {"too_long", "longer than 1 MiB"},
 };
 

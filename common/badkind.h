@@ -1,7 +1,7 @@
 /* badkind.h - the ways in which a profiler's record can be bad.
  *
- * Readers of all formats tell one of these with their reason; reports count by
- * them.
+ * Readers of all formats return one of these with a reason. Reports count bad
+ * records by kind.
  */
 #ifndef JP_COMMON_BADKIND_H
 #define JP_COMMON_BADKIND_H
@@ -10,13 +10,13 @@
 #include <stddef.h>
 
 enum jp_bad {
-    JP_BAD_SYNTAX,  /* no JSON object, or a broken one */
-    JP_BAD_BYTES,   /* the line holds NUL, other control bytes or no UTF-8 */
-    JP_BAD_MISSING, /* a key that must be there is not */
+    JP_BAD_SYNTAX,  /* not a JSON object, or a broken one */
+    JP_BAD_BYTES,   /* the line has NUL, other control bytes or invalid UTF-8 */
+    JP_BAD_MISSING, /* a required key is missing */
     JP_BAD_TYPE,    /* a string for a number, a fraction for an integer ... */
-    JP_BAD_RANGE,   /* a number that no record can have: negative, 1e400 */
-    JP_BAD_VALUE,   /* a word, or values that contradict one another */
-    JP_BAD_LONG,    /* a line or an object of more than 1 MiB */
+    JP_BAD_RANGE, /* a number that is impossible in a record: negative, 1e400 */
+    JP_BAD_VALUE, /* a word, or values that contradict one another */
+    JP_BAD_LONG,  /* a line or an object of more than 1 MiB */
     JP_BAD_KINDS
 };
 

@@ -16,7 +16,7 @@
 #define CHILD_LAST_MS 200
 
 enum child_end {
-    CHILD_ENDED, /* by itself, in time: status says how */
+    CHILD_ENDED, /* it ended in time; status has the result */
     CHILD_LATE,  /* it was killed at its deadline */
     CHILD_NEVER, /* none could be made: errno */
 };
@@ -32,7 +32,7 @@ struct child {
      * status 127: not found; 126: it could not be started. */
     char *const *argv;
     const char *dir;   /* where a program runs; NULL: here */
-    bool with_stderr;  /* a program's error messages are output, too */
+    bool with_stderr;  /* standard error is also captured */
     bool dies_with_us; /* the child ends with the thread that made it */
     uint32_t limit_ms;
     uint32_t term_ms; /* from SIGTERM to SIGKILL; 0: SIGKILL at once */
@@ -52,7 +52,7 @@ struct child_result {
 enum child_end child_run(const struct child *child,
                          struct child_result *result);
 
-/* It ended by itself with exit status 0. */
+/* It ended without a signal and with exit status 0. */
 bool child_succeeded(enum child_end end, const struct child_result *result);
 
 /* Starts it without output; no limit applies, the caller awaits it. Its pid,

@@ -76,8 +76,8 @@ enum clockline_status clockline_find(struct clockline_bounds *bounds,
 /* theta when A shows t_ns, which is at most 2^52 ns from t0_ns. */
 int64_t clockline_at(const struct clockline *line, int64_t t_ns);
 
-/* What the bounds leave open when A shows t_ns: theta of every line that obeys
- * them all lies between. After clockline_find said OK, of the same bounds. */
+/* The range of theta when A shows t_ns, over all lines that obey the bounds.
+ * Call it after clockline_find has returned OK for the same bounds. */
 void clockline_range(const struct clockline_bounds *bounds,
                      const struct clockline *line, int64_t t_ns, double *low_ns,
                      double *high_ns);

@@ -17,7 +17,8 @@ struct clockmap_point {
     double unc_ns; /* how wrong offset_ns may be */
 };
 
-/* Clocks and times are told apart beyond so many times their uncertainty. */
+/* Clocks and times count as different if they differ by more than this multiple
+ * of their uncertainty. */
 #define CLOCKMAP_SURE 3
 
 struct clockmap_node {
@@ -44,8 +45,8 @@ struct clockmap {
     size_t n_nodes;
 };
 
-/* Adds a node that nothing ties to the reference, and keeps the order; one
- * that is there stays as it is. 0, or -1 without memory. */
+/* Adds a node without a connection to the reference, and keeps the order. A
+ * node that exists already is not changed. 0, or -1 without memory. */
 int clockmap_add(struct clockmap *map, const char *host);
 /* Leaves the map empty: method CLOCKMAP_NONE. */
 void clockmap_fini(struct clockmap *map);
@@ -55,7 +56,7 @@ const struct clockmap_node *clockmap_find(const struct clockmap *map,
                                           const char *host, size_t len);
 
 /* C_node - C_reference when the node's clock shows t_ns. Beyond its points the
- * lines at the ends go on. t_ns and the points
+ * lines at the ends continue. t_ns and the points
  * differ by less than 2^62. 0 for NULL, and where it is
  * not aligned. */
 int64_t clockmap_offset_ns(const struct clockmap_node *node, int64_t t_ns);
@@ -65,9 +66,9 @@ double clockmap_unc_ns(const struct clockmap_node *node, int64_t t_ns);
 /* Sets `near` of all nodes, once their points are there. */
 void clockmap_settle(struct clockmap *map);
 
-/* A time of the node as the reference's clock shows it; both in us. 0 stays 0:
- * not told. This is what puts times of different nodes side by side: a later
- * time stays the later one, but where a clock was set back. */
+/* A time of the node as the reference's clock shows it; both in us. 0 (unknown)
+ * stays 0. Times of different nodes can be compared after this call. Their
+ * order is kept unless a clock was set back. */
 uint64_t clockmap_us(const struct clockmap_node *node, uint64_t t_us);
 /* The same in ns. */
 uint64_t clockmap_ns(const struct clockmap_node *node, uint64_t t_ns);

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* No rank is done before all have begun, so that a wait can be told from the
- * ranks' times: every rank's result needs data of every other one. A Broadcast
- * or a Reduce lets ranks go on early. */
+/* No rank can end before all have begun, because every rank's result needs data
+ * of all other ranks. Waits can therefore be computed from the ranks' times. A
+ * Broadcast or a Reduce lets ranks continue early. */
 static inline bool collective_is_barrier(const char *name)
 {
     return !strcmp(name, "AllReduce") || !strcmp(name, "AllGather") ||

@@ -1,8 +1,9 @@
 /* defaults.h - every default of jobprof, each with its reason.
  *
- * One place, so that the parser, the site file, the man pages and the protocol
- * agree. Units stand in the names. What the user may change is listed in
- * grammar.h (options) and sitefile.h (site and user file).
+ * This is the only place for defaults, so that the parser, the site file, the
+ * man pages and the protocol agree. The names contain the units. grammar.h
+ * (options) and sitefile.h (site and user file) list the settings that a user
+ * can change.
  */
 #ifndef JP_COMMON_DEFAULTS_H
 #define JP_COMMON_DEFAULTS_H
@@ -16,9 +17,9 @@
  * killed and nothing is lost: the report reads the raw files instead. */
 #define JP_DEF_FINISH_LIMIT_MS 5000
 
-/* Nodes leave a step within seconds of each other; those that have not said
- * "done" after this are counted as missing. Above finish_limit by the time
- * that Slurm takes to tear a step down. */
+/* Nodes leave a step within seconds of each other. A node that is not "done"
+ * after this time counts as missing. It is longer than finish_limit by the time
+ * that Slurm needs to tear a step down. */
 #define JP_DEF_ALLDONE_WAIT_MS 15000
 
 /* A user at a prompt waits this long for his report, not longer; then the card
@@ -51,7 +52,8 @@
 /* NVML's own figures cover 1/6 s to 1 s; a second of 16 tasks and 8 GPUs costs
  * 0.3 % of a processor at most. */
 #define JP_DEF_UTIL_PERIOD_MS 1000
-/* Below it NVML's figures repeat and the sampler costs more than it tells. */
+/* Below this period, NVML returns the same figures again, and sampling costs
+ * more than it is worth. */
 #define JP_UTIL_PERIOD_MIN_MS 100
 
 /* A day of 16 tasks and 8 GPUs at a second; longer runs are thinned out. */
@@ -74,10 +76,10 @@
 #define JP_CLOCK_NEIGHBOUR_US 11000
 #define JP_CLOCK_NEIGHBOURS_MAX 6
 
-/* Slurm's own KillWait, where the controller does not tell. */
+/* Slurm's default KillWait, used if the controller does not answer. */
 #define JP_DEF_KILL_WAIT_S 30
 
-/* Nodes that have not mounted Copper by then run without it. */
+/* Nodes that have not mounted Copper within this time run without it. */
 #define JP_DEF_RUNNER_READY_MS 60000
 
 /* --- files ---------------------------------------------------------------- */
@@ -102,9 +104,9 @@
 
 /* --- NCCL profilers ------------------------------------------------------- */
 
-/* What `nccl=` and the site file leave open, said in the settings' reason: the
- * newest release that jobprof knows, as older ones ignore the variables that
- * they lack. */
+/* The release if neither `nccl=` nor the site file sets one, with a note in the
+ * settings' reason: the newest one known to jobprof, because older ones ignore
+ * unknown variables. */
 #define JP_DEF_NCCL_VERSION "2.30"
 
 /* Most training jobs are looked at over some hundred steps. */
@@ -116,7 +118,7 @@
 /* Communicators of one rank: world, tensor, data, pipeline. */
 #define JP_DEF_COMMS 4
 
-/* One rank's profiler memory: small beside any training rank. */
+/* Profiler memory of one rank: small compared with any training rank. */
 #define JP_DEF_MEM "256M"
 
 /* Of the step's memory on a node all profilers of its ranks may take one part

@@ -36,12 +36,12 @@ static int refuse(const struct walk *w, const struct stat *st,
     errno = EPERM;
     if (st->st_uid != w->root && st->st_uid != 0)
         return error_set(err,
-                         "%s: uid %ld owns it, or a folder or link to it: not "
-                         "for root",
+                         "%s: root does not use it, because uid %ld owns it or "
+                         "a folder or link above it",
                          w->path, (long) st->st_uid);
     return error_set(err,
-                     "%s: others can write it, or a folder to it (mode %04o): "
-                     "not for root",
+                     "%s: root does not use it, because others can write to it "
+                     "or a folder above it (mode %04o)",
                      w->path, (unsigned) st->st_mode & 07777);
 }
 
@@ -54,7 +54,7 @@ static bool is_roots(const struct walk *w, const struct stat *st)
             (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX));
 }
 
-/* The way goes on at the link's target. */
+/* The path continues at the link's target. */
 static int follow(struct walk *w, int link, const char *left,
                   struct jp_error *err)
 {
@@ -275,7 +275,7 @@ int fileio_check_folders(const char *path, struct jp_error *err)
     if (!named || !real)
         error_set(err, "%s: %s", path, strerror(errno));
     else if (check_chain(named, err) < 0 || check_chain(real, err) < 0)
-        error_wrap(err, "%s: its folder", path);
+        error_wrap(err, "%s: folder above it", path);
     else
         rc = 0;
     free(named);

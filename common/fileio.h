@@ -26,15 +26,14 @@ int fileio_open_regular(const char *path, bool follow, struct jp_error *err);
 int fileio_check_owner(int fd, const char *path, bool group,
                        struct jp_error *err);
 
-/* Whether no stranger can put another file in path's place: each folder to it,
- * as it is named and with its links resolved, is ours or root's (who owns "/",
- * in a user namespace too), and not writable by others nor, if root's, by its
- * group, unless sticky. -1 with errno
- * EPERM: it is not. */
+/* Whether nobody else can replace the file at path. Each folder of the path, as
+ * given and with its links resolved, must belong to us or to root (the owner of
+ * "/", also in a user namespace). It must not be writable by others or, if
+ * root's, by its group, unless it is sticky. Otherwise -1 with errno EPERM. */
 int fileio_check_folders(const char *path, struct jp_error *err);
 
-/* Both, as of a file that the site names: nobody else may write it or put
- * another one in its place. */
+/* Both checks, for a file that the site names: nobody else may write to it or
+ * replace it. */
 int fileio_check_site(int fd, const char *path, struct jp_error *err);
 
 /* Reads a whole regular file of at most max bytes. *text is NUL-terminated and
@@ -47,8 +46,8 @@ int fileio_read(const char *path, bool follow, size_t max, char **text,
 int fileio_read_fd(int fd, const char *path, size_t max, char **text,
                    size_t *len, struct jp_error *err);
 
-/* What follows makes, replaces or removes by path. As root it does so only
- * where nobody else can put another folder or a link in the way
+/* The following functions create, replace or remove by path. As root they do so
+ * only if nobody else can replace a folder of the path or put a link there
  * (below).
  */
 
@@ -82,10 +81,10 @@ bool fileio_temp_parse(const char *name, pid_t *pid, const char **host);
 /* Flushes, closes and renames; on failure the twin is removed and path is as
  * it was. */
 int fileio_temp_commit(struct jp_tempfile *file, struct jp_error *err);
-/* The same for what replaces files that are deleted later: the disk is asked to
- * have the content before the rename, and the folder's entry after it. Each is
- * asked in a child, for limit_ms at most; when the time is up the file is in
- * place as without it, and the system writes it in its own time. */
+/* The same for files that replace others which are deleted later: the content
+ * is synced before the rename, and the folder's entry after it. A child does
+ * each sync, within limit_ms. If the time runs out, the file is in place as
+ * without a sync, and the system writes it later. */
 int fileio_temp_commit_synced(struct jp_tempfile *file, uint32_t limit_ms,
                               struct jp_error *err);
 /* Closes and removes the twin. Does nothing on a committed file. */
@@ -99,16 +98,16 @@ int fileio_write(const char *path, const char *text, size_t len,
 char *fileio_path(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Removes a tree below (and with) path, never following a symbolic link nor
- * entering another user's folder or another file system. A path that is not
- * there is fine. */
+ * entering another user's folder or another file system. A path that does not
+ * exist is fine. */
 int fileio_remove_tree(const char *path, struct jp_error *err);
 
-/* --- is a place root's alone, so that root may work there by path?
+/* --- does a place belong to root alone, so that root may work there by path?
  *
- * Who can write in a folder can put another one, or a link, in the place of
- * what root has just made or looked at in it: root would then write, rename or
- * remove elsewhere. So root makes and removes nothing below a folder that
- * somebody else can change. Others do so with nobody's rights but their own.
+ * Whoever can write to a folder can replace a file or folder that root has just
+ * created or checked in it. Root would then write, rename or remove elsewhere.
+ * Root therefore creates and removes nothing below a folder that somebody else
+ * can change. Others do so with nobody's rights but their own.
  */
 
 /* As root: whether path and each folder and symbolic link on the way to it is
@@ -117,13 +116,13 @@ int fileio_remove_tree(const char *path, struct jp_error *err);
  * else. -1 with errno EPERM: it is not. */
 int ownplace_check(const char *path, struct jp_error *err);
 
-/* The same of the folder that holds path, which must be there: below a sticky
- * folder others could make what is not. */
+/* The same for the folder that contains path. It must exist, because others
+ * could create it below a sticky folder. */
 int ownplace_check_parent(const char *path, struct jp_error *err);
 
 /* --- visit what lies below a folder, following no symbolic link.
  *
- * Trees are foreign and may change meanwhile: what vanishes is passed over, and
+ * Trees are foreign and may change meanwhile: what vanishes is skipped, and
  * depth is bounded, as so many folders are open at once.
  */
 
@@ -131,7 +130,7 @@ enum treewalk_what {
     TREEWALK_FILE,   /* a regular one */
     TREEWALK_FOLDER, /* before what is in it */
     TREEWALK_ODD,    /* a link, a FIFO, a device ... */
-    TREEWALK_LOST,   /* its kind cannot be told: st is NULL */
+    TREEWALK_LOST,   /* unknown kind: st is NULL */
     TREEWALK_CLOSED, /* after TREEWALK_FOLDER: it cannot be opened */
     TREEWALK_DEEP    /* likewise: it is one too deep */
 };
@@ -147,9 +146,9 @@ struct treewalk_entry {
 /* Borrowed for the call. Not 0 ends the walk. */
 typedef int treewalk_see(void *arg, const struct treewalk_entry *entry);
 
-/* Visits all below the folder fd, which is taken over; path is what the
- * entries' paths begin with. Folders lie at most max_depth below it. 0, what
- * see said, or -1: no memory. */
+/* Visits all entries below the folder fd, which is taken over. The paths of
+ * entries begin with path. Folders lie at most max_depth below it. Returns 0,
+ * the result of see, or -1 without memory. */
 int treewalk(int fd, const char *path, unsigned max_depth, treewalk_see *see,
              void *arg);
 

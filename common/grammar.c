@@ -50,11 +50,9 @@ const char *profiler_title(const char *name)
  * tell the run's size come behind the first, the others behind the second. */
 static const struct jp_knob nccl_load[] = {
     {JP_KNOB("iterations", JP_KNOB_COUNT, 1, 1000000000, NULL,
-             JP_STR(JP_DEF_ITERATIONS),
-             "iterations that the plan counts with")},
+             JP_STR(JP_DEF_ITERATIONS), "iterations that the plan assumes")},
     {JP_KNOB("colls", JP_KNOB_COUNT, 1, 1000000, NULL, JP_STR(JP_DEF_COLLS),
-             "collectives in one iteration, all communicators of a rank "
-             "together")},
+             "collectives of a rank in one iteration, over all communicators")},
     {JP_KNOB("comms", JP_KNOB_COUNT, 1, 4096, NULL, JP_STR(JP_DEF_COMMS),
              "communicators of one rank")},
     {JP_KNOB("p2p", JP_KNOB_COUNT_OR_OFF, 0, 1000000, NULL, "0",
@@ -62,17 +60,17 @@ static const struct jp_knob nccl_load[] = {
     {0}};
 static const struct jp_knob nccl_limits[] = {
     {JP_KNOB("mem", JP_KNOB_SIZE, JP_MIB, JP_TIB, NULL, JP_DEF_MEM,
-             "memory of one rank that the profiler may take")},
+             "memory that the profiler may use in each rank")},
     {JP_KNOB("disk", JP_KNOB_SIZE, JP_MIB, 1024 * JP_TIB, NULL, JP_DEF_DISK,
-             "disk that the raw files of one step may take")},
+             "disk space for the raw files of one step")},
     {JP_KNOB("min_free", JP_KNOB_SIZE, 0, 1024 * JP_TIB, NULL, JP_DEF_MIN_FREE,
-             "space of the file system that stays free")},
+             "space that stays free on the file system")},
     {JP_KNOB("nccl", JP_KNOB_VERSION, 0, 0, NULL, JP_DEF_NCCL_VERSION,
              "NCCL release of the program")},
     {0}};
 static const struct jp_knob nccl_rest[] = {
     {JP_KNOB("dir", JP_KNOB_PATTERN, 0, 0, NULL, JP_DEF_DIR,
-             "the job's directory; step-ID is added")},
+             "the job's directory; /step-ID is appended")},
     {JP_KNOB("summary", JP_KNOB_WORD, 0, 0, "auto|off|line|card", "auto",
              "what srun prints at the end")},
     {JP_KNOB("inspector_logs", JP_KNOB_BOOL, 0, 1, NULL, "0",
@@ -84,9 +82,10 @@ static const struct jp_knob nccl_rest[] = {
     {JP_KNOB("on_hang", JP_KNOB_ON_HANG, 0, 0, NULL, "report",
              "what to do when the step hangs; a command gets JSON on stdin")},
     {JP_KNOB("after", JP_KNOB_TIME, 0, 86400 * JP_SECOND, NULL, NULL,
-             "from a confirmed hang to on_hang's signal (0) or cancel (10m)")},
+             "time from a confirmed hang to the signal (0) or cancel (10m) of "
+             "on_hang")},
     {JP_KNOB("force", JP_KNOB_BOOL, 0, 1, NULL, "0",
-             "replace NCCL_ variables that the user has set himself")},
+             "replace NCCL_ variables that the user has set")},
     {0}};
 
 /* A grammar with the room that its tables take. */
@@ -217,10 +216,9 @@ static void end(struct table *t)
             add_word(t->defaults, sizeof(t->defaults), t->modes[i].name);
     t->grammar.modes = t->modes;
     t->grammar.knobs = t->knobs;
-    t->grammar.by_default = (struct jp_knob){
-        JP_KNOB("default", JP_KNOB_WORD, 0, 0, t->defaults, "off",
-                "mode of steps that do not ask for "
-                "one")};
+    t->grammar.by_default =
+        (struct jp_knob){JP_KNOB("default", JP_KNOB_WORD, 0, 0, t->defaults,
+                                 "off", "mode of steps without the option")};
 }
 
 static void make_nccl(struct table *t)
@@ -231,20 +229,19 @@ static void make_nccl(struct table *t)
     if (by_itself)
         add_mode(t, "auto", by_itself->title, by_itself);
     add_words(t);
-    add_mode(t, "plan",
-             "print what mode= would set and run the step "
-             "unprofiled",
+    add_mode(t, "plan", "print the plan of mode= and run the step unprofiled",
              NULL);
     add_knobs(t, nccl_load);
     add_own(t, JP_KNOB_LOAD);
     add_knobs(t, nccl_limits);
     add_own(t, JP_KNOB_DETAIL);
     add_knobs(t, nccl_rest);
-    add_knob(t,
-             &(struct jp_knob){JP_KNOB(
-                 "mode", JP_KNOB_WORD, 0, 0, t->profilers,
-                 by_itself ? by_itself->words->name : NULL, "what is planned")},
-             1u << (t->grammar.n_modes - 1));
+    add_knob(
+        t,
+        &(struct jp_knob){JP_KNOB("mode", JP_KNOB_WORD, 0, 0, t->profilers,
+                                  by_itself ? by_itself->words->name : NULL,
+                                  "the mode to plan")},
+        1u << (t->grammar.n_modes - 1));
     end(t);
 }
 
@@ -263,9 +260,9 @@ static __attribute__((constructor)) void make_tables(void)
 {
     make_nccl(&tables[OPTION_NCCL]);
     make_plain(&tables[OPTION_COPPER], "no Copper profile");
-    make_plain(&tables[OPTION_UTIL], "no samples of utilisation");
-    make_plain(&tables[OPTION_CLOCK], "no probes of the nodes' clocks");
-    make_plain(&tables[OPTION_NSYS], "no rank runs under nsys");
+    make_plain(&tables[OPTION_UTIL], "no utilisation samples");
+    make_plain(&tables[OPTION_CLOCK], "no clock probes between nodes");
+    make_plain(&tables[OPTION_NSYS], "runs no rank under nsys");
 }
 
 const struct jp_grammar *grammar_of(enum jp_option option)
@@ -364,7 +361,7 @@ static int unknown_mode(const struct jp_grammar *grammar, const char *word,
 
     grammar_list_modes(grammar, ALL_MODES, list, sizeof(list));
     if (!*word)
-        return error_set(err, "a mode comes first: %s", list);
+        return error_set(err, "the mode must come first: %s", list);
     /* has_arg=1 swallows the program: srun --nccl-profile ./a.out */
     if (strchr(word, '/') && !strchr(word, '='))
         return error_set(err,
@@ -372,7 +369,7 @@ static int unknown_mode(const struct jp_grammar *grammar, const char *word,
                          "program",
                          list, QUOTE(word));
     if (strchr(word, '='))
-        return error_set(err, "\"%s\" stands where the mode belongs: %s",
+        return error_set(err, "\"%s\" is in the place of the mode: %s",
                          QUOTE(word), list);
     for (size_t i = 0; i < grammar->n_modes; i++)
         names[i] = grammar->modes[i].name;
@@ -384,7 +381,8 @@ static int unknown_mode(const struct jp_grammar *grammar, const char *word,
                          QUOTE(word), near);
     for (enum jp_option i = 0; i < OPTIONS; i++)
         if (grammar_find_mode(grammar_of(i), word) > 0)
-            return error_set(err, "\"%s\" is a mode of %s, not of this (%s)",
+            return error_set(err,
+                             "\"%s\" is a mode of %s, not of this option (%s)",
                              word, grammar_of(i)->option, list);
     return error_set(err, "unknown mode \"%s\" (%s)", QUOTE(word), list);
 }
@@ -408,10 +406,9 @@ static int unknown_key(const struct jp_grammar *grammar, const char *key,
     char list[256];
 
     if (grammar_find_mode(grammar, key) >= 0)
-        return error_set(err,
-                         "\"%s\" is a mode, no key: it comes first, "
-                         "without \"=\"",
-                         key);
+        return error_set(
+            err, "\"%s\" is a mode, not a key: write it first, without \"=\"",
+            key);
     for (enum jp_option i = 0; i < OPTIONS; i++)
         if (grammar_find_knob(grammar_of(i), key) >= 0)
             return error_set(err, "\"%s\" is a key of %s, not of %s", key,
@@ -442,8 +439,9 @@ static int parse_pair(struct jp_request *request, char *pair,
     if (i < 0 && !value && grammar_find_mode(grammar, pair) >= 0)
         return error_set(err, "a second mode \"%s\"", pair);
     if (i < 0 && !value)
-        return error_set(err, "\"%s\" is no key=value (a value holds no comma)",
-                         QUOTE(pair));
+        return error_set(
+            err, "\"%s\" is not key=value (a value cannot contain a comma)",
+            QUOTE(pair));
     if (i < 0)
         return unknown_key(grammar, pair, err);
     knob = &grammar->knobs[i];
@@ -455,7 +453,7 @@ static int parse_pair(struct jp_request *request, char *pair,
                          QUOTE(request->values[i]), QUOTE(value));
     if (!(knob->modes >> request->mode & 1))
         return error_set(
-            err, "\"%s\" does not go with \"%s\" (only with %s)", pair,
+            err, "\"%s\" cannot be used with \"%s\" (only with %s)", pair,
             grammar->modes[request->mode].name,
             grammar_list_modes(grammar, knob->modes, list, sizeof(list)));
     if (knob_check(knob, value, err) < 0)
@@ -508,7 +506,7 @@ int request_parse(const struct jp_grammar *grammar, const char *text,
         goto out;
     while ((word = strsep(&rest, ","))) {
         if (!*word) {
-            error_set(err, "an empty word between commas in \"%s\"",
+            error_set(err, "\"%s\" has an empty word between commas",
                       QUOTE(text));
             goto out;
         }

@@ -32,14 +32,14 @@ struct jp_grammar {
     const struct jp_knob *knobs;
     size_t n_knobs;
     struct jp_knob by_default; /* <group>.default of the settings files */
-    /* A knob whose value may stand in the mode's place and means modes[1];
-     * NULL: none. */
+    /* A knob whose value may be given instead of a mode and then means
+     * modes[1], or NULL. */
     const char *first;
     /* A knob by which another program's settings turn the option on or off, and
      * the mode that it then has; NULL: there is none. A mistake in that
      * program's variables or file costs this option alone. */
     const char *on, *on_mode;
-    /* key=value may stand in the mode's place, and means modes[1]. */
+    /* key=value may be given instead of a mode, and then means modes[1]. */
     bool bare;
 };
 

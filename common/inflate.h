@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum inflate_step {
-    INFLATE_MORE, /* goes on with more input or room */
+    INFLATE_MORE, /* continues with more input or room */
     INFLATE_END,  /* the member ended, its checksum is right */
     INFLATE_CORRUPT
 };

@@ -163,7 +163,7 @@ static int read_bool(const struct source *src, const config_setting_t *s,
                      bool *out)
 {
     if (config_setting_type(s) != CONFIG_TYPE_BOOL)
-        return bad(src, s, "is neither true nor false");
+        return bad(src, s, "is not true or false");
     *out = config_setting_get_bool(s) != 0;
     return 0;
 }
@@ -180,7 +180,7 @@ static int read_summary(const struct source *src, const config_setting_t *s,
             *out = (enum jp_summary) i;
             return 0;
         }
-    return bad(src, s, "is none of auto, off, line, card");
+    return bad(src, s, "is not auto, off, line or card");
 }
 
 static int set_default(const struct jobconf_field *field, void *slot)
@@ -422,7 +422,8 @@ int jobconf_read_pinned(const char *path, const char *pin,
     if (pin && *pin)
         sha256_hex(text, len, sum);
     if (*sum && strcmp(sum, pin) != 0)
-        rc = error_set(err, "%s: refused: not the one that srun wrote", path);
+        rc = error_set(err, "%s: refused, because srun did not write this file",
+                       path);
     else
         rc = jobconf_parse(text, len, path, out, err);
     free(text);

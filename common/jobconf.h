@@ -29,7 +29,7 @@ struct jp_setting {
     char *reason; /* one sentence or "" */
 };
 
-/* The variable that tells the tasks where Copper is mounted. */
+/* The variable of the tasks with Copper's mount point. */
 #define JP_COPPER_MOUNT "COPPER_MOUNT"
 /* In raw/: the nodes that were to have Copper, one a line. */
 #define JP_COPPER_NODES "node_file.txt"
@@ -39,7 +39,7 @@ struct jp_setting {
 struct jp_envvar {
     char *name;
     char *value;
-    bool soft;    /* a value the user set himself stays */
+    bool soft;    /* a value that the user has set is kept */
     char *reason; /* why it is so, half a sentence; NULL or "": plain */
 };
 
@@ -109,15 +109,16 @@ struct jp_jobconf {
     char *util_request;
     struct jp_setting *util_settings;
     size_t n_util_settings;
-    /* Probes of the nodes' clocks: the word as asked; what is in effect. A
-     * cadence of 0: none. The key signs their packets: it is told to nobody. */
+    /* Clock probes between nodes: the requested word, and the values in effect.
+     * A cadence of 0 means no probes. The key signs their packets and is never
+     * shown. */
     char *clock_request, *clock_interfaces, *clock_key;
     uint32_t clock_cadence_us, clock_window_ms, clock_spacing_us;
     uint32_t clock_snapshot_ms;
     struct jp_setting *clock_settings;
     size_t n_clock_settings;
-    /* Ranks under nsys: the word as asked; what is in effect, empty where none
-     * runs so. What the tasks are told is in env. */
+    /* Ranks under nsys: the requested word, and the values in effect, empty if
+     * no rank runs under nsys. The variables of the tasks are in env. */
     char *nsys_request;
     struct jp_setting *nsys_settings;
     size_t n_nsys_settings;
@@ -135,7 +136,7 @@ int jobconf_read(const char *path, struct jp_jobconf *out,
  * read have another one: the file is not the step's any more. */
 int jobconf_read_pinned(const char *path, const char *pin,
                         struct jp_jobconf *out, struct jp_error *err);
-/* The same from memory; name stands for the file in errors. Never exits the
+/* The same from memory; errors use name instead of a path. Never exits the
  * process, whatever text holds (no @include). */
 int jobconf_parse(const char *text, size_t len, const char *name,
                   struct jp_jobconf *out, struct jp_error *err);
@@ -145,10 +146,10 @@ int jobconf_write(const char *path, const struct jp_jobconf *conf,
 /* Lower-case hex SHA-256 of a file's bytes: SLURM_JOBPROF_HASH. */
 int jobconf_hash(const char *path, char out[SHA256_HEX], struct jp_error *err);
 void jobconf_fini(struct jp_jobconf *conf);
-/* Cuts absolute paths of the user's (command, settings of his, variables) to
- * their last part, or to what follows the step's directory, and empties
- * submit_dir: for reports that leave his hands. The library, unless he has
- * named it himself, and what the site has set stay. -1: out of memory. */
+/* Reduces absolute paths of the user (command, settings, variables) to their
+ * last part, or to the part after the step's directory, and empties submit_dir,
+ * because reports are shared. The library's path is kept unless the user has
+ * set it, and so are settings of the site. -1: out of memory. */
 int jobconf_hide_paths(struct jp_jobconf *conf);
 /* Value of a setting, or NULL. Borrowed. */
 const char *jobconf_find(const struct jp_jobconf *conf, const char *key);

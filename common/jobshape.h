@@ -47,13 +47,13 @@ struct jp_stepsize {
     bool on_node;  /* this host is one of the job's */
 };
 
-/* Fills in what is not given from Slurm's variables (through in->env). What is
- * missing or malformed there stays unknown: this never fails. */
+/* Fills in missing values from Slurm's variables (through in->env). Values that
+ * are missing or malformed there stay unknown. This never fails. */
 void jobshape_complete(const struct plan_input *in, struct jp_stepsize *size);
 
 /* Fills *out from the step's size, /proc and /sys below root ("" is the host
  * itself) and the site's nccl.node_memory. dir: the step directory or NULL; its
- * nearest existing parent is asked for free space. This never fails either. */
+ * nearest existing parent is asked for free space. This never fails. */
 void jobshape_get(const struct jp_stepsize *size, const struct jp_plan *plan,
                   const char *root, const char *dir, struct jp_jobshape *out);
 

@@ -37,7 +37,7 @@ struct jp_json_stream {
     FILE *out;
     enum json_style style;
     unsigned depth;
-    bool any; /* something stands in this object or array already */
+    bool any; /* this object or array already has an entry */
     bool failed;
     const char *key; /* json_stream_key's; of the next value */
     size_t used;

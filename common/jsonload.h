@@ -60,15 +60,15 @@ static const struct jsonload_limit {
     [JSONLOAD_RAS] = {8 * JSONLOAD_MB, 96 * JSONLOAD_MB},
     /* 1 KB a run, 1,280 runs at most, and the command */
     [JSONLOAD_TRIAL] = {4 * JSONLOAD_MB, 64 * JSONLOAD_MB},
-    /* 200 bytes a document, 5,000 documents; more where it tells errors */
+    /* 200 bytes for each of 5,000 documents; more if it reports errors */
     [JSONLOAD_BULK] = {16 * JSONLOAD_MB, 96 * JSONLOAD_MB},
     /* a few hundred bytes; variables make it longer */
     [JSONLOAD_LINE] = {256 * 1024, 8 * JSONLOAD_MB},
 };
 
 /* A tree of text, or NULL and err, which begins with name. Caller decrefs.
- * flags are jansson's. why->line and ->column tell where the text is wrong; 0:
- * it was not even parsed. */
+ * flags are jansson's. why->line and ->column are the place of a mistake, or 0
+ * if the text was not parsed. */
 static inline json_t *jsonload_at(enum jsonload_kind kind, const char *name,
                                   const char *text, size_t len, size_t flags,
                                   json_error_t *why, struct jp_error *err)

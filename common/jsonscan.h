@@ -1,9 +1,9 @@
-/* jsonscan.h - look at JSON before a parser makes a tree of it.
+/* jsonscan.h - examine JSON before a parser makes a tree of it.
  *
  * A tree takes up to ninety times the bytes of its text ("[{},{},..."), so a
- * limit of the file's size alone is none. This counts what the tree would take,
- * by what jansson 2.14 and glibc allocate, and cuts members that nobody wants.
- * It does not tell whether the text is JSON: the parser does.
+ * limit of the file's size is not enough. This computes the size of the tree as
+ * jansson 2.14 and glibc allocate it, and removes unneeded members. It does not
+ * tell whether the text is JSON: the parser does.
  */
 #ifndef JP_COMMON_JSONSCAN_H
 #define JP_COMMON_JSONSCAN_H

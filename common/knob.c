@@ -19,8 +19,9 @@
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 #define TEXT_MAX 255
 #define TEXT_RANGE "1 to 255 characters of ASCII"
-#define LIST_RANGE "names of letters, digits, dot, dash and _, comma between"
-#define NAMES_RANGE "names of letters, digits, dot, dash and _, ; between"
+#define LIST_RANGE "names of letters, digits, . - and _, separated by commas"
+#define NAMES_RANGE                                                            \
+    "names of letters, digits, . - and _, separated by semicolons"
 #define RANKS_MAX 256
 
 /* Splits "off|line|card" into buf and words. Returns how many. */
@@ -50,9 +51,9 @@ static int word_number(const struct jp_knob *knob, const char *text,
         }
     near = nearest_find(text, words, n);
     if (near)
-        return error_set(err, "\"%s\" is none of %s; did you mean \"%s\"?",
+        return error_set(err, "\"%s\" is not one of %s; did you mean \"%s\"?",
                          QUOTE(text), knob->words, near);
-    return error_set(err, "\"%s\" is none of %s", QUOTE(text), knob->words);
+    return error_set(err, "\"%s\" is not one of %s", QUOTE(text), knob->words);
 }
 
 static int count_number(const struct jp_knob *knob, const char *text,
@@ -117,7 +118,7 @@ int knob_number(const struct jp_knob *knob, const char *text, uint64_t *out,
     bool b;
 
     if (!text)
-        return error_set(err, "no value");
+        return error_set(err, "not set");
     switch (knob->kind) {
     case JP_KNOB_COUNT_OR_OFF:
         if (!strcmp(text, "off")) {
@@ -204,7 +205,7 @@ static int check_ranks(const struct jp_knob *knob, const char *text,
 
     if (word_number(knob, text, &ignored, NULL) == 0 || is_ranges(text))
         return 0;
-    return error_set(err, "\"%s\" names no ranks (%s)", QUOTE(text),
+    return error_set(err, "\"%s\" is not a list of ranks (%s)", QUOTE(text),
                      knob_format_range(knob, range, sizeof(range)));
 }
 
@@ -300,7 +301,7 @@ char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len)
         [JP_KNOB_PATH] = "absolute path",
         [JP_KNOB_LIST] = LIST_RANGE,
         [JP_KNOB_NAMES] = NAMES_RANGE,
-        [JP_KNOB_MOUNTS] = "HOST=INSIDE, absolute paths, comma between",
+        [JP_KNOB_MOUNTS] = "HOST=INSIDE, absolute paths, separated by commas",
     };
     char lo[32], hi[32];
 

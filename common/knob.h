@@ -1,8 +1,8 @@
 /* knob.h - one setting's type, range and meaning; checks of its values.
  *
- * What all profilers of an option share stands in grammar.c, the rest with the
- * profiler (common/profiler.h); parser, --help, man page test, site file and
- * plan read the one table that grammar_of() makes of both.
+ * grammar.c has the knobs that all profilers of an option share, and each
+ * profiler has its own (common/profiler.h). grammar_of() makes one table of
+ * both, which parser, --help, man page test, site file and plan read.
  */
 #ifndef JP_COMMON_KNOB_H
 #define JP_COMMON_KNOB_H

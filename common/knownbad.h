@@ -24,7 +24,7 @@
 /* What the planner does about a row; the worse, the greater. */
 enum knownbad_action {
     KNOWNBAD_NONE,     /* no row matches; no row has this action */
-    KNOWNBAD_NOTE,     /* told where the plan is shown, nowhere else */
+    KNOWNBAD_NOTE,     /* shown only in the plan */
     KNOWNBAD_WARN,     /* one line for the user */
     KNOWNBAD_FALLBACK, /* the profiler is not used in this release */
 };

@@ -1,4 +1,4 @@
-/* lines.h - a text that grows by lines, of what is to be said at last. */
+/* lines.h - a text that grows by lines, which is printed at the end. */
 #ifndef JP_COMMON_LINES_H
 #define JP_COMMON_LINES_H
 

@@ -62,7 +62,7 @@ static void end_at_hole(struct jp_logsource *s)
                                         : next_of(s, data, SEEK_HOLE);
     if (hole == s->taken && hole < s->size) {
         s->size = hole;
-        s->damage = "there is a hole in it";
+        s->damage = "it has a hole";
     }
     s->solid = hole;
     if (lseek(s->fd, (off_t) s->taken, SEEK_SET) < 0)
@@ -219,7 +219,7 @@ static ssize_t read_plain(struct jp_logsource *s, char *buf, size_t cap)
     return (ssize_t) n;
 }
 
-/* Behind a member: another one, padding or rubbish? Returns 1 to go on. */
+/* Behind a member: another one, padding or rubbish? Returns 1 to continue. */
 static int next_member(struct jp_logsource *s)
 {
     while (s->in_start < s->in_end && s->in[s->in_start] == 0)
@@ -227,7 +227,7 @@ static int next_member(struct jp_logsource *s)
     if (s->in_start == s->in_end)
         return 1; /* more to refill, or the end */
     if (s->in[s->in_start] != 0x1f || !s->engine->again(s->z)) {
-        s->damage = "rubbish behind the compressed data";
+        s->damage = "other bytes follow the compressed data";
         return 0;
     }
     s->member_ended = false;
@@ -283,7 +283,7 @@ static ssize_t inflate_some(struct jp_logsource *s, char *buf, size_t cap)
     else if (s->produced > s->taken * LOGSOURCE_MAX_RATIO + (16u << 20))
         s->damage = "expands more than 300 to 1";
     else if (at_end && made == 0)
-        s->damage = "compressed data is cut";
+        s->damage = "compressed data is truncated";
     s->ended = s->damage != NULL;
     return (ssize_t) drop_known(s, buf, made);
 }

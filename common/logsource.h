@@ -1,10 +1,10 @@
 /* logsource.h - the bytes of a log file, plain or gzip, read with care.
  *
- * A file may be cut, grow or be replaced while it is read: what counts is the
- * size seen at open, nothing is mapped. Whether it is gzip is told by its first
- * two bytes, not by its name. Members may follow one another. Decompression
- * stops at LOGSOURCE_MAX_RATIO times the compressed bytes (+ 16 MiB), so that a
- * small file cannot keep a report busy for ever.
+ * A file may be truncated, grow or be replaced while it is read. The size at
+ * open counts, and nothing is mapped. The first two bytes show whether it is
+ * gzip, not the name. Members may follow one another. Decompression stops at
+ * LOGSOURCE_MAX_RATIO times the compressed bytes (+ 16 MiB), so that a small
+ * file cannot keep a report busy for ever.
  */
 #ifndef JP_COMMON_LOGSOURCE_H
 #define JP_COMMON_LOGSOURCE_H

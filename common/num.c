@@ -275,7 +275,7 @@ int num_parse_bool(const char *text, bool *out, struct jp_error *err)
                 *out = v == 1;
                 return 0;
             }
-    return error_set(err, "\"%s\" is neither 0 nor 1", QUOTE(text));
+    return error_set(err, "\"%s\" is not 0 or 1", QUOTE(text));
 }
 
 /* value / unit with up to one decimal, none where it is whole. */

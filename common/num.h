@@ -43,8 +43,8 @@ int num_parse_size(const char *text, uint64_t min, uint64_t max,
 int num_parse_time_us(const char *text, uint64_t min, uint64_t max,
                       uint64_t *out_us, struct jp_error *err);
 
-/* What a text that is no whole number was meant to be ("5k": 5000), into buf, if
- * that is from min to max; else NULL. */
+/* What a text that is not a whole number was meant to be ("5k": 5000), into
+ * buf, if that is from min to max; else NULL. */
 char *num_suggest_count(const char *text, uint64_t min, uint64_t max, char *buf,
                         unsigned len);
 

@@ -28,8 +28,8 @@ static int find_signal(const char *name, struct jp_onhang *out,
             return 0;
         }
     return error_set(err,
-                     "\"%s\" is no signal (HUP, INT, QUIT, ABRT, USR1, USR2, "
-                     "ALRM, TERM, URG, WINCH)",
+                     "\"%s\" is not one of the signals HUP, INT, QUIT, ABRT, "
+                     "USR1, USR2, ALRM, TERM, URG, WINCH",
                      QUOTE(name));
 }
 
@@ -68,7 +68,8 @@ int onhang_parse(const char *text, const char *after, struct jp_onhang *out,
         if (take_command(text, &got, err) < 0)
             return -1;
     } else if (strcmp(text, "report") != 0) {
-        return error_set(err, "\"%s\" is none of " ONHANG_RANGE, QUOTE(text));
+        return error_set(err, "\"%s\" is not one of " ONHANG_RANGE,
+                         QUOTE(text));
     }
     if (after && num_parse_time_us(after, 0, UINT64_MAX, &us, err) < 0)
         return -1;

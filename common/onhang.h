@@ -8,7 +8,7 @@
 
 enum onhang_kind {
     ONHANG_OFF,    /* nothing is watched */
-    ONHANG_REPORT, /* told only */
+    ONHANG_REPORT, /* only a message */
     ONHANG_COMMAND,
     ONHANG_SIGNAL, /* to tasks that have a handler for it */
     ONHANG_CANCEL

@@ -47,10 +47,10 @@ static int check_bytes(const char *text, struct jp_error *err)
         return error_set(err, "\"%s\" has a \"..\" component", QUOTE(text));
     /* No shell reads the value: it would become a folder of that name. */
     if (*text == '~')
-        return error_set(err, "\"%s\": ~ is not expanded; write the path",
+        return error_set(err, "\"%s\": ~ is not expanded; write the whole path",
                          QUOTE(text));
     if (has_variable(text))
-        return error_set(err, "\"%s\": $ is not expanded; write the path",
+        return error_set(err, "\"%s\": $ is not expanded; write the whole path",
                          QUOTE(text));
     return 0;
 }
@@ -62,8 +62,8 @@ int pattern_check(const char *pattern, struct jp_error *err)
     for (const char *p = pattern; (p = strchr(p, '%')); p += 2)
         if (!p[1] || !strchr("jJsuxAa%", p[1]))
             return error_set(err,
-                             "\"%s\": \"%%%s\" is none of %%j %%J %%s "
-                             "%%u %%x %%A %%a %%%%",
+                             "\"%s\": \"%%%s\" is not one of %%j %%J %%s %%u "
+                             "%%x %%A %%a %%%%",
                              QUOTE(pattern), QUOTE(((char[]){p[1], 0})));
     return 0;
 }

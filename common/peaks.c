@@ -184,7 +184,7 @@ static int parse_size(const config_setting_t *pair, struct peaks_row *row,
     const char *text;
 
     if (!config_setting_is_list(pair) || config_setting_length(pair) != 2)
-        return error_set(err, "has what is no (SIZE, SHARE)");
+        return error_set(err, "has an entry that is not (SIZE, SHARE)");
     text = config_setting_get_string(config_setting_get_elem(pair, 0));
     if (!text)
         return error_set(err, "a size is not a string in quotes");
@@ -192,7 +192,7 @@ static int parse_size(const config_setting_t *pair, struct peaks_row *row,
         read_real(config_setting_get_elem(pair, 1), 1, &size->share, err) < 0)
         return -1;
     if (row->n_sizes && size[-1].from_bytes >= size->from_bytes)
-        return error_set(err, "\"%s\" does not follow the size before it",
+        return error_set(err, "\"%s\" is not larger than the size before it",
                          QUOTE(text));
     row->n_sizes++;
     return 0;

@@ -20,8 +20,8 @@
 
 #include "common/error.h"
 
-/* The words of labels (docs/topology.md), then the types that NCCL's own
- * numbers tell, for communicators without a label. */
+/* The words of labels (docs/topology.md), then the types from NCCL's numbers,
+ * for communicators without a label. */
 #define PEAKS_LINKS                                                            \
     "mnnvl|nvswitch|nvlink-mesh|nvlink-partial|pcie|pcie-host|pcie-numa|ib|"   \
     "roce|efa|slingshot|tcp|nvlink-only|hca-only|mixed"

@@ -659,7 +659,7 @@ bool plan_is_asked(const struct plan_input *in)
     return false;
 }
 
-/* --- one option by itself --------------------------------------------------
+/* --- one option alone --------------------------------------------------
  */
 
 /* The same for a locked default; a plugstack line's is not known here. */

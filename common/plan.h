@@ -75,10 +75,10 @@ struct plan_side {
     enum plan_source mode_source;
     char *mode_where;
     char *mode_reason; /* the conditions that a site's default meets, or "" */
-    char *overruled;   /* of a mode that the site's lock overrules: what to tell
-                          the user; NULL: none */
-    char *trouble; /* a mistake in another program's variables or file, which
-                      keeps this option out of the step; NULL: none */
+    char *overruled; /* the message for the user if the site's lock overrules a
+                        mode, else NULL */
+    char *trouble;   /* a mistake in another program's variables or file, which
+                        keeps this option out of the step; NULL: none */
     struct plan_value values[JP_KNOBS_MAX]; /* by knob */
 };
 
@@ -87,7 +87,7 @@ struct jp_plan {
     struct jp_policy policy;
     const struct jp_sitefile *site; /* for plan_site */
     struct jp_sitefile *own_site;   /* the same, where the plan has read it */
-    uint64_t node_memory_bytes;     /* nccl.node_memory; 0: not said */
+    uint64_t node_memory_bytes;     /* nccl.node_memory; 0: not set */
 };
 
 struct plan_input {
@@ -125,15 +125,15 @@ void plan_fini(struct jp_plan *plan);
 
 /* Does any setting ask for an NCCL profile of the step (plan only prints)? */
 bool plan_is_profiled(const struct jp_plan *plan);
-/* Is it the plan that is asked for? */
+/* Is a plan requested? */
 bool plan_is_printed(const struct jp_plan *plan);
-/* Does the user himself ask for samples of utilisation? Then the step has a
- * report, whatever else is off. */
+/* Does the user request utilisation samples? Then the step has a report, even
+ * if everything else is off. */
 bool plan_is_sampled(const struct jp_plan *plan);
-/* Does he ask for probes of the nodes' clocks, by option or JOBPROF_CLOCK? Then
- * it has one, too. */
+/* Does the user request clock probes, by option or JOBPROF_CLOCK? Then the step
+ * has a report. */
 bool plan_is_clocked(const struct jp_plan *plan);
-/* Does he ask for runs under nsys? Then it has one, too. */
+/* Does the user request runs under nsys? Then the step has a report. */
 bool plan_is_traced(const struct jp_plan *plan);
 /* Do ranks of this step run under nsys? A site's default adds it only to steps
  * whose user asks for a profile. */
@@ -150,8 +150,8 @@ bool plan_probes_clocks(const struct jp_plan *plan, uint32_t nodes,
 uint32_t plan_util_period_ms(const struct jp_plan *plan);
 /* Did the user ask, by option or variable, rather than a default? */
 bool plan_is_explicit(const struct jp_plan *plan);
-/* Does the user himself, or the plugstack line, ask for something? Then trouble
- * is worth a line, even where nothing could be merged. */
+/* Does the user or the plugstack line request something? Then a problem gets a
+ * line, even if no settings could be merged. */
 bool plan_is_asked(const struct plan_input *in);
 
 /* Reads the site's file: config, or JP_DEF_SITE_FILE if it is there. */
@@ -172,9 +172,9 @@ uint64_t plan_number(const struct plan_side *side, const char *knob);
 const struct plan_value *plan_find(const struct plan_side *side,
                                    const char *knob);
 
-/* What the site's file says of a key that is no knob ("nccl.known_bad",
- * "copper.cores", "container_binds"); NULL: nothing, or an empty plan.
- * plan_site_value tells where it stands, too. Borrowed. */
+/* The site file's value of a key that is not a knob ("nccl.known_bad",
+ * "copper.cores", "container_binds"), or NULL. plan_site_value also returns its
+ * place. Borrowed. */
 const char *plan_site(const struct jp_plan *plan, const char *name);
 const struct sitefile_value *
 plan_site_value(const struct jp_plan *plan, const char *group, const char *key);

@@ -29,8 +29,8 @@ struct jp_mode {
     const char *help;
     const struct jp_profiler *of; /* the grammar fills it: whose word it is;
                                      NULL: nobody's ("off", "plan") */
-    /* What the word stands for, "key=value,key=value": they count as if they
-     * were given with it. NULL: nothing. */
+    /* The settings that the word stands for, "key=value,key=value", which count
+     * as if they were given with it, or NULL. */
     const char *sets;
 };
 
@@ -57,18 +57,18 @@ struct jp_profiler {
     const char *release;   /* the same of the NCCL release it is built for */
     const char *installed; /* its library where the site names none, NULL: it
                               then cannot run */
-    const char *mark;      /* a text that its library holds and no other one's;
-                              NULL: its library is not told */
+    const char *mark;      /* a text that only its library contains; NULL: its
+                              library is not recognised */
     const char *const *variables; /* JOBPROF_ variables of its own; a NULL ends
                                      them, NULL: none */
     profiler_read *read; /* the file that its knob of the kind JP_KNOB_FILE
                             names; NULL: there is no such knob */
-    const char *folder;  /* the variable by which a user moves its files to a
-                            folder of his own; NULL: none */
+    const char *folder;  /* the variable with which a user moves its files to
+                            another folder, or NULL */
     bool is_auto;        /* the word "auto" of its option means it */
     bool counts;         /* it counts what it records and filters nothing */
     bool keeps_last;     /* it keeps the last events of pools */
-    bool tells_live;     /* its files tell of operations in flight as they grow
+    bool tells_live;     /* its growing files contain operations in flight
                             (orchestrator/live) */
     bool tells_ended;    /* its files are lines of what has ended, which grow
                             while the step runs: its reader follows them */

@@ -2,7 +2,7 @@
  *
  * Printable ASCII and well-formed UTF-8 stay; control characters (also those
  * that UTF-8 encodes), marks that turn the direction of writing, and bytes that
- * are no UTF-8 become \xHH.
+ * are invalid UTF-8 become \xHH.
  */
 #ifndef JP_COMMON_QUOTE_H
 #define JP_COMMON_QUOTE_H
@@ -38,16 +38,15 @@ void quote_shorten(const char *text, char *buf, size_t len);
 /* Writes the whole text so, without cutting; NULL counts as "". */
 void quote_print(FILE *out, const char *text);
 
-/* printf whose %s are written so: the way for names that come from files, XML,
- * hosts or records to a terminal. The format is ours and stays as it is. %n and
- * %p are not for it. Returns the bytes written, less than 0 if out has
- * failed. */
+/* printf that quotes its %s arguments. Use it for names from files, XML, hosts
+ * or records on a terminal. The format itself is not quoted. %n and %p are not
+ * supported. Returns the bytes written, less than 0 if out has failed. */
 int quote_printf(FILE *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What stands in a JSON string for the character at s, which takes *n bytes:
- * harmful ones as \uXXXX, or a pair of these; also '/' is escaped if slash is
- * set. Returns the length. */
+/* The JSON text of the character at s, which has *n bytes: \uXXXX, or a pair of
+ * these, for harmful ones; '/' is also escaped if slash is set. Returns the
+ * length. */
 enum { QUOTE_JSON_UNIT = 13 };
 size_t quote_json_unit(const char *s, bool slash, size_t *n,
                        char buf[QUOTE_JSON_UNIT]);
@@ -56,7 +55,7 @@ size_t quote_json_unit(const char *s, bool slash, size_t *n,
 size_t quote_json_escape(const char *text, bool slash, char *buf, size_t size);
 
 /* A stream in front of out for JSON: harmful characters of its texts become
- * \uXXXX, bytes that are no UTF-8 \ufffd. Close it; out stays open. NULL
+ * \uXXXX, bytes that are invalid UTF-8 \ufffd. Close it; out stays open. NULL
  * without memory. */
 FILE *quote_json_open(FILE *out);
 
@@ -67,10 +66,10 @@ FILE *quote_json_open(FILE *out);
 
 enum jp_clean { JP_CLEAN_UTF8, JP_CLEAN_ASCII };
 
-/* Copies text into buf (size >= 8). '?' stands for each control character,
- * line or paragraph separator, bidirectional control and invalid byte; with
- * JP_CLEAN_ASCII for each character beyond ASCII too. What does not fit ends
- * in "...". NULL counts as "". Returns buf. */
+/* Copies text into buf (size >= 8). '?' replaces each control character, line
+ * or paragraph separator, bidirectional control and invalid byte, and with
+ * JP_CLEAN_ASCII each character beyond ASCII. A text that does not fit ends in
+ * "...". NULL counts as "". Returns buf. */
 char *clean_text(const char *text, enum jp_clean how, char *buf, size_t size);
 
 #endif

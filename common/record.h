@@ -1,9 +1,9 @@
 /* record.h - one operation on one rank: what every profiler's reader delivers.
  *
- * Nobody's format: Inspector's lines, the recorder's files and the example
- * plugin's traces all become this. What a reader passes on keeps these bounds,
- * because nothing behind it looks again: rank < n_ranks <= 1,048,576, 1 <=
- * nnodes <= n_ranks (or both 0: not told), id is "0x" and at most 16 hex
+ * This is independent of all formats: Inspector's lines, the recorder's files
+ * and the example plugin's traces become this. Readers must obey these bounds,
+ * because later code does not check them again: rank < n_ranks <= 1,048,576, 1
+ * <= nnodes <= n_ranks (or both 0: unknown), id is "0x" and at most 16 hex
  * digits, names of hosts and functions are record_is_word, numbers stay below
  * the limits here.
  */
@@ -44,12 +44,12 @@ struct record {
     int64_t pid;               /* -1 absent */
     uint64_t dump_us;          /* realtime of the writing; 0 absent */
     uint64_t start_us, end_us; /* realtime of its first and last event on the
-                                  rank; 0 not told */
+                                  rank; 0: unknown */
     uint64_t sn;               /* per (communicator, function); p2p: per rank */
     uint64_t bytes;
     uint64_t exec_us;
     uint64_t busbw_micro;           /* 1e-6 GB/s; 0 if busbw_nan */
-    uint32_t rank, n_ranks, nnodes; /* the last two 0: not told */
+    uint32_t rank, n_ranks, nnodes; /* the last two 0: unknown */
     uint32_t peer;                  /* p2p only */
     /* not 0: all records with this number that come from one reader agree in
      * id, name, host, pid, rank, n_ranks, nnodes, func and p2p; modulo
@@ -63,9 +63,9 @@ struct record {
                           were lost */
 };
 
-/* Whether a name may be a host's or a function's: printable ASCII without
- * blanks, quotes, commas and slashes, of 1 to max bytes: what may stand in a
- * CSV cell or a path without care. */
+/* Whether a name can be that of a host or a function: 1 to max bytes of
+ * printable ASCII without spaces, quotes, commas and slashes, so that it needs
+ * no quoting in a CSV cell or a path. */
 bool record_is_word(const char *text, size_t len, size_t max);
 
 #endif

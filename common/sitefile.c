@@ -18,48 +18,49 @@
 #define DAY (24 * 60 * MINUTE)
 
 const char *const sitekeys_groups[SITEKEYS_GROUPS] = {
-    "nccl",   "copper", "util",    "clock", "nsys",
+    "nccl",   "copper", "util",    "clock",   "nsys",
     "policy", "upload", "history", "metrics", ""};
 
 /* What only the site says about NCCL profiles, whichever profiler makes them.
  */
 static const struct jp_knob site_nccl[] = {
     {JP_KNOB("default_partitions", JP_KNOB_LIST, 0, 0, NULL, NULL,
-             "partitions that the default is for")},
+             "partitions to which the default applies")},
     {JP_KNOB("default_accounts", JP_KNOB_LIST, 0, 0, NULL, NULL,
-             "accounts that the default is for")},
-    {JP_KNOB("default_gres", JP_KNOB_LIST, 0, 0, NULL, NULL,
-             "generic resources of which a job must have one")},
+             "accounts to which the default applies")},
+    {JP_KNOB(
+        "default_gres", JP_KNOB_LIST, 0, 0, NULL, NULL,
+        "generic resources; the default applies to jobs with one of them")},
     {JP_KNOB("default_min_time", JP_KNOB_TIME, JP_SECOND, 366 * DAY, NULL, NULL,
-             "least time limit of a job that the default is for")},
+             "least time limit of a job to which the default applies")},
     {JP_KNOB("node_huge_pages", JP_KNOB_WORD, 0, 0, "0|1", NULL,
              "whether transparent huge pages are \"always\" on the nodes")},
     {JP_KNOB("node_memory", JP_KNOB_SIZE, 64 << 20, 1ULL << 50, NULL, NULL,
              "memory of the site's smallest node")},
     {JP_KNOB("known_bad", JP_KNOB_PATH, 0, 0, NULL, NULL,
-             "another nccl-known-bad.conf than the installed one")},
+             "nccl-known-bad.conf to read instead of the installed one")},
     {0}};
 
 /* What only the site says about its nodes and links; at the top level. */
 static const struct jp_knob site_nodes[] = {
     {JP_KNOB("topology_file", JP_KNOB_PATH, 0, 0, NULL, NULL,
-             "a node's topology as hwloc XML; %N is the node's name")},
+             "topology of a node as hwloc XML; %N is the node's name")},
     {JP_KNOB("nvml_library", JP_KNOB_PATH, 0, 0, NULL, NULL,
-             "another libnvidia-ml.so.1 than the system's")},
+             "libnvidia-ml.so.1 to use instead of the system's")},
     {JP_KNOB("rsmi_library", JP_KNOB_PATH, 0, 0, NULL, NULL,
-             "another librocm_smi64.so than ROCm's own")},
+             "librocm_smi64.so to use instead of ROCm's")},
     {JP_KNOB("peaks_file", JP_KNOB_PATH, 0, 0, NULL, NULL,
-             "what the links can do: peaks.conf")},
+             "peaks.conf: bandwidths that the links can reach")},
     {JP_KNOB("baseline_file", JP_KNOB_PATH, 0, 0, NULL, NULL,
-             "what they did in earlier steps, by jobprof baseline")},
+             "bandwidths of earlier steps, written by jobprof baseline")},
     {JP_KNOB("inspector_folder", JP_KNOB_PATH, 0, 0, NULL, NULL,
-             "a job's Inspector logs made without jobprof; %j is the job")},
+             "Inspector logs of jobs without jobprof; %j is the job")},
     {JP_KNOB("container_binds", JP_KNOB_LIST, 0, 0, NULL, NULL,
-             "variables that tell container runtimes what to mount")},
+             "variables that list mounts for container runtimes")},
     {JP_KNOB("container_paths", JP_KNOB_MOUNTS, 0, 0, NULL, NULL,
-             "how the host's paths read inside containers")},
+             "paths of the host and their names inside containers")},
     {JP_KNOB("container_steps", JP_KNOB_WORD, 0, 0, "asked|all", "asked",
-             "steps that container_paths is for")},
+             "steps to which container_paths applies")},
     {0}};
 
 /* Where reports' figures go (jobprof upload). */
@@ -77,11 +78,11 @@ static const struct jp_knob site_upload[] = {
     {JP_KNOB("summary", JP_KNOB_TEXT, 0, 0, NULL, "kibana_project_summary",
              "index of steps and cells")},
     {JP_KNOB("operations", JP_KNOB_COUNT, 0, UINT32_MAX, NULL, "1000000",
-             "documents of operations a step, at most")},
+             "most documents of operations for each step")},
     {JP_KNOB("outbox", JP_KNOB_PATH, 0, 0, NULL, NULL,
-             "sticky folder where each user's documents wait")},
+             "sticky folder in which documents of each user wait")},
     {JP_KNOB("outbox_size", JP_KNOB_SIZE, JP_MIB, 1ULL << 50, NULL, "1G",
-             "most that may wait of one user")},
+             "most bytes of one user's waiting documents")},
     {0}};
 
 /* Where a line of each step goes (jobprof history). */
@@ -89,13 +90,13 @@ static const struct jp_knob site_history[] = {
     {JP_KNOB("dir", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "sticky folder with a folder of lines for each user")},
     {JP_KNOB("command", JP_KNOB_PATH, 0, 0, NULL, NULL,
-             "program that takes a line on its input, run as the user")},
+             "program that reads a line from its input, run as the user")},
     {JP_KNOB("syslog", JP_KNOB_PATH, 0, 0, NULL, NULL,
-             "socket of syslog that takes a line, as /dev/log")},
+             "syslog socket for a line, such as /dev/log")},
     {JP_KNOB("size", JP_KNOB_SIZE, JP_MIB, 1ULL << 50, NULL, "256M",
-             "most that a user's lines may take; the oldest go")},
+             "most bytes of a user's lines; the oldest are removed")},
     {JP_KNOB("limit", JP_KNOB_TIME, JP_SECOND / 10, MINUTE, NULL, "10s",
-             "the program is ended after")},
+             "time limit of the program")},
     {0}};
 
 /* Metrics for Prometheus while a step runs. */
@@ -105,9 +106,9 @@ static const struct jp_knob site_metrics[] = {
                              "folder of node_exporter's textfile collector")},
     [METRICS_INTERVAL] = {JP_KNOB("interval", JP_KNOB_TIME, 5 * JP_SECOND,
                                   10 * MINUTE, NULL, "15",
-                                  "time between two writings, at least")},
+                                  "least time between two writes")},
     [METRICS_SERIES] = {JP_KNOB("series", JP_KNOB_COUNT, 50, 10000, NULL, "500",
-                                "series of a node and step, at most")},
+                                "most series for each node and step")},
     {0}};
 
 static const struct {
@@ -120,25 +121,29 @@ static const struct {
             offsetof(struct jp_policy, member)                                 \
     }
     POLICY("finish_limit", JP_KNOB_TIME, JP_SECOND / 10, 5 * JP_SECOND,
-           finish_limit_ms, "a node's finish, then it is killed"),
+           finish_limit_ms,
+           "time limit of a node's finish, which is then killed"),
     POLICY("alldone_wait", JP_KNOB_TIME, 0, 10 * MINUTE, alldone_wait_ms,
-           "the report waits for the nodes"),
+           "time that the report waits for the nodes"),
     POLICY("report_limit", JP_KNOB_TIME, JP_SECOND, 60 * MINUTE,
-           report_limit_ms, "srun waits for the report"),
+           report_limit_ms, "time that srun waits for the report"),
     POLICY("report_threads", JP_KNOB_COUNT, 0, 64, report_threads,
-           "threads of a report; 0: one a CPU, at most 8"),
+           "threads of a report; 0: one for each CPU, at most 8"),
     POLICY("report_nice", JP_KNOB_COUNT, 0, 19, report_nice,
            "niceness of a report in srun"),
     POLICY("claim_stale", JP_KNOB_TIME, 3 * JP_SECOND, 10 * MINUTE,
-           claim_stale_ms, "a report without a heartbeat is given up"),
+           claim_stale_ms,
+           "time without a heartbeat after which another process takes over a "
+           "report"),
     POLICY("watcher_delay", JP_KNOB_TIME, JP_SECOND, 10 * MINUTE,
-           watcher_delay_ms, "the watcher waits for srun's report"),
+           watcher_delay_ms, "time that the watcher waits for srun's report"),
     POLICY("watcher_life", JP_KNOB_TIME, JP_SECOND, 60 * MINUTE,
-           watcher_life_ms, "the watcher ends after"),
+           watcher_life_ms, "time limit of the watcher"),
     POLICY("hang_suspect", JP_KNOB_TIME, 0, 60 * MINUTE, hang_suspect_ms,
-           "an operation in flight for longer may hang; 0: nothing is watched"),
+           "time in flight after which an operation may hang; 0: no check for "
+           "hangs"),
     POLICY("util_disk", JP_KNOB_COUNT, 1, 4096, util_disk_mib,
-           "MiB a node that samples of utilisation may take"),
+           "MiB of utilisation samples for each node"),
 #undef POLICY
 };
 
@@ -234,7 +239,7 @@ struct loader {
     struct jp_error *err; /* the first one */
 };
 
-/* Notes the error in one; reading goes on. */
+/* Notes the error in one; reading continues. */
 static void note(struct loader *ld, unsigned line, struct jp_error *one)
 {
     char where[WHERE_LEN];
@@ -385,9 +390,9 @@ static void read_value(struct loader *ld, const char *group,
     snprintf(full, sizeof(full), "%s%s%s", group, *group ? "." : "", name);
     text = value_text(key->knob, s, buf, sizeof(buf));
     if (key->site_only && ld->kind == SITEFILE_USER)
-        error_set(&one, "\"%s\" belongs to the site's file", full);
+        error_set(&one, "\"%s\" is allowed only in the site file", full);
     else if (!text)
-        error_set(&one, "\"%s\" is no single value: needs %s", full,
+        error_set(&one, "\"%s\" is not a single value: needs %s", full,
                   knob_format_range(key->knob, buf, sizeof(buf)));
     else if (knob_check(key->knob, text, &one) < 0)
         error_wrap(&one, "%s", full);
@@ -423,7 +428,7 @@ static int check_lock(const struct loader *ld, const char *name,
     }
     if (!near)
         near = nearest_find(name, list, n);
-    return error_set(err, "lock: \"%s\" is no key that can be locked%s%s%s",
+    return error_set(err, "lock: \"%s\" is not a key that can be locked%s%s%s",
                      QUOTE(name), near ? "; did you mean \"" : "",
                      near ? near : "", near ? "\"?" : "");
 }
@@ -436,7 +441,7 @@ static void read_locks(struct loader *ld, const config_setting_t *s)
     struct jp_error one;
 
     if (ld->kind == SITEFILE_USER) {
-        error_set(&one, "\"lock\" belongs to the site's file");
+        error_set(&one, "\"lock\" is allowed only in the site file");
         note(ld, line, &one);
         return;
     }

@@ -72,8 +72,8 @@ void sitefile_metrics(const struct jp_sitefile *file,
 /* --- which keys a settings file may hold, and of which type.
  *
  * Internal to sitefile.c and config show. The knobs of the options come from
- * grammar.h, what the site says of a profiler from common/profiler.h,
- * everything else stands in the tables here.
+ * grammar.h, the site's keys of a profiler from common/profiler.h, and all
+ * others from the tables here.
  */
 
 #define SITEKEYS_MAX (OPTIONS * JP_KNOBS_MAX + 110)

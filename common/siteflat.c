@@ -154,7 +154,8 @@ static int copy_string(struct reader *r, struct scan *s)
         if (copy(r, s, false) < 0)
             return -1;
     }
-    return *s->p ? copy(r, s, false) : fail_at(r, &start, "a string is open");
+    return *s->p ? copy(r, s, false)
+                 : fail_at(r, &start, "a string has no end");
 }
 
 static int blank_comment(struct reader *r, struct scan *s)
@@ -174,7 +175,7 @@ static int blank_comment(struct reader *r, struct scan *s)
         if (copy(r, s, true) < 0)
             return -1;
     if (!*s->p)
-        return fail_at(r, &start, "a comment is open");
+        return fail_at(r, &start, "a comment has no end");
     return copy(r, s, true) < 0 || copy(r, s, true) < 0 ? -1 : 0;
 }
 
@@ -190,7 +191,7 @@ static char *include_path(struct reader *r, struct scan *s)
     start = p + n + 1;
     if (!n || p[n] != '"' || !(p = strpbrk(start, "\"\\\n")) || *p != '"' ||
         p == start) {
-        fail_at(r, s, "@include needs a blank and a path in quotes");
+        fail_at(r, s, "@include needs a space and a path in quotes");
         return NULL;
     }
     from = r->flat->files[s->file];
@@ -211,12 +212,12 @@ static int include(struct reader *r, struct scan *s)
     if (!path)
         return -1;
     if (r->user) {
-        fail_at(r, s, "@include belongs to the site's file");
+        fail_at(r, s, "@include is allowed only in the site file");
         errno = EINVAL;
         goto out;
     }
     if (s->depth >= JP_SITEFILE_MAX_DEPTH) {
-        fail_at(r, s, "@include is nested too deep (a loop?)");
+        fail_at(r, s, "@include is nested too deeply (a loop?)");
         goto out;
     }
     if (put(r, '\n') < 0)
@@ -349,7 +350,7 @@ char *siteflat_where(const struct siteflat *flat, unsigned line, char *buf,
     return buf;
 }
 
-/* --- a site's list: each row is checked by itself --- */
+/* --- a site's list: each row is checked separately --- */
 
 #define WHERE_LEN 4352 /* PATH_MAX and a line number */
 #define MAX_KEYS 16

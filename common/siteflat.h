@@ -69,7 +69,8 @@ struct sitelist_format {
     int max_rows;
     const struct sitelist_key *keys;
     size_t n_keys;
-    /* A row begins, as it is without any key. Borrowed until the next call. */
+    /* A new row, with the values of missing keys. Borrowed until the next call.
+     */
     void *(*begin)(void *arg);
     /* Its keys are parsed: where is "file:line". -1: it is not taken. */
     int (*take)(void *arg, void *row, const char *where, struct jp_error *err);
@@ -105,8 +106,8 @@ int sitelist_check_text(const char *text, size_t max, struct jp_error *err);
  */
 
 /* Refuses NUL bytes and any line that begins with blanks and "@include",
- * also inside strings and comments: a superset of what the scanner takes for
- * an inclusion. name stands for the file in errors. */
+ * also inside strings and comments: a superset of what the scanner takes for an
+ * inclusion. Errors use name instead of a path. */
 int conftext_check(const char *text, size_t len, const char *name,
                    struct jp_error *err);
 

@@ -52,7 +52,8 @@ int userlabels_check(const char *text, struct jp_error *err)
         const char *from = at, *before = text;
 
         if (n++ == USERLABELS_MAX || !userlabels_next(&at, &label))
-            return error_set(err, "\"%s\" is no label (" USERLABELS_RANGE ")",
+            return error_set(err,
+                             "\"%s\" is not a label (" USERLABELS_RANGE ")",
                              QUOTE(from));
         while (before < from && userlabels_next(&before, &other))
             if (strcmp(other.key, label.key) == 0)

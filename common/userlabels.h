@@ -1,8 +1,8 @@
-/* userlabels.h - what a user says of his run: "model:gpt-3;run:42".
+/* userlabels.h - the user's labels of a run: "model:gpt-3;run:42".
  *
  * Keys are names, values are anything but control characters, ';' and what
- * ends an option's value (','); a value may hold a ':'. They stand in the
- * report as they were given.
+ * ends an option's value (','); a value may hold a ':'. The report repeats them
+ * unchanged.
  */
 #ifndef JP_COMMON_USERLABELS_H
 #define JP_COMMON_USERLABELS_H
@@ -14,7 +14,7 @@
 #define USERLABELS_MAX 16
 #define USERLABELS_KEY 32    /* bytes of a key */
 #define USERLABELS_VALUE 128 /* bytes of a value */
-#define USERLABELS_RANGE "KEY:VALUE, \";\" between two; at most 16"
+#define USERLABELS_RANGE "at most 16 KEY:VALUE, separated by \";\""
 
 struct userlabel {
     char key[USERLABELS_KEY + 1], value[USERLABELS_VALUE + 1];

@@ -1,4 +1,5 @@
-/* backend.h - what a profiler has to tell jobprof: three faces, each optional.
+/* backend.h - what a profiler provides: three interfaces (faces), each
+ * optional.
  *
  * A backend is one const struct `backend_<folder>` with designated
  * initialisers; absent faces and hooks are NULL. The folder's Makefile.inc adds
@@ -91,9 +92,9 @@ struct backend_planner {
 };
 
 /* Something beside the tasks, on each node. All calls run as the user, in one
- * supervisor (orchestrator/agent/supervise.h) that calls again and again: none
- * may block but sweep. start's strings live until destroy; place and sweep may
- * be NULL. */
+ * supervisor (orchestrator/agent/supervise.h) that calls again and again: only
+ * sweep may block. start's strings live until destroy; place and sweep may be
+ * NULL. */
 struct backend_runner {
     /* The runner that serves these settings. NULL: this one, always. */
     const struct backend_runner *(*of)(const struct jp_jobconf *conf);
@@ -108,16 +109,16 @@ struct backend_runner {
     /* -1: it cannot run here, and nothing is left. */
     int (*start)(const struct jp_jobconf *conf, const char *step_dir,
                  const char *node, void **state, struct jp_error *err);
-    /* 1: the tasks may start; 0: not yet; -1: it has ended, and why; 2: it
-     * runs, but the tasks go on without it, and why. */
+    /* 1: the tasks may start; 0: not yet; -1: it has ended, with the reason; 2:
+     * it runs, but the tasks continue without it, with the reason. */
     int (*ready)(void *state, struct jp_error *err);
-    /* After ready said 1: what the node's tasks find there, a path; borrowed.
-     * NULL: nothing. */
+    /* After ready has returned 1: the path for the node's tasks, borrowed, or
+     * NULL. */
     const char *(*place)(void *state);
     /* Asks for the end. force: by all means, data or not. 1: it has ended and
      * left nothing behind but its files; 0: not yet. */
     int (*stop)(void *state, bool force);
-    /* What has ended leaves its files below raw/<node>/. -1: not all, err says
+    /* Stores its files below raw/<node>/ after its end. -1: not all; err states
      * what is there instead. */
     int (*collect)(void *state, struct jp_error *err);
     /* On the node, when the supervisor was killed: what tasks begin from here
@@ -155,9 +156,9 @@ extern const struct backend *const backend_registry[];
 /* The backend of that name and of our ABI, or NULL. */
 const struct backend *backend_find(const char *name);
 
-/* Whose library this is: a plugin for NCCL that holds the mark of one of our
- * profilers. Follows links; reads at most LIBRARY_MAX_BYTES, loads nothing.
- * NULL: nobody's that we know, or it cannot be read. */
+/* The profiler of this library: a plugin for NCCL that contains the mark of one
+ * of our profilers. Follows links, reads at most LIBRARY_MAX_BYTES, loads
+ * nothing. NULL: unknown, or it cannot be read. */
 const struct backend *backend_of_library(const char *path);
 #define LIBRARY_MAX_BYTES (32UL << 20)
 
@@ -173,7 +174,7 @@ const char *backend_user_value(const struct backend_input *in,
 int backend_env_add(struct backend_env *env, struct jp_error *err,
                     const char *name, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Adds NAME=number with the reason that the plan prints beside it. */
+/* Adds NAME=number with the reason that the plan prints next to it. */
 int backend_env_number(struct backend_env *env, struct jp_error *err,
                        const char *name, uint64_t number, const char *reason);
 void backend_env_fini(struct backend_env *env);

@@ -25,7 +25,7 @@ struct module_gpu {
     double share, mhz, watts;
 };
 
-/* What modules tell each other: one writes, the others read. */
+/* Data shared by modules: one writes, the others read. */
 struct module_shared {
     struct module_gpu gpus[MODULE_GPUS_MAX];
     size_t n_gpus;
@@ -62,7 +62,7 @@ struct module_metrics {
 struct module_place {
     const char *dir;  /* the step directory */
     const char *node; /* Slurm's name of it: nodes/<node>/ is there */
-    const char *root; /* stands in for / in tests; "" is the machine */
+    const char *root; /* replaces / in tests; "" is the machine itself */
     uint64_t job;     /* SLURM_JOB_ID of this component */
     const char *step;
     uint32_t uid;             /* of the tasks */
@@ -86,8 +86,8 @@ struct module_place {
     uint32_t hang_suspect_ms; /* 0: nothing is watched */
     const struct jp_onhang *on_hang;
     const char *conf_hash; /* of job.conf, "" not known */
-    /* Begins to take it, and returns at once: the work is a child's, that can
-     * be killed. NULL: nobody does. */
+    /* Starts to collect it and returns at once: a child that can be killed does
+     * the work. NULL: not available. */
     void (*take_evidence)(void *arg, const struct module_hang *hang);
     void *evidence_arg;
     const struct module_metrics *metrics; /* NULL: none are wanted */
@@ -114,7 +114,7 @@ struct node_module {
     void *(*start)(const struct module_place *place, struct jp_error *err);
     /* A descriptor to wait for, -1: none at the moment. NULL: never one. */
     int (*fd)(void *state);
-    /* -1: err is told once in the step's log; the module goes on. */
+    /* -1: err is written once to the step's log, and the module continues. */
     int (*tick)(void *state, const struct module_time *now,
                 struct jp_error *err);
     int (*readable)(void *state, const struct module_time *now,

@@ -10,7 +10,7 @@
 #define NCCL_KNOB_RATE                                                         \
     {                                                                          \
         JP_KNOB("rate", JP_KNOB_RATE, 1, 10000000, NULL, "5000",               \
-                "peak of collectives a second in one communicator"),           \
+                "peak rate of collectives in one communicator"),               \
             .place = JP_KNOB_LOAD                                              \
     }
 
@@ -19,7 +19,7 @@
 #define NCCL_KNOB_CHANNELS                                                     \
     {                                                                          \
         JP_KNOB("channels", JP_KNOB_COUNT, 1, 64, NULL, "32",                  \
-                "channels of an operation that the plan counts with"),         \
+                "channels of an operation that the plan assumes"),             \
             .place = JP_KNOB_LOAD                                              \
     }
 

@@ -21,7 +21,7 @@
     " or a period (200ms, 1s). Same report; man jobprof. "                     \
     "Default: auto in profiled steps"
 #define JP_HELP_CLOCK                                                          \
-    "Says how the nodes' clocks are compared; MODE is off or " JP_WORDS_CLOCK  \
+    "Compares the nodes' clocks; MODE is off or " JP_WORDS_CLOCK               \
     ". Same report; man jobprof. Default: auto in profiled steps of several "  \
     "nodes"
 #define JP_HELP_NSYS                                                           \

@@ -48,12 +48,12 @@ struct source_facts {
     uint64_t pools[TRACE_POOLS]; /* events */
     bool no_clock; /* its times have no origin that others share */
     /* --- the caller's --- */
-    struct hangs_evidence *evidence; /* where it was asked for; else NULL */
+    struct hangs_evidence *evidence; /* if requested, else NULL */
     struct busy *busy;         /* of records with start and end; NULL: none */
     uint64_t unstamped;        /* good records without */
     struct timeline *timeline; /* of those with; NULL: none, or not wanted */
     bool piece;                /* of a file */
-    bool foreign; /* nobody's, only named as a log may be: not read */
+    bool foreign;              /* unknown, but named like a log: not read */
 };
 
 /* Counts a bad line or operation. */
@@ -73,8 +73,8 @@ struct reader_sink {
     /* what the writer says of a communicator: base as of its records */
     int (*counts)(void *arg, const struct record *base,
                   const struct jpr_counts *counts);
-    /* a recording's own records, and NULL at its end, for who looks for hangs;
-     * NULL: nobody does */
+    /* a recording's own records, and NULL at its end, for the search for hangs,
+     * or NULL */
     int (*watch)(void *arg, const struct jp_recfile *file,
                  const struct jpr_record *record);
     void *arg;
@@ -88,22 +88,22 @@ struct reader_input {
                           bytes; to the end: UINT64_MAX */
     const atomic_bool *stop; /* set: give up soon */
     _Atomic uint64_t *done;  /* grows by what a reader that splits has read */
-    bool only_times; /* nobody looks at exec_us and busbw_micro: they need not
-                        be right */
+    bool only_times; /* exec_us and busbw_micro are not used and may be wrong */
 };
 
 struct backend_reader {
     /* Is this one of my files? By its name and its first bytes. */
     bool (*probe)(const char *name, const void *head, size_t len);
-    /* Takes what nobody's probe takes, if it is called as a log. One reader. */
+    /* Takes files that no probe takes, if they are named like a log. Only one
+     * reader has this. */
     bool takes_rest;
     bool splits; /* `from` and `to` are obeyed in files that are not packed */
     /* What a thread keeps from file to file; NULL: nothing. Destroy takes
      * NULL. */
     void *(*create)(void);
     void (*destroy)(void *state);
-    /* Reads a file. What is wrong with it goes into facts and is no error. -1:
-     * no memory; else 0 or what the sink said. */
+    /* Reads a file. Mistakes in it are counted in facts and are not errors. -1:
+     * no memory; else 0 or the result of the sink. */
     int (*read)(void *state, const struct reader_input *in,
                 const struct reader_sink *sink, struct source_facts *facts);
 };

@@ -4,7 +4,8 @@
 #define NAME "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789"
 enum { LINES = 256, RESOLVE_MS = 3000, MOUNT_MS = 70000, BEGIN_MS = 2000 };
 
-/* What srun tells the nodes: a SLURM_ name survives --export=NONE. */
+/* Settings that srun passes to the nodes: a SLURM_ name survives --export=NONE.
+ */
 static const char carried[] =
     "SLURM_JOBPROF_REQ,SLURM_JOBPROF_DIR,SLURM_JOBPROF_HASH,"
     "SLURM_JOBPROF_LIMIT,SLURM_JOBPROF_NCCL,SLURM_JOBPROF_HOME";
@@ -39,7 +40,8 @@ static void restore(spank_t sp, const char *name)
     set(sp, was, NULL, true);
 }
 
-/* A list that has no room for ours stays as it is, and its name is in full. */
+/* A list without room for our mounts is not changed, and its name is in full.
+ */
 static bool append(spank_t sp, const char *name, const char *value,
                    char full[static FULL])
 {
@@ -178,8 +180,8 @@ static void begin(spank_t sp, struct jobinfo *j)
             *h.said ? h.said : "jobprof-node begin failed or took over 2 s");
     if (*full)
         (loud ? slurm_spank_log : slurm_info)(
-            "jobprof: %s: %s is too long to take our mounts: it stays as it "
-            "is, and containers do not show the profiler's files",
+            "jobprof: %s: %s is too long for jobprof's mounts and stays "
+            "unchanged: containers do not see the profiler's files",
             getenv("SLURMD_NODENAME"), full);
     spank_get_item(sp, S_JOB_ENV, &j->env); /* has moved, maybe with a DIR */
     finish_expect(h.pid ? jobinfo_getenv(j->env, "SLURM_JOBPROF_DIR") : NULL,

@@ -23,14 +23,15 @@ void finish_expect(const char *step, const char *sum, struct helper *begin)
         tasks = open_memstream(&lines, &used);
 }
 
-/* Before Slurm 23.11 resolve refuses what would be put before the program. In a
- * container its path may be missing: then the program runs as it is. */
+/* Before Slurm 23.11, resolve refuses everything that would run before the
+ * program. In a container its path may be missing: then the program runs
+ * without it. */
 static void wrap(spank_t sp, const struct jobinfo *j)
 {
 #if HAVE_DECL_SPANK_PREPEND_TASK_ARGV
     static const char guard[] =
         "[ -x \"$0\" ] && exec \"$0\" \"$@\"; "
-        "echo \"jobprof: no nsys: $0 is not in the container\" >&2; "
+        "echo \"jobprof: nsys does not run: $0 is not in the container\" >&2; "
         "[ \"$JOBPROF_NSYS_REQUIRED\" = 1 ] && exit 125; exec \"$@\"";
     const char *argv[] = {"/bin/sh", "-c", guard,
                           jobinfo_getenv(j->env, "JOBPROF_NSYS_WRAP")};

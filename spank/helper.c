@@ -277,7 +277,8 @@ int helper_run(struct helper *h, int ms, char **answer)
     }
     if (!safe)
         snprintf(h->said, sizeof(h->said),
-                 "missing, or not root's alone to write: %s", h->argv[0]);
+                 "missing, or users other than root can write to it: %s",
+                 h->argv[0]);
     else if (h->fd[2] > 2 &&
              pread(h->fd[2], h->said, sizeof(h->said) - 1, 0) > 0)
         h->said[strcspn(h->said, "\n\r\033")] = '\0';

@@ -22,7 +22,7 @@ struct helper {
     char **env; /* unfiltered, run takes what a helper may see; borrowed */
     const struct jobinfo *user; /* in slurmstepd: who to become; else NULL */
     bool orphan; /* unseen by the host's wait3() and by proctrack/linuxproc; may
-                  * go on after its answer; its exit status is lost */
+                  * continue after its answer; its exit status is lost */
     bool leave;  /* leaves the job's cgroups, if we are root */
     int fd[3];   /* the program's 0..2, -1: /dev/null; taken over by run */
     pid_t pid, self; /* process group, 0: not started; the orphan's own */

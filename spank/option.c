@@ -74,7 +74,7 @@ static int option_callback(int val, const char *arg, int remote)
     if (value[val] && strcmp(value[val], arg) == 0)
         return 0;
     if (!remote && (!*arg || memchr(arg, '/', strcspn(arg, ",=")))) {
-        slurm_error("jobprof: \"%s\" is no mode; try %s-profile=%s", arg,
+        slurm_error("jobprof: \"%s\" is not a mode; try %s-profile=%s", arg,
                     rows[val].word, val == COPPER ? "aggregate" : "auto");
         return -1;
     }

@@ -19,7 +19,7 @@ __attribute__((used)) static const char release[] = /* for jobprof doctor */
 
 /* everywhere; then in srun, sbatch and salloc the options: resolve --check */
 CALLBACK(init, option_init(sp, ac, argv))
-/* srun: what is asked for, then resolve */
+/* srun: read the request, then run resolve */
 CALLBACK(init_post_opt, if (at == S_CTX_LOCAL) apply_request())
 CALLBACK(local_user_init, apply_resolve(sp))
 /* slurmstepd: begin, nsys, task records, task lines, finish; srun: report */

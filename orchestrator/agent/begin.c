@@ -288,7 +288,8 @@ int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
     if (stepdir_check_own(seat->dir, err) < 0)
         return -1;
     if (barrier_is_reported(seat->dir))
-        return error_set(err, "%s: this step is reported already", seat->dir);
+        return error_set(err, "%s: this step has its report already",
+                         seat->dir);
     if (read_conf(seat->dir, &conf, err) < 0)
         return -1;
     if (stepdir_prepare(seat->dir, node, err) < 0)

@@ -254,7 +254,7 @@ static int try_backend(const struct jp_plan *plan, const char *name,
     const struct backend *backend = backend_find(name);
 
     if (!backend || !backend->planner)
-        return error_set(err, "no profiler \"%s\" in this build", name);
+        return error_set(err, "this build has no profiler \"%s\"", name);
     choice->backend = backend;
     set_library(plan, is_own, choice);
     choice->forecast = (struct backend_forecast){0};

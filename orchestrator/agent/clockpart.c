@@ -83,9 +83,10 @@ static int add_figures(const struct plan_side *side, struct jp_jobconf *conf,
 
         if (i == 0 && is_auto(side) && from->source == PLAN_DEFAULT) {
             v = auto_cadence_us(conf->nnodes);
-            reason = v > JP_DEF_CLOCK_CADENCE_US
-                         ? "so that a node pays 0.5 % of a processor at most"
-                         : "";
+            reason =
+                v > JP_DEF_CLOCK_CADENCE_US
+                    ? "so that it costs a node at most 0.5 % of a processor"
+                    : "";
         }
         *figure_of(conf, &figures[i]) = (uint32_t) v * figures[i].scale;
         snprintf(text, sizeof(text), "%" PRIu64, v);
@@ -117,7 +118,7 @@ static int add_interfaces(const struct plan_side *side,
 
     if (names && !can_take(names)) {
         if (lines_add(note, err,
-                      "clocks: the interfaces of %s cannot be taken: the "
+                      "clocks: the interfaces of %s cannot be used, so the "
                       "nodes' addresses are",
                       from->value ? "if=" : variable) < 0)
             return -1;
@@ -296,7 +297,7 @@ int clockpart_fill(const struct jp_plan *plan, const struct plan_input *env,
                    : fill_off(conf, err);
     if (make_key(hex) < 0)
         return lines_add(note, err,
-                         "no random key: the clocks are not probed") < 0
+                         "no random key, so the clocks are not probed") < 0
                    ? -1
                    : fill_off(conf, err);
     conf->clock_key = strdup(hex);
@@ -410,7 +411,8 @@ const char *clockpart_describe(const struct jp_jobconf *conf, char *buf,
         snprintf(buf, len, "clocks: no probes between nodes");
     else
         snprintf(buf, len,
-                 "clocks: a probe of each neighbour every %s, a line over %u s",
+                 "clocks: a probe of each neighbour every %s, an estimate "
+                 "every %u s",
                  num_format_time_us(conf->clock_cadence_us, cadence,
                                     sizeof(cadence)),
                  conf->clock_window_ms / 1000);

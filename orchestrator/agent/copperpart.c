@@ -44,14 +44,14 @@ const char *copperpart_refusal(const struct launch_facts *facts,
     if (!facts->owner)
         return "only srun can start its daemons";
     if (facts->het)
-        return "not in the steps of a heterogeneous job";
+        return "it does not run in steps of a heterogeneous job";
     if (attaches(plan))
         return NULL;
     daemon = find_daemon(plan);
     free(daemon);
     return daemon ? NULL
-                  : "no cu_fuse is named (root=, or the site's "
-                    "copper.cu_fuse or copper.root)";
+                  : "cu_fuse is not set (root=, or the site's copper.cu_fuse "
+                    "or copper.root)";
 }
 
 static int add(struct jp_jobconf *conf, const char *key, const char *value,
@@ -137,10 +137,10 @@ static int add_mount(const struct jp_plan *plan, const char *job,
     int rc = mount ? 0 : error_set(err, "out of memory");
 
     if (rc == 0 && !attaches(plan) && strstr(mount, "%N"))
-        rc = lines_add(note, err,
-                       "Copper: mount= with %%N: a walk through one node's "
-                       "mount finds that of another and may hang; one path "
-                       "is safer");
+        rc = lines_add(
+            note, err,
+            "Copper: mount= with %%N: a program that walks one node's mount "
+            "finds the mount of another node and may hang; one path is safer");
     if (rc == 0 && *mount)
         rc = add(conf, "mount", mount, plan_source_words[from->source],
                  from->value ? from->where : "", "", err);
@@ -160,8 +160,8 @@ static int note_idle(const struct jp_plan *plan, char **note,
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
         if (plan_find(&plan->copper, keys[i])->source > PLAN_SITE &&
             lines_add(note, err,
-                      "Copper: %s has no effect with attach=1: the daemon "
-                      "runs already",
+                      "Copper: %s has no effect with attach=1, because the "
+                      "daemon is already running",
                       keys[i]) < 0)
             return -1;
     return 0;

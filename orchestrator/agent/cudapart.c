@@ -78,8 +78,9 @@ int cudapart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
 
     if (!wanted)
         return asked && from->source >= PLAN_ENV
-                   ? lines_add(note, err,
-                               "cuda=1: no counters: nothing is sampled")
+                   ? lines_add(
+                         note, err,
+                         "cuda=1: no counters, because nothing is sampled")
                    : 0;
     if (settings_add(&conf->util_settings, &conf->n_util_settings, &one, err) <
         0)
@@ -93,8 +94,8 @@ int cudapart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
         return -1;
     return jobconf_nsys(conf, "ranks")
                ? lines_add(note, err,
-                           "cuda=1: ranks under nsys have no counters: it "
-                           "takes CUPTI for itself")
+                           "cuda=1: ranks under nsys have no counters, because "
+                           "nsys uses CUPTI itself")
                : 0;
 }
 

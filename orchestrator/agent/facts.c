@@ -90,8 +90,8 @@ char *facts_container(const struct plan_input *env, const char *dir, bool *over)
 
         if (mount && lies_over(mount, dir)) {
             *over = true;
-            note = fileio_path("--container-mounts: %s lies over %s in the "
-                               "container, where the profiler's files go",
+            note = fileio_path("--container-mounts: %s covers %s in the "
+                               "container, to which the profiler writes",
                                one, dir);
         }
         free(mount);
@@ -99,9 +99,9 @@ char *facts_container(const struct plan_input *env, const char *dir, bool *over)
     free(copy);
     if (*over)
         return note;
-    return name ? fileio_path("--container-name=%s: a container that ran "
-                              "already has only the mounts of its start, "
-                              "without jobprof's library and folder",
+    return name ? fileio_path("--container-name=%s: an existing container "
+                              "keeps the mounts of its start and does not see "
+                              "jobprof's library and folder",
                               name)
                 : strdup("");
 }
@@ -156,9 +156,9 @@ void facts_get(const struct plan_input *env, struct launch_facts *facts)
 int facts_check(const struct launch_facts *facts, struct jp_error *err)
 {
     if (!facts->names.job_id)
-        return error_set(err, "SLURM_JOB_ID is missing or no number");
+        return error_set(err, "SLURM_JOB_ID is missing or not a number");
     if (!facts->names.step_id)
-        return error_set(err, "SLURM_STEP_ID is missing or no number");
+        return error_set(err, "SLURM_STEP_ID is missing or not a number");
     if (!facts->submit_dir || *facts->submit_dir != '/')
         return error_set(err, "SLURM_SUBMIT_DIR is missing or not absolute");
     return 0;

@@ -301,10 +301,10 @@ static int make_partial(const struct leaving *leaving)
 
     errno = 0;
     if (nice(PARTIAL_NICE) == -1 && errno)
-        stepdir_log(leaving->seat->dir, "%s: no niceness", leaving->node);
+        stepdir_log(leaving->seat->dir, "%s: niceness not set", leaving->node);
     if (leaving->partial(&of, &err) < 0)
         stepdir_log(leaving->seat->dir,
-                    "%s: no partial: %s (the report reads its files)",
+                    "%s: no partial result: %s (the report reads its files)",
                     leaving->node, err.text);
     return 0;
 }
@@ -407,9 +407,10 @@ static void keep_partial(const struct leaving *leaving)
 {
     if (run_worker(leaving, make_partial))
         return;
-    stepdir_log(leaving->seat->dir,
-                "%s: no partial within %u ms (the report reads its files)",
-                leaving->node, leaving->limit_ms);
+    stepdir_log(
+        leaving->seat->dir,
+        "%s: no partial result within %u ms (the report reads its files)",
+        leaving->node, leaving->limit_ms);
 }
 
 /* Removes the agent's metrics file, which a killed agent leaves behind. Runs in

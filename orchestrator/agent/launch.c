@@ -98,12 +98,12 @@ static int own_line(const char *names, const char *plugin, const char *title,
                          several ? "stay" : "stays", several ? "them" : "it",
                          several ? "them" : "it");
     error_set(&clean, "%s", plugin);
-    return lines_add(line, err,
-                     LAUNCH_PLUGIN
-                     "=%s is set in the environment and stays (force=1 "
-                     "replaces it): %s does not run, and what is recorded "
-                     "is not known",
-                     clean.text, title);
+    return lines_add(
+        line, err,
+        LAUNCH_PLUGIN
+        "=%s is set in the environment and stays (force=1 replaces it): %s "
+        "does not run, and it is unknown what is recorded",
+        clean.text, title);
 }
 
 /* Puts a line in front of the warnings that says what is unknown because of the
@@ -251,9 +251,8 @@ static int fill_forecast(const struct backend_forecast *forecast,
                          const char *own, struct jp_jobconf *conf,
                          struct jp_error *err)
 {
-    conf->lost =
-        own ? fileio_path("not known: %s stays as the user has set it", own)
-            : strdup(forecast->lost);
+    conf->lost = own ? fileio_path("unknown: the user's %s is kept", own)
+                     : strdup(forecast->lost);
     if (!conf->lost)
         return error_set(err, "out of memory");
     if (own)
@@ -320,8 +319,8 @@ static const char *say_auto(const struct launch *l, char *buf, size_t len)
         plan_find(&l->plan->nccl, "iterations");
 
     snprintf(buf, len,
-             "auto is the recorder: it streams, so that no pool has "
-             "to hold the %s operations of %s%s iterations; %s%s",
+             "auto chose the recorder. It streams, so no pool has to hold the "
+             "%s operations of %s%s iterations; %s%s",
              FIG_COUNT(f->planned_ops),
              iterations && iterations->source == PLAN_DEFAULT ? "an assumed "
                                                               : "",

@@ -30,8 +30,8 @@ static int refuse(struct jp_error *err)
     static const char line[] = BY_HAND; /* not a format: it contains a % */
 
     return error_set(err,
-                     "this Slurm puts nothing in front of a program (23.11 and "
-                     "later do); type: %s",
+                     "this Slurm cannot put nsys before a program (23.11 and "
+                     "later can); type: %s",
                      line);
 }
 
@@ -78,8 +78,9 @@ static const char *which(const struct plan_side *side,
 
     *reason =
         ranks ? ""
-        : few ? "as the step has at most " JP_STR(JP_NSYS_ALL_MAX) " tasks"
-              : "as the step has more than " JP_STR(JP_NSYS_ALL_MAX) " tasks";
+        : few ? "because the step has at most " JP_STR(JP_NSYS_ALL_MAX) " tasks"
+              : "because the step has more than " JP_STR(
+                    JP_NSYS_ALL_MAX) " tasks";
     return ranks ? ranks : few ? "all" : "first-per-node";
 }
 
@@ -202,14 +203,15 @@ static int note_doubts(const struct launch_facts *facts,
 {
     if (seconds(side, "duration") > LONG_S &&
         lines_add(note, err,
-                  "nsys: NVIDIA supports traces of five minutes; a longer "
-                  "duration= may give none") < 0)
+                  "nsys: NVIDIA supports traces of up to five minutes; a "
+                  "longer duration= may give no trace") < 0)
         return -1;
     return facts->contained
                ? lines_add(note, err,
-                           "nsys: the step runs in a container: nsys must be "
-                           "in its image, and " NSYS_WRAP_NAME " mounted at "
-                           "the host's path, else ranks run without")
+                           "nsys: the step runs in a container. nsys must be "
+                           "in its image, and " NSYS_WRAP_NAME
+                           " must be mounted at the host's path; otherwise "
+                           "ranks run without nsys")
                : 0;
 }
 

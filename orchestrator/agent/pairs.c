@@ -151,7 +151,7 @@ static int print_pairs(FILE *out, const struct jp_jobconf *conf,
         char *value;
 
         if (!is_name(var->name) || !var->value || strchr(var->value, '\n'))
-            return error_set(err, "variable \"%s\" cannot be handed on",
+            return error_set(err, "variable \"%s\" cannot be passed on",
                              var->name ? var->name : "");
         value = pattern_expand_node(var->value, node);
         if (!value)

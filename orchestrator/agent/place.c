@@ -214,7 +214,7 @@ static int move_old(const char *path, struct jp_error *err)
         if (rc == 0)
             return 0;
     }
-    return error_set(err, "%s: has %d older ones already", path, MAX_OLD);
+    return error_set(err, "%s: already has %d older copies", path, MAX_OLD);
 }
 
 static int make_step(const char *path, struct jp_error *err)

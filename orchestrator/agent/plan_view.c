@@ -66,9 +66,9 @@ static void fill_settings(const struct launch *launch, struct plan_view *view)
     struct plan_view_store *store = view->store;
     const struct jp_jobconf *conf = &launch->conf;
 
-    snprintf(store->foreign, sizeof(store->foreign), "%s does not read it",
+    snprintf(store->foreign, sizeof(store->foreign), "%s does not use it",
              profiler_title(view->runs));
-    snprintf(store->instead, sizeof(store->instead), "%s is asked for",
+    snprintf(store->instead, sizeof(store->instead), "%s is requested",
              view->asked);
     for (size_t i = 0; i < conf->n_settings; i++) {
         const struct jp_setting *row = &conf->settings[i];
@@ -129,8 +129,8 @@ static int warn_full(const struct plan_view *view, char **warnings,
     if (!plan_view_is_full(view))
         return 0;
     return lines_add(warnings, err,
-                     "not enough free space: %s %s %s and min_free=%s, and "
-                     "%s is free: records would be missing",
+                     "not enough free space: %s %s %s and min_free=%s, but "
+                     "only %s are free: records would be missing",
                      step ? "the step needs" : "a rank needs",
                      FIG_BYTES(step ? step : view->forecast.disk_bytes),
                      view->without ? "without your variables" : "of files",
@@ -270,11 +270,11 @@ static int print_head(FILE *out, const struct plan_view *view, const char *head,
     char known[16];
 
     if (view->plugin)
-        plan_table_add(&text,
-                       "%s: your NCCL_PROFILER_PLUGIN=%s would run, not %s",
-                       head, view->plugin, title);
+        plan_table_add(
+            &text, "%s: your NCCL_PROFILER_PLUGIN=%s would run instead of %s",
+            head, view->plugin, title);
     else if (*view->reason && strcmp(view->asked, "auto") != 0)
-        plan_table_add(&text, "%s: %s is asked for, %s would run: %s", head,
+        plan_table_add(&text, "%s: %s is requested, but %s would run: %s", head,
                        view->asked, title, view->reason);
     else
         plan_table_add(&text, "%s: %s would run%s%s%s", head, title,
@@ -282,10 +282,10 @@ static int print_head(FILE *out, const struct plan_view *view, const char *head,
                        *view->reason ? ")" : "");
     plan_table_add(
         &text, "NCCL %s%s%s%s%s", *view->release ? view->release : "(unknown)",
-        view->assumed ? ", assumed: nccl= or the site file can name it" : "",
+        view->assumed ? ", an assumption: set nccl= or the site file" : "",
         view->newer ? ", planned as " : "",
         view->newer ? plan_view_known(known) : "",
-        view->newer ? ", the newest that jobprof knows" : "");
+        view->newer ? ", the newest one known to jobprof" : "");
     return plan_table_print(&text, 0, out, err);
 }
 
@@ -297,7 +297,7 @@ static size_t idle_pool(const struct plan_variable *v, const char **name)
     static const char before[] = "NCCL_PROFILE_", after[] = "_POOL_SIZE";
     size_t len = strlen(v->name), cut = sizeof(before) + sizeof(after) - 2;
     bool idle = strstr(v->reason, "not in the event mask") ||
-                strstr(v->reason, "unknown to this release");
+                strstr(v->reason, "not used by this release");
 
     if (v->yours || !idle || len <= cut ||
         strncmp(v->name, before, sizeof(before) - 1) != 0 ||
@@ -334,10 +334,8 @@ static int add_idle(struct plan_table *t, const struct plan_view *view,
         plan_table_add(t, "%zu more pool%s", n, plural(n));
         plan_table_add(t, "%s", "");
         plan_table_add(t, "computed");
-        plan_table_add(t,
-                       "not in the event mask or unknown to this release: "
-                       "%s",
-                       names);
+        plan_table_add(
+            t, "not in the event mask, or not used by this release: %s", names);
     }
     free(names);
     return 0;
@@ -360,7 +358,7 @@ static int print_variables(FILE *out, const struct plan_view *view,
             continue;
         plan_table_add(&table, "%s", v->name);
         plan_table_add(&table, "%s", v->value);
-        plan_table_add(&table, "%s", v->yours ? "yours: stays" : "computed");
+        plan_table_add(&table, "%s", v->yours ? "yours, kept" : "computed");
         plan_table_add(&table, "%s", v->reason);
     }
     if (add_idle(&table, view, err) < 0)
@@ -403,7 +401,7 @@ static void add_node(struct plan_table *t, const struct jp_jobshape *shape)
                        *shape->memory_from ? " (" : "", shape->memory_from,
                        *shape->memory_from ? ")" : "");
     else
-        plan_table_add(t, "its memory on a node is unknown");
+        plan_table_add(t, "unknown memory on a node");
     if (node->ram_bytes) {
         plan_table_add(t, "node");
         plan_table_add(t, "%s of RAM, %s of swap; overcommit mode %u: %s",
@@ -489,7 +487,7 @@ static void add_disk(struct plan_table *t, const struct plan_view *view)
     if (!left)
         return;
     plan_table_add(t, "free");
-    plan_table_add(t, "%s there; min_free=%s%s", FIG_BYTES(left),
+    plan_table_add(t, "%s free; min_free=%s%s", FIG_BYTES(left),
                    FIG_BYTES(view->min_free_bytes),
                    plan_view_is_full(view) ? ": NOT ENOUGH" : "");
 }

@@ -54,10 +54,10 @@ static const char *reason_of(const struct plan_side *side,
 {
     if (side->grammar == grammar_nccl() && !strcmp(knob->name, "nccl") &&
         value->source == PLAN_DEFAULT)
-        return "assumed: nccl= or the site file can name it";
+        return "an assumption: set nccl= or the site file";
     if (side->grammar == grammar_nccl() && !strcmp(knob->name, "dir") &&
         value->value && !place_names_job(value->value))
-        return "names no job: -%j is added";
+        return "does not name the job: -%j is appended";
     return "";
 }
 

@@ -461,7 +461,7 @@ static void tell_rest(const struct inner *l, uint32_t ready, bool ended,
 
     runmarks_count(l->dir, n);
     if (t->n > NAMED) {
-        snprintf(line, sizeof(line), "Copper: and %u nodes more", t->n - NAMED);
+        snprintf(line, sizeof(line), "Copper: and %u more nodes", t->n - NAMED);
         t->say(line);
     }
     if (ready + n[RUNMARK_FAILED] >= l->n_nodes)
@@ -488,7 +488,7 @@ void sidestep_start(const struct sidestep *side, const struct launch *launch,
                       .job_id = (uint32_t) launch->facts->names.job_id};
     bool asked = plan->copper.mode_source >= PLAN_ENV;
     struct telling t = {.say = say};
-    struct jp_error err = {"Slurm does not tell the step's nodes"};
+    struct jp_error err = {"Slurm does not list the step's nodes"};
     uint32_t ready;
     int ended;
 

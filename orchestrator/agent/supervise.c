@@ -139,7 +139,7 @@ static int stop(struct watch *w, uint32_t budget_ms, struct jp_error *err)
     if (try_stop(w, FORCE_MS, true))
         return error_set(err, "it was killed: it did not end within %u ms",
                          budget_ms);
-    return error_set(err, "it does not end, even by force");
+    return error_set(err, "it cannot be killed");
 }
 
 /* Slurm sends SIGKILL KillWait seconds after its SIGTERM, and SIGTERM never
@@ -317,7 +317,7 @@ static void end_rest(const struct backend_runner *runner,
         if (runner->bypass)
             runner->bypass(&conf, node);
         if (!await_orphans(budget(&conf)))
-            stepdir_log(dir, "%s: Copper: its daemon does not end", node);
+            stepdir_log(dir, "%s: Copper: its daemon cannot be stopped", node);
         if (runner->sweep)
             runner->sweep(&conf, dir, node);
         jobconf_fini(&conf);

@@ -14,7 +14,7 @@ static const char *why(const struct plan_side *side, uint32_t period_ms)
 
     if (us && period_ms > us / 1000)
         return "no shorter than 100 ms";
-    return us ? "" : "the site samples only steps that ask for it";
+    return us ? "" : "the site samples only steps with the option";
 }
 
 static int add_period(const struct plan_side *side, struct jp_jobconf *conf,
@@ -61,7 +61,7 @@ int utilpart_fill(const struct jp_plan *plan, struct jp_jobconf *conf,
         struct jp_setting mode = {
             (char *) "mode", (char *) side->grammar->modes[1].name,
             (char *) plan_source_words[side->mode_source], side->mode_where,
-            (char *) (side->mode ? "" : "as in every step that is profiled")};
+            (char *) (side->mode ? "" : "as in every profiled step")};
 
         if (settings_add(&conf->util_settings, &conf->n_util_settings, &mode,
                          err) < 0 ||
@@ -80,7 +80,8 @@ const char *utilpart_describe(const struct jp_jobconf *conf, char *buf,
         snprintf(buf, len, "utilisation: no samples");
     else
         snprintf(
-            buf, len, "utilisation: a sample every %s, at most %u MiB a node",
+            buf, len,
+            "utilisation: a sample every %s, at most %u MiB for each node",
             num_format_time_us((uint64_t) conf->policy.util_period_ms * 1000,
                                period, sizeof(period)),
             conf->policy.util_disk_mib);

@@ -130,12 +130,12 @@ static int add_job(const char *config, const struct jp_sitefile *site,
         return -1;
     if (add_steps(config, word, in, &why) == 0 && in->n > before)
         return 0;
-    return in->n > before ? 0
-                          : error_set(err, "%s%s", *why.text ? why.text : word,
-                                      sitefile_find(site, "inspector_folder")
-                                          ? "; nothing by inspector_folder"
-                                          : "; no inspector_folder in the "
-                                            "site's file");
+    return in->n > before
+               ? 0
+               : error_set(err, "%s%s", *why.text ? why.text : word,
+                           sitefile_find(site, "inspector_folder")
+                               ? "; inspector_folder leads to no logs"
+                               : "; the site file has no inspector_folder");
 }
 
 static void free_inputs(struct inputs *inputs)
@@ -219,20 +219,21 @@ static const char help[] =
     "the site's inspector_folder names for the job, and the raw files of its\n"
     "steps that jobprof has profiled.\n"
     "\n"
-    "  -o, --output DIR   folder of summary.*, report.html, csv/ and plots/;\n"
-    "                     made if it does not exist. JOBID alone needs none:\n"
-    "                     JOBID-insp, and --exporter-layout is on\n"
+    "  -o, --output DIR   folder for summary.*, report.html, csv/ and plots/;\n"
+    "                     created if missing. For a JOBID alone the default\n"
+    "                     is JOBID-insp, with --exporter-layout\n"
     "      --threads N    1 to 64; by default OMP_NUM_THREADS, else the "
     "number\n"
     "                     of CPUs, at most 8\n"
-    "      --memory SIZE  most memory of the join, and of Copper's paths\n"
-    "                     (1G); what does not fit is counted\n"
-    "      --row-limit N  operations whose percentiles are exact (one for\n"
-    "                     each 32 bytes of memory); others are rounded\n"
-    "                     within 0.3 %\n"
+    "      --memory SIZE  memory limit for the records, and for Copper's "
+    "paths\n"
+    "                     (1G); records that do not fit are counted\n"
+    "      --row-limit N  number of operations with exact percentiles (one\n"
+    "                     for each 32 bytes of memory); the others are\n"
+    "                     rounded to within 0.3 %\n"
     "      --time-limit TIME\n"
-    "                     time limit of the reading; when it is over,\n"
-    "                     nothing is written\n"
+    "                     time limit for reading; if it runs out, nothing is\n"
+    "                     written\n"
     "      --png          also render the plots (needs gnuplot)\n"
     "      --exporter-layout\n"
     "                     also write output.log and summary/ like the\n"
@@ -246,9 +247,10 @@ static const char help[] =
     "                     another user's data, nothing else is compared\n"
     "      --no-usage     do not compare Copper's paths with files\n"
     "      --sysroot DIR  look Copper's paths up below DIR instead of /\n"
-    "      --as-recorded  leave times on each node's own clock; else all are\n"
-    "                     put on the clock of one node, where operations of\n"
-    "                     several nodes tell how far the others are from it\n"
+    "      --as-recorded  keep times on each node's own clock. Without this, "
+    "all\n"
+    "                     times are moved to the clock of one node, if\n"
+    "                     operations across nodes show the offsets\n"
     "      --json         print summary.json on standard output\n"
     "      --baseline FILE\n"
     "                     compare the network with this baseline (jobprof\n"
@@ -257,7 +259,7 @@ static const char help[] =
     "                     inspector_folder, nccl.exporter_layout,\n"
     "                     nccl.parquet\n"
     "  -q, --quiet        print no verdict and no progress\n"
-    "  -v, --verbose      print what is being done, and trouble with files\n"
+    "  -v, --verbose      print what is being done, and problems with files\n"
     "  -h, --help         this text\n"
     "\n"
     "Exit status: 0 ok, 2 usage, 3 incomplete data, 4 no data, 5 input or\n"
@@ -321,7 +323,7 @@ static int take_copper(int c, struct arguments *a)
         return -1;
     }
     if (optarg[0] != '/') {
-        error_set(&err, "\"%s\" is no absolute path", QUOTE(optarg));
+        error_set(&err, "\"%s\" is not an absolute path", QUOTE(optarg));
         return usage(c == OPT_SYSROOT ? "--sysroot" : "--usage-root", &err);
     }
     if (c == OPT_SYSROOT)
@@ -414,7 +416,7 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (rc >= 0)
         return rc;
     if (optind >= argc)
-        return usage("no INPUT given", NULL);
+        return usage("an INPUT is missing", NULL);
     if (find_inputs(a->common.config, argv + optind, (size_t) (argc - optind),
                     &a->inputs, &err) < 0)
         return usage("INPUT", &err);
@@ -593,8 +595,9 @@ static int read_nsys(struct arguments *a, const char **inputs, size_t *n,
     options.arg = a->options.progress_arg;
     rc = nsys_load(some, n_some, &options, &a->nsys, err);
     free(some);
-    return rc == 0 && is_over(options.arg) ? error_set(err, "the time is over")
-                                           : rc;
+    return rc == 0 && is_over(options.arg)
+               ? error_set(err, "the time limit ran out")
+               : rc;
 }
 
 static bool is_raw(const char *path)
@@ -637,10 +640,10 @@ static int load_expectation(struct arguments *a)
     if (cmd_expect_load(a->common.config, a->baseline, &a->expect, &err) < 0)
         return usage("--baseline", &err);
     if (*a->expect.trouble.text)
-        quote_printf(stderr,
-                     "jobprof: %s (the site's expectation is not "
-                     "complete)\n",
-                     a->expect.trouble.text);
+        quote_printf(
+            stderr,
+            "jobprof: %s (the site's expected bandwidths are incomplete)\n",
+            a->expect.trouble.text);
     return -1;
 }
 
@@ -680,8 +683,9 @@ int cmd_aggregate(int argc, char **argv)
     if (progress.said)
         fputs("\r\033[K", stderr);
     if (failed && progress.over)
-        fprintf(stderr, "jobprof: aggregate: --time-limit: the time is over, "
-                        "nothing was written\n");
+        fprintf(
+            stderr,
+            "jobprof: aggregate: --time-limit ran out: nothing was written\n");
     else if (failed)
         quote_printf(stderr, "jobprof: %s\n", err.text);
     if (!failed && a.common.verbose) {

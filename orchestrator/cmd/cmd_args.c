@@ -199,15 +199,15 @@ static void on_pictures(void *arg, uint64_t done, uint64_t total)
 static void say(const struct jp_exporter_done *done, const char *dir)
 {
     if (done->scripts)
-        quote_printf(stderr,
-                     "jobprof: %" PRIu64
-                     " pictures not drawn: %s (their scripts "
-                     "are in %s/summary)\n",
-                     done->scripts, done->no_picture.text, dir);
+        quote_printf(
+            stderr,
+            "jobprof: %" PRIu64
+            " pictures were not drawn: %s (their scripts are in %s/summary)\n",
+            done->scripts, done->no_picture.text, dir);
     if (done->left_out)
         quote_printf(stderr,
-                     "jobprof: %" PRIu64 " message sizes have no files, see "
-                     "%s/output.log\n",
+                     "jobprof: %" PRIu64
+                     " message sizes have no files; see %s/output.log\n",
                      done->left_out, dir);
 }
 

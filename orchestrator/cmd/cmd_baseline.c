@@ -25,16 +25,16 @@ static const char help[] =
     "aggregate and compare measure other steps against it. FILE is a step's\n"
     "summary.json, or an earlier baseline, which is merged.\n"
     "\n"
-    "Reports are left out, with a message, if their data are incomplete, if\n"
-    "their network was slow, or if they are in the baseline already.\n"
+    "A report is left out, with a message, if its data is incomplete, if\n"
+    "its network was slow, or if the baseline already contains it.\n"
     "\n"
     "  -o, --output FILE  write to FILE instead of standard output\n"
-    "      --degraded     also take reports of a slow network\n"
+    "      --degraded     also use reports of a slow network\n"
     "      --config FILE  the site's settings\n"
     "  -q, --quiet        do not print what was left out\n"
     "  -h, --help         this text\n"
     "\n"
-    "Exit status: 0 ok, 2 usage, 4 no report could be taken (nothing is\n"
+    "Exit status: 0 ok, 2 usage, 4 no report could be used (nothing is\n"
     "written), 5 input or output failed.\n";
 
 enum { OPT_DEGRADED = 256, OPT_CONFIG };
@@ -88,7 +88,7 @@ static int parse(int argc, char **argv, struct arguments *a)
     }
     if (optind < argc && (!a->output || *a->output))
         return -1;
-    fprintf(stderr, "jobprof: baseline takes reports, at least one (jobprof "
+    fprintf(stderr, "jobprof: baseline needs at least one report (jobprof "
                     "baseline --help)\n");
     return JP_EXIT_USAGE;
 }
@@ -126,7 +126,7 @@ static int add_json(struct gathering *g, const char *what, const json_t *root)
         leave_out(g, what, why);
     } else if (!baseline_file_is(root) &&
                baseline_has_report(&g->all, one.reports[0])) {
-        leave_out(g, what, "it is in already");
+        leave_out(g, what, "the baseline already contains it");
     } else if (baseline_merge(&g->all, &one, &err) < 0) {
         rc = fail(JP_EXIT_USAGE, what, &err);
     }
@@ -211,9 +211,9 @@ static int deliver(const struct gathering *g)
     struct jp_error err = {"the file's mode cannot be set"};
 
     if (!g->all.n_reports) {
-        fputs("jobprof: baseline: no report could be taken: nothing is "
-              "written\n",
-              stderr);
+        fputs(
+            "jobprof: baseline: no report could be used: nothing is written\n",
+            stderr);
         return JP_EXIT_NODATA;
     }
     if ((a->output ? write_file(&g->all, a->output, &err)

@@ -32,8 +32,8 @@ static const char help[] =
     "\n"
     "Exit status: 0 not slower, 1 something is slower or a finding is new, 2\n"
     "usage, 3 a report's data is incomplete: nothing counts as slower, and\n"
-    "of new findings only a hang gives status 1, 4 a report has no data, or\n"
-    "nothing is in both, 5 input or output failed.\n";
+    "only a new hang gives status 1, 4 a report has no data, or the\n"
+    "reports have nothing in common, 5 input or output failed.\n";
 
 enum { OPT_THRESHOLD = 256, OPT_JSON, OPT_CONFIG };
 
@@ -118,7 +118,7 @@ static int load(const char *word, const char *config, json_t **root)
         /* err already names the argument */
         return fail(JP_EXIT_USAGE, "", err.text);
     if (n != 1)
-        rc = fail(JP_EXIT_USAGE, word, "several steps: name one");
+        rc = fail(JP_EXIT_USAGE, word, "the job has several steps; name one");
     else if (!(*root =
                    summary_file_read(dirs[0], SUMMARY_WITHOUT_TABLES, &err)))
         rc = fail(JP_EXIT_IO, word, err.text);
@@ -157,9 +157,9 @@ static int compare(const struct arguments *a, const json_t *const roots[2],
     struct jp_error err;
 
     if (baseline && !json_is_array(json_object_get(roots[1], "network")))
-        return fail(JP_EXIT_IO, a->words[1],
-                    "its report does not have the network's cells: report it "
-                    "again");
+        return fail(
+            JP_EXIT_IO, a->words[1],
+            "its report lacks the network's cells; run jobprof report again");
     return compare_print(&what, stdout, &done, &err) < 0
                ? fail(JP_EXIT_IO, "", err.text)
                : exit_status(&what, &done);

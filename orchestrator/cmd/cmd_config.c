@@ -178,8 +178,8 @@ static const char *clock_reason(const struct jp_plan *plan)
         return clock->trouble;
     return clock->mode || clock->mode_source != PLAN_DEFAULT
                ? ""
-               : "auto in steps of several nodes whose user asks for an NCCL "
-                 "profile";
+               : "auto, in steps of several nodes for which an NCCL profile "
+                 "was requested";
 }
 
 /* Collects all effective settings. */
@@ -317,7 +317,8 @@ static void note_state(struct check *c, const char *name, const char *state)
         json_out_append(&c->json, c->files, one);
     } else if (!c->options->quiet && strcmp(state, "bad") != 0) {
         quote_printf(stdout, "%s: %s\n", name,
-                     strcmp(state, "missing") ? state : "not there (defaults)");
+                     strcmp(state, "missing") ? state
+                                              : "does not exist (defaults)");
     }
 }
 
@@ -471,10 +472,10 @@ static void check_names(struct check *c)
         if (!ownvars_is_unknown(*pair, name, sizeof(name), &meant))
             continue;
         if (meant)
-            error_set(&err, "%s: no variable of jobprof's; did you mean %s?",
+            error_set(&err, "%s: not a jobprof variable; did you mean %s?",
                       name, meant);
         else
-            error_set(&err, "%s: no variable of jobprof's", name);
+            error_set(&err, "%s: not a jobprof variable", name);
         note_error(c, err.text);
         note_state(c, name, "bad");
     }
@@ -542,11 +543,11 @@ static void usage(FILE *out)
     fprintf(out,
             "Usage: jobprof config show|check [OPTION...]\n"
             "  show    the effective settings, each with its source\n"
-            "  check   read the site's and your settings file and variables\n"
-            "  --config FILE  another site file than " JP_DEF_SITE_FILE "\n"
+            "  check   check the site file, your settings file and variables\n"
+            "  --config FILE  site file instead of " JP_DEF_SITE_FILE "\n"
             "  --json         JSON on stdout\n"
-            "  -q, --quiet    only what is wrong\n"
-            "  -v, --verbose  say which files are read\n");
+            "  -q, --quiet    print only mistakes\n"
+            "  -v, --verbose  print which files are read\n");
 }
 
 /* Prints the modes and keys of one option, from its table. */

@@ -19,20 +19,21 @@
 static const char help[] =
     "usage: jobprof doctor [options]\n"
     "\n"
-    "Check the installation. Each check gives one line: ok, skip (cannot be\n"
-    "checked from here), warn or fail, and what to do. Nothing is changed.\n"
+    "Check the installation. Each check prints one line: ok, skip (cannot be\n"
+    "checked from this host), warn or fail, and what to do. Nothing is\n"
+    "changed.\n"
     "\n"
-    "  --nodes N         also check on N nodes, by a small srun of up to two\n"
+    "  --nodes N         also check N nodes, with a small step of up to two\n"
     "                    minutes\n"
     "  --tasks N         forecast memory and disk for N ranks (8)\n"
     "  --nccl FILE       the libnccl.so of the jobs\n"
-    "  --plugstack FILE  another plugstack.conf than Slurm's\n"
-    "  --config FILE     another site file than the plugstack line's\n"
+    "  --plugstack FILE  plugstack.conf to read instead of Slurm's\n"
+    "  --config FILE     site file instead of the plugstack line's\n"
     "  --json            print JSON\n"
     "  -q, --quiet       print only warn and fail\n"
     "  -h, --help        this text\n"
     "\n"
-    "Exit status: 0 nothing failed, 1 a check failed, 2 usage, 5 output\n"
+    "Exit status: 0 no check failed, 1 a check failed, 2 usage, 5 output\n"
     "failed.\n";
 
 enum { OPT_NODES = 256, OPT_TASKS, OPT_NCCL, OPT_PLUGSTACK, OPT_PROBE };

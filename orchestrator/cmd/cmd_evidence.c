@@ -26,28 +26,30 @@ static const char help[] =
     "what they do to DIR/hang/<node>/: threads and what they wait for,\n"
     "PyTorch's flight recorder, NCCL's RAS, the GPUs' state, stacks by "
     "eu-stack\n"
-    "and py-spy. DIR is the step's directory. The processes are those that\n"
-    "others wait for, by the recordings, and two that wait; where nothing is\n"
-    "known to be in flight, all tasks of the step here. None is ended, and\n"
-    "none is stopped for longer than eu-stack takes a thread, some ms. To run\n"
-    "it on all nodes of job 42:\n"
+    "and py-spy. DIR is the step's directory. The processes are those for "
+    "which\n"
+    "others wait, as the recordings show, and two of those that wait. If no\n"
+    "operation is known to be in flight, they are all tasks of the step on\n"
+    "this node. No process is killed. A process stops for some ms while\n"
+    "eu-stack reads a thread. To run it on all nodes of job 42:\n"
     "\n"
     "    srun --jobid=42 --overlap -N2 --ntasks-per-node=1 \\\n"
     "        jobprof evidence jobprof-42/step-0\n"
     "\n"
-    "  --missing PID,...  these keep others waiting, and no others are taken\n"
-    "  --waiting PID,...  these wait for others\n"
-    "  --node NAME        this node's name (SLURMD_NODENAME, or the host's)\n"
-    "  --nccl X.Y.Z       the release of NCCL, where no recording tells; RAS\n"
-    "                     of a release that is not known is not asked\n"
-    "  --no-ras           do not ask NCCL's RAS\n"
+    "  --missing PID,...  look only at these, which keep others waiting\n"
+    "  --waiting PID,...  and at these, which wait\n"
+    "  --node NAME        this node's name (default SLURMD_NODENAME, else the\n"
+    "                     host name)\n"
+    "  --nccl X.Y.Z       NCCL release, if no recording has it; RAS of an\n"
+    "                     unknown release is not queried\n"
+    "  --no-ras           do not query NCCL's RAS\n"
     "  --no-gpus          do not run nvidia-smi\n"
-    "  --limit TIME       take no longer (20s; at most 60s)\n"
-    "  -q, --quiet        do not print what could not be had\n"
+    "  --limit TIME       time limit (20s; at most 60s)\n"
+    "  -q, --quiet        do not print what could not be collected\n"
     "  -h, --help         this text\n"
     "\n"
-    "Exit status: 0 ok, 2 usage, 4 no process of the step here, 5 input or\n"
-    "output failed.\n";
+    "Exit status: 0 ok, 2 usage, 4 no process of the step on this node, 5\n"
+    "input or output failed.\n";
 
 enum {
     OPT_MISSING = 256,
@@ -134,9 +136,9 @@ static int set_limit(struct arguments *a, const char *text)
 
 static int set_release(struct arguments *a, const char *text)
 {
-    static const struct jp_knob release = {
-        JP_KNOB("nccl", JP_KNOB_VERSION, JP_NCCL_MIN, UINT32_MAX, NULL, NULL,
-                "release of NCCL")};
+    static const struct jp_knob release = {JP_KNOB("nccl", JP_KNOB_VERSION,
+                                                   JP_NCCL_MIN, UINT32_MAX,
+                                                   NULL, NULL, "NCCL release")};
     struct jp_error err;
     uint64_t value;
 
@@ -260,14 +262,13 @@ static int take(struct arguments *a, const struct targets *found)
     }
     if (!a->order.n_targets) {
         if (!a->quiet)
-            fprintf(stderr, "jobprof: evidence: no process of the step that "
-                            "waits, or is waited for, runs here\n");
+            fprintf(stderr, "jobprof: evidence: no process of the step on this "
+                            "node waits or keeps others waiting\n");
         return JP_EXIT_NODATA;
     }
     if (!a->quiet && !found->recordings)
-        fprintf(stderr,
-                "jobprof: no recording there: what is in flight, and who waits "
-                "for whom, is not known\n");
+        fprintf(stderr, "jobprof: no recording found, so the operations in "
+                        "flight are unknown\n");
     set_order(a, found, pids);
     if (evidence_take(&a->order, &err) < 0)
         return failed(&err);

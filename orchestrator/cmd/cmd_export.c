@@ -22,44 +22,40 @@ static const char help[] =
     "usage: jobprof export inspector|chrome|parquet|openmetrics [options]\n"
     "                      DIR|JOBID[.STEP]\n"
     "\n"
-    "Convert the files of jobprof's recorder (.jpr) to another format; chrome\n"
-    "also verbose logs of NCCL Inspector and traces of the example plugin;\n"
-    "parquet the tables of a report, openmetrics its figures.\n"
-    "DIR is a step's or a job's directory, or any folder.\n"
+    "Convert the files of jobprof's recorder (.jpr) to another format. chrome\n"
+    "also reads verbose logs of NCCL Inspector and traces of the example\n"
+    "plugin. parquet converts the tables of a report, and openmetrics its\n"
+    "figures. DIR is a step's or a job's directory, or any folder.\n"
     "\n"
     "  inspector  the JSON lines (v4.0) of NVIDIA's NCCL Inspector 2.30: a\n"
     "             .log for each file, or all lines on standard output.\n"
     "             Inspector has no operations of the copy engines; here they\n"
     "             are named AllGather-CE ...\n"
     "  chrome     one trace of the whole step in JSON Trace Event Format,\n"
-    "             for ui.perfetto.dev: a process a rank, a thread a\n"
-    "             communicator. Nodes are put on one clock by their\n"
-    "             collectives, else they are aligned as well as their clocks\n"
-    "             (with NTP often a millisecond apart); traces of the example\n"
+    "             for ui.perfetto.dev: a process for each rank, a thread for\n"
+    "             each communicator. Clocks of nodes are aligned by their\n"
+    "             collectives; without any, times differ as the clocks do\n"
+    "             (with NTP often by a millisecond). Traces of the example\n"
     "             plugin keep the clocks of their processes. Kernels and\n"
-    "             copies of exports of nsys (.sqlite) stand beside the\n"
-    "             collectives\n"
+    "             copies come from exports of nsys (.sqlite)\n"
     "  parquet    csv/*.csv of a step's report, or of all steps of a job, as\n"
     "             Apache Parquet: parquet/NAME.parquet beside csv/\n"
     "  openmetrics\n"
-    "             figures of a report as OpenMetrics 1.0 text: the names, "
-    "labels\n"
-    "             and help of the metrics that running steps have for "
-    "Prometheus\n"
-    "             (docs/metrics.md); of a job: of all its steps. Samples have "
-    "the\n"
-    "             time of the step's last operation, as \"promtool tsdb\n"
-    "             create-blocks-from openmetrics\" needs it\n"
+    "             figures of a step's report, or of all steps of a job, as\n"
+    "             OpenMetrics 1.0 text. Names, labels and help are those of\n"
+    "             the metrics of running steps (docs/metrics.md). Samples\n"
+    "             have the time of the step's last operation, as \"promtool\n"
+    "             tsdb create-blocks-from openmetrics\" needs it\n"
     "\n"
-    "  -o, --output PATH  inspector: a folder, made if it does not exist;\n"
-    "                     chrome, openmetrics: a file; - is standard output, "
-    "the default;\n"
-    "                     parquet: a folder, for one step\n"
-    "      --no-time      openmetrics: samples without a time\n"
+    "  -o, --output PATH  inspector: a folder, created if missing; chrome and\n"
+    "                     openmetrics: a file; - is standard output, the\n"
+    "                     default; parquet: a folder, for one step\n"
+    "      --no-time      openmetrics: leave out the time of samples\n"
     "      --compression zstd|gzip|none\n"
-    "                     of parquet (zstd where jobprof was built with it)\n"
+    "                     parquet: the compression (zstd if jobprof was "
+    "built\n                     with it, else gzip)\n"
     "      --config FILE  the site's settings\n"
-    "  -q, --quiet        do not print trouble with files\n"
+    "  -q, --quiet        do not report problems with files\n"
     "  -h, --help         this text\n"
     "\n"
     "Exit status: 0 ok, 2 usage, 3 a file is damaged or cannot be read (the\n"
@@ -110,21 +106,22 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (rc >= 0)
         return rc;
     if (argc - optind != 2)
-        return usage("takes a format and one DIR or JOBID[.STEP]");
+        return usage("needs a format and one DIR or JOBID[.STEP]");
     a->format = argv[optind];
     a->word = argv[optind + 1];
     if (a->output && (!*a->output || !strcmp(a->output, "-")))
         a->output = NULL;
     if (strcmp(a->format, "inspector") && strcmp(a->format, "chrome") &&
         strcmp(a->format, "parquet") && strcmp(a->format, "openmetrics"))
-        return usage("the format is inspector, chrome, parquet or openmetrics");
+        return usage(
+            "the format must be inspector, chrome, parquet or openmetrics");
     if (a->no_time && strcmp(a->format, "openmetrics"))
         return usage("--no-time is for openmetrics");
     if (a->compression && strcmp(a->format, "parquet"))
         return usage("--compression is for parquet");
     if (a->compression && parquet_codec_find(a->compression, &a->codec) < 0)
-        return usage("--compression is zstd (where jobprof was built with it), "
-                     "gzip or none");
+        return usage("--compression must be zstd (if jobprof was built with "
+                     "it), gzip or none");
     return -1;
 }
 
@@ -190,7 +187,7 @@ static int write_parquet(const struct arguments *a)
         return cmd_args_fail("export", JP_EXIT_USAGE, &err);
     if (n > 1 && a->output) {
         nodelist_free(steps, n);
-        return usage("--output is for one step, and these are several");
+        return usage("--output is for one step, but there are several");
     }
     for (size_t i = 0; i < n && rc != JP_EXIT_IO; i++) {
         files = done.files;
@@ -207,8 +204,8 @@ static int write_parquet(const struct arguments *a)
     nodelist_free(steps, n);
     if (done.odd && !a->common.quiet)
         quote_printf(stderr,
-                     "jobprof: %" PRIu64 " times are beyond what Parquet "
-                     "holds: null\n",
+                     "jobprof: %" PRIu64
+                     " times are too large for Parquet and became null\n",
                      done.odd);
     return rc;
 }
@@ -286,10 +283,10 @@ int cmd_export(int argc, char **argv)
     if (done.left_out && !a.common.quiet)
         quote_printf(
             stderr,
-            "jobprof: %" PRIu64 " operations left out: their communicator "
-            "or time is not told%s\n",
+            "jobprof: %" PRIu64
+            " operations left out: their communicator or time is unknown%s\n",
             done.left_out,
-            done.ops ? "" : " (Inspector's logs tell it with verbose=1)");
+            done.ops ? "" : " (Inspector's logs have times with verbose=1)");
     if (rc == JP_EXIT_OK && !done.ops && done.left_out)
         rc = JP_EXIT_NODATA;
     cmd_inputs_fini(&inputs);

@@ -82,7 +82,7 @@ int cmd_finish(int argc, char **argv)
                                 * job's cgroups */
     confine_self(CONFINE_FINISH, NULL, NULL);
     if (node_args_parse(argc, argv, &args, &err) < 0 ||
-        (!args.seat.dir && error_set(&err, "--dir is needed") < 0) ||
+        (!args.seat.dir && error_set(&err, "--dir is missing") < 0) ||
         stepdir_check_own(args.seat.dir, &err) < 0) {
         quote_printf(stderr, "finish: %s\n", err.text);
         return JP_EXIT_USAGE;

@@ -24,21 +24,22 @@
 static const char help[] =
     "usage: jobprof gc [options] DIR...\n"
     "\n"
-    "Remove raw data of reported jobs in and below the folders, a job at a\n"
-    "time. Reports, figures and summaries stay. A job stays whole while one\n"
-    "of its steps runs, has no report or was not analysed. Links are not\n"
-    "followed, and files of other users are left. Files of metrics of steps\n"
-    "that were killed go, too, where the site's settings have a folder for\n"
+    "Remove raw data of reported jobs in and below the folders, one job at a\n"
+    "time. Reports, figures and summaries stay. A job is left alone while\n"
+    "one of its steps runs, has no report or was not analysed. Links are not\n"
+    "followed, and files of other users are left alone. Metrics files of\n"
+    "killed steps are also removed, if the site's settings name a folder for\n"
     "them (metrics.textfile_dir).\n"
     "\n"
     "  --older AGE    jobs whose last report is older (30d): s, m, h, d\n"
-    "  --quota SIZE   also the oldest jobs, while raw data takes more than\n"
-    "                 SIZE\n"
-    "  --reports      whole steps with their reports, not only raw data\n"
+    "  --quota SIZE   also remove the oldest jobs while raw data takes\n"
+    "                 more than SIZE\n"
+    "  --reports      remove whole steps with their reports, not only raw\n"
+    "                 data\n"
     "  --all-users    as root: jobs of all users, each with the rights of\n"
     "                 its owner; the quota holds for each owner\n"
     "  --owner-time TIME\n"
-    "                 time limit of each owner's turn (10m); the rest stays\n"
+    "                 time limit for each owner (10m); the rest stays\n"
     "  --config FILE  the site's settings\n"
     "  -n, --dry-run  print what would be removed\n"
     "  --json         print the result as JSON\n"
@@ -88,7 +89,7 @@ static int parse_age(const char *text, uint64_t *out, struct jp_error *err)
     if (len && strchr("smhd", text[len - 1]))
         len--;
     if (len >= sizeof(digits))
-        return error_set(err, "%s is too much", QUOTE(text));
+        return error_set(err, "%s is too large", QUOTE(text));
     memcpy(digits, text, len);
     digits[len] = '\0';
     if (num_parse_u64(digits, 0, MAX_OLDER_S / unit, &n, err) < 0)
@@ -197,14 +198,13 @@ static void print_cut(const char *root, const struct gc_owner *owner)
 
     if (owner->uid != GC_STRANGERS)
         snprintf(who, sizeof(who), "uid %lu", (unsigned long) owner->uid);
-    quote_printf(
-        stderr,
-        "jobprof: gc: %s: not all of %s was looked at: %llu folders and "
-        "%llu jobs in %llu s (at most %d, %d and --owner-time)\n",
-        QUOTE(root), who, (unsigned long long) owner->folders,
-        (unsigned long long) owner->jobs,
-        (unsigned long long) owner->spent_us / 1000000, GC_OWNER_FOLDERS,
-        GC_OWNER_JOBS);
+    quote_printf(stderr,
+                 "jobprof: gc: %s: not all of %s was examined: %llu folders "
+                 "and %llu jobs in %llu s (limits: %d, %d and --owner-time)\n",
+                 QUOTE(root), who, (unsigned long long) owner->folders,
+                 (unsigned long long) owner->jobs,
+                 (unsigned long long) owner->spent_us / 1000000,
+                 GC_OWNER_FOLDERS, GC_OWNER_JOBS);
 }
 
 static void take_result(const struct arguments *a, const char *root,
@@ -229,11 +229,10 @@ static void take_result(const struct arguments *a, const char *root,
     t->deep = t->deep || r->deep;
     t->cut = t->cut || r->cut;
     if (r->deep)
-        quote_printf(
-            stderr,
-            "jobprof: gc: %s: what is more than 8 folders deep was not "
-            "looked at\n",
-            QUOTE(root));
+        quote_printf(stderr,
+                     "jobprof: gc: %s: folders more than 8 levels deep were "
+                     "not examined\n",
+                     QUOTE(root));
     for (size_t i = 0; i < r->n_owners; i++)
         if (r->owners[i].cut)
             print_cut(root, &r->owners[i]);
@@ -253,9 +252,9 @@ static int print_totals(const struct arguments *a, struct totals *t,
                 (unsigned long long) t->jobs, FIG_BYTES(t->left_bytes),
                 a->gc.dry_run ? "would be left" : "is left");
         if (!a->common.quiet && t->metrics)
-            quote_printf(stdout, "%s %zu stale files of metrics\n",
-                         a->gc.dry_run ? "Would remove" : "Removed",
-                         t->metrics);
+            quote_printf(stdout, "%s %zu stale metrics file%s\n",
+                         a->gc.dry_run ? "Would remove" : "Removed", t->metrics,
+                         t->metrics == 1 ? "" : "s");
         return fflush(stdout) != 0 || ferror(stdout)
                    ? error_set(err, "standard output failed")
                    : 0;

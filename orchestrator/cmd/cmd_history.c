@@ -36,26 +36,27 @@ static const char help[] =
     "usage: jobprof history [options] [DIR|FILE]...\n"
     "       jobprof history --add [--config FILE] DIR|JOBID[.STEP]...\n"
     "\n"
-    "Which nodes make others wait in job after job, and is that luck? Each\n"
-    "report adds a line to the site's history (history.dir of jobprof.conf);\n"
-    "this reads the lines that you may read: root all, others their own.\n"
-    "DIR is such a folder, FILE has such lines (docs/history.md).\n"
+    "Show which nodes make others wait in many jobs, and how likely that is\n"
+    "by chance. Each report adds a line to the site's history (history.dir of\n"
+    "jobprof.conf). This command reads the lines that you may read: root all\n"
+    "of them, other users their own. DIR is such a folder, and FILE has such\n"
+    "lines (docs/history.md).\n"
     "\n"
-    "  --since TIME       steps of the last 7d, 12h, 90m, 4w\n"
-    "  --node NODE        steps with this node\n"
-    "  --user USER        steps of this user\n"
-    "  --account ACCOUNT  steps of this account\n"
-    "  --top WORD         one table: nodes, ranks, jobs, users, accounts,\n"
-    "                     pairs (bandwidth between two nodes)\n"
-    "  --rows N           of a table (10; with --json, all)\n"
-    "  --json             all tables as JSON\n"
-    "  --parquet FILE     write the steps, a row each\n"
-    "  --openmetrics      counts for Prometheus, as OpenMetrics\n"
-    "  --textfile         the same for node_exporter's textfile collector\n"
+    "  --since TIME       only steps of this last time: 7d, 12h, 90m, 4w\n"
+    "  --node NODE        only steps with this node\n"
+    "  --user USER        only steps of this user\n"
+    "  --account ACCOUNT  only steps of this account\n"
+    "  --top WORD         print one table: nodes, ranks, jobs, users,\n"
+    "                     accounts, pairs (bandwidth between two nodes)\n"
+    "  --rows N           rows of each table (10; with --json all)\n"
+    "  --json             print all tables as JSON\n"
+    "  --parquet FILE     write a table of the steps, a row for each\n"
+    "  --openmetrics      print counts for Prometheus, as OpenMetrics\n"
+    "  --textfile         print them for node_exporter's textfile collector\n"
     "  --schema           print the JSON schema of a line\n"
-    "  --add              write the lines of steps that have a report\n"
+    "  --add              add the lines of steps that have a report\n"
     "  --config FILE      the site's settings\n"
-    "  -q, --quiet        no words on bad lines\n"
+    "  -q, --quiet        do not report bad lines\n"
     "  -h, --help         this text\n"
     "\n"
     "Exit status: 0 ok, 2 usage, 4 no step, 5 input or output failed.\n";
@@ -146,7 +147,7 @@ static int take_top(const char *word, int *top)
     for (*top = 0; *top < HISTORY_TOPS; ++*top)
         if (!strcmp(history_tables[*top].word, word))
             return -1;
-    return usage("--top takes nodes, ranks, jobs, users, accounts or pairs");
+    return usage("--top must be nodes, ranks, jobs, users, accounts or pairs");
 }
 
 /* Returns -1 to continue, otherwise an exit status. */
@@ -155,7 +156,7 @@ static int take_option(int c, struct arguments *a)
     switch (c) {
     case OPT_SINCE:
         return take_since(optarg, &a->want.since_us) < 0
-                   ? usage("--since takes a time, as 7d, 12h, 90m or 4w")
+                   ? usage("--since must be a time, such as 7d, 12h, 90m or 4w")
                    : -1;
     case OPT_NODE:
         a->want.node = optarg;
@@ -170,7 +171,7 @@ static int take_option(int c, struct arguments *a)
         return take_top(optarg, &a->top);
     case OPT_ROWS:
         return num_parse_u64(optarg, 1, UINT32_MAX, &a->rows, NULL) < 0
-                   ? usage("--rows takes a number from 1 on")
+                   ? usage("--rows must be a number, at least 1")
                    : -1;
     case OPT_PARQUET:
         a->parquet = optarg;
@@ -223,19 +224,19 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (rc >= 0)
         return rc;
     if (a->common.json + a->metrics + a->schema + a->add > 1)
-        return usage(
-            "one of --json, --openmetrics, --textfile, --schema and --add");
+        return usage("give only one of --json, --openmetrics, --textfile, "
+                     "--schema and --add");
     if (a->schema)
         return -1;
     if (plan_load_site(a->common.config, &a->site, &err) < 0)
         return cmd_args_fail("history", JP_EXIT_USAGE, &err);
     take_site(&a->site, &a->sink);
     if (a->add && optind == argc)
-        return usage("--add takes steps or jobs");
+        return usage("--add needs steps or jobs");
     if (a->add && !a->sink.dir && !a->sink.command && !a->sink.syslog)
-        return usage("no history.dir, command or syslog in the site's file");
+        return usage("the site file has no history.dir, command or syslog");
     if (!a->add && optind == argc && !a->sink.dir)
-        return usage("no history.dir in the site's file: name a folder or a "
+        return usage("the site file has no history.dir: name a folder or a "
                      "file of lines");
     return -1;
 }
@@ -271,7 +272,7 @@ static void say(void *arg, const char *text)
     if (!w->a->common.quiet && ++w->bad <= 10)
         quote_printf(stderr, "jobprof: %s\n", text);
     if (!w->a->common.quiet && w->bad == 11)
-        fputs("jobprof: more bad files are not named\n", stderr);
+        fputs("jobprof: more files have bad lines\n", stderr);
 }
 
 static int read_all(struct work *w, char **paths, int n,
@@ -371,8 +372,9 @@ static int add_step(const struct history_sink *sink, const char *dir,
     if (stat(dir, &st) < 0)
         return error_set(err, "%s: %m", dir);
     if (st.st_uid != geteuid())
-        return error_set(err, "%s: belongs to user %lu, whose line it is", dir,
-                         (unsigned long) st.st_uid);
+        return error_set(err,
+                         "%s: belongs to user %lu, who has to add its line",
+                         dir, (unsigned long) st.st_uid);
     if (history_make(dir, &line, &len, err) < 0)
         return -1;
     rc = history_sink_write(sink, line, len, err);

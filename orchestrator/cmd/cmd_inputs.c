@@ -202,7 +202,7 @@ static int list_steps(const char *job, char ***dirs, size_t *n,
     free(entries);
     if (kept == 0) {
         free(out);
-        return error_set(err, "%s: no step in it", job);
+        return error_set(err, "%s: contains no step", job);
     }
     *dirs = out;
     *n = kept;
@@ -268,13 +268,14 @@ int cmd_inputs_steps(const char *word, const char *config, char ***dirs,
     if (errno != ENOENT && errno != ENOTDIR)
         return error_set(err, "%s: %s", word, strerror(errno));
     if (!parse_job(word, &job_id, &step))
-        return error_set(err, "%s: neither a folder nor JOBID[.STEP]", word);
+        return error_set(err, "%s: not a folder and not JOBID[.STEP]", word);
     job = find_job(job_id, config);
     if (!job)
-        return error_set(err,
-                         "job %s: no directory of it by the settings, here or "
-                         "in the job's working directory; name the directory",
-                         word);
+        return error_set(
+            err,
+            "job %s: no directory found by the settings, in this folder or in "
+            "the job's working directory; name the directory",
+            word);
     rc = step ? list_one(fileio_path("%s/step-%s", job, step), dirs, n, err)
               : list_steps(job, dirs, n, err);
     free(job);
@@ -364,12 +365,12 @@ int cmd_inputs_judge(const struct cmd_inputs *inputs)
         quote_printf(stderr,
                      "jobprof: %" PRIu64 " file%s not the recorder's%s\n",
                      walk->others, walk->others == 1 ? " is" : "s are",
-                     walk->files ? "" : ": there is nothing to read here");
+                     walk->files ? "" : ": nothing to read");
     if (walk->troubles)
         return JP_EXIT_INCOMPLETE;
     if (!walk->files) {
         if (!walk->others && !inputs->quiet)
-            fprintf(stderr, "jobprof: no recorder's file (.jpr) there\n");
+            fprintf(stderr, "jobprof: no recorder file (.jpr) found\n");
         return JP_EXIT_NODATA;
     }
     return JP_EXIT_OK;

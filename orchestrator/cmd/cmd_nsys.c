@@ -17,27 +17,26 @@
 static const char help[] =
     "usage: jobprof nsys [options] FILE|DIR ...\n"
     "\n"
-    "Print what CUDA calls, kernels, copies and NVTX ranges add up to in\n"
-    "exports of Nsight Systems (nsys export --type=sqlite REPORT.nsys-rep), "
-    "in\n"
-    "the tables of `nsys profile --stats`. A DIR stands for all files that "
-    "end\n"
-    "in .sqlite in it and the folders below. Several files are the ranks of\n"
-    "one run: their names are merged, with exact averages and deviations, and\n"
-    "columns say how the ranks differ.\n"
+    "Print totals of CUDA calls, kernels, copies and NVTX ranges from exports\n"
+    "of Nsight Systems (nsys export --type=sqlite REPORT.nsys-rep), in the\n"
+    "tables of `nsys profile --stats`. A DIR stands for all files that end in\n"
+    ".sqlite in it and in the folders below. Several files are the ranks of\n"
+    "one run: rows of one name are merged, with exact averages and "
+    "deviations,\n"
+    "and columns show how the ranks differ.\n"
     "\n"
-    "      --per-rank   a set of tables for each file in place of one for all\n"
-    "      --base       kernels by their short names, without templates\n"
-    "      --top N      at most N rows of a table\n"
-    "      --gpus       also the GPUs' busy time, gaps and launches\n"
+    "      --per-rank   print tables for each file instead of one set for all\n"
+    "      --base       group kernels by short name, without templates\n"
+    "      --top N      print at most N rows of a table\n"
+    "      --gpus       also print the GPUs' busy time, gaps and launches\n"
     "      --csv        print the merged rows as CSV (csv/nsys_sums.csv of a\n"
     "                   report)\n"
-    "      --json       print summary.json's object nsys\n"
+    "      --json       print the object nsys of summary.json\n"
     "  -q, --quiet      do not print notes on files\n"
     "  -h, --help       this text\n"
     "\n"
     "Exit status: 0 ok, 2 usage, 3 a file could not be read (the rest is\n"
-    "shown), 4 none could, 5 output failed.\n";
+    "shown), 4 no file could be read, 5 output failed.\n";
 
 enum { OPT_PER_RANK = 256, OPT_BASE, OPT_TOP, OPT_GPUS, OPT_CSV };
 #define MAX_TOP 1000000
@@ -97,9 +96,10 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (rc >= 0)
         return rc;
     if (optind >= argc)
-        return cmd_args_usage("nsys", "no FILE given");
+        return cmd_args_usage("nsys", "a FILE is missing");
     if (a->csv + a->common.json + a->per_rank > 1)
-        return cmd_args_usage("nsys", "one of --csv, --json and --per-rank");
+        return cmd_args_usage("nsys",
+                              "give only one of --csv, --json and --per-rank");
     return -1;
 }
 
@@ -115,24 +115,23 @@ static void print_notes(const struct jp_nsys *nsys)
                          r->why);
         if (r->p.bad_rows)
             quote_printf(stderr,
-                         "jobprof: nsys: %s: %llu rows make no sense and are "
-                         "left out\n",
+                         "jobprof: nsys: %s: %llu rows have impossible values "
+                         "and are left out\n",
                          r->path, (unsigned long long) r->p.bad_rows);
         if (r->p.latency_left_out)
             quote_printf(stderr,
-                         "jobprof: nsys: %s: launches of %llu kernels are not "
-                         "known: too many at once\n",
+                         "jobprof: nsys: %s: the launches of %llu kernels are "
+                         "unknown: too many at once\n",
                          r->path, (unsigned long long) r->p.latency_left_out);
     }
     if (nsys->unexported)
         quote_printf(stderr,
-                     "jobprof: nsys: %zu reports are not exported: nsys export "
-                     "--type=sqlite FILE\n",
+                     "jobprof: nsys: %zu reports are not exported yet; run "
+                     "nsys export --type=sqlite FILE\n",
                      nsys->unexported);
     if (nsys->skipped)
         quote_printf(stderr,
-                     "jobprof: nsys: %zu files beyond %d are not "
-                     "read\n",
+                     "jobprof: nsys: %zu files were not read: at most %d are\n",
                      nsys->skipped, JP_NSYS_MAX);
 }
 
@@ -202,9 +201,7 @@ static int show(const struct arguments *a, const char *const *inputs, size_t n,
     if (nsys && (!a->common.quiet || status == JP_EXIT_NODATA))
         print_notes(nsys);
     else if (!nsys)
-        quote_printf(stderr,
-                     "jobprof: nsys: no export of nsys (*.sqlite) in "
-                     "%s\n",
+        quote_printf(stderr, "jobprof: nsys: no nsys export (*.sqlite) in %s\n",
                      inputs[0]);
     if (nsys && status != JP_EXIT_NODATA && titled)
         quote_printf(stdout, "%s\n\n", inputs[0]);

@@ -25,23 +25,24 @@ static const char help[] =
     "\n"
     "Print what --nccl-profile=MODE[,key=value...] would do to a step: each\n"
     "setting and variable with its source, memory, disk, and what is lost.\n"
-    "Nothing is started and no directory is made. MODE is auto, inspector,\n"
-    "example, recorder, or plan,mode=...; by default the mode of the\n"
-    "settings, else auto.\n"
+    "Nothing is started and no directory is created. MODE is auto,\n"
+    "inspector, example, recorder, or plan,mode=...; by default it is the\n"
+    "mode in the settings, else auto.\n"
     "\n"
     "  --nodes N, --tasks N   the step's nodes and ranks\n"
     "  --memory SIZE          memory of the step on a node\n"
     "  --from DIR|JOBID[.STEP]\n"
-    "                         take the figures from an earlier step's\n"
-    "                         report, and plan the next run with them\n"
+    "                         take the counts from an earlier step's\n"
+    "                         report, and plan the next run\n"
     "  --json                 print the plan as JSON\n"
     "  --config FILE          the site's settings\n"
-    "  -q, --quiet            leave out the tables of settings and variables\n"
+    "  -q, --quiet            do not print the tables of settings and "
+    "variables\n"
     "  -v, --verbose          print what is being read\n"
     "  -h, --help             this text\n"
     "\n"
-    "Exit status: 0 ok, 2 usage, settings, or a plan that does not fit, 4 no\n"
-    "data in the report, 5 output failed.\n";
+    "Exit status: 0 ok, 2 wrong usage or settings, or a plan that does not\n"
+    "fit, 4 no data in the report, 5 output failed.\n";
 
 enum { OPT_NODES = 256, OPT_TASKS, OPT_MEMORY, OPT_FROM };
 
@@ -229,8 +230,8 @@ static void put_notes(struct jp_json_stream *s, const char *key,
     put_parts(s, view->notes, "\n");
     if (view->iterations_default) {
         error_set(&note,
-                  "iterations=%llu is the default, not this program's: planned "
-                  "and kept operations and the disk's share rest on it",
+                  "iterations=%llu is only the default. The counts of planned "
+                  "and kept operations and the disk space depend on it",
                   (unsigned long long) view->iterations);
         json_stream_text(s, NULL, note.text);
     }
@@ -368,7 +369,7 @@ static int parse(int argc, char **argv, struct arguments *a)
         a->word = argv[optind++];
     if (optind == argc)
         return -1;
-    fprintf(stderr, "jobprof: plan takes one MODE[,key=value...] "
+    fprintf(stderr, "jobprof: plan needs at most one MODE[,key=value...] "
                     "(jobprof plan --help)\n");
     return JP_EXIT_USAGE;
 }
@@ -385,7 +386,9 @@ static int check_word(const struct arguments *a, struct jp_error *err)
         return -1;
     off = request.mode == 0;
     request_fini(&request);
-    return off ? error_set(err, "off profiles nothing: there is no plan") : 0;
+    return off ? error_set(err,
+                           "the mode off profiles nothing, so there is no plan")
+               : 0;
 }
 
 /* Finds the step directory for --from. Caller frees. */
@@ -397,7 +400,7 @@ static char *find_step(const struct arguments *a, struct jp_error *err)
     if (cmd_inputs_steps(a->from, a->common.config, &dirs, &n, err) < 0)
         return NULL;
     if (n > 1) {
-        error_set(err, "%s: %zu steps, name one: %s", a->from, n, dirs[0]);
+        error_set(err, "%s has %zu steps; name one: %s", a->from, n, dirs[0]);
         nodelist_free(dirs, n);
         return NULL;
     }

@@ -267,7 +267,7 @@ static void add_comms(struct plan_table *t, const struct plan_measured *m,
         return;
     snprintf(from, sizeof(from),
              "the busiest communicator%s; %s if a rank's %s were equally busy",
-             m->left_out.comms ? " of those listed" : "", FIG_COUNT(even),
+             m->left_out.comms ? " among those listed" : "", FIG_COUNT(even),
              FIG_COUNT(m->comms));
     add_row(t, "collectives in one", FIG_COUNT(m->busiest), from);
 }
@@ -283,18 +283,19 @@ static void add_rate(struct plan_table *t, const struct plan_measured *m)
              FIG_COUNT(m->rate));
     if (!m->slice_us)
         snprintf(from, sizeof(from),
-                 "a communicator's operations over their own time%s",
-                 part ? "; not all communicators are listed" : ": at most");
+                 "operations of a communicator / their own time%s",
+                 part ? "; not all communicators are listed"
+                      : "; an upper limit");
     else if (part)
         snprintf(from, sizeof(from),
-                 "mean of the busiest %s of one communicator; the report "
-                 "lists %s of %s slices of time",
+                 "mean of a communicator's busiest %s; the report lists %s of "
+                 "%s time slices",
                  FIG_US((double) m->slice_us), FIG_COUNT(m->listed.windows),
                  FIG_COUNT(num_add(m->listed.windows, m->left_out.windows)));
     else
         snprintf(from, sizeof(from),
-                 "mean of the busiest %s of one communicator; bursts within "
-                 "are not seen",
+                 "mean of a communicator's busiest %s; shorter bursts are not "
+                 "visible",
                  FIG_US((double) m->slice_us));
     add_row(t, "collectives a second", value, from);
 }
@@ -305,14 +306,14 @@ static void add_counts(struct plan_table *t, const struct plan_measured *m)
 
     if (m->mean)
         snprintf(from, sizeof(from),
-                 "mean of %s ranks: the report leaves some out",
+                 "mean of %s ranks, because the report does not list all",
                  FIG_COUNT(m->processes));
     else
-        snprintf(from, sizeof(from), "the most of %s process%s",
+        snprintf(from, sizeof(from), "the maximum of %s process%s",
                  FIG_COUNT(m->processes), m->processes == 1 ? "" : "es");
     add_row(t, "collectives of a rank", FIG_COUNT(m->colls), from);
     add_row(t, "sends and receives of a rank", FIG_COUNT(m->p2p),
-            m->p2p_off ? "that run recorded none (p2p=off)" : from);
+            m->p2p_off ? "the run recorded none (p2p=off)" : from);
     add_comms(t, m, from);
     add_rate(t, m);
 }
@@ -323,12 +324,12 @@ static void add_losses(struct plan_table *t, const struct plan_measured *m)
 
     snprintf(from, sizeof(from), "%s of raw files", FIG_BYTES(m->bytes));
     add_row(t, "bytes of an operation", FIG_COUNT(m->bytes / m->records), from);
-    snprintf(from, sizeof(from), "%s lost by the recorder's own count",
+    snprintf(from, sizeof(from), "the recorder counted %s lost",
              FIG_COUNT(m->lost));
     add_row(t, "records", FIG_COUNT(m->records), m->lost ? from : "");
     if (m->expected > m->records) {
         snprintf(from, sizeof(from),
-                 "%s is there; the option counts with all of them",
+                 "%s of them are in the report; the option plans for all",
                  FIG_SHARE((double) m->records / (double) m->expected));
         add_row(t, "records expected", FIG_COUNT(m->expected), from);
     }

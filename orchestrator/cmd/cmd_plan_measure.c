@@ -197,7 +197,8 @@ static int get_means(const json_t *root, struct plan_measured *m,
                             "ranks_expected", &tasks, err) < 0)
         return -1;
     if (!tasks)
-        return error_set(err, "ranks: none, and how many ran is unknown");
+        return error_set(
+            err, "ranks: empty, and the number of ranks that ran is unknown");
     m->comms_estimated = m->left_out.comms > 0;
     if (m->comms_estimated)
         members = scaled(members, m->listed.comms, m->left_out.comms);
@@ -281,7 +282,7 @@ static int read_slice(const json_t *row, size_t i, struct slice *out,
         !summary_file_count(row, "t0_us", &out->from) ||
         !summary_file_count(row, "t1_us", &out->to) ||
         !summary_file_count(row, "ops", &out->ops) || out->to <= out->from)
-        return error_set(err, "windows[%zu]: not a slice of time", i);
+        return error_set(err, "windows[%zu]: not a time slice", i);
     return 0;
 }
 
@@ -442,7 +443,7 @@ enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
     }
     if (stepdir_is_folder(step_dir) &&
         !stepdir_has(step_dir, JP_SUMMARY_NAME)) {
-        error_set(err, "%s: not there; jobprof report %s writes it", m.path,
+        error_set(err, "%s does not exist; run jobprof report %s", m.path,
                   step_dir);
         rc = JP_EXIT_NODATA;
         goto out;
@@ -451,7 +452,7 @@ enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
     if (!root || read_root(root, &m, err) < 0)
         goto out;
     if (!m.records) {
-        error_set(err, "%s: no records to measure: %s", m.path,
+        error_set(err, "%s: no records to plan from: %s", m.path,
                   summary_file_text(json_object_get(root, "verdict"), "text"));
         rc = JP_EXIT_NODATA;
         goto out;

@@ -31,11 +31,11 @@ static const char help[] =
     "usage: jobprof report [options] DIR|JOBID[.STEP]\n"
     "\n"
     "Write the report of a step (DIR is its directory), or of all steps of a\n"
-    "job, from the files of its nodes, at any time and as often as you like.\n"
+    "job, from the files of its nodes, at any time and as often as needed.\n"
     "JOBID is looked up by the site's and your dir setting, in the current\n"
-    "folder, and in the job's working directory as Slurm knows it. A DIR with\n"
-    "the folders of several jobs gets jobprof-index.html: one page over\n"
-    "their reports, worst first.\n"
+    "folder, and in the job's working directory as Slurm knows it. If DIR has\n"
+    "the folders of several jobs, jobprof-index.html is written too: one\n"
+    "page over their reports, the worst job first.\n"
     "\n"
     "  --json           print summary.json on standard output\n"
     "  --png            also render the plots (needs gnuplot)\n"
@@ -100,10 +100,11 @@ static int parse_fail_on(const char *word)
     for (int i = JP_VERDICT_HANG; i < JP_VERDICT_OK; i++)
         if (strcasecmp(word, verdict_word_name((enum jp_verdict_word) i)) == 0)
             return i;
-    quote_printf(stderr,
-                 "jobprof: --fail-on=%s: not a verdict that can fail (HANG, "
-                 "FAILED, SLOW, DEGRADED, INCOMPLETE, NODATA, UNJUDGED)\n",
-                 word);
+    quote_printf(
+        stderr,
+        "jobprof: --fail-on=%s: not a verdict that can fail a run (HANG, "
+        "FAILED, SLOW, DEGRADED, INCOMPLETE, NODATA, UNJUDGED)\n",
+        word);
     return -1;
 }
 
@@ -169,7 +170,7 @@ static int parse(int argc, char **argv, struct report_options *options,
         *word = argv[optind++];
     if (*word && optind == argc)
         return -1;
-    fprintf(stderr, "jobprof: report takes one DIR or JOBID[.STEP] "
+    fprintf(stderr, "jobprof: report needs one DIR or JOBID[.STEP] "
                     "(jobprof report --help)\n");
     return JP_EXIT_USAGE;
 }
@@ -272,7 +273,7 @@ static int write_exporter(const struct report_session *session)
         rc = cmd_args_exporter_logs(inputs, 1, dir, &err);
 
     if (rc < 0)
-        warn(session, "no exporter's tree", dir ? err.text : "out of memory");
+        warn(session, "no exporter tree", dir ? err.text : "out of memory");
     free(raw);
     free(dir);
     return rc;
@@ -290,7 +291,7 @@ static int write_parquet(const struct report_session *session)
                  : -1;
 
     if (rc < 0)
-        warn(session, "not all tables as Parquet", err.text);
+        warn(session, "not all tables were written as Parquet", err.text);
     free(csv);
     free(dir);
     return rc;
@@ -317,7 +318,7 @@ static int check_room(const struct report_session *session,
         num_add(wanted, keep) <=
             num_mul((uint64_t) fs.f_bavail, (uint64_t) fs.f_frsize))
         return 0;
-    return error_set(err, "they may take %s, which min_free= does not leave",
+    return error_set(err, "they may take %s, but min_free= must stay free",
                      FIG_BYTES(wanted));
 }
 
@@ -337,13 +338,13 @@ static int write_logs(struct report_session *session)
             rc = export_inspector(&walk, dir, NULL, &done, &err);
         if (rc == 0 && walk.stopped)
             rc = error_set(&err,
-                           "time is over after %" PRIu64
-                           " files; jobprof export inspector writes them all",
+                           "time ran out after %" PRIu64
+                           " files; jobprof export inspector writes all",
                            done.files);
         recwalk_fini(&walk);
     }
     if (rc < 0)
-        warn(session, "not all of Inspector's logs", err.text);
+        warn(session, "not all Inspector logs were written", err.text);
     free(raw);
     free(dir);
     return rc;
@@ -462,7 +463,8 @@ static int report_dir(const char *dir, const struct report_options *options)
         return options->kind == REPORT_USER ? JP_EXIT_USAGE : JP_EXIT_IO;
     }
     if (rc > 0 && options->kind != REPORT_WATCHER)
-        quote_printf(stderr, "jobprof: %s (reporting without it)\n", err.text);
+        quote_printf(stderr, "jobprof: %s (the report is made without it)\n",
+                     err.text);
     if (rc > 0)
         stepdir_log(session.dir, "%s", err.text);
     if (options->kind != REPORT_USER &&
@@ -544,10 +546,10 @@ int cmd_report(int argc, char **argv)
         rc = JP_EXIT_USAGE;
     } else {
         if (*expect.trouble.text && options.kind == REPORT_USER)
-            quote_printf(stderr,
-                         "jobprof: %s (the site's expectation is not "
-                         "complete)\n",
-                         expect.trouble.text);
+            quote_printf(
+                stderr,
+                "jobprof: %s (the site's expected bandwidths are incomplete)\n",
+                expect.trouble.text);
         options.expect = &expect;
         rc = report_word(word, &options);
     }

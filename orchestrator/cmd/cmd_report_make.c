@@ -134,7 +134,7 @@ static void read_copper(const struct report_session *session, const char *raw,
         .progress_arg = watch};
 
     if (copper_run(&raw, 1, &options, &m->copper, &m->copper_trouble) < 0) {
-        stepdir_log(session->dir, "no figures of Copper: %s",
+        stepdir_log(session->dir, "no Copper figures: %s",
                     m->copper_trouble.text);
         return;
     }
@@ -177,7 +177,7 @@ static void export_nsys(const struct report_session *session, const char *raw,
     struct jp_error err;
 
     if (nsys_export(raw, &options, &done, &err) < 0)
-        stepdir_log(session->dir, "no exports of nsys: %s", err.text);
+        stepdir_log(session->dir, "no nsys exports: %s", err.text);
     else if (done.wanted)
         stepdir_log(session->dir, "nsys: %zu of %zu reports exported%s%s",
                     done.made, done.wanted, *done.why ? "; " : "", done.why);
@@ -195,9 +195,9 @@ static void read_nsys(const struct report_session *session, const char *raw,
     options.stop = is_over;
     options.arg = watch;
     if (nsys_load(&raw, 1, &options, &m->nsys, &err) < 0)
-        stepdir_log(session->dir, "no figures of nsys: %s", err.text);
+        stepdir_log(session->dir, "no nsys figures: %s", err.text);
     else if (watch->out_of_time) {
-        stepdir_log(session->dir, "no figures of nsys: the time was over");
+        stepdir_log(session->dir, "no nsys figures: the time limit ran out");
         nsys_destroy(m->nsys);
         m->nsys = NULL;
         watch->out_of_time = false;
@@ -216,7 +216,7 @@ static void read_cuda(const struct report_session *session, const char *raw,
     struct jp_error err;
 
     if (util_cuda_load(raw, &m->cuda, &err) < 0)
-        stepdir_log(session->dir, "no counters of CUDA: %s", err.text);
+        stepdir_log(session->dir, "no CUDA counters: %s", err.text);
     for (size_t i = 0; m->cuda && i < m->cuda->n_processes; i++) {
         const struct jp_cuda_process *p = &m->cuda->processes[i];
 
@@ -233,10 +233,10 @@ static void read_evidence(const struct report_session *session,
     struct jp_error err;
 
     if (hangstacks_load(session->dir, &m->hang, &err) < 0)
-        stepdir_log(session->dir, "no evidence of the hang: %s", err.text);
+        stepdir_log(session->dir, "no evidence for the hang: %s", err.text);
     else if (m->hang && m->hang->bad)
         stepdir_log(session->dir,
-                    "evidence of the hang: %" PRIu64
+                    "evidence for the hang: %" PRIu64
                     " of the nodes' files cannot be read",
                     m->hang->bad);
 }
@@ -245,7 +245,8 @@ static void on_note(void *arg, const char *node, const char *why)
 {
     const struct report_session *session = arg;
 
-    stepdir_log(session->dir, "%s: its partial is not used: %s", node, why);
+    stepdir_log(session->dir, "%s: its partial result is not used: %s", node,
+                why);
 }
 
 /* Counts of an earlier report; zeros if there is none. */
@@ -322,7 +323,7 @@ static int analyse(const struct report_session *session, struct material *m)
         make_notes_relative(&m->result->quality, session->dir);
         rc = 0;
     } else if (watch.out_of_time) {
-        error_set(&m->trouble, "the budget ran out");
+        error_set(&m->trouble, "the time limit ran out");
     }
     m->analysed = rc == 0;
     m->duration_us = (clock_mono_ms() - watch.start_ms) * 1000;
@@ -359,7 +360,7 @@ static void correct_release(struct jp_jobconf *conf,
         if (strcmp(s->key, "nccl") != 0)
             continue;
         value = strdup(found);
-        reason = fileio_path("loaded by the tasks; planned with %s", s->value);
+        reason = fileio_path("loaded by the tasks; the plan used %s", s->value);
         if (value && reason && strcmp(s->source, "default") == 0) {
             free(s->value);
             free(s->reason);
@@ -413,7 +414,7 @@ static void find_causes(const struct report_session *session,
         stepdir_log(session->dir, "no causes: %s", err.text);
     if (iteration_find(m->result, session->dir, m->nodes, &m->iteration, &err) <
         0)
-        stepdir_log(session->dir, "no time of steps: %s", err.text);
+        stepdir_log(session->dir, "no times of program steps: %s", err.text);
     bottlenecks_find(m->util, &m->samples, m->result, &m->bottlenecks);
 }
 
@@ -446,7 +447,7 @@ static void expect(const struct report_session *session, struct material *m)
         steplabels_peaks(m->labels, &rates, &m->rates) == 0 && m->rates.n)
         m->expectation.peaks = &m->rates;
     if (*x->trouble.text)
-        stepdir_log(session->dir, "%s (the expectation is not complete)",
+        stepdir_log(session->dir, "%s (the expected bandwidths are incomplete)",
                     x->trouble.text);
 }
 
@@ -642,8 +643,7 @@ static bool is_worse(const struct report_session *session,
 static int keep_old(const struct report_session *session,
                     const struct material *m)
 {
-    const char *why = *m->trouble.text ? m->trouble.text
-                                       : "nothing is left in raw";
+    const char *why = *m->trouble.text ? m->trouble.text : "raw/ is empty";
 
     quote_printf(stderr, "jobprof: %s: the older report stays: %s\n",
                  session->dir, why);
@@ -773,7 +773,7 @@ int report_make(struct report_session *session)
     errno = 0;
     if (session->policy.report_nice > 0 &&
         nice((int) session->policy.report_nice) == -1 && errno)
-        stepdir_log(session->dir, "no niceness");
+        stepdir_log(session->dir, "niceness not set");
     rc = make(session, &m);
     if (*m.trouble.text && rc != REPORT_LOST)
         stepdir_log(session->dir, "not analysed: %s", m.trouble.text);

@@ -135,12 +135,13 @@ int report_session_init(struct report_session *session, const char *dir,
     if (!session->dir)
         return error_set(err, "out of memory");
     if (!follow(session))
-        return error_set(err, "%s: no such folder", dir);
+        return error_set(err, "%s: folder not found", dir);
     if (stepdir_check_own(session->dir, err) < 0)
-        return error_set(err,
-                         "a report is written only into your own: %.300s; "
-                         "jobprof show reads this one, or copy it (cp -r)",
-                         strdupa(err->text));
+        return error_set(
+            err,
+            "reports are written only into your own directories: %.300s; read "
+            "this one with jobprof show, or copy it (cp -r)",
+            strdupa(err->text));
     if (!stepdir_has(session->dir, JP_JOBCONF_NAME) &&
         !stepdir_has(session->dir, "nodes") &&
         !stepdir_has(session->dir, "raw"))

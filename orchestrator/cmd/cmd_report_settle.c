@@ -96,7 +96,7 @@ static int move_step(struct report_session *session, const char *from,
     if (fileio_mkdirs(to, err) < 0)
         return -1;
     if (access(final, F_OK) == 0)
-        return error_set(err, "%s is there already", final);
+        return error_set(err, "%s exists already", final);
     if (rename(session->dir, final) < 0)
         return error_set(err, "%s: %s", final, strerror(errno));
     claim_moved(session->claim, final, NULL);
@@ -128,7 +128,7 @@ void report_settle_promote(struct report_session *session)
         tidy_job(from);
     }
     if (dir)
-        stepdir_log(session->dir, "stays hidden: %s", err.text);
+        stepdir_log(session->dir, "not moved into place: %s", err.text);
     free(from);
     free(to);
     free(dir);

@@ -24,38 +24,38 @@
 static const char help[] =
     "usage: jobprof show [options] DIR|JOBID[.STEP]\n"
     "\n"
-    "Show the operations that were recorded, for each communicator, function\n"
-    "and size: how many, their times and bus bandwidths. They come from the\n"
-    "recorder's files (.jpr), else from NCCL Inspector's logs, else from a\n"
-    "report's csv/ and summary.json, where --rank and --node give one line a\n"
+    "Show the recorded operations of each communicator, function and size:\n"
+    "their number, times and bus bandwidths. They come from the recorder's\n"
+    "files (.jpr), else from NCCL Inspector's logs, else from a report's csv/\n"
+    "and summary.json, where --rank and --node print one line for each\n"
     "communicator. DIR is a step's or a job's directory, a report's, or any\n"
-    "folder; the step may still be running.\n"
+    "folder. The step may still be running.\n"
     "\n"
-    "  --rank R       only of rank R of the job: Slurm's task id, else the\n"
-    "                 rank in a communicator of all processes; where neither\n"
-    "                 is known, rank R of the communicator of --comm\n"
-    "  --node N       only of that host, or that folder of raw/\n"
-    "  --comm ID      only of the communicator with that id or name\n"
-    "  --op FUNCTION  only of that function, such as AllReduce or Send\n"
-    "  --pending      instead the operations that had not ended, the ranks\n"
-    "                 in them, and the ranks that never entered them; of a\n"
-    "                 step that runs by what its nodes tell, as jobprof top\n"
-    "  --hang         instead what processes did while the step hung: state,\n"
-    "                 merged stacks, NCCL's RAS (jobprof evidence)\n"
-    "  --clock        instead what the nodes' agents measured of each other's\n"
-    "                 clocks, and whether that is good: alpha within 1e-4 of\n"
-    "                 1, beta stable, under 1 % of the probes failed; --node\n"
-    "                 may choose a node\n"
+    "  --rank R       only rank R of the job: Slurm's task id, else the rank\n"
+    "                 in a communicator of all processes; if neither is\n"
+    "                 known, rank R of the communicator of --comm\n"
+    "  --node N       only that host, or that folder of raw/\n"
+    "  --comm ID      only the communicator with that id or name\n"
+    "  --op FUNCTION  only that function, such as AllReduce or Send\n"
+    "  --pending      print instead the operations that had not ended, the\n"
+    "                 ranks in them, and the ranks that never entered them;\n"
+    "                 for a running step as jobprof top sees them\n"
+    "  --hang         print instead what processes did while the step hung:\n"
+    "                 state, merged stacks, NCCL's RAS (jobprof evidence)\n"
+    "  --clock        print instead how far the nodes' clocks were apart, as\n"
+    "                 their agents measured it, and whether that is good:\n"
+    "                 alpha within 1e-4 of 1, beta stable, under 1 % of the\n"
+    "                 probes failed; --node chooses a node\n"
     "  --raw          print plain numbers (bytes, microseconds), in order of\n"
     "                 communicators, for programs that read columns\n"
     "  --json         print JSON\n"
     "  --config FILE  the site's settings\n"
-    "  -q, --quiet    do not print trouble with files\n"
+    "  -q, --quiet    do not report problems with files\n"
     "  -h, --help     this text\n"
     "\n"
-    "Exit status: 0 ok, 1 a check of --clock is bad, 2 usage, 3 a file is "
-    "damaged or cannot be read (the\n"
-    "rest is shown), 4 nothing to show, 5 input or output failed.\n";
+    "Exit status: 0 ok, 1 a check of --clock failed, 2 usage, 3 a file is\n"
+    "damaged or cannot be read (the rest is shown), 4 nothing to show, 5\n"
+    "input or output failed.\n";
 
 enum {
     OPT_RANK = 256,
@@ -148,16 +148,18 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (rc >= 0)
         return rc;
     if (argc - optind != 1)
-        return usage("takes one DIR or JOBID[.STEP]");
+        return usage("needs one DIR or JOBID[.STEP]");
     if (a->hang && a->pending)
-        return usage("--hang or --pending");
+        return usage("give either --hang or --pending");
     if ((a->hang || a->pending) && (a->filter.rank >= 0 || a->filter.node ||
                                     a->filter.comm || a->filter.func))
-        return usage(a->hang ? "--hang is about all ranks"
-                             : "--pending is about all ranks");
+        return usage(a->hang ? "--hang shows all ranks: leave out --rank, "
+                               "--node, --comm and --op"
+                             : "--pending shows all ranks: leave out --rank, "
+                               "--node, --comm and --op");
     if (a->clock && (a->pending || a->hang || a->filter.rank >= 0 ||
                      a->filter.comm || a->filter.func))
-        return usage("--clock is about nodes");
+        return usage("--clock shows nodes: leave out --rank, --comm and --op");
     a->word = argv[optind];
     return -1;
 }
@@ -242,9 +244,9 @@ static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
     int rc;
 
     if (a->pending) {
-        fprintf(stderr, "jobprof: NCCL Inspector's logs hold operations that "
-                        "have ended, not those in flight: jobprof report tells "
-                        "which communicator stopped\n");
+        fprintf(stderr,
+                "jobprof: NCCL Inspector's logs have no operations in flight; "
+                "jobprof report shows which communicator stopped\n");
         return JP_EXIT_NODATA;
     }
     if (opsum_read_lines(&inputs->walk, &a->filter, &sum, &bad, &err) < 0)
@@ -256,8 +258,8 @@ static int show_logs(struct cmd_inputs *inputs, const struct arguments *a)
     if (rc < 0)
         return cmd_args_fail("show", JP_EXIT_IO, &err);
     if (bad && !inputs->quiet)
-        quote_printf(stderr, "jobprof: %" PRIu64 " bad line%s passed over\n",
-                     bad, bad == 1 ? " is" : "s are");
+        quote_printf(stderr, "jobprof: %" PRIu64 " bad line%s skipped\n", bad,
+                     bad == 1 ? " is" : "s are");
     return judge_rows(bad ? JP_EXIT_INCOMPLETE : JP_EXIT_OK, none, inputs,
                       &a->filter);
 }
@@ -269,12 +271,13 @@ static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
 
     if (!inputs->quiet)
         quote_printf(stderr,
-                     "jobprof: the logs are gone: from the report's %s\n",
+                     "jobprof: the logs were removed; the figures are from the "
+                     "report's %s\n",
                      a->pending ? JP_SUMMARY_NAME : "csv/");
     if (!inputs->quiet && a->filter.func &&
         (a->filter.rank >= 0 || a->filter.node))
-        fprintf(stderr, "jobprof: a report tells a rank's functions together: "
-                        "--op is not applied\n");
+        fprintf(stderr, "jobprof: a report has a rank's functions only "
+                        "together, so --op is ignored\n");
     rc = a->pending ? show_saved_pending(inputs->folders, inputs->n,
                                          a->common.json, &err)
                     : show_saved_sums(inputs->folders, inputs->n, &a->filter,
@@ -289,8 +292,8 @@ static int show_nothing(struct cmd_inputs *inputs, const struct arguments *a)
         return a->pending ? show_pending(inputs, true)
                           : show_recordings(inputs, a);
     if (!inputs->quiet)
-        fprintf(stderr, "jobprof: no recorder's file (.jpr), no log of NCCL "
-                        "Inspector's and no report's csv/ there\n");
+        fprintf(stderr, "jobprof: no recorder file (.jpr), no NCCL Inspector "
+                        "log and no csv/ of a report found\n");
     return JP_EXIT_NODATA;
 }
 
@@ -309,11 +312,12 @@ static int print_clocks(const struct arguments *a, char *const *nodes, size_t n)
                         a->common.quiet ? NULL : say_file, &done, &err) < 0)
         return cmd_args_fail("show", JP_EXIT_IO, &err);
     if (!done.neighbours && !done.bad_files && !a->common.quiet)
-        fprintf(stderr, !done.files
-                            ? "jobprof: no agent has left nodes/*/clock.jsonl "
-                              "there\n"
-                            : "jobprof: no window of two nodes is told "
-                              "there\n");
+        fprintf(
+            stderr,
+            !done.files
+                ? "jobprof: no agent wrote nodes/*/clock.jsonl in this "
+                  "directory\n"
+                : "jobprof: the agents' files have no window of two nodes\n");
     return done.bad_files     ? JP_EXIT_INCOMPLETE
            : !done.neighbours ? JP_EXIT_NODATA
            : done.failed      ? JP_EXIT_FINDINGS
@@ -406,8 +410,8 @@ static int show_hang(const struct arguments *a)
             rc = one;
     }
     if (rc == JP_EXIT_NODATA && !a->common.quiet)
-        fprintf(stderr, "jobprof: nobody looked at processes there while they "
-                        "hung (jobprof evidence)\n");
+        fprintf(stderr, "jobprof: the processes were not examined while they "
+                        "hung (jobprof evidence does this)\n");
     nodelist_free(dirs, n);
     return rc;
 }

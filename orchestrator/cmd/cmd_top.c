@@ -20,30 +20,31 @@
 static const char help[] =
     "usage: jobprof top [options] [JOBID[.STEP]|DIR]\n"
     "\n"
-    "Show what a step does while it runs: whether it hangs and by whom, who\n"
-    "makes the others wait, and a row a rank (a node from 33 ranks on), the\n"
-    "worst first. It reads the step's directory, so it works on every host "
-    "that\n"
-    "sees it. Without an argument: the job of $SLURM_JOB_ID, else the newest\n"
-    "jobprof-* here that runs.\n"
+    "Show what a step does while it runs: whether it hangs and which rank is\n"
+    "the cause, which ranks make the others wait, and a row for each rank "
+    "(for\n"
+    "each node from 33 ranks on), the worst first. It reads the step's\n"
+    "directory, so it works on every host that sees it. Without an argument\n"
+    "it shows the job of $SLURM_JOB_ID, else the newest running jobprof-* in\n"
+    "this folder.\n"
     "\n"
     "  --once           print once and end\n"
     "  --json           print once, as JSON with all nodes and ranks\n"
-    "  --interval TIME  between two looks (default 5 s, at least 1 s; nodes\n"
-    "                   write each 5 s while somebody watches)\n"
+    "  --interval TIME  time between two tables (default 5 s, at least 1 s;\n"
+    "                   nodes write every 5 s while top runs)\n"
     "  --node NODE      only the ranks of that node\n"
     "  --sort KEY       worst (default), node, age, caused, ops\n"
-    "  --rows N         at most so many rows (default 40, 0: all)\n"
+    "  --rows N         print at most N rows (default 40, 0: all)\n"
     "  --config FILE    the site's settings\n"
-    "  -q, --quiet      do not print where the report is after the end\n"
+    "  -q, --quiet      do not print where the report is when the step ends\n"
     "  -h, --help       this text\n"
     "\n"
     "On a terminal: q quits, h lists the keys (sort, filter, open a node).\n"
-    "Where standard output is no terminal a new table follows each interval,\n"
-    "without escapes, until the step ends.\n"
+    "If standard output is not a terminal, a new table is printed each\n"
+    "interval, without escapes, until the step ends.\n"
     "\n"
-    "Exit status: 0 ok, 1 a step hangs or may (--once, --json), 2 usage, 4\n"
-    "nothing runs there or nothing is told of it, 5 input or output failed.\n";
+    "Exit status: 0 ok, 1 a step hangs or may hang (--once, --json), 2 usage,\n"
+    "4 nothing runs or no node has data of it, 5 input or output failed.\n";
 
 enum { OPT_ONCE = 256, OPT_INTERVAL, OPT_NODE, OPT_SORT, OPT_ROWS };
 
@@ -225,7 +226,7 @@ static int take_sort(struct topshow_how *how)
             how->sort = (enum topshow_sort) i;
             return -1;
         }
-    return usage("--sort: one of worst, node, age, caused, ops");
+    return usage("--sort must be worst, node, age, caused or ops");
 }
 
 static int bad(const char *option, const struct jp_error *err)
@@ -276,7 +277,7 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (rc >= 0)
         return rc;
     if (argc - optind > 1)
-        return usage("takes one DIR or JOBID[.STEP]");
+        return usage("needs one DIR or JOBID[.STEP]");
     a->top.word = argv[optind];
     a->top.config = a->common.config;
     return -1;
@@ -312,7 +313,7 @@ static int run(struct arguments *a, const char *word)
     if (top_find_steps(&a->top, word, &err) < 0)
         return cmd_args_fail("top", JP_EXIT_USAGE, &err);
     if (!a->top.n) {
-        quote_printf(stderr, "jobprof: top: %s: no step in it\n", word);
+        quote_printf(stderr, "jobprof: top: %s: contains no step\n", word);
         return JP_EXIT_NODATA;
     }
     look_at_terminal(&a->top.how);
@@ -337,7 +338,7 @@ int cmd_top(int argc, char **argv)
     if (word)
         rc = run(&a, word);
     else
-        rc = usage("no jobprof-* that runs is here; name a DIR or JOBID");
+        rc = usage("no running jobprof-* in this folder; name a DIR or JOBID");
     top_fini(&a.top);
     free(made);
     return rc;

@@ -21,20 +21,20 @@
 static const char help[] =
     "usage: jobprof topo [options] [XML|DIR]\n"
     "\n"
-    "Show each distinct shape of node: its GPUs, HCAs and the connections\n"
+    "Show each distinct type of node: its GPUs, HCAs and the connections\n"
     "between them as in nvidia-smi topo -m, each GPU's nearest HCA, and\n"
-    "anomalies. XML is a file of hwloc's (lstopo --whole-io FILE.xml); DIR a\n"
-    "job's or a step's directory, or a folder of such files; without either,\n"
+    "anomalies. XML is an hwloc file (lstopo --whole-io FILE.xml). DIR is a\n"
+    "job's or a step's directory, or a folder of such files. Without either,\n"
     "this machine is shown.\n"
     "\n"
     "      --json     print JSON\n"
-    "      --svg DIR  also write a picture of each shape: DIR/shape-A.svg\n"
-    "                 ...\n"
-    "  -q, --quiet    do not print nodes without a topology\n"
+    "      --svg DIR  also write a picture of each type: DIR/shape-A.svg\n"
+    "                 and so on\n"
+    "  -q, --quiet    do not report nodes without a topology\n"
     "  -h, --help     this text\n"
     "\n"
     "Exit status: 0 ok, 2 usage, 3 a record is bad or missing (the rest is\n"
-    "shown), 4 no topology at all, 5 input or output failed.\n";
+    "shown), 4 no topology, 5 input or output failed.\n";
 
 static const struct option long_options[] = {
     {"json", no_argument, NULL, CMD_OPT_JSON},
@@ -69,7 +69,7 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (rc >= 0)
         return rc;
     if (argc - optind > 1)
-        return usage("takes one XML or DIR, or none");
+        return usage("needs one XML or DIR, or none");
     if (a->pictures && !*a->pictures)
         return usage("--svg: empty");
     a->path = argv[optind];

@@ -25,35 +25,39 @@ static const char help[] =
     "usage: jobprof trial [options] -- srun ARGS PROGRAM ARGS\n"
     "       jobprof trial --continue DIR | --show DIR\n"
     "\n"
-    "Run short profiled steps of a program, one for each combination of what\n"
-    "you vary, in shuffled order and several rounds, and say which is the\n"
-    "fastest, and whether that is more than noise. Inside an allocation the\n"
-    "steps run at once; elsewhere they become one job (sbatch).\n"
+    "Run short profiled steps of a program, one for each combination of the\n"
+    "given lists, in several rounds of shuffled order. Show which combination\n"
+    "is the fastest, and whether the difference is more than noise. Inside an\n"
+    "allocation the steps start at once; elsewhere they become one job\n"
+    "(sbatch).\n"
     "\n"
-    "  --distribution LIST  srun's, as block,cyclic,plane=4\n"
+    "  --distribution LIST  srun's, such as block,cyclic,plane=4\n"
     "  --nodelist A:B       lists of nodes\n"
-    "  --gpu-bind LIST      as closest,none,map_gpu:0,1\n"
-    "  --cpu-bind LIST      as cores,sockets\n"
+    "  --gpu-bind LIST      such as closest,none,map_gpu:0,1\n"
+    "  --cpu-bind LIST      such as cores,sockets\n"
     "  --srun NAME=LIST     any other option of srun\n"
     "  --env NAME=LIST      a variable of the program; \"-\" in a list leaves\n"
-    "                       all as it is; may be given again, as all above\n"
-    "  --repeat N           rounds: runs of each configuration (3, at most "
-    "20)\n"
-    "  --time TIME          of the whole trial (10m); a step gets a part of "
-    "it\n"
-    "  --seed N             of the order (1)\n"
+    "                       it unset or unchanged. All options above may be\n"
+    "                       given several times\n"
+    "  --repeat N           runs of each configuration (3, at most 20)\n"
+    "  --time TIME          time limit of the whole trial (10m), divided "
+    "among\n"
+    "                       its steps\n"
+    "  --seed N             seed of the shuffled order (1)\n"
     "  --output DIR         the trial's folder (jobprof-trial-JOBID)\n"
-    "  --continue DIR       go on with a trial that was ended; --time is new\n"
+    "  --continue DIR       continue a trial that was interrupted; --time "
+    "starts\n"
+    "                       anew\n"
     "  --show DIR           print a trial's table\n"
-    "  --wait               of a job that is submitted: wait, and print it\n"
+    "  --wait               wait for a submitted job, and print its table\n"
     "  --dry-run            print what would run\n"
     "  --json               print trial.json instead of the table\n"
     "  -q, --quiet          no progress\n"
     "  -h, --help           this text\n"
     "\n"
-    "Ctrl-C ends the step that runs and prints the table of those before it.\n"
+    "Ctrl-C ends the running step and prints the table of the steps before.\n"
     "Exit status: 0 ok (a winner, or no difference), 2 usage, 3 ended before\n"
-    "anything could be compared, 4 no step left data, 5 a step or the job\n"
+    "there was anything to compare, 4 no step has data, 5 a step or the job\n"
     "could not be started, or output failed.\n";
 
 enum {
@@ -187,11 +191,13 @@ static int parse(int argc, char **argv, struct arguments *a)
     }
     if ((a->again || a->show) &&
         (a->planned || optind < argc || (a->again && a->show)))
-        return usage("--continue and --show have their plan already");
+        return usage(
+            "--continue and --show take no command: the trial has one");
     if (a->again || a->show)
         return -1;
     if (optind == argc)
-        return usage("no command: jobprof trial ... -- srun ARGS PROGRAM");
+        return usage(
+            "a command is missing: jobprof trial ... -- srun ARGS PROGRAM");
     if (trial_set_command(a->trial, argv + optind, (size_t) (argc - optind),
                           &err) < 0 ||
         trial_count(a->trial, &err) < 0)
@@ -237,14 +243,14 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
     state = fileio_path("%s/" TRIAL_NAME, dir);
     if (!steps || !state || strpbrk(dir, ",%\n")) {
         error_set(err,
-                  "%s: a trial's folder has no comma and no %% in its "
-                  "name: choose one by --output",
+                  "%s: the name of a trial's folder cannot have a comma or %%; "
+                  "choose another one with --output",
                   dir);
     } else if (access(state, F_OK) == 0) {
-        error_set(err,
-                  "%s: a trial is there already: --continue, or another "
-                  "--output",
-                  dir);
+        error_set(
+            err,
+            "%s: contains a trial already; use --continue, or another --output",
+            dir);
     } else if (fileio_mkdirs(steps, err) == 0) {
         free(steps);
         free(state);
@@ -475,8 +481,8 @@ static void announce(const struct arguments *a, const struct trial *t,
                  plural(all), figure_us((double) limit_ms(t) * 1000, time),
                  dir);
     if (t->rounds < 2)
-        fputs("jobprof: one round says nothing of noise: no winner will be "
-              "called\n",
+        fputs("jobprof: one round cannot show noise, so no winner will be "
+              "named\n",
               stderr);
 }
 
@@ -577,7 +583,8 @@ static int await_job(const char *dir, const char *job)
     }
     if (!stop)
         return JP_EXIT_OK;
-    quote_printf(stderr, "jobprof: job %s goes on; scancel %s ends it\n", job,
+    quote_printf(stderr,
+                 "jobprof: job %s is still running; scancel %s ends it\n", job,
                  job);
     return JP_EXIT_INCOMPLETE;
 }
@@ -616,7 +623,8 @@ static int submit_job(const struct arguments *a, struct trial *t,
     if (child_succeeded(end, &result) && *answer &&
         strspn(answer, "0123456789") == strlen(answer)) {
         quote_printf(stderr,
-                     "jobprof: job %s; its table: jobprof trial --show %s\n",
+                     "jobprof: submitted job %s; print its table with jobprof "
+                     "trial --show %s\n",
                      answer, dir);
         rc = a->wait ? await_job(dir, answer) : JP_EXIT_OK;
     } else {

@@ -33,37 +33,36 @@ static const char help[] =
     "usage: jobprof upload [--to URL] [options] DIR|JOBID[.STEP]\n"
     "       jobprof upload [--to URL] [options] --file FILE | --outbox\n"
     "\n"
-    "Send a step's figures, or those of all steps of a job, to Elasticsearch\n"
+    "Send the figures of a step, or of all steps of a job, to Elasticsearch\n"
     "or OpenSearch, for Kibana: a document for each operation, for each cell\n"
-    "and for the step (docs/upload.md). Sending them again replaces them. "
-    "What\n"
-    "the server refuses is counted and kept in a file.\n"
+    "and for the step (docs/upload.md). Sending them again replaces them.\n"
+    "Documents that the server refuses are counted and kept in a file.\n"
     "\n"
-    "  --to URL           https://HOST:PORT, of the site's settings by "
-    "default\n"
+    "  --to URL           https://HOST:PORT (default: the site's settings)\n"
     "  --credentials FILE user and password, or api_key, or bearer, as\n"
-    "                     \"NAME = VALUE\"; yours or root's, chmod 600\n"
+    "                     \"NAME = VALUE\"; owned by you or root, chmod 600\n"
     "  --ca FILE          certificates to trust instead of the system's\n"
-    "  --proxy URL        a proxy; without it none is used, whatever the\n"
-    "                     environment says\n"
+    "  --proxy URL        a proxy; the environment's proxies are not used\n"
     "  --detailed NAME    index of operations (kibana_project_detailed)\n"
     "  --summary NAME     index of steps and cells (kibana_project_summary)\n"
-    "  --operations N     documents of operations a step, at most (1000000);\n"
-    "                     of more, each nth is sent; 0: none\n"
-    "  --refused FILE     where refused documents go (upload-refused.ndjson\n"
+    "  --operations N     at most N documents of operations for each step\n"
+    "                     (1000000, 0: none); of more, every nth is sent\n"
+    "  --refused FILE     file for refused documents (upload-refused.ndjson\n"
     "                     in the step's directory)\n"
-    "  --file FILE        send such a file again\n"
-    "  --outbox           send what waits from reports whose server was away\n"
+    "  --file FILE        send the documents of such a file again\n"
+    "  --outbox           send documents that wait because the server did not\n"
+    "                     answer\n"
     "  --dry-run          print the documents on standard output instead\n"
-    "  --retries N        tries again of a batch that got no answer, 429 or\n"
-    "                     5xx (8), after --wait TIME (500ms), which doubles\n"
-    "  --time-limit TIME  of all (10m)\n"
+    "  --retries N        retries of a batch that got no answer, 429 or 5xx\n"
+    "                     (8), after --wait TIME (500ms), which doubles\n"
+    "  --time-limit TIME  time limit of the whole upload (10m)\n"
     "  --config FILE      the site's settings\n"
     "  -q, --quiet        print no counts\n"
     "  -h, --help         this text\n"
     "\n"
     "Exit status: 0 ok, 2 usage, 3 some documents were refused, 4 no report,\n"
-    "5 the server is away or refuses all, or input or output failed.\n";
+    "5 the server does not answer or refuses all documents, or input "
+    "or\noutput failed.\n";
 
 enum {
     OPT_TO = 256,
@@ -127,13 +126,14 @@ static int take_number(int c, struct arguments *a)
 
     if (c == OPT_OPERATIONS) {
         if (num_parse_u64(optarg, 0, UINT32_MAX, &a->what.operations, &err) < 0)
-            return usage("--operations takes a number");
+            return usage("--operations must be a number");
     } else if (c == OPT_RETRIES) {
         if (num_parse_u64(optarg, 0, 100, &value, &err) < 0)
-            return usage("--retries takes 0 to 100");
+            return usage("--retries must be 0 to 100");
         a->to.retries = (unsigned) value;
     } else if (num_parse_time_us(optarg, 1000, DAY_US, &us, &err) < 0) {
-        return usage("--wait and --time-limit take a time, as 500ms or 10m");
+        return usage(
+            "--wait and --time-limit must be a time, such as 500ms or 10m");
     } else if (c == OPT_WAIT) {
         a->to.wait_ms = (uint32_t) (us / 1000 < 60000 ? us / 1000 : 60000);
     } else {
@@ -230,14 +230,14 @@ static int check(struct arguments *a)
     struct jp_error err;
 
     if (!upload_index_ok(a->what.detailed) || !upload_index_ok(a->what.summary))
-        return usage("an index is named by lower-case letters, digits, -_. "
-                     "and begins with one of the first two");
+        return usage("the name of an index has lower-case letters, digits, - _ "
+                     "and ., and begins with a letter or a digit");
     if (a->dry_run)
         return -1;
     if (!upload_can_send())
         return usage("jobprof was built without libcurl");
     if (!a->to.url)
-        return usage("--to URL is missing, and upload.to in the site's file");
+        return usage("--to URL is missing, and the site file has no upload.to");
     if (a->credentials) {
         if (upload_credentials_read(a->credentials, &a->secret, &err) < 0)
             return cmd_args_fail("upload", JP_EXIT_USAGE, &err);
@@ -263,7 +263,7 @@ static int parse(int argc, char **argv, struct arguments *a)
     if (left == 1)
         a->word = argv[optind];
     if (left > 1 || (left == 1) + (a->file != NULL) + a->outbox != 1)
-        return usage("takes one DIR or JOBID[.STEP], or --file, or --outbox");
+        return usage("needs one DIR or JOBID[.STEP], or --file, or --outbox");
     rc = load_site(a);
     return rc < 0 ? check(a) : rc;
 }
@@ -277,7 +277,7 @@ static void print_done(const struct arguments *a, const char *what,
     quote_printf(stderr,
                  "jobprof: %s: %" PRIu64 " documents, %" PRIu64
                  " accepted, %" PRIu64 " refused; %" PRIu64
-                 " requests of %" PRIu64 " bytes, %" PRIu64 " tries again\n",
+                 " requests of %" PRIu64 " bytes, %" PRIu64 " retries\n",
                  what, done->sent, done->accepted, done->refused, done->batches,
                  done->bytes, done->retries);
     if (done->refused)
@@ -285,7 +285,7 @@ static void print_done(const struct arguments *a, const char *what,
     if (made && made->detailed < made->operations)
         quote_printf(stderr,
                      "jobprof: %" PRIu64 " of %" PRIu64
-                     " operations are sent (--operations)\n",
+                     " operations were sent (--operations)\n",
                      made->detailed, made->operations);
 }
 
@@ -311,7 +311,10 @@ static int send_stream(const struct arguments *a, FILE *in, const char *what,
     if (fileio_temp_commit(&file, &err) < 0)
         return cmd_args_fail("upload", JP_EXIT_IO, &err);
     if (!a->common.quiet)
-        quote_printf(stderr, "jobprof: %s has them: upload --file\n", refused);
+        quote_printf(stderr,
+                     "jobprof: they are in %s; send them again with jobprof "
+                     "upload --file\n",
+                     refused);
     return rc < 0 ? JP_EXIT_IO : JP_EXIT_INCOMPLETE;
 }
 

@@ -7,27 +7,31 @@
 static const struct command commands[] = {
     {"report", cmd_report, "write the report of a step, or of a job's steps"},
     {"aggregate", cmd_aggregate, "write a report of folders of profiler logs"},
-    {"plan", cmd_plan, "what a profile would set, cost and lose"},
-    {"show", cmd_show, "show a step's operations, or those that never ended"},
-    {"top", cmd_top, "show what a step does while it runs, and who hangs"},
-    {"compare", cmd_compare, "show whether a step became slower than another"},
-    {"trial", cmd_trial, "try placements and settings: which is fastest"},
-    {"baseline", cmd_baseline, "add up what the network did in earlier steps"},
-    {"export", cmd_export, "write the recorder's files in other formats"},
+    {"plan", cmd_plan, "forecast settings, cost and losses of a profile"},
+    {"show", cmd_show, "show a step's operations, or those that did not end"},
+    {"top", cmd_top, "show what a running step does, and whether it hangs"},
+    {"compare", cmd_compare, "show whether a step is slower than another one"},
+    {"trial", cmd_trial, "find the fastest placement and settings by trial"},
+    {"baseline", cmd_baseline,
+     "make a baseline of the network from earlier steps"},
+    {"export", cmd_export, "convert recordings and reports to other formats"},
     {"upload", cmd_upload, "send a step's figures to Elasticsearch (Kibana)"},
-    {"history", cmd_history, "which nodes were slow in many steps of a site"},
+    {"history", cmd_history,
+     "show which nodes were slow in many steps of a site"},
     {"topo", cmd_topo, "show nodes' GPUs, HCAs and their connections"},
-    {"evidence", cmd_evidence, "look at a stuck step's processes on this node"},
+    {"evidence", cmd_evidence,
+     "examine the processes of a hanging step on this node"},
     {"nsys", cmd_nsys, "print exports of Nsight Systems as tables"},
     {"config", cmd_config, "show or check the settings"},
     {"gc", cmd_gc, "remove old raw data, keep the reports"},
-    {"doctor", cmd_doctor, "check the installation, from the nodes too"},
+    {"doctor", cmd_doctor, "check the installation, also from the nodes"},
 };
 
 static const struct program program = {
     .name = "jobprof",
-    .purpose = "Job-level profiles of a Slurm step: how its communication went,"
-               "\nwhich ranks waited, and how complete the data is.",
+    .purpose =
+        "Job-level profiles of Slurm steps: how the communication went, which\n"
+        "ranks waited, and how complete the data is.",
     .commands = commands,
     .n_commands = sizeof(commands) / sizeof(commands[0]),
     .epilogue = "More: jobprof COMMAND --help, jobprof(1)\n"

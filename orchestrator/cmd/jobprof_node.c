@@ -6,13 +6,14 @@
 #include "orchestrator/cmd/commands.h"
 
 static const struct command commands[] = {
-    {"resolve", cmd_resolve, "settings to a step directory (srun's side)"},
-    {"begin", cmd_begin, "this node joins a profiled step"},
-    {"agent", cmd_agent, "samples of this node while the tasks run"},
-    {"task", cmd_task, "a task of this node is about to start"},
-    {"finish", cmd_finish, "this node leaves a profiled step"},
-    {"run", cmd_run, "what runs beside the tasks of this node"},
-    {"evidence", cmd_evidence, "look at a stuck step's tasks on this node"},
+    {"resolve", cmd_resolve, "turn settings into a step directory (in srun)"},
+    {"begin", cmd_begin, "prepare this node for a profiled step"},
+    {"agent", cmd_agent, "sample this node while the tasks run"},
+    {"task", cmd_task, "record that a task of this node starts"},
+    {"finish", cmd_finish, "finish a profiled step on this node"},
+    {"run", cmd_run, "run programs beside the tasks of this node"},
+    {"evidence", cmd_evidence,
+     "examine the tasks of a hanging step on this node"},
 };
 
 static const struct program program = {

@@ -25,11 +25,11 @@ static const char *const keys_help[] = {
     "q          quit",
     "up, down   choose a row (also k, j, page up, page down)",
     "Enter      open a node: its ranks; Esc, left: back",
-    "s          sort by the next of: worst, node, age, caused, ops",
-    "f          only what does not just work",
-    "d          what was read, and the rule's phase",
-    "space      freeze, and go on",
-    "Tab        the next step that runs",
+    "s          sort by the next key: worst, node, age, caused, ops",
+    "f          show only ranks with trouble",
+    "d          show what was read, and the phase of the hang check",
+    "space      freeze or resume",
+    "Tab        the next running step",
     "h          this page",
 };
 
@@ -220,7 +220,7 @@ static void draw_foot(const struct screen *s, size_t n_steps, FILE *out)
     snprintf(text, sizeof(text),
              "q quit  h help  s sort: %s  f %s  d read  space %s%s%s",
              topshow_sort_words[how->sort], how->odd ? "all" : "odd",
-             s->frozen ? "GO ON (frozen)" : "freeze",
+             s->frozen ? "RESUME (frozen)" : "freeze",
              s->opened[0] ? "  Esc back" : "",
              n_steps > 1 ? "  Tab next step" : "");
     fprintf(out, "%.*s\033[K", (int) how->width, text); /* raw: ours */

@@ -30,16 +30,16 @@ static void explain(struct top_step *step, const struct jp_jobconf *conf)
     const char *mode = conf->nccl_mode ? conf->nccl_mode : "";
     const char *on_hang = jobconf_find(conf, "on_hang");
     const struct jp_profiler *profiler = profiler_get(mode);
-    const char *why = "it has not communicated by NCCL yet";
+    const char *why = "it has not used NCCL yet";
 
     if (!profiler->tells_live && !profiler->tells_ended)
-        why = "its profile tells nothing while it runs, as the recorder does";
+        why = "its profiler shows nothing while a step runs; the recorder does";
     else if (!conf->policy.hang_suspect_ms)
-        why = "the site has switched it off (policy.hang_suspect = 0)";
+        why = "the site has switched this off (policy.hang_suspect = 0)";
     else if (on_hang && !strcmp(on_hang, "off"))
-        why = "on_hang=off has switched it off";
+        why = "on_hang=off has switched this off";
     snprintf(step->text, sizeof(step->text),
-             "step %s: no node has told of it: %s", step->name, why);
+             "step %s: no node has written data: %s", step->name, why);
 }
 
 /* Describes a step that has ended. A hidden directory is moved at the end. */

@@ -64,7 +64,8 @@ int barrier_enter(const struct jp_seat *seat, struct jp_error *err)
     for (int i = 0; i < ENTER_TRIES && rc < 0; i++) {
         if (is_over(seat, done)) {
             errno = EALREADY;
-            error_set(err, "%s: this step has ended here already", seat->dir);
+            error_set(err, "%s: this step has already ended on this node",
+                      seat->dir);
             goto out;
         }
         if (fileio_mkdir(pending, err) < 0)

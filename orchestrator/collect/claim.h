@@ -41,7 +41,7 @@ int claim_moved(struct jp_claim *claim, const char *dir, struct jp_error *err);
 void claim_release(struct jp_claim *claim);
 
 enum claim_state {
-    CLAIM_FREE,  /* nobody holds it */
+    CLAIM_FREE,  /* it is free */
     CLAIM_LIVE,  /* its owner's heart beats */
     CLAIM_STALE, /* it looks as if its owner were gone or stopped */
     CLAIM_BAD    /* the directory is gone or cannot be read or written */

@@ -111,7 +111,7 @@ int nodelist_expand(const char *text, char ***names, size_t *n,
         return error_set(err, "out of memory");
     if (expand(text, out, JP_NODELIST_MAX, &count) < 0) {
         nodelist_free(out, count);
-        return error_set(err, "\"%.60s\" cannot be taken apart", text);
+        return error_set(err, "\"%.60s\" cannot be parsed", text);
     }
     *names = out;
     *n = count;

@@ -49,8 +49,8 @@ struct jp_node {
     double unc_us;
 };
 
-/* In nodes/<node>/ where the user has told the profiler to write its files
- * elsewhere (agent/ownfolder.h). */
+/* In nodes/<node>/ if the user has moved the profiler's files elsewhere
+ * (agent/ownfolder.h). */
 #define JP_NODES_FOLDER "folder.json"
 /* In nodes/<node>/ of a node whose tasks run unprofiled: why, a line. */
 #define JP_NODES_UNPROFILED "unprofiled"

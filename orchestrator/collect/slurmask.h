@@ -15,7 +15,7 @@
 #include "common/plan.h"
 
 #define JP_SLURMJOB_WAIT_MS 5000
-/* Before a launch nobody waits longer for what a default only needs. */
+/* Limit of a query before a launch that only a default needs. */
 #define JP_SLURMJOB_LAUNCH_MS 1000
 
 /* How Slurm sees a job. */
@@ -87,10 +87,11 @@ struct slurmconf {
  * after threads were started. */
 bool slurmconf_get(unsigned wait_ms, struct slurmconf *out);
 
-/* --- what a step's owner may ask of it ---
+/* --- requests of a step's owner ---
  *
- * Each in a child that nobody waits for and that ends after 20 s at most: the
- * caller goes on at once, and learns nothing. As the job's owner or Slurm's.
+ * Each runs in a child that is not waited for and that ends after at most 20 s.
+ * The caller continues at once, without a result. The child runs as the owner
+ * of the job, or as Slurm's user.
  */
 
 /* One line for the people at the job: on srun's or salloc's terminal, or in the

@@ -27,9 +27,9 @@ bool stepdir_name_ok(const char *name);
 /* Whether path is a real folder, not a link to one. */
 bool stepdir_is_folder(const char *path);
 
-/* Whether path is a real folder of the user who runs this: in anybody else's
- * files could turn into links, or into scripts that we run, at any moment. For
- * root the folders to it must be root's, too (common/fileio.h). */
+/* Whether path is a real folder of the calling user. In another user's folder,
+ * files could at any moment turn into links, or into scripts that we run. For
+ * root, the folders of the path must also belong to root (common/fileio.h). */
 int stepdir_check_own(const char *path, struct jp_error *err);
 
 /* Makes what a node needs: done/, nodes/<node>/, raw/<node>/. */

@@ -37,10 +37,10 @@ static void note(void *arg, const char *text)
     struct report *r = arg;
 
     doctor_add(r->doctor, DOCTOR_FAIL, r->check,
-               "jobprof config check tells all", "%s", text);
+               "jobprof config check lists all mistakes", "%s", text);
 }
 
-/* Whoever owns it decides for everybody. */
+/* The owner of the site file controls the settings of all users. */
 static void check_root(struct doctor *d, const char *path)
 {
     struct jp_error err;
@@ -48,11 +48,13 @@ static void check_root(struct doctor *d, const char *path)
 
     if (stat(path, &st) == 0 && st.st_uid != 0)
         doctor_add(d, DOCTOR_WARN, "site file", "chown root",
-                   "%s: owned by uid %ld; others' jobs do not take it", path,
+                   "%s: owned by uid %ld; jobs of other users ignore it", path,
                    (long) st.st_uid);
     else if (fileio_check_folders(path, &err) < 0)
         doctor_add(d, DOCTOR_WARN, "site file",
-                   "who can write there decides for everybody", "%s", err.text);
+                   "chown root and chmod go-w: its writers control the "
+                   "settings of all users",
+                   "%s", err.text);
     else
         doctor_add(d, DOCTOR_OK, "site file", "", "%s", path);
 }
@@ -64,7 +66,7 @@ static void check_site(struct doctor *d, const char *path, bool named)
 
     if (access(path, F_OK) < 0 && !named) {
         doctor_add(d, DOCTOR_OK, "site file", "",
-                   "%s is not there: the defaults hold", path);
+                   "%s does not exist: the defaults apply", path);
         return;
     }
     if (sitefile_load(path, SITEFILE_SITE, true, note, &report, &file, NULL) <
@@ -89,7 +91,8 @@ static void check_user(struct doctor *d, const struct plan_input *in)
     free(path);
 }
 
-/* What only shows when all meet: locks, and the list of known trouble. */
+/* Checks that need all files together: locks, and the list of known problems.
+ */
 static void check_together(struct doctor *d, const struct plan_input *in)
 {
     struct report report = {d, "known bad"};
@@ -105,12 +108,11 @@ static void check_together(struct doctor *d, const struct plan_input *in)
     named = plan_site(&plan, "nccl.known_bad");
     path = named ? named : JP_DEF_KNOWN_BAD;
     if (knownbad_load(path, named != NULL, note, &report, &list, NULL) == 0) {
-        doctor_add(
-            d, list.n ? DOCTOR_OK : DOCTOR_WARN, "known bad",
-            list.n ? ""
-                   : "install it (examples/nccl-known-bad.conf): no release of "
-                     "NCCL is warned of",
-            "%s: %zu entr%s", path, list.n, list.n == 1 ? "y" : "ies");
+        doctor_add(d, list.n ? DOCTOR_OK : DOCTOR_WARN, "known bad",
+                   list.n ? ""
+                          : "install examples/nccl-known-bad.conf: without it "
+                            "no NCCL release is warned about",
+                   "%s: %zu entr%s", path, list.n, list.n == 1 ? "y" : "ies");
         knownbad_fini(&list);
     }
     binds = plan_site(&plan, "container_binds");
@@ -134,8 +136,9 @@ static void check_names(struct doctor *d)
 
     for (char **pair = environ; pair && *pair; pair++)
         if (ownvars_is_unknown(*pair, name, sizeof(name), &meant))
-            doctor_add(d, DOCTOR_WARN, "variables", "it has no effect",
-                       "%s is no variable of jobprof's%s%s%s", name,
+            doctor_add(d, DOCTOR_WARN, "variables",
+                       "remove it: it has no effect",
+                       "%s is not a jobprof variable%s%s%s", name,
                        meant ? "; did you mean " : "", meant ? meant : "",
                        meant ? "?" : "");
 }
@@ -214,7 +217,8 @@ static void check_node_program(struct doctor *d)
         return;
     if (!others_only_read(d->node_program)) {
         doctor_add(d, DOCTOR_SKIP, "programs", "",
-                   "%s is not run: others can change it", d->node_program);
+                   "%s was not run, because other users can change it",
+                   d->node_program);
         return;
     }
     if (doctor_command(argv, VERSION_MS, false, &said, &err) != 0)
@@ -222,11 +226,11 @@ static void check_node_program(struct doctor *d)
                    d->node_program, said ? "exit status" : err.text);
     else if (strcmp(said, "jobprof-node " PACKAGE_VERSION "\n") != 0)
         doctor_add(d, DOCTOR_FAIL, "programs",
-                   "both programs must be of one release",
-                   "%s is not of release " PACKAGE_VERSION, d->node_program);
+                   "install both programs from one release",
+                   "%s is not from release " PACKAGE_VERSION, d->node_program);
     else
         doctor_add(d, DOCTOR_OK, "programs", "",
-                   "jobprof and %s are of release " PACKAGE_VERSION,
+                   "jobprof and %s are from release " PACKAGE_VERSION,
                    d->node_program);
     free(said);
 }
@@ -240,7 +244,7 @@ static void check_srun(struct doctor *d)
     uint64_t major, minor;
 
     if (doctor_command(argv, VERSION_MS, false, &said, &err) != 0) {
-        doctor_add(d, DOCTOR_SKIP, "slurm", "", "srun cannot be asked: %s",
+        doctor_add(d, DOCTOR_SKIP, "slurm", "", "srun cannot be run: %s",
                    said ? "srun --version fails" : err.text);
         free(said);
         return;
@@ -252,11 +256,12 @@ static void check_srun(struct doctor *d)
         num_parse_u64(strndupa(at, 2), 0, 99, &major, NULL) < 0 ||
         num_parse_u64(strndupa(at + 3, 2), 0, 99, &minor, NULL) < 0) {
         doctor_add(d, DOCTOR_WARN, "slurm", "",
-                   "srun --version says \"%s\": no release of Slurm", said);
+                   "srun --version prints \"%s\", which is not a Slurm release",
+                   said);
     } else {
         d->srun_major = (unsigned) major;
         d->srun_minor = (unsigned) minor;
-        doctor_add(d, DOCTOR_OK, "slurm", "", "srun is of Slurm %s", at);
+        doctor_add(d, DOCTOR_OK, "slurm", "", "srun is from Slurm %s", at);
     }
     free(said);
 }
@@ -278,8 +283,8 @@ static void doctor_programs(struct doctor *d)
 #define COPPER "copper"
 #define DEVICE "/dev/fuse"
 
-/* This host may be no node: what is missing here is a warning, and --nodes asks
- * for the same files there. */
+/* This host may not be a compute node: missing files are only a warning, and
+ * --nodes checks the same files there. */
 static void doctor_copper(struct doctor *d)
 {
     unsigned before = d->n_lines;
@@ -289,18 +294,18 @@ static void doctor_copper(struct doctor *d)
     d->fusermount = copper_mount_program(COPPER_MOUNT_PATH);
     if (access(d->cu_fuse, X_OK) < 0)
         doctor_add(d, DOCTOR_WARN, COPPER,
-                   "nodes without it run without Copper", "%s: %s", d->cu_fuse,
-                   strerror(errno));
+                   "install it: nodes without it run without Copper", "%s: %s",
+                   d->cu_fuse, strerror(errno));
     if (!d->fusermount)
         doctor_add(d, DOCTOR_WARN, COPPER,
                    "install fuse3: nodes without it run without Copper",
                    "no fusermount3 in " COPPER_MOUNT_PATH);
     if (access(DEVICE, R_OK | W_OK) < 0)
         doctor_add(d, DOCTOR_WARN, COPPER,
-                   "users of nodes need it (modprobe fuse)", DEVICE ": %s",
-                   strerror(errno));
+                   "run modprobe fuse on the nodes: users need this device",
+                   DEVICE ": %s", strerror(errno));
     if (d->n_lines == before)
-        doctor_add(d, DOCTOR_OK, COPPER, "", "%s, ended by %s", d->cu_fuse,
+        doctor_add(d, DOCTOR_OK, COPPER, "", "%s, unmounted by %s", d->cu_fuse,
                    d->fusermount);
 }
 
@@ -336,22 +341,23 @@ static bool may_trace(void)
     return c == '0' || c == EOF;
 }
 
-/* This host may be no node. */
+/* This host may not be a compute node. */
 static void doctor_evidence(struct doctor *d)
 {
     bool stacks = is_in_path("eu-stack");
 
     if (!may_trace())
         doctor_add(d, DOCTOR_WARN, EVIDENCE,
-                   "stacks of stuck processes cannot be taken by users",
+                   "set it to 0 on the nodes: users cannot read stacks of "
+                   "their stuck processes",
                    YAMA " is not 0");
     if (stacks)
         doctor_add(d, DOCTOR_OK, EVIDENCE, "", "eu-stack%s",
                    is_in_path("py-spy") ? ", py-spy" : "; no py-spy in PATH");
     else
         doctor_add(d, DOCTOR_SKIP, EVIDENCE, "",
-                   "no eu-stack in PATH (package elfutils): no stacks of stuck "
-                   "processes, if nodes have none either");
+                   "no eu-stack in PATH (package elfutils): nodes without it "
+                   "record no stacks of stuck processes");
 }
 
 /* --- check: will containers see the profiler's library? --- */
@@ -440,17 +446,17 @@ static void check_image(struct doctor *d)
     if (!inside) {
         d->failed = true;
     } else if (is_mounted(wrap) || strcmp(inside, wrap) != 0) {
-        doctor_add(d, DOCTOR_OK, CONTAINER, "",
-                   "PATH is the image's: --nsys-profile takes the image's nsys "
-                   "by %s",
-                   inside);
+        doctor_add(
+            d, DOCTOR_OK, CONTAINER, "",
+            "PATH is the image's: --nsys-profile starts the image's nsys by %s",
+            inside);
     } else {
         doctor_add(d, DOCTOR_SKIP, CONTAINER, "",
                    "PATH is the image's: --nsys-profile needs nsys in the "
-                   "image, and %s, which no mount shows; ranks run without",
+                   "image and %s, which is not mounted; ranks run without nsys",
                    wrap);
         doctor_advise(d,
-                      "a line in " MOUNTS_FILE ": %s %s none "
+                      "add a line to " MOUNTS_FILE ": %s %s none "
                       "x-create=file,bind,ro,nosuid,nodev,nofail",
                       wrap, wrap);
     }
@@ -466,40 +472,41 @@ static void check_pyxis(struct doctor *d)
 
     if (hook && told)
         doctor_add(d, DOCTOR_OK, CONTAINER, "",
-                   HOOKS " mounts what " BINDS " says");
+                   HOOKS " mounts the paths in " BINDS " says");
     else if (hook || told)
-        doctor_add(d, DOCTOR_WARN, CONTAINER,
-                   hook ? "in jobprof.conf: " BINDS_LINE : HOOK_LINE,
-                   hook ? HOOKS " is there, container_binds has no " BINDS
-                        : "container_binds has " BINDS ", there is no " HOOKS);
+        doctor_add(
+            d, DOCTOR_WARN, CONTAINER,
+            hook ? "in jobprof.conf: " BINDS_LINE : HOOK_LINE,
+            hook ? HOOKS " exists, but container_binds does not name " BINDS
+                 : "container_binds names " BINDS ", but there is no " HOOKS);
     else if (is_mounted(d->library))
         doctor_add(d, DOCTOR_OK, CONTAINER, "", "%s is mounted by " MOUNTS,
                    library);
     else if (d->mounts)
         doctor_add(d, DOCTOR_OK, CONTAINER, "",
-                   "containers are said to show other paths: %s", d->mounts);
+                   "container_paths maps the paths: %s", d->mounts);
     else
         doctor_add(d, DOCTOR_WARN, CONTAINER,
                    HOOK_LINE " and in jobprof.conf: " BINDS_LINE
-                             ", or mount both for all (" MOUNTS ")",
-                   "nothing makes %s and the reports' folder visible in "
-                   "containers",
+                             ", or mount both for all users (" MOUNTS ")",
+                   "containers see neither %s nor the reports' folder",
                    library);
 }
 
-/* A variable that no shell takes would leave all nodes unprofiled. */
+/* A variable with an invalid name would leave all nodes unprofiled. */
 static void check_container_names(struct doctor *d)
 {
     char *copy = d->binds ? strdup(d->binds) : NULL, *rest = copy, *name;
 
     while ((name = strsep(&rest, ",")))
         if (strpbrk(name, ".-") || (*name >= '0' && *name <= '9'))
-            doctor_add(d, DOCTOR_FAIL, CONTAINER, "steps run unprofiled",
-                       "container_binds: %s is no variable's name", name);
+            doctor_add(d, DOCTOR_FAIL, CONTAINER,
+                       "correct the name: steps run unprofiled",
+                       "container_binds: %s is not a variable name", name);
     free(copy);
 }
 
-/* What is mapped but not there is mapped for nobody. */
+/* A mapping of a path that does not exist has no effect. */
 static void check_paths(struct doctor *d)
 {
     char *copy = d->mounts ? strdup(d->mounts) : NULL, *rest = copy, *pair;
@@ -509,8 +516,8 @@ static void check_paths(struct doctor *d)
 
         if (access(host, F_OK) < 0)
             doctor_add(d, DOCTOR_WARN, CONTAINER,
-                       "tasks' paths stay as they are",
-                       "container_paths: %s is not here", host);
+                       "correct the path: this entry maps nothing",
+                       "container_paths: %s does not exist on this host", host);
     }
     free(copy);
 }
@@ -533,7 +540,7 @@ static void doctor_container(struct doctor *d)
                    d->mounts ? d->mounts : "");
     else
         doctor_add(d, DOCTOR_SKIP, CONTAINER, "",
-                   "no pyxis in the plugin stack, no container_ keys");
+                   "no pyxis in the plugin stack, and no container_ keys");
 }
 
 /* --- check: are memory and disk enough for a profile of N ranks? --- */
@@ -547,12 +554,13 @@ static void check_memory(struct doctor *d, const struct plan_view *view)
     bool tight = room && all > room / JP_STEP_MEMORY_PARTS;
 
     if (!one)
-        doctor_add(d, DOCTOR_SKIP, "memory", "", "%s: not known",
+        doctor_add(d, DOCTOR_SKIP, "memory", "", "%s: no forecast",
                    profiler_title(view->runs));
     else
         doctor_add(d, tight ? DOCTOR_WARN : DOCTOR_OK, "memory",
-                   tight ? "jobprof plan tells which settings need it" : "",
-                   "%s: %s of a rank, %s of the %u on a node%s%s",
+                   tight ? "run jobprof plan to see which settings need it"
+                         : "",
+                   "%s: %s for each rank, %s for the %u on a node%s%s",
                    profiler_title(view->runs), FIG_BYTES(one), FIG_BYTES(all),
                    jobshape_ranks(shape), room ? ", of " : "",
                    room ? FIG_BYTES(room) : "");
@@ -564,26 +572,27 @@ static void check_disk(struct doctor *d, const struct plan_view *view)
     bool full = plan_view_is_full(view);
 
     if (!one)
-        doctor_add(d, DOCTOR_SKIP, "disk", "", "%s: not known",
+        doctor_add(d, DOCTOR_SKIP, "disk", "", "%s: no forecast",
                    profiler_title(view->runs));
     else
         doctor_add(d, full ? DOCTOR_WARN : DOCTOR_OK, "disk",
-                   full ? "less would be recorded: iterations=, disk=, or "
-                          "another dir="
+                   full ? "less would be recorded: change iterations= or "
+                          "disk=, or set another dir="
                         : "",
                    "%u rank%s about %s; %s are free", d->options->tasks,
                    d->options->tasks == 1 ? " writes" : "s write",
                    FIG_BYTES(plan_view_step(view, one)),
                    view->shape.disk_free_bytes
                        ? FIG_BYTES(view->shape.disk_free_bytes)
-                       : "unknown many");
+                       : "an unknown number");
 }
 
-/* Lines, the first of them: plan tells them all. */
+/* Only the first warning: jobprof plan prints all of them. */
 static void check_warnings(struct doctor *d, const struct plan_view *view)
 {
     if (*view->warnings)
-        doctor_add(d, DOCTOR_WARN, "plan", "jobprof plan tells all", "%.*s",
+        doctor_add(d, DOCTOR_WARN, "plan",
+                   "run jobprof plan to see all warnings", "%.*s",
                    (int) strcspn(view->warnings, "\n"), view->warnings);
 }
 
@@ -620,13 +629,14 @@ static void doctor_forecast(struct doctor *d)
         doctor_add(d, DOCTOR_SKIP, "plan", "", "%s", err.text);
         return;
     }
-    if (!plan.nccl.mode) { /* nothing asks for a profile: as if auto were */
+    if (!plan.nccl.mode) { /* no profile is requested: assume auto */
         plan.nccl.mode = grammar_find_mode(grammar_nccl(), "auto");
         plan.nccl.mode_source = PLAN_DEFAULT;
     }
     facts_get(&in, &facts);
     if (launch_make(&facts, &plan, d->options->dir, &launch, &err) < 0) {
-        doctor_add(d, DOCTOR_FAIL, "plan", "such steps run unprofiled", "%s",
+        doctor_add(d, DOCTOR_FAIL, "plan",
+                   "change the settings: such steps run unprofiled", "%s",
                    err.text);
     } else {
         check_launch(d, &launch);

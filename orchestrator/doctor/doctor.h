@@ -1,9 +1,9 @@
-/* doctor.h - is jobprof installed so that the next job is profiled?
+/* doctor.h - can the installation profile the next job?
  *
- * Each check adds lines: what was looked at, how it is, and what to do about
- * it. Nothing is changed, and no library is loaded. What cannot be
- * looked at from here is "skip", with the reason. The checks stand in the
- * order of a step's life; a later one uses what an earlier one has found.
+ * Each check adds lines: what was examined, the result, and what to do. Nothing
+ * is changed, and no library is loaded. A check that is not possible from this
+ * host is "skip", with the reason. The checks have the order of a step's life;
+ * a later one uses what an earlier one has found.
  */
 #ifndef JP_DOCTOR_DOCTOR_H
 #define JP_DOCTOR_DOCTOR_H
@@ -28,7 +28,7 @@ struct doctor_line {
     char *made;         /* the advice, where doctor_advise made it; or NULL */
 };
 
-/* What is asked for; strings borrowed. */
+/* The request; strings borrowed. */
 struct doctor_options {
     const char *config;    /* site file; NULL: the plugstack line's, else the
                               installed one */

@@ -1,5 +1,5 @@
-/* doctor_files.c - the files that the site's settings name beside the
- * profilers: peaks, baseline, topologies, the vendors' libraries. */
+/* doctor_files.c - files in the site's settings other than the profilers:
+ * peaks, baseline, topologies, the vendors' libraries. */
 #include "orchestrator/doctor/doctor.h"
 
 #include <errno.h>
@@ -23,21 +23,21 @@ static const struct named {
     const char *key, *lost, *advice;
     bool on_nodes; /* this host need not have it */
 } rows[] = {
-    {"peaks_file", "speed is compared with likes only",
-     "write it as peaks.conf(5) says, or remove the key", false},
-    {"baseline_file", "speed is not compared with earlier steps",
-     "jobprof baseline writes it (jobprof-baseline(1)), or remove the key",
+    {"peaks_file", "bandwidth is compared only within the step",
+     "write it (peaks.conf(5)), or remove the key", false},
+    {"baseline_file", "bandwidth is not compared with earlier steps",
+     "write it with jobprof baseline (jobprof-baseline(1)), or remove the key",
      false},
-    {"nvml_library", "no NVLink, no use of NVIDIA GPUs",
+    {"nvml_library", "NVLinks and NVIDIA GPUs are not read",
      "name the driver's libnvidia-ml.so.1, or remove the key", true},
-    {"rsmi_library", "no use of AMD GPUs",
+    {"rsmi_library", "AMD GPUs are not read",
      "name ROCm's librocm_smi64.so, or remove the key", true},
 };
 
 static void note(void *arg, const char *text)
 {
-    doctor_add(arg, DOCTOR_FAIL, "site files", "jobprof config check tells all",
-               "%s", text);
+    doctor_add(arg, DOCTOR_FAIL, "site files",
+               "jobprof config check lists all mistakes", "%s", text);
 }
 
 /* -1: it cannot be opened, or somebody else could change it. */
@@ -64,7 +64,7 @@ static void check_named(struct doctor *d, const struct named *row,
                    strerror(errno), row->lost);
     else if (!row->on_nodes && open_trusted(path, &err) < 0)
         doctor_add(d, DOCTOR_FAIL, "site files",
-                   "chown root and chmod go-w, the folders above it, too",
+                   "chown root and chmod go-w, also the folders above it",
                    "%s: %s", row->key, err.text);
     else if (!strcmp(row->key, "peaks_file") &&
              peaks_load(path, note, d, &peaks, &err) < 0)
@@ -94,7 +94,7 @@ static void check_topologies(struct doctor *d, const char *path)
     for (size_t i = 0; i < n; i++)
         if (open_trusted(found.gl_pathv[i], &err) < 0)
             doctor_add(d, DOCTOR_FAIL, "site files",
-                       "chown root and chmod go-w, the folders above it, too",
+                       "chown root and chmod go-w, also the folders above it",
                        "topology_file: %s", err.text);
     if (n)
         doctor_add(d, DOCTOR_OK, "site files", "",
@@ -102,10 +102,10 @@ static void check_topologies(struct doctor *d, const char *path)
                    n == 1 ? "" : "s");
     else
         doctor_add(d, DOCTOR_WARN, "site files",
-                   "lstopo --whole-io NAME.xml writes one on a node, or remove "
-                   "the key",
-                   "topology_file: %s: none here; such nodes are examined in "
-                   "each job",
+                   "write one on a node with lstopo --whole-io NAME.xml, or "
+                   "remove the key",
+                   "topology_file: %s: no such file on this host; each job "
+                   "examines its nodes itself",
                    path);
     globfree(&found);
     free(pattern);
@@ -124,22 +124,24 @@ static void check_history(struct doctor *d, const struct jp_sitefile *site)
                 (access(dir->value, W_OK | X_OK) < 0 &&
                  error_set(&err, "%s: %m", dir->value))))
         doctor_add(d, DOCTOR_FAIL, "history",
-                   "install -d -m 1777 -o root DIR, where all hosts see it",
-                   "history.dir: %s (reports leave no line)", err.text);
+                   "run install -d -m 1777 -o root DIR on a file system that "
+                   "all hosts see",
+                   "history.dir: %s (reports add no line)", err.text);
     else if (dir)
         doctor_add(d, DOCTOR_OK, "history", "", "history.dir: %s", dir->value);
     if (cmd && (open_trusted(cmd->value, &err) < 0 ||
                 (access(cmd->value, X_OK) < 0 &&
                  error_set(&err, "%s: %m", cmd->value))))
         doctor_add(d, DOCTOR_FAIL, "history",
-                   "a program of root's that only root can change",
+                   "name a program that root owns and only root can change",
                    "history.command: %s", err.text);
     else if (cmd)
         doctor_add(d, DOCTOR_OK, "history", "", "history.command: %s",
                    cmd->value);
     if (log && (stat(log->value, &st) < 0 || !S_ISSOCK(st.st_mode)))
-        doctor_add(d, DOCTOR_FAIL, "history", "mostly /dev/log",
-                   "history.syslog: %s: no socket", log->value);
+        doctor_add(d, DOCTOR_FAIL, "history",
+                   "name the log socket, usually /dev/log",
+                   "history.syslog: %s: not a socket", log->value);
     else if (log)
         doctor_add(d, DOCTOR_OK, "history", "", "history.syslog: %s",
                    log->value);
@@ -154,21 +156,22 @@ static void check_metrics(struct doctor *d, const char *folder)
 
     if (fd < 0 && access(folder, F_OK) < 0)
         doctor_add(d, DOCTOR_WARN, "metrics",
-                   "make it on the nodes: install -d -m 1777 FOLDER",
+                   "run on the nodes: install -d -m 1777 FOLDER",
                    "metrics.textfile_dir: %s: %s", folder, strerror(errno));
     else if (fd < 0)
-        doctor_add(d, DOCTOR_FAIL, "metrics",
-                   "it has to be root's and sticky: chown root, chmod 1777",
-                   "metrics.textfile_dir: %s", err.text);
+        doctor_add(
+            d, DOCTOR_FAIL, "metrics",
+            "chown root and chmod 1777: it must belong to root and be sticky",
+            "metrics.textfile_dir: %s", err.text);
     else if (fstat(fd, &st) < 0 || !(st.st_mode & (S_IWGRP | S_IWOTH)))
         doctor_add(d, DOCTOR_FAIL, "metrics",
-                   "jobs run as their users, who cannot write there: chmod "
-                   "1777, or 3770 with a group of all users",
+                   "chmod 1777, or 3770 with a group of all users: users must "
+                   "be able to write there",
                    "metrics.textfile_dir: %s", folder);
     else
         doctor_add(d, DOCTOR_OK, "metrics", "", "metrics.textfile_dir: %s%s",
                    folder,
-                   st.st_mode & S_IWOTH ? "" : " (of users in its group)");
+                   st.st_mode & S_IWOTH ? "" : " (only users in its group)");
     if (fd >= 0)
         close(fd);
 }
@@ -198,7 +201,7 @@ void doctor_files(struct doctor *d)
     check_history(d, &site);
     if (d->n_lines == lines)
         doctor_add(d, DOCTOR_SKIP, "site files", "",
-                   "no peaks_file: speed is compared with likes only "
+                   "no peaks_file: bandwidth is compared only within the step "
                    "(peaks.conf(5))");
     value = sitefile_find(&site, "metrics.textfile_dir");
     if (value)
@@ -217,10 +220,12 @@ void doctor_clock(struct doctor *d)
 
     if (!n)
         doctor_add(d, DOCTOR_WARN, "clocks",
-                   list ? "clock.if names what nodes have (ip -brief address)"
-                        : "ip -brief address shows what is up",
+                   list
+                       ? "set clock.if to an interface of the nodes (ip -brief "
+                         "address)"
+                       : "run ip -brief address to see which interfaces are up",
                    "the nodes' clocks are not compared: %s", err.text);
     else
-        doctor_add(d, DOCTOR_OK, "clocks", "", "probes go over %s (%s)",
+        doctor_add(d, DOCTOR_OK, "clocks", "", "probes use %s (%s)",
                    found[0].name, found[0].address);
 }

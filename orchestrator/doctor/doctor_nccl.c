@@ -74,7 +74,7 @@ struct plugin {
     bool is_auto;            /* the one that auto means */
 };
 
-/* Is the library the one that its key stands for? Adds a line unless it is. */
+/* Is the library that of its key? Adds a line if it is not. */
 static bool is_its_own(struct doctor *d, const struct plugin *p)
 {
     const struct jp_profiler *wanted = profiler_get(p->name);
@@ -90,9 +90,10 @@ static bool is_its_own(struct doctor *d, const struct plugin *p)
                    found->about.title);
     else
         doctor_add(d, DOCTOR_WARN, "profiler",
-                   "its files may be none that jobprof reads",
-                   "%s: %s has no text of %s (%s)", p->name, p->path,
-                   wanted->title, wanted->mark);
+                   "name another library if reports are empty: jobprof may not "
+                   "read its files",
+                   "%s: %s does not look like %s (it lacks \"%s\")", p->name,
+                   p->path, wanted->title, wanted->mark);
     return !found;
 }
 
@@ -119,7 +120,7 @@ static void check_plugin(struct doctor *d, struct plugin *p)
                    p->name, p->path, list(p->versions, text, sizeof(text)));
     else
         doctor_add(d, DOCTOR_FAIL, "profiler",
-                   "name the library that was built as a plugin",
+                   "name the library that was built as a profiler plugin",
                    "%s: %s exports no ncclProfiler_v1 or later", p->name,
                    p->path);
     elfview_close(&view);
@@ -138,14 +139,15 @@ static void check_pair(struct doctor *d, const char *library,
         return;
     if (both)
         doctor_add(d, DOCTOR_OK, CHECK, "",
-                   "%s (%s) takes the %s through interface v%u", library,
+                   "%s (%s) loads the %s through interface v%u", library,
                    release, p->name, newest(both));
     else
-        doctor_add(d, DOCTOR_FAIL, CHECK,
-                   "its steps have no data: another library or mode",
-                   "%s (%s) looks for %s, the %s has %s", library, release,
-                   list(wanted, want, sizeof(want)), p->name,
-                   list(p->versions, have, sizeof(have)));
+        doctor_add(
+            d, DOCTOR_FAIL, CHECK,
+            "choose another library or mode: steps with this NCCL have no data",
+            "%s (%s) needs %s, the %s has %s", library, release,
+            list(wanted, want, sizeof(want)), p->name,
+            list(p->versions, have, sizeof(have)));
 }
 
 static void check_library(struct doctor *d, const char *path,
@@ -168,9 +170,9 @@ static void check_library(struct doctor *d, const char *path,
              after ? after : "unknown");
     wanted = looked_for(&view);
     if (!elfview_exports(&view, "ncclGetVersion"))
-        doctor_add(d, DOCTOR_FAIL, CHECK, "", "%s: no NCCL", path);
+        doctor_add(d, DOCTOR_FAIL, CHECK, "", "%s: not NCCL", path);
     else if (!wanted)
-        doctor_add(d, DOCTOR_FAIL, CHECK, "profilers need NCCL 2.23 or later",
+        doctor_add(d, DOCTOR_FAIL, CHECK, "use NCCL 2.23 or later",
                    "%s (%s) has no profiler interface", path, release);
     for (size_t i = 0; wanted && i < n; i++)
         check_pair(d, path, release, &plugins[i], wanted);
@@ -257,7 +259,7 @@ static void check_libraries(struct doctor *d, const struct plugin *plugins,
     }
     if (!n)
         doctor_add(d, DOCTOR_SKIP, CHECK, "name it with --nccl FILE",
-                   "no libnccl.so.2 is found here");
+                   "no libnccl.so.2 found on this host");
 }
 
 /* The NCCL profilers that have a library, and where it is. */
@@ -312,7 +314,7 @@ void doctor_nccl(struct doctor *d)
     struct jp_plan plan = {.nccl.grammar = grammar_nccl()};
     size_t n;
 
-    plan_make(&in, &plan, NULL); /* trouble is said already */
+    plan_make(&in, &plan, NULL); /* already reported */
     n = list_plugins(&plan, plugins);
     for (size_t i = 0; i < n; i++) {
         check_plugin(d, &plugins[i]);

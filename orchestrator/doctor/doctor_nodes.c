@@ -31,7 +31,7 @@
 #define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 enum { TRIES = 100 };
 
-/* Under a name that nobody has; it stays ours by what it is. */
+/* A unique name; later the folder is identified by device and inode. */
 static int make(struct probe *p)
 {
     struct stat st;
@@ -77,7 +77,7 @@ int probe_open(const char *parent, struct probe *probe, struct jp_error *err)
     return 0;
 }
 
-/* The whole file, synced by nobody: it is not there for long. */
+/* Writes the whole file, without a sync, because it is soon removed. */
 static int write_new(int folder, const char *name, const char *text)
 {
     int fd = openat(folder, name,
@@ -159,7 +159,7 @@ static char *imagine(const struct doctor *d, const struct jp_plan *plan,
     return path;
 }
 
-/* Cuts path to what is there. */
+/* Shortens path to the part that exists. */
 static void climb(char *path)
 {
     char *slash;
@@ -195,13 +195,14 @@ static void check_space(struct doctor *d, const char *path,
         return;
     room = (uint64_t) fs.f_bavail * (uint64_t) fs.f_bsize;
     if (fs.f_type == IN_MEMORY_1 || (uint32_t) fs.f_type == IN_MEMORY_2)
-        doctor_add(d, DOCTOR_WARN, PLACE, "nodes do not share it",
-                   "%s is in this host's memory", path);
+        doctor_add(d, DOCTOR_WARN, PLACE,
+                   "choose a shared folder: nodes cannot see it",
+                   "%s is a memory file system of this host", path);
     if (room < least)
         doctor_add(d, DOCTOR_WARN, PLACE,
-                   "no profile is written there (min_free=)",
-                   "%s: %s free of the %s that must stay", path,
-                   FIG_BYTES(room), FIG_BYTES(least));
+                   "free some space: nothing is profiled below min_free=",
+                   "%s: %s are free; min_free= keeps %s", path, FIG_BYTES(room),
+                   FIG_BYTES(least));
 }
 
 void doctor_place(struct doctor *d)
@@ -224,15 +225,16 @@ void doctor_place(struct doctor *d)
         doctor_add(d, DOCTOR_FAIL, PLACE, "", "%s", err.text);
     else if (ownplace_check(path, &err) < 0)
         doctor_add(d, DOCTOR_SKIP, PLACE,
-                   "ask as a user who submits jobs there", "%s", err.text);
+                   "run jobprof doctor as a user who submits jobs there", "%s",
+                   err.text);
     else if (try_writing(path, &err) < 0)
         doctor_add(d, DOCTOR_FAIL, PLACE,
-                   "steps run unprofiled: submit elsewhere, or set dir=", "%s",
+                   "submit elsewhere, or set dir=: steps run unprofiled", "%s",
                    err.text);
     else
         d->place = strdup(path);
     if (d->place) {
-        doctor_add(d, DOCTOR_OK, PLACE, "", "%s can be written from here",
+        doctor_add(d, DOCTOR_OK, PLACE, "", "%s is writable from this host",
                    d->place);
         check_space(d, d->place, &plan);
     }
@@ -269,7 +271,7 @@ static void probe_folder(const char *node, const char *dir)
     else if (ownplace_check(dir, &err) == 0)
         probe_write(fd, node, node, &err);
     answer(node, *err.text ? "fail" : "ok",
-           *err.text ? err.text : "the folder can be written");
+           *err.text ? err.text : "the folder is writable");
     if (fd >= 0)
         close(fd);
 }
@@ -328,17 +330,18 @@ static void take_answer(struct asked *a, char *line)
             a->good++;
         else
             doctor_add(d, DOCTOR_FAIL, NODES,
-                       "jobs must be submitted from a shared file system, or "
-                       "set dir=",
-                       "%s: what it writes is not seen from here", node);
+                       "submit jobs from a shared file system, or set dir=",
+                       "%s: files that it writes do not appear on this host",
+                       node);
     } else if (!strcmp(word, "release")) {
         a->releases++;
         if (strcmp(rest, PACKAGE_VERSION) != 0)
-            doctor_add(d, DOCTOR_FAIL, NODES, "install one release",
-                       "%s: jobprof %s, here " PACKAGE_VERSION, node, rest);
+            doctor_add(
+                d, DOCTOR_FAIL, NODES, "install one release on all hosts",
+                "%s: jobprof %s, this host: " PACKAGE_VERSION, node, rest);
     } else {
-        doctor_add(d, DOCTOR_FAIL, NODES, "such nodes run unprofiled", "%s: %s",
-                   node, rest);
+        doctor_add(d, DOCTOR_FAIL, NODES, "steps run unprofiled on such nodes",
+                   "%s: %s", node, rest);
     }
 }
 
@@ -350,7 +353,7 @@ static void add(char **argv, size_t *n, char *word)
         free(word);
 }
 
-/* Inside of a job, beside its steps; else in one of its own. */
+/* In the current job, next to its steps; else in a new job. */
 static void make_command(const struct doctor *d, const char *dir, char **argv,
                          size_t *n)
 {
@@ -436,13 +439,14 @@ static void ask(struct asked *a)
         doctor_add(d, DOCTOR_FAIL, NODES, "", "%s", err.text);
     else if (a->releases < d->options->nodes)
         doctor_add(d, DOCTOR_FAIL, NODES,
-                   "is jobprof installed there, in the same place?",
-                   "%u of %u node%s answered (srun's exit status %d)",
+                   "install jobprof on the others, at the same place",
+                   "%u of %u node%s answered (exit status of srun: %d)",
                    a->releases, d->options->nodes,
                    d->options->nodes == 1 ? "" : "s", rc);
     else if (a->good == d->options->nodes)
         doctor_add(d, DOCTOR_OK, NODES, "",
-                   "%u of them write%s where reports go, and it is seen here",
+                   "%u of them can write%s the reports' folder, and this host "
+                   "sees the files",
                    a->good, a->good == 1 ? "s" : "");
     for (size_t i = 0; i < n; i++)
         free(argv[i]);
@@ -460,14 +464,15 @@ void doctor_nodes(struct doctor *d)
         return;
     if (!d->srun_major || !d->place) {
         doctor_add(d, DOCTOR_SKIP, NODES, "", "%s",
-                   d->srun_major ? "no folder that they could write"
-                                 : "no srun here");
+                   d->srun_major ? "no folder to test"
+                                 : "no srun on this host");
         return;
     }
     there = nodes_there();
     if (there && there < d->options->nodes) {
-        doctor_add(d, DOCTOR_FAIL, NODES, "ask with --nodes for at most those",
-                   "%u nodes are asked for, %s %u", d->options->nodes,
+        doctor_add(d, DOCTOR_FAIL, NODES,
+                   "ask for at most that many with --nodes",
+                   "%u nodes requested, but %s %u", d->options->nodes,
                    getenv("SLURM_JOB_ID") ? "this job has"
                                           : "the largest partition has",
                    there);

@@ -94,16 +94,15 @@ bool doctor_trusts(struct doctor *d, const char *check, const char *path)
         return false;
     }
     if (!S_ISREG(st.st_mode)) {
-        doctor_add(d, DOCTOR_FAIL, check, "", "%s: no regular file", path);
+        doctor_add(d, DOCTOR_FAIL, check, "", "%s: not a regular file", path);
         return false;
     }
     if (st.st_mode & (S_IWGRP | S_IWOTH))
-        doctor_add(d, DOCTOR_FAIL, check, "everybody's jobs run it: chmod go-w",
+        doctor_add(d, DOCTOR_FAIL, check, "chmod go-w: all users' jobs run it",
                    "%s: writable by %s", path,
                    st.st_mode & S_IWOTH ? "everybody" : "its group");
     else if (st.st_uid != 0)
-        doctor_add(d, DOCTOR_WARN, check,
-                   "for all users' jobs it should be root's",
+        doctor_add(d, DOCTOR_WARN, check, "chown root: all users' jobs run it",
                    "%s: owned by uid %ld", path, (long) st.st_uid);
     return true;
 }
@@ -129,7 +128,7 @@ int doctor_command(char *const argv[], unsigned ms, bool with_stderr,
     if (end == CHILD_NEVER)
         error_set(err, "%s: %s", argv[0], strerror(errno));
     else if (end == CHILD_LATE)
-        error_set(err, "%s: no end within %u s", argv[0], ms / 1000);
+        error_set(err, "%s: did not end within %u s", argv[0], ms / 1000);
     else if (!WIFEXITED(r.status))
         error_set(err, "%s: killed by signal %d", argv[0], WTERMSIG(r.status));
     else if (WEXITSTATUS(r.status) == 126 || WEXITSTATUS(r.status) == 127)

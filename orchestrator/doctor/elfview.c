@@ -118,7 +118,7 @@ static int read_all(struct elfview *v, const char *name, struct jp_error *err)
     int rc = -1;
 
     if (read_at(v, 0, &head, sizeof(head)) < 0 || !is_ours(&head))
-        return error_set(err, "%s: no 64-bit shared library", name);
+        return error_set(err, "%s: not a 64-bit shared library", name);
     if (head.e_shnum == 0 || head.e_shnum > SECTIONS_MAX ||
         head.e_phnum > SEGMENTS_MAX)
         return error_set(err, "%s: no section table", name);
@@ -127,7 +127,7 @@ static int read_all(struct elfview *v, const char *name, struct jp_error *err)
         read_table(v, head.e_phoff, head.e_phnum, sizeof(*v->segments));
     v->n_segments = head.e_phnum;
     if (!sections || !v->segments)
-        error_set(err, "%s: cut short", name);
+        error_set(err, "%s: truncated", name);
     else if (read_symbols(v, sections, head.e_shnum) < 0)
         error_set(err, "%s: no dynamic symbols", name);
     else
@@ -213,7 +213,7 @@ int elfview_number(const struct elfview *view, const char *name,
                     sizeof(*value)) == 0)
             return 0;
     }
-    return error_set(err, "its %s is not in the file", name);
+    return error_set(err, "its %s lies outside the file", name);
 }
 
 /* The string that starts at a NUL (or the section's start) with text. */

@@ -121,7 +121,7 @@ static void read_line(struct plugstack *s, char *text, const char *file,
         ; /* nothing stands here */
     else if (strcmp(type, "required") && strcmp(type, "optional") &&
              strcmp(type, "include"))
-        complain(s, where, "neither optional, required nor include:", type);
+        complain(s, where, "not optional, required or include:", type);
     else if (!path)
         complain(s, where, "no plugin is named", "");
     else if (!strcmp(type, "include"))
@@ -217,18 +217,20 @@ static void check_release(struct doctor *d, const char *path, uint32_t number)
     unsigned major = number >> 16 & 255, minor = number >> 8 & 255;
 
     if (!d->srun_major)
-        doctor_add(d, DOCTOR_SKIP, "module", "",
-                   "%s is of Slurm %u.%02u; no srun to compare with", path,
-                   major, minor);
+        doctor_add(
+            d, DOCTOR_SKIP, "module", "",
+            "%s was built for Slurm %u.%02u; there is no srun to compare with",
+            path, major, minor);
     else if (major != d->srun_major || minor != d->srun_minor)
         doctor_add(d, DOCTOR_FAIL, "module",
-                   "build jobprof against the headers of the Slurm that loads "
-                   "it",
-                   "%s is of Slurm %u.%02u, srun of %u.%02u: it is not loaded",
+                   "build jobprof against the headers of this srun's Slurm",
+                   "%s was built for Slurm %u.%02u, srun is from %u.%02u: it "
+                   "is not loaded",
                    path, major, minor, d->srun_major, d->srun_minor);
     else
-        doctor_add(d, DOCTOR_OK, "module", "", "%s is of Slurm %u.%02u as srun",
-                   path, major, minor);
+        doctor_add(d, DOCTOR_OK, "module", "",
+                   "%s was built for Slurm %u.%02u, as srun", path, major,
+                   minor);
 }
 
 /* The module and the programs that it runs are installed apart: an upgrade of
@@ -237,10 +239,11 @@ static void check_own_release(struct doctor *d, const char *path,
                               const char *release)
 {
     if (!release || strcmp(release, PACKAGE_VERSION) != 0)
-        doctor_add(d, DOCTOR_WARN, "module",
-                   "install both from one release, on the nodes, too",
-                   "%s is of jobprof %s, the programs are of " PACKAGE_VERSION,
-                   path, release ? release : "before 0.2.0");
+        doctor_add(
+            d, DOCTOR_WARN, "module",
+            "install both from one release, also on the nodes",
+            "%s is from jobprof %s, the programs are from " PACKAGE_VERSION,
+            path, release ? release : "before 0.2.0");
 }
 
 #define RELEASE_BYTES 48
@@ -251,7 +254,7 @@ static const char *release_of(const char *path, char buf[RELEASE_BYTES])
     const char *release = NULL;
     struct elfview view;
 
-    snprintf(buf, RELEASE_BYTES, "of no known release");
+    snprintf(buf, RELEASE_BYTES, "release unknown");
     if (elfview_open(path, &view, NULL) < 0)
         return buf;
     release = elfview_after(&view, "jobprof module ");
@@ -287,10 +290,10 @@ static void check_twin(struct doctor *d, const struct plugstack_line *line,
     bool newer = is_newer(release_of(twin, other), release_of(path, mine));
 
     doctor_add(d, DOCTOR_WARN, "module", "",
-               "%s (%s) lies beside %s (%s), which %s takes", twin, other, path,
-               mine, line->where);
+               "%s (%s) exists besides %s (%s), which %s loads", twin, other,
+               path, mine, line->where);
     if (newer)
-        doctor_advise(d, "rm %s, which is older; %s has to name %s", path,
+        doctor_advise(d, "rm %s, which is older; %s must name %s", path,
                       line->where, twin);
     else
         doctor_advise(d, "rm %s", twin);
@@ -335,7 +338,8 @@ static void check_module(struct doctor *d, const char *path)
     }
     if (!elfview_exports(&view, "slurm_spank_init") ||
         elfview_number(&view, "plugin_version", &number, &err) < 0)
-        doctor_add(d, DOCTOR_FAIL, "module", "", "%s: no SPANK module", path);
+        doctor_add(d, DOCTOR_FAIL, "module", "", "%s: not a SPANK module",
+                   path);
     else
         check_release(d, path, number);
     check_own_release(d, path, elfview_after(&view, "jobprof module "));
@@ -375,13 +379,14 @@ static void check_args(struct doctor *d, const struct plugstack_line *line)
             ours = ours || !strncmp(line->args[i], known[k], strlen(known[k]));
         if (!ours)
             doctor_add(d, DOCTOR_WARN, CHECK,
-                       "it is ignored: config=/FILE, node=/FILE, default=MODE",
+                       "remove it, because it is ignored: known are "
+                       "config=/FILE, node=/FILE, default=MODE",
                        "%s: %s", line->where, line->args[i]);
     }
     if (mode && request_parse(grammar_nccl(), mode, &request, &err) < 0)
         doctor_add(d, DOCTOR_WARN, CHECK,
-                   "steps that do not ask run unprofiled: jobprof config "
-                   "--help names the modes",
+                   "correct the mode (jobprof config --help lists them): steps "
+                   "without the option run unprofiled",
                    "%s: default=%s: %s", line->where, mode, err.text);
     else if (mode)
         request_fini(&request);
@@ -397,8 +402,8 @@ static void take_line(struct doctor *d, const struct plugstack_line *line)
     d->loaded = true;
     if (line->required)
         doctor_add(d, DOCTOR_WARN, CHECK,
-                   "an error of it would stop every step and drain nodes: "
-                   "write optional",
+                   "write optional: as required, an error of the module stops "
+                   "every step and drains nodes",
                    "%s: required", line->where);
     else
         doctor_add(d, DOCTOR_OK, CHECK, "", "%s loads the module", line->where);
@@ -408,7 +413,7 @@ static void take_line(struct doctor *d, const struct plugstack_line *line)
     if (mode)
         d->default_mode = strdup(mode);
     if (node && *node == '/' && access(node, X_OK) < 0)
-        doctor_add(d, DOCTOR_FAIL, CHECK, "steps run unprofiled",
+        doctor_add(d, DOCTOR_FAIL, CHECK, "correct node=: steps run unprofiled",
                    "%s: node=%s cannot be run", line->where, node);
     else if (node && *node == '/')
         doctor_trusts(d, CHECK, node);
@@ -416,15 +421,15 @@ static void take_line(struct doctor *d, const struct plugstack_line *line)
         check_module(d, path);
         check_twins(d, line, path);
     } else {
-        doctor_add(d, DOCTOR_FAIL, "module", "install it there",
+        doctor_add(d, DOCTOR_FAIL, "module", "install the module there",
                    "%s: no %s in %s", line->where, line->plugin,
                    d->plugin_dirs ? d->plugin_dirs : "Slurm's plugin folder");
     }
     free(path);
 }
 
-/* Slurm runs both where they are two files; of one option it takes the first
- * module's. */
+/* Slurm runs both if they are two files, and uses the option of the first
+ * module. */
 static void check_again(struct doctor *d, const struct plugstack_line *first,
                         const struct plugstack_line *again)
 {
@@ -437,7 +442,7 @@ static void check_again(struct doctor *d, const struct plugstack_line *first,
         if (is_newer(release_of(other, two), release_of(path, one)))
             old = first;
         doctor_add(d, DOCTOR_WARN, CHECK, "",
-                   "%s loads %s (%s), %s loads another one, %s (%s)",
+                   "%s loads %s (%s), and %s loads another module, %s (%s)",
                    first->where, path, one, again->where, other, two);
     } else {
         doctor_add(d, DOCTOR_WARN, CHECK, "", "%s loads the module again",
@@ -449,7 +454,7 @@ static void check_again(struct doctor *d, const struct plugstack_line *first,
     free(other);
 }
 
-/* pyxis takes the tasks into their container: what comes behind it would be
+/* pyxis moves the tasks into their container: a module after it would be too
  * late for the mounts. */
 static void take_lines(struct doctor *d, const struct plugstack *stack)
 {
@@ -470,8 +475,9 @@ static void take_lines(struct doctor *d, const struct plugstack *stack)
         }
     }
     if (behind)
-        doctor_add(d, DOCTOR_WARN, CHECK, "put its line before pyxis'",
-                   "the module is loaded behind pyxis");
+        doctor_add(d, DOCTOR_WARN, CHECK,
+                   "move its line before the line of pyxis",
+                   "the module is loaded after pyxis");
 }
 
 static void check_stack(struct doctor *d, const char *path)
@@ -486,7 +492,8 @@ static void check_stack(struct doctor *d, const char *path)
     for (size_t i = 0; i < stack.n_files; i++)
         doctor_trusts(d, CHECK, stack.files[i]);
     if (stack.trouble)
-        doctor_add(d, DOCTOR_WARN, CHECK, "Slurm stumbles over it too", "%s",
+        doctor_add(d, DOCTOR_WARN, CHECK,
+                   "correct it: Slurm cannot read it either", "%s",
                    stack.trouble);
     take_lines(d, &stack);
     if (!d->loaded)
@@ -495,7 +502,7 @@ static void check_stack(struct doctor *d, const char *path)
     plugstack_fini(&stack);
 }
 
-/* plugstack.conf beside slurm.conf, where the controller does not answer. */
+/* plugstack.conf next to slurm.conf, if the controller does not answer. */
 static char *beside_conf(void)
 {
     const char *conf = getenv("SLURM_CONF");
@@ -552,7 +559,8 @@ void doctor_plugstack(struct doctor *d)
                    conf.path);
     else if (d->srun_major)
         doctor_add(d, DOCTOR_WARN, "slurm",
-                   "settings are looked up beside slurm.conf",
+                   "start slurmctld, or set SLURM_CONF; until then "
+                   "plugstack.conf is looked up beside slurm.conf",
                    "the controller does not answer");
     d->plugin_dirs = known ? strdup(conf.plugin_dirs) : plugin_dirs_of_conf();
     if (!d->plugin_dirs || !*d->plugin_dirs) {
@@ -569,6 +577,6 @@ void doctor_plugstack(struct doctor *d)
         check_stack(d, path);
     else
         doctor_add(d, DOCTOR_SKIP, CHECK, "name it with --plugstack FILE",
-                   "no plugstack.conf is known here");
+                   "no plugstack.conf found on this host");
     free(path);
 }

@@ -82,7 +82,7 @@ static bool is_time(const struct taking *taking, struct part *part)
 {
     if (limit_of(taking, LOOK_MS, 0) >= 50)
         return true;
-    snprintf(part->why, sizeof(part->why), "the time was over");
+    snprintf(part->why, sizeof(part->why), "the time limit ran out");
     return false;
 }
 
@@ -134,11 +134,12 @@ static void take_looks(struct taking *taking, bool again)
         if (!part)
             continue;
         if (look->foreign)
-            say_no(part, "the process is gone, or of another job");
+            say_no(part, "the process has ended, or belongs to another job");
         else if (look->late)
-            say_no(part, "/proc does not answer: it may wait for a disk");
+            say_no(part,
+                   "/proc does not answer: the process may wait for a disk");
         else if (!look->there)
-            say_no(part, "the process is gone");
+            say_no(part, "the process has ended");
         end_part(part);
     }
 }
@@ -154,7 +155,7 @@ static void wake_recorder(const struct proclook *look, struct part *part)
         say_no(part,
                errno == ENXIO ? "nobody reads its pipe" : strerror(errno));
     else if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
-        say_no(part, "its pipe is no pipe");
+        say_no(part, "its pipe is not a pipe");
     else if (write(fd, "1", 1) != 1)
         say_no(part, strerror(errno));
     if (fd >= 0)
@@ -210,7 +211,7 @@ static size_t wake_recorders(struct taking *taking, struct dump *dumps)
         part = begin_part(taking, "flight recorder", look->pid);
         wake_recorder(look, part);
         if (!*part->why && !*look->dump)
-            say_no(part, "asked for; where it writes is not told");
+            say_no(part, "requested; where it writes is unknown");
         if (*part->why)
             end_part(part);
         else
@@ -237,7 +238,7 @@ static void take_recorders(struct taking *taking)
             usleep(50000);
     }
     for (size_t i = 0; i < n; i++) {
-        say_no(dumps[i].part, "asked for, and no file came");
+        say_no(dumps[i].part, "requested, but no file was written");
         end_part(dumps[i].part);
     }
 }
@@ -251,7 +252,7 @@ static const char *set_address(const struct taking *taking,
         const struct proclook *look = &taking->looks[i];
 
         if (look->no_ras)
-            return "it is off: NCCL_RAS_ENABLE=0";
+            return "it is switched off: NCCL_RAS_ENABLE=0";
         if (!question->address && *look->ras)
             question->address = look->ras;
     }
@@ -276,7 +277,7 @@ static const char *claim_question(const struct taking *taking)
                  time(NULL) - st.st_mtime > ASKED_S)
             unlink(path);
         else
-            why = "it was asked a moment ago, from here or another node";
+            why = "it was queried a moment ago, from this or another node";
     }
     free(path);
     return why;
@@ -336,11 +337,10 @@ static enum child_end run_tool(struct taking *taking, const struct tool *tool)
     else if (r.len > 0)
         write_part(taking, part, tool->file, child.out, r.len);
     if (end == CHILD_LATE)
-        say_no(part, "it was late and was killed");
+        say_no(part, "it took too long and was killed");
     else if (end == CHILD_ENDED && !child_succeeded(end, &r) && !*part->why &&
              !(tool->partly && r.len && WEXITSTATUS(r.status) == 1))
-        say_no(part, r.len ? "it ended with an error: its file says which"
-                           : "it ended with an error");
+        say_no(part, r.len ? "it failed: see its file" : "it failed");
     free(child.out);
     end_part(part);
     return end;
@@ -372,7 +372,7 @@ static const char *why_no_stack(const struct taking *taking, size_t i)
     const struct proclook *look = &taking->looks[i], *later = &taking->later[i];
 
     if (look->tracer)
-        return "a debugger holds it";
+        return "a debugger has stopped it";
     for (uint32_t k = 0; k < look->n_threads; k++) {
         const struct proclook_thread *again =
             proclook_thread(later, look->threads[k].tid);

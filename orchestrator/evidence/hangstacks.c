@@ -626,12 +626,11 @@ char *hangstacks_text(const struct hangstacks *view, char buf[HANGSTACKS_TEXT])
 
     for (size_t i = 0; i < view->n_processes; i++)
         stacks += view->processes[i].has_stack || view->processes[i].has_python;
-    n = (size_t) snprintf(
-        buf, HANGSTACKS_TEXT,
-        "%zu process%s of %zu node%s looked at while the step hung, stacks of "
-        "%zu",
-        view->n_processes, view->n_processes == 1 ? "" : "es", view->n_nodes,
-        view->n_nodes == 1 ? "" : "s", stacks);
+    n = (size_t) snprintf(buf, HANGSTACKS_TEXT,
+                          "%zu process%s of %zu node%s examined while the step "
+                          "hung, stacks of %zu",
+                          view->n_processes, view->n_processes == 1 ? "" : "es",
+                          view->n_nodes, view->n_nodes == 1 ? "" : "s", stacks);
     if (b)
         snprintf(buf + n, HANGSTACKS_TEXT - n,
                  "; rank%s %.150s %s in %.150s, rank%s %.150s %s not",

@@ -31,15 +31,15 @@ bool ras_may_ask(uint32_t release, bool rccl, uint64_t quiet_ms,
 {
     *json = !rccl && entries <= RAS_JSON_ENTRIES;
     if (!release)
-        *why = "the release of NCCL is not known";
+        *why = "the NCCL release is unknown";
     else if (release < JP_NCCL_RELEASE(2, 24, 0))
         *why = "NCCL has RAS since 2.24";
     else if (release < JP_NCCL_RELEASE(2, 29, 2))
-        *why = "before NCCL 2.29.2 a question can crash the job where ranks "
-               "are missing";
+        *why =
+            "before NCCL 2.29.2 a query can crash the job if ranks are missing";
     else if (quiet_ms < RAS_QUIET_MS)
-        *why = "a communicator was made less than 60 s ago, and a question can "
-               "crash the job then";
+        *why = "a communicator was created less than 60 s ago, and a query "
+               "could crash the job";
     else
         return true;
     return false;
@@ -452,7 +452,7 @@ static int read_text(struct ras_answer *out, const int64_t *pids, size_t n_pids,
     for (size_t i = 0; i < out->n_rows; i++)
         note_pid(out, out->rows[i].pid, pids, n_pids);
     return *out->release ? 0
-                         : error_set(err, "what answered is not NCCL's RAS");
+                         : error_set(err, "the answer is not from NCCL's RAS");
 }
 
 int ras_parse(struct ras_answer *out, const int64_t *pids, size_t n_pids,
@@ -578,7 +578,7 @@ static int ask_once(const struct ras_question *question,
                             talk_reply(&talk) < 0)) ||
         talk_send(&talk, "TIMEOUT 3\n") < 0 || talk_reply(&talk) < 0 ||
         talk_send(&talk, "STATUS\n") < 0) {
-        error_set(err, "RAS is silent");
+        error_set(err, "RAS sent nothing");
         goto out;
     }
     while (talk.len < RAS_ANSWER_MAX && more > 0)
@@ -658,7 +658,7 @@ int ras_ask(const struct ras_question *question, struct ras_answer *out,
 
     *out = (struct ras_answer){.len = 0};
     if (!n)
-        return error_set(err, "no address for RAS: \"%.80s\"",
+        return error_set(err, "not an address of RAS: \"%.80s\"",
                          question->address);
     for (size_t i = 0; i < TRIES * n && rc < 0 && clock_mono_ms() < end_ms;
          i++) {
@@ -667,7 +667,7 @@ int ras_ask(const struct ras_question *question, struct ras_answer *out,
         if (rc == 0)
             rc = ras_parse(out, question->pids, question->n_pids, err);
         if (rc == 0 && out->json && question->n_pids && !out->has_pid)
-            rc = error_set(err, "RAS answers for another job of this user");
+            rc = error_set(err, "RAS answered for another job of this user");
     }
     if (rc < 0)
         ras_fini(out);

@@ -1,4 +1,4 @@
-/* gc.h - remove old raw data, a job at a time, keeping what was found out.
+/* gc.h - remove old raw data, one job at a time, and keep the results.
  *
  * A job is a folder with step directories (step-ID with a job.conf). It is
  * touched only if each of its steps has a finished report (summary.json and no
@@ -24,7 +24,7 @@
 #include "common/error.h"
 
 #define GC_NO_QUOTA UINT64_MAX
-/* What one owner may take; who has more is cut, and nobody else. */
+/* Limits of one owner; they do not affect other owners. */
 #define GC_OWNER_FOLDERS 2000000
 #define GC_OWNER_JOBS 200000
 #define GC_OWNER_MS 600000
@@ -35,7 +35,8 @@ struct gc_options {
     uint64_t quota_bytes; /* an owner's raw data below root, oldest go first */
     bool reports;         /* whole steps, not only their raw data */
     bool dry_run;
-    bool all_users; /* as root: everybody's, each as himself */
+    bool all_users; /* as root: jobs of all users, each with the rights of its
+                       owner */
     /* for tests and --owner-time; 0: the above */
     uint64_t owner_folders, owner_jobs, owner_ms;
 };
@@ -69,7 +70,8 @@ struct gc_outcome {
 struct gc_owner {
     uid_t uid; /* GC_STRANGERS: all that have no name */
     uint64_t folders, jobs, spent_us;
-    bool cut; /* more than the limits: not all of his was looked at */
+    bool
+        cut; /* beyond the limits: not all folders of the owner were examined */
 };
 #define GC_STRANGERS ((uid_t) -1)
 

@@ -97,7 +97,7 @@ static void walk_folder(struct walk *w, int fd, int depth)
     closedir(dir);
 }
 
-/* A part of the same file system may be mounted, too. */
+/* A part of the same file system can also be mounted. */
 static bool is_mounted(int fd)
 {
     struct statx at = {0};
@@ -190,7 +190,7 @@ static int gc_remove(int at, const char *name, uint64_t *freed_bytes)
 #define RAW "raw"
 
 /* What a step directory holds, in the order in which it may go: a step whose
- * removal was cut short is still known for one, and finished. */
+ * removal was interrupted is still known for one, and finished. */
 static const char *const step_files[] = {
     REMOVED,      RAW,           "nodes",         "csv",          "plots",
     "run",        "summary.txt", "report.html",   "timeline.js",  "summary",
@@ -242,8 +242,8 @@ static const char *path_of(int fd, char buf[32])
     return buf;
 }
 
-/* All was read, and nothing was found; a report whose time ran out says NODATA,
- * too. */
+/* All files were read without a record; a report whose time ran out is also
+ * NODATA. */
 static bool says_nodata(const json_t *verdict)
 {
     return !strcmp(summary_file_text(verdict, "word"), "NODATA") &&
@@ -281,7 +281,7 @@ static void look_at_step(int step, const char *name, bool held, bool reports,
     out->raw_bytes += bytes;
     for (size_t i = 0; i < n; i++)
         if (has(step, protocol[i], &st)) {
-            say(out, GC_BUSY, "%s runs, or waits for its report", name);
+            say(out, GC_BUSY, "%s is running, or waits for its report", name);
             return;
         }
     if (!has(step, JP_SUMMARY_NAME, &st) || !S_ISREG(st.st_mode)) {
@@ -293,12 +293,12 @@ static void look_at_step(int step, const char *name, bool held, bool reports,
     if (!has(step, RAW, &raw) && !reports)
         return;
     if (!is_report(step, &analysed))
-        say(out, GC_BUSY, "%s has a summary.json that is no report", name);
+        say(out, GC_BUSY, "%s has a summary.json that is not a report", name);
     else if (bytes > 0 && !analysed)
-        say(out, GC_BUSY, "%s is not analysed: jobprof report", name);
+        say(out, GC_BUSY, "%s is not analysed; run jobprof report", name);
     else if (newest_s > st.st_mtime) /* of a node that came late */
         say(out, GC_BUSY,
-            "%s has raw data newer than its report: jobprof report", name);
+            "%s has raw data newer than its report; run jobprof report", name);
 }
 
 typedef void step_action(int job, int step, const char *name, void *arg);
@@ -390,7 +390,7 @@ static int remove_all(int at, const char *const *names, size_t n,
     return rc;
 }
 
-/* With the claim: nobody reads or writes its report. */
+/* With the claim held, nobody else reads or writes its report. */
 static void clear_held(int step, const char *name, const struct clearing *c)
 {
     struct gc_outcome now = {0};
@@ -411,7 +411,8 @@ static void clear_held(int step, const char *name, const struct clearing *c)
                     FIG_BYTES(freed));
     c->out->freed_bytes += freed;
     if (rc < 0)
-        say(c->out, GC_FAILED, "%s: not all of it is ours to remove", name);
+        say(c->out, GC_FAILED,
+            "%s: it contains files that jobprof may not remove", name);
 }
 
 static void clear_action(int job, int step, const char *name, void *arg)
@@ -426,14 +427,14 @@ static void clear_action(int job, int step, const char *name, void *arg)
     if (rc == 1)
         clear_held(step, name, c);
     else if (rc == 0)
-        say(c->out, GC_BUSY, "%s is being reported", name);
+        say(c->out, GC_BUSY, "the report of %s is being written", name);
     else
-        say(c->out, GC_FAILED, "%.50s: no claim%.120s", name,
+        say(c->out, GC_FAILED, "%.50s: cannot be locked%.120s", name,
             strchr(err.text, ':') ?: "");
     claim_release(claim);
     if (c->reports && rc == 1 && c->out->state == GC_KEPT &&
         unlinkat(job, name, AT_REMOVEDIR) < 0)
-        say(c->out, GC_FAILED, "%s: other files are left in it", name);
+        say(c->out, GC_FAILED, "%s: it still contains other files", name);
 }
 
 static void count_action(int job, int step, const char *name, void *arg)

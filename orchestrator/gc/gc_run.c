@@ -21,8 +21,8 @@
 /* --- find the jobs below a root, and bill each owner for his own --- */
 
 #define DEPTH_MAX 8
-/* So many uids without a name among the 65,536 that begin alike, which is what
- * a user gets for his namespaces: the rest of them are not asked for. */
+/* At most this number of uids without a name are looked up among 65,536 with a
+ * common beginning, which is what a user gets for namespaces. */
 #define NAMELESS_MAX 256
 
 struct scan {
@@ -127,9 +127,9 @@ static void add_stranger(struct scan *s, uid_t uid)
     s->n_strangers++;
 }
 
-/* A user may have tens of thousands of uids without a name (/etc/subuid): these
- * have one bill in common. A directory service is asked once for each, and not
- * for all: in root's folder nobody else pays. */
+/* A user may have tens of thousands of uids without a name (/etc/subuid): all
+ * of these share one limit. A directory service is queried once for each, and
+ * not for all, because in root's folder no other owner's limit applies. */
 static uid_t payer_of(struct scan *s, uid_t uid)
 {
     if (uid == s->uid || is_owner(s->out, uid))
@@ -142,9 +142,9 @@ static uid_t payer_of(struct scan *s, uid_t uid)
     return GC_STRANGERS;
 }
 
-/* Bills the time since the last bill, and so many folders and jobs. False: he
- * has used up what he may. Root may use all: what others put into its folders
- * takes its time, too. */
+/* Charges the owner for the time since the last call, and for these folders and
+ * jobs. False: the owner's limit is used up. Root has no limit, because others
+ * can put folders into root's folders. */
 static bool bill(struct scan *s, uid_t uid, unsigned folders, unsigned jobs)
 {
     struct gc_owner *owner;
@@ -216,8 +216,9 @@ static void add_job(struct scan *s, int fd, const char *path)
         s->no_memory = true;
 }
 
-/* Folders that are no step are looked into; of other file systems none. above:
- * whose folder they are in. He pays for the question whose they are, too. */
+/* Searches folders that are not steps, but none of other file systems. above:
+ * the owner of the folder that contains them, who is also charged for the
+ * look-up of their owner. */
 static void scan_below(struct scan *s, int at, const char *path,
                        const char *name, uid_t above, int depth)
 {
@@ -312,7 +313,7 @@ static int gc_scan(int root, bool all, uid_t uid,
     return s.no_memory ? error_set(err, "out of memory") : 0;
 }
 
-/* --- clear them, each owner in a process of his own --- */
+/* --- clear them, in one process for each owner --- */
 
 const char *const gc_words[4] = {"kept", "freed", "busy", "failed"};
 
@@ -429,9 +430,9 @@ static int take_turn(void *arg, int out)
     return run_owner(turn->run, turn->uid) < 0;
 }
 
-/* Everything of his in a process that is him for good. He can stop it, and it
- * can wait for a file system of his that does not answer, when no signal ends
- * it: it has its time and is then left behind. */
+/* Clears everything of an owner in a process with only the owner's rights. The
+ * owner can stop it, or it can hang on a file system that does not answer,
+ * where no signal ends it. After its time limit it is therefore abandoned. */
 static void run_as(const struct run *run, uid_t uid)
 {
     uint64_t ms = run->options->owner_ms ?: GC_OWNER_MS;
@@ -442,9 +443,10 @@ static void run_as(const struct run *run, uid_t uid)
     enum child_end end = child_run(&child, &r);
 
     if (end == CHILD_LATE)
-        fail_owner(run->result, uid, "the time of its owner is over");
+        fail_owner(run->result, uid, "the owner's time limit ran out");
     else if (!child_succeeded(end, &r))
-        fail_owner(run->result, uid, "no process of its owner could do it");
+        fail_owner(run->result, uid,
+                   "the process with the owner's rights failed");
 }
 
 static int by_owner(const void *a, const void *b)

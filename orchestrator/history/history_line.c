@@ -24,8 +24,8 @@ static const struct history_field findings[] = {
     {"kind", HISTORY_WORD, "", "as in summary.json", OF(finding, kind)},
     {"node", HISTORY_WORD, "", "where", OF(finding, node)},
     {"rank", HISTORY_COUNT, "", "in the job", OF(finding, rank)},
-    {"wait_s", HISTORY_REAL, "s", "GPU time that others waited for it", OF(finding, wait_s)},
-    {"share", HISTORY_REAL, "0 to 1", "of the time in communication of those it touches", OF(finding, share)},
+    {"wait_s", HISTORY_REAL, "s", "GPU time for which others waited for it", OF(finding, wait_s)},
+    {"share", HISTORY_REAL, "0 to 1", "of the communication time of the ranks concerned", OF(finding, share)},
     {"cause", HISTORY_WORD, "", "the strongest that coincides with it", OF(finding, cause)},
     {"coll", HISTORY_WORD, "", "NCCL's function; absent: several", OF(finding, coll)},
     {0}};
@@ -52,38 +52,38 @@ const struct history_field history_fields[] = {
     {"job", HISTORY_COUNT, "", "Slurm's number", AT(job), true},
     {"step", HISTORY_WORD, "", "Slurm's name of the step", AT(step)},
     {"restart", HISTORY_COUNT, "", "how often the job was requeued", AT(restart)},
-    {"user", HISTORY_WORD, "", "by name; who reads a sink goes by the folder's owner", AT(user)},
+    {"user", HISTORY_WORD, "", "user name; readers of a sink use the folder's owner", AT(user)},
     {"account", HISTORY_WORD, "", "Slurm's", AT(account)},
     {"partition", HISTORY_WORD, "", "Slurm's", AT(partition)},
     {"name", HISTORY_WORD, "", "of the job", AT(name)},
     {"nodelist", HISTORY_WORD, "", "the step's nodes, as Slurm writes them", AT(nodelist)},
-    {"nodes", HISTORY_COUNT, "", "how many", AT(nodes)},
+    {"nodes", HISTORY_COUNT, "", "number of nodes", AT(nodes)},
     {"tasks", HISTORY_COUNT, "", "of the step", AT(tasks)},
     {"verdict", HISTORY_WORD, "", "the report's word", AT(verdict), true},
     {"judged", HISTORY_FLAG, "", "late ranks were looked for with enough data", AT(judged)},
     {"coverage", HISTORY_REAL, "0 to 1", "of the expected records", AT(coverage)},
-    {"wait_s", HISTORY_REAL, "s", "GPU time that ranks waited for late ones, of all findings", AT(wait_s)},
-    {"gpus", HISTORY_COUNT, "", "that were sampled", AT(gpus)},
-    {"gpu_s", HISTORY_REAL, "s", "their time under samples", AT(gpu_s)},
-    {"gpu_busy", HISTORY_REAL, "0 to 1", "of that time a kernel ran, the mean", AT(gpu_busy)},
-    {"gpu_busy_max", HISTORY_REAL, "0 to 1", "the largest sample of a GPU", AT(gpu_busy_max)},
-    {"gpu_memory_max_bytes", HISTORY_REAL, "bytes", "most that was used of a GPU's memory", AT(gpu_memory_max_bytes)},
-    {"gpu_power_w", HISTORY_REAL, "W", "drawn by a GPU, the mean", AT(gpu_power_w)},
-    {"cpu_cores", HISTORY_REAL, "cores", "that a node's programs of the step used, the mean", AT(cpu_cores)},
-    {"cpu_cores_max", HISTORY_REAL, "cores", "the largest sample", AT(cpu_cores_max)},
-    {"memory_max_bytes", HISTORY_REAL, "bytes", "of the step on a node, the largest sample", AT(memory_max_bytes)},
-    {"node_busy", HISTORY_REAL, "cores", "busy on a node, whoever used them, the mean", AT(node_busy)},
-    {"net_in_max_bps", HISTORY_REAL, "bytes/s", "into a node, the largest sample", AT(net_in_max_bps)},
-    {"net_out_max_bps", HISTORY_REAL, "bytes/s", "out of a node, the largest sample", AT(net_out_max_bps)},
+    {"wait_s", HISTORY_REAL, "s", "GPU time for which ranks waited for late ones, of all findings", AT(wait_s)},
+    {"gpus", HISTORY_COUNT, "", "GPUs that were sampled", AT(gpus)},
+    {"gpu_s", HISTORY_REAL, "s", "sampled time of the GPUs", AT(gpu_s)},
+    {"gpu_busy", HISTORY_REAL, "0 to 1", "share of that time in which a kernel ran, mean", AT(gpu_busy)},
+    {"gpu_busy_max", HISTORY_REAL, "0 to 1", "largest sample of a GPU", AT(gpu_busy_max)},
+    {"gpu_memory_max_bytes", HISTORY_REAL, "bytes", "largest use of a GPU's memory", AT(gpu_memory_max_bytes)},
+    {"gpu_power_w", HISTORY_REAL, "W", "power of a GPU, mean", AT(gpu_power_w)},
+    {"cpu_cores", HISTORY_REAL, "cores", "processors used by the step's programs on a node, mean", AT(cpu_cores)},
+    {"cpu_cores_max", HISTORY_REAL, "cores", "largest sample", AT(cpu_cores_max)},
+    {"memory_max_bytes", HISTORY_REAL, "bytes", "memory of the step on a node, largest sample", AT(memory_max_bytes)},
+    {"node_busy", HISTORY_REAL, "cores", "busy processors of a node, by any user, mean", AT(node_busy)},
+    {"net_in_max_bps", HISTORY_REAL, "bytes/s", "traffic into a node, largest sample", AT(net_in_max_bps)},
+    {"net_out_max_bps", HISTORY_REAL, "bytes/s", "traffic out of a node, largest sample", AT(net_out_max_bps)},
     {"mode", HISTORY_WORD, "", "how NCCL was profiled", AT(mode)},
     {"nccl", HISTORY_WORD, "", "release that the tasks had loaded", AT(nccl)},
     {"slurm", HISTORY_WORD, "", "release", AT(slurm)},
     {"jobprof", HISTORY_WORD, "", "release that wrote the report", AT(jobprof)},
-    {"overhead", HISTORY_REAL, "0 to 1", "of the processes' time that the recorder took", AT(overhead)},
-    {"report_s", HISTORY_REAL, "s", "that the report's analysis took", AT(report_s)},
+    {"overhead", HISTORY_REAL, "0 to 1", "share of the processes' time that the recorder used", AT(overhead)},
+    {"report_s", HISTORY_REAL, "s", "time of the report's analysis", AT(report_s)},
     {"findings", HISTORY_ROWS, "", "worst first, at most 16", ROWS(findings, findings, HISTORY_FINDINGS)},
-    {"net", HISTORY_ROWS, "", "bandwidth by kind: the size of most time of each network and function, at most 12", ROWS(nets, nets, HISTORY_NETS)},
-    {"pairs", HISTORY_ROWS, "", "Send and Recv between nodes, those of most data, at most 32", ROWS(pairs, pairs, HISTORY_PAIRS)},
+    {"net", HISTORY_ROWS, "", "bandwidth by kind: for each network and function the size with most time, at most 12", ROWS(nets, nets, HISTORY_NETS)},
+    {"pairs", HISTORY_ROWS, "", "Send and Recv between nodes, those with most data, at most 32", ROWS(pairs, pairs, HISTORY_PAIRS)},
     {0}};
 /* clang-format on */
 
@@ -386,7 +386,7 @@ static int take_number(struct scan *s, double *real, uint64_t *count,
     *real = shift < 0    ? (double) v / ten_to(-shift)
             : shift == 0 ? (double) v
                          : (double) v * ten_to(shift);
-    return *real < 1e300 ? 0 : wrong(s, begin, "a number too large");
+    return *real < 1e300 ? 0 : wrong(s, begin, "a number that is too large");
 }
 
 static bool take_word(struct scan *s, const char *word)
@@ -410,7 +410,7 @@ static int skip_value(struct scan *s, unsigned depth)
 
     skip_blanks(s);
     if (s->at == s->end)
-        return wrong(s, s->at, "ends too early");
+        return wrong(s, s->at, "ends too soon");
     if (*s->at == '"')
         return take_text(s, &text);
     if (take_word(s, "null") || take_word(s, "true") || take_word(s, "false"))
@@ -421,7 +421,7 @@ static int skip_value(struct scan *s, unsigned depth)
         return take_number(s, &real, &count, &whole);
     }
     if (depth == DEPTH)
-        return wrong(s, s->at, "nested too deep");
+        return wrong(s, s->at, "nested too deeply");
     s->at++;
     if (take(s, object ? '}' : ']'))
         return 0;
@@ -578,7 +578,7 @@ int history_line_parse(char *line, size_t len, struct history_step *step,
     if (s.at < s.end && *s.at == '\r')
         s.at++;
     if (s.at != s.end)
-        return wrong(&s, s.at, "more behind the object");
+        return wrong(&s, s.at, "text after the object");
     for (const struct history_field *f = history_fields; f->kind; f++)
         if (is_missing(f, step))
             return error_set(err, "no \"%s\"", f->key);

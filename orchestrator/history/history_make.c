@@ -290,7 +290,7 @@ int history_make(const char *step_dir, char **line, size_t *len,
         fill(step, summary);
         if (step->job == UINT64_MAX || step->time_us == UINT64_MAX) {
             kept = ENODATA;
-            error_set(err, "%s: not of a job", step_dir);
+            error_set(err, "%s: does not belong to a job", step_dir);
         } else {
             rc = history_line_put(step, out, err);
         }

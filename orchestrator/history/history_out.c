@@ -128,26 +128,25 @@ void history_seen_put(const struct history_seen *seen,
                 seen->unreadable == 1 ? "it is" : "they are");
     if (seen->strangers)
         fprintf(out,
-                "%s folder%s or file%s not what the sink has (another owner, a "
-                "link, a device, another file system): left out\n",
+                "%s folder%s or file%s left out: wrong owner, a link, a device "
+                "or another file system\n",
                 FIG_COUNT(seen->strangers), plural(seen->strangers),
                 seen->strangers == 1 ? " is" : "s are");
     if (seen->bad_lines)
-        fprintf(out, "%s bad line%s passed over\n", FIG_COUNT(seen->bad_lines),
+        fprintf(out, "%s bad line%s skipped\n", FIG_COUNT(seen->bad_lines),
                 seen->bad_lines == 1 ? " is" : "s are");
     if (seen->cut)
-        fprintf(
-            out,
-            "%s user%s or file%s more than is read at once: only the newest "
-            "part was\n",
-            FIG_COUNT(seen->cut), plural(seen->cut),
-            seen->cut == 1 ? " has" : "s have");
+        fprintf(out,
+                "%s user%s or file%s too large to read at once: only the "
+                "newest part was read\n",
+                FIG_COUNT(seen->cut), plural(seen->cut),
+                seen->cut == 1 ? " has" : "s have");
     if (totals->unlisted)
-        fprintf(out, "%s step%s no list of nodes that can be used\n",
+        fprintf(out, "%s step%s no usable list of nodes\n",
                 FIG_COUNT(totals->unlisted),
                 totals->unlisted == 1 ? " has" : "s have");
     if (totals->left_out)
-        fprintf(out, "%s name%s left out: more than one user may have\n",
+        fprintf(out, "%s name%s left out: a user has too many\n",
                 FIG_COUNT(totals->left_out),
                 totals->left_out == 1 ? " is" : "s are");
 }
@@ -167,14 +166,15 @@ static void put_head(const struct history_sum *sum,
     fputs("\n", out);
     history_seen_put(about->seen, t, out);
     fprintf(out,
-            "late ranks were looked for in %s of the steps; in %s job%s nodes "
-            "waited for one\n",
+            "%s of the steps were checked for late ranks; in %s job%s nodes "
+            "waited for another node\n",
             FIG_COUNT(t->judged), FIG_COUNT(t->votes), plural(t->votes));
     if (t->slow)
-        fprintf(out, "%s node%s others wait more often than luck explains\n",
+        fprintf(out, "%s node%s others wait more often than chance explains\n",
                 FIG_COUNT(t->slow), t->slow == 1 ? " makes" : "s make");
     else if (t->votes)
-        fputs("no node makes others wait more often than luck explains\n", out);
+        fputs("no node makes others wait more often than chance explains\n",
+              out);
 }
 
 /* Without --top: shows the tables that sites usually need, and in each the rows

@@ -481,7 +481,7 @@ int history_read(const char *path, const struct history_reader *reader,
     else if (S_ISREG(st.st_mode))
         read_file(&r, fd, path, st.st_size);
     else
-        r.rc = error_set(&r.err, "%s: neither a folder nor a file", path);
+        r.rc = error_set(&r.err, "%s: not a folder or a file", path);
     if (r.rc < 0 && err && *r.err.text)
         *err = r.err;
     if (fd >= 0)

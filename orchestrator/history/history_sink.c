@@ -50,10 +50,8 @@ int history_sink_check(const char *dir, struct jp_error *err)
         return error_set(err, "%s: belongs to user %lu, not to root", dir,
                          (unsigned long) st.st_uid);
     if (st.st_mode & S_IWOTH && !(st.st_mode & S_ISVTX))
-        return error_set(err,
-                         "%s: all may write to it and it is not sticky (chmod "
-                         "1777)",
-                         dir);
+        return error_set(
+            err, "%s: writable by all, but not sticky (chmod 1777)", dir);
     return 0;
 }
 
@@ -138,7 +136,7 @@ static int open_locked(const struct place *p, struct stat *st,
         if (fd < 0 || fstat(fd, st) < 0 || !S_ISREG(st->st_mode) ||
             st->st_uid != geteuid()) {
             error_set(err, "%s/%s: %s", p->path, p->name,
-                      fd < 0 ? strerror(errno) : "not a file of the user's");
+                      fd < 0 ? strerror(errno) : "not a file of the user");
         } else if (lock(fd) < 0) {
             error_set(err, "%s/%s: locked for too long", p->path, p->name);
         } else if (fstat(fd, st) == 0 &&
@@ -153,7 +151,7 @@ static int open_locked(const struct place *p, struct stat *st,
             close(fd);
         return -1;
     }
-    return error_set(err, "%s/%s: changes all the time", p->path, p->name);
+    return error_set(err, "%s/%s: changes too often", p->path, p->name);
 }
 
 /* Renames the file to its final name. The next writer creates a new one. */

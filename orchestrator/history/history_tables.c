@@ -160,50 +160,50 @@ static int count_votes(struct history_sum *s)
 /* clang-format off */
 static const struct history_column node_columns[] = {
     {"node", "node", HISTORY_AS_TEXT, "Slurm's name", ROW(name)},
-    {"slow", "slow", HISTORY_AS_FLAG, "it makes others wait more often than luck explains, also without any one user", ROW(slow)},
-    {"late_jobs", "late", HISTORY_AS_COUNT, "jobs whose other nodes waited for it longest", ROW(late)},
-    {"voting_jobs", "of jobs", HISTORY_AS_COUNT, "its jobs in which nodes waited for one", ROW(jobs)},
-    {"expected", "expected", HISTORY_AS_REAL, "late_jobs if all nodes were alike, and first nodes late as often as their users' are", ROW(expected)},
-    {"chance", "chance", HISTORY_AS_CHANCE, "that luck makes it late so often, with the number of nodes taken into account", ROW(chance)},
-    {"wait_s", "waited", HISTORY_AS_SECONDS, "GPU time that others waited for it", ROW(wait_s)},
-    {"late_steps", "steps", HISTORY_AS_COUNT, "in which others waited for it", ROW(late_steps)},
-    {"steps", "of steps", HISTORY_AS_COUNT, "that it took part in", ROW(steps)},
-    {"users", "users", HISTORY_AS_COUNT, "of the jobs in which it was late", ROW(users)},
-    {"hangs", "hangs", HISTORY_AS_COUNT, "findings of a hang there", ROW(hangs)},
-    {"crashes", "crashes", HISTORY_AS_COUNT, "tasks that died first there", ROW(crashes)},
-    {"cause", "cause", HISTORY_AS_TEXT, "that coincided most", ROW(cause)},
+    {"slow", "slow", HISTORY_AS_FLAG, "it makes others wait more often than chance explains, also without any single user", ROW(slow)},
+    {"late_jobs", "late", HISTORY_AS_COUNT, "jobs in which the other nodes waited longest for it", ROW(late)},
+    {"voting_jobs", "of jobs", HISTORY_AS_COUNT, "its jobs in which nodes waited for any node", ROW(jobs)},
+    {"expected", "expected", HISTORY_AS_REAL, "late_jobs expected if all nodes were alike, and if first nodes were late as often as those of their users", ROW(expected)},
+    {"chance", "chance", HISTORY_AS_CHANCE, "probability that chance makes it late so often, corrected for the number of nodes", ROW(chance)},
+    {"wait_s", "waited", HISTORY_AS_SECONDS, "GPU time for which others waited for it", ROW(wait_s)},
+    {"late_steps", "steps", HISTORY_AS_COUNT, "steps in which others waited for it", ROW(late_steps)},
+    {"steps", "of steps", HISTORY_AS_COUNT, "steps in which it took part", ROW(steps)},
+    {"users", "users", HISTORY_AS_COUNT, "users of the jobs in which it was late", ROW(users)},
+    {"hangs", "hangs", HISTORY_AS_COUNT, "findings of a hang on this node", ROW(hangs)},
+    {"crashes", "crashes", HISTORY_AS_COUNT, "tasks that died first on this node", ROW(crashes)},
+    {"cause", "cause", HISTORY_AS_TEXT, "cause that coincided most often", ROW(cause)},
     {"last_us", "last late", HISTORY_AS_CLOCK, "start of the last step in which it was late", ROW(time_us)},
-    {"note", "", HISTORY_AS_TEXT, "why nothing is claimed", ROW(note)},
+    {"note", "", HISTORY_AS_TEXT, "reason why it is not called slow", ROW(note)},
     {0}};
 static const struct history_column rank_columns[] = {
-    {"user", "user", HISTORY_AS_TEXT, "whose job it is", ROW(user)},
+    {"user", "user", HISTORY_AS_TEXT, "user of the job", ROW(user)},
     {"job_name", "job", HISTORY_AS_TEXT, "jobs of that name", ROW(name)},
     {"rank", "rank", HISTORY_AS_COUNT, "in the job", ROW(rank)},
     {"late_steps", "steps", HISTORY_AS_COUNT, "in which it was late", ROW(late_steps)},
-    {"wait_s", "waited", HISTORY_AS_SECONDS, "GPU time that others waited for it", ROW(wait_s)},
+    {"wait_s", "waited", HISTORY_AS_SECONDS, "GPU time for which others waited for it", ROW(wait_s)},
     {"node", "last on", HISTORY_AS_TEXT, "where it ran last", ROW(from)},
     {"last_us", "last late", HISTORY_AS_CLOCK, "start of that step", ROW(time_us)},
     {0}};
 static const struct history_column job_columns[] = {
     {"job", "job", HISTORY_AS_COUNT, "Slurm's number", ROW(job)},
-    {"user", "user", HISTORY_AS_TEXT, "whose it is", ROW(user)},
+    {"user", "user", HISTORY_AS_TEXT, "user of the job", ROW(user)},
     {"account", "account", HISTORY_AS_TEXT, "Slurm's", ROW(account)},
     {"name", "name", HISTORY_AS_TEXT, "of the job", ROW(name)},
     {"nodes", "nodes", HISTORY_AS_COUNT, "of all its steps", ROW(nodes)},
-    {"steps", "steps", HISTORY_AS_COUNT, "with a line", ROW(steps)},
-    {"verdict", "verdict", HISTORY_AS_TEXT, "the worst of its steps", ROW(verdict)},
-    {"wait_s", "waited", HISTORY_AS_SECONDS, "GPU time that ranks waited for late ones", ROW(wait_s)},
-    {"node", "for", HISTORY_AS_TEXT, "the node that was waited for longest", ROW(from)},
+    {"steps", "steps", HISTORY_AS_COUNT, "number with a line", ROW(steps)},
+    {"verdict", "verdict", HISTORY_AS_TEXT, "worst verdict of its steps", ROW(verdict)},
+    {"wait_s", "waited", HISTORY_AS_SECONDS, "GPU time for which ranks waited for late ones", ROW(wait_s)},
+    {"node", "for", HISTORY_AS_TEXT, "node that others waited for longest", ROW(from)},
     {"time_us", "start", HISTORY_AS_CLOCK, "of the first step", ROW(time_us)},
     {0}};
 #define GROUP_COLUMNS(what)                                                    \
     {what, what, HISTORY_AS_TEXT, "by name", ROW(name)},                       \
-    {"jobs", "jobs", HISTORY_AS_COUNT, "with a line", ROW(jobs)},              \
-    {"steps", "steps", HISTORY_AS_COUNT, "with a line", ROW(steps)},           \
-    {"gpu_s", "GPU time", HISTORY_AS_SECONDS, "under samples", ROW(gpu_s)},    \
-    {"gpu_busy", "busy", HISTORY_AS_SHARE, "of that time a kernel ran", ROW(gpu_busy)}, \
-    {"gpu_busy_max", "at most", HISTORY_AS_SHARE, "the largest sample", ROW(gpu_busy_max)}, \
-    {"wait_s", "waited", HISTORY_AS_SECONDS, "GPU time that ranks waited for late ones", ROW(wait_s)}, \
+    {"jobs", "jobs", HISTORY_AS_COUNT, "number with a line", ROW(jobs)},              \
+    {"steps", "steps", HISTORY_AS_COUNT, "number with a line", ROW(steps)},           \
+    {"gpu_s", "GPU time", HISTORY_AS_SECONDS, "sampled time", ROW(gpu_s)},    \
+    {"gpu_busy", "busy", HISTORY_AS_SHARE, "share of that time in which a kernel ran", ROW(gpu_busy)}, \
+    {"gpu_busy_max", "at most", HISTORY_AS_SHARE, "largest sample", ROW(gpu_busy_max)}, \
+    {"wait_s", "waited", HISTORY_AS_SECONDS, "GPU time for which ranks waited for late ones", ROW(wait_s)}, \
     {"slow_steps", "slow", HISTORY_AS_COUNT, "steps with the verdict SLOW", ROW(late_steps)}, \
     {"hangs", "hung", HISTORY_AS_COUNT, "steps with the verdict HANG", ROW(hangs)}, \
     {"failed", "failed", HISTORY_AS_COUNT, "steps with the verdict FAILED", ROW(crashes)}, \
@@ -214,11 +214,11 @@ static const struct history_column pair_columns[] = {
     {"from", "from", HISTORY_AS_TEXT, "node that sends", ROW(from)},
     {"to", "to", HISTORY_AS_TEXT, "node that receives", ROW(to)},
     {"steps", "steps", HISTORY_AS_COUNT, "with Send and Recv between them", ROW(steps)},
-    {"busbw_gbs", "GB/s", HISTORY_AS_REAL, "bandwidth, the mean over steps", ROW(busbw_gbs)},
-    {"change", "change", HISTORY_AS_SHARE, "from the first to the last of these steps, by a straight line", ROW(change)},
+    {"busbw_gbs", "GB/s", HISTORY_AS_REAL, "bandwidth, mean over steps", ROW(busbw_gbs)},
+    {"change", "change", HISTORY_AS_SHARE, "change from the first to the last of these steps, by a straight line", ROW(change)},
     {"days", "days", HISTORY_AS_REAL, "between these", ROW(days)},
-    {"chance", "chance", HISTORY_AS_CHANCE, "that luck makes such a line, with the number of pairs taken into account", ROW(chance)},
-    {"changed", "changed", HISTORY_AS_FLAG, "luck does not explain it", ROW(slow)},
+    {"chance", "chance", HISTORY_AS_CHANCE, "probability that chance makes such a line, corrected for the number of pairs", ROW(chance)},
+    {"changed", "changed", HISTORY_AS_FLAG, "chance does not explain it", ROW(slow)},
     {0}};
 /* clang-format on */
 

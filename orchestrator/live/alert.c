@@ -52,8 +52,8 @@ static void format_line(const struct alert *alert,
 
     if (event->news == STUCK_GOES_ON)
         snprintf(text, sizeof(text),
-                 "jobprof: step %s moves again after %llu s", place->step,
-                 seconds);
+                 "jobprof: step %s makes progress again after %llu s",
+                 place->step, seconds);
     else if (event->news == STUCK_SLOW)
         snprintf(text, sizeof(text),
                  "jobprof: step %s: no progress for %llu s: "

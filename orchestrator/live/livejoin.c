@@ -376,7 +376,7 @@ static void act(struct livejoin *join, uint64_t now_ms)
     join->act_ms = 0;
     if (place->on_hang->kind == ONHANG_SIGNAL) {
         join->signals++; /* the nodes do it, see want() */
-        alert_note(&join->alert, "on_hang: the signal is asked for");
+        alert_note(&join->alert, "on_hang: the signal is requested");
     } else if (num_parse_u64(place->step, 0, UINT32_MAX, &step, NULL) == 0) {
         alert_note(&join->alert, "on_hang=cancel: the step is cancelled");
         slurmstep_cancel((uint32_t) place->job, (uint32_t) step);

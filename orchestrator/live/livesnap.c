@@ -410,9 +410,9 @@ int livesnap_unpack(const uint8_t *bytes, size_t n, struct live_snap *out,
                          jpr_get_le32(bytes + 8));
     body = jpr_get_le32(bytes + 12);
     if (body > n - LIVE_HEAD_BYTES || body > LIVE_SNAP_BYTES - LIVE_HEAD_BYTES)
-        return error_set(err, "a snapshot that is cut");
+        return error_set(err, "a truncated snapshot");
     if (sum_of(bytes, LIVE_HEAD_BYTES + body) != jpr_get_le32(bytes + 60))
-        return error_set(err, "a torn snapshot");
+        return error_set(err, "an inconsistent snapshot");
     *out = (struct live_snap){.conf = get_le64(bytes + 16),
                               .nodeid = jpr_get_le32(bytes + 24),
                               .sequence = jpr_get_le32(bytes + 28),

@@ -434,7 +434,7 @@ static void find_trouble(struct livestate *state)
              "rank %" PRId64 " (%s pid %" PRId64 ") is %s%s", first->rank,
              state->nodes[first->node].node, first->is.pid,
              stuck_state_words[first->is.state],
-             n > 1 ? ", and others are not running either" : "");
+             n > 1 ? ", and other ranks are not running either" : "");
 }
 
 /* How many nodes have written of late, and how many their last word. */
@@ -453,7 +453,7 @@ static void find_heard(struct livestate *state)
     } else if (ended + stale == state->n_nodes) {
         state->word = LIVESTATE_UNJUDGED;
         snprintf(state->text, sizeof(state->text),
-                 "no node has been heard for a while");
+                 "no node has sent data for a while");
     } else {
         state->word = LIVESTATE_OK;
         snprintf(state->text, sizeof(state->text),

@@ -42,98 +42,94 @@ const struct metrics_scope_row metrics_scopes[METRICS_N_SCOPES] = {
 
 const struct metrics_row metrics_rows[METRICS_N] = {
     [METRIC_INFO] = {"jobprof_step_info", METRICS_GAUGE, NULL, METRICS_STEP,
-                     BOTH, "Always 1: whose a step is."},
+                     BOTH, "Always 1: the step's labels."},
     [METRIC_VERDICT] = {"jobprof_verdict", METRICS_GAUGE, NULL, METRICS_VERDICT,
-                        BOTH, "1 for the step's verdict at the moment."},
+                        BOTH, "1 for the step's current verdict."},
     [METRIC_FINDINGS] = {"jobprof_findings", METRICS_GAUGE, NULL,
                          METRICS_FINDING, REPORT,
                          "Findings of the report, by kind."},
     [METRIC_HANGS] = {"jobprof_hangs_total", METRICS_COUNTER, NULL,
                       METRICS_NODE, BOTH,
-                      "Hangs of the step that were confirmed; one node tells "
-                      "them."},
-    [METRIC_ALERTS] = {"jobprof_alerts_total", METRICS_COUNTER, NULL,
-                       METRICS_NODE, LIVE,
-                       "Lines about the job's hangs that its user has been "
-                       "told; one node tells them."},
-    [METRIC_LATE_RANKS] = {"jobprof_late_ranks", METRICS_GAUGE, NULL,
-                           METRICS_NODE, BOTH,
-                           "Ranks that make the others wait; one node tells "
-                           "them."},
+                      "Confirmed hangs of the step; one node reports them."},
+    [METRIC_ALERTS] =
+        {"jobprof_alerts_total", METRICS_COUNTER, NULL, METRICS_NODE, LIVE,
+         "Messages to the user about hangs of the job; one node reports them."},
+    [METRIC_LATE_RANKS] =
+        {"jobprof_late_ranks", METRICS_GAUGE, NULL, METRICS_NODE, BOTH,
+         "Ranks that make the others wait; one node reports them."},
     [METRIC_COVERAGE] = {"jobprof_coverage_ratio", METRICS_GAUGE, "ratio",
                          METRICS_NODE, REPORT,
-                         "Records that the report has, of those expected."},
+                         "Share of the expected records that the report has."},
     [METRIC_DURATION] =
         {"jobprof_step_duration_seconds", METRICS_GAUGE, "seconds",
          METRICS_NODE, REPORT,
          "Time from the first operation's start to the last one's end."},
     [METRIC_STATE] = {"jobprof_ranks", METRICS_GAUGE, NULL, METRICS_STATE, LIVE,
                       "Ranks of the node in a state."},
-    [METRIC_LEFT_RANKS] = {"jobprof_left_out_ranks", METRICS_GAUGE, NULL,
-                           METRICS_NODE, LIVE,
-                           "Ranks of the node that have no metrics: there are "
-                           "too many."},
+    [METRIC_LEFT_RANKS] =
+        {"jobprof_left_out_ranks", METRICS_GAUGE, NULL, METRICS_NODE, LIVE,
+         "Ranks of the node without metrics, because there are too many."},
     [METRIC_LEFT_SERIES] =
         {"jobprof_left_out_series", METRICS_GAUGE, NULL, METRICS_NODE, LIVE,
-         "Series that were left out: metrics.series allows no more."},
+         "Series that were left out because of metrics.series."},
     [METRIC_AGENT_CPU] = {"jobprof_agent_cpu_seconds_total", METRICS_COUNTER,
                           "seconds", METRICS_NODE, LIVE,
                           "Processor time of jobprof's own process on the "
                           "node."},
-    [METRIC_AGENT_MEMORY] = {"jobprof_agent_memory_bytes", METRICS_GAUGE,
-                             "bytes", METRICS_NODE, LIVE,
-                             "Memory of jobprof's own process on the node, at "
-                             "most so far."},
+    [METRIC_AGENT_MEMORY] =
+        {"jobprof_agent_memory_bytes", METRICS_GAUGE, "bytes", METRICS_NODE,
+         LIVE, "Largest memory of jobprof's own process on the node so far."},
     [METRIC_OPERATIONS] = {"jobprof_operations_total", METRICS_COUNTER, NULL,
                            METRICS_RANK, BOTH,
-                           "Communication operations that have ended; of a "
-                           "report, that have a record."},
-    [METRIC_BYTES] =
-        {"jobprof_operation_bytes_total", METRICS_COUNTER, "bytes",
-         METRICS_RANK, LIVE,
-         "Data of operations that have ended, by the mean size of a sample."},
+                           "Communication operations that have ended; in a "
+                           "report, those with a record."},
+    [METRIC_BYTES] = {"jobprof_operation_bytes_total", METRICS_COUNTER, "bytes",
+                      METRICS_RANK, LIVE,
+                      "Data of operations that have ended, estimated from the "
+                      "mean size of a sample."},
     [METRIC_IN_FLIGHT] = {"jobprof_operations_in_flight", METRICS_GAUGE, NULL,
                           METRICS_RANK, LIVE,
                           "Operations that have begun and not ended."},
     [METRIC_OLDEST] = {"jobprof_oldest_operation_seconds", METRICS_GAUGE,
                        "seconds", METRICS_RANK, LIVE,
-                       "Time for which the oldest of them is in flight; 0: "
-                       "there is none."},
+                       "Time for which the oldest of them has been in flight; "
+                       "0 if there is none."},
     [METRIC_LAST_RECORD] =
         {"jobprof_last_record_seconds", METRICS_GAUGE, "seconds", METRICS_RANK,
          LIVE,
-         "Time since the rank's log has grown, where a log tells only what has "
-         "ended (Inspector); then nothing in flight is told."},
-    [METRIC_BUSY] = {"jobprof_communication_ratio", METRICS_GAUGE, "ratio",
-                     METRICS_RANK, BOTH,
-                     "Share of its time that the rank spends in operations; "
-                     "above 1 where they overlap. While the step runs, of the "
-                     "last half minute."},
+         "Time since the rank's log has grown, if the log has only ended "
+         "operations (Inspector): such a log does not show what is in flight."},
+    [METRIC_BUSY] =
+        {"jobprof_communication_ratio", METRICS_GAUGE, "ratio", METRICS_RANK,
+         BOTH,
+         "Share of its time that the rank spends in operations; above 1 if "
+         "they overlap. While the step runs, over the last half minute."},
     [METRIC_CAUSED] = {"jobprof_wait_caused_ratio", METRICS_GAUGE, "ratio",
                        METRICS_RANK, BOTH,
-                       "Share of time that others wait for this rank, on "
-                       "average. While the step runs, of the last half minute, "
-                       "of ranks that are late; one node tells them."},
+                       "Mean share of time that others wait for this rank. "
+                       "While the step runs, over the last half minute and "
+                       "only for late ranks; one node reports them."},
     [METRIC_WAITED] = {"jobprof_wait_seconds_total", METRICS_COUNTER, "seconds",
                        METRICS_RANK, REPORT,
-                       "Time that the rank has waited for others."},
+                       "Time for which the rank has waited for others."},
     [METRIC_CPU] = {"jobprof_cpu_seconds_total", METRICS_COUNTER, "seconds",
                     METRICS_RANK, LIVE,
                     "Processor time of the rank's process."},
-    [METRIC_GPU_BUSY] =
-        {"jobprof_gpu_busy_ratio", METRICS_GAUGE, "ratio", METRICS_RANK, LIVE,
-         "Share of time that the rank's GPU runs kernels, as its driver says."},
+    [METRIC_GPU_BUSY] = {"jobprof_gpu_busy_ratio", METRICS_GAUGE, "ratio",
+                         METRICS_RANK, LIVE,
+                         "Share of time in which the rank's GPU runs kernels, "
+                         "from its driver."},
     [METRIC_COLL_BUSBW] = {"nccl_bus_bandwidth_gbs", METRICS_UNTYPED, NULL,
                            METRICS_COLL, BOTH,
-                           "Bus bandwidth, GB/s: the geometric mean."},
+                           "Bus bandwidth in GB/s, geometric mean."},
     [METRIC_COLL_TIME] = {"nccl_collective_exec_time_microseconds",
                           METRICS_UNTYPED, NULL, METRICS_COLL, BOTH,
-                          "Execution time: the mean."},
+                          "Execution time, mean."},
     [METRIC_P2P_BUSBW] = {"nccl_p2p_bus_bandwidth_gbs", METRICS_UNTYPED, NULL,
                           METRICS_P2P, LIVE,
-                          "Bus bandwidth, GB/s: the geometric mean."},
+                          "Bus bandwidth in GB/s, geometric mean."},
     [METRIC_P2P_TIME] = {"nccl_p2p_exec_time_microseconds", METRICS_UNTYPED,
-                         NULL, METRICS_P2P, LIVE, "Execution time: the mean."},
+                         NULL, METRICS_P2P, LIVE, "Execution time, mean."},
     [METRIC_HISTORY_STEPS] = {"jobprof_history_step_total", METRICS_COUNTER,
                               NULL, METRICS_HISTORY_STEP, METRICS_HISTORY,
                               "Steps with a report."},
@@ -143,12 +139,11 @@ const struct metrics_row metrics_rows[METRICS_N] = {
     [METRIC_HISTORY_WAIT] = {"jobprof_history_wait_seconds_total",
                              METRICS_COUNTER, "seconds", METRICS_HISTORY_NODE,
                              METRICS_HISTORY,
-                             "Time that others have waited for the node."},
-    [METRIC_HISTORY_GPU_BUSY] = {"jobprof_history_gpu_busy_ratio",
-                                 METRICS_GAUGE, "ratio",
-                                 METRICS_HISTORY_ACCOUNT, METRICS_HISTORY,
-                                 "Mean share of time that the account's GPUs "
-                                 "run kernels."},
+                             "Time for which others have waited for the node."},
+    [METRIC_HISTORY_GPU_BUSY] =
+        {"jobprof_history_gpu_busy_ratio", METRICS_GAUGE, "ratio",
+         METRICS_HISTORY_ACCOUNT, METRICS_HISTORY,
+         "Mean share of time in which the account's GPUs run kernels."},
 };
 
 /* --- sets ----------------------------------------------------------------- */

@@ -336,7 +336,7 @@ static void check_alpha(const struct shown *s, struct check *c)
                         true};
     c->good = c->value <= c->limit;
     snprintf(c->text, sizeof(c->text), "alpha is within %.3g of 1, %s %.0e%s",
-             c->value, c->good ? "no farther than" : "farther than", c->limit,
+             c->value, c->good ? "not more than" : "more than", c->limit,
              pair_of(worst, pair));
 }
 
@@ -359,7 +359,7 @@ static void check_beta(const struct shown *s, struct check *c)
                  worst->jump_us, pair_of(worst, pair));
     else
         snprintf(c->text, sizeof(c->text),
-                 "beta is stable: each window goes on from the one before");
+                 "beta is stable: each window continues the one before");
 }
 
 static void check_failures(const struct shown *s, struct check *c)

@@ -66,7 +66,7 @@ static int read_record(struct jp_csvtable *t, struct jp_error *err)
     if (ferror(t->in))
         return error_set(err, "%s: %m", t->path);
     if (c == EOF && any)
-        return damaged(t, err, quoted ? "a quote is not closed" : "cut row");
+        return damaged(t, err, quoted ? "a quote has no end" : "truncated row");
     return any;
 }
 

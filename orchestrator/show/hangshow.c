@@ -97,8 +97,9 @@ static void print_ops(const struct jp_hangs *hangs, FILE *out)
     if (hangs->n_ops > OPS_SHOWN)
         fprintf(out, "... and %zu more (--json has all)\n",
                 hangs->n_ops - OPS_SHOWN);
-    fprintf(out, "* started/stopped/all; for: from the enqueueing to the last "
-                 "that its recording tells\n");
+    fprintf(
+        out,
+        "* started/stopped/all; for: from the enqueueing to the last record\n");
 }
 
 static int print_text(const struct jp_hangs *hangs, const char *answer,

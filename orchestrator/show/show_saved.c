@@ -315,7 +315,8 @@ static int print_ranks(const struct rankrows *rows, enum show_form form,
     quote_printf(out, "%zu row%s of csv/ranks.csv", rows->n, plural(rows->n));
     if (rows->left_out)
         fprintf(out, ", %" PRIu64 " left out", rows->left_out);
-    fputs("; times of single ranks by function and size went with the logs\n",
+    fputs("; times of single ranks by function and size were only in the "
+          "removed logs\n",
           out);
     return show_table_end(NULL, out, err);
 }

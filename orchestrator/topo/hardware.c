@@ -317,7 +317,7 @@ static const char *const source_word[] = {
     [JP_TOPO_SITE] = "site",
 };
 
-/* null where it was not told, or is not UTF-8. */
+/* null where it was unknown, or is not UTF-8. */
 static json_t *text(const char *value)
 {
     json_t *json = *value ? json_string(value) : NULL;

@@ -36,7 +36,7 @@ enum jp_hca_kind {
 
 extern const char *const hca_kind_word[JP_N_HCA_KINDS];
 
-/* "" is "not told". */
+/* "" is "unknown". */
 struct jp_hca {
     char name[JP_HCA_TEXT];
     uint32_t port; /* from 1; 0 of a network device */
@@ -46,7 +46,7 @@ struct jp_hca {
     enum jp_hca_kind kind;
     char link_layer[JP_HCA_TEXT];
     char state[16], phys_state[JP_HCA_TEXT];
-    double rate_gbits; /* 0: not told */
+    double rate_gbits; /* 0: unknown */
     char node_guid[JP_HCA_TEXT], sys_image_guid[JP_HCA_TEXT], gid[JP_HCA_TEXT];
     char netdevs[JP_HCA_NETDEVS][16];
     uint32_t n_netdevs;
@@ -71,7 +71,7 @@ struct jp_hcas *hca_ask(const char *root, uint32_t limit_ms);
 enum jp_topo_source { JP_TOPO_NONE, JP_TOPO_HWLOC, JP_TOPO_SITE };
 
 struct jp_hardware {
-    const char *node, *topology_addr; /* "" not told */
+    const char *node, *topology_addr; /* "": unknown */
     const char *hwloc;                /* version; "" where it was not asked */
     enum jp_topo_source source;
     char shape[JP_SHAPE_LEN];

@@ -42,7 +42,7 @@ struct hwxml_pci {
     uint32_t domain;
     uint8_t bus, dev, func;
     uint16_t class_id, vendor, device;
-    uint32_t link_mbs; /* of the PCI link, MB/s; 0 not told */
+    uint32_t link_mbs; /* of the PCI link, MB/s; 0: unknown */
 };
 
 struct hwxml_info {
@@ -59,20 +59,20 @@ struct hwxml_object {
     const char *nodeset;   /* NUL-terminated bitmap; NULL none */
     unsigned nodeset_weight;
     /* of the NUMA nodes below (hwloc 2 on): the CPUs that they are local to.
-     * HBM beside DRAM, or a GPU's memory, is no further place. NULL none told
+     * HBM beside DRAM, or a GPU's memory, is no further place. NULL: unknown
      */
     const char *numa_cpus;
     bool many_numa_cpus; /* they are local to different CPUs */
     bool host_bridge, has_pci;
-    int first_bus; /* the bus right below a bridge; -1 not told */
+    int first_bus; /* the bus right below a bridge; -1: unknown */
     unsigned os_kinds;
     struct hwxml_pci pci; /* has_pci: of a PCI device or a bridge's upstream */
     uint64_t gp_index;
     int first_info; /* index into infos; -1 none */
     /* by NCCL's file alone */
     bool active;        /* an adapter's port */
-    uint32_t rate_mbps; /* of it, Mbit/s; 0 not told */
-    unsigned sm;        /* a GPU's compute capability, 90; 0 not told */
+    uint32_t rate_mbps; /* of it, Mbit/s; 0: unknown */
+    unsigned sm;        /* a GPU's compute capability, 90; 0: unknown */
 };
 
 /* Links of a GPU to one neighbour, in NCCL's file. */

@@ -115,7 +115,7 @@ struct jp_label {
 /* A node of the step. */
 struct jp_label_node {
     const char *name;        /* Slurm's */
-    const char *boot_id;     /* "": not told, then the node is its own host */
+    const char *boot_id;     /* "": unknown, then the node is its own host */
     const struct topo *topo; /* NULL: no record */
     const struct topo_self *selves; /* of each GPU of topo; NULL: topo's */
     const char *why;                /* no topo: the reason, "no topology.xml" */
@@ -125,7 +125,7 @@ struct jp_label_node {
 struct jp_label_rank {
     uint32_t rank;
     int node;         /* index; -1: nobody knows */
-    const char *host; /* as the process calls it; "" not told */
+    const char *host; /* as the process calls it; "": unknown */
     int gpu;          /* of the node's topology; -1: not known */
     bool sure;        /* of the GPU: exact, not assumed */
     bool mig;         /* a MIG device of that GPU */
@@ -136,11 +136,11 @@ struct jp_label_paths {
     uint64_t p2p, shm, net_ib, net_socket, net_plugin;
     uint64_t mnnvl;            /* of p2p: NVLink across hosts */
     uint64_t net_gdr, net_pxn; /* of the net's: GPUDirect RDMA; PXN */
-    char device[32];           /* one of those used; "" not told */
+    char device[32];           /* one of those used; "": unknown */
     char net[32];              /* a plugin's own name, "FasTrak"; "" none */
     bool layer_ib, layer_roce; /* what the log calls the ports */
     bool collnet;              /* in-network reduction was connected */
-    char collnet_name[32];     /* "SHARP"; "" not told */
+    char collnet_name[32];     /* "SHARP"; "": unknown */
     bool told_channels;        /* the log says how many it has ... */
     bool nvls_channels;        /* ... and some are NVLS's */
     bool nvls;                 /* NVLS's buffers were made */

@@ -46,7 +46,7 @@ static bool is_bridged(const struct topo *topo, uint64_t gpus, size_t a,
     return false;
 }
 
-/* Whatever a level that is not told may be, SYS is as far. */
+/* Whatever a level that is unknown may be, SYS is as far. */
 static int distance(enum topo_level level)
 {
     return level == TOPO_SYS ? TOPO_N_LEVELS : (int) level;

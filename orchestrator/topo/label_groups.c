@@ -108,7 +108,7 @@ struct label_reach label_reach(const struct jp_label_comm *comm)
                                 .nvlink = LABEL_NVLINK_BRIDGED};
 
     if (comm->paths && comm->paths->p2p)
-        return reach; /* its log names peers: not told which */
+        return reach; /* its log names peers: unknown which */
     if (comm->paths && comm->paths->shm) {
         reach = (struct label_reach){.nvlink = LABEL_NVLINK_NO, .logged = true};
         snprintf(reach.why, sizeof(reach.why), "NCCL's log names SHM");

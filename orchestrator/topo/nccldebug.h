@@ -15,9 +15,9 @@
  *   ... rank 3 Connected CollNet
  *
  * The numbers in brackets are NVML indices or, in old releases, bus ids: they
- * are not used. Nothing in a log is trusted; what has another form is passed
- * over, and there are bounds. Facts of a log, not of the machine: a process
- * that is not the step's is told apart by its pid.
+ * are not used. Nothing in a log is trusted; what has another form is skipped,
+ * and there are bounds. Facts of a log, not of the machine: a process that is
+ * not the step's is distinguished by its pid.
  *
  * A channel is tied to a communicator where its thread was inside that one's
  * initialisation, or the process has only one in which it is that rank and
@@ -54,10 +54,10 @@ extern const char *const nccldebug_via_word[JP_N_VIAS];
 /* A communicator's rank in one process. */
 struct jp_nccl_rank {
     uint32_t process;      /* index */
-    char id[NCCLDEBUG_ID]; /* "0x1f3c..." as the join names it; "" not told */
+    char id[NCCLDEBUG_ID]; /* "0x1f3c..." as the join names it; "": unknown */
     uint64_t address;      /* of the communicator in the process */
     uint32_t rank, n_ranks;
-    char busid[JP_BUSID]; /* "" not told */
+    char busid[JP_BUSID]; /* "": unknown */
     bool complete;        /* Init COMPLETE was there */
     bool told_channels;   /* how many it has, and of NVLS how many */
     uint32_t nvls_channels;
@@ -77,7 +77,7 @@ struct jp_nccl_path {
     uint32_t rank, peer; /* peer: NCCLDEBUG_NO_PEER for COLLNET */
     enum jp_nccl_via via;
     char detail[32]; /* "CUMEM", "direct pointer", "IB", "AWS Libfabric" */
-    char device[64]; /* "mlx5_0", "eth0"; "" not told */
+    char device[64]; /* "mlx5_0", "eth0"; "": unknown */
     char layer[8];   /* of it, or of all of its kind: "IB", "RoCE"; "" */
     bool gdr;        /* GPUDirect RDMA */
     bool pxn;        /* over another rank's adapter */

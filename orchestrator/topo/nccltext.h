@@ -13,7 +13,7 @@ struct nccltext {
     size_t n;
 };
 
-/* host:pid:tid and what is said. */
+/* host:pid:tid and the text. */
 struct nccltext_line {
     struct nccltext host;
     int64_t pid, tid;
@@ -26,7 +26,7 @@ bool nccltext_split(const char *line, size_t len, struct nccltext_line *out);
 /* "... comm 0x55 rank 0 nranks 8 ... busId 1b000 [commId 0x2a] - Init COMPLETE"
  */
 struct nccltext_init {
-    uint64_t address; /* 0 not told */
+    uint64_t address; /* 0: unknown */
     uint32_t rank, n_ranks;
     bool has_busid, has_id;
     uint64_t busid, id;
@@ -43,7 +43,7 @@ struct nccltext_channel {
     bool has_device;
     uint32_t device;  /* NCCL's number */
     bool gdr;         /* the GPU's memory and the adapter without the host's */
-    uint64_t address; /* of the communicator; 0 not told */
+    uint64_t address; /* of the communicator; 0: unknown */
     bool pxn;         /* another rank's adapter: "0(2)" is rank 2's */
 };
 
@@ -60,10 +60,10 @@ struct nccltext_fact {
 struct nccltext_device {
     uint32_t number;
     struct nccltext name;
-    struct nccltext layer; /* "IB", "RoCE"; n 0: not told */
+    struct nccltext layer; /* "IB", "RoCE"; n 0: unknown */
 };
 
-/* The readers of what is said; false: it is another line. */
+/* The readers of the text; false: it is another line. */
 bool nccltext_init(struct nccltext said, struct nccltext_init *out);
 bool nccltext_channel(struct nccltext said, struct nccltext_channel *out);
 bool nccltext_fact(struct nccltext said, struct nccltext_fact *out);

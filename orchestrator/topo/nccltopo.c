@@ -192,7 +192,7 @@ static int read_pci(struct reader *r, const struct place *in,
     if (set_bus(r, here->object, err) < 0)
         return -1;
     here->device = here->object;
-    if (class_id >> 8 == 2) { /* files without <nic>: its name is not told */
+    if (class_id >> 8 == 2) { /* files without <nic>: its name is unknown */
         int nic = add_object(r, here->object, HWXML_OS, "OSDev", err);
 
         if (nic < 0)

@@ -1,7 +1,7 @@
 /* nvml.h - what NVIDIA's management library knows of this node's GPUs.
  *
  * libnvidia-ml.so.1 is loaded at run time and every function but four is
- * optional: a driver that lacks one leaves its members "not told". The library
+ * optional: a driver that lacks one leaves its members "unknown". The library
  * runs inside a child of its own (nvml_ask), because a driver may hang,
  * crash or write where it should not; what comes back is checked.
  *
@@ -45,9 +45,9 @@ struct jp_nvml_link {
     uint32_t link; /* NVML's number */
     enum jp_link_state state;
     enum jp_link_remote remote;
-    int p2p;                     /* 1, 0; -1 not told */
-    int version;                 /* NVML's enumeration; -1 not told */
-    int64_t speed_mbs;           /* one way; -1 not told */
+    int p2p;                     /* 1, 0; -1: unknown */
+    int version;                 /* NVML's enumeration; -1: unknown */
+    int64_t speed_mbs;           /* one way; -1: unknown */
     char remote_busid[JP_BUSID]; /* "": none that could be a device */
 };
 
@@ -58,11 +58,11 @@ struct jp_nvml_fabric {
     int32_t status; /* counts when done */
     uint8_t cluster[16];
     uint32_t clique;
-    int64_t health_mask; /* -1 not told */
-    int health;          /* 1 healthy, 2 unhealthy, 3 limited; -1 not told */
+    int64_t health_mask; /* -1: unknown */
+    int health;          /* 1 healthy, 2 unhealthy, 3 limited; -1: unknown */
 };
 
-/* Texts are "" where they were not told, numbers -1. */
+/* Texts are "" where they are unknown, numbers -1. */
 struct jp_nvml_gpu {
     char busid[JP_BUSID]; /* "0000:1a:00.0" */
     char uuid[JP_NVML_TEXT];
@@ -73,7 +73,7 @@ struct jp_nvml_gpu {
     struct jp_nvml_link links[JP_NVML_MAX_LINKS];
     int64_t c2c_links, c2c_speed_mbs; /* active ones; speed of one */
     struct jp_nvml_fabric fabric;
-    int mig; /* 1 on, 0 off, -1 not told */
+    int mig; /* 1 on, 0 off, -1: unknown */
     uint32_t n_migs;
     char migs[JP_NVML_MAX_MIGS][JP_NVML_TEXT]; /* UUIDs */
 };

@@ -596,7 +596,7 @@ struct local {
     const char *comm;
     int32_t node;
     uint32_t rank;
-    int64_t localid; /* -1 not told */
+    int64_t localid; /* -1: unknown */
     uint32_t process;
 };
 

@@ -17,7 +17,7 @@
  * name) where only one node has it. So two host names of one machine are one
  * node, and several slurmd on one machine are several. Nothing is guessed
  * across nodes.
- * Texts are never NULL and borrowed; "" and -1 are "not told".
+ * Texts are never NULL and borrowed; "" and -1 are "unknown".
  */
 #ifndef JP_TOPO_RANKMAP_H
 #define JP_TOPO_RANKMAP_H
@@ -68,10 +68,10 @@ struct jp_rankmap_task {
     const char *node; /* Slurm's name: the folder of the record */
     const char *boot_id;
     int64_t pid;
-    uint64_t pid_ns; /* 0: not told */
+    uint64_t pid_ns; /* 0: unknown */
     int64_t procid, localid;
     const int *devices; /* minors that it may open */
-    int n_devices;      /* -1: not told */
+    int n_devices;      /* -1: unknown */
 };
 
 /* What a profiler's file or NCCL's log tells of a rank. */

@@ -447,7 +447,7 @@ static void read_named(struct rankscan *scan, const char *path)
     rc = nccldebug_file(scan->log, path, scan->deadline_ms, &err);
     if (rc > 0)
         cut_short(scan, "%.100s: not read to its end", path);
-    /* one that is not there was never opened by NCCL, or is another host's */
+    /* one that does not exist was never opened by NCCL, or is another host's */
 }
 
 static void named_logs(struct rankscan *scan)

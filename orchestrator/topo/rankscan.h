@@ -2,7 +2,7 @@
  *
  * Looks into raw/<node>/ (recordings, logs named <host>-pid<pid>.*, NCCL's own
  * log) and into the files that NCCL_DEBUG_FILE of a recorded process or of a
- * task's start record names. Of a recording the operations are passed over, so
+ * task's start record names. Of a recording the operations are skipped, so
  * it costs a look at each block. Format: docs/hardware-format.md.
  */
 #ifndef JP_TOPO_RANKSCAN_H

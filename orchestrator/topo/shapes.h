@@ -16,11 +16,11 @@
 
 struct jp_shape_node {
     char *name;
-    struct topo_host host;  /* from hardware.json; "" not told */
+    struct topo_host host;  /* from hardware.json; "": unknown */
     int shape;              /* index; -1: no topology, see why */
     struct topo_self *gpus; /* n_gpus of the shape; NULL none */
     char *why;              /* no topology: the reason; NULL */
-    char *note;             /* a record that was left aside; NULL */
+    char *note;             /* a record that was ignored; NULL */
 };
 
 struct jp_shape {

@@ -12,7 +12,7 @@
 #if HWLOC_API_VERSION >= 0x00030000
 #define EXPORT_FLAGS HWLOC_TOPOLOGY_EXPORT_XML_FLAG_V2
 #else
-#define EXPORT_FLAGS 0 /* 2.x writes version 2.0 by itself */
+#define EXPORT_FLAGS 0 /* 2.x writes version 2.0 by default */
 #endif
 
 /* A user's HWLOC_XMLFILE would be somebody else's machine. */

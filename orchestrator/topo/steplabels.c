@@ -301,7 +301,7 @@ static int make_label(const struct jp_step_labels *s,
     return 0;
 }
 
-/* A record that was left aside is a line among the notes on the data. */
+/* A record that was ignored is a line among the notes on the data. */
 static int make_notes(const struct jp_step_labels *s, struct jp_labels *out)
 {
     out->notes = calloc(s->shapes.n_nodes + 1, sizeof(*out->notes));

@@ -53,12 +53,12 @@ int steplabels_make(const struct jp_result *result,
                     struct jp_step_labels **labels, struct jp_error *err);
 
 /* What result_label takes: the labels of the result's communicators, and what
- * was left aside of the nodes' records. Empty where labels is NULL. -1 without
+ * was ignored of the nodes' records. Empty where labels is NULL. -1 without
  * memory: *out is empty. */
 int steplabels_describe(const struct jp_step_labels *labels,
                         const struct jp_result *result, struct jp_labels *out,
                         struct jp_error *err);
-/* The model of all GPUs of all nodes; "" where it is not told, or there are
+/* The model of all GPUs of all nodes; "" where it is unknown, or there are
  * several. labels may be NULL. Borrowed. */
 const char *steplabels_gpu(const struct jp_step_labels *labels);
 

@@ -23,8 +23,8 @@ struct jp_step_ranks {
     void *records; /* private */
 };
 
-/* shapes' nodes are nodes->nodes, in order. What cannot be read counts as not
- * told. -1 without memory. */
+/* shapes' nodes are nodes->nodes, in order. What cannot be read counts as
+ * unknown. -1 without memory. */
 int stepranks_make(const struct jp_result *result, const struct jp_nodes *nodes,
                    const struct jp_shapes *shapes, const char *step_dir,
                    struct jp_step_ranks *ranks, struct jp_error *err);

@@ -1,6 +1,6 @@
 /* topo.h - a node's GPUs and HCAs, and what lies between them.
  *
- * Built from the node's topology.xml and, where it is there, hardware.json
+ * Built from the node's topology.xml and, if it exists, hardware.json
  * (docs/hardware-format.md). GPUs and HCAs are in PCI order, which is the order
  * of every table and picture. Nothing is guessed: a level, a link or a port's
  * state that no record tells is "unsure" or "unknown".
@@ -62,19 +62,19 @@ struct topo_fabric {
 
 /* What tells a GPU from its like on another node. */
 struct topo_self {
-    char uuid[64]; /* "GPU-..."; "" not told */
-    int minor;     /* the N of /dev/nvidiaN; -1 not told */
+    char uuid[64]; /* "GPU-..."; "": unknown */
+    int minor;     /* the N of /dev/nvidiaN; -1: unknown */
     struct topo_fabric fabric;
 };
 
 struct topo_gpu {
-    char busid[24]; /* "0000:1b:00.0"; "" not told */
+    char busid[24]; /* "0000:1b:00.0"; "": unknown */
     uint16_t device;
     enum topo_vendor vendor;
-    char model[64];      /* "" not told */
-    unsigned partitions; /* of AMD's GPU (MI300A in CPX: 6); 0 not told */
-    int package;         /* 0, 1, ... in order; -1 not told */
-    int nvml;            /* NVML's index; -1 not told */
+    char model[64];      /* "": unknown */
+    unsigned partitions; /* of AMD's GPU (MI300A in CPX: 6); 0: unknown */
+    int package;         /* 0, 1, ... in order; -1: unknown */
+    int nvml;            /* NVML's index; -1: unknown */
     enum topo_links links;
     enum topo_source links_from;   /* what told links */
     unsigned links_up, links_down; /* NVML only; else 0 */
@@ -101,11 +101,11 @@ struct topo_hca {
     char busid[24];
     enum topo_net net;
     enum topo_port port;
-    uint32_t active_ports; /* bit 0 is port 1; 0 not told */
-    double rate_gbits;     /* 0 not told */
+    uint32_t active_ports; /* bit 0 is port 1; 0: unknown */
+    double rate_gbits;     /* 0: unknown */
     int package;
     bool left_out; /* a variable of NCCL's leaves it out: it is near to none */
-    uint32_t pci_mbs; /* of its PCI link, MB/s; 0 not told */
+    uint32_t pci_mbs; /* of its PCI link, MB/s; 0: unknown */
     bool narrow;      /* its PCI link is far narrower than others': it serves to
                          manage (NVSwitches of HGX B200), and NCCL passes over it */
 };

@@ -58,7 +58,7 @@ static bool has_hca(const struct topo *topo, const char *name)
     return false;
 }
 
-/* An entry is a port. Virtual functions are not told from others' here, so they
+/* An entry is a port. Virtual functions are not distinguished here, so they
  * are left out. */
 static void list_hcas(const json_t *hcas, struct topo *topo)
 {

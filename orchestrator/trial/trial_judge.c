@@ -94,11 +94,11 @@ static size_t last_round(const struct trial *t)
 /* --- sentences ------------------------------------------------------------ */
 
 static const char *const measure_texts[TRIAL_MEASURES] = {
-    [TRIAL_BY_ITERATION] = "a step of the program's loop, as each report finds "
-                           "it in the collectives",
-    [TRIAL_BY_OPERATION] = "from the first collective's begin to the last "
-                           "one's end, divided by their number (not all runs "
-                           "have the same loop)",
+    [TRIAL_BY_ITERATION] = "a step of the program's loop, which each report "
+                           "finds in the collectives",
+    [TRIAL_BY_OPERATION] = "from the begin of the first collective to the end "
+                           "of the last one, divided by the number of "
+                           "collectives (not all runs have the same loop)",
 };
 
 const char *trial_measure_text(const struct trial *t)
@@ -182,9 +182,8 @@ static void say_winner(struct trial *t)
                  FIG_SHARE(most));
     else
         snprintf(t->text, sizeof(t->text),
-                 "%s is the fastest by the mean, but those called \"as good\" "
-                 "cannot be told from it; what is called slower takes up to %s "
-                 "longer.",
+                 "%s has the shortest mean, but those called \"as good\" may "
+                 "be equally fast. Those called slower take up to %s longer.",
                  label, FIG_SHARE(most));
 }
 
@@ -194,7 +193,7 @@ static void say_none(struct trial *t)
         snprintf(t->text, sizeof(t->text),
                  "No configuration is better than the others beyond noise (a "
                  "run varies by %s). A difference of %s or more would have "
-                 "been seen. Nothing needs to change.",
+                 "been detected. Nothing needs to change.",
                  FIG_SHARE(t->look.noise),
                  FIG_SHARE(fmax(t->look.detectable,
                                 trial_limits[TRIAL_EFFECT].value)));
@@ -219,9 +218,10 @@ static void say(struct trial *t)
     else if (!t->n_runs)
         snprintf(t->text, sizeof(t->text), "No step has run yet.");
     else if (failed && good < 2)
-        snprintf(t->text, sizeof(t->text),
-                 "Nothing can be compared: of %zu configurations %zu failed.",
-                 t->n_configs, failed);
+        snprintf(
+            t->text, sizeof(t->text),
+            "There is nothing to compare: of %zu configurations %zu failed.",
+            t->n_configs, failed);
     else
         snprintf(t->text, sizeof(t->text),
                  "Too little to compare: two runs of each configuration are "

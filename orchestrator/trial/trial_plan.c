@@ -10,15 +10,15 @@
 #include "orchestrator/trial/trial.h"
 
 const struct trial_kind_row trial_kinds[TRIAL_KINDS] = {
-    [TRIAL_DISTRIBUTION] = {"distribution", "distribution", ',', true,
-                            "how ranks are dealt to nodes: block, cyclic, "
-                            "plane=4, ..."},
+    [TRIAL_DISTRIBUTION] =
+        {"distribution", "distribution", ',', true,
+         "how ranks are distributed to nodes: block, cyclic, plane=4, ..."},
     [TRIAL_NODELIST] = {"nodelist", "nodelist", ':', true,
-                        "lists of nodes, a colon between two"},
+                        "lists of nodes, separated by colons"},
     [TRIAL_GPU_BIND] = {"gpu-bind", "gpu-bind", ',', true,
                         "which GPUs a rank sees: none, closest, map_gpu:0,1"},
     [TRIAL_CPU_BIND] = {"cpu-bind", "cpu-bind", ',', false,
-                        "which CPUs a rank has: cores, sockets, none, ..."},
+                        "which CPUs a rank may use: cores, sockets, none, ..."},
     [TRIAL_SRUN] = {"srun", NULL, ',', false, "any other option of srun"},
     [TRIAL_ENV] = {"env", NULL, ',', false, "a variable of the program"},
 };
@@ -121,7 +121,7 @@ static int check_value(const struct trial_axis *axis, const char *value,
     if (!*value)
         return error_set(err,
                          "%s: a value is empty (\"" TRIAL_AS_IS
-                         "\" leaves all as it is)",
+                         "\" leaves it unset or unchanged)",
                          axis->name);
     if (strlen(value) >= TRIAL_TEXT_MAX)
         return error_set(err, "%s: a value is too long", axis->name);
@@ -147,7 +147,8 @@ static struct trial_axis *find_axis(struct trial *t, enum trial_kind kind,
             !strncmp(t->axes[i].name, name, len))
             return &t->axes[i];
     if (t->n_axes == TRIAL_AXES_MAX) {
-        error_set(err, "at most %d things can be varied", TRIAL_AXES_MAX);
+        error_set(err, "at most %d options and variables can be varied",
+                  TRIAL_AXES_MAX);
         return NULL;
     }
     axis = &t->axes[t->n_axes];
@@ -210,7 +211,7 @@ int trial_add_axis(struct trial *t, enum trial_kind kind, const char *text,
 
     if (!name) {
         if (!equal)
-            return error_set(err, "--%s takes NAME=VALUE,VALUE...",
+            return error_set(err, "--%s must be NAME=VALUE,VALUE...",
                              trial_kinds[kind].word);
         name = named = strndup(text, (size_t) (equal - text));
         text = equal + 1;
@@ -234,13 +235,13 @@ int trial_count(struct trial *t, struct jp_error *err)
     for (size_t i = 0; i < t->n_axes; i++) {
         n *= t->axes[i].n;
         if (n > TRIAL_ARMS_MAX)
-            return error_set(err,
-                             "more than %d configurations: vary less at once",
-                             TRIAL_ARMS_MAX);
+            return error_set(
+                err, "more than %d configurations: vary fewer values at once",
+                TRIAL_ARMS_MAX);
     }
     if (n < 2)
-        return error_set(err, "nothing to compare: give at least two values "
-                              "of something, as --distribution block,cyclic");
+        return error_set(err, "nothing to compare: give at least two values, "
+                              "such as --distribution block,cyclic");
     t->n_configs = n;
     return 0;
 }
@@ -449,10 +450,9 @@ static int take_profile(struct trial *t, const char *value,
 
     if (!n || (n == 3 && !strncmp(value, "off", n)) ||
         (n == 4 && !strncmp(value, "plan", n)))
-        return error_set(err,
-                         "a trial needs a profile: --nccl-profile=%s "
-                         "has none",
-                         value ? value : "");
+        return error_set(
+            err, "a trial needs a profile, but --nccl-profile=%s makes none",
+            value ? value : "");
     free(t->profile);
     t->profile = strip_profile(value);
     return t->profile ? 0 : error_set(err, "out of memory");
@@ -474,8 +474,8 @@ int trial_set_command(struct trial *t, char *const *words, size_t n,
     size_t at = 1;
 
     if (!n || strcmp(base ? base + 1 : words[0], "srun") != 0)
-        return error_set(err, "the command is to begin with srun: jobprof "
-                              "trial ... -- srun -N2 -n16 ./train");
+        return error_set(err, "the command must begin with srun: jobprof trial "
+                              "... -- srun -N2 -n16 ./train");
     if (n >= TRIAL_WORDS_MAX)
         return error_set(err, "the command has more than %d words",
                          TRIAL_WORDS_MAX);
@@ -499,7 +499,7 @@ int trial_set_command(struct trial *t, char *const *words, size_t n,
     }
     t->program = t->n_words; /* or the preceding "--" */
     if (at + (at < n && !strcmp(words[at], "--")) >= n)
-        return error_set(err, "srun's line has no program");
+        return error_set(err, "the srun command has no program");
     for (; at < n; at++)
         if (add_word(t, words[at], err) < 0)
             return -1;

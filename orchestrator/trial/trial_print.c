@@ -16,12 +16,12 @@
 static const char *end_text(const struct trial *t)
 {
     static const char *const texts[TRIAL_ENDS] = {
-        [TRIAL_OPEN] = "not at its end yet",
+        [TRIAL_OPEN] = "not finished yet",
         [TRIAL_DONE] = "all runs done",
-        [TRIAL_SETTLED] = "ended early: the rest is clearly slower",
-        [TRIAL_TIME_UP] = "ended by --time",
+        [TRIAL_SETTLED] = "ended early, because the rest is clearly slower",
+        [TRIAL_TIME_UP] = "ended by its time limit",
         [TRIAL_INTERRUPTED] = "interrupted",
-        [TRIAL_GAVE_UP] = "given up: too few configurations run",
+        [TRIAL_GAVE_UP] = "ended, because too few configurations run",
     };
 
     return texts[t->end];
@@ -71,7 +71,7 @@ static void print_over(const struct trial *t, FILE *out)
         if (!run || !*run->over)
             continue;
         if (!any)
-            fputs("\nWhat they ran over:\n", out);
+            fputs("\nNodes and links of the runs:\n", out);
         any = true;
         quote_printf(out, "  %s: %s\n", trial_label(t, i, label, sizeof(label)),
                      run->over);
@@ -289,8 +289,9 @@ static void put_configurations(const struct trial *t, FILE *out)
         {"Mean", "geometric", true},
         {"From", "95 % interval of the mean", true},
         {"To", "95 % interval of the mean", true},
-        {"Longer", "than the fastest", true},
-        {"p", "adjusted for all pairs and looks; slower at trial_alpha", true},
+        {"Longer", "compared with the fastest", true},
+        {"p", "adjusted for all pairs and rounds; slower below trial_alpha",
+         true},
         {"Verdicts", "of the runs' reports", false},
         {"Ran over", "nodes and the communicators of most time", false},
     };
@@ -348,11 +349,11 @@ static void put_run(const struct trial *t, size_t number,
 static void put_runs(const struct trial *t, FILE *out)
 {
     static const struct jp_html_column columns[] = {
-        {"Run", "in the order of time", true},
+        {"Run", "in order of start", true},
         {"Round", NULL, true},
         {"Configuration", NULL, false},
         {"Status", NULL, false},
-        {"Time", "what is compared", true},
+        {"Time", "the compared time", true},
         {"Step", "from srun's start to its end", true},
         {"Verdict", NULL, false},
         {"Why not", NULL, false},
@@ -381,12 +382,13 @@ static void put_method(const struct trial *t, FILE *out)
     html_out_fact(out, "Order", text);
     html_out_fact(out, "A run varies by",
                   isnan(t->look.noise) ? NULL : FIG_SHARE(t->look.noise));
-    html_out_fact(out, "Seen would be a difference of",
+    html_out_fact(out, "Smallest detectable difference",
                   isnan(t->look.detectable) ? NULL
                                             : FIG_SHARE(t->look.detectable));
-    html_out_fact(out, "Test",
-                  "t tests of the logarithms, each pair of configurations by "
-                  "Holm, looks after each round by Lan and DeMets");
+    html_out_fact(
+        out, "Test",
+        "t tests of the logarithms, corrected for the pairs of configurations "
+        "(Holm) and for the tests after each round (Lan and DeMets)");
     for (size_t i = 0; i < TRIAL_LIMITS; i++) {
         snprintf(text, sizeof(text), "%s: %s", FIG_REAL(trial_limits[i].value),
                  trial_limits[i].reason);

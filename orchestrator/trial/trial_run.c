@@ -302,14 +302,13 @@ static void judge_exit(struct trial_run *run, int status, int ended,
                        : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
                                              : 0;
     if (ended == 1) {
-        set_why(run, TRIAL_LATE, "it was ended at its time limit");
+        set_why(run, TRIAL_LATE, "it reached its time limit");
         return;
     }
     if (!run->exit_status)
         return;
     line = last_line(output);
-    set_why(run, TRIAL_FAILED,
-            line && *line ? line : "srun ended with an error");
+    set_why(run, TRIAL_FAILED, line && *line ? line : "srun failed");
     free(line);
 }
 
@@ -324,8 +323,8 @@ static void read_report(struct trial_run *run, const char *base,
         read_summary(run, step);
     } else {
         set_why(run, TRIAL_NODATA,
-                "the step left no report: is jobprof's "
-                "module in Slurm's plugstack?");
+                "the step has no report: is jobprof's module in Slurm's "
+                "plugstack?");
     }
     free(step);
 }

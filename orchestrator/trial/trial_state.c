@@ -194,11 +194,11 @@ static int read_command(struct trial *t, const json_t *root,
     int rc;
 
     if (!n || n >= TRIAL_WORDS_MAX)
-        return error_set(err, "no command, or a too long one");
+        return error_set(err, "no command, or one that is too long");
     for (size_t i = 0; i < n; i++) {
         words[i] = (char *) json_string_value(json_array_get(list, i));
         if (!words[i])
-            return error_set(err, "a word of the command is no text");
+            return error_set(err, "a word of the command is not text");
     }
     rc = trial_set_command(t, words, n, err);
     if (rc == 0 && *profile && strlen(profile) < TRIAL_TEXT_MAX) {
@@ -235,7 +235,7 @@ static int read_run(struct trial *t, const json_t *in, struct jp_error *err)
         !summary_file_count(in, "configuration", &config) ||
         !summary_file_count(in, "round", &round) || config >= t->n_configs ||
         round >= t->rounds || trial_has_run(t, config, round))
-        return error_set(err, "run %zu does not fit the plan", t->n_runs + 1);
+        return error_set(err, "run %zu does not match the plan", t->n_runs + 1);
     *run = (struct trial_run){
         .config = config,
         .round = round,
@@ -270,7 +270,8 @@ static int read_all(struct trial *t, const json_t *root, struct jp_error *err)
 
     if (!summary_file_count(root, "schema_version", &version) ||
         version != SCHEMA || end < 0)
-        return error_set(err, "this is no trial of schema_version %d", SCHEMA);
+        return error_set(err, "this is not a trial of schema_version %d",
+                         SCHEMA);
     if (!summary_file_count(root, "seed", &t->seed) ||
         !summary_file_count(root, "limit_us", &t->limit_us) ||
         !summary_file_count(root, "rounds", &t->rounds) || t->rounds < 1 ||

@@ -7,17 +7,16 @@
 
 const struct trial_limit_row trial_limits[TRIAL_LIMITS] = {
     [TRIAL_ALPHA] = {"trial_alpha", 0.01,
-                     "of trials without any difference, at most one in a "
-                     "hundred may name a winner: of any twenty at least "
-                     "nineteen are to be right, which 0.05 misses one time in "
-                     "four"},
+                     "of 100 trials without a difference, at most one may name "
+                     "a winner, so that of any 20 at least 19 are right; 0.05 "
+                     "misses this one time in four"},
     [TRIAL_EFFECT] = {"trial_effect", 0.01,
-                      "a script is not worth a change for less than 1 %, even "
-                      "where the difference is certain"},
-    [TRIAL_RESOLUTION] = {"trial_resolution", 0.002,
-                          "no run's time is trusted to more than 0.2 %: equal "
-                          "figures of few runs do not mean that there is no "
-                          "noise"},
+                      "a change of less than 1 % is not worth editing a "
+                      "script, even if the difference is certain"},
+    [TRIAL_RESOLUTION] =
+        {"trial_resolution", 0.002,
+         "no run's time is more exact than 0.2 %: equal figures of few runs do "
+         "not prove that there is no noise"},
     [TRIAL_FIRST_LOOK] = {"trial_first_look", 2,
                           "rounds before the first comparison: a variance "
                           "needs two runs"},

@@ -350,7 +350,7 @@ int upload_docs(const char *step_dir, const struct upload_what *what, FILE *out,
     if (!conf) {
         error_set(err, "out of memory");
     } else if (access(conf, F_OK) < 0) {
-        error_set(err, "%s: no job.conf: an upload needs a job", step_dir);
+        error_set(err, "%s: no job.conf, but an upload needs a job", step_dir);
     } else if (jobconf_read(conf, &job.conf, err) == 0) {
         job.summary = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
         if (!job.summary)

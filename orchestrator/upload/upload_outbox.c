@@ -29,7 +29,7 @@ char *upload_outbox_open(const char *root, struct jp_error *err)
     else if (home && *home == '/')
         folder = fileio_path("%s/.local/state/jobprof/outbox", home);
     else
-        error_set(err, "no HOME, so no outbox");
+        error_set(err, "HOME is not set, so there is no outbox");
     if (!folder)
         return NULL;
     if ((root ? fileio_mkdir(folder, err) : fileio_mkdirs(folder, err)) < 0 ||

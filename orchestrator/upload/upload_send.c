@@ -53,7 +53,7 @@ static int check_secret(int fd, const char *path, struct jp_error *err)
     if (fstat(fd, &st) < 0)
         return error_set(err, "%s: %m", path);
     if (st.st_mode & S_IROTH || (st.st_uid != 0 && st.st_mode & S_IRGRP))
-        return error_set(err, "%s: others can read it (chmod 600)", path);
+        return error_set(err, "%s: readable by others (chmod 600)", path);
     return 0;
 }
 
@@ -83,7 +83,8 @@ static int take_line(char *line, struct upload_credentials *c, const char *path,
         if (strlen(keys[i].name) == (size_t) (end - line) &&
             !strncmp(keys[i].name, line, (size_t) (end - line))) {
             if (*keys[i].to)
-                return error_set(err, "%s:%u: a second one", path, number);
+                return error_set(err, "%s:%u: given a second time", path,
+                                 number);
             *keys[i].to = strdup(value);
             return *keys[i].to ? 0 : error_set(err, "out of memory");
         }
@@ -110,7 +111,7 @@ static int parse_credentials(char *text, const char *path,
             return -1;
     }
     if (!!c->user != !!c->password)
-        return error_set(err, "%s: user and password belong together", path);
+        return error_set(err, "%s: user and password must both be given", path);
     if (!!c->user + !!c->api_key + !!c->bearer != 1)
         return error_set(err,
                          "%s: one of user and password, api_key, bearer is "
@@ -168,10 +169,11 @@ int upload_to_check(const struct upload_to *to, struct jp_error *err)
     if (!tls && strncasecmp(to->url, "http://", 7))
         return error_set(err, "the URL is not http:// or https://");
     if (!*host || *host == '/' || strpbrk(to->url, " ?#"))
-        return error_set(err, "the URL is not that of a server");
+        return error_set(err, "the URL is not the address of a server");
     if (memchr(host, '@', strcspn(host, "/")))
-        return error_set(err, "a URL is no place for a password: name a file "
-                              "of credentials");
+        return error_set(
+            err,
+            "a URL must not contain a password: use a file of credentials");
     if (to->credentials && !tls && !is_here(host))
         return error_set(err, "credentials need https://");
     return 0;
@@ -353,7 +355,7 @@ static long post(struct sender *s, struct jp_error *err)
     long status = 0;
 
     if (s->end_ms && now >= s->end_ms) {
-        error_set(err, "the time is over");
+        error_set(err, "the time limit ran out");
         return 0;
     }
     if (s->end_ms && s->end_ms - now < left)
@@ -371,7 +373,7 @@ static long post(struct sender *s, struct jp_error *err)
     s->done->bytes += s->body.n;
     if (code != CURLE_OK) {
         error_set(err, "%s",
-                  s->too_long ? "the answer is too long"
+                  s->too_long ? "the server's answer is too long"
                   : *why      ? why
                               : lib.strerror(code));
         return 0;
@@ -424,7 +426,7 @@ static bool take_item(struct sender *s, const json_t *item,
     if (status < 300)
         s->done->accepted++;
     else
-        refuse(s, pair, reason ? reason : "refused without a reason");
+        refuse(s, pair, reason ? reason : "refused without giving a reason");
     return false;
 }
 
@@ -488,14 +490,15 @@ static int send_pairs(struct sender *s, struct pair *pairs, size_t n,
                        ? -1
                        : send_pairs(s, pairs + n / 2, n - n / 2, err);
         if (status == 413) {
-            refuse(s, pairs, "larger than the server takes (HTTP 413)");
+            refuse(s, pairs, "larger than the server accepts (HTTP 413)");
             return 0;
         }
         if (status >= 200 && status < 300) {
             again = take_items(s, pairs, n);
             if (again < 0)
-                error_set(err, "the server's answer is not one of the bulk "
-                               "API");
+                error_set(
+                    err,
+                    "the server's answer is not an answer of the bulk API");
             else if (again)
                 error_set(err, "%ld documents: busy", again);
         } else if (status == 429 || status >= 500) {
@@ -542,7 +545,7 @@ static int read_pair(FILE *in, char **line, size_t *size, struct pair *pair,
     if (rc > 0) {
         rc = read_line(in, line, size, pair, err);
         if (rc == 0)
-            rc = error_set(err, "an action without its source");
+            rc = error_set(err, "an action without its document");
     }
     if (rc < 0) {
         free(pair->text);

@@ -24,7 +24,7 @@
  * one; they take the place of none. */
 static int usable(const struct backend_input *in, struct jp_error *err)
 {
-    return error_set(err, "the clocks are probed by --clock-profile");
+    return error_set(err, "clocks are probed by --clock-profile");
 }
 
 static const struct backend_planner planner = {
@@ -39,7 +39,7 @@ static const struct backend_planner planner = {
  * profiling recommends under these names. */
 static const struct jp_mode words[] = {
     {.name = "auto",
-     .help = "probes between the nodes that cost 0.5 % of a processor at most"},
+     .help = "probes between nodes at a cost of at most 0.5 % of a processor"},
     {.name = "default",
      .help = "XLA's balanced configuration",
      .sets = SETS(800, 4, 100, 100)},
@@ -62,7 +62,7 @@ static const struct jp_mode words[] = {
      .help = "XLA's example for benchmarks",
      .sets = SETS(5000, 20, 200, 500)},
     {.name = "sync",
-     .help = "XLA's example for trouble with synchronization",
+     .help = "XLA's example for problems with synchronization",
      .sets = SETS(200, 1, 50, 25)},
     {0}};
 
@@ -77,24 +77,24 @@ static const struct jp_knob knobs[] = {
            "microseconds between two probes of one neighbour"),
      .variable = "XLA_PROBE_CADENCE_US"},
     {COUNT("probe_window_s", 1, 60, JP_DEF_CLOCK_WINDOW_S,
-           "seconds of probes for one line of offset and drift"),
+           "seconds of probes for one estimate of offset and drift"),
      .variable = "XLA_PROBE_WINDOW_S"},
     {COUNT("packet_spacing_us", 0, 1000, JP_DEF_CLOCK_SPACING_US,
            "microseconds between the two packets of a probe"),
      .variable = "XLA_PACKET_SPACING_US"},
     {COUNT("snapshot_period_ms", 10, 1000, JP_DEF_CLOCK_SNAPSHOT_MS,
-           "milliseconds between two looks at all clocks of a node"),
+           "milliseconds between two readings of all clocks of a node"),
      .variable = "XLA_SNAPSHOT_PERIOD_MS"},
     {JP_KNOB("output_dir", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "with xla=1, where the programs' XLA writes its probes"),
      .variable = "XLA_DIST_PROF_OUTPUT_DIR"},
     {JP_KNOB("if", JP_KNOB_TEXT, 0, 0, NULL, NULL,
-             "interfaces, as in NCCL_SOCKET_IFNAME; ; stands for its comma")},
+             "interfaces as in NCCL_SOCKET_IFNAME, with ; for a comma")},
     {JP_KNOB("config", JP_KNOB_FILE, 0, 0, NULL, NULL,
              "XLA's JSON file of these keys"),
      .variable = "XLA_DIST_PROF_CONFIG"},
     {JP_KNOB("xla", JP_KNOB_BOOL, 0, 1, NULL, "0",
-             "tell the tasks: for programs whose XLA probes by itself")},
+             "pass the settings to the tasks, whose XLA then probes")},
     {0}};
 
 /* --- XLA's JSON file ------------------------------------------------------ */
@@ -292,13 +292,13 @@ static int look(const struct jp_plan *plan, backend_say *say, void *arg,
     if (fileio_read(source, false, 4096, &name, NULL, NULL) == 0)
         name[strcspn(name, "\n")] = '\0';
     snprintf(line, sizeof(line),
-             "clocks: %s; here: %s, the kernel's clock is %s",
-             off ? "no probes unless a step asks"
-                 : "probes in steps of several nodes whose user asks for a "
-                   "profile of NCCL",
-             has_stamps() ? "time stamps of packets by the kernel"
-                          : "no time stamps by the kernel (probes are less "
-                            "exact)",
+             "clocks: %s; this host: %s, the kernel's clock is %s",
+             off ? "no probes without the option"
+                 : "probes in steps of several nodes for which an NCCL profile "
+                   "was requested",
+             has_stamps()
+                 ? "the kernel stamps packets"
+                 : "the kernel does not stamp packets (probes are less exact)",
              name ? QUOTE(name) : "unknown");
     free(name);
     return say(arg, false, line, err);

@@ -1,6 +1,6 @@
 /* clock_read.h - nodes/<node>/clock.jsonl: what an agent found out of clocks.
  *
- * A JSON object a line, told apart by "type" (docs/clocks.md):
+ * A JSON object a line, distinguished by "type" (docs/clocks.md):
  *
  *     config        node, clock, source of stamps, effective settings
  *     snapshot      monotonic, wall and raw clock at one moment
@@ -9,7 +9,7 @@
  *     probe         one exchange that failed
  *
  * The file is foreign input, may be cut anywhere, and is read line by line:
- * what is bad in it is passed over and counted.
+ * what is bad in it is skipped and counted.
  */
 #ifndef JP_CLOCK_READ_H
 #define JP_CLOCK_READ_H
@@ -83,7 +83,7 @@ int clock_file_read(const char *path, struct clock_file *file,
 /* All zeros is empty. */
 void clock_file_fini(struct clock_file *file);
 
-/* How far the wall clock was ahead of the monotonic one; false: never told. */
+/* How far the wall clock was ahead of the monotonic one; false: unknown. */
 bool clock_file_wall(const struct clock_file *file, int64_t mono_ns,
                      int64_t *real_less_mono_ns);
 

@@ -125,7 +125,7 @@ static int put(struct clock_rows *rows, struct jp_error *err,
         if (rows->file) /* this is not tried at each line again */
             fclose(rows->file);
         rows->file = NULL;
-        return error_wrap(err, "no more windows are kept");
+        return error_wrap(err, "too many windows: the rest is not kept");
     }
     if (!rows->file || rows->bytes + (uint64_t) len > rows->most)
         return 0;

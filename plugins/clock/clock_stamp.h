@@ -117,7 +117,7 @@ int clock_socket_sent(struct clock_socket *s, const struct clock_source *source,
                       uint64_t *tag, int64_t *tx_ns);
 
 /* The next packets, at most CLOCK_BATCH and one where the kernel gives no
- * stamps; by one call. Returns how many; fewer than asked for: no more are
+ * stamps; by one call. Returns how many; fewer than requested: no more are
  * there. */
 size_t clock_socket_receive(struct clock_socket *s,
                             const struct clock_source *source,

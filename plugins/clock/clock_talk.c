@@ -21,7 +21,7 @@ enum {
 
 const char *clock_why_name(enum clock_why why)
 {
-    static const char *const names[] = {"lost", "no time of sending",
+    static const char *const names[] = {"lost", "no send time",
                                         "a clock was set"};
 
     return names[why];

@@ -11,7 +11,7 @@
  * was measured to be tens of microseconds on an idle link, and beta's moment is
  * not known within the window.
  *
- * The file is foreign input: what is bad in it is passed over and counted.
+ * The file is foreign input: what is bad in it is skipped and counted.
  */
 #ifndef JP_CLOCK_XLA_H
 #define JP_CLOCK_XLA_H

@@ -72,13 +72,12 @@ static int find_mount(const char *said, char **mount, struct jp_error *err)
 
     copper_mount_each(see, &search);
     if (!found[0])
-        rc = error_set(err, "%s%sno Copper of yours is mounted on this node",
+        rc = error_set(err, "%s%sno Copper mount of yours on this node",
                        wanted ? wanted : "", wanted ? ": " : "");
     else if (found[1])
-        rc = error_set(err,
-                       "Copper is mounted at %s and at %s: mount= says "
-                       "which one",
-                       found[0], found[1]);
+        rc = error_set(
+            err, "Copper is mounted at %s and at %s: choose one with mount=",
+            found[0], found[1]);
     free(real);
     free(found[1]);
     if (rc < 0)
@@ -485,7 +484,7 @@ static int poll_child(struct attach *a)
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && n > 0)
         return 1;
     if (n <= 0)
-        strncpy(a->text, "the process that asks Copper was killed",
+        strncpy(a->text, "the process that queries Copper was killed",
                 TEXT_MAX - 1);
     return -1;
 }

@@ -60,7 +60,7 @@ struct copper_op {
 struct copper_totals {
     uint64_t value[COPPER_N_METRICS];
     bool overflow;       /* a value that only a wrapped counter gives */
-    struct jp_error odd; /* what was left aside, the first of it; "" nothing */
+    struct jp_error odd; /* what was ignored, the first of it; "" nothing */
 };
 
 struct copper_ops {
@@ -82,7 +82,7 @@ struct copper_stream {
 };
 
 /* A whole *-profiling_aggregate.csv. -1: not one, cut, or a row is missing or
- * wrong; *out is untouched then. An unknown metric is left aside and told in
+ * wrong; *out is untouched then. An unknown metric is ignored and told in
  * odd. */
 int copper_totals_read(struct copper_stream *stream, struct copper_totals *out,
                        struct jp_error *err);

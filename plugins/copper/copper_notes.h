@@ -44,7 +44,7 @@ int copper_log_read(struct copper_stream *stream, struct copper_log *out,
 bool copper_log_probe(const char *head, size_t len);
 
 /* One host a line, "host address" or "host", in the tree's order. 1: *host is
- * borrowed until the next call; 0: end; -1. Blank lines are passed over. */
+ * borrowed until the next call; 0: end; -1. Blank lines are skipped. */
 int copper_book_next(struct copper_stream *stream, const char **host,
                      size_t *len, struct jp_error *err);
 

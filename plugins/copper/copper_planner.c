@@ -6,7 +6,7 @@
  * tasks: it runs beside an NCCL profiler, never in its place. */
 static int copper_usable(const struct backend_input *in, struct jp_error *err)
 {
-    return error_set(err, "Copper is asked for by --copper-profile");
+    return error_set(err, "Copper runs with --copper-profile");
 }
 
 static const struct backend_planner copper_planner = {
@@ -26,30 +26,30 @@ static const struct jp_knob knobs[] = {
              "paths in each list"),
      .modes = TOP | FULL},
     {JP_KNOB("interval", JP_KNOB_TIME, JP_SECOND, 3600 * JP_SECOND, NULL, NULL,
-             "time between two snapshots; none without it")},
+             "time between two snapshots; default: no snapshots")},
     {JP_KNOB("attach", JP_KNOB_BOOL, 0, 1, NULL, "0",
-             "use the Copper that is mounted already")},
+             "use a Copper mount that exists already")},
     {JP_KNOB("mount", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "where Copper is mounted")},
     {JP_KNOB("ttl", JP_KNOB_COUNT, 0, 3600000, NULL, NULL,
-             "life of a negative lookup in ms; 2000 without it")},
+             "lifetime of a negative lookup in ms; default 2000")},
     {JP_KNOB("root", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "Copper's installation (COPPER_ROOT)")},
     {0}};
 
 static const struct jp_knob site_keys[] = {
     {JP_KNOB("cu_fuse", JP_KNOB_PATH, 0, 0, NULL, NULL,
-             "Copper's daemon; without it ROOT/build/cu_fuse")},
+             "Copper's daemon; default ROOT/build/cu_fuse")},
     {JP_KNOB("address_book", JP_KNOB_PATH, 0, 0, NULL, NULL,
-             "the site's address book; without it only tcp works")},
+             "the site's address book; without it only tcp is possible")},
     {JP_KNOB("net_type", JP_KNOB_TEXT, 0, 0, NULL, NULL,
              "-net_type of the daemons")},
     {JP_KNOB("cores", JP_KNOB_LIST, 0, 0, NULL, NULL,
-             "CPUs of a node that its daemon runs on")},
+             "CPUs on which a node's daemon runs")},
     {JP_KNOB("cache_size", JP_KNOB_SIZE, 1, JP_TIB, NULL, NULL,
-             "files of this size and above are not cached")},
+             "files of this size or more are not cached")},
     {JP_KNOB("args", JP_KNOB_TEXT, 0, 0, NULL, NULL,
-             "further flags of the daemons, blanks between them")},
+             "further flags of the daemons, separated by spaces")},
     {0}};
 
 extern const struct backend backend_copper;

@@ -184,7 +184,7 @@ static int start_row(struct copper_rows *rows, struct jp_error *err)
 }
 
 /* Takes the quoted path on; *text and *len move behind its closing quote.
- * 1: closed; 0: it goes on in the next line. */
+ * 1: closed; 0: it continues in the next line. */
 static int take_row_path(struct copper_rows *rows, const char **text,
                          size_t *len, struct jp_error *err)
 {

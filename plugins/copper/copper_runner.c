@@ -350,10 +350,11 @@ static int read_book(struct copper_run *run, struct jp_error *err)
     if (copper_book_parents(text, run->node, run->trees, run->parents,
                             &run->n_parents) < 0) {
         free(text);
-        return error_set(err, run->asked ? "its address came too late for the "
-                                           "step's address book"
-                                         : "it is not in the site's address "
-                                           "book");
+        return error_set(
+            err, run->asked
+                     ? "its address was too late for the step's address book"
+                     : "it is not in the site's address "
+                       "book");
     }
     run->book = text;
     return 0;
@@ -401,8 +402,8 @@ static int check_device(const struct jp_jobconf *conf, struct jp_error *err)
     long pid = strncmp(net, "cxi", 3) ? 0 : copper_attach_on(net);
 
     return pid ? error_set(err,
-                           "another cu_fuse (process %ld) uses %s here: its "
-                           "address is the one in the book",
+                           "another cu_fuse (process %ld) uses %s on this "
+                           "node, and its address is in the book",
                            pid, net)
                : 0;
 }
@@ -412,8 +413,8 @@ static int check_program(struct jp_error *err)
 {
     char *path = copper_mount_program(getenv("PATH"));
     int rc = path ? 0
-                  : error_set(err, "no fusermount3 (package fuse3), without "
-                                   "which its mount could not be ended");
+                  : error_set(err, "no fusermount3 (package fuse3), which is "
+                                   "needed to unmount it");
 
     free(path);
     return rc;
@@ -475,8 +476,8 @@ static int prepare(const struct jp_jobconf *conf, const char *step_dir,
                          "address_book of the site file",
                          net);
     if (kind == COPPER_ADDRESSES_LOCAL && n > 1)
-        return error_set(err, "net_type %s is for one node, and these are %zu",
-                         net, n);
+        return error_set(
+            err, "net_type %s works on one node, but the step has %zu", net, n);
     return 1;
 }
 
@@ -584,8 +585,8 @@ static int look_up_tree(struct copper_run *run, struct jp_error *err)
     run->bypassed = true;
     run->probe = copper_mount_probe(run->mount);
     error_set(err,
-              "the tasks go on without it: the daemon of %s, which this one "
-              "asks, has ended",
+              "the tasks continue without it: the daemon of %s, its parent, "
+              "has ended",
               lost);
     return 2;
 }
@@ -694,8 +695,9 @@ static int collect(void *state, struct jp_error *err)
     if (has_profile(run, "final"))
         return 0;
     if (has_profile(run, "pre-destroy"))
-        return error_set(err, "no final files, those of pre-destroy stand in");
-    return error_set(err, "it left no profile");
+        return error_set(err,
+                         "no final files; those from before the end are used");
+    return error_set(err, "it wrote no profile");
 }
 
 /* The prefix is the whole path: this node's mount point. */

@@ -343,7 +343,8 @@ static int check_own(const char *path, struct jp_error *err)
 
     if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) ||
         st.st_uid != geteuid() || (st.st_mode & 077))
-        return error_set(err, "%s: not a folder of yours alone", path);
+        return error_set(err, "%s: not a folder that only you can change",
+                         path);
     return 0;
 }
 
@@ -388,9 +389,10 @@ static int take_lock(struct copper_work *w, struct jp_error *err)
         rc = path ? error_set(err, "%s: %s", path, strerror(errno))
                   : error_set(err, "out of memory");
     else if (!lock_it(w->lock))
-        rc = error_set(err, "%s: another one of this step is there", w->node);
+        rc = error_set(err, "%s: belongs to another daemon of this step",
+                       w->node);
     else if (fstat(w->lock, &st) < 0 || st.st_nlink == 0)
-        rc = error_set(err, "%s: cleared away while it began", w->node);
+        rc = error_set(err, "%s: removed while the daemon started", w->node);
     if (rc < 0 && w->lock >= 0) {
         close(w->lock);
         w->lock = -1;

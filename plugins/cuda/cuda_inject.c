@@ -465,16 +465,16 @@ static void subscribe(void *library)
     int rc;
 
     if (!begin || !end || !enable) {
-        note("a libcupti.so without the functions of CUPTI");
+        note("libcupti.so lacks functions of CUPTI");
         return;
     }
     rc = begin(&handle, cuda_tally_see, NULL);
     if (rc != CUPTI_OK) {
         snprintf(text, sizeof(text),
                  rc == CUPTI_TAKEN
-                     ? "another client of CUPTI is there: nsys, Nsight "
-                       "Compute, a debugger or a profiler of the program"
-                     : "CUPTI does not work here: its error %d",
+                     ? "another client uses CUPTI: nsys, Nsight Compute, a "
+                       "debugger or a profiler of the program"
+                     : "CUPTI does not work on this node: error %d",
                  rc);
         note(text);
         return;
@@ -484,7 +484,7 @@ static void subscribe(void *library)
         on += enable(1, handle, CUPTI_DRIVER_API, id) == CUPTI_OK;
     if (!on) {
         end(handle);
-        note("CUPTI gives no callback for any call");
+        note("CUPTI offers no callbacks");
         return;
     }
     if (version && version(&w.head.cupti) != CUPTI_OK)
@@ -700,7 +700,7 @@ static bool start_thread(void)
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
 
-/* CUDA wants 1 for success, and goes on with any other, too. */
+/* CUDA wants 1 for success, and continues with any other, too. */
 int InitializeInjection(void)
 {
     static atomic_flag once = ATOMIC_FLAG_INIT;

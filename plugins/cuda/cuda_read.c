@@ -20,16 +20,16 @@ static int read_head(const unsigned char *data, size_t len,
     uint64_t check;
 
     if (len < sizeof(*head))
-        return error_set(err, "%zu bytes: no whole head", len);
+        return error_set(err, "%zu bytes: the header is incomplete", len);
     memcpy(head, data, sizeof(*head));
     if (memcmp(head->magic, CUDA_FILE_MAGIC, sizeof(head->magic)) != 0)
-        return error_set(err, "no file of CUDA counters");
+        return error_set(err, "not a file of CUDA counters");
     if (head->head_bytes < sizeof(*head) || head->head_bytes > RECORD_MAX ||
         head->head_bytes > len)
-        return error_set(err, "a head of %u bytes", head->head_bytes);
+        return error_set(err, "a header of %u bytes", head->head_bytes);
     memcpy(&check, data + head->head_bytes - sizeof(check), sizeof(check));
     if (cuda_file_check(data, head->head_bytes - sizeof(check)) != check)
-        return error_set(err, "the head's check sum is wrong");
+        return error_set(err, "the header's checksum is wrong");
     if (head->n_counters < CUDA_COUNTERS_N || head->record_bytes > RECORD_MAX ||
         head->record_bytes !=
             (4 + (uint64_t) head->n_counters) * sizeof(uint64_t))
@@ -65,7 +65,7 @@ static bool take(const unsigned char *at, uint32_t bytes,
 
 _Static_assert(sizeof(struct cuda_moment) + sizeof(uint64_t) ==
                    sizeof(struct cuda_file_record),
-               "a moment is a record without its check sum");
+               "a moment is a record without its checksum");
 
 int cuda_parse(const void *data, size_t len, size_t max,
                struct cuda_process *out, struct jp_error *err)
@@ -142,7 +142,7 @@ int cuda_read(const char *path, size_t max, struct cuda_process *out,
         goto out;
     }
     if (!S_ISREG(st.st_mode) || st.st_size > CUDA_FILE_MAX) {
-        error_set(err, "%s: no file of CUDA counters", QUOTE(path));
+        error_set(err, "%s: not a file of CUDA counters", QUOTE(path));
         goto out;
     }
     buf = malloc((size_t) st.st_size + 1);

@@ -13,7 +13,7 @@ extern const struct backend_reader example_reader;
 /* --- how large the example plugin's pools shall be.
  *
  * W = iterations x colls / comms collectives and V = iterations x p2p / comms
- * sends and receives are asked for in each communicator. The largest n <= W is
+ * sends and receives are requested in each communicator. The largest n <= W is
  * taken for which all of this holds:
  *
  *   one pool          slots x slot bytes <= 9/10 of RAM + swap

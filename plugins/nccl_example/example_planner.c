@@ -189,7 +189,7 @@ static bool limits_exceeded(const struct example_demand *d,
          shape->address_limit_bytes ? shape->address_limit_bytes / 2
                                     : UINT64_MAX},
         {"disk=", files, plan_number(side, "disk")},
-        {"the file system's free space less min_free=", files,
+        {"the free space minus min_free=", files,
          jobshape_room(shape, plan_number(side, "min_free"))},
     };
 
@@ -297,7 +297,7 @@ static bool example_asks_kernels(const struct backend_input *in)
            release >= JP_NCCL_VERSION(2, 28);
 }
 
-/* Whether a full pool goes on with later operations: KEEPS_LAST, and kernel
+/* Whether a full pool continues with later operations: KEEPS_LAST, and kernel
  * events tell when an operation is over. */
 static bool example_turns_over(const struct backend_input *in)
 {
@@ -458,15 +458,15 @@ static int too_small(const struct example_demand *d,
     if (is_users(d, p->colls, &pool))
         return error_set(
             err,
-            "%s=%" PRIu64 ", set by the user, takes %s (%s a "
-            "slot); %s allows %s: the plugin cannot start. "
-            "Without it the pool is planned; force=1 replaces it",
+            "%s=%" PRIu64 ", set by the user, needs %s (%s for each slot), but "
+            "%s allows %s: the plugin cannot start. The plan "
+            "ignores this variable; force=1 replaces it",
             example_variable(pool, name), d->given[pool], FIG_BYTES(why->bytes),
             FIG_BYTES(d->slots->bytes[pool]), why->name, FIG_BYTES(why->limit));
     return error_set(
         err,
-        "the example plugin of NCCL %s needs at least %s (%s "
-        "collectives in each of %s communicators); %s allows %s",
+        "the example plugin of NCCL %s needs at least %s (%s collectives in "
+        "each of %s communicators), but %s allows %s",
         knob_format_release(backend_release(d->in), release, sizeof(release)),
         FIG_BYTES(why->bytes), FIG_COUNT(p->colls), FIG_COUNT(d->comms),
         why->name, FIG_BYTES(why->limit));
@@ -588,8 +588,8 @@ static void say_lost(const struct backend_input *in,
     if (p->colls >= p->wanted_colls && p->p2p >= p->wanted_p2p) {
         if (p->spread < comms)
             snprintf(f->lost, sizeof(f->lost),
-                     "keeps all as long as no communicator has more than %s "
-                     "times its even share of %s operations",
+                     "keeps all operations unless a communicator has more than "
+                     "%s times its even share of %s",
                      FIG_COUNT(p->spread),
                      FIG_COUNT(p->wanted_colls + p->wanted_p2p));
         return;
@@ -599,7 +599,7 @@ static void say_lost(const struct backend_input *in,
                  FIG_COUNT(least(num_mul(p->p2p, comms), p2p)), FIG_COUNT(p2p));
     snprintf(f->lost, sizeof(f->lost),
              "keeps %s%s of %s collectives%s of each rank, if its "
-             "communicators are equally busy: the limit is %s",
+             "communicators are equally busy. The limit is %s",
              which, FIG_COUNT(least(num_mul(p->colls, comms), colls)),
              FIG_COUNT(colls), sends, p->limit);
 }
@@ -610,14 +610,15 @@ static void say_assumed(const struct backend_input *in,
     const struct jp_jobshape *shape = &in->shape;
 
     if (shape->node.ram_bytes && !(shape->ram_known && shape->huge_pages_known))
-        snprintf(f->assumed, sizeof(f->assumed),
-                 "sized as if each node had %s%s%s; nccl.node_memory and "
-                 "nccl.node_huge_pages in the site file say what they have",
-                 shape->ram_known ? "" : FIG_BYTES(shape->node.ram_bytes),
-                 shape->ram_known ? "" : " of RAM",
-                 shape->huge_pages_known ? ""
-                 : shape->ram_known      ? "transparent huge pages"
-                                         : " and transparent huge pages");
+        snprintf(
+            f->assumed, sizeof(f->assumed),
+            "sized for nodes with %s%s%s, which is an assumption; correct it "
+            "with nccl.node_memory and nccl.node_huge_pages in the site file",
+            shape->ram_known ? "" : FIG_BYTES(shape->node.ram_bytes),
+            shape->ram_known ? "" : " of RAM",
+            shape->huge_pages_known ? ""
+            : shape->ram_known      ? "transparent huge pages"
+                                    : " and transparent huge pages");
 }
 
 static int example_forecast(const struct backend_input *in,
@@ -666,7 +667,7 @@ static const char *pool_reason(const struct example_plan *p, int pool,
             : "not in the event mask";
 
     if (!p->slots->bytes[pool]) {
-        snprintf(buf, len, "%s; unknown to this release", what);
+        snprintf(buf, len, "%s; not used by this release", what);
     } else {
         snprintf(buf, len, "%s; %s a slot, default %" PRIu32, what,
                  FIG_BYTES(p->slots->bytes[pool]), p->slots->defaults[pool]);
@@ -754,7 +755,7 @@ static const struct jp_knob site_keys[] = {
     {JP_KNOB("example", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "NVIDIA's libnccl-profiler-example.so")},
     {JP_KNOB("example_release", JP_KNOB_VERSION, 0, 0, NULL, NULL,
-             "NCCL release that the example plugin's library is of")},
+             "NCCL release of the example plugin's library")},
     {0}};
 
 extern const struct backend backend_nccl_example;

@@ -174,7 +174,7 @@ static const char *convert(struct jp_tracefile *file, struct trace_op *op,
 
     if (!op->has_comm) {
         if (!file->named)
-            return refuse(file, JP_BAD_MISSING, "communicator not told");
+            return refuse(file, JP_BAD_MISSING, "communicator unknown");
         op->comm_hash = file->name_hash;
         op->rank = file->name_rank;
     }

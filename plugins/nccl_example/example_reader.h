@@ -9,7 +9,7 @@
  * `..._<hash>_<rank>.json`.
  * - host: the folder's name, where the folder lies in one named "raw", as the
  *   launch makes it (raw/<node>/); else unknown.
- * - n_ranks and nnodes are 0, "not told": see join_guess_sizes. The bandwidth
+ * - n_ranks and nnodes are 0, "unknown": see join_guess_sizes. The bandwidth
  * is therefore bytes / time; the join gives it the factor of the size it finds.
  * - function of a collective by the copy engines: "AllGather-CE", as recfile.h
  *   has it.

@@ -437,7 +437,7 @@ static bool is(const struct trace_fields *f, enum trace_key key,
     return !strcmp(f->text[key], text);
 }
 
-/* What is wrong with a number that is not there in full. */
+/* What is wrong with a number that does not exist in full. */
 static enum jp_bad kind_of(const struct trace_fields *f, enum trace_key key)
 {
     const char *text = f->text[key];

@@ -11,7 +11,7 @@
  * (an "e" with a time; what has not holds an old slot's). duration_cpu_us is
  * not used: a thread that looks every 500 us has taken it.
  *
- * All other categories are passed over. CE_SYNC and CE_BATCH are parts of a
+ * All other categories are skipped. CE_SYNC and CE_BATCH are parts of a
  * CE_COLL's time. NET (SendGpuWait, SendWait, RecvWait ...), NET_IB and
  * NET_SOCK are steps of many channels that overlap, so no sum of them is a part
  * of the operation's time; jobprof's recorder adds such waits up where they
@@ -49,8 +49,8 @@
  * those of its "args", as text. Lenient, because the plugin is: any order of
  * keys, unknown keys however nested (skipped), words without quotes (2.28's
  * datatype and "(nil)"), commas too many or too few, `{}]` at the end. An
- * object that cannot be read is reported, and reading goes on behind the end of
- * its line. Nothing is trusted: an object has at most TRACE_MAX_OBJECT
+ * object that cannot be read is reported, and reading continues behind the end
+ * of its line. Nothing is trusted: an object has at most TRACE_MAX_OBJECT
  * bytes, a value is cut at TRACE_MAX_TEXT, memory is the struct itself.
  */
 
@@ -181,7 +181,8 @@ struct trace_reader {
 
 enum trace_status {
     TRACE_OP,
-    TRACE_OP_BAD, /* not the last: why and line; the next call goes on behind it
+    TRACE_OP_BAD, /* not the last: why and line; the next call continues behind
+                   * it
                    */
     TRACE_OP_END,
     TRACE_OP_FAILED /* the source did */

@@ -242,8 +242,8 @@ static int size_rings(const struct backend_input *in, struct inspector_plan *p,
     p->variable = p->interval_us;
     if (p->memory_bytes > limit)
         return error_set(err,
-                         "Inspector's rings need %s a rank (%s slots for each "
-                         "of %s communicators); %s allows %s",
+                         "Inspector's rings need %s for each rank (%s slots "
+                         "for each of %s communicators), but %s allows %s",
                          FIG_BYTES(p->memory_bytes),
                          FIG_COUNT(p->ring + p->p2p_ring),
                          FIG_COUNT(plan_number(side, "comms")),
@@ -314,12 +314,12 @@ static int check_files(const struct backend_input *in,
 
     if (files > disk)
         return error_set(err,
-                         "Inspector's files would take %s; disk= allows %s",
+                         "Inspector's files would take %s, but disk= allows %s",
                          FIG_BYTES(files), FIG_BYTES(disk));
     if (files > jobshape_room(shape, min_free))
         return error_set(err,
-                         "Inspector's files would take %s; the file system "
-                         "has %s free and min_free= keeps %s of it",
+                         "Inspector's files would take %s, but the file system "
+                         "has %s free, of which min_free= keeps %s",
                          FIG_BYTES(files), FIG_BYTES(shape->disk_free_bytes),
                          FIG_BYTES(min_free));
     return 0;
@@ -384,7 +384,7 @@ static const struct {
     {"DUMP_P2P_RING_SIZE", RINGS, P2P_RING,
      "the same for sends and receives; default 1024"},
     {"REQUIRE_KERNEL_TIMING", RINGS, ZERO,
-     "1 drops what has no GPU time; records name their clock"},
+     "1 drops operations without GPU time; records name their clock"},
 };
 
 static bool wants_p2p(const struct plan_side *side)
@@ -444,33 +444,33 @@ static void say_lost(const struct plan_side *side,
 
     if (p->never) {
         snprintf(f->lost, sizeof(f->lost),
-                 "loses all: the user's "
+                 "loses all records: the user's "
                  "NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS is below 0, "
-                 "so that nothing is written; force=1 replaces it");
+                 "so nothing is written; force=1 replaces it");
         return;
     }
     num_format_time_us(p->interval_us, interval, sizeof(interval));
     if (!p->rings) {
-        snprintf(
-            f->lost, sizeof(f->lost),
-            "keeps one collective a communicator and dump (each %s) and "
-            "no sends and receives: an estimated %s of the collectives are "
-            "lost at %s a second, more in bursts",
-            interval, FIG_SHARE(1 - (double) p->kept_ops / (double) colls),
-            FIG_COUNT(plan_number(side, "rate")));
+        snprintf(f->lost, sizeof(f->lost),
+                 "keeps one collective of each communicator in each dump "
+                 "(every %s), and no sends and receives: about %s of the "
+                 "collectives are lost at %s a second, more in bursts",
+                 interval, FIG_SHARE(1 - (double) p->kept_ops / (double) colls),
+                 FIG_COUNT(plan_number(side, "rate")));
         return;
     }
-    snprintf(f->lost, sizeof(f->lost),
-             "loses up to %s of %s records a rank: what completes in the last "
-             "%s of a communicator%s",
-             FIG_COUNT(p->planned_ops - p->kept_ops), FIG_COUNT(p->planned_ops),
-             interval,
-             p->overload > 0
-                 ? ", and more than one thread can write on a busy core"
-             : p->spare_us < INSPECTOR_SLACK_US
-                 ? ", and what its rings cannot hold when the writing thread "
-                   "is late"
-                 : "");
+    snprintf(
+        f->lost, sizeof(f->lost),
+        "loses up to %s of %s records of each rank: those of the last %s of a "
+        "communicator%s",
+        FIG_COUNT(p->planned_ops - p->kept_ops), FIG_COUNT(p->planned_ops),
+        interval,
+        p->overload > 0
+            ? ", and those that the writing thread cannot handle on a busy core"
+        : p->spare_us < INSPECTOR_SLACK_US
+            ? ", and those that do not fit in the rings while the writing "
+              "thread is late"
+            : "");
 }
 
 static void say_counted(const struct plan_side *side,
@@ -489,7 +489,7 @@ static void say_counted(const struct plan_side *side,
              FIG_COUNT(p->ring), FIG_COUNT(p->p2p_ring),
              FIG_COUNT(plan_number(side, "comms")), FIG_COUNT(p->planned_ops),
              FIG_COUNT(p->line_bytes),
-             p->shortened ? "; interval shortened to fit the memory" : "");
+             p->shortened ? "; shorter interval to fit the memory" : "");
 }
 
 static int inspector_forecast(const struct backend_input *in,
@@ -515,7 +515,7 @@ static int inspector_forecast(const struct backend_input *in,
 static const char *reason_of(size_t i, const struct inspector_plan *p)
 {
     if (variables[i].what == INTERVAL && p->variable != p->interval_us)
-        return "1,000 x the interval: this release takes it as nanoseconds";
+        return "1,000 x the interval: this release counts nanoseconds";
     return variables[i].reason;
 }
 
@@ -566,7 +566,7 @@ static const struct backend_planner inspector_planner = {
 
 static const struct jp_mode words[] = {
     {.name = "inspector",
-     .help = "NVIDIA's Inspector where the site names it, else the recorder"},
+     .help = "NVIDIA's Inspector if the site has it, else the recorder"},
     {0}};
 
 const struct jp_knob inspector_knobs[] = {
@@ -578,23 +578,22 @@ const struct jp_knob inspector_knobs[] = {
              "time between two writes of Inspector"),
      .place = JP_KNOB_LOAD},
     {JP_KNOB("ring", JP_KNOB_COUNT, 16, 16 * JP_MIB, NULL, NULL,
-             "slots of each of Inspector's rings; by rate and interval without "
-             "it"),
+             "slots of each ring of Inspector; default from rate and interval"),
      .place = JP_KNOB_LOAD},
     NCCL_KNOB_CHANNELS,
     {JP_KNOB("verbose", JP_KNOB_BOOL, 0, 1, NULL, "0",
-             "each operation's events too: more than twice the volume")},
+             "also the events of each operation: more than twice the volume")},
     /* 0 writes every message: a gap in the sequence numbers then proves a
      * loss. */
     {JP_KNOB("min_size", JP_KNOB_SIZE, 0, JP_TIB, NULL, "0",
-             "smallest message that is recorded")},
+             "smallest message to record")},
     {0}};
 
 static const struct jp_knob site_keys[] = {
     {JP_KNOB("inspector", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "NVIDIA's libnccl-profiler-inspector.so")},
     {JP_KNOB("inspector_release", JP_KNOB_VERSION, 0, 0, NULL, NULL,
-             "NCCL release that Inspector's library is of")},
+             "NCCL release of Inspector's library")},
     {0}};
 
 extern const struct backend backend_nccl_inspector;

@@ -28,7 +28,8 @@ struct neighbours;
 struct neighbours *neighbours_create(launches_take *take, void *arg);
 void neighbours_destroy(struct neighbours *neighbours);
 
-/* Takes a record with start and end; texts are copied. 0, or what take said. */
+/* Takes a record with start and end; texts are copied. 0, or the result of
+ * take. */
 int neighbours_add(struct neighbours *neighbours, const struct record *record);
 
 /* All that is held: at the end of the file, and before a record that is not

@@ -390,7 +390,7 @@ static enum inspector_line parse(struct parse *p)
         return INSPECTOR_BAD;
     reader_json_blank(&p->c);
     if (p->c.p != p->c.end) {
-        refuse(p->reader, JP_BAD_SYNTAX, "text behind the object");
+        refuse(p->reader, JP_BAD_SYNTAX, "text after the object");
         return INSPECTOR_BAD;
     }
     kinds = p->has & (HAS_COLL | HAS_P2P);

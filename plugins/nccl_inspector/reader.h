@@ -4,7 +4,7 @@
  * write them: {"header":{..},"metadata":{..},"coll_perf":{..}} or "p2p_perf".
  * Read leniently: any order of keys, blanks, escapes, unknown keys however
  * nested (verbose traces among them), an absent comm_name, timing source or
- * metadata. n_ranks and nnodes both 0 are "not told" (our recorder under NCCL
+ * metadata. n_ranks and nnodes both 0 are "unknown" (our recorder under NCCL
  * before 2.27): such a line has no bandwidth. Trusted is nothing: rank <
  * n_ranks <= 1,048,576, 1 <= nnodes <= n_ranks, id is 0x and at most 16 hex
  * digits, names of hosts and functions are printable ASCII of limited length,

@@ -126,8 +126,8 @@ bool reader_json_decimal(struct reader_json_cursor *c, uint64_t max,
 bool reader_json_skip(struct reader_json_cursor *c);
 
 /* Decodes escapes into buf (NUL-terminated, at most cap - 1 bytes, cut at a
- * character). Control characters, lone surrogates and bytes that are no UTF-8
- * become '?'. Returns the length. */
+ * character). Control characters, lone surrogates and bytes that are invalid
+ * UTF-8 become '?'. Returns the length. */
 size_t reader_json_decode(const struct reader_json_raw *raw, char *buf,
                           size_t cap);
 

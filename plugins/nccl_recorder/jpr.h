@@ -58,12 +58,12 @@ struct jpr_header {
     uint64_t memory_bytes;   /* the recorder's bound */
     uint64_t disk_bytes;     /* cap of this file; 0: none */
     uint64_t min_free_bytes; /* 0: none */
-    bool net;                /* network waits were asked for */
+    bool net;                /* network waits were requested */
     uint32_t n_variables;
     struct jpr_variable variables[JPR_MAX_VARIABLES];
     uint32_t n_notes; /* settings not taken, why nothing is recorded */
     const char *notes[JPR_MAX_NOTES];
-    bool kernels; /* kernel events (KernelCh) were asked for when the file
+    bool kernels; /* kernel events (KernelCh) were requested when the file
                      began; version 1: true */
 };
 
@@ -74,8 +74,8 @@ struct jpr_comm {
     uint64_t id;      /* NCCL's 64-bit hash */
     const char *name; /* "" when none was set */
     int64_t rank;
-    int64_t n_ranks;      /* 0: not told (v1 to v3) */
-    int64_t n_nodes;      /* NVLink domains, not hosts; 0: not told */
+    int64_t n_ranks;      /* 0: unknown (v1 to v3) */
+    int64_t n_nodes;      /* NVLink domains, not hosts; 0: unknown */
     const char *gpu_pci;  /* "0000:4f:00.0"; "" where there is no GPU */
     const char *gpu_uuid; /* "GPU-..."; "" where there is no GPU */
     uint64_t init_mono_ns;
@@ -85,7 +85,7 @@ enum jpr_op_kind { JPR_COLL, JPR_P2P, JPR_CE, JPR_N_OP_KINDS };
 
 /* Sequence numbers from here to twice that are the recorder's own: NCCL gives
  * the replays of a captured collective one number where kernel events are not
- * asked for. They count per (communicator, function). */
+ * requested. They count per (communicator, function). */
 #define JPR_REPLAY_SEQ (UINT64_C(1) << 40)
 
 /* Where the execution time comes from, best first; Inspector's three. */
@@ -106,7 +106,7 @@ enum jpr_wait {
     JPR_N_WAITS,
 };
 
-/* One operation. Strings are never NULL, "" is "not told". */
+/* One operation. Strings are never NULL, "" is "unknown". */
 struct jpr_op {
     uint32_t comm; /* index of a struct jpr_comm */
     enum jpr_op_kind kind;

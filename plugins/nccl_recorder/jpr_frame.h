@@ -204,7 +204,7 @@ void jpr_packer_begin(struct jpr_packer *packer, bool in_flight,
 
 /* Adds one; false when the block is full, then nothing changed. The texts of
  * `op` must live until jpr_packer_end; each text needs one address, for two
- * are told apart by that. */
+ * are distinguished by that. */
 bool jpr_packer_add(struct jpr_packer *packer, const struct jpr_op *op);
 
 uint64_t jpr_packer_count(const struct jpr_packer *packer);

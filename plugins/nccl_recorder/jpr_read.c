@@ -339,7 +339,7 @@ static uint64_t find_frame(struct jpr_reader *r, uint64_t from, bool *zeros)
     return UINT64_MAX;
 }
 
-/* The frame at r->offset is none: goes on behind the damage. */
+/* The frame at r->offset is none: continues behind the damage. */
 static int skip_damage(struct jpr_reader *r, struct jp_error *err)
 {
     uint64_t at = r->offset;

@@ -6,7 +6,7 @@
  *
  *     while ((rc = jpr_next(r, &record, &err)) != 0) {
  *         if (rc < 0)
- *             ... a damaged block: say err, then go on or give up ...
+ *             ... a damaged block: say err, then continue or give up ...
  *         else
  *             ... switch (record.type) ...
  *     }
@@ -71,8 +71,8 @@ typedef ssize_t jpr_fill(void *arg, void *buf, size_t cap);
  * A file cut inside its first 12 bytes opens and is empty. */
 struct jpr_reader *jpr_open(const char *path, struct jp_error *err);
 
-/* The same for bytes in memory, which are borrowed until jpr_close; `name`
- * stands in errors. */
+/* The same for bytes in memory, which are borrowed until jpr_close; `name` is
+ * used in errors. */
 struct jpr_reader *jpr_open_bytes(const void *bytes, size_t n, const char *name,
                                   struct jp_error *err);
 
@@ -82,24 +82,24 @@ struct jpr_reader *jpr_open_stream(jpr_fill *fill, void *arg, const char *name,
                                    struct jp_error *err);
 
 /* The next record: 1; 0 at the end, cut or not; -1 for a damaged block or a
- * read error. After -1 the next call goes on behind the damage; a file with
+ * read error. After -1 the next call continues behind the damage; a file with
  * more than 16 damaged blocks ends there. */
 int jpr_next(struct jpr_reader *reader, struct jpr_record *record,
              struct jp_error *err);
 
 const struct jpr_end *jpr_end(const struct jpr_reader *reader);
 
-/* From now on blocks of operations and of what is in flight are passed over
+/* From now on blocks of operations and of what is in flight are skipped
  * unread: for who wants the header, communicators or counters of a long file.
  */
 void jpr_pass_ops(struct jpr_reader *reader);
 
-/* Whether blocks of operations that have ended are passed over from now on, and
+/* Whether blocks of operations that have ended are skipped from now on, and
  * no others. */
 void jpr_pass_ended(struct jpr_reader *reader, bool pass);
 
 /* For a file that is being written: from now on jpr_next's 0 is "nothing more
- * yet", and the next call goes on where it stood, at the last block if only a
+ * yet", and the next call continues where it stood, at the last block if only a
  * part of that was there. */
 void jpr_follow(struct jpr_reader *reader);
 

@@ -66,7 +66,7 @@ static int grow(struct jpr_comms *comms, uint32_t index)
     return 0;
 }
 
-/* NULL: not told. */
+/* NULL: unknown. */
 static const struct jpr_comm *comms_find(const struct jpr_comms *comms,
                                          uint32_t index)
 {

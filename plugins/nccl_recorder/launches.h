@@ -9,7 +9,7 @@
  * divided among them by their bytes. The shares add up to it, and the bandwidth
  * of each is that of all bytes in all the time. The members of a launch are the
  * same on all ranks, so waits, which compare ranks, are right. One without a
- * time still has its share, which is not told. One that was lost has none: the
+ * time still has its share, which is unknown. One that was lost has none: the
  * others' shares are then too long on that rank.
  *
  * Send, Recv: those of one direction that began and ended together (within 2 us
@@ -18,7 +18,7 @@
  *
  * Operations are of one launch where none of them was enqueued before the last
  * of them began to be: NCCL tells all starts of a launch before its first stop.
- * Those that were cut short keep what they say.
+ * Those that ended early keep what they say.
  *
  * Records are held back for HOLD of the file's time, for they stand in the
  * order of their end, and then come in the file's order.
@@ -35,8 +35,8 @@
 typedef int launches_take(void *arg, const struct record *record);
 
 /* Divides a time among records by their bytes, and gives each the bandwidth of
- * all bytes in it. Those without a time have a share, too, though it is not
- * told: the other ranks may know theirs. */
+ * all bytes in it. Those without a time have a share, too, though it is
+ * unknown: the other ranks may know theirs. */
 struct launches_member {
     struct record *record;
     enum bandwidth_rule rule;
@@ -54,7 +54,7 @@ void launches_destroy(struct launches *launches);
 
 /* Adds an operation and its record, which has the same time; of the record's
  * texts the function's is copied, the others are borrowed until it was taken.
- * 0, -1 without memory, or what take said. */
+ * 0, -1 without memory, or the result of take. */
 int launches_add(struct launches *launches, const struct jpr_op *op,
                  const struct record *record, enum bandwidth_rule rule);
 

@@ -38,9 +38,9 @@
  * When is an operation done? Its own stopEvent means "enqueued" only.
  *  - With kernel events NCCL names the number of channels: it is done when it
  *    is enqueued and that many have stopped (and its proxies, if network waits
- *    were asked for). CollNet names none (0): it is "loose", done when
- *    nothing happened for 50 ms since its last child and at least one channel
- *    has stopped, for a kernel may start long after it was enqueued.
+ * were requested). CollNet names none (0): it is "loose", done when nothing
+ * happened for 50 ms since its last child and at least one channel has stopped,
+ * for a kernel may start long after it was enqueued.
  *  - Without kernel events, or where these are not believed (rec_trust.h), it
  *    is loose and "unsure": done when it is enqueued and, 50 ms ago, its last
  *    proxy ended or a later launch of its communicator came. The latter does
@@ -81,7 +81,7 @@ struct jp_rec_start {
     uint64_t count;
     int root;
     int peer;
-    int n_channels; /* kernel channels that it has; 0: not told */
+    int n_channels; /* kernel channels that it has; 0: unknown */
     bool silent;    /* none of them will report: a message to oneself */
     void *api;      /* handle of the API event, NULL: none */
 };
@@ -643,7 +643,8 @@ static const char *get_ready(int version, int *mask)
     const char *declined, *why;
 
     if (getauxval(AT_SECURE)) /* the variables are another's who may less */
-        return "the program has its file's rights (setuid, capabilities)";
+        return "the program has more rights than its user (setuid, "
+               "capabilities)";
     if (!fork_handled && pthread_atfork(NULL, NULL, after_fork) != 0)
         return "no memory";
     fork_handled = true;

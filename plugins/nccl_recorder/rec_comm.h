@@ -25,8 +25,8 @@ struct jp_rec_comm_facts {
     const char *name; /* NULL: none was set */
     uint64_t hash;
     int rank;
-    int n_ranks; /* 0: not told */
-    int n_nodes; /* NCCL's count: NVLink domains, not hosts; 0: not told */
+    int n_ranks; /* 0: unknown */
+    int n_nodes; /* NCCL's count: NVLink domains, not hosts; 0: unknown */
 };
 
 struct jp_rec_count {
@@ -227,7 +227,7 @@ struct jp_rec_thread *rec_thread_get(void);
 struct jp_rec_thread *rec_thread_table(void);
 
 /* Takes zeroed memory for JP_REC_MAX_THREADS into use. 0, or -1 when threads
- * cannot be told apart here (no thread-specific key). */
+ * cannot be distinguished here (no thread-specific key). */
 int rec_thread_init(struct jp_rec_thread *table);
 
 /* In a forked child: nothing of the parent's threads is left. */

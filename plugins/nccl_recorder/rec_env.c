@@ -253,9 +253,10 @@ static int parse(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 static void note(const char *name, const char *value, uint64_t min,
                  uint64_t max)
 {
-    snprintf(notes[n_notes++], NOTE_BYTES,
-             "%s: \"%.40s\" is not a number from %llu to %llu: not taken", name,
-             value, (unsigned long long) min, (unsigned long long) max);
+    snprintf(
+        notes[n_notes++], NOTE_BYTES,
+        "%s: \"%.40s\" is not a number from %llu to %llu, so it is ignored",
+        name, value, (unsigned long long) min, (unsigned long long) max);
 }
 
 static int read_kernels(void)
@@ -270,8 +271,8 @@ static int read_kernels(void)
     if (i < N_KERNEL_WORDS)
         return i;
     snprintf(notes[n_notes++], NOTE_BYTES,
-             "JOBPROF_RECORDER_KERNELS: \"%.40s\" is not auto, 0 or 1: not "
-             "taken",
+             "JOBPROF_RECORDER_KERNELS: \"%.40s\" is not auto, 0 or 1, so it "
+             "is ignored",
              text);
     return JP_REC_KERNELS_AUTO;
 }
@@ -368,7 +369,8 @@ const char *rec_env_declined(void)
     found = has_release(list, release, &bad);
     if (bad) {
         snprintf(text, NOTE_BYTES,
-                 "JOBPROF_RECORDER_DECLINE: \"%.40s\" is not all releases",
+                 "JOBPROF_RECORDER_DECLINE: \"%.40s\" has an entry that is not "
+                 "a release",
                  list);
         text = notes[++n_notes];
     }

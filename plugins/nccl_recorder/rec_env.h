@@ -32,7 +32,7 @@ struct jp_rec_settings {
 /* Reads the environment; once per process. */
 void rec_env_read(struct jp_rec_settings *settings);
 
-/* Whether kernel events are asked for with interface N. NCCL 2.26 and 2.27 (v3,
+/* Whether kernel events are requested with interface N. NCCL 2.26 and 2.27 (v3,
  * v4) can fail on them, and 2.26 has no GPU times
  * (docs/recorder-format.md, "Kernel events"). */
 bool rec_env_asks_kernels(const struct jp_rec_settings *settings,

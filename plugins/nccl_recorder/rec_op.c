@@ -217,7 +217,7 @@ void rec_op_retire(struct jp_rec_op *op)
 {
     uint64_t state = rec_op_state(op);
     uint64_t generation = state >> JP_REC_GENERATION_SHIFT;
-    /* a channel's stop clears its entry: only what was cut short, or was not
+    /* a channel's stop clears its entry: only what ended early, or was not
      * believed any more, leaves any */
     bool left = (state & (JP_REC_CUT_SHORT | JP_REC_UNSURE)) &&
                 atomic_load_explicit(&op->started, memory_order_acquire) > 0;

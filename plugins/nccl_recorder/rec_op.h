@@ -48,7 +48,7 @@ struct jp_rec_facts {
 
 enum {
     JP_REC_GRAPH = 1,      /* captured in a CUDA graph */
-    JP_REC_INCOMPLETE = 2, /* set when it was cut short */
+    JP_REC_INCOMPLETE = 2, /* set when it ended early */
     JP_REC_OVER = 4,       /* ... because later ones had ended */
     JP_REC_UNTIMED = 8,    /* set where kernel events were not used */
     JP_REC_FACT_WORDS = sizeof(struct jp_rec_facts) / sizeof(uint64_t),
@@ -89,7 +89,8 @@ struct jp_rec_op {
                                       */
 #define JP_REC_OPEN_ONE (1ULL << 16) /* an open proxy or loose channel */
 #define JP_REC_OPEN_MASK (0x7FFULL << 16)
-#define JP_REC_OVERTAKEN (1ULL << 27) /* cut short for later ones ended */
+#define JP_REC_OVERTAKEN                                                       \
+    (1ULL << 27) /* ended early, because later ones ended */
 #define JP_REC_CUT_SHORT (1ULL << 28) /* over, but not by its last event */
 #define JP_REC_LOOSE (1ULL << 29)     /* nobody can tell its last event */
 #define JP_REC_ENQUEUED (1ULL << 30)

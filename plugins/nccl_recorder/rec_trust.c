@@ -138,7 +138,7 @@ void rec_trust_op(struct jp_rec_trust *trust, uint64_t now_ns,
 
 /* In nested groups NCCL tells a group for each inner one, though all of them
  * are launched together; behind an inner one it cannot be told whether the
- * outer one goes on. */
+ * outer one continues. */
 void rec_trust_group(struct jp_rec_thread *thread, int depth)
 {
     if (depth <= 2 && thread->group_depth <= 2)

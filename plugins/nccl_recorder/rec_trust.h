@@ -12,7 +12,7 @@
  *    one AllGatherV (scheduler/allgatherv_sched.cc), and after the capture of a
  *    Broadcast, which they count once. A later operation may then wait for
  *    stamps that never come, and ncclCommDestroy() with it: no more kernel
- *    events are asked for in the process from then on;
+ * events are requested in the process from then on;
  *  - once a CUDA graph is replayed after an eager call on the communicator: the
  *    host counts a replay only where the last launch was a capture (proxy.cc,
  *    SaveProxyProfiler; include/group.h resets planner.persistent).
@@ -82,7 +82,7 @@ void rec_trust_init(bool asks, int interface, int *mask);
  * meanwhile. */
 void rec_trust_mask(void);
 
-/* Whether kernel events are asked for now. */
+/* Whether kernel events are requested now. */
 bool rec_trust_asks(void);
 
 /* Whether those of an operation that starts now will be used; if not, it is

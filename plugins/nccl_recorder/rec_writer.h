@@ -33,7 +33,7 @@ enum { JP_REC_WRITER_BYTES = 1600 * 1024 };
 
 /* Starts the thread once, which opens the directory. NULL, or why it cannot
  * (static text). Waits 200 ms for that at most: a file system that takes longer
- * is tried further while NCCL goes on. Not thread-safe. */
+ * is tried further while NCCL continues. Not thread-safe. */
 const char *rec_writer_start(const char *dir,
                              const struct jp_rec_settings *settings);
 

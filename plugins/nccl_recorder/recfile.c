@@ -679,7 +679,7 @@ const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
     if (file->why)
         return refuse(file, file->why_bad, file->why);
     if (!comm)
-        return refuse(file, JP_BAD_MISSING, "communicator not told");
+        return refuse(file, JP_BAD_MISSING, "communicator unknown");
     if (comm->why)
         return refuse(file, JP_BAD_VALUE, comm->why);
     file->func = find_func(file, op);

@@ -72,7 +72,7 @@ struct recfile_func {
 /* Why operations have no kernel events: bits of enum jpr_doubt. */
 #define RECFILE_DOUBTS 5
 
-#define RECFILE_UNSEEN 8 /* functions told apart; the rest is in the sum */
+#define RECFILE_UNSEEN 8 /* distinct functions; the rest is in the sum */
 
 /* The last counters of a file, and how it ends. */
 struct recfile_tail {
@@ -95,8 +95,8 @@ struct recfile_tail {
     struct jpr_cost cost; /* by the last counters that tell */
     uint64_t wall_ns;     /* the process' time that it is of */
     /* wall clock, 0: none. The last counters or snapshot; and since when there
-     * was an operation that had not ended in the last snapshot, or that was cut
-     * short: the earliest */
+     * was an operation that had not ended in the last snapshot, or that was
+     * truncated: the earliest */
     uint64_t last_ns, oldest_ns;
     uint64_t at_mono_ns;     /* of the last snapshot */
     uint64_t fly_ns, cut_ns; /* the two that oldest_ns is the earlier of */
@@ -134,7 +134,7 @@ int recfile_probe(const char *path, struct jp_error *err);
 /* 0 or -1. recfile_close is due only after 0. */
 int recfile_open(struct jp_recfile *file, const char *path,
                  struct jp_error *err);
-/* The same over bytes, borrowed until the close; name stands in errors. */
+/* The same over bytes, borrowed until the close; errors use name. */
 int recfile_open_bytes(struct jp_recfile *file, const void *bytes, size_t n,
                        const char *name, struct jp_error *err);
 void recfile_close(struct jp_recfile *file);
@@ -151,7 +151,7 @@ int recfile_next(struct jp_recfile *file, struct jpr_record *record,
 const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
                            struct record *out);
 
-/* The communicator that an operation names, NULL: not told. */
+/* The communicator that an operation names, NULL: unknown. */
 const struct recfile_comm *recfile_comm(const struct jp_recfile *file,
                                         uint32_t index);
 

@@ -193,12 +193,13 @@ static int size_recorder(const struct backend_input *in,
     uint64_t volume;
 
     if (mem < JP_REC_MEM_MIN)
-        return error_set(err, "the recorder needs at least %s a rank; mem=%s",
+        return error_set(err,
+                         "the recorder needs at least %s for each rank; mem=%s",
                          FIG_BYTES(JP_REC_MEM_MIN), FIG_BYTES(mem));
     if (limit < JP_REC_MEM_MIN)
         return error_set(err,
-                         "the recorder needs at least %s a rank; a quarter of "
-                         "the step's memory on a node allows %s",
+                         "the recorder needs at least %s for each rank, but a "
+                         "quarter of the step's memory on a node allows %s",
                          FIG_BYTES(JP_REC_MEM_MIN), FIG_BYTES(limit));
     p->memory_bytes =
         num_mul(num_mul(plan_number(side, "comms"), plan_number(side, "rate")),
@@ -237,8 +238,8 @@ static int recorder_forecast(const struct backend_input *in,
              RECORD_BYTES, FIG_BYTES(p.cap_bytes));
     if (p.kept_ops < p.planned_ops)
         snprintf(f.lost, sizeof(f.lost),
-                 "writes the first %s of %s operations of a rank whole, then "
-                 "counters and samples: the limit is %s",
+                 "writes the first %s of %s operations of each rank in full, "
+                 "then only counters and samples. The limit is %s",
                  FIG_COUNT(p.kept_ops), FIG_COUNT(p.planned_ops), p.limit);
     *out = f;
     return 0;
@@ -277,7 +278,7 @@ static int recorder_env(const struct backend_input *in, struct backend_env *out,
 /* ------------------------------------------------- what NCCL's release does */
 
 #define NO_TIME                                                                \
-    "operations have no time, only counts, sizes and network transfers"
+    "operations have no times, only counts, sizes and network transfers"
 
 #define COST                                                                   \
     "kernel events cost a progress thread that polls while an operation "      \
@@ -311,25 +312,24 @@ static const struct {
     const char *text;
 } remarks[] = {
     {23, 25, ANY, ALWAYS, false,
-     "NCCL has no kernel events before 2.26: " NO_TIME "; of CUDA graphs over "
-     "NVLink alone nothing is told"},
+     "NCCL has no kernel events before 2.26: " NO_TIME
+     "; CUDA graphs over NVLink alone are not recorded"},
     {26, 26, ANY, ALWAYS, false,
-     "kernel events are never asked for with NCCL 2.26, where they hold no GPU "
-     "times, can end the program and can keep ncclCommDestroy from "
-     "returning: " NO_TIME "; of CUDA graphs over NVLink alone nothing is "
-     "told"},
+     "kernel events are never used with NCCL 2.26, where they have no GPU "
+     "times, can crash the program and can block ncclCommDestroy: " NO_TIME
+     "; CUDA graphs over NVLink alone are not recorded"},
     {23, 26, ON, ALWAYS, true, "kernels=1 has no effect before NCCL 2.27"},
     {27, 27, AUTO, ALWAYS, false,
-     "kernel events are not asked for with NCCL 2.27, where grouped Sends and "
-     "Receives of small beside large messages can then end the "
-     "program: " NO_TIME "; of CUDA graphs over NVLink alone only the capture "
-     "is told; kernels=1 asks for them"},
+     "kernel events are not used with NCCL 2.27, where they can crash a "
+     "program that groups Sends and Receives of small and large "
+     "messages: " NO_TIME "; of CUDA graphs over NVLink alone only the capture "
+                          "is recorded; kernels=1 turns kernel events on"},
     {27, 27, ON, ALWAYS, true,
-     "kernels=1 with NCCL 2.27: grouped Sends and Receives of small beside "
-     "large messages can end the program (\"Proxy append mismatch\")"},
+     "kernels=1 with NCCL 2.27 can crash a program that groups Sends and "
+     "Receives of small and large messages (\"Proxy append mismatch\")"},
     {27, 0, OFF, ALWAYS, false,
-     "kernels=0: " NO_TIME "; of CUDA graphs over NVLink alone only the "
-     "capture is told"},
+     "kernels=0: " NO_TIME
+     "; of CUDA graphs over NVLink alone only the capture is recorded"},
     {27, 27, ON, ALWAYS, false, COST},
     {28, 0, AUTO | ON, ALWAYS, false, COST},
     {27, 27, ON, ALWAYS, false, GRAPHS},
@@ -337,17 +337,17 @@ static const struct {
     {27, 27, ON, ALWAYS, false, SELF_COPY},
     {28, 0, AUTO | ON, ALWAYS, false, SELF_COPY},
     {29, 30, AUTO | ON, BROADCASTS, false,
-     "Broadcasts of several roots in one group, or in a CUDA graph, end kernel "
-     "events for the process; NCCL_ALLGATHERV_ENABLE=0 avoids that"},
+     "after Broadcasts of several roots in one group, or in a CUDA graph, the "
+     "process has no more kernel events; NCCL_ALLGATHERV_ENABLE=0 avoids this"},
     {29, 30, ANY, BROADCASTS, true,
-     "NCCL 2.29 and 2.30 tell the calls of Broadcast but none of its "
-     "operations, unless NCCL_ALLGATHERV_ENABLE=0 is set"},
+     "NCCL 2.29 and 2.30 report the calls of Broadcast but not its operations, "
+     "unless NCCL_ALLGATHERV_ENABLE=0 is set"},
     {27, 27, ANY, WINDOWS, true,
-     "%s is set: NCCL 2.27 tells nothing of operations by symmetric kernels, "
+     "%s is set: NCCL 2.27 does not report operations of symmetric kernels, "
      "not even their number"},
     {28, 0, ANY, WINDOWS, true,
-     "%s is set: of operations by symmetric kernels NCCL tells the calls only, "
-     "and nothing where they are captured in a graph"},
+     "%s is set: for operations of symmetric kernels NCCL reports only the "
+     "calls, and nothing if a graph captures them"},
 };
 
 /* Variables of who works with windows and symmetric kernels. NCCL_WIN_ENABLE is
@@ -438,13 +438,14 @@ static const struct jp_knob knobs[] = {
     /* Kernel events are the only GPU times there are. They are left out where
      * they can end the program (docs/recorder-format.md, "Kernel events"). */
     {JP_KNOB("kernels", JP_KNOB_WORD, 0, 0, "auto|1|0", "auto",
-             "whether the recorder asks NCCL for kernel events"),
+             "whether the recorder uses NCCL's kernel events"),
      .variable = KERNELS_VARIABLE},
     {0}};
 
 static const struct jp_knob site_keys[] = {
-    {JP_KNOB("recorder", JP_KNOB_PATH, 0, 0, NULL, NULL,
-             "another libnccl-profiler-jobprof.so than the installed one")},
+    {JP_KNOB(
+        "recorder", JP_KNOB_PATH, 0, 0, NULL, NULL,
+        "libnccl-profiler-jobprof.so to use instead of the installed one")},
     {0}};
 
 /* What its half in the tasks reads (rec_env.h). */

@@ -18,7 +18,7 @@
 /* It runs beside whatever profiler runs, or without one. */
 static int usable(const struct backend_input *in, struct jp_error *err)
 {
-    return error_set(err, "ranks run under nsys by --nsys-profile");
+    return error_set(err, "ranks run under nsys with --nsys-profile");
 }
 
 static const struct backend_planner planner = {
@@ -30,21 +30,21 @@ static const struct jp_mode words[] = {
 
 static const struct jp_knob knobs[] = {
     {JP_KNOB("ranks", JP_KNOB_RANKS, 0, 0, "all|node0|first-per-node", NULL,
-             "which; without it all of a small step, else the first of each "
-             "node")},
+             "ranks that run under nsys; default: all of a small step, else "
+             "the first rank of each node")},
     {JP_KNOB("trace", JP_KNOB_NAMES, 0, 0, NULL, JP_DEF_NSYS_TRACE,
-             "what nsys traces; ; stands for its comma")},
+             "what nsys traces, with ; for a comma")},
     {JP_KNOB("delay", JP_KNOB_TIME, 0, DAY, NULL, NULL,
-             "from the program's start to the first event, whole seconds")},
+             "whole seconds from the program's start to the trace")},
     {JP_KNOB("duration", JP_KNOB_TIME, JP_SECOND, DAY, NULL, NULL,
-             "of the trace, whole seconds; NVIDIA supports five minutes")},
+             "whole seconds of the trace; NVIDIA supports five minutes")},
     {JP_KNOB("capture", JP_KNOB_WORD, 0, 0, "off|cudaProfilerApi|nvtx", "off",
-             "traces only between the program's own marks")},
+             "trace only between marks of the program")},
     {JP_KNOB("required", JP_KNOB_BOOL, 0, 1, NULL, "0",
-             "1: a rank without nsys does not start; 0: it runs without")},
+             "1: a rank without nsys does not start; 0: it runs without nsys")},
     {JP_KNOB("wait", JP_KNOB_TIME, JP_SECOND, DAY, NULL,
              JP_STR(JP_DEF_NSYS_WAIT_S) "s",
-             "that nsys may take after its program's end")},
+             "time limit of nsys after its program's end")},
     {0}};
 
 static const char *const variables[] = {NSYS_ENV_WRAP,
@@ -69,7 +69,7 @@ static void ask_version(const char *path, char *line, size_t len)
 
     memset(line, 0, len);
     if (!child_succeeded(child_run(&child, &result), &result) || !*line)
-        snprintf(line, len, "it does not answer to --version");
+        snprintf(line, len, "it fails with --version");
     line[strcspn(line, "\r\n")] = '\0';
 }
 
@@ -105,8 +105,8 @@ static int look_nsys(backend_say *say, void *arg, struct jp_error *err)
                  QUOTE(version));
     else
         snprintf(line, sizeof(line),
-                 "nsys: not in PATH here; on nodes without it ranks run "
-                 "without");
+                 "nsys: not in PATH on this host; ranks on nodes without it "
+                 "run without nsys");
     rc = say(arg, false, line, err);
     free(path);
     return rc;
@@ -136,13 +136,13 @@ static int look_place(backend_say *say, void *arg, struct jp_error *err)
     bool gone = dir && *dir && (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode));
     char line[512];
 
-    snprintf(
-        line, sizeof(line),
-        "nsys: its files are made in %s%s; %s by perf_event_paranoid "
-        "(jobprof asks for none)",
-        dir && *dir && !gone ? QUOTE(dir) : "a folder of their own in /tmp",
-        gone ? ", as TMPDIR is no folder here" : "",
-        may_sample() ? "samples of CPUs are allowed" : "no samples of CPUs");
+    snprintf(line, sizeof(line),
+             "nsys: its files go to %s%s; %s by perf_event_paranoid (jobprof "
+             "needs none)",
+             dir && *dir && !gone ? QUOTE(dir) : "a private folder in /tmp",
+             gone ? ", because TMPDIR is not a folder on this host" : "",
+             may_sample() ? "CPU samples are allowed"
+                          : "CPU samples are not allowed");
     return say(arg, gone, line, err);
 }
 
@@ -151,8 +151,8 @@ static int look(const struct jp_plan *plan, backend_say *say, void *arg,
                 struct jp_error *err)
 {
     static const char old[] =
-        "nsys: this Slurm puts nothing in front of a program (23.11 does): "
-        "--nsys-profile is refused with the line to type";
+        "nsys: this Slurm cannot put nsys before a program (23.11 and later "
+        "can): --nsys-profile is refused, with the command to type instead";
 
     if (!NSYS_CAN_WRAP)
         return say(arg, false, old, err);
@@ -160,8 +160,8 @@ static int look(const struct jp_plan *plan, backend_say *say, void *arg,
         return -1;
     return say(
         arg, false,
-        "nsys: in a container it must be in the image, and " NSYS_WRAP_NAME
-        " at its path of the host; else ranks run without",
+        "nsys: in a container, it must be in the image, and " NSYS_WRAP_NAME
+        " must be at its path of the host; otherwise ranks run without nsys",
         err);
 }
 

@@ -722,7 +722,7 @@ int nsys_read(const char *path, const struct nsys_options *options,
     if (!r.db)
         return -1;
     if (!is_export(r.db)) {
-        error_set(err, "%s: an SQLite file, but no export of nsys",
+        error_set(err, "%s: an SQLite file, but not an nsys export",
                   QUOTE(path));
     } else {
         rc = read_all(&r, err);

@@ -56,16 +56,16 @@ struct nsys_count {
 };
 
 struct nsys_profile {
-    char schema[32];                    /* "3.16.1"; "": not told */
-    char host[256];                     /* "": not told */
-    uint64_t start_utc_ns, duration_ns; /* of the session; 0: not told */
+    char schema[32];                    /* "3.16.1"; "": unknown */
+    char host[256];                     /* "": unknown */
+    uint64_t start_utc_ns, duration_ns; /* of the session; 0: unknown */
     struct nsys_lines of[NSYS_TABLES];
 
     /* GPUs: from the first to the last activity of each, added up */
     uint32_t devices;
     uint64_t span_ns, busy_ns;
-    struct nsys_count gaps, short_gaps; /* shorter than asked for */
-    uint64_t closed_ns;                 /* gaps up to that are not told */
+    struct nsys_count gaps, short_gaps; /* shorter than requested */
+    uint64_t closed_ns;                 /* gaps up to that are unknown */
     struct nsys_gap top[NSYS_GAPS];     /* longest first */
     size_t n_top;
 

@@ -237,10 +237,10 @@ static int check_head(int fd, const char *path, struct jp_error *err)
     if (n < 0 || fstat(fd, &st) < 0)
         return error_set(err, "%s: %m", QUOTE(path));
     if (n == 0)
-        return error_set(err, "%s: an empty file", QUOTE(path));
+        return error_set(err, "%s: empty file", QUOTE(path));
     if (memcmp(head, "SQLite format 3", (size_t) (n < 16 ? n : 16)) != 0)
         return error_set(err,
-                         "%s: no SQLite file (export a report by: nsys "
+                         "%s: not an SQLite file (export a report with: nsys "
                          "export --type=sqlite FILE)",
                          QUOTE(path));
     page = number_at(head + 16, 2);
@@ -249,7 +249,7 @@ static int check_head(int fd, const char *path, struct jp_error *err)
     if (n < HEAD || (uint64_t) st.st_size < page ||
         (number_at(head + 24, 4) == number_at(head + 92, 4) &&
          (uint64_t) st.st_size < pages * page))
-        return error_set(err, "%s: cut: %lld bytes of %llu", QUOTE(path),
+        return error_set(err, "%s: truncated: %lld of %llu bytes", QUOTE(path),
                          (long long) st.st_size,
                          (unsigned long long) (pages * page));
     return 0;
@@ -268,8 +268,8 @@ static int check_journal(const char *path, struct jp_error *err)
         free(beside);
         if (is_there)
             return error_set(err,
-                             "%s: not complete: its writer still works or has "
-                             "died (%s-%s)",
+                             "%s: incomplete: its writer is still running or "
+                             "has died (%s-%s)",
                              QUOTE(path), QUOTE(path), ends[i]);
     }
     return 0;
@@ -410,7 +410,7 @@ static void get_cell(sqlite3_stmt *select, int at, struct nsys_cell *cell)
 static int said(struct nsys_db *db, const char *table, struct jp_error *err)
 {
     if (db->stopped)
-        return error_set(err, "the time is over");
+        return error_set(err, "the time limit ran out");
     return error_set(err, "%s: %s", table, sqlite3_errmsg(db->sql));
 }
 
@@ -499,8 +499,8 @@ struct nsys_db *nsys_sql_open(const char *path, nsys_stop *stop, void *arg,
                               struct jp_error *err)
 {
     (void) path, (void) stop, (void) arg;
-    error_set(err, "this jobprof was built without libsqlite3, which reads "
-                   "exports of nsys");
+    error_set(err, "this jobprof was built without libsqlite3, which it needs "
+                   "to read nsys exports");
     return NULL;
 }
 

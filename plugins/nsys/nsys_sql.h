@@ -55,8 +55,8 @@ typedef int nsys_row(void *arg, const struct nsys_cell *cells,
                      struct jp_error *err);
 
 /* Calls row for each row of the table, with a cell for each of the n columns;
- * NULL among them gives NSYS_CELL_NONE. 0, also for a table that is not there;
- * -1: row said so, or the file is damaged. */
+ * NULL among them gives NSYS_CELL_NONE. 0, also for a table that does not
+ * exist; -1: row failed, or the file is damaged. */
 int nsys_sql_scan(struct nsys_db *db, const char *table,
                   const char *const *columns, size_t n, nsys_row *row,
                   void *arg, struct jp_error *err);

@@ -150,7 +150,7 @@ give_up(const struct run *run, const char *why, bool speaks, char **argv)
     if (required || speaks)
         fprintf(stderr, "jobprof: rank %s: %s (%s)\n", env_of("SLURM_PROCID"),
                 why,
-                required ? "required=1: it does not start"
+                required ? "required=1: the rank does not start"
                          : "the program runs without nsys");
     if (required)
         _exit(REQUIRED_EXIT);
@@ -347,9 +347,9 @@ static const char *prepare(struct run *run, char *path, size_t len)
     bool found = false;
 
     if (!make_name(run))
-        return "no name for its file";
+        return "no name for the file of nsys";
     if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-        return "no folder for its file";
+        return "no folder for the file of nsys";
     while (folders && *folders && !found) {
         size_t n = strcspn(folders, ":");
 
@@ -521,7 +521,8 @@ int main(int argc, char **argv)
         run_inside((unsigned) strtoul(argv[2], NULL, 10), argv + 3);
     if (argc < 2) {
         fputs("Usage: jobprof-wrap PROGRAM [ARGUMENT...]\n"
-              "Runs it under nsys as --nsys-profile says; for Slurm.\n",
+              "Runs PROGRAM under nsys, as --nsys-profile requests. Slurm "
+              "starts it.\n",
               stderr);
         return 2;
     }

@@ -39,7 +39,7 @@ static const struct {
     {"ENABLE", ONE, "default 0"},
     {"DUMP_THREAD_ENABLE", ONE, "writes during the run"},
     {"DUMP_THREAD_INTERVAL_MICROSECONDS", INTERVAL,
-     "the default writes at the end alone, what the rings hold then"},
+     "by default it writes only at the end what the rings then hold"},
     {"DUMP_VERBOSE", VERBOSE, "verbose="},
     {"PROM_DUMP", ZERO, "its files are deleted at the end"},
     {"ENABLE_P2P", P2P, "p2p="},
@@ -51,8 +51,8 @@ static const struct {
      "the same for sends and receives; default 1024"},
     {"POOL_GROW", ONE, "pools of operations in flight grow"},
     {"REQUIRE_KERNEL_TIMING", ZERO,
-     "1 drops what has no GPU time, on some ROCm all; records name their "
-     "clock"},
+     "1 drops operations without GPU time, with some ROCm all; records name "
+     "their clock"},
 };
 
 /* The library's release, which is not the program's. */
@@ -104,17 +104,17 @@ static int forecast(const struct backend_input *in,
              "communicators; %s records of %s B%s",
              FIG_COUNT(p.ring), FIG_COUNT(p.p2p_ring), FIG_COUNT(comms),
              FIG_COUNT(p.planned_ops), FIG_COUNT(p.line_bytes),
-             p.shortened ? "; interval shortened to fit the memory" : "");
+             p.shortened ? "; shorter interval to fit the memory" : "");
     if (p.never)
         snprintf(f.lost, sizeof(f.lost),
-                 "keeps what its rings hold at a communicator's end, %s of %s "
-                 "records a rank: the user's interval is below 0; force=1 "
-                 "replaces it",
+                 "keeps only what its rings hold when a communicator ends, %s "
+                 "of %s records of each rank: the user's interval is below 0; "
+                 "force=1 replaces it",
                  FIG_COUNT(f.kept_ops), FIG_COUNT(p.planned_ops));
     else
         snprintf(f.lost, sizeof(f.lost),
-                 "loses up to %s of %s records a rank: what its rings cannot "
-                 "hold between two writes, each %s",
+                 "loses up to %s of %s records of each rank: those that do not "
+                 "fit in its rings between two writes, every %s",
                  FIG_COUNT(p.planned_ops - p.kept_ops),
                  FIG_COUNT(p.planned_ops),
                  num_format_time_us(p.interval_us, interval, sizeof(interval)));
@@ -181,9 +181,9 @@ static int notes(const struct backend_input *in, backend_say *say, void *arg,
     return dda && strcmp(dda, "0") == 0
                ? 0
                : say(arg, false,
-                     "RCCL's DDA does AllReduce of 8 ranks in one node past "
-                     "every profiler; RCCL_DDA_ENABLE=0 shows it, at another "
-                     "speed",
+                     "RCCL's DDA runs AllReduce of 8 ranks in one node without "
+                     "any profiler; RCCL_DDA_ENABLE=0 makes it visible, at "
+                     "another speed",
                      err);
 }
 
@@ -197,14 +197,14 @@ static const struct backend_planner planner = {
 
 static const struct jp_mode words[] = {
     {.name = "rccl-inspector",
-     .help = "RCCL's Inspector where the site names it, else the recorder"},
+     .help = "RCCL's Inspector if the site has it, else the recorder"},
     {0}};
 
 static const struct jp_knob site_keys[] = {
     {JP_KNOB("rccl_inspector", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "AMD's librccl-profiler-inspector.so")},
     {JP_KNOB("rccl_inspector_release", JP_KNOB_VERSION, 0, 0, NULL, NULL,
-             "release that RCCL's Inspector is of; 2.30 without it")},
+             "release of RCCL's Inspector; default 2.30")},
     {0}};
 
 extern const struct backend backend_rccl_inspector;

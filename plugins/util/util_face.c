@@ -67,10 +67,10 @@ static const char *cuda_look(char *buf, size_t len)
 
     if (!find_cupti(cupti, sizeof(cupti)))
         snprintf(cupti, sizeof(cupti),
-                 "no libcupti in the usual places: programs that bring their "
+                 "no libcupti in the usual places, so only programs with their "
                  "own are counted");
     snprintf(buf, len, "CUDA's calls (cuda=1): %s%s, %s", INSTALLED,
-             installed ? "" : " is not there", cupti);
+             installed ? "" : " does not exist", cupti);
     return buf;
 }
 
@@ -80,7 +80,7 @@ static const char *cuda_look(char *buf, size_t len)
  * runs, or without one; they take the place of none. */
 static int usable(const struct backend_input *in, struct jp_error *err)
 {
-    return error_set(err, "utilisation is asked for by --util-profile");
+    return error_set(err, "utilisation is sampled with --util-profile");
 }
 
 static const struct backend_planner planner = {
@@ -94,12 +94,12 @@ static const struct jp_mode words[] = {
 static const struct jp_knob knobs[] = {
     {JP_KNOB("period", JP_KNOB_TIME, 0, MINUTE, NULL,
              JP_STR(JP_DEF_UTIL_PERIOD_MS) "ms",
-             "between two samples; 0: none, else at least 100 ms")},
-    {JP_KNOB("cuda", JP_KNOB_BOOL, 0, 1, NULL, "0",
-             "1: count launches, copies, allocations and waits of CUDA in the "
-             "tasks")},
+             "time between two samples, at least 100 ms; 0: no samples")},
+    {JP_KNOB(
+        "cuda", JP_KNOB_BOOL, 0, 1, NULL, "0",
+        "1: count CUDA launches, copies, allocations and waits of the tasks")},
     {JP_KNOB("labels", JP_KNOB_LABELS, 0, 0, NULL, NULL,
-             "what the run is, in your words; the report repeats them")},
+             "your labels of the run; the report repeats them")},
     {0}};
 
 /* What a node of this kind can tell. No library is loaded: a driver may hang.
@@ -113,8 +113,8 @@ static int look(const struct jp_plan *plan, backend_say *say, void *arg,
     char line[256], period[32], cuda[1024];
 
     snprintf(line, sizeof(line),
-             "utilisation: %s%s; here: steps by %s, %s of waits (PSI), %s",
-             us ? "a sample every " : "no samples unless a step asks",
+             "utilisation: %s%s; this host: steps by %s, %s of waits (PSI), %s",
+             us ? "a sample every " : "no samples without the option",
              us ? num_format_time_us(us, period, sizeof(period)) : "",
              v2   ? "cgroup v2"
              : v1 ? "cgroup v1"

@@ -194,16 +194,16 @@ int util_gpus_take(struct util_gpus *gpus, uint64_t now_ms,
             return 0;
         end_child(gpus);
         return error_set(err,
-                         "GPUs are not sampled any more: their driver gave "
-                         "no answer within %u s",
+                         "GPUs are no longer sampled: their driver did not "
+                         "answer within %u s",
                          (unsigned) (limit / 1000));
     }
     gpus->asked = gpus->first = false;
     if (n < (ssize_t) answer_bytes(0) || a->n > UTIL_GPUS_MAX ||
         (size_t) n != answer_bytes(a->n)) {
         end_child(gpus);
-        return error_set(err, "GPUs are not sampled any more: the process that "
-                              "asked their driver ended");
+        return error_set(err, "GPUs are no longer sampled: the process that "
+                              "queried their driver ended");
     }
     gpus->cpu_us = a->cpu_us;
     gpus->max_rss = a->max_rss;

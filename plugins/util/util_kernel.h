@@ -101,7 +101,7 @@ bool util_cgroup_step(const char *text, const char *controller, char *out,
 #define UTIL_KEPT_MAX 32
 
 struct util_reader {
-    const char *root; /* stands in for / in tests; "" is the machine */
+    const char *root; /* replaces / in tests; "" is the machine */
     struct util_kept {
         const char *folder, *name; /* name NULL: free */
         int fd;

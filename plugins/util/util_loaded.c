@@ -146,7 +146,7 @@ static bool ask_library(int fd, const char *says, char *version)
         while (!found && (here = memmem(here, n - (size_t) (here - buf), says,
                                         strlen(says)))) {
             here += strlen(says);
-            /* one that ends with the block may go on in the next */
+            /* one that ends with the block may continue in the next */
             found =
                 take_version(here, n - (size_t) (here - buf), version) &&
                 (here + strlen(version) < buf + n || at + n == data.sh_size);
@@ -195,7 +195,7 @@ static bool by_package(const char *root, const char *path, const char *package,
         if (strncmp(name, package, strlen(package)) != 0 ||
             !strstr(name, ".dist-info"))
             continue;
-        dash = strchr(name, '-') + 1; /* the package's name may go on */
+        dash = strchr(name, '-') + 1; /* the package's name may continue */
         found = take_version(dash, (size_t) (strstr(name, ".dist-info") - dash),
                              version);
     }
@@ -313,7 +313,7 @@ struct util_look *util_look_start(const char *root,
 
     if (!look ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0) {
-        error_set(err, "libraries are not looked at: %s", strerror(errno));
+        error_set(err, "libraries are not examined: %s", strerror(errno));
         free(look);
         return NULL;
     }
@@ -330,7 +330,7 @@ struct util_look *util_look_start(const char *root,
     close(fd[1]);
     if (look->pid > 0)
         return look;
-    error_set(err, "libraries are not looked at: %s", strerror(errno));
+    error_set(err, "libraries are not examined: %s", strerror(errno));
     util_look_stop(look);
     return NULL;
 }
@@ -362,8 +362,8 @@ int util_look_take(struct util_look *look, uint64_t now_ms,
         return 0;
     end_look(look);
     if (n != (ssize_t) sizeof(found) || found.n > UTIL_LOADED_MAX)
-        return error_set(err, "the tasks' libraries are not known: their files "
-                              "gave no answer");
+        return error_set(err, "the tasks' libraries are unknown: reading their "
+                              "files took too long");
     for (uint32_t i = 0; i < found.n; i++) {
         struct util_library *one = &found.list[i];
 

@@ -30,7 +30,7 @@ struct util_loaded {
 };
 
 /* Adds what processes have loaded: at most 32 of them, evenly chosen. root
- * stands in for /. May block. */
+ * replaces /. May block. */
 void util_loaded_find(const char *root, const struct util_pids *pids,
                       struct util_loaded *loaded);
 

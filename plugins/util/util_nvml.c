@@ -130,7 +130,7 @@ struct util_nvml *util_nvml_open(const char *library, const char *minors,
     }
     rc = nvml->lib.init();
     if (rc != NVML_SUCCESS || (rc = nvml->lib.count(&n)) != NVML_SUCCESS) {
-        error_set(err, "no GPU: NVML says error %d", rc);
+        error_set(err, "no GPU: NVML reports error %d", rc);
         goto fail;
     }
     for (unsigned i = 0; i < n && i < UTIL_GPUS_MAX; i++)

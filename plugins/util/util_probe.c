@@ -189,7 +189,7 @@ static void add_device(struct util_ports *p, const char *device)
         closedir(ports);
 }
 
-/* Those that are there now; root stands in for /. NULL without memory. */
+/* Those that are there now; root replaces /. NULL without memory. */
 static struct util_ports *util_ports_create(const char *root)
 {
     struct util_ports *p = calloc(1, sizeof(*p));

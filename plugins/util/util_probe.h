@@ -4,7 +4,7 @@
  * else the sum of its tasks. Counters become rates; one that goes backwards (a
  * reset, an adapter that was restarted) makes an unknown figure, never a spike.
  *
- * root stands in for / in tests ("" is the machine).
+ * root replaces / in tests ("" is the machine).
  */
 #ifndef JP_UTIL_PROBE_H
 #define JP_UTIL_PROBE_H
@@ -20,7 +20,7 @@ struct util_probe *util_probe_create(const struct util_step *step);
 
 /* One sample of everything, given row by row. The first one has levels only;
  * rates need two. agent_us: processor time of the sampler itself so far.
- * -1: put said so, or no memory. */
+ * -1: put failed, or no memory. */
 typedef int util_put(void *arg, enum util_kind kind, const struct util_row *row,
                      struct jp_error *err);
 int util_probe_take(struct util_probe *probe, uint64_t t_us, uint64_t mono_us,

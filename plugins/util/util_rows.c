@@ -292,7 +292,7 @@ static int append(const char *path, bool make, const unsigned char *bytes,
     if (fd < 0)
         return error_set(err, "%s: %s", path, strerror(errno));
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        error_set(err, "%s: no regular file", path);
+        error_set(err, "%s: not a regular file", path);
     else if (write(fd, bytes, len) != (ssize_t) len) {
         error_set(err, "%s: %s", path, strerror(errno ? errno : ENOSPC));
         if (ftruncate(fd, st.st_size) < 0)

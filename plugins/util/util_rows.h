@@ -207,9 +207,9 @@ typedef int util_take(void *arg, const struct util_row *row,
                       struct jp_error *err);
 
 /* Gives take() each row of a file of that kind, in the file's order. Columns
- * are found by name: those of a newer jobprof are passed over, absent ones stay
+ * are found by name: those of a newer jobprof are skipped, absent ones stay
  * unknown. Bad lines are counted and left out. -1: no such file, not one of
- * this kind, or take said so. */
+ * this kind, or take failed. */
 int util_rows_read(const char *path, enum util_kind kind,
                    struct util_head *head, util_take *take, void *arg,
                    struct util_read *read, struct jp_error *err);

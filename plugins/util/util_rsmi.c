@@ -34,7 +34,7 @@ enum {
 #define THROTTLED_HEAT UINT64_C(0x00003fff00000000)
 #define THROTTLED_HARDWARE UINT64_C(0x0000c00000000000)
 
-/* rsmi_gpu_metrics_t up to what its version 1.3 has; all bits set: not told. */
+/* rsmi_gpu_metrics_t up to what its version 1.3 has; all bits set: unknown. */
 struct rsmi_metrics {
     uint16_t size;
     uint8_t format, content;
@@ -253,7 +253,7 @@ struct util_rsmi *util_rsmi_open(const char *library, const char *numbers,
     }
     rc = rsmi->lib.init(0);
     if (rc != RSMI_SUCCESS || (rc = rsmi->lib.count(&n)) != RSMI_SUCCESS) {
-        error_set(err, "no GPU: rocm_smi says error %d", rc);
+        error_set(err, "no GPU: rocm_smi reports error %d", rc);
         goto fail;
     }
     for (uint32_t i = 0; i < n && i < UTIL_GPUS_MAX; i++)

@@ -117,7 +117,7 @@ static const struct row {
 } rows[] = {
     {"good", {.bytes = 1}, JP_BAD_KINDS},
     {"an hour", {.exec_ns = UINT64_C(3600000000000)}, JP_BAD_KINDS},
-    {"communicator not told", {.comm = 7}, JP_BAD_MISSING},
+    {"communicator unknown", {.comm = 7}, JP_BAD_MISSING},
     {"communicator of no such rank", {.comm = 1}, JP_BAD_VALUE},
     {"sequence number", {.seq = UINT64_MAX}, JP_BAD_RANGE},
     {"size", {.bytes = UINT64_MAX}, JP_BAD_RANGE},

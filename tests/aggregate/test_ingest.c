@@ -166,7 +166,8 @@ static void tells_damaged_gzip(void **state)
     for (size_t len = 2; len < n; len++) {
         s = logsource_open_memory(packed, len, NULL);
         read_lines(s, out, sizeof(out));
-        assert_string_equal(logsource_damage(s), "compressed data is cut");
+        assert_string_equal(logsource_damage(s),
+                            "compressed data is truncated");
         logsource_close(s);
     }
     packed[n - 6] ^= 1; /* the checksum */
@@ -180,7 +181,7 @@ static void tells_damaged_gzip(void **state)
     read_lines(s, out, sizeof(out));
     assert_string_equal(out, "one|two|three|");
     assert_string_equal(logsource_damage(s),
-                        "rubbish behind the compressed data");
+                        "other bytes follow the compressed data");
     logsource_close(s);
 }
 

@@ -269,10 +269,8 @@ static void know_the_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(come_back),
-        cmocka_unit_test(come_in_parts),
-        cmocka_unit_test(get_their_order),
-        cmocka_unit_test(take_little),
+        cmocka_unit_test(come_back),       cmocka_unit_test(come_in_parts),
+        cmocka_unit_test(get_their_order), cmocka_unit_test(take_little),
         cmocka_unit_test(know_the_run),
     };
 

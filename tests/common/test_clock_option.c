@@ -46,8 +46,8 @@ static const struct {
     {"auto,xla=maybe", "xla"},
     {"auto,enabled=2", "enabled"},
     {"auto,xla=1,xla=1", "given twice"},
-    {"off,enabled=1", "does not go with \"off\""},
-    {"off,probe_window_s=4", "does not go with \"off\""},
+    {"off,enabled=1", "cannot be used with \"off\""},
+    {"off,probe_window_s=4", "cannot be used with \"off\""},
     {"auto,iterations=3", "is a key of --nccl-profile"},
     {"auto,period=1s", "is a key of --util-profile"},
 };

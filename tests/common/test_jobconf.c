@@ -33,12 +33,12 @@ static const struct {
     {"schema = 1; job = ( 3 );", "\"job\" is not a group"},
     {"schema = 1; job = { id = -1; };", "\"id\" is out of range"},
     {"schema = 1; job = { uid = 4294967296L; };", "out of range"},
-    {"schema = 1; nccl = { explicit = 1; };", "neither true nor false"},
-    {"schema = 1; nccl = { summary = \"loud\"; };", "none of auto"},
+    {"schema = 1; nccl = { explicit = 1; };", "not true or false"},
+    {"schema = 1; nccl = { summary = \"loud\"; };", "not auto, off"},
     {"schema = 1; nccl = { settings = 3; };", "is not a list"},
     {"schema = 1; nccl = { settings = ( 3 ); };", "is not a group"},
     {"schema = 1; nccl = { settings = ( { key = 3; } ); };", "not a string"},
-    {"schema = 1; nccl = { env = ( { soft = \"x\"; } ); };", "neither true"},
+    {"schema = 1; nccl = { env = ( { soft = \"x\"; } ); };", "not true"},
     {"schema = 1; nccl = {", "t:1: "},
     {"schema = 1; x = \"open", "t:1: "},
     {"@include \"/tmp\"", "t:1: @include"},
@@ -232,7 +232,7 @@ static void test_pinned(void **state)
     assert_int_equal(jobconf_write(path, &conf, NULL), 0);
     back = (struct jp_jobconf){0};
     assert_int_equal(jobconf_read_pinned(path, hash, &back, &err), -1);
-    assert_non_null(strstr(err.text, "not the one that srun wrote"));
+    assert_non_null(strstr(err.text, "srun did not write this file"));
     assert_int_equal(back.policy.watcher_life_ms, 0);
     assert_int_equal(jobconf_read_pinned(path, "", &back, NULL), 0);
     jobconf_fini(&back);

@@ -114,7 +114,7 @@ static void test_bad_files(void **state)
     refuse_text(dir, "@include \"other.conf\"\n", "@include is not allowed");
     refuse_text(dir, "@include \"/tmp\"\n", "not a regular file");
     refuse_text(dir, "known_bad = (", "bad.conf:1: syntax error");
-    refuse_text(dir, "\nknown_bad = \"open", "bad.conf:2: a string is open");
+    refuse_text(dir, "\nknown_bad = \"open", "bad.conf:2: a string has no end");
     refuse_text(dir, "known_bad = ();\nknown_bad = ();", "duplicate setting");
     refuse_text(dir, "known_bad = (\n{ mode = \"any\"; mode = \"any\"; });",
                 "bad.conf:2: duplicate setting");
@@ -147,10 +147,11 @@ static const struct {
      "bad.conf:3: until: is before since"},
     {"known_bad = ({ since = \"2.28\"; });", "\"mode\" is missing"},
     {"known_bad = ({ since = \"2.28\";\nmode = \"inspecter\"; });",
-     "bad.conf:2: mode: \"inspecter\" is none of any|inspector|rccl-inspector|"
+     "bad.conf:2: mode: \"inspecter\" is not one of "
+     "any|inspector|rccl-inspector|"
      "example|recorder; did you mean \"inspector\"?"},
     {"known_bad = ({ since = \"2.28\"; mode = \"any\"; action = \"none\"; });",
-     "action: \"none\" is none of note|warn|fallback"},
+     "action: \"none\" is not one of note|warn|fallback"},
     {"known_bad = ({ since = \"2.28\"; mode = \"any\"; action = \"wran\"; });",
      "did you mean \"warn\"?"},
     {"known_bad = ({ since = \"2.28\"; mode = \"any\"; action = \"warn\";\n"

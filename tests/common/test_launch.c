@@ -160,10 +160,10 @@ static void test_bad_environment(void **state)
 {
     static const char *const rows[][3] = {
         {"SLURM_JOB_ID", NULL, "SLURM_JOB_ID is missing"},
-        {"SLURM_JOB_ID", "0", "SLURM_JOB_ID is missing or no number"},
-        {"SLURM_JOB_ID", "../x", "SLURM_JOB_ID is missing or no number"},
+        {"SLURM_JOB_ID", "0", "SLURM_JOB_ID is missing or not a number"},
+        {"SLURM_JOB_ID", "../x", "SLURM_JOB_ID is missing or not a number"},
         {"SLURM_STEP_ID", "", "SLURM_STEP_ID is missing"},
-        {"SLURM_STEP_ID", "batch", "SLURM_STEP_ID is missing or no number"},
+        {"SLURM_STEP_ID", "batch", "SLURM_STEP_ID is missing or not a number"},
         {"SLURM_SUBMIT_DIR", NULL, "SLURM_SUBMIT_DIR is missing"},
         {"SLURM_SUBMIT_DIR", "here", "not absolute"},
         {"SLURM_SUBMIT_DIR", "/tmp/a\nb", "control character"},
@@ -320,8 +320,8 @@ static void test_older_steps(void **state)
     assert_false(exists(*state, "again-12/step-1.old-1"));
 }
 
-/* --clock-profile alone is a step; what keeps the probes out of it is told, also
- * where nothing is left to do. */
+/* --clock-profile alone is a step; what keeps the probes out of it is told,
+ * also where nothing is left to do. */
 static void test_clocks_alone(void **state)
 {
     struct input in = input_of(*state, NULL);
@@ -578,10 +578,10 @@ static void test_copper(void **state)
     char *path;
 
     in.plan.copper = "top,top=5";
-    refuse(&in, *state, "copper", "no cu_fuse is named");
+    refuse(&in, *state, "copper", "cu_fuse is not set");
     in.plan.nccl = "recorder,dir=copper";
     answer = resolve(&in);
-    assert_non_null(strstr(answer.note, "no cu_fuse is named"));
+    assert_non_null(strstr(answer.note, "cu_fuse is not set"));
     assert_false(answer.runs_copper);
     path = tempdir_path(answer.dir, "job.conf");
     assert_int_equal(jobconf_read(path, &conf, NULL), 0);

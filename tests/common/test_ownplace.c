@@ -76,9 +76,9 @@ static const struct {
     {"sticky", NULL},
     {"sticky/own", NULL},
     {"sticky/mine", NULL},
-    {"group", "others can write it"},
-    {"group/own", "others can write it"},
-    {"group/absent", "others can write it"},
+    {"group", "others can write to it"},
+    {"group/own", "others can write to it"},
+    {"group/absent", "others can write to it"},
     {"all", "(mode 0777)"},
     {"his", "uid 12345 owns it"},
     {"his/own", "uid 12345 owns it"},
@@ -123,12 +123,12 @@ static void test_makers(void **state)
     put_tree(*state);
     assert_int_equal(fileio_write(file, "x", 1, &err), -1);
     assert_int_equal(fileio_write(link, "x", 1, &err), -1);
-    assert_non_null(strstr(err.text, "not for root"));
+    assert_non_null(strstr(err.text, "root does not use it"));
     assert_int_equal(fileio_mkdir(folder, &err), -1);
     assert_int_equal(fileio_mkdirs(folder, &err), -1);
     assert_int_equal(mkdir(folder, 0700), 0);
     assert_int_equal(fileio_remove_tree(folder, &err), -1);
-    assert_non_null(strstr(err.text, "not for root"));
+    assert_non_null(strstr(err.text, "root does not use it"));
     assert_int_equal(access(folder, F_OK), 0);
     free(folder);
     free(link);
@@ -166,7 +166,7 @@ static void test_late(void **state)
     late.path = link;
     late.to = "../his";
     assert_int_equal(fileio_mkdirs(more, &err), -1);
-    assert_non_null(strstr(err.text, "not for root"));
+    assert_non_null(strstr(err.text, "root does not use it"));
     assert_int_equal(access(made, F_OK), -1);
     assert_int_equal(unlink(link), 0);
     late.path = link;

@@ -60,7 +60,7 @@ static const struct {
     {"peaks = ( { link = \"ib\"; peak = 5; expect = 0.5; } );",
      "expect: is not a list", true},
     {"peaks = ( { link = \"ib\"; peak = 5; expect = ( 0.5 ); } );",
-     "expect: has what is no (SIZE, SHARE)", true},
+     "expect: has an entry that is not (SIZE, SHARE)", true},
     {"peaks = ( { link = \"ib\"; peak = 5; expect = ( (1024, 0.5) ); } );",
      "expect: a size is not a string in quotes", true},
     {"peaks = ( { link = \"ib\"; peak = 5; expect = ( (\"1MB\", 0.5) ); } );",
@@ -69,7 +69,7 @@ static const struct {
      "expect: 1.5 is not above 0 and at most 1", true},
     {"peaks = ( { link = \"ib\"; peak = 5; expect = ( (\"1M\", 0.5),\n"
      "(\"1024K\", 0.6) ); } );",
-     "expect: \"1024K\" does not follow the size before it", true},
+     "expect: \"1024K\" is not larger than the size before it", true},
 };
 
 static void test_bad(void **state)
@@ -123,7 +123,8 @@ static void test_expected(void **state)
     struct jp_peaks peaks;
 
     assert_int_equal(peaks_load(path, keep_line, &said, &peaks, &err), 0);
-    assert_non_null(strstr(said.text, "good.conf:2: link: \"wrong\" is none"));
+    assert_non_null(
+        strstr(said.text, "good.conf:2: link: \"wrong\" is not one"));
     assert_int_equal(peaks.n, 2);
     for (size_t i = 0; i < N(rows); i++) {
         const struct peaks_row *row = peaks_find(&peaks, &rows[i].leg);

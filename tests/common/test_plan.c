@@ -147,7 +147,7 @@ static const struct {
     {{"nccl = 1;", NULL, NULL, NULL, "auto", NULL, 0, NULL, 0},
      "site.conf:1: \"nccl\" is not a group"},
     {{NULL, "policy = {};\nlock = ();", NULL, NULL, "auto", NULL, 0, NULL, 0},
-     "jobprof.conf:2: \"lock\" belongs to the site"},
+     "jobprof.conf:2: \"lock\" is allowed only in the site"},
 };
 
 static void test_refused(void **state)
@@ -225,10 +225,10 @@ static const struct {
      PLAN_OPTION, false},
     {NULL, NULL, "on", NULL, NULL, "recorder",
      "JOBPROF_RECORDER_KERNELS"
-     ": \"on\" is none of auto|1|0",
+     ": \"on\" is not one of auto|1|0",
      0, true},
     {"nccl = { kernels = 2; };", NULL, NULL, NULL, NULL, "recorder",
-     "site.conf:1: nccl.kernels: \"2\" is none of auto|1|0", 0, true},
+     "site.conf:1: nccl.kernels: \"2\" is not one of auto|1|0", 0, true},
     {"lock = [ \"nccl.kernels\" ];", NULL, "1", NULL, NULL, "recorder",
      "JOBPROF_RECORDER_KERNELS"
      ": \"kernels=1\" is locked to auto by ",

@@ -168,7 +168,7 @@ static void test_includes(void **state)
     refuse_text(dir, SITEFILE_SITE, "@include \"bad.inc\"\n",
                 "bad.inc:3: unknown key \"nccl.men\"");
     self = tempdir_file(dir, "self.conf", 0600, "@include \"self.conf\"\n");
-    refuse(self, SITEFILE_SITE, "nested too deep (a loop?)");
+    refuse(self, SITEFILE_SITE, "nested too deeply (a loop?)");
     other = tempdir_file(dir, "many.conf", 0600,
                          "@include \"many.conf\"\n@include \"many.conf\"\n");
     refuse(other, SITEFILE_SITE, "too deep");
@@ -196,8 +196,8 @@ static const struct {
     const char *text, *error;
 } bad_texts[] = {
     {SITEFILE_SITE, "nccl = {", "t.conf:1: syntax error"},
-    {SITEFILE_SITE, "dir = \"open", "t.conf:1: a string is open"},
-    {SITEFILE_SITE, "\n/* open *", "t.conf:2: a comment is open"},
+    {SITEFILE_SITE, "dir = \"open", "t.conf:1: a string has no end"},
+    {SITEFILE_SITE, "\n/* open *", "t.conf:2: a comment has no end"},
     {SITEFILE_SITE, "dir = \"a\"; dir = \"b\";", "duplicate setting"},
     {SITEFILE_SITE, "nccl = 3;", "\"nccl\" is not a group"},
     {SITEFILE_SITE, "\nncl = {};",
@@ -210,19 +210,19 @@ static const struct {
      "\"mem\"?"},
     {SITEFILE_SITE, "nccl = { wibble = 1; };", "unknown key \"nccl.wibble\""},
     {SITEFILE_SITE, "nccl = { mem = [ 1 ]; };",
-     "\"nccl.mem\" is no single value: needs 1 MiB to 1 TiB"},
+     "\"nccl.mem\" is not a single value: needs 1 MiB to 1 TiB"},
     {SITEFILE_SITE, "nccl = { mem = -5; };", "nccl.mem: \"-5\" is not a size"},
     {SITEFILE_SITE, "nccl = { dir = \"x\"; };", "unknown key \"nccl.dir\""},
     {SITEFILE_SITE, "nccl = { dir = \"x\"; };", "did you mean \"dir\"?"},
     {SITEFILE_SITE, "mem = \"1M\";", "did you mean \"nccl.mem\"?"},
     {SITEFILE_SITE, "lock = [ \"mem\" ];", "did you mean \"nccl.mem\"?"},
     {SITEFILE_SITE, "lock = [ \"default\" ];", "mean \"nccl.default\"?"},
-    {SITEFILE_SITE, "lock = [ \"nccl.default_gres\" ];", "is no key that"},
+    {SITEFILE_SITE, "lock = [ \"nccl.default_gres\" ];", "is not a key that"},
     {SITEFILE_SITE, "nccl = { default_gres = \"\"; };", "the value is empty"},
     {SITEFILE_SITE, "nccl = { default_gres = \"a,,b\"; };", "is not a list"},
     {SITEFILE_SITE, "nccl = { default_gres = \"a b\"; };", "is not a list"},
     {SITEFILE_SITE, "nccl = { default_gres = \",a\"; };", "is not a list"},
-    {SITEFILE_SITE, "nccl = { default_gres = [ 1 ]; };", "no single value"},
+    {SITEFILE_SITE, "nccl = { default_gres = [ 1 ]; };", "not a single value"},
     {SITEFILE_SITE, "nccl = { default_gres = { a = 1; }; };", "single value"},
     {SITEFILE_SITE, "nccl = { default_min_time = \"2h\"; };", "is not a time"},
     {SITEFILE_SITE, "nccl = { default_accont = \"a\"; };",
@@ -230,7 +230,7 @@ static const struct {
     {SITEFILE_SITE, "nccl = { node_memory = \"1M\"; };",
      "(64 MiB to 1024 TiB)"},
     {SITEFILE_SITE, "nccl = { mode = \"recorder\"; };", "unknown key"},
-    {SITEFILE_SITE, "nccl = { default = \"plan\"; };", "none of off|auto"},
+    {SITEFILE_SITE, "nccl = { default = \"plan\"; };", "not one of off|auto"},
     {SITEFILE_SITE, "nccl = { recorder = \"x.so\"; };", "not an absolute"},
     {SITEFILE_SITE, "nccl = { version = 2.19; };", "no profiler interface"},
     {SITEFILE_SITE, "dir = \"../x\";", "\"..\" component"},
@@ -241,15 +241,17 @@ static const struct {
     {SITEFILE_SITE, "lock = \"nccl.mem\";", "is not a list of names"},
     {SITEFILE_SITE, "lock = ( 3 );", "is not a list of names"},
     {SITEFILE_SITE, "lock = [ \"nccl.men\" ];", "did you mean \"nccl.mem\"?"},
-    {SITEFILE_SITE, "lock = [ \"policy.report_nice\" ];", "is no key that"},
-    {SITEFILE_USER, "lock = [ \"dir\" ];", "\"lock\" belongs to the site"},
-    {SITEFILE_USER, "policy = { report_nice = 1; };", "belongs to the site"},
-    {SITEFILE_USER, "nccl = { default_gres = \"gpu\"; };",
-     "to the site's file"},
-    {SITEFILE_USER, "nccl = { node_memory = \"1T\"; };", "to the site's file"},
+    {SITEFILE_SITE, "lock = [ \"policy.report_nice\" ];", "is not a key that"},
+    {SITEFILE_USER, "lock = [ \"dir\" ];",
+     "\"lock\" is allowed only in the site"},
+    {SITEFILE_USER, "policy = { report_nice = 1; };",
+     "is allowed only in the site"},
+    {SITEFILE_USER, "nccl = { default_gres = \"gpu\"; };", "in the site file"},
+    {SITEFILE_USER, "nccl = { node_memory = \"1T\"; };", "in the site file"},
     {SITEFILE_USER, "\n@include \"x.conf\"\n",
-     "t.conf:2: @include belongs to the site's file"},
-    {SITEFILE_USER, "nccl = { inspector = \"/x\"; };", "belongs to the site"},
+     "t.conf:2: @include is allowed only in the site file"},
+    {SITEFILE_USER, "nccl = { inspector = \"/x\"; };",
+     "is allowed only in the site"},
     {SITEFILE_SITE, "\x01\x02", "syntax error"},
 };
 

@@ -127,7 +127,7 @@ static void test_no_target(void **state)
     (void) state;
     assert_int_equal(copper_target_find("/nonexistent", &target, &err), -1);
     assert_string_equal(err.text,
-                        "/nonexistent: no Copper of yours is mounted on this "
+                        "/nonexistent: no Copper mount of yours on this "
                         "node");
 }
 
@@ -248,7 +248,7 @@ static void test_mount_point(void **state)
     sticky = make(*state, "sticky", 01777, 0);
     own = make(*state, "sticky/point", 0700, 0);
     assert_int_equal(copper_mount_prepare(point, &made, &err), -1);
-    assert_non_null(strstr(err.text, "not for root"));
+    assert_non_null(strstr(err.text, "root does not use it"));
     assert_false(made);
     assert_int_equal(rmdir(point), 0);
     assert_int_equal(copper_mount_prepare(point, &made, &err), -1);

@@ -232,7 +232,7 @@ static void test_refused(void **state)
 {
     static const struct {
         const char *how, *why;
-    } cases[] = {{"taken", "another client of CUPTI"},
+    } cases[] = {{"taken", "another client uses CUPTI"},
                  {"broken", "its error 15"}};
     char text[JP_CUDA_TEXT];
 

@@ -287,7 +287,7 @@ static void nobody_else_is_touched(void **state)
     order.job = 8;
     take(s, &order);
     assert_string_equal(part(s, "threads", "why"),
-                        "the process is gone, or of another job");
+                        "the process has ended, or belongs to another job");
     assert_string_equal(part(s, "eu-stack", "why"), "no such part");
     order.job = 7;
     take(s, &order);
@@ -383,15 +383,14 @@ static void bad_tools(void **state)
         uint64_t size; /* of the file */
     } cases[] = {
         {"hangs", "trap '' TERM\nsleep 1000 &\nwait\nsleep 1000",
-         "it was late and was killed", 0},
+         "it took too long and was killed", 0},
         {"hangs with output", "echo TID 1:\ntrap '' TERM\nsleep 1000",
-         "it was late and was killed", 7},
+         "it took too long and was killed", 7},
         {"stops it and hangs",
          "for a; do pid=$a; done\nkill -STOP $pid\nsleep 1000",
-         "it was late and was killed", 0},
-        {"crashes", "kill -SEGV $$", "it ended with an error", 0},
-        {"fails", "echo no >&2\nexit 2",
-         "it ended with an error: its file says which", 3},
+         "it took too long and was killed", 0},
+        {"crashes", "kill -SEGV $$", "it failed", 0},
+        {"fails", "echo no >&2\nexit 2", "it failed: see its file", 3},
         {"partly", "echo TID 1:\nexit 1", "", 7},
         {"floods", "head -c 100000000 /dev/zero | tr '\\0' x", "",
          EVIDENCE_STACK_BYTES},
@@ -437,7 +436,7 @@ static void gpus_hang(void **state)
     order.limit_ms = 8000;
     take(s, &order);
     assert_string_equal(part(s, "nvidia-smi", "why"),
-                        "it was late and was killed");
+                        "it took too long and was killed");
     assert_string_equal(part(s, "eu-stack", "why"), "");
     put_tool(s, "nvidia-smi", "#!/bin/sh\necho \"$@\"\n");
     take(s, &order);
@@ -477,9 +476,9 @@ static void flight_recorder(void **state)
         const char *why;
     } cases[] = {
         {true, true, true, ""},
-        {true, true, false, "asked for, and no file came"},
+        {true, true, false, "requested, but no file was written"},
         {true, false, false, "nobody reads its pipe"},
-        {false, false, false, "its pipe is no pipe"},
+        {false, false, false, "its pipe is not a pipe"},
     };
     struct step *s = *state;
     struct recorder r = {.pipe = tempdir_path(s->dir, "fr3.pipe"),
@@ -543,7 +542,8 @@ static void ras_is_gated(void **state)
     assert_string_equal(part(s, "RAS", "why"), "not here");
     order.no_ras = NULL;
     take(s, &order);
-    assert_string_equal(part(s, "RAS", "why"), "it is off: NCCL_RAS_ENABLE=0");
+    assert_string_equal(part(s, "RAS", "why"),
+                        "it is switched off: NCCL_RAS_ENABLE=0");
 }
 
 /* The address is that of the processes; nobody listens there. */
@@ -564,8 +564,9 @@ static void ras_address(void **state)
                         "RAS does not answer: Connection refused");
     /* once a hang, whoever asks */
     take(s, &order);
-    assert_string_equal(part(s, "RAS", "why"),
-                        "it was asked a moment ago, from here or another node");
+    assert_string_equal(
+        part(s, "RAS", "why"),
+        "it was queried a moment ago, from this or another node");
     assert_int_equal(utimensat(AT_FDCWD, asked, long_ago, 0), 0);
     take(s, &order);
     assert_string_equal(part(s, "RAS", "why"),

@@ -145,7 +145,7 @@ static void nodes_are_merged(void **state)
     assert_int_equal(view->n_parts, 2);
     assert_string_equal(
         hangstacks_text(view, text),
-        "4 processes of 2 nodes looked at while the step hung, stacks of 4; "
+        "4 processes of 2 nodes examined while the step hung, stacks of 4; "
         "ranks 2, 4 are in epoll_wait, ranks 3, 5 are not");
     hangstacks_destroy(view);
 }

@@ -522,7 +522,7 @@ static void silence_ends(void **state)
     assert_int_equal(ask(&s, true, 700, 1, &a, &err), -1);
     stop(&s);
     assert_true(clock_mono_ms() - begin >= 600);
-    assert_string_equal(err.text, "RAS is silent");
+    assert_string_equal(err.text, "RAS sent nothing");
     assert_int_equal(s.asked, 1);
 }
 

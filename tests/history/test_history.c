@@ -37,12 +37,12 @@ static void test_bad_lines(void **state)
         {"{\"v\":1,\"time_us\":5,\"job\":7}", "no \"verdict\""},
         {"{\"v\":2,\"time_us\":5,\"job\":7,\"verdict\":\"OK\"}", "\"v\" is 2"},
         {"{" NEEDED, "needs an end"},
-        {"{" NEEDED "} x", "more behind the object at \"x\""},
+        {"{" NEEDED "} x", "text after the object at \"x\""},
         {"{" NEEDED ",\"nodes\":-1}", "nodes: 51: needs a number from 0 on"},
         {"{" NEEDED ",\"nodes\":1.5}", "needs a whole number at \"1.5}\""},
         {"{" NEEDED ",\"nodes\":99999999999999999999}", "whole number"},
         {"{" NEEDED ",\"nodes\":\"3\"}", "needs a number"},
-        {"{" NEEDED ",\"coverage\":1e999}", "a number too large"},
+        {"{" NEEDED ",\"coverage\":1e999}", "a number that is too large"},
         {"{" NEEDED ",\"judged\":1}", "judged: 52: needs true or false"},
         {"{" NEEDED ",\"user\":3}", "user: 50: needs a text"},
         {"{" NEEDED ",\"user\":\"a}", "a text without end"},
@@ -51,7 +51,7 @@ static void test_bad_lines(void **state)
         {"{" NEEDED ",\"findings\":[3]}", "needs an object"},
         {"{" NEEDED ",\"findings\":[{\"rank\":[]}]}", "rank: "},
         {"{" NEEDED ",\"new\":[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]}",
-         "nested too deep"},
+         "nested too deeply"},
     };
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -179,11 +179,12 @@ static void compare_clocks(int64_t skew_ms, double unc_ns)
     static struct clockmap_point point;
     static struct clockmap_node of[] = {
         {.host = (char *) "n1", .aligned = true},
-        {.host = (char *) "n2", .aligned = true, .points = &point,
+        {.host = (char *) "n2",
+         .aligned = true,
+         .points = &point,
          .n_points = 1}};
-    const struct clockmap map = {.method = CLOCKMAP_PROBES,
-                                 .nodes = of,
-                                 .n_nodes = 2};
+    const struct clockmap map = {
+        .method = CLOCKMAP_PROBES, .nodes = of, .n_nodes = 2};
 
     point = (struct clockmap_point){.t_ns = T0 * INT64_C(1000000000),
                                     .offset_ns = skew_ms * 1000000,
@@ -196,8 +197,16 @@ static void compare_clocks(int64_t skew_ms, double unc_ns)
 static void test_compared_clocks(void **state)
 {
     const struct job job = {
-        "", {{2, SIGABRT, 0}, {1, SIGSEGV, 400}, {1, SIGKILL, 500}},
-        SLURMJOB_FAILED, 1, 0, -60000, JP_CRASH_SIGNAL, 0, true, ""};
+        "",
+        {{2, SIGABRT, 0}, {1, SIGSEGV, 400}, {1, SIGKILL, 500}},
+        SLURMJOB_FAILED,
+        1,
+        0,
+        -60000,
+        JP_CRASH_SIGNAL,
+        0,
+        true,
+        ""};
     const struct jp_processes none = {0};
     struct jp_crash c;
 
@@ -334,10 +343,9 @@ static void test_causes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jobs),
-        cmocka_unit_test(test_compared_clocks),    cmocka_unit_test(test_no_times),
-        cmocka_unit_test(test_running), cmocka_unit_test(test_finding),
-        cmocka_unit_test(test_causes),
+        cmocka_unit_test(test_jobs),     cmocka_unit_test(test_compared_clocks),
+        cmocka_unit_test(test_no_times), cmocka_unit_test(test_running),
+        cmocka_unit_test(test_finding),  cmocka_unit_test(test_causes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -260,7 +260,7 @@ static void tells_once_and_again(void **state)
     assert_int_equal(count(s.log, "\n"), 2);
     s.waits[0] = false;
     run(&s, 700, 720);
-    assert_int_equal(count(s.log, "moves again"), 1);
+    assert_int_equal(count(s.log, "makes progress again"), 1);
     assert_int_equal(count(s.log, "\n"), 3);
     alerts = read_file(&s, "live/alerts.jsonl");
     assert_int_equal(count(alerts, "\n"), 3);

@@ -654,20 +654,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, tempdir_make, tempdir_drop)
-        TEST(follows_what_grows),
-        TEST(tells_bandwidth_by_size),
-        TEST(bytes_never_fall),
-        TEST(learns_what_is_usual),
-        TEST(tells_how_a_process_is),
-        TEST(tells_ends),
-        TEST(sees_a_file_replaced),
-        TEST(reads_in_few_calls),
-        TEST(survives_damage),
-        TEST(tells_what_it_does_of_late),
-        TEST(tells_of_the_gpu),
-        TEST(costs_little),
-        TEST(signals_who_catches_it),
-        TEST(tells_at_the_end_who_is_gone),
+        TEST(follows_what_grows),     TEST(tells_bandwidth_by_size),
+        TEST(bytes_never_fall),       TEST(learns_what_is_usual),
+        TEST(tells_how_a_process_is), TEST(tells_ends),
+        TEST(sees_a_file_replaced),   TEST(reads_in_few_calls),
+        TEST(survives_damage),        TEST(tells_what_it_does_of_late),
+        TEST(tells_of_the_gpu),       TEST(costs_little),
+        TEST(signals_who_catches_it), TEST(tells_at_the_end_who_is_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

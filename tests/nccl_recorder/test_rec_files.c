@@ -164,7 +164,7 @@ static void low_space(void **state)
     assert_in_range(c.written, 100, MANY / 10);
     assert_non_null(strstr(r.text, "\"note\":\"JOBPROF_RECORDER_MEM: "
                                    "\\\"16M\\\" is not a number from 6291456 "
-                                   "to 1073741824: not taken\""));
+                                   "to 1073741824, so it is ignored\""));
     assert_non_null(strstr(r.text, "\"memory_bytes\":16777216,"));
     rec_harness_fini(&r);
 }

@@ -232,7 +232,7 @@ static void test_bad_files(void **state)
     assert_int_equal(nsys->n_ranks, 2);
     assert_int_equal(nsys->n_bad, 1);
     assert_true(nsys->ranks[1].bad);
-    assert_non_null(strstr(nsys->ranks[1].why, "no SQLite file"));
+    assert_non_null(strstr(nsys->ranks[1].why, "not an SQLite file"));
     assert_true(find(nsys, NSYS_KERNELS, "k")->imbalance == 1);
     nsys_destroy(nsys);
 }
@@ -337,7 +337,7 @@ static void test_nothing_to_judge(void **state)
     assert_int_equal(x.hypotheses.of[JP_HYPOTHESIS_GPU_TIME].state,
                      JP_HYPOTHESIS_NOT_JUDGED);
     assert_string_equal(hypothesis_why(&x.hypotheses, JP_HYPOTHESIS_GPU_TIME),
-                        "no export of nsys");
+                        "not an nsys export");
     assert_false(gputime_has_data(NULL));
 }
 

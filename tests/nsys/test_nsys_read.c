@@ -432,9 +432,9 @@ static void test_refused(void **state)
     assert_refused(*state, "gone.sqlite", "No such file");
     assert_refused(*state, "fifo.sqlite", "regular");
     assert_refused(*state, "empty.sqlite", "empty");
-    assert_refused(*state, "text.sqlite", "no SQLite file");
+    assert_refused(*state, "text.sqlite", "not an SQLite file");
     assert_refused(*state, "short.sqlite", "cut");
-    assert_refused(*state, "other.sqlite", "no export of nsys");
+    assert_refused(*state, "other.sqlite", "not an nsys export");
     assert_refused(*state, ".", "regular");
 }
 
@@ -524,7 +524,7 @@ static void test_stop(void **state)
     options.stop = stop_now;
     options.arg = &asked;
     assert_int_equal(nsys_read(path, &options, &p, &err), -1);
-    assert_non_null(strstr(err.text, "the time is over"));
+    assert_non_null(strstr(err.text, "the time limit ran out"));
     assert_true(asked > 0);
     free(path);
 }

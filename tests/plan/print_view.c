@@ -21,12 +21,12 @@
 
 static struct jp_setting recorder_settings[] = {
     ROW("mode", "recorder", "site file", "/etc/jobprof/jobprof.conf:12",
-        "auto is the recorder"),
+        "auto chose the recorder"),
     ROW("iterations", "1000", "option", "", ""),
     ROW("colls", "64", "default", "", ""),
     ROW("mem", "256M", "environment", "JOBPROF_NCCL", ""),
     ROW("nccl", "2.30", "default", "",
-        "assumed: nccl= or the site file can name it"),
+        "an assumption: set nccl= or the site file"),
     ROW("dir", "/scratch/projects/nlp/alice/profiles/%x/jobprof-%j",
         "user file", "/home/alice/.config/jobprof/jobprof.conf:3", ""),
 };
@@ -56,7 +56,7 @@ static struct plan_variable inspector_variables[] = {
 static struct jp_setting example_settings[] = {
     ROW("mode", "example", "option", "", ""),
     ROW("iterations", "10000", "option", "", ""),
-    ROW("rate", "3", "option", "", "NVIDIA's example plugin does not read it"),
+    ROW("rate", "3", "option", "", "NVIDIA's example plugin does not use it"),
     ROW("nccl", "2.28", "site file", "/etc/jobprof/jobprof.conf:9", ""),
 };
 static struct plan_variable example_variables[] = {
@@ -65,7 +65,7 @@ static struct plan_variable example_variables[] = {
     {"NCCL_PROFILE_KERNEL_LAUNCH_POOL_SIZE", "8",
      "not in the event mask; 56 B a slot, default 256", false},
     {"NCCL_PROFILE_CE_COLL_POOL_SIZE", "8",
-     "not in the event mask; unknown to this release", false},
+     "not in the event mask; not used by this release", false},
     {"NCCL_PROFILE_PROXY_CTRL_POOL_SIZE", "9", "not in the event mask", true},
 };
 
@@ -78,7 +78,7 @@ static struct plan_variable hostile_variables[] = {
 static const struct plan_view recorder = {
     .asked = "auto",
     .runs = "recorder",
-    .reason = "auto is the recorder",
+    .reason = "auto chose the recorder",
     .release = "2.30",
     .assumed = true,
     .settings = recorder_settings,
@@ -140,7 +140,7 @@ static const struct plan_view inspector = {
     .warnings =
         "NCCL_PROFILER_PLUGIN=/opt/own.so is set in the environment and "
         "stays (force=1 replaces it): NVIDIA's Inspector does not run, "
-        "and what is recorded is not known\n"
+        "and it is unknown what is recorded\n"
         "NCCL 2.31.2, inspector: collectives slow down "
         "(https://github.com/NVIDIA/nccl/issues/2355) "
         "[/etc/jobprof/nccl-known-bad.conf:12]",

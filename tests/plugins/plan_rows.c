@@ -76,7 +76,7 @@ const struct plan_row plan_rows[] = {
      NULL,
      {2432736, 15384717312, 195000, 40, 20,
       "the first 20 of 40 collectives of each rank, if its communicators are "
-      "equally busy: the limit is one pool in RAM + swap"},
+      "equally busy. The limit is one pool in RAM + swap"},
      {{POOL("COLL"), 20},
       {POOL("COLL_API"), 20},
       {POOL("P2P"), 8},
@@ -120,7 +120,7 @@ const struct plan_row plan_rows[] = {
      NULL,
      {5106208, 4272652864, 1755000, 400, 180,
       "the first 180 of 400 collectives of each rank, if its communicators are "
-      "equally busy: the limit is half of the node's CommitLimit"},
+      "equally busy. The limit is half of the node's CommitLimit"},
      {{POOL("COLL"), 180}},
      0},
 
@@ -137,7 +137,7 @@ const struct plan_row plan_rows[] = {
      NULL,
      {268295264, 0, 52934760, 12800, 284,
       "the first 284 of 12,800 collectives of each rank, if its communicators "
-      "are equally busy: the limit is mem="},
+      "are equally busy. The limit is mem="},
      {{POOL("COLL"), 71}, {POOL("GROUP"), 1592}},
      0},
 
@@ -152,7 +152,7 @@ const struct plan_row plan_rows[] = {
      NULL,
      {45625216, 0, 25428000, 12800, 2608,
       "the first 2,608 of 12,800 collectives of each rank, if its "
-      "communicators are equally busy: the limit is one pool in RAM + swap"},
+      "communicators are equally busy. The limit is one pool in RAM + swap"},
      {{POOL("COLL"), 652}, {"NCCL_PROFILE_EVENT_MASK", 70}},
      0},
 
@@ -214,7 +214,8 @@ const struct plan_row plan_rows[] = {
      {ONE, NODE16},
      NULL,
      {3439488, 0, 0, 80, 80,
-      "keeps all as long as no communicator has more than 1 times its even "
+      "keeps all operations unless a communicator has more than 1 times its "
+      "even "
       "share of 20 operations"},
      {{POOL("COLL"), 20}},
      0},
@@ -259,7 +260,7 @@ const struct plan_row plan_rows[] = {
      NULL,
      {16766208, 0, 0, 12800, 938,
       "the last 938 of 12,800 collectives of each rank, if its communicators "
-      "are equally busy: the limit is mem="},
+      "are equally busy. The limit is mem="},
      {{POOL("COLL"), 938}, {POOL("GROUP"), 938}, {POOL("P2P"), 8}},
      JP_NCCL_RELEASE(2, 27, 7)},
 
@@ -272,7 +273,7 @@ const struct plan_row plan_rows[] = {
      NULL,
      {16766208, 0, 0, 12800, 938,
       "the first 938 of 12,800 collectives of each rank, if its communicators "
-      "are equally busy: the limit is mem="},
+      "are equally busy. The limit is mem="},
      {{POOL("COLL"), 938},
       {POOL("GROUP"), 8528},
       {POOL("P2P"), 8},
@@ -366,7 +367,7 @@ const struct plan_row plan_rows[] = {
      {FOUR, NODE16},
      NULL,
      {58834944, 58834944, 5721600, 12800, 3600,
-      "in the last 25 ms of a communicator, and more than one thread"},
+      "of the last 25 ms of a communicator, and those that the writing thread"},
      {{INSP("DUMP_COLL_RING_SIZE"), 2048},
       {INSP("DUMP_P2P_RING_SIZE"), 256},
       {INSP("DUMP_THREAD_INTERVAL_MICROSECONDS"), 25000}},
@@ -377,7 +378,7 @@ const struct plan_row plan_rows[] = {
      "inspector",
      "inspector,nccl=2.30.7,rate=20000,mem=64M,interval=100ms",
      {FOUR, NODE16},
-     "Inspector's rings need 100.1 MiB a rank",
+     "Inspector's rings need 100.1 MiB for each rank",
      {0},
      {{NULL, 0}},
      0},
@@ -389,7 +390,7 @@ const struct plan_row plan_rows[] = {
      "inspector,nccl=2.30.7,interval=1ms",
      {FOUR, NODE16},
      NULL,
-     {52297728, 0, 0, 12800, 11780, "in the last 1 ms"},
+     {52297728, 0, 0, 12800, 11780, "of the last 1 ms"},
      {{INSP("DUMP_COLL_RING_SIZE"), 1024}},
      0},
 
@@ -413,7 +414,7 @@ const struct plan_row plan_rows[] = {
      "inspector,nccl=2.30.7,ring=256",
      {FOUR, NODE16},
      NULL,
-     {13074432, 0, 0, 12800, 1369, "and what its rings cannot hold"},
+     {13074432, 0, 0, 12800, 1369, "and those that do not fit in the rings"},
      {{INSP("DUMP_COLL_RING_SIZE"), 256}},
      0},
 
@@ -426,7 +427,7 @@ const struct plan_row plan_rows[] = {
      {FOUR, NODE16},
      NULL,
      {0, 0, 12800 * 447, 12800, 9412,
-      "an estimated 26.5 % of the collectives are lost at 1,000 a second"},
+      "about 26.5 % of the collectives are lost at 1,000 a second"},
      {{INSP("DUMP_THREAD_INTERVAL_MICROSECONDS"), 500000}, {INSP("ENABLE"), 1}},
      0},
 
@@ -505,7 +506,7 @@ const struct plan_row plan_rows[] = {
      "inspector",
      "inspector,nccl=2.30.7,iterations=100000",
      {FOUR, NODE16},
-     "files would take 42.6 GiB; disk= allows 10 GiB",
+     "files would take 42.6 GiB, but disk= allows 10 GiB",
      {0},
      {{NULL, 0}},
      0},

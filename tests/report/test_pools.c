@@ -78,8 +78,8 @@ static void inspector_tail(struct fixture *f)
 {
     static char mode[] = "inspector", option[] = "option", key[] = "colls",
                 value[] = "1", none[] = "",
-                lost[] = "loses up to 150 of 400 records a rank: what "
-                         "completes in the last 1s of a communicator";
+                lost[] = "loses up to 150 of 400 records of each rank: "
+                         "those of the last 1s of a communicator";
     struct jp_quality *q = &f->result.quality;
 
     f->conf.nccl_mode = mode;
@@ -167,7 +167,7 @@ static const struct verdict_row rows[] = {
     {inspector_tail, JP_VERDICT_INCOMPLETE,
      "68.0 % of the records present (8,704 of 12,800 by iterations= and "
      "colls=): all ranks lost the last, or did fewer; plan: it "
-     "loses up to 150 of 400 records a rank"},
+     "loses up to 150 of 400 records of each rank"},
     {inspector_tail_small, JP_VERDICT_OK,
      "at most 99.8 % of the records by the plan"},
     {inspector_assumed, JP_VERDICT_OK,

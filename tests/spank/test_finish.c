@@ -364,8 +364,8 @@ static void test_no_helper(void **state)
     host_user_init("echo A=1; echo .");
     host_call("exit");
     assert_string_equal(host.log,
-                        "spank: jobprof: n1: missing, or not root's alone to "
-                        "write: /nowhere/jobprof-node\n");
+                        "spank: jobprof: n1: missing, or users other than root "
+                        "can write to it: /nowhere/jobprof-node\n");
     assert_int_equal(host.forks, 0);
     assert_job("A", NULL);
 }
@@ -508,15 +508,23 @@ static void test_environment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_finish),         TEST(test_start),
+        TEST(test_finish),
+        TEST(test_start),
         TEST(test_wrap),
-        TEST(test_many_tasks),     TEST(test_finish_hangs),
-        TEST(test_finish_crashes), TEST(test_finish_is_no_descendant),
-        TEST(test_watcher_lives),  TEST(test_numbers_again),
-        TEST(test_twice),          TEST(test_no_descriptor_left),
-        TEST(test_untrusted),      TEST(test_no_helper),
-        TEST(test_not_root),       TEST(test_drop),
-        TEST(test_nobody_enters),  TEST(test_environment),
+        TEST(test_many_tasks),
+        TEST(test_finish_hangs),
+        TEST(test_finish_crashes),
+        TEST(test_finish_is_no_descendant),
+        TEST(test_watcher_lives),
+        TEST(test_numbers_again),
+        TEST(test_twice),
+        TEST(test_no_descriptor_left),
+        TEST(test_untrusted),
+        TEST(test_no_helper),
+        TEST(test_not_root),
+        TEST(test_drop),
+        TEST(test_nobody_enters),
+        TEST(test_environment),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

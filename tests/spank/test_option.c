@@ -88,7 +88,7 @@ static void test_outer_form(void **state)
         assert_int_equal(host_option("nccl-profile", cases[i].value, 0),
                          cases[i].want);
         if (cases[i].want && cases[i].value)
-            assert_has(host.log, "is no mode; try --nccl-profile=auto\n");
+            assert_has(host.log, "is not a mode; try --nccl-profile=auto\n");
     }
     assert_int_equal(host.forks, 0);
     assert_int_equal(host_option("nccl-profile", "off,iteratons=3", 0), -1);
@@ -163,8 +163,9 @@ static void test_check_missing(void **state)
     host_call("init");
     assert_int_equal(host_option("nccl-profile", "auto", 0), 0);
     assert_string_equal(
-        host.log, "spank: jobprof: --nccl-profile is off: missing, or not "
-                  "root's alone to write: /nowhere/jobprof-node\n");
+        host.log,
+        "spank: jobprof: --nccl-profile is off: missing, or "
+        "users other than root can write to it: /nowhere/jobprof-node\n");
 }
 
 /* Slurm calls back for the environment, the command line, every component. */

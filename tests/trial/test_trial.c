@@ -425,7 +425,7 @@ static void test_measure(void **state)
     assert_int_equal(t->measure, TRIAL_BY_OPERATION);
     assert_int_equal(t->look.finding, TRIAL_WINNER);
     assert_int_equal(trial_choice(t), 2);
-    assert_non_null(strstr(trial_measure_text(t), "divided by their number"));
+    assert_non_null(strstr(trial_measure_text(t), "divided by the number"));
     t->runs[3].iteration_ops = 12;
     t->runs[3].iteration_us = NAN;
     trial_judge(t);
