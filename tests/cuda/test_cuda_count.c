@@ -233,7 +233,7 @@ static void test_refused(void **state)
     static const struct {
         const char *how, *why;
     } cases[] = {{"taken", "another client uses CUPTI"},
-                 {"broken", "its error 15"}};
+                 {"broken", "error 15"}};
     char text[JP_CUDA_TEXT];
 
     for (size_t i = 0; i < N(cases); i++) {

@@ -337,7 +337,7 @@ static void test_nothing_to_judge(void **state)
     assert_int_equal(x.hypotheses.of[JP_HYPOTHESIS_GPU_TIME].state,
                      JP_HYPOTHESIS_NOT_JUDGED);
     assert_string_equal(hypothesis_why(&x.hypotheses, JP_HYPOTHESIS_GPU_TIME),
-                        "not an nsys export");
+                        "no export of nsys");
     assert_false(gputime_has_data(NULL));
 }
 

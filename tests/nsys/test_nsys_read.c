@@ -433,7 +433,7 @@ static void test_refused(void **state)
     assert_refused(*state, "fifo.sqlite", "regular");
     assert_refused(*state, "empty.sqlite", "empty");
     assert_refused(*state, "text.sqlite", "not an SQLite file");
-    assert_refused(*state, "short.sqlite", "cut");
+    assert_refused(*state, "short.sqlite", "truncated");
     assert_refused(*state, "other.sqlite", "not an nsys export");
     assert_refused(*state, ".", "regular");
 }
@@ -453,7 +453,7 @@ static void test_links_and_journals(void **state)
     p = must_read(*state, "a.sqlite"); /* an empty one is none */
     nsys_profile_fini(&p);
     free(tempdir_file(*state, "a.sqlite-journal", 0600, "x"));
-    assert_refused(*state, "a.sqlite", "not complete");
+    assert_refused(*state, "a.sqlite", "incomplete");
 }
 
 /* At each length but the whole one it is refused, and nothing is leaked. */

@@ -503,7 +503,7 @@ static const struct {
     {"recorder,nccl=2.28,kernels=0",
      "NCCL_SYM_KERNEL",
      "AllReduce_AGxLL_R",
-     {"NCCL_SYM_KERNEL is set: of"},
+     {"NCCL_SYM_KERNEL is set: for"},
      {"kernels=0: "}},
 };
 
