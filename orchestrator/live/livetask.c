@@ -116,7 +116,10 @@ static uint64_t namespace_of(const char *root, const char *pid)
     return stat(path, &st) == 0 ? (uint64_t) st.st_ino : 0;
 }
 
-int64_t livetask_find(const char *root, int64_t pid, uint64_t pid_namespace)
+/* The pid here of a process that has this pid in the PID namespace with that
+ * inode. 0, or this namespace's own inode: the same pid. -1: there is none.
+ * Looks at all processes of the node. */
+static int64_t find_task(const char *root, int64_t pid, uint64_t pid_namespace)
 {
     char path[512], text[TEXT_BYTES];
     struct dirent *entry;
@@ -192,7 +195,7 @@ void livewatch_look(struct livewatch *w, const char *root, uint64_t moved_ns,
         return;
     w->read_ns = now_ns;
     if (!w->task.pid) {
-        w->task.pid = livetask_find(root, w->inner, w->pid_namespace);
+        w->task.pid = find_task(root, w->inner, w->pid_namespace);
         if (w->task.pid < 0)
             w->task.pid = 0; /* as good as in a container of another runtime */
         if (!w->task.pid)

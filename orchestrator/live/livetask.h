@@ -28,11 +28,6 @@ struct livetask {
  * stands in for /. */
 int livetask_read(const char *root, struct livetask *task);
 
-/* The pid here of a process that calls itself pid in the namespace with that
- * inode; the same where that is this one's own or not known (0). -1: none.
- * Looks at all processes of the node. */
-int64_t livetask_find(const char *root, int64_t pid, uint64_t pid_namespace);
-
 /* A task over the looks; zero-initialised by its owner. */
 struct livewatch {
     struct livetask task;
@@ -47,7 +42,8 @@ struct livewatch {
     double share;                    /* of a processor, in the last span */
 };
 
-/* Which task it is, as livetask_find takes it. */
+/* Sets the task to watch: the process with this pid in the PID namespace with
+ * this inode; 0: in this process' own namespace. */
 void livewatch_name(struct livewatch *watch, int64_t pid,
                     uint64_t pid_namespace);
 
