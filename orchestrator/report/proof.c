@@ -1,7 +1,7 @@
 /* proof.c - which picture proves a verdict. */
 #include "orchestrator/report/proof.h"
 
-/* By kind of finding; NULL: it has none. */
+/* By kind of finding; NULL: there is no picture for it. */
 static proof_picture *const by_kind[] = {
     [JP_FINDING_HANG] = proof_hang,
     [JP_FINDING_CRASH] = proof_tasks,
@@ -12,7 +12,7 @@ static proof_picture *const by_kind[] = {
     [JP_FINDING_DRIFT] = proof_network,
 };
 
-/* By verdict, where no finding has one. */
+/* The picture for a verdict none of whose findings has one. */
 static proof_picture *by_word(enum jp_verdict_word word)
 {
     switch (word) {

@@ -23,13 +23,14 @@
 struct look {
     const struct jp_report *report;
     const struct jp_finding *f;
-    const struct jp_cell *cell; /* the heaviest of the kind */
-    const struct jp_comm *like; /* NULL: any of the cell's type */
-    struct jp_bwhist *slices;   /* of the finding's communicators, by time */
-    struct jp_bwhist *comms;    /* of all of the kind, by communicator */
-    struct jp_bwhist base;      /* before the change, or of the peers */
+    const struct jp_cell *cell; /* the heaviest cell of the kind */
+    const struct jp_comm *like; /* NULL: any communicator of the cell's type */
+    struct jp_bwhist *slices;   /* by time, over the finding's communicators */
+    struct jp_bwhist *comms;    /* by communicator, over all of the kind */
+    /* before the change; or of the other communicators */
+    struct jp_bwhist base;
     unsigned n_slices;
-    double from_slice; /* of the change; NAN: none */
+    double from_slice; /* slice of the change; NAN: none */
     bool failed;
 };
 
@@ -41,7 +42,7 @@ static bool spans_host(const struct jp_comm *c, const char *host)
     return false;
 }
 
-/* Is it one of the communicators that the finding is about? */
+/* Returns true if the finding is about this communicator. */
 static bool is_slow(const struct look *l, size_t comm)
 {
     if (l->f->comm >= 0)
@@ -50,8 +51,8 @@ static bool is_slow(const struct look *l, size_t comm)
            spans_host(rows_comm(l->report->result, comm), l->f->host);
 }
 
-/* The cell of most time of the finding's communicator, else of those that span
- * nodes, else of all. NULL: none has a bandwidth of the network. */
+/* Returns the cell of most time: of the finding's communicator, else of those
+ * that span nodes, else of all. NULL: no cell has a network bandwidth. */
 static const struct jp_cell *find_cell(const struct jp_report *report,
                                        const struct jp_comm *like)
 {
@@ -108,8 +109,8 @@ static void look_fini(struct look *l)
     free(l->comms);
 }
 
-/* 0, -1 without memory, 1: nothing of the kind is there. look_fini in any
- * case. */
+/* Returns 0; -1 when out of memory; 1 if there is nothing of the kind. Call
+ * look_fini in any case. */
 static int look_make(const struct jp_report *report, const struct jp_finding *f,
                      struct jp_chart_view *view, struct look *l)
 {
@@ -136,9 +137,9 @@ static int look_make(const struct jp_report *report, const struct jp_finding *f,
 /* --- bandwidth over the run -------------------------------------------------
  */
 
-/* The band of what is usual, and its middle. */
+/* The usual range and its middle. */
 struct band {
-    double low, mid, high; /* GB/s; NAN: not known */
+    double low, mid, high; /* GB/s; NAN: unknown */
     const char *what;
 };
 
@@ -190,7 +191,7 @@ static void put_band(FILE *out, const struct look *l, const struct band *band,
             l->n_slices, y_of(band->mid, most), y_of(band->mid, most));
 }
 
-/* Broken where a slice has none. */
+/* The line is broken at slices without a value. */
 static void put_line(FILE *out, const struct look *l, double most)
 {
     bool down = false;
@@ -356,7 +357,7 @@ static int put_bars(const struct look *l, FILE *out)
 /* --- between pairs of nodes --------------------------------------------------
  */
 
-/* GB/s by both sides' records; NAN: no message. */
+/* GB/s, from both sides' records; NAN: no message. */
 static double pair_gbs(const struct jp_result *r, const char *from,
                        const char *to)
 {
@@ -383,8 +384,8 @@ static bool has_messages(const struct jp_result *r, const char *host)
     return false;
 }
 
-/* The finding's nodes first, then those that exchange with them, then others;
- * how many. */
+/* Picks the finding's nodes first, then nodes that exchange data with them,
+ * then others. Returns their number. */
 static size_t pick_nodes(const struct jp_result *r, const char *text,
                          const char **nodes)
 {
