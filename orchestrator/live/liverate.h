@@ -18,41 +18,44 @@
 #include "plugins/nccl_recorder/recfile.h"
 
 #define LIVERATE_SAMPLE_MS 5000
-#define LIVERATE_OPS 64 /* of a file at a turn, and the rest of their block */
+/* operations of a file at a turn, plus the rest of their block */
+#define LIVERATE_OPS 64
 #define LIVERATE_SERIES_MAX 256
 
 struct liverate_series {
     uint32_t comm;
     enum jpr_op_kind kind;
-    char func[RECORD_MAX_FUNC + 1]; /* as the file has it */
+    char func[RECORD_MAX_FUNC + 1]; /* name as in the file */
     bool told;                      /* the counters have named it */
-    uint64_t ended;                 /* by the counters of the last turn */
-    double recent;                  /* ended of late */
-    double n, n_timed, us, bytes;   /* of those that were read of late */
+    /* ended operations by the counters of the last turn */
+    uint64_t ended;
+    double recent;                /* operations that ended recently */
+    double n, n_timed, us, bytes; /* sums over operations read recently */
 };
 
-/* Of a process; zero-initialised by its owner. */
+/* The rates of a process; the owner sets it to zeros. */
 struct liverate {
     struct liverate_series *series;
     size_t n;
-    uint64_t turn_ns; /* monotonic; 0: none yet */
-    double seconds;   /* that `recent` is of */
+    uint64_t turn_ns; /* time of the last turn, monotonic; 0: none yet */
+    double seconds;   /* seconds that `recent` covers */
 };
 
 void liverate_fini(struct liverate *rate);
 
-/* The turn's number at that time of day; a new one is due where it differs. */
+/* Number of the turn at that time of day. A new turn is due when the number
+ * changes. */
 uint64_t liverate_turn(uint64_t real_ns);
 
-/* An operation that was read. */
+/* Adds an operation that was read. */
 void liverate_op(struct liverate *rate, const struct jpr_op *op);
 
-/* A turn is over: takes what the file's counters say by now. */
+/* Ends a turn: takes the current values of the file's counters. */
 void liverate_pass(struct liverate *rate, const struct jp_recfile *file,
                    uint64_t mono_ns);
 
-/* Fill in the figures of the rank, and of a front of the communicator with that
- * hash; the front is named already. */
+/* Fill in the figures of the rank, or of a front of the communicator with that
+ * hash. The caller has already named the front. */
 void liverate_rank(const struct liverate *rate, uint64_t mono_ns,
                    struct live_rank *rank);
 void liverate_front(const struct liverate *rate, const struct jp_recfile *file,

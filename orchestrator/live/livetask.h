@@ -11,24 +11,25 @@
 #include <stdint.h>
 
 struct livetask {
-    int64_t pid;    /* as this process sees it */
-    uint64_t start; /* ticks after boot: tells a pid that was given again */
+    int64_t pid;    /* as seen by this process */
+    uint64_t start; /* ticks after boot; shows that a pid was reused */
     char state;     /* R S D T t Z X ... */
     bool traced;
     uint64_t cpu_ms;
-    uint64_t io_bytes; /* read and written, by calls and by the disks; 0 where
-                          the kernel does not tell */
-    uint64_t caught;   /* bit i: signal i + 1 has a handler */
+    /* bytes read and written, by calls and by the disks; 0 if the kernel does
+     * not report them */
+    uint64_t io_bytes;
+    uint64_t caught; /* bit i: signal i + 1 has a handler */
 };
 
-/* 1: it is there; 0: it is gone, or only a zombie is left; -1: cannot be told.
- * task->pid is given; a start that is known already must be the same. root
- * stands in for /. */
+/* Returns 1 if the task exists; 0 if it is gone or a zombie; -1 if unknown.
+ * task->pid is input; a start that is already set must match. root replaces /.
+ */
 int livetask_read(const char *root, struct livetask *task);
 
-/* The pid here of a process that calls itself pid in the namespace with that
- * inode; the same where that is this one's own or not known (0). -1: none.
- * Looks at all processes of the node. */
+/* Returns the pid, as seen here, of a process with that pid in the namespace
+ * with that inode. It is the same pid if that is our own namespace or unknown
+ * (0). -1: none. Looks at all processes of the node. */
 int64_t livetask_find(const char *root, int64_t pid, uint64_t pid_namespace);
 
 #endif
