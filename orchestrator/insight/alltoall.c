@@ -5,7 +5,7 @@
 
 #include "orchestrator/insight/limits.h"
 
-/* Kernels of a rank of which all messages are there. */
+/* Counts the kernels of a rank with all of their messages. */
 static size_t count_whole(const struct jp_rank *rank)
 {
     size_t whole = 0;
@@ -84,7 +84,7 @@ static size_t cut(size_t count, uint64_t steps, unsigned s)
 
     if (!steps || rounds < JP_SLICES)
         return count * s / JP_SLICES;
-    end = steps * s / JP_SLICES; /* as the join cuts these */
+    end = steps * s / JP_SLICES; /* cut where the join cuts, too */
     return (size_t) ((end * rounds + steps - 1) / steps * (count / rounds));
 }
 

@@ -1,4 +1,4 @@
-/* blame.c - from late ranks to findings: once for each cause. */
+/* blame.c - make findings from late ranks, one for each cause. */
 #include "orchestrator/insight/late.h"
 
 #include <math.h>
@@ -15,11 +15,11 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
-/* A process and the rank of it that says most about its lateness. */
+/* A process, and the rank of it that shows its lateness best. */
 struct suspect {
     size_t process;
     size_t rank;    /* of the result: where it synchronises most often */
-    double cost_us; /* what others waited for it in its communicators */
+    double cost_us; /* time that others waited for it in its communicators */
     double all_us;  /* the same anywhere, at least */
 };
 
@@ -30,8 +30,8 @@ struct blame {
     struct suspect *suspects, *likes; /* likes: late as all of their role */
     size_t n, n_likes;
     double *told_us; /* [process] excess of those told; 0: others */
-    double
-        *waits_us; /* [process] in communication, beyond the network's time */
+    /* [process] in communication, beyond the network's time */
+    double *waits_us;
     double *alone_us; /* [rank] that all waited for it alone */
     size_t *up;       /* [process] towards one of all that it may wait for */
     struct jp_findings *findings;
@@ -62,8 +62,7 @@ static size_t root_of(size_t *up, size_t i)
     return i;
 }
 
-/* Who shares a communicator, or is joined so by others; without_world: but for
- * one of all processes. */
+/* Groups processes by shared communicators; without_world: but those of all. */
 static void join_processes(const struct blame *b, size_t *up,
                            bool without_world)
 {
@@ -207,8 +206,8 @@ static bool is_told_elsewhere(const struct blame *b, size_t process,
     return false;
 }
 
-/* What half of the ranks of other communicators of that shape are waited for,
- * as somebody always comes last. v: n_ranks. */
+/* Returns what the median rank waits for in other communicators of that shape,
+ * because some rank always comes last. v: room for n_ranks. */
 static double usual_alone(const struct blame *b, size_t comm, double *v)
 {
     size_t n = 0;
@@ -248,7 +247,7 @@ static double single_cost(const struct blame *b, size_t process)
     return isfinite(us) ? fmax(fmin(us, excess), 0) * (double) joined : 0;
 }
 
-/* What others waited for it, in all its communicators. */
+/* Returns how long others waited for it, in all its communicators. */
 static double cost_of(const struct blame *b, size_t process)
 {
     const struct jp_process *who = &b->p->list[process];
@@ -294,15 +293,14 @@ static void collect(struct blame *b)
     }
 }
 
-/* Did others wait for it long enough to be told? */
+/* Returns true if others waited for it long enough to report it. */
 static bool costs_much(const struct blame *b, const struct suspect *s)
 {
     return s->cost_us >
            limits_get(JP_LIMIT_LATE_SHARE) * b->lateness[s->rank].peers_us;
 }
 
-/* Does the process share a communicator with a suspect that is told, and later
- * than that excess? */
+/* Returns true if a later, reported suspect shares a communicator with it. */
 static bool is_near_later(const struct blame *b, size_t process,
                           double excess_us)
 {
@@ -386,7 +384,7 @@ static int drop_followers(struct blame *b)
     return rc;
 }
 
-/* Processes of each host, and the late ones among them. */
+/* Counts the processes of each host, and the late ones among them. */
 static void count_hosts(const struct blame *b, size_t *all, size_t *late)
 {
     for (size_t i = 0; i < b->p->n; i++)
@@ -400,13 +398,13 @@ static const char *name_of(const struct jp_comm *comm)
     return *comm->name && strcmp(comm->name, "unknown") ? comm->name : comm->id;
 }
 
-/* Its excess a share of what its peers spend in communication. */
+/* Returns its excess as a share of its peers' time in communication. */
 static double share_of(const struct jp_lateness *l)
 {
     return late_peers(l) > 0 ? fmin(l->excess_us / late_peers(l), 1) : NAN;
 }
 
-/* First operation of (comm, coll) and behind. */
+/* Returns the index of the first operation at or after (comm, coll). */
 static size_t find_op(struct ops_reader *reader, size_t n, size_t comm,
                       size_t coll)
 {
@@ -455,7 +453,7 @@ static double time_at(const struct jp_result *r, size_t comm, double share)
     return us;
 }
 
-/* Of a rank that is late in some parts of the run. */
+/* Adds when a rank was late, if it was late only in parts of the run. */
 static void say_when(const struct blame *b, const struct suspect *s,
                      struct jp_finding *f, char *buf, size_t size)
 {
@@ -498,7 +496,7 @@ static int add_rank(struct blame *b, const struct suspect *s)
     finding_measure(f, share_of(l), error_of(l));
     f->evidence = rank->timed_ops;
     f->cost_us = b->n == 1 ? single_cost(b, s->process) : 0;
-    if (!(f->cost_us > 0)) /* or several, of which one is behind another */
+    if (!(f->cost_us > 0)) /* or several, one behind another */
         f->cost_us = fmax(s->cost_us, s->all_us);
     finding_count(f, l->arrival_us / (double) rank->timed_ops, rank->last_ops,
                   rank->timed_ops);
@@ -521,7 +519,7 @@ static int add_rank(struct blame *b, const struct suspect *s)
     return 0;
 }
 
-/* The host's suspects become one finding. */
+/* Makes one finding of the host's suspects. */
 static int add_node(struct blame *b, size_t host, size_t late, size_t all)
 {
     struct jp_finding *f = findings_add(b->findings, JP_FINDING_LATE_NODE);
@@ -572,8 +570,8 @@ static bool is_node(const struct blame *b, size_t late, size_t all)
            (late >= 3 && 2 * late >= all && late == b->n);
 }
 
-/* Too many for one cause, or all of one role: a program that gives some ranks
- * more to do. */
+/* Too many late ranks for one cause, or all ranks of one role: the program
+ * gives some ranks more work. */
 static int add_many(struct blame *b, const struct suspect *list, size_t n)
 {
     struct jp_finding *f = findings_add(b->findings, JP_FINDING_IMBALANCE);
@@ -597,7 +595,7 @@ static int add_many(struct blame *b, const struct suspect *list, size_t n)
     return 0;
 }
 
-/* Nodes that are late are told, and their ranks no suspects any more. */
+/* Reports nodes that are late. Their ranks are then no longer suspects. */
 static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
 {
     bool *is = calloc(b->p->n_hosts + 1, sizeof(*is));
@@ -659,9 +657,9 @@ static bool was_judged(const struct blame *b, size_t process)
     return false;
 }
 
-/* Of one process: the least excess, over its communicators, that would have
- * named it, a share of the run; NAN: it was judged in none, or nothing tells
- * how long the run was. */
+/* Returns the least excess that would have named the process in any of its
+ * communicators, as a share of the run. NAN: it was not judged in any, or the
+ * length of the run is unknown. */
 static double least_of(const struct blame *b, size_t process, bool node)
 {
     const struct jp_process *who = &b->p->list[process];
@@ -678,8 +676,8 @@ static double least_of(const struct blame *b, size_t process, bool node)
     return least;
 }
 
-/* The communicator of several ranks that has fewest operations, which leave its
- * ranks unjudged; NULL: none has any. */
+/* Finds the communicator of several ranks with the fewest operations, too few
+ * to judge its ranks; NULL: none has operations. */
 static const struct jp_comm *find_thin(const struct blame *b, uint64_t *ops)
 {
     const struct jp_comm *thin = NULL;

@@ -12,7 +12,7 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/sentence.h"
 
-/* What a shell adds to the signal of its child. */
+/* A shell adds this to the signal of its child. */
 #define SHELL_SIGNAL 128
 
 /* A task and its node. */
@@ -67,7 +67,8 @@ enum slurmjob_state crash_state_find(const char *name)
 
 /* --- one task's end ------------------------------------------------------ */
 
-/* The signal that ended a task, or a program that its shell ran; 0: none. */
+/* Returns the signal that ended a task, or a program run by its shell; 0: none.
+ */
 static int signal_of(int status)
 {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
@@ -96,8 +97,9 @@ enum jp_crash_way crash_way_of(const struct jp_task *task)
     }
 }
 
-/* How much an end looks like the first of several at one time: programs abort
- * and leave with a status because a peer is gone, and break without. */
+/* Returns how likely an end is the first of several at one time. Programs abort
+ * or exit with a status because a peer is gone; a crash by itself is more
+ * likely the first. */
 static int weight_of(const struct jp_task *task)
 {
     switch (signal_of(task->status)) {
@@ -113,7 +115,7 @@ static int weight_of(const struct jp_task *task)
     }
 }
 
-/* b's end minus a's, in us; 0 where a time is not known. */
+/* Returns b's end minus a's, in us; 0 if a time is unknown. */
 static int64_t between(struct end a, struct end b)
 {
     if (a.node == b.node && a.task->mono_us && b.task->mono_us)
@@ -122,8 +124,8 @@ static int64_t between(struct end a, struct end b)
                                             : 0;
 }
 
-/* Within this of each other, two ends have no order. Clocks that were compared
- * leave what they are uncertain, and when slurmstepd looks. */
+/* Two ends closer than this have no known order. The limit is the uncertainty
+ * of the compared clocks plus the interval at which slurmstepd checks. */
 static double blur(struct end a, struct end b)
 {
     double least = limits_get(JP_LIMIT_CRASH_NODE);
@@ -160,7 +162,7 @@ static bool each(const struct jp_nodes *nodes,
     return false;
 }
 
-/* The earliest of each way, and how many. */
+/* The earliest end of each way, and their counts. */
 struct tally {
     struct end first[4];
     uint32_t n[4];
@@ -177,9 +179,9 @@ static bool take(void *arg, struct end end)
     return false;
 }
 
-/* Of ends by themselves at about the time of the first one the likeliest. */
+/* Of the ends around the time of the first one, the most likely cause. */
 struct choice {
-    struct end first; /* by the clocks */
+    struct end first; /* first by the clocks */
     struct end best;
     uint32_t rivals;
 };
@@ -197,13 +199,13 @@ static bool choose(void *arg, struct end end)
     return false;
 }
 
-/* Some time after an end. */
+/* What happened some time after an end. */
 struct later {
     struct end first;
-    double least_us; /* others' ends count from there on */
-    int64_t next_us; /* the next of them; -1: none */
-    bool well;       /* one of those ended by itself, or well */
-    uint64_t kills;  /* SIGKILL of others before then */
+    double least_us; /* only ends of other tasks after this time count */
+    int64_t next_us; /* time until the next of them; -1: none */
+    bool well;       /* one of them ended by itself, or successfully */
+    uint64_t kills;  /* number of other tasks ended by SIGKILL before then */
 };
 
 static bool look_later(void *arg, struct end end)
@@ -226,7 +228,7 @@ static bool look_later(void *arg, struct end end)
 
 /* --- what Slurm says ------------------------------------------------------ */
 
-/* The word of a state in which Slurm itself ends tasks. */
+/* Returns the cause for a job state in which Slurm itself ends tasks. */
 static enum jp_crash_cause cause_of_state(enum slurmjob_state state)
 {
     switch (state) {
@@ -241,8 +243,9 @@ static enum jp_crash_cause cause_of_state(enum slurmjob_state state)
     }
 }
 
-/* Did Slurm end the job before this end? Its time is in whole seconds; a job's
- * end long after the step's is no matter of this step. */
+/* Returns whether Slurm ended the job before this end. Slurm's time is in whole
+ * seconds. If the job ended long after the step, that does not concern the
+ * step. */
 static enum jp_crash_cause ended_by_slurm(const struct jp_nodes *nodes,
                                           struct end end)
 {
@@ -255,7 +258,8 @@ static enum jp_crash_cause ended_by_slurm(const struct jp_nodes *nodes,
     return (double) end.task->end_us >= early ? cause : JP_CRASH_NONE;
 }
 
-/* Has a node left no end, and does Slurm say that one is gone? */
+/* Returns a node that reported no end and that Slurm reports as gone; NULL:
+ * none. */
 static const struct jp_node *find_lost(const struct jp_nodes *nodes)
 {
     if (!nodes->over || nodes->job_state != SLURMJOB_NODE_FAIL)
@@ -286,9 +290,9 @@ static void set_before(const struct jp_nodes *nodes, struct jp_crash *crash)
     crash->before_us = later.next_us;
 }
 
-/* Did a kill come clearly before this end, which may be its consequence? A
- * program that is told to end may leave with a status; it does not break, so
- * that clocks of other nodes are not believed against that. */
+/* Returns true if a kill clearly came before this end, which may be its
+ * consequence. A program told to end may exit with a status, but does not
+ * crash: for a crash, the clocks of other nodes are not trusted. */
 static bool is_killed_before(void *arg, struct end end)
 {
     const struct end *self = arg;
@@ -298,7 +302,8 @@ static bool is_killed_before(void *arg, struct end end)
            is_before(end, *self);
 }
 
-/* Has a task ended by itself, and nothing from outside came before? */
+/* Returns true if a task ended by itself, and nothing from outside came before.
+ */
 static bool judge_self(const struct jp_nodes *nodes, const struct tally *tally,
                        struct jp_crash *crash)
 {
@@ -317,7 +322,7 @@ static bool judge_self(const struct jp_nodes *nodes, const struct tally *tally,
     return true;
 }
 
-/* Of a task that SIGKILL ended: for want of memory, or alone? */
+/* Judges a task that SIGKILL ended: out of memory, or a single kill? */
 static enum jp_crash_cause why_killed(const struct jp_nodes *nodes,
                                       struct end end)
 {
@@ -334,7 +339,7 @@ static enum jp_crash_cause why_killed(const struct jp_nodes *nodes,
     each(nodes, look_later, &later);
     for (size_t i = 0; i < nodes->n_nodes; i++)
         oom_kills += nodes->nodes[i].oom_kills;
-    /* who ends a step kills more at a time than the kernel has */
+    /* whoever ends a step kills more tasks at a time than the kernel did */
     if (end.node->oom_kills && later.kills < oom_kills)
         return JP_CRASH_MEMORY;
     return later.well ||
@@ -352,7 +357,7 @@ static void judge_kill(const struct jp_nodes *nodes, struct end first,
     int signal = signal_of(first.task->status);
 
     set_first(crash, first);
-    /* of a node's kills one may be another job's: Slurm knows better */
+    /* one of the node's kills may belong to another job: Slurm knows better */
     crash->sure = killed != JP_CRASH_MEMORY ||
                   nodes->job_state == SLURMJOB_OUT_OF_MEMORY;
     if (by_slurm == JP_CRASH_NONE && killed != JP_CRASH_NONE)
@@ -403,7 +408,7 @@ static void say_how(const struct jp_crash *crash, char *buf, size_t size)
     }
 }
 
-/* What became of the other tasks. */
+/* Describes how the other tasks ended. */
 static void say_others(const struct jp_crash *crash, struct jp_sentence *s)
 {
     uint32_t n[4];
@@ -444,7 +449,7 @@ static void say_first(const struct jp_crash *crash, struct jp_sentence *s)
                      crash->rivals);
 }
 
-/* A node that is gone has told nothing of its tasks. */
+/* A node that is gone has reported nothing about its tasks. */
 static void say_lost(const struct jp_crash *crash, struct jp_sentence *s)
 {
     sentence_add(s, "node %.60s was lost (Slurm: node failure)",
@@ -454,7 +459,7 @@ static void say_lost(const struct jp_crash *crash, struct jp_sentence *s)
                      crash->ended[JP_CRASH_SELF] + crash->ended[JP_CRASH_KILL]);
 }
 
-/* Somebody ended the step. */
+/* Somebody ended the step from outside. */
 static void say_ended(const struct jp_crash *crash, struct jp_sentence *s)
 {
     static const char *const how[JP_CRASH_CAUSES] = {
@@ -551,7 +556,7 @@ void crash_judge(const struct jp_nodes *nodes,
     if (crash->tasks < nodes->step_tasks)
         crash->tasks = nodes->step_tasks;
     if (lost) {
-        /* its peers may have failed before Slurm missed it */
+        /* its peers may have failed before Slurm noticed */
         crash->cause = JP_CRASH_NODE;
         crash->node = lost;
         crash->sure = !tally.n[JP_CRASH_SELF];

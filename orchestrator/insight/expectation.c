@@ -1,4 +1,5 @@
-/* expectation.c - ask the peaks, then the baseline. */
+/* expectation.c - expected performance: from the peaks first, then from the
+ * baseline. */
 #include "orchestrator/insight/expectation.h"
 
 #include <inttypes.h>
@@ -92,7 +93,7 @@ static int add_counts(struct jp_baseline_cell *into,
     return bwhist_merge(&into->medians, &from->medians);
 }
 
-/* Takes the next of both, which are sorted; *i and *k move. */
+/* Merges the next cell of both lists, which are sorted; advances *i and *k. */
 static int merge_next(struct jp_baseline *into, const struct jp_baseline *from,
                       size_t *i, size_t *k, struct jp_baseline_cell *out)
 {
@@ -103,7 +104,7 @@ static int merge_next(struct jp_baseline *into, const struct jp_baseline *from,
 
     if (order <= 0) {
         *out = into->cells[*i];
-        into->cells[(*i)++] = (struct jp_baseline_cell){0}; /* handed over */
+        into->cells[(*i)++] = (struct jp_baseline_cell){0}; /* moved */
     } else {
         out->key = from->cells[*k].key;
     }
@@ -161,7 +162,8 @@ static bool is_told(const char *word)
     return word && strcmp(word, "none") && strcmp(word, "unknown");
 }
 
-/* What one leg of a communicator can do; lowers *bound, of which *row is. */
+/* Computes what one leg of a communicator can do. Lowers *bound, which comes
+ * from *row. */
 static void weigh_leg(const struct jp_peaks *peaks, const struct peaks_leg *leg,
                       double *bound, const struct peaks_row **row)
 {
@@ -174,8 +176,8 @@ static void weigh_leg(const struct jp_peaks *peaks, const struct peaks_leg *leg,
     }
 }
 
-/* The links that bound a communicator: between nodes those of all ranks of a
- * node together, within a node one rank's. NULL: none is known. */
+/* Returns the link that limits a communicator: between nodes for all ranks of a
+ * node together, within a node for one rank. NULL: no peak is known. */
 static const struct peaks_row *find_row(const struct jp_expectation *x,
                                         const struct jp_comm *c,
                                         const char *coll, double *bound)
@@ -191,7 +193,8 @@ static const struct peaks_row *find_row(const struct jp_expectation *x,
     if (crosses) {
         bool labelled = is_told(c->fabric) || is_told(c->inter);
 
-        /* uneven: the node with fewest bounds it, which may have one */
+        /* uneven: the node with the fewest ranks limits it; it may have only
+         * one */
         leg.ranks_per_node = c->n_ranks % hosts ? 1 : c->n_ranks / hosts;
         leg.link = is_told(c->inter) ? c->inter : comm_type_name(c->type);
         if (!labelled || is_told(c->inter))

@@ -1,4 +1,4 @@
-/* expected.c - what a complete recording would hold, and what of it is missing.
+/* expected.c - what a complete recording contains, and what of it is missing.
  */
 #include "orchestrator/insight/expected.h"
 
@@ -12,7 +12,8 @@
 #include "orchestrator/insight/evidence.h"
 #include "orchestrator/insight/limits.h"
 
-/* Defaults of 2.29 and later, 2.23 to 2.27, 2.28; 0: no such pool then. */
+/* Defaults of NCCL 2.29 and later, of 2.23 to 2.27, and of 2.28; 0: that
+ * version has no such pool. */
 static const struct {
     const char *env;
     uint64_t defaults[3];
@@ -23,7 +24,7 @@ static const struct {
     [JP_TRACE_GROUP] = {"NCCL_PROFILE_GROUP_POOL_SIZE", {0, 16, 0}},
 };
 
-/* Does the profiler keep the last events where its pools are full? */
+/* Returns true if a profiler with full pools keeps the last events. */
 static bool keeps_last(const struct jp_jobconf *conf)
 {
     return conf && profiler_get(conf->nccl_mode)->keeps_last;
@@ -42,7 +43,7 @@ const char *expected_lost_tail(const struct jp_jobconf *conf)
     return keeps_last(conf) ? NULL : expected_planned_loss(conf);
 }
 
-/* Slots of a pool as the launch set them; 0: it did not. */
+/* Returns the slots of a pool as set at launch; 0: not set. */
 static uint64_t planned_slots(const struct jp_jobconf *conf, const char *name)
 {
     uint64_t slots = 0;
@@ -54,7 +55,7 @@ static uint64_t planned_slots(const struct jp_jobconf *conf, const char *name)
     return slots;
 }
 
-/* Is `most` what pool i holds? */
+/* Returns true if pool i holds exactly `most` events. */
 static bool is_full(const struct jp_jobconf *conf, unsigned i, uint64_t most)
 {
     uint64_t slots = planned_slots(conf, pools[i].env);
@@ -67,9 +68,9 @@ static bool is_full(const struct jp_jobconf *conf, unsigned i, uint64_t most)
     return false;
 }
 
-/* The variable of the first pool that a trace fills, and how many events that
- * are; NULL: none. Slots are those that job.conf set, or, without it, any of
- * the plugin's defaults. */
+/* Returns the variable of the first pool that a trace fills, and its number of
+ * events; NULL: none. The slots are those set in job.conf, or else any of the
+ * plugin's defaults. */
 static const char *full_pool(const struct jp_jobconf *conf,
                              const struct jp_quality *q, uint64_t *most)
 {
@@ -81,7 +82,8 @@ static const char *full_pool(const struct jp_jobconf *conf,
     return NULL;
 }
 
-/* Are pools full of which the plan knew that they hold a part of the run? */
+/* Returns true if pools are full that were planned to hold only a part of the
+ * run. */
 static bool overran(const struct jp_jobconf *conf, const struct jp_quality *q)
 {
     uint64_t most;
@@ -130,14 +132,14 @@ uint32_t expected_ranks(const struct jp_jobconf *conf,
     return expected_tasks(conf, nodes);
 }
 
-/* A setting that stands for a variable that the user set himself. */
+/* Returns true for a setting that stands for a variable that the user set. */
 static bool is_own(const struct jp_setting *setting)
 {
     return setting->source && !strcmp(setting->source, "environment") &&
            !strncmp(setting->key, "NCCL_", 5);
 }
 
-/* Is it what jobprof would have set, too? */
+/* Returns true if jobprof would have set the same value. */
 static bool is_planned(const struct jp_jobconf *conf,
                        const struct jp_setting *setting)
 {
@@ -167,8 +169,9 @@ const char *expected_own_plugin(const struct jp_jobconf *conf)
     return NULL;
 }
 
-/* True if a size filter may explain numbers that no rank recorded: it was set,
- * or nobody knows (a folder of logs; the user's own library or variables). */
+/* Returns true if a size filter may explain numbers that no rank recorded: one
+ * was set, or that is unknown (a folder of logs; the user's own library or
+ * variables). */
 static bool may_filter(const struct jp_jobconf *conf)
 {
     const char *min_size = conf ? jobconf_find(conf, "min_size") : NULL;
@@ -184,13 +187,14 @@ static bool may_filter(const struct jp_jobconf *conf)
     return !min_size || expected_filter(conf);
 }
 
-/* Are the counters of whole nodes missing? */
+/* Returns true if the counters of whole nodes are missing. */
 static bool lacks_nodes(const struct jp_nodes *nodes)
 {
     return nodes && (nodes->n_missing || nodes->n_nodes < nodes->step_nodes);
 }
 
-/* Did the user say it of this step? Files speak of jobs in general. */
+/* Returns true if the user set it for this step. Configuration files are about
+ * jobs in general. */
 static bool is_told(const struct jp_jobconf *conf, const char *key)
 {
     for (size_t i = 0; i < conf->n_settings; i++) {
@@ -212,8 +216,8 @@ static bool has_ended_well(const struct jp_nodes *nodes)
     return nodes && !nodes->tasks_failed;
 }
 
-/* Did the plan know how many operations there are, and that the last are not
- * written? */
+/* Returns true if the plan knew the number of operations and that the last ones
+ * are not written. */
 static bool knows_tail(const struct jp_jobconf *conf,
                        const struct jp_nodes *nodes)
 {
@@ -238,7 +242,8 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
     if (q->records > q->expected)
         return x;
     unseen = x.kind == JP_EXPECT_BOUND ? q->unseen_records : 0;
-    /* they are among the expected only if some rank lacks what another has */
+    /* they are among the expected records only if some rank lacks what another
+     * has */
     x.excludes_unseen = unseen && q->records == q->expected;
     if (x.excludes_unseen && !may_filter(conf)) {
         x.records = x.records > UINT64_MAX - unseen ? UINT64_MAX
@@ -291,14 +296,14 @@ static void add_range(char *buf, size_t size, unsigned *n, uint32_t from,
                  *n > 1 ? ", " : "", from, to);
 }
 
-/* Writes the ranks of a communicator that left no record as "3, 5-7, ..." into
- * buf and returns how many they are. */
+/* Writes the ranks of a communicator without records to buf as "3, 5-7, ...".
+ * Returns their number. */
 static uint32_t missing_ranks(const struct jp_result *result,
                               const struct jp_comm *comm, char *buf,
                               size_t size)
 {
     size_t at = (size_t) (comm - result->comms);
-    uint32_t next = 0, missing = 0; /* next: the lowest rank not judged yet */
+    uint32_t next = 0, missing = 0; /* next: the lowest rank not yet judged */
     unsigned n = 0;
 
     buf[0] = '\0';
@@ -403,21 +408,21 @@ static void lost(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
 
-    if (q->lost && !is_counted(e)) /* counted: the coverage knows */
+    if (q->lost && !is_counted(e)) /* if counted, the coverage includes them */
         sentence_add(s, "the recorder lost %s record%s", FIG_COUNT(q->lost),
                      plural(q->lost));
 }
 
-/* A pool that is full drops operations, the first or the last, by release. A
- * trace with as many events as a pool has slots makes that likely, as what came
- * behind the last number leaves no gap. */
+/* A full pool drops the first or the last operations, depending on the release.
+ * If a trace has as many events as a pool has slots, that is likely; dropped
+ * operations after the last number leave no gap. */
 static void say_full_pool(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_jobconf *conf = e->conf;
     const char *pool;
     uint64_t most;
 
-    /* pools that were made as large as the run are full at its end */
+    /* pools as large as the run are full at its end */
     if (keeps_last(conf) && conf->planned_ops &&
         conf->kept_ops >= conf->planned_ops)
         return;
@@ -477,7 +482,7 @@ static void comms(const struct jp_evidence *e, struct jp_sentence *s)
     for (size_t i = 0; i < e->result->n_comms; i++) {
         const struct jp_comm *comm = &e->result->comms[i];
 
-        if (comm == largest || !comm->ops) /* no collective needs all ranks */
+        if (comm == largest || !comm->ops) /* no collective has all ranks */
             continue;
         others++;
         n += comm->ranks_seen < comm->n_ranks;
@@ -533,7 +538,7 @@ static void unfinished(const struct jp_evidence *e, struct jp_sentence *s)
     char names[320] = "";
     size_t n = 0;
 
-    if (!e->nodes || is_counted(e)) /* counted: the coverage knows */
+    if (!e->nodes || is_counted(e)) /* if counted, the coverage includes them */
         return;
     for (size_t i = 0; i < e->nodes->n_nodes; i++)
         if (!e->nodes->nodes[i].finished)

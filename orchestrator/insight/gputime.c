@@ -20,7 +20,7 @@ struct jp_nsys_options gputime_options(void)
             (uint64_t) (limits_get(JP_LIMIT_GPU_SMALL_KERNEL) * US_NS)};
 }
 
-/* One figure of a rank: part of whole, in ns, and how often. */
+/* One figure of a rank: part and whole in ns, and a count. */
 struct part {
     double part, whole, n;
 };
@@ -49,7 +49,7 @@ static struct part sync_of(const struct nsys_profile *p)
                          (double) p->sync_copies.n};
 }
 
-/* Allocations are counted in the second half of the kernels' time. */
+/* Allocations count only in the second half of the kernels' time. */
 static struct part allocation_of(const struct nsys_profile *p)
 {
     return (struct part){(double) p->late_allocations.ns,
@@ -57,20 +57,20 @@ static struct part allocation_of(const struct nsys_profile *p)
                          (double) p->late_allocations.n};
 }
 
-/* All ranks together, and the worst one. */
+/* The figure over all ranks, and of the worst rank. */
 struct shares {
     struct part all;
     const struct jp_nsys_rank *worst;
-    double most; /* the worst one's share */
+    double most; /* share of the worst rank */
 };
 
 static const struct question {
     enum jp_finding_kind kind;
     struct part (*of)(const struct nsys_profile *p);
-    enum jp_limit_id least; /* share of all */
-    enum jp_limit_id n;     /* events that are needed */
-    const char *text; /* %s: how many; %s: the limit, if shown; %s: share */
-    enum jp_limit_id shown; /* that limit, us; JP_N_LIMITS: none */
+    enum jp_limit_id least; /* least share of all */
+    enum jp_limit_id n;     /* least number of events */
+    const char *text;       /* format: %s number, %s limit if shown, %s share */
+    enum jp_limit_id shown; /* limit to show, us; JP_N_LIMITS: none */
     const char *next;
 } questions[] = {
     {JP_FINDING_GPU_IDLE, idle_of, JP_LIMIT_GPU_IDLE, JP_LIMIT_GPU_EVENTS,
@@ -187,8 +187,8 @@ static int ask(const struct jp_nsys *nsys, const struct question *q,
     return 0;
 }
 
-/* NCCL's kernels wait for the other ranks: what a rank itself has to do is the
- * rest. */
+/* NCCL's kernels wait for the other ranks. The rest of the time is the rank's
+ * own work. */
 static double own_ns(const struct nsys_profile *p)
 {
     return (double) p->kernels.ns - (double) p->nccl_kernels.ns;

@@ -19,7 +19,8 @@
 
 /* ---------------- of all communicators that stopped short, find the first */
 
-/* Does every member lag elsewhere, too? Else it waits here for others. */
+/* Returns true if every member lags elsewhere, too. Otherwise the communicator
+ * waits for others. */
 static bool is_inner(const struct jp_likes *s, size_t comm)
 {
     for (size_t i = s->p->comm_start[comm]; i < s->p->comm_start[comm + 1]; i++)
@@ -28,11 +29,11 @@ static bool is_inner(const struct jp_likes *s, size_t comm)
     return true;
 }
 
-/* Messages of a rank by Send and Recv, as it recorded them. */
+/* Messages of a rank in Send and Recv, as the rank recorded them. */
 struct messages {
     uint64_t in, out;
     uint64_t most; /* with one peer, in one direction */
-    size_t peers;  /* it receives from */
+    size_t peers;  /* number of peers it receives from */
 };
 
 static struct messages count_messages(const struct jp_likes *s, size_t rank)
@@ -54,7 +55,8 @@ static struct messages count_messages(const struct jp_likes *s, size_t rank)
     return m;
 }
 
-/* The rank's place in a communicator of Send and Recv alone; SIZE_MAX: none. */
+/* Returns the process's rank in a communicator that has only Send and Recv;
+ * SIZE_MAX: none. */
 static size_t pipe_rank(const struct jp_likes *s, size_t process)
 {
     const struct jp_process *who = &s->p->list[process];
@@ -92,7 +94,8 @@ static enum place place_of(const struct jp_likes *s, size_t comm, uint64_t pass)
     return done == (m.in + m.out) * pass ? POSSIBLE : EXPLAINED;
 }
 
-/* Operations of a pass through a stage; 0: the counts do not fit a pipeline. */
+/* Returns the operations of one pass through a stage; 0: the counts do not fit
+ * a pipeline. */
 static uint64_t pass_of(const struct jp_likes *s, size_t comm)
 {
     uint64_t most = s->r->comms[comm].ops + s->lag[comm];
@@ -112,7 +115,7 @@ static uint64_t pass_of(const struct jp_likes *s, size_t comm)
     return 0;
 }
 
-/* The one of the stages of a pipeline; SIZE_MAX: not sure. */
+/* Returns the stage of a pipeline that stopped; SIZE_MAX: not certain. */
 static size_t find_stage(const struct jp_likes *s, const size_t *inner,
                          size_t n)
 {
@@ -130,8 +133,8 @@ static size_t find_stage(const struct jp_likes *s, const size_t *inner,
     return count[POSSIBLE] == 1 ? found[POSSIBLE] : SIZE_MAX;
 }
 
-/* The one that is furthest behind, as groups that exchange with the first one
- * come one operation further; SIZE_MAX: several. */
+/* Returns the communicator that is furthest behind: groups that exchange with
+ * the first one get one operation further. SIZE_MAX: several. */
 static size_t find_furthest(const struct jp_likes *s, const size_t *inner,
                             size_t n)
 {
@@ -145,7 +148,7 @@ static size_t find_furthest(const struct jp_likes *s, const size_t *inner,
     return same == 1 ? inner[most] : SIZE_MAX;
 }
 
-/* Of Send and Recv: does each rank of it exchange with all others? */
+/* For Send and Recv: returns true if each rank exchanges with all others. */
 static bool is_exchange(const struct jp_likes *s, size_t comm)
 {
     uint32_t n = s->r->comms[comm].n_ranks;
@@ -153,7 +156,7 @@ static bool is_exchange(const struct jp_likes *s, size_t comm)
     return n > 2 && count_messages(s, s->p->comm_start[comm]).peers >= n - 1;
 }
 
-/* All ranks are in one communicator, or in two of all of them. */
+/* All ranks are in one communicator, or in two of all ranks. */
 static size_t find_only(const struct jp_likes *s)
 {
     size_t found[2] = {SIZE_MAX, SIZE_MAX}, n = 0;
@@ -182,13 +185,14 @@ static size_t find_only(const struct jp_likes *s)
     each = (a + b / 2) / b;
     if (a == b)
         return SIZE_MAX;
-    /* as many as a step has, since the last of the other: that is next */
+    /* since the other's last operation, there were as many as in a step: the
+     * other's is next */
     if (a < b * each || a - b * each > each)
         return SIZE_MAX;
     return found[a - b * each == each];
 }
 
-/* The communicator that stopped first; SIZE_MAX: the data does not tell. */
+/* Returns the communicator that stopped first; SIZE_MAX: unknown. */
 static size_t find_first(const struct jp_likes *s)
 {
     size_t *inner = calloc(s->r->n_comms + 1, sizeof(*inner)), n = 0;
@@ -227,7 +231,8 @@ static size_t find_first(const struct jp_likes *s)
 
 /* --- who fell silent ------------------------------------------------------ */
 
-/* Are the operations that lack one record the last ones of each function? */
+/* Returns true if the operations that lack one record are the last ones of each
+ * function. */
 static bool is_tail_cut(const struct jp_likes *s, size_t comm)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
@@ -252,8 +257,8 @@ static bool is_tail_cut(const struct jp_likes *s, size_t comm)
     return ok;
 }
 
-/* Who is short of the last operations of a communicator that all others have,
- * and alone so: its records stopped first. SIZE_MAX: nobody, or several. */
+/* Returns the only rank that lacks last operations which all others of a
+ * communicator have: its records stopped first. SIZE_MAX: none, or several. */
 static size_t find_silent(const struct jp_likes *s)
 {
     size_t silent = SIZE_MAX;
@@ -313,7 +318,7 @@ static int add_recorded(const struct jp_result *r, const struct jp_processes *p,
     return 0;
 }
 
-/* The name of a communicator, with its ranks' host where it is one. */
+/* Formats the name of a communicator, with the host if its ranks are on one. */
 static void name_comm(const struct jp_comm *c, char *buf, size_t size)
 {
     snprintf(buf, size, "communicator %s%s%.32s%s (%" PRIu32 " ranks%s%.64s)",
@@ -322,7 +327,7 @@ static void name_comm(const struct jp_comm *c, char *buf, size_t size)
              c->n_hosts == 1 ? c->hosts[0] : "");
 }
 
-/* silent_us: for how long nothing had ended; 0: not known. */
+/* silent_us: time without any ended operation; 0: unknown. */
 static int add_first(const struct jp_likes *s, size_t first, uint64_t silent_us,
                      struct jp_findings *findings)
 {
@@ -358,8 +363,8 @@ static int add_first(const struct jp_likes *s, size_t first, uint64_t silent_us,
     return 0;
 }
 
-/* Fills in a rank and returns how it is called: "rank 3 (n2, pid 103)"; where
- * it has none in the job, by that of its largest communicator. */
+/* Fills in a rank and returns its name: "rank 3 (n2, pid 103)". Without a rank
+ * in the job, uses that in its largest communicator. */
 static const char *name_rank(const struct jp_likes *s, size_t rank,
                              struct jp_finding *f, char *buf, size_t size)
 {
@@ -376,8 +381,8 @@ static const char *name_rank(const struct jp_likes *s, size_t rank,
     return buf;
 }
 
-/* Its process ended, or its profiler with it, before the others stopped.
- * silent_us 0: whether they did is not known. */
+/* Its process or its profiler ended before the others stopped. silent_us 0: it
+ * is unknown whether they stopped. */
 static int add_silent(const struct jp_likes *s, size_t silent,
                       uint64_t silent_us, struct jp_findings *findings)
 {
@@ -409,7 +414,7 @@ static int add_silent(const struct jp_likes *s, size_t silent,
     return 0;
 }
 
-/* Something stopped, but no count says where first. */
+/* Something stopped, but the counts do not show where first. */
 static int add_unknown(const struct jp_silence *silence, bool uneven,
                        struct jp_findings *findings)
 {
@@ -432,8 +437,8 @@ static int add_unknown(const struct jp_silence *silence, bool uneven,
     return 0;
 }
 
-/* Did its likes do some operations once that it has no part in, but all of them
- * as much in each step? */
+/* Returns true if its likes once did operations in which it has no part, while
+ * all communicators do equally many in each step. */
 static bool has_extras(const struct jp_likes *s, size_t first)
 {
     uint64_t ops = s->r->comms[first].ops, steps = s->steps[first];
@@ -441,8 +446,8 @@ static bool has_extras(const struct jp_likes *s, size_t first)
     return ops % steps == 0 && s->lag[first] < ops / steps;
 }
 
-/* Sequence numbers between a communicator's operations that no rank recorded.
- */
+/* Counts sequence numbers between a communicator's operations that no rank
+ * recorded. */
 static uint64_t count_holes(struct ops_reader *reader,
                             const struct jp_result *r, size_t comm)
 {
@@ -462,8 +467,8 @@ static uint64_t count_holes(struct ops_reader *reader,
     return holes;
 }
 
-/* Has it more of them than one that it is short of? Then it did go on. -1: no
- * memory. */
+/* Returns 1 if it has more such gaps than missing operations: then it did go
+ * on. -1: out of memory. */
 static int has_holes(const struct jp_likes *s, size_t first)
 {
     const struct jp_comm *c = &s->r->comms[first], *like;
@@ -503,8 +508,9 @@ static bool is_plain(const struct jp_likes *s, size_t first)
            !has_extras(s, first) && s->lag[first] <= most / s->steps[first] + 1;
 }
 
-/* Is it behind its likes, and not for having less to do, in each step or once?
- * At least half of them must agree in what it is behind. */
+/* Returns true if it is behind its likes for another reason than having less to
+ * do, in each step or once. At least half of the likes must agree how far it is
+ * behind. */
 static bool is_behind(const struct jp_likes *s, size_t comm)
 {
     return s->lag[comm] && s->r->comms[comm].ops &&
@@ -512,8 +518,8 @@ static bool is_behind(const struct jp_likes *s, size_t comm)
            2 * s->even[comm] >= s->likes[comm];
 }
 
-/* The rank that was the last to enter a communicator's last operation;
- * SIZE_MAX: not known. */
+/* Returns the last rank to enter a communicator's last operation; SIZE_MAX:
+ * unknown. */
 static size_t find_last(const struct jp_likes *s, size_t comm)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
@@ -536,8 +542,8 @@ static size_t find_last(const struct jp_likes *s, size_t comm)
     return processes_rank(s->p, s->r, comm, rank);
 }
 
-/* The communicators stopped in the midst of a step; whether by a hang or as the
- * job was ended is not known. */
+/* The communicators stopped within a step. It is unknown whether the cause was
+ * a hang or the end of the job. */
 static int add_uneven(const struct jp_likes *s, struct jp_findings *findings)
 {
     size_t n = 0, most = 0, last;
@@ -579,7 +585,7 @@ static int add_uneven(const struct jp_likes *s, struct jp_findings *findings)
     return 0;
 }
 
-/* Does it lack so many records that figures could change? */
+/* Returns true if it lacks so many records that figures could change. */
 static bool lacks_much(const struct jp_likes *s, size_t rank)
 {
     const struct jp_rank *x = &s->r->ranks[rank];
@@ -588,7 +594,7 @@ static bool lacks_much(const struct jp_likes *s, size_t rank)
            limits_get(JP_LIMIT_COVERAGE) * (double) s->r->comms[x->comm].ops;
 }
 
-/* Without the step's end. */
+/* Judges data in which the step's end is missing. */
 static int add_stopped(const struct jp_likes *s, size_t first, size_t silent,
                        struct jp_findings *findings)
 {
@@ -636,7 +642,7 @@ static int compare_likes(const struct jp_result *r,
     return rc;
 }
 
-/* How well a hang would have been seen where there are ended operations only.
+/* States how well a hang would have been detected from ended operations alone.
  */
 static void state_silence(const struct jp_silence *silence,
                           struct jp_hypotheses *h)

@@ -1,4 +1,5 @@
-/* hypothesis.c - the questions that are put to a step, and their answers. */
+/* hypothesis.c - the questions that the analyses ask about a step, and their
+ * answers. */
 #include "orchestrator/insight/hypothesis.h"
 
 #include <math.h>
@@ -201,7 +202,7 @@ char *hypothesis_least(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
     return buf;
 }
 
-/* Appends what fits. */
+/* Appends text as far as it fits. */
 __attribute__((format(printf, 3, 4))) static void add(char *buf, size_t size,
                                                       const char *fmt, ...)
 {
@@ -213,7 +214,7 @@ __attribute__((format(printf, 3, 4))) static void add(char *buf, size_t size,
     va_end(ap);
 }
 
-/* "no rank later than 1.2 %", or what the analysis says in its place. */
+/* "no rank later than 1.2 %", or the analysis's own text instead. */
 static void add_clear(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
                       char *buf, size_t size)
 {
@@ -234,7 +235,7 @@ static void add_clear(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
             at + 2);
 }
 
-/* Has a row before it the same reason? Then that one names it. */
+/* Returns true if an earlier row has the same reason and so names this one. */
 static bool is_named(const struct jp_hypotheses *h, size_t id)
 {
     for (size_t i = 0; i < id; i++)
@@ -244,7 +245,7 @@ static bool is_named(const struct jp_hypotheses *h, size_t id)
     return false;
 }
 
-/* "late ranks, stalls (too few operations)": all that have its reason. */
+/* "late ranks, stalls (too few operations)": all questions with this reason. */
 static void add_open(const struct jp_hypotheses *h, size_t id, char *buf,
                      size_t size)
 {

@@ -15,7 +15,7 @@
 #include "orchestrator/insight/hang.h"
 #include "orchestrator/insight/replay.h"
 
-/* What nobody has stated is not judged, for this reason. */
+/* Marks questions without an answer as not judged, with this reason. */
 static void answer_rest(struct jp_hypotheses *h, const char *why)
 {
     for (size_t i = 0; i < JP_N_HYPOTHESES; i++)
@@ -24,7 +24,7 @@ static void answer_rest(struct jp_hypotheses *h, const char *why)
                            JP_HYPOTHESIS_NOT_JUDGED, NAN, "%s", why);
 }
 
-/* Which question a finding answers. */
+/* Returns the question that a finding answers. */
 static enum jp_hypothesis_id row_of(const struct jp_finding *f)
 {
     if (f->kind == JP_FINDING_SLOW_NETWORK && f->against == JP_AGAINST_LIKES)
@@ -36,7 +36,7 @@ static enum jp_hypothesis_id row_of(const struct jp_finding *f)
     return (enum jp_hypothesis_id) findings_about[f->kind].question;
 }
 
-/* Marks as found what has a finding. */
+/* Marks the questions that have a finding as found. */
 static void answer_found(struct jp_hypotheses *h,
                          const struct jp_findings *findings)
 {
@@ -50,7 +50,7 @@ static void answer_found(struct jp_hypotheses *h,
                            h->of[i].least, "%zu finding%s", n[i], plural(n[i]));
 }
 
-/* What must be missing before it is said. */
+/* Answers whether records are missing, once enough are. */
 static void answer_loss(const struct jp_evidence *e, bool gaps,
                         struct jp_hypotheses *h)
 {
@@ -65,7 +65,7 @@ static void answer_loss(const struct jp_evidence *e, bool gaps,
                        1 - limits_get(JP_LIMIT_COVERAGE), NULL);
 }
 
-/* Does missing data forbid to name anyone? */
+/* Returns true if so much data is missing that no rank can be named. */
 static bool has_gaps(const struct jp_jobconf *conf,
                      const struct jp_nodes *nodes,
                      const struct jp_result *result, struct jp_hypotheses *h)
@@ -146,7 +146,7 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
     if (!x->lateness || processes_init_nodes(&x->processes, r, nodes) < 0)
         return -1;
     rc = hang_findings(r, p, nodes, x->judged, &x->findings);
-    /* the last step of a hang is in part only in Inspector's logs */
+    /* Inspector's logs hold the last step of a hang only in part */
     if (rc == 0 && x->judged &&
         (!has_hang(&x->findings) || r->quality.recordings))
         rc = judge(x, r, p, expectation);

@@ -1,4 +1,5 @@
-/* likes.c - count what communicators have done beside their likes. */
+/* likes.c - compare communicators' operation counts with those of their likes.
+ */
 #include "orchestrator/insight/likes.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ static int by_size(const struct jp_comm *x, const struct jp_comm *y)
     return x->n_ranks != y->n_ranks ? (x->n_ranks < y->n_ranks ? -1 : 1) : 0;
 }
 
-/* Those of one purpose have about as many operations. */
+/* Communicators of one purpose have about equally many operations. */
 static int by_ops(const struct jp_comm *x, const struct jp_comm *y)
 {
     return stats_magnitude(x->ops) - stats_magnitude(y->ops);
@@ -32,7 +33,7 @@ int likes_by_place(const struct jp_comm *x, const struct jp_comm *y)
     return order ? order : strcmp(x->name, y->name);
 }
 
-/* Length of a name without the number that it may end in. */
+/* Length of a name without a trailing number. */
 static size_t stem(const char *name)
 {
     size_t n = strlen(name);
@@ -102,7 +103,7 @@ static int by_kind(const struct jp_comm *x, const struct jp_comm *y)
     return strcmp(x->name, y->name);
 }
 
-/* Of a kind, who has done most first. */
+/* Within a kind, by operations done, most first. */
 static int by_done(const void *a, const void *b, void *arg)
 {
     const struct jp_comm *comms = arg;
@@ -117,9 +118,9 @@ static int by_done(const void *a, const void *b, void *arg)
     return x < y ? -1 : x > y;
 }
 
-/* The fewest operations in a communicator of one of its ranks, which are about
- * the program's steps. Communicators used only at its start do not count. 0:
- * there is none. */
+/* Returns the fewest operations in any communicator of one of its ranks,
+ * roughly the program's steps. Communicators used only at the start do not
+ * count. 0: none. */
 static uint64_t steps_of(const struct jp_likes *s, size_t comm)
 {
     double least = limits_get(JP_LIMIT_HANG_STEPS);
@@ -139,13 +140,13 @@ static uint64_t steps_of(const struct jp_likes *s, size_t comm)
     return steps == UINT64_MAX ? 0 : steps;
 }
 
-/* A stretch of the run, in shares of it. */
+/* A part of the run, as shares from 0 to 1. */
 struct stretch {
     double from, to;
 };
 
-/* How many of a communicator's operations had ended, on the average of a
- * stretch, that a window adds. */
+/* Returns what a window adds to the mean number of ended operations over a
+ * stretch. */
 static double mean_of(const struct jp_window *w, const struct jp_window *first,
                       double run_us, struct stretch in)
 {
@@ -197,8 +198,8 @@ static enum shortness shortness_of(const struct jp_likes *s, const double *gain,
                                                           : SHORT_UNSURE;
 }
 
-/* likes: n of a kind, who has done most first. Returns how many of them are as
- * far as a few steps allow. */
+/* likes: n of a kind, most operations first. Returns how many of them are
+ * within a few steps of each other. */
 static size_t judge(struct jp_likes *s, const double *gain, const size_t *likes,
                     size_t n)
 {

@@ -12,8 +12,8 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
-/* From the cells, which hold each operation but for the warm-up: sizes that
- * come a few times each add up, too. */
+/* Works on cells, which hold all operations except the warm-up, so sizes that
+ * occur only a few times count, too. */
 static int add_small(const struct jp_netcells *cells,
                      struct jp_findings *findings)
 {
@@ -46,7 +46,7 @@ static int add_small(const struct jp_netcells *cells,
                        JP_HYPOTHESIS_NOT_FOUND,
                        limits_get(JP_LIMIT_SMALL_SHARE), NULL);
     if (cells->full)
-        return 0; /* the shares are not known */
+        return 0; /* the shares are unknown */
     if (small < limits_get(JP_LIMIT_SMALL_OPS) ||
         small_us < limits_get(JP_LIMIT_SMALL_SHARE) * all_us)
         return 0;
@@ -64,9 +64,9 @@ static int add_small(const struct jp_netcells *cells,
     return 0;
 }
 
-/* A communicator's rank that receives most. */
+/* The rank of a communicator that receives most. */
 struct most {
-    size_t rank; /* of the result */
+    size_t rank; /* index into the result */
     double bytes, mean;
 };
 
@@ -99,7 +99,7 @@ static int add_uneven(const struct jp_result *r, const struct jp_processes *p,
     return 0;
 }
 
-/* Ranks' received bytes of one communicator. */
+/* Finds that rank by the received bytes of one communicator's ranks. */
 static struct most find_most(const struct jp_processes *p, const double *bytes,
                              size_t comm)
 {
@@ -162,28 +162,30 @@ int load_findings(const struct jp_result *r, const struct jp_processes *p,
 
 /* --- stages of pipelines --- */
 
-/* Send and Recv of a rank: to and from each neighbour. */
+/* Rows of Send and Recv of a rank: to and from each neighbour. */
 enum { MAX_ROWS = 4 };
 
 struct stages {
     const struct jp_result *r;
     const struct jp_processes *p;
     const struct jp_lateness *lateness;
-    double *spent_us; /* [process] in communication */
-    double *p2p_us;   /* [rank] of it, in Send and Recv */
-    uint32_t *rows;   /* [rank] pairs that it recorded */
-    uint64_t *fewest; /* [rank] messages of one of them */
+    double *spent_us; /* [process] time in communication */
+    double *p2p_us;   /* [rank] part of it in Send and Recv */
+    uint32_t *rows;   /* [rank] number of pairs recorded */
+    uint64_t *fewest; /* [rank] fewest messages of any of its pairs */
     double run_us;
-    bool run_known; /* by the clock, and not by what its ranks spent */
+    /* known by the clock, not estimated from what the ranks spent */
+    bool run_known;
 };
 
-/* The stage that is slowest, of pipelines of so many stages. */
+/* The slowest stage of pipelines with this number of stages. */
 struct slowest {
     uint32_t stage, stages;
-    size_t pipelines, comm; /* comm: the first of them */
-    double us, error_us;    /* longer than the median of the others */
-    double passes;          /* messages of a stage: passes of the pipeline */
-    double peers_us;        /* their time in communication */
+    size_t pipelines, comm; /* comm: the first pipeline */
+    double us, error_us;    /* excess over the median of the other stages */
+    /* messages of a stage, which are passes through the pipeline */
+    double passes;
+    double peers_us; /* time in communication of the other stages */
 };
 
 static void add_up(struct stages *s)
@@ -230,7 +232,8 @@ static double spent(const struct stages *s, size_t rank)
     return s->spent_us[s->p->of_rank[rank]];
 }
 
-/* What a stage's rank communicates less than the median of the others. */
+/* Returns how much less a stage's rank communicates than the median of the
+ * others. */
 static double longer(const struct stages *s, size_t c, uint32_t stage,
                      double *peers_us)
 {
@@ -244,7 +247,7 @@ static double longer(const struct stages *s, size_t c, uint32_t stage,
     return *peers_us - spent(s, from + stage);
 }
 
-/* One stage of all pipelines of that many. */
+/* Examines one stage of all pipelines with this number of stages. */
 static void look(const struct stages *s, uint32_t stages, uint32_t stage,
                  struct slowest *best)
 {
@@ -293,7 +296,7 @@ static struct slowest find_slowest(const struct stages *s)
     return best;
 }
 
-/* How often all stages of a pipeline meet in a communicator with others; 0:
+/* Returns how often all stages of a pipeline meet others in a communicator; 0:
  * never. */
 static uint64_t meetings(const struct stages *s, size_t pipeline)
 {
@@ -314,8 +317,8 @@ static uint64_t meetings(const struct stages *s, size_t pipeline)
     return most;
 }
 
-/* What the messages of a pipeline take without waits, each once: at the pace of
- * the side that was there last more often. INFINITY: not known. */
+/* Returns the time of a pipeline's messages without waits, each once, at the
+ * pace of the side that more often was there last. INFINITY: unknown. */
 static double messages_us(const struct stages *s, size_t comm)
 {
     double us = 0;
@@ -328,7 +331,8 @@ static double messages_us(const struct stages *s, size_t comm)
             continue;
         if (i + 1 < s->r->n_p2p && other->comm == comm &&
             other->src == x->src && other->dst == x->dst) {
-            gbs = fmax(gbs, other->fast_gbs); /* of two the one that is known */
+            /* of the two sides, the known one */
+            gbs = fmax(gbs, other->fast_gbs);
             i++;
         }
         if (!(gbs > 0))
@@ -338,16 +342,16 @@ static double messages_us(const struct stages *s, size_t comm)
     return us;
 }
 
-/* Records are written some at a time, which tells a run's length within one of
- * these times. */
+/* Records are written in batches, so the run's length is known only up to one
+ * batch. */
 static bool is_short(const struct slowest *x)
 {
     return x->passes < limits_get(JP_LIMIT_LATE_OPS);
 }
 
-/* What the ranks of all stages do for a message each, in one of the pipelines:
- * they compute, their collectives take time without waits, and the messages.
- * INFINITY where the run's length is not known well. */
+/* Returns the time that the ranks of all stages need for one message, in one of
+ * the pipelines: computation, collectives without waits, and the messages.
+ * INFINITY: the run's length is not known well enough. */
 static double pass_us(const struct stages *s, const struct slowest *x)
 {
     size_t from = s->p->comm_start[x->comm];
@@ -381,7 +385,7 @@ static double end_us(const struct stages *s, const struct slowest *x)
     return met ? fmin(us, s->run_us / (double) met) : us;
 }
 
-/* Who is late explains a stage that is slow with him. */
+/* A late rank already explains why its stage is slow. */
 static bool is_explained(const struct jp_findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++)
@@ -391,7 +395,7 @@ static bool is_explained(const struct jp_findings *findings)
     return false;
 }
 
-/* Ranks of the slow stage that were said to have more to do. */
+/* Drops the findings that ranks of the slow stage have more work. */
 static void drop_many(struct jp_findings *findings)
 {
     size_t kept = 0;

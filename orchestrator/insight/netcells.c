@@ -24,7 +24,7 @@ uint32_t bwhist_bucket(double gbs)
     return (uint32_t) ((shift << PARTS_BITS) + (v >> shift));
 }
 
-/* Least value of a bucket, in 1e-6 GB/s. */
+/* Least value of a bucket, in units of 1e-6 GB/s. */
 static double lower(uint32_t bucket)
 {
     if (bucket < 2 * BWHIST_PARTS)
@@ -164,7 +164,7 @@ static int by_kind(const void *a, const void *b, void *kinds)
                           &list[*(const size_t *) b]);
 }
 
-/* Communicators of one kind get one number. */
+/* Gives communicators of one kind the same number. */
 static void number_kinds(struct jp_netcells *cells, size_t *order, size_t n)
 {
     size_t kind = 0;

@@ -1,4 +1,4 @@
-/* netgroups.c - which groups' AlltoAll the network makes slow. */
+/* netgroups.c - find groups whose AlltoAll is slowed by the network. */
 #include "orchestrator/insight/network_parts.h"
 
 #include <math.h>
@@ -13,29 +13,32 @@
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/insight/stats.h"
 
-/* Messages from one rank to another, on two nodes. */
+/* Messages from one rank to another on a different node. */
 struct pair {
     size_t comm;
     uint32_t src, dst;
     size_t hosts[2];
-    uint64_t count, bytes; /* of a message, its class */
-    double us, usual_us;   /* of a message: the network's, its likes' */
-    double excess_us;      /* of both sides; 0: not slow */
-    double error_us;       /* of that: what its likes differ by */
+    uint64_t count, bytes; /* messages; class of message size */
+    /* time of a message in the network; the same for its likes */
+    double us, usual_us;
+    double excess_us; /* of both sides; 0: not slow */
+    /* part of excess_us explained by differences between its likes */
+    double error_us;
     bool judged;
 };
 
 struct pairs {
     const struct jp_result *r;
     const struct jp_processes *p;
-    double least; /* times usual that was seen, of any that are judged; 0 */
+    /* least slowdown (times usual) that would be seen; 0: not judged */
+    double least;
     struct pair *at;
     size_t n;
-    double time_us; /* of all messages, both sides */
+    double time_us; /* time of all messages, both sides */
     double *scratch;
 };
 
-/* What both sides recorded of one pair's messages: rows from..to. */
+/* Adds what both sides recorded of one pair's messages: rows from..to. */
 static void add_pair(struct pairs *w, size_t from, size_t to)
 {
     const struct jp_p2p *first = &w->r->p2p[from];
@@ -52,13 +55,13 @@ static void add_pair(struct pairs *w, size_t from, size_t to)
         w->time_us += (double) row->exec_us;
         if (!row->count)
             return;
-        fast = fmax(fast, row->fast_gbs); /* NAN: not known */
+        fast = fmax(fast, row->fast_gbs); /* NAN: unknown */
         bytes = (double) row->bytes / (double) row->count;
         pair->count = row->count > pair->count ? row->count : pair->count;
         pair->bytes = netcells_size(row->bytes / row->count);
     }
     if (to - from < 2 || src == SIZE_MAX || dst == SIZE_MAX || !(fast > 0))
-        return; /* one side alone may have waited all along */
+        return; /* with one side only, all of its time may be waits */
     pair->us = bytes / (fast * 1000);
     pair->hosts[0] = w->p->list[w->p->of_rank[src]].host_at;
     pair->hosts[1] = w->p->list[w->p->of_rank[dst]].host_at;
@@ -94,7 +97,7 @@ static int order_of(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* Messages of one size in communicators of a shape and label. */
+/* Messages of one size, in communicators of equal shape and label. */
 static int by_kind(const void *a, const void *b, void *arg)
 {
     const struct pair *x = a, *y = b;
@@ -104,7 +107,7 @@ static int by_kind(const void *a, const void *b, void *arg)
     return order ? order : order_of(x->bytes, y->bytes);
 }
 
-/* ... from one rank to another: the same step of each pipeline. */
+/* The same, and from one rank to another: the same step of each pipeline. */
 static int by_step(const void *a, const void *b, void *arg)
 {
     const struct pair *x = a, *y = b;
@@ -148,7 +151,7 @@ static bool is_judged(const struct pair *pairs, size_t n)
     return false;
 }
 
-/* Those that have not been judged with closer likes. */
+/* Judges the pairs that had no closer likes. */
 static void judge_by(struct pairs *w,
                      int (*order)(const void *, const void *, void *))
 {
@@ -166,9 +169,9 @@ static void judge_by(struct pairs *w,
     }
 }
 
-/* A pipeline that waits for a slow link makes its other messages wait a little
- * on both sides: what is slower by less than limits_get(JP_LIMIT_PAIRS_ECHO) of
- * the slowest is that. */
+/* A pipeline that waits for a slow link delays its other messages a little on
+ * both sides. An excess below limits_get(JP_LIMIT_PAIRS_ECHO) of the slowest is
+ * such an echo. */
 static void drop_echoes(struct pairs *w)
 {
     double most = 1;
@@ -187,7 +190,7 @@ static void drop_echoes(struct pairs *w)
 
 /* What the slow pairs have in common. */
 struct cause {
-    size_t hosts[2], n_hosts; /* in all of them: one node, or two */
+    size_t hosts[2], n_hosts; /* in all slow pairs: one node, or two */
     size_t pairs;
     double excess_us, error_us, ratio;
     uint64_t messages;
@@ -199,7 +202,7 @@ static bool has_host(const struct pair *pair, size_t host)
     return pair->hosts[0] == host || pair->hosts[1] == host;
 }
 
-/* The part of what is slow, by time, that is the host's. */
+/* Returns the share of the slow time that belongs to the host. */
 static double part_of(const struct pairs *w, size_t host)
 {
     double own = 0, all = 0;
@@ -241,7 +244,8 @@ static struct cause find_cause(const struct pairs *w)
         return c;
     c.ratio /= c.excess_us;
     for (size_t side = 0; side < 2; side++)
-        /* an echo or two of a link do not tell which of its nodes it is */
+        /* one or two echoes of a link do not show which of its nodes is the
+         * cause */
         if (in_all(w, c.worst->hosts[side]) ||
             (in_all(w, c.worst->hosts[!side]) &&
              part_of(w, c.worst->hosts[side]) >
@@ -297,7 +301,7 @@ static int add_finding(const struct pairs *w, const struct cause *c,
     return 0;
 }
 
-/* Who comes late makes messages wait, too. */
+/* Late ranks make messages wait, too. */
 static bool has_late(const struct jp_findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++)
@@ -330,7 +334,7 @@ int netpairs_findings(struct network *network)
         cause = find_cause(&w);
         time_us += w.time_us;
         rc = 0;
-        /* slow pairs here and there are waits of the program */
+        /* scattered slow pairs are waits of the program */
         if (cause.n_hosts && cause.pairs >= limits_get(JP_LIMIT_PAIRS_MIN) &&
             cause.excess_us > time_us * limits_get(JP_LIMIT_NET_CLEAR))
             rc = add_finding(&w, &cause, time_us, network->findings);
@@ -347,10 +351,11 @@ int netpairs_findings(struct network *network)
 /* The AlltoAll of one communicator and size. */
 struct group {
     size_t comm;
-    const char *coll; /* "" where it is Send and Recv */
-    uint64_t bytes;   /* a class of sizes, where it is */
+    const char *coll; /* "" for Send and Recv */
+    uint64_t bytes;   /* class of sizes for Send and Recv */
     uint64_t count;
-    double us, usual_us, spread_us; /* its likes differ by the last */
+    /* spread_us: difference between its likes */
+    double us, usual_us, spread_us;
     bool slow;
 };
 
@@ -358,7 +363,7 @@ struct groups {
     struct network *w;
     struct group *at;
     size_t n;
-    double time_us; /* of all ranks, Send and Recv among them */
+    double time_us; /* of all ranks, including Send and Recv */
 };
 
 static struct group *add(struct groups *g, const struct group *group)
@@ -377,7 +382,7 @@ static struct group *add(struct groups *g, const struct group *group)
 
 /* --- Send and Recv -------------------------------------------------------- */
 
-/* The rows of one communicator, from..to. */
+/* Adds the rows from..to of one communicator. */
 static int add_exchange(struct groups *g, size_t from, size_t to)
 {
     const struct jp_result *r = g->w->r;
@@ -437,7 +442,7 @@ static int by_bytes(const void *a, const void *b)
     return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
-/* Operations of one communicator's function, size by size. */
+/* Adds the operations of one communicator's function, by size. */
 static int add_sizes(struct groups *g, size_t comm, const char *coll,
                      struct sample *ops, size_t n, double *scratch)
 {
@@ -585,7 +590,8 @@ static int judge(struct groups *g)
 
 /* --- the finding ---------------------------------------------------------- */
 
-/* What the slow ones cost, and how much longer they take; marks them. */
+/* Sums up the cost of the slow groups and how much longer they take; marks
+ * them. */
 static double add_up(struct groups *g, double *ratio, double *error_us,
                      uint64_t *ops, size_t *comms)
 {

@@ -1,4 +1,4 @@
-/* netseries.c - see whether the network's time stays what it was. */
+/* netseries.c - detect changes of the network's time during a run. */
 #include "orchestrator/insight/netseries.h"
 
 #include <math.h>
@@ -105,11 +105,11 @@ void warmup_text(const struct jp_warmup *w, bool looked, uint64_t begin_us,
 /* --- series --- */
 
 #define B NETSERIES_BLOCKS
-#define EDGE 2 /* blocks at least on each side of a step */
+#define EDGE 2 /* least number of blocks on each side of a step */
 /* Of a complete operation. */
 struct sample {
     uint64_t sn, bytes, dump_min_us, dump_max_us;
-    double net_us, mean_us; /* of the rank that came last; of all */
+    double net_us, mean_us; /* of the last rank to arrive; of all ranks */
     uint32_t n;
 };
 
@@ -117,24 +117,24 @@ struct sample {
 struct samples {
     struct sample *at;
     size_t n, room;
-    bool by_size;    /* in order of size already */
-    double *scratch; /* twice room */
+    bool by_size;    /* already sorted by size */
+    double *scratch; /* room for twice as many */
 };
 
-/* One walk over the operations. */
+/* The state of one walk over the operations. */
 struct reading {
     struct jp_netserieses *list;
-    struct jp_netcells *cells; /* NULL: not wanted */
+    struct jp_netcells *cells; /* NULL: not needed */
     struct samples samples;
-    uint64_t longest_us; /* of the function at hand, where gbs_us is from */
+    uint64_t longest_us; /* of the current function; gbs_us comes from it */
 };
 
 struct fit {
-    double rest;   /* sum of squares that it leaves */
+    double rest;   /* sum of squares of the residuals */
     double error;  /* of change, in units of the blocks' scatter */
-    double change; /* of the logarithm, from begin to end */
-    unsigned at;   /* a step's first block behind it */
-    unsigned to;   /* a hump's first block behind that */
+    double change; /* change of the logarithm, from begin to end */
+    unsigned at;   /* first block after the step */
+    unsigned to;   /* first block after the hump */
 };
 
 static struct fit fit_step(const double v[B])
@@ -155,7 +155,7 @@ static struct fit fit_step(const double v[B])
     return best;
 }
 
-/* Blocks before and behind it are alike. */
+/* Fits a hump: the blocks before and after it are alike. */
 static struct fit fit_hump(const double v[B])
 {
     struct fit best = {.rest = INFINITY};
@@ -211,7 +211,7 @@ static bool explains(const struct fit *fit, double all, double quantum)
            exp(fit->change) - 1 > limits_get(JP_LIMIT_NET_CHANGE);
 }
 
-/* First operation of block b, of n of which `skip` are left out. */
+/* First of n operations in block b, if the first `skip` are left out. */
 static size_t block_start(size_t n, size_t skip, unsigned b)
 {
     return skip + (n - skip) * b / B;
@@ -229,7 +229,8 @@ static void block_medians(const struct sample *ops, size_t n, size_t skip,
     }
 }
 
-/* What the operations from the change on took over what was usual before. */
+/* Computes the excess time of the operations since the change over the usual
+ * time before. */
 static void weigh(struct jp_netseries *s, const struct sample *ops, size_t from,
                   size_t to)
 {
@@ -245,7 +246,8 @@ static void weigh(struct jp_netseries *s, const struct sample *ops, size_t from,
         s->to_us = (double) ops[to - 1].dump_max_us;
 }
 
-/* Finds the first operations that took far longer. scratch: room for 2 n. */
+/* Finds the first operations that took far longer. scratch: room for 2 n
+ * values. */
 static void find_warmup(struct jp_netseries *s, const struct sample *ops,
                         size_t n, double *scratch)
 {
@@ -260,7 +262,7 @@ static void find_warmup(struct jp_netseries *s, const struct sample *ops,
         s->warm_until_us = (double) ops[s->warm_ops - 1].dump_max_us;
 }
 
-/* How many operations are left out. */
+/* Returns how many operations are left out. */
 static size_t warmup_of(const struct jp_netseries *s, size_t n)
 {
     return s->warm_ops > n / limits_get(JP_LIMIT_WARMUP_SKIP)
@@ -325,8 +327,8 @@ static int by_size(const void *a, const void *b)
     return x->sn < y->sn ? -1 : x->sn > y->sn;
 }
 
-/* What the network did in them, but for the first `skip`, for comparison with
- * other steps. */
+/* Adds the network's times, except for the first `skip`, to a cell that is
+ * compared with other steps. */
 static int add_to_cell(struct jp_netcells *cells,
                        const struct jp_netseries *which,
                        const struct sample *ops, size_t n, size_t skip)
@@ -349,7 +351,7 @@ static int add_to_cell(struct jp_netcells *cells,
     return 0;
 }
 
-/* Operations of one size, of the communicator and function of which. */
+/* Adds operations of one size; `which` is their communicator and function. */
 static int add(struct reading *rd, const struct jp_netseries *which,
                const struct sample *ops, size_t n)
 {
@@ -378,15 +380,15 @@ static int add(struct reading *rd, const struct jp_netseries *which,
     return 0;
 }
 
-/* Network's time of one communicator's function. */
+/* Time of one communicator's function in the network. */
 struct weight {
     size_t comm;
     uint64_t ops;
     double net_us;
 };
 
-/* The fewest operations of the functions that count, communicator by
- * communicator: n weights, those of one side by side. */
+/* Finds the fewest operations of the functions that count, for each
+ * communicator. The n weights of a communicator are neighbours. */
 static void find_fewest(struct jp_netserieses *list, const struct weight *w,
                         size_t n)
 {
@@ -405,7 +407,7 @@ static void find_fewest(struct jp_netserieses *list, const struct weight *w,
     }
 }
 
-/* Judges what was gathered, size by size, and forgets it. */
+/* Judges the collected operations by size, and discards them. */
 static int flush(struct reading *rd, const struct jp_netseries *which)
 {
     struct samples *samples = &rd->samples;
@@ -478,8 +480,8 @@ static int weigh_in(struct weight **weights, size_t *n, const struct jp_op *op,
     return 0;
 }
 
-/* Bandwidth times time for a byte, from the longest operation: its time is
- * rounded least. */
+/* Stores bandwidth x time for a byte, from the longest operation, whose time
+ * has the smallest rounding error. */
 static void note_rate(struct reading *rd, struct jp_netseries *which,
                       const struct jp_op *op)
 {

@@ -1,4 +1,4 @@
-/* network.c - from series of the network's time to findings. */
+/* network.c - make findings from series of the network's time. */
 #include "orchestrator/insight/network.h"
 
 #include <math.h>
@@ -13,13 +13,13 @@
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/insight/stats.h"
 
-/* What the series of a kind add up to. */
+/* Sums over the series of a kind. */
 struct sum {
     size_t comms, ops;
     double excess_us, from_us, to_us;
-    double error_us; /* of excess_us; NAN: not known */
-    bool passed;     /* all went back at to_us */
-    double ratio;    /* of times, weighed by excess */
+    double error_us; /* of excess_us; NAN: unknown */
+    bool passed;     /* all returned to normal at to_us */
+    double ratio;    /* ratio of times, weighted by excess */
     const struct jp_netseries *worst;
 };
 
@@ -55,8 +55,8 @@ static int by_likeness(const void *a, const void *b, void *arg)
     return order ? order : order_of(x->bytes, y->bytes);
 }
 
-/* Slower than usual: of course NET_STEP. error: of the logarithm of the usual
- * time. */
+/* Marks the series as slower than usual, with course NET_STEP. error: that of
+ * the logarithm of the usual time. */
 static void set_slow(struct jp_netseries *s, double usual_us, double error)
 {
     s->course = NET_STEP;
@@ -85,7 +85,7 @@ static void judge_likes(struct jp_netseries **likes, size_t n, double *scratch)
     }
 }
 
-/* Of copies, which are steady. */
+/* Compares copies whose course is steady. */
 static int compare_likes(const struct network *w, struct jp_netseries *copy)
 {
     size_t n = w->list->n, end;
@@ -111,9 +111,9 @@ static int compare_likes(const struct network *w, struct jp_netseries *copy)
     return rc;
 }
 
-/* Keeps the series that the peaks, or the baseline, expect something of, those
- * slow that are expected to be faster. Returns how many. *reports: the most
- * that a cell's baseline is of. */
+/* Keeps the series for which the peaks or the baseline have an expectation, and
+ * marks those slower than expected. Returns their number. *reports: the largest
+ * number of reports behind a cell of the baseline. */
 static size_t compare_expected(const struct network *w, enum jp_against against,
                                struct jp_netseries *copy, uint64_t *reports)
 {
@@ -137,7 +137,8 @@ static size_t compare_expected(const struct network *w, enum jp_against against,
     return n;
 }
 
-/* Some of the kind of the slow ones are well: nodes can be told apart. */
+/* Returns true if some series of the slow ones' kind are healthy, so that nodes
+ * can be told apart. */
 static bool has_healthy(const struct network *w)
 {
     bool span = false, healthy = false;
@@ -180,8 +181,8 @@ static void say(const struct network *w, struct jp_finding *f,
     snprintf(f->next, sizeof(f->next), "%s", next);
 }
 
-/* Marks the communicators of a kind of series, and those that are well.
- * Returns how many are slow. */
+/* Marks the communicators of a kind of series, slow and healthy. Returns the
+ * number of slow ones. */
 static size_t mark(struct network *w, enum netseries_course course)
 {
     size_t n = 0;
@@ -202,7 +203,8 @@ static size_t mark(struct network *w, enum netseries_course course)
     return n;
 }
 
-/* Of the excess: that of the change, where the change is what it is of. */
+/* Error of the excess; if the excess comes from a change, the error of that
+ * change. */
 static double error_of(const struct jp_netseries *s)
 {
     return s->excess_us * s->change_error * s->after_us /
@@ -233,7 +235,8 @@ static struct sum add_up(const struct network *w, enum netseries_course course)
     return sum;
 }
 
-/* The finding on the slow ones of the copies, if they take enough. 1: made. */
+/* Makes the finding on the slow ones of the copies, if they take enough time.
+ * Returns 1 if it was made. */
 static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
                     enum jp_against against, uint64_t reports)
 {
@@ -269,8 +272,8 @@ static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
     return 1;
 }
 
-/* Appends what is slower than expected, else than its likes. How many findings,
- * or -1 without memory. */
+/* Appends findings on what is slower than expected, or else than its likes.
+ * Returns their number, or -1 when out of memory. */
 static int compare(struct network *w)
 {
     static const enum jp_against order[] = {
@@ -307,7 +310,7 @@ static bool spans_hosts(const struct network *w, size_t comm)
     return w->r->comms[comm].n_hosts > 1;
 }
 
-/* Of communicators that span hosts, or of the others. */
+/* Counts hosts of communicators that span hosts, or of the others. */
 static void count_hosts(struct network *w, bool span)
 {
     memset(w->slow_at, 0, w->p->n_hosts * sizeof(*w->slow_at));
@@ -336,8 +339,8 @@ static const char *host_name(const struct network *w, size_t host)
     return "";
 }
 
-/* The nodes that all of `between` slow communicators share and, where `only`,
- * no healthy one has, into buf; returns how many. */
+/* Writes to buf the nodes that all of `between` slow communicators share. only:
+ * except nodes of healthy communicators. Returns their number. */
 static size_t name_hosts(const struct network *w, size_t between, bool only,
                          char *buf, size_t size, size_t *first)
 {
@@ -357,8 +360,8 @@ static size_t name_hosts(const struct network *w, size_t between, bool only,
     return n;
 }
 
-/* Which node it is, if the communicators tell, or between which two: these are
- * slow together, and well with others. */
+/* Says which node is slow, or between which two nodes the link is: both are
+ * slow together, but healthy with others. */
 void network_say_hosts(struct network *w, struct jp_finding *f, char *buf,
                        size_t size)
 {
@@ -431,7 +434,7 @@ static int add_course(struct network *w, enum netseries_course course,
     return 0;
 }
 
-/* *compared: links were, with their likes. */
+/* *compared: true if links were compared with their likes. */
 static int tell(struct network *w, bool *compared)
 {
     struct sum step = add_up(w, NET_STEP), line = add_up(w, NET_LINE);
@@ -458,8 +461,8 @@ static int tell(struct network *w, bool *compared)
 
 /* --- how small a change would have been seen */
 
-/* A step in the middle explains a quarter of its square a block. The median of
- * the series' scatter stands for all. */
+/* A step in the middle of the run explains a quarter of its square per block.
+ * The median scatter of all series is used for each of them. */
 static double least_change(const struct network *w, double *scratch)
 {
     double each = limits_get(JP_LIMIT_NET_FIT) * 4 / NETSERIES_BLOCKS;
@@ -492,8 +495,8 @@ static void answer_drift(const struct network *w, double *scratch,
                        NULL);
 }
 
-/* What the series took, and what they would have at the peak of their links,
- * or as in the baseline. */
+/* Answers how fast the series were, relative to the peak of their links or to
+ * the baseline. */
 static void answer_speed(const struct network *w, struct jp_hypotheses *h)
 {
     double took = 0, due = 0, least = 0;
@@ -531,7 +534,8 @@ static void answer_speed(const struct network *w, struct jp_hypotheses *h)
                                                     : "adapters' rates");
 }
 
-/* Are there three communicators of one shape, function and size? */
+/* Returns true if there are three communicators of one shape, function and
+ * size. */
 static bool has_likes(const struct network *w,
                       const struct jp_netseries **order)
 {
@@ -550,8 +554,8 @@ static bool has_likes(const struct network *w,
     return (double) most >= limits_get(JP_LIMIT_NET_COMMS);
 }
 
-/* Of communicators, groups of an AlltoAll, and pairs: those that were compared
- * (tell). */
+/* Answers for communicators, groups of an AlltoAll, and pairs, if they were
+ * compared (tell). */
 static void answer_links(const struct network *w, bool compared,
                          struct jp_hypotheses *h)
 {
@@ -569,7 +573,7 @@ static void answer_links(const struct network *w, bool compared,
                        NAN, "too few communicators or links of one shape");
 }
 
-/* Before anything is found. */
+/* Sets the answers before any finding is made. */
 static int answer(struct network *w)
 {
     struct jp_hypotheses *h = w->findings->hypotheses;

@@ -1,4 +1,4 @@
-/* plain.c - the sentences that a reader meets first. */
+/* plain.c - the short sentences that readers see first. */
 #include "orchestrator/insight/plain.h"
 
 #include <ctype.h>
@@ -117,7 +117,7 @@ static const char *comm_name(const struct jp_result *r, int64_t comm)
     return name && strcmp(name, "unknown") != 0 ? name : "";
 }
 
-/* "Rank 3 (n2, pid 22600)": of the job where that is known. */
+/* "Rank 3 (n2, pid 22600)": the rank in the job if known. */
 static void add_rank(struct text *t, const struct jp_finding *f,
                      const struct jp_result *r)
 {
@@ -254,9 +254,9 @@ static void add_drift(struct text *t, const struct jp_finding *f,
     add_cost(t, f);
 }
 
-/* The first clause of a text, as a sentence. A clause ends in ';', which may
- * also stand in brackets; one that is too long ends before its brackets, or
- * "...". */
+/* Adds the first clause of a text as a sentence. A clause ends in ';', unless
+ * that is in brackets. A clause that is too long ends before its brackets, or
+ * in "...". */
 static void add_clause(struct text *t, const char *text)
 {
     size_t from = t->len, n, bracket = 0, words = 1;
@@ -493,7 +493,7 @@ static void add_nodata(struct text *t, const struct jp_verdict *verdict,
         add_clause(t, verdict->text);
     } else {
         add(t, JP_PLAIN_NOTHING);
-        if (more) { /* the cause, where it was seen */
+        if (more) { /* the cause, if known */
             add(t, " ");
             add_clause(t, more + 2);
         }

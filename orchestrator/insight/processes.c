@@ -60,7 +60,7 @@ static void add_to_host(struct jp_processes *p, struct jp_process *process)
     host->wait_us = num_add(host->wait_us, process->wait_us);
 }
 
-/* Walks the ranks in order of identity and makes processes of them. */
+/* Walks the ranks in order of identity and groups them into processes. */
 static void group(struct jp_processes *p, const struct jp_result *r)
 {
     const struct jp_rank *last = NULL;
@@ -77,7 +77,8 @@ static void group(struct jp_processes *p, const struct jp_result *r)
                                                   .world_rank = -1,
                                                   .first = i};
         else if (rank->comm == last->comm)
-            p->known = false; /* ranks of one index order lie side by side */
+            /* ranks with the same index in the order are neighbours */
+            p->known = false;
         add_rank(&p->list[p->n - 1], rank);
         p->of_rank[p->by_process[i]] = p->n - 1;
         last = rank;
@@ -108,7 +109,7 @@ const struct jp_process *processes_find(const struct jp_processes *p,
     return NULL;
 }
 
-#define SEVERAL (-2) /* tasks have this process' host and pid */
+#define SEVERAL (-2) /* several tasks have this process's host and pid */
 
 static int by_task(const void *a, const void *b)
 {
@@ -118,8 +119,9 @@ static int by_task(const void *a, const void *b)
     return x->task < y->task ? -1 : x->task > y->task;
 }
 
-/* Slurm knows best. A task may have started the process only: then no task has
- * its pid, or several processes have inherited one task's id. */
+/* Slurm's data is the best. But the task may only have started the process:
+ * then no task has its pid, or several processes inherited the id of one task.
+ */
 static int find_tasks(struct jp_processes *p,
                       const struct jp_process_tasks *tasks)
 {
@@ -157,7 +159,8 @@ static int find_tasks(struct jp_processes *p,
     return 0;
 }
 
-/* Is no process twice in it? stamp: room for one a process. */
+/* Returns true if no process is twice in it. stamp: room for one value per
+ * process. */
 static bool is_distinct(const struct jp_processes *p, size_t comm,
                         uint32_t *stamp)
 {
@@ -168,8 +171,8 @@ static bool is_distinct(const struct jp_processes *p, size_t comm,
     return true;
 }
 
-/* The first communicator of all processes, by what was seen, else by its size;
- * SIZE_MAX: there is none. */
+/* Returns the first communicator of all processes, by the ranks seen, else by
+ * its size; SIZE_MAX: none. */
 static size_t find_world(const struct jp_processes *p,
                          const struct jp_result *r, uint64_t step_tasks,
                          uint32_t *stamp)
@@ -196,8 +199,8 @@ static size_t find_world(const struct jp_processes *p,
     return by_size;
 }
 
-/* Where some processes have both, do the communicator's ranks and the tasks'
- * ids agree? */
+/* Returns true if communicator ranks and task ids agree in all processes that
+ * have both. */
 static bool agrees(const struct jp_processes *p, const struct jp_result *r,
                    size_t comm)
 {
@@ -320,7 +323,7 @@ int64_t processes_rank_of_task(const struct jp_processes *p, const char *host,
 
     if (found && found->world_rank >= 0)
         return found->world_rank;
-    /* others have ranks that are no task ids, or that very rank */
+    /* others have ranks without a task id, or already that rank */
     for (size_t i = 0; i < p->n; i++)
         if (p->list[i].evidence == JP_RANK_OF_COMM ||
             p->list[i].world_rank == task)
@@ -334,7 +337,7 @@ size_t processes_rank(const struct jp_processes *p, const struct jp_result *r,
     size_t low = p->comm_start[comm], high = p->comm_start[comm + 1];
 
     if (rank < high - low && r->ranks[low + rank].rank == rank)
-        return low + rank; /* none is missing */
+        return low + rank; /* no rank is missing */
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
@@ -375,7 +378,8 @@ static int most_caused_first(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* The first max places of a list; n_all of them become n. */
+/* Keeps the first max entries of a list. n_all is their number before, n the
+ * number kept. */
 static uint32_t *pick(struct weighed *all, size_t n_all, size_t max, size_t *n)
 {
     uint32_t *places = reallocarray(NULL, max + 1, sizeof(*places));
@@ -418,7 +422,7 @@ static int by_world_rank(const void *a, const void *b, void *arg)
 {
     const struct jp_process *list = arg;
     uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
-    /* as unsigned, no rank is the largest */
+    /* unsigned, so -1 (no rank) becomes the largest value */
     uint64_t rank_x = (uint64_t) list[x].world_rank;
     uint64_t rank_y = (uint64_t) list[y].world_rank;
 

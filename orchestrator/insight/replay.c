@@ -1,4 +1,4 @@
-/* replay.c - replay the run: what each operation follows, and the passes. */
+/* replay.c - replay the run: what each operation depends on, and the passes. */
 #include "orchestrator/insight/replay.h"
 
 #include <math.h>
@@ -11,35 +11,41 @@
 /* --- what an operation follows, where several may overlap --- */
 
 enum {
-    SAMPLE = 1 << 19, /* operations that tell what is usual: the first ones */
-    OF_EACH = 64,     /* and no fewer of a process */
-    LEAST = 5         /* operations of a kind that do */
+    /* the first operations, from which the usual times are learnt */
+    SAMPLE = 1 << 19,
+    OF_EACH = 64, /* least number per process */
+    LEAST = 5     /* least number per kind */
 };
 
 /* A start is followed where the time after it is so much steadier: what follows
  * an end varies more after the start before it, by the waits between. */
 #define STEADIER 0.85
-#define UNUSUAL 4   /* median deviations: it is not by chance */
-#define FREE_US 50  /* and after so much it did not */
-#define QUEUED_US 5 /* after the end of the one before: it stood in line */
+#define UNUSUAL 4  /* median deviations that are unlikely by chance */
+#define FREE_US 50 /* an operation this late did not wait in line */
+/* an operation this soon after the end of the one before was queued */
+#define QUEUED_US 5
 
-/* What an operation may follow, in its own stream, of the one before it. */
+/* What an operation may follow: end or start of the operation before it in its
+ * own stream. */
 enum { OF_END, OF_START, N_OF };
 
-/* Of a kind of operation, where nothing else ended between. */
+/* Usual times for a kind of operation, if no other operation ended in between.
+ */
 struct habit {
-    uint64_t kind; /* 0: free */
+    uint64_t kind; /* 0: unused slot */
     double n;
-    double end_us;    /* the least of processes' medians after the end: those of
-                         late ones are longer */
-    double off[N_OF]; /* and of median deviations from those */
-    double queued, steady, free; /* of those that stood in line, that did not,
-                                    and that were far from it */
+    /* least of the processes' medians after the end; those of late processes
+     * are longer */
+    double end_us;
+    double off[N_OF]; /* least of the median deviations from those */
+    /* numbers of operations that were queued, were not queued, and were far
+     * from queued */
+    double queued, steady, free;
 };
 
 struct habits {
     struct habit *at;
-    size_t n, room; /* a power of two */
+    size_t n, room; /* n entries in use; room is a power of two */
 };
 
 struct lag {
@@ -92,7 +98,7 @@ static double launch_end(const struct replay *x, uint32_t last,
     return starts[last] + time_us;
 }
 
-/* Begin of an event after the end, and the start, of its `before`. */
+/* Time from the end and from the start of an event's `before` to its begin. */
 static struct lag lag_of(const struct replay *x, uint32_t i,
                          const double *starts)
 {
@@ -115,7 +121,7 @@ static int by_kind(const void *a, const void *b)
     return x->kind < y->kind ? -1 : x->kind > y->kind;
 }
 
-/* What half of them differ from their median by; n of them. */
+/* Returns the median absolute deviation of n values. */
 static double deviation(double *v, size_t n, double *median)
 {
     *median = stats_median(v, n);
@@ -141,7 +147,7 @@ static void add_habit(struct habit *to, const struct lag *lags, size_t n,
         if (of == OF_END) {
             if (to->n <= weight || median < to->end_us)
                 to->end_us = median;
-            if (median <= QUEUED_US) { /* it varies as what it waits for */
+            if (median <= QUEUED_US) { /* it varies like what it waits for */
                 to->queued += weight;
                 return;
             }
@@ -249,7 +255,7 @@ static void vote(struct replay *x, const struct replay_op *op,
     }
 }
 
-/* All of a launch follow what its first does. */
+/* All events of a launch follow what its first event follows. */
 static void copy_launch(struct replay_event *e)
 {
     const struct replay_event *first = e - e->place;
@@ -279,14 +285,14 @@ static int find_followed(struct replay *x, const double *starts)
     return rc;
 }
 
-#define FIND 0.125 /* of their difference, that clocks find each other by */
+/* part of their difference by which clocks approach each other */
+#define FIND 0.125
 #define FIND_LOOSE 0.015625
-#define SETTLED 4 /* by a part of the run they have */
+#define SETTLED 4 /* clocks are settled after this part of the run */
 
 /* ---------------------------------------------------------------- passes */
 
-/* The end of a launch, of which this is the last event; false: it has not
- * ended. */
+/* Gets the end of a launch from its last event; false: it has not ended. */
 static bool find_end(const struct replay *x, uint32_t last, double *end)
 {
     *end = -INFINITY;
@@ -298,7 +304,8 @@ static bool find_end(const struct replay *x, uint32_t last, double *end)
     return true;
 }
 
-/* When an event's process comes to it; false: what it follows has not ended. */
+/* Gets the time at which an event's process reaches it; false: what it follows
+ * has not ended. */
 static bool find_arrival(const struct replay *x, uint32_t i, double *at)
 {
     const struct replay_event *e = &x->events[i];
@@ -311,7 +318,7 @@ static bool find_arrival(const struct replay *x, uint32_t i, double *at)
     if (e->before != REPLAY_NONE && (e->before != e->after || e->after_start) &&
         !find_end(x, e->before, &before))
         return false;
-    /* in the first pass it comes when it came */
+    /* in the first pass, it arrives when it did in the recording */
     *at = from + (x->own ? x->own[i] : e->own_us);
     if (!x->calibrates || e->after_start)
         *at = fmax(*at, before);
@@ -361,7 +368,7 @@ static void calibrate(struct replay *x, struct replay_op *op)
     op->net_us = (float) fmax(net / op->n, 0);
 }
 
-/* All members are there. */
+/* All members have arrived. */
 static void end_op(struct replay *x, struct replay_op *op)
 {
     double latest = -INFINITY, net = (double) op->net_us * op->scale;
@@ -385,14 +392,14 @@ static void end_op(struct replay *x, struct replay_op *op)
 
         if (!op->loose)
             x->leave[i] = latest + net;
-        else if (e->net_us < 0) /* it waited for nobody */
+        else if (e->net_us < 0) /* it did not wait for others */
             x->leave[i] = x->arrive[i] + e->time_us;
         else
             x->leave[i] = latest + (double) e->net_us * op->scale;
     }
 }
 
-/* The process goes on as far as it can; then it waits for an operation. */
+/* Advances the process as far as possible, until it waits for an operation. */
 static void advance(struct replay *x, uint32_t process, uint32_t *ready,
                     size_t *n)
 {
@@ -418,8 +425,9 @@ static void advance(struct replay *x, uint32_t process, uint32_t *ready,
     }
 }
 
-/* From the first arrival to the last end of all; *own: of the process that took
- * longest in the recording. NAN: some never ended. */
+/* Returns the time from the first arrival to the last end. *own: own time of
+ * the process that took longest in the recording. NAN: some operation never
+ * ended. */
 static double measure(const struct replay *x, double *own)
 {
     double from = INFINITY, to = -INFINITY;
@@ -496,7 +504,7 @@ static int make(struct replay *x, struct replay_state *state)
     return x->arrive && x->leave ? 0 : -1;
 }
 
-/* Is the model good for this run? */
+/* Judges whether the model fits this run. */
 static void judge(struct replay *x, struct replay_state *state)
 {
     for (uint32_t p = 0; p < x->p->n; p++) {

@@ -1,4 +1,4 @@
-/* replay_build.c - from timelines to operations with members. */
+/* replay_build.c - make operations and their members from timelines. */
 #include "orchestrator/insight/replay_parts.h"
 
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include "common/collective.h"
 #include "orchestrator/aggregate/timeline.h"
 
-#define NEAR_US 5    /* stamps of one host differ by that much */
-#define LAUNCH_US 20 /* so do starts of one launch */
-#define MAX_OPEN 32  /* operations of a process in flight at once */
+#define NEAR_US 5    /* time stamps of one host differ by up to this */
+#define LAUNCH_US 20 /* starts of one launch differ by up to this */
+#define MAX_OPEN 32  /* operations of one process in flight at a time */
 
 /* ------------------------------------------------------- keys of operations */
 
@@ -42,7 +42,7 @@ static int grow_slots(struct replay *x)
     return 0;
 }
 
-/* The key with that number, made where it is new. Its index; NONE without
+/* Returns the index of the key with that number, new if needed; NONE: out of
  * memory. */
 static uint32_t key_get(struct replay *x, uint64_t key)
 {
@@ -80,8 +80,8 @@ static int grow_ops(struct replay *x)
     return 0;
 }
 
-/* The operation of a key with that number; NONE without memory, or where the
- * number is out of all proportion. */
+/* Returns the operation of a key with that number. NONE: out of memory, or the
+ * number is implausibly large. */
 static uint32_t op_get(struct replay *x, uint32_t k, uint64_t number,
                        const struct replay_op *as)
 {
@@ -110,7 +110,7 @@ static uint32_t op_get(struct replay *x, uint32_t k, uint64_t number,
 
 /* ----------------------------------------------- one process' timelines */
 
-/* An operation as its timeline has it. */
+/* An operation as recorded in a timeline. */
 struct raw {
     uint64_t start_us, time_us, sn, bytes;
     uint32_t comm, func, rank, peer;
@@ -134,7 +134,7 @@ static int by_id(const void *a, const void *b, void *arg)
                   comms[*(const uint32_t *) b].id);
 }
 
-/* The result's communicator of a series; NONE: none. */
+/* Returns the result's communicator for a series; NONE: unknown. */
 static uint32_t comm_of(const struct replay *x, const struct timeline_series *s)
 {
     size_t low = 0, high = x->r->n_comms;
@@ -159,7 +159,8 @@ static uint32_t comm_of(const struct replay *x, const struct timeline_series *s)
     return REPLAY_NONE;
 }
 
-/* Number of a function's name; those beyond the last share one. */
+/* Returns the number of a function's name; names beyond the limit share one
+ * number. */
 static uint32_t func_get(struct replay *x, const char *name)
 {
     uint32_t i = 0;
@@ -173,7 +174,7 @@ static uint32_t func_get(struct replay *x, const char *name)
     return i;
 }
 
-/* What a timeline's series are. */
+/* The communicator, function and key of a timeline's series. */
 struct series {
     uint32_t comm, func, key;
     bool good;
@@ -184,7 +185,8 @@ static uint64_t coll_key(uint32_t comm, uint32_t func)
     return (uint64_t) comm << 32 | func;
 }
 
-/* Bit 63; a pair's ranks are below 2^20, a communicator's index below 2^22. */
+/* Bit 63 marks a pair. Its ranks are below 2^20, the communicator's index below
+ * 2^22. */
 static uint64_t pair_key(uint32_t comm, uint32_t src, uint32_t dst)
 {
     return UINT64_C(1) << 63 | (uint64_t) (comm & 0x3FFFFF) << 40 |
@@ -217,7 +219,7 @@ static int note_series(struct replay *x, const struct timeline *t,
     return 0;
 }
 
-/* The process whose timeline it is; SIZE_MAX: none. */
+/* Returns the process of a timeline; SIZE_MAX: unknown. */
 static size_t process_of(const struct replay *x, const struct timeline *t,
                          const struct series *series)
 {
@@ -233,8 +235,8 @@ static size_t process_of(const struct replay *x, const struct timeline *t,
     return SIZE_MAX;
 }
 
-/* Appends a timeline's operations that begin within so long of its first, at
- * most `most` in all. -1 without memory. */
+/* Appends a timeline's operations that begin within the given time of its first
+ * one, at most `most` in all. Returns -1 when out of memory. */
 static int unpack(const struct timeline *t, const struct series *series,
                   uint64_t horizon_us, struct raw *raw, size_t *n, size_t most)
 {
@@ -267,7 +269,7 @@ static int unpack(const struct timeline *t, const struct series *series,
 
 /* --------------------------------------------- from records to operations */
 
-/* How many from here on are of one launch. */
+/* Returns how many operations from here on belong to one launch. */
 static size_t launch_length(const struct raw *raw, size_t n)
 {
     size_t k = 1;
@@ -279,7 +281,8 @@ static size_t launch_length(const struct raw *raw, size_t n)
     return k;
 }
 
-/* Messages to and from several peers at once: those of an AlltoAll. */
+/* Returns true for messages to and from several peers at once: those of an
+ * AlltoAll. */
 static bool is_exchange(const struct raw *raw, size_t n)
 {
     size_t sends = 0;
@@ -289,7 +292,7 @@ static bool is_exchange(const struct raw *raw, size_t n)
     return raw->p2p && sends > 1 && n - sends > 1;
 }
 
-/* Each process counts its own messages to a peer, and from it. */
+/* Each process numbers its own messages to a peer, and those from it. */
 static uint32_t next_number(struct replay *x, uint32_t k, uint32_t process,
                             bool sends)
 {
@@ -301,7 +304,7 @@ static uint32_t next_number(struct replay *x, uint32_t k, uint32_t process,
     return key->count[sends]++;
 }
 
-/* The communicator, as the process uses it. */
+/* Returns the stream: the communicator as used by one process. */
 static struct replay_stream *stream_get(struct replay *x, uint32_t comm,
                                         uint32_t process)
 {
@@ -341,7 +344,7 @@ static uint32_t find_op(struct replay *x, uint32_t process,
                   &op);
 }
 
-/* What is in flight of a process while its operations are put down. */
+/* The operations of a process in flight while its events are built. */
 struct flight {
     struct {
         uint32_t event;
@@ -352,7 +355,7 @@ struct flight {
     uint64_t ended_us;
 };
 
-/* Those that are over by then. */
+/* Removes operations that have ended by then. */
 static void land(struct flight *f, uint64_t at_us)
 {
     unsigned kept = 0;
@@ -369,7 +372,7 @@ static void land(struct flight *f, uint64_t at_us)
     f->n = kept;
 }
 
-/* What it follows, and how long after. */
+/* Sets what the event follows, and how long after. */
 static void follow(struct replay *x, uint32_t i, uint32_t first,
                    uint64_t start_us, const struct flight *f)
 {
@@ -385,7 +388,8 @@ static void follow(struct replay *x, uint32_t i, uint32_t first,
     }
 }
 
-/* What a process does in a pair: in a pipeline, of which stage it is. */
+/* Returns the process's role in a pair; in a pipeline, that depends on its
+ * stage. */
 static uint8_t role_of(const struct raw *raw, bool exchange)
 {
     if (!raw->p2p || exchange)
@@ -393,7 +397,7 @@ static uint8_t role_of(const struct raw *raw, bool exchange)
     return (uint8_t) (raw->sends | (raw->peer > raw->rank) << 1);
 }
 
-/* Puts down one launch as an event or several. Returns how many. */
+/* Adds one launch as one or more events. Returns their number. */
 static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
                            const struct raw *raw, size_t n, struct flight *f,
                            uint64_t from_us)
@@ -435,7 +439,7 @@ static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
         x->n_events++;
         put++;
     }
-    if (put) { /* the last one stands for them all */
+    if (put) { /* the last one stands for all of them */
         s->last = x->n_events - 1;
         s->end_us = raw->start_us + time_us;
         land(f, 0);
@@ -445,7 +449,7 @@ static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
     return put;
 }
 
-/* The events of a process, of its sorted records. */
+/* Adds the events of a process from its sorted records. */
 static void put_process(struct replay *x, uint32_t process,
                         const struct raw *raw, size_t n)
 {
@@ -482,7 +486,7 @@ static int sort_comms(struct replay *x)
     return 0;
 }
 
-/* A timeline with the process that it is of. */
+/* A timeline and its process. */
 struct source {
     const struct timeline *timeline;
     struct series *series;
@@ -503,7 +507,7 @@ static void free_sources(struct source *sources, size_t n)
     free(sources);
 }
 
-/* Sorted by process; NULL without memory. */
+/* Returns the sources sorted by process; NULL: out of memory. */
 static struct source *find_sources(struct replay *x)
 {
     size_t n = x->r->n_timelines;
@@ -525,7 +529,7 @@ static struct source *find_sources(struct replay *x)
     return sources;
 }
 
-/* Of a process' timelines. */
+/* Adds the timelines of a process. */
 static int put_sources(struct replay *x, uint32_t process,
                        const struct source *sources, size_t n,
                        uint64_t horizon_us)
@@ -555,8 +559,9 @@ out:
     return rc;
 }
 
-/* How long of each process is replayed: a timeline that was cut is whole until
- * its last operation, and all of them together are to fit. */
+/* Returns how much of each process is replayed. A truncated timeline is
+ * complete until its last operation, and all of them together must fit into
+ * memory. */
 static uint64_t find_horizon(const struct source *sources, size_t n,
                              uint64_t known)
 {
@@ -576,7 +581,7 @@ static uint64_t find_horizon(const struct source *sources, size_t n,
     return horizon;
 }
 
-/* The events of all processes, and what is known of how many there are. */
+/* Adds the events of all processes, and how many there are. */
 static int put_all(struct replay *x, struct replay_state *state)
 {
     struct source *sources = find_sources(x);
@@ -607,7 +612,7 @@ static int put_all(struct replay *x, struct replay_state *state)
     return rc;
 }
 
-/* Which events each operation has. */
+/* Finds the events of each operation. */
 static int find_members(struct replay *x)
 {
     uint32_t at = 0;

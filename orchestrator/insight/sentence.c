@@ -11,7 +11,7 @@ void sentence_init(struct jp_sentence *sentence, char *buf, size_t size)
     buf[0] = '\0';
 }
 
-/* The end of what fits, at the start of a UTF-8 character. */
+/* Returns the end of what fits, at the start of a UTF-8 character. */
 static void end_in_dots(char *buf, size_t size)
 {
     size_t at = size - 4;

@@ -7,7 +7,7 @@
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/limits.h"
 
-/* Slots of time that the run is cut into. */
+/* Number of time slots into which the run is cut. */
 #define SLOTS 4096
 
 static bool ended_well(const struct jp_nodes *nodes)
@@ -31,12 +31,13 @@ static bool is_known(const struct jp_nodes *nodes)
     return nodes && nodes->n_nodes;
 }
 
-/* What is measured: by which clock, and when the step ended by it. */
+/* What is measured: by which clock, and when the step ended on that clock. */
 struct measure {
     const struct jp_result *r;
-    const char *host;     /* whose clock is ahead; NULL: all agree */
-    uint64_t first, last; /* records */
-    uint64_t end;         /* of the step */
+    /* the host whose clock is ahead; NULL: all clocks agree */
+    const char *host;
+    uint64_t first, last; /* times of the first and last record */
+    uint64_t end;         /* end of the step */
 };
 
 static bool has_host(const struct jp_comm *comm, const char *host)
@@ -54,8 +55,8 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* How far apart the ranks of an operation between nodes wrote their records, as
- * a rule; at: room for SLOTS. */
+/* Returns the typical difference between the times at which ranks of an
+ * operation between nodes wrote their records. at: room for SLOTS. */
 static uint64_t find_apart(const struct jp_result *r, struct ops_reader *reader,
                            uint64_t *at)
 {
@@ -73,8 +74,8 @@ static uint64_t find_apart(const struct jp_result *r, struct ops_reader *reader,
     return n ? at[n / 2] : 0;
 }
 
-/* The node whose clock is ahead of the others': all leave together, so it is
- * the one that says it left last. */
+/* Returns the node whose clock is ahead. All ranks leave an operation together,
+ * so it is the node whose record is always the latest. */
 static const struct jp_node *find_ahead(const struct jp_nodes *nodes)
 {
     const struct jp_node *ahead = &nodes->nodes[0];
@@ -85,15 +86,15 @@ static const struct jp_node *find_ahead(const struct jp_nodes *nodes)
     return ahead;
 }
 
-/* Does the operation tell of that clock? Of several ranks' records the last one
- * is by the clock that is ahead. */
+/* Returns true if the operation was recorded by that clock. Of several ranks'
+ * records, the last one is by the clock that is ahead. */
 static bool is_wanted(const struct measure *m, const struct jp_op *op)
 {
     return op->comm < m->r->n_comms && op->dump_max_us &&
            (!m->host || has_host(&m->r->comms[op->comm], m->host));
 }
 
-/* First and last record by the clock that is measured by. */
+/* Finds the first and last record by the chosen clock. */
 static void find_span(struct measure *m, struct ops_reader *reader)
 {
     m->first = UINT64_MAX;
@@ -108,8 +109,8 @@ static void find_span(struct measure *m, struct ops_reader *reader)
     }
 }
 
-/* Decides by which clock; a run that was merely ended has written until the
- * first node's end. */
+/* Chooses the clock. A run that was only terminated has written records until
+ * the end of the first node. */
 static void choose_clock(struct measure *m, const struct jp_nodes *nodes,
                          struct ops_reader *reader, uint64_t *scratch)
 {
@@ -153,11 +154,11 @@ static uint64_t longest_of(const bool *slots, const struct measure *m)
         n = slots[i] ? 0 : n + 1;
         longest = n > longest ? n : longest;
     }
-    /* two marks may be at the far ends of their slots */
+    /* the two marks may be at the far ends of their slots */
     return slot_us(m) * (longest + 2);
 }
 
-/* The longest stretch of the run in which no rank wrote a record. */
+/* Returns the longest part of the run in which no rank wrote a record. */
 static uint64_t measure_before(const struct measure *m,
                                struct ops_reader *reader, bool *slots)
 {

@@ -1,4 +1,4 @@
-/* stalls.c - find ranks that stop now and then. */
+/* stalls.c - find ranks that stop from time to time. */
 #include "orchestrator/insight/stalls.h"
 
 #include <math.h>
@@ -15,31 +15,34 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
-/* T's; functions that are barriers, the last an AlltoAll of Send and Recv */
+/* number of T's; functions that are barriers, the last one an AlltoAll of Send
+ * and Recv */
 enum { TIMES = 14, ALLTOALL = 3, FUNCS };
 
-/* A rank's operations of one function in which it came last alone, by more than
- * FIRST_US << k. */
+/* Operations of one function in which the rank was the only last one, by more
+ * than FIRST_US << k. */
 struct tally {
-    uint32_t times[TIMES]; /* first ones of those in a row */
-    uint32_t ops[TIMES];   /* all */
+    uint32_t times[TIMES]; /* first operation of each run of consecutive ones */
+    uint32_t ops[TIMES];   /* all such operations */
     float us[TIMES];
-    float all_us; /* that the others waited for it, of any length */
-    /* of a communicator's first rank: all, and where they begin */
+    float all_us; /* total time the others waited, for delays of any length */
+    /* of a communicator's first rank: number of operations, and their first
+     * sequence number */
     uint64_t of, first_sn;
 };
 
-/* Ranks of communicators of one shape, and all their operations' tallies. */
+/* Ranks of communicators of one shape, with the tallies of all their
+ * operations. */
 struct kind {
     uint64_t times[TIMES];
     double us[TIMES];
     size_t ranks;
 };
 
-/* An operation in which a candidate came last. */
+/* An operation in which a candidate was last. */
 struct event {
     uint64_t sn;
-    double us, at_us; /* since 1970; 0: not known */
+    double us, at_us; /* at_us: time since 1970; 0: unknown */
 };
 
 struct candidate {
@@ -58,17 +61,18 @@ struct search {
     size_t *kind_of;       /* [comm] */
     struct kind *kinds;    /* [kind][FUNCS] */
     size_t n_kinds;
-    double *p2p_us;   /* [rank] in Send and Recv; an AlltoAll once */
-    double *spent_us; /* [process] in communication */
-    double *excess;   /* [rank] its others' median of that, less its own */
-    double *scratch;  /* n_ranks */
-    double tried;     /* hypotheses */
-    uint64_t told;    /* operations */
+    /* [rank] time in Send and Recv; an AlltoAll counts once */
+    double *p2p_us;
+    double *spent_us; /* [process] time in communication */
+    double *excess;   /* [rank] median of the other ranks' time minus its own */
+    double *scratch;  /* room for n_ranks */
+    double tried;     /* number of hypotheses */
+    uint64_t told;    /* number of operations used */
     struct candidate *found;
     size_t n_found;
 };
 
-/* Which of the functions; FUNCS: no barrier. */
+/* Index of a function; FUNCS: not a barrier. */
 static unsigned func_of(const char *name)
 {
     static const char *const names[ALLTOALL] = {"AllReduce", "AllGather",
@@ -85,9 +89,10 @@ static struct tally *tally_of(const struct search *s, size_t rank, unsigned f)
     return &s->tallies[rank * FUNCS + f];
 }
 
-#define FIRST_US ((uint64_t) limits_get(JP_LIMIT_STALL_US)) /* the least T */
+#define FIRST_US ((uint64_t) limits_get(JP_LIMIT_STALL_US)) /* the smallest T  \
+                                                             */
 
-/* How many T's a time is over. */
+/* Returns how many T's a time exceeds. */
 static unsigned over(uint64_t us)
 {
     unsigned n = 0;
@@ -97,7 +102,8 @@ static unsigned over(uint64_t us)
     return n;
 }
 
-/* What all waited for the last rank alone, and more than for others. */
+/* Returns the time that all waited for the last rank alone, beyond waits for
+ * others. */
 static uint64_t alone_us(const struct jp_op *op, uint32_t n)
 {
     uint64_t alone = op->exec_second_us - op->exec_min_us;
@@ -110,7 +116,7 @@ static uint64_t alone_us(const struct jp_op *op, uint32_t n)
     return alone;
 }
 
-/* Is it an operation of which all ranks are known, and the last one? */
+/* Returns true if all ranks of the operation are known, and which was last. */
 static bool is_told(const struct search *s, const struct jp_op *op)
 {
     uint32_t n = s->r->comms[op->comm].n_ranks;
@@ -118,7 +124,7 @@ static bool is_told(const struct search *s, const struct jp_op *op)
     return n > 1 && op->n == n && op->n_exec == n;
 }
 
-/* The last operation with the same rank last, in one run of operations. */
+/* The previous operation with the same rank last, in one run of operations. */
 struct before {
     uint32_t comm, coll, rank;
     unsigned over;
@@ -150,7 +156,7 @@ static void count(struct search *s, const struct jp_op *op, unsigned f,
     }
 }
 
-/* Does every rank of the communicator have a place of its own number? */
+/* Returns true if every rank number of the communicator occurs once. */
 static bool is_whole(const struct search *s, size_t c)
 {
     return s->p->comm_start[c + 1] - s->p->comm_start[c] ==
@@ -177,7 +183,8 @@ static void walk_alltoall(struct search *s, each_op *each)
 
 #define PARTS (OPS_SN | OPS_COUNTS | OPS_RANK | OPS_EXEC | OPS_DUMP_MIN)
 
-/* Calls back for each operation that tells of a rank. 0, or -1: no memory. */
+/* Calls `each` for operations that identify a last rank. Returns 0, or -1 when
+ * out of memory. */
 static int walk(struct search *s, unsigned parts, each_op *each)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
@@ -201,7 +208,7 @@ static int walk(struct search *s, unsigned parts, each_op *each)
     return 0;
 }
 
-/* Numbers communicators of one shape alike, and adds up their tallies. */
+/* Gives communicators of one shape the same number, and sums their tallies. */
 static int classify(struct search *s)
 {
     if (likes_number(s->r, likes_by_work, s->kind_of, &s->n_kinds) < 0)
@@ -222,7 +229,8 @@ static int classify(struct search *s)
     return s->kinds ? 0 : -1;
 }
 
-/* Each rank of a kind, for each T that others do not say the same as. */
+/* Counts one hypothesis per rank of a kind and T, unless another T gives the
+ * same. */
 static void count_hypotheses(struct search *s)
 {
     for (size_t i = 0; i < s->n_kinds * FUNCS; i++) {
@@ -235,7 +243,7 @@ static void count_hypotheses(struct search *s)
     }
 }
 
-/* What each rank's process communicates less than its communicator's others. */
+/* Computes how much less each rank's process communicates than the others. */
 static void compare(struct search *s)
 {
     for (size_t c = 0; c < s->r->n_comms; c++) {
@@ -245,7 +253,7 @@ static void compare(struct search *s)
         for (size_t i = from; i < to; i++)
             s->scratch[i - from] = s->spent_us[s->p->of_rank[i]];
         usual = stats_median(s->scratch, to - from);
-        if (to - from == 2) /* the median of the two is no other's */
+        if (to - from == 2) /* the median is the other rank */
             usual = NAN;
         for (size_t i = from; i < to; i++)
             s->excess[i] = (isnan(usual)
@@ -255,7 +263,7 @@ static void compare(struct search *s)
     }
 }
 
-/* Time in Send and Recv, and in all communication. */
+/* Sums time in Send and Recv, and in all communication. */
 static void add_up(struct search *s)
 {
     for (size_t i = 0; i < s->r->n_p2p; i++) {
@@ -275,7 +283,7 @@ static void add_up(struct search *s)
     compare(s);
 }
 
-/* Time of a process in Send and Recv. */
+/* Returns the time of a process in Send and Recv. */
 static double messages_of(const struct search *s, size_t process)
 {
     const struct jp_process *who = &s->p->list[process];
@@ -286,7 +294,8 @@ static double messages_of(const struct search *s, size_t process)
     return us;
 }
 
-/* What it waited for messages more than the others of its communicator. */
+/* Returns how much longer it waited for messages than the others of its
+ * communicator. */
 static double waited_for_messages(const struct search *s, size_t rank)
 {
     size_t c = s->r->ranks[rank].comm, n = 0;
@@ -297,8 +306,8 @@ static double waited_for_messages(const struct search *s, size_t rank)
     return messages_of(s, s->p->of_rank[rank]) - stats_median(s->scratch, n);
 }
 
-/* All that a rank waited in its communicator where somebody is late there: of
- * two that are late by as much none is waited for alone. 0: nobody is. */
+/* Returns all waits of a rank in a communicator in which a rank is late: of two
+ * equally late ranks, none is waited for alone. 0: none is late. */
 static double waited_for_late(const struct search *s, size_t rank)
 {
     size_t c = s->r->ranks[rank].comm;
@@ -314,8 +323,8 @@ static double waited_for_late(const struct search *s, size_t rank)
                 : 0;
 }
 
-/* What the rank's process waited, in its other communicators, for stalls of
- * others of half that length and more, and where ranks are late. */
+/* Returns the time that the rank's process waited in its other communicators,
+ * for stalls of others at least half as long, and for late ranks. */
 static double waited_elsewhere(const struct search *s, size_t rank, unsigned k)
 {
     const struct jp_process *who = &s->p->list[s->p->of_rank[rank]];
@@ -335,7 +344,7 @@ static double waited_elsewhere(const struct search *s, size_t rank, unsigned k)
     return us;
 }
 
-/* Of its peers' time in communication. */
+/* Returns us as a share of its peers' time in communication. */
 static double share_of(const struct search *s, size_t rank, double us)
 {
     size_t c = s->r->ranks[rank].comm, n = 0;
@@ -348,8 +357,8 @@ static double share_of(const struct search *s, size_t rank, double us)
     return usual > 0 ? us / usual : 0;
 }
 
-/* More than its peers do, not in a row, and most of what it makes them wait.
- */
+/* Returns true if it stalls more often than its peers, not only in consecutive
+ * operations, and most of the wait it causes comes from that. */
 static bool is_odd(const struct search *s, size_t rank, unsigned f, unsigned k)
 {
     const struct tally *t = tally_of(s, rank, f);
@@ -365,7 +374,8 @@ static bool is_odd(const struct search *s, size_t rank, unsigned f, unsigned k)
            t->us[k] > limits_get(JP_LIMIT_STALL_MOST) * t->all_us;
 }
 
-/* How likely one of all comes last so often where nobody stalls more. */
+/* Returns the probability that one of all ranks is last so often if none stalls
+ * more than others. */
 static double chance_of(const struct search *s, size_t rank, unsigned f,
                         unsigned k)
 {
@@ -377,8 +387,8 @@ static double chance_of(const struct search *s, size_t rank, unsigned f,
                                           1 / (double) kind->ranks);
 }
 
-/* Has its process as much of its own, in all communicators together (late.h)?
- * True where ranks differ by as much anyway. */
+/* Returns true if its process spends that much time of its own in all
+ * communicators together (late.h), or if ranks differ by as much anyway. */
 static bool is_own(const struct search *s, size_t rank, double us)
 {
     size_t kind = s->kind_of[s->r->ranks[rank].comm], n = 0;
@@ -391,7 +401,7 @@ static bool is_own(const struct search *s, size_t rank, double us)
            s->excess[rank] > limits_get(JP_LIMIT_STALL_MOST) * us;
 }
 
-/* Is the rank's time its own, and worth telling? */
+/* Returns true if the time is the rank's own and long enough to report. */
 static bool counts(const struct search *s, size_t rank, unsigned f, unsigned k)
 {
     double us = (double) tally_of(s, rank, f)->us[k];
@@ -433,7 +443,7 @@ static int add_candidate(struct search *s, size_t rank, unsigned f, unsigned k,
     return more->events ? 0 : -1;
 }
 
-/* What is sure before what is not, then by length. */
+/* Certain stalls first, then by length. */
 static bool is_better(double chance, double us, double than, double than_us)
 {
     bool sure = chance < limits_get(JP_LIMIT_STALL_CHANCE);
@@ -444,8 +454,9 @@ static bool is_better(double chance, double us, double than, double than_us)
     return sure != than_sure ? sure : us > than_us;
 }
 
-/* Of each process the communicator and function where most shows, by the
- * shortest T; what may still gain by regularity is kept, too. */
+/* Finds, for each process, the communicator and function with the strongest
+ * evidence, at the shortest T. Also keeps candidates whose regularity may still
+ * add evidence. */
 static int find_candidates(struct search *s)
 {
     for (size_t p = 0; p < s->p->n; p++) {
@@ -503,7 +514,7 @@ static void collect(struct search *s, const struct jp_op *op, unsigned f,
     }
 }
 
-/* At equal distances, but for one that is missing here and there? */
+/* Detects equal distances between stalls, allowing a few missing ones. */
 static void look_regular(struct candidate *c, double *scratch)
 {
     double usual, span = (double) (c->events[c->n - 1].sn - c->events[0].sn);
@@ -525,7 +536,7 @@ static void look_regular(struct candidate *c, double *scratch)
     c->is.every_ops = (uint64_t) (usual + 0.5);
     if (c->is.to_us > c->is.from_us)
         c->is.every_us = (c->is.to_us - c->is.from_us) * usual / span;
-    /* each but the first two falls into a place that these leave it */
+    /* all but the first two must fall into a place given by these */
     c->is.chance *=
         pow(fmin(1, 3 * fmax(3, 2 * limits_get(JP_LIMIT_STALL_EVEN) * usual) /
                         (double) c->is.ops),
@@ -557,8 +568,8 @@ static void describe(const struct search *s, struct candidate *c,
     }
 }
 
-/* Who is late all along does not stall; who is late by stalls only is not late
- * all along. */
+/* A rank that is late all along does not stall. A rank that is late only by
+ * stalls is not late all along. */
 static bool is_always_late(const struct search *s, const struct jp_stall *stall)
 {
     const struct jp_process *who = &s->p->list[stall->process];
@@ -578,15 +589,15 @@ static bool is_always_late(const struct search *s, const struct jp_stall *stall)
     return false;
 }
 
-/* In every step, whose gradients are cut into so many operations: a rank that
- * is a little slower all along. */
+/* The stall is in every step, whose gradients are split into several
+ * operations: the rank is a little slower all along. */
 static bool is_of_each_step(const struct jp_stall *stall)
 {
     return stall->regular &&
            (double) stall->every_ops <= limits_get(JP_LIMIT_HANG_BUCKETS);
 }
 
-/* Only at the very begin: programs warm up by unlike times. */
+/* Only at the very beginning: programs take different times to warm up. */
 static bool is_warmup(const struct search *s, const struct candidate *c)
 {
     size_t comm = s->r->ranks[c->is.rank].comm;
@@ -619,8 +630,8 @@ static int keep(struct search *s, struct jp_stalls *stalls)
     return 0;
 }
 
-/* The shortest that would have been told, come as often as the test needs of
- * the ranks that have fewest likes. */
+/* Returns the shortest stall that would have been reported, occurring as often
+ * as the test requires for the ranks with the fewest likes. */
 static double least_us(const struct search *s)
 {
     double usual, times = limits_get(JP_LIMIT_STALL_TIMES);
@@ -738,7 +749,7 @@ static int tell(const struct jp_result *r, const struct jp_processes *p,
     return 0;
 }
 
-/* Ranks come last in as many operations as the test needs? */
+/* Answers whether ranks were last in as many operations as the test needs. */
 static void answer(const struct jp_result *r, const struct jp_processes *p,
                    const struct jp_stalls *stalls, struct jp_hypotheses *h)
 {

@@ -20,8 +20,8 @@ static void swap(double *a, double *b)
     *b = kept;
 }
 
-/* Brings the k-th least to its place, what is less before it, what is more
- * behind it (Hoare's FIND). */
+/* Moves the k-th smallest value to index k, smaller ones before it and larger
+ * ones after it (Hoare's FIND). */
 static void find(double *v, ptrdiff_t n, ptrdiff_t k)
 {
     for (ptrdiff_t lo = 0, hi = n - 1; lo < hi;) {
@@ -57,7 +57,8 @@ double stats_median(double *v, size_t n)
     return (below + v[n / 2]) / 2;
 }
 
-#define NORMAL_HALF 1.349 /* of which the middle half is that wide */
+/* width of the middle half of a normal distribution, in standard deviations */
+#define NORMAL_HALF 1.349
 
 double stats_spread(double *v, size_t n)
 {
@@ -69,7 +70,7 @@ double stats_spread(double *v, size_t n)
     stats_sort(v, n);
     for (size_t i = 0; i + half <= n; i++)
         least = fmin(least, v[i + half - 1] - v[i]);
-    /* half of n values leave n / 2 - 1 gaps between them */
+    /* half of n values have n / 2 - 1 gaps between them */
     return half > 1 ? least / NORMAL_HALF * (double) half / (double) (half - 1)
                     : 0;
 }
@@ -118,7 +119,7 @@ double stats_binomial_tail(uint64_t k, uint64_t n, double p)
     double term, sum;
 
     if (!k || (double) k <= p * (double) n)
-        return 1; /* half and more, which nobody asks more of */
+        return 1; /* at least half: callers need no exact value */
     if (k > n)
         return 0;
     term = exp(lgamma((double) n + 1) - lgamma((double) k + 1) -

@@ -27,7 +27,7 @@ const struct jp_doubt_text doubts_table[JP_DOUBTS] = {
     {"stale", "NCCL gave time stamps of earlier operations"},
 };
 
-/* The reason that most of the operations have; JP_DOUBTS where none has any. */
+/* Returns the reason of most operations; JP_DOUBTS if none has one. */
 static unsigned main_doubt(const struct jp_quality *quality)
 {
     unsigned most = 0;
@@ -95,7 +95,7 @@ static const struct jp_envvar *find_env(const struct jp_jobconf *conf,
     return NULL;
 }
 
-/* Adds what this host can tell about the library; the nodes may differ. */
+/* Adds what this host knows about the library; the nodes may have another. */
 static void add_library(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_envvar *library = find_env(e->conf, "NCCL_PROFILER_PLUGIN");
@@ -115,7 +115,7 @@ static void add_library(const struct jp_evidence *e, struct jp_sentence *s)
                      library->value);
 }
 
-/* Analysed, and no result: there is no raw/. */
+/* Analysed without any result: there is no raw/. */
 static bool all_gone(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint64_t files = 0;
@@ -133,7 +133,7 @@ static bool all_gone(const struct jp_evidence *e, struct jp_sentence *s)
 
 #define VARIABLES_NAMED 3
 
-/* What srun's side knew of it before the step ran. */
+/* Adds what srun's side knew before the step ran. */
 static void add_plan(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_jobconf *conf = e->conf;
@@ -151,7 +151,7 @@ static void add_plan(const struct jp_evidence *e, struct jp_sentence *s)
                      profiler_title(conf->nccl_mode), conf->lost);
 }
 
-/* Where the files should be, if the user has moved them. */
+/* Adds where the files should be, if the user moved them. */
 static void add_folder(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const char *own = e->conf ? profiler_get(e->conf->nccl_mode)->folder : NULL;
@@ -231,7 +231,7 @@ static bool all_lost(const struct jp_evidence *e, struct jp_sentence *s)
     return q->lost > 0;
 }
 
-/* The first note on a recording without its end; NULL: there is none. */
+/* Returns the first note on a recording that lacks its end; NULL: none. */
 static const struct jp_file_note *find_cut(const struct jp_quality *q)
 {
     for (size_t i = 0; i < q->n_notes; i++)
@@ -280,9 +280,9 @@ static bool empty_files(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
-/* True, and one clause added, if the evidence holds no record (or was not
- * analysed). The clause claims no more than was seen: a missing file does not
- * tell a program without NCCL from a profiler that was not loaded. */
+/* Returns true and adds one clause if the evidence holds no record (or was not
+ * analysed). The clause claims only what was seen: a missing file does not
+ * distinguish a program without NCCL from a profiler that was not loaded. */
 static bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s)
 {
     static bool (*const reasons[])(const struct jp_evidence *,
@@ -354,7 +354,7 @@ void topo_verdict_add(const struct jp_step_labels *labels,
 
 /* ---------------------------------------------- Copper's word and clauses */
 
-#define NAMED 2 /* findings of a kind that the sentence names */
+#define NAMED 2 /* findings of a kind named in the sentence */
 
 bool copper_verdict_incomplete(const struct jp_copper *c)
 {
@@ -466,7 +466,7 @@ const char *verdict_word_name(enum jp_verdict_word word)
     return names[word];
 }
 
-/* How complete a recording is that has no gap worth a word. */
+/* Describes the completeness of a recording without gaps worth mentioning. */
 static const char *describe_coverage(const struct jp_evidence *e, char *buf,
                                      size_t size)
 {
@@ -527,8 +527,8 @@ static void say_ok(const struct jp_evidence *e, struct jp_sentence *s)
                  describe_coverage(e, complete, sizeof(complete)));
 }
 
-/* A fact of the job that a reader should not miss, whatever the word; said
- * already where it is known how the tasks ended. */
+/* Adds failed tasks whatever the word is, because readers must not miss them.
+ * Left out if the text already says how the tasks ended. */
 static void say_failed_tasks(const struct jp_evidence *e,
                              const struct jp_crash *crash,
                              struct jp_sentence *s)
@@ -545,7 +545,7 @@ static void say_failed_tasks(const struct jp_evidence *e,
                      e->nodes->tasks_failed, plural(e->nodes->tasks_failed));
 }
 
-/* So does what the recorder was told to leave out. */
+/* Also adds what the recorder was told to leave out. */
 static void say_capped(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint64_t n = e->analysed && e->result ? e->result->quality.capped : 0;
@@ -620,7 +620,8 @@ static bool is_recorded(const struct jp_hang *hang)
            (double) hang->age_us >= limits_get(JP_LIMIT_HANG);
 }
 
-/* Needs last operations only: no gap in the data takes it back. */
+/* A hang needs the last operations only, so gaps in the data do not disprove
+ * it. */
 static bool hangs(const struct jp_evidence *e, const struct jp_insight *insight)
 {
     return e->analysed && e->result &&
@@ -649,8 +650,8 @@ static void say_hang(const struct jp_evidence *e,
                      FIG_US(limits_get(JP_LIMIT_HANG)));
 }
 
-/* Had the step hung for long when the first task failed? Then that was the end
- * of the hang, and not why the others waited. */
+/* Returns true if the step had hung for long when the first task failed. Then
+ * the failure ended the hang, and was not the reason why the others waited. */
 static bool hung_before(const struct jp_hang *hang,
                         const struct jp_crash *crash)
 {
@@ -662,10 +663,10 @@ static bool hung_before(const struct jp_hang *hang,
     return crash->task && (double) crash->before_us < least_us;
 }
 
-/* The sentence says the worst; the others stand beside it on the card. */
+/* The sentence names the worst finding; the card lists the others. */
 #define SAID 1
 
-/* The worst word of the findings, with what they say. */
+/* Returns the worst word of the findings, and adds what they say. */
 static enum jp_verdict_word say_findings(const struct jp_insight *insight,
                                          struct jp_sentence *s)
 {
@@ -677,7 +678,7 @@ static enum jp_verdict_word say_findings(const struct jp_insight *insight,
         enum jp_verdict_word own = findings_about[f->kind].verdict;
 
         if (own == JP_VERDICT_OK || own <= JP_VERDICT_FAILED)
-            continue; /* the worst have sentences of their own */
+            continue; /* the worst ones have sentences of their own */
         word = own < word ? own : word;
         if (n++ < SAID)
             sentence_add(s, "%s", f->text);
@@ -699,7 +700,8 @@ static enum jp_verdict_word say_unjudged(const struct jp_insight *insight,
     return JP_VERDICT_UNJUDGED;
 }
 
-/* A tail that all ranks lost; findings stand on the records that are there. */
+/* All ranks lost the end of the run; findings rely on the records that exist.
+ */
 static bool say_tail(const struct jp_evidence *e, struct jp_sentence *s)
 {
     if (!e->expected.tail ||
@@ -714,7 +716,7 @@ static bool say_tail(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
-/* What the figures say, and how complete they are. */
+/* Adds what the figures say, and how complete they are. */
 static enum jp_verdict_word say_data(const struct jp_evidence *e,
                                      const struct jp_insight *insight,
                                      struct jp_sentence *s)

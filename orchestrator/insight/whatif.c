@@ -1,4 +1,4 @@
-/* whatif.c - take a cause of waits out of the replayed run. */
+/* whatif.c - replay the run without a cause of waits. */
 #include "orchestrator/insight/replay_parts.h"
 
 #include <math.h>
@@ -10,14 +10,15 @@
 #include "orchestrator/insight/stats.h"
 
 enum {
-    PEERS = 16,   /* as many are asked */
-    POOL = 4,     /* of these tell how own times vary */
-    WINDOWS = 16, /* of the run, where there is a single peer */
+    PEERS = 16,   /* most peers to compare with */
+    POOL = 4,     /* peers that show how own times vary */
+    WINDOWS = 16, /* parts of the run, if there is a single peer */
     HISTORY = 32, /* operations of a link that are judged together */
-    LEAST = 5     /* operations that tell what is usual */
+    LEAST = 5     /* least operations to learn the usual time */
 };
 
-#define SLOW 1.03 /* a link takes longer than its likes, not by chance */
+/* a link slower than its likes by this factor is not so by chance */
+#define SLOW 1.03
 
 static uint32_t count_of(const struct replay *x, size_t process)
 {
@@ -39,7 +40,7 @@ static uint64_t sort_streams(struct replay *x, size_t process, uint32_t *order)
         x->streams[x->ops[x->events[i].op].comm].count = 0;
     for (uint32_t i = from; i < from + n; i++)
         x->streams[x->ops[x->events[i].op].comm].count++;
-    /* counts become places; stamp 0: its place is not known yet */
+    /* counts become indices; stamp 0: index not yet known */
     for (uint32_t i = from; i < from + n; i++)
         x->streams[x->ops[x->events[i].op].comm].stamp = 0;
     for (uint32_t i = from; i < from + n; i++) {
@@ -58,11 +59,11 @@ static uint64_t sort_streams(struct replay *x, size_t process, uint32_t *order)
     return hash;
 }
 
-/* Processes to compare one with: at most PEERS, of those with as many events.
- */
+/* Processes to compare one process with: at most PEERS, with equally many
+ * events. */
 struct peers {
-    uint32_t *mine;          /* the one's events, in order of streams */
-    uint32_t *theirs[PEERS]; /* the others' likewise */
+    uint32_t *mine;          /* events of the process, in order of streams */
+    uint32_t *theirs[PEERS]; /* events of the others, in the same order */
     size_t n;
     uint32_t events;
 };
@@ -82,7 +83,8 @@ static bool is_in(const struct replay_cause *cause, size_t process)
     return false;
 }
 
-/* From its neighbours on, and around: they are most alike. 0 or -1. */
+/* Searches from the nearest neighbours outward, because they are most alike.
+ * Returns 0 or -1. */
 static int find_peers(struct replay *x, const struct replay_cause *cause,
                       size_t process, struct peers *peers)
 {
@@ -122,7 +124,7 @@ static double peers_median(const struct replay *x, const struct peers *peers,
 
 /* -------------------------------------------------------- late, or stalling */
 
-/* An excess over the peers at one position. */
+/* Excess over the peers at one position. */
 struct excess {
     double us;
     uint32_t k;
@@ -137,7 +139,8 @@ static int by_excess(const void *a, const void *b)
     return x->k < y->k ? -1 : x->k > y->k;
 }
 
-/* A single peer: as long as it in each part of the run, in the own way. */
+/* With a single peer: takes as long as the peer in each part of the run,
+ * distributed as in the process itself. */
 static void take_shares(const struct replay *x, const struct peers *peers,
                         double *own)
 {
@@ -155,8 +158,8 @@ static void take_shares(const struct replay *x, const struct peers *peers,
     }
 }
 
-/* Did most peers stand in line there, so that nobody knows how long they would
- * have been otherwise? */
+/* Returns true if most peers were queued there, so that their own time is
+ * unknown. */
 static bool is_hidden(const struct replay *x, const struct peers *peers,
                       uint32_t k)
 {
@@ -167,7 +170,7 @@ static bool is_hidden(const struct replay *x, const struct peers *peers,
     return 2 * queued > peers->n && !x->events[peers->mine[k]].queued;
 }
 
-/* Peers' times by its own, where they are known. */
+/* Ratio of the peers' times to its own, where they are known. */
 static double hidden_ratio(const struct replay *x, const struct peers *peers)
 {
     double mine = 0, theirs = 0;
@@ -253,7 +256,7 @@ static int take_excess(const struct replay *x, const struct peers *peers,
     return rc;
 }
 
-/* As one of its processes would have been without the cause. */
+/* Gives a process the times that it would have had without the cause. */
 static int mend(struct replay *x, const struct peers *peers, double *own)
 {
     if (peers->n == 1)
@@ -261,7 +264,8 @@ static int mend(struct replay *x, const struct peers *peers, double *own)
     return peers->n > 1 ? take_excess(x, peers, own) : 0;
 }
 
-/* Changes own times. 1: something can be said; 0: nothing can; -1. */
+/* Changes own times. Returns 1 if a statement is possible, 0 if not, -1 on
+ * failure. */
 static int change_own(struct replay *x, const struct replay_cause *cause,
                       double *own)
 {
@@ -276,7 +280,7 @@ static int change_own(struct replay *x, const struct replay_cause *cause,
             rc = mend(x, &peers[i], own);
         told += peers[i].events && peers[i].n;
     }
-    /* all of them are mended by then: they stood in line for each other */
+    /* all of them are mended by then: they waited in line for each other */
     for (size_t i = 0; rc == 0 && i < cause->n; i++)
         if (peers[i].n > 1)
             rc = release(x, &peers[i], cause->processes[i], own, released);
@@ -298,8 +302,8 @@ static double sum_own(const struct replay *x, size_t process)
     return sum;
 }
 
-/* Each stage's processes spend, at the mean, what those of all stages do. 1, 0
- * or -1, as above. */
+/* Makes each stage's processes spend the mean time of all stages. Returns 1, 0
+ * or -1 as above. */
 static int even_stages(const struct replay *x, const struct replay_cause *cause,
                        double *own)
 {
@@ -332,12 +336,12 @@ static int even_stages(const struct replay *x, const struct replay_cause *cause,
 
 /* --------------------------------------------------------------- slow links */
 
-/* A complete operation, among its likes. */
+/* A complete operation, to compare with its likes. */
 struct linked {
     uint64_t kind;
     double at_us;
     uint32_t key, op;
-    bool touched; /* by what is said to be slow */
+    bool touched; /* part of what is said to be slow */
 };
 
 static int by_link(const void *a, const void *b)
@@ -353,7 +357,8 @@ static int by_link(const void *a, const void *b)
     return x->op < y->op ? -1 : x->op > y->op;
 }
 
-/* Its members' hosts: does it leave one, and touch that of the cause? */
+/* Returns whether the operation leaves a host, and whether it touches that of
+ * the cause. */
 static bool crosses(const struct replay *x, const struct replay_op *op,
                     const struct replay_cause *cause, bool *touched)
 {
@@ -408,8 +413,8 @@ static double median_net(const struct replay *x, const struct linked *list,
     return stats_median(scratch, n);
 }
 
-/* Since when is it slow? Those before tell what is usual; of a steady growth
- * the first tenth. 0: nothing. */
+/* Returns how many operations came before the slowdown and show the usual time;
+ * for a steady growth, the first tenth. 0: none. */
 static size_t count_before(const struct linked *list, size_t n,
                            const struct replay_cause *cause)
 {
@@ -422,8 +427,8 @@ static size_t count_before(const struct linked *list, size_t n,
     return before;
 }
 
-/* One link's operations become as fast as usual_us, where they are slower: all
- * together, or by and by. Did anything change? */
+/* Makes a link's operations that are slower than usual_us as fast as that, all
+ * at once or gradually. Returns true if anything changed. */
 static bool hasten(struct replay *x, const struct linked *list, size_t n,
                    size_t step, double usual_us, double *scratch)
 {
@@ -442,9 +447,9 @@ static bool hasten(struct replay *x, const struct linked *list, size_t n,
     return any;
 }
 
-/* What is usual of one kind: the median of its links' medians, of those that
- * the cause leaves alone where they are enough: it may touch most. NAN: there
- * are too few. */
+/* Returns the usual time of one kind: the median of its links' medians. Uses
+ * links that the cause does not touch if there are enough, since it may touch
+ * most. NAN: too few. */
 static double usual_net(const struct replay *x, const struct linked *list,
                         size_t n, double *medians, double *scratch)
 {
@@ -464,7 +469,7 @@ static double usual_net(const struct replay *x, const struct linked *list,
     return NAN;
 }
 
-/* The links of one kind. */
+/* Compares the links of one kind. */
 static bool compare_kind(struct replay *x, const struct linked *list, size_t n,
                          const struct replay_cause *cause, double *medians,
                          double *scratch)
@@ -490,7 +495,7 @@ static bool compare_kind(struct replay *x, const struct linked *list, size_t n,
     return any;
 }
 
-/* Scales net. 1, 0 or -1, as above. */
+/* Scales the network times. Returns 1, 0 or -1 as above. */
 static int change_net(struct replay *x, const struct replay_cause *cause)
 {
     struct linked *list = calloc(x->n_ops + 1, sizeof(*list));
@@ -501,7 +506,7 @@ static int change_net(struct replay *x, const struct replay_cause *cause)
 
     if (rc < 0)
         goto out;
-    replay_pass(x, &own); /* the times as they were */
+    replay_pass(x, &own); /* with the original times */
     n = list_links(x, cause, list);
     qsort(list, n, sizeof(*list), by_link);
     for (size_t i = 0; i < n; i = end) {
@@ -544,7 +549,7 @@ int replay_without(struct replay *x, const struct replay_cause *cause,
 
 /* --- from findings to causes --- */
 
-/* Whose own times a finding on lateness is about. */
+/* Lists the processes whose own times a finding on lateness is about. */
 static size_t list_late(const struct jp_processes *p,
                         const struct jp_finding *f, size_t *list)
 {
@@ -563,7 +568,7 @@ static size_t list_late(const struct jp_processes *p,
     return n;
 }
 
-/* Is it a kind that a replay may have something to say of? */
+/* Returns true for a kind of finding that a replay can assess. */
 static bool has_cause(const struct jp_finding *f)
 {
     switch (f->kind) {
@@ -579,9 +584,9 @@ static bool has_cause(const struct jp_finding *f)
     }
 }
 
-/* Fills list with all processes and stage[] with which of a pipeline's stages
- * each is of: collectives join those of one, and none but one of all processes
- * joins several. Returns how many there are. */
+/* Fills list with all processes, and stage[] with the pipeline stage of each.
+ * Collectives connect processes of one stage; only a communicator of all
+ * processes connects several. Returns the number of stages. */
 static uint32_t find_stages(const struct jp_result *r,
                             const struct jp_processes *p, size_t *list,
                             uint32_t *stage)
@@ -593,7 +598,7 @@ static uint32_t find_stages(const struct jp_result *r,
         list[i] = i;
         stage[i] = (uint32_t) i;
     }
-    while (changed) { /* the least number spreads */
+    while (changed) { /* the smallest number spreads */
         changed = false;
         for (size_t c = 0; c < r->n_comms; c++) {
             size_t from = p->comm_start[c], to = p->comm_start[c + 1];
@@ -610,12 +615,14 @@ static uint32_t find_stages(const struct jp_result *r,
             }
         }
     }
-    for (size_t i = 0; i < p->n; i++) /* the first of each has its own */
+    for (size_t i = 0; i < p->n;
+         i++) /* each group starts with the number of its first process */
         stage[i] = stage[i] == i ? n++ : stage[stage[i]];
     return n;
 }
 
-/* list: room for all processes. False: nothing in the run is to blame alone. */
+/* list: room for all processes. Returns false if no single part of the run is
+ * the cause. */
 static bool make_cause(const struct jp_result *r, const struct jp_processes *p,
                        const struct jp_finding *f, size_t *list,
                        uint32_t *stage, struct replay_cause *cause)
@@ -639,7 +646,7 @@ static bool make_cause(const struct jp_result *r, const struct jp_processes *p,
         cause->kind = REPLAY_NET;
         cause->grows = true;
         return true;
-    case JP_FINDING_IMBALANCE: /* of messages: in a communicator */
+    case JP_FINDING_IMBALANCE: /* of messages: within a communicator */
         cause->kind = REPLAY_STAGES;
         cause->stage = stage;
         cause->n = p->n;
@@ -649,7 +656,7 @@ static bool make_cause(const struct jp_result *r, const struct jp_processes *p,
     }
 }
 
-/* Behind what the finding's text says. */
+/* Adds the result after the text of the finding. */
 static void say(struct jp_finding *f)
 {
     size_t n = strlen(f->text);

@@ -23,7 +23,7 @@
 #define ALERT_FILE_BYTES (256 << 10)
 
 struct alert_place {
-    const char *dir; /* the step directory */
+    const char *dir; /* directory of the step */
     uint64_t job;
     const char *step;
     const struct jp_onhang *on_hang;
@@ -36,14 +36,16 @@ struct alert_place {
 
 struct alert {
     struct alert_place place;
-    uint32_t hang, said; /* its number; lines of it so far */
-    bool told;           /* something of it, if only to the file */
-    uint32_t job_lines;  /* of this step; those of others are looked up */
-    int64_t command;     /* pid; 0: none runs */
-    uint64_t command_ms; /* it is killed then */
+    uint32_t hang, said; /* number of the hang; lines about it so far */
+    /* something about it was reported, if only in the file */
+    bool told;
+    /* lines of this step; those of other steps are looked up */
+    uint32_t job_lines;
+    int64_t command;     /* pid of the command; 0: none runs */
+    uint64_t command_ms; /* when to kill it */
 };
 
-/* An alert, as alerts.jsonl and on_hang's command have it. */
+/* An alert, as in alerts.jsonl and on the command's standard input. */
 struct alert_event {
     enum stuck_news news;
     const struct stuck_view *view;
@@ -54,14 +56,14 @@ struct alert_event {
     const char *stall;
 };
 
-/* Tells it. */
+/* Reports the alert. */
 void alert_tell(struct alert *alert, const struct alert_event *event);
 
-/* A line of the rule's doing ("USR1 sent to 3 tasks"): to the log and the
- * file. */
+/* Writes a line about an action of the rule ("USR1 sent to 3 tasks") to the log
+ * and the file. */
 void alert_note(struct alert *alert, const char *text);
 
-/* Kills the command that is late. */
+/* Kills the command if it runs for too long. */
 void alert_tick(struct alert *alert, uint64_t now_ms);
 void alert_fini(struct alert *alert);
 

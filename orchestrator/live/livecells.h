@@ -15,8 +15,8 @@
 #include "orchestrator/metrics/metrics.h"
 #include "plugins/nccl_recorder/recfile.h"
 
-#define LIVECELLS_MAX 64 /* of a process */
-/* A cell that no operation was read of for so long is not shown. */
+#define LIVECELLS_MAX 64 /* cells of a process */
+/* A cell without new operations for this long is not shown. */
 #define LIVECELLS_OLD_NS (60 * UINT64_C(1000000000))
 
 struct livecell {
@@ -24,16 +24,16 @@ struct livecell {
     char comm[RECORD_MAX_NAME + 1], gpu[48];
     int64_t n_nodes, n_ranks;
     enum jpr_op_kind kind;
-    char func[RECORD_MAX_FUNC + 1]; /* as records have it */
+    char func[RECORD_MAX_FUNC + 1]; /* name as in the records */
     char algo[40];                  /* "RING_LL"; "" for Send and Recv */
-    uint64_t size;                  /* the range's first */
+    uint64_t size;                  /* first size of the range */
     uint64_t n, n_busbw;            /* operations since the last look */
-    double us, log_busbw;           /* their sums */
-    double shown_us, shown_busbw;   /* of the last look that had some */
-    uint64_t shown_ns;              /* when; monotonic, 0: never */
+    double us, log_busbw;           /* sums over these */
+    double shown_us, shown_busbw;   /* from the last look that had operations */
+    uint64_t shown_ns;              /* time of that look, monotonic; 0: never */
 };
 
-/* Of a process; zero-initialised by its owner. */
+/* The cells of a process; the owner sets it to zeros. */
 struct livecells {
     struct livecell *cells;
     size_t n;
@@ -49,7 +49,7 @@ void livecells_add(struct livecells *cells, struct livecell *key,
 void livecells_op(struct livecells *cells, const struct jp_recfile *file,
                   const struct jpr_op *op);
 
-/* What stands in the labels besides. */
+/* Further labels. */
 struct livecells_labels {
     const char *job, *step, *node, *rank;
 };

@@ -20,7 +20,8 @@
 #include "orchestrator/live/livestall.h"
 
 #define LIVEJOIN_LATE_SHARE 1000
-#define LIVEJOIN_SHARE 50 /* a 50th: 2 % of a processor, during a hang */
+/* a 50th: at most 2 % of a processor, during a hang */
+#define LIVEJOIN_SHARE 50
 
 #define LIVEJOIN_KEPT_BYTES (16 << 20) /* of what is kept in memory */
 
@@ -28,16 +29,16 @@ struct livejoin;
 
 struct livejoin_place {
     struct alert_place alert;
-    uint32_t nodes; /* of the step */
-    /* first half of the hash of its job.conf: snapshots of another are what an
-     * earlier step has left here. 0: not known */
+    uint32_t nodes; /* nodes of the step */
+    /* First half of the hash of the step's job.conf; 0: unknown. Snapshots with
+     * another hash were left here by an earlier step. */
     uint64_t conf;
     const struct stuck_times *times;
 };
 
-/* Borrows what place names. NULL without memory. */
+/* Borrows what place points to. Returns NULL when out of memory. */
 struct livejoin *livejoin_create(const struct livejoin_place *place);
-void livejoin_destroy(struct livejoin *join); /* takes NULL */
+void livejoin_destroy(struct livejoin *join); /* accepts NULL */
 
 struct livejoin_time {
     uint64_t real_ns, mono_ms;
@@ -60,11 +61,11 @@ const struct stuck *livejoin_state(const struct livejoin *join);
 /* Of a step whose logs tell only what has ended. */
 const struct livestall *livejoin_stall(const struct livejoin *join);
 
-/* Lines about the job's hangs that its user has been told. */
+/* Number of lines about the job's hangs that its user has received. */
 uint32_t livejoin_alerts(const struct livejoin *join);
 
-/* Who makes the others wait, by the last look at it: the latest first. Looked
- * for each 30 s and so seldom that it takes no more than LIVEJOIN_LATE_SHARE of
+/* The ranks that make others wait, as of the last such look, latest first. Such
+ * a look is due every 30 s, or less often to stay below LIVEJOIN_LATE_SHARE of
  * a processor. Borrowed until the next look. */
 const struct livelate *livejoin_late(const struct livejoin *join);
 

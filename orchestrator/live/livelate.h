@@ -28,12 +28,13 @@
 #include "orchestrator/live/livesnap.h"
 
 enum livelate_limit {
-    LIVELATE_SHARE,  /* of its time; less is not named */
-    LIVELATE_PART,   /* of what the others spend in communication */
-    LIVELATE_SPREAD, /* times the others' median distance from their median */
-    LIVELATE_FEW,    /* LIVELATE_SHARE where there are less than four ranks */
-    LIVELATE_WEIGHT, /* of its communication: a communicator with less of it
-                        is not asked */
+    LIVELATE_SHARE, /* share of its time; a rank with less is not named */
+    LIVELATE_PART,  /* share of what the others spend in communication */
+    /* multiple of the others' median distance from their median */
+    LIVELATE_SPREAD,
+    LIVELATE_FEW, /* LIVELATE_SHARE with less than four ranks */
+    /* share of its communication: communicators with less are ignored */
+    LIVELATE_WEIGHT,
     LIVELATE_N_LIMITS
 };
 
@@ -44,31 +45,33 @@ struct livelate_row {
 };
 extern const struct livelate_row livelate_rows[LIVELATE_N_LIMITS];
 
-/* Where it is a member. */
+/* A communicator of which it is a member. */
 struct livelate_member {
     uint64_t hash;
     char name[LIVE_COMM_NAME_LEN];
     int64_t n_ranks, rank;
     uint32_t process;
-    double share; /* of its time, in this communicator */
+    double share; /* share of its time, in this communicator */
 };
 
 struct livelate_process {
     char node[LIVE_NODE_LEN];
     int64_t pid, task;
-    double share;  /* of its time in operations; above 1 where they overlap */
-    bool known;    /* its time is known, and something ended of late */
-    bool judged;   /* the figures below are known */
-    double excess; /* of its time, that others wait for it; below 0: it waits */
+    /* share of its time spent in operations; above 1 if they overlap */
+    double share;
+    bool known;  /* its time is known, and an operation ended recently */
+    bool judged; /* the figures below are valid */
+    /* share of its time that others wait for it; below 0: it waits */
+    double excess;
     bool late;
-    /* the communicator where most of it is seen */
+    /* the communicator that shows most of it */
     uint64_t hash;
     char name[LIVE_COMM_NAME_LEN];
     int64_t rank, n_ranks;
-    double weight, needed, most; /* livelate_finish's sums */
+    double weight, needed, most; /* sums for livelate_finish */
 };
 
-/* Zero-initialised by its owner. */
+/* The owner sets it to zeros. */
 struct livelate {
     struct livelate_process *processes;
     size_t n, room;
@@ -77,9 +80,9 @@ struct livelate {
     uint32_t n_late;
 };
 
-/* 0, or -1 without memory. */
+/* Returns 0, or -1 when out of memory. */
 int livelate_add(struct livelate *late, const struct live_snap *snap);
-/* Judges; the latest first. */
+/* Judges the ranks; the latest comes first. */
 int livelate_finish(struct livelate *late);
 void livelate_fini(struct livelate *late);
 

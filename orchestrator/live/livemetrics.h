@@ -14,15 +14,16 @@
 
 struct livemetrics;
 
-/* Borrows place. NULL: the site wants none, or there is no memory. */
+/* Borrows place. Returns NULL if the site wants no metrics, or when out of
+ * memory. */
 struct livemetrics *livemetrics_create(const struct module_place *place);
-void livemetrics_destroy(struct livemetrics *metrics); /* takes NULL */
+void livemetrics_destroy(struct livemetrics *metrics); /* accepts NULL */
 
 struct livemetrics_look {
     const struct module_time *now;
     struct livenode *node;
-    const struct livejoin *join; /* NULL: another node joins */
-    struct live_snap *snap;      /* is filled in */
+    const struct livejoin *join; /* NULL: another node joins the snapshots */
+    struct live_snap *snap;      /* the call fills it in */
 };
 
 /* Writes where it is due. A node without a recording has no file. -1: the file

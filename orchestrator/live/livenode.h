@@ -24,9 +24,9 @@
 struct livenode;
 
 struct livenode_place {
-    const char *raw;  /* raw/<node> of the step directory */
-    const char *node; /* Slurm's name of it */
-    const char *root; /* stands in for / */
+    const char *raw;  /* raw/<node> in the step directory */
+    const char *node; /* name of the node in Slurm */
+    const char *root; /* replaces / as the root of paths */
     const struct stuck_times *times;
     const struct module_shared *shared; /* GPUs' samples; NULL: none */
     bool cells;                         /* livenode_cells is wanted */
@@ -36,44 +36,49 @@ struct livenode_place {
                                      known */
 };
 
-/* Strings and times are borrowed. NULL without memory. */
+/* Borrows strings and times. Returns NULL when out of memory. */
 struct livenode *livenode_create(const struct livenode_place *place);
-void livenode_destroy(struct livenode *node); /* takes NULL */
+void livenode_destroy(struct livenode *node); /* accepts NULL */
 
 struct livenode_time {
     uint64_t real_ns, mono_ns;
 };
 
-/* Reads on. -1: a file cannot be read or is damaged; the others were read. */
+/* Reads new data. Returns -1 if a file cannot be read or is damaged; the other
+ * files were read. */
 int livenode_look(struct livenode *node, const struct livenode_time *now,
                   struct jp_error *err);
 
-/* The last look: also at tasks whose recording told that they work. */
+/* The last look. It also checks tasks whose recordings showed that they work.
+ */
 int livenode_look_last(struct livenode *node, const struct livenode_time *now,
                        struct jp_error *err);
 
-/* The worst of the node by the last look. */
+/* The worst class of the node, as of the last look. */
 enum live_class livenode_class(const struct livenode *node);
 
-/* Communicators that come first in snapshots, at most LIVE_WANTED_MAX. */
+/* Sets the communicators that come first in snapshots, at most LIVE_WANTED_MAX.
+ */
 void livenode_want(struct livenode *node, const uint64_t *hashes, size_t n);
 
-/* Ranks, communicators, fronts, what is in flight, and the class; the caller
- * fills in the rest of the head. 0, or -1 without memory. */
+/* Fills in ranks, communicators, fronts, operations in flight, and the class.
+ * The caller fills in the rest of the head. Returns 0, or -1 when out of
+ * memory. */
 int livenode_fill(struct livenode *node, const struct livenode_time *now,
                   struct live_snap *snap);
 
-/* Bandwidths by size of rank i of the last livenode_fill, into the set; labels
- * and times as in livecells_put. 0, or -1 without memory. */
+/* Puts the bandwidths by size of rank i of the last livenode_fill into the set;
+ * labels and times as in livecells_put. Returns 0, or -1 when out of memory. */
 int livenode_cells(struct livenode *node, uint32_t i, uint64_t mono_ns,
                    const struct livecells_labels *labels,
                    struct metrics_set *set);
 
-/* The pid here of a process that calls itself pid in its recording; 0: it is
- * gone or not known. */
+/* The pid, on this node, of the process with that pid in its recording; 0: it
+ * is gone or unknown. */
 int64_t livenode_pid(const struct livenode *node, int64_t pid);
 
-/* Sends a signal to each task that has a handler for it. How many got it. */
+/* Sends a signal to each task with a handler for it. Returns the number of
+ * these tasks. */
 unsigned livenode_signal(struct livenode *node, int signal);
 
 #endif

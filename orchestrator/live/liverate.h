@@ -18,25 +18,27 @@
 #include "plugins/nccl_recorder/recfile.h"
 
 #define LIVERATE_SAMPLE_MS 5000
-#define LIVERATE_OPS 64 /* of a file at a turn, and the rest of their block */
+/* operations of a file at a turn, plus the rest of their block */
+#define LIVERATE_OPS 64
 #define LIVERATE_SERIES_MAX 256
 
 struct liverate_series {
     uint32_t comm;
     enum jpr_op_kind kind;
-    char func[RECORD_MAX_FUNC + 1]; /* as the file has it */
+    char func[RECORD_MAX_FUNC + 1]; /* name as in the file */
     bool told;                      /* the counters have named it */
-    uint64_t ended;                 /* by the counters of the last turn */
-    double recent;                  /* ended of late */
-    double n, n_timed, us, bytes;   /* of those that were read of late */
+    /* ended operations by the counters of the last turn */
+    uint64_t ended;
+    double recent;                /* operations that ended recently */
+    double n, n_timed, us, bytes; /* sums over operations read recently */
 };
 
-/* Of a process; zero-initialised by its owner. */
+/* The rates of a process; the owner sets it to zeros. */
 struct liverate {
     struct liverate_series *series;
     size_t n;
-    uint64_t turn_ns; /* monotonic; 0: none yet */
-    double seconds;   /* that `recent` is of */
+    uint64_t turn_ns; /* time of the last turn, monotonic; 0: none yet */
+    double seconds;   /* seconds that `recent` covers */
 };
 
 void liverate_fini(struct liverate *rate);

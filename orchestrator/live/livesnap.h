@@ -42,14 +42,14 @@
 
 #define LIVE_SNAP_SUFFIX ".snap"
 
-/* What rates and means are taken over. */
+/* The time over which rates and means are taken. */
 #define LIVE_RECENT_MS 30000
 
 enum {
     LIVE_SNAP_VERSION = 2, /* 1 has no logs; it is read, too */
     LIVE_SNAP_BYTES = 4096,
     LIVE_HEAD_BYTES = 64,
-    /* what is left of a node's ranks for the table; the rest is counted */
+    /* most ranks of a node in the table; the rest is only counted */
     LIVE_RANKS_MAX = 64,
     LIVE_COMMS_MAX = 256,
     LIVE_FRONTS_MAX = 512,
@@ -58,13 +58,13 @@ enum {
     LIVE_COMM_NAME_LEN = 24
 };
 
-/* Of a node: what decides how soon the next snapshot comes. */
+/* Class of a node; it decides how soon the next snapshot comes. */
 enum live_class { LIVE_EMPTY, LIVE_WORKS, LIVE_WAITS, LIVE_TROUBLE };
 
-/* A process. Sums are since its start. */
+/* A process. Sums count from its start. */
 struct live_rank {
-    int64_t pid;  /* as the recording has it */
-    int64_t task; /* SLURM_PROCID, -1: not known */
+    int64_t pid;  /* as in the recording */
+    int64_t task; /* SLURM_PROCID; -1: unknown */
     enum stuck_state state;
     bool final, damaged, busy;
     /* It is told by a log of what has ended (livelog.h): nothing is known of
@@ -79,12 +79,12 @@ struct live_rank {
     uint64_t bytes;          /* of those that ended */
     uint64_t in_flight;
     uint64_t cpu_ms; /* processor time */
-    /* of the last LIVE_RECENT_MS, older ones counting less and less; they fall
-     * to 0 while nothing ends */
-    uint64_t rate_milli;     /* operations that ended, in 1,000 s */
-    uint64_t share_permille; /* of its time, spent in operations; above 1,000
-                                where they overlap */
-    /* of its GPU, -1: not known */
+    /* over the last LIVE_RECENT_MS, older values counting less and less; they
+     * fall to 0 while nothing ends */
+    uint64_t rate_milli; /* operations ended per 1,000 s */
+    /* share of its time spent in operations; above 1,000 if they overlap */
+    uint64_t share_permille;
+    /* of its GPU; -1: unknown */
     int32_t gpu_permille, gpu_mhz, gpu_watts;
 };
 
@@ -97,13 +97,14 @@ struct live_comm {
 /* How far a rank has come in a (communicator, function): struct progress_row.
  */
 struct live_front {
-    uint32_t rank, comm; /* indices here */
+    uint32_t rank, comm; /* indices into ranks and comms of this snapshot */
     int64_t comm_rank;
-    unsigned kind; /* enum jpr_op_kind, or JPR_N_OP_KINDS: only has it */
+    /* enum jpr_op_kind; JPR_N_OP_KINDS: it only has the communicator */
+    unsigned kind;
     char func[RECORD_MAX_FUNC + 1];
     uint64_t begun, ended;
-    /* as in live_rank: operations that ended in 1,000 s; their mean time and
-     * size by those that were read, 0: none was. The bandwidth is that of
+    /* As in live_rank: operations ended per 1,000 s. Mean time and size come
+     * from those that were read; 0: none was. The bandwidth is that of
      * common/bandwidth.h for one such operation. */
     uint64_t rate_milli, mean_us, mean_bytes;
 };
@@ -128,23 +129,24 @@ struct live_snap {
     enum live_class class;
     bool last;
     char node[LIVE_NODE_LEN];
-    uint64_t left_ranks, left_comms; /* no room */
+    uint64_t left_ranks, left_comms; /* number left out for lack of room */
     uint32_t n_ranks, n_comms, n_fronts, n_ops;
     struct live_rank ranks[LIVE_RANKS_MAX];
     struct live_comm comms[LIVE_COMMS_MAX];
-    struct live_front fronts[LIVE_FRONTS_MAX]; /* by communicator */
-    struct live_op ops[LIVE_OPS_MAX];          /* likewise */
+    struct live_front fronts[LIVE_FRONTS_MAX]; /* sorted by communicator */
+    struct live_op ops[LIVE_OPS_MAX];          /* sorted by communicator */
 };
 
-/* Into bytes, at most LIVE_SNAP_BYTES; ranks and communicators that have no
- * room are left out from the end, and counted. Returns the length. */
+/* Packs a snapshot into at most LIVE_SNAP_BYTES. Ranks and communicators
+ * without room are left out from the end, and counted. Returns the length. */
 size_t livesnap_pack(const struct live_snap *snap,
                      uint8_t bytes[LIVE_SNAP_BYTES]);
 
-/* First half of a hash of job.conf in hexadecimal; NULL or "": 0, not known. */
+/* First half of a hash of job.conf in hexadecimal. NULL or "" gives 0: unknown.
+ */
 uint64_t livesnap_conf(const char *hash);
 
-/* A head alone, without its sum: a hint of whether the whole is worth reading.
+/* A head alone, without checking the sum: shows if the rest is worth reading.
  */
 struct livesnap_head {
     uint64_t conf;
@@ -155,9 +157,9 @@ struct livesnap_head {
 int livesnap_head(const uint8_t bytes[LIVE_HEAD_BYTES],
                   struct livesnap_head *out);
 
-/* -1: torn, cut, foreign or of another version; *out is undefined then. Nothing
- * in bytes is trusted: indices and numbers are checked, text is made printable.
- */
+/* Returns 0; -1 if torn, cut, foreign or of another version, and then *out is
+ * undefined. Nothing in bytes is trusted: indices and numbers are checked, and
+ * text is made printable. */
 int livesnap_unpack(const uint8_t *bytes, size_t n, struct live_snap *out,
                     struct jp_error *err);
 
@@ -165,9 +167,9 @@ int livesnap_unpack(const uint8_t *bytes, size_t n, struct live_snap *out,
 int livesnap_read(int folder, const char *name, struct live_snap *out,
                   struct jp_error *err);
 
-/* Adds a node's processes to what hangs.h joins, and tasks[] for stuck.h, from
- * the index hangs->n_processes on (room for LIVE_RANKS_MAX more). 0, or -1
- * without memory. */
+/* Adds a node's processes to the input of hangs.h, and tasks[] for stuck.h,
+ * from index hangs->n_processes on (room for LIVE_RANKS_MAX more). Returns 0,
+ * or -1 when out of memory. */
 int livesnap_join(const struct live_snap *snap, struct hangs_sum *sum,
                   struct stuck_task *tasks);
 

@@ -21,18 +21,19 @@
 #include "orchestrator/live/livesnap.h"
 #include "orchestrator/live/livestall.h"
 
-/* The worst first. */
+/* Worst first. */
 enum livestate_word {
-    LIVESTATE_HANG,     /* confirmed, here or by node 0 */
-    LIVESTATE_SUSPECT,  /* in flight for longer than its kind ever takes */
-    LIVESTATE_TROUBLE,  /* a process is gone or stopped, nobody waits yet */
+    LIVESTATE_HANG, /* confirmed, here or by node 0 */
+    /* in flight for longer than operations of its kind ever take */
+    LIVESTATE_SUSPECT,
+    LIVESTATE_TROUBLE,  /* a process is gone or stopped, but none waits yet */
     LIVESTATE_SLOW,     /* ranks make the others wait */
-    LIVESTATE_OK,       /* looked for and not there */
-    LIVESTATE_UNJUDGED, /* no node has been heard of late */
-    LIVESTATE_ENDED,    /* all nodes have written their last word */
+    LIVESTATE_OK,       /* looked for, and none found */
+    LIVESTATE_UNJUDGED, /* no recent word from any node */
+    LIVESTATE_ENDED,    /* all nodes have written their last snapshot */
     LIVESTATE_N_WORDS
 };
-/* "HANG" and so on, as people and JSON get it. */
+/* "HANG" and so on, for people and JSON. */
 extern const char *const livestate_words[LIVESTATE_N_WORDS];
 
 struct livestate_node {
@@ -40,9 +41,9 @@ struct livestate_node {
     uint32_t nodeid, sequence, due_ms;
     enum live_class class;
     bool last;
-    bool stale; /* three of its periods have gone without a word */
+    bool stale; /* no word for three of its periods */
     uint64_t real_ns;
-    uint64_t age_ms; /* of its snapshot, by its clock and ours */
+    uint64_t age_ms; /* age of its snapshot, from its clock and ours */
     uint64_t left_ranks, left_comms;
     size_t first, n_ranks; /* in ranks[] */
 };
@@ -50,10 +51,12 @@ struct livestate_node {
 struct livestate_rank {
     struct live_rank is;
     size_t node;
-    int64_t rank;  /* task, else that of its largest communicator; -1 */
-    bool keeps;    /* it keeps the others waiting, by the rule of stuck.h */
-    bool late;     /* it makes the others wait, by livelate.h */
-    double caused; /* of its time, that others wait for it; NAN: not judged */
+    /* rank by task, else in its largest communicator; -1: unknown */
+    int64_t rank;
+    bool keeps; /* it keeps the others waiting, by the rule of stuck.h */
+    bool late;  /* it makes the others wait, by livelate.h */
+    /* share of its time that others wait for it; NAN: not judged */
+    double caused;
     /* its oldest operation in flight, else what it did most of late; func "":
      * neither is known */
     bool in_flight;
@@ -67,8 +70,9 @@ struct livestate_rank {
 
 struct livestate_place {
     const char *dir; /* the step directory; borrowed */
-    uint32_t nodes;  /* of the step */
-    uint64_t conf;   /* as in livejoin.h: others are an earlier step's */
+    uint32_t nodes;  /* nodes of the step */
+    /* as in livejoin.h: other snapshots belong to an earlier step */
+    uint64_t conf;
     struct stuck_times times;
 };
 
@@ -79,17 +83,18 @@ struct livestate {
     size_t n_logs;     /* ranks that are told by logs of what has ended */
     uint64_t batch_ms; /* of which a batch comes so often; 0: not known */
     enum livestate_word word;
-    char text[640]; /* the verdict in a sentence */
+    char text[640]; /* the verdict as a sentence */
     uint64_t waited_ms;
     struct livestate_node *nodes;
     size_t n_nodes, nodes_room;
-    struct livestate_rank *ranks; /* by node */
+    struct livestate_rank *ranks; /* sorted by node */
     size_t n_ranks, ranks_room;
-    uint64_t left_ranks; /* that had no room in snapshots */
-    uint32_t n_silent;   /* nodes of which there is no word, or old word */
+    uint64_t left_ranks; /* ranks without room in the snapshots */
+    uint32_t n_silent;   /* nodes without any word, or without a recent one */
     uint32_t n_late;
-    uint32_t n_bad;        /* files that were torn or no snapshots */
-    struct jp_hangs hangs; /* what is in flight, joined; until the next look */
+    uint32_t n_bad; /* files that were torn or are no snapshots */
+    /* joined operations in flight; valid until the next look */
+    struct jp_hangs hangs;
     struct live_snap *snap;
 };
 
@@ -101,8 +106,9 @@ void livestate_init(struct livestate *state,
                     const struct livestate_place *place);
 void livestate_fini(struct livestate *state);
 
-/* A new look. 1: there are snapshots; 0: there is none; -1: they cannot be
- * read, and state is as it was but for its nodes and ranks, which are none. */
+/* Takes a new look. Returns 1 if there are snapshots, 0 if there are none, -1
+ * if they cannot be read; state is then unchanged, except that its nodes and
+ * ranks are empty. */
 int livestate_look(struct livestate *state, const struct livestate_time *now,
                    struct jp_error *err);
 

@@ -13,19 +13,20 @@
 #include "orchestrator/ingest/stuck.h"
 
 struct livetask {
-    int64_t pid;    /* as this process sees it */
-    uint64_t start; /* ticks after boot: tells a pid that was given again */
+    int64_t pid;    /* as seen by this process */
+    uint64_t start; /* ticks after boot; shows that a pid was reused */
     char state;     /* R S D T t Z X ... */
     bool traced;
     uint64_t cpu_ms;
-    uint64_t io_bytes; /* read and written, by calls and by the disks; 0 where
-                          the kernel does not tell */
-    uint64_t caught;   /* bit i: signal i + 1 has a handler */
+    /* bytes read and written, by calls and by the disks; 0 if the kernel does
+     * not report them */
+    uint64_t io_bytes;
+    uint64_t caught; /* bit i: signal i + 1 has a handler */
 };
 
-/* 1: it is there; 0: it is gone, or only a zombie is left; -1: cannot be told.
- * task->pid is given; a start that is known already must be the same. root
- * stands in for /. */
+/* Returns 1 if the task exists; 0 if it is gone or a zombie; -1 if unknown.
+ * task->pid is input; a start that is already set must match. root replaces /.
+ */
 int livetask_read(const char *root, struct livetask *task);
 
 /* A task over the looks; zero-initialised by its owner. */

@@ -1,7 +1,6 @@
-/* liveusual.h - how long a process' operations usually take, learnt from what
- * is in flight: that of a second and more. Shorter ones are only counted, so
- * that no ended operation need be read.
- */
+/* liveusual.h - how long a process's operations usually take, learnt from
+ * operations in flight for a second or more. Shorter ones are only counted, so
+ * ended operations need not be read. */
 #ifndef JP_LIVE_LIVEUSUAL_H
 #define JP_LIVE_LIVEUSUAL_H
 
@@ -13,8 +12,8 @@
 #include "orchestrator/ingest/stuck.h"
 #include "plugins/nccl_recorder/recfile.h"
 
-/* Operations of a process that have been in flight for long at one time, and
- * (communicator, function) of which lengths are known. */
+/* Most operations of a process that are in flight for long at one time, and
+ * most pairs (communicator, function) with known lengths. */
 enum { LIVEUSUAL_LONGS_MAX = 64, LIVEUSUAL_SERIES_MAX = 256 };
 
 struct liveusual_series {
@@ -24,16 +23,16 @@ struct liveusual_series {
     struct stuck_usual lengths;
 };
 
-/* In flight for long at the last look. */
+/* An operation that was in flight for long at the last look. */
 struct liveusual_long {
     uint32_t comm;
     enum jpr_op_kind kind;
     char func[RECORD_MAX_FUNC + 1];
     uint64_t seq, start_ns, age_ns;
-    bool seen; /* at this look */
+    bool seen; /* also in flight at this look */
 };
 
-/* Of a process; zero-initialised by its owner. */
+/* The lengths of a process's operations; the owner sets it to zeros. */
 struct liveusual {
     struct liveusual_series *series;
     size_t n;
@@ -43,13 +42,13 @@ struct liveusual {
 
 void liveusual_fini(struct liveusual *usual);
 
-/* What is in flight for a second and more, and what of that has ended since the
- * last look. Ends are seen late by a look at most. */
+/* Takes what is in flight for a second or more, and learns from those that
+ * ended since the last look. An end is seen at most one look late. */
 void liveusual_look(struct liveusual *usual, const struct stuck_times *times,
                     const struct jp_recfile *file,
                     const struct jp_pending *pending, uint64_t mono_ns);
 
-/* Of such operations; NULL: none has ended. */
+/* The usual length of such operations; NULL: none has ended. */
 const struct stuck_usual *liveusual_find(const struct liveusual *usual,
                                          const struct jp_recfile *file,
                                          const struct hangs_op *op);

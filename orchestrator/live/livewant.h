@@ -35,29 +35,30 @@
 #define LIVE_WANT_BYTES 16384
 
 enum {
-    LIVE_WANTED_MAX = 16,    /* communicators */
-    LIVE_EVIDENCE_MAX = 16,  /* processes of a node */
-    LIVE_EVIDENCE_ALL = 128, /* of all nodes */
-    LIVE_VICTIMS = 2         /* of these, that wait */
+    LIVE_WANTED_MAX = 16,    /* number of communicators */
+    LIVE_EVIDENCE_MAX = 16,  /* processes of one node */
+    LIVE_EVIDENCE_ALL = 128, /* processes of all nodes */
+    LIVE_VICTIMS = 2         /* of these: processes that wait */
 };
 
 struct livewant {
     uint64_t hashes[LIVE_WANTED_MAX];
     size_t n_hashes;
-    char signal[16]; /* "USR1", "": none */
+    char signal[16]; /* "USR1"; "": none */
     uint32_t signal_number;
-    uint32_t evidence_number;                        /* 0: none */
-    struct module_target targets[LIVE_EVIDENCE_MAX]; /* of the node */
+    uint32_t evidence_number; /* 0: none */
+    /* processes of this node */
+    struct module_target targets[LIVE_EVIDENCE_MAX];
     size_t n_targets;
     char hang[MODULE_HANG_BYTES];
 };
 
-/* Reads the text, which is changed; lines that are not understood are passed
- * over. Of the evidence what is asked of that node. */
+/* Parses the text, and changes it. Ignores lines that it does not understand.
+ * Takes only the evidence for that node. */
 void livewant_parse(char *text, const char *node, struct livewant *out);
 
-/* Renews the lease of a step's file, or makes an empty one; makes the folder
- * as well. For those who watch. */
+/* For programs that watch: renews the lease of a step's file, or creates an
+ * empty one and its folder. */
 int livewant_touch(const char *dir, struct jp_error *err);
 
 #endif

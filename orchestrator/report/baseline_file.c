@@ -77,7 +77,7 @@ static void netkey_put(struct jp_json_stream *s, const struct jp_netkey *key)
     json_stream_count(s, "size_to_bytes", netcells_bytes(key->size + 1));
 }
 
-/* p5, p50, p95; null where there is none. */
+/* Writes p5, p50 and p95; null if a figure is unknown. */
 static void netkey_put_quantiles(struct jp_json_stream *s, const char *name,
                                  const struct jp_bwhist *hist)
 {
@@ -105,7 +105,7 @@ void netkey_put_hist(struct jp_json_stream *s, const char *name,
 
 /* --- network cells, read without trust ----------------------------------- */
 
-/* As it would be written: what cleaning changes was not written by us. */
+/* Accepts only text that cleaning leaves unchanged: we write nothing else. */
 static int read_text(const json_t *row, const char *name, bool may_be_empty,
                      char *out, size_t size, struct jp_error *err)
 {
@@ -437,8 +437,8 @@ static void take_json(const json_t *value, uint64_t *hash)
     take_bytes("\n", 1, hash);
 }
 
-/* Of a job's step, however often it is reported; of a folder of logs what its
- * ranks did and when. */
+/* Identifies the run. A job's step keeps its fingerprint however often it is
+ * reported. For a folder of logs, it depends on what the ranks did and when. */
 static uint64_t fingerprint(const json_t *root)
 {
     static const char *const of_job[] = {"id", "step", "restart", "created_us"};
@@ -454,7 +454,8 @@ static uint64_t fingerprint(const json_t *root)
     return hash;
 }
 
-/* Why a report is no example of how the network should be; false: it is. */
+/* Returns true, with the reason in why, if the report does not show how the
+ * network normally behaves. */
 static bool is_unfit(const json_t *root, bool degraded, char *why, size_t size)
 {
     const json_t *verdict = json_object_get(root, "verdict");
@@ -491,7 +492,7 @@ static int by_key(const void *a, const void *b)
     return netkey_compare(&x->key, &y->key);
 }
 
-/* The row's cell, where it has enough operations. */
+/* Adds the row's cell if it has enough operations. */
 static int read_row(const json_t *row, struct jp_baseline *b,
                     struct jp_error *err)
 {

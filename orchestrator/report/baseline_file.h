@@ -1,6 +1,5 @@
-/* baseline_file.h - baselines on disk, and the network cells in them and in
- * summaries.
- */
+/* baseline_file.h - baselines on disk, and the network cells of baselines and
+ * summaries. */
 #ifndef JP_REPORT_BASELINE_FILE_H
 #define JP_REPORT_BASELINE_FILE_H
 
@@ -15,24 +14,25 @@
 
 /* --- a network cell's key and distributions as JSON, both ways ------------ */
 
-/* [[bucket, count], ...] */
+/* Writes the distribution as an array: [[bucket, count], ...]. */
 void netkey_put_hist(struct jp_json_stream *s, const char *name,
                      const struct jp_bwhist *hist);
 
-/* From foreign JSON; -1 and err names the key. *key, *hist (empty before; fini
- * in any case) as far as they were read. */
+/* Read a key or a distribution from foreign JSON. Return 0, or -1 and err,
+ * which names the bad key. *key and *hist then hold what was read so far. *hist
+ * is empty before the call; the caller calls fini in any case. */
 int netkey_read(const json_t *row, struct jp_netkey *key, struct jp_error *err);
 int netkey_read_hist(const json_t *row, const char *name,
                      struct jp_bwhist *hist, struct jp_error *err);
 
 #define NETNAMES_LEN 160
 
-/* "nvswitch, ib"; without labels "mixed". Each into buf of NETNAMES_LEN, which
- * it returns. */
+/* "nvswitch, ib"; "mixed" without labels. Each of these functions writes to
+ * buf, which has NETNAMES_LEN bytes, and returns it. */
 char *netnames_link(const struct jp_netkey *key, char *buf);
 /* "16 ranks on 2 nodes" */
 char *netnames_shape(const struct jp_netkey *key, char *buf);
-/* "nvswitch, ib, 16r/2n": ranks and nodes in short */
+/* "nvswitch, ib, 16r/2n": the short form, with the ranks and nodes */
 char *netnames_kind(const struct jp_netkey *key, char *buf);
 /* "AllReduce, nvswitch, ib, 16 ranks on 2 nodes" */
 char *netnames_series(const struct jp_netkey *key, char *buf);
@@ -43,30 +43,31 @@ char *netnames_series(const struct jp_netkey *key, char *buf);
 #define BASELINE_FORMAT "jobprof-baseline"
 #define BASELINE_VERSION 1
 
-/* Is it a baseline, and no summary? */
+/* Returns true if root is a baseline rather than a summary. */
 bool baseline_file_is(const json_t *root);
 
-/* From JSON that was parsed. -1: *out is unchanged; else baseline_fini frees.
- */
+/* Reads a baseline from parsed JSON. On failure (-1 and err), *out is
+ * unchanged. On success, free *out with baseline_fini. */
 int baseline_file_parse(const json_t *root, struct jp_baseline *out,
                         struct jp_error *err);
 
-/* Reads path; owned: it must be root's or ours and not be writable by others
- * (what the site's file names). */
+/* Reads the baseline in path. owned: the file must belong to root or to us, and
+ * nobody else may write to it. That is required of a file that the site's
+ * configuration names. */
 int baseline_file_read(const char *path, bool owned, struct jp_baseline *out,
                        struct jp_error *err);
 
-/* The JSON of a file or of a step's summary.json, whichever it is; NULL and
- * err. Caller decrefs. */
+/* Returns the JSON of a file, or of summary.json if path is a step's folder.
+ * The caller drops the reference. Returns NULL and err on failure. */
 json_t *baseline_file_load(const char *path, struct jp_error *err);
 
-/* The same baseline gives the same bytes. */
+/* Writes a baseline. Equal baselines give equal bytes. */
 int baseline_file_write(const struct jp_baseline *baseline, FILE *out,
                         struct jp_error *err);
 
-/* The baseline that one report makes. 0; 1: it has nothing for a baseline, why
- * says why (degraded: slow ones are taken, too); -1: err. *out is only changed
- * with 0. */
+/* Makes a baseline of one report. degraded: also accepts a report whose network
+ * was slow. Returns 0; 1 if the report is not fit for a baseline, with the
+ * reason in why; or -1 and err. *out changes only if 0 is returned. */
 int baseline_from_summary(const json_t *root, bool degraded,
                           struct jp_baseline *out, char *why, size_t size,
                           struct jp_error *err);

@@ -14,7 +14,8 @@
 
 /* --- shares of busy time ------------------------------------------------- */
 
-#define LITTLE_LOST 0.99 /* of the records: with fewer, a share is a bound */
+/* share of the records: with fewer, a share of busy time is only a bound */
+#define LITTLE_LOST 0.99
 
 static double busy_share(const struct jp_busy *b)
 {
@@ -70,7 +71,7 @@ static int64_t find_rank(const struct jp_processes *processes,
     return process ? process->world_rank : -1;
 }
 
-/* A place with what it is sorted by. */
+/* An index and its sort key. */
 struct place {
     double key;
     size_t at;
@@ -137,7 +138,7 @@ void busy_rows_fini(struct jp_busy_rows *rows)
 
 /* --- sentences ----------------------------------------------------------- */
 
-/* Why a process' share is not told; NULL: it is. */
+/* Returns why a process's share is unknown; NULL if it is known. */
 static const char *busy_why(const struct jp_busy *b)
 {
     switch (b->state) {
@@ -297,7 +298,7 @@ static size_t slice_of(const struct jp_row *row)
     return row->index / row->result->n_busy;
 }
 
-/* No row where the process was not there. */
+/* There is no row for a window in which the process did not run. */
 static void find_busy_window(struct jp_row *row)
 {
     const struct jp_busy_rows *rows = row->extra;
@@ -367,7 +368,7 @@ static void find_util(struct jp_row *row)
     row->at = &row->report->util->rows[row->index];
 }
 
-/* Rows of all members come first. */
+/* The rows for all members together come first. */
 static size_t count_util_totals(const struct jp_report *report)
 {
     size_t n = 0;
@@ -435,7 +436,7 @@ const struct jp_table table_util = {
     .max_json = 2000,
 };
 
-/* The same of all members together: what readers see first. */
+/* The rows for all members together, which readers see first. */
 const struct jp_table table_util_totals = {
     .name = "util",
     .help = "a row a metric of all nodes, tasks, GPUs or ports together",

@@ -1,9 +1,10 @@
-/* busy.h - the share of wall time in which processes were communicating, and
- * its tables; the tables of utilisation.
+/* busy.h - the share of wall time that processes spent communicating, and its
+ * tables; also the tables of utilisation.
  *
- * Of a process: from its first operation's start to its last one's end, by its
- * own clock; a slice's share is of what lies between these. Communication may
- * hide behind computation, so this is no time lost.
+ * The wall time of a process runs from the start of its first operation to the
+ * end of its last one, by its own clock. In a slice of time, only the part of
+ * the slice within that range counts. Communication may overlap with
+ * computation, so a high share does not mean that time was lost.
  */
 #ifndef JP_REPORT_BUSY_H
 #define JP_REPORT_BUSY_H
@@ -15,33 +16,36 @@
 #include "orchestrator/insight/processes.h"
 
 struct jp_busy_rows {
-    int64_t *rank;   /* in the job, of result->busy[i]; -1: none */
-    size_t *by_rank; /* all places in result->busy; those without come last */
-    size_t *told;    /* places of which a share is known, least busy first */
+    int64_t *rank;   /* rank in the job of result->busy[i]; -1: unknown */
+    size_t *by_rank; /* all indices into result->busy by rank; those without a
+                        rank come last */
+    size_t *told;    /* indices with a known share, least busy first */
     size_t n_told;
 };
 
-/* 0, or -1 without memory. Free with busy_rows_fini. */
+/* Returns 0, or -1 when out of memory. Free with busy_rows_fini. */
 int busy_rows_make(const struct jp_result *result,
                    const struct jp_processes *processes,
                    struct jp_busy_rows *rows);
 void busy_rows_fini(struct jp_busy_rows *rows);
 
-/* NAN: not told. */
+/* The process's share of a slice. NAN: unknown. */
 double busy_slice_share(const struct jp_result *result,
                         const struct jp_busy *busy, size_t slice);
-/* Over the processes that tell; NAN: none does. In slice SIZE_MAX: in all. */
+/* The spread over all processes with a known share, n of them. The figures are
+ * NAN if n is 0. */
 struct jp_busy_spread {
     size_t n;
     double least, median, most;
 };
-/* values: room for rows->n_told. */
+/* slice SIZE_MAX: over the whole run. values: scratch for rows->n_told values.
+ */
 struct jp_busy_spread busy_spread(const struct jp_result *result,
                                   const struct jp_busy_rows *rows, size_t slice,
                                   double *values);
 
-/* One sentence on all, or why nothing is told. coverage: records of those
- * expected, < 0: not known. */
+/* Writes one sentence on all processes, or why their shares are unknown.
+ * coverage: share of the expected records that are present; < 0: unknown. */
 #define JP_BUSY_TEXT 400
 void busy_text(const struct jp_result *result, const struct jp_busy_rows *rows,
                double coverage, char text[JP_BUSY_TEXT]);

@@ -16,16 +16,18 @@
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/report/out.h"
 
-#define CELLS_SHOWN 4 /* one less beside findings, and beside a note */
+/* one less if there are findings, and one less if there is a note */
+#define CELLS_SHOWN 4
 #define FINDINGS_SHOWN 3
 #define NEXT_BYTES 200
 #define JUDGED_BYTES 180
 #define PACE_BYTES 400
-#define WHY_BYTES 260     /* three lines */
-#define SAID_BYTES 80     /* of a finding, by which the verdict is searched */
+#define WHY_BYTES 260 /* three lines */
+/* bytes of a finding that are searched for in the verdict */
+#define SAID_BYTES 80
 #define VERDICT_BYTES 270 /* three lines */
 
-/* True where the environment's locale (LC_ALL, LC_CTYPE, LANG) is UTF-8. */
+/* Returns true if the locale (LC_ALL, LC_CTYPE, LANG) is UTF-8. */
 static bool clean_locale_is_utf8(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -39,7 +41,7 @@ static bool clean_locale_is_utf8(void)
     return false;
 }
 
-/* Sequences around a verdict's word; "" where colour is false. */
+/* Returns the escape sequence for a verdict's word; "" if colour is false. */
 static const char *card_colour(const char *word, bool colour)
 {
     static const struct {
@@ -79,7 +81,7 @@ static void put_verdict(const json_t *root, bool colour, unsigned columns,
     text_out_wrap_fit(out, columns, (unsigned) strlen(word) + 10, 9, text);
 }
 
-/* "24/32" into buf; "-" for what is unknown. */
+/* Writes "24/32" to buf, with "-" for an unknown number. */
 static char *of(const json_t *object, const char *some, const char *all,
                 char *buf, size_t size)
 {
@@ -94,7 +96,7 @@ static char *of(const json_t *object, const char *some, const char *all,
     return buf;
 }
 
-/* What the coverage is a share of. */
+/* Returns the total that the coverage refers to. */
 static const char *share_of(const json_t *quality, char *buf, size_t size)
 {
     uint64_t records, expected, unseen;
@@ -121,7 +123,7 @@ static void put_data(const json_t *root, unsigned columns, FILE *out)
     if (!summary_file_count(quality, "records", &n))
         return;
     of(quality, "nodes_seen", "nodes_expected", nodes, sizeof(nodes));
-    known = strcmp(nodes, "-/-") != 0; /* a folder of logs has none */
+    known = strcmp(nodes, "-/-") != 0; /* a folder of logs has no nodes */
     text_out_fit(
         out, columns, "  data     ranks %s%s%s   %s record%s, %s %s%s%.20s%s",
         of(quality, "ranks_seen", "ranks_expected", ranks, sizeof(ranks)),
@@ -131,7 +133,7 @@ static void put_data(const json_t *root, unsigned columns, FILE *out)
         *kind ? ")" : "");
 }
 
-/* How small an effect would have been seen, and what was not judged. */
+/* Prints how small an effect would have been seen, and what was not judged. */
 static void put_judged(const json_t *root, unsigned columns, FILE *out)
 {
     const json_t *verdict = json_object_get(root, "verdict");
@@ -145,7 +147,8 @@ static void put_judged(const json_t *root, unsigned columns, FILE *out)
     text_out_wrap_fit(out, columns, 11, 11, text);
 }
 
-/* The recorder's own cost and the warm-up, where there is one; lines used. */
+/* Prints the recorder's own cost, and the warm-up if there is one. Returns the
+ * number of lines. */
 static unsigned put_notes(const json_t *root, unsigned columns, FILE *out)
 {
     const json_t *cost =
@@ -177,7 +180,7 @@ static double cell_time(const json_t *cell)
     return isfinite(time) ? time : 0;
 }
 
-/* The cells of most time, heaviest first; returns how many. */
+/* Picks the cells of most time, heaviest first. Returns their number. */
 static size_t pick_cells(const json_t *root, const json_t **picked)
 {
     const json_t *cells = json_object_get(root, "cells");
@@ -199,7 +202,7 @@ static size_t pick_cells(const json_t *root, const json_t **picked)
     return n;
 }
 
-/* Columns of bandwidth's extremes need a wide terminal. */
+/* The columns for the lowest and highest bandwidth need a wide terminal. */
 static void put_row(FILE *out, unsigned columns, const char *const texts[9])
 {
     bool wide = columns >= JP_CARD_MAX_COLUMNS;
@@ -237,7 +240,7 @@ static void put_cells(const json_t *root, unsigned columns, unsigned notes,
     const json_t *picked[CELLS_SHOWN + 1];
     size_t n = pick_cells(root, picked), most = CELLS_SHOWN;
 
-    /* the verdict takes a line more where lines are short */
+    /* the verdict takes one more line if lines are short */
     most -= json_array_size(json_object_get(root, "findings")) > 0;
     most -= columns < JP_CARD_MAX_COLUMNS;
     most -= notes;
@@ -251,7 +254,7 @@ static void put_cells(const json_t *root, unsigned columns, unsigned notes,
         put_cell(picked[i], columns, out);
 }
 
-/* Does the verdict's sentence, which may be cut, hold this one? */
+/* Returns true if the verdict, which may be cut, contains this text. */
 static bool is_said(const json_t *root, const char *text)
 {
     char begin[SAID_BYTES];
@@ -283,7 +286,7 @@ static void put_pace(const json_t *root, unsigned columns, FILE *out)
                      *pace && *text ? "; " : "", text);
 }
 
-/* What coincides with the worst finding of which that is known. */
+/* Prints what coincides with the worst finding that has a known cause. */
 static void put_why(const json_t *root, unsigned columns, FILE *out)
 {
     const json_t *findings = json_object_get(root, "findings");
@@ -302,8 +305,8 @@ static void put_why(const json_t *root, unsigned columns, FILE *out)
     }
 }
 
-/* What the verdict does not say, and what to do about the first, if `whole` on
- * as many lines as that takes. */
+/* Prints findings that the verdict does not mention, and what to do about the
+ * first; if `whole`, on as many lines as needed. */
 static void put_findings(const json_t *root, unsigned columns, bool whole,
                          FILE *out)
 {
@@ -333,7 +336,7 @@ static void put_findings(const json_t *root, unsigned columns, bool whole,
     }
 }
 
-/* What to check where no finding says it, a line each. */
+/* Prints what to check if no finding says it, one line each. */
 static void put_checks(const json_t *root, unsigned columns, FILE *out)
 {
     const json_t *checks =
@@ -347,7 +350,7 @@ static void put_checks(const json_t *root, unsigned columns, FILE *out)
     }
 }
 
-/* What to type, for all verdicts but OK. */
+/* Prints the command to type next, unless the verdict is OK. */
 static void put_command(const json_t *root, unsigned columns, FILE *out)
 {
     const json_t *verdict = json_object_get(root, "verdict");
@@ -359,7 +362,7 @@ static void put_command(const json_t *root, unsigned columns, FILE *out)
         text_out_fit(out, columns, "  type     %s", text);
 }
 
-/* One line on Copper's profiles. */
+/* Prints one line on Copper's profiles. */
 static void put_copper(const json_t *root, unsigned columns, FILE *out)
 {
     const json_t *copper = json_object_get(root, "copper");
@@ -381,7 +384,7 @@ static void put_copper(const json_t *root, unsigned columns, FILE *out)
                  FIG_US((double) us));
 }
 
-/* How busy nodes and GPUs were. */
+/* Prints how busy nodes and GPUs were. */
 static void put_util(const json_t *root, unsigned columns, FILE *out)
 {
     char text[JP_UTIL_TEXT];
@@ -392,7 +395,7 @@ static void put_util(const json_t *root, unsigned columns, FILE *out)
         text_out_fit(out, columns, "  used     %s", text);
 }
 
-/* What a card may leave out to be short enough, first to last. */
+/* What a card leaves out if it is too long, in this order. */
 enum form { CARD_WHOLE, CARD_SHORT_NEXT, CARD_NO_CELLS, CARD_NOT_JUDGED };
 
 static void put_card(const json_t *root, const char *dir, bool colour,
@@ -460,7 +463,7 @@ void card_print(const json_t *root, const char *step_dir, bool colour,
 
 static bool is_terminal(FILE *out)
 {
-    int fd = fileno(out); /* -1 for a stream in memory */
+    int fd = fileno(out); /* -1: a stream in memory */
 
     return fd >= 0 && isatty(fd);
 }
@@ -475,7 +478,7 @@ static bool wants_colour(FILE *out)
            strcmp(term, "dumb");
 }
 
-/* Of the terminal; of anything else as many as a card may have. */
+/* Columns of the terminal; for other outputs the most that a card may have. */
 static unsigned columns_of(FILE *out)
 {
     int fd = fileno(out);

@@ -1,5 +1,5 @@
-/* chart.c - what charts look at; rows of figures, and the page's form of them.
- */
+/* chart.c - the input of the charts; rows of figures, and their form in the
+ * page. */
 #include "orchestrator/report/chart.h"
 
 #include <math.h>
@@ -9,10 +9,10 @@
 #include "common/collective.h"
 #include "orchestrator/aggregate/ops.h"
 
-/* How many slices the run is cut into. Inspector writes its logs every now and
- * then, so a short run's operations end in a few moments: where most windows,
- * which are sorted by start, are empty between filled ones that stand alone,
- * a slice for each of these. */
+/* Returns the number of slices. Inspector writes its logs only now and then, so
+ * the operations of a short run end at a few moments. If most windows (sorted
+ * by start) are empty and the filled ones stand alone between them, each of the
+ * filled ones gets its own slice. */
 static unsigned count_slices(const struct jp_result *r, uint64_t span)
 {
     uint64_t filled = 0, runs = 0, before = 0;
@@ -32,7 +32,7 @@ static unsigned count_slices(const struct jp_result *r, uint64_t span)
     return runs < JP_CHART_SLICES ? (unsigned) runs : JP_CHART_SLICES;
 }
 
-/* The windows span all times. */
+/* The windows cover all times. */
 static void cut(struct jp_chart_view *v)
 {
     const struct jp_result *r = v->result;
@@ -86,7 +86,7 @@ static double mean_gbs(const struct jp_op *op)
                : -1;
 }
 
-/* All ranks of a barrier-like operation left a record. */
+/* Returns true if all ranks of a barrier-like operation left a record. */
 static bool is_whole(const struct jp_chart_view *v, const struct jp_op *op)
 {
     uint32_t n_ranks = v->result->comms[op->comm].n_ranks;
@@ -104,7 +104,8 @@ static unsigned slice_of(const struct jp_chart_view *v, const struct jp_op *op)
     return slice < v->slices ? (unsigned) slice : JP_CHART_SLICES;
 }
 
-/* Who came last to an operation that all ranks recorded with a time. */
+/* Finds the last rank to arrive at an operation that all ranks recorded with a
+ * time. */
 static void find_last(const struct jp_chart_view *v, struct jp_chart_op *o)
 {
     const struct jp_op *op = o->op;
@@ -140,8 +141,8 @@ static bool is_known(const struct jp_result *r, const struct jp_op *op)
     return op->comm < r->n_comms && op->coll < r->n_coll_names;
 }
 
-/* What operations of one sequence number and two sizes, which are neighbours
- * and blame nobody, have in common. */
+/* The common key of neighbouring operations with one sequence number, two sizes
+ * and no blamed rank. */
 struct number {
     uint32_t comm, coll;
     uint64_t sn;
@@ -159,7 +160,8 @@ int chart_view_walk(const struct jp_chart_view *view,
     const struct jp_result *r = view->result;
     struct ops_reader reader = {.ops = r->ops};
     struct number before = {UINT32_MAX, UINT32_MAX, 0}, number;
-    struct jp_op kept; /* while the reader unpacks the next ones */
+    /* a copy, because the reader unpacks the next ones meanwhile */
+    struct jp_op kept;
     struct jp_chart_op o;
 
     ops_want(&reader, ~(unsigned) OPS_STARTS);
@@ -205,7 +207,7 @@ int chart_cells_make(const struct jp_chart_view *view, size_t max,
         const struct jp_cell *cell = &r->cells[c.rows.index[i]];
 
         if (rows_cell_busbw(r, c.rows.index[i]) < 0) {
-            c.rows.n = i; /* the lightest */
+            c.rows.n = i; /* drops the lightest */
             break;
         }
         for (size_t k = 0; k < r->n_coll_names; k++)
@@ -240,7 +242,7 @@ void chart_cells_fini(struct jp_chart_cells *cells)
 
 /* --- rows of figures ------------------------------------------------------ */
 
-/* Room for one more element of size; doubles at powers of two. */
+/* Makes room for one more element; capacity doubles at powers of two. */
 static void *grow(struct jp_chart_figures *f, void *list, size_t n, size_t size)
 {
     void *bigger = list;

@@ -1,6 +1,5 @@
-/* chart_figures.c - figures of the charts with a form of their own: spread,
- * numbers, message sizes, Send and Recv.
- */
+/* chart_figures.c - charts with figures of their own form: spread, numbers,
+ * message sizes, Send and Recv. */
 #include "orchestrator/report/chart.h"
 
 #include <math.h>
@@ -10,7 +9,8 @@
 #include "common/sorted.h"
 #include "orchestrator/aggregate/dist.h"
 
-#define MAX_COLLS 12 /* functions told apart; the rest is "other" */
+/* functions shown separately; all further ones become "other" */
+#define MAX_COLLS 12
 
 /* Operations of one function whose size is in [2^exponent, 2^(exponent+1)). */
 struct bin {
@@ -98,7 +98,7 @@ struct values {
     double *list;
     size_t n, room;
     uint64_t seen;
-    double least, most; /* of all */
+    double least, most; /* over all operations */
 };
 
 struct state {
@@ -148,7 +148,7 @@ static int append(struct values *v, double gbs)
     return 0;
 }
 
-/* Equal input gives an equal sample (splitmix64). */
+/* A fixed generator (splitmix64), so equal input gives an equal sample. */
 static uint64_t mix(uint64_t x)
 {
     x += UINT64_C(0x9e3779b97f4a7c15);
@@ -157,8 +157,8 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Beyond SAMPLE each operation so far is in it with equal chance (Vitter's
- * algorithm R). */
+/* Keeps the first SAMPLE operations. After that, each operation so far is in
+ * the sample with equal chance (Vitter's algorithm R). */
 static int add(void *state, const struct jp_chart_op *o)
 {
     struct state *s = state;
@@ -275,19 +275,21 @@ const struct jp_chart chart_spread = {
 /* --- figures: each operation of a kind by its sequence number */
 
 #define MAX_CELLS_NUMBERS 8
-#define MAX_POINTS 512 /* of a kind: what a screen can tell apart; even */
+/* per kind: more cannot be seen on a screen; an even number */
+#define MAX_POINTS 512
 
 struct number_point {
     uint64_t sn;
     double gbs, us; /* us < 0: no time */
 };
 
-/* Behind the sample: the slowest and the fastest, which it may lack. */
+/* The sample may lack the slowest and the fastest, so these follow it. */
 struct number_line {
     struct number_point points[MAX_POINTS + 2];
     struct number_point least, most;
     size_t n;
-    uint64_t seen, stride; /* a point of so many operations in a row */
+    /* each point stands for `stride` operations in a row */
+    uint64_t seen, stride;
 };
 
 struct numbers {
@@ -319,7 +321,7 @@ static void *numbers_make(const struct jp_chart_view *view)
     return s;
 }
 
-/* Half of the points, one of each two neighbours. */
+/* Drops half of the points, one of each neighbouring two. */
 static void thin(struct number_line *l)
 {
     for (size_t i = 0; i < MAX_POINTS / 2; i++)
@@ -328,8 +330,8 @@ static void thin(struct number_line *l)
     l->stride *= 2;
 }
 
-/* Of each `stride` operations in a row one, by lot: a fixed one could follow a
- * program's own rhythm. */
+/* Takes one of every `stride` operations in a row, at random: a fixed one could
+ * follow the rhythm of the program. */
 static void draw(struct number_line *l, struct number_point p)
 {
     uint64_t at;
@@ -430,25 +432,25 @@ const struct jp_chart chart_numbers = {
 
 /* --- figures: who sends how much to whom */
 
-#define MAX_NAMES 64 /* rows and columns that can be read */
+#define MAX_NAMES 64 /* rows and columns that stay readable */
 #define NO_PLACE UINT32_MAX
 
-/* Traffic from one process, or node, to another. */
+/* Traffic from one process or node to another. */
 struct flow {
     double bytes, us;
 };
 
 struct matrix {
-    bool nodes;         /* rows are nodes, not processes */
-    size_t all;         /* that send or receive */
-    uint32_t *place_of; /* by process or node: its row, NO_PLACE */
-    uint32_t *names;    /* by row */
+    bool nodes;         /* true: rows are nodes, false: processes */
+    size_t all;         /* number of those that send or receive */
+    uint32_t *place_of; /* by process or node: its row, or NO_PLACE */
+    uint32_t *names;    /* by row: process or node */
     size_t n;
-    struct flow *flows; /* n x n, from x to */
+    struct flow *flows; /* n x n: sender x receiver */
 };
 
-/* A pair's data by the side that recorded more of it; the rows of a pair
- * follow each other. Sets *next to the row behind. */
+/* Returns a pair's data as recorded by the side with more of it. The rows of a
+ * pair are neighbours. Sets *next to the row after them. */
 static struct flow pair_flow(const struct jp_result *r, size_t i, size_t *next)
 {
     const struct jp_p2p *first = &r->p2p[i];
@@ -464,7 +466,7 @@ static struct flow pair_flow(const struct jp_result *r, size_t i, size_t *next)
     return most;
 }
 
-/* The process or node of one end of a pair. */
+/* Returns the process or node of one end of a pair. */
 static uint32_t end_of(const struct jp_chart_view *v, bool nodes, size_t comm,
                        uint32_t rank)
 {
@@ -491,7 +493,7 @@ static int most_first(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* Chooses the rows: those of most data. */
+/* Chooses the rows with the most data. */
 static int choose(const struct jp_chart_view *v, struct matrix *m)
 {
     size_t total = m->nodes ? v->processes->n_hosts : v->processes->n, next;

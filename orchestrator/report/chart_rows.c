@@ -1,6 +1,5 @@
 /* chart_rows.c - charts of rows: bandwidth by size and over the run, the
- * network beside what was expected, waits of processes and nodes.
- */
+ * network and its expectation, waits of processes and nodes. */
 #include "orchestrator/report/chart.h"
 
 #include <math.h>
@@ -12,14 +11,15 @@
 
 /* --- bus bandwidth by message size ---------------------------------------- */
 
-#define MAX_CELLS 400 /* in the page: the heaviest */
+#define MAX_CELLS 400 /* in the page: number of heaviest cells */
 
 static int is_plottable(const struct jp_cell *cell)
 {
     return cell->bytes > 0 && cell->busbw.n > 0 && cell->busbw.p50 > 0;
 }
 
-/* The page's: the heaviest cells; a single rank has no bandwidth. */
+/* Picks the heaviest cells for the page. A cell of a single rank has no
+ * bandwidth. */
 static bool *heaviest(const struct jp_result *r)
 {
     bool *is_heavy = calloc(r->n_cells + 1, sizeof(*is_heavy));
@@ -59,8 +59,7 @@ static void busbw_row(struct jp_chart_figures *f, const struct jp_cell *c,
                                            1e-9;
 }
 
-/* Cells are sorted by type and function, so those of a line follow each
- * other. */
+/* Cells are sorted by type and function: those of a line are neighbours. */
 static int busbw_build(const struct jp_chart_view *view,
                        struct jp_chart_figures *f)
 {
@@ -144,11 +143,12 @@ static int by_time(const void *a, const void *b)
     return by_owner(a, b);
 }
 
-/* Adds a window's time to its windows_series. 0 or -1. */
+/* Adds a window's time to its windows_series. Returns 0, or -1 when out of
+ * memory. */
 static int add_window(struct windows_series *list, size_t *n,
                       struct keymap *map, const struct jp_window *w)
 {
-    /* names are the result's own, each there once */
+    /* the result stores each name once, so its address is a key */
     uint64_t coll = (uintptr_t) w->coll;
     uint32_t at = keymap_find(map, w->comm, coll);
 
@@ -162,7 +162,8 @@ static int add_window(struct windows_series *list, size_t *n,
     return 0;
 }
 
-/* All windows_series, most time first; caller frees. NULL: out of memory. */
+/* Returns all windows_series, most time first. The caller frees them. NULL: out
+ * of memory. */
 static struct windows_series *list_series(const struct jp_result *r, size_t *n)
 {
     struct windows_series *list = calloc(r->n_windows + 1, sizeof(*list));
@@ -203,7 +204,7 @@ static void window_rows(const struct jp_result *r,
     }
 }
 
-/* The lines of most time, most first. */
+/* The lines of most time; the heaviest comes first. */
 static int windows_build(const struct jp_chart_view *view,
                          struct jp_chart_figures *f)
 {
@@ -263,8 +264,8 @@ static void network_row(const struct jp_netcell *c,
         f->lines[f->n_lines - 1].weight += c->time_us;
 }
 
-/* Cells are sorted so that those of a line, alike but for their size, follow
- * each other. */
+/* Cells are sorted so that the cells of a line, which differ only in size, are
+ * neighbours. */
 static int network_build(const struct jp_chart_view *view,
                          struct jp_chart_figures *f)
 {
@@ -306,7 +307,8 @@ const struct jp_chart chart_network = {
 /* --- for which processes and nodes the others waited -----------------------
  */
 
-enum { MAX_BARS = 32, MAX_PLOT_BARS = 24 }; /* that fit on a page, on a plot */
+/* bars that fit on a page, and on a plot */
+enum { MAX_BARS = 32, MAX_PLOT_BARS = 24 };
 
 static struct jp_chart_value share(uint64_t part, uint64_t all)
 {
@@ -318,7 +320,8 @@ static struct jp_chart_value waited(const struct jp_result *r, uint64_t us)
     return r->quality.waits_unknown ? chart_text(NULL) : chart_count(us);
 }
 
-/* A finding says that it is late on its own. pid < 0: the whole node. */
+/* Returns true if a finding says that the process is late by its own fault. pid
+ * < 0: the whole node. */
 static bool is_named(const struct jp_insight *insight, const char *host,
                      int64_t pid)
 {
@@ -335,7 +338,7 @@ static bool is_named(const struct jp_insight *insight, const char *host,
     return false;
 }
 
-/* "rank 3 on host"; letters that gnuplot may have. */
+/* "rank 3 on host", with only the characters that gnuplot accepts. */
 static const char *plot_name(const char *rank, const char *place, char buf[80])
 {
     char cleaned[32];

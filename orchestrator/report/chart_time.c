@@ -9,7 +9,7 @@
 #include "common/sorted.h"
 #include "orchestrator/report/busy.h"
 
-/* The keys from, width and slices of an object over time. */
+/* Writes the keys from, width and slices of an object over time. */
 static void put_slices(const struct jp_chart_view *view,
                        struct jp_json_stream *json)
 {
@@ -21,22 +21,22 @@ static void put_slices(const struct jp_chart_view *view,
 /* --- figures: each communicator's bandwidth against its own */
 
 enum {
-    MAX_COMMS = 40,  /* rows that can be read */
-    MAX_SERIES = 512 /* functions and sizes of these */
+    MAX_COMMS = 40,  /* more rows would be unreadable */
+    MAX_SERIES = 512 /* functions and sizes of all rows */
 };
 
 /* Operations of one communicator, function and size, by slice. */
 struct series {
     size_t row;
-    double usual; /* the median of the slices' means */
+    double usual; /* median of the slices' means */
     double sum[JP_CHART_SLICES], us[JP_CHART_SLICES];
     uint64_t n[JP_CHART_SLICES];
 };
 
 struct drift {
     struct jp_rows rows; /* communicators, heaviest first */
-    size_t of;           /* communicators of several ranks that there are */
-    uint32_t *row_of;    /* by communicator; MAX_COMMS: not shown */
+    size_t of;           /* number of all communicators with several ranks */
+    uint32_t *row_of;    /* by communicator: its row; MAX_COMMS: not shown */
     struct keymap map;   /* (row and function, size) -> series */
     struct series *series;
     uint32_t n;
@@ -85,8 +85,8 @@ static void find_usual(struct series *s)
     s->usual = n ? means[n / 2] : 0;
 }
 
-/* How far a row's bandwidth is off its usual one in a slice, in percent, its
- * series weighed by their time. NaN: no operations. */
+/* Deviation of a row's bandwidth in a slice from its usual one, in percent. The
+ * row's series are weighted by their time. NaN: no operations. */
 static double off(const struct drift *d, size_t row, unsigned slice)
 {
     double sum = 0, weights = 0;
@@ -210,18 +210,19 @@ const struct jp_chart chart_drift = {
 
 /* --- figures: when the others waited for which rank or node */
 
-#define MAX_ROWS 64 /* of a heat map that can be read */
+#define MAX_ROWS 64 /* rows of a readable heat map */
 #define NO_ROW UINT32_MAX
 
 struct row {
     uint64_t us[JP_CHART_SLICES];
 };
 
-/* A heat map: which process or node is in which row, waits by row and slice. */
+/* A heat map: which process or node has which row, and the waits by row and
+ * slice. */
 struct map {
-    uint32_t *places; /* by row */
+    uint32_t *places; /* by row: process or node */
     size_t n;
-    uint32_t *row_of; /* by place */
+    uint32_t *row_of; /* by process or node: its row */
     struct row *rows;
 };
 
@@ -243,7 +244,7 @@ static int map_make(const struct jp_processes *procs, bool nodes,
     map->rows = calloc(MAX_ROWS, sizeof(*map->rows));
     if (!map->places || !map->row_of || !map->rows)
         return -1;
-    if (nodes) /* in order of name */
+    if (nodes) /* sort by name */
         qsort(map->places, map->n, sizeof(*map->places), sorted_ascending_u32);
     else
         processes_sort_by_rank(procs, map->places, map->n);
@@ -367,7 +368,7 @@ const struct jp_chart chart_late = {
 
 /* --- figures: bandwidth over the run, by function and size */
 
-#define MAX_CELLS 12 /* lines that can be told apart */
+#define MAX_CELLS 12 /* more lines cannot be distinguished */
 
 struct point {
     uint64_t ops;
@@ -482,7 +483,8 @@ const struct jp_chart chart_time = {
 
 /* --- figures: how busy processes were over the run */
 
-/* Which processes are shown, by rank: all, else the least and the most busy. */
+/* Picks the processes to show, by rank: all, or, if there are too many, the
+ * least and the most busy. */
 static size_t pick(const struct jp_result *r, const struct jp_busy_rows *rows,
                    size_t picked[MAX_ROWS])
 {
@@ -513,7 +515,7 @@ static void put_name(struct jp_json_stream *json,
                                     found ? found : &silent, name));
 }
 
-/* Per mille, as whole numbers are short. */
+/* Writes shares in per mille, because integers are short. */
 static void busy_put_cells(struct jp_json_stream *json,
                            const struct jp_result *r, const size_t *picked,
                            size_t n)

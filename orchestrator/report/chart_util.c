@@ -1,6 +1,5 @@
-/* chart_util.c - figures of utilisation over the run: a line and a band of all
- * members, those that stand out, and a map of GPUs or nodes by time.
- */
+/* chart_util.c - utilisation over the run: a line and a band for all members,
+ * the members that stand out, and a map of GPUs or nodes over time. */
 #include "orchestrator/report/chart.h"
 
 #include <math.h>
@@ -10,12 +9,13 @@
 #include "common/sorted.h"
 #include "orchestrator/cause/samples.h"
 
-/* Members drawn by themselves, and rows of a map, that can be told apart. */
+/* Most members with a line of their own, and most rows of a map, that can be
+ * distinguished. */
 #define MAX_OUT 4
 #define MAX_NODES 3
 #define MAX_ROWS 64
-/* A member stands out where it is off by so many times what the others are off
- * by, and by that share of what they have. */
+/* A member stands out if its distance from the median is at least this multiple
+ * of the others' distance, and this share of their value. */
 #define OUT_TIMES 5
 #define OUT_SHARE 0.05
 #define NAME_LEN 128
@@ -25,10 +25,10 @@ struct metric {
     const struct samples *s;
     enum jp_util_scope scope;
     unsigned column;
-    size_t n;        /* members that have it */
-    size_t *members; /* [n] */
-    double *off;     /* [n] distance from the median of all, over the run */
-    double *sorted;  /* [n] scratch */
+    size_t n;        /* members with a value */
+    size_t *members; /* n indices of members */
+    double *off;     /* n distances from the median of all, over the run */
+    double *sorted;  /* scratch for n values */
     double least, most;
 };
 
@@ -44,7 +44,7 @@ static void metric_fini(struct metric *m)
     free(m->sorted);
 }
 
-/* The values of a slice that are known, sorted. */
+/* Sorts the known values of a slice. */
 static size_t sort_slice(const struct metric *m, unsigned slice,
                          const bool *without)
 {
@@ -60,7 +60,7 @@ static size_t sort_slice(const struct metric *m, unsigned slice,
     return n;
 }
 
-/* Who was there for a moment cannot be far off. */
+/* A member that was present for a moment only cannot be far off. */
 static void measure(struct metric *m)
 {
     m->least = INFINITY;
@@ -81,7 +81,8 @@ static void measure(struct metric *m)
     }
 }
 
-/* False: no member has it, or it never changes. -1: out of memory. */
+/* Returns false if no member has the metric, or it never changes; -1 when out
+ * of memory. */
 static int metric_make(const struct samples *s, enum jp_util_scope scope,
                        unsigned column, struct metric *m)
 {
@@ -125,7 +126,8 @@ static const char *name_of(const struct metric *m, size_t i, char out[NAME_LEN])
     return out;
 }
 
-/* Of a map's row: the node first, as ends of long names are cut. */
+/* Names a map's row with the node first, because the ends of long names are
+ * cut. */
 static const char *row_name(const struct metric *m, size_t from, size_t to,
                             char out[NAME_LEN])
 {
@@ -140,7 +142,7 @@ static const char *row_name(const struct metric *m, size_t from, size_t to,
     return out;
 }
 
-/* Four digits are more than a screen shows. */
+/* Writes four digits, more than a screen shows. */
 static void put_number(struct jp_json_stream *json, double v)
 {
     double unit;
@@ -174,8 +176,8 @@ static void put_time(const struct samples *s, struct jp_json_stream *json)
 
 /* --- lines ---------------------------------------------------------------- */
 
-/* Of n distances those that stand out, at most `room` of them, without those
- * that are left out already; how much the first one does, 0: none. */
+/* Picks at most `room` of n distances that stand out, except members that are
+ * left out already. Returns how far the first one stands out; 0: none does. */
 static double pick_out(const struct metric *m, const double *off, size_t n,
                        const bool *without, size_t *out, size_t room,
                        size_t *found)
@@ -266,8 +268,8 @@ static void measure_nodes(const struct metric *m,
     }
 }
 
-/* The nodes that stand out as a whole; their members are left out from then on.
- * -1: out of memory. */
+/* Finds the nodes that stand out as a whole; their members are left out from
+ * then on. Returns -1 when out of memory. */
 static int find_out_nodes(const struct metric *m, bool *without,
                           struct node_range out[MAX_NODES], size_t *n,
                           double *score)
@@ -310,7 +312,7 @@ static void put_quantile(const struct metric *m, const bool *without,
     json_stream_end_array(json);
 }
 
-/* The band of all that are not left out. */
+/* Writes the band of all members that are not left out. */
 static void put_band(const struct metric *m, const bool *without, size_t n,
                      struct jp_json_stream *json)
 {
@@ -319,7 +321,7 @@ static void put_band(const struct metric *m, const bool *without, size_t n,
     put_quantile(m, without, "high", n > 20 ? 0.95 : 1, json);
 }
 
-/* A node of several members is a band of its own. */
+/* Writes a node of several members as a band of its own. */
 static void put_node(const struct metric *m, const struct node_range *node,
                      bool *others, struct jp_json_stream *json)
 {
@@ -383,7 +385,8 @@ out:
     return rc;
 }
 
-/* Opens a chart's object with its times. False: null, nobody sampled. */
+/* Opens a chart's object with its times. Returns false after writing null if
+ * utilisation was not sampled. */
 static bool begin(const struct samples *s, struct jp_json_stream *json)
 {
     if (!s || !s->n_slices) {
@@ -431,7 +434,7 @@ const struct jp_chart chart_util = {
 
 /* --- maps ----------------------------------------------------------------- */
 
-/* A row of the map: members [from, to), whose mean it shows. */
+/* A row of the map: the mean of the members [from, to). */
 struct map_row {
     size_t from, to;
     double off;
@@ -453,8 +456,9 @@ static int by_place(const void *a, const void *b)
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Each member, or where these are too many each node; of too many nodes those
- * that are off most. Returns how many there are in all. */
+/* Makes one row per member; one per node if there are too many members; and
+ * only the nodes that are off most if there are too many nodes. Returns the
+ * number of rows before that limit. */
 static size_t make_rows(const struct metric *m, struct map_row *rows, size_t *n)
 {
     bool nodes = m->n > MAX_ROWS;

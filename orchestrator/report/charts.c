@@ -1,5 +1,5 @@
-/* charts.c - all charts, and their two writers: the page's figures, plots/ with
- * scripts for gnuplot. */
+/* charts.c - all charts, and their two writers: the figures of the page, and
+ * plots/ with scripts for gnuplot. */
 #include "orchestrator/report/report.h"
 
 #include <inttypes.h>
@@ -58,7 +58,7 @@ static size_t line_end(const struct jp_chart_figures *f, size_t line)
     return line + 1 < f->n_lines ? f->lines[line + 1].from : f->n_rows;
 }
 
-/* Has it a row for a face? */
+/* Returns true if the line has a row for this face. */
 static bool line_has(const struct jp_chart_figures *f, size_t line,
                      unsigned face)
 {
@@ -68,8 +68,8 @@ static bool line_has(const struct jp_chart_figures *f, size_t line,
     return false;
 }
 
-/* The lines of most weight that have a row for a face, at most max of them, in
- * the figures' order; of: how many there are. */
+/* Picks the heaviest lines with a row for a face, at most max of them, in the
+ * figures' order. *of: the number of all such lines. */
 static void pick(const struct jp_chart_figures *f, unsigned face, size_t max,
                  struct picked *p)
 {
@@ -101,7 +101,7 @@ static void pick(const struct jp_chart_figures *f, unsigned face, size_t max,
 
 enum { N_CHARTS = sizeof(charts) / sizeof(*charts) - 1 };
 
-/* Each chart's own, in the order of charts[]. */
+/* The state of each chart, in the order of charts[]. */
 struct states {
     void *of[N_CHARTS];
 };
@@ -150,7 +150,7 @@ static void page_values(struct jp_json_stream *json,
             page_value(json, &row->values[i]);
 }
 
-/* Its points in one array. */
+/* Writes the line's points as one array. */
 static void page_points(struct jp_json_stream *json,
                         const struct jp_chart_figures *f, size_t at)
 {
@@ -199,7 +199,7 @@ static void page_arrays(struct jp_json_stream *json,
     json_stream_end_array(json);
 }
 
-/* A chart of rows in the page. */
+/* Writes a chart of rows for the page. */
 static int page_rows(const struct jp_chart *chart,
                      const struct jp_chart_view *view,
                      struct jp_json_stream *json)
@@ -277,7 +277,8 @@ struct drawn {
     size_t n_rows;
 };
 
-/* What a row has in the k-th column of the .tsv, from 1; NAN: no number. */
+/* Returns the number in the k-th column (from 1) of the row's .tsv; NAN: not a
+ * number. */
 static double number_at(const struct drawn *d, const struct jp_chart_row *row,
                         unsigned k)
 {
@@ -338,7 +339,7 @@ static void put_headings(FILE *tsv, const struct jp_chart *chart)
     fputc('\n', tsv);
 }
 
-/* "mixed AllReduce": a line's labels, cleaned. */
+/* "mixed AllReduce": the labels of a line, cleaned. */
 static const char *line_name(const struct drawn *d, size_t i, char buf[80])
 {
     const struct jp_chart_line *line = &d->figures->lines[d->picked.lines[i]];
@@ -359,7 +360,7 @@ static void put_tsv(const struct drawn *d, FILE *tsv)
     put_headings(tsv, f->chart);
     if (!f->n_lines)
         put_rows(tsv, f, 0, f->n_rows);
-    /* a blank line ends a line in the picture, two begin a data set */
+    /* one blank line ends a line of the plot, two begin a data set */
     for (size_t i = 0; !d->plot->max_lines && i < f->n_lines; i++) {
         fputs(i ? "\n" : "", tsv);
         put_rows(tsv, f, f->lines[i].from, line_end(f, i));
@@ -381,7 +382,7 @@ static void put_labels(FILE *gp, const struct jp_chart_plot *plot)
         fprintf(gp, "set ylabel '%s'\n", plot->y);
 }
 
-/* What the axes must span. */
+/* The range of an axis. */
 struct span {
     double least, most;
 };
@@ -396,7 +397,7 @@ static void widen(struct span *span, double value)
         span->most = value;
 }
 
-/* Ticks at powers of two, few enough to be read. */
+/* Writes ticks at powers of two, few enough to be readable. */
 static void put_size_axis(FILE *gp, const struct span *bytes)
 {
     double low = exp2(floor(log2(bytes->least)));
@@ -412,7 +413,7 @@ static void put_size_axis(FILE *gp, const struct span *bytes)
     fputs(") rotate by -40\n", gp);
 }
 
-/* Of columns [from, to] in the rows that are drawn. */
+/* Returns the range of the columns [from, to] over the rows that are drawn. */
 static struct span span_of(const struct drawn *d, unsigned from, unsigned to)
 {
     const struct jp_chart_figures *f = d->figures;
@@ -466,7 +467,7 @@ static void draw_sizes(const struct drawn *d, FILE *gp)
     draw_lines(d, "", gp);
 }
 
-#define WIDE 5 /* most / least beyond which the axis is logarithmic */
+#define WIDE 5 /* most / least beyond which an axis is logarithmic */
 
 static void draw_time(const struct drawn *d, FILE *gp)
 {
@@ -476,7 +477,7 @@ static void draw_time(const struct drawn *d, FILE *gp)
     fputs("set format y '%g'\n"
           "set key outside right top vertical Left reverse samplen 2\n",
           gp);
-    if (span.most > WIDE * span.least) /* lines of a fast and a slow network */
+    if (span.most > WIDE * span.least) /* fast and slow networks */
         put_log_axis(gp, &span);
     else
         fputs("set yrange [0:*]\n"
@@ -485,7 +486,8 @@ static void draw_time(const struct drawn *d, FILE *gp)
     draw_lines(d, " pointsize 0.6", gp);
 }
 
-/* Lying bars, row by row, as the labels are long. types: the colours. */
+/* Draws horizontal bars, row by row, because labels are long. types: the
+ * colours. */
 static void draw_bars(const struct drawn *d, const unsigned types[2], FILE *gp)
 {
     fprintf(gp,
@@ -534,7 +536,7 @@ static void draw_levels(const struct drawn *d, FILE *gp)
             "0.5,0.5,0,0\nunset key\n"
             "plot '%s.tsv' using 1:2 with points linetype 1",
             d->plot->name);
-    if (d->n_rows <= 64) /* names that can be read */
+    if (d->n_rows <= 64) /* more names would be unreadable */
         fputs(", \\\n     '' using 1:2:4 with labels left offset 1,0 font "
               "',9' noenhanced",
               gp);
@@ -571,10 +573,11 @@ static void put_script(const struct drawn *d, FILE *gp)
 
 /* --- plots/: tables for gnuplot, scripts; later the pictures -------------- */
 
-#define RENDER_LIMIT_MS 5000 /* a picture takes 0.3 s */
+#define RENDER_LIMIT_MS 5000 /* a picture takes about 0.3 s */
 
-/* Removes a picture that gnuplot left half done, or of older data; or a script,
- * which may run programs: none but those that are written now is drawn. */
+/* Removes a picture that gnuplot left unfinished or that belongs to older data,
+ * or a script. Scripts may run programs, so only scripts written now are drawn.
+ */
 static void remove_file(const char *dir, const char *name, const char *suffix)
 {
     char *path = fileio_path("%s/%s.%s", dir, name, suffix);
@@ -622,7 +625,7 @@ static int write_plot(const struct jp_chart *chart,
     return rc;
 }
 
-/* Draws NAME.gp where there is one. */
+/* Draws NAME.gp if it exists. */
 static int render_one(const char *dir, const char *name, struct jp_error *err)
 {
     char *path = fileio_path("%s/%s.gp", dir, name);
@@ -639,8 +642,8 @@ static int render_one(const char *dir, const char *name, struct jp_error *err)
     return rc;
 }
 
-/* Pictures are an extra: where gnuplot is absent or fails, plots/NOTE says so
- * and the report stands. */
+/* Pictures are optional: if gnuplot is absent or fails, plots/NOTE says so, and
+ * the report is still complete. */
 static int plots_render(const char *dir, struct jp_error *err)
 {
     struct jp_error why = {""};
@@ -695,7 +698,8 @@ int report_write_plots(const struct jp_report *report, const char *plots_dir,
 #define PAGE_MAX (64 << 20)
 #define PICTURE_MAX (1 << 20)
 
-/* Where the pictures go; foreign text in a page has no bare '<'. */
+/* Marks the place of the pictures. Foreign text in a page never has a bare '<',
+ * so it cannot contain the mark. */
 static const char place[] = "<!-- pictures -->";
 
 bool html_pictures_present(const struct jp_report *report)
@@ -715,7 +719,7 @@ int html_pictures_put(const struct jp_report *report, FILE *out)
     return 0;
 }
 
-/* What was not drawn is left out. */
+/* A picture that was not drawn is left out. */
 static void put_picture(FILE *out, const char *dir, const char *name,
                         const char *caption)
 {
@@ -734,8 +738,8 @@ static void put_picture(FILE *out, const char *dir, const char *name,
     free(path);
 }
 
-/* Puts dir/plots/'s pictures into dir/report.html (temp + rename) where that
- * has no charts. */
+/* Inserts the pictures of dir/plots into dir/report.html (temp + rename) if
+ * that page has no charts. */
 static int embed(const char *dir, struct jp_error *err)
 {
     char *path = fileio_path("%s/report.html", dir), *page = NULL, *at;
@@ -750,7 +754,7 @@ static int embed(const char *dir, struct jp_error *err)
     if (fileio_read(path, false, PAGE_MAX, &page, &len, err) < 0)
         goto out;
     at = strstr(page, place);
-    if (!at) { /* it has charts, or the pictures already */
+    if (!at) { /* the page has charts, or already the pictures */
         rc = 0;
         goto out;
     }

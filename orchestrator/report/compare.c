@@ -13,7 +13,8 @@
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/out.h"
 
-/* A report has no more (docs/summary.schema.json); another file may. */
+/* Our reports have no more (docs/summary.schema.json), but foreign files may.
+ */
 #define MAX_CELLS 5000
 #define MAX_FINDINGS 200
 
@@ -30,21 +31,23 @@ struct compare_cell {
     const char *type, *coll; /* borrowed from the summaries */
     uint64_t bytes;
     uint64_t ops[2];
-    double time_us[2]; /* medians; NAN: none */
+    double time_us[2]; /* medians; NAN: unknown */
     double busbw_gbs[2];
-    double change;           /* of the time, a share; NAN */
-    char kind[NETNAMES_LEN]; /* of a network cell; "" */
+    double change;           /* change of time, as a share; NAN: unknown */
+    char kind[NETNAMES_LEN]; /* kind of a network cell; "" for other cells */
     enum compare_course course;
 };
 
 struct compare {
-    const json_t *roots[2]; /* borrowed; A's is NULL with a baseline */
-    const struct jp_baseline *baseline; /* A, or NULL; borrowed */
-    double threshold;                   /* a share */
-    bool incomplete[2];                 /* A, B: records are missing */
-    struct compare_cell *cells;         /* as in A, then those only in B */
+    const json_t *roots[2]; /* borrowed; A's is NULL if A is a baseline */
+    /* A if it is a baseline, else NULL; borrowed */
+    const struct jp_baseline *baseline;
+    double threshold;           /* a share */
+    bool incomplete[2];         /* records of A, of B are missing */
+    struct compare_cell *cells; /* in A's order, then cells of B only */
     size_t n_cells, slower, faster;
-    const json_t **fresh, **gone; /* findings only in B, only in A; borrowed */
+    /* findings of B only, and of A only; borrowed */
+    const json_t **fresh, **gone;
     size_t n_fresh, n_gone;
 };
 
@@ -76,7 +79,7 @@ static void read_side(const json_t *row, struct compare_cell *cell, int side)
 static struct compare_cell *
 find_cell(struct compare *c, const struct compare_cell *like, size_t *hint)
 {
-    /* both are sorted alike: the next one is most often it */
+    /* both are sorted alike, so the next cell is usually the match */
     for (size_t i = 0; i < c->n_cells; i++) {
         struct compare_cell *cell = &c->cells[(*hint + i) % c->n_cells];
 
@@ -89,7 +92,7 @@ find_cell(struct compare *c, const struct compare_cell *like, size_t *hint)
     return NULL;
 }
 
-/* Is one of a step's records missing, as far as it tells? */
+/* Returns true if the summary says that records of the step are missing. */
 static bool is_incomplete(const json_t *root)
 {
     const json_t *quality = json_object_get(root, "quality");
@@ -172,14 +175,14 @@ static bool same_finding(const json_t *x, const json_t *y)
     return a == b;
 }
 
-/* Does an incomplete step tell it all the same? */
+/* Returns true if the finding is reliable even in an incomplete step. */
 static bool is_certain(const json_t *finding)
 {
     return !strcmp(summary_file_text(finding, "kind"), "hang");
 }
 
-/* Findings of one side that the other does not have; all: also those that need
- * complete data on both sides. */
+/* Collects the findings of one side that the other lacks. all: also those that
+ * need complete data on both sides. */
 static int only_in(bool all, const json_t *these, const json_t *others,
                    const json_t ***list, size_t *n)
 {
@@ -228,7 +231,7 @@ static int init(struct compare *c, const json_t *a, const json_t *b,
     return -1;
 }
 
-/* A row of the report's network; false: it is none. */
+/* Reads a row of the report's network; false: not a valid row. */
 static bool read_network(const json_t *row, struct jp_netkey *key,
                          struct compare_cell *cell)
 {
@@ -351,7 +354,7 @@ static const char *course_text(const struct compare_cell *cell)
                                              : "only in B";
 }
 
-/* Of the network, against a baseline. */
+/* Prints a network cell compared with a baseline. */
 static void put_network(const struct compare_cell *cell, FILE *out)
 {
     char change[JP_FIGURE_LEN], coll[16], kind[32];

@@ -21,7 +21,8 @@
 
 /* --- the exporter's notation --------------------------------------------- */
 
-#define NAME_MAX_BYTES 60 /* of a function's name in a file's name */
+#define NAME_MAX_BYTES 60 /* bytes of a function's name within a file's name   \
+                           */
 
 char *exporter_datetime(uint64_t us, char *buf)
 {
@@ -59,8 +60,9 @@ char *exporter_real(double value, char *buf)
     return buf;
 }
 
-/* The name of a function as part of a file's name: letters, digits and "._-";
- * any other byte is '_', and the function's number behind keeps names apart. */
+/* The name of a function for a file's name. Letters, digits and "._-" stay; any
+ * other byte becomes '_', and then the function's number is appended to keep
+ * names distinct. */
 static char *exporter_coll(const struct jp_result *result, uint32_t coll,
                            char *buf)
 {
@@ -76,13 +78,13 @@ static char *exporter_coll(const struct jp_result *result, uint32_t coll,
         buf[n++] = (char) (good ? c : '_');
     }
     buf[n] = '\0';
-    /* two names may have become alike: each keeps a file of its own */
+    /* two names may now be equal; the number gives each a file of its own */
     if (changed)
         snprintf(buf + n, EXPORTER_WORD - n, "-%" PRIu32, coll);
     return buf;
 }
 
-/* Whether the exporter has files of this function. */
+/* Returns true if NCCL's own exporter has files of this function. */
 static bool exporter_knows(const char *coll)
 {
     static const char *const known[] = {"AllReduce", "AllGather",
@@ -122,7 +124,7 @@ static void fill_keys(struct exporter_table *table)
 
         if (op->comm >= r->n_comms || op->coll >= r->n_coll_names ||
             r->comms[op->comm].type >= JP_COMM_N_TYPES)
-            continue; /* no such result comes from aggregate_run */
+            continue; /* aggregate_run never makes such a result */
         type = (uint32_t) r->comms[op->comm].type;
         table->keys[table->n_keys++] = (struct exporter_key){
             .bytes = op->bytes,
@@ -145,7 +147,7 @@ static bool same_cell(const struct exporter_key *a,
     return a->group == b->group && a->bytes == b->bytes;
 }
 
-/* Figures of a cell whose keys are known. */
+/* Computes the figures of a cell whose keys are set. */
 static void sum_cell(const struct exporter_table *table,
                      struct exporter_cell *cell)
 {
@@ -162,7 +164,7 @@ static void sum_cell(const struct exporter_table *table,
             cell->first_us = row.start_us;
         if (row.end_us > cell->last_us)
             cell->last_us = row.end_us;
-        if (isnan(row.mean)) /* no record of it has a time */
+        if (isnan(row.mean)) /* none of its records has a time */
             continue;
         if (!cell->valued || row.mean < cell->min)
             cell->min = row.mean;
@@ -223,7 +225,8 @@ static int most_time_first(const void *a, const void *b)
 static int keep_cells(struct exporter_table *table, size_t max)
 {
     struct exporter_cell **all =
-        calloc(table->n_cells + 1, sizeof(*all)); /* NULL for none is legal */
+        /* calloc(0) may return NULL */
+        calloc(table->n_cells + 1, sizeof(*all));
 
     if (!all)
         return -1;
@@ -259,7 +262,8 @@ void exporter_table_fini(struct exporter_table *table)
     *table = (struct exporter_table){0};
 }
 
-/* One past the last cell of the type and function of cell `from`. */
+/* Returns the index after the last cell with the type and function of cell
+ * `from`. */
 static size_t exporter_table_series(const struct exporter_table *table,
                                     size_t from)
 {
@@ -274,16 +278,18 @@ static size_t exporter_table_series(const struct exporter_table *table,
 
 /* --- the rows of one summary_*.csv */
 
-#define MAX_LIST 16 /* communicators that share an id differ in few sizes */
+/* communicators with the same id have few different sizes */
+#define MAX_LIST 16
 
-/* Adds the distinct sizes of the row's communicators, in order, as "[4 8]". */
+/* Writes the distinct sizes of the row's communicators, ascending, as "[4 8]".
+ */
 static void put_sizes(struct jp_csv *csv, const struct exporter_table *table,
                       const struct exporter_row *row, bool nodes)
 {
     const struct jp_comm *comms = table->result->comms;
     char list[MAX_LIST * 22 + 8] = "[";
     size_t used = 1;
-    uint64_t least = 0; /* of those not yet written */
+    uint64_t least = 0; /* smallest size not yet written */
 
     for (unsigned n = 0;; n++) {
         uint64_t next = UINT64_MAX;
@@ -334,9 +340,9 @@ static void put_row(const struct exporter_table *table,
     csv_out_end(csv);
 }
 
-/* summary_TYPE_COLL_BYTES.csv: one row an operation, in the exporter's columns.
- * n_ranks and nnodes are lists, as numpy prints them ("[8]"; at most 16
- * values, then "..."). */
+/* Writes summary_TYPE_COLL_BYTES.csv: one row per operation, with the
+ * exporter's columns. n_ranks and nnodes are lists as numpy prints them ("[8]";
+ * at most 16 values, then "..."). */
 static void exporter_csv(const struct exporter_table *table,
                          const struct exporter_cell *cell, FILE *out)
 {
@@ -360,7 +366,7 @@ static void exporter_csv(const struct exporter_table *table,
 
 /* --- output.log: what was read, written and left out */
 
-/* One line; level is INFO, WARNING or ERROR. */
+/* Writes one line. level is INFO, WARNING or ERROR. */
 static void exporter_log(FILE *out, const char *level, const char *fmt, ...)
 {
     char text[JP_CLEAN_MAX], clean[JP_CLEAN_MAX], stamp[EXPORTER_WORD];
@@ -370,7 +376,7 @@ static void exporter_log(FILE *out, const char *level, const char *fmt, ...)
     clock_gettime(CLOCK_REALTIME, &now);
     exporter_datetime(
         (uint64_t) now.tv_sec * 1000000 + (uint64_t) now.tv_nsec / 1000, stamp);
-    stamp[strcspn(stamp, ".")] = ','; /* as Python's logging */
+    stamp[strcspn(stamp, ".")] = ','; /* as Python's logging does */
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
@@ -386,7 +392,7 @@ static uint64_t clock_mono_us(void)
     return (uint64_t) now.tv_sec * 1000000 + (uint64_t) now.tv_nsec / 1000;
 }
 
-/* How long a stage took; nothing where that is not known. */
+/* Logs the duration of a stage; nothing if it is unknown. */
 static void log_stage(FILE *out, const char *stage, uint64_t us)
 {
     char length[EXPORTER_WORD];
@@ -396,7 +402,7 @@ static void log_stage(FILE *out, const char *stage, uint64_t us)
                      exporter_duration(us, length));
 }
 
-/* A line only where there is something to count. */
+/* Logs a line only if n is not 0. */
 static void log_some(FILE *out, const char *level, uint64_t n, const char *what)
 {
     if (n)
@@ -434,7 +440,7 @@ static void log_quality(const struct jp_quality *q, FILE *out)
     log_some(out, "WARNING", q->notes_left_out, "more files with such notes");
 }
 
-/* "2026-11-21 11:02:03.123 to ... (1.5s)" of two points in time. */
+/* Logs "2026-11-21 11:02:03.123 to ... (1.5s)" for two points in time. */
 static void log_range(FILE *out, const char *what, uint64_t first,
                       uint64_t last)
 {
@@ -445,8 +451,9 @@ static void log_range(FILE *out, const char *what, uint64_t first,
                  exporter_duration(last - first, length));
 }
 
-/* output.log begins: files, records, what was odd about them, time range. Lines
- * are "2026-11-21 11:02:03,123 - INFO - text", in local time. */
+/* Writes the beginning of output.log: files, records, their oddities, and the
+ * time range. Lines are "2026-11-21 11:02:03,123 - INFO - text", in local time.
+ */
 static void exporter_log_begin(const struct exporter_table *table, FILE *out)
 {
     uint64_t first = UINT64_MAX, last = 0;
@@ -500,7 +507,7 @@ static void log_series(const struct exporter_table *table, size_t from,
     log_range(out, what, first, last);
 }
 
-/* It ends: each file's count, sizes left out, pictures. */
+/* Writes the end of output.log: counts of files, sizes left out, pictures. */
 static void exporter_log_end(const struct exporter_table *table,
                              const struct jp_exporter_done *done, FILE *out)
 {
@@ -532,12 +539,12 @@ static void exporter_log_end(const struct exporter_table *table,
 struct tree {
     struct exporter_table table;
     char *dir;    /* .../summary */
-    char **names; /* of pictures, from dir, without suffix */
+    char **names; /* pictures to draw: paths relative to dir, without suffix */
     size_t n_names;
     struct jp_exporter_done *done;
 };
 
-/* Opens dir/name.suffix; makes its folder. */
+/* Opens dir/name.suffix, and creates its folder. */
 static int open_file(const struct tree *tree, const char *name,
                      const char *suffix, struct jp_tempfile *file,
                      struct jp_error *err)
@@ -569,8 +576,8 @@ static void remove_file(const struct tree *tree, const char *name,
     free(path);
 }
 
-/* Writes one script; from..to are the series, from alone a size. name is taken
- * over. */
+/* Writes one script for the cells from..to; a picture of one size uses only
+ * cell `from`. Takes over name. */
 static int put_script(struct tree *tree, enum exporter_picture kind,
                       size_t from, size_t to, char *name, struct jp_error *err)
 {
@@ -586,7 +593,7 @@ static int put_script(struct tree *tree, enum exporter_picture kind,
         fileio_temp_abort(&gp);
         return error_set(err, "out of memory");
     }
-    remove_file(tree, name, "png"); /* of older data */
+    remove_file(tree, name, "png"); /* remove a picture of older data */
     return fileio_temp_commit(&gp, err);
 }
 
@@ -629,7 +636,8 @@ out:
     return rc;
 }
 
-/* The pictures of a type and function over all sizes, if one was kept. */
+/* Writes the pictures of a type and function over all sizes, if one of the
+ * cells was kept. */
 static int put_series(struct tree *tree, size_t from, size_t to,
                       struct jp_error *err)
 {
@@ -656,7 +664,8 @@ static int put_series(struct tree *tree, size_t from, size_t to,
     return rc;
 }
 
-/* Draws up to GNUPLOT_MAX_SCRIPTS from `at`. 0: done; else why says what. */
+/* Draws up to GNUPLOT_MAX_SCRIPTS scripts from `at`. Returns 0, or else why
+ * holds the reason. */
 static int draw_some(struct tree *tree, size_t at, size_t n,
                      struct jp_error *why)
 {
@@ -668,7 +677,7 @@ static int draw_some(struct tree *tree, size_t at, size_t n,
     return rc;
 }
 
-/* The first failure ends it: a gnuplot that hangs would do so each time. */
+/* Stops at the first failure: a gnuplot that hangs would do so each time. */
 static void draw(struct tree *tree, const struct jp_exporter_options *options)
 {
     size_t at = 0, n;
@@ -691,7 +700,7 @@ static bool has_entries(const char *dir)
     unsigned n = 0;
 
     while (open && n < 3 && readdir(open))
-        n++; /* "." and ".." */
+        n++; /* counts "." and "..", too */
     if (open)
         closedir(open);
     return n > 2;

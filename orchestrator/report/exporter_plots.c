@@ -1,6 +1,5 @@
 /* exporter_plots.c - rows of the exporter's tables, its notation of sizes, and
- * the four kinds of pictures.
- */
+ * the four kinds of pictures. */
 #include "orchestrator/report/exporter.h"
 
 #include <inttypes.h>
@@ -12,15 +11,16 @@
 #include "common/sorted.h"
 #include "orchestrator/report/gnuplot.h"
 
-#define EXPORTER_MAX_PANELS 48 /* of a combined plot, 500 pixels each */
+#define EXPORTER_MAX_PANELS 48 /* panels of a combined plot, 500 pixels each   \
+                                */
 #define EXPORTER_TITLE 160
 
 enum {
-    KEY_LINES = 30, /* of a legend that can be read */
+    KEY_LINES = 30, /* more lines of a legend would be unreadable */
     FEW_COLOURS = 8,
     PANEL_PIXELS = 500,
     PANELS_A_ROW = 3,
-    MIN_POINTS = 100 /* of one size */
+    MIN_POINTS = 100 /* least points of one size */
 };
 
 size_t exporter_table_row(const struct exporter_table *table,
@@ -34,7 +34,8 @@ size_t exporter_table_row(const struct exporter_table *table,
 
     *row = (struct exporter_row){
         .id = id, .sn = first->sn, .start_us = UINT64_MAX, .from = at};
-    /* The exporter knows ids only: communicators that share one share a row. */
+    /* the exporter knows only ids, so communicators with the same id share a
+     * row */
     for (; at < cell->to && table->keys[at].sn == first->sn &&
            !strcmp(r->comms[table->keys[at].comm].id, id);
          at++) {
@@ -66,9 +67,9 @@ static char *put_size(uint64_t bytes, bool numpy, char *buf)
     }
     power = (int) (log10((double) bytes) / 3);
     value = (double) bytes * pow(10, -3 * power);
-    /* numpy rounds to two decimals first, half to even; Python's format rounds
-     * what the double really is: 1055 B are 1.06KB by the one, 1.05KB by the
-     * other. */
+    /* numpy first rounds to two decimals, half to even. Python's format rounds
+     * the exact value of the double. So 1055 B become 1.06KB in numpy
+     * and 1.05KB in Python. */
     if (numpy)
         value = nearbyint(value * 100) / 100;
     snprintf(buf, EXPORTER_WORD, "%.2f%s", value, units[power]);
@@ -85,7 +86,7 @@ char *exporter_size_numpy(uint64_t bytes, char *buf)
     return put_size(bytes, true, buf);
 }
 
-/* "mixed, AllReduce"; buf of EXPORTER_TITLE bytes. */
+/* Formats "mixed, AllReduce" into buf, which has EXPORTER_TITLE bytes. */
 static char *exporter_title(const struct exporter_table *table,
                             const struct exporter_cell *cell, char *buf)
 {
@@ -107,7 +108,8 @@ static size_t count_kept(const struct exporter_table *table, size_t from,
     return n;
 }
 
-/* Whether cell `at` is to be drawn: one of the `most` of greatest time. */
+/* Returns true if cell `at` is one of the `most` cells of greatest time, which
+ * are drawn. */
 static bool is_drawn(const struct exporter_table *table, size_t from, size_t to,
                      size_t at, size_t most)
 {
@@ -129,7 +131,8 @@ static void put_point(FILE *gp, const struct exporter_row *row)
     fprintf(gp, "%" PRIu64 "\t%s\n", row->sn, FIG_EXACT(row->mean));
 }
 
-/* The lowest and the highest of each slice of rows, in order of number. */
+/* Writes the lowest and the highest row of each slice, in order of their
+ * numbers. */
 static void put_points(const struct exporter_table *table,
                        const struct exporter_cell *cell, size_t max, FILE *gp)
 {
@@ -166,7 +169,8 @@ static void put_points(const struct exporter_table *table,
     }
 }
 
-/* $s0, $s1 ... hold the sizes that are drawn. Returns whether all rows are. */
+/* Writes the drawn sizes as $s0, $s1, and so on. Returns true if all rows are
+ * drawn. */
 static bool put_data(const struct exporter_table *table, size_t from, size_t to,
                      size_t n, size_t most, FILE *gp)
 {
@@ -188,7 +192,8 @@ static bool put_data(const struct exporter_table *table, size_t from, size_t to,
     return all;
 }
 
-/* Dark to light with size, where the colours of few do not suffice. */
+/* Returns a shade from dark to light by size, for more sizes than there are
+ * colours. */
 static unsigned colour_of(size_t k, size_t n)
 {
     static const unsigned char stops[][3] = {{68, 1, 84},
@@ -211,7 +216,7 @@ static unsigned colour_of(size_t k, size_t n)
     return colour;
 }
 
-/* What the axes must span. */
+/* The ranges of the axes. */
 struct span {
     double x0, x1, y0, y1;
 };
@@ -230,12 +235,12 @@ static struct span no_span(void)
     return (struct span){INFINITY, -INFINITY, INFINITY, -INFINITY};
 }
 
-/* A little room around the points; some where all are equal. */
+/* Adds a small margin around the points, and a range if all are equal. */
 static void put_ranges(FILE *gp, const struct span *span)
 {
     double x = 0.02 * (span->x1 - span->x0), y = 0.06 * (span->y1 - span->y0);
 
-    /* numbers are whole: no tick at 0.5 that reads 0 */
+    /* sequence numbers are integers: avoid a tick at 0.5 labelled 0 */
     fputs(span->x1 - span->x0 < 10 ? "set xtics 1\n" : "set xtics autofreq\n",
           gp);
     x = x > 0 ? x : 1;
@@ -261,8 +266,8 @@ static void put_note(FILE *gp, bool all)
               gp);
 }
 
-/* Bandwidth over sequence number, a colour a size; the kept ones of the series
- * from..to (cells). */
+/* Draws bandwidth over sequence number, one colour per size, for the kept cells
+ * of the series from..to. */
 static void put_scatter(const struct exporter_table *table, size_t from,
                         size_t to, const char *name, FILE *gp)
 {
@@ -285,7 +290,8 @@ static void put_scatter(const struct exporter_table *table, size_t from,
     put_ranges(gp, &span);
     if (step > 1)
         snprintf(many, sizeof(many), ", 1 of %zu", step);
-    /* the legend's heading is an entry, as a title has a font of its own */
+    /* the legend's heading is an entry, because a title would have another font
+     */
     fprintf(gp,
             "set key outside right top vertical Left reverse samplen 1 "
             "font ',%d'\n"
@@ -311,8 +317,8 @@ static void put_scatter(const struct exporter_table *table, size_t from,
     fputc('\n', gp);
 }
 
-/* The same, a panel a size, at most three in a row; of more than
- * EXPORTER_MAX_PANELS sizes those of most time. */
+/* The same with one panel per size, at most three in a row. Of more than
+ * EXPORTER_MAX_PANELS sizes, draws those of most time. */
 static void put_combined(const struct exporter_table *table, size_t from,
                          size_t to, const char *name, FILE *gp)
 {
@@ -363,7 +369,8 @@ static void put_combined(const struct exporter_table *table, size_t from,
 enum { MIN_BINS = 20, MAX_BINS = 50, WIDTH = 1000, HEIGHT = 600 };
 #define MAX_OUTLIERS 2000 /* points of a box plot */
 
-/* Begins the script; false: nothing to draw, and the script says so. */
+/* Begins the script. Returns false if there is nothing to draw; the script then
+ * says so. */
 static bool begin(const struct exporter_table *table,
                   const struct exporter_cell *cell, const char *name,
                   const char *what, FILE *gp)
@@ -382,8 +389,8 @@ static bool begin(const struct exporter_table *table,
     return cell->valued > 0;
 }
 
-/* How often which bandwidth. At least 20 bins, as the exporter's one a GB/s
- * hides everything in slow operations; at most 50. */
+/* Draws a histogram of bandwidths with 20 to 50 bins. The exporter uses one bin
+ * per GB/s, which is too coarse for slow operations. */
 static void put_histogram(const struct exporter_table *table,
                           const struct exporter_cell *cell, const char *name,
                           FILE *gp)
@@ -396,7 +403,7 @@ static void put_histogram(const struct exporter_table *table,
 
     if (!begin(table, cell, name, "Histogram", gp))
         return;
-    if (!(range > 0)) { /* one value: a bar of some width around it */
+    if (!(range > 0)) { /* a single value: draw a bar around it */
         bins = 1;
         range = cell->min > 0 ? cell->min * 0.02 : 1;
         low -= range / 2;
@@ -426,7 +433,7 @@ static void put_histogram(const struct exporter_table *table,
             FIG_EXACT(low + (bins == 1 ? 3 : 1.02) * range));
 }
 
-/* The means in order; caller frees. NULL: out of memory. */
+/* Returns the means, sorted; the caller frees them. NULL: out of memory. */
 static double *sorted_means(const struct exporter_table *table,
                             const struct exporter_cell *cell)
 {
@@ -445,8 +452,8 @@ static double *sorted_means(const struct exporter_table *table,
     return means;
 }
 
-/* Outliers are outside low..high (indexes, both inside); the outermost of many
- * are sure to be drawn, the others evenly. */
+/* Outliers are the means outside of the indices low..high (inclusive). If there
+ * are many, the outermost are always drawn, the others evenly sampled. */
 static void put_outliers(const double *means, uint64_t n, uint64_t low,
                          uint64_t high, FILE *gp)
 {
@@ -490,7 +497,8 @@ static void put_box(FILE *gp, double low, double q1, double median, double q3,
                 4 + i, FIG_EXACT(i ? high : low), FIG_EXACT(i ? high : low));
 }
 
-/* A value in words, on a height of its own, so that none covers another. */
+/* Writes a value in words, each at its own height, so that they do not overlap.
+ */
 static void put_word(FILE *gp, int at, const char *word, double value,
                      double middle)
 {
@@ -506,8 +514,9 @@ static void put_word(FILE *gp, int at, const char *word, double value,
             left ? "left" : "right", left ? 1 : -1);
 }
 
-/* Quartiles, whiskers to the last value within 1.5 times their distance,
- * outliers, least, median and greatest in words. -1: out of memory. */
+/* Draws quartiles, whiskers to the last value within 1.5 times the quartiles'
+ * distance, and outliers. Least, median and greatest value are also in words.
+ * Returns -1 when out of memory. */
 static int put_boxplot(const struct exporter_table *table,
                        const struct exporter_cell *cell, const char *name,
                        FILE *gp)

@@ -1,6 +1,5 @@
 /* first_screen.c - the verdict in plain words, its figures, its proof, what to
- * do next.
- */
+ * do next. */
 #include "orchestrator/report/first_screen.h"
 
 #include <ctype.h>
@@ -27,7 +26,8 @@ struct tile {
 
 #define SAY(text, ...) snprintf((text), sizeof(text), __VA_ARGS__)
 
-/* The first finding of the verdict's own word; NULL: none makes it. */
+/* Returns the first finding with the verdict's own word; NULL: there is none.
+ */
 static const struct jp_finding *worst_of(const struct jp_report *report)
 {
     const struct jp_insight *x = report->insight;
@@ -223,13 +223,13 @@ static void tile_busiest(const struct jp_report *report, struct tile *t)
     }
 }
 
-/* Copper's profiles are all that there is. */
+/* Returns true if the report has only Copper's profiles. */
 static bool is_copper_alone(const struct jp_report *report)
 {
     return report->copper && !report_has_nccl(report);
 }
 
-/* The same figures of a file cache. */
+/* The same figures for a file cache. */
 static void tiles_copper(const struct jp_copper *c, struct tile tiles[4])
 {
     const struct jp_copper_finding *slow = NULL;
@@ -329,7 +329,7 @@ static void put_why(const struct jp_report *report, const struct jp_finding *f,
     fputs("</p>\n", out);
 }
 
-/* Nobody has looked at the data yet. */
+/* Returns true if the data was not analysed yet. */
 static bool is_unread(const struct jp_report *report)
 {
     return report->verdict->word == JP_VERDICT_NODATA &&
@@ -378,14 +378,14 @@ char *first_screen_command(const struct jp_report *report,
 
     if (is_unread(report))
         c = (struct jp_plain_command){"jobprof report", false, true};
-    if (is_copper_alone(report)) { /* no other command knows of it */
+    if (is_copper_alone(report)) { /* other commands do not handle this case */
         snprintf(buf, FIRST_SCREEN_COMMAND,
                  "column -s, -t csv/copper_ranks.csv");
         return buf;
     }
     if (report->verdict->word == JP_VERDICT_HANG &&
         !(report->result && report->result->hang.operations))
-        c.text = "jobprof show"; /* logs have ended operations only */
+        c.text = "jobprof show"; /* logs contain only operations that ended */
     n += (size_t) snprintf(buf, FIRST_SCREEN_COMMAND, "%.40s", c.text);
     if (c.rank)
         n += (size_t) snprintf(buf + n, FIRST_SCREEN_COMMAND - n, " %" PRId64,
@@ -410,7 +410,8 @@ static void put_command(const struct jp_report *report, FILE *out)
     fputs("</p>\n", out);
 }
 
-/* Where the proof is looked at closely; not seen without JavaScript. */
+/* Writes the link to the timeline, where the proof can be inspected; hidden
+ * without JavaScript. */
 static void put_timeline(const struct jp_report *report, FILE *out)
 {
     if (html_timeline_proves(report))
@@ -419,7 +420,8 @@ static void put_timeline(const struct jp_report *report, FILE *out)
               out);
 }
 
-/* The sentence of summary.json, with every figure, behind a click. */
+/* Writes the full sentence of summary.json, with every figure, behind a click.
+ */
 static void put_full(const struct jp_report *report, FILE *out)
 {
     char judged[JP_HYPOTHESES_LINE];

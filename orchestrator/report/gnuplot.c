@@ -43,7 +43,7 @@ char *plot_script_comm(const struct jp_comm *comm, char *buf, size_t size)
 void plot_script_begin(FILE *out, const char *name, const char *title,
                        unsigned width, unsigned height)
 {
-    /* Okabe and Ito's colours: apart for colour-blind eyes too. */
+    /* Okabe and Ito's colours, which colour-blind readers can distinguish. */
     static const char *const colours[] = {
         "0072B2", "D55E00", "009E73", "CC79A7",
         "E69F00", "56B4E9", "666666", "B09C00",

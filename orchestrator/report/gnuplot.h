@@ -1,4 +1,4 @@
-/* gnuplot.h - run gnuplot on scripts, without a shell and with a limit. */
+/* gnuplot.h - run gnuplot on scripts, without a shell and with a time limit. */
 #ifndef JP_REPORT_GNUPLOT_H
 #define JP_REPORT_GNUPLOT_H
 
@@ -10,29 +10,31 @@
 
 #define GNUPLOT_MAX_SCRIPTS 32
 
-/* Runs `gnuplot -d NAME.gp...` in dir on at most GNUPLOT_MAX_SCRIPTS scripts
- * (it reads nothing of the user's start files and no input, and writes nothing
- * but what a script sets). Killed with its children after limit_ms. Pictures
- * that were done before stay. -1: the error says what went wrong, or that
- * gnuplot is not installed. */
+/* Runs `gnuplot -d NAME.gp...` in dir, on at most GNUPLOT_MAX_SCRIPTS scripts.
+ * gnuplot does not read the user's start files or any input, and writes only
+ * the files that a script names. After limit_ms, it is killed with its
+ * children; pictures finished before stay. Returns 0, or -1 and an error if
+ * something went wrong or gnuplot is not installed. */
 int gnuplot_run(const char *dir, const char *const *names, size_t n,
                 unsigned limit_ms, struct jp_error *err);
 
-/* Letters, digits and " ._-:" of text stay, anything else becomes '_'; at most
- * size - 1 bytes. Returns buf. */
+/* Copies text for use in a script. Letters, digits and " ._-:" stay; any other
+ * character becomes '_'. Writes at most size - 1 bytes. Returns buf. */
 char *plot_script_name(const char *text, char *buf, size_t size);
 
-/* "NAME ..1a2b" with the end of its id, as names are shared; or the id. */
+/* "NAME ..1a2b": the name and the end of the id, since names may be shared;
+ * without a name the id. Returns buf. */
 char *plot_script_comm(const struct jp_comm *comm, char *buf, size_t size);
 
-/* Terminal, output NAME.png, fonts, colours, grid, title. */
+/* Writes the commands for terminal, output file NAME.png, fonts, colours, grid
+ * and title. */
 void plot_script_begin(FILE *out, const char *name, const char *title,
                        unsigned width, unsigned height);
 
-/* 2 or 10: the base with enough, and not too many, ticks. */
+/* Returns 2 or 10: the base that gives enough, but not too many, ticks. */
 int plot_script_log_base(double least, double most);
 
-/* An empty picture that says why. */
+/* Draws an empty picture with the reason in it. */
 void plot_script_nothing(FILE *out, const char *why);
 
 #endif

@@ -1,6 +1,5 @@
 /* index_trend.c - index.html's pictures: verdicts by step, and bandwidths of
- * the kinds of operations that several steps have.
- */
+ * the kinds of operations that several steps have. */
 #include "orchestrator/report/index_trend.h"
 
 #include <math.h>
@@ -14,7 +13,8 @@
 
 /* --- a strip of verdicts, a line for each kind of operation -------------- */
 
-enum { MAX_STEPS = 100, MAX_KINDS = 8, LINES = 6 }; /* the latest; of a step */
+/* latest steps; kinds of one step; lines drawn */
+enum { MAX_STEPS = 100, MAX_KINDS = 8, LINES = 6 };
 enum { STRIP = 22, WIDTH = 360, HEIGHT = 44, EDGE = 6 }; /* px */
 
 /* A kind over the steps. */
@@ -22,13 +22,13 @@ struct kind {
     const char *type, *coll; /* borrowed */
     uint64_t bytes;
     double time_us;
-    double gbs[MAX_STEPS]; /* median; NAN: not in that step */
+    double gbs[MAX_STEPS]; /* median; NAN: the step has none */
     unsigned n;
 };
 
 struct trend {
     const json_t *steps;
-    size_t first, n; /* of the steps shown */
+    size_t first, n; /* the range of steps shown */
     struct kind *kinds;
     size_t n_kinds;
 };
@@ -122,7 +122,7 @@ static double y_of(double gbs, double most)
     return HEIGHT - EDGE - gbs / most * (HEIGHT - 2 * EDGE);
 }
 
-/* From 0 up, so that a small change looks small. */
+/* The axis starts at 0, so a small change looks small. */
 static void put_line(const struct trend *t, const struct kind *k, FILE *out)
 {
     double most = 0;
@@ -219,7 +219,7 @@ void index_trend_write(const json_t *steps, FILE *out)
         return;
     t.kinds = calloc(t.n * MAX_KINDS, sizeof(*t.kinds));
     if (!t.kinds)
-        return; /* the table of steps stands without it */
+        return; /* the table of steps is complete without it */
     for (size_t i = 0; i < t.n; i++)
         take_step(&t, i);
     if (t.n_kinds)

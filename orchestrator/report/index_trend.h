@@ -1,4 +1,4 @@
-/* index_trend.h - how the steps of a job compare. */
+/* index_trend.h - compare the steps of a job. */
 #ifndef JP_REPORT_INDEX_TREND_H
 #define JP_REPORT_INDEX_TREND_H
 
@@ -6,9 +6,9 @@
 
 #include <jansson.h>
 
-/* The section over a job.json's steps; nothing for fewer than two of them.
- * Bandwidths are of kinds (type, function, size) that several steps have, those
- * of most time. */
+/* Writes the section on the steps in job.json; nothing for fewer than two
+ * steps. It shows bandwidths by kind (type, function, size). Only kinds of
+ * several steps count; of these, the ones of most time are shown. */
 void index_trend_write(const json_t *steps, FILE *out);
 
 #endif

@@ -13,7 +13,7 @@
 #define NAME_MAX_BYTES 64
 #define VERSIONS_MAX 96
 
-/* What is kept of a step, in the page's order. */
+/* The metrics kept per step, in the page's order. */
 static const struct {
     enum jp_util_scope scope;
     enum util_kind kind;
@@ -57,8 +57,8 @@ static const char *key_of(size_t i, char key[NAME_MAX_BYTES])
 
 /* --- a step --------------------------------------------------------------- */
 
-/* Which of the kept metrics a row of summary.json's util.series is of; N_KEPT:
- * none of them. */
+/* Finds the kept metric that a row of summary.json's util.series belongs to;
+ * N_KEPT: none. */
 static size_t find_kept(const json_t *row)
 {
     const char *scope = summary_file_text(row, "scope"),
@@ -71,8 +71,8 @@ static size_t find_kept(const json_t *row)
     return N_KEPT;
 }
 
-/* Rows of all members come first and say the maximum; of the rows of members
- * the first one with it is the member. */
+/* The rows over all members come first and hold the maximum. The member is that
+ * of the first later row with the same maximum. */
 static void put_maxima(struct jp_json *j, json_t *entry, const json_t *series)
 {
     json_t *util = json_out_object(j);
@@ -99,7 +99,7 @@ static void put_maxima(struct jp_json *j, json_t *entry, const json_t *series)
     json_out_put(j, entry, "util", util);
 }
 
-/* Of several versions all, in the order of the list. */
+/* Joins several versions, in the order of the list. */
 static void put_framework(struct jp_json *j, json_t *to, const json_t *one)
 {
     const char *name = summary_file_text(one, "name"),
@@ -176,7 +176,7 @@ static const json_t *step_of(const json_t *steps, const char *id)
     return NULL;
 }
 
-/* A figure in its unit, as people say it. */
+/* Formats a figure in its usual unit. */
 static const char *say_figure(enum util_unit unit, double v,
                               char buf[JP_FIGURE_LEN])
 {
@@ -241,7 +241,7 @@ void index_util_write(const json_t *job, FILE *out)
     fputs("</section>\n", out);
 }
 
-/* "a 1, b 2" of an object of texts. */
+/* Formats an object of texts as "a 1, b 2". */
 static size_t say_pairs(const json_t *object, char *buf, size_t size)
 {
     const char *key;

@@ -33,7 +33,7 @@ void text_out_fit(FILE *out, unsigned columns, const char *fmt, ...)
     fprintf(out, "%s\n", line);
 }
 
-/* How much of text (longer than room) goes into a line. */
+/* Returns how many bytes of text (longer than room) go into a line. */
 static size_t break_at(const char *text, size_t room)
 {
     size_t at = room;
@@ -123,7 +123,7 @@ static bool is_formula(const char *text)
     return *text && strchr("=+-@", *text);
 }
 
-/* The inside of a quoted value. */
+/* Writes the inside of a quoted value, with quotes doubled. */
 static void put_doubled(struct jp_csv *csv, const char *text)
 {
     for (; *text; text++) {
@@ -133,8 +133,8 @@ static void put_doubled(struct jp_csv *csv, const char *text)
     }
 }
 
-/* Length of a text that needs neither cleaning nor quotes, most are; 0: look
- * closer. */
+/* Returns the length of a text that needs neither cleaning nor quotes, the
+ * usual case; 0: the text must be checked in detail. */
 static size_t plain_length(const char *text)
 {
     size_t n = 0;
@@ -221,7 +221,7 @@ void csv_out_mean(struct jp_csv *csv, uint64_t sum, uint64_t n,
                   unsigned decimals)
 {
     uint64_t mean = sum / n;
-    /* of at most 15 digits, which read back as themselves */
+    /* at most 15 digits: such a double prints exactly */
     bool whole = mean * n == sum && sum < UINT64_C(1000000000000000);
 
     if (whole && decimals)

@@ -15,7 +15,7 @@ static proof_picture *const by_kind[] = {
     [JP_FINDING_UNEVEN] = proof_records,
 };
 
-/* By verdict, where no finding has one. */
+/* The picture for a verdict none of whose findings has one. */
 static proof_picture *by_word(enum jp_verdict_word word)
 {
     switch (word) {

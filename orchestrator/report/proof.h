@@ -1,23 +1,24 @@
-/* proof.h - the one picture that proves a verdict, for the page's first screen.
+/* proof.h - the picture that proves a verdict, for the page's first screen.
  *
- * HTML with stretched SVG inside: text keeps its size on a narrow screen, on
- * paper and without JavaScript; colours are classes of page.css, and what is
- * marked is also named in words. What is drawn is bounded: see each picture.
+ * Each picture is HTML with stretched SVG inside, so text keeps its size on a
+ * narrow screen, on paper and without JavaScript. Colours are classes of
+ * page.css. A mark in colour is also named in words. The size of each picture
+ * is bounded.
  */
 #ifndef JP_REPORT_PROOF_H
 #define JP_REPORT_PROOF_H
 
 #include "orchestrator/report/report.h"
 
-/* Writes a <figure>, or nothing where there is nothing to draw. 0, or -1
- * without memory. */
+/* Writes a <figure>; nothing if there is nothing to draw. Returns 0, or -1 when
+ * out of memory. */
 int proof_write(const struct jp_report *report, FILE *out);
 
 /* --- for the pictures ------------------------------------------------------
  */
 
-/* Each 0 or -1 as above, 1: nothing to draw, nothing was written. finding may
- * be NULL. */
+/* Each returns 0, -1 when out of memory, or 1 if there was nothing to draw and
+ * nothing was written. finding may be NULL. */
 typedef int proof_picture(const struct jp_report *report,
                           const struct jp_finding *finding, FILE *out);
 proof_picture proof_arrivals; /* who came how late, over the run */

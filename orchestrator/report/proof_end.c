@@ -1,6 +1,5 @@
-/* proof_end.c - pictures of a step's end: who waits where and for whom, and
- * which task ended first.
- */
+/* proof_end.c - pictures of a step's end: which rank waits where and for whom,
+ * and which task ended first. */
 #include "orchestrator/report/proof.h"
 
 #include <inttypes.h>
@@ -21,7 +20,7 @@
 /* --- operations that hang ----------------------------------------------------
  */
 
-/* A sign beside the colour: colour alone tells nothing. */
+/* Each colour has a sign, too, because colour alone is not accessible. */
 static const struct {
     const char *class, *sign, *words;
 } states[JP_HANG_STATES] = {
@@ -40,7 +39,7 @@ static void put_chips(FILE *out, const struct jp_hang_op *op)
     for (uint32_t i = 0; i < op->n_ranks; i++) {
         unsigned s = op->states[i];
 
-        /* of many, those that do not wait */
+        /* if there are many ranks, draw only those that do not wait */
         if (op->n_ranks > CHIPS && s == JP_HANG_IN)
             continue;
         if (++shown > CHIPS)
@@ -149,7 +148,8 @@ static int put_progress(const struct jp_result *r, const struct jp_finding *f,
         return 1;
     }
     qsort_r(list, n, sizeof(*list), by_ops, (void *) r);
-    /* the last of them: two operations of thousands would not be seen */
+    /* show only the last operations: a difference of two would be invisible
+     * among thousands */
     most = r->comms[list[n - 1]].ops;
     from = most - r->comms[list[0]].ops;
     from = from && most > 8 * from ? most - 8 * from : 0;
@@ -217,7 +217,8 @@ static const char *const ways[] = {
     [JP_CRASH_UNTOLD] = "left no status",
 };
 
-/* Ends of tasks of one way, as ticks; the first task is left out. */
+/* Draws the ends of tasks that ended in one way, as ticks; without the first
+ * task. */
 static uint32_t put_ticks(FILE *out, const struct jp_nodes *nodes,
                           const struct jp_task *first, enum jp_crash_way way,
                           int64_t from_us, double full_us)

@@ -35,7 +35,7 @@ struct look {
     struct jp_bwhist *comms;    /* of all of the kind, by communicator */
     struct jp_bwhist base;      /* before the change, or of the peers */
     unsigned n_slices;
-    double from_slice; /* of the change; NAN: none */
+    double from_slice; /* slice of the change; NAN: none */
     bool failed;
 };
 
@@ -47,7 +47,7 @@ static bool spans_host(const struct jp_comm *c, const char *host)
     return false;
 }
 
-/* Is it one of the communicators that the finding is about? */
+/* Returns true if the finding is about this communicator. */
 static bool is_slow(const struct look *l, size_t comm)
 {
     if (l->f->comm >= 0)
@@ -58,8 +58,8 @@ static bool is_slow(const struct look *l, size_t comm)
            spans_host(rows_comm(l->report->result, comm), l->f->host);
 }
 
-/* The cell of most time of the finding's communicator, else of those that span
- * nodes, else of all. NULL: none has a bandwidth of the network. */
+/* Returns the cell of most time: of the finding's communicator, else of those
+ * that span nodes, else of all. NULL: no cell has a network bandwidth. */
 static const struct jp_cell *find_cell(const struct jp_report *report,
                                        const struct jp_comm *like)
 {
@@ -199,8 +199,8 @@ static int find_slow(struct look *l, const struct jp_chart_view *view)
     return rc;
 }
 
-/* 0, -1 without memory, 1: nothing of the kind is there. look_fini in any
- * case. */
+/* Returns 0; -1 when out of memory; 1 if there is nothing of the kind. Call
+ * look_fini in any case. */
 static int look_make(const struct jp_report *report, const struct jp_finding *f,
                      struct jp_chart_view *view, struct look *l)
 {
@@ -228,9 +228,9 @@ static int look_make(const struct jp_report *report, const struct jp_finding *f,
 /* --- bandwidth over the run -------------------------------------------------
  */
 
-/* The band of what is usual, and its middle. */
+/* The usual range and its middle. */
 struct band {
-    double low, mid, high; /* GB/s; NAN: not known */
+    double low, mid, high; /* GB/s; NAN: unknown */
     const char *what;
 };
 
@@ -488,7 +488,7 @@ static int put_bars(const struct look *l, FILE *out)
 /* --- between pairs of nodes --------------------------------------------------
  */
 
-/* GB/s by both sides' records; NAN: no message. */
+/* GB/s, from both sides' records; NAN: no message. */
 static double pair_gbs(const struct jp_result *r, const char *from,
                        const char *to)
 {
@@ -515,8 +515,8 @@ static bool has_messages(const struct jp_result *r, const char *host)
     return false;
 }
 
-/* The finding's nodes first, then those that exchange with them, then others;
- * how many. */
+/* Picks the finding's nodes first, then nodes that exchange data with them,
+ * then others. Returns their number. */
 static size_t pick_nodes(const struct jp_result *r, const char *text,
                          const char **nodes)
 {

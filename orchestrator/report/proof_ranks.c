@@ -1,6 +1,5 @@
-/* proof_ranks.c - pictures of ranks: how late each came over the run, who
- * stalled, that none stands out, whose records are missing.
- */
+/* proof_ranks.c - pictures of ranks: how late each came over the run, which one
+ * stalled, that none stands out, whose records are missing. */
 #include "orchestrator/report/proof.h"
 
 #include <inttypes.h>
@@ -13,7 +12,7 @@
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/table.h"
 
-#define ROWS_NAMED 16 /* more are too thin for names */
+#define ROWS_NAMED 16 /* with more rows, each is too thin for a name */
 #define ROWS_DRAWN 128
 #define LEVELS 5
 
@@ -22,22 +21,22 @@
 
 /* A rank of a communicator of the finding's shape. */
 struct strip {
-    size_t rank; /* of the result */
+    size_t rank; /* index into the result */
     const struct jp_process *who;
-    double part[JP_SLICES]; /* us an operation; NAN: not known */
+    double part[JP_SLICES]; /* us per operation; NAN: unknown */
     double mean, most;
     double told; /* the figure beside it */
     bool hit;
 };
 
-/* What is drawn of which communicators: in_use has one for each; NULL: of all.
+/* What is drawn. in_use has a flag for each communicator; NULL: all are used.
  */
 struct view {
     const struct jp_report *report;
     bool *in_use;
 };
 
-/* How late a rank came in a part of the run; NAN: not known. */
+/* How late a rank was in a part of the run; NAN: unknown. */
 typedef double part_of(const struct view *view, size_t rank, unsigned part);
 
 static double arrival(const struct view *view, size_t rank, unsigned part)
@@ -79,7 +78,7 @@ static double stalled(const struct view *view, size_t rank, unsigned part)
     return least;
 }
 
-/* Has a communicator the shape of another one: its name and size? */
+/* Returns true if two communicators have the same shape: name and size. */
 static bool is_alike(const struct jp_comm *a, const struct jp_comm *b)
 {
     return a->n_ranks == b->n_ranks && a->type == b->type &&
@@ -95,7 +94,7 @@ static bool is_hit(const struct jp_report *report, const struct jp_finding *f,
     return f->kind == JP_FINDING_LATE_NODE || f->pid == who->pid;
 }
 
-/* The stalls of a rank in all of the run. */
+/* Returns the stalls of a rank over the whole run. */
 static double stalls_of(const struct jp_rank *rank)
 {
     double sum = 0;
@@ -106,9 +105,10 @@ static double stalls_of(const struct jp_rank *rank)
     return sum;
 }
 
-/* In use are communicators of the shapes in which who stalls is seen to. It is
- * not where those that waited for him elsewhere come as late as he does, as in
- * a communicator of all ranks. -1: no memory. */
+/* Uses communicators of the shapes in which the stalling rank stands out. It
+ * does not stand out in a communicator where ranks that waited for it elsewhere
+ * are as late, such as a communicator of all ranks. Returns -1 when out of
+ * memory. */
 static int choose_comms(const struct jp_finding *f, struct view *view)
 {
     const struct jp_result *r = view->report->result;
@@ -153,7 +153,7 @@ static void measure(const struct view *view, part_of *of, struct strip *s)
     s->mean = n ? s->mean / n : NAN;
 }
 
-/* By world rank where all have one, else by node and number. */
+/* By world rank if all have one, else by node and number. */
 static int by_place(const void *a, const void *b)
 {
     const struct strip *x = a, *y = b;
@@ -163,8 +163,8 @@ static int by_place(const void *a, const void *b)
     return x->who < y->who ? -1 : x->who > y->who;
 }
 
-/* Each process once, in the first of its communicators of the shape. NULL:
- * no memory. */
+/* Lists each process once, in its first communicator of the shape. Returns NULL
+ * when out of memory. */
 static struct strip *strips_make(const struct view *view,
                                  const struct jp_finding *f, part_of *of,
                                  size_t *n)
@@ -193,7 +193,7 @@ static struct strip *strips_make(const struct view *view,
     return list;
 }
 
-/* 0: as early as usual; the others by quarters of the most. */
+/* 0: as early as usual; 1 and above: by quarters of the greatest lateness. */
 static unsigned level_of(double us, double most)
 {
     if (!(us > 0.12 * most))
@@ -201,7 +201,8 @@ static unsigned level_of(double us, double most)
     return 1 + (unsigned) fmin(LEVELS - 2, us / most * (LEVELS - 1));
 }
 
-/* Neighbours of one level are one rectangle; level 0 is the background. */
+/* Neighbouring cells of one level become one rectangle; level 0 is the
+ * background. */
 static void put_cells(FILE *out, const double *part, double most, size_t row)
 {
     for (unsigned from = 0, to; from < JP_SLICES; from = to) {
@@ -218,7 +219,7 @@ static void put_cells(FILE *out, const double *part, double most, size_t row)
     }
 }
 
-/* Its rank in the job, else in the communicator that is looked at. */
+/* Writes the rank in the job, or else the rank in the communicator. */
 static void put_name(FILE *out, const struct jp_report *report,
                      const struct strip *s)
 {
@@ -283,8 +284,8 @@ static void put_marks(FILE *out, const struct strip *list, size_t n,
     fputs("</span>", out);
 }
 
-/* All ranks as thin rows: of several the latest. Those that are marked stand
- * with their names below. */
+/* Draws all ranks as thin rows; a row for several ranks shows the latest. The
+ * names of marked ranks are listed below. */
 static void put_field(FILE *out, const struct strip *list, size_t n,
                       double most, bool of_node)
 {
@@ -322,7 +323,7 @@ static int by_mean(const void *a, const void *b)
     return mx > my ? -1 : mx < my;
 }
 
-/* Many ranks: the marked ones, and the latest of the others. */
+/* For many ranks: draws the marked ones and the latest of the others. */
 static void put_latest(FILE *out, const struct jp_report *report,
                        struct strip *list, size_t n, double most)
 {
@@ -374,7 +375,8 @@ static int strips_write(const struct jp_report *report,
         if (list[i].hit || !f->host[0])
             most = fmax(most, list[i].most);
     }
-    /* one part, such as a warm-up, must not pale the others */
+    /* a single extreme part, such as a warm-up, must not make the others look
+     * pale */
     for (size_t i = 0; i < n; i++)
         if (list[i].hit && isfinite(list[i].mean))
             usual = fmax(usual, list[i].mean);
@@ -429,9 +431,10 @@ int proof_stalls(const struct jp_report *report, const struct jp_finding *f,
  */
 
 #define BINS 61
-#define REACH 1.5 /* the axis ends at so many times the line */
+#define REACH 1.5 /* the axis ends at this multiple of the line */
 
-/* Its own excess as a share of the run, and what would have been named. */
+/* Gets the rank's own excess as a share of the run, and the least that would
+ * have been named. */
 static bool excess_of(const struct jp_lateness *l, double *share, double *least)
 {
     if (!l->judged || !(l->run_us > 0) || !isfinite(l->excess_us))
@@ -506,7 +509,7 @@ int proof_excess(const struct jp_report *report, const struct jp_finding *f,
  */
 
 #define COLUMNS 256
-#define SHORT 0.8 /* of the mean: less is marked */
+#define SHORT 0.8 /* share of the mean below which a bar is marked */
 
 /* The bars' scale: where they begin, how many all of a process are. */
 struct axis {

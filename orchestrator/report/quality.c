@@ -1,4 +1,4 @@
-/* quality.c - figures on the data itself, and their section of the page. */
+/* quality.c - figures about the data itself, and their section of the page. */
 #include "orchestrator/report/sections.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "orchestrator/insight/sentence.h"
 #include "orchestrator/report/out.h"
 
-/* Of a process, at the mean. */
+/* Returns true if the mean run time of a process is long enough. */
 static bool is_long(const struct jp_overhead *o)
 {
     return o->wall_ns >=
@@ -28,7 +28,7 @@ double overhead_share(const struct jp_overhead *o)
                : NAN;
 }
 
-/* Its parts, which are not shares. */
+/* Adds the parts, which are times and not shares. */
 static void add_parts(const struct jp_overhead *o, struct jp_sentence *s)
 {
     char each[40] = "";
@@ -92,7 +92,7 @@ void overhead_text(const struct jp_quality *q, char text[JP_OVERHEAD_TEXT])
 
 /* --- the table of data-quality figures */
 
-/* One getter for each plain counter of struct jp_quality. */
+/* Defines a getter for each plain counter of struct jp_quality. */
 #define COUNTER(field)                                                         \
     static bool get_##field(const struct jp_report *report, uint64_t *value)   \
     {                                                                          \
@@ -341,7 +341,7 @@ void html_put_notes(FILE *out, const struct jp_file_note *notes, size_t n,
     fputs("</details>\n", out);
 }
 
-/* Bad lines by kind, those that there are. */
+/* Writes the number of bad lines of each kind that occurred. */
 static void put_bad(FILE *out, const struct jp_quality *q)
 {
     for (unsigned i = 0; i < JP_BAD_KINDS; i++) {

@@ -1,8 +1,9 @@
 /* report.c - the order in which the files of a report appear; csv/ and
  * summary.txt.
  *
- * A header row is always there. Columns and units: docs/report-format.md.
- * summary.txt is ASCII of at most 100 columns; the verdict's word comes first.
+ * A CSV file always has a header row. Columns and units:
+ * docs/report-format.md. summary.txt is ASCII of at most 100 columns; the
+ * verdict's word comes first.
  */
 #include "orchestrator/report/report.h"
 
@@ -31,14 +32,13 @@
 
 /* --- csv/ops.csv, by several threads ------------------------------------- */
 
-#define CHUNK (128 * OPS_CHUNK) /* rows: some 2 MB of text */
+#define CHUNK (128 * OPS_CHUNK) /* rows; about 2 MB of text */
 #define MAX_THREADS 8
 
-/* How the rows of one communicator and function begin: table_ops' first
- * columns. */
+/* The first columns of table_ops, for one communicator and function. */
 struct beginning {
     uint32_t comm, coll;
-    size_t len; /* 0: not known */
+    size_t len; /* 0: not set */
     char text[512];
 };
 
@@ -72,13 +72,13 @@ static void put_rows(struct jp_csv *csv, const struct jp_result *r, size_t from,
     }
 }
 
-/* Threads take chunks and write them to out in order. */
+/* Threads take chunks in turn and write them to out in order. */
 struct line {
     const struct jp_result *r;
     FILE *out;
     pthread_mutex_t lock;
     pthread_cond_t moved;
-    size_t taken, written; /* chunks */
+    size_t taken, written; /* numbers of chunks */
 };
 
 static size_t take(struct line *line)
@@ -107,10 +107,10 @@ static void end_turn(struct line *line)
     pthread_mutex_unlock(&line->lock);
 }
 
-/* What a thread has formatted: a stream into memory that it uses again for each
- * chunk, as fresh memory costs more than the figures. */
+/* The text that a thread has formatted: a memory stream, reused for each chunk,
+ * because fresh memory costs more than formatting. */
 struct text {
-    FILE *stream; /* NULL: no memory for it */
+    FILE *stream; /* NULL: out of memory */
     char *at;
     size_t used, size;
 };
@@ -138,7 +138,7 @@ static void text_init(struct text *t)
     *t = (struct text){0};
     t->stream = fopencookie(t, "w", (cookie_io_functions_t){.write = keep});
     if (t->stream)
-        setvbuf(t->stream, NULL, _IONBF, 0); /* jp_csv has a buffer */
+        setvbuf(t->stream, NULL, _IONBF, 0); /* jp_csv already has a buffer */
 }
 
 static void text_fini(struct text *t)
@@ -148,7 +148,7 @@ static void text_fini(struct text *t)
     free(t->at);
 }
 
-/* false: no memory for that. */
+/* Returns false when out of memory. */
 static bool format(const struct jp_result *r, size_t from, size_t to,
                    struct text *t)
 {
@@ -235,7 +235,7 @@ void csv_ops_write(struct jp_csv *csv, const struct jp_result *r,
 
 /* --- csv/: one table a file ---------------------------------------------- */
 
-/* Bad lines by kind, those that there are. */
+/* Writes the number of bad lines of each kind that occurred. */
 static void put_bad_kinds(struct jp_csv *csv, const struct jp_quality *q)
 {
     for (unsigned i = 0; i < JP_BAD_KINDS; i++) {
@@ -254,7 +254,7 @@ static void put_bad_kinds(struct jp_csv *csv, const struct jp_quality *q)
     }
 }
 
-/* The profiler's own share of the processes' time. */
+/* Writes the profiler's own share of the processes' time. */
 static void put_overhead(struct jp_csv *csv, const struct jp_result *r)
 {
     static const struct jp_quality none;
@@ -271,7 +271,7 @@ static void put_overhead(struct jp_csv *csv, const struct jp_result *r)
     csv_out_end(csv);
 }
 
-/* Unlike the others, this table has rows without a result too. */
+/* Unlike the others, this table has rows even without a result. */
 static int put_quality_rows(struct jp_csv *csv, const struct jp_report *report,
                             const struct jp_table *table)
 {
@@ -336,7 +336,7 @@ static int put_ops(struct jp_csv *csv, const struct jp_report *report,
     return 0;
 }
 
-/* Tables whose rows are not simply all there are. */
+/* Tables that need their own writer. */
 static const struct {
     const struct jp_table *table;
     int (*put)(struct jp_csv *, const struct jp_report *,
@@ -423,11 +423,13 @@ int report_write_csvs(const struct jp_report *report, const char *csv_dir,
 #define MAX_NOTES 10
 #define MAX_FINDINGS 20
 
-/* Cleaned and short enough for a column; lives until the block's end. */
+/* The text, cleaned and cut to the column's width; valid until the end of the
+ * block. */
 #define COLUMN(text, width)                                                    \
     clean_text((text), JP_CLEAN_ASCII, (char[(width) + 1]){0}, (width) + 1)
 
-/* As the page's first screen and the card say it, then with every figure. */
+/* Writes the verdict as on the page's first screen and the card, then with
+ * every figure. */
 static void put_verdict(FILE *out, const struct jp_report *report)
 {
     const char *word = verdict_word_name(report->verdict->word);
@@ -509,7 +511,7 @@ static void put_job(FILE *out, const struct jp_report *report)
                       nodes->tasks_failed, plural(nodes->tasks_failed));
 }
 
-/* Bad lines by kind, those that there are. */
+/* Writes the number of bad lines of each kind that occurred. */
 static void put_bad(FILE *out, const struct jp_quality *q)
 {
     for (unsigned i = 0; i < JP_BAD_KINDS; i++)
@@ -564,7 +566,7 @@ static void put_quality(FILE *out, const struct jp_report *report)
                       FIG_COUNT(q->n_notes + q->notes_left_out - MAX_NOTES));
 }
 
-/* How much of the time processes communicated. */
+/* Writes the share of time that processes spent communicating. */
 static int put_busy(FILE *out, const struct jp_report *report)
 {
     struct jp_busy_rows rows;
@@ -581,7 +583,7 @@ static int put_busy(FILE *out, const struct jp_report *report)
     return 0;
 }
 
-/* Whether times of different nodes compare. */
+/* Writes whether times of different nodes are comparable. */
 static void put_clocks(FILE *out, const struct jp_report *report)
 {
     char text[CLOCKS_TEXT];
@@ -592,7 +594,7 @@ static void put_clocks(FILE *out, const struct jp_report *report)
     text_out_wrap(out, 29, 29, clocks_text(report->result->clocks, text));
 }
 
-/* How long a step takes, and what the job is bound by. */
+/* Writes how long a step takes, and what limits the job. */
 static void put_pace(FILE *out, const struct jp_report *report)
 {
     if (report->iteration && report->iteration->source) {
@@ -605,7 +607,7 @@ static void put_pace(FILE *out, const struct jp_report *report)
     }
 }
 
-/* What exports of nsys show. */
+/* Writes what exports of Nsight Systems show. */
 static void put_nsys(FILE *out, const struct jp_report *report)
 {
     char text[JP_NSYS_TEXT];
@@ -616,7 +618,7 @@ static void put_nsys(FILE *out, const struct jp_report *report)
     text_out_wrap(out, 29, 29, nsys_text(report->nsys, text));
 }
 
-/* What the nodes' agents sampled. */
+/* Writes what the nodes' agents sampled. */
 static int put_util(FILE *out, const struct jp_report *report)
 {
     const struct jp_util *util = report->util;
@@ -758,7 +760,7 @@ static int write_below(const struct jp_report *report, const char *dir,
     return rc;
 }
 
-/* timeline.js, or none of an earlier report. */
+/* Writes timeline.js, or removes that of an earlier report. */
 static int write_timeline(const struct jp_report *report, const char *dir,
                           struct jp_error *err)
 {

@@ -1,8 +1,8 @@
-/* report.h - write everything a reader gets: text, JSON, HTML, CSV, plots.
+/* report.h - write all files for readers: text, JSON, HTML, CSV, plots.
  *
- * The writers take the same model, print no figure of their own and never
- * change it. Files appear by temp + rename, summary.json last: whoever sees it
- * sees all.
+ * All writers read the same model, compute no figures of their own and never
+ * change it. Files appear by temp + rename. summary.json comes last, so the
+ * report is complete once that file exists.
  */
 #ifndef JP_REPORT_REPORT_H
 #define JP_REPORT_REPORT_H
@@ -32,35 +32,40 @@
 struct samples;
 
 struct jp_report {
-    const struct jp_jobconf *conf;            /* NULL: plain folders of logs */
-    const struct jp_nodes *nodes;             /* NULL likewise */
-    const struct jp_result *result;           /* NULL: nothing to join */
-    const struct jp_copper *copper;           /* NULL: no profiles of Copper */
-    const struct jp_util *util;               /* NULL: nobody sampled it */
-    const struct samples *samples;            /* of it over time; or NULL */
-    const struct jp_agents *agents;           /* NULL: the same */
-    const struct jp_cuda *cuda;               /* NULL: no counters of it */
-    const struct jp_nsys *nsys;               /* NULL: no exports of nsys */
-    const struct hangstacks *hang;            /* NULL: no evidence of one */
-    const struct jp_step_labels *labels;      /* NULL: nodes left no records */
-    const struct jp_processes *processes;     /* of the result; NULL without */
-    const struct jp_insight *insight;         /* NULL: no findings */
-    const struct jp_causes *causes;           /* of these; NULL: no samples */
-    const struct jp_iteration *iteration;     /* NULL: not looked for */
-    const struct jp_bottlenecks *bottlenecks; /* NULL likewise */
-    const struct jp_expectation *expectation; /* NULL: nothing was expected */
+    /* NULL: the input is plain folders of logs */
+    const struct jp_jobconf *conf;
+    const struct jp_nodes *nodes;   /* NULL: as for conf */
+    const struct jp_result *result; /* NULL: no records to join */
+    const struct jp_copper *copper; /* NULL: no profiles of Copper */
+    const struct jp_util *util;     /* NULL: utilisation was not sampled */
+    const struct samples *samples;  /* samples over time; may be NULL */
+    const struct jp_agents *agents; /* NULL: utilisation was not sampled */
+    const struct jp_cuda *cuda;     /* NULL: no counters of CUDA's calls */
+    const struct jp_nsys *nsys;     /* NULL: no exports of Nsight Systems */
+    const struct hangstacks *hang;  /* NULL: no evidence of a hang */
+    const struct jp_step_labels *labels; /* NULL: the nodes left no records */
+    /* processes of result; NULL without result */
+    const struct jp_processes *processes;
+    const struct jp_insight *insight; /* NULL: no findings */
+    /* causes of the findings; NULL: no samples */
+    const struct jp_causes *causes;
+    /* NULL: iterations were not looked for */
+    const struct jp_iteration *iteration;
+    /* NULL: bottlenecks were not looked for */
+    const struct jp_bottlenecks *bottlenecks;
+    const struct jp_expectation *expectation; /* NULL: no expectation */
     const struct jp_verdict *verdict;
     const char *reporter; /* "srun", "watcher", "user" */
-    uint64_t duration_us; /* of the analysis */
-    unsigned threads;     /* 0: as many as CPUs, at most 8 */
+    uint64_t duration_us; /* duration of the analysis */
+    unsigned threads;     /* 0: one per CPU, at most 8 */
 };
 
-/* Writes all files of the report into dir (exists). -1: the error names the
- * file; what was written stays. */
+/* Writes all files of the report into dir, which must exist. Returns 0, or -1
+ * and an error that names the file; files written before stay. */
 int report_write(const struct jp_report *report, const char *dir,
                  struct jp_error *err);
 
-/* Single writers, used by report_write and by tests. */
+/* Single writers, for report_write and for tests. */
 int report_write_json(const struct jp_report *report, FILE *out,
                       struct jp_error *err);
 int report_write_text(const struct jp_report *report, FILE *out,
@@ -69,26 +74,27 @@ int report_write_html(const struct jp_report *report, FILE *out,
                       struct jp_error *err);
 int report_write_csvs(const struct jp_report *report, const char *csv_dir,
                       struct jp_error *err);
-/* ops.csv's rows, the largest table by far. Each thread formats every nth chunk
- * of rows and hands it over when its turn has come, so the bytes do not depend
- * on how many there are. threads: 0: as many as CPUs, at most 8; the caller's
- * does it all where no thread or memory is to be had. Failures show in
- * csv->out. */
+/* Writes the rows of ops.csv, by far the largest table. threads: 0: one per
+ * CPU, at most 8. Each thread formats every nth chunk of rows and hands it over
+ * in turn, so the bytes do not depend on the number of threads. The caller's
+ * thread does all the work if threads or memory are not available. Failures
+ * show in csv->out. */
 struct jp_csv;
 void csv_ops_write(struct jp_csv *csv, const struct jp_result *result,
                    unsigned threads);
 int report_write_plots(const struct jp_report *report, const char *plots_dir,
                        struct jp_error *err);
 
-/* Draws what report_write left in dir/plots, with gnuplot: pictures come after
- * the summary and its card, as they take time. A gnuplot that is absent or
- * fails is no failure: plots/NOTE says so. A report.html without charts gets
- * the pictures, too. */
+/* Draws the scripts that report_write left in dir/plots, with gnuplot. Drawing
+ * takes time, so it comes after the summary and its card. If gnuplot is absent
+ * or fails, plots/NOTE says so, and that is not an error. A report.html without
+ * charts gets the pictures, too. */
 int report_draw(const char *dir, struct jp_error *err);
 
-/* The line (or, wanted and a terminal, the card of <= 12 lines and 100 columns)
- * for srun's stderr, read back from <step_dir>/summary.json, so that whoever
- * did not write the report prints the same. */
+/* Prints the line for srun's stderr; or, if `how` asks for it and it is a
+ * terminal, the card of <= 12 lines and 100 columns. Reads the figures from
+ * <step_dir>/summary.json, so the text is the same in a process that did not
+ * write the report. */
 int report_print_line(const char *step_dir, enum jp_summary how, FILE *out,
                       struct jp_error *err);
 
@@ -96,14 +102,14 @@ int report_print_line(const char *step_dir, enum jp_summary how, FILE *out,
 #define JP_CARD_MAX_COLUMNS 100
 #define JP_CARD_MAX_LINES 12
 
-/* The card of a checked summary (summary_file_read). Only the path of the
- * report may make a line longer than columns, which are brought between these
- * limits. colour: the verdict's word is coloured. */
+/* Prints the card of a checked summary (summary_file_read). columns is clamped
+ * to these limits. Only the report's path may make a line longer. colour:
+ * colours the verdict's word. */
 void card_print(const json_t *root, const char *step_dir, bool colour,
                 unsigned columns, FILE *out);
 
-/* Rewrites <job_dir>/job.json and index.html from every step directory's
- * summary.json there (temp + rename, safe beside other steps' reports). */
+/* Rewrites <job_dir>/job.json and index.html from the summary.json of each
+ * step's directory (temp + rename; safe while other steps do the same). */
 int report_index(const char *job_dir, struct jp_error *err);
 
 #endif

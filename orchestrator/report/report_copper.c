@@ -1,7 +1,7 @@
 /* report_copper.c - Copper's part of csv/, summary.json, summary.txt and
  * plots/.
  *
- * What has rows is described in tables_copper.c.
+ * Tables with rows are described in tables_copper.c.
  */
 #include "orchestrator/report/sections.h"
 
@@ -65,7 +65,8 @@ int report_copper_totals(struct jp_csv *csv, const struct jp_report *report,
 
 /* --- copper_paths/: observed paths against the files ---------------------- */
 
-/* One path a line; what would break the line, or a terminal, is escaped. */
+/* Writes one path per line. Characters that would break the line or a terminal
+ * are escaped. */
 static void put_line(FILE *out, const char *path)
 {
     for (; *path; path++) {
@@ -81,7 +82,7 @@ static void put_line(FILE *out, const char *path)
 
 enum list { ALL, USED, UNUSED, MISSING };
 
-/* A root that is not on this host says nothing of what is missing there. */
+/* A root that is not on this host gives no information about missing files. */
 static bool belongs(const struct jp_copper *c, const struct jp_copper_used *u,
                     enum list list)
 {
@@ -174,7 +175,7 @@ static void coverage(struct jp_json_stream *s, const struct jp_copper *c)
     json_stream_count(s, "bytes_read", c->bytes_read);
 }
 
-/* The names are Copper's, but for the unit of the latency. */
+/* The names are Copper's, except for the unit of the latency. */
 static void totals(struct jp_json_stream *s, const struct jp_copper *c)
 {
     for (size_t i = 0; i < COPPER_N_METRICS; i++)
@@ -461,7 +462,7 @@ const struct jp_chart chart_copper_ops = {
         .bars = {"requests", "time"},
         .copper = true}};
 
-/* A point a rank: its level and what a getattr takes. */
+/* One point per rank: its level, and the time of a getattr. */
 static int ranks_build(const struct jp_chart_view *view,
                        struct jp_chart_figures *f)
 {
@@ -544,7 +545,7 @@ const struct jp_chart chart_copper_classes = {
         .bars = {"busiest paths of each rank", "all paths"},
         .copper = true}};
 
-/* A line a rank: what it had counted at each snapshot. */
+/* One line per rank: its counter at each snapshot. */
 static int series_build(const struct jp_chart_view *view,
                         struct jp_chart_figures *f)
 {

@@ -93,7 +93,7 @@ static double place_y(double share)
     return HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP);
 }
 
-/* Lines at 0, a half and the whole of most, each with its figure. */
+/* Draws lines at 0, half and all of `most`, each with its figure. */
 static void put_scale(FILE *out, double most, bool us)
 {
     for (int i = 0; i <= 2; i++) {
@@ -135,7 +135,7 @@ static void put_mark(FILE *out, double x, double y, bool slow,
     fprintf(out, ": %s</title></circle>\n", FIG_US(us));
 }
 
-/* The ranks of one level side by side in its column. */
+/* Draws the ranks of one level side by side in its column. */
 static void put_level(const struct jp_copper *c, int level, unsigned column,
                       unsigned columns, double most, FILE *out)
 {
@@ -188,7 +188,7 @@ static void ranks_by_level(const struct jp_copper *c, FILE *out)
     end_picture(out);
 }
 
-/* One rank's snapshots, [from, to) of the points. */
+/* Draws one rank's snapshots: the points [from, to). */
 static void put_line(const struct jp_copper *c, size_t from, size_t to,
                      int64_t first, double span, double most, FILE *out)
 {
@@ -217,7 +217,8 @@ static void series(const struct jp_copper *c, FILE *out)
         last = p->time_us > last ? p->time_us : last;
         most = fmax(most, (double) p->value[COPPER_OPERATIONS]);
     }
-    /* final and pre-destroy alone are seconds apart, and no series */
+    /* the snapshots final and pre-destroy are seconds apart; alone they are no
+     * series */
     if (c->times_lost || c->n_points < 3 * c->n_ranks || most <= 0 ||
         last <= first)
         return;
@@ -278,7 +279,7 @@ static int put_tables(const struct jp_report *report, FILE *out)
     const struct jp_copper *c = report->copper;
     const struct {
         bool present;
-        const struct jp_table *table; /* NULL: the hot paths */
+        const struct jp_table *table; /* NULL: the table of hot paths */
         const char *title, *note;
     } parts[] = {
         {c->n_ops, &table_copper_operations, "Operations", NULL},

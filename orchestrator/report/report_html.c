@@ -1,4 +1,4 @@
-/* report_html.c - report.html: one page that needs nothing but itself. */
+/* report_html.c - report.html: one page that needs no other file. */
 #include "orchestrator/report/report.h"
 
 #include <errno.h>
@@ -20,8 +20,8 @@
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/report/timeline_page.h"
 
-/* Where a chart stands that chart.h has the figures for. Nothing in a program
- * without charts; not seen without JavaScript. */
+/* Writes the place of a chart of chart.h. A program without charts writes
+ * nothing; without JavaScript the place is hidden. */
 static void put_chart(FILE *out, const char *name)
 {
     if (html_out_has_charts())
@@ -175,7 +175,7 @@ static int html_nodes_put(const struct jp_report *report, FILE *out)
 
 /* --- section: operations by message size */
 
-enum { BINS = 64 }; /* powers of two */
+enum { BINS = 64 }; /* bins at powers of two */
 
 struct bin {
     uint64_t ops;
@@ -259,7 +259,7 @@ static int html_sizes_put(const struct jp_report *report, FILE *out)
 
 /* --- sections that are charts only, and the charts' half of the page */
 
-/* Operations with a time make windows; traces have none. */
+/* Only operations with a time make windows; traces have none. */
 static bool html_time_present(const struct jp_report *report)
 {
     return report->result && report->result->n_windows;
@@ -286,7 +286,8 @@ static int html_spread_put(const struct jp_report *report, FILE *out)
     return 0;
 }
 
-/* The charts' figures: JSON, packed, as it is most of a page's own figures. */
+/* Writes the charts' figures as packed JSON, because they are most of the
+ * page's size. */
 static int put_chart_data(const struct jp_report *report, FILE *out)
 {
     char *json = NULL;
@@ -306,7 +307,7 @@ static int put_chart_data(const struct jp_report *report, FILE *out)
     return rc;
 }
 
-/* Below all sections: the charts' figures and their script. */
+/* Writes the charts' figures and their script, below all sections. */
 static int html_charts_put(const struct jp_report *report, FILE *out)
 {
     if (!html_out_has_charts())
@@ -320,7 +321,8 @@ static int html_charts_put(const struct jp_report *report, FILE *out)
 
 /* --- the page's foot: limits with their reasons, the writer */
 
-/* How the verdict is decided, who wrote the page: below all sections. */
+/* Writes how the verdict is decided and who wrote the page, below all sections.
+ */
 static void html_footer_put(const struct jp_report *report, FILE *out)
 {
     fputs("<footer><details><summary>How the verdict is decided</summary><ul>",
@@ -341,7 +343,7 @@ static void html_footer_put(const struct jp_report *report, FILE *out)
             FIG_US((double) report->duration_us));
 }
 
-/* Without a record every answer is the same. */
+/* Without records, the answer to every question is the same. */
 static bool html_hypotheses_present(const struct jp_report *report)
 {
     char text[JP_HYPOTHESES_LINE];
@@ -454,7 +456,7 @@ static const struct jp_html_section html_sections[] = {
      JP_HTML_WIDE, .table = &table_node_pairs},
     {"copper", "Copper cache", NULL, JP_HTML_WIDE,
      .present = html_copper_present, .put = html_copper_put},
-    /* the bookkeeping begins: a line stands above the first of these */
+    /* the first section of the bookkeeping, below a line */
     {"quality", "Data quality", NULL, JP_HTML_BOOKS, .present = report_has_nccl,
      .put = html_quality_put},
     {"job", "Job", NULL, JP_HTML_BOOKS, .put = html_job_put},
@@ -481,14 +483,14 @@ static bool is_shown(const struct jp_html_section *section,
     return !section->table || table_count(section->table, report);
 }
 
-/* What is to be seen only where charts are. */
+/* Returns a class that hides the section where charts cannot be shown. */
 static const char *class_of(const struct jp_html_section *section)
 {
     return section->kind == JP_HTML_CHARTS ? " class=\"charts\"" : "";
 }
 
-/* Links to the sections: beside them where there is room, else behind a button.
- * page.js marks where the reader is, and adds the switch between light and
+/* Links to the sections: beside them if there is room, else behind a button.
+ * page.js marks the current section, and adds the switch between light and
  * dark. */
 static void put_top(const struct jp_report *report, FILE *out)
 {
@@ -540,7 +542,7 @@ static int put_section(const struct jp_html_section *section,
     return 0;
 }
 
-/* One line above the bookkeeping. */
+/* Writes the line above the bookkeeping. */
 static void put_books(const struct jp_report *report, FILE *out)
 {
     const struct jp_result *r = report->result;

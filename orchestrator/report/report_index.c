@@ -31,14 +31,14 @@
  * with a summary.json. */
 struct step {
     char *dir;     /* "step-0": letters, digits, . _ - */
-    int64_t bytes; /* of its summary.json, with mtime_ns its fingerprint */
+    int64_t bytes; /* size and mtime_ns of summary.json are its fingerprint */
     int64_t mtime_ns;
 };
 
 struct steps {
-    struct step *list; /* in order of ids: step-2 before step-10 */
+    struct step *list; /* sorted by id: step-2 before step-10 */
     size_t n;
-    size_t left_out; /* beyond STEPS_MAX */
+    size_t left_out; /* number of steps beyond STEPS_MAX */
 };
 
 /* --- what job.json says of a step ---------------------------------------- */
@@ -56,8 +56,8 @@ static bool is_same(const json_t *entry, const struct step *step)
            json_is_array(json_object_get(entry, "cells"));
 }
 
-/* The step's entry in a former job.json if its summary has not changed since;
- * borrowed. The search starts at *hint and goes round once. */
+/* Finds the step's entry in an earlier job.json, if its summary has not changed
+ * since; borrowed. The search starts at *hint and wraps around once. */
 static json_t *find_known(const json_t *old, const struct step *step,
                           size_t *hint)
 {
@@ -76,7 +76,7 @@ static json_t *find_known(const json_t *old, const struct step *step,
     return NULL;
 }
 
-/* Copies a value as it is (numbers, null) or cleaned (text). */
+/* Copies a value: numbers and null unchanged, text cleaned. */
 static void copy(struct jp_json *j, json_t *entry, const char *key,
                  const json_t *from, const char *from_key)
 {
@@ -172,11 +172,11 @@ static void put_paths(struct jp_json *j, json_t *entry, const struct step *step)
     json_out_count(j, entry, "summary_mtime_ns", (uint64_t) step->mtime_ns);
 }
 
-/* What job.json says about a step: taken from old (a former job.json, NULL:
- * none) where the fingerprint fits, else from the step's summary.json. One that
- * cannot be read gives verdict null and the reason as text. *hint, 0 at first,
- * makes a walk over all steps in order linear. New reference, or NULL: out of
- * memory. */
+/* Makes the entry of a step in job.json. Takes it from old (an earlier
+ * job.json; NULL: none) if the fingerprint matches, else from the step's
+ * summary.json. If that cannot be read, the verdict is null and the text holds
+ * the reason. *hint, initially 0, makes a walk over all steps in order linear.
+ * Returns a new reference, or NULL when out of memory. */
 static json_t *steps_entry(const char *job_dir, const struct step *step,
                            const json_t *old, size_t *hint)
 {
@@ -217,7 +217,7 @@ static int is_step_name(const struct dirent *entry)
            !name[strspn(name, allowed)];
 }
 
-/* False where the folder has no summary.json. */
+/* Returns false if the folder has no summary.json. */
 static bool look_at(int job_fd, const char *name, struct step *step)
 {
     int fd =
@@ -238,7 +238,7 @@ static bool look_at(int job_fd, const char *name, struct step *step)
     return found;
 }
 
-/* Takes the names over. */
+/* Takes over the names. */
 static int collect(int job_fd, struct dirent **names, size_t n,
                    struct steps *steps)
 {
@@ -272,7 +272,7 @@ static void steps_fini(struct steps *steps)
     *steps = (struct steps){0};
 }
 
-/* Lists them; an unreadable folder is an error. Free with steps_fini. */
+/* Lists the steps. An unreadable folder is an error. Free with steps_fini. */
 static int steps_scan(const char *job_dir, struct steps *steps,
                       struct jp_error *err)
 {
@@ -299,7 +299,7 @@ out:
     return rc;
 }
 
-/* The same folders with the same fingerprints. */
+/* Returns true if both have the same folders with the same fingerprints. */
 static bool steps_equal(const struct steps *a, const struct steps *b)
 {
     if (a->n != b->n || a->left_out != b->left_out)
@@ -314,9 +314,9 @@ static bool steps_equal(const struct steps *a, const struct steps *b)
 
 /* --- lay out the list of steps */
 
-#define MAX_ROWS 500 /* the worst steps, of equal ones the latest */
+#define MAX_ROWS 500 /* the worst steps; of equally bad ones the latest */
 
-/* How bad a step's word is; unknown ones are as bad as none. */
+/* Ranks a step's word by badness; an unknown word counts like a missing one. */
 static unsigned badness(const json_t *step)
 {
     const char *word = summary_file_text(step, "verdict");
@@ -340,7 +340,8 @@ static int by_badness(const void *a, const void *b, void *arg)
     return x > y ? -1 : 1;
 }
 
-/* Places of the steps, worst first; caller frees. NULL: no memory. */
+/* Returns the indices of the steps, worst first; the caller frees them. NULL:
+ * out of memory. */
 static size_t *sort_steps(const json_t *steps, size_t n)
 {
     size_t *order = calloc(n + 1, sizeof(*order));
@@ -370,7 +371,7 @@ static void put_counts(FILE *out, const json_t *steps, size_t n)
     fputs(".</p>\n", out);
 }
 
-/* The job's verdict is its worst step's. */
+/* The job's verdict is that of its worst step. */
 static void put_answer(FILE *out, const json_t *steps, const size_t *order,
                        size_t n)
 {
@@ -450,7 +451,8 @@ static void put_heading(FILE *out, const json_t *facts)
     fputs("</h1>\n", out);
 }
 
-/* Writes the page of a job.json's content; failed writes show in the stream. */
+/* Writes the page for a job.json's content. Failed writes show in the stream.
+ */
 static void index_page_write(const json_t *job, FILE *out)
 {
     static const struct jp_html_column columns[] = {
@@ -494,9 +496,9 @@ static void index_page_write(const json_t *job, FILE *out)
 /* --- job.json and index.html --------------------------------------------- */
 
 #define JOB_SCHEMA 1
-#define ROUNDS 50 /* a step ends during each of them: give up */
+#define ROUNDS 50 /* give up if a step ends during each of so many rounds */
 
-/* A former job.json, or NULL: it only saves reading. */
+/* Reads an earlier job.json, which only saves work; NULL: none. */
 static json_t *read_old(const char *path)
 {
     json_t *root = NULL;
@@ -515,7 +517,7 @@ static json_t *read_old(const char *path)
     return NULL;
 }
 
-/* The job's own facts, from the first step that knows them. */
+/* Returns the facts about the job, from the first step that has them. */
 static json_t *job_facts(struct jp_json *j, const char *job_dir,
                          const struct steps *steps, const json_t *old)
 {
@@ -596,7 +598,7 @@ static int write_page(const char *path, const json_t *root,
     return fileio_temp_commit(&file, err);
 }
 
-/* Writes both files from one look at the steps. */
+/* Scans the steps once and writes both files from that. */
 static int write_once(const char *job_dir, const char *const paths[2],
                       const struct steps *steps, struct jp_error *err)
 {

@@ -1,6 +1,5 @@
 /* report_job_html.c - the page's bookkeeping: what ran, with which settings,
- * the commands that run it again, the report's other files.
- */
+ * the commands to run it again, the report's other files. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/summary_file.h"
 
-/* 0 is "unknown". */
+/* 0 means unknown. */
 static void put_fact_count(FILE *out, const char *name, uint64_t value)
 {
     html_out_fact(out, name, value ? FIG_COUNT(value) : "unknown");
@@ -18,9 +17,9 @@ static void put_fact_count(FILE *out, const char *name, uint64_t value)
 
 /* --- section: the commands that run and report this again */
 
-#define WORD_MAX 400 /* bytes of one word shown */
+#define WORD_MAX 400 /* longest part of a word that is shown, bytes */
 
-/* Text as one word of a shell: in quotes where it needs them. */
+/* Writes text as one word of a shell, quoted if needed. */
 static void put_word(FILE *out, const char *text)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -50,7 +49,8 @@ static void put_word(FILE *out, const char *text)
     fputs("&#39;", out);
 }
 
-/* What the user gave as srun's option; other sources still hold. */
+/* Writes what the user gave as srun's option; settings from other sources apply
+ * anyway. */
 static void put_option(FILE *out, const struct jp_jobconf *conf)
 {
     fputs(" --nccl-profile=", out);

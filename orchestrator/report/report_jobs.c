@@ -1,7 +1,7 @@
 /* report_jobs.c - one page over the jobs of a folder, worst first.
  *
- * A job is a folder with a job.json, which the report of its last step has
- * written; the page says of each job what its worst step says.
+ * A job is a folder with a job.json, which the report of its last step wrote.
+ * For each job, the page shows the verdict of its worst step.
  */
 #include "orchestrator/report/report_jobs.h"
 
@@ -24,9 +24,11 @@
 #include "orchestrator/report/summary_file.h"
 
 #define JOB_FILE "job.json"
-#define JOBS_MAX 2000 /* of more the latest names: each is read whole */
+/* if there are more, those with the latest names, because each file is read
+ * whole */
+#define JOBS_MAX 2000
 
-/* A job, and what is said of it. */
+/* A job, and its line in the page. */
 struct job {
     char *dir, *id, *name, *user, *step, *text; /* owned */
     enum jp_verdict_word word;
@@ -57,7 +59,8 @@ static void jobs_fini(struct jobs *jobs)
 
 /* --- find and read them --------------------------------------------------- */
 
-/* A folder, and no link, with a job.json that is a file and no link. */
+/* Returns true for a folder (not a link) with a job.json that is a file (not a
+ * link). */
 static bool is_job(int folder, const char *name)
 {
     struct stat st;
@@ -96,10 +99,10 @@ static enum jp_verdict_word word_of(const json_t *step)
     for (int i = 0; i <= JP_VERDICT_OK; i++)
         if (!strcmp(text, verdict_word_name((enum jp_verdict_word) i)))
             return (enum jp_verdict_word) i;
-    return JP_VERDICT_NODATA; /* it cannot be read */
+    return JP_VERDICT_NODATA; /* its job.json cannot be read */
 }
 
-/* Takes from the steps what the page says. False: no memory. */
+/* Copies the fields that the page shows. Returns false when out of memory. */
 static bool take(const json_t *root, const char *name, struct job *job)
 {
     const json_t *steps = json_object_get(root, "steps");
@@ -132,7 +135,8 @@ static bool take(const json_t *root, const char *name, struct job *job)
            job->text;
 }
 
-/* 1: taken, 0: no job.json of ours, -1: no memory. */
+/* Returns 1 if the job was read, 0 if there is no job.json of ours, -1 when out
+ * of memory. */
 static int read_job(const char *folder, const char *name, struct job *job)
 {
     char *path = fileio_path("%s/%s/" JOB_FILE, folder, name), *text = NULL;
@@ -181,7 +185,7 @@ static int collect(const char *folder, struct dirent **names, size_t n,
     return rc < 0 ? -1 : 0;
 }
 
-/* Worst first; of equal ones the latest. */
+/* Worst first; of equally bad ones the latest first. */
 static int by_badness(const void *a, const void *b)
 {
     const struct job *x = a, *y = b;

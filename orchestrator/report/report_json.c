@@ -20,7 +20,7 @@
 #include "orchestrator/report/summary_file.h"
 
 #define JP_SUMMARY_SCHEMA 1
-#define MAX_NAMES 1000   /* of missing nodes, of notes on nodes */
+#define MAX_NAMES 1000   /* names of missing nodes, and of nodes with notes */
 #define MAX_LATENESS 512 /* rows: ranks of communicators */
 
 static void put_settings(struct jp_json_stream *s, const char *key,
@@ -39,7 +39,7 @@ static void put_settings(struct jp_json_stream *s, const char *key,
     json_stream_end_array(s);
 }
 
-/* The user's own words on the run. */
+/* Writes the labels that the user gave to the run. */
 static void put_labels(struct jp_json_stream *s, const struct jp_jobconf *conf)
 {
     const char *at = jobconf_util(conf, "labels");
@@ -51,7 +51,7 @@ static void put_labels(struct jp_json_stream *s, const struct jp_jobconf *conf)
     json_stream_end_object(s);
 }
 
-/* What the tasks have loaded. */
+/* Writes the versions of the libraries that the tasks loaded. */
 static void put_frameworks(struct jp_json_stream *s, const struct jp_agents *a)
 {
     json_stream_array(s, "frameworks");
@@ -67,7 +67,7 @@ static void put_frameworks(struct jp_json_stream *s, const struct jp_agents *a)
     json_stream_end_array(s);
 }
 
-/* What job.conf says; a folder of logs has none. */
+/* Writes the content of job.conf; a folder of logs has none. */
 static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
 {
     const struct {
@@ -131,7 +131,7 @@ static void put_job(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_object(s);
 }
 
-/* How the step's tasks ended. */
+/* Writes how the step's tasks ended. */
 static void put_end(struct jp_json_stream *s, const struct jp_report *report)
 {
     const struct jp_nodes *nodes = report->nodes;
@@ -170,7 +170,7 @@ static void put_end(struct jp_json_stream *s, const struct jp_report *report)
 
 /* --- quality -------------------------------------------------------------- */
 
-/* Why operations have no kernel events. */
+/* Writes why operations have no kernel events. */
 static void put_doubts(struct jp_json_stream *s, const struct jp_result *result)
 {
     json_stream_array(s, "kernel_doubts");
@@ -222,7 +222,7 @@ static void put_overhead(struct jp_json_stream *s, const struct jp_overhead *o)
     json_stream_end_object(s);
 }
 
-/* Bad lines by kind, those that there are. */
+/* Writes the number of bad lines of each kind that occurred. */
 static void put_bad(struct jp_json_stream *s, const struct jp_result *result)
 {
     json_stream_array(s, "bad_kinds");
@@ -288,7 +288,7 @@ static void put_quality(struct jp_json_stream *s,
 
 /* --- lateness ------------------------------------------------------------- */
 
-/* A rank of the result and how much of a heat map it would be. */
+/* A rank of the result, and its weight in a heat map. */
 struct heat {
     size_t rank;
     double weight;
@@ -310,7 +310,7 @@ static int by_rank(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* The ranks that were latest, in the result's order; n of them. */
+/* Picks the n ranks that were latest, in the result's order. */
 static struct heat *pick(const struct jp_result *r,
                          const struct jp_insight *insight, size_t *n)
 {
@@ -474,7 +474,7 @@ static void put_findings(struct jp_json_stream *s,
     report_copper_findings(s, report->copper);
 }
 
-/* What stands before the tables. */
+/* Writes the keys before the tables. */
 static void put_head(struct jp_json_stream *s, const struct jp_report *report)
 {
     char judged[JP_HYPOTHESES_LINE], plain[JP_PLAIN_TEXT];
@@ -521,7 +521,8 @@ static void put_head(struct jp_json_stream *s, const struct jp_report *report)
     table_json(s, &table_network, report, NULL);
 }
 
-/* Tables of summary.json outside p2p{}; how many rows each left out. */
+/* Writes the tables of summary.json outside of p2p{}, and the number of rows
+ * that each left out. */
 static void put_tables(struct jp_json_stream *s, const struct jp_report *report)
 {
     static const struct jp_table *const list[] = {
@@ -550,7 +551,7 @@ static void put_tables(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_object(s);
 }
 
-/* What sampling cost. */
+/* Writes the cost of sampling. */
 static void put_agents(struct jp_json_stream *s, const struct jp_agents *a)
 {
     char text[JP_AGENTS_TEXT];
@@ -572,7 +573,7 @@ static void put_agents(struct jp_json_stream *s, const struct jp_agents *a)
     json_stream_end_object(s);
 }
 
-/* What the nodes' agents sampled; {} where there was none. */
+/* Writes what the nodes' agents sampled; {} without samples. */
 static void put_util(struct jp_json_stream *s, const struct jp_report *report)
 {
     const struct jp_util *util = report->util;

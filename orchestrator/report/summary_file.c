@@ -1,5 +1,5 @@
-/* summary_file.c - JSON as a tree: summaries read back, small documents
- * written. */
+/* summary_file.c - JSON as a tree: reads summaries and writes small documents.
+ */
 #include "orchestrator/report/summary_file.h"
 
 #include <errno.h>

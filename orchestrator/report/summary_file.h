@@ -1,6 +1,5 @@
-/* summary_file.h - JSON as a tree: a summary.json that is read back, small
- * documents that are written.
- */
+/* summary_file.h - JSON as a tree: reads a summary.json and writes small
+ * documents. */
 #ifndef JP_REPORT_SUMMARY_FILE_H
 #define JP_REPORT_SUMMARY_FILE_H
 
@@ -13,36 +12,36 @@
 #include "common/defaults.h"
 #include "common/error.h"
 
-/* --- read a summary.json back: foreign input -----------------------------
+/* --- read a summary.json: foreign input ----------------------------------
  *
- * It may have been written by another version, cut, or replaced by anything. No
- * more is trusted than what these functions check.
- */
+ * The file may come from another version, be truncated, or hold anything. Only
+ * what these functions check can be trusted. */
 
-/* How much of it is wanted: the long tables are comms, ranks, windows, busy. */
+/* How much to read. The long tables are comms, ranks, windows and busy. */
 enum summary_parts { SUMMARY_WITHOUT_TABLES, SUMMARY_WHOLE };
 
-/* Reads <step_dir>/summary.json, within the limits of common/jsonload.h. The
- * result is an object of schema_version 1 whose verdict has a known word and a
- * text; caller decrefs. */
+/* Reads <step_dir>/summary.json within the limits of common/jsonload.h. The
+ * result is an object of schema_version 1; its verdict has a known word and a
+ * text. The caller drops the reference. Returns NULL and err on failure. */
 json_t *summary_file_read(const char *step_dir, enum summary_parts parts,
                           struct jp_error *err);
 
-/* Is root a summary as above? 0, or -1 and err, which names path. */
+/* Checks that root is a summary as above. Returns 0, or -1 and err, which names
+ * path. */
 int summary_file_check(const json_t *root, const char *path,
                        struct jp_error *err);
 
-/* Parts of an object; a NULL object, an absent key or another type give "",
- * false or NAN. Strings are borrowed and not cleaned. */
+/* Members of an object. If object is NULL, or the key is absent or of another
+ * type, they return "", false or NAN. Strings are borrowed and not cleaned. */
 const char *summary_file_text(const json_t *object, const char *key);
 bool summary_file_count(const json_t *object, const char *key, uint64_t *value);
 double summary_file_real(const json_t *object, const char *key);
 
-/* What people read of a verdict or a finding: its plain sentences, else (an
- * older report) its text. */
+/* The text of a verdict or a finding for readers: its plain sentences, or in an
+ * older report its text. */
 const char *summary_file_sentence(const json_t *object);
 
-/* What reports say they were written by. */
+/* The version of jobprof that a report names. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #define JP_VERSION PACKAGE_VERSION
@@ -50,12 +49,11 @@ const char *summary_file_sentence(const json_t *object);
 #define JP_VERSION "unknown"
 #endif
 
-/* --- JSON as a tree, for small documents that are read as well -----------
+/* --- JSON as a tree, for small documents that are also read --------------
  *
- * Text is cleaned, what is not finite becomes null. A failure is remembered;
- * every json_t given is taken over. What is written only goes through
- * common/json_stream.h.
- */
+ * Strings are cleaned; a number that is not finite becomes null. A failure is
+ * remembered. The functions take over each json_t they get. Documents that are
+ * only written use common/json_stream.h instead. */
 
 struct jp_json {
     bool failed;
@@ -64,7 +62,7 @@ struct jp_json {
 json_t *json_out_object(struct jp_json *json);
 json_t *json_out_array(struct jp_json *json);
 
-/* Sets object's key, or appends to array. */
+/* Sets a key of an object, or appends to an array. */
 void json_out_put(struct jp_json *json, json_t *object, const char *key,
                   json_t *value);
 void json_out_append(struct jp_json *json, json_t *array, json_t *value);
@@ -73,14 +71,15 @@ void json_out_append(struct jp_json *json, json_t *array, json_t *value);
 json_t *json_out_string(const char *text);
 void json_out_text(struct jp_json *json, json_t *object, const char *key,
                    const char *text);
-/* Values above INT64_MAX are given as INT64_MAX. */
+/* A value above INT64_MAX is stored as INT64_MAX. */
 void json_out_count(struct jp_json *json, json_t *object, const char *key,
                     uint64_t value);
 void json_out_real(struct jp_json *json, json_t *object, const char *key,
                    double value);
 
-/* Writes root (an object; taken over, may be NULL after a failure) and a
- * newline; reals with 15 significant digits, keys in order of insertion. */
+/* Writes root and a newline. root is an object and is taken over; it may be
+ * NULL after a failure. Reals have 15 significant digits; keys keep their order
+ * of insertion. */
 int json_out_dump(struct jp_json *json, json_t *root, FILE *out,
                   struct jp_error *err);
 

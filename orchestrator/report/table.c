@@ -15,12 +15,12 @@
 #define MAX_COLUMNS 64
 #define LINE_MAX_BYTES 400
 
-/* What a kind looks like. */
+/* How values of each kind are shown. */
 static const struct {
     const char *name;
-    unsigned width; /* in text */
-    bool number;    /* to the right */
-    bool cut;       /* to its width */
+    unsigned width; /* width in text */
+    bool number;    /* right-aligned */
+    bool cut;       /* cut to its width */
 } kinds[JP_COL_KINDS] = {
     [JP_COL_ID] = {"id", 18, false, false},
     [JP_COL_CODE] = {"code", 40, false, true},
@@ -169,7 +169,7 @@ static const char *yes_or_no(const struct jp_value *v)
     return v->count ? "yes" : "no";
 }
 
-/* A value that is not simply a number of the row. */
+/* Writes a value that is not a plain number of the row. */
 void table_csv_other(struct jp_csv *csv, const struct jp_column *c,
                      const struct jp_row *row)
 {
@@ -223,7 +223,7 @@ void table_csv(struct jp_csv *csv, const struct jp_table *table,
 
 /* --- which columns, in which order ---------------------------------------- */
 
-/* Columns of one medium, in its order. */
+/* The columns of one medium, in its order. */
 struct order {
     const struct jp_column *at[MAX_COLUMNS];
     size_t n;
@@ -300,7 +300,7 @@ static const char *path_of(const struct jp_column *c)
     return c->path ? c->path : c->key;
 }
 
-/* Bytes of the object's name in a path; 0: there is none. */
+/* Returns the length of the object's name in a path; 0: no object. */
 static size_t object_length(const struct jp_column *c)
 {
     const char *path = path_of(c), *dot = strchr(path, '.');
@@ -314,7 +314,7 @@ static bool same_object(const struct jp_column *a, const struct jp_column *b)
            !strncmp(path_of(a), path_of(b), object_length(a) + 1);
 }
 
-/* Columns [from, to) of order, one object's. */
+/* Writes the columns [from, to) of order, which belong to one object. */
 static void put_json_object(struct jp_json_stream *s, const struct order *order,
                             size_t from, size_t to, const struct jp_row *row)
 {
@@ -429,7 +429,7 @@ static const char *none_of(const struct jp_column *c)
     return c->none ? c->none : "-";
 }
 
-/* Four digits, and all before the point: what a reader can use. */
+/* Rounds to four digits, or to all digits before the point. */
 static double rounded(double value)
 {
     double size = fabs(value), scale;
@@ -440,7 +440,7 @@ static double rounded(double value)
     return round(value * scale) / scale;
 }
 
-/* A figure; in text, ranks have no commas. */
+/* Formats a figure. In text, ranks have no thousands separators. */
 static const char *figure(const struct jp_column *c, const struct jp_value *v,
                           bool commas, char *buf)
 {
@@ -513,7 +513,7 @@ static void put_html(FILE *out, const struct jp_column *c,
         html_out_figure(out, figure(c, v, true, buf), real);
 }
 
-/* The greatest weight of the rows shown: what a full bar stands for. */
+/* Returns the greatest weight of the rows shown, which is a full bar. */
 static double full_bar(const struct jp_table *table,
                        const struct jp_result *result,
                        const struct jp_rows *rows)
@@ -553,7 +553,7 @@ static void put_html_row(FILE *out, const struct order *order,
     html_out_row_end(out);
 }
 
-/* Rows [from, to) of those picked, as a table of their own. */
+/* Writes the rows [from, to) of the picked ones as a table of their own. */
 static void put_html_table(FILE *out, const struct jp_table *table,
                            struct jp_row *row, const struct jp_rows *rows,
                            size_t from, size_t to)
@@ -575,8 +575,8 @@ static void put_html_table(FILE *out, const struct jp_table *table,
     html_out_table_end(out, order.n, to == rows->n ? rows->left_out : 0, file);
 }
 
-/* How many of the rows, heaviest first, are not folded: all, where none would
- * remain. */
+/* Returns how many of the rows (heaviest first) are not folded; all of them if
+ * none would remain. */
 static size_t n_unfolded(const struct jp_table *table,
                          const struct jp_result *result,
                          const struct jp_rows *rows)
@@ -612,7 +612,7 @@ int table_html(const struct jp_table *table, const struct jp_report *report,
     return 0;
 }
 
-/* Adds a field of a line to its n bytes; returns how many there are then. */
+/* Appends a field to a line of n bytes. Returns the new length. */
 static size_t add_text(char line[LINE_MAX_BYTES], size_t n,
                        const struct jp_column *c, const char *text)
 {
@@ -641,8 +641,8 @@ static void put_text_head(const struct order *order, FILE *out)
     text_out_line(out, "%s", line);
 }
 
-/* At most width characters. Ends of names differ, so names are cut in the
- * middle; a sentence is cut at its end. */
+/* Cuts text to width characters. Names are cut in the middle, because they
+ * differ at their ends; a sentence is cut at its end. */
 static const char *cut_text(const struct jp_column *c, const char *text,
                             size_t width, char cut[64])
 {

@@ -1,10 +1,10 @@
-/* table.h - one description of a table, and its writers.
+/* table.h - one description per table, and the writers that use it.
  *
- * A column is one row of a const array (tables.c). CSV, JSON, the page,
- * summary.txt, docs/report-format.md and docs/summary.schema.json are made from
- * it. What a kind of figure looks like, how wide it is and what stands for
- * "unknown" is decided here, by kind: an empty field in CSV, null in JSON, "-"
- * in the page and in text.
+ * Each row of a const array (tables.c) describes one column. CSV, JSON, the
+ * page, summary.txt, docs/report-format.md and docs/summary.schema.json are
+ * made from it. The column's kind decides here how a figure looks, how wide it
+ * is and what stands for "unknown": an empty field in CSV, null in JSON, "-" in
+ * the page and in text.
  */
 #ifndef JP_REPORT_TABLE_H
 #define JP_REPORT_TABLE_H
@@ -18,33 +18,34 @@
 #include "common/json_stream.h"
 #include "orchestrator/report/report.h"
 
-/* --- which rows of a long table are worth showing ---
+/* --- which rows of a long table are shown ---
  *
- * A report is bounded: tables show the K rows that matter most; the rest is
- * counted and stands in the CSV files. */
+ * A report is bounded: a table shows the K most important rows. It counts the
+ * others, which are in the CSV files. */
 
-/* How much a row matters. Below 0: it says nothing by itself; the page folds it
- * where other rows remain (struct jp_table's folded). */
+/* How important a row is. Below 0: the row is not useful alone; the page folds
+ * it if other rows remain (see folded in struct jp_table). */
 typedef double jp_row_weight(const struct jp_result *result, size_t row);
 
-jp_row_weight rows_comm_time;   /* longest ranks' time, us */
-jp_row_weight rows_cell_time;   /* operations x mean longest time, us */
-jp_row_weight rows_cell_busbw;  /* the same; < 0: without any bandwidth */
-jp_row_weight rows_rank_caused; /* what others waited for it, us */
+jp_row_weight rows_comm_time; /* time of the slowest ranks, us */
+jp_row_weight rows_cell_time; /* number of operations x mean time of the slowest
+                                 rank, us */
+jp_row_weight rows_cell_busbw;  /* the same; < 0: no known bandwidth */
+jp_row_weight rows_rank_caused; /* wait that the rank caused, us */
 jp_row_weight rows_p2p_bytes;
 jp_row_weight rows_p2p_node_bytes;
 jp_row_weight rows_window_time;
 
 struct jp_rows {
-    size_t *index; /* rows shown */
+    size_t *index; /* indices of the rows shown */
     size_t n;
     size_t left_out;
 };
 
-/* Picks at most max of n rows, those of greatest weight (ties: first come).
- * weight NULL: all weigh the same. by_weight: in order of weight, heaviest
- * first; else in the result's order. result may be NULL with n = 0. Returns 0,
- * or -1 when out of memory. Free with rows_fini. */
+/* Picks at most max of n rows: those of greatest weight; of equal rows, the
+ * first. weight NULL: all rows weigh the same. by_weight: returns the heaviest
+ * first; else keeps the result's order. result may be NULL if n is 0. Returns
+ * 0, or -1 when out of memory. Free with rows_fini. */
 int rows_pick(const struct jp_result *result, size_t n, size_t max,
               jp_row_weight *weight, bool by_weight, struct jp_rows *rows);
 /* The same by a figure of arg's: greatest first. */
@@ -53,77 +54,78 @@ int rows_pick_by(size_t n, size_t max, jp_row_worth *worth, void *arg,
                  struct jp_rows *rows);
 void rows_fini(struct jp_rows *rows);
 
-/* The communicator of a row, never NULL (an index out of range gives an
- * empty one). */
+/* Returns the communicator of a row, never NULL (an empty one if the index is
+ * out of range). */
 const struct jp_comm *rows_comm(const struct jp_result *result, size_t comm);
 
 /* --- columns --- */
 
-/* A row and what it belongs to. */
+/* A row and its context. */
 struct jp_row {
-    const struct jp_report *report; /* NULL: only the result is known */
+    const struct jp_report *report; /* NULL: only the result is available */
     const struct jp_result *result;
-    const void *extra; /* what the table's rows need besides */
+    const void *extra; /* further data that the table's rows need */
     size_t index;
-    const void *at; /* of the type that the table's columns read */
+    const void *at; /* the row, of the type that the table's columns read */
 };
 
-/* One field of a row. Text is borrowed from the row, or stands in buf. Text in
- * place of a figure is shown as it is. */
+/* The value of one column in a row. Text is borrowed from the row, or is in
+ * buf. A text in a column of figures is shown unchanged. */
 struct jp_value {
     enum jp_value_type {
         JP_VALUE_UNKNOWN,
         JP_VALUE_COUNT,
         JP_VALUE_INT,
         JP_VALUE_REAL,
-        JP_VALUE_BOOL, /* count is 0 or 1 */
+        JP_VALUE_BOOL, /* count holds 0 or 1 */
         JP_VALUE_TEXT,
-        JP_VALUE_LIST, /* of n texts */
+        JP_VALUE_LIST, /* n texts */
         JP_VALUE_HIST
     } type;
     uint64_t count;
     int64_t number;
-    double real; /* also what a JP_COL_FIGURE is sorted by */
-    double full; /* of a JP_BAR: what fills it; 0: the heaviest row's weight */
+    double real; /* also the sort value of a JP_COL_FIGURE */
+    double full; /* of a JP_BAR: the value of a full bar; 0: the weight of the
+                    heaviest row */
     size_t n;
     char *const *list;
     const char *text;
-    const char *more; /* JP_COL_MORE: what a click shows */
+    const char *more; /* JP_COL_MORE: text shown after a click */
     const struct jp_bwhist *hist;
-    char buf[480]; /* JP_PLAIN_TEXT */
+    char buf[480]; /* the size is that of JP_PLAIN_TEXT */
 };
 
 enum jp_column_kind {
     JP_COL_ID,     /* text: code, never cut */
     JP_COL_CODE,   /* text: a path */
     JP_COL_TEXT,   /* text: foreign, may be empty */
-    JP_COL_WORD,   /* text: one of a few */
-    JP_COL_BOOL,   /* bool: "yes" and "no" but for JSON */
-    JP_COL_LIST,   /* list */
+    JP_COL_WORD,   /* text: one of a few words */
+    JP_COL_BOOL,   /* bool: "yes" and "no", except in JSON */
+    JP_COL_LIST,   /* list of texts */
     JP_COL_COUNT,  /* count */
-    JP_COL_RANK,   /* count: a number that names something */
+    JP_COL_RANK,   /* count: a number used as a name */
     JP_COL_PID,    /* int */
     JP_COL_BYTES,  /* count */
     JP_COL_US,     /* count or real */
     JP_COL_CLOCK,  /* count: microseconds since 1970 */
     JP_COL_GBS,    /* real: GB/s of 1e9 bytes a second */
     JP_COL_SHARE,  /* real: 0 to 1 */
-    JP_COL_NUMBER, /* real: its unit is another column's */
-    JP_COL_FIGURE, /* text made of several figures, sorted by real */
-    JP_COL_MORE,   /* text, and more behind a click */
-    JP_COL_PROSE,  /* text of a sentence or more */
-    JP_COL_HIST,   /* [bucket, count] of a distribution; JSON only */
+    JP_COL_NUMBER, /* real: another column has its unit */
+    JP_COL_FIGURE, /* text with several figures, sorted by real */
+    JP_COL_MORE,   /* text, with more after a click */
+    JP_COL_PROSE,  /* text of one or more sentences */
+    JP_COL_HIST,   /* [bucket, count] pairs of a distribution; JSON only */
     JP_COL_KINDS
 };
 
 enum jp_column_flag {
-    JP_CSV = 1,       /* stands in the CSV file, in the order of rows */
+    JP_CSV = 1,       /* is in the CSV file, in the order of the array */
     JP_MAYBE = 2,     /* may be unknown */
-    JP_TIP = 4,       /* the page shows help at the heading */
-    JP_BAR = 8,       /* the page draws it as a bar of the table's weight */
-    JP_LOWEST = 0x10, /* the page sorts an unknown one below all */
-    JP_ROUND = 0x20,  /* JSON has it rounded to a whole number */
-    JP_REAL = 0x40,   /* what get gives is a real, whatever the kind */
+    JP_TIP = 4,       /* the page shows help on the heading */
+    JP_BAR = 8,       /* the page draws a bar, relative to the table's weight */
+    JP_LOWEST = 0x10, /* the page sorts an unknown value below all others */
+    JP_ROUND = 0x20,  /* JSON has it rounded to an integer */
+    JP_REAL = 0x40,   /* get returns a real, whatever the kind */
 };
 
 enum jp_field {
@@ -134,31 +136,34 @@ enum jp_field {
     JP_FIELD_I64,
     JP_FIELD_F64,
     JP_FIELD_TEXT,
-    JP_FIELD_MICRO /* uint64_t, / 1e6; CSV only */
+    JP_FIELD_MICRO /* uint64_t, written / 1e6; CSV only */
 };
 
-#define JP_LAST 255 /* of a place: behind all others */
+#define JP_LAST 255 /* as a place: after all others */
 
 struct jp_column {
-    const char *key; /* CSV's heading, and JSON's key where path is NULL */
+    const char *key; /* heading in CSV; also the key in JSON if path is NULL */
     enum jp_column_kind kind;
     unsigned flags;
-    unsigned char json, html, text; /* its place there, from 1; 0: absent */
-    const char *title;              /* on the page */
-    const char *help;               /* one phrase; NULL: the title says it */
-    const char *path;  /* JSON's, "object.key"; an object is null where all its
-                          members but "n" are unknown */
-    const char *brief; /* heading in text; NULL: title in small letters */
-    const char *none;  /* for readers, in place of "-" */
-    const char *const *words; /* of JP_COL_WORD; NULL: any */
-    unsigned char width;      /* in text; 0: the kind's */
-    unsigned short max;       /* of a list, in JSON */
+    unsigned char json, html, text; /* position there, from 1; 0: absent */
+    const char *title;              /* heading in the page */
+    const char *help;               /* one phrase; NULL: the title is enough */
+    const char *path;  /* path in JSON, "object.key"; the object is null if all
+                          its members but "n" are unknown */
+    const char *brief; /* heading in text; NULL: title in lower case */
+    const char *none;  /* what readers see in place of "-" */
+    const char *const *words; /* the words of a JP_COL_WORD; NULL: any */
+    unsigned char width;      /* width in text; 0: that of the kind */
+    unsigned short max;       /* most members of a list in JSON */
     unsigned char n_words;
-    enum jp_field field;    /* at offset in the row; NONE: get says it */
-    enum jp_field if_field; /* unknown where the field at if_offset is 0 */
+    enum jp_field field; /* type of the member at offset in the row; NONE: get
+                            reads the value */
+    /* the value is unknown if the member at if_offset is 0 */
+    enum jp_field if_field;
     size_t offset, if_offset;
     void (*get)(const struct jp_row *row, struct jp_value *v);
-    void (*csv)(struct jp_csv *csv, const struct jp_row *row); /* CSV only */
+    void (*csv)(struct jp_csv *csv,
+                const struct jp_row *row); /* writes the value; CSV only */
 };
 
 /* clang-format off */
@@ -169,22 +174,24 @@ struct jp_column {
              const char *: JP_FIELD_TEXT)
 /* clang-format on */
 
-/* The member of a row's struct that a column shows as it is. */
+/* The member of a row's struct that the column shows unchanged. */
 #define JP_FIELD(row, member)                                                  \
     .field = JP_FIELD_TYPE(row, member), .offset = offsetof(row, member)
-/* The member that is 0 where the column is unknown. */
+/* A member that is 0 if the column's value is unknown. */
 #define JP_IF(row, member)                                                     \
     .if_field = JP_FIELD_TYPE(row, member), .if_offset = offsetof(row, member)
 
 struct jp_table {
-    const char *name; /* csv/NAME.csv, where a column is in it */
-    const char *json; /* its array in summary.json; NULL: none */
-    const char *help; /* one phrase on its rows */
+    const char *name; /* csv/NAME.csv, if a column is in CSV */
+    const char *json; /* key of its array in summary.json; NULL: none */
+    const char *help; /* one phrase about its rows */
     const struct jp_column *columns;
     size_t n_columns;
-    const char *title;  /* in text; NULL: none */
-    const char *banner; /* a line above text's headings; NULL: none */
-    /* rows: an array and its count in struct jp_result, or these two */
+    const char *title; /* heading in text; NULL: none */
+    /* a line above the column headings in text; NULL: none */
+    const char *banner;
+    /* The rows: an array of struct jp_result and its count, or count and find
+     */
     size_t rows, n_rows, row_size;
     size_t (*count)(const struct jp_report *report);
     void (*find)(struct jp_row *row); /* sets at, by index; NULL: CSV leaves
@@ -197,10 +204,11 @@ struct jp_table {
     const char *folded[2]; /* what a row below 0 is, what several are; NULL:
                               there are none */
     size_t max_json, max_html, max_text;
-    bool unsorted; /* a click on the page's headings does not sort */
-    /* What stands in a row's JSON object behind its columns; NULL: nothing. */
+    bool unsorted; /* a click on a heading of the page does not sort */
+    /* Writes further keys into a row's JSON object, after its columns. NULL:
+     * none. */
     void (*json_more)(struct jp_json_stream *s, const struct jp_row *row);
-    /* A line of text below a row; NULL: none. */
+    /* Writes a line of text below a row. NULL: none. */
     void (*below)(const struct jp_row *row, FILE *out);
 };
 
@@ -209,7 +217,7 @@ struct jp_table {
 #define JP_WORDS(list)                                                         \
     .words = (list), .n_words = sizeof(list) / sizeof(*(list))
 
-/* .rows and what goes with it, of result->member. */
+/* Sets .rows, .n_rows and .row_size for the array result->member. */
 #define JP_ROWS(member)                                                        \
     .rows = offsetof(struct jp_result, member),                                \
     .n_rows = offsetof(struct jp_result, n_##member),                          \
@@ -218,12 +226,13 @@ struct jp_table {
 size_t table_count(const struct jp_table *table,
                    const struct jp_report *report);
 
-/* The heading; then the columns [from, to) of one row; then all rows. */
+/* table_csv_head writes the heading, table_csv_part the columns [from, to) of
+ * one row, table_csv all rows. */
 void table_csv_head(const struct jp_table *table, FILE *out);
 void table_csv_part(struct jp_csv *csv, const struct jp_table *table,
                     const struct jp_row *row, size_t from, size_t to);
-/* One column of a row. Inline, so that a loop over a constant array of columns
- * becomes code without a loop. */
+/* Writes one column of a row. Inline, so that the compiler unrolls a loop over
+ * a constant array of columns. */
 static inline __attribute__((always_inline)) bool
 table_is_zero(enum jp_field field, const void *at)
 {
@@ -268,20 +277,21 @@ table_csv_column(struct jp_csv *csv, const struct jp_column *c,
 void table_csv(struct jp_csv *csv, const struct jp_table *table,
                const struct jp_report *report, const void *extra);
 
-/* An array of at most max_json rows; returns how many were left out. */
+/* Writes an array of at most max_json rows. Returns the number of rows left
+ * out. */
 size_t table_json(struct jp_json_stream *s, const struct jp_table *table,
                   const struct jp_report *report, const void *extra);
 
-/* The same without the array's brackets. */
+/* The same without the brackets of the array. */
 size_t table_json_rows(struct jp_json_stream *s, const struct jp_table *table,
                        const struct jp_report *report, const void *extra);
 
-/* The object of one row. */
+/* Writes the object of one row. */
 void table_json_row(struct jp_json_stream *s, const struct jp_table *table,
                     const struct jp_report *report, size_t index);
 
-/* <table> of at most max_html rows. 0, or -1 when out of memory; so does
- * table_text. */
+/* Writes a <table> of at most max_html rows. Returns 0, or -1 when out of
+ * memory, like table_text. */
 int table_html(const struct jp_table *table, const struct jp_report *report,
                const void *extra, FILE *out);
 int table_text(const struct jp_table *table, const struct jp_report *report,
@@ -291,7 +301,7 @@ const char *table_kind_name(enum jp_column_kind kind);
 
 /* --- for getters --- */
 
-/* get_NAME: puts a field of `at`, a struct ROW, into v. */
+/* Defines get_NAME, which puts a member of `at`, a struct ROW, into v. */
 #define JP_GETTER(name, row_type, ...)                                         \
     static void get_##name(const struct jp_row *row, struct jp_value *v)       \
     {                                                                          \
@@ -346,7 +356,7 @@ static inline void value_finite(struct jp_value *v, double real)
         v->type = JP_VALUE_UNKNOWN;
 }
 
-/* What fills a JP_BAR; 0: it stays empty. */
+/* Sets the value of a full JP_BAR. 0: the bar stays empty. */
 static inline void value_fill(struct jp_value *v, double full)
 {
     v->full = full > 0 ? full : __builtin_inf();

@@ -1,9 +1,9 @@
 /* tables.c - the columns of every table of a report.
  *
- * A column is one row here. The order of rows is that of the CSV file, so new
- * ones come last; .json, .html and .text are places in the other media, JP_LAST
- * being the end. `make tables` then brings docs/report-format.md and
- * docs/summary.schema.json up to date.
+ * Each row here describes one column. The rows are in the order of the CSV
+ * file, so new columns come last. .json, .html and .text are positions in the
+ * other media; JP_LAST is the end. After a change, `make tables` updates
+ * docs/report-format.md and docs/summary.schema.json.
  */
 #include "orchestrator/report/tables.h"
 
@@ -26,7 +26,7 @@ static bool is(const char *word, const char *what)
     return word && strcmp(word, what) == 0;
 }
 
-/* Some part of the label is known. */
+/* Returns true if any part of the label is known. */
 static bool medium_known(const struct jp_comm *comm)
 {
     bool inside = !is(comm->fabric, "unknown") && !is(comm->fabric, "none");
@@ -35,8 +35,8 @@ static bool medium_known(const struct jp_comm *comm)
     return comm->fabric && comm->inter && (inside || between);
 }
 
-/* "nvswitch + ib, rail aligned, HCA PIX (!)"; "-" where it has no label. The
- * mark stands for warnings. Returns buf. */
+/* Formats "nvswitch + ib, rail aligned, HCA PIX (!)", or "-" without a label.
+ * "(!)" marks warnings. Returns buf. */
 static char *medium_text(const struct jp_comm *comm, char *buf, size_t size)
 {
     bool inside = !is(comm->fabric, "none");
@@ -72,7 +72,8 @@ static void get_index(const struct jp_row *row, struct jp_value *v)
     value_count(v, row->index);
 }
 
-/* Rows of a communicator: two may bear one id, so programs get its index. */
+/* Getters for a row's communicator. Two communicators may have the same id, so
+ * programs get the index. */
 #define COMM_GETTERS(row_type)                                                 \
     JP_GETTER(row_type##_comm, jp_##row_type,                                  \
               value_text(v, rows_comm(row->result, at->comm)->id))             \
@@ -122,7 +123,7 @@ static void get_comm_seen_short(const struct jp_row *row, struct jp_value *v)
     put_seen(row, "/", v);
 }
 
-/* "NVLS, SHARP, GDRDMA 87.5 %, PXN"; "" where NCCL left no log. */
+/* Formats "NVLS, SHARP, GDRDMA 87.5 %, PXN"; "" without a log of NCCL. */
 static char *carriers_text(const struct jp_carriers *c, char *buf, size_t size)
 {
     char gdr[32] = "";
@@ -152,7 +153,7 @@ static void get_comm_carriers(const struct jp_row *row, struct jp_value *v)
     value_name(v, *carriers_text(&c->carriers, v->buf, 120) ? v->buf : NULL);
 }
 
-/* Without a topology: what the type rests on. */
+/* Without a topology: the evidence for the type. */
 static void get_comm_medium(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_comm *c = row->at;
@@ -178,7 +179,7 @@ static void put_medium(const struct jp_row *row, FILE *out)
         text_out_line(out, "  %-18s carried by %s", "", carriers);
 }
 
-/* Below 0, in the order of their times. */
+/* Maps a time to a weight below 0 that keeps the order of times. */
 static double fold(double time)
 {
     return -1 / (1 + time);
@@ -502,7 +503,7 @@ JP_GETTER(op_coll, jp_op,
           value_text(v, at->coll < row->result->n_coll_names
                             ? row->result->coll_names[at->coll]
                             : ""))
-/* Tens of millions of rows: these write themselves. */
+/* Tables with tens of millions of rows use these direct writers. */
 #define OP_WRITER(name, known, ...)                                            \
     static void csv_op_##name(struct jp_csv *csv, const struct jp_row *row)    \
     {                                                                          \

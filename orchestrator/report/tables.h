@@ -8,62 +8,69 @@ extern const struct jp_table table_cells, table_comms, table_ranks, table_ops,
     table_pairs, table_node_pairs, table_windows, table_busy, table_network,
     table_findings, table_hypotheses, table_busy_windows, table_quality;
 
-/* Utilisation (tables_util.c); no row without report->util. */
+/* Utilisation (tables_util.c); no rows if report->util is NULL. */
 extern const struct jp_table table_util, table_util_totals;
 
-/* What coincides with findings (tables_cause.c); none without report->causes.
- */
+/* Causes that coincide with findings (tables_cause.c); no rows if
+ * report->causes is NULL. */
 extern const struct jp_table table_causes, table_bottlenecks, table_iteration;
-/* iteration{} and bottlenecks[] of summary.json. */
+/* Writes iteration{} and bottlenecks[] of summary.json. */
 void tables_pace_json(struct jp_json_stream *s, const struct jp_report *report);
-/* The causes of a row of table_findings, as an array of its object. */
+/* Writes the causes of a row of table_findings, as an array in its object. */
 void tables_cause_json(struct jp_json_stream *s, const struct jp_row *row);
 
-/* The nodes' clocks (tables_clock.c); no row where there is one node. */
+/* The nodes' clocks (tables_clock.c); no rows if there is only one node. */
 extern const struct jp_table table_clock, table_arrivals;
-/* clock{} of summary.json. */
+/* Writes clock{} of summary.json. */
 void tables_clock_json(struct jp_json_stream *s,
                        const struct jp_report *report);
 
-/* Of exports of Nsight Systems (tables_nsys.c); none without report->nsys. */
+/* Counters of CUDA's calls (tables_cuda.c) and exports of Nsight Systems
+ * (tables_nsys.c). No rows if report->cuda or report->nsys is NULL. */
 extern const struct jp_table table_cuda;
-extern const struct jp_table *const tables_cuda[]; /* with it; NULL ends them */
-/* cuda{} of summary.json; the line of summary.txt. */
+/* table_cuda and its companions; ends with NULL */
+extern const struct jp_table *const tables_cuda[];
+/* Write cuda{} of summary.json, and the line in summary.txt. */
 void tables_cuda_json(struct jp_json_stream *s, const struct jp_report *report);
 void tables_cuda_line(const struct jp_report *report, FILE *out);
 extern const struct jp_table table_nsys_sums, table_nsys_ranks, table_nsys_gaps;
-extern const struct jp_table *const tables_nsys[]; /* these; NULL ends them */
-/* nsys{} of summary.json; the part of summary.txt: -1: no memory. */
+/* these three; ends with NULL */
+extern const struct jp_table *const tables_nsys[];
+/* Write nsys{} of summary.json, and the part in summary.txt. -1: out of memory.
+ */
 void tables_nsys_json(struct jp_json_stream *s, const struct jp_report *report);
 int tables_nsys_text(const struct jp_report *report, FILE *out);
 
-/* Of the evidence of a hang (tables_hang.c); none without report->hang. */
-extern const struct jp_table *const tables_hang[]; /* NULL ends them */
-/* hang{} of summary.json; a line of summary.txt and its part; -1: no memory. */
+/* Evidence of a hang (tables_hang.c); no rows if report->hang is NULL. */
+extern const struct jp_table *const tables_hang[]; /* ends with NULL */
+/* Write hang{} of summary.json, a line of summary.txt and the part there. -1:
+ * out of memory. */
 void tables_hang_json(struct jp_json_stream *s, const struct jp_report *report);
 void tables_hang_line(const struct jp_report *report, FILE *out);
 int tables_hang_text(const struct jp_report *report, FILE *out);
 
-/* All, NULL at the end: a file of csv/ each, where a column is in it; docs. */
+/* All tables; ends with NULL. Each has a file in csv/ if a column is in CSV.
+ * The docs are made from them, too. */
 extern const struct jp_table *const tables[];
 
-/* Of a Copper cache (tables_copper.c); none has a row without report->copper.
- */
+/* Tables of a Copper cache (tables_copper.c); no rows if report->copper is
+ * NULL. */
 extern const struct jp_table table_copper_totals, table_copper_operations,
     table_copper_ranks, table_copper_ranges, table_copper_outliers,
     table_copper_classes, table_copper_paths, table_copper_roots,
     table_copper_cache, table_copper_series, table_copper_launches,
     table_copper_searches, table_copper_notes;
-/* Of table_copper_ranges, those that some rank tells. */
+/* The rows of table_copper_ranges that at least one rank reports. */
 extern const struct jp_table table_copper_known_ranges;
 /* The busiest paths of each category. */
 extern const struct jp_table *const tables_copper_hot[COPPER_N_CATEGORIES];
-/* All but the hot ones, which are in table_copper_paths; NULL at the end. */
+/* All but the hot ones, whose rows are in table_copper_paths; ends with NULL.
+ */
 extern const struct jp_table *const tables_copper[];
 
-/* For these files.
+/* For the files tables_copper*.c.
  *
- * count_NAME and find_NAME over an array of struct jp_copper. */
+ * Defines count_NAME and find_NAME over an array of struct jp_copper. */
 #define JP_COPPER_ARRAY(name, member, n)                                       \
     static size_t count_##name(const struct jp_report *report)                 \
     {                                                                          \
@@ -74,7 +81,7 @@ extern const struct jp_table *const tables_copper[];
         row->at = &row->report->copper->member[row->index];                    \
     }
 
-/* The same of those i for which a row is there; n of them are looked at. */
+/* The same for those of n elements i that satisfy is_there. */
 #define JP_COPPER_SOME(name, member, n, is_there)                              \
     static size_t count_##name(const struct jp_report *report)                 \
     {                                                                          \
@@ -97,7 +104,8 @@ extern const struct jp_table *const tables_copper[];
 
 #define JP_FOUND_BY(name) .count = count_##name, .find = find_##name
 
-/* A row of ops.csv behind its first columns: communicator and function. */
+/* The first columns of a row of ops.csv are communicator and function;
+ * tables_op_csv writes the others. */
 enum { TABLES_OP_BEGINNING = 3 };
 void tables_op_csv(struct jp_csv *csv, const struct jp_row *row);
 

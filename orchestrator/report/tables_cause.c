@@ -1,6 +1,5 @@
-/* tables_cause.c - the columns of what coincides with findings, of a job's
- * bottlenecks and of its steps. See tables.c.
- */
+/* tables_cause.c - the columns of causes that coincide with findings, of a
+ * job's bottlenecks and of its steps. See tables.c. */
 #include <math.h>
 
 #include "orchestrator/report/tables.h"

@@ -14,7 +14,7 @@ static const struct jp_clocks *clocks_of(const struct jp_report *report)
     return c && c->map.n_nodes > 1 ? c : NULL;
 }
 
-/* One clock needs no table. */
+/* A single clock needs no table. */
 static size_t count_clocks(const struct jp_report *report)
 {
     const struct jp_clocks *c = clocks_of(report);

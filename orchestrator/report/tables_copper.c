@@ -1,6 +1,6 @@
 /* tables_copper.c - the columns of a Copper cache's tables. See tables.c.
  *
- * A row's `at` points into report->copper, which is there.
+ * A row's `at` points into report->copper, which is not NULL.
  */
 #include <math.h>
 
@@ -21,7 +21,7 @@ static void value_int(struct jp_value *v, int64_t number)
     v->number = number;
 }
 
-/* A figure in a form of its own. */
+/* A figure with its own text. */
 static void value_figure(struct jp_value *v, const char *text, double real)
 {
     snprintf(v->buf, sizeof(v->buf), "%s", text);
@@ -36,9 +36,10 @@ static void value_figure(struct jp_value *v, const char *text, double real)
     {name, JP_COL_COUNT, JP_CSV | JP_MAYBE, json, html, 0, title, help,        \
      JP_FIELD(row, value[at]), __VA_ARGS__}
 
-/* json: the first one's place; o, h, m, n, s, l: on the page those of
- * operations, hits, misses, negatives, served ENOENTs, latency; known and ttl:
- * JP_IF(...) of the counters and of those of remembered ENOENTs, or nothing. */
+/* json: the position of the first column. o, h, m, n, s, l: positions in the
+ * page for operations, hits, misses, negatives, served ENOENTs and latency.
+ * known, ttl: JP_IF(...) for the counters and for those of remembered
+ * ENOENTs, or empty. */
 #define METRICS(row, json, o, h, m, n, s, l, known, ttl)                       \
     METRIC(row, COPPER_OPERATIONS, "total_counted_fuse_operations", json, o,   \
            "Operations", "requests of the kernel", known),                     \
@@ -172,7 +173,7 @@ JP_COPPER_SOME(known_range, range, JP_COPPER_N_SPREADS, c->range[i].n > 0)
 
 static const char *const range_units[] = {"us", "count"};
 
-/* Of a rank, by the host that has it. */
+/* Names a rank by its host. */
 static void value_host(const struct jp_row *row, size_t rank,
                        struct jp_value *v)
 {
@@ -242,7 +243,7 @@ const struct jp_table table_copper_ranges = {
     JP_FOUND_BY(range),
     .max_json = JP_COPPER_N_SPREADS,
 };
-/* For readers: what some rank tells. */
+/* For readers: only rows that at least one rank reports. */
 const struct jp_table table_copper_known_ranges = {
     .name = "copper_ranges",
     JP_COLUMNS(ranges),
@@ -392,7 +393,7 @@ JP_GETTER(outlier_pid, jp_copper_outlier,
 JP_GETTER(outlier_level, jp_copper_outlier, value_signed(v, at->level))
 JP_GETTER(outlier_slow_digit, jp_copper_outlier, value_count(v, at->slow))
 
-/* With six digits, or one decimal; sorted by itself. */
+/* Shows six digits, or one decimal; sorted by the value. */
 static void value_short(struct jp_value *v, bool digits, double real)
 {
     char text[40];
@@ -449,7 +450,7 @@ const struct jp_table table_copper_outliers = {
 
 JP_COPPER_ARRAY(launch, launches, n_launches)
 
-/* summary.json keeps the last ones. */
+/* summary.json keeps the latest ones. */
 static double launch_weight(const struct jp_result *result, size_t row)
 {
     (void) result;

@@ -81,7 +81,7 @@ static void get_path_events(const struct jp_row *row, struct jp_value *v)
     value_fill(v, (double) c->paths[c->path_from[p->category]].events);
 }
 
-/* Absent paths that were remembered have counters of their own. */
+/* Absent paths that the cache remembers have counters of their own. */
 #define PATH_COUNT(name, is_ttl, i)                                            \
     JP_GETTER(path_##name, jp_copper_path,                                     \
               value_count(v, (at->category == COPPER_TTL) == (is_ttl)          \

@@ -43,7 +43,7 @@ JP_GETTER(ccall_why, jp_cuda_row, (void) at;
 
 #define FIELD(member) JP_FIELD(struct jp_cuda_row, member)
 #define SUM(counter) FIELD(sum[CUDA_##counter])
-/* json, html and text: the places of the first of them there */
+/* json, html and text: the position of the first of these columns */
 #define WHO                                                                    \
     {"rank",                                                                   \
      JP_COL_RANK,                                                              \

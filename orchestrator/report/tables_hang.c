@@ -93,7 +93,7 @@ static void find_branch(struct jp_row *row)
     row->at = &row->report->hang->branches[row->index];
 }
 
-/* The innermost first, as far as they fit: that is where the threads are. */
+/* Shows the innermost frames first, as many as fit: the threads are there. */
 static void put_run(const struct hangstacks_branch *b, struct jp_value *v)
 {
     size_t room = sizeof(v->buf), len = 0;
@@ -326,7 +326,7 @@ int tables_hang_text(const struct jp_report *report, FILE *out)
 {
     int rc = 0;
 
-    /* parts without success are told by who shows them */
+    /* the writer of the page or text shows parts that failed */
     for (size_t i = 0; tables_hang[i] && rc == 0; i++)
         if (tables_hang[i] != &table_hang_parts &&
             table_count(tables_hang[i], report))

@@ -1,6 +1,5 @@
-/* tables_insight.c - the columns of what is judged: the network beside what was
- * expected of it, findings, hypotheses. See tables.c.
- */
+/* tables_insight.c - the columns of judgements: the network and its
+ * expectation, findings, hypotheses. See tables.c. */
 #include <math.h>
 #include <inttypes.h>
 
@@ -57,7 +56,7 @@ static double quantile(const struct jp_row *row, double q)
     return bwhist_quantile(&cell->gbs, q);
 }
 
-/* "80 to 95", sorted by another; "-" where there is none. */
+/* Formats "80 to 95", with another value to sort by; "-" if unknown. */
 static void value_range(struct jp_value *v, double low, double high, double by)
 {
     snprintf(v->buf, sizeof(v->buf), "%s to %s", FIG_GBS(low), FIG_GBS(high));
@@ -85,7 +84,7 @@ JP_GETTER(net_range, jp_netcell, (void) at;
           value_range(v, quantile(row, 0.05), quantile(row, 0.95),
                       quantile(row, 0.5)))
 
-/* Of what is expected of the cell. */
+/* Getters for the cell's expectation. */
 #define EXPECTED_GETTER(name, value)                                           \
     static void get_expected_##name(const struct jp_row *row,                  \
                                     struct jp_value *v)                        \
@@ -439,7 +438,7 @@ static const struct jp_judgement *judgement_of(const struct jp_row *row)
     return &row->report->insight->hypotheses.of[row->index];
 }
 
-/* What the page calls them. */
+/* The page's word for a state. */
 static const char *say_state(enum jp_hypothesis_state state)
 {
     switch (state) {

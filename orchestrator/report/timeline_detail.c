@@ -1,5 +1,5 @@
 /* timeline_detail.c - single operations of the part of the run in which ranks
- * wait most, as a script that the page loads when it is asked for them. */
+ * wait most, as a script that the page loads on demand. */
 #include "orchestrator/report/timeline_page.h"
 
 #include <errno.h>
@@ -12,22 +12,22 @@
 #include "orchestrator/report/sections.h"
 
 enum {
-    DETAIL_OPS = 60000, /* some 0.4 MB */
-    NUMBER_BYTES = 10,  /* of a number, at most */
-    NUMBERS = 5,        /* of an operation */
+    DETAIL_OPS = 60000, /* about 0.4 MB */
+    NUMBER_BYTES = 10,  /* most bytes of a number */
+    NUMBERS = 5,        /* numbers per operation */
 };
 
 struct detail {
     const struct jp_result *result;
     struct timeline_page page;
-    uint32_t *ops;   /* by bin: that begin there and are held */
-    size_t n_held;   /* bins of which all operations are held */
-    size_t from, to; /* bins of the window */
+    uint32_t *ops;   /* by bin: operations that begin there and are held */
+    size_t n_held;   /* number of bins of which all operations are held */
+    size_t from, to; /* the window: bins [from, to) */
     unsigned char *bytes, *at;
 };
 
-/* Calls take with each operation of the row's process; time is the clock's of
- * all nodes. */
+/* Calls take for each operation of the row's process. Times are on the common
+ * clock of all nodes. */
 typedef void take_op(struct detail *d, const struct timeline *t,
                      const struct timeline_event *e, uint64_t start_us);
 
@@ -53,7 +53,7 @@ static int walk_row(struct detail *d, const struct timeline_row *row,
     return rc;
 }
 
-/* The bin of a time; n_bins: none. */
+/* Returns the bin of a time; n_bins: outside. */
 static size_t bin_of(const struct detail *d, uint64_t us)
 {
     const struct timeline_page *p = &d->page;
@@ -74,7 +74,7 @@ static void count_op(struct detail *d, const struct timeline *t,
         d->ops[bin]++;
 }
 
-/* How far all timelines reach that were cut. */
+/* Finds the time up to which all truncated timelines are complete. */
 static void find_held(struct detail *d)
 {
     const struct clockmap *map = clocks_map(d->result->clocks);
@@ -106,7 +106,7 @@ static uint64_t waits_of(const struct timeline_page *p, size_t bin)
     return sum;
 }
 
-/* Around the bin of most waits, as wide as fits. */
+/* Chooses the window around the bin with the most waits, as wide as fits. */
 static void find_window(struct detail *d)
 {
     uint64_t most = 0, n;
@@ -158,7 +158,8 @@ static size_t kind_of(const struct timeline_page *p,
     return 0;
 }
 
-/* Kind, start since the window's, time, sequence number, size. */
+/* Writes kind, start since the start of the window, time, sequence number and
+ * size. */
 static void put_op(struct detail *d, const struct timeline *t,
                    const struct timeline_event *e, uint64_t start_us)
 {
@@ -175,7 +176,7 @@ static void put_op(struct detail *d, const struct timeline *t,
     put_number(d, e->bytes);
 }
 
-/* Each row's operations, 0 behind them. */
+/* Writes each row's operations, followed by 0. */
 static int pack(struct detail *d)
 {
     const struct timeline_page *p = &d->page;

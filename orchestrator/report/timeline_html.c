@@ -22,7 +22,7 @@ bool html_timeline_present(const struct jp_report *report)
     return false;
 }
 
-/* Findings of which the timeline shows when, and at which rank. */
+/* Findings for which the timeline shows when, and at which rank. */
 bool html_timeline_proves(const struct jp_report *report)
 {
     const struct jp_insight *x = report->insight;
@@ -43,7 +43,7 @@ bool html_timeline_proves(const struct jp_report *report)
     return false;
 }
 
-/* Each row's communicators stand in its kinds. */
+/* The communicators of each row follow from its kinds. */
 static void put_kinds(const struct timeline_page *p, const struct jp_result *r,
                       struct jp_json_stream *json)
 {
@@ -113,8 +113,9 @@ static int put_figures(const struct timeline_page *p,
     return json_stream_close(&json, NULL);
 }
 
-/* Low bytes of the kinds; high ones where there are that many; busy and, in the
- * high half, waits: alike bytes stand together and shrink. */
+/* Stores low bytes of the kinds; their high bytes if needed; then a byte with
+ * busy and, in the high half, waits. Similar bytes are grouped, so they
+ * compress well. */
 static unsigned char *make_planes(const struct timeline_page *p, size_t *len)
 {
     size_t n = p->n_rows * p->n_bins;
@@ -131,7 +132,8 @@ static unsigned char *make_planes(const struct timeline_page *p, size_t *len)
     return planes;
 }
 
-/* Deflated, without a head; caller frees. NULL without memory. */
+/* Returns the bytes deflated, without a header; the caller frees them. NULL
+ * when out of memory. */
 static unsigned char *shrink(unsigned char *bytes, size_t n, size_t *len)
 {
     z_stream z = {.next_in = bytes, .avail_in = (uInt) n};
@@ -175,7 +177,7 @@ static int put_cells(const struct timeline_page *p, FILE *out)
     return rc;
 }
 
-/* Whether rows of different nodes may be compared. */
+/* Writes whether rows of different nodes are comparable. */
 static void put_clocks(const struct jp_report *report, FILE *out)
 {
     char text[CLOCKS_TEXT];

@@ -1,4 +1,4 @@
-/* timeline_page.c - from strips of processes to the page's timeline. */
+/* timeline_page.c - make the page's timeline from the strips of processes. */
 #include "orchestrator/report/timeline_page.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { LEVELS = 15, GROUP_CELLS = 1 << 23 };
 
-/* One strip of a row, and where each of its keys is among the kinds. */
+/* One strip of a row, with the kind of each of its keys. */
 struct source {
     const struct timeline *timeline;
     const struct clockmap_node *clock;
@@ -19,7 +19,7 @@ struct source {
     const struct jp_process *process;
 };
 
-/* A communicator's function: the unit in which ranks wait. */
+/* A function of a communicator: the unit in which ranks wait. */
 struct group {
     const char *id, *func;
     bool barrier;
@@ -31,12 +31,12 @@ struct build {
     const struct jp_processes *processes;
     struct source *sources;
     size_t n_sources;
-    unsigned shift;     /* of the page's bins */
+    unsigned shift;     /* a bin of the page is 1 << shift us */
     uint32_t *group_of; /* by kind */
     struct group *groups;
     size_t n_groups;
-    double *work; /* group x bin: us in which the operation was at work */
-    double *acc;  /* kind of the row x bin */
+    double *work; /* [group][bin]: time in us that the operation was at work */
+    double *acc;  /* [kind of the row][bin] */
 };
 
 void timeline_page_fini(struct timeline_page *page)
@@ -112,7 +112,7 @@ static int find_sources(struct build *b)
     return 0;
 }
 
-/* Rows, one a process. */
+/* Makes one row per process. */
 static int make_rows(struct build *b)
 {
     struct timeline_page *p = b->page;
@@ -146,7 +146,7 @@ static int make_rows(struct build *b)
 struct ref {
     const struct strip_key *key;
     struct source *source;
-    unsigned at; /* of the source's keys */
+    unsigned at; /* index of the key in its source */
 };
 
 static int by_kind(const void *a, const void *b)
@@ -169,7 +169,7 @@ static size_t count_keys(const struct build *b)
     return n;
 }
 
-/* Of communicators with one id, the one with most ranks. */
+/* Of communicators with the same id, returns the one with the most ranks. */
 static size_t find_comm(const struct jp_result *r, const char *id)
 {
     size_t found = SIZE_MAX;
@@ -182,7 +182,7 @@ static size_t find_comm(const struct jp_result *r, const char *id)
     return found;
 }
 
-/* A kind, which is unlike the one before. */
+/* Adds a kind that differs from the one before. */
 static void new_kind(struct build *b, const struct strip_key *key)
 {
     struct timeline_page *p = b->page;
@@ -236,8 +236,8 @@ static uint64_t edge_of(const struct source *s, uint64_t bin)
     return clockmap_us(s->clock, bin << s->timeline->strip->shift);
 }
 
-/* The page's bins: no finer than any strip's, and no more than the page holds.
- */
+/* Chooses the page's bins: no finer than those of any strip, and as many as the
+ * page holds. */
 static void make_bins(struct build *b)
 {
     struct timeline_page *p = b->page;
@@ -263,7 +263,7 @@ static void make_bins(struct build *b)
     p->n_bins = (size_t) (((to - 1) >> b->shift) - (from >> b->shift)) + 1;
 }
 
-/* Adds amount, spread over from..to. */
+/* Adds amount, spread evenly over from..to. */
 static void spread(const struct timeline_page *p, double *bins, uint64_t from,
                    uint64_t to, double amount)
 {
@@ -305,7 +305,8 @@ static uint32_t find_group(const struct build *b, const char *id,
     return UINT32_MAX;
 }
 
-/* When operations were at work. 0, or -1 without memory. */
+/* Computes when operations were at work. Returns 0, or -1 when out of memory.
+ */
 static int find_work(struct build *b)
 {
     struct timeline_page *p = b->page;
@@ -333,7 +334,7 @@ static int find_work(struct build *b)
         }
         if (group == UINT32_MAX || !op->end_max_us)
             continue;
-        /* without all of its ranks nobody knows who came last */
+        /* the last rank to arrive is known only if all ranks have records */
         whole = op->n_exec == r->comms[comm].n_ranks;
         us = whole ? op->exec_min_us : op->exec_max_us;
         us = us < op->end_max_us ? us : op->end_max_us;
@@ -352,7 +353,7 @@ static uint8_t level_of(double share)
     return level >= LEVELS ? LEVELS : level > 0 ? (uint8_t) level : 0;
 }
 
-/* The kinds of one row, ascending; n of them. */
+/* Lists the n kinds of one row, ascending. */
 static size_t row_kinds(const struct source *from, size_t n, uint32_t *kinds)
 {
     size_t found = 0;
@@ -405,7 +406,7 @@ static void put_cell(const struct build *b, const uint32_t *kinds, size_t n,
     cell->waits = level_of(waits / sum);
 }
 
-/* One row of n sources. */
+/* Writes one row from its n sources. */
 static void put_row(struct build *b, const struct source *from, size_t n,
                     struct timeline_cell *cells)
 {

@@ -1,15 +1,16 @@
 /* timeline_page.h - the timeline of all ranks, as figures for the page.
  *
- * A row a process, a bin of time a column. A cell says in one number which kind
- * of operation (communicator, function, class of size) took most of the bin,
- * and in two halves of a byte how much of it the process was in operations, and
- * how much of that it waited for others.
+ * Each row is a process, each column a bin of time. A cell holds the kind of
+ * operation (communicator, function, class of size) that took most of the bin.
+ * It also holds how much of the bin the process spent in operations, and how
+ * much of that it waited for others (four bits each).
  *
- * Waits. An operation that no rank leaves before all are in it is at work for
- * the time of its last rank, up to its end; before that a rank in it waits. So
- * what a row has more than that, in a communicator, function and bin, is wait.
+ * Waits: if no rank can leave an operation before all ranks are in it, the
+ * operation is at work only for the duration of its last rank, up to its end.
+ * Before that, a rank in it waits. So the wait of a row is its time in
+ * operations beyond that, for each communicator, function and bin.
  *
- * Times are on one clock where the clocks of the nodes could be aligned.
+ * Times are on one clock if the nodes' clocks could be aligned.
  */
 #ifndef JP_REPORT_TIMELINE_PAGE_H
 #define JP_REPORT_TIMELINE_PAGE_H
@@ -22,48 +23,53 @@
 #include "orchestrator/insight/processes.h"
 
 enum {
-    TIMELINE_CELLS = 1 << 20, /* of the page at most: bins get wider */
-    TIMELINE_ROWS = 4096,     /* more are not drawn, and it is said */
+    /* limit for the page: beyond it, bins get wider */
+    TIMELINE_CELLS = 1 << 20,
+    TIMELINE_ROWS = 4096, /* further rows are not drawn, and the page says so */
     TIMELINE_KINDS = 65534,
 };
 
 struct timeline_row {
     const char *host; /* borrowed from the result's timelines */
     int64_t pid;
-    const struct jp_process *process; /* NULL: not among the result's */
+    const struct jp_process *process; /* NULL: not a process of the result */
 };
 
 struct timeline_kind {
-    const char *id, *func; /* borrowed likewise */
+    const char *id, *func; /* borrowed from the result's timelines */
     unsigned size;         /* enum strip_size */
-    size_t comm;           /* index into comms; SIZE_MAX: not there */
-    double us;             /* of all rows */
+    size_t comm;           /* index into comms; SIZE_MAX: not found */
+    double us;             /* time over all rows */
 };
 
 struct timeline_cell {
-    uint16_t kind;       /* index + 1; 0: nothing, or what has no kind */
-    uint8_t busy, waits; /* of 15; busy is not 0 where there was anything */
+    /* index into kinds + 1; 0: no operation, or one without a kind */
+    uint16_t kind;
+    uint8_t busy,
+        waits; /* fifteenths; busy is > 0 if there was any operation */
 };
 
 struct timeline_page {
-    uint64_t from_us, width_us; /* of a bin */
+    uint64_t from_us, width_us; /* start of the first bin, width of a bin */
     size_t n_bins;
-    struct timeline_row *rows; /* by node, then rank */
-    size_t n_rows, rows_left;  /* rows_left: not shown */
+    struct timeline_row *rows; /* sorted by node, then rank */
+    size_t n_rows, rows_left;  /* rows_left: number of rows not shown */
     struct timeline_kind *kinds;
     size_t n_kinds;
     struct timeline_cell *cells; /* n_rows x n_bins */
-    uint64_t left;               /* operations of kinds beyond a strip's */
-    bool waits;                  /* are known */
+    /* number of operations whose kind did not fit into a strip */
+    uint64_t left;
+    bool waits; /* whether waits are known */
 };
 
-/* No rows where no record tells start and end. 0, or -1 without memory. fini
- * takes one of zeros. */
+/* Makes the page's timeline. It has no rows if no record has start and end
+ * times. Returns 0, or -1 when out of memory. timeline_page_fini accepts a
+ * struct of zeros. */
 int timeline_page_make(const struct jp_result *result,
                        const struct jp_processes *processes,
                        struct timeline_page *page);
-/* Bytes, deflated, in base64: what web/inflate.js reads. 0, or -1 without
- * memory. bytes are not changed. */
+/* Writes bytes, deflated and in base64, as web/inflate.js reads them. Does not
+ * change bytes. Returns 0, or -1 when out of memory. */
 int timeline_put_packed(unsigned char *bytes, size_t n, FILE *out);
 void timeline_page_fini(struct timeline_page *page);
 

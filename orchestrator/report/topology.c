@@ -1,4 +1,4 @@
-/* topology.c - the nodes' shapes, and what is odd about a step's media. */
+/* topology.c - the nodes' topology, and oddities of a step's media. */
 #include "orchestrator/report/sections.h"
 
 #include <inttypes.h>
@@ -10,13 +10,13 @@
 #include "orchestrator/report/table.h"
 #include "orchestrator/topo/topo_print.h"
 
-#define MAX_LINES 12    /* of summary.txt */
-#define MAX_ITEMS 50    /* of report.html */
-#define MAX_FINDINGS 50 /* of summary.json */
+#define MAX_LINES 12    /* lines of summary.txt */
+#define MAX_ITEMS 50    /* items of report.html */
+#define MAX_FINDINGS 50 /* findings of summary.json */
 #define MAX_SHAPES 12   /* pictures */
 #define NAMES_MAX 60
 
-/* What to do about a warning: one sentence. */
+/* Returns one sentence: what to do about a warning. */
 static const char *topology_advice(enum jp_warning_kind kind)
 {
     static const char *const advice[JP_N_WARNINGS] = {
@@ -63,7 +63,7 @@ static int text_shape(const struct jp_step_labels *l, size_t at, FILE *out)
     return 0;
 }
 
-/* Nodes without GPUs have nothing to tell. */
+/* Nodes without GPUs have no topology worth showing. */
 static bool is_telling(const struct jp_step_labels *l)
 {
     return l && (l->n_pictures || l->n_warnings);
@@ -119,7 +119,7 @@ static void html_warnings(const struct jp_step_labels *l,
                 l->n_warnings - MAX_ITEMS);
 }
 
-/* The ranks on the picture, if any, are those of one communicator. */
+/* The ranks in the picture, if any, all belong to one communicator. */
 static int html_shape(const struct jp_step_labels *l,
                       const struct jp_step_picture *p,
                       const struct jp_result *r, FILE *out)
