@@ -89,8 +89,9 @@ static struct tally *tally_of(const struct search *s, size_t rank, unsigned f)
     return &s->tallies[rank * FUNCS + f];
 }
 
-#define FIRST_US ((uint64_t) limits_get(JP_LIMIT_STALL_US)) /* the smallest T  \
-                                                             */
+#define FIRST_US                                                               \
+    ((uint64_t) limits_get(JP_LIMIT_STALL_US)) /* the smallest T               \
+                                                */
 
 /* Returns how many T's a time exceeds. */
 static unsigned over(uint64_t us)

@@ -21,8 +21,9 @@
 
 /* --- the exporter's notation --------------------------------------------- */
 
-#define NAME_MAX_BYTES 60 /* bytes of a function's name within a file's name   \
-                           */
+#define NAME_MAX_BYTES                                                         \
+    60 /* bytes of a function's name within a file's name                      \
+        */
 
 char *exporter_datetime(uint64_t us, char *buf)
 {

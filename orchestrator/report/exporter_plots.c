@@ -11,8 +11,9 @@
 #include "common/sorted.h"
 #include "orchestrator/report/gnuplot.h"
 
-#define EXPORTER_MAX_PANELS 48 /* panels of a combined plot, 500 pixels each   \
-                                */
+#define EXPORTER_MAX_PANELS                                                    \
+    48 /* panels of a combined plot, 500 pixels each                           \
+        */
 #define EXPORTER_TITLE 160
 
 enum {

@@ -281,17 +281,18 @@ void html_out_short(FILE *out, const char *text, size_t max)
 
 void html_out_begin(FILE *out, const char *title)
 {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
-          "<meta charset=\"utf-8\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
-          "'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'self'; "
-          "img-src data:; base-uri 'none'; form-action 'none'\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, "
-          "initial-scale=1\">\n"
-          "<meta name=\"color-scheme\" content=\"light dark\">\n"
-          "<meta name=\"referrer\" content=\"no-referrer\">\n"
-          "<link rel=\"icon\" href=\"data:,\">\n<title>",
-          out);
+    fputs(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+        "<meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+        "'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'self'; "
+        "img-src data:; base-uri 'none'; form-action 'none'\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, "
+        "initial-scale=1\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n"
+        "<meta name=\"referrer\" content=\"no-referrer\">\n"
+        "<link rel=\"icon\" href=\"data:,\">\n<title>",
+        out);
     html_out_text(out, title);
     fprintf(out,
             "</title>\n<style>\n%s</style>\n<script>\n%s</script>\n"
