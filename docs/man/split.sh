@@ -9,7 +9,8 @@ mkdir -p "$out"
 rm -f "$out"/*.1
 
 # the commands with their summaries are the program's own table
-table=$(sed -nE 's/^ +\{"([a-z]+)", cmd_[a-z]+, "(.*)"\},?$/\1	\2/p' "$1/orchestrator/cmd/jobprof.c")
+table=$(sed -nE '/^ +\{"[a-z]+", cmd_[a-z]+,$/ { N; s/\n +/ /; }
+    s/^ +\{"([a-z]+)", cmd_[a-z]+, "(.*)"\},?$/\1	\2/p' "$1/orchestrator/cmd/jobprof.c")
 
 section() { # section HEADING: its lines, without the heading
     awk -v want=".Sh $1" '/^\.Sh / { on = $0 == want; next } on' "$man/jobprof.1"

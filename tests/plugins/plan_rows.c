@@ -88,8 +88,8 @@ const struct plan_row plan_rows[] = {
      "example",
      "example,nccl=2.28,iterations=10,colls=4,comms=1",
      {ONE, .node = {.ram_bytes = 4 * GIB}},
-     "needs at least 5.6 GiB (8 collectives in each of 1 communicators); one "
-     "pool in RAM + swap (vm.overcommit_memory=0) allows 3.6 GiB",
+     "needs at least 5.6 GiB (8 collectives in each of 1 communicators), but "
+     "one pool in RAM + swap (vm.overcommit_memory=0) allows 3.6 GiB",
      {0},
      {{NULL, 0}},
      0},
@@ -215,8 +215,7 @@ const struct plan_row plan_rows[] = {
      NULL,
      {3439488, 0, 0, 80, 80,
       "keeps all operations unless a communicator has more than 1 times its "
-      "even "
-      "share of 20 operations"},
+      "even share of 20"},
      {{POOL("COLL"), 20}},
      0},
 
@@ -301,8 +300,8 @@ const struct plan_row plan_rows[] = {
      "example",
      "example,nccl=2.24,mem=8M",
      {FOUR, NODE16},
-     "needs at least 28.6 MiB (8 collectives in each of 4 communicators); mem= "
-     "allows 8 MiB",
+     "needs at least 28.6 MiB (8 collectives in each of 4 communicators), but "
+     "mem= allows 8 MiB",
      {0},
      {{NULL, 0}},
      0},
@@ -334,8 +333,8 @@ const struct plan_row plan_rows[] = {
      "example",
      "example,nccl=2.29.7,disk=1M",
      {FOUR, NODE16},
-     "needs at least 91.0 MiB (8 collectives in each of 4 communicators); "
-     "disk= allows 1 MiB",
+     "needs at least 91.0 MiB (8 collectives in each of 4 communicators), "
+     "but disk= allows 1 MiB",
      {0},
      {{NULL, 0}},
      0},
@@ -349,7 +348,7 @@ const struct plan_row plan_rows[] = {
      {FOUR, NODE16},
      NULL,
      {78446592, 78446592, 5721600, 12800, 9800,
-      "up to 3,000 of 12,800 records a rank"},
+      "up to 3,000 of 12,800 records of each rank"},
      {{INSP("DUMP_COLL_RING_SIZE"), 2048},
       {INSP("DUMP_THREAD_INTERVAL_MICROSECONDS"), 100000},
       {INSP("DUMP_MIN_SIZE_BYTES"), 0},
@@ -438,7 +437,7 @@ const struct plan_row plan_rows[] = {
      "inspector,nccl=2.29.7,rate=10000",
      {FOUR, NODE16},
      NULL,
-     {0, 0, 0, 12800, 5533, "an estimated 56.8 % of the collectives are lost"},
+     {0, 0, 0, 12800, 5533, "about 56.8 % of the collectives are lost"},
      {{INSP("DUMP_THREAD_INTERVAL_MICROSECONDS"), 50}, {INSP("PROM_DUMP"), 0}},
      0},
 
@@ -473,7 +472,7 @@ const struct plan_row plan_rows[] = {
      "inspector,nccl=2.30.7",
      {FOUR, NODE16},
      NULL,
-     {0, 0, 5721600, 12800, 7306, "an estimated 42.9 %"},
+     {0, 0, 5721600, 12800, 7306, "about 42.9 % of the collectives are lost"},
      {{INSP("DUMP_THREAD_INTERVAL_MICROSECONDS"), 100000},
       {INSP("DUMP_COLL_RING_SIZE"), UINT64_MAX}},
      JP_NCCL_RELEASE(2, 28, 9)},

@@ -145,7 +145,7 @@ static void test_lists_full(void **state)
             memcpy(list + rows[i].had, ",/a:/a,b", 9);
         } else {
             assert_has(host.log, "spank: jobprof: n1: APPTAINER_BINDPATH is "
-                                 "too long to take our mounts");
+                                 "too long for jobprof's mounts");
         }
         assert_job("APPTAINER_BINDPATH", list);
         host_call("exit");
