@@ -240,8 +240,10 @@ static void find_earlier(const struct jp_expectation *x,
 
     netcells_key(c, x->gpu ? x->gpu : "", coll, bytes, &key);
     cell = baseline_find(x->baseline, &key);
-    if (!cell ||
-        (double) cell->medians.total < limits_get(JP_LIMIT_NET_REPORTS))
+    if (!cell)
+        return;
+    out->reports = cell->medians.total;
+    if ((double) out->reports < limits_get(JP_LIMIT_NET_REPORTS))
         return;
     usual = bwhist_quantile(&cell->medians, 0.5);
     low = bwhist_quantile(&cell->medians, 0.05);
@@ -252,7 +254,6 @@ static void find_earlier(const struct jp_expectation *x,
                      usual - limits_get(JP_LIMIT_NET_SPREAD) * (usual - low)));
     out->low_gbs = bwhist_quantile(&cell->ops, 0.05);
     out->high_gbs = bwhist_quantile(&cell->ops, 0.95);
-    out->reports = cell->medians.total;
 }
 
 void expectation_find(const struct jp_expectation *x, const struct jp_comm *c,

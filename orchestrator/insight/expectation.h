@@ -77,7 +77,7 @@ struct jp_expected_bw {
     double least_gbs;         /* below it is slow */
     double low_gbs, high_gbs; /* the band: p5 and p95 of operations, or least
                                  and peak of peaks */
-    uint64_t reports;         /* reports of a baseline */
+    uint64_t reports;         /* of the baseline; NOTHING: too few */
 };
 
 /* expectation may be NULL. */

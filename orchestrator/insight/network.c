@@ -501,6 +501,7 @@ static void answer_speed(const struct network *w, struct jp_hypotheses *h)
 {
     double took = 0, due = 0, least = 0;
     enum jp_against by = JP_AGAINST_NOTHING;
+    uint64_t reports = 0;
 
     for (size_t i = 0; i < w->list->n; i++) {
         const struct jp_netseries *s = &w->list->at[i];
@@ -510,6 +511,7 @@ static void answer_speed(const struct network *w, struct jp_hypotheses *h)
             continue;
         expectation_find(w->expectation, &w->r->comms[s->comm], s->coll,
                          s->bytes, &e);
+        reports = e.reports > reports ? e.reports : reports;
         if (e.against == JP_AGAINST_NOTHING)
             continue;
         by = by == JP_AGAINST_PEAKS ? by : e.against;
@@ -519,7 +521,12 @@ static void answer_speed(const struct network *w, struct jp_hypotheses *h)
                (double) s->ops;
         least = fmax(least, e.gbs / e.least_gbs - 1);
     }
-    if (by == JP_AGAINST_NOTHING)
+    if (by == JP_AGAINST_NOTHING && reports > 0)
+        hypothesis_set(h, JP_HYPOTHESIS_SLOW_NETWORK, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN,
+                       "the baseline has %s of the %.0f steps that it needs",
+                       FIG_COUNT(reports), limits_get(JP_LIMIT_NET_REPORTS));
+    else if (by == JP_AGAINST_NOTHING)
         hypothesis_set(h, JP_HYPOTHESIS_SLOW_NETWORK, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "%s",
                        w->expectation && (w->expectation->peaks ||

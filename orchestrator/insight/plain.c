@@ -277,6 +277,8 @@ static void add_clause(struct text *t, const char *text)
         n = bracket - 1;
         is_cut = false;
     }
+    if (is_cut && text[n - 1] == ',')
+        n--;
     add(t, "%.*s%s", (int) n, text, is_cut ? " ..." : ".");
     if (t->len > from)
         t->buf[from] = (char) toupper((unsigned char) t->buf[from]);

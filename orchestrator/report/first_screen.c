@@ -250,6 +250,7 @@ static void tiles_copper(const struct jp_copper *c, struct tile tiles[4])
         SAY(tiles[0].value, slow ? "not known" : "none found");
     }
     if (slow && slow->from > 0) {
+        tiles[1].label = "Slowest daemon";
         SAY(tiles[1].value, "%.1f x", slow->to / slow->from);
         SAY(tiles[1].note, "the median of its level of the tree");
     } else {
