@@ -14,7 +14,9 @@
 #ifndef JP_COMMON_BANDWIDTH_H
 #define JP_COMMON_BANDWIDTH_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 enum bandwidth_rule {
     BANDWIDTH_NONE,
@@ -42,5 +44,14 @@ double bandwidth_factor(enum bandwidth_rule rule, uint32_t n_ranks);
 /* The integer of 1e-6 that printf's %.6f shows of gbs: exact, half to even.
  * UINT64_MAX where it is more. gbs is finite and not negative. */
 uint64_t bandwidth_micro(double gbs);
+
+/* No rank can end before all have begun, because every rank's result needs data
+ * of all other ranks. Waits can therefore be computed from the ranks' times. A
+ * Broadcast or a Reduce lets ranks continue early. */
+static inline bool collective_is_barrier(const char *name)
+{
+    return !strcmp(name, "AllReduce") || !strcmp(name, "AllGather") ||
+           !strcmp(name, "ReduceScatter");
+}
 
 #endif

@@ -171,7 +171,7 @@ enum clockline_status clockline_find(struct clockline_bounds *bounds,
                                      struct clockline *line)
 {
     const struct clockline_side *up = &bounds->upper, *low = &bounds->lower;
-    struct clockline found = {.n_upper = up->added, .n_lower = low->added};
+    struct clockline found = {0};
     long double high, deep;
 
     reduce(&bounds->upper, 1);

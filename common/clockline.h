@@ -58,7 +58,6 @@ struct clockline {
     double slope;              /* ns of theta a ns of t: 1e-6 is 1 ppm */
     double margin_ns;          /* to the nearest bounds, half of their gap */
     int64_t first_ns, last_ns; /* the bounds lie between */
-    uint64_t n_upper, n_lower; /* as added */
 };
 
 enum clockline_status {

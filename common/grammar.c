@@ -533,14 +533,6 @@ void request_fini(struct jp_request *request)
 
 /* --- a file of settings --- */
 
-int grammar_find_file(const struct jp_grammar *grammar)
-{
-    for (size_t i = 0; i < grammar->n_knobs; i++)
-        if (grammar->knobs[i].kind == JP_KNOB_FILE)
-            return (int) i;
-    return -1;
-}
-
 static int take_member(void *arg, const char *name, const char *value,
                        struct jp_error *err)
 {

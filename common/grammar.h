@@ -93,8 +93,6 @@ int request_parse(const struct jp_grammar *grammar, const char *text,
                   struct jp_request *out, struct jp_error *err);
 void request_fini(struct jp_request *request);
 
-/* The knob that names a file of settings, -1: there is none. */
-int grammar_find_file(const struct jp_grammar *grammar);
 /* Reads the file that such a knob names, below folder where the path is
  * relative (NULL: the process's own). out->mode is -1. As request_parse. */
 int request_read(const struct jp_grammar *grammar, const char *path,

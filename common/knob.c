@@ -3,16 +3,16 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common/mountmap.h"
 #include "common/nearest.h"
 #include "common/num.h"
-#include "common/onhang.h"
 #include "common/pattern.h"
 #include "common/quote.h"
-#include "common/userlabels.h"
+#include "common/utf8.h"
 
 #define MAX_WORDS 16
 #define NAME_BYTES                                                             \
@@ -23,6 +23,62 @@
 #define NAMES_RANGE                                                            \
     "names of letters, digits, . - and _, separated by semicolons"
 #define RANKS_MAX 256
+
+/* --- the user's labels --------------------------------------------------- */
+
+/* Whether text, of len bytes, is UTF-8 without control characters. */
+static bool is_clean(const char *text, size_t len)
+{
+    uint32_t point;
+    size_t n;
+
+    for (; len; text += n, len -= n) {
+        n = utf8_decode(text, len, &point);
+        if (!n || point < 0x20 || (point >= 0x7f && point < 0xa0))
+            return false;
+    }
+    return true;
+}
+
+bool userlabels_next(const char **at, struct userlabel *out)
+{
+    size_t len = strcspn(*at, ";"), key = strcspn(*at, ":;"), value;
+
+    if (!key || key >= len || key > USERLABELS_KEY ||
+        strspn(*at, NAME_BYTES) != key)
+        return false;
+    value = len - key - 1;
+    if (!value || value > USERLABELS_VALUE || !is_clean(*at + key + 1, value))
+        return false;
+    memcpy(out->key, *at, key);
+    out->key[key] = '\0';
+    memcpy(out->value, *at + key + 1, value);
+    out->value[value] = '\0';
+    *at += len + ((*at)[len] == ';');
+    return true;
+}
+
+static int check_labels(const char *text, struct jp_error *err)
+{
+    struct userlabel label, other;
+    const char *at = text;
+    size_t n = 0;
+
+    while (*at) {
+        const char *from = at, *before = text;
+
+        if (n++ == USERLABELS_MAX || !userlabels_next(&at, &label))
+            return error_set(err,
+                             "\"%s\" is not a label (" USERLABELS_RANGE ")",
+                             QUOTE(from));
+        while (before < from && userlabels_next(&before, &other))
+            if (strcmp(other.key, label.key) == 0)
+                return error_set(err, "\"%s\" is given twice", label.key);
+    }
+    return 0;
+}
+
+/* --- values --------------------------------------------------------------- */
 
 /* Splits "off|line|card" into buf and words. Returns how many. */
 static size_t split_words(const char *text, char *buf, size_t len,
@@ -272,7 +328,7 @@ int knob_check(const struct jp_knob *knob, const char *text,
     if (knob->kind == JP_KNOB_FILE)
         return check_file(text, err);
     if (knob->kind == JP_KNOB_LABELS)
-        return userlabels_check(text, err);
+        return check_labels(text, err);
     if (knob->kind == JP_KNOB_ON_HANG)
         return onhang_parse(text, NULL, &on_hang, err);
     return knob_number(knob, text, &ignored, err);
@@ -346,4 +402,77 @@ char *knob_format_release(uint32_t release, char *buf, unsigned len)
         snprintf(buf, len, "%u.%u.%u", release / 1000000, release / 1000 % 1000,
                  patch);
     return buf;
+}
+
+/* --- the value of on_hang ------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    int number;
+} signals[] = {{"HUP", SIGHUP},    {"INT", SIGINT},   {"QUIT", SIGQUIT},
+               {"ABRT", SIGABRT},  {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
+               {"ALRM", SIGALRM},  {"TERM", SIGTERM}, {"URG", SIGURG},
+               {"WINCH", SIGWINCH}};
+
+static int find_signal(const char *name, struct jp_onhang *out,
+                       struct jp_error *err)
+{
+    if (!strncmp(name, "SIG", 3))
+        name += 3;
+    for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+        if (!strcmp(signals[i].name, name)) {
+            out->signal = signals[i].number;
+            snprintf(out->name, sizeof(out->name), "%s", name);
+            return 0;
+        }
+    return error_set(err,
+                     "\"%s\" is not one of the signals HUP, INT, QUIT, ABRT, "
+                     "USR1, USR2, ALRM, TERM, URG, WINCH",
+                     QUOTE(name));
+}
+
+/* Printable ASCII: it stands in job.conf and in a shell's argument. */
+static int take_command(const char *text, struct jp_onhang *out,
+                        struct jp_error *err)
+{
+    size_t n = 0;
+
+    while (text[n] >= ' ' && text[n] <= '~')
+        n++;
+    if (text[n] || n >= sizeof(out->command))
+        return error_set(err, "\"%s\" is not 1 to 255 characters of ASCII",
+                         QUOTE(text));
+    memcpy(out->command, text, n + 1);
+    return 0;
+}
+
+int onhang_parse(const char *text, const char *after, struct jp_onhang *out,
+                 struct jp_error *err)
+{
+    struct jp_onhang got = {.kind = ONHANG_REPORT};
+    uint64_t us = 0;
+
+    if (!strcmp(text, "off")) {
+        got.kind = ONHANG_OFF;
+    } else if (!strncmp(text, "signal:", 7)) {
+        got.kind = ONHANG_SIGNAL;
+        if (find_signal(text + 7, &got, err) < 0)
+            return -1;
+    } else if (!strcmp(text, "cancel")) {
+        got.kind = ONHANG_CANCEL;
+        got.after_ms = ONHANG_CANCEL_AFTER_MS;
+    } else if (text[0] == '/') {
+        got.kind = ONHANG_COMMAND;
+        if (take_command(text, &got, err) < 0)
+            return -1;
+    } else if (strcmp(text, "report") != 0) {
+        return error_set(err, "\"%s\" is not one of " ONHANG_RANGE,
+                         QUOTE(text));
+    }
+    if (after && num_parse_time_us(after, 0, UINT64_MAX, &us, err) < 0)
+        return -1;
+    if (after)
+        got.after_ms = us / 1000;
+    *out = got;
+    return 0;
 }

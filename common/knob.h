@@ -24,13 +24,13 @@ enum jp_knob_kind {
     JP_KNOB_PATTERN,      /* directory pattern, see pattern.h */
     JP_KNOB_PATH,         /* absolute path */
     JP_KNOB_LIST,         /* names of [A-Za-z0-9._-], commas between them */
-    JP_KNOB_MOUNTS,       /* HOST=INSIDE, commas between; mountmap.h */
+    JP_KNOB_MOUNTS,       /* HOST=INSIDE, commas between; pattern.h */
     JP_KNOB_TEXT,         /* printable ASCII, at most 255 bytes */
     JP_KNOB_ON_HANG,      /* what onhang_parse takes */
     JP_KNOB_FILE,         /* a file, relative to where the command runs */
     JP_KNOB_NAMES,        /* names of [A-Za-z0-9._-], semicolons between them */
     JP_KNOB_RANKS,        /* one of words, or numbers and ranges, ; between */
-    JP_KNOB_LABELS,       /* KEY:VALUE;... in the user's words; userlabels.h */
+    JP_KNOB_LABELS,       /* KEY:VALUE;... in the user's words */
 };
 
 /* Where a knob stands among those of its option. */
@@ -96,5 +96,51 @@ char *knob_format_range(const struct jp_knob *knob, char *buf, unsigned len);
 
 /* A release as "2.28.9", or "2.29" where no patch is named. Returns buf. */
 char *knob_format_release(uint32_t release, char *buf, unsigned len);
+
+/* --- the user's labels of a run: "model:gpt-3;run:42" -------------------- */
+
+/* Keys are names, values are anything but control characters, ';' and what
+ * ends an option's value (','); a value may hold a ':'. The report repeats them
+ * unchanged. */
+
+#define USERLABELS_MAX 16
+#define USERLABELS_KEY 32    /* bytes of a key */
+#define USERLABELS_VALUE 128 /* bytes of a value */
+#define USERLABELS_RANGE "at most 16 KEY:VALUE, separated by \";\""
+
+struct userlabel {
+    char key[USERLABELS_KEY + 1], value[USERLABELS_VALUE + 1];
+};
+
+/* Takes the next label of a checked text (knob_check); *at moves on. False:
+ * there is no further one, or text was not checked. */
+bool userlabels_next(const char **at, struct userlabel *out);
+
+/* --- what is to be done when a step hangs: the value of on_hang ---------- */
+
+enum onhang_kind {
+    ONHANG_OFF,    /* nothing is watched */
+    ONHANG_REPORT, /* only a message */
+    ONHANG_COMMAND,
+    ONHANG_SIGNAL, /* to tasks that have a handler for it */
+    ONHANG_CANCEL
+};
+
+#define ONHANG_RANGE "report, off, /COMMAND, signal:NAME or cancel"
+/* on_hang=cancel without after=: the time to look at it oneself. */
+#define ONHANG_CANCEL_AFTER_MS 600000
+
+struct jp_onhang {
+    enum onhang_kind kind;
+    char command[256]; /* for /bin/sh -c; begins with a slash */
+    char name[16];     /* of the signal: "USR1" */
+    int signal;
+    uint64_t after_ms; /* from a hang that is confirmed to signal or cancel */
+};
+
+/* after: a time as num_parse_time_us takes it, NULL: the kind's own. On failure
+ * *out is unchanged. */
+int onhang_parse(const char *text, const char *after, struct jp_onhang *out,
+                 struct jp_error *err);
 
 #endif

@@ -203,65 +203,72 @@ char *num_suggest_count(const char *text, uint64_t min, uint64_t max, char *buf,
     return buf;
 }
 
+/* A number with a unit. */
+struct measure {
+    const char *what, *form; /* "size"; how it is written */
+    struct unit units[5];
+    char *(*format)(uint64_t value, char *buf, unsigned len);
+    char *(*suggest)(const char *text, char *buf, size_t len);
+};
+
+static int parse_measure(const struct measure *of, const char *text,
+                         uint64_t min, uint64_t max, uint64_t *out,
+                         struct jp_error *err)
+{
+    char lo[32], hi[32], other[64], *meant;
+    uint64_t v = 0;
+    enum reading how = parse_unit(text, of->units, N(of->units), &v);
+
+    if (how == READ_OK && v >= min && v <= max) {
+        *out = v;
+        return 0;
+    }
+    of->format(min, lo, sizeof(lo));
+    of->format(max, hi, sizeof(hi));
+    if (how != READ_NONE)
+        return error_set(err, "%s is out of range (%s to %s)", QUOTE(text), lo,
+                         hi);
+    meant = text ? of->suggest(text, other, sizeof(other)) : NULL;
+    if (meant && (parse_unit(meant, of->units, N(of->units), &v) != READ_OK ||
+                  v < min || v > max))
+        meant = NULL;
+    return error_set(err, "\"%s\" is not a %s (%s to %s; %s)%s%s%s",
+                     QUOTE(text), of->what, lo, hi, of->form,
+                     meant ? "; did you mean \"" : "", meant ? meant : "",
+                     meant ? "\"?" : "");
+}
+
 int num_parse_size(const char *text, uint64_t min, uint64_t max,
                    uint64_t *out_bytes, struct jp_error *err)
 {
-    static const struct unit units[] = {
-        {"", 1},           {"K", 1ULL << 10}, {"M", 1ULL << 20},
-        {"G", 1ULL << 30}, {"T", 1ULL << 40},
-    };
-    char lo[32], hi[32], other[64], *meant;
-    uint64_t v = 0;
-    enum reading how = parse_unit(text, units, N(units), &v);
+    static const struct measure size = {"size",
+                                        "bytes, or a number with K, M, G or T",
+                                        {{"", 1},
+                                         {"K", 1ULL << 10},
+                                         {"M", 1ULL << 20},
+                                         {"G", 1ULL << 30},
+                                         {"T", 1ULL << 40}},
+                                        num_format_size,
+                                        suggest_size};
 
-    if (how == READ_OK && v >= min && v <= max) {
-        *out_bytes = v;
-        return 0;
-    }
-    num_format_size(min, lo, sizeof(lo));
-    num_format_size(max, hi, sizeof(hi));
-    meant = how == READ_NONE && text ? suggest_size(text, other, sizeof(other))
-                                     : NULL;
-    if (meant && (parse_unit(meant, units, N(units), &v) != READ_OK ||
-                  v < min || v > max))
-        meant = NULL;
-    if (how == READ_NONE)
-        return error_set(err,
-                         "\"%s\" is not a size (%s to %s; bytes, or a number "
-                         "with K, M, G or T)%s%s%s",
-                         QUOTE(text), lo, hi, meant ? "; did you mean \"" : "",
-                         meant ? meant : "", meant ? "\"?" : "");
-    return error_set(err, "%s is out of range (%s to %s)", QUOTE(text), lo, hi);
+    return parse_measure(&size, text, min, max, out_bytes, err);
 }
 
 int num_parse_time_us(const char *text, uint64_t min, uint64_t max,
                       uint64_t *out_us, struct jp_error *err)
 {
-    static const struct unit units[] = {
-        {"", 1000000}, {"us", 1}, {"ms", 1000}, {"s", 1000000}, {"m", 60000000},
-    };
-    char lo[32], hi[32], other[64], *meant;
-    uint64_t v = 0;
-    enum reading how = parse_unit(text, units, N(units), &v);
+    static const struct measure time = {
+        "time",
+        "seconds, or a number with us, ms, s or m",
+        {{"", 1000000},
+         {"us", 1},
+         {"ms", 1000},
+         {"s", 1000000},
+         {"m", 60000000}},
+        num_format_time_us,
+        suggest_time};
 
-    if (how == READ_OK && v >= min && v <= max) {
-        *out_us = v;
-        return 0;
-    }
-    num_format_time_us(min, lo, sizeof(lo));
-    num_format_time_us(max, hi, sizeof(hi));
-    meant = how == READ_NONE && text ? suggest_time(text, other, sizeof(other))
-                                     : NULL;
-    if (meant && (parse_unit(meant, units, N(units), &v) != READ_OK ||
-                  v < min || v > max))
-        meant = NULL;
-    if (how == READ_NONE)
-        return error_set(err,
-                         "\"%s\" is not a time (%s to %s; seconds, or a "
-                         "number with us, ms, s or m)%s%s%s",
-                         QUOTE(text), lo, hi, meant ? "; did you mean \"" : "",
-                         meant ? meant : "", meant ? "\"?" : "");
-    return error_set(err, "%s is out of range (%s to %s)", QUOTE(text), lo, hi);
+    return parse_measure(&time, text, min, max, out_us, err);
 }
 
 int num_parse_bool(const char *text, bool *out, struct jp_error *err)

@@ -1,4 +1,5 @@
-/* pattern.h - directory patterns: `dir=/scratch/%u/prof-%j`.
+/* pattern.h - directory patterns: `dir=/scratch/%u/prof-%j`; the host's paths
+ * inside containers.
  *
  * Codes: %j job id (the leader's), %J job id and step id ("12.0"), %s step id,
  * %u user, %x job name, %A the array's job id, %a the index in the array (0
@@ -36,5 +37,19 @@ char *pattern_expand(const char *pattern, const struct pattern_facts *facts,
 /* text with each %N as the node's name; what else it holds stays. Caller frees;
  * NULL: no memory. */
 char *pattern_expand_node(const char *text, const char *node);
+
+/* --- how the host's paths read inside containers ------------------------- */
+
+/* "HOST=INSIDE", commas between several; both absolute, without "=", "," and
+ * what pattern_check_path refuses. HOST is a file or a folder with all that is
+ * in it. */
+
+/* Is text such a list? -1: err says why not. */
+int mountmap_check(const char *text, struct jp_error *err);
+
+/* path as map (checked; NULL or "": nothing is mapped) has it inside: of
+ * several that hold it the longest HOST counts. Caller frees; NULL: no memory.
+ */
+char *mountmap_inside(const char *map, const char *path);
 
 #endif

@@ -334,10 +334,19 @@ static int merge_variables(const struct plan_input *in, struct plan_side *side,
 /* --- another program's settings ------------------------------------------- */
 
 /* The file that the settings name: it goes behind variables and options. */
+/* The knob that names a file of settings, -1: there is none. */
+static int find_file_knob(const struct jp_grammar *grammar)
+{
+    for (size_t i = 0; i < grammar->n_knobs; i++)
+        if (grammar->knobs[i].kind == JP_KNOB_FILE)
+            return (int) i;
+    return -1;
+}
+
 static int merge_named(const struct plan_input *in, struct plan_side *side,
                        struct jp_error *err)
 {
-    int i = grammar_find_file(side->grammar);
+    int i = find_file_knob(side->grammar);
     const char *path = i < 0 ? NULL : side->values[i].value;
     struct jp_request request;
     int rc;
@@ -607,11 +616,6 @@ bool plan_is_traced(const struct jp_plan *plan)
     return plan->nsys.mode && plan->nsys.mode_source >= PLAN_ENV;
 }
 
-bool plan_traces(const struct jp_plan *plan)
-{
-    return plan->nsys.mode && plan_is_explicit(plan);
-}
-
 bool plan_probes_clocks(const struct jp_plan *plan, uint32_t nodes,
                         bool trouble)
 {
@@ -624,23 +628,6 @@ bool plan_probes_clocks(const struct jp_plan *plan, uint32_t nodes,
     return clock->mode_source == PLAN_DEFAULT && nodes != 1 &&
            plan->nccl.mode &&
            (plan->nccl.mode_source >= PLAN_ENV || plan_is_printed(plan));
-}
-
-uint32_t plan_util_period_ms(const struct jp_plan *plan)
-{
-    const struct plan_side *util = &plan->util;
-    uint64_t us = plan_number(util, "period");
-    bool wanted = util->mode ||
-                  (util->mode_source == PLAN_DEFAULT &&
-                   (plan_is_explicit(plan) || plan_is_printed(plan)));
-
-    if (!wanted)
-        return 0;
-    /* 0 in the site's file: none for those who do not ask */
-    if (!us)
-        return plan_is_sampled(plan) ? JP_DEF_UTIL_PERIOD_MS : 0;
-    return us < JP_UTIL_PERIOD_MIN_MS * 1000 ? JP_UTIL_PERIOD_MIN_MS
-                                             : (uint32_t) (us / 1000);
 }
 
 static bool asks(const char *text)
@@ -683,7 +670,7 @@ static int check_mode(const struct jp_sitefile *site,
 static int check_named(const struct jp_grammar *grammar,
                        const struct jp_request *request, struct jp_error *err)
 {
-    int i = grammar_find_file(grammar);
+    int i = find_file_knob(grammar);
     struct jp_request read;
 
     if (i < 0 || !request->values[i])

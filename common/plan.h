@@ -135,19 +135,12 @@ bool plan_is_sampled(const struct jp_plan *plan);
 bool plan_is_clocked(const struct jp_plan *plan);
 /* Does the user request runs under nsys? Then the step has a report. */
 bool plan_is_traced(const struct jp_plan *plan);
-/* Do ranks of this step run under nsys? A site's default adds it only to steps
- * whose user asks for a profile. */
-bool plan_traces(const struct jp_plan *plan);
 /* Are clocks probed in a step of so many nodes (0: not known) that has a
  * report? They are where anybody says so, and, unless somebody says no, in
  * steps of several nodes whose user asks for an NCCL profile. trouble: what
  * would be, were it not for a mistake. */
 bool plan_probes_clocks(const struct jp_plan *plan, uint32_t nodes,
                         bool trouble);
-/* Milliseconds between two samples of utilisation in this step; 0: none are
- * taken. They are where the user asks for any profile, unless he or the site
- * turns them off; where only a site's default profiles, if it says so too. */
-uint32_t plan_util_period_ms(const struct jp_plan *plan);
 /* Did the user ask, by option or variable, rather than a default? */
 bool plan_is_explicit(const struct jp_plan *plan);
 /* Does the user or the plugstack line request something? Then a problem gets a

@@ -1,6 +1,11 @@
 /* record.c - which words a record may carry. */
 #include "common/record.h"
 
+#include <stdint.h>
+#include <string.h>
+
+#include "common/utf8.h"
+
 bool record_is_word(const char *text, size_t len, size_t max)
 {
     if (!len || len > max)
@@ -13,4 +18,71 @@ bool record_is_word(const char *text, size_t len, size_t max)
             return false;
     }
     return true;
+}
+
+/* --- records that are bad ----------------------------------------------------
+ */
+
+static const struct {
+    const char *key, *text;
+} kinds[JP_BAD_KINDS] = {
+    [JP_BAD_SYNTAX] = {"syntax", "not a JSON object"},
+    [JP_BAD_BYTES] = {"bytes", "bytes that are not text"},
+    [JP_BAD_MISSING] = {"missing_key", "a key is missing"},
+    [JP_BAD_TYPE] = {"wrong_type", "a value of another type"},
+    [JP_BAD_RANGE] = {"out_of_range", "a number out of range"},
+    [JP_BAD_VALUE] = {"bad_value", "an impossible value"},
+    [JP_BAD_LONG] = {"too_long", "longer than 1 MiB"},
+};
+
+const char *badkind_key(enum jp_bad kind)
+{
+    return kinds[kind].key;
+}
+
+const char *badkind_text(enum jp_bad kind)
+{
+    return kinds[kind].text;
+}
+
+bool badkind_is_text(const char *bytes, size_t len)
+{
+    while (len) {
+        uint32_t c = 0;
+        size_t n = utf8_decode(bytes, len, &c);
+
+        if (!n || (c < 0x20 && c != '\t' && c != '\r' && c != '\n'))
+            return false;
+        bytes += n;
+        len -= n;
+    }
+    return true;
+}
+
+static size_t skip_digits(const char *text, size_t len, size_t i)
+{
+    while (i < len && text[i] >= '0' && text[i] <= '9')
+        i++;
+    return i;
+}
+
+enum jp_bad badkind_of_number(const char *text, size_t len, bool integer)
+{
+    size_t start = len && *text == '-', i = skip_digits(text, len, start);
+    bool good = i > start && (text[start] != '0' || i == start + 1);
+
+    if (good && i < len && text[i] == '.') {
+        start = i + 1;
+        i = skip_digits(text, len, start);
+        good = !integer && i > start;
+    }
+    if (good && i < len && (text[i] == 'e' || text[i] == 'E')) {
+        i++;
+        i += i < len && (text[i] == '-' || text[i] == '+');
+        start = i;
+        i = skip_digits(text, len, start);
+        good = !integer && i > start;
+    }
+    return good && (i == len || memchr(",}] \t\r\n", text[i], 7)) ? JP_BAD_RANGE
+                                                                  : JP_BAD_TYPE;
 }

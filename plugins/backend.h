@@ -92,7 +92,7 @@ struct backend_planner {
 };
 
 /* Something beside the tasks, on each node. All calls run as the user, in one
- * supervisor (orchestrator/agent/supervise.h) that calls again and again: only
+ * supervisor (orchestrator/agent/supervise.c) that calls again and again: only
  * sweep may block. start's strings live until destroy; place and sweep may be
  * NULL. */
 struct backend_runner {

@@ -14,7 +14,7 @@
 
 #include "common/error.h"
 #include "common/json_stream.h"
-#include "common/onhang.h"
+#include "common/knob.h"
 #include "plugins/clock/clock_conf.h"
 
 enum { MODULE_GPUS_MAX = 64, MODULE_HANG_BYTES = 512 };

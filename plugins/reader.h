@@ -13,9 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/badkind.h"
-#include "common/error.h"
 #include "common/record.h"
+#include "common/error.h"
 #include "plugins/nccl_example/trace_read.h"
 #include "plugins/nccl_recorder/recfile.h"
 

@@ -56,14 +56,14 @@ TABLE
 calls() {
     cat >"$work/calls.c" <<'END'
 #include <stdio.h>
-#include "plugins/cuda/cuda_calls.h"
+#include "plugins/cuda/cuda_cupti.h"
 #define ROW(name, id, what, shape) printf("%s %d %d\n", #name, id, (shape) & ~SHAPE_LATER);
 int main(void) { CUDA_CALLS(ROW) return 0; }
 END
     ${CC:-cc} -I"$top" -o "$work/calls" "$work/calls.c" && "$work/calls"
 }
 shape_number() { # shape_number SHAPE
-    printf '#include "plugins/cuda/cuda_calls.h"\nint main(void) { return %s; }\n' "$1" >"$work/n.c"
+    printf '#include "plugins/cuda/cuda_cupti.h"\nint main(void) { return %s; }\n' "$1" >"$work/n.c"
     ${CC:-cc} -I"$top" -o "$work/n" "$work/n.c" && { "$work/n"; echo $?; }
 }
 

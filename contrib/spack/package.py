@@ -18,6 +18,9 @@ class Jobprof(AutotoolsPackage):
 
     variant("slurm", default=True, description="The module for srun, and job facts from libslurm")
     variant("nsys", default=True, description="Read exports of Nsight Systems (SQLite)")
+    variant("zstd", default=True, description="Compress Parquet files by zstd, not by gzip only")
+    variant("upload", default=True, description="jobprof upload: reports into Elasticsearch")
+    variant("isal", default=False, description="Read .gz in a third of the time")
 
     depends_on("c", type="build")
     depends_on("pkgconfig", type="build")
@@ -27,9 +30,15 @@ class Jobprof(AutotoolsPackage):
     depends_on("zlib-api")
     depends_on("slurm", when="+slurm")
     depends_on("sqlite@3.16:", when="+nsys")
+    depends_on("zstd@1.3:", when="+zstd")
+    depends_on("curl@7.61:", when="+upload")
+    depends_on("isa-l@2.30:", when="+isal")
 
     def configure_args(self):
         args = self.with_or_without("sqlite", variant="nsys")
+        args += self.with_or_without("zstd", variant="zstd")
+        args += self.with_or_without("curl", variant="upload")
+        args += self.with_or_without("isal", variant="isal")
         if self.spec.satisfies("+slurm"):
             args.append("--with-slurm={0}".format(self.spec["slurm"].prefix))
         else:

@@ -1,6 +1,6 @@
 /* choice.c - choose the profiler by the mode, the known issues of the release,
  * and the cost. */
-#include "orchestrator/agent/choice.h"
+#include "orchestrator/agent/launch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/knownbad.h"
-#include "common/lines.h"
+#include "orchestrator/agent/settings.h"
 
 /* Rows for all profilers describe issues of NCCL itself. */
 #define ANY_MODE (~0u)

@@ -1,5 +1,5 @@
 /* clockpart.c - the clock settings of a step, their sources, and the key. */
-#include "orchestrator/agent/clockpart.h"
+#include "orchestrator/agent/parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/json_stream.h"
-#include "common/lines.h"
 #include "common/num.h"
 #include "orchestrator/agent/settings.h"
 

@@ -1,5 +1,5 @@
 /* copperpart.c - Copper's part of job.conf: how its daemons are started. */
-#include "orchestrator/agent/copperpart.h"
+#include "orchestrator/agent/parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 
 #include "common/defaults.h"
 #include "common/fileio.h"
-#include "common/lines.h"
 #include "orchestrator/agent/settings.h"
 #include "plugins/copper/copper_flags.h"
 
@@ -245,15 +244,4 @@ int copperpart_fill(const struct launch_facts *facts,
                       facts->kill_wait_s ? "KillWait in seconds"
                                          : "Slurm's default: it did not answer",
                       err);
-}
-
-uint32_t copperpart_cpus(const struct jp_plan *plan)
-{
-    /* "1,2" or "0-3" */
-    const char *text = plan_site(plan, "copper.cores");
-    cpu_set_t set;
-
-    if (!text || copper_flags_cores(text, &set, NULL) < 0)
-        return 1;
-    return (uint32_t) CPU_COUNT(&set);
 }

@@ -2,7 +2,7 @@
  * starts the watcher. */
 #include "config.h"
 
-#include "orchestrator/agent/finish.h"
+#include "orchestrator/agent/agent.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +30,7 @@
 #include "orchestrator/collect/noderec.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/metrics/metricsfile.h"
-#include "orchestrator/topo/rankscan.h"
+#include "orchestrator/topo/rankread.h"
 
 #define KEEP_POLL_MS 200
 #define SPARE_MS 5000

@@ -12,13 +12,8 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
-#include "common/lines.h"
-#include "orchestrator/agent/clockpart.h"
-#include "orchestrator/agent/copperpart.h"
-#include "orchestrator/agent/cudapart.h"
-#include "orchestrator/agent/nsyspart.h"
+#include "orchestrator/agent/parts.h"
 #include "orchestrator/agent/settings.h"
-#include "orchestrator/agent/utilpart.h"
 #include "orchestrator/collect/clock.h"
 #ifdef HAVE_SLURM
 #include <slurm/slurm.h>

@@ -1,5 +1,5 @@
 /* nodeagent.c - the agent's event loop, budgets and record. */
-#include "orchestrator/agent/nodeagent.h"
+#include "orchestrator/agent/agent.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -17,7 +17,6 @@
 #include "common/fileio.h"
 #include "common/json_stream.h"
 #include "common/num.h"
-#include "orchestrator/collect/barrier.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/live.h"

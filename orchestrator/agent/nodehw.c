@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <hwloc.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,11 +19,180 @@
 #include "common/fileio.h"
 #include "common/pattern.h"
 #include "common/plan.h"
-#include "orchestrator/agent/cleanup.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/topo/hardware.h"
 #include "orchestrator/topo/nvml.h"
-#include "orchestrator/topo/snapshot.h"
+
+/* --- unfinished files, which a signal removes ---------------------------- */
+
+#define CLEANUP_MAX 4 /* paths at a time */
+
+static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP, SIGALRM};
+static char paths[CLEANUP_MAX][PATH_MAX];
+static volatile sig_atomic_t used[CLEANUP_MAX];
+
+static void on_end(int sig)
+{
+    (void) sig;
+    for (int i = 0; i < CLEANUP_MAX; i++)
+        if (used[i])
+            unlink(paths[i]);
+    _exit(0);
+}
+
+static void set_mask(int how)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(end_signals) / sizeof(end_signals[0]); i++)
+        sigaddset(&set, end_signals[i]);
+    sigprocmask(how, &set, NULL);
+}
+
+static void cleanup_open_window(void)
+{
+    set_mask(SIG_UNBLOCK);
+}
+
+static void cleanup_close_window(void)
+{
+    set_mask(SIG_BLOCK);
+}
+
+void nodehw_init(void)
+{
+    struct sigaction action = {.sa_handler = on_end};
+
+    set_mask(SIG_BLOCK);
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof(end_signals) / sizeof(end_signals[0]); i++)
+        sigaction(end_signals[i], &action, NULL);
+}
+
+/* Registers a path (copied). Returns its slot, or -1 if the path is too long or
+ * the table is full; such a path is not removed. */
+static int cleanup_add(const char *path)
+{
+    size_t n = strlen(path);
+
+    if (n >= PATH_MAX)
+        return -1;
+    for (int i = 0; i < CLEANUP_MAX; i++) {
+        if (used[i])
+            continue;
+        memcpy(paths[i], path, n + 1);
+        used[i] = 1;
+        return i;
+    }
+    return -1;
+}
+
+/* Forgets the slot: its file is complete or gone. -1: does nothing. */
+static void cleanup_drop(int slot)
+{
+    if (slot >= 0)
+        used[slot] = 0;
+}
+
+/* --- topology.xml: the node's hardware as hwloc sees it ----------------------
+ */
+
+/* hwloc's v2 XML with all I/O objects and with what the job's cgroup hides,
+ * once per job and node. hwloc's discovery is loaded without the components
+ * that hang in a driver (gl, opencl, nvml, rsmi, levelzero; nvml.h asks NVML
+ * itself, in a child), need a CUDA context (cuda) or move the thread over all
+ * CPUs (x86), and without their plugins, which would load those drivers'
+ * libraries. */
+
+#if HWLOC_API_VERSION >= 0x00030000
+#define EXPORT_FLAGS HWLOC_TOPOLOGY_EXPORT_XML_FLAG_V2
+#else
+#define EXPORT_FLAGS 0 /* 2.x writes version 2.0 by default */
+#endif
+
+/* A user's HWLOC_XMLFILE would be somebody else's machine. */
+static void reset_environment(void)
+{
+    char name[128];
+    bool again = true;
+
+    while (again) {
+        again = false;
+        for (char **var = environ; *var && !again; var++) {
+            size_t n = strcspn(*var, "=");
+
+            if (strncmp(*var, "HWLOC_", 6) != 0 || n >= sizeof(name))
+                continue;
+            memcpy(name, *var, n);
+            name[n] = '\0';
+            again = unsetenv(name) == 0;
+        }
+    }
+    setenv("HWLOC_COMPONENTS", "-gl,-opencl,-cuda,-nvml,-rsmi,-levelzero,-x86",
+           1);
+    /* a component that is off is loaded all the same, and its libraries */
+    setenv("HWLOC_PLUGINS_BLACKLIST",
+           "hwloc_gl,hwloc_opencl,hwloc_cuda,hwloc_nvml,hwloc_rsmi,"
+           "hwloc_levelzero",
+           1);
+    setenv("HWLOC_HIDE_ERRORS", "2", 1);
+}
+
+static int set_up(hwloc_topology_t topology, struct jp_error *err)
+{
+    const unsigned long flags = HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED;
+
+    if (hwloc_topology_set_flags(topology, flags) < 0 ||
+        hwloc_topology_set_io_types_filter(topology,
+                                           HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
+        hwloc_topology_load(topology) < 0)
+        return error_set(err, "hwloc: the topology cannot be read: %s",
+                         strerror(errno));
+    return 0;
+}
+
+/* hwloc's interface in use, "2.9.0". */
+static const char *snapshot_version(void)
+{
+    static char text[24];
+    unsigned v = hwloc_get_api_version();
+
+    snprintf(text, sizeof(text), "%u.%u.%u", v >> 16, v >> 8 & 0xff, v & 0xff);
+    return text;
+}
+
+/* Returns the XML (caller frees) and its length, or NULL. Changes HWLOC_*
+ * variables of this process. */
+static char *snapshot_take(size_t *len, struct jp_error *err)
+{
+    hwloc_topology_t topology = NULL;
+    char *xml = NULL;
+    char *copy = NULL;
+    int n = 0;
+
+    reset_environment();
+    if (hwloc_topology_init(&topology) < 0) {
+        error_set(err, "hwloc: %s", strerror(errno));
+        return NULL;
+    }
+    if (set_up(topology, err) < 0)
+        goto out;
+    if (hwloc_topology_export_xmlbuffer(topology, &xml, &n, EXPORT_FLAGS) < 0 ||
+        n <= 1) {
+        error_set(err, "hwloc: no XML: %s", strerror(errno));
+        goto out;
+    }
+    *len = (size_t) n - 1; /* n counts the final NUL */
+    copy = strndup(xml, *len);
+    if (!copy)
+        error_set(err, "out of memory");
+out:
+    if (xml)
+        hwloc_free_xmlbuffer(topology, xml);
+    hwloc_topology_destroy(topology);
+    return copy;
+}
 
 /* A driver without persistence mode needs 20 s and more to initialise eight
  * GPUs. No step waits for this. The sum of all limits is below begin's own

@@ -1,5 +1,5 @@
 /* nsyspart.c - which ranks of a step run under nsys, and with which flags. */
-#include "orchestrator/agent/nsyspart.h"
+#include "orchestrator/agent/parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 
 #include "common/defaults.h"
 #include "common/fileio.h"
-#include "common/lines.h"
 #include "orchestrator/agent/settings.h"
 #include "plugins/nsys/nsys_env.h"
 
@@ -215,6 +214,13 @@ static int note_doubts(const struct launch_facts *facts,
                : 0;
 }
 
+/* Do ranks of this step run under nsys? A site's default adds it only to steps
+ * whose user asks for a profile. */
+static bool wants_nsys(const struct jp_plan *plan)
+{
+    return plan->nsys.mode && plan_is_explicit(plan);
+}
+
 int nsyspart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
                   const char *step_dir, struct jp_jobconf *conf, char **note,
                   struct jp_error *err)
@@ -224,7 +230,7 @@ int nsyspart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
     conf->nsys_request = strdup(side->grammar->modes[side->mode].name);
     if (!conf->nsys_request)
         return error_set(err, "out of memory");
-    if (!plan_traces(plan))
+    if (!wants_nsys(plan))
         return 0;
     if (!NSYS_CAN_WRAP)
         return nsyspart_note(plan, note, err);

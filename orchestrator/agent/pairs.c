@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
-#include "common/mountmap.h"
 #include "common/pattern.h"
 
 /* --- containers --------------------------------------------------------- */

@@ -6,13 +6,10 @@
 #include <string.h>
 
 #include "common/figure.h"
-#include "common/lines.h"
 #include "common/num.h"
 #include "common/quote.h"
-#include "orchestrator/agent/clockpart.h"
-#include "orchestrator/agent/nsyspart.h"
+#include "orchestrator/agent/parts.h"
 #include "orchestrator/agent/plan_table.h"
-#include "orchestrator/agent/utilpart.h"
 #include "orchestrator/agent/settings.h"
 
 /* The strings that the view owns. */

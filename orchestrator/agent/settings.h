@@ -1,4 +1,5 @@
-/* settings.h - merged settings as rows, for job.conf and for display. */
+/* settings.h - merged settings as rows, for job.conf and for display; notes of
+ * several lines. */
 #ifndef JP_AGENT_SETTINGS_H
 #define JP_AGENT_SETTINGS_H
 
@@ -20,5 +21,10 @@ void settings_free(struct jp_setting *settings, size_t n);
 
 /* Prints one table: key, value, source, reason. */
 void settings_print(FILE *out, const struct jp_setting *settings, size_t n);
+
+/* Appends a line to *text (NULL: none yet; the caller frees it). -1: no memory,
+ * and *text is unchanged. */
+int lines_add(char **text, struct jp_error *err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

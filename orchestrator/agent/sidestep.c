@@ -1,12 +1,13 @@
 /* sidestep.c - start a second step beside the tasks, and end it with them. */
 #include "config.h"
 
-#include "orchestrator/agent/sidestep.h"
+#include "orchestrator/agent/agent.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,11 +23,12 @@
 #include "common/jobconf.h"
 #include "common/num.h"
 #include "orchestrator/agent/confine.h"
-#include "orchestrator/agent/copperpart.h"
+#include "orchestrator/agent/parts.h"
 #include "orchestrator/agent/runmarks.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
+#include "plugins/copper/copper_flags.h"
 
 #define POLL_MS 20
 #define KEEP_POLL_MS 500
@@ -476,6 +478,18 @@ static void tell_rest(const struct inner *l, uint32_t ready, bool ended,
     stepdir_log(l->dir, "%s", line);
 }
 
+/* Number of CPUs per node for the daemons, from the site file; at least 1. */
+static uint32_t cpus_of(const struct jp_plan *plan)
+{
+    /* "1,2" or "0-3" */
+    const char *text = plan_site(plan, "copper.cores");
+    cpu_set_t set;
+
+    if (!text || copper_flags_cores(text, &set, NULL) < 0)
+        return 1;
+    return (uint32_t) CPU_COUNT(&set);
+}
+
 void sidestep_start(const struct sidestep *side, const struct launch *launch,
                     void (*say)(const char *line))
 {
@@ -483,7 +497,7 @@ void sidestep_start(const struct sidestep *side, const struct launch *launch,
     struct inner l = {.dir = launch->place.step_dir,
                       .hash = launch->hash,
                       .srun = getppid(),
-                      .cpus = copperpart_cpus(plan),
+                      .cpus = cpus_of(plan),
                       .runner = backend_find("copper")->runner,
                       .job_id = (uint32_t) launch->facts->names.job_id};
     bool asked = plan->copper.mode_source >= PLAN_ENV;

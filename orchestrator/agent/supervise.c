@@ -1,6 +1,6 @@
 /* supervise.c - one runner on one node: start, wait, stop, collect, within
  * limits; and the guard that outlives the supervisor. */
-#include "orchestrator/agent/supervise.h"
+#include "orchestrator/agent/agent.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,11 +1,18 @@
 /* utilpart.c - the period of a step's samples and the user's labels for it. */
-#include "orchestrator/agent/utilpart.h"
+#include "orchestrator/agent/parts.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/defaults.h"
+#include "common/fileio.h"
+#include "common/knob.h"
 #include "common/num.h"
+#include "common/quote.h"
 #include "orchestrator/agent/settings.h"
+#include "plugins/cuda/cuda_file.h"
 
 /* Why the period differs from the setting. */
 static const char *why(const struct plan_side *side, uint32_t period_ms)
@@ -46,13 +53,33 @@ static int add_labels(const struct plan_side *side, struct jp_jobconf *conf,
                        : 0;
 }
 
+/* Milliseconds between two samples of utilisation in this step; 0: none are
+ * taken. They are where the user asks for any profile, unless he or the site
+ * turns them off; where only a site's default profiles, if it says so too. */
+static uint32_t period_ms_of(const struct jp_plan *plan)
+{
+    const struct plan_side *util = &plan->util;
+    uint64_t us = plan_number(util, "period");
+    bool wanted = util->mode ||
+                  (util->mode_source == PLAN_DEFAULT &&
+                   (plan_is_explicit(plan) || plan_is_printed(plan)));
+
+    if (!wanted)
+        return 0;
+    /* 0 in the site's file: none for those who do not ask */
+    if (!us)
+        return plan_is_sampled(plan) ? JP_DEF_UTIL_PERIOD_MS : 0;
+    return us < JP_UTIL_PERIOD_MIN_MS * 1000 ? JP_UTIL_PERIOD_MIN_MS
+                                             : (uint32_t) (us / 1000);
+}
+
 int utilpart_fill(const struct jp_plan *plan, struct jp_jobconf *conf,
                   struct jp_error *err)
 {
     const struct plan_side *side = &plan->util;
     bool runs;
 
-    conf->policy.util_period_ms = plan_util_period_ms(plan);
+    conf->policy.util_period_ms = period_ms_of(plan);
     runs = conf->policy.util_period_ms > 0;
     conf->util_request = strdup(side->grammar->modes[side->mode].name);
     if (!conf->util_request)
@@ -86,4 +113,110 @@ const char *utilpart_describe(const struct jp_jobconf *conf, char *buf,
                                period, sizeof(period)),
             conf->policy.util_disk_mib);
     return buf;
+}
+
+/* --- CUDA calls --------------------------------------------------------------
+ */
+
+#define INSTALLED JP_PKGLIBDIR "/" CUDA_LIBRARY_NAME
+
+/* The library that the user has set. A value left by an outer profiled step
+ * does not count. */
+static const char *own_library(const struct launch_facts *facts)
+{
+    const char *ours = plan_env(facts->env, "JOBPROF_SET");
+    const char *own = plan_env(facts->env, CUDA_ENV_LIBRARY);
+
+    return own && !(ours && knob_list_has(ours, CUDA_ENV_LIBRARY)) ? own : NULL;
+}
+
+/* Adds a variable for the tasks. Takes ownership of value. */
+static int tell(struct jp_jobconf *conf, const char *name, char *value,
+                const char *reason, bool soft, struct jp_error *err)
+{
+    struct jp_envvar *more =
+        reallocarray(conf->env, conf->n_env + 1, sizeof(*more));
+
+    if (more) {
+        conf->env = more;
+        more[conf->n_env++] = (struct jp_envvar){.name = strdup(name),
+                                                 .value = value,
+                                                 .soft = soft,
+                                                 .reason = strdup(reason)};
+        more += conf->n_env - 1;
+    } else {
+        free(value);
+    }
+    return more && more->name && more->value && more->reason
+               ? 0
+               : error_set(err, "out of memory");
+}
+
+/* Why CUDA calls are not counted, as a clause; NULL: they are counted. */
+static const char *why_not(const struct launch_facts *facts, char buf[256])
+{
+    const char *own = own_library(facts);
+
+    if (own) {
+        snprintf(buf, 256,
+                 CUDA_ENV_LIBRARY "=%.120s is set in the environment "
+                                  "and stays",
+                 QUOTE(own));
+        return buf;
+    }
+    return facts->contained ? "the step runs in a container" : NULL;
+}
+
+int cudapart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
+                  const char *step_dir, struct jp_jobconf *conf, char **note,
+                  struct jp_error *err)
+{
+    const struct plan_value *from = plan_find(&plan->util, "cuda");
+    bool asked = from->value && plan_number(&plan->util, "cuda");
+    bool wanted = asked && conf->policy.util_period_ms;
+    char buf[256];
+    const char *reason = wanted ? why_not(facts, buf) : NULL;
+    const struct jp_setting one = {
+        (char *) "cuda", (char *) (reason ? "0" : "1"),
+        (char *) plan_source_words[from->source], from->where,
+        (char *) (reason ? reason : "calls into CUDA are counted")};
+
+    if (!wanted)
+        return asked && from->source >= PLAN_ENV
+                   ? lines_add(
+                         note, err,
+                         "cuda=1: no counters, because nothing is sampled")
+                   : 0;
+    if (settings_add(&conf->util_settings, &conf->n_util_settings, &one, err) <
+        0)
+        return -1;
+    if (reason)
+        return lines_add(note, err, "cuda=1: no counters: %s", reason);
+    if (tell(conf, CUDA_ENV_LIBRARY, strdup(INSTALLED), "counts calls", true,
+             err) < 0 ||
+        tell(conf, CUDA_ENV_DIR, fileio_path("%s/raw/%%N/" CUDA_DIR, step_dir),
+             "", false, err) < 0)
+        return -1;
+    return jobconf_nsys(conf, "ranks")
+               ? lines_add(note, err,
+                           "cuda=1: ranks under nsys have no counters, because "
+                           "nsys uses CUPTI itself")
+               : 0;
+}
+
+bool cudapart_check(struct jp_jobconf *conf, char **path)
+{
+    for (size_t i = 0; i < conf->n_env; i++) {
+        struct jp_envvar *var = &conf->env[i];
+
+        if (strcmp(var->name, CUDA_ENV_LIBRARY) != 0 ||
+            access(var->value, R_OK) == 0)
+            continue;
+        free(var->name);
+        free(var->reason);
+        *path = var->value;
+        memmove(var, var + 1, (--conf->n_env - i) * sizeof(*var));
+        return false;
+    }
+    return true;
 }

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/badkind.h"
+#include "common/record.h"
 #include "common/error.h"
 
 /* NVIDIA's four names. NVIDIA's formula, in this order: n_ranks = 1;
@@ -130,6 +130,13 @@ struct jp_rank {
      * do not form AlltoAlls. Points into the result's kernels. */
     const uint32_t *kernel_us;
     size_t n_kernels;
+    /* Its time in Send and Recv, over the run: part k is of so many messages,
+     * from the one after k * part_messages on, of last_message. Nothing behind
+     * the last part took any time. n_message_us 0: the messages have no
+     * numbers, or no times. The rank owns message_us. */
+    uint32_t *message_us;
+    uint32_t n_message_us;
+    uint64_t part_messages, last_message;
 };
 #define JP_NO_KERNEL UINT32_MAX
 

@@ -1,5 +1,5 @@
 /* clockgraph.c - weighted least squares over the edges between clocks. */
-#include "orchestrator/aggregate/clockgraph.h"
+#include "orchestrator/aggregate/clockprobes.h"
 
 #include <math.h>
 #include <stdlib.h>

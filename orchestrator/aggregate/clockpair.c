@@ -1,5 +1,5 @@
 /* clockpair.c - windows of two clocks, from bounds and ends. */
-#include "orchestrator/aggregate/clockpair.h"
+#include "orchestrator/aggregate/clockwalk.h"
 
 #include <math.h>
 #include <stdlib.h>

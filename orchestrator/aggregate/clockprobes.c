@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "common/fileio.h"
-#include "orchestrator/aggregate/clockgraph.h"
 
 #define FILES_MAX 65536
 /* Points over the run; of these, for steps of wall clocks. */

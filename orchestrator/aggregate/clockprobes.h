@@ -2,7 +2,7 @@
  *
  * Each agent has left lines: how far a neighbour's CLOCK_MONOTONIC is from its
  * own, a line a window (plugins/clock/clock_read.h). At points over the run all
- * clocks are solved for (clockgraph.h), and with each node's own word on its
+ * clocks are solved for (below), and with each node's own word on its
  * wall clock the result is a map of the times that recordings carry. A wall
  * clock that was set makes a step in the map where it was set.
  */
@@ -70,5 +70,54 @@ void clockprobes_fill(struct clockmap *map, struct clockmap *other);
 /* Of the nodes on which the two disagree: where they differ by more than both
  * allow, map is as uncertain as they are apart. */
 void clockprobes_doubt(struct clockmap *map, const struct clockmap *other);
+
+/* The same by what the tasks' XLA has measured (plugins/clock/clock_xla.h).
+ *
+ * In <nodes>/../raw each process has written its own file into its node's
+ * folder. So a process index is on the node whose folder has its file; where
+ * that names two nodes, *ambiguous is set and nothing is taken. Otherwise,
+ * where XLA's probes tell of as many nodes as probes does, they take its place:
+ * who told the tasks to probe wants theirs. 0, or -1 without memory: probes is
+ * released. */
+int clockxla_replace(const char *nodes, struct clockprobes *probes,
+                     bool *by_xla, bool *ambiguous);
+
+/* --- from the distances of pairs of clocks to one time for all ----------- */
+
+/* Each pair that was compared is an edge: what clock `to` shows less what clock
+ * `from` shows. Every clock's offset against the reference comes from weighted
+ * least squares over all edges (weight 1 / uncertainty^2), so that a loop whose
+ * edges do not add up to zero spreads its error. With equal weights this is the
+ * projection of Huygens (Geng et al., NSDI 2018); redundant edges halve the
+ * error of a tree. */
+
+struct clockgraph_edge {
+    uint32_t from, to; /* clocks */
+    int64_t theta_ns;  /* C_to - C_from */
+    double unc_ns;     /* uncertainty; below CLOCKGRAPH_LEAST_NS counts as so */
+    double residual_ns; /* result: how far it is from the solution */
+    bool left_out;      /* result: it contradicted the others */
+};
+
+#define CLOCKGRAPH_LEAST_NS 50.0
+/* Clocks that would be farther from the reference, by 36 years, are not
+ * reachable. */
+#define CLOCKGRAPH_FAR_NS ((int64_t) 1 << 60)
+
+struct clockgraph_clock {
+    bool reachable;    /* from the reference; the rest is 0 if not */
+    int64_t offset_ns; /* C - C_reference */
+    double unc_ns;     /* along the best way to the reference, whose edges are
+                          as wrong as they say or miss the solution by; at least
+                          what any of its edges misses it by, where that is more
+                          than CLOCKMAP_SURE times the edge's own error */
+};
+
+/* Solves for n_clocks of n_edges, both at least 1; `reference` is a clock. An
+ * edge that contradicts the others by more than five times its uncertainty is
+ * left out where it is in a loop, the worst first. 0, or -1 without memory. */
+int clockgraph_solve(struct clockgraph_edge *edges, size_t n_edges,
+                     uint32_t reference, struct clockgraph_clock *clocks,
+                     size_t n_clocks);
 
 #endif

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/aggregate/clockgraph.h"
+#include "orchestrator/aggregate/clockprobes.h"
 #include "orchestrator/aggregate/clockwalk.h"
-#include "orchestrator/aggregate/clockxla.h"
 
 #define WINDOW_NS INT64_C(4000000000)
 #define WINDOWS_MAX 256

@@ -2,8 +2,8 @@
  *
  * By collectives: walks the timelines of all processes side by side, compares
  * the clocks of pairs of nodes that have ranks in the same operations
- * (clockpair.h), and solves for all nodes at points over the run
- * (clockgraph.h). Nothing but the recordings or verbose logs is needed, after
+ * (clockwalk.h), and solves for all nodes at points over the run
+ * (clockgraph.c). Nothing but the recordings or verbose logs is needed, after
  * the fact and from anywhere. By probes: what the nodes' agents measured of
  * each other (clockprobes.h). Where both are there, they check each other.
  *

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/collective.h"
+#include "common/bandwidth.h"
 
 #define PENDING_BYTES ((size_t) 64 << 20)
 #define PENDING_BITS 16

@@ -1,5 +1,5 @@
 /* clockxla.c - whose nodes the probes of the tasks' XLA are. */
-#include "orchestrator/aggregate/clockxla.h"
+#include "orchestrator/aggregate/clockprobes.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -54,6 +54,7 @@ static void member_destroy(struct join_member *member)
     free_lanes(member);
     join_rates_fini(&member->rates);
     join_kernels_fini(&member->kernels);
+    join_messages_fini(&member->messages);
     free(member->slices);
     free(member->host);
     free(member);
@@ -396,6 +397,7 @@ static JOIN_RARE enum join_status add_p2p(struct join *join,
     p2p = join_p2p_get(join, member->comm, recv ? r->peer : r->rank,
                        recv ? r->rank : r->peer, recv);
     if (!p2p || add_rate(join, member, p2p, r) < 0 ||
+        join_messages_add(join, &member->messages, r) < 0 ||
         join_kernels_add(join, member, r) < 0)
         return failed(join);
     if (r->has_sn)
@@ -611,6 +613,7 @@ static int merge_member(struct mapping *m, struct join_member *from)
     if (from->p2p_last > to->p2p_last)
         to->p2p_last = from->p2p_last;
     if (join_rates_merge(m->into, &to->rates, &from->rates) < 0 ||
+        join_messages_merge(m->into, &to->messages, &from->messages) < 0 ||
         join_kernels_merge(m->into, to, from) < 0)
         return -1;
     for (uint32_t i = 0; i < from->n_lanes; i++) {

@@ -145,6 +145,35 @@ double join_rates_quantile(const struct join_rates *rates, double q);
  * messages differ too much to say how fast the network is. */
 double join_rates_fast(const struct join_rates *rates);
 
+/* --- join_kernels.c: how long a rank's messages took, over the run ---
+ *
+ * A rank's messages are numbered from 1. Part k has those of which the number
+ * less 1, shifted right, is k. Where a number is beyond the last part, the
+ * shift grows and two parts become one. The shift follows from the largest
+ * number, so the result does not depend on the order of the records.
+ */
+#define JOIN_MESSAGE_PARTS 256
+#define JOIN_MESSAGE_SHIFT 56 /* of 64-bit numbers, at most */
+
+struct join_messages {
+    uint32_t *us; /* room of them; 71 minutes and longer count as that */
+    uint32_t room;
+    unsigned shift;
+};
+
+/* Adds a message of the member. -1: the memory limit is reached, or no memory;
+ * nothing has changed but the shift. */
+int join_messages_add(struct join *join, struct join_messages *messages,
+                      const struct record *record);
+/* Adds a part, of messages that were shifted by so many bits. */
+int join_messages_put(struct join *join, struct join_messages *messages,
+                      unsigned shift, uint32_t part, uint32_t us);
+int join_messages_merge(struct join *join, struct join_messages *into,
+                        const struct join_messages *from);
+/* Parts up to the last one that took any time. */
+uint32_t join_messages_parts(const struct join_messages *messages);
+void join_messages_fini(struct join_messages *messages);
+
 /* --- join.c, join_parts.c, join_close.c: operations and ranks ----------------
  */
 
@@ -228,6 +257,7 @@ struct join_member {
     uint32_t p2p_rows;           /* its rows in join.p2p */
     struct join_rates rates;     /* of all its messages */
     struct join_kernels kernels; /* of its messages, if they may be AlltoAlls */
+    struct join_messages messages; /* their times, over the run */
     /* Results: as in struct jp_rank. slices holds slice_us, then stalled_us,
      * JP_SLICES each; NULL: none yet. */
     uint64_t exec_us;

@@ -1,5 +1,5 @@
-/* join_kernels.c - keep the longest message of each AlltoAll; count bandwidths
- * in buckets. */
+/* join_kernels.c - keep the longest message of each AlltoAll, and how long
+ * messages took over the run; count bandwidths in buckets. */
 #include "orchestrator/aggregate/join_parts.h"
 
 #include <math.h>
@@ -283,4 +283,111 @@ const struct blockmap *join_kernels_of(const struct join *join,
     *per = per_of(ranks_of(join, member), self);
     blocks = &member->kernels.blocks[!self];
     return blocks->n ? blocks : NULL;
+}
+
+/* How long messages took, over the run. */
+
+#define FIRST_PARTS 16
+
+/* Two parts become one, until number has a part. */
+static void widen(struct join_messages *m, unsigned shift)
+{
+    for (; m->shift < shift; m->shift++)
+        for (uint32_t k = 0; k < m->room; k++) {
+            uint64_t us = 0;
+
+            for (uint32_t i = 2 * k; i < 2 * k + 2 && i < m->room; i++)
+                us += m->us[i];
+            m->us[k] = us > UINT32_MAX ? UINT32_MAX : (uint32_t) us;
+        }
+}
+
+/* So many bits that number has a part. */
+static unsigned shift_of(uint64_t number)
+{
+    unsigned bits = number ? 64 - (unsigned) __builtin_clzll(number) : 0;
+    unsigned most = 63 - (unsigned) __builtin_clzll(JOIN_MESSAGE_PARTS);
+
+    return bits > most ? bits - most : 0;
+}
+
+/* Room for part k. */
+static int reach(struct join *join, struct join_messages *m, uint32_t k)
+{
+    uint32_t room = m->room ? m->room : FIRST_PARTS, *us;
+
+    if (k < m->room)
+        return 0;
+    while (room <= k)
+        room *= 2;
+    if (!join_charge(join, (room - m->room) * sizeof(*us)))
+        return -1;
+    us = reallocarray(m->us, room, sizeof(*us));
+    if (!us)
+        return -1;
+    memset(us + m->room, 0, (room - m->room) * sizeof(*us));
+    m->us = us;
+    m->room = room;
+    return 0;
+}
+
+static inline void add_to(uint32_t *part, uint32_t us)
+{
+    if (__builtin_add_overflow(*part, us, part))
+        *part = UINT32_MAX;
+}
+
+int join_messages_put(struct join *join, struct join_messages *m,
+                      unsigned shift, uint32_t part, uint32_t us)
+{
+    widen(m, shift);
+    part = (uint32_t) ((uint64_t) part >> (m->shift - shift));
+    if (reach(join, m, part) < 0)
+        return -1;
+    add_to(&m->us[part], us);
+    return 0;
+}
+
+int join_messages_add(struct join *join, struct join_messages *m,
+                      const struct record *r)
+{
+    uint64_t number = r->sn ? r->sn - 1 : 0;
+    uint32_t us = r->exec_us > UINT32_MAX ? UINT32_MAX : (uint32_t) r->exec_us;
+
+    if (!r->has_sn || r->exec_unknown)
+        return 0;
+    if (number >> m->shift < m->room) { /* most often */
+        add_to(&m->us[number >> m->shift], us);
+        return 0;
+    }
+    if (number >> m->shift >= JOIN_MESSAGE_PARTS)
+        widen(m, shift_of(number));
+    return join_messages_put(join, m, m->shift, (uint32_t) (number >> m->shift),
+                             us);
+}
+
+int join_messages_merge(struct join *join, struct join_messages *into,
+                        const struct join_messages *from)
+{
+    widen(into, from->shift);
+    for (uint32_t k = 0; k < from->room; k++)
+        if (from->us[k] &&
+            join_messages_put(join, into, from->shift, k, from->us[k]) < 0)
+            return -1;
+    return 0;
+}
+
+uint32_t join_messages_parts(const struct join_messages *m)
+{
+    uint32_t n = m->room;
+
+    while (n && !m->us[n - 1])
+        n--;
+    return n;
+}
+
+void join_messages_fini(struct join_messages *m)
+{
+    free(m->us);
+    *m = (struct join_messages){0};
 }

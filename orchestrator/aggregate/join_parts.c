@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bandwidth.h"
 #include "common/clockmap.h"
-#include "common/collective.h"
 
 /* The cost of a slot in a hash and a pointer in an array, doubled for their
  * growth. */
@@ -459,7 +459,7 @@ bool join_p2p_has_rates(const struct join *join, const struct join_p2p *p2p)
     return member && member->p2p_rows <= JOIN_P2P_ROWS;
 }
 
-/* --- what the records of one operation add up to --- */
+/* --- what the records of one operation add up to ------------------------- */
 
 void join_row_fill(struct join_row *row, const struct record *r)
 {
@@ -640,7 +640,7 @@ void join_stamp_fold(struct join_stamp *into, const struct join_stamp *from)
     into->n += from->n;
 }
 
-/* --- records of a second size for one sequence number --- */
+/* --- records of a second size for one sequence number -------------------- */
 
 int join_stray_add(struct join *join, const struct join_stray *stray)
 {
@@ -722,7 +722,7 @@ void join_sort_strays(struct join *join)
     join->n_strays = kept;
 }
 
-/* --- keep the smallest of the names that ranks tell --- */
+/* --- keep the smallest of the names that ranks tell ---------------------- */
 
 int join_comm_name(struct join_comm *comm, const char *name, size_t len)
 {

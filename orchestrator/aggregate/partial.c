@@ -171,7 +171,8 @@ static int put_all(struct partial_out *w, const struct jp_logwalk *walk,
              partial_put_strip(w, i, files[i].timeline->strip) < 0))
             return -1;
     if (partial_put_tables(w) < 0 || partial_put_pairs(w) < 0 ||
-        partial_put_bits(w) < 0 || partial_put_kernels(w) < 0)
+        partial_put_bits(w) < 0 || partial_put_kernels(w) < 0 ||
+        partial_put_messages(w) < 0)
         return -1;
     for (uint32_t i = 0; i < join->n_comms; i++)
         for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
@@ -381,7 +382,8 @@ static bool in_order(const struct partial *p, const struct partial_in *r,
         return false;
     if (type == PARTIAL_HANG)
         return !r->first && r->n_hangs < p->n_recordings;
-    if (type == PARTIAL_STRIP && p->version < PARTIAL_STRIPS)
+    if ((type == PARTIAL_STRIP && p->version < PARTIAL_STRIPS) ||
+        (type == PARTIAL_MESSAGES && p->version < PARTIAL_COURSE))
         return false;
     if (type == PARTIAL_TABLES || type == PARTIAL_TIMELINE ||
         type == PARTIAL_STRIP)
@@ -403,6 +405,7 @@ static int take_block(struct partial *p, struct partial_in *r, uint64_t *blocks,
         [PARTIAL_KERNELS] = partial_get_kernels,
         [PARTIAL_TIMELINE] = partial_get_timeline,
         [PARTIAL_STRIP] = partial_get_strip,
+        [PARTIAL_MESSAGES] = partial_get_messages,
     };
     int type = next_block(p, &r->in, err);
     bool good;

@@ -22,8 +22,14 @@
 #include "orchestrator/ingest/logwalk.h"
 
 /* VERSION is written, OLDEST is the oldest that is read. Version 5 has no
- * timelines, and versions before STRIPS have no strips. */
-enum { PARTIAL_VERSION = 7, PARTIAL_OLDEST = 5, PARTIAL_STRIPS = 7 };
+ * timelines, versions before STRIPS have no strips, and those before COURSE do
+ * not tell when messages took how long. */
+enum {
+    PARTIAL_VERSION = 8,
+    PARTIAL_OLDEST = 5,
+    PARTIAL_STRIPS = 7,
+    PARTIAL_COURSE = 8
+};
 
 /* A log that a partial was made from; path is relative to raw/<node>/. */
 struct partial_file {

@@ -37,6 +37,7 @@ enum partial_block {
     PARTIAL_KERNELS = 9,   /* of each AlltoAll, by member */
     PARTIAL_TIMELINE = 10, /* of one file; between those and the tables */
     PARTIAL_STRIP = 11,    /* of one file, behind its timeline */
+    PARTIAL_MESSAGES = 12, /* their times over the run, by member */
     PARTIAL_N_TYPES
 };
 
@@ -74,6 +75,7 @@ int partial_put_tables(struct partial_out *w);
 int partial_put_pairs(struct partial_out *w);
 int partial_put_bits(struct partial_out *w);
 int partial_put_kernels(struct partial_out *w);
+int partial_put_messages(struct partial_out *w);
 int partial_put_strays(struct partial_out *w);
 int partial_put_series(struct partial_out *w, uint32_t comm,
                        struct join_series *series);
@@ -108,6 +110,7 @@ int partial_get_tables(struct partial_in *r);
 int partial_get_pairs(struct partial_in *r);
 int partial_get_bits(struct partial_in *r);
 int partial_get_kernels(struct partial_in *r);
+int partial_get_messages(struct partial_in *r);
 int partial_get_strays(struct partial_in *r);
 int partial_get_ops(struct partial_in *r);
 struct partial_rows *partial_rows_create(void);

@@ -241,6 +241,35 @@ int partial_put_kernels(struct partial_out *w)
     return 0;
 }
 
+struct member_messages {
+    uint32_t member;
+    const struct join_messages *messages;
+};
+
+static void put_messages(struct jpr_out *out, const void *arg)
+{
+    const struct member_messages *at = arg;
+    uint32_t n = join_messages_parts(at->messages);
+
+    jpr_put_u64(out, at->member);
+    jpr_put_u64(out, at->messages->shift);
+    jpr_put_u64(out, n);
+    for (uint32_t k = 0; k < n; k++)
+        jpr_put_u64(out, at->messages->us[k]);
+}
+
+int partial_put_messages(struct partial_out *w)
+{
+    for (uint32_t i = 0; i < w->join->n_members; i++) {
+        const struct member_messages at = {i, &w->members[i]->messages};
+
+        if (at.messages->room &&
+            partial_put_block(w, PARTIAL_MESSAGES, put_messages, &at) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static void put_strays(struct jpr_out *out, const void *arg)
 {
     const struct partial_out *w = arg;
@@ -599,6 +628,28 @@ int partial_get_kernels(struct partial_in *r)
             get_kernel_block(r, member, self, number) < 0)
             return -1;
         next = number + 1;
+    }
+    return 0;
+}
+
+int partial_get_messages(struct partial_in *r)
+{
+    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
+    unsigned shift = (unsigned) jpr_get_bounded(&r->in, JOIN_MESSAGE_SHIFT);
+    uint64_t n = jpr_get_bounded(&r->in, JOIN_MESSAGE_PARTS);
+    struct join_messages *messages;
+
+    if (r->in.bad || at >= r->join->n_members)
+        return -1;
+    messages = &r->join->members[at]->messages;
+    if (messages->room)
+        return -1;
+    for (uint32_t k = 0; k < n; k++) {
+        uint64_t us = jpr_get_bounded(&r->in, UINT32_MAX);
+
+        if (r->in.bad ||
+            join_messages_put(r->join, messages, shift, k, (uint32_t) us) < 0)
+            return -1;
     }
     return 0;
 }

@@ -213,9 +213,18 @@ static int by_comm_and_rank(const void *a, const void *b)
 /* Fills slice_us and stalled_us. */
 enum { RANK_SLICES = 2 * JP_SLICES };
 
+static void take_messages(struct jp_rank *rank, struct join_member *member)
+{
+    rank->n_message_us = join_messages_parts(&member->messages);
+    rank->part_messages = UINT64_C(1) << member->messages.shift;
+    rank->last_message = member->p2p_last;
+    rank->message_us = member->messages.us;
+    member->messages.us = NULL; /* it is the rank's now */
+}
+
 /* slices: room for the rank's slices. NULL: no times were kept. */
 static int fill_rank(struct build *b, struct jp_rank *rank,
-                     const struct join_member *member, float *slices)
+                     struct join_member *member, float *slices)
 {
     const struct join_sums *sums = &b->join->comms[member->comm]->sums;
 
@@ -235,6 +244,7 @@ static int fill_rank(struct build *b, struct jp_rank *rank,
                              .slice_us = slices,
                              .stalled_us = slices ? slices + JP_SLICES : NULL,
                              .stalled_ops = member->stalled_ops};
+    take_messages(rank, member);
     if (slices && member->slices)
         memcpy(slices, member->slices, RANK_SLICES * sizeof(*slices));
     if (sums->timed_ops)
@@ -322,7 +332,7 @@ int result_ranks(struct build *b)
     if (!r->ranks || (journal && !r->slices))
         return -1;
     for (uint32_t i = 0; i < join->n_members; i++) {
-        const struct join_member *member = join->members[i];
+        struct join_member *member = join->members[i];
 
         r->quality.shared_ranks += member->shared;
         if (fill_rank(b, &r->ranks[r->n_ranks++], member,
@@ -748,8 +758,10 @@ void result_destroy(struct jp_result *r)
         return;
     for (size_t i = 0; i < r->n_comms; i++)
         free_comm(&r->comms[i]);
-    for (size_t i = 0; i < r->n_ranks; i++)
+    for (size_t i = 0; i < r->n_ranks; i++) {
+        free(r->ranks[i].message_us);
         free(r->ranks[i].host);
+    }
     for (size_t i = 0; i < r->n_coll_names; i++)
         free(r->coll_names[i]);
     for (size_t i = 0; i < r->quality.n_notes; i++) {

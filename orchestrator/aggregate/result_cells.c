@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/collective.h"
+#include "common/bandwidth.h"
 #include "orchestrator/aggregate/dist.h"
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/ops.h"
@@ -358,7 +358,7 @@ static int cells_fill(struct cells *c, bool beside)
     return 0;
 }
 
-/* --- communicators over time, in equal slices --- */
+/* --- communicators over time, in equal slices ---------------------------- */
 
 /* At most 200 slices, and fewer where very many communicators would make the
  * table larger than ROWS (3 MB). */
@@ -523,7 +523,7 @@ static int make_windows(struct build *b)
     return rc;
 }
 
-/* --- cells and windows, side by side where that pays --- */
+/* --- cells and windows, side by side where that pays --------------------- */
 
 #define BESIDE_OPS 20000 /* a second thread pays from so many operations on */
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "common/figure.h"
+#include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/sentence.h"
 #include "orchestrator/insight/stats.h"
 
 const char *const bottleneck_words[JP_BOTTLENECKS] = {
@@ -21,6 +21,19 @@ const char *const bottleneck_words[JP_BOTTLENECKS] = {
     [JP_BOTTLENECK_IMBALANCE] = "imbalance",
     [JP_BOTTLENECK_THROTTLED] = "throttled",
     [JP_BOTTLENECK_UNDER_USED] = "under_used",
+};
+
+const char *const bottleneck_titles[JP_BOTTLENECKS] = {
+    [JP_BOTTLENECK_GPU] = "GPU",
+    [JP_BOTTLENECK_INPUT] = "input",
+    [JP_BOTTLENECK_CPU] = "CPU",
+    [JP_BOTTLENECK_IO] = "file I/O",
+    [JP_BOTTLENECK_MEMORY] = "memory",
+    [JP_BOTTLENECK_COMMUNICATION] = "communication",
+    [JP_BOTTLENECK_GPU_MEMORY] = "GPU memory",
+    [JP_BOTTLENECK_IMBALANCE] = "imbalance",
+    [JP_BOTTLENECK_THROTTLED] = "throttled GPUs",
+    [JP_BOTTLENECK_UNDER_USED] = "too little work",
 };
 
 /* The values that the rules examine; NAN: unknown. */

@@ -20,6 +20,8 @@ enum jp_bottleneck_kind {
     JP_BOTTLENECKS
 };
 extern const char *const bottleneck_words[JP_BOTTLENECKS]; /* "gpu_bound" */
+/* What people read behind "bound by": "GPU". */
+extern const char *const bottleneck_titles[JP_BOTTLENECKS];
 
 struct jp_bottleneck {
     enum jp_bottleneck_kind kind;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/figure.h"
-#include "orchestrator/insight/sentence.h"
+#include "orchestrator/insight/finding.h"
 
 /* Sentences for causes. */
 
@@ -52,8 +52,8 @@ static char *say_figure(double v, enum util_unit unit, char buf[FIGURE])
 }
 #define FIG(v, unit) say_figure((v), (unit), (char[FIGURE]){0})
 
-static char *say_who(const struct cause_subject *subject,
-                     const struct jp_cause *cause, char *buf, size_t size)
+static char *say_who(const struct cause_subject *subject, char *buf,
+                     size_t size)
 {
     const char *node = subject->name ? subject->name : "node not known";
 
@@ -76,12 +76,22 @@ static char *say_who(const struct cause_subject *subject,
             snprintf(buf + strlen(buf), size - strlen(buf), " with node %.64s",
                      subject->name);
     }
-    if (cause && cause->scope == JP_UTIL_PORT)
-        snprintf(buf + strlen(buf), size - strlen(buf), "; at a port of %.64s",
-                 cause->node);
-    else if (cause && (!subject->name || strcmp(cause->node, subject->name)))
-        snprintf(buf + strlen(buf), size - strlen(buf), "; on %.64s",
-                 cause->node);
+    return buf;
+}
+
+/* Where, if that is not said yet: "at a port of n3, ", "at its port, ". */
+static char *say_place(const struct cause_subject *subject,
+                       const struct jp_cause *cause, char *buf, size_t size)
+{
+    bool own = subject->name && !strcmp(cause->node, subject->name);
+
+    *buf = '\0';
+    if (cause->scope == JP_UTIL_PORT && own)
+        snprintf(buf, size, "at its port, ");
+    else if (cause->scope == JP_UTIL_PORT)
+        snprintf(buf, size, "at a port of %.64s, ", cause->node);
+    else if (!own)
+        snprintf(buf, size, "on %.64s, ", cause->node);
     return buf;
 }
 
@@ -121,10 +131,11 @@ static char *say_metric(const struct cause_row *row,
 void cause_say(const struct cause_subject *subject, const struct cause_row *row,
                struct jp_cause *cause)
 {
-    char who[200], metric[160], since[40];
+    char who[200], place[100], metric[160], since[40];
 
-    snprintf(cause->text, sizeof(cause->text), "%s; %s%s",
-             say_who(subject, cause, who, sizeof(who)),
+    snprintf(cause->text, sizeof(cause->text), "%s; %s%s%s",
+             say_who(subject, who, sizeof(who)),
+             say_place(subject, cause, place, sizeof(place)),
              say_metric(row, cause, metric, sizeof(metric)),
              say_since(cause, since, sizeof(since)));
 }
@@ -154,7 +165,7 @@ void cause_say_reason(const struct cause_subject *subject,
         snprintf(text, sizeof(text),
                  "%s; its SM clock is %s (peers %s), reason: %s in %s of "
                  "samples%s",
-                 say_who(subject, cause, who, sizeof(who)),
+                 say_who(subject, who, sizeof(who)),
                  FIG(clock->value, clock->unit), FIG(clock->peers, clock->unit),
                  reasons[i].says, FIG(cause->value, cause->unit),
                  say_since(cause, since, sizeof(since)));
@@ -177,7 +188,7 @@ void cause_say_look(const struct cause_subject *subject,
         for (size_t i = 0; i < look->n_list; i++)
             snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
                      i ? ", " : "", look->list[i]);
-        sentence_add(&s, "%s", say_who(subject, NULL, who, sizeof(who)));
+        sentence_add(&s, "%s", say_who(subject, who, sizeof(who)));
         sentence_add(&s,
                      look->n_list
                          ? "nothing that was sampled is unlike its peers, "

@@ -1,5 +1,5 @@
 /* iteration.c - find repetitions in a program's operations or samples. */
-#include "orchestrator/cause/iteration.h"
+#include "orchestrator/cause/cause.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/fileio.h"
 #include "common/figure.h"
+#include "common/fileio.h"
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"

@@ -39,12 +39,7 @@ int cmd_upload(int argc, char **argv);
 int cmd_history(int argc, char **argv);
 int cmd_trial(int argc, char **argv);
 
-/* of jobprof-node */
+/* of jobprof-node; its other commands are in jobprof_node.c */
 int cmd_resolve(int argc, char **argv);
-int cmd_agent(int argc, char **argv);
-int cmd_begin(int argc, char **argv);
-int cmd_task(int argc, char **argv);
-int cmd_finish(int argc, char **argv);
-int cmd_run(int argc, char **argv);
 
 #endif

@@ -1,6 +1,5 @@
 /* cmd_aggregate.c - `jobprof aggregate`: make a report from any folders of
  * logs. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/nodelist.h"
@@ -188,16 +188,6 @@ enum {
     MAX_THREADS = 64,
     SAY_AFTER_MS = 1000,
     SAY_EVERY_MS = 200,
-    OPT_PNG = 256,
-    OPT_EXPORTER,
-    OPT_PARQUET,
-    OPT_RECORDED,
-    OPT_ROWS,
-    OPT_TIME,
-    OPT_BASELINE,
-    OPT_USAGE_ROOT,
-    OPT_NO_USAGE,
-    OPT_SYSROOT,
     MAX_USAGE_ROOTS = 32
 };
 #define MIN_MEMORY (UINT64_C(1) << 20)
@@ -205,86 +195,6 @@ enum {
 #define MAX_ROWS (UINT64_C(1) << 40)
 #define MIN_LIMIT_US UINT64_C(1000)
 #define MAX_LIMIT_US (UINT64_C(7) * 24 * 3600 * 1000000)
-
-static const char help[] =
-    "usage: jobprof aggregate [--output DIR] [options] INPUT...\n"
-    "\n"
-    "Join files of jobprof's recorder (.jpr), logs of NCCL Inspector (.log,\n"
-    ".jsonl) and traces of NVIDIA's example plugin (.json; .txt), also .gz,\n"
-    "in any mixture, and write the report into DIR. INPUTs are files, or\n"
-    "folders with all folders below. Log directories of the Copper cache\n"
-    "become a part of the same report, and so do exports of Nsight Systems\n"
-    "(.sqlite; jobprof nsys). Slurm is not needed. Symbolic links\n"
-    "are not followed. JOBID[.STEP] in place of an INPUT is the folder that\n"
-    "the site's inspector_folder names for the job, and the raw files of its\n"
-    "steps that jobprof has profiled.\n"
-    "\n"
-    "  -o, --output DIR   folder for summary.*, report.html, csv/ and plots/;\n"
-    "                     created if missing. For a JOBID alone the default\n"
-    "                     is JOBID-insp, with --exporter-layout\n"
-    "      --threads N    1 to 64; by default OMP_NUM_THREADS, else the "
-    "number\n"
-    "                     of CPUs, at most 8\n"
-    "      --memory SIZE  memory limit for the records, and for Copper's "
-    "paths\n"
-    "                     (1G); records that do not fit are counted\n"
-    "      --row-limit N  number of operations with exact percentiles (one\n"
-    "                     for each 32 bytes of memory); the others are\n"
-    "                     rounded to within 0.3 %\n"
-    "      --time-limit TIME\n"
-    "                     time limit for reading; if it runs out, nothing is\n"
-    "                     written\n"
-    "      --png          also render the plots (needs gnuplot)\n"
-    "      --exporter-layout\n"
-    "                     also write output.log and summary/ like the\n"
-    "                     exporter of NCCL Inspector; pictures need gnuplot\n"
-    "      --parquet      also write parquet/, the tables of csv/ as Apache\n"
-    "                     Parquet; with --exporter-layout also\n"
-    "                     parquet_files/, a file for each log\n"
-    "      --usage-root DIR\n"
-    "                     also compare Copper's paths with the files below\n"
-    "                     DIR; may be given several times. For root, and for\n"
-    "                     another user's data, nothing else is compared\n"
-    "      --no-usage     do not compare Copper's paths with files\n"
-    "      --sysroot DIR  look Copper's paths up below DIR instead of /\n"
-    "      --as-recorded  keep times on each node's own clock. Without this, "
-    "all\n"
-    "                     times are moved to the clock of one node, if\n"
-    "                     operations across nodes show the offsets\n"
-    "      --json         print summary.json on standard output\n"
-    "      --baseline FILE\n"
-    "                     compare the network with this baseline (jobprof\n"
-    "                     baseline) instead of the site's\n"
-    "      --config FILE  the site's settings: peaks_file, baseline_file,\n"
-    "                     inspector_folder, nccl.exporter_layout,\n"
-    "                     nccl.parquet\n"
-    "  -q, --quiet        print no verdict and no progress\n"
-    "  -v, --verbose      print what is being done, and problems with files\n"
-    "  -h, --help         this text\n"
-    "\n"
-    "Exit status: 0 ok, 2 usage, 3 incomplete data, 4 no data, 5 input or\n"
-    "output failed.\n";
-
-static const struct option long_options[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"threads", required_argument, NULL, 't'},
-    {"memory", required_argument, NULL, 'm'},
-    {"row-limit", required_argument, NULL, OPT_ROWS},
-    {"time-limit", required_argument, NULL, OPT_TIME},
-    {"png", no_argument, NULL, OPT_PNG},
-    {"as-recorded", no_argument, NULL, OPT_RECORDED},
-    {"exporter-layout", no_argument, NULL, OPT_EXPORTER},
-    {"parquet", no_argument, NULL, OPT_PARQUET},
-    {"usage-root", required_argument, NULL, OPT_USAGE_ROOT},
-    {"no-usage", no_argument, NULL, OPT_NO_USAGE},
-    {"sysroot", required_argument, NULL, OPT_SYSROOT},
-    {"json", no_argument, NULL, CMD_OPT_JSON},
-    {"config", required_argument, NULL, CMD_OPT_CONFIG},
-    {"baseline", required_argument, NULL, OPT_BASELINE},
-    {"quiet", no_argument, NULL, 'q'},
-    {"verbose", no_argument, NULL, 'v'},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
 
 struct arguments {
     const char *output, *baseline;
@@ -295,7 +205,7 @@ struct arguments {
     struct jp_copper_options copper;
     struct jp_nsys *nsys; /* owned; NULL: no exports */
     const char *usage_roots[MAX_USAGE_ROOTS];
-    bool png, exporter, parquet;
+    bool png, exporter, parquet, no_usage;
     struct cmd_common common;
 };
 
@@ -305,88 +215,98 @@ struct progress {
     bool said, telling, over;
 };
 
-static int usage(const char *what, const struct jp_error *err)
+static int take_folder(void *arguments, const struct cmd_option *row,
+                       char *value, struct jp_error *err)
 {
-    quote_printf(stderr,
-                 "jobprof: aggregate: %s%s%s (jobprof aggregate --help)\n",
-                 what, err ? ": " : "", err ? err->text : "");
-    return JP_EXIT_USAGE;
-}
+    struct arguments *a = arguments;
 
-/* Takes one of Copper's options. */
-static int take_copper(int c, struct arguments *a)
-{
-    struct jp_error err;
-
-    if (c == OPT_NO_USAGE) {
-        a->copper.usage = false;
-        return -1;
-    }
-    if (optarg[0] != '/') {
-        error_set(&err, "\"%s\" is not an absolute path", QUOTE(optarg));
-        return usage(c == OPT_SYSROOT ? "--sysroot" : "--usage-root", &err);
-    }
-    if (c == OPT_SYSROOT)
-        a->copper.sysroot = optarg;
-    else if (a->copper.n_usage_roots == MAX_USAGE_ROOTS)
-        return usage("--usage-root: more than 32", NULL);
+    if (*value != '/')
+        return error_set(err, "\"%s\" is not an absolute path", QUOTE(value));
+    if (row->max == 1)
+        a->copper.sysroot = value;
+    else if (a->copper.n_usage_roots == row->max)
+        return error_set(err, "more than 32");
     else
-        a->usage_roots[a->copper.n_usage_roots++] = optarg;
-    return -1;
+        a->usage_roots[a->copper.n_usage_roots++] = value;
+    return 0;
 }
 
-/* Takes one option. Returns -1 to continue, otherwise an exit status. */
-static int take_option(int c, struct arguments *a)
-{
-    struct jp_error err;
-    uint64_t threads;
+static const struct cmd_option rows[] = {
+    {"output", "DIR",
+     "folder for summary.*, report.html, csv/ and plots/; created if missing. "
+     "For a JOBID alone the default is JOBID-insp, with --exporter-layout",
+     OPT_TEXT(output), .letter = 'o'},
+    {"threads", "N",
+     "1 to 64; by default OMP_NUM_THREADS, else the number of CPUs, at most 8",
+     OPT_COUNT(options.threads, 1, MAX_THREADS)},
+    {"memory", "SIZE",
+     "memory limit for the records, and for Copper's paths (1G); records that "
+     "do not fit are counted",
+     OPT_SIZE(options.memory_bytes, MIN_MEMORY, MAX_MEMORY)},
+    {"row-limit", "N",
+     "number of operations with exact percentiles (one for each 32 bytes of "
+     "memory); the others are rounded to within 0.3 %",
+     OPT_COUNT(options.row_limit, 1, MAX_ROWS)},
+    {"time-limit", "TIME",
+     "time limit for reading; if it runs out, nothing is written",
+     OPT_TIME_US(limit_us, MIN_LIMIT_US, MAX_LIMIT_US)},
+    {"png", NULL, "also render the plots (needs gnuplot)", OPT_FLAG(png)},
+    {"exporter-layout", NULL,
+     "also write output.log and summary/ like the exporter of NCCL Inspector; "
+     "pictures need gnuplot",
+     OPT_FLAG(exporter)},
+    {"parquet", NULL,
+     "also write parquet/, the tables of csv/ as Apache Parquet; with "
+     "--exporter-layout also parquet_files/, a file for each log",
+     OPT_FLAG(parquet)},
+    {"usage-root", "DIR",
+     "also compare Copper's paths with the files below DIR; may be given "
+     "several times. For root, and for another user's data, nothing else is "
+     "compared",
+     OPT_TAKE(take_folder), .max = MAX_USAGE_ROOTS},
+    {"no-usage", NULL, "do not compare Copper's paths with files",
+     OPT_FLAG(no_usage)},
+    {"sysroot", "DIR", "look Copper's paths up below DIR instead of /",
+     OPT_TAKE(take_folder), .max = 1},
+    {"as-recorded", NULL,
+     "keep times on each node's own clock. Without this, all times are moved "
+     "to the clock of one node, if operations across nodes show the offsets",
+     OPT_FLAG(options.as_recorded)},
+    {"json", NULL, "print summary.json on standard output",
+     OPT_FLAG(common.json)},
+    {"baseline", "FILE",
+     "compare the network with this baseline (jobprof baseline) instead of the "
+     "site's",
+     OPT_TEXT(baseline)},
+    {"config", "FILE",
+     "the site's settings: peaks_file, baseline_file, inspector_folder, "
+     "nccl.exporter_layout, nccl.parquet",
+     OPT_TEXT(common.config)},
+    {"quiet", NULL, "print no verdict and no progress", OPT_QUIET},
+    {"verbose", NULL, "print what is being done, and problems with files",
+     OPT_VERBOSE},
+};
 
-    switch (c) {
-    case 'o':
-        a->output = optarg;
-        return -1;
-    case 't':
-        if (num_parse_u64(optarg, 1, MAX_THREADS, &threads, &err) < 0)
-            return usage("--threads", &err);
-        a->options.threads = (unsigned) threads;
-        return -1;
-    case 'm':
-        if (num_parse_size(optarg, MIN_MEMORY, MAX_MEMORY,
-                           &a->options.memory_bytes, &err) < 0)
-            return usage("--memory", &err);
-        return -1;
-    case OPT_ROWS:
-        if (num_parse_u64(optarg, 1, MAX_ROWS, &a->options.row_limit, &err) < 0)
-            return usage("--row-limit", &err);
-        return -1;
-    case OPT_TIME:
-        if (num_parse_time_us(optarg, MIN_LIMIT_US, MAX_LIMIT_US, &a->limit_us,
-                              &err) < 0)
-            return usage("--time-limit", &err);
-        return -1;
-    case OPT_USAGE_ROOT:
-    case OPT_NO_USAGE:
-    case OPT_SYSROOT:
-        return take_copper(c, a);
-    case OPT_PNG:
-        a->png = true;
-        return -1;
-    case OPT_EXPORTER:
-        a->exporter = true;
-        return -1;
-    case OPT_PARQUET:
-        a->parquet = true;
-        return -1;
-    case OPT_RECORDED:
-        a->options.as_recorded = true;
-        return -1;
-    case OPT_BASELINE:
-        a->baseline = optarg;
-        return -1;
-    default:
-        return cmd_args_common(c, help, &a->common);
-    }
-}
+static const struct cmd_options command_line = {
+    .command = "aggregate",
+    .about =
+        "usage: jobprof aggregate [--output DIR] [options] INPUT...\n\n"
+        "Join files of jobprof's recorder (.jpr), logs of NCCL Inspector "
+        "(.log, .jsonl) and traces of NVIDIA's example plugin (.json; .txt), "
+        "also .gz, in any mixture, and write the report into DIR. INPUTs are "
+        "files, or folders with all folders below. Log directories of the "
+        "Copper cache become a part of the same report, and so do exports of "
+        "Nsight Systems (.sqlite; jobprof nsys). Slurm is not needed. Symbolic "
+        "links are not followed. JOBID[.STEP] in place of an INPUT is the "
+        "folder that the site's inspector_folder names for the job, and the "
+        "raw files of its steps that jobprof has profiled.\n",
+    CMD_ROWS(rows),
+    .end = "Exit status: 0 ok, 2 usage, 3 incomplete data, 4 no data, 5 input "
+           "or output failed.\n",
+    .least = 1,
+    .most = CMD_ANY,
+    .need = "an INPUT is missing",
+};
 
 /* Takes the first number of "8" or "8,2", as the libraries of the exporter
  * do. */
@@ -407,19 +327,16 @@ static void take_environment(struct arguments *a)
 static int parse(int argc, char **argv, struct arguments *a)
 {
     struct jp_error err;
-    int c, rc = -1;
+    int rc = cmd_options_parse(&command_line, argc, argv, a);
 
-    optind = 0;
-    while (rc < 0 &&
-           (c = getopt_long(argc, argv, "o:qvh", long_options, NULL)) != -1)
-        rc = take_option(c, a);
     if (rc >= 0)
         return rc;
-    if (optind >= argc)
-        return usage("an INPUT is missing", NULL);
+    a->copper.usage = !a->no_usage;
     if (find_inputs(a->common.config, argv + optind, (size_t) (argc - optind),
-                    &a->inputs, &err) < 0)
-        return usage("INPUT", &err);
+                    &a->inputs, &err) < 0) {
+        error_wrap(&err, "INPUT");
+        return cmd_options_usage(&command_line, err.text);
+    }
     if (!a->output && a->inputs.output) {
         a->output = a->inputs.output;
         a->exporter = true;
@@ -427,7 +344,7 @@ static int parse(int argc, char **argv, struct arguments *a)
     a->exporter |= a->inputs.exporter;
     a->parquet |= a->inputs.parquet;
     if (!a->output || !*a->output)
-        return usage("--output DIR is missing", NULL);
+        return cmd_options_usage(&command_line, "--output DIR is missing");
     take_environment(a);
     return -1;
 }
@@ -637,8 +554,10 @@ static int load_expectation(struct arguments *a)
 {
     struct jp_error err;
 
-    if (cmd_expect_load(a->common.config, a->baseline, &a->expect, &err) < 0)
-        return usage("--baseline", &err);
+    if (cmd_expect_load(a->common.config, a->baseline, &a->expect, &err) < 0) {
+        error_wrap(&err, "--baseline");
+        return cmd_options_usage(&command_line, err.text);
+    }
     if (*a->expect.trouble.text)
         quote_printf(
             stderr,
@@ -650,7 +569,7 @@ static int load_expectation(struct arguments *a)
 int cmd_aggregate(int argc, char **argv)
 {
     struct progress progress = {.start_ms = clock_mono_ms()};
-    struct arguments a = {.copper = {.usage = true}};
+    struct arguments a = {0};
     struct jp_result *result = NULL;
     struct jp_copper *copper = NULL;
     struct jp_insight *insight = NULL;

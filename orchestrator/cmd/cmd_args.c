@@ -1,7 +1,6 @@
 /* cmd_args.c - shared by several commands. */
 #include "orchestrator/cmd/cmd_args.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,36 +17,6 @@
 #include "orchestrator/export/export.h"
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/exporter.h"
-
-int cmd_args_common(int c, const char *help, struct cmd_common *common)
-{
-    switch (c) {
-    case CMD_OPT_JSON:
-        common->json = true;
-        return -1;
-    case CMD_OPT_CONFIG:
-        common->config = optarg;
-        return -1;
-    case 'q':
-        common->quiet = true;
-        return -1;
-    case 'v':
-        common->verbose = true;
-        return -1;
-    case 'h':
-        fputs(help, stdout);
-        return JP_EXIT_OK;
-    default:
-        return JP_EXIT_USAGE; /* getopt has printed the error */
-    }
-}
-
-int cmd_args_usage(const char *command, const char *what)
-{
-    quote_printf(stderr, "jobprof: %s: %s (jobprof %s --help)\n", command, what,
-                 command);
-    return JP_EXIT_USAGE;
-}
 
 int cmd_args_fail(const char *command, int status, const struct jp_error *err)
 {

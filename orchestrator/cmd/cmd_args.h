@@ -10,24 +10,6 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/insight/expectation.h"
 
-/* Values of getopt_long for the common long options; a command's own start at
- * 256. */
-enum { CMD_OPT_JSON = 1000, CMD_OPT_CONFIG };
-
-struct cmd_common {
-    const char *config; /* --config FILE, or NULL */
-    bool json, quiet, verbose;
-};
-
-/* Handles --json, --config, -q, -v or -h (prints help on standard output).
- * Returns -1 to continue, otherwise an exit status. Any other c is an error
- * that getopt has printed. */
-int cmd_args_common(int c, const char *help, struct cmd_common *common);
-
-/* Prints "jobprof: COMMAND: WHAT (jobprof COMMAND --help)". Returns
- * JP_EXIT_USAGE. */
-int cmd_args_usage(const char *command, const char *what);
-
 /* Prints the folder's summary.json, made harmless for a terminal. Returns -1
  * after printing the error. */
 int cmd_args_print_summary(const char *dir);

@@ -1,7 +1,6 @@
 /* cmd_baseline.c - `jobprof baseline`: the network's performance in earlier
  * steps.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,40 +11,11 @@
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/summary_file.h"
-
-static const char help[] =
-    "usage: jobprof baseline [-o FILE] [options] DIR|JOBID[.STEP]|FILE...\n"
-    "\n"
-    "Add up what the network did in steps that have a report: the bandwidth\n"
-    "of the last arriver by kind of communicator, function and size. report,\n"
-    "aggregate and compare measure other steps against it. FILE is a step's\n"
-    "summary.json, or an earlier baseline, which is merged.\n"
-    "\n"
-    "A report is left out, with a message, if its data is incomplete, if\n"
-    "its network was slow, or if the baseline already contains it.\n"
-    "\n"
-    "  -o, --output FILE  write to FILE instead of standard output\n"
-    "      --degraded     also use reports of a slow network\n"
-    "      --config FILE  the site's settings\n"
-    "  -q, --quiet        do not print what was left out\n"
-    "  -h, --help         this text\n"
-    "\n"
-    "Exit status: 0 ok, 2 usage, 4 no report could be used (nothing is\n"
-    "written), 5 input or output failed.\n";
-
-enum { OPT_DEGRADED = 256, OPT_CONFIG };
-
-static const struct option long_options[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"degraded", no_argument, NULL, OPT_DEGRADED},
-    {"config", required_argument, NULL, OPT_CONFIG},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
 
 struct arguments {
     const char *output, *config;
@@ -59,39 +29,35 @@ struct gathering {
     size_t left_out;
 };
 
-/* Returns -1 to continue, otherwise an exit status. */
-static int parse(int argc, char **argv, struct arguments *a)
-{
-    int c;
+static const struct cmd_option rows[] = {
+    {"output", "FILE", "write to FILE instead of standard output",
+     OPT_WORD(output), .letter = 'o'},
+    {"degraded", NULL, "also use reports of a slow network",
+     OPT_FLAG(degraded)},
+    {"config", "FILE", "the site's settings", OPT_TEXT(config)},
+    {"quiet", NULL, "do not print what was left out", OPT_FLAG(quiet),
+     .letter = 'q'},
+};
 
-    optind = 0;
-    while ((c = getopt_long(argc, argv, "o:qh", long_options, NULL)) != -1) {
-        switch (c) {
-        case 'o':
-            a->output = optarg;
-            break;
-        case OPT_DEGRADED:
-            a->degraded = true;
-            break;
-        case OPT_CONFIG:
-            a->config = optarg;
-            break;
-        case 'q':
-            a->quiet = true;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            return JP_EXIT_OK;
-        default:
-            return JP_EXIT_USAGE; /* getopt has printed the error */
-        }
-    }
-    if (optind < argc && (!a->output || *a->output))
-        return -1;
-    fprintf(stderr, "jobprof: baseline needs at least one report (jobprof "
-                    "baseline --help)\n");
-    return JP_EXIT_USAGE;
-}
+static const struct cmd_options command_line = {
+    .command = "baseline",
+    .about =
+        "usage: jobprof baseline [-o FILE] [options] "
+        "DIR|JOBID[.STEP]|FILE...\n\n"
+        "Add up what the network did in steps that have a report: the "
+        "bandwidth of the last arriver by kind of communicator, function and "
+        "size. report, aggregate and compare measure other steps against it. "
+        "FILE is a step's summary.json, or an earlier baseline, which is "
+        "merged.\n\n"
+        "A report is left out, with a message, if its data is incomplete, if "
+        "its network was slow, or if the baseline already contains it.\n",
+    CMD_ROWS(rows),
+    .end = "Exit status: 0 ok, 2 usage, 4 no report could be used (nothing is "
+           "written), 5 input or output failed.\n",
+    .least = 1,
+    .most = CMD_ANY,
+    .need = "needs at least one report",
+};
 
 static int fail(int status, const char *what, const struct jp_error *err)
 {
@@ -234,7 +200,7 @@ int cmd_baseline(int argc, char **argv)
 {
     struct arguments a = {.output = NULL};
     struct gathering g = {.arguments = &a};
-    int rc = parse(argc, argv, &a);
+    int rc = cmd_options_parse(&command_line, argc, argv, &a);
 
     if (rc >= 0)
         return rc;

@@ -1,5 +1,4 @@
 /* cmd_compare.c - `jobprof compare`: whether a step became slower. */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,6 +7,7 @@
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/compare.h"
@@ -17,35 +17,9 @@
     10 /* percent; normal variation between runs on a shared fabric */
 #define MAX_THRESHOLD 10000
 
-static const char help[] =
-    "usage: jobprof compare [options] A B\n"
-    "\n"
-    "Compare the report of step B with that of A: the median time of each\n"
-    "type of communicator, function and size, and the findings. A and B are\n"
-    "step directories, or JOBID.STEP; both have a report. A may be a file of\n"
-    "jobprof baseline: then the network's bandwidth is compared.\n"
-    "\n"
-    "  --threshold PCT  a larger difference counts as slower or faster (10)\n"
-    "  --json           print JSON\n"
-    "  --config FILE    the site's settings\n"
-    "  -h, --help       this text\n"
-    "\n"
-    "Exit status: 0 not slower, 1 something is slower or a finding is new, 2\n"
-    "usage, 3 a report's data is incomplete: nothing counts as slower, and\n"
-    "only a new hang gives status 1, 4 a report has no data, or the\n"
-    "reports have nothing in common, 5 input or output failed.\n";
-
-enum { OPT_THRESHOLD = 256, OPT_JSON, OPT_CONFIG };
-
-static const struct option long_options[] = {
-    {"threshold", required_argument, NULL, OPT_THRESHOLD},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"config", required_argument, NULL, OPT_CONFIG},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
-
 struct arguments {
-    const char *words[2], *config;
+    char *const *words; /* A and B */
+    const char *config;
     uint64_t threshold; /* in percent */
     bool json;
 };
@@ -58,53 +32,42 @@ static int fail(int status, const char *what, const char *why)
 }
 
 /* "10" or "10%" */
-static int take_threshold(const char *text, uint64_t *value)
+static int take_threshold(void *arguments, const struct cmd_option *row,
+                          char *text, struct jp_error *err)
 {
+    struct arguments *a = arguments;
     size_t n = strlen(text);
-    struct jp_error err;
-    char digits[16];
 
     if (n && text[n - 1] == '%')
-        n--;
-    if (n >= sizeof(digits))
-        return fail(JP_EXIT_USAGE, "--threshold", "too long");
-    memcpy(digits, text, n);
-    digits[n] = '\0';
-    if (num_parse_u64(digits, 1, MAX_THRESHOLD, value, &err) < 0)
-        return fail(JP_EXIT_USAGE, "--threshold", err.text);
-    return -1;
+        text[n - 1] = '\0';
+    return num_parse_u64(text, row->min, row->max, &a->threshold, err);
 }
 
-/* Returns -1 to continue, otherwise an exit status. */
-static int parse(int argc, char **argv, struct arguments *a)
-{
-    int c, rc = -1;
+static const struct cmd_option rows[] = {
+    {"threshold", "PCT", "a larger difference counts as slower or faster (10)",
+     OPT_TAKE(take_threshold), .min = 1, .max = MAX_THRESHOLD},
+    {"json", NULL, "print JSON", OPT_FLAG(json)},
+    {"config", "FILE", "the site's settings", OPT_TEXT(config)},
+};
 
-    optind = 0;
-    while (rc < 0 &&
-           (c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-        if (c == OPT_THRESHOLD) {
-            rc = take_threshold(optarg, &a->threshold);
-        } else if (c == OPT_JSON) {
-            a->json = true;
-        } else if (c == OPT_CONFIG) {
-            a->config = optarg;
-        } else if (c == 'h') {
-            fputs(help, stdout);
-            return JP_EXIT_OK;
-        } else {
-            return JP_EXIT_USAGE; /* getopt has printed the error */
-        }
-    }
-    if (rc >= 0)
-        return rc;
-    if (argc - optind != 2)
-        return fail(JP_EXIT_USAGE, "",
-                    "takes two reports, A and B (jobprof compare --help)");
-    a->words[0] = argv[optind];
-    a->words[1] = argv[optind + 1];
-    return -1;
-}
+static const struct cmd_options command_line = {
+    .command = "compare",
+    .about = "usage: jobprof compare [options] A B\n\n"
+             "Compare the report of step B with that of A: the median time of "
+             "each type of communicator, function and size, and the findings. "
+             "A and B are step directories, or JOBID.STEP; both have a report. "
+             "A may be a file of jobprof baseline: then the network's "
+             "bandwidth is compared.\n",
+    CMD_ROWS(rows),
+    .end =
+        "Exit status: 0 not slower, 1 something is slower or a finding is new, "
+        "2 usage, 3 a report's data is incomplete: nothing counts as slower, "
+        "and only a new hang gives status 1, 4 a report has no data, or the "
+        "reports have nothing in common, 5 input or output failed.\n",
+    .least = 2,
+    .most = 2,
+    .need = "takes two reports, A and B",
+};
 
 /* Loads the summary of the step that word means; it must be a single one. */
 static int load(const char *word, const char *config, json_t **root)
@@ -187,11 +150,12 @@ int cmd_compare(int argc, char **argv)
     struct arguments a = {.threshold = THRESHOLD};
     json_t *roots[2] = {NULL, NULL};
     struct jp_baseline baseline = {0};
-    int rc = parse(argc, argv, &a);
+    int rc = cmd_options_parse(&command_line, argc, argv, &a);
     bool based;
 
     if (rc >= 0)
         return rc;
+    a.words = argv + optind;
     based = is_file(a.words[0]);
     rc = based ? load_baseline(a.words[0], &baseline)
                : load(a.words[0], a.config, &roots[0]);

@@ -1,31 +1,31 @@
 /* cmd_config.c - `jobprof config`: show the effective settings, and check the
  * files that they come from. */
 #include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/json_stream.h"
 #include "common/defaults.h"
 #include "common/fileio.h"
+#include "common/grammar.h"
+#include "common/json_stream.h"
 #include "common/knownbad.h"
 #include "common/num.h"
-#include "common/grammar.h"
 #include "common/peaks.h"
 #include "common/plan.h"
 #include "common/quote.h"
 #include "common/sitefile.h"
-#include "orchestrator/agent/clockpart.h"
+#include "orchestrator/agent/parts.h"
 #include "orchestrator/agent/settings.h"
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/summary_file.h"
 
-struct config_options {
+struct arguments {
     struct plan_input in;
     bool json, quiet, verbose;
 };
@@ -255,7 +255,7 @@ static int print_clocks(const struct jp_plan *plan, const struct plan_input *in)
     return JP_EXIT_OK;
 }
 
-static int show(struct config_options *o)
+static int show(struct arguments *o)
 {
     struct shown shown = {0};
     struct jp_plan plan;
@@ -288,7 +288,7 @@ static int show(struct config_options *o)
 
 /* One check: what was read, and the errors found. */
 struct check {
-    const struct config_options *options;
+    const struct arguments *options;
     struct jp_sitefile site; /* empty if it does not exist */
     bool has_site;           /* false: it is bad, which was reported */
     struct jp_json json;
@@ -505,7 +505,7 @@ static int print_check(struct check *c, json_t *root)
     return json_out_dump(&c->json, root, stdout, NULL);
 }
 
-static int check(const struct config_options *o)
+static int check(const struct arguments *o)
 {
     struct check c = {.options = o};
     json_t *root = NULL;
@@ -538,18 +538,6 @@ static int check(const struct config_options *o)
 
 /* --- the command line ---------------------------------------------------- */
 
-static void usage(FILE *out)
-{
-    fprintf(out,
-            "Usage: jobprof config show|check [OPTION...]\n"
-            "  show    the effective settings, each with its source\n"
-            "  check   check the site file, your settings file and variables\n"
-            "  --config FILE  site file instead of " JP_DEF_SITE_FILE "\n"
-            "  --json         JSON on stdout\n"
-            "  -q, --quiet    print only mistakes\n"
-            "  -v, --verbose  print which files are read\n");
-}
-
 /* Prints the modes and keys of one option, from its table. */
 static void print_grammar(const struct jp_grammar *grammar)
 {
@@ -568,13 +556,33 @@ static void print_grammar(const struct jp_grammar *grammar)
     }
 }
 
-static int help(void)
+static void print_grammars(void)
 {
-    usage(stdout);
     for (enum jp_option i = 0; i < OPTIONS; i++)
         print_grammar(grammar_of(i));
-    return JP_EXIT_OK;
 }
+
+static const struct cmd_option rows[] = {
+    {"config", "FILE", "site file instead of " JP_DEF_SITE_FILE,
+     OPT_TEXT(in.config)},
+    {"json", NULL, "JSON on stdout", OPT_FLAG(json)},
+    {"quiet", NULL, "print only mistakes", OPT_FLAG(quiet), .letter = 'q'},
+    {"verbose", NULL, "print which files are read", OPT_FLAG(verbose),
+     .letter = 'v'},
+};
+
+static const struct cmd_options command_line = {
+    .command = "config",
+    .about =
+        "usage: jobprof config show|check [options]\n\n"
+        "  show    the effective settings, each with its source\n"
+        "  check   check the site file, your settings file and variables\n",
+    CMD_ROWS(rows),
+    .more = print_grammars,
+    .least = 1,
+    .most = 1,
+    .need = "needs show or check",
+};
 
 /* Checks standard output: a write error takes precedence over rc. */
 static int finish(int rc)
@@ -585,53 +593,16 @@ static int finish(int rc)
     return JP_EXIT_IO;
 }
 
-/* Takes one option. Returns 1 if help is requested, -1 if it is unknown. */
-static int take(struct config_options *o, int c, const char *value)
-{
-    switch (c) {
-    case 'c':
-        o->in.config = value;
-        return 0;
-    case 'j':
-        o->json = true;
-        return 0;
-    case 'q':
-        o->quiet = true;
-        return 0;
-    case 'v':
-        o->verbose = true;
-        return 0;
-    case 'h':
-        return 1;
-    default:
-        return -1;
-    }
-}
-
 int cmd_config(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"config", required_argument, NULL, 'c'},
-        {"json", no_argument, NULL, 'j'},
-        {"quiet", no_argument, NULL, 'q'},
-        {"verbose", no_argument, NULL, 'v'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    struct config_options o = {0};
-    const char *verb;
-    int c, rc = 0;
+    struct arguments a = {0};
+    int rc = cmd_options_parse(&command_line, argc, argv, &a);
 
-    optind = 0;
-    while (rc == 0 && (c = getopt_long(argc, argv, "hqv", options, NULL)) != -1)
-        rc = take(&o, c, optarg);
-    if (rc > 0)
-        return finish(help());
-    verb = rc == 0 && optind + 1 == argc ? argv[optind] : "";
-    if (!strcmp(verb, "show"))
-        return finish(show(&o));
-    if (!strcmp(verb, "check"))
-        return finish(check(&o));
-    usage(stderr);
-    return JP_EXIT_USAGE;
+    if (rc >= 0)
+        return rc;
+    if (!strcmp(argv[optind], "show"))
+        return finish(show(&a));
+    if (!strcmp(argv[optind], "check"))
+        return finish(check(&a));
+    return cmd_options_usage(&command_line, command_line.need);
 }

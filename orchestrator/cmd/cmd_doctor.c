@@ -1,6 +1,5 @@
 /* cmd_doctor.c - `jobprof doctor`: check the installation. */
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,48 +7,13 @@
 #include <unistd.h>
 
 #include "common/json_stream.h"
-#include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/doctor/doctor.h"
 
 #define DEFAULT_TASKS 8
-
-static const char help[] =
-    "usage: jobprof doctor [options]\n"
-    "\n"
-    "Check the installation. Each check prints one line: ok, skip (cannot be\n"
-    "checked from this host), warn or fail, and what to do. Nothing is\n"
-    "changed.\n"
-    "\n"
-    "  --nodes N         also check N nodes, with a small step of up to two\n"
-    "                    minutes\n"
-    "  --tasks N         forecast memory and disk for N ranks (8)\n"
-    "  --nccl FILE       the libnccl.so of the jobs\n"
-    "  --plugstack FILE  plugstack.conf to read instead of Slurm's\n"
-    "  --config FILE     site file instead of the plugstack line's\n"
-    "  --json            print JSON\n"
-    "  -q, --quiet       print only warn and fail\n"
-    "  -h, --help        this text\n"
-    "\n"
-    "Exit status: 0 no check failed, 1 a check failed, 2 usage, 5 output\n"
-    "failed.\n";
-
-enum { OPT_NODES = 256, OPT_TASKS, OPT_NCCL, OPT_PLUGSTACK, OPT_PROBE };
-
-static const struct option long_options[] = {
-    {"nodes", required_argument, NULL, OPT_NODES},
-    {"tasks", required_argument, NULL, OPT_TASKS},
-    {"nccl", required_argument, NULL, OPT_NCCL},
-    {"plugstack", required_argument, NULL, OPT_PLUGSTACK},
-    {"config", required_argument, NULL, CMD_OPT_CONFIG},
-    {"json", no_argument, NULL, CMD_OPT_JSON},
-    /* internal, for use on a node */
-    {"probe", required_argument, NULL, OPT_PROBE},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
 
 struct arguments {
     struct doctor_options doctor;
@@ -57,40 +21,33 @@ struct arguments {
     struct cmd_common common;
 };
 
-static int take_number(const char *name, uint64_t max, uint32_t *out)
-{
-    struct jp_error err;
-    uint64_t n;
+static const struct cmd_option rows[] = {
+    {"nodes", "N", "also check N nodes, with a small step of up to two minutes",
+     OPT_COUNT(doctor.nodes, 1, 1000)},
+    {"tasks", "N", "forecast memory and disk for N ranks (8)",
+     OPT_COUNT(doctor.tasks, 1, UINT32_MAX)},
+    {"nccl", "FILE", "the libnccl.so of the jobs", OPT_TEXT(doctor.nccl)},
+    {"plugstack", "FILE", "plugstack.conf to read instead of Slurm's",
+     OPT_TEXT(doctor.plugstack)},
+    {"config", "FILE", "site file instead of the plugstack line's",
+     OPT_TEXT(common.config)},
+    {"json", NULL, "print JSON", OPT_FLAG(common.json)},
+    /* for use on a node */
+    {"probe", "DIR", NULL, OPT_TEXT(probe)},
+    {"quiet", NULL, "print only warn and fail", OPT_QUIET},
+};
 
-    if (num_parse_u64(optarg, 1, max, &n, &err) < 0) {
-        error_wrap(&err, "%s", name);
-        return cmd_args_fail("doctor", JP_EXIT_USAGE, &err);
-    }
-    *out = (uint32_t) n;
-    return -1;
-}
-
-/* Takes one option. Returns -1 to continue, otherwise an exit status. */
-static int take_option(int c, struct arguments *a)
-{
-    switch (c) {
-    case OPT_NODES:
-        return take_number("--nodes", 1000, &a->doctor.nodes);
-    case OPT_TASKS:
-        return take_number("--tasks", UINT32_MAX, &a->doctor.tasks);
-    case OPT_NCCL:
-        a->doctor.nccl = optarg;
-        return -1;
-    case OPT_PLUGSTACK:
-        a->doctor.plugstack = optarg;
-        return -1;
-    case OPT_PROBE:
-        a->probe = optarg;
-        return -1;
-    default:
-        return cmd_args_common(c, help, &a->common);
-    }
-}
+static const struct cmd_options command_line = {
+    .command = "doctor",
+    .about = "usage: jobprof doctor [options]\n\n"
+             "Check the installation. Each check prints one line: ok, skip "
+             "(cannot be checked from this host), warn or fail, and what to "
+             "do. Nothing is changed.\n",
+    CMD_ROWS(rows),
+    .end = "Exit status: 0 no check failed, 1 a check failed, 2 usage, 5 "
+           "output failed.\n",
+    .most = CMD_ANY, /* words of --probe */
+};
 
 /* --- findings ------------------------------------------------------------- */
 
@@ -169,23 +126,16 @@ int cmd_doctor(int argc, char **argv)
     struct arguments a = {.doctor.tasks = DEFAULT_TASKS};
     char *submit_dir;
     struct jp_error err;
-    int c, rc = -1;
+    int rc = cmd_options_parse(&command_line, argc, argv, &a);
 
-    optind = 0;
-    while (rc < 0 &&
-           (c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1)
-        rc = take_option(c, &a);
     if (rc >= 0)
         return rc;
     if (a.probe)
         return doctor_probe(a.probe, (const char *const *) argv + optind) < 0
                    ? JP_EXIT_IO
                    : JP_EXIT_OK;
-    if (optind < argc) {
-        error_set(&err, "takes no %s (jobprof doctor --help)",
-                  QUOTE(argv[optind]));
-        return cmd_args_fail("doctor", JP_EXIT_USAGE, &err);
-    }
+    if (optind < argc)
+        return cmd_options_usage(&command_line, "takes no words");
     submit_dir = cmd_args_submit_dir(&err);
     if (!submit_dir)
         return cmd_args_fail("doctor", JP_EXIT_IO, &err);

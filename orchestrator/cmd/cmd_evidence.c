@@ -1,6 +1,5 @@
 /* cmd_evidence.c - `jobprof evidence` and `jobprof-node evidence`: examine the
  * processes of a stuck step on this node. */
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,69 +8,15 @@
 
 #include "common/fileio.h"
 #include "common/jobconf.h"
-#include "common/knob.h"
 #include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/agent/confine.h"
 #include "orchestrator/cmd/cmd.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/evidence/evidence.h"
 #include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/evidence/proclook.h"
-
-static const char help[] =
-    "usage: jobprof evidence [options] DIR\n"
-    "\n"
-    "Look at the processes of a step on this node while they hang, and write\n"
-    "what they do to DIR/hang/<node>/: threads and what they wait for,\n"
-    "PyTorch's flight recorder, NCCL's RAS, the GPUs' state, stacks by "
-    "eu-stack\n"
-    "and py-spy. DIR is the step's directory. The processes are those for "
-    "which\n"
-    "others wait, as the recordings show, and two of those that wait. If no\n"
-    "operation is known to be in flight, they are all tasks of the step on\n"
-    "this node. No process is killed. A process stops for some ms while\n"
-    "eu-stack reads a thread. To run it on all nodes of job 42:\n"
-    "\n"
-    "    srun --jobid=42 --overlap -N2 --ntasks-per-node=1 \\\n"
-    "        jobprof evidence jobprof-42/step-0\n"
-    "\n"
-    "  --missing PID,...  look only at these, which keep others waiting\n"
-    "  --waiting PID,...  and at these, which wait\n"
-    "  --node NAME        this node's name (default SLURMD_NODENAME, else the\n"
-    "                     host name)\n"
-    "  --nccl X.Y.Z       NCCL release, if no recording has it; RAS of an\n"
-    "                     unknown release is not queried\n"
-    "  --no-ras           do not query NCCL's RAS\n"
-    "  --no-gpus          do not run nvidia-smi\n"
-    "  --limit TIME       time limit (20s; at most 60s)\n"
-    "  -q, --quiet        do not print what could not be collected\n"
-    "  -h, --help         this text\n"
-    "\n"
-    "Exit status: 0 ok, 2 usage, 4 no process of the step on this node, 5\n"
-    "input or output failed.\n";
-
-enum {
-    OPT_MISSING = 256,
-    OPT_WAITING,
-    OPT_NODE,
-    OPT_NCCL,
-    OPT_NO_RAS,
-    OPT_NO_GPUS,
-    OPT_LIMIT
-};
-
-static const struct option long_options[] = {
-    {"missing", required_argument, NULL, OPT_MISSING},
-    {"waiting", required_argument, NULL, OPT_WAITING},
-    {"node", required_argument, NULL, OPT_NODE},
-    {"nccl", required_argument, NULL, OPT_NCCL},
-    {"no-ras", no_argument, NULL, OPT_NO_RAS},
-    {"no-gpus", no_argument, NULL, OPT_NO_GPUS},
-    {"limit", required_argument, NULL, OPT_LIMIT},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
 
 #define MAX_LIMIT_US 60000000
 #define WANT_BYTES 16384
@@ -80,19 +25,9 @@ static const struct option long_options[] = {
 struct arguments {
     struct evidence_order order;
     uint32_t nccl; /* JP_NCCL_RELEASE; 0: from the recordings */
-    bool no_ras;
-    bool quiet;
+    bool no_ras, quiet;
     char host[256];
 };
-
-/* Also part of jobprof-node, which does not link the report; so cmd_args.h is
- * not used. */
-static int usage(const char *what)
-{
-    quote_printf(stderr, "jobprof: evidence: %s (jobprof evidence --help)\n",
-                 what);
-    return JP_EXIT_USAGE;
-}
 
 static int failed(const struct jp_error *err)
 {
@@ -100,101 +35,74 @@ static int failed(const struct jp_error *err)
     return JP_EXIT_IO;
 }
 
-static int add_pids(struct arguments *a, char *list, enum evidence_role role)
+static int take_pids(void *arguments, const struct cmd_option *row, char *list,
+                     struct jp_error *err)
 {
-    struct evidence_order *order = &a->order;
+    struct evidence_order *order = &((struct arguments *) arguments)->order;
     char *word;
 
     while ((word = strsep(&list, ","))) {
         struct evidence_target *one = &order->targets[order->n_targets];
-        struct jp_error err;
 
         if (order->n_targets >= EVIDENCE_TARGETS)
-            return usage("more than 16 processes");
-        *one = (struct evidence_target){.task = -1, .role = role};
-        if (num_parse_i64(word, 1, INT32_MAX, &one->pid, &err) < 0) {
-            quote_printf(stderr, "jobprof: evidence: PID: %s\n", err.text);
-            return JP_EXIT_USAGE;
-        }
+            return error_set(err, "more than 16 processes");
+        *one = (struct evidence_target){.task = -1,
+                                        .role = (enum evidence_role) row->min};
+        if (num_parse_i64(word, 1, INT32_MAX, &one->pid, err) < 0)
+            return error_wrap(err, "PID");
         order->n_targets++;
     }
-    return -1;
+    return 0;
 }
 
-static int set_limit(struct arguments *a, const char *text)
-{
-    struct jp_error err;
-    uint64_t us;
+static const struct cmd_option rows[] = {
+    {"missing", "PID,...", "look only at these, which keep others waiting",
+     OPT_TAKE(take_pids), .min = EVIDENCE_MISSING},
+    {"waiting", "PID,...", "and at these, which wait", OPT_TAKE(take_pids),
+     .min = EVIDENCE_WAITING},
+    {"node", "NAME",
+     "this node's name (default SLURMD_NODENAME, else the host name)",
+     OPT_TEXT(order.node)},
+    {"nccl", "X.Y.Z",
+     "NCCL release, if no recording has it; RAS of an unknown release is not "
+     "queried",
+     OPT_RELEASE(nccl)},
+    {"no-ras", NULL, "do not query NCCL's RAS", OPT_FLAG(no_ras)},
+    {"no-gpus", NULL, "do not run nvidia-smi", OPT_FLAG(order.no_gpus)},
+    {"limit", "TIME", "time limit (20s; at most 60s)",
+     OPT_TIME_MS(order.limit_ms, 1000000, MAX_LIMIT_US)},
+    {"quiet", NULL, "do not print what could not be collected", OPT_FLAG(quiet),
+     .letter = 'q'},
+};
 
-    if (num_parse_time_us(text, 1000000, MAX_LIMIT_US, &us, &err) == 0) {
-        a->order.limit_ms = (uint32_t) (us / 1000);
-        return -1;
-    }
-    quote_printf(stderr, "jobprof: evidence: --limit: %s\n", err.text);
-    return JP_EXIT_USAGE;
-}
-
-static int set_release(struct arguments *a, const char *text)
-{
-    static const struct jp_knob release = {JP_KNOB("nccl", JP_KNOB_VERSION,
-                                                   JP_NCCL_MIN, UINT32_MAX,
-                                                   NULL, NULL, "NCCL release")};
-    struct jp_error err;
-    uint64_t value;
-
-    if (knob_check(&release, text, &err) == 0 &&
-        knob_number(&release, text, &value, &err) == 0) {
-        a->nccl = (uint32_t) value;
-        return -1;
-    }
-    quote_printf(stderr, "jobprof: evidence: --nccl: %s\n", err.text);
-    return JP_EXIT_USAGE;
-}
-
-/* Takes one option. Returns -1 to continue, otherwise an exit status. */
-static int take_option(int c, struct arguments *a)
-{
-    switch (c) {
-    case OPT_MISSING:
-        return add_pids(a, optarg, EVIDENCE_MISSING);
-    case OPT_WAITING:
-        return add_pids(a, optarg, EVIDENCE_WAITING);
-    case OPT_NODE:
-        a->order.node = optarg;
-        return -1;
-    case OPT_NCCL:
-        return set_release(a, optarg);
-    case OPT_NO_RAS:
-        a->no_ras = true;
-        return -1;
-    case OPT_NO_GPUS:
-        a->order.no_gpus = true;
-        return -1;
-    case OPT_LIMIT:
-        return set_limit(a, optarg);
-    case 'q':
-        a->quiet = true;
-        return -1;
-    case 'h':
-        fputs(help, stdout);
-        return JP_EXIT_OK;
-    default: /* getopt has printed the error */
-        return JP_EXIT_USAGE;
-    }
-}
+static const struct cmd_options command_line = {
+    .command = "evidence",
+    .about = "usage: jobprof evidence [options] DIR\n\n"
+             "Look at the processes of a step on this node while they hang, "
+             "and write what they do to DIR/hang/<node>/: threads and what "
+             "they wait for, PyTorch's flight recorder, NCCL's RAS, the GPUs' "
+             "state, stacks by eu-stack and py-spy. DIR is the step's "
+             "directory. The processes are those for which others wait, as the "
+             "recordings show, and two of those that wait. If no operation is "
+             "known to be in flight, they are all tasks of the step on this "
+             "node. No process is killed. A process stops for some ms while "
+             "eu-stack reads a thread. To run it on all nodes of job 42:\n\n"
+             "    srun --jobid=42 --overlap -N2 --ntasks-per-node=1 \\\n"
+             "        jobprof evidence jobprof-42/step-0\n",
+    CMD_ROWS(rows),
+    .end = "Exit status: 0 ok, 2 usage, 4 no process of the step on this node, "
+           "5 input or output failed.\n",
+    .least = 1,
+    .most = 1,
+    .need = "takes one DIR",
+};
 
 static int parse(int argc, char **argv, struct arguments *a)
 {
-    int c, rc = -1;
+    int rc = cmd_options_parse(&command_line, argc, argv, a);
 
-    optind = 0;
-    while (rc < 0 &&
-           (c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1)
-        rc = take_option(c, a);
     if (rc >= 0)
         return rc;
-    if (argc - optind != 1)
-        return usage("takes one DIR");
     a->order.dir = argv[optind];
     if (!a->order.node)
         a->order.node = getenv("SLURMD_NODENAME");
@@ -204,7 +112,8 @@ static int parse(int argc, char **argv, struct arguments *a)
     }
     return stepdir_name_ok(a->order.node)
                ? -1
-               : usage("--node: the name cannot be part of a path");
+               : cmd_options_usage(&command_line,
+                                   "--node: the name cannot be part of a path");
 }
 
 /* --- the order ------------------------------------------------------------ */

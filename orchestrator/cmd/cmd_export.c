@@ -1,7 +1,6 @@
 /* cmd_export.c - `jobprof export`: convert recordings and reports to other
  * formats. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,65 +13,10 @@
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/export/export.h"
-
-static const char help[] =
-    "usage: jobprof export inspector|chrome|parquet|openmetrics [options]\n"
-    "                      DIR|JOBID[.STEP]\n"
-    "\n"
-    "Convert the files of jobprof's recorder (.jpr) to another format. chrome\n"
-    "also reads verbose logs of NCCL Inspector and traces of the example\n"
-    "plugin. parquet converts the tables of a report, and openmetrics its\n"
-    "figures. DIR is a step's or a job's directory, or any folder.\n"
-    "\n"
-    "  inspector  the JSON lines (v4.0) of NVIDIA's NCCL Inspector 2.30: a\n"
-    "             .log for each file, or all lines on standard output.\n"
-    "             Inspector has no operations of the copy engines; here they\n"
-    "             are named AllGather-CE ...\n"
-    "  chrome     one trace of the whole step in JSON Trace Event Format,\n"
-    "             for ui.perfetto.dev: a process for each rank, a thread for\n"
-    "             each communicator. Clocks of nodes are aligned by their\n"
-    "             collectives; without any, times differ as the clocks do\n"
-    "             (with NTP often by a millisecond). Traces of the example\n"
-    "             plugin keep the clocks of their processes. Kernels and\n"
-    "             copies come from exports of nsys (.sqlite)\n"
-    "  parquet    csv/*.csv of a step's report, or of all steps of a job, as\n"
-    "             Apache Parquet: parquet/NAME.parquet beside csv/\n"
-    "  openmetrics\n"
-    "             figures of a step's report, or of all steps of a job, as\n"
-    "             OpenMetrics 1.0 text. Names, labels and help are those of\n"
-    "             the metrics of running steps (docs/metrics.md). Samples\n"
-    "             have the time of the step's last operation, as \"promtool\n"
-    "             tsdb create-blocks-from openmetrics\" needs it\n"
-    "\n"
-    "  -o, --output PATH  inspector: a folder, created if missing; chrome and\n"
-    "                     openmetrics: a file; - is standard output, the\n"
-    "                     default; parquet: a folder, for one step\n"
-    "      --no-time      openmetrics: leave out the time of samples\n"
-    "      --compression zstd|gzip|none\n"
-    "                     parquet: the compression (zstd if jobprof was "
-    "built\n                     with it, else gzip)\n"
-    "      --config FILE  the site's settings\n"
-    "  -q, --quiet        do not report problems with files\n"
-    "  -h, --help         this text\n"
-    "\n"
-    "Exit status: 0 ok, 2 usage, 3 a file is damaged or cannot be read (the\n"
-    "rest is written), 4 no file of the recorder or no report, 5 input or "
-    "output\n"
-    "failed.\n";
-
-enum { OPT_COMPRESSION = 256, OPT_NO_TIME };
-
-static const struct option long_options[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"no-time", no_argument, NULL, OPT_NO_TIME},
-    {"config", required_argument, NULL, CMD_OPT_CONFIG},
-    {"compression", required_argument, NULL, OPT_COMPRESSION},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
 
 struct arguments {
     const char *format, *word, *output, *compression;
@@ -81,32 +25,68 @@ struct arguments {
     struct cmd_common common;
 };
 
+static const struct cmd_option rows[] = {
+    {"output", "PATH",
+     "inspector: a folder, created if missing; chrome and openmetrics: a file; "
+     "- is standard output, the default; parquet: a folder, for one step",
+     OPT_TEXT(output), .letter = 'o'},
+    {"no-time", NULL, "openmetrics: leave out the time of samples",
+     OPT_FLAG(no_time)},
+    {"compression", "zstd|gzip|none",
+     "parquet: the compression (zstd if jobprof was built with it, else gzip)",
+     OPT_TEXT(compression)},
+    {"config", "FILE", "the site's settings", OPT_TEXT(common.config)},
+    {"quiet", NULL, "do not report problems with files", OPT_QUIET},
+};
+
+static const struct cmd_options command_line = {
+    .command = "export",
+    .about =
+        "usage: jobprof export inspector|chrome|parquet|openmetrics [options]\n"
+        "                      DIR|JOBID[.STEP]\n\n"
+        "Convert the files of jobprof's recorder (.jpr) to another format. "
+        "chrome also reads verbose logs of NCCL Inspector and traces of the "
+        "example plugin. parquet converts the tables of a report, and "
+        "openmetrics its figures. DIR is a step's or a job's directory, or any "
+        "folder.\n\n"
+        "  inspector    the JSON lines (v4.0) of NVIDIA's NCCL Inspector 2.30: "
+        "a .log for each file, or all lines on standard output. Inspector has "
+        "no operations of the copy engines; here they are named AllGather-CE "
+        "...\n"
+        "  chrome       one trace of the whole step in JSON Trace Event "
+        "Format, for ui.perfetto.dev: a process for each rank, a thread for "
+        "each communicator. Clocks of nodes are aligned by their collectives; "
+        "without any, times differ as the clocks do (with NTP often by a "
+        "millisecond). Traces of the example plugin keep the clocks of their "
+        "processes. Kernels and copies come from exports of nsys (.sqlite)\n"
+        "  parquet      csv/*.csv of a step's report, or of all steps of a "
+        "job, as Apache Parquet: parquet/NAME.parquet beside csv/\n"
+        "  openmetrics  figures of a step's report, or of all steps of a job, "
+        "as OpenMetrics 1.0 text. Names, labels and help are those of the "
+        "metrics of running steps (docs/metrics.md). Samples have the time of "
+        "the step's last operation, as \"promtool tsdb create-blocks-from "
+        "openmetrics\" needs it\n",
+    CMD_ROWS(rows),
+    .end = "Exit status: 0 ok, 2 usage, 3 a file is damaged or cannot be read "
+           "(the rest is written), 4 no file of the recorder or no report, 5 "
+           "input or output failed.\n",
+    .least = 2,
+    .most = 2,
+    .need = "needs a format and one DIR or JOBID[.STEP]",
+};
+
 static int usage(const char *what)
 {
-    return cmd_args_usage("export", what);
+    return cmd_options_usage(&command_line, what);
 }
 
 /* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
-    int c, rc = -1;
+    int rc = cmd_options_parse(&command_line, argc, argv, a);
 
-    optind = 0;
-    while (rc < 0 &&
-           (c = getopt_long(argc, argv, "o:qh", long_options, NULL)) != -1) {
-        if (c == 'o')
-            a->output = optarg;
-        else if (c == OPT_COMPRESSION)
-            a->compression = optarg;
-        else if (c == OPT_NO_TIME)
-            a->no_time = true;
-        else
-            rc = cmd_args_common(c, help, &a->common);
-    }
     if (rc >= 0)
         return rc;
-    if (argc - optind != 2)
-        return usage("needs a format and one DIR or JOBID[.STEP]");
     a->format = argv[optind];
     a->word = argv[optind + 1];
     if (a->output && (!*a->output || !strcmp(a->output, "-")))

@@ -1,5 +1,4 @@
 /* cmd_gc.c - `jobprof gc`: remove old raw data below a folder. */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -11,6 +10,7 @@
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/gc/gc.h"
 #include "orchestrator/metrics/metricsfile.h"
 #include "orchestrator/report/summary_file.h"
@@ -20,52 +20,6 @@
 #define MIN_OWNER_US UINT64_C(1000)
 #define MAX_OWNER_US (UINT64_C(7) * DAY_S * 1000000)
 #define MAX_OLDER_S (UINT64_C(100) * 366 * DAY_S)
-
-static const char help[] =
-    "usage: jobprof gc [options] DIR...\n"
-    "\n"
-    "Remove raw data of reported jobs in and below the folders, one job at a\n"
-    "time. Reports, figures and summaries stay. A job is left alone while\n"
-    "one of its steps runs, has no report or was not analysed. Links are not\n"
-    "followed, and files of other users are left alone. Metrics files of\n"
-    "killed steps are also removed, if the site's settings name a folder for\n"
-    "them (metrics.textfile_dir).\n"
-    "\n"
-    "  --older AGE    jobs whose last report is older (30d): s, m, h, d\n"
-    "  --quota SIZE   also remove the oldest jobs while raw data takes\n"
-    "                 more than SIZE\n"
-    "  --reports      remove whole steps with their reports, not only raw\n"
-    "                 data\n"
-    "  --all-users    as root: jobs of all users, each with the rights of\n"
-    "                 its owner; the quota holds for each owner\n"
-    "  --owner-time TIME\n"
-    "                 time limit for each owner (10m); the rest stays\n"
-    "  --config FILE  the site's settings\n"
-    "  -n, --dry-run  print what would be removed\n"
-    "  --json         print the result as JSON\n"
-    "  -q, --quiet    print only what failed\n"
-    "  -v, --verbose  also print the jobs that stay\n"
-    "  -h, --help     this text\n"
-    "\n"
-    "Exit status: 0 ok, 2 usage, 3 something could not be removed, or not\n"
-    "all of an owner's folders were examined, 5 a folder cannot be read, or\n"
-    "output failed.\n";
-
-enum { OPT_OLDER = 256, OPT_QUOTA, OPT_REPORTS, OPT_ALL_USERS, OPT_OWNER_TIME };
-
-static const struct option long_options[] = {
-    {"older", required_argument, NULL, OPT_OLDER},
-    {"quota", required_argument, NULL, OPT_QUOTA},
-    {"reports", no_argument, NULL, OPT_REPORTS},
-    {"all-users", no_argument, NULL, OPT_ALL_USERS},
-    {"json", no_argument, NULL, CMD_OPT_JSON},
-    {"config", required_argument, NULL, CMD_OPT_CONFIG},
-    {"owner-time", required_argument, NULL, OPT_OWNER_TIME},
-    {"dry-run", no_argument, NULL, 'n'},
-    {"quiet", no_argument, NULL, 'q'},
-    {"verbose", no_argument, NULL, 'v'},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
 
 struct arguments {
     struct gc_options gc;
@@ -98,50 +52,54 @@ static int parse_age(const char *text, uint64_t *out, struct jp_error *err)
     return 0;
 }
 
-static int take_time(struct arguments *a)
+static int take_older(void *arguments, const struct cmd_option *row,
+                      char *value, struct jp_error *err)
 {
-    struct jp_error err;
-    uint64_t us;
-
-    if (num_parse_time_us(optarg, MIN_OWNER_US, MAX_OWNER_US, &us, &err) < 0) {
-        error_wrap(&err, "--owner-time");
-        return cmd_args_fail("gc", JP_EXIT_USAGE, &err);
-    }
-    a->gc.owner_ms = us / 1000;
-    return -1;
+    (void) row;
+    return parse_age(value, &((struct arguments *) arguments)->gc.older_s, err);
 }
 
-/* Takes one option. Returns -1 to continue, otherwise an exit status. */
-static int take_option(int c, struct arguments *a)
-{
-    struct jp_error err;
+static const struct cmd_option rows[] = {
+    {"older", "AGE", "jobs whose last report is older (30d): s, m, h, d",
+     OPT_TAKE(take_older)},
+    {"quota", "SIZE",
+     "also remove the oldest jobs while raw data takes more than SIZE",
+     OPT_SIZE(gc.quota_bytes, 0, INT64_MAX)},
+    {"reports", NULL,
+     "remove whole steps with their reports, not only raw data",
+     OPT_FLAG(gc.reports)},
+    {"all-users", NULL,
+     "as root: jobs of all users, each with the rights of its owner; the quota "
+     "holds for each owner",
+     OPT_FLAG(gc.all_users)},
+    {"owner-time", "TIME", "time limit for each owner (10m); the rest stays",
+     OPT_TIME_MS(gc.owner_ms, MIN_OWNER_US, MAX_OWNER_US)},
+    {"config", "FILE", "the site's settings", OPT_TEXT(common.config)},
+    {"dry-run", NULL, "print what would be removed", OPT_FLAG(gc.dry_run),
+     .letter = 'n'},
+    {"json", NULL, "print the result as JSON", OPT_FLAG(common.json)},
+    {"quiet", NULL, "print only what failed", OPT_QUIET},
+    {"verbose", NULL, "also print the jobs that stay", OPT_VERBOSE},
+};
 
-    switch (c) {
-    case OPT_OLDER:
-        if (parse_age(optarg, &a->gc.older_s, &err) == 0)
-            return -1;
-        error_wrap(&err, "--older");
-        return cmd_args_fail("gc", JP_EXIT_USAGE, &err);
-    case OPT_QUOTA:
-        if (num_parse_size(optarg, 0, INT64_MAX, &a->gc.quota_bytes, &err) == 0)
-            return -1;
-        error_wrap(&err, "--quota");
-        return cmd_args_fail("gc", JP_EXIT_USAGE, &err);
-    case OPT_REPORTS:
-        a->gc.reports = true;
-        return -1;
-    case OPT_ALL_USERS:
-        a->gc.all_users = true;
-        return -1;
-    case OPT_OWNER_TIME:
-        return take_time(a);
-    case 'n':
-        a->gc.dry_run = true;
-        return -1;
-    default:
-        return cmd_args_common(c, help, &a->common);
-    }
-}
+static const struct cmd_options command_line = {
+    .command = "gc",
+    .about =
+        "usage: jobprof gc [options] DIR...\n\n"
+        "Remove raw data of reported jobs in and below the folders, one job at "
+        "a time. Reports, figures and summaries stay. A job is left alone "
+        "while one of its steps runs, has no report or was not analysed. Links "
+        "are not followed, and files of other users are left alone. Metrics "
+        "files of killed steps are also removed, if the site's settings name a "
+        "folder for them (metrics.textfile_dir).\n",
+    CMD_ROWS(rows),
+    .end = "Exit status: 0 ok, 2 usage, 3 something could not be removed, or "
+           "not all of an owner's folders were examined, 5 a folder cannot be "
+           "read, or output failed.\n",
+    .least = 1,
+    .most = CMD_ANY,
+    .need = "needs a folder",
+};
 
 /* --- the result ----------------------------------------------------------- */
 
@@ -321,20 +279,11 @@ int cmd_gc(int argc, char **argv)
 {
     struct arguments a = {
         .gc = {.older_s = DEFAULT_OLDER_S, .quota_bytes = GC_NO_QUOTA}};
-    struct jp_error err;
-    int c, rc = -1;
+    int rc = cmd_options_parse(&command_line, argc, argv, &a);
 
-    optind = 0;
-    while (rc < 0 &&
-           (c = getopt_long(argc, argv, "nqvh", long_options, NULL)) != -1)
-        rc = take_option(c, &a);
     if (rc >= 0)
         return rc;
-    if (optind == argc)
-        error_set(&err, "needs a folder (jobprof gc --help)");
-    else if (a.gc.all_users && geteuid() != 0)
-        error_set(&err, "--all-users is for root");
-    else
-        return run(&a, argv + optind);
-    return cmd_args_fail("gc", JP_EXIT_USAGE, &err);
+    if (a.gc.all_users && geteuid() != 0)
+        return cmd_options_usage(&command_line, "--all-users is for root");
+    return run(&a, argv + optind);
 }

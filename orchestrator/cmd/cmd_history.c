@@ -1,7 +1,6 @@
 /* cmd_history.c - `jobprof history`: statistics over the steps of a site; and
  * the line that a report adds to the history. */
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,10 +18,11 @@
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/history/history_out.h"
+#include "orchestrator/history/history_sum.h"
 #include "orchestrator/insight/limits.h"
 
 /* lower bound of the bytes read per user */
@@ -31,67 +31,6 @@
 #define AWAIT_MS 300
 /* lifetime of the process that writes it */
 #define LIFE_S 60
-
-static const char help[] =
-    "usage: jobprof history [options] [DIR|FILE]...\n"
-    "       jobprof history --add [--config FILE] DIR|JOBID[.STEP]...\n"
-    "\n"
-    "Show which nodes make others wait in many jobs, and how likely that is\n"
-    "by chance. Each report adds a line to the site's history (history.dir of\n"
-    "jobprof.conf). This command reads the lines that you may read: root all\n"
-    "of them, other users their own. DIR is such a folder, and FILE has such\n"
-    "lines (docs/history.md).\n"
-    "\n"
-    "  --since TIME       only steps of this last time: 7d, 12h, 90m, 4w\n"
-    "  --node NODE        only steps with this node\n"
-    "  --user USER        only steps of this user\n"
-    "  --account ACCOUNT  only steps of this account\n"
-    "  --top WORD         print one table: nodes, ranks, jobs, users,\n"
-    "                     accounts, pairs (bandwidth between two nodes)\n"
-    "  --rows N           rows of each table (10; with --json all)\n"
-    "  --json             print all tables as JSON\n"
-    "  --parquet FILE     write a table of the steps, a row for each\n"
-    "  --openmetrics      print counts for Prometheus, as OpenMetrics\n"
-    "  --textfile         print them for node_exporter's textfile collector\n"
-    "  --schema           print the JSON schema of a line\n"
-    "  --add              add the lines of steps that have a report\n"
-    "  --config FILE      the site's settings\n"
-    "  -q, --quiet        do not report bad lines\n"
-    "  -h, --help         this text\n"
-    "\n"
-    "Exit status: 0 ok, 2 usage, 4 no step, 5 input or output failed.\n";
-
-enum {
-    OPT_SINCE = 256,
-    OPT_NODE,
-    OPT_USER,
-    OPT_ACCOUNT,
-    OPT_TOP,
-    OPT_ROWS,
-    OPT_PARQUET,
-    OPT_METRICS,
-    OPT_TEXTFILE,
-    OPT_SCHEMA,
-    OPT_ADD
-};
-
-static const struct option long_options[] = {
-    {"since", required_argument, NULL, OPT_SINCE},
-    {"node", required_argument, NULL, OPT_NODE},
-    {"user", required_argument, NULL, OPT_USER},
-    {"account", required_argument, NULL, OPT_ACCOUNT},
-    {"top", required_argument, NULL, OPT_TOP},
-    {"rows", required_argument, NULL, OPT_ROWS},
-    {"json", no_argument, NULL, CMD_OPT_JSON},
-    {"parquet", required_argument, NULL, OPT_PARQUET},
-    {"openmetrics", no_argument, NULL, OPT_METRICS},
-    {"textfile", no_argument, NULL, OPT_TEXTFILE},
-    {"schema", no_argument, NULL, OPT_SCHEMA},
-    {"add", no_argument, NULL, OPT_ADD},
-    {"config", required_argument, NULL, CMD_OPT_CONFIG},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
 
 struct arguments {
     struct history_want want;
@@ -105,91 +44,110 @@ struct arguments {
     enum metrics_format format; /* format of the metrics */
 };
 
-static int usage(const char *what)
-{
-    return cmd_args_usage("history", what);
-}
-
 /* --- options -------------------------------------------------------------- */
 
 /* Parses "7d" to the time this long ago. */
-static int take_since(const char *text, uint64_t *since_us)
+static int take_since(void *arguments, const struct cmd_option *row, char *text,
+                      struct jp_error *err)
 {
     static const struct {
         char unit;
         uint64_t seconds;
     } units[] = {{'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 7 * 86400}};
+    struct arguments *a = arguments;
     size_t n = strlen(text);
     char number[24];
     uint64_t count, ago;
     struct timespec now;
 
+    (void) row;
     if (n < 2 || n > sizeof(number))
-        return -1;
+        goto bad;
     memcpy(number, text, n - 1);
     number[n - 1] = '\0';
     if (num_parse_u64(number, 1, 1000000, &count, NULL) < 0)
-        return -1;
+        goto bad;
     for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
         if (units[i].unit == text[n - 1]) {
             clock_gettime(CLOCK_REALTIME, &now);
             ago = count * units[i].seconds;
-            *since_us = (uint64_t) now.tv_sec > ago
-                            ? ((uint64_t) now.tv_sec - ago) * 1000000
-                            : 0;
+            a->want.since_us = (uint64_t) now.tv_sec > ago
+                                   ? ((uint64_t) now.tv_sec - ago) * 1000000
+                                   : 0;
             return 0;
         }
-    return -1;
+bad:
+    return error_set(err, "must be a time, such as 7d, 12h, 90m or 4w");
 }
 
-static int take_top(const char *word, int *top)
+static int take_top(void *arguments, const struct cmd_option *row, char *word,
+                    struct jp_error *err)
 {
-    for (*top = 0; *top < HISTORY_TOPS; ++*top)
-        if (!strcmp(history_tables[*top].word, word))
-            return -1;
-    return usage("--top must be nodes, ranks, jobs, users, accounts or pairs");
+    struct arguments *a = arguments;
+
+    (void) row;
+    for (a->top = 0; a->top < HISTORY_TOPS; a->top++)
+        if (!strcmp(history_tables[a->top].word, word))
+            return 0;
+    return error_set(err,
+                     "must be nodes, ranks, jobs, users, accounts or pairs");
 }
 
-/* Returns -1 to continue, otherwise an exit status. */
-static int take_option(int c, struct arguments *a)
+static int take_metrics(void *arguments, const struct cmd_option *row,
+                        char *value, struct jp_error *err)
 {
-    switch (c) {
-    case OPT_SINCE:
-        return take_since(optarg, &a->want.since_us) < 0
-                   ? usage("--since must be a time, such as 7d, 12h, 90m or 4w")
-                   : -1;
-    case OPT_NODE:
-        a->want.node = optarg;
-        return -1;
-    case OPT_USER:
-        a->want.user = optarg;
-        return -1;
-    case OPT_ACCOUNT:
-        a->want.account = optarg;
-        return -1;
-    case OPT_TOP:
-        return take_top(optarg, &a->top);
-    case OPT_ROWS:
-        return num_parse_u64(optarg, 1, UINT32_MAX, &a->rows, NULL) < 0
-                   ? usage("--rows must be a number, at least 1")
-                   : -1;
-    case OPT_PARQUET:
-        a->parquet = optarg;
-        return -1;
-    case OPT_METRICS:
-    case OPT_TEXTFILE:
-        a->metrics = true;
-        a->format = c == OPT_METRICS ? METRICS_OPENMETRICS : METRICS_TEXT;
-        return -1;
-    case OPT_SCHEMA:
-        a->schema = true;
-        return -1;
-    case OPT_ADD:
-        a->add = true;
-        return -1;
-    default:
-        return cmd_args_common(c, help, &a->common);
-    }
+    struct arguments *a = arguments;
+
+    (void) value, (void) err;
+    a->metrics = true;
+    a->format = (enum metrics_format) row->min;
+    return 0;
+}
+
+static const struct cmd_option rows[] = {
+    {"since", "TIME", "only steps of this last time: 7d, 12h, 90m, 4w",
+     OPT_TAKE(take_since)},
+    {"node", "NODE", "only steps with this node", OPT_TEXT(want.node)},
+    {"user", "USER", "only steps of this user", OPT_TEXT(want.user)},
+    {"account", "ACCOUNT", "only steps of this account",
+     OPT_TEXT(want.account)},
+    {"top", "WORD",
+     "print one table: nodes, ranks, jobs, users, accounts, pairs (bandwidth "
+     "between two nodes)",
+     OPT_TAKE(take_top)},
+    {"rows", "N", "rows of each table (10; with --json all)",
+     OPT_COUNT(rows, 1, UINT32_MAX)},
+    {"json", NULL, "print all tables as JSON", OPT_FLAG(common.json)},
+    {"parquet", "FILE", "write a table of the steps, a row for each",
+     OPT_TEXT(parquet)},
+    {"openmetrics", NULL, "print counts for Prometheus, as OpenMetrics",
+     OPT_TAKE(take_metrics), .min = METRICS_OPENMETRICS},
+    {"textfile", NULL, "print them for node_exporter's textfile collector",
+     OPT_TAKE(take_metrics), .min = METRICS_TEXT},
+    {"schema", NULL, "print the JSON schema of a line", OPT_FLAG(schema)},
+    {"add", NULL, "add the lines of steps that have a report", OPT_FLAG(add)},
+    {"config", "FILE", "the site's settings", OPT_TEXT(common.config)},
+    {"quiet", NULL, "do not report bad lines", OPT_QUIET},
+};
+
+static const struct cmd_options command_line = {
+    .command = "history",
+    .about =
+        "usage: jobprof history [options] [DIR|FILE]...\n"
+        "       jobprof history --add [--config FILE] DIR|JOBID[.STEP]...\n\n"
+        "Show which nodes make others wait in many jobs, and how likely that "
+        "is by chance. Each report adds a line to the site's history "
+        "(history.dir of jobprof.conf). This command reads the lines that you "
+        "may read: root all of them, other users their own. DIR is such a "
+        "folder, and FILE has such lines (docs/history.md).\n",
+    CMD_ROWS(rows),
+    .end = "Exit status: 0 ok, 2 usage, 4 no step, 5 input or output failed.\n",
+    .most = CMD_ANY,
+};
+
+static int usage(const char *what)
+{
+    return cmd_options_usage(&command_line, what);
 }
 
 static void take_site(const struct jp_sitefile *site, struct history_sink *sink)
@@ -215,12 +173,8 @@ static void take_site(const struct jp_sitefile *site, struct history_sink *sink)
 static int parse(int argc, char **argv, struct arguments *a)
 {
     struct jp_error err;
-    int c, rc = -1;
+    int rc = cmd_options_parse(&command_line, argc, argv, a);
 
-    optind = 0;
-    while (rc < 0 &&
-           (c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1)
-        rc = take_option(c, a);
     if (rc >= 0)
         return rc;
     if (a->common.json + a->metrics + a->schema + a->add > 1)

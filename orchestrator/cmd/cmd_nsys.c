@@ -1,56 +1,19 @@
 /* cmd_nsys.c - `jobprof nsys`: print Nsight Systems exports as tables. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/insight/gputime.h"
 #include "orchestrator/nsys/nsys.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/tables.h"
 
-static const char help[] =
-    "usage: jobprof nsys [options] FILE|DIR ...\n"
-    "\n"
-    "Print totals of CUDA calls, kernels, copies and NVTX ranges from exports\n"
-    "of Nsight Systems (nsys export --type=sqlite REPORT.nsys-rep), in the\n"
-    "tables of `nsys profile --stats`. A DIR stands for all files that end in\n"
-    ".sqlite in it and in the folders below. Several files are the ranks of\n"
-    "one run: rows of one name are merged, with exact averages and "
-    "deviations,\n"
-    "and columns show how the ranks differ.\n"
-    "\n"
-    "      --per-rank   print tables for each file instead of one set for all\n"
-    "      --base       group kernels by short name, without templates\n"
-    "      --top N      print at most N rows of a table\n"
-    "      --gpus       also print the GPUs' busy time, gaps and launches\n"
-    "      --csv        print the merged rows as CSV (csv/nsys_sums.csv of a\n"
-    "                   report)\n"
-    "      --json       print the object nsys of summary.json\n"
-    "  -q, --quiet      do not print notes on files\n"
-    "  -h, --help       this text\n"
-    "\n"
-    "Exit status: 0 ok, 2 usage, 3 a file could not be read (the rest is\n"
-    "shown), 4 no file could be read, 5 output failed.\n";
-
-enum { OPT_PER_RANK = 256, OPT_BASE, OPT_TOP, OPT_GPUS, OPT_CSV };
 #define MAX_TOP 1000000
-
-static const struct option long_options[] = {
-    {"per-rank", no_argument, NULL, OPT_PER_RANK},
-    {"base", no_argument, NULL, OPT_BASE},
-    {"top", required_argument, NULL, OPT_TOP},
-    {"gpus", no_argument, NULL, OPT_GPUS},
-    {"csv", no_argument, NULL, OPT_CSV},
-    {"json", no_argument, NULL, CMD_OPT_JSON},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
 
 struct arguments {
     bool per_rank, base, gpus, csv;
@@ -58,48 +21,50 @@ struct arguments {
     struct cmd_common common;
 };
 
-static int take_option(int c, struct arguments *a)
-{
-    struct jp_error err;
+static const struct cmd_option rows[] = {
+    {"per-rank", NULL, "print tables for each file instead of one set for all",
+     OPT_FLAG(per_rank)},
+    {"base", NULL, "group kernels by short name, without templates",
+     OPT_FLAG(base)},
+    {"top", "N", "print at most N rows of a table", OPT_COUNT(top, 1, MAX_TOP)},
+    {"gpus", NULL, "also print the GPUs' busy time, gaps and launches",
+     OPT_FLAG(gpus)},
+    {"csv", NULL,
+     "print the merged rows as CSV (csv/nsys_sums.csv of a report)",
+     OPT_FLAG(csv)},
+    {"json", NULL, "print the object nsys of summary.json",
+     OPT_FLAG(common.json)},
+    {"quiet", NULL, "do not print notes on files", OPT_QUIET},
+};
 
-    switch (c) {
-    case OPT_PER_RANK:
-        a->per_rank = true;
-        return -1;
-    case OPT_BASE:
-        a->base = true;
-        return -1;
-    case OPT_GPUS:
-        a->gpus = true;
-        return -1;
-    case OPT_CSV:
-        a->csv = true;
-        return -1;
-    case OPT_TOP:
-        if (num_parse_u64(optarg, 1, MAX_TOP, &a->top, &err) < 0)
-            return cmd_args_fail("nsys: --top", JP_EXIT_USAGE, &err);
-        return -1;
-    default:
-        return cmd_args_common(c, help, &a->common);
-    }
-}
+static const struct cmd_options command_line = {
+    .command = "nsys",
+    .about = "usage: jobprof nsys [options] FILE|DIR ...\n\n"
+             "Print totals of CUDA calls, kernels, copies and NVTX ranges from "
+             "exports of Nsight Systems (nsys export --type=sqlite "
+             "REPORT.nsys-rep), in the tables of `nsys profile --stats`. A DIR "
+             "stands for all files that end in .sqlite in it and in the "
+             "folders below. Several files are the ranks of one run: rows of "
+             "one name are merged, with exact averages and deviations, and "
+             "columns show how the ranks differ.\n",
+    CMD_ROWS(rows),
+    .end = "Exit status: 0 ok, 2 usage, 3 a file could not be read (the rest "
+           "is shown), 4 no file could be read, 5 output failed.\n",
+    .least = 1,
+    .most = CMD_ANY,
+    .need = "a FILE is missing",
+};
 
 /* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
-    int c, rc = -1;
+    int rc = cmd_options_parse(&command_line, argc, argv, a);
 
-    optind = 0;
-    while (rc < 0 &&
-           (c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1)
-        rc = take_option(c, a);
     if (rc >= 0)
         return rc;
-    if (optind >= argc)
-        return cmd_args_usage("nsys", "a FILE is missing");
     if (a->csv + a->common.json + a->per_rank > 1)
-        return cmd_args_usage("nsys",
-                              "give only one of --csv, --json and --per-rank");
+        return cmd_options_usage(
+            &command_line, "give only one of --csv, --json and --per-rank");
     return -1;
 }
 

@@ -1,7 +1,6 @@
 /* cmd_plan.c - `jobprof plan`: its command line, and the plan as JSON. */
 #include "orchestrator/cmd/cmd_plan.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,50 +12,13 @@
 #include "common/quote.h"
 #include "common/grammar.h"
 #include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/collect/nodelist.h"
 
 #define SCHEMA 1
 #define MIN_MEMORY (UINT64_C(1) << 20)
 #define MAX_MEMORY (UINT64_C(1) << 50)
-
-static const char help[] =
-    "usage: jobprof plan [options] [MODE[,key=value...]]\n"
-    "\n"
-    "Print what --nccl-profile=MODE[,key=value...] would do to a step: each\n"
-    "setting and variable with its source, memory, disk, and what is lost.\n"
-    "Nothing is started and no directory is created. MODE is auto,\n"
-    "inspector, example, recorder, or plan,mode=...; by default it is the\n"
-    "mode in the settings, else auto.\n"
-    "\n"
-    "  --nodes N, --tasks N   the step's nodes and ranks\n"
-    "  --memory SIZE          memory of the step on a node\n"
-    "  --from DIR|JOBID[.STEP]\n"
-    "                         take the counts from an earlier step's\n"
-    "                         report, and plan the next run\n"
-    "  --json                 print the plan as JSON\n"
-    "  --config FILE          the site's settings\n"
-    "  -q, --quiet            do not print the tables of settings and "
-    "variables\n"
-    "  -v, --verbose          print what is being read\n"
-    "  -h, --help             this text\n"
-    "\n"
-    "Exit status: 0 ok, 2 wrong usage or settings, or a plan that does not\n"
-    "fit, 4 no data in the report, 5 output failed.\n";
-
-enum { OPT_NODES = 256, OPT_TASKS, OPT_MEMORY, OPT_FROM };
-
-static const struct option long_options[] = {
-    {"nodes", required_argument, NULL, OPT_NODES},
-    {"tasks", required_argument, NULL, OPT_TASKS},
-    {"memory", required_argument, NULL, OPT_MEMORY},
-    {"from", required_argument, NULL, OPT_FROM},
-    {"json", no_argument, NULL, CMD_OPT_JSON},
-    {"config", required_argument, NULL, CMD_OPT_CONFIG},
-    {"quiet", no_argument, NULL, 'q'},
-    {"verbose", no_argument, NULL, 'v'},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
 
 struct arguments {
     const char *word; /* MODE[,key=value...] or NULL */
@@ -317,62 +279,36 @@ static int print_json(const struct plan_view *view,
 
 /* --- the command line --------------------------------------------------- */
 
-static int take_number(const char *name, uint64_t *out)
-{
-    struct jp_error err;
+static const struct cmd_option rows[] = {
+    {"nodes", "N", "the step's nodes", OPT_COUNT(nodes, 1, UINT32_MAX)},
+    {"tasks", "N", "the step's ranks", OPT_COUNT(tasks, 1, UINT32_MAX)},
+    {"memory", "SIZE", "memory of the step on a node",
+     OPT_SIZE(memory_bytes, MIN_MEMORY, MAX_MEMORY)},
+    {"from", "DIR|JOBID[.STEP]",
+     "take the counts from an earlier step's report, and plan the next run",
+     OPT_TEXT(from)},
+    {"json", NULL, "print the plan as JSON", OPT_FLAG(common.json)},
+    {"config", "FILE", "the site's settings", OPT_TEXT(common.config)},
+    {"quiet", NULL, "do not print the tables of settings and variables",
+     OPT_QUIET},
+    {"verbose", NULL, "print what is being read", OPT_VERBOSE},
+};
 
-    if (num_parse_u64(optarg, 1, UINT32_MAX, out, &err) == 0)
-        return -1;
-    error_wrap(&err, "%s", name);
-    return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
-}
-
-static int take_memory(uint64_t *out)
-{
-    struct jp_error err;
-
-    if (num_parse_size(optarg, MIN_MEMORY, MAX_MEMORY, out, &err) == 0)
-        return -1;
-    error_wrap(&err, "--memory");
-    return cmd_args_fail("plan", JP_EXIT_USAGE, &err);
-}
-
-/* Takes one option. Returns -1 to continue, otherwise an exit status. */
-static int take_option(int c, struct arguments *a)
-{
-    switch (c) {
-    case OPT_NODES:
-        return take_number("--nodes", &a->nodes);
-    case OPT_TASKS:
-        return take_number("--tasks", &a->tasks);
-    case OPT_MEMORY:
-        return take_memory(&a->memory_bytes);
-    case OPT_FROM:
-        a->from = optarg;
-        return -1;
-    default:
-        return cmd_args_common(c, help, &a->common);
-    }
-}
-
-static int parse(int argc, char **argv, struct arguments *a)
-{
-    int c, rc = -1;
-
-    optind = 0;
-    while (rc < 0 &&
-           (c = getopt_long(argc, argv, "qvh", long_options, NULL)) != -1)
-        rc = take_option(c, a);
-    if (rc >= 0)
-        return rc;
-    if (optind < argc)
-        a->word = argv[optind++];
-    if (optind == argc)
-        return -1;
-    fprintf(stderr, "jobprof: plan needs at most one MODE[,key=value...] "
-                    "(jobprof plan --help)\n");
-    return JP_EXIT_USAGE;
-}
+static const struct cmd_options command_line = {
+    .command = "plan",
+    .about =
+        "usage: jobprof plan [options] [MODE[,key=value...]]\n\n"
+        "Print what --nccl-profile=MODE[,key=value...] would do to a step: "
+        "each setting and variable with its source, memory, disk, and what is "
+        "lost. Nothing is started and no directory is created. MODE is auto, "
+        "inspector, example, recorder, or plan,mode=...; by default it is the "
+        "mode in the settings, else auto.\n",
+    CMD_ROWS(rows),
+    .end = "Exit status: 0 ok, 2 wrong usage or settings, or a plan that does "
+           "not fit, 4 no data in the report, 5 output failed.\n",
+    .most = 1,
+    .need = "needs at most one MODE[,key=value...]",
+};
 
 /* Checks the user's words alone, so that an error names no other source. */
 static int check_word(const struct arguments *a, struct jp_error *err)
@@ -567,10 +503,11 @@ int cmd_plan(int argc, char **argv)
 {
     struct arguments args = {0};
     struct session session = {.args = &args};
-    int rc = parse(argc, argv, &args);
+    int rc = cmd_options_parse(&command_line, argc, argv, &args);
 
     if (rc >= 0)
         return rc;
+    args.word = argv[optind];
     rc = run(&session);
     plan_from_fini(&session.from);
     plan_measured_fini(&session.measured);

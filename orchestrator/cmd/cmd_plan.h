@@ -57,10 +57,6 @@ enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
                           struct jp_error *err);
 void plan_measured_fini(struct plan_measured *measured);
 
-/* Estimates a count as it would be without lost records. */
-uint64_t plan_measured_whole(const struct plan_measured *measured,
-                             uint64_t count);
-
 /* --- cmd_plan_from.c ----------------------------------------------------- */
 
 #define PLAN_FROM_MAX 6

@@ -56,10 +56,21 @@ static uint64_t share(uint64_t total, uint64_t iterations)
 /* The part of one iteration of a count, which may be estimated because records
  * were lost. Tolerates 1 %: without this, rounding up could add one to each
  * iteration, and each run would ask for another plan than the one before. */
+/* Estimates a count as it would be without lost records. */
+static uint64_t whole_of(const struct plan_measured *m, uint64_t count)
+{
+    double whole;
+
+    if (!m->records || m->expected <= m->records)
+        return count;
+    whole = (double) count * (double) m->expected / (double) m->records;
+    return whole < 1e18 ? (uint64_t) (whole + 0.999999) : UINT64_MAX;
+}
+
 static uint64_t share_of(const struct plan_measured *m, uint64_t count,
                          uint64_t iterations)
 {
-    uint64_t whole = plan_measured_whole(m, count);
+    uint64_t whole = whole_of(m, count);
     uint64_t slack = (count > iterations ? count : iterations) / 100;
 
     return share(whole - count > slack ? whole - slack : count, iterations);
@@ -98,8 +109,8 @@ static void add_number(struct plan_from *from, const struct jp_request *user,
 static void add_figures(struct plan_from *from, const struct jp_request *user,
                         const struct plan_measured *m)
 {
-    uint64_t colls = plan_measured_whole(m, m->colls);
-    uint64_t p2p = plan_measured_whole(m, m->p2p);
+    uint64_t colls = whole_of(m, m->colls);
+    uint64_t p2p = whole_of(m, m->p2p);
     uint64_t iterations = iterations_of(m, user, colls > p2p ? colls : p2p);
 
     add_number(from, user, "iterations", iterations);
@@ -111,8 +122,7 @@ static void add_figures(struct plan_from *from, const struct jp_request *user,
     else
         add_number(from, user, "p2p", share_of(m, m->p2p, iterations));
     if (m->rate)
-        add_number(from, user, "rate",
-                   round_up(plan_measured_whole(m, m->rate)));
+        add_number(from, user, "rate", round_up(whole_of(m, m->rate)));
     add_text(from, user, "nccl", m->release);
 }
 

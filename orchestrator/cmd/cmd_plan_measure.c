@@ -406,16 +406,6 @@ static int get_left_out(const json_t *root, struct plan_measured *m,
     return 0;
 }
 
-uint64_t plan_measured_whole(const struct plan_measured *m, uint64_t count)
-{
-    double whole;
-
-    if (!m->records || m->expected <= m->records)
-        return count;
-    whole = (double) count * (double) m->expected / (double) m->records;
-    return whole < 1e18 ? (uint64_t) (whole + 0.999999) : UINT64_MAX;
-}
-
 static int read_root(const json_t *root, struct plan_measured *m,
                      struct jp_error *err)
 {

@@ -1,6 +1,5 @@
 /* cmd_report.c - the command line of `jobprof report`, and the output in the
  * formats of other tools. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "orchestrator/agent/confine.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/cmd/cmd_inputs.h"
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/clock.h"
@@ -27,152 +27,107 @@
 #include "orchestrator/report/report_jobs.h"
 #include "orchestrator/report/summary_file.h"
 
-static const char help[] =
-    "usage: jobprof report [options] DIR|JOBID[.STEP]\n"
-    "\n"
-    "Write the report of a step (DIR is its directory), or of all steps of a\n"
-    "job, from the files of its nodes, at any time and as often as needed.\n"
-    "JOBID is looked up by the site's and your dir setting, in the current\n"
-    "folder, and in the job's working directory as Slurm knows it. If DIR has\n"
-    "the folders of several jobs, jobprof-index.html is written too: one\n"
-    "page over their reports, the worst job first.\n"
-    "\n"
-    "  --json           print summary.json on standard output\n"
-    "  --png            also render the plots (needs gnuplot)\n"
-    "  --exporter-layout  also write JOBID-insp/, the tree of NCCL\n"
-    "                   Inspector's exporter (pictures need gnuplot)\n"
-    "  --parquet        also write parquet/, the tables of csv/ as Apache\n"
-    "                   Parquet; with --exporter-layout also its\n"
-    "                   parquet_files/\n"
-    "  --paths          print your absolute paths: command, working\n"
-    "                   directory, settings (by default only their last\n"
-    "                   part)\n"
-    "  --fail-on WORD   exit 1 if the verdict is WORD or worse: UNJUDGED,\n"
-    "                   NODATA, INCOMPLETE, DEGRADED, SLOW, FAILED, HANG\n"
-    "  --baseline FILE  compare the network with this baseline (jobprof\n"
-    "                   baseline) instead of the site's\n"
-    "  --config FILE    the site's settings\n"
-    "  -q, --quiet      print no verdict\n"
-    "  -v, --verbose    print what is being done\n"
-    "  -h, --help       this text\n"
-    "\n"
-    "Exit status: 0 ok, 1 verdict at or over --fail-on, 2 usage, 3\n"
-    "incomplete data or not yet analysed, 4 no data, 5 input or output\n"
-    "failed. At the end of a step srun runs `report --at-exit DIR`. Its last\n"
-    "node runs `report --watch DIR` in case srun does not. Both pass --hash\n"
-    "SUM of job.conf, and --site FILE for the limits.\n";
-
-enum {
-    OPT_JSON = 256,
-    OPT_PNG,
-    OPT_EXPORTER,
-    OPT_PARQUET,
-    OPT_PATHS,
-    OPT_FAIL_ON,
-    OPT_CONFIG,
-    OPT_BASELINE,
-    OPT_AT_EXIT,
-    OPT_HASH,
-    OPT_SITE,
-    OPT_WATCH
+struct arguments {
+    struct report_options report;
+    const char *word; /* the step, or the job */
 };
 
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, OPT_JSON},
-    {"png", no_argument, NULL, OPT_PNG},
-    {"exporter-layout", no_argument, NULL, OPT_EXPORTER},
-    {"parquet", no_argument, NULL, OPT_PARQUET},
-    {"paths", no_argument, NULL, OPT_PATHS},
-    {"fail-on", required_argument, NULL, OPT_FAIL_ON},
-    {"config", required_argument, NULL, OPT_CONFIG},
-    {"baseline", required_argument, NULL, OPT_BASELINE},
-    {"at-exit", required_argument, NULL, OPT_AT_EXIT},
-    {"watch", required_argument, NULL, OPT_WATCH},
-    {"hash", required_argument, NULL, OPT_HASH},
-    {"site", required_argument, NULL, OPT_SITE},
-    {"quiet", no_argument, NULL, 'q'},
-    {"verbose", no_argument, NULL, 'v'},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
-
-static int parse_fail_on(const char *word)
+static int take_fail_on(void *arguments, const struct cmd_option *row,
+                        char *word, struct jp_error *err)
 {
+    struct arguments *a = arguments;
+
+    (void) row;
     for (int i = JP_VERDICT_HANG; i < JP_VERDICT_OK; i++)
-        if (strcasecmp(word, verdict_word_name((enum jp_verdict_word) i)) == 0)
-            return i;
-    quote_printf(
-        stderr,
-        "jobprof: --fail-on=%s: not a verdict that can fail a run (HANG, "
-        "FAILED, SLOW, DEGRADED, INCOMPLETE, NODATA, UNJUDGED)\n",
-        word);
-    return -1;
+        if (strcasecmp(word, verdict_word_name((enum jp_verdict_word) i)) ==
+            0) {
+            a->report.fail_on = i;
+            return 0;
+        }
+    return error_set(err,
+                     "%s is not a verdict that can fail a run (HANG, FAILED, "
+                     "SLOW, DEGRADED, INCOMPLETE, NODATA, UNJUDGED)",
+                     QUOTE(word));
 }
 
-/* Sets *word to the step named by --at-exit, --watch or the argument. Returns
- * -1 to continue, otherwise an exit status. */
-static int parse(int argc, char **argv, struct report_options *options,
-                 const char **word)
+static int take_step(void *arguments, const struct cmd_option *row, char *dir,
+                     struct jp_error *err)
 {
-    int c;
+    struct arguments *a = arguments;
 
-    optind = 0;
-    while ((c = getopt_long(argc, argv, "qvh", long_options, NULL)) != -1) {
-        switch (c) {
-        case OPT_JSON:
-            options->json = true;
-            break;
-        case OPT_PNG:
-            options->png = true;
-            break;
-        case OPT_EXPORTER:
-            options->exporter = true;
-            break;
-        case OPT_PARQUET:
-            options->parquet = true;
-            break;
-        case OPT_PATHS:
-            options->paths = true;
-            break;
-        case OPT_CONFIG:
-            options->config = optarg;
-            break;
-        case OPT_BASELINE:
-            options->baseline = optarg;
-            break;
-        case OPT_HASH:
-        case OPT_SITE:
-            *(c == OPT_HASH ? &options->hash : &options->site) = optarg;
-            break;
-        case 'q':
-            options->quiet = true;
-            break;
-        case 'v':
-            options->verbose = true;
-            break;
-        case OPT_FAIL_ON:
-            options->fail_on = parse_fail_on(optarg);
-            if (options->fail_on < 0)
-                return JP_EXIT_USAGE;
-            break;
-        case OPT_AT_EXIT:
-        case OPT_WATCH:
-            options->kind = c == OPT_WATCH ? REPORT_WATCHER : REPORT_SRUN;
-            *word = optarg;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            return JP_EXIT_OK;
-        default:
-            return JP_EXIT_USAGE;
-        }
-    }
-    if (!*word && optind < argc)
-        *word = argv[optind++];
-    if (*word && optind == argc)
-        return -1;
-    fprintf(stderr, "jobprof: report needs one DIR or JOBID[.STEP] "
-                    "(jobprof report --help)\n");
-    return JP_EXIT_USAGE;
+    (void) err;
+    a->report.kind = (enum report_kind) row->min;
+    a->word = dir;
+    return 0;
+}
+
+static const struct cmd_option rows[] = {
+    {"json", NULL, "print summary.json on standard output",
+     OPT_FLAG(report.json)},
+    {"png", NULL, "also render the plots (needs gnuplot)",
+     OPT_FLAG(report.png)},
+    {"exporter-layout", NULL,
+     "also write JOBID-insp/, the tree of NCCL Inspector's exporter (pictures "
+     "need gnuplot)",
+     OPT_FLAG(report.exporter)},
+    {"parquet", NULL,
+     "also write parquet/, the tables of csv/ as Apache Parquet; with "
+     "--exporter-layout also its parquet_files/",
+     OPT_FLAG(report.parquet)},
+    {"paths", NULL,
+     "print your absolute paths: command, working directory, settings (by "
+     "default only their last part)",
+     OPT_FLAG(report.paths)},
+    {"fail-on", "WORD",
+     "exit 1 if the verdict is WORD or worse: UNJUDGED, NODATA, INCOMPLETE, "
+     "DEGRADED, SLOW, FAILED, HANG",
+     OPT_TAKE(take_fail_on)},
+    {"baseline", "FILE",
+     "compare the network with this baseline (jobprof baseline) instead of the "
+     "site's",
+     OPT_TEXT(report.baseline)},
+    {"config", "FILE", "the site's settings", OPT_TEXT(report.config)},
+    {"at-exit", "DIR", NULL, OPT_TAKE(take_step), .min = REPORT_SRUN},
+    {"watch", "DIR", NULL, OPT_TAKE(take_step), .min = REPORT_WATCHER},
+    {"hash", "SUM", NULL, OPT_TEXT(report.hash)},
+    {"site", "FILE", NULL, OPT_TEXT(report.site)},
+    {"quiet", NULL, "print no verdict", OPT_FLAG(report.quiet), .letter = 'q'},
+    {"verbose", NULL, "print what is being done", OPT_FLAG(report.verbose),
+     .letter = 'v'},
+};
+
+static const struct cmd_options command_line = {
+    .command = "report",
+    .about =
+        "usage: jobprof report [options] DIR|JOBID[.STEP]\n\n"
+        "Write the report of a step (DIR is its directory), or of all steps of "
+        "a job, from the files of its nodes, at any time and as often as "
+        "needed. JOBID is looked up by the site's and your dir setting, in the "
+        "current folder, and in the job's working directory as Slurm knows it. "
+        "If DIR has the folders of several jobs, jobprof-index.html is written "
+        "too: one page over their reports, the worst job first.\n",
+    CMD_ROWS(rows),
+    .end = "Exit status: 0 ok, 1 verdict at or over --fail-on, 2 usage, 3 "
+           "incomplete data or not yet analysed, 4 no data, 5 input or output "
+           "failed. At the end of a step srun runs `report --at-exit DIR`. Its "
+           "last node runs `report --watch DIR` in case srun does not. Both "
+           "pass --hash SUM of job.conf, and --site FILE for the limits.\n",
+    .most = 1,
+    .need = "needs one DIR or JOBID[.STEP]",
+};
+
+/* Returns -1 to continue, otherwise an exit status. */
+static int parse(int argc, char **argv, struct arguments *a)
+{
+    int rc = cmd_options_parse(&command_line, argc, argv, a);
+
+    if (rc >= 0)
+        return rc;
+    if ((argc - optind == 1) == (a->word != NULL))
+        return cmd_options_usage(&command_line, command_line.need);
+    if (!a->word)
+        a->word = argv[optind];
+    return -1;
 }
 
 /* Whether the step used NCCL; if not, known issues of NCCL do not matter. */
@@ -236,7 +191,7 @@ static int draw(const struct report_session *session)
     return JP_EXIT_IO;
 }
 
-/* --- after a report: the formats of other tools, if requested --- */
+/* --- after a report: the formats of other tools, if requested ------------ */
 
 /* Upper bound of the bytes of Inspector's lines per byte of the recorder's
  * compressed files: 447 bytes for 9 were measured (docs/measurements.md). */
@@ -369,14 +324,26 @@ static int write_more(struct report_session *session)
     return rc;
 }
 
-/* --- report one step, or all that the argument means --- */
+/* --- report one step, or all that the argument means --------------------- */
+
+/* An eighth of the time is left for writing the files. The user of srun has
+ * waited since the program's start. Nobody waits for the watcher. */
+static void set_budget(struct report_session *session)
+{
+    uint64_t limit_ms = session->policy.report_limit_ms;
+    uint64_t from_ms = session->options->kind == REPORT_SRUN ? session->start_ms
+                                                             : clock_mono_ms();
+
+    if (session->options->kind != REPORT_USER)
+        session->deadline_ms = from_ms + limit_ms - limit_ms / 8;
+}
 
 static int make_and_show(struct report_session *session)
 {
     int rc;
 
     report_turn_await_nodes(session);
-    report_session_set_budget(session);
+    set_budget(session);
     if (session->options->verbose)
         quote_printf(stderr, "jobprof: reading %s/raw\n", session->dir);
     rc = report_make(session);
@@ -510,7 +477,7 @@ static int report_word(const char *word, const struct report_options *options)
     size_t n = 0;
     int rc = JP_EXIT_OK;
 
-    /* prevents tracing, as in cmd_finish.c */
+    /* prevents tracing, as in jobprof_node.c */
     if (options->kind == REPORT_WATCHER)
         prctl(PR_SET_DUMPABLE, 0);
     if (options->kind != REPORT_USER)
@@ -533,25 +500,25 @@ static int report_word(const char *word, const struct report_options *options)
 
 int cmd_report(int argc, char **argv)
 {
-    struct report_options options = {.kind = REPORT_USER, .fail_on = -1};
+    struct arguments a = {.report = {.kind = REPORT_USER, .fail_on = -1}};
     struct cmd_expect expect;
-    const char *word = NULL;
     struct jp_error err;
-    int rc = parse(argc, argv, &options, &word);
+    int rc = parse(argc, argv, &a);
 
     if (rc >= 0)
         return rc;
-    if (cmd_expect_load(options.config, options.baseline, &expect, &err) < 0) {
+    if (cmd_expect_load(a.report.config, a.report.baseline, &expect, &err) <
+        0) {
         quote_printf(stderr, "jobprof: %s\n", err.text);
         rc = JP_EXIT_USAGE;
     } else {
-        if (*expect.trouble.text && options.kind == REPORT_USER)
+        if (*expect.trouble.text && a.report.kind == REPORT_USER)
             quote_printf(
                 stderr,
                 "jobprof: %s (the site's expected bandwidths are incomplete)\n",
                 expect.trouble.text);
-        options.expect = &expect;
-        rc = report_word(word, &options);
+        a.report.expect = &expect;
+        rc = report_word(a.word, &a.report);
     }
     cmd_expect_fini(&expect);
     return rc;

@@ -1,9 +1,9 @@
 /* cmd_report.h - the parts of `jobprof report`.
  *
  * One session reports one step. cmd_report_session.c opens the step's directory
- * and decides who writes the report. cmd_report_make.c makes figures and files
- * while it holds the claim. cmd_report_settle.c then moves or cleans the
- * directory. cmd_report.c has the command line, and finally writes the formats
+ * and decides who writes the report; in the end it moves or cleans the
+ * directory. cmd_report_make.c makes figures and files while it holds the
+ * claim. cmd_report.c has the command line, and finally writes the formats
  * of other tools. Nodes, srun, the watcher and users coordinate through the
  * directory by the protocol of docs/contracts.md, section 2.
  */
@@ -67,10 +67,6 @@ int report_session_init(struct report_session *session, const char *dir,
                         struct jp_error *err);
 void report_session_fini(struct report_session *session);
 
-/* Sets the deadline from policy.report_limit_ms. srun's time counts from the
- * start of the program, the watcher's from now; a user has no deadline. */
-void report_session_set_budget(struct report_session *session);
-
 /* "srun", "watcher" or "user". */
 const char *report_kind_name(enum report_kind kind);
 
@@ -100,7 +96,7 @@ void report_turn_await_nodes(struct report_session *session);
 #define REPORT_LOST (-1) /* the claim was stolen: another process reports */
 int report_make(struct report_session *session);
 
-/* --- cmd_report_settle.c ------------------------------------------------- */
+/* --- cmd_report_session.c, in the end ------------------------------------ */
 
 /* Moves a hidden step into the visible job directory, including the claim and
  * the topologies. Does nothing for visible steps, nor for a user's report of a

@@ -16,7 +16,6 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
-#include "orchestrator/collect/barrier.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
@@ -28,7 +27,7 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/util_verdict.h"
 #include "orchestrator/insight/verdict.h"
-#include "orchestrator/nsys/nsys_export.h"
+#include "orchestrator/nsys/nsys.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/summary_file.h"
 

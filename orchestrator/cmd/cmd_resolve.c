@@ -1,109 +1,53 @@
 /* cmd_resolve.c - `jobprof-node resolve`: srun's part of a profiled step. */
 #include "orchestrator/cmd/cmd.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/num.h"
 #include "common/quote.h"
-#include "orchestrator/agent/begin.h"
-#include "orchestrator/agent/nsyspart.h"
+#include "orchestrator/agent/agent.h"
+#include "orchestrator/agent/parts.h"
 #include "orchestrator/agent/plan_view.h"
-#include "orchestrator/agent/sidestep.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/collect/slurmask.h"
 
-struct options {
+struct arguments {
     struct plan_input in;
     struct launch_facts given; /* facts of the step from srun */
     bool check;
 };
 
-enum {
-    OPT_CHECK = 1,
-    OPT_CONFIG,
-    OPT_DEFAULT,
-    OPT_NCCL,
-    OPT_COPPER,
-    OPT_UTIL,
-    OPT_CLOCK,
-    OPT_NSYS,
-    OPT_NODES,
-    OPT_TASKS,
-    OPT_COMMAND
-};
-
-static const struct option long_options[] = {
-    {"check", no_argument, NULL, OPT_CHECK},
-    {"config", required_argument, NULL, OPT_CONFIG},
-    {"default", required_argument, NULL, OPT_DEFAULT},
-    {"nccl", required_argument, NULL, OPT_NCCL},
-    {"copper", required_argument, NULL, OPT_COPPER},
-    {"util", required_argument, NULL, OPT_UTIL},
-    {"clock", required_argument, NULL, OPT_CLOCK},
-    {"nsys", required_argument, NULL, OPT_NSYS},
-    {"nodes", required_argument, NULL, OPT_NODES},
-    {"tasks", required_argument, NULL, OPT_TASKS},
-    {"command", required_argument, NULL, OPT_COMMAND},
-    {NULL, 0, NULL, 0},
-};
-
-/* Parses a count that is only informative; 0: unknown or not a number. */
-static uint32_t parse_count(const char *text)
+/* Takes a count that is only informative; 0: unknown or not a number. */
+static int take_count(void *arguments, const struct cmd_option *row,
+                      char *value, struct jp_error *err)
 {
     uint64_t v = 0;
 
-    num_parse_u64(text, 0, UINT32_MAX, &v, NULL);
-    return (uint32_t) v;
+    (void) err;
+    num_parse_u64(value, 0, UINT32_MAX, &v, NULL);
+    *(uint32_t *) ((char *) arguments + row->at) = (uint32_t) v;
+    return 0;
 }
 
-static int parse_options(int argc, char **argv, struct options *o)
-{
-    int c;
+static const struct cmd_option rows[] = {
+    {"check", NULL, NULL, OPT_FLAG(check)},
+    {"config", "FILE", NULL, OPT_TEXT(in.config)},
+    {"default", "MODE", NULL, OPT_TEXT(in.default_mode)},
+    {"nccl", "VALUE", NULL, OPT_TEXT(in.nccl)},
+    {"copper", "VALUE", NULL, OPT_TEXT(in.copper)},
+    {"util", "VALUE", NULL, OPT_TEXT(in.util)},
+    {"clock", "VALUE", NULL, OPT_TEXT(in.clock)},
+    {"nsys", "VALUE", NULL, OPT_TEXT(in.nsys)},
+    {"nodes", "N", NULL, OPT_COUNT(given.nnodes, 0, UINT32_MAX),
+     OPT_TAKE(take_count)},
+    {"tasks", "N", NULL, OPT_COUNT(given.ntasks, 0, UINT32_MAX),
+     OPT_TAKE(take_count)},
+    {"command", "TEXT", NULL, OPT_TEXT(given.command)},
+};
 
-    optind = 0;
-    opterr = 0;
-    while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        switch (c) {
-        case OPT_CHECK:
-            o->check = true;
-            break;
-        case OPT_CONFIG:
-            o->in.config = optarg;
-            break;
-        case OPT_DEFAULT:
-            o->in.default_mode = optarg;
-            break;
-        case OPT_NCCL:
-            o->in.nccl = optarg;
-            break;
-        case OPT_COPPER:
-            o->in.copper = optarg;
-            break;
-        case OPT_UTIL:
-            o->in.util = optarg;
-            break;
-        case OPT_CLOCK:
-            o->in.clock = optarg;
-            break;
-        case OPT_NSYS:
-            o->in.nsys = optarg;
-            break;
-        case OPT_NODES:
-            o->given.nnodes = parse_count(optarg);
-            break;
-        case OPT_TASKS:
-            o->given.ntasks = parse_count(optarg);
-            break;
-        case OPT_COMMAND:
-            o->given.command = optarg;
-            break;
-        default:
-            return -1;
-        }
-    }
-    return optind == argc ? 0 : -1;
-}
+static const struct cmd_options command_line = {CMD_ROWS(rows),
+                                                .need = "takes no words"};
 
 /* Prints one line, made harmless for the terminal. */
 static void say(const char *text)
@@ -256,12 +200,13 @@ static int resolve(const struct plan_input *in, struct launch_facts *facts)
 int cmd_resolve(int argc, char **argv)
 {
     struct slurmjob_memo memo = {0};
-    struct options o = {.in = {.ask = slurmjob_ask, .ask_arg = &memo},
-                        .given.owner = true};
+    struct arguments a = {.in = {.ask = slurmjob_ask, .ask_arg = &memo},
+                          .given.owner = true};
+    struct jp_error err;
 
-    if (parse_options(argc, argv, &o) < 0) {
-        fprintf(stderr, "jobprof-node resolve: bad command line\n");
+    if (cmd_options_read(&command_line, argc, argv, &a, &err) < 0) {
+        quote_printf(stderr, "jobprof-node resolve: %s\n", err.text);
         return JP_EXIT_USAGE;
     }
-    return o.check ? check(&o.in) : resolve(&o.in, &o.given);
+    return a.check ? check(&a.in) : resolve(&a.in, &a.given);
 }

@@ -1,87 +1,23 @@
 /* cmd_show.c - `jobprof show`: print a step's operations on the terminal. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/num.h"
 #include "common/defaults.h"
+#include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/cmd/cmd_top.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/tables.h"
-#include "orchestrator/show/clockshow.h"
-#include "orchestrator/show/hangshow.h"
 #include "orchestrator/show/opsum.h"
-#include "orchestrator/show/show_saved.h"
-
-static const char help[] =
-    "usage: jobprof show [options] DIR|JOBID[.STEP]\n"
-    "\n"
-    "Show the recorded operations of each communicator, function and size:\n"
-    "their number, times and bus bandwidths. They come from the recorder's\n"
-    "files (.jpr), else from NCCL Inspector's logs, else from a report's csv/\n"
-    "and summary.json, where --rank and --node print one line for each\n"
-    "communicator. DIR is a step's or a job's directory, a report's, or any\n"
-    "folder. The step may still be running.\n"
-    "\n"
-    "  --rank R       only rank R of the job: Slurm's task id, else the rank\n"
-    "                 in a communicator of all processes; if neither is\n"
-    "                 known, rank R of the communicator of --comm\n"
-    "  --node N       only that host, or that folder of raw/\n"
-    "  --comm ID      only the communicator with that id or name\n"
-    "  --op FUNCTION  only that function, such as AllReduce or Send\n"
-    "  --pending      print instead the operations that had not ended, the\n"
-    "                 ranks in them, and the ranks that never entered them;\n"
-    "                 for a running step as jobprof top sees them\n"
-    "  --hang         print instead what processes did while the step hung:\n"
-    "                 state, merged stacks, NCCL's RAS (jobprof evidence)\n"
-    "  --clock        print instead how far the nodes' clocks were apart, as\n"
-    "                 their agents measured it, and whether that is good:\n"
-    "                 alpha within 1e-4 of 1, beta stable, under 1 % of the\n"
-    "                 probes failed; --node chooses a node\n"
-    "  --raw          print plain numbers (bytes, microseconds), in order of\n"
-    "                 communicators, for programs that read columns\n"
-    "  --json         print JSON\n"
-    "  --config FILE  the site's settings\n"
-    "  -q, --quiet    do not report problems with files\n"
-    "  -h, --help     this text\n"
-    "\n"
-    "Exit status: 0 ok, 1 a check of --clock failed, 2 usage, 3 a file is\n"
-    "damaged or cannot be read (the rest is shown), 4 nothing to show, 5\n"
-    "input or output failed.\n";
-
-enum {
-    OPT_RANK = 256,
-    OPT_NODE,
-    OPT_COMM,
-    OPT_OP,
-    OPT_PENDING,
-    OPT_HANG,
-    OPT_CLOCK,
-    OPT_RAW
-};
-
-static const struct option long_options[] = {
-    {"rank", required_argument, NULL, OPT_RANK},
-    {"node", required_argument, NULL, OPT_NODE},
-    {"comm", required_argument, NULL, OPT_COMM},
-    {"op", required_argument, NULL, OPT_OP},
-    {"pending", no_argument, NULL, OPT_PENDING},
-    {"hang", no_argument, NULL, OPT_HANG},
-    {"clock", no_argument, NULL, OPT_CLOCK},
-    {"raw", no_argument, NULL, OPT_RAW},
-    {"json", no_argument, NULL, CMD_OPT_JSON},
-    {"config", required_argument, NULL, CMD_OPT_CONFIG},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
+#include "orchestrator/show/show.h"
 
 struct arguments {
     struct opsum_filter filter;
@@ -95,60 +31,72 @@ static enum show_form form_of(const struct arguments *a)
     return a->common.json ? SHOW_JSON : a->raw ? SHOW_RAW : SHOW_HUMAN;
 }
 
+static const struct cmd_option rows[] = {
+    {"rank", "R",
+     "only rank R of the job: Slurm's task id, else the rank in a communicator "
+     "of all processes; if neither is known, rank R of the communicator of "
+     "--comm",
+     OPT_COUNT(filter.rank, 0, INT64_MAX)},
+    {"node", "NODE", "only that host, or that folder of raw/",
+     OPT_WORD(filter.node)},
+    {"comm", "ID", "only the communicator with that id or name",
+     OPT_WORD(filter.comm)},
+    {"op", "FUNCTION", "only that function, such as AllReduce or Send",
+     OPT_WORD(filter.func)},
+    {"pending", NULL,
+     "print instead the operations that had not ended, the ranks in them, and "
+     "the ranks that never entered them; for a running step as jobprof top "
+     "sees them",
+     OPT_FLAG(pending)},
+    {"hang", NULL,
+     "print instead what processes did while the step hung: state, merged "
+     "stacks, NCCL's RAS (jobprof evidence)",
+     OPT_FLAG(hang)},
+    {"clock", NULL,
+     "print instead how far the nodes' clocks were apart, as their agents "
+     "measured it, and whether that is good: alpha within 1e-4 of 1, beta "
+     "stable, under 1 % of the probes failed; --node chooses a node",
+     OPT_FLAG(clock)},
+    {"raw", NULL,
+     "print plain numbers (bytes, microseconds), in order of communicators, "
+     "with all columns also where a terminal is too narrow, for programs "
+     "that read columns",
+     OPT_FLAG(raw)},
+    {"json", NULL, "print JSON", OPT_FLAG(common.json)},
+    {"config", "FILE", "the site's settings", OPT_TEXT(common.config)},
+    {"quiet", NULL, "do not report problems with files", OPT_QUIET},
+};
+
+static const struct cmd_options command_line = {
+    .command = "show",
+    .about =
+        "usage: jobprof show [options] DIR|JOBID[.STEP]\n\n"
+        "Show the recorded operations of each communicator, function and size: "
+        "their number, times and bus bandwidths. They come from the recorder's "
+        "files (.jpr), else from NCCL Inspector's logs, else from a report's "
+        "csv/ and summary.json, where --rank and --node print one line for "
+        "each communicator. DIR is a step's or a job's directory, a report's, "
+        "or any folder. The step may still be running.\n",
+    CMD_ROWS(rows),
+    .end = "Exit status: 0 ok, 1 a check of --clock failed, 2 usage, 3 a file "
+           "is damaged or cannot be read (the rest is shown), 4 nothing to "
+           "show, 5 input or output failed.\n",
+    .least = 1,
+    .most = 1,
+    .need = "needs one DIR or JOBID[.STEP]",
+};
+
 static int usage(const char *what)
 {
-    return cmd_args_usage("show", what);
-}
-
-/* Takes one option. Returns -1 to continue, otherwise an exit status. */
-static int take_option(int c, struct arguments *a)
-{
-    struct jp_error err;
-
-    switch (c) {
-    case OPT_RANK:
-        if (num_parse_i64(optarg, 0, INT64_MAX, &a->filter.rank, &err) == 0)
-            return -1;
-        quote_printf(stderr, "jobprof: show: --rank: %s\n", err.text);
-        return JP_EXIT_USAGE;
-    case OPT_NODE:
-        a->filter.node = optarg;
-        return *optarg ? -1 : usage("--node: empty");
-    case OPT_COMM:
-        a->filter.comm = optarg;
-        return *optarg ? -1 : usage("--comm: empty");
-    case OPT_OP:
-        a->filter.func = optarg;
-        return *optarg ? -1 : usage("--op: empty");
-    case OPT_PENDING:
-        a->pending = true;
-        return -1;
-    case OPT_HANG:
-        a->hang = true;
-        return -1;
-    case OPT_CLOCK:
-        a->clock = true;
-        return -1;
-    case OPT_RAW:
-        a->raw = true;
-        return -1;
-    default:
-        return cmd_args_common(c, help, &a->common);
-    }
+    return cmd_options_usage(&command_line, what);
 }
 
 static int parse(int argc, char **argv, struct arguments *a)
 {
-    int c, rc = -1;
+    int rc = cmd_options_parse(&command_line, argc, argv, a);
 
-    optind = 0;
-    while (rc < 0 &&
-           (c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1)
-        rc = take_option(c, a);
     if (rc >= 0)
         return rc;
-    if (argc - optind != 1)
-        return usage("needs one DIR or JOBID[.STEP]");
     if (a->hang && a->pending)
         return usage("give either --hang or --pending");
     if ((a->hang || a->pending) && (a->filter.rank >= 0 || a->filter.node ||
@@ -211,7 +159,7 @@ static int judge_rows(int rc, bool none, const struct cmd_inputs *inputs,
     if (!inputs->quiet)
         quote_printf(stderr, "jobprof: no operation is %s\n",
                      asks_for_some(filter) ? "of what was asked for"
-                                           : "told there");
+                                           : "recorded there");
     return JP_EXIT_NODATA;
 }
 
@@ -271,7 +219,7 @@ static int show_report(struct cmd_inputs *inputs, const struct arguments *a)
 
     if (!inputs->quiet)
         quote_printf(stderr,
-                     "jobprof: the logs were removed; the figures are from the "
+                     "jobprof: no logs are there; the figures are from the "
                      "report's %s\n",
                      a->pending ? JP_SUMMARY_NAME : "csv/");
     if (!inputs->quiet && a->filter.func &&

@@ -2,63 +2,497 @@
 #include "orchestrator/cmd/cmd_top.h"
 
 #include <errno.h>
-#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/collect/clock.h"
 
-static const char help[] =
-    "usage: jobprof top [options] [JOBID[.STEP]|DIR]\n"
-    "\n"
-    "Show what a step does while it runs: whether it hangs and which rank is\n"
-    "the cause, which ranks make the others wait, and a row for each rank "
-    "(for\n"
-    "each node from 33 ranks on), the worst first. It reads the step's\n"
-    "directory, so it works on every host that sees it. Without an argument\n"
-    "it shows the job of $SLURM_JOB_ID, else the newest running jobprof-* in\n"
-    "this folder.\n"
-    "\n"
-    "  --once           print once and end\n"
-    "  --json           print once, as JSON with all nodes and ranks\n"
-    "  --interval TIME  time between two tables (default 5 s, at least 1 s;\n"
-    "                   nodes write every 5 s while top runs)\n"
-    "  --node NODE      only the ranks of that node\n"
-    "  --sort KEY       worst (default), node, age, caused, ops\n"
-    "  --rows N         print at most N rows (default 40, 0: all)\n"
-    "  --config FILE    the site's settings\n"
-    "  -q, --quiet      do not print where the report is when the step ends\n"
-    "  -h, --help       this text\n"
-    "\n"
-    "On a terminal: q quits, h lists the keys (sort, filter, open a node).\n"
-    "If standard output is not a terminal, a new table is printed each\n"
-    "interval, without escapes, until the step ends.\n"
-    "\n"
-    "Exit status: 0 ok, 1 a step hangs or may hang (--once, --json), 2 usage,\n"
-    "4 nothing runs or no node has data of it, 5 input or output failed.\n";
+/* --- on a terminal: the screen and its keys ----------------------------------
+ */
 
-enum { OPT_ONCE = 256, OPT_INTERVAL, OPT_NODE, OPT_SORT, OPT_ROWS };
+#define ENTER "\033[?1049h\033[?25l\033[2J"
+#define LEAVE "\033[0m\033[?25h\033[?1049l"
+/* The line of keys and the line "+N more". */
+#define FOOT_LINES 2
 
-static const struct option long_options[] = {
-    {"once", no_argument, NULL, OPT_ONCE},
-    {"interval", required_argument, NULL, OPT_INTERVAL},
-    {"node", required_argument, NULL, OPT_NODE},
-    {"sort", required_argument, NULL, OPT_SORT},
-    {"rows", required_argument, NULL, OPT_ROWS},
-    {"json", no_argument, NULL, CMD_OPT_JSON},
-    {"config", required_argument, NULL, CMD_OPT_CONFIG},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
+static const char *const keys_help[] = {
+    "q          quit",
+    "up, down   choose a row (also k, j, page up, page down)",
+    "Enter      open a node: its ranks; Esc, left: back",
+    "s          sort by the next key: worst, node, age, caused, ops",
+    "f          show only ranks with trouble",
+    "d          show what was read, and the phase of the hang check",
+    "space      freeze or resume",
+    "Tab        the next running step",
+    "h          this page",
+};
+
+struct screen {
+    struct top *top;
+    struct termios before;
+    bool raw;             /* the terminal is in raw mode */
+    bool keys;            /* a user can press keys */
+    bool frozen, reading; /* reading: key d */
+    bool help, quit;
+    size_t at;  /* index among the running steps */
+    size_t n;   /* number of rows drawn last */
+    bool nodes; /* the rows drawn last are nodes */
+    char opened[LIVE_NODE_LEN] /* node opened by Enter; "": none */;
+    char chosen[LIVE_NODE_LEN];
+    unsigned height;
+};
+
+/* --- the terminal --------------------------------------------------------- */
+
+static void put(const char *text)
+{
+    size_t len = strlen(text);
+
+    while (len) {
+        ssize_t n = write(STDOUT_FILENO, text, len);
+
+        if (n < 0 && errno != EINTR)
+            return;
+        text += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t) n : 0;
+    }
+}
+
+static void enter(struct screen *s)
+{
+    struct termios raw;
+
+    s->keys = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &s->before) == 0;
+    if (s->keys) {
+        raw = s->before;
+        raw.c_lflag &= ~(tcflag_t) (ICANON | ECHO);
+        raw.c_cc[VMIN] = 0;
+        raw.c_cc[VTIME] = 0;
+        s->raw = tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
+    }
+    put(ENTER);
+}
+
+/* Restores the terminal, even if it has gone. */
+static void leave(struct screen *s)
+{
+    put(LEAVE);
+    if (s->raw)
+        tcsetattr(STDIN_FILENO, TCSANOW, &s->before);
+    s->raw = false;
+}
+
+static void measure(struct screen *s)
+{
+    struct winsize size;
+
+    s->height = 24;
+    s->top->how.width = 80;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col &&
+        size.ws_row) {
+        s->height = size.ws_row;
+        s->top->how.width = size.ws_col;
+    }
+}
+
+/* --- signals, delivered only while the screen waits ----------------------- */
+
+static volatile sig_atomic_t got_end, got_stop;
+
+static void on_signal(int sig)
+{
+    if (sig == SIGTSTP)
+        got_stop = 1;
+    else if (sig != SIGWINCH && sig != SIGCONT)
+        got_end = sig;
+}
+
+static const int caught[] = {SIGINT,  SIGTERM,  SIGHUP, SIGQUIT,
+                             SIGTSTP, SIGWINCH, SIGCONT};
+#define N_CAUGHT (sizeof(caught) / sizeof(*caught))
+
+struct signals {
+    sigset_t before;
+    struct sigaction actions[N_CAUGHT];
+};
+
+/* Keeps an ignored signal (nohup) ignored. */
+static void catch_signals(struct signals *old)
+{
+    const struct sigaction action = {.sa_handler = on_signal};
+    sigset_t blocked;
+
+    got_end = got_stop = 0;
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < N_CAUGHT; i++)
+        sigaddset(&blocked, caught[i]);
+    sigprocmask(SIG_BLOCK, &blocked, &old->before);
+    for (size_t i = 0; i < N_CAUGHT; i++) {
+        sigaction(caught[i], NULL, &old->actions[i]);
+        if (old->actions[i].sa_handler != SIG_IGN)
+            sigaction(caught[i], &action, NULL);
+    }
+}
+
+static void give_signals_back(const struct signals *old)
+{
+    for (size_t i = 0; i < N_CAUGHT; i++)
+        sigaction(caught[i], &old->actions[i], NULL);
+    sigprocmask(SIG_SETMASK, &old->before, NULL);
+}
+
+/* Ctrl-Z: restores the terminal for the shell. */
+static void stop(struct screen *s)
+{
+    got_stop = 0;
+    leave(s);
+    raise(SIGSTOP);
+    enter(s);
+}
+
+/* --- drawing -------------------------------------------------------------- */
+
+/* The first running step, otherwise the first that may run, otherwise the
+ * last. */
+static struct top_step *current_step(const struct top *top)
+{
+    struct top_step *silent = NULL;
+
+    for (size_t i = 0; i < top->n; i++) {
+        if (top->steps[i].status == TOP_RUNS)
+            return &top->steps[i];
+        if (top->steps[i].status == TOP_SILENT)
+            silent = &top->steps[i];
+    }
+    return silent ? silent : &top->steps[top->n - 1];
+}
+
+static struct top_step *shown_step(const struct screen *s, size_t *n)
+{
+    struct top_step *step = NULL;
+
+    *n = 0;
+    for (size_t i = 0; i < s->top->n; i++)
+        if (s->top->steps[i].status == TOP_RUNS) {
+            if (*n == s->at || !step)
+                step = &s->top->steps[i];
+            ++*n;
+        }
+    return step ? step : current_step(s->top);
+}
+
+static void line(FILE *out, unsigned width, const char *text)
+{
+    char clean[512];
+
+    clean_text(text, JP_CLEAN_ASCII, clean, sizeof(clean));
+    fprintf(out, "%.*s\033[K\r\n", (int) (width < 511 ? width : 511),
+            clean); /* raw: cleaned */
+}
+
+static void draw_rows(struct screen *s, const struct top_step *step, FILE *out)
+{
+    struct topshow_how *how = &s->top->how;
+    unsigned used = TOPSHOW_HEAD_LINES + FOOT_LINES + s->reading;
+    struct topshow rows;
+
+    how->job = step->name;
+    how->screen = true;
+    how->rows = s->height > used ? s->height - used : 1;
+    if (topshow_make(&rows, &step->state, how) < 0)
+        return;
+    s->n = rows.n;
+    s->nodes = rows.nodes;
+    if (how->selected != SIZE_MAX && how->selected >= rows.n)
+        how->selected = rows.n ? rows.n - 1 : SIZE_MAX;
+    if (how->selected == SIZE_MAX)
+        how->first = 0;
+    else if (how->selected < how->first)
+        how->first = how->selected;
+    else if (how->selected >= how->first + how->rows)
+        how->first = how->selected - how->rows + 1;
+    s->chosen[0] = '\0';
+    if (how->selected != SIZE_MAX)
+        snprintf(s->chosen, sizeof(s->chosen), "%s",
+                 rows.rows[how->selected].node);
+    topshow_print(&rows, &step->state, how, out);
+    if (s->reading)
+        topshow_print_reading(&step->state, how, out);
+    topshow_fini(&rows);
+}
+
+static void draw_foot(const struct screen *s, size_t n_steps, FILE *out)
+{
+    const struct topshow_how *how = &s->top->how;
+    char text[256];
+
+    snprintf(text, sizeof(text),
+             "q quit  h help  s sort: %s  f %s  d read  space %s%s%s",
+             topshow_sort_words[how->sort], how->odd ? "all" : "odd",
+             s->frozen ? "RESUME (frozen)" : "freeze",
+             s->opened[0] ? "  Esc back" : "",
+             n_steps > 1 ? "  Tab next step" : "");
+    fprintf(out, "%.*s\033[K", (int) how->width, text); /* raw: ours */
+}
+
+/* Prints at most the screen's lines, so that nothing scrolls. */
+static void flush(const char *text, unsigned height)
+{
+    const char *at = text;
+    char *cut;
+
+    for (unsigned i = 0; at && i + 1 < height; i++) {
+        at = strchr(at, '\n');
+        at = at ? at + 1 : NULL;
+    }
+    at = at ? strchr(at, '\r') : NULL;
+    cut = at ? strndup(text, (size_t) (at - text)) : NULL;
+    put("\033[H");
+    put(cut ? cut : text);
+    put("\033[J");
+    free(cut);
+}
+
+static void draw(struct screen *s)
+{
+    char *text = NULL;
+    size_t len = 0, n_steps;
+    FILE *out = open_memstream(&text, &len);
+    const struct top_step *step = shown_step(s, &n_steps);
+
+    if (!out)
+        return;
+    s->top->how.node = s->opened[0] ? s->opened : s->top->node;
+    s->n = 0;
+    if (s->help)
+        for (size_t i = 0; i < sizeof(keys_help) / sizeof(*keys_help); i++)
+            line(out, s->top->how.width, keys_help[i]);
+    else if (step->status == TOP_RUNS)
+        draw_rows(s, step, out);
+    else
+        line(out, s->top->how.width, step->text);
+    draw_foot(s, n_steps, out);
+    if (fclose(out) == 0)
+        flush(text, s->height);
+    free(text);
+}
+
+/* --- keys ----------------------------------------------------------------- */
+
+static void move(struct screen *s, long by)
+{
+    struct topshow_how *how = &s->top->how;
+    long at = how->selected == SIZE_MAX ? (by > 0 ? -1 : 0)
+                                        : (long) how->selected;
+
+    at += by;
+    if (at >= (long) s->n)
+        at = (long) s->n - 1;
+    how->selected = s->n ? (size_t) (at > 0 ? at : 0) : SIZE_MAX;
+}
+
+static void open_node(struct screen *s)
+{
+    draw(s); /* several keys arrived at once; updates the rows */
+    if (!s->nodes || !s->chosen[0])
+        return;
+    memcpy(s->opened, s->chosen, sizeof(s->opened));
+    s->top->how.selected = SIZE_MAX;
+}
+
+static void back(struct screen *s)
+{
+    s->opened[0] = '\0';
+    s->help = false;
+    s->top->how.selected = SIZE_MAX;
+}
+
+static void take_letter(struct screen *s, char c)
+{
+    struct topshow_how *how = &s->top->how;
+
+    switch (c) {
+    case 'q':
+        s->quit = true;
+        break;
+    case 'h':
+    case '?':
+        s->help = !s->help;
+        break;
+    case 's':
+        how->sort = (enum topshow_sort)((how->sort + 1) % TOPSHOW_N_SORTS);
+        break;
+    case 'f':
+        how->odd = !how->odd;
+        break;
+    case 'd':
+        s->reading = !s->reading;
+        break;
+    case ' ':
+        s->frozen = !s->frozen;
+        break;
+    case '\t':
+        s->at++;
+        break;
+    case 'j':
+        move(s, 1);
+        break;
+    case 'k':
+        move(s, -1);
+        break;
+    case '\r':
+    case '\n':
+        open_node(s);
+        break;
+    case 127:
+    case '\b':
+        back(s);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Handles an escape sequence. Returns its length. */
+static size_t take_escape(struct screen *s, const char *keys, size_t n)
+{
+    long page = (long) s->top->how.rows;
+
+    if (n < 3 || (keys[1] != '[' && keys[1] != 'O')) {
+        back(s);
+        return 1;
+    }
+    switch (keys[2]) {
+    case 'A':
+        move(s, -1);
+        return 3;
+    case 'B':
+        move(s, 1);
+        return 3;
+    case 'C':
+        open_node(s);
+        return 3;
+    case 'D':
+        back(s);
+        return 3;
+    case '5':
+    case '6':
+        move(s, keys[2] == '5' ? -page : page);
+        return n > 3 ? 4 : 3;
+    default:
+        return 3;
+    }
+}
+
+static void take_keys(struct screen *s)
+{
+    char keys[64];
+    ssize_t n = read(STDIN_FILENO, keys, sizeof(keys));
+    size_t n_steps;
+
+    if (n <= 0) { /* the terminal has gone */
+        s->keys = n < 0 && (errno == EINTR || errno == EAGAIN);
+        return;
+    }
+    for (size_t i = 0; i < (size_t) n;) {
+        if (keys[i] == '\033') {
+            i += take_escape(s, keys + i, (size_t) n - i);
+        } else {
+            take_letter(s, keys[i]);
+            i++;
+        }
+    }
+    shown_step(s, &n_steps);
+    s->at = n_steps ? s->at % n_steps : 0;
+}
+
+/* --- the loop ------------------------------------------------------------- */
+
+/* Waits for a key, a signal or the next look. */
+static void await(struct screen *s, const struct signals *old,
+                  uint64_t until_ms)
+{
+    uint64_t now_ms = clock_mono_ms(),
+             left = until_ms > now_ms ? until_ms - now_ms : 0;
+    const struct timespec limit = {(time_t) (left / 1000),
+                                   (long) (left % 1000) * 1000000L};
+    struct pollfd fd = {.fd = s->keys ? STDIN_FILENO : -1, .events = POLLIN};
+
+    if (ppoll(&fd, 1, &limit, &old->before) > 0)
+        take_keys(s);
+    if (got_stop)
+        stop(s);
+    measure(s);
+}
+
+static bool is_over(const struct top *top)
+{
+    for (size_t i = 0; i < top->n; i++)
+        if (top->steps[i].status != TOP_ENDED)
+            return false;
+    return !top->job_dir; /* another step of the job may come */
+}
+
+static int watch(struct screen *s, const struct signals *old,
+                 struct jp_error *err)
+{
+    uint64_t look_ms = 0;
+
+    measure(s);
+    while (!s->quit && !got_end) {
+        uint64_t now_ms = clock_mono_ms();
+
+        if (!s->frozen && now_ms >= look_ms) {
+            look_ms = now_ms + s->top->interval_ms;
+            if (top_look(s->top, err) < 0)
+                return -1;
+            if (is_over(s->top))
+                break;
+        }
+        draw(s);
+        await(s, old, s->frozen ? now_ms + s->top->interval_ms : look_ms);
+    }
+    return 0;
+}
+
+/* Runs on a terminal until a key, a signal or the end of the step. Restores the
+ * terminal. Returns the exit status. quiet: does not print where the report
+ * is. */
+static int top_screen(struct top *top, bool quiet)
+{
+    struct screen s = {.top = top};
+    struct jp_error err = {""};
+    struct signals old;
+    const struct top_step *last;
+    int rc, sig;
+
+    catch_signals(&old);
+    enter(&s);
+    rc = watch(&s, &old, &err);
+    leave(&s);
+    sig = got_end;
+    give_signals_back(&old);
+    if (sig) /* dies of it, like a program that does not catch it */
+        raise(sig);
+    last = current_step(top);
+    if (rc < 0)
+        return cmd_args_fail("top", JP_EXIT_IO, &err);
+    if (last->status != TOP_RUNS && !quiet)
+        quote_printf(stderr, "jobprof: top: %s\n", last->text);
+    return last->status == TOP_RUNS || last->seen ? JP_EXIT_OK : JP_EXIT_NODATA;
+}
 
 #define INTERVAL_MS 5000
 #define PLAIN_COLUMNS 120 /* if the output is not a terminal */
@@ -68,11 +502,6 @@ struct arguments {
     struct cmd_common common;
     bool once;
 };
-
-static int usage(const char *what)
-{
-    return cmd_args_usage("top", what);
-}
 
 /* --- once ----------------------------------------------------------------- */
 
@@ -118,7 +547,7 @@ static int print_steps(const struct arguments *a)
             rc = print_step(top, &top->steps[i]);
         }
     if (rc == 0 && !printed && !a->common.quiet)
-        quote_printf(stderr, "jobprof: top: %s\n", top_current(top)->text);
+        quote_printf(stderr, "jobprof: top: %s\n", current_step(top)->text);
     return rc < 0 || (fflush(stdout) != 0 && errno != EPIPE) ? -1 : 0;
 }
 
@@ -207,81 +636,70 @@ static int run_plain(struct arguments *a)
             if (ferror(stdout)) /* the reader has closed the pipe */
                 return JP_EXIT_OK;
         } else if (!told && !a->common.quiet) {
-            quote_printf(stderr, "jobprof: top: %s\n", top_current(top)->text);
+            quote_printf(stderr, "jobprof: top: %s\n", current_step(top)->text);
             told = true;
         }
         pause_ms(top->interval_ms);
     }
     if (!a->common.quiet)
-        quote_printf(stderr, "jobprof: top: %s\n", top_current(top)->text);
+        quote_printf(stderr, "jobprof: top: %s\n", current_step(top)->text);
     return first ? JP_EXIT_NODATA : JP_EXIT_OK;
 }
 
 /* --- arguments ------------------------------------------------------------ */
 
-static int take_sort(struct topshow_how *how)
+static int take_sort(void *arguments, const struct cmd_option *row, char *word,
+                     struct jp_error *err)
 {
+    struct arguments *a = arguments;
+
+    (void) row;
     for (size_t i = 0; i < TOPSHOW_N_SORTS; i++)
-        if (!strcmp(optarg, topshow_sort_words[i])) {
-            how->sort = (enum topshow_sort) i;
-            return -1;
+        if (!strcmp(word, topshow_sort_words[i])) {
+            a->top.how.sort = (enum topshow_sort) i;
+            return 0;
         }
-    return usage("--sort must be worst, node, age, caused or ops");
+    return error_set(err, "must be worst, node, age, caused or ops");
 }
 
-static int bad(const char *option, const struct jp_error *err)
-{
-    quote_printf(stderr, "jobprof: top: %s: %s\n", option, err->text);
-    return JP_EXIT_USAGE;
-}
+static const struct cmd_option rows[] = {
+    {"once", NULL, "print once and end", OPT_FLAG(once)},
+    {"json", NULL, "print once, as JSON with all nodes and ranks",
+     OPT_FLAG(common.json)},
+    {"interval", "TIME",
+     "time between two tables (default 5 s, at least 1 s; nodes write every 5 "
+     "s while top runs)",
+     OPT_TIME_MS(top.interval_ms, 1000000, UINT64_C(3600000000))},
+    {"node", "NODE", "only the ranks of that node", OPT_WORD(top.node)},
+    {"sort", "KEY", "worst (default), node, age, caused, ops",
+     OPT_TAKE(take_sort)},
+    {"rows", "N", "print at most N rows (default 40, 0: all)",
+     OPT_COUNT(top.how.rows, 0, INT32_MAX)},
+    {"config", "FILE", "the site's settings", OPT_TEXT(top.config)},
+    {"quiet", NULL, "do not print where the report is when the step ends",
+     OPT_QUIET},
+};
 
-/* Takes one option. Returns -1 to continue, otherwise an exit status. */
-static int take_option(int c, struct arguments *a)
-{
-    struct jp_error err;
-    uint64_t value;
-
-    switch (c) {
-    case OPT_ONCE:
-        a->once = true;
-        return -1;
-    case OPT_INTERVAL:
-        if (num_parse_time_us(optarg, 1000000, UINT64_C(3600000000), &value,
-                              &err) < 0)
-            return bad("--interval", &err);
-        a->top.interval_ms = value / 1000;
-        return -1;
-    case OPT_NODE:
-        a->top.node = a->top.how.node = optarg;
-        return *optarg ? -1 : usage("--node: empty");
-    case OPT_SORT:
-        return take_sort(&a->top.how);
-    case OPT_ROWS:
-        if (num_parse_u64(optarg, 0, INT32_MAX, &value, &err) < 0)
-            return bad("--rows", &err);
-        a->top.how.rows = value ? value : SIZE_MAX;
-        return -1;
-    default:
-        return cmd_args_common(c, help, &a->common);
-    }
-}
-
-static int parse(int argc, char **argv, struct arguments *a)
-{
-    int c, rc = -1;
-
-    optind = 0;
-    while (rc < 0 &&
-           (c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1)
-        rc = take_option(c, a);
-    if (rc >= 0)
-        return rc;
-    if (argc - optind > 1)
-        return usage("needs one DIR or JOBID[.STEP]");
-    a->top.word = argv[optind];
-    a->top.config = a->common.config;
-    return -1;
-}
+static const struct cmd_options command_line = {
+    .command = "top",
+    .about = "usage: jobprof top [options] [JOBID[.STEP]|DIR]\n\n"
+             "Show what a step does while it runs: whether it hangs and which "
+             "rank is the cause, which ranks make the others wait, and a row "
+             "for each rank (for each node from 33 ranks on), the worst first. "
+             "It reads the step's directory, so it works on every host that "
+             "sees it. Without an argument it shows the job of $SLURM_JOB_ID, "
+             "else the newest running jobprof-* in this folder.\n",
+    CMD_ROWS(rows),
+    .end = "On a terminal: q quits, h lists the keys (sort, filter, open a "
+           "node).\n"
+           "If standard output is not a terminal, a new table is printed each "
+           "interval, without escapes, until the step ends.\n\n"
+           "Exit status: 0 ok, 1 a step hangs or may hang (--once, --json), 2 "
+           "usage, 4 nothing runs or no node has data of it, 5 input or output "
+           "failed.\n",
+    .most = 1,
+    .need = "needs one DIR or JOBID[.STEP]",
+};
 
 /* Reads the terminal's properties. NO_COLOR counts if it is set and not
  * empty. */
@@ -327,18 +745,24 @@ int cmd_top(int argc, char **argv)
     struct arguments a = {
         .top = {.interval_ms = INTERVAL_MS,
                 .how = {.rows = TOPSHOW_ROWS, .selected = SIZE_MAX}}};
-    int rc = parse(argc, argv, &a);
-    const char *word = a.top.word;
+    int rc = cmd_options_parse(&command_line, argc, argv, &a);
+    const char *word;
     char *made = NULL;
 
     if (rc >= 0)
         return rc;
+    a.top.how.node = a.top.node;
+    if (!a.top.how.rows)
+        a.top.how.rows = SIZE_MAX;
+    a.top.word = word = argv[optind];
     if (!word)
         word = top_default_word(&made);
     if (word)
         rc = run(&a, word);
     else
-        rc = usage("no running jobprof-* in this folder; name a DIR or JOBID");
+        rc = cmd_options_usage(
+            &command_line,
+            "no running jobprof-* in this folder; name a DIR or JOBID");
     top_fini(&a.top);
     free(made);
     return rc;

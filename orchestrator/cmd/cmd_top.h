@@ -1,4 +1,4 @@
-/* cmd_top.h - the steps that `jobprof top` shows, and its screen. */
+/* cmd_top.h - the steps that `jobprof top` shows. */
 #ifndef JP_CMD_CMD_TOP_H
 #define JP_CMD_CMD_TOP_H
 
@@ -48,14 +48,5 @@ void top_fini(struct top *top);
 /* Reads all steps again. Asks the nodes of running steps for new data every 5
  * s. */
 int top_look(struct top *top, struct jp_error *err);
-
-/* The first running step, otherwise the first that may run, otherwise the
- * last. */
-struct top_step *top_current(const struct top *top);
-
-/* Runs on a terminal until a key, a signal or the end of the step. Restores the
- * terminal. Returns the exit status. quiet: does not print where the report
- * is. */
-int top_screen(struct top *top, bool quiet);
 
 #endif

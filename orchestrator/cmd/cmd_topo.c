@@ -1,7 +1,6 @@
 /* cmd_topo.c - `jobprof topo`: show the nodes' GPUs and HCAs and their
  * links. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,72 +8,42 @@
 
 #include "common/fileio.h"
 #include "common/quote.h"
-#include "orchestrator/agent/cleanup.h"
 #include "orchestrator/agent/nodehw.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/topo/shapes.h"
 #include "orchestrator/topo/topo_print.h"
 
 #define MAX_PICTURES 100
 
-static const char help[] =
-    "usage: jobprof topo [options] [XML|DIR]\n"
-    "\n"
-    "Show each distinct type of node: its GPUs, HCAs and the connections\n"
-    "between them as in nvidia-smi topo -m, each GPU's nearest HCA, and\n"
-    "anomalies. XML is an hwloc file (lstopo --whole-io FILE.xml). DIR is a\n"
-    "job's or a step's directory, or a folder of such files. Without either,\n"
-    "this machine is shown.\n"
-    "\n"
-    "      --json     print JSON\n"
-    "      --svg DIR  also write a picture of each type: DIR/shape-A.svg\n"
-    "                 and so on\n"
-    "  -q, --quiet    do not report nodes without a topology\n"
-    "  -h, --help     this text\n"
-    "\n"
-    "Exit status: 0 ok, 2 usage, 3 a record is bad or missing (the rest is\n"
-    "shown), 4 no topology, 5 input or output failed.\n";
-
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, CMD_OPT_JSON},
-    {"svg", required_argument, NULL, 's'},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
-
 struct arguments {
-    const char *path, *pictures;
+    const char *pictures;
     struct cmd_common common;
 };
 
-static int usage(const char *what)
-{
-    return cmd_args_usage("topo", what);
-}
+static const struct cmd_option rows[] = {
+    {"json", NULL, "print JSON", OPT_FLAG(common.json)},
+    {"svg", "DIR",
+     "also write a picture of each type: DIR/shape-A.svg and so on",
+     OPT_WORD(pictures)},
+    {"quiet", NULL, "do not report nodes without a topology", OPT_QUIET},
+};
 
-/* Returns -1 to continue, otherwise an exit status. */
-static int parse(int argc, char **argv, struct arguments *a)
-{
-    int c, rc = -1;
-
-    optind = 0;
-    while (rc < 0 &&
-           (c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1) {
-        if (c == 's')
-            a->pictures = optarg;
-        else
-            rc = cmd_args_common(c, help, &a->common);
-    }
-    if (rc >= 0)
-        return rc;
-    if (argc - optind > 1)
-        return usage("needs one XML or DIR, or none");
-    if (a->pictures && !*a->pictures)
-        return usage("--svg: empty");
-    a->path = argv[optind];
-    return -1;
-}
+static const struct cmd_options command_line = {
+    .command = "topo",
+    .about = "usage: jobprof topo [options] [XML|DIR]\n\n"
+             "Show each distinct type of node: its GPUs, HCAs and the "
+             "connections between them as in nvidia-smi topo -m, each GPU's "
+             "nearest HCA, and anomalies. XML is an hwloc file (lstopo "
+             "--whole-io FILE.xml). DIR is a job's or a step's directory, or a "
+             "folder of such files. Without either, this machine is shown.\n",
+    CMD_ROWS(rows),
+    .end = "Exit status: 0 ok, 2 usage, 3 a record is bad or missing (the rest "
+           "is shown), 4 no topology, 5 input or output failed.\n",
+    .most = 1,
+    .need = "needs one XML or DIR, or none",
+};
 
 /* Adds this machine, described as a job would do it. */
 static long add_this_machine(struct jp_shapes *shapes, struct jp_error *err)
@@ -87,7 +56,7 @@ static long add_this_machine(struct jp_shapes *shapes, struct jp_error *err)
         snprintf(name, sizeof(name), "localhost");
     if (!mkdtemp(folder))
         return error_set(err, "%s: %s", folder, strerror(errno));
-    cleanup_init();
+    nodehw_init();
     if (nodehw_make(&job, err) == 0)
         rc = shapes_add_folder(shapes, name, folder, NULL, err);
     fileio_remove_tree(folder, NULL);
@@ -181,14 +150,16 @@ int cmd_topo(int argc, char **argv)
     struct arguments a = {0};
     struct jp_error err = {""};
     struct jp_shapes shapes;
-    int rc = parse(argc, argv, &a);
+    int rc = cmd_options_parse(&command_line, argc, argv, &a);
+    const char *path;
     long found;
 
     if (rc >= 0)
         return rc;
+    path = argv[optind];
     shapes_init(&shapes);
-    found = a.path ? topo_find(a.path, &shapes, &err)
-                   : add_this_machine(&shapes, &err);
+    found = path ? topo_find(path, &shapes, &err)
+                 : add_this_machine(&shapes, &err);
     if (found < 0 || (found > 0 && show(&shapes, &a, &err) < 0)) {
         quote_printf(stderr, "jobprof: topo: %s\n", err.text);
         rc = JP_EXIT_IO;
@@ -196,7 +167,7 @@ int cmd_topo(int argc, char **argv)
         quote_printf(stderr,
                      "jobprof: topo: %s: no topology (nodes/*/topology.xml, "
                      "*.xml)\n",
-                     a.path);
+                     path);
         rc = JP_EXIT_NODATA;
     } else {
         rc = judge(&shapes, &a);

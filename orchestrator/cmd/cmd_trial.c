@@ -1,7 +1,6 @@
 /* cmd_trial.c - `jobprof trial`: run a program in different configurations to
  * find the fastest one. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -19,78 +18,8 @@
 #include "common/quote.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/trial/trial.h"
-
-static const char help[] =
-    "usage: jobprof trial [options] -- srun ARGS PROGRAM ARGS\n"
-    "       jobprof trial --continue DIR | --show DIR\n"
-    "\n"
-    "Run short profiled steps of a program, one for each combination of the\n"
-    "given lists, in several rounds of shuffled order. Show which combination\n"
-    "is the fastest, and whether the difference is more than noise. Inside an\n"
-    "allocation the steps start at once; elsewhere they become one job\n"
-    "(sbatch).\n"
-    "\n"
-    "  --distribution LIST  srun's, such as block,cyclic,plane=4\n"
-    "  --nodelist A:B       lists of nodes\n"
-    "  --gpu-bind LIST      such as closest,none,map_gpu:0,1\n"
-    "  --cpu-bind LIST      such as cores,sockets\n"
-    "  --srun NAME=LIST     any other option of srun\n"
-    "  --env NAME=LIST      a variable of the program; \"-\" in a list leaves\n"
-    "                       it unset or unchanged. All options above may be\n"
-    "                       given several times\n"
-    "  --repeat N           runs of each configuration (3, at most 20)\n"
-    "  --time TIME          time limit of the whole trial (10m), divided "
-    "among\n"
-    "                       its steps\n"
-    "  --seed N             seed of the shuffled order (1)\n"
-    "  --output DIR         the trial's folder (jobprof-trial-JOBID)\n"
-    "  --continue DIR       continue a trial that was interrupted; --time "
-    "starts\n"
-    "                       anew\n"
-    "  --show DIR           print a trial's table\n"
-    "  --wait               wait for a submitted job, and print its table\n"
-    "  --dry-run            print what would run\n"
-    "  --json               print trial.json instead of the table\n"
-    "  -q, --quiet          no progress\n"
-    "  -h, --help           this text\n"
-    "\n"
-    "Ctrl-C ends the running step and prints the table of the steps before.\n"
-    "Exit status: 0 ok (a winner, or no difference), 2 usage, 3 ended before\n"
-    "there was anything to compare, 4 no step has data, 5 a step or the job\n"
-    "could not be started, or output failed.\n";
-
-enum {
-    OPT_AXIS = 256, /* followed by the kinds */
-    OPT_REPEAT = OPT_AXIS + TRIAL_KINDS,
-    OPT_TIME,
-    OPT_SEED,
-    OPT_OUTPUT,
-    OPT_CONTINUE,
-    OPT_SHOW,
-    OPT_WAIT,
-    OPT_DRY_RUN
-};
-
-static const struct option long_options[] = {
-    {"distribution", required_argument, NULL, OPT_AXIS + TRIAL_DISTRIBUTION},
-    {"nodelist", required_argument, NULL, OPT_AXIS + TRIAL_NODELIST},
-    {"gpu-bind", required_argument, NULL, OPT_AXIS + TRIAL_GPU_BIND},
-    {"cpu-bind", required_argument, NULL, OPT_AXIS + TRIAL_CPU_BIND},
-    {"srun", required_argument, NULL, OPT_AXIS + TRIAL_SRUN},
-    {"env", required_argument, NULL, OPT_AXIS + TRIAL_ENV},
-    {"repeat", required_argument, NULL, OPT_REPEAT},
-    {"time", required_argument, NULL, OPT_TIME},
-    {"seed", required_argument, NULL, OPT_SEED},
-    {"output", required_argument, NULL, OPT_OUTPUT},
-    {"continue", required_argument, NULL, OPT_CONTINUE},
-    {"show", required_argument, NULL, OPT_SHOW},
-    {"wait", no_argument, NULL, OPT_WAIT},
-    {"dry-run", no_argument, NULL, OPT_DRY_RUN},
-    {"json", no_argument, NULL, CMD_OPT_JSON},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
 
 #define DAY_US (UINT64_C(86400) * 1000000)
 #define TIME_DEFAULT_US (UINT64_C(600) * 1000000)
@@ -107,6 +36,8 @@ static const struct option long_options[] = {
 struct arguments {
     struct trial *trial;
     const char *output, *again, *show;
+    uint64_t rounds;   /* 0: not given */
+    uint64_t seed;     /* UINT64_MAX: not given */
     uint64_t limit_us; /* 0: not given */
     bool wait, dry_run, planned;
     struct cmd_common common;
@@ -119,11 +50,6 @@ static void on_signal(int sig)
     stop = sig;
 }
 
-static int usage(const char *what)
-{
-    return cmd_args_usage("trial", what);
-}
-
 static int fail(int status, const struct jp_error *err)
 {
     return cmd_args_fail("trial", status, err);
@@ -131,64 +57,87 @@ static int fail(int status, const struct jp_error *err)
 
 /* --- arguments ------------------------------------------------------------ */
 
-static int take(int c, struct arguments *a)
+static int take_axis(void *arguments, const struct cmd_option *row, char *value,
+                     struct jp_error *err)
 {
-    struct trial *t = a->trial;
-    struct jp_error err = {""};
-    int rc = 0;
+    struct arguments *a = arguments;
 
-    if (c >= OPT_AXIS && c < OPT_AXIS + TRIAL_KINDS) {
-        a->planned = true;
-        rc = trial_add_axis(t, (enum trial_kind)(c - OPT_AXIS), optarg, &err);
-        return rc < 0 ? fail(JP_EXIT_USAGE, &err) : -1;
-    }
-    switch (c) {
-    case OPT_REPEAT:
-        a->planned = true;
-        rc = num_parse_u64(optarg, 1, TRIAL_RUNS_MAX, &t->rounds, &err);
-        break;
-    case OPT_TIME:
-        rc = num_parse_time_us(optarg, 1000000, 7 * DAY_US, &a->limit_us, &err);
-        break;
-    case OPT_SEED:
-        a->planned = true;
-        rc = num_parse_u64(optarg, 0, INT64_MAX, &t->seed, &err);
-        break;
-    case OPT_OUTPUT:
-        a->output = optarg;
-        break;
-    case OPT_CONTINUE:
-        a->again = optarg;
-        break;
-    case OPT_SHOW:
-        a->show = optarg;
-        break;
-    case OPT_WAIT:
-        a->wait = true;
-        break;
-    case OPT_DRY_RUN:
-        a->dry_run = true;
-        break;
-    default:
-        return cmd_args_common(c, help, &a->common);
-    }
-    return rc < 0 ? fail(JP_EXIT_USAGE, &err) : -1;
+    a->planned = true;
+    return trial_add_axis(a->trial, (enum trial_kind) row->min, value, err);
+}
+
+#define OPT_AXIS(kind) OPT_TAKE(take_axis), .min = (kind)
+
+static const struct cmd_option rows[] = {
+    {"distribution", "LIST", "srun's, such as block,cyclic,plane=4",
+     OPT_AXIS(TRIAL_DISTRIBUTION)},
+    {"nodelist", "A:B", "lists of nodes", OPT_AXIS(TRIAL_NODELIST)},
+    {"gpu-bind", "LIST", "such as closest,none,map_gpu:0,1",
+     OPT_AXIS(TRIAL_GPU_BIND)},
+    {"cpu-bind", "LIST", "such as cores,sockets", OPT_AXIS(TRIAL_CPU_BIND)},
+    {"srun", "NAME=LIST", "any other option of srun", OPT_AXIS(TRIAL_SRUN)},
+    {"env", "NAME=LIST",
+     "a variable of the program; \"-\" in a list leaves it unset or unchanged. "
+     "All options above may be given several times",
+     OPT_AXIS(TRIAL_ENV)},
+    {"repeat", "N", "runs of each configuration (3, at most 20)",
+     OPT_COUNT(rounds, 1, TRIAL_RUNS_MAX)},
+    {"time", "TIME",
+     "time limit of the whole trial (10m), divided among its steps",
+     OPT_TIME_US(limit_us, 1000000, 7 * DAY_US)},
+    {"seed", "N", "seed of the shuffled order (1)",
+     OPT_COUNT(seed, 0, INT64_MAX)},
+    {"output", "DIR", "the trial's folder (jobprof-trial-JOBID)",
+     OPT_TEXT(output)},
+    {"continue", "DIR",
+     "continue a trial that was interrupted; --time starts anew",
+     OPT_TEXT(again)},
+    {"show", "DIR", "print a trial's table", OPT_TEXT(show)},
+    {"wait", NULL, "wait for a submitted job, and print its table",
+     OPT_FLAG(wait)},
+    {"dry-run", NULL, "print what would run", OPT_FLAG(dry_run)},
+    {"json", NULL, "print trial.json instead of the table",
+     OPT_FLAG(common.json)},
+    {"quiet", NULL, "no progress", OPT_QUIET},
+};
+
+static const struct cmd_options command_line = {
+    .command = "trial",
+    .about = "usage: jobprof trial [options] -- srun ARGS PROGRAM ARGS\n"
+             "       jobprof trial --continue DIR | --show DIR\n\n"
+             "Run short profiled steps of a program, one for each combination "
+             "of the given lists, in several rounds of shuffled order. Show "
+             "which combination is the fastest, and whether the difference is "
+             "more than noise. Inside an allocation the steps start at once; "
+             "elsewhere they become one job (sbatch).\n",
+    CMD_ROWS(rows),
+    .end = "Ctrl-C ends the running step and prints the table of the steps "
+           "before.\n"
+           "Exit status: 0 ok (a winner, or no difference), 2 usage, 3 ended "
+           "before there was anything to compare, 4 no step has data, 5 a step "
+           "or the job could not be started, or output failed.\n",
+    .most = CMD_ANY,
+    .in_order = true,
+};
+
+static int usage(const char *what)
+{
+    return cmd_options_usage(&command_line, what);
 }
 
 /* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
     struct jp_error err = {""};
-    int c, rc;
+    int rc = cmd_options_parse(&command_line, argc, argv, a);
 
-    optind = 0;
-    while ((c = getopt_long(argc, argv, "+qh", long_options, NULL)) != -1) {
-        if (c == '?')
-            return JP_EXIT_USAGE; /* getopt has printed the error */
-        rc = take(c, a);
-        if (rc >= 0)
-            return rc;
-    }
+    if (rc >= 0)
+        return rc;
+    a->planned |= a->rounds || a->seed != UINT64_MAX;
+    if (a->rounds)
+        a->trial->rounds = a->rounds;
+    if (a->seed != UINT64_MAX)
+        a->trial->seed = a->seed;
     if ((a->again || a->show) &&
         (a->planned || optind < argc || (a->again && a->show)))
         return usage(
@@ -367,7 +316,7 @@ static size_t going(const struct trial *t)
     return n;
 }
 
-/* Returns 0 when all rounds are done, 1 if the trial is over, -1 and err. */
+/* Returns 0 when the round is done, 1 if the trial is over, -1 and err. */
 static int run_round(struct course *c, size_t round, struct jp_error *err)
 {
     size_t order[TRIAL_ARMS_MAX];
@@ -740,7 +689,7 @@ static int begin(const struct arguments *a)
 
 int cmd_trial(int argc, char **argv)
 {
-    struct arguments a = {.trial = trial_new()};
+    struct arguments a = {.trial = trial_new(), .seed = UINT64_MAX};
     struct jp_error err = {"out of memory"};
     int rc;
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_inputs.h"
+#include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
@@ -27,81 +27,8 @@
 
 #define OPERATIONS UINT64_C(1000000)
 #define OUTBOX_BYTES (UINT64_C(1) << 30)
+#define WAIT_MAX_MS 60000
 #define DAY_US (UINT64_C(24) * 3600 * 1000000)
-
-static const char help[] =
-    "usage: jobprof upload [--to URL] [options] DIR|JOBID[.STEP]\n"
-    "       jobprof upload [--to URL] [options] --file FILE | --outbox\n"
-    "\n"
-    "Send the figures of a step, or of all steps of a job, to Elasticsearch\n"
-    "or OpenSearch, for Kibana: a document for each operation, for each cell\n"
-    "and for the step (docs/upload.md). Sending them again replaces them.\n"
-    "Documents that the server refuses are counted and kept in a file.\n"
-    "\n"
-    "  --to URL           https://HOST:PORT (default: the site's settings)\n"
-    "  --credentials FILE user and password, or api_key, or bearer, as\n"
-    "                     \"NAME = VALUE\"; owned by you or root, chmod 600\n"
-    "  --ca FILE          certificates to trust instead of the system's\n"
-    "  --proxy URL        a proxy; the environment's proxies are not used\n"
-    "  --detailed NAME    index of operations (kibana_project_detailed)\n"
-    "  --summary NAME     index of steps and cells (kibana_project_summary)\n"
-    "  --operations N     at most N documents of operations for each step\n"
-    "                     (1000000, 0: none); of more, every nth is sent\n"
-    "  --refused FILE     file for refused documents (upload-refused.ndjson\n"
-    "                     in the step's directory)\n"
-    "  --file FILE        send the documents of such a file again\n"
-    "  --outbox           send documents that wait because the server did not\n"
-    "                     answer\n"
-    "  --dry-run          print the documents on standard output instead\n"
-    "  --retries N        retries of a batch that got no answer, 429 or 5xx\n"
-    "                     (8), after --wait TIME (500ms), which doubles\n"
-    "  --time-limit TIME  time limit of the whole upload (10m)\n"
-    "  --config FILE      the site's settings\n"
-    "  -q, --quiet        print no counts\n"
-    "  -h, --help         this text\n"
-    "\n"
-    "Exit status: 0 ok, 2 usage, 3 some documents were refused, 4 no report,\n"
-    "5 the server does not answer or refuses all documents, or input "
-    "or\noutput failed.\n";
-
-enum {
-    OPT_TO = 256,
-    OPT_CREDENTIALS,
-    OPT_CA,
-    OPT_PROXY,
-    OPT_DETAILED,
-    OPT_SUMMARY,
-    OPT_OPERATIONS,
-    OPT_REFUSED,
-    OPT_FILE,
-    OPT_OUTBOX,
-    OPT_DRY_RUN,
-    OPT_RETRIES,
-    OPT_WAIT,
-    OPT_LIMIT,
-    OPT_BACKGROUND
-};
-
-static const struct option long_options[] = {
-    {"to", required_argument, NULL, OPT_TO},
-    {"credentials", required_argument, NULL, OPT_CREDENTIALS},
-    {"ca", required_argument, NULL, OPT_CA},
-    {"proxy", required_argument, NULL, OPT_PROXY},
-    {"detailed", required_argument, NULL, OPT_DETAILED},
-    {"summary", required_argument, NULL, OPT_SUMMARY},
-    {"operations", required_argument, NULL, OPT_OPERATIONS},
-    {"refused", required_argument, NULL, OPT_REFUSED},
-    {"file", required_argument, NULL, OPT_FILE},
-    {"outbox", no_argument, NULL, OPT_OUTBOX},
-    {"dry-run", no_argument, NULL, OPT_DRY_RUN},
-    {"retries", required_argument, NULL, OPT_RETRIES},
-    {"wait", required_argument, NULL, OPT_WAIT},
-    {"time-limit", required_argument, NULL, OPT_LIMIT},
-    {"background", no_argument, NULL, OPT_BACKGROUND},
-    {"config", required_argument, NULL, CMD_OPT_CONFIG},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {0}};
 
 struct arguments {
     struct upload_to to;
@@ -114,72 +41,67 @@ struct arguments {
     struct cmd_common common;
 };
 
+static const struct cmd_option rows[] = {
+    {"to", "URL", "https://HOST:PORT (default: the site's settings)",
+     OPT_TEXT(to.url)},
+    {"credentials", "FILE",
+     "user and password, or api_key, or bearer, as \"NAME = VALUE\"; owned by "
+     "you or root, chmod 600",
+     OPT_TEXT(credentials)},
+    {"ca", "FILE", "certificates to trust instead of the system's",
+     OPT_TEXT(to.ca)},
+    {"proxy", "URL", "a proxy; the environment's proxies are not used",
+     OPT_TEXT(to.proxy)},
+    {"detailed", "NAME", "index of operations (kibana_project_detailed)",
+     OPT_TEXT(what.detailed)},
+    {"summary", "NAME", "index of steps and cells (kibana_project_summary)",
+     OPT_TEXT(what.summary)},
+    {"operations", "N",
+     "at most N documents of operations for each step (1000000, 0: none); of "
+     "more, every nth is sent",
+     OPT_COUNT(what.operations, 0, UINT32_MAX)},
+    {"refused", "FILE",
+     "file for refused documents (upload-refused.ndjson in the step's "
+     "directory)",
+     OPT_TEXT(refused)},
+    {"file", "FILE", "send the documents of such a file again", OPT_TEXT(file)},
+    {"outbox", NULL,
+     "send documents that wait because the server did not answer",
+     OPT_FLAG(outbox)},
+    {"dry-run", NULL, "print the documents on standard output instead",
+     OPT_FLAG(dry_run)},
+    {"retries", "N", "retries of a batch that got no answer, 429 or 5xx (8)",
+     OPT_COUNT(to.retries, 0, 100)},
+    {"wait", "TIME", "time before the first retry (500ms), which doubles",
+     OPT_TIME_MS(to.wait_ms, 1000, DAY_US)},
+    {"time-limit", "TIME", "time limit of the whole upload (10m)",
+     OPT_TIME_MS(to.limit_ms, 1000, DAY_US)},
+    {"background", NULL, NULL, OPT_FLAG(background)},
+    {"config", "FILE", "the site's settings", OPT_TEXT(common.config)},
+    {"quiet", NULL, "print no counts", OPT_QUIET},
+};
+
+static const struct cmd_options command_line = {
+    .command = "upload",
+    .about =
+        "usage: jobprof upload [--to URL] [options] DIR|JOBID[.STEP]\n"
+        "       jobprof upload [--to URL] [options] --file FILE | --outbox\n\n"
+        "Send the figures of a step, or of all steps of a job, to "
+        "Elasticsearch or OpenSearch, for Kibana: a document for each "
+        "operation, for each cell and for the step (docs/upload.md). Sending "
+        "them again replaces them. Documents that the server refuses are "
+        "counted and kept in a file.\n",
+    CMD_ROWS(rows),
+    .end = "Exit status: 0 ok, 2 usage, 3 some documents were refused, 4 no "
+           "report, 5 the server does not answer or refuses all documents, or "
+           "input or output failed.\n",
+    .most = 1,
+    .need = "needs one DIR or JOBID[.STEP], or --file, or --outbox",
+};
+
 static int usage(const char *what)
 {
-    return cmd_args_usage("upload", what);
-}
-
-static int take_number(int c, struct arguments *a)
-{
-    uint64_t value, us = 0;
-    struct jp_error err;
-
-    if (c == OPT_OPERATIONS) {
-        if (num_parse_u64(optarg, 0, UINT32_MAX, &a->what.operations, &err) < 0)
-            return usage("--operations must be a number");
-    } else if (c == OPT_RETRIES) {
-        if (num_parse_u64(optarg, 0, 100, &value, &err) < 0)
-            return usage("--retries must be 0 to 100");
-        a->to.retries = (unsigned) value;
-    } else if (num_parse_time_us(optarg, 1000, DAY_US, &us, &err) < 0) {
-        return usage(
-            "--wait and --time-limit must be a time, such as 500ms or 10m");
-    } else if (c == OPT_WAIT) {
-        a->to.wait_ms = (uint32_t) (us / 1000 < 60000 ? us / 1000 : 60000);
-    } else {
-        a->to.limit_ms = us / 1000;
-    }
-    return -1;
-}
-
-/* Returns -1 to continue, otherwise an exit status. */
-static int take_option(int c, struct arguments *a)
-{
-    const struct {
-        int c;
-        const char **to;
-    } texts[] = {{OPT_TO, &a->to.url},
-                 {OPT_CREDENTIALS, &a->credentials},
-                 {OPT_CA, &a->to.ca},
-                 {OPT_PROXY, &a->to.proxy},
-                 {OPT_DETAILED, &a->what.detailed},
-                 {OPT_SUMMARY, &a->what.summary},
-                 {OPT_REFUSED, &a->refused},
-                 {OPT_FILE, &a->file}};
-
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-        if (texts[i].c == c) {
-            *texts[i].to = optarg;
-            return -1;
-        }
-    switch (c) {
-    case OPT_OPERATIONS:
-    case OPT_RETRIES:
-    case OPT_WAIT:
-    case OPT_LIMIT:
-        return take_number(c, a);
-    case OPT_OUTBOX:
-        a->outbox = true;
-        return -1;
-    case OPT_DRY_RUN:
-        a->dry_run = true;
-        return -1;
-    case OPT_BACKGROUND:
-        a->background = true;
-        return -1;
-    default:
-        return cmd_args_common(c, help, &a->common);
-    }
+    return cmd_options_usage(&command_line, what);
 }
 
 /* Takes a setting of the site, unless an option has set it. */
@@ -225,11 +147,20 @@ static int load_site(struct arguments *a)
     return -1;
 }
 
+/* Whether the name is valid for an index: at most 200 bytes of lower-case
+ * letters, digits, '-', '_' and '.', and none of these three at the start. */
+static bool is_index(const char *name)
+{
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.");
+
+    return n && !name[n] && n <= 200 && !strchr("-_.", *name);
+}
+
 static int check(struct arguments *a)
 {
     struct jp_error err;
 
-    if (!upload_index_ok(a->what.detailed) || !upload_index_ok(a->what.summary))
+    if (!is_index(a->what.detailed) || !is_index(a->what.summary))
         return usage("the name of an index has lower-case letters, digits, - _ "
                      "and ., and begins with a letter or a digit");
     if (a->dry_run)
@@ -251,19 +182,17 @@ static int check(struct arguments *a)
 /* Returns -1 to continue, otherwise an exit status. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
-    int c, rc = -1, left;
+    int rc = cmd_options_parse(&command_line, argc, argv, a), left;
 
-    optind = 0;
-    while (rc < 0 &&
-           (c = getopt_long(argc, argv, "qh", long_options, NULL)) != -1)
-        rc = take_option(c, a);
     if (rc >= 0)
         return rc;
+    if (a->to.wait_ms > WAIT_MAX_MS)
+        a->to.wait_ms = WAIT_MAX_MS;
     left = argc - optind;
     if (left == 1)
         a->word = argv[optind];
-    if (left > 1 || (left == 1) + (a->file != NULL) + a->outbox != 1)
-        return usage("needs one DIR or JOBID[.STEP], or --file, or --outbox");
+    if ((left == 1) + (a->file != NULL) + a->outbox != 1)
+        return usage(command_line.need);
     rc = load_site(a);
     return rc < 0 ? check(a) : rc;
 }

@@ -1,8 +1,6 @@
 /* jobprof.c - the user's program: the table of its subcommands. */
-#include <signal.h>
-
 #include "orchestrator/cmd/cmd.h"
-#include "orchestrator/cmd/commands.h"
+#include "orchestrator/cmd/cmd_options.h"
 
 static const struct command commands[] = {
     {"report", cmd_report, "write the report of a step, or of a job's steps"},
@@ -38,24 +36,7 @@ static const struct program program = {
                 "Profile a step: srun --nccl-profile=auto ...\n",
 };
 
-/* Makes writes fail with EPIPE or EFBIG instead of ending the process. Uses a
- * handler, not SIG_IGN, so that programs we exec start with the default. */
-static void on_write_signal(int sig)
-{
-    (void) sig;
-}
-
-static void survive_writes(void)
-{
-    const struct sigaction action = {.sa_handler = on_write_signal,
-                                     .sa_flags = SA_RESTART};
-
-    sigaction(SIGPIPE, &action, NULL);
-    sigaction(SIGXFSZ, &action, NULL);
-}
-
 int main(int argc, char **argv)
 {
-    survive_writes();
     return commands_run(&program, argc, argv);
 }

@@ -1,9 +1,623 @@
-/* jobprof_node.c - the SPANK module's helper: the table of its subcommands. */
+/* jobprof_node.c - the SPANK module's helper: its commands on the nodes of a
+ * step, in the order in which a step needs them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "common/error.h"
+#include "common/fileio.h"
+#include "common/jobconf.h"
+#include "common/knob.h"
+#include "common/num.h"
+#include "common/plan.h"
+#include "common/profiler.h"
+#include "common/quote.h"
+#include "orchestrator/agent/agent.h"
+#include "orchestrator/agent/confine.h"
+#include "orchestrator/agent/nodehw.h"
+#include "orchestrator/agent/runmarks.h"
+#include "orchestrator/aggregate/partial.h"
 #include "orchestrator/cmd/cmd.h"
-#include "orchestrator/cmd/commands.h"
+#include "orchestrator/cmd/cmd_options.h"
+#include "orchestrator/collect/clock.h"
+#include "orchestrator/collect/nodelist.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/live/livewant.h"
+#include "orchestrator/topo/nvml.h"
+#include "plugins/backend.h"
+
+/* --- arguments ------------------------------------------------------------ */
+
+/* What the SPANK module passes to begin and finish, and begin to the agent. */
+struct node_args {
+    /* NULL: not given */
+    const char *config, *default_mode, *nccl, *copper, *util, *clock, *nsys;
+    const char *hash; /* checksum of job.conf */
+    const char *node;
+    /* from begin to the agent; clocks 1: the agent reads a struct clock_conf */
+    uint32_t util_period_ms, util_disk_mib, clocks;
+    struct jp_seat seat; /* dir NULL: not given */
+};
+
+/* what cmd_options.h calls the struct */
+#define arguments node_args
+
+static const struct cmd_option rows[] = {
+    {"config", "FILE", NULL, OPT_TEXT(config)},
+    {"default", "MODE", NULL, OPT_TEXT(default_mode)},
+    {"nccl", "VALUE", NULL, OPT_TEXT(nccl)},
+    {"copper", "VALUE", NULL, OPT_TEXT(copper)},
+    {"util", "VALUE", NULL, OPT_TEXT(util)},
+    {"clock", "VALUE", NULL, OPT_TEXT(clock)},
+    {"nsys", "VALUE", NULL, OPT_TEXT(nsys)},
+    {"dir", "DIR", NULL, OPT_TEXT(seat.dir)},
+    {"hash", "SUM", NULL, OPT_TEXT(hash)},
+    {"node", "NAME", NULL, OPT_TEXT(node)},
+    {"nodeid", "N", NULL, OPT_COUNT(seat.nodeid, 0, UINT32_MAX)},
+    {"component", "N", NULL, OPT_COUNT(seat.component, 1, INT64_MAX)},
+    {"nodes", "N", NULL, OPT_COUNT(seat.nodes, 1, UINT32_MAX)},
+    {"period", "N", NULL, OPT_COUNT(util_period_ms, 0, UINT32_MAX)},
+    {"disk", "N", NULL, OPT_COUNT(util_disk_mib, 1, UINT32_MAX)},
+    {"clocks", "N", NULL, OPT_COUNT(clocks, 0, UINT32_MAX)},
+};
+
+static const struct cmd_options command_line = {CMD_ROWS(rows),
+                                                .need = "takes no words"};
+
+/* Parses argv (docs/contracts.md, section 1). Strings are borrowed from it.
+ * Checks the node's name, because it becomes part of paths. */
+static int node_args_parse(int argc, char **argv, struct node_args *args,
+                           struct jp_error *err)
+{
+    struct node_args out = {.seat = {.nodeid = UINT32_MAX}};
+
+    if (cmd_options_read(&command_line, argc, argv, &out, err) < 0)
+        return -1;
+    if (!out.seat.nodes || !out.seat.component || out.seat.nodeid == UINT32_MAX)
+        return error_set(err, "--nodeid, --component and --nodes are needed");
+    if (!stepdir_name_ok(out.node))
+        return error_set(err, "node name \"%s\" cannot be part of a path",
+                         out.node ? out.node : "");
+    if (out.seat.dir && out.seat.dir[0] != '/')
+        return error_set(err, "%s: not an absolute path", out.seat.dir);
+    *args = out;
+    return 0;
+}
+
+/* --- begin: a node joins the step, then lingers --------------------------- */
+
+#define LINGER_NICE 10 /* the tasks start at the same time */
+
+static int find_dir(const struct node_args *args, char **dir,
+                    struct jp_error *err)
+{
+    const struct begin_settings settings = {.config = args->config,
+                                            .default_mode = args->default_mode,
+                                            .nccl = args->nccl,
+                                            .copper = args->copper,
+                                            .util = args->util,
+                                            .clock = args->clock,
+                                            .nsys = args->nsys,
+                                            .nodeid = args->seat.nodeid,
+                                            .nodes = args->seat.nodes};
+
+    if (!args->seat.dir)
+        return begin_locate(&settings, dir, err);
+    *dir = strdup(args->seat.dir);
+    return *dir ? 0 : error_set(err, "out of memory");
+}
+
+/* Redirects the standard streams to /dev/null, because the SPANK module reads
+ * until the end of the file. */
+static int hang_up(void)
+{
+    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int rc = fflush(stdout) == 0 && fd >= 0 ? 0 : -1;
+
+    for (int i = 0; fd >= 0 && i < 3; i++)
+        if (dup2(fd, i) < 0)
+            rc = -1;
+    return rc;
+}
+
+/* Without srun, no process has defined the step's job.conf. Uses the one that
+ * exists before the node's tasks start. */
+static void pin(const char *dir)
+{
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    char hash[SHA256_HEX];
+
+    if (!getenv("SLURM_JOBPROF_HASH") && path &&
+        jobconf_hash(path, hash, NULL) == 0)
+        setenv("SLURM_JOBPROF_HASH", hash, 1);
+    free(path);
+}
+
+static int join(struct node_args *args, char **pairs, struct begin_told *told,
+                struct jp_error *err)
+{
+    char *dir = NULL;
+
+    if (find_dir(args, &dir, err) < 0)
+        return -1;
+    args->seat.dir = dir; /* not freed: needed until the process ends */
+    if (dir) {
+        pin(dir);
+        return begin_join(&args->seat, args->node, pairs, told, err);
+    }
+    *pairs = strdup(".\n");
+    return *pairs ? 0 : error_set(err, "out of memory");
+}
+
+/* Whether the user asked for a profile. A site default never prints
+ * messages. */
+static bool is_asked(const struct node_args *args)
+{
+    const char *env = getenv("SLURM_JOBPROF_NCCL");
+
+    return !args->default_mode || args->nccl || args->copper || args->util ||
+           args->clock || args->nsys || (env && *env);
+}
+
+/* Passes the clock settings to the agent's standard input. They contain a key,
+ * which must not be an argument that other users can read. */
+static bool tell_clocks(const struct clock_conf *clock)
+{
+    int ends[2];
+    bool told = false;
+
+    if (!clock->cadence_us || pipe2(ends, O_CLOEXEC) < 0)
+        return false;
+    told = write(ends[1], clock, sizeof(*clock)) == sizeof(*clock) &&
+           dup2(ends[0], STDIN_FILENO) == STDIN_FILENO;
+    close(ends[0]);
+    close(ends[1]);
+    return told;
+}
+
+/* Turns this process into the agent. When the step exits, the module ends the
+ * agent and its whole process group. Returns only if exec fails. */
+static void become_agent(const struct node_args *args,
+                         const struct begin_told *told)
+{
+    const struct jp_policy *policy = &told->policy;
+    char nodeid[12], nodes[12], component[24], period[12], disk[12];
+    const char *argv[] = {"jobprof-node",
+                          "agent",
+                          "--dir",
+                          args->seat.dir,
+                          "--node",
+                          args->node,
+                          "--nodeid",
+                          nodeid,
+                          "--nodes",
+                          nodes,
+                          "--component",
+                          component,
+                          "--period",
+                          period,
+                          "--disk",
+                          disk,
+                          "--clocks",
+                          tell_clocks(&told->clock) ? "1" : "0",
+                          args->config ? "--config" : NULL,
+                          args->config,
+                          NULL};
+
+    snprintf(nodeid, sizeof(nodeid), "%u", args->seat.nodeid);
+    snprintf(nodes, sizeof(nodes), "%u", args->seat.nodes);
+    snprintf(component, sizeof(component), "%llu",
+             (unsigned long long) args->seat.component);
+    snprintf(period, sizeof(period), "%u", policy->util_period_ms);
+    snprintf(disk, sizeof(disk), "%u", policy->util_disk_mib);
+    alarm(0);
+    signal(SIGCHLD, SIG_IGN); /* the lingering child is not waited for */
+    execv("/proc/self/exe", (char *const *) argv);
+    stepdir_log(args->seat.dir, "%s: no agent: %s", args->node,
+                strerror(errno));
+}
+
+/* Does the remaining work while the tasks run. Drivers may block the hardware
+ * queries, so the agent does not wait for them. */
+static void stay(const struct node_args *args, const struct begin_told *told)
+{
+    bool agent = told->policy.util_period_ms || told->clock.cadence_us ||
+                 told->policy.hang_suspect_ms;
+    pid_t pid = agent ? fork() : 0;
+
+    if (pid > 0)
+        become_agent(args, told);
+    if (pid > 0) /* the child continues */
+        return;
+    confine_self(CONFINE_BEGIN, NULL, NULL);
+    setpriority(PRIO_PROCESS, 0, LINGER_NICE);
+    begin_linger(args->seat.dir, args->node, args->config);
+}
+
+static int cmd_begin(int argc, char **argv)
+{
+    struct begin_told told = {0};
+    struct node_args args;
+    struct jp_error err;
+    char *pairs = NULL;
+    bool found;
+    int rc;
+
+    confine_self(CONFINE_BEGIN, NULL, NULL);
+    nodehw_init();
+    if (node_args_parse(argc, argv, &args, &err) < 0) {
+        quote_printf(stderr, "begin: %s\n", err.text);
+        return JP_EXIT_USAGE;
+    }
+    found = !args.seat.dir;
+    rc = join(&args, &pairs, &told, &err);
+    if (rc < 0 && is_asked(&args))
+        quote_printf(stderr, "%s (tasks here run unprofiled)\n", err.text);
+    found = found && args.seat.dir;
+    if (found) /* finish needs it, even if this node does not take part */
+        printf("SLURM_JOBPROF_DIR=%s\nSLURM_JOBPROF_HASH=%s\n", /* raw: pairs */
+               args.seat.dir, getenv("SLURM_JOBPROF_HASH") ?: "");
+    if (rc == 0 || found)
+        fputs(rc == 0 ? pairs : ".\n", stdout);
+    free(pairs);
+    if (rc < 0) {
+        free((char *) args.seat.dir);
+        return JP_EXIT_NOT_PROFILED;
+    }
+    if (hang_up() == 0 && args.seat.dir)
+        stay(&args, &told);
+    free((char *) args.seat.dir);
+    return JP_EXIT_OK;
+}
+
+/* --- agent: what begin becomes after it has answered ---------------------- */
+
+#define MIN_PERIOD_MS 100
+
+static void log_line(void *arg, const char *line)
+{
+    stepdir_log(arg, "%s", line);
+}
+
+/* Finds the step by the tasks' environment. */
+static int find_step(struct module_place *place, struct jp_error *err)
+{
+    place->step = getenv("SLURM_STEP_ID");
+    if (!place->step || !*place->step)
+        return error_set(err, "no SLURM_STEP_ID");
+    return num_parse_u64(getenv("SLURM_JOB_ID"), 1, UINT32_MAX, &place->job,
+                         err);
+}
+
+/* The site's metrics settings, and the step from conf. */
+struct metrics {
+    struct module_metrics site;
+    struct jp_jobconf conf; /* borrowed by site */
+    char job[24];
+};
+
+static void take_metrics(const struct jp_sitefile *file, struct metrics *m,
+                         struct module_place *place)
+{
+    struct jp_site_metrics site;
+
+    sitefile_metrics(file, &site);
+    if (!site.folder)
+        return;
+    snprintf(m->job, sizeof(m->job), "%" PRIu64, m->conf.job_id);
+    m->site = (struct module_metrics){.folder = site.folder,
+                                      .period_ms = site.interval_ms,
+                                      .series = site.series,
+                                      .job = m->job,
+                                      .step = m->conf.step_id,
+                                      .user = m->conf.user,
+                                      .account = m->conf.account,
+                                      .partition = m->conf.partition};
+    place->metrics = &m->site;
+}
+
+/* Sets what the profiler's files show while they grow. */
+static void find_profiler(const struct jp_jobconf *conf,
+                          struct module_place *place)
+{
+    const struct jp_profiler *profiler = profiler_get(conf->nccl_mode);
+    const char *interval = jobconf_find(conf, "interval");
+
+    place->tells_live = profiler->tells_live;
+    if (!profiler->tells_ended)
+        return;
+    place->profiler = profiler->name;
+    if (!interval ||
+        num_parse_time_us(interval, 0, UINT64_MAX, &place->batch_us, NULL) < 0)
+        place->batch_us = 0;
+}
+
+/* Reads the settings of hang detection. Without job.conf it is off. */
+static void read_conf(const struct node_args *args,
+                      const struct jp_sitefile *site,
+                      struct module_place *place, struct jp_onhang *on_hang,
+                      struct metrics *metrics)
+{
+    const char *hash = getenv("SLURM_JOBPROF_HASH"), *what;
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, args->seat.dir);
+    struct jp_jobconf conf;
+
+    place->conf_hash = hash ? hash : "";
+    if (path && jobconf_read_pinned(path, hash, &conf, NULL) == 0) {
+        ceiling_apply(&conf.policy, NULL); /* the user can write to job.conf */
+        what = jobconf_find(&conf, "on_hang");
+        find_profiler(&conf, place);
+        place->leads = conf.job_id == args->seat.component &&
+                       args->seat.nodeid == 0;
+        place->hang_suspect_ms = conf.policy.hang_suspect_ms;
+        /* ignores an unknown word of another release: the hang is reported
+         * only */
+        if (what)
+            (void) onhang_parse(what, jobconf_find(&conf, "after"), on_hang,
+                                NULL);
+        metrics->conf = conf;
+        take_metrics(site, metrics, place);
+    }
+    free(path);
+}
+
+/* Lists the step's nodes for modules that talk to other nodes. If Slurm does
+ * not name them, there are none. */
+static void find_nodes(struct module_place *place, char ***names)
+{
+    struct jp_error err;
+
+    if (nodelist_expand(getenv("SLURM_STEP_NODELIST") ?: "", names,
+                        &place->n_nodes, &err) < 0)
+        place->n_nodes = 0;
+    place->nodes = (const char *const *) *names;
+}
+
+/* Reads all that begin has left on standard input. */
+static bool read_clocks(struct clock_conf *clock)
+{
+    bool whole = read(STDIN_FILENO, clock, sizeof(*clock)) == sizeof(*clock);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        close(null);
+    }
+    return whole && !clock->interfaces[CLOCK_NAMES_BYTES - 1];
+}
+
+static int run_agent(const struct node_args *args, struct jp_error *err)
+{
+    struct nodeagent agent = {.modules = nodeagent_modules};
+    struct module_place *place = &agent.place;
+    const struct sitefile_value *named;
+    struct jp_sitefile site = {0};
+    struct jp_onhang on_hang = {.kind = ONHANG_REPORT};
+    static struct module_shared shared;
+    char **nodes = NULL;
+    struct metrics metrics = {.conf = {.schema = 0}};
+    struct clock_conf clock;
+    int rc;
+
+    if (args->clocks && read_clocks(&clock))
+        place->clock = &clock;
+    if (stepdir_check_own(args->seat.dir, err) < 0 || find_step(place, err) < 0)
+        return -1;
+    (void) plan_load_site(args->config, &site, NULL);
+    named = sitefile_find(&site, "nvml_library");
+    place->dir = args->seat.dir;
+    place->node = args->node;
+    place->root = "";
+    place->uid = getuid();
+    place->nvml_library = named ? named->value : JP_NVML_LIBRARY;
+    named = sitefile_find(&site, "rsmi_library");
+    place->rsmi_library = named ? named->value : NULL;
+    place->gpus = getenv("SLURM_STEP_GPUS") ?: getenv("SLURM_JOB_GPUS");
+    place->period_ms = args->util_period_ms;
+    if (place->period_ms && place->period_ms < MIN_PERIOD_MS)
+        place->period_ms = MIN_PERIOD_MS;
+    place->disk_bytes = (uint64_t) args->util_disk_mib << 20;
+    place->log = log_line;
+    place->log_arg = (void *) args->seat.dir;
+    place->nodeid = args->seat.nodeid;
+    place->step_nodes = args->seat.nodes;
+    place->component = args->seat.component;
+    place->on_hang = &on_hang;
+    place->shared = &shared;
+    place->take_evidence = livekeep_start;
+    read_conf(args, &site, place, &on_hang, &metrics);
+    find_nodes(place, &nodes);
+    rc = nodeagent_run(&agent, err);
+    nodelist_free(nodes, place->n_nodes);
+    jobconf_fini(&metrics.conf);
+    sitefile_fini(&site);
+    return rc;
+}
+
+static int cmd_agent(int argc, char **argv)
+{
+    struct node_args args;
+    struct jp_error err;
+
+    confine_self(CONFINE_AGENT, NULL, NULL);
+    if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir ||
+        !args.util_disk_mib) {
+        quote_printf(stderr, "agent: bad arguments\n");
+        return JP_EXIT_USAGE;
+    }
+    if (run_agent(&args, &err) == 0)
+        return JP_EXIT_OK;
+    stepdir_log(args.seat.dir, "%s: no agent: %s", args.node, err.text);
+    return JP_EXIT_IO;
+}
+
+/* --- task: records what a task can see before it starts ------------------- */
+
+/* The calling process becomes the task. */
+static int cmd_task(int argc, char **argv)
+{
+    struct node_args args;
+    struct jp_error err;
+
+    if (node_args_parse(argc, argv, &args, &err) < 0 || !args.seat.dir ||
+        stepdir_check_own(args.seat.dir, &err) < 0)
+        return JP_EXIT_USAGE;
+    if (start_write(&args.seat, args.node, getppid(), "/dev", &err) == 0)
+        return JP_EXIT_OK;
+    stepdir_log(args.seat.dir, "%s: no start record: %s", args.node, err.text);
+    return JP_EXIT_IO;
+}
+
+/* --- finish: a node leaves the step --------------------------------------- */
+
+static int is_late(void *deadline_ms, uint64_t done, uint64_t total)
+{
+    (void) done;
+    (void) total;
+    return clock_mono_ms() > *(const uint64_t *) deadline_ms;
+}
+
+/* A function of type finish_partial. */
+static int make_partial(const struct finish_node *of, struct jp_error *err)
+{
+    uint64_t deadline_ms = of->deadline_ms;
+    const struct jp_aggregate_options options = {.progress = is_late,
+                                                 .progress_arg = &deadline_ms,
+                                                 .processes = of->processes};
+    char *raw = fileio_path("%s/raw/%s", of->seat->dir, of->node);
+    char *path =
+        fileio_path("%s/nodes/%s/partial.jpp", of->seat->dir, of->node);
+    uint64_t ms = 0;
+    int rc = -1;
+
+    if (!raw || !path)
+        error_set(err, "out of memory");
+    else if (!stepdir_is_folder(raw) || !(ms = partial_estimate_ms(raw)))
+        rc = 0;
+    else if (clock_mono_ms() + ms > deadline_ms)
+        error_set(err, "reading its files takes about %" PRIu64 " ms", ms);
+    else
+        rc = partial_make(raw, path, &options, err) < 0 ? -1 : 0;
+    free(raw);
+    free(path);
+    return rc;
+}
+
+/* Cleans up after Copper if Slurm has killed all of its supervisor's processes.
+ * Runs after the records are written, because a file system that hangs may
+ * delay it. */
+static void sweep(const char *dir, const char *node, const char *hash)
+{
+    const struct backend *copper = backend_find("copper");
+    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    const struct backend_runner *runner;
+    struct jp_jobconf conf = {0};
+
+    if (path && copper && runmark_is_set(dir, node, RUNMARK_READY) &&
+        !runmark_is_set(dir, node, RUNMARK_DONE) &&
+        jobconf_read_pinned(path, hash, &conf, NULL) == 0) {
+        runner = backend_runner_of(copper->runner, &conf);
+        if (runner->sweep && runner->sweep(&conf, dir, node)) {
+            stepdir_log(dir, "%s: Copper was killed with its supervisor", node);
+            runmark_set(dir, node, RUNMARK_DONE, "", NULL);
+        }
+        jobconf_fini(&conf);
+    }
+    free(path);
+}
+
+static int cmd_finish(int argc, char **argv)
+{
+    struct node_args args;
+    struct finish finish;
+    struct jp_error err;
+
+    prctl(PR_SET_DUMPABLE, 0); /* prevents tracing: it may be outside of the
+                                * job's cgroups */
+    confine_self(CONFINE_FINISH, NULL, NULL);
+    if (node_args_parse(argc, argv, &args, &err) < 0 ||
+        (!args.seat.dir && error_set(&err, "--dir is missing") < 0) ||
+        stepdir_check_own(args.seat.dir, &err) < 0) {
+        quote_printf(stderr, "finish: %s\n", err.text);
+        return JP_EXIT_USAGE;
+    }
+    finish = (struct finish){.seat = &args.seat,
+                             .node = args.node,
+                             .tasks = stdin,
+                             .partial = make_partial,
+                             .hash = args.hash,
+                             .site = args.config};
+    if (finish_leave(&finish, &err) < 0) {
+        quote_printf(stderr, "finish: %s\n", err.text);
+        return JP_EXIT_IO;
+    }
+    sweep(args.seat.dir, args.node, args.hash);
+    return JP_EXIT_OK;
+}
+
+/* --- run: a runner beside a node's tasks ---------------------------------- */
+
+/* Sets PATH: srun's environment is nearly empty. */
+static void add_path(void)
+{
+    setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 0);
+}
+
+struct runner_work {
+    const struct backend_runner *runner;
+    struct run_place place;
+};
+
+static int print_error(const char *node, const struct jp_error *err)
+{
+    quote_printf(stderr, "%s: %s\n", node, err->text);
+    return JP_EXIT_IO;
+}
+
+static int run_runner(void *arg)
+{
+    const struct runner_work *work = arg;
+    struct jp_error err;
+
+    if (supervise(work->runner, &work->place, &err) == 0)
+        return JP_EXIT_OK;
+    return print_error(work->place.node, &err);
+}
+
+static int cmd_run(int argc, char **argv)
+{
+    const struct backend *copper = backend_find("copper");
+    const char *node = getenv("SLURMD_NODENAME");
+    struct runner_work work = {0};
+    struct jp_error err;
+    int rc;
+
+    if ((argc != 3 && (argc != 5 || strcmp(argv[3], "--hash") != 0)) ||
+        strcmp(argv[1], "--dir") != 0 || argv[2][0] != '/' ||
+        !stepdir_name_ok(node) || !copper || !copper->runner) {
+        fprintf(stderr, "run: bad arguments, or not a task of Slurm's\n");
+        return JP_EXIT_USAGE;
+    }
+    add_path();
+    if (stepdir_check_own(argv[2], &err) < 0)
+        return print_error(node, &err);
+    work.runner = copper->runner;
+    work.place = (struct run_place){argv[2], node, argc == 5 ? argv[4] : NULL};
+    rc = supervise_guard(work.runner, &work.place, run_runner, &work, &err);
+    return rc < 0 ? print_error(node, &err) : rc;
+}
+
+/* --- the program ---------------------------------------------------------- */
 
 static const struct command commands[] = {
     {"resolve", cmd_resolve, "turn settings into a step directory (in srun)"},
@@ -24,25 +638,8 @@ static const struct program program = {
     .epilogue = "Only jobprof calls it; its arguments may change.\n",
 };
 
-/* Makes writes fail with EPIPE or EFBIG instead of ending the process. Uses a
- * handler, not SIG_IGN, so that programs we exec start with the default. */
-static void on_write_signal(int sig)
-{
-    (void) sig;
-}
-
-static void survive_writes(void)
-{
-    const struct sigaction action = {.sa_handler = on_write_signal,
-                                     .sa_flags = SA_RESTART};
-
-    sigaction(SIGPIPE, &action, NULL);
-    sigaction(SIGXFSZ, &action, NULL);
-}
-
 int main(int argc, char **argv)
 {
     umask(077);
-    survive_writes();
     return commands_run(&program, argc, argv);
 }

@@ -198,19 +198,6 @@ int top_look(struct top *top, struct jp_error *err)
     return 0;
 }
 
-struct top_step *top_current(const struct top *top)
-{
-    struct top_step *silent = NULL;
-
-    for (size_t i = 0; i < top->n; i++) {
-        if (top->steps[i].status == TOP_RUNS)
-            return &top->steps[i];
-        if (top->steps[i].status == TOP_SILENT)
-            silent = &top->steps[i];
-    }
-    return silent ? silent : &top->steps[top->n - 1];
-}
-
 void top_fini(struct top *top)
 {
     for (size_t i = 0; i < top->n; i++) {

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "common/error.h"
-#include "orchestrator/collect/barrier.h"
+#include "orchestrator/collect/stepdir.h"
 
 #define JP_TASKLINES_MAX 65536
 

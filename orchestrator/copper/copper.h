@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/badkind.h"
+#include "common/record.h"
 #include "common/error.h"
 #include "plugins/copper/copper_counts.h"
 #include "plugins/copper/copper_notes.h"

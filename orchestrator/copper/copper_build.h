@@ -86,9 +86,6 @@ int copper_outliers(struct copper_build *b);
 int copper_paths(struct copper_build *b); /* tables and top rows */
 int copper_usage(struct copper_build *b); /* compares with existing files */
 int copper_vain(struct copper_build *b);  /* folders of unsuccessful lookups */
-int copper_findings(struct copper_build *b);
-int copper_answers(struct copper_build *b);
-int copper_advice(struct copper_build *b);
 
 /* Finds a file of a daemon; NULL: none. */
 const struct copper_file *copper_daemon_file(const struct copper_daemon *d,

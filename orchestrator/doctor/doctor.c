@@ -14,18 +14,18 @@
 #include "common/defaults.h"
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/grammar.h"
 #include "common/knob.h"
 #include "common/knownbad.h"
-#include "common/mountmap.h"
 #include "common/num.h"
-#include "common/grammar.h"
+#include "common/pattern.h"
 #include "common/plan.h"
 #include "common/sitefile.h"
 #include "orchestrator/agent/plan_view.h"
 #include "plugins/copper/copper_mount.h"
 #include "plugins/nsys/nsys_env.h"
 
-/* --- check: owner and contents of the settings files --- */
+/* --- check: owner and contents of the settings files --------------------- */
 
 struct report {
     struct doctor *doctor;
@@ -167,7 +167,7 @@ static void doctor_site(struct doctor *d)
         check_together(d, &in);
 }
 
-/* --- check: jobprof's and Slurm's programs, their places and releases --- */
+/* --- check: jobprof's and Slurm's programs, their places and releases ---- */
 
 #define VERSION_MS 5000
 
@@ -278,7 +278,7 @@ static void doctor_programs(struct doctor *d)
     check_srun(d);
 }
 
-/* --- check: can Copper's daemon be started and ended here? --- */
+/* --- check: can Copper's daemon be started and ended here? --------------- */
 
 #define COPPER "copper"
 #define DEVICE "/dev/fuse"
@@ -309,7 +309,7 @@ static void doctor_copper(struct doctor *d)
                    d->fusermount);
 }
 
-/* --- check: can stuck processes be looked at? --- */
+/* --- check: can stuck processes be looked at? ---------------------------- */
 
 #define EVIDENCE "evidence"
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
@@ -360,7 +360,7 @@ static void doctor_evidence(struct doctor *d)
                    "record no stacks of stuck processes");
 }
 
-/* --- check: will containers see the profiler's library? --- */
+/* --- check: will containers see the profiler's library? ------------------ */
 
 #define CONTAINER "container"
 #define FSTAB_MAX_BYTES (64 * 1024)
@@ -472,7 +472,7 @@ static void check_pyxis(struct doctor *d)
 
     if (hook && told)
         doctor_add(d, DOCTOR_OK, CONTAINER, "",
-                   HOOKS " mounts the paths in " BINDS " says");
+                   HOOKS " mounts the paths in " BINDS);
     else if (hook || told)
         doctor_add(
             d, DOCTOR_WARN, CONTAINER,
@@ -543,7 +543,7 @@ static void doctor_container(struct doctor *d)
                    "no pyxis in the plugin stack, and no container_ keys");
 }
 
-/* --- check: are memory and disk enough for a profile of N ranks? --- */
+/* --- check: are memory and disk enough for a profile of N ranks? --------- */
 
 static void check_memory(struct doctor *d, const struct plan_view *view)
 {
@@ -645,7 +645,7 @@ static void doctor_forecast(struct doctor *d)
     plan_fini(&plan);
 }
 
-/* --- all checks --- */
+/* --- all checks ---------------------------------------------------------- */
 
 int doctor_run(const struct doctor_options *options, struct doctor *out,
                struct jp_error *err)

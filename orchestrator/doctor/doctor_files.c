@@ -16,7 +16,7 @@
 #include "common/sitefile.h"
 #include "orchestrator/history/history.h"
 #include "orchestrator/metrics/metricsfile.h"
-#include "plugins/clock/clock_iface.h"
+#include "plugins/clock/clock_peers.h"
 
 /* One row a key: what is lost without the file, and what mends it. */
 static const struct named {
@@ -209,7 +209,7 @@ void doctor_files(struct doctor *d)
     sitefile_fini(&site);
 }
 
-/* --- check: which interface do the clocks' probes take? --- */
+/* --- check: which interface do the clocks' probes take? ------------------ */
 
 void doctor_clock(struct doctor *d)
 {

@@ -502,12 +502,22 @@ static void check_stack(struct doctor *d, const char *path)
     plugstack_fini(&stack);
 }
 
-/* plugstack.conf next to slurm.conf, if the controller does not answer. */
-static char *beside_conf(void)
+/* plugstack.conf as Slurm's programs of this host find it: beside the
+ * slurm.conf that SLURM_CONF names, else beside the installed one, else, on a
+ * host without files of its own ("configless"), where slurmd or sackd keeps
+ * what the controller sent. INSTALLED: the controller's slurm.conf; NULL: not
+ * known. Caller frees; NULL: there is no slurm.conf. */
+static char *beside_conf(const char *installed)
 {
-    const char *conf = getenv("SLURM_CONF");
-    const char *slash = conf ? strrchr(conf, '/') : NULL;
+    const char *own = getenv("SLURM_CONF");
+    const char *confs[] = {installed, "/etc/slurm/slurm.conf",
+                           "/run/slurm/conf/slurm.conf"};
+    const char *conf = own, *slash;
 
+    for (size_t i = 0; !conf && i < sizeof(confs) / sizeof(*confs); i++)
+        if (confs[i] && access(confs[i], F_OK) == 0)
+            conf = confs[i];
+    slash = conf ? strrchr(conf, '/') : NULL;
     return slash
                ? fileio_path("%.*s/plugstack.conf", (int) (slash - conf), conf)
                : NULL;
@@ -572,7 +582,7 @@ void doctor_plugstack(struct doctor *d)
     else if (known && *conf.plugstack)
         path = strdup(conf.plugstack);
     else
-        path = beside_conf();
+        path = beside_conf(known ? conf.path : NULL);
     if (path)
         check_stack(d, path);
     else

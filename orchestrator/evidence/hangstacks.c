@@ -11,7 +11,6 @@
 #include "common/quote.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/evidence/evidence.h"
-#include "orchestrator/evidence/stacktree.h"
 
 enum {
     LABEL_TEXT = 400,

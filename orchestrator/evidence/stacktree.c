@@ -1,5 +1,5 @@
 /* stacktree.c - parse stacks and merge them. */
-#include "orchestrator/evidence/stacktree.h"
+#include "orchestrator/evidence/hangstacks.h"
 
 #include <ctype.h>
 #include <stdio.h>

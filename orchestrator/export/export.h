@@ -47,7 +47,7 @@ int export_inspector(struct jp_recwalk *walk, const char *dir, FILE *out,
  * them.
  *
  * Exports of nsys (.sqlite) add kernels and copies to the process of their
- * rank, one thread per stream (export_nsys.h), by utcEpochNs.
+ * rank, one thread per stream (export_nsys.c), by utcEpochNs.
  *
  * Times are in us since the wall clock of the earliest header, which is stored
  * in otherData.origin_unix_us. If clocks (common/clockmap.h) knows the offsets
@@ -134,5 +134,33 @@ char *trace_event_describe(const struct jp_recfile *file,
  * that it came from, or NULL. */
 char *trace_event_of_record(const struct record *record,
                             const struct trace_op *op);
+
+/* --- export_nsys.c: GPU activity from nsys exports in a trace of events --- */
+
+/* An export has times since the start of its session. utcEpochNs converts them
+ * to the clock of its node, and the report's clocks to the clock common to all
+ * nodes. Kernels and copies are thus aligned with the collectives, as precisely
+ * as both conversions are known. */
+
+struct export_nsys;
+
+/* Finds the exports (.sqlite) among and below the inputs that contain the start
+ * of their session. Others and damaged ones are counted in *bad. Returns NULL
+ * without memory. */
+struct export_nsys *export_nsys_find(const char *const *inputs, size_t n,
+                                     const struct clockmap *clocks,
+                                     size_t *bad);
+void export_nsys_free(struct export_nsys *list); /* accepts NULL */
+size_t export_nsys_count(const struct export_nsys *list);
+/* The earliest event in unix ns, by the common clock; UINT64_MAX: none. */
+uint64_t export_nsys_first_ns(const struct export_nsys *list);
+
+/* Writes the events of all exports: one process per rank, one thread per stream
+ * of a GPU. pid is the rank's number (is_named marks those that already have a
+ * name), or counts from free_pid. *comma: a comma is needed before the next
+ * event. Returns the number of exports found to be damaged. */
+size_t export_nsys_write(const struct export_nsys *list, uint64_t origin_ns,
+                         const bool *is_named, size_t n_named,
+                         uint64_t free_pid, bool *comma, FILE *out);
 
 #endif

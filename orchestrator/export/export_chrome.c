@@ -10,7 +10,6 @@
 #include "common/clockmap.h"
 #include "common/json_stream.h"
 #include "orchestrator/export/export.h"
-#include "orchestrator/export/export_nsys.h"
 #include "orchestrator/ingest/hangs.h"
 #include "orchestrator/show/jobranks.h"
 #include "plugins/backend.h"

@@ -1,5 +1,5 @@
 /* export_nsys.c - add GPU activity from nsys exports to a trace of events. */
-#include "orchestrator/export/export_nsys.h"
+#include "orchestrator/export/export.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #include "common/fileio.h"
 #include "common/json_stream.h"
-#include "plugins/nsys/nsys_name.h"
+#include "plugins/nsys/nsys_read.h"
 #include "plugins/nsys/nsys_sql.h"
 
 #define DEPTH 8

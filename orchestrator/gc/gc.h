@@ -105,9 +105,6 @@ void gc_clear(int root, const struct gc_job *job,
 /* Opens a folder below at, no link and nothing that is mounted on
  * the way. -1 with errno. */
 int gc_open(int at, const char *path);
-/* stat of name in the folder at, through no link and no mount. -1 with errno.
- */
-int gc_stat(int at, const char *name, struct stat *st);
 /* Bytes that our files below (and with) name take on disk; 0: not there.
  * *newest_s (or NULL): when the last of them was written, since 1970; 0: none.
  */

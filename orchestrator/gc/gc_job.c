@@ -42,17 +42,6 @@ static int open_folder(int at, const char *name)
     return fd;
 }
 
-int gc_stat(int at, const char *name, struct stat *st)
-{
-    int fd = openhere(at, name), rc = fd < 0 ? -1 : fstat(fd, st);
-    int kept = errno;
-
-    if (fd >= 0)
-        close(fd);
-    errno = kept;
-    return rc;
-}
-
 int gc_open(int at, const char *path)
 {
     char *copy = strdup(path), *rest = copy, *name;

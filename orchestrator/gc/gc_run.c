@@ -17,6 +17,7 @@
 #include "common/child.h"
 #include "common/fileio.h"
 #include "common/jobconf.h"
+#include "common/openhere.h"
 
 /* --- find the jobs below a root, and bill each owner for his own --- */
 
@@ -175,6 +176,19 @@ static void scan_folder(struct scan *s, int fd, const char *path, uid_t uid,
                         int depth);
 
 /* A step directory, whatever its state. */
+/* stat of name in the folder at, through no link and no mount. -1 with errno.
+ */
+static int stat_entry(int at, const char *name, struct stat *st)
+{
+    int fd = openhere(at, name), rc = fd < 0 ? -1 : fstat(fd, st);
+    int kept = errno;
+
+    if (fd >= 0)
+        close(fd);
+    errno = kept;
+    return rc;
+}
+
 static bool is_step(int at, const char *name)
 {
     struct stat st;
@@ -184,7 +198,7 @@ static bool is_step(int at, const char *name)
     if (strncmp(name, "step-", 5) != 0)
         return false;
     fd = gc_open(at, name);
-    found = fd >= 0 && gc_stat(fd, JP_JOBCONF_NAME, &st) == 0 &&
+    found = fd >= 0 && stat_entry(fd, JP_JOBCONF_NAME, &st) == 0 &&
             S_ISREG(st.st_mode);
     if (fd >= 0)
         close(fd);

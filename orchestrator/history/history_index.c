@@ -1,5 +1,5 @@
 /* history_index.c - store strings and node lists as numbers. */
-#include "orchestrator/history/history_index.h"
+#include "orchestrator/history/history_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

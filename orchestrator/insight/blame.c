@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/collective.h"
+#include "common/bandwidth.h"
 #include "common/figure.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/alltoall.h"
@@ -174,7 +174,7 @@ static double cost_of_all(const struct blame *b, size_t process)
     return cost;
 }
 
-/* --- what mending a single late rank saves --- */
+/* --- what mending a single late rank saves ------------------------------- */
 
 /* Do a process' communicators c and d join it with one other process? */
 static bool share_mates(const struct blame *b, size_t process, size_t c,
@@ -464,7 +464,7 @@ static void say_when(const struct blame *b, const struct suspect *s,
     f->from_us = time_at(b->r, comm, l->from_share);
     f->to_us = time_at(b->r, comm, l->to_share);
     if (l->spells > 1)
-        snprintf(buf, size, " %u times, in %s of the run", l->spells,
+        snprintf(buf, size, " %s times, in %s of the run", FIG_COUNT(l->spells),
                  FIG_SHARE(l->late_share));
     else if (to_end)
         snprintf(buf, size, " from %s of the run on", FIG_SHARE(l->from_share));
@@ -485,7 +485,7 @@ static int add_rank(struct blame *b, const struct suspect *s)
     const struct jp_comm *comm = &b->r->comms[rank->comm];
     const struct jp_lateness *l = &b->lateness[s->rank];
     struct jp_finding *f = findings_add(b->findings, JP_FINDING_LATE_RANK);
-    char world[40] = "", when[60] = "";
+    char name[JP_PROCESS_NAME_LEN], when[60] = "";
 
     if (!f)
         return -1;
@@ -501,17 +501,13 @@ static int add_rank(struct blame *b, const struct suspect *s)
     finding_count(f, l->arrival_us / (double) rank->timed_ops, rank->last_ops,
                   rank->timed_ops);
     snprintf(f->host, sizeof(f->host), "%s", who->host);
-    if (who->world_rank >= 0 && comm->n_ranks < b->p->n)
-        snprintf(world, sizeof(world), ", %lld of the job",
-                 (long long) who->world_rank);
     if (l->spells)
         say_when(b, s, f, when, sizeof(when));
     snprintf(f->text, sizeof(f->text),
-             "rank %u of %.40s%s (%.64s, pid %lld) arrived late on its own%s: "
-             "by %s an operation, last in %s of %s; cost %s of GPU time, %s of "
-             "communication",
-             rank->rank, name_of(comm), world, who->host, (long long) who->pid,
-             when, FIG_US(f->by_us), FIG_SHARE(rank->last_share),
+             "%s arrived late on its own%s, in %.40s: by %s an operation, last "
+             "in %s of %s; cost %s of GPU time, %s of communication",
+             processes_say(b->p, b->r, who, name), when, name_of(comm),
+             FIG_US(f->by_us), FIG_SHARE(rank->last_share),
              FIG_COUNT(rank->timed_ops), FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),
              "look at that process: clocks and temperature of its GPU, data "
@@ -550,12 +546,11 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
     if (first)
         snprintf(f->host, sizeof(f->host), "%s",
                  b->p->list[first->process].host);
-    snprintf(
-        f->text, sizeof(f->text),
-        "node %.64s arrived late: %zu of its %zu ranks, by %s an operation; "
-        "cost %s of GPU time, %s of communication",
-        f->host, late, all, FIG_US(arrival), FIG_US(f->cost_us),
-        FINDING_SHARE(f));
+    snprintf(f->text, sizeof(f->text),
+             "node %.64s arrived late: %s of its %s ranks, by %s an operation; "
+             "cost %s of GPU time, %s of communication",
+             f->host, FIG_COUNT(late), FIG_COUNT(all), FIG_US(arrival),
+             FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),
              "look at that node: power and clock limits, cooling, file system "
              "mounts, other jobs' processes");
@@ -576,6 +571,7 @@ static int add_many(struct blame *b, const struct suspect *list, size_t n)
 {
     struct jp_finding *f = findings_add(b->findings, JP_FINDING_IMBALANCE);
     double share = 0, error = 0;
+    char name[JP_PROCESS_NAME_LEN];
 
     if (!f)
         return -1;
@@ -586,10 +582,11 @@ static int add_many(struct blame *b, const struct suspect *list, size_t n)
     }
     finding_measure(f, share, error);
     snprintf(f->text, sizeof(f->text),
-             "%zu of %zu ranks arrive late on their own, among them rank %u of "
-             "%.40s: some have more to do than others (%s of communication)",
-             n, b->p->n, rank_of(b, list)->rank,
-             name_of(&b->r->comms[rank_of(b, list)->comm]), FINDING_SHARE(f));
+             "%s of %s ranks arrive late on their own, among them rank %.60s: "
+             "some have more to do than others (%s of communication)",
+             FIG_COUNT(n), FIG_COUNT(b->p->n),
+             processes_rank_name(b->p, b->r, &b->p->list[list->process], name),
+             FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),
              "look at how layers, experts or samples are split among ranks");
     return 0;
@@ -647,33 +644,40 @@ static int tell(struct blame *b, const size_t *all, const size_t *late)
 
 /* --- how small a lateness would have been seen */
 
-static bool was_judged(const struct blame *b, size_t process)
+/* Processes whose lateness was judged; of these those that no lateness shorter
+ * than the run would have named; of the others the least that would. */
+struct seen {
+    size_t judged, blind;
+    double least, node; /* shares of the run, node: of all ranks of a node; 0:
+                           its length is unknown */
+};
+
+static struct seen sum_up(const struct blame *b)
 {
-    const struct jp_process *who = &b->p->list[process];
+    struct seen seen = {0};
 
-    for (size_t i = who->first; i < who->first + who->n; i++)
-        if (b->lateness[b->p->by_process[i]].judged)
-            return true;
-    return false;
-}
+    for (size_t i = 0; i < b->p->n; i++) {
+        const struct jp_process *who = &b->p->list[i];
+        double least = NAN, node = NAN;
+        bool judged = false;
 
-/* Returns the least excess that would have named the process in any of its
- * communicators, as a share of the run. NAN: it was not judged in any, or the
- * length of the run is unknown. */
-static double least_of(const struct blame *b, size_t process, bool node)
-{
-    const struct jp_process *who = &b->p->list[process];
-    double least = NAN;
+        for (size_t k = who->first; k < who->first + who->n; k++) {
+            const struct jp_lateness *x = &b->lateness[b->p->by_process[k]];
+            double run_us = x->run_us > 0 ? x->run_us : NAN;
+            double node_us = x->node_us > 0 ? x->node_us : INFINITY;
 
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        const struct jp_lateness *x = &b->lateness[b->p->by_process[i]];
-        double us = node && x->node_us > 0 ? fmin(x->node_us, x->least_us)
-                                           : x->least_us;
-
-        if (x->judged && x->run_us > 0)
-            least = fmin(least, us / x->run_us);
+            if (!x->judged)
+                continue;
+            judged = true;
+            least = fmin(least, x->least_us / run_us);
+            node = fmin(node, fmin(node_us, x->least_us) / run_us);
+        }
+        seen.judged += judged;
+        seen.blind += least >= 1;
+        seen.least = least < 1 ? fmax(seen.least, least) : seen.least;
+        seen.node = node < 1 ? fmax(seen.node, node) : seen.node;
     }
-    return least;
+    return seen;
 }
 
 /* Finds the communicator of several ranks with the fewest operations, too few
@@ -695,7 +699,8 @@ static const struct jp_comm *find_thin(const struct blame *b, uint64_t *ops)
     return thin;
 }
 
-static const char *why_unjudged(const struct blame *b, char *buf, size_t size)
+static const char *why_unjudged(const struct blame *b, const struct seen *seen,
+                                char *buf, size_t size)
 {
     const struct jp_quality *q = &b->r->quality;
     const struct jp_comm *thin;
@@ -707,55 +712,52 @@ static const char *why_unjudged(const struct blame *b, char *buf, size_t size)
         return "processes cannot be told apart by host and pid";
     if (2 * q->unsure_records > q->records)
         return "most operations have no time";
+    if (seen->judged && 2 * seen->judged >= b->p->n)
+        return HYPOTHESIS_BLIND;
     thin = find_thin(b, &ops);
     if (!thin)
         return "no operation in which ranks wait for each other is complete";
-    snprintf(buf, size, "%s operation%s of a function in %.24s", FIG_COUNT(ops),
-             plural(ops), name_of(thin));
+    snprintf(buf, size,
+             "%.24s has only %s complete operation%s of one of its functions, "
+             "too few to compare ranks",
+             name_of(thin), FIG_COUNT(ops), plural(ops));
     return buf;
 }
 
 /* Half of the processes that meet others must have been judged. */
-static void answer_ranks(const struct blame *b, struct jp_hypotheses *h)
+static void answer_ranks(const struct blame *b, const struct seen *seen,
+                         struct jp_hypotheses *h)
 {
-    double least = 0;
-    size_t judged = 0;
-    char why[120];
+    size_t n = seen->judged - seen->blind;
+    char why[JP_HYPOTHESIS_WHY] = "";
 
-    for (size_t i = 0; i < b->p->n; i++) {
-        judged += was_judged(b, i);
-        least = fmax(least, least_of(b, i, false));
-    }
+    if (n < b->p->n)
+        snprintf(why, sizeof(why), "%s of %s ranks no later than %s",
+                 FIG_COUNT(n), FIG_COUNT(b->p->n),
+                 seen->least > 0 ? FIG_SHARE(seen->least) : "the others");
     if (b->p->known && b->p->n == 1)
         hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, NAN,
                        "one process, for which nobody waits");
-    else if (2 * judged < b->p->n || !judged)
+    else if (2 * n < b->p->n || !n)
         hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_JUDGED,
-                       NAN, "%s", why_unjudged(b, why, sizeof(why)));
-    else if (judged < b->p->n)
-        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
-                       least, "no late rank in %s of %s", FIG_COUNT(judged),
-                       FIG_COUNT(b->p->n));
+                       NAN, "%s", why_unjudged(b, seen, why, sizeof(why)));
     else
         hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
-                       least, NULL);
+                       seen->least, "%s", why);
 }
 
-static void answer_nodes(const struct blame *b, struct jp_hypotheses *h)
+static void answer_nodes(const struct blame *b, const struct seen *seen,
+                         struct jp_hypotheses *h)
 {
-    double least = 0;
-
     if (!hypothesis_judged(h, JP_HYPOTHESIS_LATE_RANK))
         hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "%s", hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK));
     else if (b->p->n_hosts < 2)
         hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "one node, which is compared with none");
-    for (size_t i = 0; i < b->p->n; i++)
-        least = fmax(least, least_of(b, i, true));
-    if (b->p->n_hosts > 1 && hypothesis_judged(h, JP_HYPOTHESIS_LATE_RANK))
+    else
         hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_FOUND,
-                       least > 0 ? least : NAN, NULL);
+                       seen->node > 0 ? seen->node : NAN, NULL);
 }
 
 int late_findings(const struct jp_result *r, const struct jp_processes *p,
@@ -764,6 +766,7 @@ int late_findings(const struct jp_result *r, const struct jp_processes *p,
 {
     struct blame b = {
         .r = r, .p = p, .lateness = lateness, .findings = findings};
+    struct seen seen;
     size_t *all = calloc(p->n_hosts + 1, sizeof(*all));
     size_t *late = calloc(p->n_hosts + 1, sizeof(*late));
     int rc = -1;
@@ -771,10 +774,9 @@ int late_findings(const struct jp_result *r, const struct jp_processes *p,
     b.suspects = calloc(p->n + 1, sizeof(*b.suspects));
     b.likes = calloc(p->n + 1, sizeof(*b.likes));
     b.told_us = calloc(p->n + 1, sizeof(*b.told_us));
-    if (findings->hypotheses) {
-        answer_ranks(&b, findings->hypotheses);
-        answer_nodes(&b, findings->hypotheses);
-    }
+    seen = sum_up(&b);
+    answer_ranks(&b, &seen, findings->hypotheses);
+    answer_nodes(&b, &seen, findings->hypotheses);
     b.waits_us = calloc(p->n + 1, sizeof(*b.waits_us));
     b.alone_us = calloc(r->n_ranks + 1, sizeof(*b.alone_us));
     b.up = calloc(p->n + 1, sizeof(*b.up));

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 
 #include "common/figure.h"
+#include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/sentence.h"
 
 /* A shell adds this to the signal of its child. */
 #define SHELL_SIGNAL 128
@@ -416,14 +416,14 @@ static void say_others(const struct jp_crash *crash, struct jp_sentence *s)
     memcpy(n, crash->ended, sizeof(n));
     n[crash_way_of(crash->task)]--;
     if (n[JP_CRASH_KILL])
-        sentence_add(s, "%" PRIu32 " other task%s then ended from outside",
-                     n[JP_CRASH_KILL],
+        sentence_add(s, "%s other task%s then ended from outside",
+                     FIG_COUNT(n[JP_CRASH_KILL]),
                      n[JP_CRASH_KILL] == 1 ? " was" : "s were");
     if (n[JP_CRASH_SELF])
-        sentence_add(s, "%" PRIu32 " other task%s failed", n[JP_CRASH_SELF],
+        sentence_add(s, "%s other task%s failed", FIG_COUNT(n[JP_CRASH_SELF]),
                      plural(n[JP_CRASH_SELF]));
     if (n[JP_CRASH_WELL])
-        sentence_add(s, "%" PRIu32 " ended with status 0", n[JP_CRASH_WELL]);
+        sentence_add(s, "%s ended with status 0", FIG_COUNT(n[JP_CRASH_WELL]));
 }
 
 /* "rank 3 (n1, pid 77) died of SIGSEGV in AllReduce 9 of dp, 4.0 s before any
@@ -433,7 +433,7 @@ static void say_first(const struct jp_crash *crash, struct jp_sentence *s)
     char how[80], before[64] = "";
 
     say_how(crash, how, sizeof(how));
-    if (crash->before_us > 0)
+    if (crash->before_us > 0 && !crash->rivals)
         snprintf(before, sizeof(before), ", %s before any other task ended",
                  FIG_US((double) crash->before_us));
     sentence_add(s, "%s %" PRId64 " (%.60s, pid %" PRId64 ") %s%s%s%s",
@@ -443,10 +443,8 @@ static void say_first(const struct jp_crash *crash, struct jp_sentence *s)
                  crash->node->name, crash->task->pid, how,
                  *crash->in ? " in " : "", crash->in, before);
     if (crash->rivals)
-        sentence_add(s,
-                     "%" PRIu32 " more failed too near in time to say who was "
-                     "first",
-                     crash->rivals);
+        sentence_add(s, "%s more failed too near in time to say who was first",
+                     FIG_COUNT(crash->rivals));
 }
 
 /* A node that is gone has reported nothing about its tasks. */
@@ -455,8 +453,9 @@ static void say_lost(const struct jp_crash *crash, struct jp_sentence *s)
     sentence_add(s, "node %.60s was lost (Slurm: node failure)",
                  crash->node->name);
     if (crash->ended[JP_CRASH_SELF] + crash->ended[JP_CRASH_KILL])
-        sentence_add(s, "%" PRIu32 " tasks of other nodes ended then",
-                     crash->ended[JP_CRASH_SELF] + crash->ended[JP_CRASH_KILL]);
+        sentence_add(s, "%s tasks of other nodes ended then",
+                     FIG_COUNT(crash->ended[JP_CRASH_SELF] +
+                               crash->ended[JP_CRASH_KILL]));
 }
 
 /* Somebody ended the step from outside. */
@@ -471,8 +470,8 @@ static void say_ended(const struct jp_crash *crash, struct jp_sentence *s)
     };
     uint32_t n = crash->ended[JP_CRASH_KILL] + crash->ended[JP_CRASH_SELF];
 
-    sentence_add(s, "%s: %" PRIu32 " of %" PRIu32 " task%s by %s%s",
-                 how[crash->cause], n, crash->tasks, plural(crash->tasks),
+    sentence_add(s, "%s: %s of %s task%s by %s%s", how[crash->cause],
+                 FIG_COUNT(n), FIG_COUNT(crash->tasks), plural(crash->tasks),
                  crash->signal ? crash_signal_name(crash->signal)
                                : "leaving when told",
                  crash->ended[JP_CRASH_SELF] && crash->ended[JP_CRASH_KILL]
@@ -489,8 +488,8 @@ static void say(struct jp_crash *crash)
     case JP_CRASH_NONE:
         break;
     case JP_CRASH_UNKNOWN:
-        sentence_add(&s, "how %" PRIu32 " task%s ended is not known",
-                     crash->ended[JP_CRASH_UNTOLD],
+        sentence_add(&s, "how %s task%s ended is not known",
+                     FIG_COUNT(crash->ended[JP_CRASH_UNTOLD]),
                      plural(crash->ended[JP_CRASH_UNTOLD]));
         break;
     case JP_CRASH_NODE:

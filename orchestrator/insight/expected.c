@@ -9,7 +9,6 @@
 #include "common/figure.h"
 #include "common/num.h"
 #include "common/profiler.h"
-#include "orchestrator/insight/evidence.h"
 #include "orchestrator/insight/limits.h"
 
 /* Defaults of NCCL 2.29 and later, of 2.23 to 2.27, and of 2.28; 0: that
@@ -354,7 +353,7 @@ const struct jp_setting *expected_filter(const struct jp_jobconf *conf)
     return NULL;
 }
 
-/* --- one check for each way in which records can be missing --- */
+/* --- one check for each way in which records can be missing -------------- */
 
 #define NAMES_SHOWN 4
 
@@ -465,12 +464,12 @@ static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
     if (comm && comm->n_ranks == of &&
         missing_ranks(e->result, comm, names, sizeof(names)) ==
             of - q->ranks_seen)
-        sentence_add(s,
-                     "%" PRIu32 " of %" PRIu32 " rank%s left no records (%s)",
-                     of - q->ranks_seen, of, plural(of), names);
+        sentence_add(s, "%s of %s rank%s left no records (%s)",
+                     FIG_COUNT(of - q->ranks_seen), FIG_COUNT(of), plural(of),
+                     names);
     else
-        sentence_add(s, "%" PRIu32 " of %" PRIu32 " rank%s left no records",
-                     of - q->ranks_seen, of, plural(of));
+        sentence_add(s, "%s of %s rank%s left no records",
+                     FIG_COUNT(of - q->ranks_seen), FIG_COUNT(of), plural(of));
 }
 
 /* Other communicators; the largest was judged by ranks(). */
@@ -488,7 +487,8 @@ static void comms(const struct jp_evidence *e, struct jp_sentence *s)
         n += comm->ranks_seen < comm->n_ranks;
     }
     if (n)
-        sentence_add(s, "%zu of %zu other communicators lack ranks", n, others);
+        sentence_add(s, "%s of %s other communicators lack ranks", FIG_COUNT(n),
+                     FIG_COUNT(others));
 }
 
 /* Appends name to a list of at most NAMES_SHOWN. */
@@ -512,10 +512,12 @@ void gaps_nodes(const struct jp_evidence *e, struct jp_sentence *s)
     for (size_t i = 0; i < e->nodes->n_missing; i++)
         add_name(names, sizeof(names), i, e->nodes->missing[i]);
     if (of >= e->nodes->n_missing)
-        sentence_add(s, "%zu of %" PRIu32 " node%s without a record (%s)",
-                     e->nodes->n_missing, of, plural(of), names);
+        sentence_add(s, "%s of %s node%s without a record (%s)",
+                     FIG_COUNT(e->nodes->n_missing), FIG_COUNT(of), plural(of),
+                     names);
     else
-        sentence_add(s, "%zu node%s without a record (%s)", e->nodes->n_missing,
+        sentence_add(s, "%s node%s without a record (%s)",
+                     FIG_COUNT(e->nodes->n_missing),
                      plural(e->nodes->n_missing), names);
     if (e->nodes->n_nodes && e->nodes->why_unprofiled)
         sentence_add(s, "%.200s", e->nodes->why_unprofiled);
@@ -544,7 +546,8 @@ static void unfinished(const struct jp_evidence *e, struct jp_sentence *s)
         if (!e->nodes->nodes[i].finished)
             add_name(names, sizeof(names), n++, e->nodes->nodes[i].name);
     if (n)
-        sentence_add(s, "%zu node%s did not finish (%s)", n, plural(n), names);
+        sentence_add(s, "%s node%s did not finish (%s)", FIG_COUNT(n),
+                     plural(n), names);
 }
 
 static void cut(const struct jp_evidence *e, struct jp_sentence *s)
@@ -611,9 +614,9 @@ static void shared(const struct jp_evidence *e, struct jp_sentence *s)
 
     if (n)
         sentence_add(s,
-                     "%" PRIu32 " rank%s with records of two processes: "
+                     "%s rank%s with records of two processes: "
                      "more than one run in this folder?",
-                     n, plural(n));
+                     FIG_COUNT(n), plural(n));
 }
 
 static void bad_lines(const struct jp_evidence *e, struct jp_sentence *s)

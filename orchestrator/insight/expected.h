@@ -1,4 +1,5 @@
-/* expected.h - how many records a complete recording of the step would have. */
+/* expected.h - how many records a complete recording of the step would have,
+ * and which are missing. */
 #ifndef JP_INSIGHT_EXPECTED_H
 #define JP_INSIGHT_EXPECTED_H
 
@@ -9,6 +10,7 @@
 #include "common/jobconf.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/collect/nodes.h"
+#include "orchestrator/insight/finding.h"
 
 /* Every argument may be NULL; 0 means unknown. */
 uint32_t expected_tasks(const struct jp_jobconf *conf,
@@ -71,5 +73,26 @@ const char *expected_planned_loss(const struct jp_jobconf *conf);
 /* The same, if sequence numbers cannot show it: all ranks lost their last
  * operations. */
 const char *expected_lost_tail(const struct jp_jobconf *conf);
+
+/* --- what a verdict is based on ------------------------------------------ */
+
+/* All pointers are borrowed; any may be NULL. */
+struct jp_evidence {
+    const struct jp_jobconf *conf;
+    const struct jp_nodes *nodes;
+    const struct jp_result *result;
+    bool analysed; /* false: the time limit ended before there were figures */
+    struct jp_expected expected; /* of result */
+};
+
+/* Adds one clause for each kind of gap, the most important first. Adds nothing
+ * if there is no gap. Needs a result. */
+void gaps_list(const struct jp_evidence *e, struct jp_sentence *s);
+
+/* Adds only the clause on files that stay in the user's own folder. */
+void gaps_own_folder(const struct jp_evidence *e, struct jp_sentence *s);
+
+/* Adds only the clause on nodes without a record. */
+void gaps_nodes(const struct jp_evidence *e, struct jp_sentence *s);
 
 #endif

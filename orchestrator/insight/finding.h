@@ -90,6 +90,7 @@ struct jp_finding {
     const char *coll; /* borrowed from the result; NULL: several */
     int64_t rank;     /* in comm */
     int64_t world_rank;
+    char name[60]; /* of that rank: "19", "3 of TP1" (processes_rank_name) */
     char host[256];
     int64_t pid;
     double from_us, to_us; /* since 1970, as records were written */
@@ -107,9 +108,11 @@ struct jp_finding {
     uint64_t comms; /* communicators it is in; pairs of ranks if messages is
                        set; 0: unknown */
     bool messages;  /* it is about Send and Recv */
-    char between[130]; /* "n1 and n2": the two nodes; or "" */
-    char text[400];    /* one clause: who, where, how much, with all figures */
-    char next[160];    /* what to do about it */
+    uint64_t nodes, of_nodes; /* these communicators share so many nodes, too
+                                 many to name, of so many; 0: no */
+    char between[130];        /* "n1 and n2": the two nodes; or "" */
+    char text[400]; /* one clause: who, where, how much, with all figures */
+    char next[160]; /* what to do about it */
 };
 
 struct jp_hypotheses;
@@ -146,5 +149,21 @@ char *finding_share(const struct jp_finding *finding,
 /* Sorts by kind in the order of the enum, then by cost. Drops findings whose
  * interval includes zero. */
 void findings_sort(struct jp_findings *list);
+
+/* --- builds a sentence of bounded length, clause by clause --------------- */
+
+struct jp_sentence {
+    char *buf;
+    size_t size; /* > 4 */
+    size_t clauses;
+};
+
+/* Starts an empty sentence in buf. */
+void sentence_init(struct jp_sentence *sentence, char *buf, size_t size);
+
+/* Adds a clause after "; " (the first one without it). Control characters
+ * become '?'. A sentence that is too long ends in "...". */
+void sentence_add(struct jp_sentence *sentence, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "common/figure.h"
+#include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/sentence.h"
 
 #define US_NS 1000
 
@@ -248,7 +248,7 @@ static void judge(const struct jp_nsys *nsys, struct jp_insight *x)
     if (n)
         hypothesis_set(&x->hypotheses, JP_HYPOTHESIS_GPU_TIME,
                        JP_HYPOTHESIS_FOUND, limits_get(JP_LIMIT_GPU_COPIES),
-                       "%zu finding%s", n, plural(n));
+                       "%s finding%s", FIG_COUNT(n), plural(n));
     else
         hypothesis_set(&x->hypotheses, JP_HYPOTHESIS_GPU_TIME,
                        JP_HYPOTHESIS_NOT_FOUND, limits_get(JP_LIMIT_GPU_COPIES),

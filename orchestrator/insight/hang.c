@@ -1,5 +1,5 @@
 /* hang.c - name the communicator that stopped first. */
-#include "orchestrator/insight/hang.h"
+#include "orchestrator/insight/looks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,12 +10,11 @@
 
 #include "common/figure.h"
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/processes.h"
-#include "orchestrator/insight/sentence.h"
-#include "orchestrator/insight/silence.h"
 
 /* ---------------- of all communicators that stopped short, find the first */
 
@@ -321,9 +320,9 @@ static int add_recorded(const struct jp_result *r, const struct jp_processes *p,
 /* Formats the name of a communicator, with the host if its ranks are on one. */
 static void name_comm(const struct jp_comm *c, char *buf, size_t size)
 {
-    snprintf(buf, size, "communicator %s%s%.32s%s (%" PRIu32 " ranks%s%.64s)",
-             c->id, *c->name ? " (" : "", c->name, *c->name ? ")" : "",
-             c->n_ranks, c->n_hosts == 1 ? ", " : "",
+    snprintf(buf, size, "communicator %s%s%.32s%s (%s ranks%s%.64s)", c->id,
+             *c->name ? " (" : "", c->name, *c->name ? ")" : "",
+             FIG_COUNT(c->n_ranks), c->n_hosts == 1 ? ", " : "",
              c->n_hosts == 1 ? c->hosts[0] : "");
 }
 
@@ -363,22 +362,18 @@ static int add_first(const struct jp_likes *s, size_t first, uint64_t silent_us,
     return 0;
 }
 
-/* Fills in a rank and returns its name: "rank 3 (n2, pid 103)". Without a rank
- * in the job, uses that in its largest communicator. */
+/* Fills in a rank and returns its name. */
 static const char *name_rank(const struct jp_likes *s, size_t rank,
-                             struct jp_finding *f, char *buf, size_t size)
+                             struct jp_finding *f,
+                             char buf[JP_PROCESS_NAME_LEN])
 {
     const struct jp_process *who = &s->p->list[s->p->of_rank[rank]];
-    char name[JP_PROCESS_NAME_LEN];
 
     f->rank = s->r->ranks[rank].rank;
     f->world_rank = who->world_rank;
     f->pid = who->pid;
     snprintf(f->host, sizeof(f->host), "%s", who->host);
-    snprintf(buf, size, "rank %.60s (%.64s, pid %lld)",
-             processes_rank_name(s->p, s->r, who, name), who->host,
-             (long long) who->pid);
-    return buf;
+    return processes_say(s->p, s->r, who, buf);
 }
 
 /* Its process or its profiler ended before the others stopped. silent_us 0: it
@@ -391,7 +386,7 @@ static int add_silent(const struct jp_likes *s, size_t silent,
     struct jp_finding *f =
         findings_add(findings, silent_us ? JP_FINDING_HANG : JP_FINDING_UNEVEN);
     struct jp_sentence text;
-    char name[200], whom[200];
+    char name[200], whom[JP_PROCESS_NAME_LEN];
 
     if (!f)
         return -1;
@@ -401,7 +396,7 @@ static int add_silent(const struct jp_likes *s, size_t silent,
     sentence_add(&text,
                  "%s fell silent first: it lacks the last %s of %s records of "
                  "%s, which all others have",
-                 name_rank(s, silent, f, whom, sizeof(whom)),
+                 name_rank(s, silent, f, whom),
                  FIG_COUNT(comm->ops - rank->records), FIG_COUNT(comm->ops),
                  name);
     if (silent_us)
@@ -409,7 +404,7 @@ static int add_silent(const struct jp_likes *s, size_t silent,
                      FIG_US(silent_us));
     snprintf(
         f->next, sizeof(f->next),
-        "look for that process' end: its exit status, its last output, the "
+        "look at that process' end: its exit status, its last output, the "
         "kernel's log of its node (out of memory, GPU errors)");
     return 0;
 }
@@ -549,7 +544,7 @@ static int add_uneven(const struct jp_likes *s, struct jp_findings *findings)
     size_t n = 0, most = 0, last;
     struct jp_finding *f;
     struct jp_sentence text;
-    char name[200];
+    char name[200], whom[JP_PROCESS_NAME_LEN];
 
     for (size_t i = 0; i < s->r->n_comms; i++)
         if (is_behind(s, i) && (!n++ || s->lag[i] > s->lag[most]))
@@ -570,14 +565,15 @@ static int add_uneven(const struct jp_likes *s, struct jp_findings *findings)
                      FIG_COUNT(s->r->comms[most].ops + s->lag[most]));
     else
         sentence_add(&text,
-                     "stopped unevenly: %zu communicators are behind their "
+                     "stopped unevenly: %s communicators are behind their "
                      "likes, %s by the most: %s operation%s of %s",
-                     n, name, FIG_COUNT(s->lag[most]), plural(s->lag[most]),
+                     FIG_COUNT(n), name, FIG_COUNT(s->lag[most]),
+                     plural(s->lag[most]),
                      FIG_COUNT(s->r->comms[most].ops + s->lag[most]));
     last = n == 1 ? find_last(s, most) : SIZE_MAX;
     if (last != SIZE_MAX)
         sentence_add(&text, "%s was the last to enter its last operation",
-                     name_rank(s, last, f, name, sizeof(name)));
+                     name_rank(s, last, f, whom));
     sentence_add(&text, "it hung, or was ended in the midst of a step");
     snprintf(f->next, sizeof(f->next),
              "if the job hung, look at the processes of that communicator; "

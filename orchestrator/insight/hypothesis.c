@@ -16,6 +16,8 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
          .question = "Does a rank make the others wait, by its own doing?",
          .unit = JP_HYPOTHESIS_SHARE,
          .of = "of the run's time",
+         .most = 1,
+         .family = JP_HYPOTHESIS_WAITS,
          .clear = "no rank later than %s",
          .none = "no late rank",
          .name = "late ranks",
@@ -26,6 +28,8 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
          .question = "Do all ranks of a node make the others wait?",
          .unit = JP_HYPOTHESIS_SHARE,
          .of = "of the run's time",
+         .most = 1,
+         .family = JP_HYPOTHESIS_WAITS,
          .todo = "profile a longer run, on two nodes or more"},
     [JP_HYPOTHESIS_STALL] =
         {.key = "stall",
@@ -45,6 +49,7 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
                      "let expect?",
          .unit = JP_HYPOTHESIS_SHARE,
          .of = "longer than expected",
+         .family = JP_HYPOTHESIS_NETWORK,
          .clear = "network no more than %s slower than expected",
          .none = "network as fast as expected",
          .name = "absolute speed",
@@ -57,6 +62,7 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
                      "this step?",
          .unit = JP_HYPOTHESIS_SHARE,
          .of = "longer than its likes take",
+         .family = JP_HYPOTHESIS_NETWORK,
          .clear = "no link %s slower than its likes",
          .none = "no link slower than its likes",
          .name = "single links",
@@ -67,6 +73,7 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
          .question = "Did the network become slower during the run?",
          .unit = JP_HYPOTHESIS_SHARE,
          .of = "longer than before",
+         .family = JP_HYPOTHESIS_NETWORK,
          .clear = "no drift over %s",
          .none = "no drift",
          .name = "drift",
@@ -98,6 +105,8 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
          .question = "Does a pipeline wait for one of its stages?",
          .unit = JP_HYPOTHESIS_SHARE,
          .of = "of the run's time",
+         .most = 1,
+         .family = JP_HYPOTHESIS_WAITS,
          .todo = "record Send and Recv (p2p=on)"},
     [JP_HYPOTHESIS_SMALL_MESSAGES] =
         {.key = "small_messages",
@@ -106,6 +115,7 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
                      "network's time?",
          .unit = JP_HYPOTHESIS_SHARE,
          .of = "of the network's time",
+         .most = 1,
          .todo = "profile a longer run, with min_size=0"},
     [JP_HYPOTHESIS_TOPOLOGY] =
         {.key = "topology",
@@ -121,6 +131,7 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
          .question = "Is data missing that could change an answer?",
          .unit = JP_HYPOTHESIS_SHARE,
          .of = "of the records",
+         .most = 1,
          .name = "completeness",
          .todo = "record with mode recorder, which counts what it keeps"},
     [JP_HYPOTHESIS_GPU_TIME] =
@@ -130,6 +141,7 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
                      "a rank have more to compute than the others?",
          .unit = JP_HYPOTHESIS_SHARE,
          .of = "of the GPUs' time",
+         .most = 1,
          .todo = "run ranks under nsys and report their exports: jobprof nsys "
                  "--help"},
 };
@@ -158,6 +170,13 @@ void hypothesis_set(struct jp_hypotheses *h, enum jp_hypothesis_id id,
         return;
     j = &h->of[id];
     *j = (struct jp_judgement){.state = state, .least = least};
+    if (state == JP_HYPOTHESIS_NOT_FOUND && hypotheses_table[id].most > 0 &&
+        least >= hypotheses_table[id].most) {
+        *j = (struct jp_judgement){.state = JP_HYPOTHESIS_NOT_JUDGED,
+                                   .least = NAN,
+                                   .text = HYPOTHESIS_BLIND};
+        return;
+    }
     if (!text)
         return;
     va_start(ap, text);

@@ -55,12 +55,21 @@ enum jp_hypothesis_unit {
 };
 extern const char *const hypotheses_units[JP_HYPOTHESIS_UNITS];
 
+/* Questions whose faults hide each other. */
+enum jp_hypothesis_family {
+    JP_HYPOTHESIS_ALONE,
+    JP_HYPOTHESIS_WAITS,  /* an effect is a share of the run's time */
+    JP_HYPOTHESIS_NETWORK /* ... a share longer than it should take */
+};
+
 struct jp_hypothesis {
     const char *key;      /* "late_rank" */
     const char *title;    /* of a row of a table */
     const char *question; /* one plain sentence */
     enum jp_hypothesis_unit unit;
-    const char *of;    /* a phrase: what the smallest effect measures */
+    const char *of; /* a phrase: what the smallest effect measures */
+    double most;    /* no effect is that large; 0: there is no bound */
+    enum jp_hypothesis_family family;
     const char *clear; /* the card's words for not found, with one %s for the
                           smallest effect; NULL: none */
     const char *none;  /* the same if that effect is unknown */
@@ -69,13 +78,16 @@ struct jp_hypothesis {
 };
 extern const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES];
 
+#define JP_HYPOTHESIS_WHY 160
+
 /* The answer to one question. Zero: not looked at. */
 struct jp_judgement {
     enum jp_hypothesis_state state;
     double least; /* the smallest effect that would have been seen, in the row's
                      unit; NAN or 0: unknown */
-    char text[160]; /* Not judged: why. Not found: words that replace the row's,
-                       or "". Found: how many, or "" */
+    const char *todo;             /* instead of the row's; NULL: that */
+    char text[JP_HYPOTHESIS_WHY]; /* Not judged: why. Not found: words that
+                       replace the row's, or "". Found: how many, or "" */
 };
 
 struct jp_hypotheses {
@@ -83,11 +95,17 @@ struct jp_hypotheses {
 };
 
 /* Answers a question. least NAN: unknown. text (printf) may be NULL, except for
- * not judged: there it says why, in less than a line. h may be NULL. */
+ * not judged: there it says why, in less than a line. Not found, although only
+ * an effect that cannot be would have been seen, becomes not judged. h may be
+ * NULL. */
 __attribute__((format(printf, 5, 6))) void
 hypothesis_set(struct jp_hypotheses *h, enum jp_hypothesis_id id,
                enum jp_hypothesis_state state, double least, const char *text,
                ...);
+
+/* Why a question is not judged of which only an effect that cannot be would
+ * have been seen. */
+#define HYPOTHESIS_BLIND "times vary too much to see any"
 
 /* Whether it could be judged. False for a NULL h. */
 bool hypothesis_judged(const struct jp_hypotheses *h, enum jp_hypothesis_id id);

@@ -1,6 +1,6 @@
 /* insight.c - run every analysis that the data allows. */
-#include "orchestrator/insight/insight.h"
 #include "common/figure.h"
+#include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/limits.h"
 
 #include <math.h>
@@ -8,12 +8,10 @@
 #include <stdlib.h>
 
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/insight/evidence.h"
-#include "orchestrator/insight/load.h"
-#include "orchestrator/insight/network.h"
-#include "orchestrator/insight/stalls.h"
-#include "orchestrator/insight/hang.h"
+#include "orchestrator/insight/expected.h"
+#include "orchestrator/insight/looks.h"
 #include "orchestrator/insight/replay.h"
+#include "orchestrator/insight/stalls.h"
 
 /* Marks questions without an answer as not judged, with this reason. */
 static void answer_rest(struct jp_hypotheses *h, const char *why)
@@ -22,6 +20,24 @@ static void answer_rest(struct jp_hypotheses *h, const char *why)
         if (h->of[i].state == JP_HYPOTHESIS_NOT_JUDGED && !*h->of[i].text)
             hypothesis_set(h, (enum jp_hypothesis_id) i,
                            JP_HYPOTHESIS_NOT_JUDGED, NAN, "%s", why);
+}
+
+/* Gives the ranks that findings name the name that all of a report has. */
+static void name_ranks(struct jp_insight *x, const struct jp_result *r)
+{
+    char name[JP_PROCESS_NAME_LEN];
+
+    for (size_t i = 0; i < x->findings.n; i++) {
+        struct jp_finding *f = &x->findings.at[i];
+        const struct jp_process *who =
+            *f->host && f->pid >= 0
+                ? processes_find(&x->processes, f->host, f->pid)
+                : NULL;
+
+        if (who && f->rank >= 0)
+            snprintf(f->name, sizeof(f->name), "%.59s",
+                     processes_rank_name(&x->processes, r, who, name));
+    }
 }
 
 /* Returns the question that a finding answers. */
@@ -47,7 +63,57 @@ static void answer_found(struct jp_hypotheses *h,
     for (size_t i = 0; i < JP_N_HYPOTHESES; i++)
         if (n[i])
             hypothesis_set(h, (enum jp_hypothesis_id) i, JP_HYPOTHESIS_FOUND,
-                           h->of[i].least, "%zu finding%s", n[i], plural(n[i]));
+                           h->of[i].least, "%s finding%s", FIG_COUNT(n[i]),
+                           plural(n[i]));
+}
+
+/* How much a found fault takes, in the unit of its family's effects. NAN:
+ * unknown. */
+static double size_of(const struct jp_finding *f,
+                      enum jp_hypothesis_family family, double gpus_us)
+{
+    if (family == JP_HYPOTHESIS_NETWORK)
+        return f->ratio - 1;
+    return fmax(f->gain, gpus_us > 0 ? f->cost_us / gpus_us : NAN);
+}
+
+/* A question that shows only more than what was found of its family beside it
+ * has no answer. gpus_us: the run's length times its processes; 0: unknown. */
+static void answer_hidden(struct jp_hypotheses *h,
+                          const struct jp_findings *findings, double gpus_us)
+{
+    char least[JP_HYPOTHESIS_LEN];
+
+    for (size_t i = 0; i < JP_N_HYPOTHESES; i++) {
+        enum jp_hypothesis_family family = hypotheses_table[i].family;
+        double most = NAN;
+
+        for (size_t k = 0; family && k < findings->n; k++) {
+            const struct jp_finding *f = &findings->at[k];
+
+            /* what leaves the verdict OK must leave its answers */
+            if (hypotheses_table[row_of(f)].family == family &&
+                findings_about[f->kind].verdict != JP_VERDICT_OK)
+                most = fmax(most, size_of(f, family, gpus_us));
+        }
+        if (h->of[i].state != JP_HYPOTHESIS_NOT_FOUND ||
+            !(h->of[i].least > most))
+            continue;
+        hypothesis_set(h, (enum jp_hypothesis_id) i, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "what was found hides any below %s",
+                       hypothesis_least(h, (enum jp_hypothesis_id) i, least));
+        h->of[i].todo = "mend what was found, then profile again";
+    }
+}
+
+/* The length of the run; 0: unknown. */
+static double length_of(const struct jp_insight *x, const struct jp_result *r)
+{
+    double us = 0;
+
+    for (size_t i = 0; i < r->n_ranks; i++)
+        us = fmax(us, x->lateness[i].run_us);
+    return us;
 }
 
 /* Answers whether records are missing, once enough are. */
@@ -119,7 +185,7 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
     netcells_end(&x->network);
     if (expect(x, r, expectation) == 0 &&
         late_judge(r, p, &series, x->lateness) == 0 &&
-        stalls_find(r, p, x->lateness, &x->stalls) == 0 &&
+        stalls_find(r, p, &series, x->lateness, &x->stalls) == 0 &&
         stalls_findings(r, p, &x->stalls, &x->findings) == 0 &&
         late_findings(r, p, x->lateness, &x->findings) == 0 &&
         stages_findings(r, p, x->lateness, &x->findings) == 0)
@@ -140,6 +206,8 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
                const struct jp_expectation *expectation)
 {
     const struct jp_processes *p = &x->processes;
+    struct jp_hypotheses *h = &x->hypotheses;
+    double run_us;
     int rc;
 
     x->lateness = calloc(r->n_ranks + 1, sizeof(*x->lateness));
@@ -151,15 +219,20 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
         (!has_hang(&x->findings) || r->quality.recordings))
         rc = judge(x, r, p, expectation);
     for (int i = 0; !r->quality.records && i < JP_HYPOTHESIS_CRASH; i++)
-        hypothesis_set(&x->hypotheses, (enum jp_hypothesis_id) i,
-                       JP_HYPOTHESIS_NOT_JUDGED, NAN, "no record");
-    answer_rest(&x->hypotheses, !x->judged ? "records are missing"
-                                : has_hang(&x->findings)
-                                    ? "the last step is there in part"
-                                    : "not looked at");
-    answer_found(&x->hypotheses, &x->findings);
+        hypothesis_set(h, (enum jp_hypothesis_id) i, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "no record");
+    answer_rest(h, !x->judged               ? "records are missing"
+                   : has_hang(&x->findings) ? "the last step is there in part"
+                                            : "not looked at");
+    run_us = length_of(x, r);
+    if (run_us > 0 && h->of[JP_HYPOTHESIS_STALL].least >= run_us)
+        hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       HYPOTHESIS_BLIND);
+    answer_found(h, &x->findings);
+    name_ranks(x, r);
     if (rc == 0)
         rc = whatif_findings(r, p, &x->findings, &x->replay);
+    answer_hidden(h, &x->findings, run_us * (double) p->n);
     return rc;
 }
 

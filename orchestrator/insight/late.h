@@ -30,9 +30,12 @@
  * fall in two groups (Fisher's cut) that are far from each other, or, late from
  * one part on to the end, if Student's t of the parts before and since is
  * unlikely for all cuts; and if the later group is an outlier among as many of
- * the latest parts of each of its likes. Of messages a sum is known, taken from
- * all parts alike: who waits less for them since it is late would seem late
- * before, too, by that.
+ * the latest parts of each of its likes. Of messages without numbers a sum is
+ * known, taken from all parts alike: who waits less for them since it is late
+ * would seem late before, too, by that. Where nobody is late by messages of
+ * which each part has its own, all are judged once more by messages taken from
+ * all parts alike: the error of a node that is late from some time on is less
+ * so.
  *
  * Nodes. The ranks of a node are late together if all of them are later than
  * their peers, by far more than they differ among themselves, and if the mean
@@ -41,8 +44,8 @@
  * Where groups are small, or a node is half of them, it makes the others there
  * early. So its ranks are also compared with those of other nodes alone, and
  * these with each other, where their network takes as long: is each of its
- * ranks apart, and their mean by Student's t? Short runs ask for the exact test
- * here as well.
+ * ranks apart, and their mean by Student's t, both of ranks and of the parts of
+ * the run? Short runs ask for the exact test here as well.
  *
  * Excuses. Where waits overlap (gradients that are reduced beside the
  * computation) the sum over communicators counts some of them twice. So a rank

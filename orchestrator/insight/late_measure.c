@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/collective.h"
+#include "common/bandwidth.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/alltoall.h"
 #include "orchestrator/insight/likes.h"
@@ -75,21 +75,70 @@ static void add_kernels(struct late *l, size_t rank, size_t count)
     l->messages[l->p->of_rank[rank]] += l->grouped_us[rank];
 }
 
+/* What a rank's messages before that one took, by the parts that are known. */
+static double before_message(const struct jp_rank *rank, double message)
+{
+    double us = 0;
+
+    for (uint32_t k = 0; k < rank->n_message_us; k++) {
+        double from = (double) k * (double) rank->part_messages;
+        double to = fmin(from + (double) rank->part_messages,
+                         (double) rank->last_message);
+
+        if (message >= to)
+            us += rank->message_us[k];
+        else if (message > from)
+            us += rank->message_us[k] * (message - from) / (to - from);
+    }
+    return us;
+}
+
+/* The share of a rank's time in messages that each part of the run has; false:
+ * it is not known, because the messages have no numbers or too few have
+ * records. Parts are cut where the collectives' are. */
+static bool messages_parts(const struct late *l, size_t rank,
+                           double share[JP_SLICES])
+{
+    const struct jp_rank *x = &l->r->ranks[rank];
+    double all, last = (double) x->last_message, before = 0;
+    uint64_t steps = late_steps_of(l, rank);
+
+    if (!x->n_message_us || x->last_message < JP_SLICES ||
+        (double) x->p2p_records < limits_get(JP_LIMIT_GROUPED_WHOLE) * last)
+        return false;
+    all = before_message(x, last);
+    for (unsigned s = 0; s < JP_SLICES && all > 0; s++) {
+        double end = steps < JP_SLICES
+                         ? last * (s + 1) / JP_SLICES
+                         : last * (double) (steps * (s + 1) / JP_SLICES) /
+                               (double) steps;
+        double us = before_message(x, end);
+
+        share[s] = (us - before) / all;
+        before = us;
+    }
+    return all > 0;
+}
+
 /* Adds a rank's time to its process'. */
 static void add_time(struct late *l, size_t rank, const struct sums *s)
 {
     double *total = l->total + l->p->of_rank[rank] * JP_SLICES, us = s->all;
+    double share[JP_SLICES];
+    bool known = !l->evenly && messages_parts(l, rank, share);
 
+    l->numbered |= known;
     if (is_grouped(s, l->r->comms[l->r->ranks[rank].comm].n_ranks)) {
         us *= (double) s->many / (double) s->count;
         l->grouped_us[rank] = us;
     }
     l->messages[l->p->of_rank[rank]] += us;
     for (unsigned i = 0; i < JP_SLICES; i++)
-        total[i] += us / JP_SLICES;
+        total[i] += known ? us * share[i] : us / JP_SLICES;
 }
 
-/* Time of Send and Recv, which is known for the run as a whole only. */
+/* Time of Send and Recv, which is known for the run as a whole only where they
+ * have no numbers. */
 static int add_p2p(struct late *l)
 {
     struct sums *sums = calloc(l->r->n_ranks + 1, sizeof(*sums));
@@ -549,7 +598,7 @@ static int measure(struct late *l, size_t c)
     return 0;
 }
 
-/* --- who is the last one? --- */
+/* --- who is the last one? ------------------------------------------------ */
 
 static size_t slot(const struct late *l, size_t rank, size_t coll)
 {
@@ -605,7 +654,7 @@ double late_chance(const struct late *l, size_t rank)
     return l->short_run[l->r->ranks[rank].comm] ? late_last_chance(l, rank) : 0;
 }
 
-/* --- all of it --- */
+/* --- all of it ----------------------------------------------------------- */
 
 /* Operations of a communicator follow one another: where they took longer than
  * the clock tells (a simulation's do), they tell the run's length. */

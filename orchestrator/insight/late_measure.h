@@ -32,6 +32,8 @@ struct late {
     double run_us;        /* the run's length; 0: not known */
     size_t classes;       /* communicators of one shape */
     size_t *class_of;     /* of a communicator */
+    bool evenly;   /* all parts of the run have as much time in messages */
+    bool numbered; /* set: the parts' times in messages are known */
 };
 
 static inline double late_much(const struct late *late, double peers_us)
@@ -55,8 +57,8 @@ static inline const float *late_parts_of(const struct late *late, size_t rank)
     return late->parts + rank * JP_SLICES;
 }
 
-/* Fills all of it from r, p, series and out, and measures out: all but who is
- * late. 0, or -1 without memory; late_measure_fini in any case. */
+/* Fills all of it from r, p, series, out and evenly, and measures out: all but
+ * who is late. 0, or -1 without memory; late_measure_fini in any case. */
 int late_measure(struct late *late);
 void late_measure_fini(struct late *late);
 

@@ -167,8 +167,7 @@ static void add_alike(struct late *l, const size_t *group, size_t n,
             all->later[group[i]] = us;
             all->sum += us;
             all->least = fmin(all->least, us);
-            all->sure &= us > limits_get(JP_LIMIT_LATE_ERRORS) *
-                                  later[i].error &&
+            all->sure &= us > limits_get(JP_LIMIT_LATE_NODE) * later[i].error &&
                          us > l->unseen[group[i]];
         } else {
             all->squares += us * us;
@@ -219,19 +218,26 @@ static int add_group(struct late *l, size_t c, struct against *all)
     return group && later ? 0 : -1;
 }
 
-/* The error of the members' mean, by the parts of the run: ranks that wait for
- * each other share what moves them. */
-static double error_by_parts(const struct against *all)
+/* Is the members' mean more than luck makes of it, by the parts of the run:
+ * ranks that wait for each other share what moves them? By late_errors_min of
+ * its errors, or by Student's t for so many nodes. */
+static bool is_sure_by_parts(const struct against *all, double mean_us,
+                             size_t n_hosts)
 {
-    double v[JP_SLICES];
-    size_t n = 0;
+    double v[JP_SLICES], errors;
+    struct stats_trimmed trimmed;
+    unsigned n = 0;
 
     for (unsigned s = 0; s < JP_SLICES; s += all->step)
         if (isfinite(all->parts[s]))
             v[n++] = all->parts[s] / (double) all->members;
-    return n < limits_get(JP_LIMIT_LATE_SLICES) / all->step
-               ? INFINITY
-               : stats_trim(v, n).error * (JP_SLICES / all->step);
+    if (n < limits_get(JP_LIMIT_LATE_SLICES) / all->step)
+        return false;
+    trimmed = stats_trim(v, n);
+    errors = mean_us / (trimmed.error * (JP_SLICES / all->step));
+    return errors > limits_get(JP_LIMIT_LATE_ERRORS) ||
+           (double) n_hosts * stats_student_tail(errors, n - 2 * (n / 5) - 1) <
+               limits_get(JP_LIMIT_LATE_CHANCE);
 }
 
 /* Processes of a node. */
@@ -277,7 +283,7 @@ int late_node_apart(struct late *l, size_t class, size_t host, double *later,
         all.least > limits_get(JP_LIMIT_LATE_NODE) *
                         (1 + 6 / (double) all.freedom) * us &&
         all.least > limits_get(JP_LIMIT_LATE_NODE_ALIKE) * mean &&
-        mean > limits_get(JP_LIMIT_LATE_ERRORS) * error_by_parts(&all) &&
+        is_sure_by_parts(&all, mean, l->p->n_hosts) &&
         (double) l->p->n_hosts *
                 stats_student_tail(mean / error, (unsigned) all.freedom) <
             limits_get(JP_LIMIT_LATE_CHANCE))

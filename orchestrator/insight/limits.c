@@ -249,9 +249,11 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"late_node_alike_min", 0.5, JP_LIMIT_IS_SHARE,
          "... or where by the ranks of other nodes alone, which are compared "
          "with each other, each of its ranks is later by late_node_min of what "
-         "those differ by (for n that are free to differ 1 + 6/n times as many), by late_errors_min of its errors and by a larger "
-         "share of their mean, and that mean's chance by Student's t, for all "
-         "nodes, is no larger than late_chance_max",
+         "those differ by (for n that are free to differ 1 + 6/n times as many) "
+         "and of its errors and by a larger share of their mean, and that "
+         "mean's chance by Student's t, for all nodes, is no larger than "
+         "late_chance_max, both by what those differ by and, unless it is more "
+         "than late_errors_min of its errors, by the parts of the run",
          "a late node that is half of its groups makes the others there early, "
          "who are no measure of how ranks differ anyway. The stages of a node "
          "have a half to all of what it is late by, and mates of a single late "
@@ -300,20 +302,43 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "next"},
     [JP_LIMIT_STALL_TIMES] =
         {"stall_times_min", 3, JP_LIMIT_IS_NUMBER,
-         "SLOW where a rank stalls now and then, unless it does so fewer "
-         "times",
+         "SLOW where a rank stalls now and then; where it does so fewer times, "
+         "by stall_few_share_min",
          "two are not a habit"},
     [JP_LIMIT_STALL_SHARE] =
         {"stall_share_min", 0.01, JP_LIMIT_IS_SHARE,
          "... and the others wait for it by a share of their time in "
          "communication that is larger",
          "as for a late rank: less is not worth a search"},
+    [JP_LIMIT_STALL_FEW_SHARE] =
+        {"stall_few_share_min", 0.02, JP_LIMIT_IS_SHARE,
+         "... which, of fewer stalls than stall_times_min, is larger",
+         "what came once or twice may not come again, unless it is large"},
     [JP_LIMIT_STALL_CHANCE] =
         {"stall_chance_max", 1e-3, JP_LIMIT_IS_NUMBER,
          "... unless the chance of so many in a job where no rank stalls "
          "more than others is larger",
          "by the exact binomial test, for all ranks and lengths that were "
          "tried: one job in a thousand"},
+    [JP_LIMIT_STALL_TAIL] =
+        {"stall_tail", 2, JP_LIMIT_IS_NUMBER,
+         "... which is less where no other rank was waited for that long: by "
+         "the factor of the lengths to the power of the number of stalls, "
+         "times",
+         "the lengths of n independent waits exceed the next one by a factor "
+         "with its power of -n times that of the tail; waits with a heavier "
+         "tail than 2 would have no variance"},
+    [JP_LIMIT_STALL_CROWD] =
+        {"stall_crowd_min", 1, JP_LIMIT_IS_NUMBER,
+         "Stalls are also counted without those places of a step that have "
+         "more times the mean of all places",
+         "all ranks wait for samples there, which hides what one does "
+         "elsewhere"},
+    [JP_LIMIT_STALL_STEPS] =
+        {"stall_steps_min", 20, JP_LIMIT_IS_NUMBER,
+         "... for which the operations of all kinds must have a common divisor "
+         "that is no smaller",
+         "numbers of operations are multiples of the number of steps"},
     [JP_LIMIT_STALL_DOUBT] =
         {"stall_doubt_max", 0.5, JP_LIMIT_IS_NUMBER,
          "Whether stalls come at equal distances is looked at unless that "
@@ -342,20 +367,24 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_STALL_MOST] =
         {"stall_most_min", 0.5, JP_LIMIT_IS_SHARE,
          "... and its stalls are a share of all that it makes others wait "
-         "that is larger",
-         "the rest is what late ranks do"},
+         "that is larger; and it is in communication, all communicators "
+         "together, for less time than its peers by a larger share, and what "
+         "ranks of a kind differ by",
+         "the rest is what late ranks do; a rank that stalls communicates less "
+         "than the ranks that wait for it"},
     [JP_LIMIT_STALL_WAITED] =
         {"stall_waited_max", 0.5, JP_LIMIT_IS_SHARE,
-         "... unless it has itself waited elsewhere by a larger share of "
-         "them",
-         "waits travel on from one communicator to the next"},
-    [JP_LIMIT_STALL_CLEAR] =
-        {"stall_clear_min", 4, JP_LIMIT_IS_NUMBER,
-         "... or has, in all communicators together, less of its own than "
-         "half of them, which is asked where they are more times what "
-         "ranks of a kind differ by",
-         "a rank that stalls communicates less than the ranks that wait "
-         "for it"},
+         "... unless it has itself waited elsewhere, or for messages if not "
+         "all of the time is its own, longer than the others of its "
+         "communicator, by a larger share of them",
+         "waits travel on from one communicator to the next; what all wait "
+         "elsewhere makes none of them late"},
+    [JP_LIMIT_STALL_ALIKE] =
+        {"stall_alike_min", 0.8, JP_LIMIT_IS_SHARE,
+         "A late rank that waited for one that stalls is not named where that "
+         "one is as late beside it, by a larger share",
+         "it passes the wait on; by sums the same wait counts twice where "
+         "operations overlap"},
     [JP_LIMIT_STALL_EVEN] =
         {"stall_even_max", 0.05, JP_LIMIT_IS_SHARE,
          "Stalls come at equal distances where 9 of 10 of these differ "
@@ -409,7 +438,8 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
     [JP_LIMIT_GROUPED_WHOLE] =
         {"grouped_whole_min", 0.8, JP_LIMIT_IS_SHARE,
          "The time of each AlltoAll is used where no smaller share of them "
-         "has all messages of a rank",
+         "has all messages of a rank, and in which part of the run messages took "
+         "how long where no smaller share of their numbers is there",
          "otherwise the messages are numbered in another way, or a part of"
          " the run is missing"},
     [JP_LIMIT_SURE_HIGH] =
@@ -531,6 +561,12 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"net_reports_min", 5, JP_LIMIT_IS_NUMBER,
          "The baseline says nothing from fewer reports",
          "fewer steps do not tell how much they differ"},
+    [JP_LIMIT_NET_JUDGED] =
+        {"net_judged_min", 0.5, JP_LIMIT_IS_SHARE,
+         "Absolute speed, drift and single links count as judged if "
+         "operations with a larger share of the network's time could be "
+         "compared",
+         "the larger half could be slow, and nobody would have looked"},
     [JP_LIMIT_NET_SHARE] =
         {"net_share_min", 0.002, JP_LIMIT_IS_SHARE,
          "... and that is a larger share of the time in communication",
@@ -680,8 +716,6 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"replay_lacking_max", 0.02, JP_LIMIT_IS_SHARE,
          "... and no larger share of its operations lacks ranks",
          "an arrival that is not recorded makes nobody wait in the replay"},
-#include "orchestrator/insight/limits_cause.h"
-#include "orchestrator/insight/limits_gpu.h"
-#include "orchestrator/insight/limits_history.h"
+#include "orchestrator/insight/limits_rows.h"
 };
 /* clang-format on */

@@ -1,5 +1,5 @@
 /* load.c - how a program spreads its messages and its work. */
-#include "orchestrator/insight/load.h"
+#include "orchestrator/insight/looks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,8 +39,8 @@ static int add_small(const struct jp_netcells *cells,
     else if (all < limits_get(JP_LIMIT_SMALL_OPS))
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_SMALL_MESSAGES,
                        JP_HYPOTHESIS_NOT_JUDGED, NAN,
-                       "%s operation%s of %.0f that are needed", FIG_COUNT(all),
-                       plural(all), limits_get(JP_LIMIT_SMALL_OPS));
+                       "%s operation%s of %s that are needed", FIG_COUNT(all),
+                       plural(all), FIG_REAL(limits_get(JP_LIMIT_SMALL_OPS)));
     else
         hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_SMALL_MESSAGES,
                        JP_HYPOTHESIS_NOT_FOUND,
@@ -77,6 +77,7 @@ static int add_uneven(const struct jp_result *r, const struct jp_processes *p,
     const struct jp_rank *rank = &r->ranks[most->rank];
     const struct jp_process *who = &p->list[p->of_rank[most->rank]];
     struct jp_finding *f = findings_add(findings, JP_FINDING_IMBALANCE);
+    char name[JP_PROCESS_NAME_LEN];
 
     if (!f)
         return -1;
@@ -85,14 +86,11 @@ static int add_uneven(const struct jp_result *r, const struct jp_processes *p,
     f->world_rank = p->known ? who->world_rank : -1;
     f->pid = rank->pid;
     snprintf(f->host, sizeof(f->host), "%s", rank->host);
-    snprintf(
-        f->text, sizeof(f->text),
-        "rank %u of %.40s (%.64s) receives %s by Send and Recv, %.1f times "
-        "the mean of its communicator",
-        rank->rank,
-        *r->comms[comm].name ? r->comms[comm].name : r->comms[comm].id,
-        rank->host, FIG_BYTES((uint64_t) most->bytes),
-        most->bytes / most->mean);
+    snprintf(f->text, sizeof(f->text),
+             "%s receives %s by Send and Recv, %.1f times the mean of %.40s",
+             processes_say(p, r, who, name), FIG_BYTES((uint64_t) most->bytes),
+             most->bytes / most->mean,
+             *r->comms[comm].name ? r->comms[comm].name : r->comms[comm].id);
     snprintf(
         f->next, sizeof(f->next),
         "look at how work is assigned (experts, sequence lengths, stages)");
@@ -160,7 +158,7 @@ int load_findings(const struct jp_result *r, const struct jp_processes *p,
     return add_imbalance(r, p, findings);
 }
 
-/* --- stages of pipelines --- */
+/* --- stages of pipelines ------------------------------------------------- */
 
 /* Rows of Send and Recv of a rank: to and from each neighbour. */
 enum { MAX_ROWS = 4 };
@@ -420,9 +418,9 @@ static int tell(const struct slowest *x, struct jp_findings *findings)
     f->cost_us = x->us * (double) (x->stages - 1) * (double) x->pipelines;
     snprintf(f->text, sizeof(f->text),
              "stage imbalance: the ranks of stage %u of %u compute longer than "
-             "those of the others, by %s, in all %zu pipelines; cost %s of GPU "
+             "those of the others, by %s, in all %s pipelines; cost %s of GPU "
              "time, %s of communication",
-             x->stage + 1, x->stages, FIG_US(x->us), x->pipelines,
+             x->stage + 1, x->stages, FIG_US(x->us), FIG_COUNT(x->pipelines),
              FIG_US(f->cost_us), FIG_SHARE(f->share));
     snprintf(f->next, sizeof(f->next),
              "give that stage fewer layers; or look at its nodes, if it has no "

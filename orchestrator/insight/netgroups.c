@@ -8,9 +8,9 @@
 
 #include "common/figure.h"
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/netcells.h"
-#include "orchestrator/insight/sentence.h"
 #include "orchestrator/insight/stats.h"
 
 /* Messages from one rank to another on a different node. */
@@ -287,12 +287,11 @@ static int add_finding(const struct pairs *w, const struct cause *c,
     f->cost_us = c->excess_us;
     finding_measure(f, c->excess_us / time_us, c->error_us / time_us);
     f->evidence = c->messages;
-    snprintf(
-        f->text, sizeof(f->text),
-        "Send and Recv took %s longer in %zu pair%s of ranks than in their "
-        "likes, %s; cost %s of GPU time, %s of communication",
-        FIG_SHARE(c->ratio), c->pairs, plural(c->pairs), where,
-        FIG_US(f->cost_us), FINDING_SHARE(f));
+    snprintf(f->text, sizeof(f->text),
+             "Send and Recv took %s longer in %s pair%s of ranks than in their "
+             "likes, %s; cost %s of GPU time, %s of communication",
+             FIG_SHARE(c->ratio), FIG_COUNT(c->pairs), plural(c->pairs), where,
+             FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next), "%s",
              c->n_hosts == 1 ? "look at that node's HCAs and links: error "
                                "counters, width, speed, congestion"
@@ -649,10 +648,10 @@ static int tell(struct groups *g)
     network_say_hosts(g->w, f, hosts, sizeof(hosts));
     sentence_init(&text, f->text, sizeof(f->text));
     sentence_add(&text,
-                 "the network took %s longer for the AlltoAll of %zu "
+                 "the network took %s longer for the AlltoAll of %s "
                  "communicator%s than in others of their shape%s; cost %s of "
                  "GPU time, %s of communication",
-                 FIG_SHARE(ratio), comms, plural(comms), hosts,
+                 FIG_SHARE(ratio), FIG_COUNT(comms), plural(comms), hosts,
                  FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),
              "compare the links of their nodes: width, speed, error counters; "

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/collective.h"
+#include "common/bandwidth.h"
 #include "common/figure.h"
 #include "orchestrator/aggregate/ops.h"
+#include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/sentence.h"
 #include "orchestrator/insight/stats.h"
 
-/* --- the operations before all is set up --- */
+/* --- the operations before all is set up --------------------------------- */
 
 size_t warmup_length(const double *us, size_t n, double *scratch,
                      double *usual_us)
@@ -102,7 +102,7 @@ void warmup_text(const struct jp_warmup *w, bool looked, uint64_t begin_us,
     }
 }
 
-/* --- series --- */
+/* --- series -------------------------------------------------------------- */
 
 #define B NETSERIES_BLOCKS
 #define EDGE 2 /* least number of blocks on each side of a step */
@@ -376,6 +376,9 @@ static int add(struct reading *rd, const struct jp_netseries *which,
     more->bytes = ops[0].bytes;
     more->gbs_us = which->gbs_us * (double) more->bytes;
     more->ops = n;
+    more->net_us = 0;
+    for (size_t i = 0; i < n; i++)
+        more->net_us += ops[i].net_us * ops[i].n;
     judge(more, ops, n, rd->samples.scratch);
     return 0;
 }
@@ -518,6 +521,7 @@ static int walk(const struct jp_result *r, struct reading *rd,
         if (!is_judged(r, op))
             continue;
         rd->list->time_us += (double) op->exec_sum_us;
+        rd->list->net_us += (double) op->exec_min_us * op->n;
         note_rate(rd, &which, op);
         if (gather(&rd->samples, op) < 0 ||
             weigh_in(weights, n_weights, op, first) < 0)

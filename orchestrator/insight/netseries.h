@@ -43,12 +43,14 @@ struct jp_netseries {
     size_t warm_ops;
     double warm_us, warm_until_us, usual_us;
     double gbs_us; /* median_us times its bus bandwidth; NAN: unknown */
+    double net_us; /* the network's own time of all operations and ranks */
 };
 
 struct jp_netserieses {
     struct jp_netseries *at;
     size_t n;
-    double time_us;   /* of all complete operations of all series, all ranks */
+    double time_us;   /* of all complete operations, all ranks */
+    double net_us;    /* the same of the network's own time */
     uint64_t *fewest; /* by communicator: complete operations of its important
                          function that has the fewest */
 };

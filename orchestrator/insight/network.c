@@ -1,5 +1,5 @@
 /* network.c - make findings from series of the network's time. */
-#include "orchestrator/insight/network.h"
+#include "orchestrator/insight/looks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/network_parts.h"
-#include "orchestrator/insight/sentence.h"
 #include "orchestrator/insight/stats.h"
 
 /* Sums over the series of a kind. */
@@ -174,9 +174,9 @@ static void say(const struct network *w, struct jp_finding *f,
     sentence_init(&text, f->text, sizeof(f->text));
     sentence_add(
         &text,
-        "the network took %s longer in %zu communicator%s than %s%s; cost "
+        "the network took %s longer in %s communicator%s than %s%s; cost "
         "%s of GPU time, %s of communication",
-        FIG_SHARE(sum->ratio - 1), comms, plural(comms), than, hosts,
+        FIG_SHARE(sum->ratio - 1), FIG_COUNT(comms), plural(comms), than, hosts,
         FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next), "%s", next);
 }
@@ -240,7 +240,8 @@ static struct sum add_up(const struct network *w, enum netseries_course course)
 static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
                     enum jp_against against, uint64_t reports)
 {
-    struct jp_netserieses list = {copy, n, w->list->time_us, NULL};
+    struct jp_netserieses list = {
+        .at = copy, .n = n, .time_us = w->list->time_us};
     const struct jp_netserieses *whole = w->list;
     struct sum sum;
     struct jp_finding *f;
@@ -380,6 +381,12 @@ void network_say_hosts(struct network *w, struct jp_finding *f, char *buf,
         n = name_hosts(w, between, false, names, sizeof(names), &first);
     }
     buf[0] = '\0';
+    if (n > HOSTS_NAMED && n < w->p->n_hosts) {
+        f->nodes = n;
+        f->of_nodes = w->p->n_hosts;
+        snprintf(buf, size, ", all with the same %s of %s nodes (%.36s, ...)",
+                 FIG_COUNT(n), FIG_COUNT(w->p->n_hosts), host_name(w, first));
+    }
     if (n == 0 || n > HOSTS_NAMED)
         return;
     snprintf(buf, size, ", all with %s%.120s%s", n == 1 ? "node " : "nodes ",
@@ -421,16 +428,18 @@ static int add_course(struct network *w, enum netseries_course course,
     sentence_init(&text, f->text, sizeof(f->text));
     sentence_add(
         &text,
-        "the network's time %s by %s%s in %zu communicator%s%s; cost %s of "
+        "the network's time %s by %s%s in %s communicator%s%s; cost %s of "
         "GPU time, %s of communication",
-        course == NET_STEP ? "grew" : "grew steadily, over the run",
-        FIG_SHARE(sum.ratio - 1), when, comms, plural(comms), hosts,
+        course == NET_STEP ? "grew" : "grew steadily over the run,",
+        FIG_SHARE(sum.ratio - 1), when, FIG_COUNT(comms), plural(comms), hosts,
         FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next), "%s",
-             *f->host ? "look at that node's HCAs and links: error counters, "
-                        "width, speed, congestion"
-                      : "look at the fabric at that time: error counters, "
-                        "congestion, other jobs");
+             *f->host   ? "look at that node's HCAs and links: error counters, "
+                          "width, speed, congestion"
+             : f->nodes ? "look at the HCAs and links of these nodes at that "
+                          "time: error counters, width, speed"
+                        : "look at the fabric at that time: error counters, "
+                          "congestion, other jobs");
     return 0;
 }
 
@@ -477,6 +486,31 @@ static double least_change(const struct network *w, double *scratch)
                 exp(stats_median(scratch, n) * sqrt(each)) - 1);
 }
 
+/* The share of the network's time that series with enough operations have;
+ * timed: and long enough ones. */
+static double share_of_series(const struct network *w, bool timed)
+{
+    double us = 0;
+
+    for (size_t i = 0; i < w->list->n; i++)
+        if (!timed || isfinite(w->list->at[i].noise))
+            us += w->list->at[i].net_us;
+    return w->list->net_us > 0 ? us / w->list->net_us : 1;
+}
+
+/* What was seen of the smaller part says nothing of the larger one. */
+static bool is_minor(double share, enum jp_hypothesis_id id,
+                     struct jp_hypotheses *h)
+{
+    if (share >= limits_get(JP_LIMIT_NET_JUDGED))
+        return false;
+    hypothesis_set(
+        h, id, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+        "only %s of the network's time has %.0f operations of a size",
+        FIG_SHARE(share), limits_get(JP_LIMIT_NET_OPS));
+    return true;
+}
+
 static void answer_drift(const struct network *w, double *scratch,
                          struct jp_hypotheses *h)
 {
@@ -490,7 +524,7 @@ static void answer_drift(const struct network *w, double *scratch,
         hypothesis_set(h, JP_HYPOTHESIS_DRIFT, JP_HYPOTHESIS_NOT_JUDGED, NAN,
                        "operations take less than %s",
                        FIG_US(limits_get(JP_LIMIT_NET_US)));
-    else
+    else if (!is_minor(share_of_series(w, true), JP_HYPOTHESIS_DRIFT, h))
         hypothesis_set(h, JP_HYPOTHESIS_DRIFT, JP_HYPOTHESIS_NOT_FOUND, least,
                        NULL);
 }
@@ -499,8 +533,10 @@ static void answer_drift(const struct network *w, double *scratch,
  * the baseline. */
 static void answer_speed(const struct network *w, struct jp_hypotheses *h)
 {
-    double took = 0, due = 0, least = 0;
+    double took = 0, due = 0, least = 0, judged_us = 0;
     enum jp_against by = JP_AGAINST_NOTHING;
+    bool known = w->expectation &&
+                 (w->expectation->peaks || w->expectation->baseline);
     uint64_t reports = 0;
 
     for (size_t i = 0; i < w->list->n; i++) {
@@ -520,19 +556,28 @@ static void answer_speed(const struct network *w, struct jp_hypotheses *h)
                (e.against == JP_AGAINST_PEAKS ? e.high_gbs : e.gbs) *
                (double) s->ops;
         least = fmax(least, e.gbs / e.least_gbs - 1);
+        judged_us += s->net_us;
     }
     if (by == JP_AGAINST_NOTHING && reports > 0)
         hypothesis_set(h, JP_HYPOTHESIS_SLOW_NETWORK, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN,
                        "the baseline has %s of the %.0f steps that it needs",
                        FIG_COUNT(reports), limits_get(JP_LIMIT_NET_REPORTS));
+    else if (known && !w->list->n)
+        hypothesis_set(h, JP_HYPOTHESIS_SLOW_NETWORK, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "fewer than %.0f operations of a size",
+                       limits_get(JP_LIMIT_NET_OPS));
     else if (by == JP_AGAINST_NOTHING)
         hypothesis_set(h, JP_HYPOTHESIS_SLOW_NETWORK, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "%s",
-                       w->expectation && (w->expectation->peaks ||
-                                          w->expectation->baseline)
-                           ? "peaks and baseline know none of its operations"
-                           : "no peaks and no baseline");
+                       known ? "peaks and baseline know none of its operations"
+                             : "no peaks and no baseline");
+    else if (judged_us < limits_get(JP_LIMIT_NET_JUDGED) * w->list->net_us)
+        hypothesis_set(h, JP_HYPOTHESIS_SLOW_NETWORK, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN,
+                       "only operations with %s of the network's time could "
+                       "be compared",
+                       FIG_SHARE(judged_us / w->list->net_us));
     else
         hypothesis_set(h, JP_HYPOTHESIS_SLOW_NETWORK, JP_HYPOTHESIS_NOT_FOUND,
                        least, "network %s of its %s", FIG_SHARE(due / took),
@@ -569,9 +614,12 @@ static void answer_links(const struct network *w, bool compared,
     if (!compared)
         hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "the network changed during the run");
-    else if (w->likes_least > 0)
+    else if (w->likes_least > 0 &&
+             !is_minor(share_of_series(w, false), JP_HYPOTHESIS_SLOW_LINK, h))
         hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_FOUND,
                        w->likes_least, NULL);
+    else if (w->likes_least > 0)
+        return; /* too little was compared */
     else if (w->waits)
         hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "messages wait for late ranks");

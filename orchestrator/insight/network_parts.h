@@ -2,7 +2,7 @@
 #ifndef JP_INSIGHT_NETWORK_PARTS_H
 #define JP_INSIGHT_NETWORK_PARTS_H
 
-#include "orchestrator/insight/network.h"
+#include "orchestrator/insight/looks.h"
 
 struct network {
     const struct jp_result *r;

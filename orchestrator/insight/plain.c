@@ -125,6 +125,8 @@ static void add_rank(struct text *t, const struct jp_finding *f,
 
     if (f->world_rank >= 0)
         add(t, "Rank %" PRId64, f->world_rank);
+    else if (*f->name)
+        add(t, "Rank %.50s", f->name);
     else if (f->rank >= 0 && *name)
         add(t, "Rank %" PRId64 " of %.40s", f->rank, name);
     else if (f->rank >= 0)
@@ -182,10 +184,14 @@ static void add_stall(struct text *t, const struct jp_finding *f,
                       const struct jp_result *r)
 {
     add_rank(t, f, r);
-    add(t, " stops now and then");
-    if (isfinite(f->by_us) && f->times)
-        add(t, ": %s time%s, for about %s", FIG_COUNT(f->times),
-            plural(f->times), TIME(f->by_us));
+    if (f->times == 1)
+        add(t, " stopped once");
+    else
+        add(t, " stops now and then");
+    if (isfinite(f->by_us) && f->times == 1)
+        add(t, ", for %s", TIME(f->by_us));
+    else if (isfinite(f->by_us) && f->times)
+        add(t, ": %s times, for about %s", FIG_COUNT(f->times), TIME(f->by_us));
     add(t, ".");
     add_loss(t, f);
 }
@@ -208,6 +214,9 @@ static void add_where(struct text *t, const struct jp_finding *f,
     else if (f->comms)
         add(t, ", in %s %.40s%scommunicator%s", FIG_COUNT(f->comms), name,
             *name ? " " : "", plural(f->comms));
+    if (f->comms && f->nodes)
+        add(t, ", all with the same %s of %s nodes", FIG_COUNT(f->nodes),
+            FIG_COUNT(f->of_nodes));
 }
 
 static void add_slow_network(struct text *t, const struct jp_finding *f,
@@ -255,11 +264,11 @@ static void add_drift(struct text *t, const struct jp_finding *f,
 }
 
 /* Adds the first clause of a text as a sentence. A clause ends in ';', unless
- * that is in brackets. A clause that is too long ends before its brackets, or
- * in "...". */
+ * that is in brackets. A clause that is too long ends at its colon, else before
+ * its brackets, else in "...". */
 static void add_clause(struct text *t, const char *text)
 {
-    size_t from = t->len, n, bracket = 0, words = 1;
+    size_t from = t->len, n, bracket = 0, colon = 0, words = 1;
     unsigned depth = 0;
     bool is_cut = false;
 
@@ -268,12 +277,17 @@ static void add_clause(struct text *t, const char *text)
             bracket = n;
         else if (text[n] == ')' && depth)
             depth--;
+        else if (text[n] == ':' && text[n + 1] == ' ' && !depth && !colon)
+            colon = n;
         else if (text[n] == ' ' && ++words > JP_PLAIN_WORDS) {
             is_cut = true;
             break;
         }
     }
-    if (depth && bracket > 1) {
+    if (is_cut && colon) {
+        n = colon;
+        is_cut = false;
+    } else if (depth && bracket > 1) {
         n = bracket - 1;
         is_cut = false;
     }
@@ -416,7 +430,7 @@ static void add_crash(struct text *t, const struct jp_crash *crash)
     if (crash->cause == JP_CRASH_MEMORY)
         add(t, ": its node had no memory left");
     add(t, ".");
-    if (crash->before_us > 0)
+    if (crash->before_us > 0 && !crash->rivals)
         add(t, " The next task ended %s later.",
             TIME((double) crash->before_us));
     if (!crash->sure)
@@ -544,14 +558,47 @@ char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
 
 /* --- what to do ----------------------------------------------------------- */
 
-const char *const *plain_checks(enum jp_verdict_word word, bool copper)
+/* By the reason why there is no record. */
+static const struct {
+    const char *checks[JP_PLAIN_CHECKS]; /* NULL: none */
+    struct jp_plain_command command;
+} nodata[JP_NODATA_REASONS] = {
+    [JP_NODATA_ABSENT] =
+        {{"Does the program use NCCL? There is nothing to record otherwise.",
+          "Does it set NCCL_PROFILER_PLUGIN itself? Then another profiler "
+          "runs.",
+          "Does its container hide the profiler's library or this directory? "
+          "Run jobprof doctor."},
+         {"jobprof doctor", false, false}},
+    [JP_NODATA_OFF] = {{NULL}, {"jobprof doctor", false, false}},
+    [JP_NODATA_GONE] =
+        {{"Did somebody move or remove raw/? Once it is back, jobprof report "
+          "reads it.",
+          "Are its files elsewhere? There, jobprof aggregate reads them.",
+          "Is the directory's file system cleaned by itself? dir= names "
+          "another one."},
+         {"jobprof report", false, true}},
+    [JP_NODATA_BROKEN] =
+        {{"Is the disk or the quota of the step's directory full?",
+          "Was the step killed in its first second? Then little was written.",
+          "Do other steps in this place have whole files? Then run it again."},
+         {"jobprof doctor", false, false}},
+    [JP_NODATA_BEGUN] =
+        {{"Do all ranks call the same collectives in the same order?",
+          "Did a rank end, or wait elsewhere? See who never entered.",
+          "Are all nodes alive? Look for GPU errors (Xid) in the kernel's "
+          "log."},
+         {"jobprof show --pending", false, true}},
+    [JP_NODATA_LOST] =
+        {{"Is the disk or the quota of the step's directory full?",
+          "Did the profiler's memory overflow? Size the next run with jobprof "
+          "plan --from.",
+          "Was the step killed before the recorder had written anything?"},
+         {"jobprof plan --from", false, true}},
+};
+
+const char *const *plain_checks(const struct jp_verdict *verdict, bool copper)
 {
-    static const char *const nodata[JP_PLAIN_CHECKS] = {
-        "Does the program use NCCL? There is nothing to record otherwise.",
-        "Does it set NCCL_PROFILER_PLUGIN itself? Then another profiler runs.",
-        "Does its container hide the profiler's library or this directory? "
-        "Run jobprof doctor.",
-    };
     static const char *const incomplete[JP_PLAIN_CHECKS] = {
         "Was the step cut short? Then each rank's last records are missing.",
         "Is the disk or the quota of the step's directory full?",
@@ -576,9 +623,10 @@ const char *const *plain_checks(enum jp_verdict_word word, bool copper)
 
     if (copper)
         return slow_copper;
-    switch (word) {
+    switch (verdict->word) {
     case JP_VERDICT_NODATA:
-        return nodata;
+        return *nodata[verdict->nodata].checks ? nodata[verdict->nodata].checks
+                                               : NULL;
     case JP_VERDICT_INCOMPLETE:
         return incomplete;
     case JP_VERDICT_FAILED:
@@ -590,23 +638,29 @@ const char *const *plain_checks(enum jp_verdict_word word, bool copper)
     }
 }
 
-struct jp_plain_command plain_command(enum jp_verdict_word word, int kind,
-                                      bool has_rank)
+struct jp_plain_command plain_command(const struct jp_verdict *verdict,
+                                      int kind, bool has_rank)
 {
+    enum jp_verdict_word word = verdict->word;
+    bool of_rank = kind == JP_FINDING_LATE_RANK || kind == JP_FINDING_STALL ||
+                   kind == JP_FINDING_UNEVEN;
+
+    if (of_rank && has_rank)
+        return (struct jp_plain_command){"jobprof show --rank", true, true};
+    if (kind == JP_FINDING_UNEVEN)
+        return (struct jp_plain_command){"jobprof show", false, true};
     switch (word) {
     case JP_VERDICT_HANG:
     case JP_VERDICT_FAILED:
         return (struct jp_plain_command){"jobprof show --pending", false, true};
     case JP_VERDICT_NODATA:
-        return (struct jp_plain_command){"jobprof doctor", false, false};
+        return nodata[verdict->nodata].command;
     case JP_VERDICT_INCOMPLETE:
     case JP_VERDICT_UNJUDGED:
         return (struct jp_plain_command){"jobprof plan --from", false, true};
     default:
         break;
     }
-    if ((kind == JP_FINDING_LATE_RANK || kind == JP_FINDING_STALL) && has_rank)
-        return (struct jp_plain_command){"jobprof show --rank", true, true};
     if (kind == JP_FINDING_SLOW_NETWORK || kind == JP_FINDING_DRIFT ||
         word == JP_VERDICT_DEGRADED)
         return (struct jp_plain_command){"jobprof topo", false, true};

@@ -48,7 +48,7 @@ char *plain_hang_ranks(const struct jp_hang_op *op, enum jp_hang_state state,
 /* Three checks for a verdict that no single finding explains. NULL: the finding
  * says what to do. copper: the step has only Copper's profiles. */
 enum { JP_PLAIN_CHECKS = 3 };
-const char *const *plain_checks(enum jp_verdict_word word, bool copper);
+const char *const *plain_checks(const struct jp_verdict *verdict, bool copper);
 
 /* The command that shows more: its start, and whether the rank and the job
  * follow. kind < 0: there is no finding. */
@@ -56,7 +56,7 @@ struct jp_plain_command {
     const char *text;
     bool rank, job;
 };
-struct jp_plain_command plain_command(enum jp_verdict_word word, int kind,
-                                      bool has_rank);
+struct jp_plain_command plain_command(const struct jp_verdict *verdict,
+                                      int kind, bool has_rank);
 
 #endif

@@ -493,3 +493,15 @@ char *processes_name(const struct jp_processes *p, const struct jp_result *r,
                  *rank ? " " : "", processes_place(process, place));
     return buf;
 }
+
+char *processes_say(const struct jp_processes *p, const struct jp_result *r,
+                    const struct jp_process *process,
+                    char buf[JP_PROCESS_NAME_LEN])
+{
+    char rank[JP_PROCESS_NAME_LEN];
+
+    processes_rank_name(p, r, process, rank);
+    snprintf(buf, JP_PROCESS_NAME_LEN, "%s%.60s (%.80s, pid %" PRId64 ")",
+             *rank ? "rank " : "a rank", rank, process->host, process->pid);
+    return buf;
+}

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/collective.h"
+#include "common/bandwidth.h"
 #include "orchestrator/aggregate/timeline.h"
 
 #define NEAR_US 5    /* time stamps of one host differ by up to this */

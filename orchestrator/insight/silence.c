@@ -1,5 +1,5 @@
 /* silence.c - measure the silence at the end, and those before it. */
-#include "orchestrator/insight/silence.h"
+#include "orchestrator/insight/looks.h"
 
 #include <stdlib.h>
 #include <string.h>

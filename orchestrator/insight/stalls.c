@@ -6,38 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/collective.h"
+#include "common/bandwidth.h"
 #include "common/figure.h"
-#include "orchestrator/aggregate/ops.h"
-#include "orchestrator/insight/alltoall.h"
 #include "orchestrator/insight/hypothesis.h"
-#include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/stalls_count.h"
 #include "orchestrator/insight/stats.h"
-
-/* number of T's; functions that are barriers, the last one an AlltoAll of Send
- * and Recv */
-enum { TIMES = 14, ALLTOALL = 3, FUNCS };
-
-/* Operations of one function in which the rank was the only last one, by more
- * than FIRST_US << k. */
-struct tally {
-    uint32_t times[TIMES]; /* first operation of each run of consecutive ones */
-    uint32_t ops[TIMES];   /* all such operations */
-    float us[TIMES];
-    float all_us; /* total time the others waited, for delays of any length */
-    /* of a communicator's first rank: number of operations, and their first
-     * sequence number */
-    uint64_t of, first_sn;
-};
-
-/* Ranks of communicators of one shape, with the tallies of all their
- * operations. */
-struct kind {
-    uint64_t times[TIMES];
-    double us[TIMES];
-    size_t ranks;
-};
 
 /* An operation in which a candidate was last. */
 struct event {
@@ -47,202 +21,32 @@ struct event {
 
 struct candidate {
     struct jp_stall is;
-    size_t tally;
-    unsigned k;
+    unsigned class, k;
     struct event *events;
     size_t n, room;
+};
+
+/* Of a communicator. */
+struct waits {
+    double us[STALLS_LENGTHS]; /* for ranks alone, by length */
+    double grouped_us;         /* the least time in AlltoAll */
+    size_t late;               /* ranks that are late */
 };
 
 struct search {
     const struct jp_result *r;
     const struct jp_processes *p;
     struct jp_lateness *lateness;
-    struct tally *tallies; /* [rank of the result][FUNCS] */
-    size_t *kind_of;       /* [comm] */
-    struct kind *kinds;    /* [kind][FUNCS] */
-    size_t n_kinds;
+    struct stalls_counts counts;
+    struct waits *waits; /* [comm] */
     /* [rank] time in Send and Recv; an AlltoAll counts once */
     double *p2p_us;
     double *spent_us; /* [process] time in communication */
     double *excess;   /* [rank] median of the other ranks' time minus its own */
     double *scratch;  /* room for n_ranks */
-    double tried;     /* number of hypotheses */
-    uint64_t told;    /* number of operations used */
     struct candidate *found;
     size_t n_found;
 };
-
-/* Index of a function; FUNCS: not a barrier. */
-static unsigned func_of(const char *name)
-{
-    static const char *const names[ALLTOALL] = {"AllReduce", "AllGather",
-                                                "ReduceScatter"};
-
-    for (unsigned f = 0; f < ALLTOALL; f++)
-        if (!strcmp(names[f], name))
-            return f;
-    return FUNCS;
-}
-
-static struct tally *tally_of(const struct search *s, size_t rank, unsigned f)
-{
-    return &s->tallies[rank * FUNCS + f];
-}
-
-#define FIRST_US                                                               \
-    ((uint64_t) limits_get(JP_LIMIT_STALL_US)) /* the smallest T               \
-                                                */
-
-/* Returns how many T's a time exceeds. */
-static unsigned over(uint64_t us)
-{
-    unsigned n = 0;
-
-    while (n < TIMES && us >= FIRST_US << n)
-        n++;
-    return n;
-}
-
-/* Returns the time that all waited for the last rank alone, beyond waits for
- * others. */
-static uint64_t alone_us(const struct jp_op *op, uint32_t n)
-{
-    uint64_t alone = op->exec_second_us - op->exec_min_us;
-    double waited = (double) op->exec_sum_us -
-                    (double) n * (double) op->exec_min_us;
-
-    if (n > 2 && alone >= FIRST_US &&
-        (double) alone * (n - 1) < limits_get(JP_LIMIT_STALL_ALONE) * waited)
-        return 0;
-    return alone;
-}
-
-/* Returns true if all ranks of the operation are known, and which was last. */
-static bool is_told(const struct search *s, const struct jp_op *op)
-{
-    uint32_t n = s->r->comms[op->comm].n_ranks;
-
-    return n > 1 && op->n == n && op->n_exec == n;
-}
-
-/* The previous operation with the same rank last, in one run of operations. */
-struct before {
-    uint32_t comm, coll, rank;
-    unsigned over;
-};
-
-static void count(struct search *s, const struct jp_op *op, unsigned f,
-                  struct before *before)
-{
-    size_t from = s->p->comm_start[op->comm];
-    uint64_t us = alone_us(op, s->r->comms[op->comm].n_ranks);
-    unsigned n = over(us), again = 0;
-    struct tally *t = tally_of(s, from, f);
-
-    t->first_sn = t->of++ ? t->first_sn : op->sn;
-    if (op->min_rank == UINT32_MAX) {
-        before->rank = UINT32_MAX;
-        return;
-    }
-    if (before->comm == op->comm && before->coll == op->coll &&
-        before->rank == op->min_rank)
-        again = before->over;
-    *before = (struct before){op->comm, op->coll, op->min_rank, n};
-    t = tally_of(s, from + op->min_rank, f);
-    t->all_us += (float) us;
-    for (unsigned k = 0; k < n; k++) {
-        t->times[k] += k >= again;
-        t->ops[k]++;
-        t->us[k] += (float) us;
-    }
-}
-
-/* Returns true if every rank number of the communicator occurs once. */
-static bool is_whole(const struct search *s, size_t c)
-{
-    return s->p->comm_start[c + 1] - s->p->comm_start[c] ==
-           s->r->comms[c].n_ranks;
-}
-
-typedef void each_op(struct search *s, const struct jp_op *op, unsigned func,
-                     struct before *before);
-
-static void walk_alltoall(struct search *s, each_op *each)
-{
-    for (size_t c = 0; c < s->r->n_comms; c++) {
-        size_t n = alltoall_count(s->r, s->p, c);
-        struct before before = {.rank = UINT32_MAX};
-        struct jp_op op;
-
-        for (size_t k = 0; k < n; k++)
-            if (alltoall_get(s->r, s->p, c, k, &op)) {
-                each(s, &op, ALLTOALL, &before);
-                s->told++;
-            }
-    }
-}
-
-#define PARTS (OPS_SN | OPS_COUNTS | OPS_RANK | OPS_EXEC | OPS_DUMP_MIN)
-
-/* Calls `each` for operations that identify a last rank. Returns 0, or -1 when
- * out of memory. */
-static int walk(struct search *s, unsigned parts, each_op *each)
-{
-    struct ops_reader *reader = calloc(1, sizeof(*reader));
-    struct before before = {.rank = UINT32_MAX};
-
-    if (!reader)
-        return -1;
-    reader->ops = s->r->ops;
-    ops_want(reader, parts);
-    for (size_t i = 0; i < s->r->n_ops; i++) {
-        const struct jp_op *op = ops_at(reader, i);
-        unsigned f = func_of(s->r->coll_names[op->coll]);
-
-        if (f < FUNCS && is_told(s, op) && is_whole(s, op->comm)) {
-            each(s, op, f, &before);
-            s->told++;
-        }
-    }
-    free(reader);
-    walk_alltoall(s, each);
-    return 0;
-}
-
-/* Gives communicators of one shape the same number, and sums their tallies. */
-static int classify(struct search *s)
-{
-    if (likes_number(s->r, likes_by_work, s->kind_of, &s->n_kinds) < 0)
-        return -1;
-    s->kinds = calloc(s->n_kinds * FUNCS + 1, sizeof(*s->kinds));
-    for (size_t i = 0; s->kinds && i < s->r->n_ranks; i++)
-        for (unsigned f = 0; f < FUNCS; f++) {
-            struct kind *kind =
-                &s->kinds[s->kind_of[s->r->ranks[i].comm] * FUNCS + f];
-            const struct tally *t = tally_of(s, i, f);
-
-            kind->ranks++;
-            for (unsigned k = 0; k < TIMES; k++) {
-                kind->times[k] += t->times[k];
-                kind->us[k] += (double) t->us[k];
-            }
-        }
-    return s->kinds ? 0 : -1;
-}
-
-/* Counts one hypothesis per rank of a kind and T, unless another T gives the
- * same. */
-static void count_hypotheses(struct search *s)
-{
-    for (size_t i = 0; i < s->n_kinds * FUNCS; i++) {
-        const struct kind *kind = &s->kinds[i];
-
-        for (unsigned k = 0; k < TIMES; k++)
-            if (kind->times[k] &&
-                (k + 1 == TIMES || kind->times[k] != kind->times[k + 1]))
-                s->tried += (double) kind->ranks;
-    }
-}
 
 /* Computes how much less each rank's process communicates than the others. */
 static void compare(struct search *s)
@@ -284,6 +88,117 @@ static void add_up(struct search *s)
     compare(s);
 }
 
+static bool seems_late(const struct jp_lateness *x)
+{
+    return x->late || x->likely;
+}
+
+/* Sums what ranks of each communicator wait for. */
+static int sum_waits(struct search *s)
+{
+    s->waits = calloc(s->r->n_comms + 1, sizeof(*s->waits));
+    for (size_t i = 0; s->waits && i < s->r->n_ranks; i++) {
+        struct waits *w = &s->waits[s->r->ranks[i].comm];
+        bool first = i == s->p->comm_start[s->r->ranks[i].comm];
+
+        for (unsigned f = 0; f < STALLS_FUNCS; f++)
+            for (unsigned k = 0; k < STALLS_LENGTHS; k++)
+                w->us[k] += (double) stalls_tally(&s->counts, i, f)->us[k];
+        if (first || s->lateness[i].grouped_us < w->grouped_us)
+            w->grouped_us = s->lateness[i].grouped_us;
+        w->late += seems_late(&s->lateness[i]);
+    }
+    return s->waits ? 0 : -1;
+}
+
+/* Returns all waits of a rank in a communicator in which another one is late:
+ * of two equally late ranks, none is waited for alone. 0: none is late. */
+static double waited_for_late(const struct search *s, size_t rank)
+{
+    const struct waits *w = &s->waits[s->r->ranks[rank].comm];
+    const struct jp_lateness *x = &s->lateness[rank];
+
+    return w->late > seems_late(x) ? (double) s->r->ranks[rank].wait_us +
+                                         x->grouped_us - w->grouped_us
+                                   : 0;
+}
+
+/* Returns the waits for the rank alone in all functions of its communicator,
+ * longer than the length k. */
+static double waited_for(const struct search *s, size_t rank, unsigned k)
+{
+    double us = 0;
+
+    for (unsigned f = 0; f < STALLS_FUNCS; f++)
+        us += (double) stalls_tally(&s->counts, rank, f)->us[k];
+    return us;
+}
+
+/* Lengths differ a little among ranks: of others one half as long counts. */
+static unsigned half(unsigned k)
+{
+    return k ? k - 1 : 0;
+}
+
+/* Returns the time that the rank's process waited in its other communicators,
+ * for stalls of others at least half as long, and for late ranks. */
+static double waited_elsewhere(const struct search *s, size_t rank, unsigned k)
+{
+    const struct jp_process *who = &s->p->list[s->p->of_rank[rank]];
+    double us = 0;
+
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t own = s->p->by_process[i], c = s->r->ranks[own].comm;
+
+        if (own != rank && stalls_is_whole(&s->counts, c))
+            us += waited_for_late(s, own) + s->waits[c].us[half(k)] -
+                  waited_for(s, own, half(k));
+    }
+    return us;
+}
+
+/* Returns how much longer that is than of the others of its communicator: what
+ * all of them wait elsewhere does not make one of them late. */
+static double waited_elsewhere_more(const struct search *s, size_t rank,
+                                    unsigned k)
+{
+    size_t c = s->r->ranks[rank].comm, n = 0;
+
+    for (size_t m = s->p->comm_start[c]; m < s->p->comm_start[c + 1]; m++)
+        if (m != rank)
+            s->scratch[n++] = waited_elsewhere(s, m, k);
+    return waited_elsewhere(s, rank, k) - stats_median(s->scratch, n);
+}
+
+/* Returns us as a share of its peers' time in communication. */
+static double share_of(const struct search *s, size_t rank, double us)
+{
+    size_t c = s->r->ranks[rank].comm, n = 0;
+    double usual;
+
+    for (size_t k = s->p->comm_start[c]; k < s->p->comm_start[c + 1]; k++)
+        if (k != rank)
+            s->scratch[n++] = s->spent_us[s->p->of_rank[k]];
+    usual = stats_median(s->scratch, n);
+    return usual > 0 ? us / usual : 0;
+}
+
+/* Returns true if it stalls more often than its peers, not only in consecutive
+ * operations, and most of the wait it causes comes from that. */
+static bool is_odd(const struct search *s, size_t rank, unsigned class,
+                   unsigned k)
+{
+    const struct stalls_tally *t = stalls_tally(&s->counts, rank, class);
+    const struct stalls_kind *kind = stalls_kind(&s->counts, rank, class);
+    double others = (double) (kind->times[half(k)] - t->times[half(k)]) /
+                    (double) (kind->ranks - 1);
+
+    return t->times[k] &&
+           t->ops[k] < limits_get(JP_LIMIT_STALL_ROW) * t->times[k] &&
+           t->times[k] > limits_get(JP_LIMIT_STALL_MORE) * others &&
+           t->us[k] > limits_get(JP_LIMIT_STALL_MOST) * t->all_us;
+}
+
 /* Returns the time of a process in Send and Recv. */
 static double messages_of(const struct search *s, size_t process)
 {
@@ -307,134 +222,154 @@ static double waited_for_messages(const struct search *s, size_t rank)
     return messages_of(s, s->p->of_rank[rank]) - stats_median(s->scratch, n);
 }
 
-/* Returns all waits of a rank in a communicator in which a rank is late: of two
- * equally late ranks, none is waited for alone. 0: none is late. */
-static double waited_for_late(const struct search *s, size_t rank)
+/* Returns true if the process spends that much time of its own in all
+ * communicators together (late.h), as far as can be told: ranks of a kind
+ * differ by something anyway. Unless all of the time is its own, it must not
+ * have waited as long for messages: who is a little slower all along, and waits
+ * for the messages of a rank that stalls, does not stall. */
+static bool is_own(const struct search *s, size_t rank, double us)
 {
-    size_t c = s->r->ranks[rank].comm;
-    double least = INFINITY;
-    bool late = false;
+    size_t kind = s->counts.kind_of[s->r->ranks[rank].comm], n = 0;
+    double least = limits_get(JP_LIMIT_STALL_MOST) * us;
 
-    for (size_t k = s->p->comm_start[c]; k < s->p->comm_start[c + 1]; k++) {
-        least = fmin(least, s->lateness[k].grouped_us);
-        late |= s->lateness[k].late || s->lateness[k].likely;
-    }
-    return late ? (double) s->r->ranks[rank].wait_us +
-                      s->lateness[rank].grouped_us - least
-                : 0;
+    if (s->excess[rank] > us)
+        return true;
+    for (size_t i = 0; i < s->r->n_ranks; i++)
+        if (s->counts.kind_of[s->r->ranks[i].comm] == kind)
+            s->scratch[n++] = s->excess[i];
+    return s->excess[rank] + stats_spread(s->scratch, n) > least &&
+           waited_for_messages(s, rank) <
+               limits_get(JP_LIMIT_STALL_WAITED) * us;
 }
 
-/* Returns the time that the rank's process waited in its other communicators,
- * for stalls of others at least half as long, and for late ranks. */
-static double waited_elsewhere(const struct search *s, size_t rank, unsigned k)
+/* Returns the waits for a rank's stalls in all functions of its communicator,
+ * and their number, without crowded places if the class has none. */
+static double all_us(const struct search *s, size_t rank, unsigned class,
+                     unsigned k, uint64_t *times)
 {
-    const struct jp_process *who = &s->p->list[s->p->of_rank[rank]];
-    unsigned least = k ? k - 1 : 0;
+    unsigned from = class < STALLS_FUNCS ? 0 : STALLS_FUNCS;
     double us = 0;
 
-    for (size_t i = who->first; i < who->first + who->n; i++) {
-        size_t own = s->p->by_process[i], c = s->r->ranks[own].comm;
+    *times = 0;
+    for (unsigned f = from; f < from + STALLS_FUNCS; f++) {
+        const struct stalls_tally *t = stalls_tally(&s->counts, rank, f);
 
-        if (own == rank || !is_whole(s, c))
-            continue;
-        us += waited_for_late(s, own);
-        for (size_t m = s->p->comm_start[c]; m < s->p->comm_start[c + 1]; m++)
-            for (unsigned f = 0; m != own && f < FUNCS; f++)
-                us += (double) tally_of(s, m, f)->us[least];
+        us += (double) t->us[k];
+        *times += t->times[k];
     }
     return us;
 }
 
-/* Returns us as a share of its peers' time in communication. */
-static double share_of(const struct search *s, size_t rank, double us)
+/* Returns the process' rank in a communicator of that kind; SIZE_MAX: none. */
+static size_t rank_of_kind(const struct search *s, size_t process, size_t kind)
 {
-    size_t c = s->r->ranks[rank].comm, n = 0;
-    double usual;
+    const struct jp_process *who = &s->p->list[process];
 
-    for (size_t k = s->p->comm_start[c]; k < s->p->comm_start[c + 1]; k++)
-        if (k != rank)
-            s->scratch[n++] = s->spent_us[s->p->of_rank[k]];
-    usual = stats_median(s->scratch, n);
-    return usual > 0 ? us / usual : 0;
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t rank = s->p->by_process[i];
+
+        if (s->counts.kind_of[s->r->ranks[rank].comm] == kind)
+            return rank;
+    }
+    return SIZE_MAX;
 }
 
-/* Returns true if it stalls more often than its peers, not only in consecutive
- * operations, and most of the wait it causes comes from that. */
-static bool is_odd(const struct search *s, size_t rank, unsigned f, unsigned k)
+/* Returns true if half of the other ranks of a communicator come as late as
+ * this one: own, of the same process, is its rank there. */
+static bool has_mates(const struct search *s, size_t own, size_t rank,
+                      unsigned class, unsigned k, double us)
 {
-    const struct tally *t = tally_of(s, rank, f);
-    const struct kind *kind =
-        &s->kinds[s->kind_of[s->r->ranks[rank].comm] * FUNCS + f];
-    unsigned half = k ? k - 1 : 0;
-    double others = (double) (kind->times[half] - t->times[half]) /
-                    (double) (kind->ranks - 1);
+    size_t c = s->r->ranks[own].comm, alike = 0;
+    size_t from = s->p->comm_start[c], to = s->p->comm_start[c + 1];
+    size_t kind = s->counts.kind_of[s->r->ranks[rank].comm];
 
-    return t->times[k] >= limits_get(JP_LIMIT_STALL_TIMES) &&
-           t->ops[k] < limits_get(JP_LIMIT_STALL_ROW) * t->times[k] &&
-           t->times[k] > limits_get(JP_LIMIT_STALL_MORE) * others &&
-           t->us[k] > limits_get(JP_LIMIT_STALL_MOST) * t->all_us;
+    for (size_t m = from; m < to; m++) {
+        size_t as = m == own ? SIZE_MAX
+                             : rank_of_kind(s, s->p->of_rank[m], kind);
+
+        alike += as != SIZE_MAX &&
+                 (double) stalls_tally(&s->counts, as, class)->us[k] >
+                     limits_get(JP_LIMIT_STALL_MOST) * us;
+    }
+    return 2 * alike >= to - from - 1;
 }
 
-/* Returns the probability that one of all ranks is last so often if none stalls
- * more than others. */
-static double chance_of(const struct search *s, size_t rank, unsigned f,
+/* Returns true if the ranks of another of its communicators come as late here,
+ * without having waited for it there: what makes them late is of all of them.
+ */
+static bool is_of_group(const struct search *s, size_t rank, unsigned class,
                         unsigned k)
 {
-    const struct kind *kind =
-        &s->kinds[s->kind_of[s->r->ranks[rank].comm] * FUNCS + f];
+    const struct jp_process *who = &s->p->list[s->p->of_rank[rank]];
+    double us = (double) stalls_tally(&s->counts, rank, class)->us[k];
 
-    return s->tried * stats_binomial_tail(tally_of(s, rank, f)->times[k],
-                                          kind->times[k],
-                                          1 / (double) kind->ranks);
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        size_t own = s->p->by_process[i], c = s->r->ranks[own].comm;
+
+        if (own != rank && s->r->comms[c].n_ranks < s->p->n &&
+            stalls_is_timed(&s->counts, c) &&
+            waited_for(s, own, half(k)) <
+                limits_get(JP_LIMIT_STALL_MOST) * us &&
+            has_mates(s, own, rank, class, half(k), us))
+            return true;
+    }
+    return false;
 }
 
-/* Returns true if its process spends that much time of its own in all
- * communicators together (late.h), or if ranks differ by as much anyway. */
-static bool is_own(const struct search *s, size_t rank, double us)
+/* Returns true if the process may have waited as long as the root of Reduce or
+ * Gather, in which nobody else waits: then it is late for whom it waited for.
+ */
+static bool may_be_root(const struct search *s, size_t rank, unsigned k,
+                        double us)
 {
-    size_t kind = s->kind_of[s->r->ranks[rank].comm], n = 0;
+    const struct jp_process *who = &s->p->list[s->p->of_rank[rank]];
+    double waited = 0;
 
-    for (size_t i = 0; i < s->r->n_ranks; i++)
-        if (s->kind_of[s->r->ranks[i].comm] == kind)
-            s->scratch[n++] = s->excess[i];
-    return us <
-               limits_get(JP_LIMIT_STALL_CLEAR) * stats_spread(s->scratch, n) ||
-           s->excess[rank] > limits_get(JP_LIMIT_STALL_MOST) * us;
+    for (size_t i = who->first; i < who->first + who->n; i++)
+        waited += s->counts.roots_us[s->r->ranks[s->p->by_process[i]].comm *
+                                         STALLS_LENGTHS +
+                                     half(k)];
+    return waited > limits_get(JP_LIMIT_STALL_MOST) * us;
 }
 
 /* Returns true if the time is the rank's own and long enough to report. */
-static bool counts(const struct search *s, size_t rank, unsigned f, unsigned k)
+static bool counts(const struct search *s, size_t rank, unsigned class,
+                   unsigned k)
 {
-    double us = (double) tally_of(s, rank, f)->us[k];
+    uint64_t times;
+    double us = all_us(s, rank, class, k, &times);
+    bool few = (double) times < limits_get(JP_LIMIT_STALL_TIMES);
 
-    return share_of(s, rank, us) > limits_get(JP_LIMIT_STALL_SHARE) &&
-           waited_elsewhere(s, rank, k) <
+    return share_of(s, rank, us) > limits_get(few ? JP_LIMIT_STALL_FEW_SHARE
+                                                  : JP_LIMIT_STALL_SHARE) &&
+           is_own(s, rank, us) && !may_be_root(s, rank, k, us) &&
+           waited_elsewhere_more(s, rank, k) <
                limits_get(JP_LIMIT_STALL_WAITED) * us &&
-           waited_for_messages(s, rank) <
-               limits_get(JP_LIMIT_STALL_WAITED) * us &&
-           is_own(s, rank, us);
+           !is_of_group(s, rank, class, k);
 }
 
-static int add_candidate(struct search *s, size_t rank, unsigned f, unsigned k,
-                         double chance)
+static int add_candidate(struct search *s, size_t rank, unsigned class,
+                         unsigned k, double chance)
 {
-    const struct tally *t = tally_of(s, rank, f);
     struct candidate *more =
         reallocarray(s->found, s->n_found + 1, sizeof(*more));
+    uint64_t times;
+    double us = all_us(s, rank, class, k, &times);
 
     if (!more)
         return -1;
     s->found = more;
     more += s->n_found;
-    *more = (struct candidate){.tally = rank * FUNCS + f, .k = k};
-    more->room = t->ops[k];
+    *more = (struct candidate){.class = class, .k = k};
+    more->room = stalls_tally(&s->counts, rank, class)->ops[k];
     more->is = (struct jp_stall){.process = s->p->of_rank[rank],
                                  .rank = rank,
-                                 .ops = f == ALLTOALL
+                                 .ops = class % STALLS_FUNCS == STALLS_ALLTOALL
                                             ? s->r->ranks[rank].n_kernels
                                             : s->r->ranks[rank].timed_ops,
-                                 .sum_us = (double) t->us[k],
-                                 .share = share_of(s, rank, (double) t->us[k]),
+                                 .times = times,
+                                 .sum_us = us,
+                                 .share = share_of(s, rank, us),
                                  .chance = chance,
                                  .from_us = NAN,
                                  .to_us = NAN,
@@ -444,7 +379,8 @@ static int add_candidate(struct search *s, size_t rank, unsigned f, unsigned k,
     return more->events ? 0 : -1;
 }
 
-/* Certain stalls first, then by length. */
+/* Certain stalls first, of these the least probable ones, then by length: where
+ * a rank stands alone fewer others come as late. */
 static bool is_better(double chance, double us, double than, double than_us)
 {
     bool sure = chance < limits_get(JP_LIMIT_STALL_CHANCE);
@@ -452,7 +388,9 @@ static bool is_better(double chance, double us, double than, double than_us)
 
     if (chance > limits_get(JP_LIMIT_STALL_DOUBT))
         return false;
-    return sure != than_sure ? sure : us > than_us;
+    if (sure != than_sure)
+        return sure;
+    return sure && chance != than ? chance < than : us > than_us;
 }
 
 /* Finds, for each process, the communicator and function with the strongest
@@ -463,55 +401,50 @@ static int find_candidates(struct search *s)
     for (size_t p = 0; p < s->p->n; p++) {
         const struct jp_process *who = &s->p->list[p];
         size_t best = SIZE_MAX;
-        unsigned best_f = 0, best_k = 0;
+        unsigned best_class = 0, best_k = 0;
         double most = 0, chance = 1;
 
-        for (size_t i = who->first * FUNCS; i < (who->first + who->n) * FUNCS;
-             i++) {
-            size_t rank = s->p->by_process[i / FUNCS];
-            unsigned f = i % FUNCS;
+        for (size_t i = who->first * STALLS_CLASSES;
+             i < (who->first + who->n) * STALLS_CLASSES; i++) {
+            size_t rank = s->p->by_process[i / STALLS_CLASSES];
+            unsigned class = i % STALLS_CLASSES;
 
-            for (unsigned k = 0; k < TIMES; k++) {
-                double us = (double) tally_of(s, rank, f)->us[k], own;
+            for (unsigned k = 0; k < STALLS_LENGTHS; k++) {
+                double us =
+                    (double) stalls_tally(&s->counts, rank, class)->us[k];
+                double own;
 
-                if (!is_odd(s, rank, f, k))
+                if (!is_odd(s, rank, class, k))
                     continue;
-                own = chance_of(s, rank, f, k);
-                if (!is_better(own, us, chance, most) || !counts(s, rank, f, k))
+                own = stalls_chance(&s->counts, rank, class, k);
+                if (!is_better(own, us, chance, most) ||
+                    !counts(s, rank, class, k))
                     continue;
                 best = rank;
-                best_f = f;
+                best_class = class;
                 best_k = k;
                 most = us;
                 chance = own;
             }
         }
         if (best != SIZE_MAX &&
-            add_candidate(s, best, best_f, best_k, chance) < 0)
+            add_candidate(s, best, best_class, best_k, chance) < 0)
             return -1;
     }
     return 0;
 }
 
-static void collect(struct search *s, const struct jp_op *op, unsigned f,
-                    struct before *before)
+static void collect(void *arg, const struct stalls_event *e)
 {
-    size_t rank = s->p->comm_start[op->comm] + op->min_rank;
-    uint64_t us;
+    struct search *s = arg;
 
-    (void) before;
-    if (op->min_rank == UINT32_MAX)
-        return;
-    us = alone_us(op, s->r->comms[op->comm].n_ranks);
     for (size_t i = 0; i < s->n_found; i++) {
         struct candidate *c = &s->found[i];
 
-        if (c->tally == rank * FUNCS + f && over(us) > c->k && c->n < c->room)
-            c->events[c->n++] = (struct event){
-                .sn = op->sn,
-                .us = (double) us,
-                .at_us = (double) (op->n_start ? op->start_max_us
-                                               : op->dump_min_us)};
+        if (c->is.rank == e->rank && c->class % STALLS_FUNCS == e->func &&
+            (c->class == e->func || !e->crowded) && e->over > c->k &&
+            c->n < c->room)
+            c->events[c->n++] = (struct event){e->sn, e->us, e->at_us};
     }
 }
 
@@ -549,7 +482,6 @@ static void describe(const struct search *s, struct candidate *c,
 {
     const struct jp_process *who = &s->p->list[c->is.process];
 
-    c->is.times = s->tallies[c->tally].times[c->k];
     for (size_t i = 0; i < c->n; i++) {
         scratch[i] = c->events[i].us;
         c->is.largest_us = fmax(c->is.largest_us, scratch[i]);
@@ -563,9 +495,10 @@ static void describe(const struct search *s, struct candidate *c,
     for (size_t i = who->first; i < who->first + who->n; i++) {
         size_t rank = s->p->by_process[i];
 
-        for (unsigned f = 0; f < FUNCS; f++)
-            c->is.cost_us += (double) tally_of(s, rank, f)->us[c->k] *
-                             (s->r->comms[s->r->ranks[rank].comm].n_ranks - 1);
+        for (unsigned f = 0; f < STALLS_FUNCS; f++)
+            c->is.cost_us +=
+                (double) stalls_tally(&s->counts, rank, f)->us[c->k] *
+                (s->r->comms[s->r->ranks[rank].comm].n_ranks - 1);
     }
 }
 
@@ -602,15 +535,56 @@ static bool is_of_each_step(const struct jp_stall *stall)
 static bool is_warmup(const struct search *s, const struct candidate *c)
 {
     size_t comm = s->r->ranks[c->is.rank].comm;
-    const struct tally *all =
-        tally_of(s, s->p->comm_start[comm], c->tally % FUNCS);
+    const struct stalls_series *all =
+        &s->counts.series[comm * STALLS_FUNCS + c->class % STALLS_FUNCS];
 
     return (double) (c->events[c->n - 1].sn - all->first_sn) <
-           (double) all->of / limits_get(JP_LIMIT_WARMUP_PART);
+           (double) all->ops / limits_get(JP_LIMIT_WARMUP_PART);
+}
+
+/* Did process `who` wait for `rank` in their communicator, for most of what it
+ * is late by? */
+static bool waits_in(const struct search *s, size_t rank, size_t who,
+                     double late_us, unsigned k)
+{
+    size_t c = s->r->ranks[rank].comm;
+
+    if (waited_for(s, rank, half(k)) <
+        limits_get(JP_LIMIT_STALL_MOST) * late_us)
+        return false;
+    for (size_t m = s->p->comm_start[c]; m < s->p->comm_start[c + 1]; m++)
+        if (s->p->of_rank[m] == who)
+            return true;
+    return false;
+}
+
+/* Who waited for the stalling rank and comes as late elsewhere as it does
+ * passes that on. Where waits overlap, sums over communicators do not tell. */
+static void excuse_waiters(const struct search *s, const struct candidate *c)
+{
+    const struct jp_process *by = &s->p->list[c->is.process];
+
+    for (size_t i = 0; i < s->r->n_ranks; i++) {
+        struct jp_lateness *x = &s->lateness[i];
+        size_t who = s->p->of_rank[i], beside;
+
+        if (!x->late || who == c->is.process)
+            continue;
+        beside = rank_of_kind(s, c->is.process,
+                              s->counts.kind_of[s->r->ranks[i].comm]);
+        if (beside == SIZE_MAX ||
+            s->lateness[beside].excess_us <
+                limits_get(JP_LIMIT_STALL_ALIKE) * x->excess_us)
+            continue;
+        for (size_t k = by->first; x->late && k < by->first + by->n; k++)
+            x->late =
+                !waits_in(s, s->p->by_process[k], who, x->excess_us, c->k);
+    }
 }
 
 static int keep(struct search *s, struct jp_stalls *stalls)
 {
+
     stalls->at = calloc(s->n_found + 1, sizeof(*stalls->at));
     if (!stalls->at)
         return -1;
@@ -625,8 +599,10 @@ static int keep(struct search *s, struct jp_stalls *stalls)
         free(scratch);
         if (c->n && c->is.chance < limits_get(JP_LIMIT_STALL_CHANCE) &&
             !is_of_each_step(&c->is) && !is_warmup(s, c) &&
-            !is_always_late(s, &c->is))
+            !is_always_late(s, &c->is)) {
+            excuse_waiters(s, c);
             stalls->at[stalls->n++] = c->is;
+        }
     }
     return 0;
 }
@@ -637,33 +613,35 @@ static double least_us(const struct search *s)
 {
     double usual, times = limits_get(JP_LIMIT_STALL_TIMES);
 
-    for (size_t i = 0; i < s->n_kinds * FUNCS; i++)
-        if (s->kinds[i].ranks > 1)
-            times = fmax(times, log(fmax(s->tried, 1) /
+    for (size_t i = 0; i < s->counts.n_kinds * STALLS_CLASSES; i++)
+        if (s->counts.kinds[i].ranks > 1)
+            times = fmax(times, log(fmax(s->counts.tried, 1) /
                                     limits_get(JP_LIMIT_STALL_CHANCE)) /
-                                    log((double) s->kinds[i].ranks));
+                                    log((double) s->counts.kinds[i].ranks));
     memcpy(s->scratch, s->spent_us, s->p->n * sizeof(*s->spent_us));
     usual = stats_median(s->scratch, s->p->n);
     return fmax(limits_get(JP_LIMIT_STALL_US),
                 limits_get(JP_LIMIT_STALL_SHARE) * usual / ceil(times));
 }
 
-static int search(struct search *s, struct jp_stalls *stalls)
+static int search(struct search *s, const struct jp_netserieses *series,
+                  struct jp_stalls *stalls)
 {
     add_up(s);
-    if (walk(s, PARTS, count) < 0 || classify(s) < 0)
+    if (stalls_counts_init(s->r, s->p, series, &s->counts) < 0 ||
+        sum_waits(s) < 0)
         return -1;
-    count_hypotheses(s);
-    stalls->judged = s->told > 0;
+    stalls->judged = s->counts.told > 0;
     stalls->least_us = least_us(s);
     if (find_candidates(s) < 0)
         return -1;
-    if (s->n_found && walk(s, PARTS | OPS_STARTS, collect) < 0)
+    if (s->n_found && stalls_events(&s->counts, true, collect, s) < 0)
         return -1;
     return keep(s, stalls);
 }
 
 int stalls_find(const struct jp_result *r, const struct jp_processes *p,
+                const struct jp_netserieses *series,
                 struct jp_lateness *lateness, struct jp_stalls *stalls)
 {
     struct search s = {.r = r, .p = p, .lateness = lateness};
@@ -672,21 +650,17 @@ int stalls_find(const struct jp_result *r, const struct jp_processes *p,
     *stalls = (struct jp_stalls){.least_us = NAN};
     if ((!r->n_ops && !r->kernels) || r->quality.waits_unknown || !p->known)
         return 0;
-    s.tallies = calloc(r->n_ranks * FUNCS + 1, sizeof(*s.tallies));
-    s.kind_of = calloc(r->n_comms + 1, sizeof(*s.kind_of));
     s.p2p_us = calloc(r->n_ranks + 1, sizeof(*s.p2p_us));
     s.spent_us = calloc(p->n + 1, sizeof(*s.spent_us));
     s.excess = calloc(r->n_ranks + 1, sizeof(*s.excess));
     s.scratch = calloc(r->n_ranks + p->n + 1, sizeof(*s.scratch));
-    if (s.tallies && s.kind_of && s.p2p_us && s.spent_us && s.excess &&
-        s.scratch)
-        rc = search(&s, stalls);
+    if (s.p2p_us && s.spent_us && s.excess && s.scratch)
+        rc = search(&s, series, stalls);
+    stalls_counts_fini(&s.counts);
     for (size_t i = 0; i < s.n_found; i++)
         free(s.found[i].events);
     free(s.found);
-    free(s.tallies);
-    free(s.kind_of);
-    free(s.kinds);
+    free(s.waits);
     free(s.p2p_us);
     free(s.spent_us);
     free(s.excess);
@@ -700,7 +674,7 @@ void stalls_fini(struct jp_stalls *stalls)
     *stalls = (struct jp_stalls){0};
 }
 
-/* --- findings --- */
+/* --- findings ------------------------------------------------------------ */
 
 static int tell(const struct jp_result *r, const struct jp_processes *p,
                 const struct jp_stall *stall, struct jp_findings *findings)
@@ -709,7 +683,8 @@ static int tell(const struct jp_result *r, const struct jp_processes *p,
     const struct jp_rank *rank = &r->ranks[stall->rank];
     const struct jp_comm *comm = &r->comms[rank->comm];
     struct jp_finding *f = findings_add(findings, JP_FINDING_STALL);
-    char when[80] = "at no regular distance", world[40] = "";
+    char when[80] = "at no regular distance", how[160];
+    char name[JP_PROCESS_NAME_LEN];
 
     if (!f)
         return -1;
@@ -729,17 +704,18 @@ static int tell(const struct jp_result *r, const struct jp_processes *p,
     else if (stall->regular)
         snprintf(when, sizeof(when), "every %s operations",
                  FIG_COUNT(stall->every_ops));
-    if (who->world_rank >= 0 && comm->n_ranks < p->n)
-        snprintf(world, sizeof(world), ", %lld of the job",
-                 (long long) who->world_rank);
+    if (stall->times > 1)
+        snprintf(how, sizeof(how), "%s times, for %s (at most %s), %s",
+                 FIG_COUNT(stall->times), FIG_US(stall->typical_us),
+                 FIG_US(stall->largest_us), when);
+    else
+        snprintf(how, sizeof(how), "once, for %s", FIG_US(stall->typical_us));
     snprintf(f->text, sizeof(f->text),
-             "rank %u of %.40s%s (%.64s, pid %lld) stalled %s times, for %s "
-             "(at most %s), %s; cost %s of GPU time, %s of communication",
-             rank->rank,
+             "%s stalled %s, seen in %.40s; cost %s of GPU time, %s of "
+             "communication",
+             processes_say(p, r, who, name), how,
              *comm->name && strcmp(comm->name, "unknown") ? comm->name
                                                           : comm->id,
-             world, who->host, (long long) who->pid, FIG_COUNT(stall->times),
-             FIG_US(stall->typical_us), FIG_US(stall->largest_us), when,
              FIG_US(f->cost_us), FIG_SHARE(f->share));
     snprintf(f->next, sizeof(f->next), "%s",
              stall->regular

@@ -4,21 +4,25 @@
  * Rare and long delays do not show in how often a rank is last: a rank that
  * stops for 20 ms in every fiftieth operation is last about as often as its
  * peers. So the measure is how long all ranks of an operation waited for the
- * last one alone: the second-shortest time less the shortest. Consider the
- * operations in which this exceeds T, and R similar ranks (of all
- * communicators of a shape). If no rank stalls more than the others, each is
- * last in 1/R of them, so its number is binomial. The exact one-sided test
- * (Clopper and Pearson 1934) gives the probability of so many. It is
- * multiplied by the number of ranks, functions and T's that were tried
- * (Bonferroni's inequality: Dunn 1961), and, if they come at equal distances,
- * by the probability of that. The test assumes nothing about how long anything
- * takes, and three operations may be enough.
+ * last one alone: the second-shortest time less the shortest. stalls_count.h
+ * has the test of how often and how long that was for one rank. Its probability
+ * is multiplied by the number of ranks, functions and lengths that were tried
+ * (Bonferroni's inequality: Dunn 1961), and, if stalls come at equal distances,
+ * by the probability of that. If no other rank was waited for nearly as long,
+ * one or two long stalls may be enough.
  *
- * The T's are powers of two. Of consecutive operations with the same last
- * rank, the first one counts. Operations to which several ranks came late
- * together do not count. Nor does a delay if the process itself had waited for
- * that long, in another communicator or for messages, because waits are passed
- * on.
+ * Of consecutive operations with the same last rank, the first one counts.
+ * Operations to which several ranks came late together do not count.
+ *
+ * A rank is not named for what it only passes on:
+ *  - its process must spend most of the time on its own, in all communicators
+ *    together (late.h),
+ *  - it must not have waited as long in another communicator, beyond what the
+ *    other ranks waited elsewhere, too,
+ *  - the ranks of another communicator must not come as late beside it without
+ *    having waited for it there: a pipeline's stage whose network is slow.
+ * Late ranks that waited for a stall and are as late as that rank are not late
+ * by themselves.
  */
 #ifndef JP_INSIGHT_STALLS_H
 #define JP_INSIGHT_STALLS_H
@@ -54,6 +58,7 @@ struct jp_stalls {
  * only. 0, or -1: no memory. Free with stalls_fini. */
 int stalls_find(const struct jp_result *result,
                 const struct jp_processes *processes,
+                const struct jp_netserieses *series,
                 struct jp_lateness *lateness, struct jp_stalls *stalls);
 void stalls_fini(struct jp_stalls *stalls);
 

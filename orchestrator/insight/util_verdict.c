@@ -3,7 +3,7 @@
 #include "orchestrator/insight/util_verdict.h"
 
 #include "common/figure.h"
-#include "orchestrator/insight/sentence.h"
+#include "orchestrator/insight/finding.h"
 
 static uint64_t samples_of(const struct jp_util *util)
 {

@@ -10,10 +10,9 @@
 
 #include "common/figure.h"
 #include "common/profiler.h"
-#include "orchestrator/insight/evidence.h"
 #include "orchestrator/insight/expected.h"
+#include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/sentence.h"
 
 const struct jp_doubt_text doubts_table[JP_DOUBTS] = {
     {"not_asked",
@@ -175,11 +174,11 @@ static bool no_output(const struct jp_evidence *e, struct jp_sentence *s)
         sentence_add(s, "no profiler output was found in the input");
     else if (tasks)
         sentence_add(s,
-                     "no profiler output although %" PRIu32 " task%s ran: "
+                     "no profiler output although %s task%s ran: "
                      "no NCCL communicator was initialised, NCCL did not "
                      "load the profiler, or a container does not show its "
                      "library or this directory",
-                     tasks, plural(tasks));
+                     FIG_COUNT(tasks), plural(tasks));
     else
         sentence_add(s, "no profiler output: no NCCL communicator was "
                         "initialised, or NCCL did not load the profiler");
@@ -283,20 +282,27 @@ static bool empty_files(const struct jp_evidence *e, struct jp_sentence *s)
 /* Returns true and adds one clause if the evidence holds no record (or was not
  * analysed). The clause claims only what was seen: a missing file does not
  * distinguish a program without NCCL from a profiler that was not loaded. */
-static bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s)
+static bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s,
+                           enum jp_nodata *why)
 {
-    static bool (*const reasons[])(const struct jp_evidence *,
-                                   struct jp_sentence *) = {
-        not_analysed, mode_off,   not_started, all_gone,
-        no_output,    unreadable, none_ended,  all_lost,
-        all_cut,      idle_comms, empty_files,
+    static const struct {
+        bool (*is)(const struct jp_evidence *, struct jp_sentence *);
+        enum jp_nodata why;
+    } reasons[] = {
+        {not_analysed, JP_NODATA_OFF},   {mode_off, JP_NODATA_OFF},
+        {not_started, JP_NODATA_ABSENT}, {all_gone, JP_NODATA_GONE},
+        {no_output, JP_NODATA_ABSENT},   {unreadable, JP_NODATA_BROKEN},
+        {none_ended, JP_NODATA_BEGUN},   {all_lost, JP_NODATA_LOST},
+        {all_cut, JP_NODATA_BROKEN},     {idle_comms, JP_NODATA_ABSENT},
+        {empty_files, JP_NODATA_ABSENT},
     };
+    size_t i = 0;
 
     if (e->analysed && e->result && e->result->quality.records > 0)
         return false;
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
-        if (reasons[i](e, s))
-            return true;
+    while (!reasons[i].is(e, s)) /* the last one always is */
+        i++;
+    *why = reasons[i].why;
     return true;
 }
 
@@ -384,18 +390,18 @@ static void say_totals(const struct jp_copper *c, struct jp_sentence *s)
     char of[48] = "";
 
     if (!c->n_counted) {
-        sentence_add(s, "Copper: none of %zu rank%s can be counted", c->n_ranks,
-                     plural(c->n_ranks));
+        sentence_add(s, "Copper: none of %s rank%s can be counted",
+                     FIG_COUNT(c->n_ranks), plural(c->n_ranks));
         return;
     }
     if (c->n_ops < c->n_counted)
-        snprintf(of, sizeof(of), " (of %" PRIu32 " rank%s)", c->n_ops,
+        snprintf(of, sizeof(of), " (of %s rank%s)", FIG_COUNT(c->n_ops),
                  plural(c->n_ops));
     sentence_add(s,
-                 "Copper: %" PRIu32 " of %zu rank%s, %s operations, %s hits, "
+                 "Copper: %s of %s rank%s, %s operations, %s hits, "
                  "%s without start-up%s",
-                 c->n_counted, c->n_ranks, plural(c->n_ranks),
-                 FIG_COUNT(c->total[COPPER_OPERATIONS]),
+                 FIG_COUNT(c->n_counted), FIG_COUNT(c->n_ranks),
+                 plural(c->n_ranks), FIG_COUNT(c->total[COPPER_OPERATIONS]),
                  FIG_COUNT(c->total[COPPER_HITS]),
                  FIG_US((double) c->without_init_us), of);
 }
@@ -505,18 +511,23 @@ static const char *describe_coverage(const struct jp_evidence *e, char *buf,
 }
 
 /* "8 of 8 ranks, 5,600 operations on 14 communicators, ..." */
-static void say_ok(const struct jp_evidence *e, struct jp_sentence *s)
+static void say_ok(const struct jp_evidence *e,
+                   const struct jp_insight *insight, struct jp_sentence *s)
 {
     const struct jp_result *r = e->result;
     const struct jp_quality *q = &r->quality;
     char ranks[48], p2p[64] = "", complete[200];
     uint32_t of = expected_ranks(e->conf, e->nodes, r);
 
-    if (of)
-        snprintf(ranks, sizeof(ranks), "%" PRIu32 " of %" PRIu32 " rank%s",
-                 q->ranks_seen, of, plural(of));
+    if (insight &&
+        insight->processes.n > q->ranks_seen) /* of no communicator */
+        snprintf(ranks, sizeof(ranks), "%s ranks",
+                 FIG_COUNT(insight->processes.n));
+    else if (of)
+        snprintf(ranks, sizeof(ranks), "%s of %s rank%s",
+                 FIG_COUNT(q->ranks_seen), FIG_COUNT(of), plural(of));
     else
-        snprintf(ranks, sizeof(ranks), "%" PRIu32 " rank%s", q->ranks_seen,
+        snprintf(ranks, sizeof(ranks), "%s rank%s", FIG_COUNT(q->ranks_seen),
                  plural(q->ranks_seen));
     if (q->p2p_records)
         snprintf(p2p, sizeof(p2p), ", %s Send/Recv record%s",
@@ -538,11 +549,13 @@ static void say_failed_tasks(const struct jp_evidence *e,
     if (crash || !e->nodes || !e->nodes->tasks_failed)
         return;
     if (tasks)
-        sentence_add(s, "%" PRIu32 " of %" PRIu32 " task%s ended with an error",
-                     e->nodes->tasks_failed, tasks, plural(tasks));
+        sentence_add(s, "%s of %s task%s ended with an error",
+                     FIG_COUNT(e->nodes->tasks_failed), FIG_COUNT(tasks),
+                     plural(tasks));
     else
-        sentence_add(s, "%" PRIu32 " task%s ended with an error",
-                     e->nodes->tasks_failed, plural(e->nodes->tasks_failed));
+        sentence_add(s, "%s task%s ended with an error",
+                     FIG_COUNT(e->nodes->tasks_failed),
+                     plural(e->nodes->tasks_failed));
 }
 
 /* Also adds what the recorder was told to leave out. */
@@ -684,7 +697,8 @@ static enum jp_verdict_word say_findings(const struct jp_insight *insight,
             sentence_add(s, "%s", f->text);
     }
     if (n > SAID)
-        sentence_add(s, "%zu more finding%s", n - SAID, plural(n - SAID));
+        sentence_add(s, "%s more finding%s", FIG_COUNT(n - SAID),
+                     plural(n - SAID));
     return word;
 }
 
@@ -719,12 +733,12 @@ static bool say_tail(const struct jp_evidence *e, struct jp_sentence *s)
 /* Adds what the figures say, and how complete they are. */
 static enum jp_verdict_word say_data(const struct jp_evidence *e,
                                      const struct jp_insight *insight,
-                                     struct jp_sentence *s)
+                                     enum jp_nodata *why, struct jp_sentence *s)
 {
     size_t said = s->clauses;
     enum jp_verdict_word word = JP_VERDICT_NODATA;
 
-    if (nodata_explain(e, s)) {
+    if (nodata_explain(e, s, why)) {
         if (e->analysed)
             gaps_nodes(e, s);
         return word;
@@ -738,7 +752,7 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
                            JP_HYPOTHESIS_LATE_RANK))
         word = say_unjudged(insight, s);
     if (word >= JP_VERDICT_UNJUDGED)
-        say_ok(e, s);
+        say_ok(e, insight, s);
     return word;
 }
 
@@ -759,6 +773,7 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
     struct jp_sentence s;
 
     sentence_init(&s, verdict->text, sizeof(verdict->text));
+    verdict->nodata = JP_NODATA_ABSENT;
     verdict->coverage = analysed ? e.expected.coverage : -1;
     if (hung_first)
         say_hang(&e, insight, &s);
@@ -766,7 +781,8 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
         sentence_add(&s, "%s", crash->text);
     if (hung && !hung_first)
         say_hang(&e, insight, &s);
-    verdict->word = hung ? JP_VERDICT_HANG : say_data(&e, insight, &s);
+    verdict->word = hung ? JP_VERDICT_HANG
+                         : say_data(&e, insight, &verdict->nodata, &s);
     if (hung)
         gaps_list(&e, &s);
     if (fault && !hung_first &&

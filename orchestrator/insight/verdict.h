@@ -23,10 +23,22 @@
 
 const char *verdict_word_name(enum jp_verdict_word word);
 
+/* Why a report has no record. */
+enum jp_nodata {
+    JP_NODATA_ABSENT, /* no file, or no operation in it */
+    JP_NODATA_OFF,    /* it was not analysed, or not profiled */
+    JP_NODATA_GONE,   /* files were there and are not any more */
+    JP_NODATA_BROKEN, /* they cannot be read */
+    JP_NODATA_BEGUN,  /* no operation has ended */
+    JP_NODATA_LOST,   /* the profiler could keep none */
+    JP_NODATA_REASONS
+};
+
 struct jp_verdict {
     enum jp_verdict_word word;
-    char text[400];  /* one sentence, no newline */
-    double coverage; /* records / expected; negative: unknown */
+    enum jp_nodata nodata; /* of JP_VERDICT_NODATA */
+    char text[400];        /* one sentence, no newline */
+    double coverage;       /* records / expected; negative: unknown */
 };
 
 /* conf and nodes may be NULL (a plain folder of logs), and so may result (no

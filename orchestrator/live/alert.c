@@ -18,12 +18,10 @@
 #include "common/fileio.h"
 #include "common/json_stream.h"
 #include "common/quote.h"
-#include "orchestrator/collect/barrier.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/livesnap.h"
-#include "orchestrator/live/livestall.h"
 
 #define LINE_BYTES 512 /* on a terminal; slurmctld takes more */
 #define COMMAND_CPU_S 20
@@ -72,7 +70,7 @@ static const struct hangs_op *op_of(const struct alert_event *event)
     const struct stuck_cause *cause;
     const struct jp_hangs *hangs;
 
-    if (!event->view || event->news == STUCK_GOES_ON)
+    if (event->silence || event->news == STUCK_GOES_ON)
         return NULL;
     cause = &event->stuck->cause;
     hangs = event->view->hangs;
@@ -81,32 +79,81 @@ static const struct hangs_op *op_of(const struct alert_event *event)
     return &hangs->ops[hangs->groups[cause->group].first];
 }
 
+/* Who keeps the others. Of a step that goes on: nobody. */
+struct who {
+    const char *class;
+    int64_t rank; /* in the communicator; -1: unknown */
+    uint32_t process;
+};
+
+static struct who who_of(const struct alert_event *event)
+{
+    struct who who = {.rank = -1, .process = UINT32_MAX};
+    bool goes_on = event->news == STUCK_GOES_ON;
+
+    if (event->silence)
+        who.class = LIVESTALL_CLASS;
+    else if (op_of(event))
+        who.class = stuck_class_words[event->stuck->cause.class];
+    if (event->silence && !goes_on) {
+        who.rank = event->silence->rank;
+        who.process = event->silence->process;
+    } else if (op_of(event)) {
+        who.rank = event->stuck->cause.rank;
+        who.process = event->stuck->cause.process;
+    }
+    return who;
+}
+
 static void put_who(struct jp_json_stream *s, const struct alert_event *event)
 {
-    const struct stuck_cause *cause = &event->stuck->cause;
+    struct who who = who_of(event);
     const struct jp_hangs *hangs = event->view->hangs;
-    const struct hangs_process *p = cause->process < hangs->n_processes
-                                        ? &hangs->processes[cause->process]
+    const struct hangs_process *p = who.process < hangs->n_processes
+                                        ? &hangs->processes[who.process]
                                         : NULL;
 
-    json_stream_text(s, "class", stuck_class_words[cause->class]);
-    if (cause->rank >= 0)
-        json_stream_int(s, "rank", cause->rank);
-    else
-        json_stream_null(s, "rank");
+    json_stream_text(s, "class", who.class);
+    json_stream_known(s, "rank", who.rank >= 0, (uint64_t) who.rank);
     json_stream_text(s, "node", p ? p->host : NULL);
     json_stream_int(s, "pid", p ? p->pid : -1);
     json_stream_int(s, "task", p ? p->task : -1);
     json_stream_text(
         s, "state",
-        p ? stuck_state_words[event->view->tasks[cause->process].state] : NULL);
+        p ? stuck_state_words[event->view->tasks[who.process].state] : NULL);
+}
+
+/* The operation. Of a silence: the one in which a rank is behind, of which
+ * neither number nor size is known. */
+static void put_op(struct jp_json_stream *s, const struct alert_event *event)
+{
+    const struct livestall *silence =
+        event->silence && event->silence->cause == LIVESTALL_BEHIND &&
+                event->news != STUCK_GOES_ON
+            ? event->silence
+            : NULL;
+    const struct hangs_op *op = op_of(event);
+    char id[24];
+
+    if (silence)
+        snprintf(id, sizeof(id), "0x%" PRIx64, silence->hash);
+    json_stream_text(s, "comm", op ? op->id : silence ? id : NULL);
+    json_stream_text(s, "comm_name", op ? op->name : NULL);
+    json_stream_text(s, "function",
+                     op        ? op->func
+                     : silence ? silence->func
+                               : NULL);
+    json_stream_known(s, "sequence", op, op ? op->seq : 0);
+    json_stream_known(s, "bytes", op, op ? op->bytes : 0);
+    json_stream_known(s, "n_ranks", op || silence,
+                      op        ? (uint64_t) op->n_ranks
+                      : silence ? (uint64_t) silence->n_ranks_of
+                                : 0);
 }
 
 static void put_members(struct jp_json_stream *s, const struct alert *alert,
                         const struct alert_event *event, const char *line)
 {
-    const struct hangs_op *op = op_of(event);
-
     json_stream_count(s, "version", 1);
     json_stream_count(s, "time_us", clock_real_us());
     json_stream_text(s, "event", news_words[event->news]);
@@ -115,17 +162,8 @@ static void put_members(struct jp_json_stream *s, const struct alert *alert,
     json_stream_text(s, "dir", alert->place.dir);
     json_stream_count(s, "hang", alert->hang);
     json_stream_count(s, "waited_ms", event->waited_ms);
-    if (op) {
-        put_who(s, event);
-        json_stream_text(s, "comm", op->id);
-        json_stream_text(s, "comm_name", op->name);
-        json_stream_text(s, "function", op->func);
-        json_stream_count(s, "sequence", op->seq);
-        json_stream_count(s, "bytes", op->bytes);
-        json_stream_int(s, "n_ranks", op->n_ranks);
-    }
-    if (event->stall)
-        json_stream_text(s, "class", LIVESTALL_CLASS);
+    put_who(s, event);
+    put_op(s, event);
     json_stream_text(s, "text", line);
 }
 
@@ -350,8 +388,9 @@ void alert_tell(struct alert *alert, const struct alert_event *event)
     if (is_ending(alert))
         return;
     if (event->news != STUCK_GOES_ON) {
-        if (event->stall)
-            snprintf(answer, sizeof(answer), "%s", event->stall);
+        if (event->silence)
+            livestall_answer(event->silence, event->view, answer,
+                             sizeof(answer));
         else
             stuck_answer(event->view, &event->stuck->cause, answer,
                          sizeof(answer));

@@ -14,8 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/onhang.h"
+#include "common/knob.h"
 #include "orchestrator/ingest/stuck.h"
+#include "orchestrator/live/livestall.h"
 
 #define ALERT_OF_HANG 3
 #define ALERT_OF_JOB 10
@@ -45,15 +46,16 @@ struct alert {
     uint64_t command_ms; /* when to kill it */
 };
 
-/* An alert, as in alerts.jsonl and on the command's standard input. */
+/* An alert, as in alerts.jsonl and on the command's standard input. Each has
+ * all members, whatever is known. */
 struct alert_event {
     enum stuck_news news;
     const struct stuck_view *view;
     const struct stuck *stuck;
     uint64_t waited_ms; /* since the operation began */
-    /* Of a stall (livestall.h): its sentence; view and stuck are NULL. Else
-     * NULL. */
-    const char *stall;
+    /* Of logs that tell only what has ended: why, and stuck is NULL. Else NULL.
+     */
+    const struct livestall *silence;
 };
 
 /* Reports the alert. */

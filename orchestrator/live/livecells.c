@@ -1,5 +1,5 @@
 /* livecells.c - a process' operations by function and size. */
-#include "orchestrator/live/livecells.h"
+#include "orchestrator/live/livenode.h"
 
 #include <inttypes.h>
 #include <math.h>

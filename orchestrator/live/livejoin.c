@@ -30,6 +30,7 @@
 struct heard {
     char name[NAME_LEN];
     uint32_t sequence, due_ms;
+    uint64_t real_ns;    /* of the node, when it was written */
     uint64_t changed_ms; /* when we saw the sequence number change */
     enum live_class class;
     bool last;
@@ -169,6 +170,7 @@ static void take_word(struct heard *h, const struct livesnap_head *head,
     if (h->sequence != head->sequence || !h->changed_ms)
         h->changed_ms = now_ms;
     h->sequence = head->sequence;
+    h->real_ns = head->real_ns;
     h->due_ms = head->due_ms;
     h->class = head->class;
     h->last = head->last;
@@ -213,8 +215,9 @@ static void take_head(struct livejoin *join, int folder, const char *name,
     h = h ? h : heard_of(join, name);
     if (!h)
         return;
-    /* an older file of a node that still sends */
-    if (h->kept && head.sequence <= h->sequence && !is_silent(h, now_ms))
+    /* an older file; but an agent that has begun anew counts from 1 */
+    if (h->kept && head.sequence <= h->sequence &&
+        (head.real_ns <= h->real_ns || !is_silent(h, now_ms)))
         return;
     forget_kept(join, h);
     take_word(h, &head, now_ms);
@@ -409,11 +412,13 @@ static void take_news(struct livejoin *join, const struct livejoin_time *now,
 /* Logs that tell only what has ended: it is told, and nothing is done. */
 static void look_at_stall(struct livejoin *join, const struct stuck_view *view)
 {
-    char text[512];
-    const struct alert_event event = {
-        .news = livestall_look(&join->stall, view),
-        .waited_ms = join->stall.silent_ms,
-        .stall = livestall_answer(&join->stall, view, text, sizeof(text))};
+    enum stuck_news news = livestall_look(&join->stall, view);
+    const struct alert_event event = {.news = news,
+                                      .view = view,
+                                      .waited_ms = news == STUCK_GOES_ON
+                                                       ? join->stall.was_ms
+                                                       : join->stall.silent_ms,
+                                      .silence = &join->stall};
 
     if (event.news != STUCK_NO_NEWS)
         alert_tell(&join->alert, &event);

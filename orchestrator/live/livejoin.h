@@ -1,6 +1,6 @@
 /* livejoin.h - node 0: joins the nodes' snapshots and applies the rule.
  *
- * Snapshots are files, or come by UDP (livehear.h) and are kept in memory; of a
+ * Snapshots are files, or come by UDP (livelink.h) and are kept in memory; of a
  * node's two the newer one counts.
  *
  * While all is well only the snapshots' heads are read, each 30 s (a minute

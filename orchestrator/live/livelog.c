@@ -1,9 +1,10 @@
 /* livelog.c - a node's logs of ended operations as they grow. */
-#include "orchestrator/live/livelog.h"
+#include "orchestrator/live/livenode.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -502,6 +503,17 @@ static void count_bytes(struct log_file *f)
     f->bytes_over = over;
 }
 
+/* A log does not tell the PID namespace of its process. In a container its
+ * number may be nobody's here, or another user's: of those nothing is told. */
+static bool is_ours(const struct livelog *log, int64_t pid)
+{
+    char path[512];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s/proc/%" PRId64, log->place.root, pid);
+    return pid > 0 && stat(path, &st) == 0 && st.st_uid == geteuid();
+}
+
 static enum stuck_state state_of(const struct livelog *log,
                                  const struct log_file *f, uint64_t now_ns)
 {
@@ -545,7 +557,7 @@ static int look_at_file(struct livelog *log, struct log_file *f,
     count_bytes(f);
     if (turn || first)
         liverate_pass(&f->rate, &source, now->mono_ns);
-    if (f->pid > 0)
+    if (!f->watch.inner && is_ours(log, f->pid))
         livewatch_name(&f->watch, f->pid, 0);
     livewatch_look(&f->watch, log->place.root, f->grown_ns, now->mono_ns);
     f->state = state_of(log, f, now->mono_ns);

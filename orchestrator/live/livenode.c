@@ -12,10 +12,8 @@
 
 #include "common/fileio.h"
 #include "common/num.h"
-#include "orchestrator/live/livelog.h"
 #include "orchestrator/live/liverate.h"
 #include "orchestrator/live/livetask.h"
-#include "orchestrator/live/liveusual.h"
 #include "plugins/nccl_recorder/recfile.h"
 
 #define MS_NS UINT64_C(1000000)

@@ -1,5 +1,5 @@
 /* liverate.h - how fast a process communicates: operations, their time and
- * size over the last LIVE_RECENT_MS.
+ * size over the last LIVE_RECENT_MS; and how long its operations usually take.
  *
  * How many end is known from the recording's counters; their time and size is
  * the mean of a few that are read every LIVERATE_SAMPLE_MS, at the same seconds
@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "orchestrator/ingest/hangs.h"
+#include "orchestrator/ingest/stuck.h"
 #include "orchestrator/live/livesnap.h"
 #include "plugins/nccl_recorder/recfile.h"
 
@@ -75,5 +77,51 @@ void liverate_rank(const struct liverate *rate, uint64_t mono_ns,
 void liverate_front(const struct liverate *rate,
                     const struct liverate_source *source, uint64_t mono_ns,
                     const struct live_comm *comms, struct live_front *front);
+
+/* --- how long operations usually take ------------------------------------ */
+
+/* Learnt from operations in flight for a second or more. Shorter ones are only
+ * counted, so ended operations need not be read. */
+
+/* Most operations of a process that are in flight for long at one time, and
+ * most pairs (communicator, function) with known lengths. */
+enum { LIVEUSUAL_LONGS_MAX = 64, LIVEUSUAL_SERIES_MAX = 256 };
+
+struct liveusual_series {
+    uint32_t comm;
+    enum jpr_op_kind kind;
+    char func[RECORD_MAX_FUNC + 1];
+    struct stuck_usual lengths;
+};
+
+/* An operation that was in flight for long at the last look. */
+struct liveusual_long {
+    uint32_t comm;
+    enum jpr_op_kind kind;
+    char func[RECORD_MAX_FUNC + 1];
+    uint64_t seq, start_ns, age_ns;
+    bool seen; /* also in flight at this look */
+};
+
+/* The lengths of a process's operations; the owner sets it to zeros. */
+struct liveusual {
+    struct liveusual_series *series;
+    size_t n;
+    struct liveusual_long longs[LIVEUSUAL_LONGS_MAX];
+    size_t n_longs;
+};
+
+void liveusual_fini(struct liveusual *usual);
+
+/* Takes what is in flight for a second or more, and learns from those that
+ * ended since the last look. An end is seen at most one look late. */
+void liveusual_look(struct liveusual *usual, const struct stuck_times *times,
+                    const struct jp_recfile *file,
+                    const struct jp_pending *pending, uint64_t mono_ns);
+
+/* The usual length of such operations; NULL: none has ended. */
+const struct stuck_usual *liveusual_find(const struct liveusual *usual,
+                                         const struct jp_recfile *file,
+                                         const struct hangs_op *op);
 
 #endif

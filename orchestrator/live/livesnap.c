@@ -386,11 +386,10 @@ int livesnap_head(const uint8_t bytes[LIVE_HEAD_BYTES],
     if (memcmp(bytes, magic, sizeof(magic)) != 0 ||
         !is_version(jpr_get_le32(bytes + 8)) || bytes[52] > LIVE_TROUBLE)
         return -1;
-    *out = (struct livesnap_head){.conf = jpr_get_le32(bytes + 16) |
-                                          (uint64_t) jpr_get_le32(bytes + 20)
-                                              << 32,
+    *out = (struct livesnap_head){.conf = get_le64(bytes + 16),
                                   .nodeid = jpr_get_le32(bytes + 24),
                                   .sequence = jpr_get_le32(bytes + 28),
+                                  .real_ns = get_le64(bytes + 32),
                                   .due_ms = jpr_get_le32(bytes + 48),
                                   .class = (enum live_class) bytes[52],
                                   .last = bytes[53] == 1};

@@ -6,7 +6,7 @@
  * one: the sum tells, and it reads again or keeps what it had. A reader judges
  * age by the times inside and never by the file's: on NFS attributes are up to
  * a minute old. The same bytes go to node 0's agent by UDP where the clock
- * module runs (livesend.h); the file is then written more rarely.
+ * module runs (livelink.h); the file is then written more rarely.
  *
  *   offset  bytes
  *   0       8      "JPLIVE\r\n"
@@ -67,7 +67,7 @@ struct live_rank {
     int64_t task; /* SLURM_PROCID; -1: unknown */
     enum stuck_state state;
     bool final, damaged, busy;
-    /* It is told by a log of what has ended (livelog.h): nothing is known of
+    /* It is told by a log of what has ended (livelog.c): nothing is known of
      * operations in flight, produced is over, and counted_ns is when the log
      * has grown last. */
     bool logs;
@@ -151,6 +151,7 @@ uint64_t livesnap_conf(const char *hash);
 struct livesnap_head {
     uint64_t conf;
     uint32_t nodeid, sequence, due_ms;
+    uint64_t real_ns;
     enum live_class class;
     bool last;
 };

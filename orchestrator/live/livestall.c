@@ -57,6 +57,7 @@ static void look_at_series(struct livestall *stall,
     stall->behind = most - last->ended;
     stall->n_behind = n_behind;
     stall->hash = last->hash;
+    stall->n_ranks_of = last->n_ranks;
     memcpy(stall->func, last->func, sizeof(stall->func));
 }
 
@@ -155,11 +156,10 @@ static bool is_overdue(struct livestall *stall, const struct stuck_view *view)
     stall->behind = 0;
     stall->n_behind = 0;
     stall->n_ranks = sum.n;
+    stall->silent_ms = sum.n ? sum.silent_ms : 0;
     stall->judged = sum.n && sum.learnt;
-    if (!stall->judged || sum.traced || sum.stopped == sum.n)
-        return false;
-    stall->silent_ms = sum.silent_ms;
-    if (sum.silent_ms < stall->times.ms[STUCK_LOOKS]) /* not worth a search */
+    if (!stall->judged ||
+        sum.silent_ms < stall->times.ms[STUCK_LOOKS]) /* not worth a search */
         return false;
     if (!find_state(stall, view, STUCK_STOPPED, LIVESTALL_STOPPED)) {
         find_behind(stall, view->progress);
@@ -167,26 +167,37 @@ static bool is_overdue(struct livestall *stall, const struct stuck_view *view)
             find_state(stall, view, STUCK_ENDED, LIVESTALL_ENDED);
     }
     stall->limit_ms = limit_of(stall, view, &sum);
-    return sum.silent_ms > stall->limit_ms;
+    return !sum.traced && sum.stopped < sum.n &&
+           sum.silent_ms > stall->limit_ms;
 }
 
-static enum stuck_news end(struct livestall *stall)
+/* What was told ends when a log grows, and with the step: a debugger, or a node
+ * that is not heard, is no progress. A snapshot may be some time old, or missed
+ * at one look, so a bit less silence is none either. */
+static enum stuck_news look_for_progress(struct livestall *stall,
+                                         uint64_t before_ms)
 {
-    bool said = stall->said;
-
+    if (stall->n_ranks && stall->silent_ms >= before_ms / 2)
+        return STUCK_NO_NEWS;
     stall->phase = STUCK_QUIET;
     stall->said = false;
+    stall->was_ms = before_ms;
     /* of a step that is over nobody says that it moves */
-    return said && stall->n_ranks ? STUCK_GOES_ON : STUCK_NO_NEWS;
+    return stall->n_ranks ? STUCK_GOES_ON : STUCK_NO_NEWS;
 }
 
 enum stuck_news livestall_look(struct livestall *stall,
                                const struct stuck_view *view)
 {
-    uint64_t now_ms = view->now_ms;
+    uint64_t now_ms = view->now_ms, before_ms = stall->silent_ms;
+    bool overdue = is_overdue(stall, view);
 
-    if (!is_overdue(stall, view))
-        return end(stall);
+    if (stall->said)
+        return look_for_progress(stall, before_ms);
+    if (!overdue) {
+        stall->phase = STUCK_QUIET;
+        return STUCK_NO_NEWS;
+    }
     if (stall->phase == STUCK_QUIET) {
         stall->phase = STUCK_SEEN;
         stall->seen_ms = now_ms;
@@ -194,7 +205,7 @@ enum stuck_news livestall_look(struct livestall *stall,
                now_ms - stall->seen_ms >= stall->times.ms[STUCK_LOOKS]) {
         stall->phase = STUCK_SUSPECT;
         stall->suspect_ms = now_ms;
-    } else if (stall->phase == STUCK_SUSPECT && !stall->said &&
+    } else if (stall->phase == STUCK_SUSPECT &&
                now_ms - stall->suspect_ms >= stall->times.ms[STUCK_SAY]) {
         stall->said = true;
         return STUCK_SLOW;
@@ -220,8 +231,8 @@ static void format_cause(const struct livestall *stall,
         snprintf(whom, sizeof(whom), "%.64s pid %" PRId64, p->host, p->pid);
     *buf = '\0';
     if (stall->n_behind > 1)
-        snprintf(more, sizeof(more), ", and %zu more ranks are behind",
-                 stall->n_behind - 1);
+        snprintf(more, sizeof(more), ", and %zu more rank%s behind",
+                 stall->n_behind - 1, stall->n_behind > 2 ? "s are" : " is");
     if (p && stall->cause == LIVESTALL_BEHIND)
         snprintf(buf, size,
                  "; %s is %" PRIu64 " operation%s behind in %s of 0x%" PRIx64

@@ -1,13 +1,14 @@
 /* livestall.h - a step whose logs tell only what has ended has stopped.
  *
- * With such logs (livelog.h) no operation is seen in flight, so that the rule
+ * With such logs (livelog.c) no operation is seen in flight, so that the rule
  * of stuck.h has nothing to look at. What is left is silence: no process of the
  * step has ended an operation for longer than ever before. It is a suspicion
  * and no more, because a pause of the program looks the same: it is told once,
  * it is never confirmed, and nothing is done about it.
  *
  *     quiet -> SEEN -> SUSPECT (told STUCK_SAY later)
- *       ^------------- as soon as a log grows
+ *       ^------------- as soon as a log grows; before it is told, also as soon
+ *                      as it is no stall any more
  *
  * How long it must be (livestall_limit_ms): computing and communicating look
  * the same, so that it is what stuck.h grants a rank that computes,
@@ -46,13 +47,15 @@ struct livestall {
     /* of the last look */
     bool judged;        /* there are such logs, and all their paces are known */
     uint64_t silent_ms; /* no process has ended anything for so long */
+    uint64_t was_ms;    /* ... by the look before the one that ended a stall */
     uint64_t limit_ms;
     size_t n_ranks; /* that have not ended */
     enum livestall_cause cause;
-    uint32_t process; /* UINT32_MAX: none is named */
-    int64_t rank;     /* in the communicator; -1: not known */
-    uint64_t behind;  /* operations */
-    size_t n_behind;  /* such ranks */
+    uint32_t process;   /* UINT32_MAX: none is named */
+    int64_t rank;       /* in the communicator; -1: not known */
+    uint64_t behind;    /* operations */
+    int64_t n_ranks_of; /* of the communicator it is behind in */
+    size_t n_behind;    /* such ranks */
     uint64_t hash;
     char func[RECORD_MAX_FUNC + 1];
 };

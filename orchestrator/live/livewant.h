@@ -1,5 +1,5 @@
 /* livewant.h - live/live.want of the step directory: what is asked of all nodes
- * of a step that runs.
+ * of a step that runs; and how evidence of a hang is taken.
  *
  * Its time of change is a lease: while that is younger than LIVE_WANT_MS, nodes
  * write their snapshots each 5 s (STUCK_LOOKS), else each 30 s (STUCK_LEAST),
@@ -60,5 +60,21 @@ void livewant_parse(char *text, const char *node, struct livewant *out);
 /* For programs that watch: renews the lease of a step's file, or creates an
  * empty one and its folder. */
 int livewant_touch(const char *dir, struct jp_error *err);
+
+/* --- evidence of a hang -------------------------------------------------- */
+
+/* Has its processes looked at while they live:
+ *
+ *     jobprof-node evidence -q --node NODE --missing PID,... --waiting PID,...
+ *         STEP_DIRECTORY
+ *
+ * It runs in a child of the agent's process group, which ends with the step,
+ * with nothing but /dev/null open, and for LIVEKEEP_LIFE_S at most. Nobody
+ * waits for it: what it finds is in the step directory. */
+#define LIVEKEEP_LIFE_S 60
+
+/* A module_place.take_evidence. program: instead of this process' own, for
+ * tests; NULL: that. */
+void livekeep_start(void *program, const struct module_hang *hang);
 
 #endif

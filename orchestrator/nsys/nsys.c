@@ -14,8 +14,8 @@
 #include "common/fileio.h"
 #include "common/num.h"
 #include "common/quote.h"
-#include "plugins/nsys/nsys_name.h"
 #include "common/utf8.h"
+#include "plugins/nsys/nsys_read.h"
 
 /* The layout of tables, as in `nsys profile --stats`. */
 

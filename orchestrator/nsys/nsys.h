@@ -15,6 +15,7 @@
 
 #include "common/error.h"
 #include "plugins/nsys/nsys_read.h"
+#include "plugins/nsys/nsys_sql.h"
 
 /* One export. Counts and times are as in struct nsys_profile. */
 struct jp_nsys_rank {
@@ -98,5 +99,31 @@ char *nsys_text(const struct jp_nsys *nsys, char buf[JP_NSYS_TEXT]);
  * by time and by size, and NVTX if there are ranges. With several ranks there
  * are columns about them. top: limit of rows per table; 0: none. */
 void nsys_print(const struct jp_nsys *nsys, size_t top, FILE *out);
+
+/* --- convert reports of nsys to SQLite files, which jobprof can read ----- */
+
+/* Runs `nsys export` for each report (.nsys-rep) below a folder that has no
+ * export beside it, or an older one. Several run at once, at low priority, as
+ * the user. Each writes to its own folder in TMPDIR, because SQLite needs a
+ * file system with locks; the complete file is then moved beside the report. */
+
+struct nsys_export_options {
+    const char *program; /* NULL: the one that profiled the ranks, otherwise
+                          * from PATH */
+    unsigned at_once;
+    uint32_t limit_ms; /* for all exports together */
+    nsys_stop *stop;   /* may be NULL */
+    void *arg;
+};
+
+struct nsys_export_done {
+    size_t wanted, made, failed, late;
+    char why[300]; /* reason of the first failure, or "" */
+};
+
+/* Works below a step's directory that belongs to the caller; other users' files
+ * are ignored. Returns -1 without memory; finished exports are kept. */
+int nsys_export(const char *folder, const struct nsys_export_options *options,
+                struct nsys_export_done *out, struct jp_error *err);
 
 #endif

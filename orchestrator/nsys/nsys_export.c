@@ -1,5 +1,5 @@
 /* nsys_export.c - run `nsys export` for reports without an export. */
-#include "orchestrator/nsys/nsys_export.h"
+#include "orchestrator/nsys/nsys.h"
 
 #include <errno.h>
 #include <fcntl.h>

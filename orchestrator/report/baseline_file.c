@@ -36,9 +36,9 @@ char *netnames_link(const struct jp_netkey *key, char *buf)
 
 char *netnames_shape(const struct jp_netkey *key, char *buf)
 {
-    snprintf(buf, NETNAMES_LEN, "%" PRIu32 " rank%s on %" PRIu32 " node%s",
-             key->n_ranks, plural(key->n_ranks), key->n_hosts,
-             plural(key->n_hosts));
+    snprintf(buf, NETNAMES_LEN, "%s rank%s on %s node%s",
+             FIG_COUNT(key->n_ranks), plural(key->n_ranks),
+             FIG_COUNT(key->n_hosts), plural(key->n_hosts));
     return buf;
 }
 

@@ -9,7 +9,7 @@
 
 #include "common/figure.h"
 #include "common/sorted.h"
-#include "orchestrator/insight/sentence.h"
+#include "orchestrator/insight/finding.h"
 #include "orchestrator/report/tables.h"
 
 /* --- shares of busy time ------------------------------------------------- */
@@ -253,8 +253,8 @@ static const struct jp_column busy[] = {
     {"pid", JP_COL_PID, JP_CSV | JP_MAYBE | JP_TIP | JP_LOWEST, 3, 3, 0,
      "Process", "its number on the host", .get = get_busy_pid},
     {"timed", JP_COL_COUNT, JP_CSV | JP_TIP, 4, 4, 0, "Operations",
-     "that tell start and end, Send and Recv among them", FIELD(timed)},
-    {"untimed", JP_COL_COUNT, JP_CSV, 5, .help = "records that do not",
+     "records with start and end, Send and Recv among them", FIELD(timed)},
+    {"untimed", JP_COL_COUNT, JP_CSV, 5, .help = "records without start or end",
      FIELD(untimed)},
     {"from_us", JP_COL_CLOCK, JP_CSV | JP_MAYBE, 6, .help = "first start",
      .get = get_busy_from},
@@ -265,8 +265,8 @@ static const struct jp_column busy[] = {
     {"share", JP_COL_SHARE, JP_CSV | JP_MAYBE, 9,
      .help = "busy_us of the time from from_us to to_us",
      .get = get_busy_share},
-    {"why", JP_COL_TEXT, JP_CSV | JP_MAYBE, 10, .help = "the share is not told",
-     .get = get_busy_why},
+    {"why", JP_COL_TEXT, JP_CSV | JP_MAYBE, 10,
+     .help = "why the share is unknown", .get = get_busy_why},
     {"time", JP_COL_US, JP_TIP | JP_MAYBE, 0, 5, 0, "Time",
      "from the first start to the last end", .get = get_busy_time},
     {"share", JP_COL_SHARE, JP_TIP | JP_BAR, 0, 7, 0, "Share",

@@ -11,6 +11,7 @@
 
 #include "common/figure.h"
 #include "common/quote.h"
+#include "orchestrator/cause/bottleneck.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/summary_file.h"
@@ -79,6 +80,25 @@ static void put_verdict(const json_t *root, bool colour, unsigned columns,
     fputs(card_colour_end(colour), out);
     fputc(' ', out);
     text_out_wrap_fit(out, columns, (unsigned) strlen(word) + 10, 9, text);
+}
+
+/* Prints a line of as many clauses as fit. A clause ends in ", " or "; ",
+ * unless that is in brackets. */
+static void put_clauses(FILE *out, unsigned columns, const char *label,
+                        const char *text)
+{
+    size_t fits = 0, room = columns - 11;
+    unsigned depth = 0;
+
+    for (size_t i = 0; text[i] && i < room; i++) {
+        depth += text[i] == '(';
+        depth -= text[i] == ')' && depth;
+        if (strchr(",;.", text[i]) && text[i + 1] == ' ' && !depth)
+            fits = i + (text[i] == '.');
+    }
+    if (strlen(text) <= room || !fits)
+        fits = strlen(text);
+    text_out_fit(out, columns, "  %-8s %.*s", label, (int) fits, text);
 }
 
 /* Writes "24/32" to buf, with "-" for an unknown number. */
@@ -264,11 +284,20 @@ static bool is_said(const json_t *root, const char *text)
                   begin);
 }
 
-/* "each step 412 ms; gpu_bound, communication_bound (...)" */
+/* "GPU" of "gpu_bound". */
+static const char *bound_title(const char *word)
+{
+    for (int i = 0; i < JP_BOTTLENECKS; i++)
+        if (!strcmp(word, bottleneck_words[i]))
+            return bottleneck_titles[i];
+    return word; /* of another version */
+}
+
+/* "bound by GPU; a step takes 412 ms, 3 % longer at the end" */
 static void put_pace(const json_t *root, unsigned columns, FILE *out)
 {
     const json_t *bound = json_object_get(root, "bottlenecks");
-    char pace[120], text[PACE_BYTES] = "", clause[200];
+    char pace[120], text[PACE_BYTES] = "";
 
     clean_text(summary_file_text(json_object_get(root, "iteration"), "text"),
                JP_CLEAN_ASCII, pace, sizeof(pace));
@@ -276,14 +305,15 @@ static void put_pace(const json_t *root, unsigned columns, FILE *out)
         const json_t *row = json_array_get(bound, i);
         size_t len = strlen(text);
 
-        clean_text(summary_file_text(row, "text"), JP_CLEAN_ASCII, clause,
-                   sizeof(clause));
-        snprintf(text + len, sizeof(text) - len, "%s%.40s (%.120s)",
-                 i ? ", " : "", summary_file_text(row, "kind"), clause);
+        snprintf(text + len, sizeof(text) - len, "%s%.40s",
+                 i ? " and " : "bound by ",
+                 bound_title(summary_file_text(row, "kind")));
     }
-    if (*pace || *text)
-        text_out_fit(out, columns, "  pace     %s%s%s", pace,
-                     *pace && *text ? "; " : "", text);
+    if (*pace)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+                 *text ? "; " : "", pace);
+    if (*text)
+        put_clauses(out, columns, "pace", text);
 }
 
 /* Prints what coincides with the worst finding that has a known cause. */
@@ -321,7 +351,7 @@ static void put_findings(const json_t *root, unsigned columns, bool whole,
         if (is_said(root, found))
             continue;
         clean_text(found, JP_CLEAN_ASCII, text, sizeof(text));
-        text_out_fit(out, columns, "  also     %s", text);
+        put_clauses(out, columns, "also", text);
         n++;
     }
     clean_text(summary_file_text(first, "next"), JP_CLEAN_ASCII, text,
@@ -332,7 +362,7 @@ static void put_findings(const json_t *root, unsigned columns, bool whole,
         fputs("  next     ", out);
         text_out_wrap_fit(out, columns, 11, 11, text);
     } else {
-        text_out_fit(out, columns, "  next     %s", text);
+        put_clauses(out, columns, "next", text);
     }
 }
 
@@ -392,7 +422,7 @@ static void put_util(const json_t *root, unsigned columns, FILE *out)
     clean_text(summary_file_text(json_object_get(root, "util"), "text"),
                JP_CLEAN_ASCII, text, sizeof(text));
     if (*text)
-        text_out_fit(out, columns, "  used     %s", text);
+        put_clauses(out, columns, "used", text);
 }
 
 /* What a card leaves out if it is too long, in this order. */

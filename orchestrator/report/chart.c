@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/collective.h"
+#include "common/bandwidth.h"
 #include "orchestrator/aggregate/ops.h"
 
 /* Returns the number of slices. Inspector writes its logs only now and then, so

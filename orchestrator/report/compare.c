@@ -423,10 +423,12 @@ static int print_text(const struct compare *c, const char *const names[2],
             : !c->incomplete[0] ? "B's"
                                 : "both sides'");
     quote_printf(out,
-                 "\n%zu of %zu cells slower by more than %s, %zu faster; %zu "
-                 "finding%s new, %zu gone\n",
-                 c->slower, c->n_cells, FIG_SHARE(c->threshold), c->faster,
-                 c->n_fresh, plural(c->n_fresh), c->n_gone);
+                 "\n%s of %s cells slower by more than %s, %s faster; %s "
+                 "finding%s new, %s gone\n",
+                 FIG_COUNT(c->slower), FIG_COUNT(c->n_cells),
+                 FIG_SHARE(c->threshold), FIG_COUNT(c->faster),
+                 FIG_COUNT(c->n_fresh), plural(c->n_fresh),
+                 FIG_COUNT(c->n_gone));
     if (has_nothing(c))
         fputs("Nothing could be compared: no cell is in both\n", out);
     if (fflush(out) || ferror(out))

@@ -68,11 +68,13 @@ static void tile_lost(const struct jp_report *report,
         const uint32_t *ended = x->crash.ended;
 
         t->label = "Tasks lost";
-        SAY(t->value, "%" PRIu32 " of %" PRIu32,
-            ended[JP_CRASH_SELF] + ended[JP_CRASH_KILL], x->crash.tasks);
-        SAY(t->note,
-            "%" PRIu32 " by themselves, %" PRIu32 " ended from outside",
-            ended[JP_CRASH_SELF], ended[JP_CRASH_KILL]);
+        SAY(t->value, "%s of %s",
+            FIG_COUNT(ended[JP_CRASH_SELF] + ended[JP_CRASH_KILL]),
+            FIG_COUNT(x->crash.tasks));
+        SAY(t->note, "%s by %s, %s ended from outside",
+            FIG_COUNT(ended[JP_CRASH_SELF]),
+            ended[JP_CRASH_SELF] == 1 ? "itself" : "themselves",
+            FIG_COUNT(ended[JP_CRASH_KILL]));
     } else if (report->verdict->word == JP_VERDICT_OK && x) {
         SAY(t->value, "none found");
         hypothesis_least(&x->hypotheses, JP_HYPOTHESIS_LATE_RANK, least);
@@ -80,6 +82,13 @@ static void tile_lost(const struct jp_report *report,
             SAY(t->note, "a rank that costs %s would be seen", least);
     } else {
         SAY(t->value, "not known");
+        SAY(t->note, "%s",
+            report->verdict->word == JP_VERDICT_NODATA ? "nothing was recorded"
+            : report->verdict->word == JP_VERDICT_INCOMPLETE
+                ? "records are missing"
+            : report->verdict->word == JP_VERDICT_UNJUDGED
+                ? "late ranks were not judged"
+                : "");
     }
 }
 
@@ -112,8 +121,8 @@ static void tile_sure(const struct jp_report *report,
             100 * f->low, digits, 100 * f->high, FIG_COUNT(f->evidence));
     } else if (f && f->kind == JP_FINDING_STALL) {
         SAY(t->value, "high");
-        SAY(t->note, "%s stalls in %s operations: no chance",
-            FIG_COUNT(f->times), FIG_COUNT(f->of));
+        SAY(t->note, "%s stall%s in %s operations", FIG_COUNT(f->times),
+            plural(f->times), FIG_COUNT(f->of));
     } else if (report->verdict->word == JP_VERDICT_HANG) {
         bool seen = report->result && report->result->hang.operations;
 
@@ -125,8 +134,8 @@ static void tile_sure(const struct jp_report *report,
         if (x->crash.sure)
             SAY(t->note, "no other task ended as early");
         else
-            SAY(t->note, "%" PRIu32 " more task%s ended about then",
-                x->crash.rivals, plural(x->crash.rivals));
+            SAY(t->note, "%s more task%s ended about then",
+                FIG_COUNT(x->crash.rivals), plural(x->crash.rivals));
     } else {
         tile_judged(x, t);
     }
@@ -163,7 +172,7 @@ static void tile_data(const struct jp_report *report, struct tile *t)
 static void tile_network(const struct jp_report *report, struct tile *t)
 {
     const struct jp_insight *x = report->insight;
-    double us = 0, sum = 0, most = 0, gbs = NAN;
+    double us = 0, sum = 0, most = 0, told = 0, gbs = NAN;
     enum jp_against against = JP_AGAINST_NOTHING;
     char share[JP_PLAIN_FIGURE];
 
@@ -181,7 +190,10 @@ static void tile_network(const struct jp_report *report, struct tile *t)
         if (x->expected && x->expected[i].gbs > 0) {
             us += c->time_us;
             sum += c->time_us * p50 / x->expected[i].gbs;
-            against = x->expected[i].against;
+            if (c->time_us > told) { /* what counts most gives the name */
+                told = c->time_us;
+                against = x->expected[i].against;
+            }
         }
     }
     if (us > 0) {
@@ -203,16 +215,10 @@ static void tile_network(const struct jp_report *report, struct tile *t)
 static void tile_busiest(const struct jp_report *report, struct tile *t)
 {
     const struct jp_bottlenecks *b = report->bottlenecks;
-    char *at;
 
     t->label = "Bound by";
     if (b && b->n) {
-        SAY(t->value, "%s", bottleneck_words[b->at[0].kind]);
-        at = strstr(t->value, "_bound");
-        if (at)
-            *at = '\0';
-        for (at = t->value; *at; at++)
-            *at = *at == '_' ? ' ' : *at;
+        SAY(t->value, "%s", bottleneck_titles[b->at[0].kind]);
         SAY(t->note, "%.120s", b->at[0].text);
     } else if (report->util) {
         SAY(t->value, "nothing");
@@ -254,12 +260,14 @@ static void tiles_copper(const struct jp_copper *c, struct tile tiles[4])
         SAY(tiles[1].value, "%.1f x", slow->to / slow->from);
         SAY(tiles[1].note, "the median of its level of the tree");
     } else {
-        SAY(tiles[1].value, "%" PRIu32 " of %zu",
-            c->n_counted > c->unjudged ? c->n_counted - c->unjudged : 0,
-            c->n_ranks);
+        SAY(tiles[1].value, "%s of %s",
+            FIG_COUNT(c->n_counted > c->unjudged ? c->n_counted - c->unjudged
+                                                 : 0),
+            FIG_COUNT(c->n_ranks));
         SAY(tiles[1].note, "ranks could be compared");
     }
-    SAY(tiles[2].value, "%" PRIu32 " of %zu", c->n_counted, c->n_ranks);
+    SAY(tiles[2].value, "%s of %s", FIG_COUNT(c->n_counted),
+        FIG_COUNT(c->n_ranks));
     SAY(tiles[2].note, "ranks left a whole profile");
     SAY(tiles[3].value, "%s",
         plain_share(ops > 0 ? (double) c->total[COPPER_HITS] / ops : NAN,
@@ -296,12 +304,32 @@ static void put_tiles(const struct jp_report *report, FILE *out)
 /* --- causes, what to do ------------------------------------------------------
  */
 
+/* Writes text in which the name of an option is not broken at its hyphens. */
+static void put_words(FILE *out, const char *text)
+{
+    char word[80];
+
+    while (*text) {
+        size_t n = strncmp(text, "--", 2) ? strcspn(text, "-")
+                                          : strcspn(text, " ");
+
+        if (strncmp(text, "--", 2) && !n)
+            n = 1; /* a hyphen within a word */
+        n = n < sizeof(word) ? n : sizeof(word) - 1;
+        snprintf(word, n + 1, "%s", text);
+        fputs(strncmp(text, "--", 2) ? "" : "<span class=\"whole\">", out);
+        html_out_text(out, word);
+        fputs(strncmp(text, "--", 2) ? "" : "</span>", out);
+        text += n;
+    }
+}
+
 static void put_sentence(FILE *out, const char *text)
 {
     if (!*text)
         return;
     fputc(toupper((unsigned char) *text), out);
-    html_out_text(out, text + 1);
+    put_words(out, text + 1);
     if (!strchr(".!?", text[strlen(text) - 1]))
         fputc('.', out);
 }
@@ -314,7 +342,8 @@ static void put_why(const struct jp_report *report, const struct jp_finding *f,
                         (size_t) (f - report->insight->findings.at))
           : NULL;
 
-    if (!f || f->kind == JP_FINDING_HANG || f->kind == JP_FINDING_CRASH)
+    if (!f || f->kind == JP_FINDING_HANG || f->kind == JP_FINDING_CRASH ||
+        f->kind == JP_FINDING_UNEVEN)
         return;
     fputs("<h2>Why</h2><p>", out);
     if (look && *look->why)
@@ -322,9 +351,8 @@ static void put_why(const struct jp_report *report, const struct jp_finding *f,
     else if (report->util)
         fputs("The samples of utilisation show nothing unusual there.", out);
     else
-        fputs("Utilisation was not sampled. --util-profile would show what "
-              "happens at the same time.",
-              out);
+        put_words(out, "Utilisation was not sampled. --util-profile would show "
+                       "what happens at the same time.");
     if (look && look->n)
         fputs(" <a href=\"#causes\">All causes</a>", out);
     fputs("</p>\n", out);
@@ -339,9 +367,11 @@ static bool is_unread(const struct jp_report *report)
 
 const char *const *first_screen_checks(const struct jp_report *report)
 {
-    if (is_unread(report))
-        return NULL;
-    return plain_checks(report->verdict->word,
+    const struct jp_finding *f = worst_of(report);
+
+    if (is_unread(report) || (f && f->kind == JP_FINDING_UNEVEN))
+        return NULL; /* the finding says what to do */
+    return plain_checks(report->verdict,
                         is_copper_alone(report) &&
                             report->verdict->word != JP_VERDICT_OK);
 }
@@ -355,7 +385,7 @@ static void put_checks(const struct jp_report *report,
         fputs("<h2>Check</h2><ol>", out);
         for (int i = 0; i < JP_PLAIN_CHECKS; i++) {
             fputs("<li>", out);
-            html_out_text(out, checks[i]);
+            put_words(out, checks[i]);
             fputs("</li>", out);
         }
         fputs("</ol>\n", out);
@@ -373,7 +403,7 @@ char *first_screen_command(const struct jp_report *report,
     const struct jp_finding *f = worst_of(report);
     const struct jp_jobconf *conf = report->conf;
     struct jp_plain_command c = plain_command(
-        report->verdict->word, f ? (int) f->kind : -1, f && f->world_rank >= 0);
+        report->verdict, f ? (int) f->kind : -1, f && f->world_rank >= 0);
     bool known = conf && conf->step_id;
     size_t n = 0;
 

@@ -226,7 +226,8 @@ void index_trend_write(const json_t *steps, FILE *out)
         qsort(t.kinds, t.n_kinds, sizeof(*t.kinds), by_time);
     fputs("<section id=\"trend\"><h2>Trend</h2>\n<p class=\"note\">", out);
     if (t.first)
-        fprintf(out, "The last %zu of %zu steps. ", t.n, all);
+        fprintf(out, "The last %s of %s steps. ", FIG_COUNT(t.n),
+                FIG_COUNT(all));
     fputs("Verdicts by step, by their first letter; bus bandwidth (median over "
           "operations) of the kinds of most time that several steps "
           "have.</p>\n",

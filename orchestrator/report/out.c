@@ -13,6 +13,25 @@
 
 /* --- lines: clip and wrap ------------------------------------------------ */
 
+/* A cut line ends behind a clause where one ends in its second half, else
+ * behind a word. */
+static void end_well(char *line, size_t len)
+{
+    size_t word = 0;
+
+    for (size_t at = len - strlen("..."); at > len / 2; at--) {
+        if (line[at - 1] != ' ')
+            continue;
+        if (strchr(";,.", line[at - 2])) {
+            memcpy(line + at, "...", 4);
+            return;
+        }
+        word = word ? word : at;
+    }
+    if (word)
+        memcpy(line + word, "...", 4);
+}
+
 void text_out_fit(FILE *out, unsigned columns, const char *fmt, ...)
 {
     char raw[4 * JP_TEXT_COLUMNS], line[JP_TEXT_COLUMNS + 1];
@@ -25,8 +44,12 @@ void text_out_fit(FILE *out, unsigned columns, const char *fmt, ...)
     va_end(ap);
     if (n < 0)
         raw[0] = '\0';
-    clean_text(raw, JP_CLEAN_ASCII, line,
-               columns < JP_TEXT_COLUMNS ? columns + 1 : sizeof(line));
+    if (columns > JP_TEXT_COLUMNS)
+        columns = JP_TEXT_COLUMNS;
+    clean_text(raw, JP_CLEAN_ASCII, line, columns + 1);
+    len = strlen(line);
+    if (len >= 8 && len == columns && strcmp(line + len - 3, "...") == 0)
+        end_well(line, len);
     len = strlen(line);
     while (len > 0 && line[len - 1] == ' ')
         line[--len] = '\0';

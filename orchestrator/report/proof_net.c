@@ -31,7 +31,8 @@ struct look {
                                    it; NULL once `slow` is known */
     bool *slow;                 /* by communicator: it became slower; NULL: it
                                    is not known which did */
-    struct jp_bwhist after;     /* behind the change */
+    struct jp_bwhist after;     /* behind the change; without one, of the
+                                   whole run */
     struct jp_bwhist *comms;    /* of all of the kind, by communicator */
     struct jp_bwhist base;      /* before the change, or of the peers */
     unsigned n_slices;
@@ -134,7 +135,7 @@ static int take(void *arg, const struct jp_chart_op *op)
     if (!is_slow(l, op->op->comm))
         return bwhist_add(&l->others[op->slice], bucket, 1);
     rc = bwhist_add(&l->slices[op->slice], bucket, 1);
-    side = side_of(l, op->slice);
+    side = isfinite(l->from_slice) ? side_of(l, op->slice) : 1;
     if (rc == 0 && side)
         rc = bwhist_add(side < 0 ? &l->base : &l->after, bucket, 1);
     return rc;
@@ -234,10 +235,18 @@ struct band {
     const char *what;
 };
 
+static const char *expected_words(enum jp_against against)
+{
+    return against == JP_AGAINST_PEAKS      ? "by its peak"
+           : against == JP_AGAINST_BASELINE ? "in earlier steps"
+                                            : "expected";
+}
+
 static struct band find_band(const struct look *l)
 {
     const struct jp_insight *x = l->report->insight;
     struct band band = {NAN, NAN, NAN, ""};
+    double most = 0;
 
     if (l->base.total) {
         band = (struct band){
@@ -253,9 +262,12 @@ static struct band find_band(const struct look *l)
         if (!strcmp(c->key.coll, l->cell->coll) &&
             c->key.type == l->cell->type &&
             c->key.size == netcells_size(l->cell->bytes) &&
-            x->expected[i].gbs > 0)
+            x->expected[i].gbs > 0 && c->time_us > most) {
+            most = c->time_us; /* of several shapes, the heaviest */
             band = (struct band){x->expected[i].low_gbs, x->expected[i].gbs,
-                                 x->expected[i].high_gbs, "expected"};
+                                 x->expected[i].high_gbs,
+                                 expected_words(x->expected[i].against)};
+        }
     }
     return band;
 }
@@ -282,21 +294,21 @@ static void put_band(FILE *out, const struct look *l, const struct band *band,
             l->n_slices, y_of(band->mid, most), y_of(band->mid, most));
 }
 
-/* Broken where a slice has none. */
+/* Broken where slices have none for a tenth of the run: a short run has less
+ * operations than slices, and a line of dashes would be read as another sign.
+ */
 static void put_line(FILE *out, const struct jp_bwhist *slices, unsigned n,
                      const char *class, double most)
 {
-    bool down = false;
+    unsigned bridge = n / 10 + 1, last = n;
 
     fprintf(out, "<path class=\"%s\" d=\"", class);
     for (unsigned i = 0; i < n; i++) {
-        if (!slices[i].total) {
-            down = false;
+        if (!slices[i].total)
             continue;
-        }
-        fprintf(out, "%c%.1f %.2f", down ? 'L' : 'M', i + 0.5,
-                y_of(bwhist_quantile(&slices[i], 0.5), most));
-        down = true;
+        fprintf(out, "%c%.1f %.2f", last < n && i - last <= bridge ? 'L' : 'M',
+                i + 0.5, y_of(bwhist_quantile(&slices[i], 0.5), most));
+        last = i;
     }
     fputs("\"/>", out);
 }
@@ -351,9 +363,10 @@ static void put_labels(FILE *out, const struct look *l,
             FIG_US((double) (view->width_us * view->slices)));
     fputs("<p class=\"key\"><i class=\"series\"></i> median", out);
     if (l->after.total)
-        fprintf(out, "; %s: <strong>%s GB/s</strong>",
+        fprintf(out, " %s: <strong>%s GB/s</strong>",
                 l->f->kind == JP_FINDING_DRIFT ? "in the last tenth"
-                                               : "since the change",
+                : has_change(l)                ? "since the change"
+                                               : "in this step",
                 FIG_GBS(bwhist_quantile(&l->after, 0.5)));
     if (isfinite(band->mid))
         fprintf(out, " <i class=\"band\"></i> %s: <strong>%s GB/s</strong>",
@@ -374,6 +387,9 @@ static void put_caption(FILE *out, const struct look *l, const char *kind,
     if (l->like)
         snprintf(where, sizeof(where), " in %.60s",
                  *l->like->name ? l->like->name : l->like->id);
+    else if (slow && slow < l->f->comms) /* the others have other sizes */
+        snprintf(where, sizeof(where), " in %s of the %s communicators",
+                 FIG_COUNT(slow), FIG_COUNT(l->f->comms));
     else if (slow)
         snprintf(where, sizeof(where), " in %s communicator%s", FIG_COUNT(slow),
                  plural(slow));

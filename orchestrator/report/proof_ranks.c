@@ -2,6 +2,7 @@
  * stalled, that none stands out, whose records are missing. */
 #include "orchestrator/report/proof.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -137,6 +138,7 @@ static int choose_comms(const struct jp_finding *f, struct view *view)
 static void measure(const struct view *view, part_of *of, struct strip *s)
 {
     const struct jp_lateness *l = &view->report->insight->lateness[s->rank];
+    const struct jp_rank *rank = &view->report->result->ranks[s->rank];
     double own = of == arrival && !s->hit ? own_share(l) : 1;
     unsigned n = 0;
 
@@ -150,6 +152,9 @@ static void measure(const struct view *view, part_of *of, struct strip *s)
         n++;
     }
     s->told = n && of == stalled ? s->mean : n ? s->mean / n : NAN;
+    if (n && of == arrival && rank->timed_ops && isfinite(l->arrival_us))
+        s->told = own * l->arrival_us / (double) rank->timed_ops; /* the
+                                                          sentence's figure */
     s->mean = n ? s->mean / n : NAN;
 }
 
@@ -219,24 +224,17 @@ static void put_cells(FILE *out, const double *part, double most, size_t row)
     }
 }
 
-/* Writes the rank in the job, or else the rank in the communicator. */
+/* Writes its rank, as all of the page calls it, and where it is. */
 static void put_name(FILE *out, const struct jp_report *report,
                      const struct strip *s)
 {
-    const struct jp_rank *rank = &report->result->ranks[s->rank];
-    const char *comm = report->result->comms[rank->comm].name;
-    char place[JP_PROCESS_NAME_LEN];
+    char rank[JP_PROCESS_NAME_LEN], place[JP_PROCESS_NAME_LEN];
 
+    processes_rank_name(report->processes, report->result, s->who, rank);
     processes_place(s->who, place);
-    if (s->who->world_rank >= 0) {
-        fprintf(out, "<span class=\"who\"><strong>rank %" PRId64 "</strong> ",
-                s->who->world_rank);
-    } else {
-        fprintf(out, "<span class=\"who\"><strong>rank %" PRIu32 " of ",
-                rank->rank);
-        html_out_short(out, comm && *comm ? comm : "its communicator", 24);
-        fputs("</strong> ", out);
-    }
+    fputs("<span class=\"who\"><strong>rank ", out);
+    html_out_short(out, rank, 34);
+    fputs("</strong> ", out);
     html_out_short(out, place, 40);
     fputs("</span>", out);
 }
@@ -433,16 +431,27 @@ int proof_stalls(const struct jp_report *report, const struct jp_finding *f,
 #define BINS 61
 #define REACH 1.5 /* the axis ends at this multiple of the line */
 
-/* Gets the rank's own excess as a share of the run, and the least that would
- * have been named. */
-static bool excess_of(const struct jp_lateness *l, double *share, double *least)
+/* Gets the process' own excess as a share of the run, and the least that would
+ * have been named: in the communicator that shows the smallest effect, as the
+ * answer on late ranks has it. */
+static bool excess_of(const struct jp_report *report, size_t process,
+                      double *share, double *least)
 {
-    if (!l->judged || !(l->run_us > 0) || !isfinite(l->excess_us))
-        return false;
-    *share = l->excess_us / l->run_us;
-    if (l->least_us > 0)
-        *least = fmax(*least, l->least_us / l->run_us);
-    return true;
+    const struct jp_processes *p = report->processes;
+    const struct jp_process *who = &p->list[process];
+
+    *least = INFINITY;
+    for (size_t i = who->first; i < who->first + who->n; i++) {
+        const struct jp_lateness *l =
+            &report->insight->lateness[p->by_process[i]];
+
+        if (!l->judged || !(l->run_us > 0) || !isfinite(l->excess_us) ||
+            !(l->least_us / l->run_us < *least))
+            continue;
+        *least = l->least_us / l->run_us;
+        *share = l->excess_us / l->run_us;
+    }
+    return isfinite(*least);
 }
 
 static void put_columns(FILE *out, const uint64_t *bins)
@@ -472,20 +481,23 @@ int proof_excess(const struct jp_report *report, const struct jp_finding *f,
                  FILE *out)
 {
     const struct jp_insight *x = report->insight;
-    double least = 0, share, most = 0;
+    const struct jp_processes *p = report->processes;
+    double least = 0, share, own, most = 0;
     uint64_t bins[BINS] = {0}, n = 0;
-    char note[200];
+    char note[200], text[JP_PLAIN_FIGURE];
 
     (void) f;
-    for (size_t i = 0; x && x->lateness && i < report->result->n_ranks; i++)
-        if (excess_of(&x->lateness[i], &share, &least))
+    for (size_t i = 0; x && x->lateness && p && i < p->n; i++)
+        if (excess_of(report, i, &share, &own)) {
+            least = fmax(least, own);
             n++;
+        }
     if (n < 2 || !(least > 0))
         return 1;
-    for (size_t i = 0; i < report->result->n_ranks; i++) {
+    for (size_t i = 0; i < p->n; i++) {
         double at;
 
-        if (!excess_of(&x->lateness[i], &share, &least))
+        if (!excess_of(report, i, &share, &own))
             continue;
         most = fmax(most, share);
         at = (share / (REACH * least) + 1) / 2 * BINS;
@@ -494,13 +506,12 @@ int proof_excess(const struct jp_report *report, const struct jp_finding *f,
     html_out_proof(out, "excess", "How far each rank is from its peers");
     put_columns(out, bins);
     fprintf(out,
-            "<div class=\"scale\"><span>earlier than its peers</span><span>as "
-            "they</span><span class=\"limit\">%s of the run: would be called "
-            "late</span></div>\n",
-            FIG_SHARE(least));
-    snprintf(note, sizeof(note),
-             "The latest of %s places in communicators costs %s of the run.",
-             FIG_COUNT(n), FIG_SHARE(fmax(most, 0)));
+            "<div class=\"scale\"><span>earlier than its peers</span><span>"
+            "like them</span><span class=\"limit\">%s of the run: would be "
+            "called late</span></div>\n",
+            plain_share(least, text));
+    snprintf(note, sizeof(note), "The latest of %s ranks costs %s of the run.",
+             FIG_COUNT(n), plain_share(fmax(most, 0), text));
     html_out_proof_end(out, note);
     return 0;
 }
@@ -509,20 +520,28 @@ int proof_excess(const struct jp_report *report, const struct jp_finding *f,
  */
 
 #define COLUMNS 256
-#define SHORT 0.8 /* share of the mean below which a bar is marked */
+#define SHORT 0.8 /* share of the mean below which a bar is marked ... */
+#define CHANCE 4  /* ... unless so many square roots of it explain as much */
 
 /* The bars' scale: where they begin, how many all of a process are. */
 struct axis {
     double from, full, mean;
 };
 
-/* A bar a process, or the least of several. */
-static void put_records(const struct jp_report *report,
+/* Fewer records than others of the same step have by chance. */
+static bool is_short(double records, double mean)
+{
+    return records < SHORT * mean && records < mean - CHANCE * sqrt(mean);
+}
+
+/* A bar a process, or the least of several. Returns true if one is marked. */
+static bool put_records(const struct jp_report *report,
                         const struct jp_finding *f, const uint64_t *records,
                         const struct axis *axis, FILE *out)
 {
     const struct jp_processes *p = report->processes;
     size_t n = p->n, columns = n < COLUMNS ? n : COLUMNS;
+    bool any = false;
 
     for (size_t c = 0; c < columns; c++) {
         double share = 1;
@@ -532,14 +551,16 @@ static void put_records(const struct jp_report *report,
             share = fmin(share, ((double) records[i] - axis->from) /
                                     (axis->full - axis->from));
             hit |= (f && is_hit(report, f, &p->list[i])) ||
-                   (double) records[i] < SHORT * axis->mean;
+                   is_short((double) records[i], axis->mean);
         }
+        any |= hit;
         fprintf(out,
                 "<rect class=\"%s\" x=\"%.2f\" y=\"%.1f\" width=\"0.8\" "
                 "height=\"%.1f\"/>",
                 hit ? "col hit" : "col", (double) c + 0.1, 100 - 96 * share,
                 96 * share);
     }
+    return any;
 }
 
 int proof_records(const struct jp_report *report, const struct jp_finding *f,
@@ -552,6 +573,7 @@ int proof_records(const struct jp_report *report, const struct jp_finding *f,
     char note[320], name[JP_PROCESS_NAME_LEN];
     size_t lowest = 0;
     struct axis axis;
+    bool any;
 
     if (n < 2 || !report->result)
         return 1;
@@ -581,7 +603,7 @@ int proof_records(const struct jp_report *report, const struct jp_finding *f,
             "<div class=\"plot\"><svg viewBox=\"0 0 %zu 100\" "
             "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
             columns);
-    put_records(report, f, records, &axis, out);
+    any = put_records(report, f, records, &axis, out);
     if (coverage > 0 && coverage < 1)
         fprintf(out,
                 "<line class=\"base\" x1=\"0\" x2=\"%zu\" y1=\"%.1f\" "
@@ -593,9 +615,11 @@ int proof_records(const struct jp_report *report, const struct jp_finding *f,
             "</svg></div>\n<div class=\"scale\"><span>first process</span>"
             "<span>%s</span><span>last</span></div>\n",
             coverage > 0 && coverage < 1 ? "dashed: expected on average" : "");
-    snprintf(note, sizeof(note), "From %s to %s. Fewest: %.120s.",
+    processes_name(p, report->result, &p->list[lowest], name);
+    snprintf(note, sizeof(note), "From %s to %s. Fewest: %s%.120s.%s",
              FIG_COUNT(least), FIG_COUNT(most),
-             processes_name(p, report->result, &p->list[lowest], name));
+             isdigit((unsigned char) *name) ? "rank " : "", name,
+             any ? "" : " No rank stands out.");
     if (axis.from > 0)
         snprintf(note + strlen(note), sizeof(note) - strlen(note),
                  " Bars begin at %s.", FIG_COUNT((uint64_t) axis.from));

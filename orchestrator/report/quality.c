@@ -10,8 +10,8 @@
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "orchestrator/insight/expected.h"
+#include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/sentence.h"
 #include "orchestrator/report/out.h"
 
 /* Returns true if the mean run time of a process is long enough. */

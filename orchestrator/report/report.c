@@ -500,15 +500,16 @@ static void put_job(FILE *out, const struct jp_report *report)
         text_out_line(out, "  input      a folder of logs, without a job");
     }
     if (expected_nodes(c, nodes) || expected_tasks(c, nodes))
-        text_out_line(
-            out, "  size       %" PRIu32 " node%s, %" PRIu32 " task%s  %s",
-            expected_nodes(c, nodes), plural(expected_nodes(c, nodes)),
-            expected_tasks(c, nodes), plural(expected_tasks(c, nodes)),
-            nodes ? nodes->step_nodelist : "");
+        text_out_line(out, "  size       %s node%s, %s task%s  %s",
+                      FIG_COUNT(expected_nodes(c, nodes)),
+                      plural(expected_nodes(c, nodes)),
+                      FIG_COUNT(expected_tasks(c, nodes)),
+                      plural(expected_tasks(c, nodes)),
+                      nodes ? nodes->step_nodelist : "");
     if (nodes && nodes->tasks_failed)
-        text_out_line(out,
-                      "  failed     %" PRIu32 " task%s ended with an error",
-                      nodes->tasks_failed, plural(nodes->tasks_failed));
+        text_out_line(out, "  failed     %s task%s ended with an error",
+                      FIG_COUNT(nodes->tasks_failed),
+                      plural(nodes->tasks_failed));
 }
 
 /* Writes the number of bad lines of each kind that occurred. */

@@ -17,17 +17,14 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/cause/bottleneck.h"
 #include "orchestrator/cause/cause.h"
-#include "orchestrator/cause/iteration.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/copper/copper.h"
+#include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/verdict.h"
-#include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/nsys/nsys.h"
 #include "orchestrator/topo/steplabels.h"
 #include "orchestrator/util/util.h"
-#include "orchestrator/util/util_agents.h"
-#include "orchestrator/util/util_cuda.h"
 
 struct samples;
 

@@ -5,7 +5,6 @@
  */
 #include "orchestrator/report/sections.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,13 +309,13 @@ static void put_head(const struct jp_copper *c, FILE *out)
     uint64_t latency = c->total[COPPER_LATENCY_US];
 
     text_out_line(out, "Copper cache");
-    text_out_line(out, "  ranks      %" PRIu32 " of %zu counted%s%s",
-                  c->n_counted, c->n_ranks,
+    text_out_line(out, "  ranks      %s of %s counted%s%s",
+                  FIG_COUNT(c->n_counted), FIG_COUNT(c->n_ranks),
                   c->n_launches > 1 ? ", launch " : "",
                   c->n_launches > 1 ? FIG_COUNT(c->n_launches) : "");
     for (unsigned i = 1; i < JP_COPPER_N_STATES; i++)
         if (c->n_state[i])
-            text_out_line(out, "             %" PRIu32 " %s", c->n_state[i],
+            text_out_line(out, "             %s %s", FIG_COUNT(c->n_state[i]),
                           copper_state_names[i]);
     if (!c->n_counted)
         return;
@@ -337,9 +336,8 @@ static void put_head(const struct jp_copper *c, FILE *out)
                       FIG_COUNT(c->total[COPPER_TTL_EXPIRES]));
     if (c->compared)
         text_out_line(out,
-                      "  check      pre-destroy equals final on %" PRIu32
-                      " of %" PRIu32 " ranks",
-                      c->equal, c->compared);
+                      "  check      pre-destroy equals final on %s of %s ranks",
+                      FIG_COUNT(c->equal), FIG_COUNT(c->compared));
 }
 
 static void put_findings(const struct jp_copper *c, FILE *out)
@@ -349,8 +347,8 @@ static void put_findings(const struct jp_copper *c, FILE *out)
         text_out_wrap(out, 4, 4, ASCII(c->findings[i].text));
     }
     if (c->n_findings > MAX_FINDINGS)
-        text_out_line(out, "  ... and %zu more findings in summary.json",
-                      c->n_findings - MAX_FINDINGS);
+        text_out_line(out, "  ... and %s more findings in summary.json",
+                      FIG_COUNT(c->n_findings - MAX_FINDINGS));
 }
 
 static void put_answers(const struct jp_copper *c, FILE *out)

@@ -1,5 +1,4 @@
 /* report_copper_html.c - Copper's section of report.html. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -319,14 +318,13 @@ static int put_tables(const struct jp_report *report, FILE *out)
 static void put_ranks_fact(const struct jp_copper *c, FILE *out)
 {
     char text[200];
-    int n = snprintf(text, sizeof(text), "%" PRIu32 " of %zu in the sums",
-                     c->n_counted, c->n_ranks);
+    int n = snprintf(text, sizeof(text), "%s of %s in the sums",
+                     FIG_COUNT(c->n_counted), FIG_COUNT(c->n_ranks));
 
     for (unsigned i = 1; i < JP_COPPER_N_STATES && n < (int) sizeof(text); i++)
         if (c->n_state[i])
-            n += snprintf(text + n, sizeof(text) - (size_t) n,
-                          ", %" PRIu32 " %s", c->n_state[i],
-                          copper_state_names[i]);
+            n += snprintf(text + n, sizeof(text) - (size_t) n, ", %s %s",
+                          FIG_COUNT(c->n_state[i]), copper_state_names[i]);
     html_out_fact(out, "Ranks (daemons)", text);
 }
 
@@ -380,8 +378,8 @@ static void put_totals(const struct jp_copper *c, FILE *out)
     if (c->compared) {
         char text[64];
 
-        snprintf(text, sizeof(text), "equal on %" PRIu32 " of %" PRIu32,
-                 c->equal, c->compared);
+        snprintf(text, sizeof(text), "equal on %s of %s", FIG_COUNT(c->equal),
+                 FIG_COUNT(c->compared));
         html_out_fact(out, "Pre-destroy and final files", text);
     }
     fputs("</dl>\n", out);
@@ -399,8 +397,8 @@ static void put_findings(const struct jp_copper *c, FILE *out)
     }
     fputs("</ul>\n", out);
     if (c->n_findings > MAX_FINDINGS)
-        fprintf(out, "<p class=\"note\">and %zu more in summary.json</p>\n",
-                c->n_findings - MAX_FINDINGS);
+        fprintf(out, "<p class=\"note\">and %s more in summary.json</p>\n",
+                FIG_COUNT(c->n_findings - MAX_FINDINGS));
 }
 
 static void put_answers(const struct jp_copper *c, FILE *out)

@@ -355,7 +355,7 @@ static bool html_hypotheses_present(const struct jp_report *report)
 
 static const struct jp_html_section html_sections[] = {
     {"findings", "Findings",
-     "Worst first. What nodes' topologies and Copper's profiles tell stands in "
+     "Worst first. Findings on the nodes' topologies and on Copper stand in "
      "their own sections.",
      JP_HTML_OPEN, .table = &table_findings},
     {"causes", "Why",
@@ -548,7 +548,7 @@ static void put_books(const struct jp_report *report, FILE *out)
     const struct jp_result *r = report->result;
 
     fputs("<p class=\"books\">Bookkeeping", out);
-    if (r)
+    if (r && report_has_nccl(report))
         fprintf(out, ": %s record%s in %s file%s",
                 FIG_COUNT(r->quality.records), plural(r->quality.records),
                 FIG_COUNT(r->quality.files), plural(r->quality.files));

@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/userlabels.h"
-#include "orchestrator/insight/verdict.h"
+#include "common/knob.h"
 #include "orchestrator/insight/expected.h"
-#include "orchestrator/report/busy.h"
 #include "orchestrator/insight/plain.h"
+#include "orchestrator/insight/verdict.h"
+#include "orchestrator/report/busy.h"
 #include "orchestrator/report/first_screen.h"
 #include "orchestrator/report/sections.h"
-#include "orchestrator/report/tables.h"
 #include "orchestrator/report/summary_file.h"
+#include "orchestrator/report/tables.h"
 
 #define JP_SUMMARY_SCHEMA 1
 #define MAX_NAMES 1000   /* names of missing nodes, and of nodes with notes */

@@ -196,7 +196,8 @@ static double weigh_comm(const struct jp_result *result, size_t row)
 #define FIELD(member) JP_FIELD(struct jp_comm, member)
 static const struct jp_column comms[] = {
     {"id", JP_COL_ID, JP_CSV, 2, 1, 1, "Id",
-     "as in the records; two communicators may bear one", .get = get_comm_id},
+     "as in the records; two communicators may have the same id",
+     .get = get_comm_id},
     {"name", JP_COL_TEXT, JP_CSV | JP_TIP, 3, 2, 2, "Name",
      "as the program named it", .width = 14, FIELD(name)},
     {"comm_type", JP_COL_WORD, JP_CSV | JP_TIP, 9, 3, 3, "Type",

@@ -43,19 +43,21 @@ static const struct jp_column clock_columns[] = {
     {"host", JP_COL_TEXT, JP_CSV, 1, 1, 1, "Node", "whose clock it is",
      FIELD(host)},
     {"reference", JP_COL_BOOL, JP_CSV, 2, 2, .title = "Reference",
-     .help = "the others are compared with it", FIELD(reference)},
+     .help = "it is the clock that the others are compared with",
+     FIELD(reference)},
     {"aligned", JP_COL_BOOL, JP_CSV | JP_TIP, 3, 3, 2, "Aligned",
-     "probes of, or operations with, other nodes tie it to the reference",
+     "probes of other nodes, or operations with them, tie it to the reference",
      FIELD(aligned)},
     {"offset_us", JP_COL_NUMBER, JP_CSV | JP_MAYBE, 4, 4, 3, "Ahead, us",
-     "of the reference in the middle of the run; below zero: behind",
+     "how far it is ahead of the reference in the middle of the run; below "
+     "zero: behind",
      .get = get_clock_offset},
     {"drift_ppm", JP_COL_NUMBER, JP_CSV | JP_MAYBE, 5, 5, 4, "Drift, ppm",
      "how much faster it runs: us a second", .get = get_clock_drift},
     {"uncertainty_us", JP_COL_NUMBER, JP_CSV | JP_MAYBE | JP_TIP, 6, 6, 5,
      "Sure within, us",
-     "how wrong times of this node may be after the "
-     "correction, at most over the run",
+     "how wrong this node's times may be after the correction: the largest "
+     "value of the run",
      .brief = "within", .get = get_clock_unc},
 };
 #undef FIELD
@@ -120,21 +122,22 @@ static const struct jp_column arrival_columns[] = {
     {"host", JP_COL_TEXT, JP_CSV, 2, 2, .help = "of the process", FIELD(host)},
     {"pid", JP_COL_PID, JP_CSV, 3, 3, .help = "process id", FIELD(pid)},
     {"operations", JP_COL_COUNT, JP_CSV, 4, 4,
-     .help = "of ranks on several nodes, of which all records are there",
+     .help = "operations of ranks on several nodes, with all records",
      FIELD(operations)},
     {"last_by_start", JP_COL_COUNT, JP_CSV, 5, 5,
-     .help = "of them it began last, by more than three times what the clocks "
-             "are uncertain",
+     .help = "of them those in which it began last, by more than three times "
+             "the uncertainty of the clocks",
      FIELD(last)},
     {"last_by_time", JP_COL_COUNT, JP_CSV, 6, 6,
-     .help = "of them its time was the shortest, by more than a stamp tells: "
-             "who comes last waits least",
+     .help = "of them those in which its time was the shortest, by more than "
+             "the resolution of the time stamps: who comes last waits least",
      FIELD(quick)},
     {"last_by_both", JP_COL_COUNT, JP_CSV, 7, 7,
-     .help = "of them it was last by its start and by its time", FIELD(both)},
+     .help = "of them those in which it was last by its start and by its time",
+     FIELD(both)},
     {"late_us", JP_COL_NUMBER, JP_CSV, 8, 8,
-     .help = "how long after the one before it it began, summed over "
-             "last_by_start",
+     .help = "how much later than the rank before it this one began, summed "
+             "over last_by_start",
      .get = get_arrival_late},
 };
 #undef FIELD

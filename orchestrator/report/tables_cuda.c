@@ -7,7 +7,7 @@
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
-#include "orchestrator/util/util_cuda.h"
+#include "orchestrator/util/util.h"
 
 /* --- what a process, and a part of its time, have in common --------------- */
 

@@ -155,22 +155,27 @@ static const struct jp_column network[] = {
     {"net_p95", JP_COL_GBS, JP_CSV, 14, .help = "95th percentile",
      .path = "net_busbw_gbs.p95", .get = get_net_p95},
     {"against", JP_COL_WORD, JP_CSV, 15,
-     .help = "own: nobody expects anything, and expected is the cell's own p95",
+     .help = "where the expected bandwidth comes from; own: neither peaks nor "
+             "a baseline is known, and the cell's own p95 is used",
      .path = "expected.against", .get = get_expected_against,
      JP_WORDS(net_against)},
-    {"expected", JP_COL_GBS, JP_CSV | JP_TIP, 16, 8, 0, "Expected", "GB/s",
-     .path = "expected.busbw_gbs", .get = get_expected_gbs},
+    {"expected", JP_COL_GBS, JP_CSV | JP_TIP, 16, 8, 0, "Expected",
+     "the median that is expected", .path = "expected.busbw_gbs",
+     .get = get_expected_gbs},
     {"least", JP_COL_GBS, JP_CSV, 17,
      .help = "a communicator whose median is below it is slow",
      .path = "expected.least_gbs", .get = get_expected_least},
     {"low", JP_COL_GBS, JP_CSV, 18,
-     .help = "low to high: least and peak of peaks, p5 and p95 of the "
+     .help = "start of the expected range: the least of peaks, or p5 of the "
              "baseline's operations",
      .path = "expected.low_gbs", .get = get_expected_low},
-    {"high", JP_COL_GBS, JP_CSV, 19, .help = "the band's end",
+    {"high", JP_COL_GBS, JP_CSV, 19,
+     .help = "end of the expected range: the peak, or p95 of the baseline's "
+             "operations",
      .path = "expected.high_gbs", .get = get_expected_high},
-    {"reports", JP_COL_COUNT, JP_CSV | JP_MAYBE, 20, .help = "of the baseline",
-     .path = "expected.reports", .get = get_expected_reports},
+    {"reports", JP_COL_COUNT, JP_CSV | JP_MAYBE, 20,
+     .help = "number of reports in the baseline", .path = "expected.reports",
+     .get = get_expected_reports},
     {"histogram", JP_COL_HIST, 0, 21,
      .help = "[bucket, operations], docs/baseline-format.md",
      .max = BWHIST_BUCKETS, .get = get_net_hist},
@@ -227,31 +232,31 @@ static const struct jp_comm *comm_of(const struct jp_row *row)
                : NULL;
 }
 
-/* "rank 3 of TP1, world rank 19, gpu-node-0312, pid 4711", as far as known. */
+/* "rank 19 (gpu-node-0312, pid 4711), in TP1", as far as known. */
 static void get_finding_where(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_finding *f = row->at;
     const struct jp_comm *comm = comm_of(row);
-    char *text = v->buf;
-    size_t n = 0, size = sizeof(v->buf);
+    const char *in = !comm                       ? ""
+                     : comm->name && *comm->name ? comm->name
+                                                 : comm->id;
+    char rank[80] = "", place[140] = "";
 
-    text[0] = '\0';
-    if (f->rank >= 0)
-        n += (size_t) snprintf(text + n, size - n, "rank %" PRId64 "%s",
-                               f->rank, comm ? " of " : "");
-    if (comm)
-        n += (size_t) snprintf(text + n, size - n, "%.64s",
-                               comm->name && *comm->name ? comm->name
-                                                         : comm->id);
     if (f->world_rank >= 0)
-        n += (size_t) snprintf(text + n, size - n, "%sworld rank %" PRId64,
-                               n ? ", " : "", f->world_rank);
-    if (*f->host)
-        n += (size_t) snprintf(text + n, size - n, "%s%.100s", n ? ", " : "",
-                               f->host);
+        snprintf(rank, sizeof(rank), "rank %" PRId64, f->world_rank);
+    else if (*f->name)
+        snprintf(rank, sizeof(rank), "rank %s", f->name);
+    else if (f->rank >= 0)
+        snprintf(rank, sizeof(rank), "rank %" PRId64 " there", f->rank);
     if (f->pid >= 0)
-        snprintf(text + n, size - n, "%spid %" PRId64, n ? ", " : "", f->pid);
-    value_text(v, text);
+        snprintf(place, sizeof(place), "%.100s%spid %" PRId64, f->host,
+                 *f->host ? ", " : "", f->pid);
+    else
+        snprintf(place, sizeof(place), "%.100s", f->host);
+    snprintf(v->buf, sizeof(v->buf), "%s%s%s%s%s%.64s", rank,
+             *rank && *place ? " (" : "", place, *rank && *place ? ")" : "",
+             *in && (*rank || *place) ? ", in " : "", in);
+    value_text(v, v->buf);
 }
 
 static void get_finding_plain(const struct jp_row *row, struct jp_value *v)
@@ -336,7 +341,7 @@ static const struct jp_column findings[] = {
     {"comm_index", JP_COL_RANK, JP_MAYBE, 3,
      .help = "index of the communicator in comms",
      .get = get_finding_comm_index},
-    {"coll", JP_COL_TEXT, JP_MAYBE, 4, .help = "null: several functions",
+    {"coll", JP_COL_TEXT, JP_MAYBE, 4, .help = "NCCL's function; null: several",
      FIELD(coll)},
     {"rank", JP_COL_RANK, JP_MAYBE, 5, .help = "in that communicator",
      .get = get_finding_rank},
@@ -348,64 +353,65 @@ static const struct jp_column findings[] = {
     {"pid", JP_COL_PID, JP_MAYBE, 8, .help = "its number on the host",
      .get = get_finding_pid},
     {"from", JP_COL_CLOCK, JP_MAYBE, 9,
-     .help = "microseconds since 1970, as records were written",
-     FIELD(from_us)},
-    {"to", JP_COL_CLOCK, JP_MAYBE, 10, .help = "likewise", FIELD(to_us)},
+     .help = "when it began, by the times of the records", FIELD(from_us)},
+    {"to", JP_COL_CLOCK, JP_MAYBE, 10, .help = "when it ended, likewise",
+     FIELD(to_us)},
     {"share", JP_COL_SHARE, JP_MAYBE, 11,
-     .help = "of the time in communication of those it touches", FIELD(share)},
+     .help = "of the communication time of the ranks that it affects",
+     FIELD(share)},
     {"share_low", JP_COL_SHARE, JP_MAYBE, 12,
-     .help = "share_low to share_high: 95 of 100 such intervals hold share",
+     .help = "start of share's 95 % confidence interval",
      .get = get_finding_low},
-    {"share_high", JP_COL_SHARE, JP_MAYBE, 13, .help = "the interval's end",
+    {"share_high", JP_COL_SHARE, JP_MAYBE, 13, .help = "end of that interval",
      .get = get_finding_high},
     {"evidence", JP_COL_COUNT, JP_MAYBE | JP_TIP, 14, 5, 0, "Evidence",
-     "operations that it is drawn from", .get = get_finding_evidence},
+     "number of operations that show it", .get = get_finding_evidence},
     {"cost_us", JP_COL_US, JP_MAYBE, 15,
-     .help = "GPU time: what others waited for it, or what the network took "
-             "more",
+     .help = "GPU time that is lost: the waits of the others, or the network's "
+             "additional time",
      .get = get_finding_cost},
     {"gain", JP_COL_SHARE, JP_MAYBE, 16,
-     .help = "of the run's time: what mending it would win, by a replay of the "
-             "recorded run without it; null: not replayed",
+     .help = "share of the run's time that a repair would save, by a replay of "
+             "the recorded run without the fault; null: not replayed",
      .get = get_finding_gain},
     {"gain_kind", JP_COL_WORD, JP_MAYBE, 17,
-     .help = "replayed; part: the begin of the run was, and gain is of that; "
-             "bound: it was not, and only cost_us is known",
+     .help = "how much of the run was replayed: all of it (replayed), its "
+             "start, to which gain then refers (part), or nothing, so that "
+             "only cost_us is known (bound)",
      .get = get_finding_gain_kind, JP_WORDS(gain_kinds)},
     {"against", JP_COL_WORD, JP_MAYBE, 18,
-     .help = "whom a slow network is compared with: the site's peaks (or "
-             "the rates of the nodes' adapters), the baseline, communicators "
-             "of one shape (likes), the same ones "
-             "earlier in the step (own)",
+     .help = "what a slow network is compared with: the site's peaks or the "
+             "rates of the nodes' adapters (peaks), earlier steps (baseline), "
+             "communicators of the same shape (likes), or the same "
+             "communicators earlier in the step (own)",
      .get = get_finding_against, JP_WORDS(against)},
     {"text", JP_COL_PROSE, 0, 19, 2, 0, "What", "who, where, how much",
      .get = get_finding_text},
     {"next", JP_COL_PROSE, 0, 20, 9, 0, "What to do", "what to do",
      .get = get_finding_next},
     {"why", JP_COL_PROSE, JP_MAYBE, 21,
-     .help =
-         "what was seen at the same time, in one sentence; null: samples of "
-         "utilisation were not looked at",
+     .help = "what the samples of utilisation show at the same time, in one "
+             "sentence; null: they were not examined",
      .get = get_finding_why},
     {"looked_at", JP_COL_LIST, 0, 22,
-     .help = "the kinds of causes that samples could have shown",
+     .help = "the kinds of causes that the samples could have shown",
      .max = JP_CAUSES, .get = get_finding_looked_at},
     {"plain", JP_COL_PROSE, 0, 23,
-     .help = "text in plain sentences, for people: its words may change",
+     .help = "the same as text, in short sentences for people; the wording may "
+             "change",
      .get = get_finding_plain},
     {"where", JP_COL_PROSE, JP_TIP, 0, 3, 0, "Where", "as far as it is known",
      .get = get_finding_where},
     {"part", JP_COL_FIGURE, JP_TIP | JP_MAYBE, 0, 4, 0, "Share",
-     "of the time in communication; in brackets what 95 of 100 such intervals "
-     "hold",
+     "of communication time; in brackets the 95 % confidence interval",
      .get = get_finding_part},
-    {"gpu_time", JP_COL_US, JP_TIP, 0, 6, 0, "GPU time", "that others waited",
+    {"gpu_time", JP_COL_US, JP_TIP, 0, 6, 0, "GPU time", "that is lost",
      .get = get_finding_gpu_time},
     {"win", JP_COL_SHARE, JP_TIP, 0, 7, 0, "Gain",
-     "of the run's time, were it mended; -: not replayed",
+     "share of the run's time that a repair would save; -: not replayed",
      .get = get_finding_gain},
-    {"since", JP_COL_TEXT, JP_TIP, 0, 8, 0, "Since", "as records were written",
-     .get = get_finding_since},
+    {"since", JP_COL_TEXT, JP_TIP, 0, 8, 0, "Since",
+     "by the times of the records", .get = get_finding_since},
 };
 #undef FIELD
 const struct jp_table table_findings = {
@@ -465,9 +471,10 @@ JP_GETTER(hypothesis_why, jp_hypothesis, (void) at;
                                              (enum jp_hypothesis_id) row->index)
                             : judgement_of(row)->text))
 JP_GETTER(hypothesis_todo, jp_hypothesis,
-          value_text(v, judgement_of(row)->state == JP_HYPOTHESIS_NOT_JUDGED
-                            ? at->todo
-                            : NULL))
+          value_text(v, judgement_of(row)->state != JP_HYPOTHESIS_NOT_JUDGED
+                            ? NULL
+                        : judgement_of(row)->todo ? judgement_of(row)->todo
+                                                  : at->todo))
 
 /* "1.2 % of the run's time" */
 static void get_hypothesis_effect(const struct jp_row *row, struct jp_value *v)
@@ -483,7 +490,7 @@ static void get_hypothesis_effect(const struct jp_row *row, struct jp_value *v)
 
 #define FIELD(member) JP_FIELD(struct jp_hypothesis, member)
 static const struct jp_column hypotheses[] = {
-    {"key", JP_COL_WORD, 0, 1, .help = "which", FIELD(key)},
+    {"key", JP_COL_WORD, 0, 1, .help = "its short name", FIELD(key)},
     {"title", JP_COL_TEXT, 0, 2, 1, 0, "Looked for", "what was looked for",
      FIELD(title)},
     {"question", JP_COL_PROSE, 0, 3, 2, 0, "Question", "in one sentence",
@@ -494,7 +501,7 @@ static const struct jp_column hypotheses[] = {
     {"least", JP_COL_NUMBER, JP_MAYBE, 5,
      .help = "the smallest effect that would have been seen, in unit",
      .get = get_hypothesis_least},
-    {"unit", JP_COL_WORD, 0, 6, .help = "of least; a share is 0 to 1",
+    {"unit", JP_COL_WORD, 0, 6, .help = "unit of least; a share is from 0 to 1",
      .get = get_hypothesis_unit, .words = hypotheses_units,
      .n_words = JP_HYPOTHESIS_UNITS},
     {"of", JP_COL_TEXT, 0, 7, .help = "what least is a share or a number of",
@@ -502,11 +509,12 @@ static const struct jp_column hypotheses[] = {
     {"why", JP_COL_PROSE, JP_MAYBE, 8, 5, 0, "Why",
      "why it was not judged; else a remark", .get = get_hypothesis_why},
     {"todo", JP_COL_PROSE, JP_MAYBE, 9, 6, 0, "What to do",
-     "so that it can be judged; null: it was", .get = get_hypothesis_todo},
+     "what makes it possible to judge; null: it was judged",
+     .get = get_hypothesis_todo},
     {"answer", JP_COL_TEXT, 0, 0, 3, 0, "Answer", NULL,
      .get = get_hypothesis_answer},
     {"effect", JP_COL_TEXT, JP_TIP | JP_MAYBE, 0, 4, 0, "Smallest effect",
-     "less would not have been seen", .get = get_hypothesis_effect},
+     "a smaller one would not have been seen", .get = get_hypothesis_effect},
 };
 #undef FIELD
 const struct jp_table table_hypotheses = {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/collective.h"
+#include "common/bandwidth.h"
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/aggregate/timeline.h"

@@ -1,7 +1,6 @@
 /* topology.c - the nodes' topology, and oddities of a step's media. */
 #include "orchestrator/report/sections.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,8 +53,8 @@ static int text_shape(const struct jp_step_labels *l, size_t at, FILE *out)
     if (!names)
         return -1;
     topo_links_text(shape->topo, links, sizeof(links));
-    text_out_line(out, "  shape %s  %zu x %s  %zu GPUs, %zu HCAs  %s",
-                  shapes_letter(at, letter), shape->n_nodes,
+    text_out_line(out, "  shape %s  %s x %s  %zu GPUs, %zu HCAs  %s",
+                  shapes_letter(at, letter), FIG_COUNT(shape->n_nodes),
                   *shape->topo->product ? shape->topo->product : "a machine",
                   shape->topo->n_gpus, shape->topo->n_hcas, links);
     text_out_line(out, "           %s", names);
@@ -84,8 +83,8 @@ int topology_text(const struct jp_step_labels *l, FILE *out)
         text_out_wrap(out, (unsigned) strlen(word) + 6, 6, l->warnings[i].text);
     }
     if (l->n_warnings > MAX_LINES)
-        text_out_line(out, "  ... and %zu more in summary.json",
-                      l->n_warnings - MAX_LINES);
+        text_out_line(out, "  ... and %s more in summary.json",
+                      FIG_COUNT(l->n_warnings - MAX_LINES));
     return 0;
 }
 
@@ -104,8 +103,8 @@ static void html_warnings(const struct jp_step_labels *l,
         html_out_short(out, w->text, 600);
         if (w->n_comms) {
             fprintf(out,
-                    " <span class=\"soft\">(%zu communicator%s, most time in ",
-                    w->n_comms, plural(w->n_comms));
+                    " <span class=\"soft\">(%s communicator%s, most time in ",
+                    FIG_COUNT(w->n_comms), plural(w->n_comms));
             html_out_text(out, *rows_comm(r, w->comm)->name
                                    ? rows_comm(r, w->comm)->name
                                    : rows_comm(r, w->comm)->id);
@@ -115,8 +114,8 @@ static void html_warnings(const struct jp_step_labels *l,
     }
     fputs("</ul>", out);
     if (l->n_warnings > MAX_ITEMS)
-        fprintf(out, "<p class=\"note\">and %zu more</p>",
-                l->n_warnings - MAX_ITEMS);
+        fprintf(out, "<p class=\"note\">and %s more</p>",
+                FIG_COUNT(l->n_warnings - MAX_ITEMS));
 }
 
 /* The ranks in the picture, if any, all belong to one communicator. */
@@ -131,9 +130,9 @@ static int html_shape(const struct jp_step_labels *l,
     if (!names)
         return -1;
     topo_links_text(shape->topo, links, sizeof(links));
-    snprintf(title, sizeof(title), "shape %s: %s, %zu node%s: %s",
+    snprintf(title, sizeof(title), "shape %s: %s, %s node%s: %s",
              shapes_letter(p->shape, letter), shape->topo->product,
-             shape->n_nodes, plural(shape->n_nodes), names);
+             FIG_COUNT(shape->n_nodes), plural(shape->n_nodes), names);
     free(names);
     fputs("<div class=\"scroll\">", out);
     topo_svg(shape->topo, (const char *const *) p->gpu_text, title, out);
@@ -155,8 +154,9 @@ static void html_missing(const struct jp_step_labels *l, FILE *out)
         n += l->shapes.nodes[i].why != NULL;
     if (!n)
         return;
-    fprintf(out, "<p class=\"note\">%zu of %zu nodes have no topology:", n,
-            l->shapes.n_nodes);
+    fprintf(out,
+            "<p class=\"note\">%s of %s nodes have no topology:", FIG_COUNT(n),
+            FIG_COUNT(l->shapes.n_nodes));
     for (size_t i = 0, shown = 0; i < l->shapes.n_nodes && shown < 5; i++) {
         if (!l->shapes.nodes[i].why)
             continue;
@@ -184,9 +184,8 @@ int html_topology_put(const struct jp_report *report, FILE *out)
         if (html_shape(l, &l->pictures[i], r, out) < 0)
             return -1;
     if (l->n_pictures > MAX_SHAPES)
-        fprintf(out,
-                "<p class=\"note\">and %zu more shapes: jobprof topo</p>\n",
-                l->n_pictures - MAX_SHAPES);
+        fprintf(out, "<p class=\"note\">and %s more shapes: jobprof topo</p>\n",
+                FIG_COUNT(l->n_pictures - MAX_SHAPES));
     html_missing(l, out);
     return 0;
 }

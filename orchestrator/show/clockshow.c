@@ -1,6 +1,6 @@
 /* clockshow.c - read the agents' windows and apply the checks of the guide to
  * XLA's distributed profiling. */
-#include "orchestrator/show/clockshow.h"
+#include "orchestrator/show/show.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,11 +1,14 @@
 /* hangshow.c - read a step's recordings and print which ranks wait for
  * which. */
-#include "orchestrator/show/hangshow.h"
+#include "orchestrator/show/show.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/figure.h"
 #include "common/quote.h"
 #include "orchestrator/ingest/hangs.h"
 #include "orchestrator/show/show_table.h"
@@ -42,77 +45,110 @@ static void print_groups(const struct jp_hangs *hangs, FILE *out)
 
         if (!group->n_ranks)
             continue;
-        quote_printf(
-            out, "\n%s, %" PRIu64 " bytes, in flight%s:\n",
+        fputc('\n', out);
+        show_table_line(
+            out, 2, "%s, %" PRIu64 " bytes, in flight%s:",
             hangs_format_op(&hangs->ops[group->first], text, sizeof(text)),
             hangs->ops[group->first].bytes,
             hangs_format_since(group, since, sizeof(since)));
         for (int s = 0; s < HANGS_N_STATES; s++)
             if (group->count[s])
-                quote_printf(out, "  %-17s %" PRIu32 " of %" PRIu32 ": %s\n",
-                             words[s], group->count[s], group->n_ranks,
-                             hangs_ranks(group, (enum hangs_state) s, text,
-                                         sizeof(text)));
+                show_table_line(out, 20, "  %-17s %s of %s: %s", words[s],
+                                FIG_COUNT(group->count[s]),
+                                FIG_COUNT(group->n_ranks),
+                                hangs_ranks(group, (enum hangs_state) s, text,
+                                            sizeof(text)));
     }
     if (hangs->n_groups > GROUPS_SHOWN)
-        fprintf(out, "\n... and %zu more operations (--json has all)\n",
-                hangs->n_groups - GROUPS_SHOWN);
+        quote_printf(out, "\n... and %s more operations (--json has all)\n",
+                     FIG_COUNT(hangs->n_groups - GROUPS_SHOWN));
 }
 
-static void print_op(const struct jp_hangs *hangs, const struct hangs_op *op,
-                     FILE *out)
+/* An operation in flight on a rank. */
+struct place {
+    char id[RECORD_MAX_ID + 1], name[RECORD_MAX_NAME + 1];
+    char func[RECORD_MAX_FUNC + 8];
+    uint64_t seq, bytes;
+    char age[32], channels[40], peer[24];
+    int64_t rank;
+    char host[RECORD_MAX_HOST + 1];
+    char pid[64]; /* and how it ended */
+};
+
+#define AT(field) .offset = offsetof(struct place, field)
+static const struct show_column places[] = {
+    {.head = "communicator", .width = -18, AT(id), .dropped = 3},
+    {.head = "name", .width = -12, AT(name), .cut = 12, .dropped = 6},
+    {.head = "function", .width = -16, AT(func)},
+    {.head = "seq", .width = 10, SHOW_COUNT, AT(seq), .dropped = 5},
+    {.head = "bytes", .width = 12, SHOW_COUNT, AT(bytes), .dropped = 4},
+    {.head = "for", .width = 12, AT(age)},
+    {.head = "channels*", .width = 12, AT(channels), .dropped = 1},
+    {.head = "rank", .width = 6, SHOW_PID, AT(rank)},
+    {.head = "peer", .width = 6, AT(peer), .dropped = 2},
+    {.head = "host", .width = -20, AT(host)},
+    {.head = "pid", .width = -1, AT(pid)},
+};
+
+static const struct show_table table = {
+    places, sizeof(places) / sizeof(*places), sizeof(struct place)};
+
+static void describe(const struct jp_hangs *hangs, const struct hangs_op *op,
+                     struct place *p)
 {
     const struct hangs_process *process = &hangs->processes[op->process];
-    char age[32], channels[40], func[RECORD_MAX_FUNC + 8], peer[24] = "-";
 
-    if (op->kind == JPR_P2P)
-        snprintf(peer, sizeof(peer), "%" PRId64, op->peer);
-    snprintf(func, sizeof(func), "%s%s", op->func,
+    *p = (struct place){
+        .seq = op->seq, .bytes = op->bytes, .rank = op->rank, .peer = "-"};
+    snprintf(p->id, sizeof(p->id), "%s", op->id);
+    snprintf(p->name, sizeof(p->name), "%s", op->name);
+    snprintf(p->func, sizeof(p->func), "%s%s", op->func,
              op->kind == JPR_CE ? RECORD_CE : "");
-    snprintf(channels, sizeof(channels), "%" PRIu32 "/%" PRIu32 "/%" PRIu32,
-             op->started, op->stopped, op->channels);
-    quote_printf(out,
-                 "%-18s %-12.12s %-16s %10" PRIu64 " %12" PRIu64
-                 " %12s %12s %6" PRId64 " %6s %-20s %" PRId64 "%s\n",
-                 op->id, op->name[0] ? op->name : "-", func, op->seq, op->bytes,
-                 format_age(op, age, sizeof(age)), channels, op->rank, peer,
-                 process->host, process->pid,
-                 op->cut_short ? " (ended by finalize or exit)" : "");
+    format_age(op, p->age, sizeof(p->age));
+    snprintf(p->channels, sizeof(p->channels),
+             "%" PRIu32 "/%" PRIu32 "/%" PRIu32, op->started, op->stopped,
+             op->channels);
+    if (op->kind == JPR_P2P)
+        snprintf(p->peer, sizeof(p->peer), "%" PRId64, op->peer);
+    snprintf(p->host, sizeof(p->host), "%s", process->host);
+    snprintf(p->pid, sizeof(p->pid), "%" PRId64 "%s", process->pid,
+             op->cut_short ? " (ended by finalize or exit)" : "");
 }
 
 static void print_ops(const struct jp_hangs *hangs, FILE *out)
 {
-    size_t shown = 0;
+    struct place *rows = calloc(OPS_SHOWN, sizeof(*rows));
+    bool whole = true;
+    size_t n = 0;
 
-    quote_printf(out,
-                 "\n%-18s %-12s %-16s %10s %12s %12s %12s %6s %6s %-20s %s\n",
-                 "communicator", "name", "function", "seq", "bytes", "for",
-                 "channels*", "rank", "peer", "host", "pid");
-    for (size_t i = 0; i < hangs->n_groups; i++) {
+    fputc('\n', out);
+    for (size_t i = 0; rows && i < hangs->n_groups; i++) {
         const struct hangs_group *group = &hangs->groups[i];
 
-        for (size_t k = 0; k < group->n_ops && shown < OPS_SHOWN; k++, shown++)
-            print_op(hangs, &hangs->ops[group->first + k], out);
+        for (size_t k = 0; k < group->n_ops && n < OPS_SHOWN; k++)
+            describe(hangs, &hangs->ops[group->first + k], &rows[n++]);
     }
-    if (hangs->n_ops > OPS_SHOWN)
-        fprintf(out, "... and %zu more (--json has all)\n",
-                hangs->n_ops - OPS_SHOWN);
-    fprintf(
-        out,
-        "* started/stopped/all; for: from the enqueueing to the last record\n");
+    if (rows)
+        whole = show_table_print(&table, rows, n, SHOW_HUMAN, out);
+    free(rows);
+    if (hangs->n_ops > n)
+        quote_printf(out, "... and %s more (--json has all)\n",
+                     FIG_COUNT(hangs->n_ops - n));
+    show_table_line(out, 2, "%sfor: from the enqueueing to the last record",
+                    whole ? "* started/stopped/all; " : "");
 }
 
 static int print_text(const struct jp_hangs *hangs, const char *answer,
                       FILE *out, struct jp_error *err)
 {
-    quote_printf(out, "%s\n", answer);
+    show_table_line(out, 0, "%s", answer);
     if (hangs->n_ops) {
         print_groups(hangs, out);
         print_ops(hangs, out);
     }
     if (hangs->left_out)
-        fprintf(out, "%" PRIu64 " more operations in flight are not kept\n",
-                hangs->left_out);
+        quote_printf(out, "%s more operations in flight are not kept\n",
+                     FIG_COUNT(hangs->left_out));
     return show_table_end(NULL, out, err);
 }
 
@@ -290,11 +326,11 @@ static uint64_t oldest_ms(const struct livestate *state)
 static void print_blind(const struct livestate *state, FILE *out)
 {
     if (state->n_silent)
-        fprintf(out, "%" PRIu32 " of %" PRIu32 " nodes: no word of late\n",
-                state->n_silent, state->place.nodes);
+        quote_printf(out, "%s of %s nodes: no word of late\n",
+                     FIG_COUNT(state->n_silent), FIG_COUNT(state->place.nodes));
     if (state->left_ranks)
-        fprintf(out, "%" PRIu64 " ranks had no room in the nodes' words\n",
-                state->left_ranks);
+        quote_printf(out, "%s ranks had no room in the nodes' words\n",
+                     FIG_COUNT(state->left_ranks));
 }
 
 static int print_live_json(const struct livestate *state, const char *step,
@@ -325,8 +361,8 @@ int hangshow_print_live(const struct livestate *state, const char *step,
 
     if (json)
         return print_live_json(state, step, answer, out, err);
-    quote_printf(
-        out, "%s  step %s runs; its nodes' words are up to %.0f s old\n",
+    show_table_line(
+        out, 2, "%s  step %s runs; its nodes' words are up to %.0f s old",
         livestate_words[state->word], step, (double) oldest_ms(state) / 1000);
     print_blind(state, out);
     return print_text(&state->hangs, answer, out, err);

@@ -1,7 +1,6 @@
 /* opsum.c - filter operations and add them up. */
 #include "orchestrator/show/opsum.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -567,17 +566,18 @@ static bool has_clock(const void *row)
 #define AT(member) .offset = offsetof(struct opsum_row, member)
 static const struct show_column row_columns[] = {
     {"comm", "communicator", -18, SHOW_TEXT, AT(id)},
-    {"name", "name", -12, SHOW_TEXT, AT(name), .cut = 12},
+    {"name", "name", -12, SHOW_TEXT, AT(name), .cut = 12, .dropped = 3},
     {"func", "function", -16, SHOW_TEXT, AT(func)},
     {"bytes", "bytes", 14, SHOW_COUNT, AT(bytes), .unit = SHOW_BYTES,
      .human = "size"},
-    {"ops", "records", 10, SHOW_COUNT, AT(ops), .unit = SHOW_GROUPED},
+    {"ops", "records", 10, SHOW_COUNT, AT(ops), .unit = SHOW_GROUPED,
+     .dropped = 4},
     {"exec_min_us", "min us", 10, SHOW_COUNT, AT(exec_min_us), .unit = SHOW_US,
-     .human = "min"},
+     .human = "min", .dropped = 1},
     {"exec_mean_us", "mean us", 10, SHOW_REAL, .real = mean_us, .decimals = 1,
      .json_decimals = 3, .unit = SHOW_US, .human = "mean"},
     {"exec_max_us", "max us", 10, SHOW_COUNT, AT(exec_max_us), .unit = SHOW_US,
-     .human = "max"},
+     .human = "max", .dropped = 2},
     {"busbw_mean_gbs", "busbw GB/s", 10, SHOW_REAL, .real = mean_busbw,
      .decimals = 3, .json_decimals = 6, .unit = SHOW_GBS},
     {"first_end_us", NULL, 0, SHOW_COUNT, AT(first_us), .known = has_clock},
@@ -616,10 +616,11 @@ int opsum_print(struct jp_opsum *sum, enum show_form form, FILE *out,
         fputs("A record is one rank's part of an operation; its time, and so "
               "the bandwidth,\nincludes waiting for other ranks.\n",
               out);
-    quote_printf(out, "%" PRIu64 " %s%s", sum->processes, unit_of(sum),
-                 plural(sum->processes));
+    quote_printf(out, "%s %s%s", SHOW_NUMBER(sum->processes, form),
+                 unit_of(sum), plural(sum->processes));
     if (sum->left_out)
-        fprintf(out, ", %" PRIu64 " operations left out", sum->left_out);
+        quote_printf(out, ", %s operation%s left out",
+                     SHOW_NUMBER(sum->left_out, form), plural(sum->left_out));
     fputc('\n', out);
     return show_table_end(NULL, out, err);
 }

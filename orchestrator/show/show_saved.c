@@ -1,8 +1,7 @@
 /* show_saved.c - print a finished report's figures after its logs were
  * removed. */
-#include "orchestrator/show/show_saved.h"
+#include "orchestrator/show/show.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +93,7 @@ static int grow(void **list, size_t n, size_t size)
     return 0;
 }
 
-/* --- job ranks --- */
+/* --- job ranks ----------------------------------------------------------- */
 
 static int by_id(const void *a, const void *b)
 {
@@ -182,7 +181,7 @@ static int read_processes(const char *path, const char *step,
     return rc;
 }
 
-/* --- rows of csv/ranks.csv --- */
+/* --- rows of csv/ranks.csv ----------------------------------------------- */
 
 static bool get_row(const char *const v[], struct rankrow *row)
 {
@@ -278,7 +277,7 @@ static int add_ranks(struct rankrows *rows, const char *step,
     return rc;
 }
 
-/* --- ranks as a table and as JSON --- */
+/* --- ranks as a table and as JSON ---------------------------------------- */
 
 static bool has_waits(const void *row)
 {
@@ -288,21 +287,23 @@ static bool has_waits(const void *row)
 #define AT(member) .offset = offsetof(struct rankrow, member)
 static const struct show_column shown[] = {
     {"comm", "communicator", -18, SHOW_TEXT, AT(id)},
-    {"name", "name", -12, SHOW_TEXT, AT(name), .cut = 12},
+    {"name", "name", -12, SHOW_TEXT, AT(name), .cut = 12, .dropped = 6},
     {"rank", "rank", 6, SHOW_COUNT, AT(rank)},
     {"host", "host", -20, SHOW_TEXT, AT(host)},
-    {"pid", "pid", 8, SHOW_PID, AT(pid)},
-    {"records", "records", 9, SHOW_COUNT, AT(records), .unit = SHOW_GROUPED},
-    {"timed_ops", "timed", 9, SHOW_COUNT, AT(timed_ops), .unit = SHOW_GROUPED},
+    {"pid", "pid", 8, SHOW_PID, AT(pid), .dropped = 5},
+    {"records", "records", 9, SHOW_COUNT, AT(records), .unit = SHOW_GROUPED,
+     .dropped = 2},
+    {"timed_ops", "timed", 9, SHOW_COUNT, AT(timed_ops), .unit = SHOW_GROUPED,
+     .dropped = 3},
     {"last_ops", "last", 8, SHOW_COUNT, AT(last_ops), .unit = SHOW_GROUPED},
     {"exec_us", "time us", 11, SHOW_COUNT, AT(exec_us), .known = has_waits,
-     .last = true, .unit = SHOW_US, .human = "time"},
+     .last = true, .unit = SHOW_US, .human = "time", .dropped = 4},
     {"wait_us", "waited us", 11, SHOW_COUNT, AT(wait_us), .known = has_waits,
      .last = true, .unit = SHOW_US, .human = "waited"},
     {"caused_us", "caused us", 11, SHOW_COUNT, AT(caused_us), .unit = SHOW_US,
      .human = "caused"},
     {"p2p_records", "Send/Recv", 9, SHOW_COUNT, AT(p2p_records),
-     .unit = SHOW_GROUPED},
+     .unit = SHOW_GROUPED, .dropped = 1},
 };
 #undef AT
 static const struct show_table table = {shown, sizeof(shown) / sizeof(*shown),
@@ -312,12 +313,11 @@ static int print_ranks(const struct rankrows *rows, enum show_form form,
                        FILE *out, struct jp_error *err)
 {
     show_table_print(&table, rows->at, rows->n, form, out);
-    quote_printf(out, "%zu row%s of csv/ranks.csv", rows->n, plural(rows->n));
+    quote_printf(out, "%s row%s of csv/ranks.csv", SHOW_NUMBER(rows->n, form),
+                 plural(rows->n));
     if (rows->left_out)
-        fprintf(out, ", %" PRIu64 " left out", rows->left_out);
-    fputs("; times of single ranks by function and size were only in the "
-          "removed logs\n",
-          out);
+        quote_printf(out, ", %s left out", SHOW_NUMBER(rows->left_out, form));
+    fputs("; only logs tell a rank's functions and sizes\n", out);
     return show_table_end(NULL, out, err);
 }
 
@@ -334,7 +334,7 @@ static int print_ranks_json(const struct rankrows *rows, FILE *out,
     return show_table_end(&s, out, err);
 }
 
-/* --- print from a finished report --- */
+/* --- print from a finished report ---------------------------------------- */
 
 /* The step's directory of a folder of inputs. Caller frees. NULL without
  * memory. */
@@ -459,9 +459,10 @@ static int put_verdict(const char *step, const json_t *root, bool json,
     struct jp_json_stream s;
 
     if (!json) {
-        quote_printf(stdout, "%s: %s %s\n", step, word,
-                     strcmp(word, "HANG") ? "(no hang was found)"
-                                          : summary_file_text(verdict, "text"));
+        show_table_line(stdout, 2, "%s: %s %s", step, word,
+                        strcmp(word, "HANG")
+                            ? "(no hang was found)"
+                            : summary_file_text(verdict, "text"));
         return 0;
     }
     json_stream_open(&s, JSON_FILE, stdout);

@@ -4,6 +4,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 
 #include "common/figure.h"
 #include "common/quote.h"
@@ -64,33 +68,152 @@ static const char *text_of(const struct show_column *c, const void *row,
     }
 }
 
-void show_table_print(const struct show_table *table, const void *rows,
+/* --- a table on a terminal ------------------------------------------------ */
+
+#define COLUMNS 16 /* of a table, at most */
+#define TEXT 400   /* bytes of a figure */
+#define LINE 8192  /* of a line of text */
+
+struct print {
+    const struct show_table *table;
+    const void *rows;
+    size_t n;
+    enum show_form form;
+    int widths[COLUMNS]; /* 0: not printed */
+    int most;            /* bytes of the last one's texts */
+};
+
+/* Row 0 is the heading. */
+static const char *cell(const struct print *p, size_t row, size_t column,
+                        char buf[TEXT])
+{
+    const struct show_column *c = &p->table->columns[column];
+
+    if (!row)
+        return p->form == SHOW_HUMAN && c->human ? c->human : c->head;
+    return text_of(c, (const char *) p->rows + (row - 1) * p->table->row_size,
+                   p->form, buf, TEXT);
+}
+
+static int total(const struct print *p)
+{
+    int sum = -1;
+
+    for (size_t k = 0; k < p->table->n_columns; k++)
+        if (p->widths[k])
+            sum += 1 + abs(p->widths[k]);
+    return sum;
+}
+
+/* The longest text of a column, left-aligned as it was. */
+static int narrow(const struct print *p, size_t column)
+{
+    const struct show_column *c = &p->table->columns[column];
+    char buf[TEXT];
+    int most = 0;
+
+    for (size_t i = 0; i <= p->n; i++) {
+        int len = (int) strlen(cell(p, i, column, buf));
+
+        len = i && c->cut && len > c->cut ? c->cut : len;
+        most = len > most ? len : most;
+    }
+    return c->width < 0 ? -most : most;
+}
+
+/* Returns the last column, if it is left-aligned and was fitted. */
+static size_t fit(struct print *p, int columns)
+{
+    const struct show_table *table = p->table;
+    size_t last = table->n_columns;
+
+    if (total(p) <= columns)
+        return table->n_columns;
+    for (size_t k = 0; k < table->n_columns; k++)
+        if (p->widths[k])
+            p->widths[k] = narrow(p, k);
+    for (unsigned turn = 1; turn <= table->n_columns; turn++)
+        for (size_t k = 0; k < table->n_columns && total(p) > columns; k++)
+            if (table->columns[k].dropped == turn)
+                p->widths[k] = 0;
+    while (last > 0 && !p->widths[last - 1])
+        last--;
+    if (!last || p->widths[--last] > 0)
+        return table->n_columns;
+    p->most = -p->widths[last]; /* no blanks behind it */
+    if (total(p) > columns && p->most > total(p) - columns)
+        p->most -= total(p) - columns;
+    p->widths[last] = -1;
+    return last;
+}
+
+/* Of a terminal; 0: the output is none. */
+static int columns_of(FILE *out)
+{
+    struct winsize size;
+
+    return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+void show_table_line(FILE *out, int indent, const char *fmt, ...)
+{
+    int columns = columns_of(out), room = columns;
+    char text[LINE];
+    const char *rest = text;
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    while (columns > 2 * indent && (int) strlen(rest) > room) {
+        int n = room;
+
+        while (n && rest[n] != ' ')
+            n--;
+        n = n ? n : room;
+        quote_printf(out, "%.*s\n%*s", n, rest, indent, "");
+        rest += n + strspn(rest + n, " ");
+        room = columns - indent;
+    }
+    quote_printf(out, "%s\n", rest);
+}
+
+bool show_table_print(const struct show_table *table, const void *rows,
                       size_t n, enum show_form form, FILE *out)
 {
+    struct print p = {table, rows, n, form, {0}, TEXT};
+    int columns = form == SHOW_HUMAN ? columns_of(out) : 0;
+    bool whole = true;
+    size_t last = table->n_columns; /* that is left-aligned */
+
+    for (size_t k = 0; k < table->n_columns; k++)
+        p.widths[k] = table->columns[k].head ? table->columns[k].width : 0;
+    if (columns)
+        last = fit(&p, columns);
+    for (size_t k = 0; k < table->n_columns; k++)
+        whole &= p.widths[k] || !table->columns[k].head;
     for (size_t i = 0; i <= n; i++) {
-        const char *row = (const char *) rows +
-                          (i ? i - 1 : 0) * table->row_size;
         const char *blank = "";
 
         for (size_t k = 0; k < table->n_columns; k++) {
             const struct show_column *c = &table->columns[k];
-            char buf[400];
+            char buf[TEXT];
 
-            if (!c->head)
+            if (!p.widths[k])
                 continue;
-            if (!i)
-                quote_printf(out, "%s%*s", blank, c->width,
-                             form == SHOW_HUMAN && c->human ? c->human
-                                                            : c->head);
-            else
-                quote_printf(out, "%s%*.*s", blank, c->width,
-                             c->cut ? c->cut : (int) sizeof(buf),
-                             text_of(c, row, form, buf, sizeof(buf)));
+            quote_printf(out, "%s%*.*s", blank, p.widths[k],
+                         k == last     ? p.most
+                         : i && c->cut ? c->cut
+                                       : TEXT,
+                         cell(&p, i, k, buf));
             blank = " ";
         }
         fputc('\n', out);
     }
+    return whole;
 }
+
+/* --- JSON ----------------------------------------------------------------- */
 
 static void put_json(struct jp_json_stream *s, const struct show_column *c,
                      const void *row)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "common/error.h"
+#include "common/figure.h"
 #include "common/json_stream.h"
 
 enum show_kind {
@@ -26,6 +27,10 @@ enum show_unit { SHOW_PLAIN, SHOW_GROUPED, SHOW_BYTES, SHOW_US, SHOW_GBS };
  * reads columns (2097152, 28.1), or JSON. */
 enum show_form { SHOW_HUMAN, SHOW_RAW, SHOW_JSON };
 
+/* A number in a line below a table. */
+#define SHOW_NUMBER(n, form)                                                   \
+    ((form) == SHOW_HUMAN ? FIG_COUNT(n) : FIG_EXACT((double) (n)))
+
 struct show_column {
     const char *key;  /* name in JSON */
     const char *head; /* NULL: only in JSON */
@@ -41,6 +46,8 @@ struct show_column {
     bool last; /* placed after the others in JSON */
     enum show_unit unit;
     const char *human; /* heading in SHOW_HUMAN; NULL: head */
+    unsigned dropped;  /* left out as the first, second, ... for people whose
+                        * terminal is too narrow; 0: never */
 };
 
 struct show_table {
@@ -48,9 +55,15 @@ struct show_table {
     size_t n_columns, row_size;
 };
 
-/* Prints heading and rows, human or raw. */
-void show_table_print(const struct show_table *table, const void *rows,
+/* Prints heading and rows, human or raw. For people whose terminal is narrower
+ * than the table, columns are as wide as their texts, and as many as fit.
+ * Returns true if these are all. */
+bool show_table_print(const struct show_table *table, const void *rows,
                       size_t n, enum show_form form, FILE *out);
+/* Prints a line. For people on a terminal that is narrower it is broken at
+ * blanks, and what follows has this indent. */
+__attribute__((format(printf, 3, 4))) void
+show_table_line(FILE *out, int indent, const char *fmt, ...);
 /* Writes an array. */
 void show_table_json(struct jp_json_stream *s, const char *key,
                      const struct show_table *table, const void *rows,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/figure.h"
 #include "common/quote.h"
 
 #define N_ELEMENTS(array) (sizeof(array) / sizeof((array)[0]))
@@ -557,17 +558,18 @@ static void put_head(const struct topshow *top, const struct livestate *state,
         snprintf(waited, sizeof(waited), " for %.0f s",
                  (double) state->waited_ms / 1000);
     if (state->n_silent && state->word != LIVESTATE_ENDED)
-        snprintf(silent, sizeof(silent), ", no word of %" PRIu32 " node%s",
-                 state->n_silent, state->n_silent == 1 ? "" : "s");
+        snprintf(silent, sizeof(silent), ", no word of %s node%s",
+                 FIG_COUNT(state->n_silent), plural(state->n_silent));
     if (state->left_ranks)
-        snprintf(left, sizeof(left), ", %" PRIu64 " more not told",
-                 state->left_ranks);
+        snprintf(left, sizeof(left), ", %s more not told",
+                 FIG_COUNT(state->left_ranks));
     put_format(how, sgr_of_word(state->word), out,
-               "%s%s  step %s: %zu rank%s%s on %zu node%s%s; data of the last "
+               "%s%s  step %s: %s rank%s%s on %s node%s%s; data of the last "
                "%.1f s",
-               livestate_words[state->word], waited, how->job, state->n_ranks,
-               state->n_ranks == 1 ? "" : "s", left, state->n_nodes,
-               state->n_nodes == 1 ? "" : "s", silent, oldest_data(state));
+               livestate_words[state->word], waited, how->job,
+               FIG_COUNT(state->n_ranks), plural(state->n_ranks), left,
+               FIG_COUNT(state->n_nodes), plural(state->n_nodes), silent,
+               oldest_data(state));
     put_text(state, how, out);
     (void) top;
 }
@@ -598,7 +600,7 @@ void topshow_print(const struct topshow *top, const struct livestate *state,
                  line, out);
     }
     if (end < top->n)
-        put_format(how, "", out, "+%zu more %s", top->n - end,
+        put_format(how, "", out, "+%s more %s", FIG_COUNT(top->n - end),
                    top->nodes ? "nodes" : "ranks");
 }
 
@@ -613,12 +615,11 @@ void topshow_print_reading(const struct livestate *state,
         stale += state->nodes[i].stale;
     }
     put_format(how, "", out,
-               "%zu snapshots, %" PRIu32 " stale, %" PRIu32
-               " torn; the rule: %s; left out: %" PRIu64 " ranks, %" PRIu64
-               " communicators",
-               state->n_nodes, stale, state->n_bad,
-               stuck_phase_words[state->stuck.phase], state->left_ranks,
-               left_comms);
+               "%s snapshots, %s stale, %s torn; the rule: %s; left out: %s "
+               "ranks, %s communicators",
+               FIG_COUNT(state->n_nodes), FIG_COUNT(stale),
+               FIG_COUNT(state->n_bad), stuck_phase_words[state->stuck.phase],
+               FIG_COUNT(state->left_ranks), FIG_COUNT(left_comms));
 }
 
 /* --- JSON ----------------------------------------------------------------- */

@@ -353,14 +353,10 @@ static unsigned os_kinds(int version, uint64_t type)
 /* What is only counted: it holds no I/O object. */
 static bool is_small(struct hwxml *xml, const char *type)
 {
-    static const char *const small[] = {"Core",     "Cache",    "L1Cache",
-                                        "L2Cache",  "L1iCache", "L2iCache",
-                                        "L3iCache", "MemCache", "Misc"};
+    static const char *const small[] = {
+        "PU",       "Core",     "Cache",    "L1Cache",  "L2Cache",
+        "L1iCache", "L2iCache", "L3iCache", "MemCache", "Misc"};
 
-    if (strcmp(type, "PU") == 0) {
-        xml->n_pus++;
-        return true;
-    }
     if (strcmp(type, "NUMANode") == 0) {
         xml->n_numa++;
         return xml->version > 1; /* a leaf beside the tree since 2.0 */
@@ -407,6 +403,24 @@ static const char *attr_or_empty(const struct xmlscan *scan, const char *name)
     return value ? value : "";
 }
 
+int hwxml_add(struct hwxml *xml, size_t *room,
+              const struct hwxml_object *object, struct jp_error *err)
+{
+    if (xml->n_objects == HWXML_MAX_OBJECTS)
+        return error_set(err, "over %d objects", HWXML_MAX_OBJECTS);
+    if (xml->n_objects == *room) {
+        size_t grown = *room * 2 + 64;
+        void *more = realloc(xml->objects, grown * sizeof(*xml->objects));
+
+        if (!more)
+            return error_set(err, "out of memory");
+        xml->objects = more;
+        *room = grown;
+    }
+    xml->objects[xml->n_objects] = *object;
+    return (int) xml->n_objects++;
+}
+
 static int read_object(struct reader *r, const char *type, int parent,
                        struct jp_error *err)
 {
@@ -423,17 +437,6 @@ static int read_object(struct reader *r, const char *type, int parent,
                              .first_bus = -1,
                              .first_info = -1};
 
-    if (xml->n_objects == HWXML_MAX_OBJECTS)
-        return error_set(err, "over %d objects", HWXML_MAX_OBJECTS);
-    if (xml->n_objects == r->object_room) {
-        size_t room = r->object_room * 2 + 64;
-        void *more = realloc(xml->objects, room * sizeof(*xml->objects));
-
-        if (!more)
-            return error_set(err, "out of memory");
-        xml->objects = more;
-        r->object_room = room;
-    }
     read_type(r, &o);
     if (o.nodeset)
         o.nodeset_weight = weigh(o.nodeset);
@@ -447,8 +450,7 @@ static int read_object(struct reader *r, const char *type, int parent,
                               "read");
     if (gp && !read_number(gp, 10, UINT64_MAX, &o.gp_index))
         return error_set(err, "a bad gp_index");
-    xml->objects[xml->n_objects] = o;
-    return (int) xml->n_objects++;
+    return hwxml_add(xml, &r->object_room, &o, err);
 }
 
 static int add_info(struct reader *r, int object, struct jp_error *err)

@@ -102,7 +102,7 @@ struct hwxml {
     size_t n_objects;
     struct hwxml_info *infos;
     size_t n_infos;
-    unsigned n_numa, n_pus;
+    unsigned n_numa;
     int version;     /* 1, 2 or 3 */
     bool restricted; /* made inside a job that has some CPUs only: packages and
                         groups without any still separate places */
@@ -118,6 +118,11 @@ struct hwxml {
  * topology; the error has the line. */
 struct hwxml *hwxml_parse(char *text, size_t len, struct jp_error *err);
 void hwxml_destroy(struct hwxml *xml);
+
+/* For readers of other formats. Appends an object; *room is the size of the
+ * array. Returns its number, or -1. */
+int hwxml_add(struct hwxml *xml, size_t *room,
+              const struct hwxml_object *object, struct jp_error *err);
 
 /* The value of an object's info, or NULL. */
 const char *hwxml_info(const struct hwxml *xml, int object, const char *name);

@@ -386,10 +386,9 @@ static int warn_nodes(const struct groups *g, struct jp_label *label)
         return 0;
     if (c->nnodes > g->hosts &&
         add_warning(label, JP_WARN_SPLIT_HOST, -1,
-                    "NCCL takes %" PRIu32 " host%s (%" PRIu32
-                    " host name%s) for %" PRIu32 " nodes: %s",
-                    g->hosts, plural(g->hosts), g->names, plural(g->names),
-                    c->nnodes,
+                    "NCCL takes %s host%s (%s host name%s) for %s nodes: %s",
+                    FIG_COUNT(g->hosts), plural(g->hosts), FIG_COUNT(g->names),
+                    plural(g->names), FIG_COUNT(c->nnodes),
                     label_is_on(c, "NCCL_SHM_DISABLE")
                         ? "with NCCL_SHM_DISABLE, GPUs out of each other's "
                           "reach are apart"
@@ -397,13 +396,13 @@ static int warn_nodes(const struct groups *g, struct jp_label *label)
                           "joins them") < 0)
         return -1;
     if (g->cliques && g->cliques < g->hosts && c->nnodes > g->cliques)
-        return add_warning(
-            label, JP_WARN_MNNVL_OFF, -1,
-            "the GPUs of its %" PRIu32 " hosts are in %" PRIu32
-            " NVLink clique%s, but NCCL counts %" PRIu32
-            " nodes: MNNVL is off (no IMEX channel, NCCL_MNNVL_ENABLE=0, or "
-            "P2P disabled)",
-            g->hosts, g->cliques, plural(g->cliques), c->nnodes);
+        return add_warning(label, JP_WARN_MNNVL_OFF, -1,
+                           "the GPUs of its %s hosts are in %s NVLink "
+                           "clique%s, but NCCL counts %s nodes: MNNVL is off "
+                           "(no IMEX channel, NCCL_MNNVL_ENABLE=0, or "
+                           "P2P disabled)",
+                           FIG_COUNT(g->hosts), FIG_COUNT(g->cliques),
+                           plural(g->cliques), FIG_COUNT(c->nnodes));
     return 0;
 }
 
@@ -492,13 +491,12 @@ static void explain(const struct groups *g, const struct verdict_of *fabric,
 {
     const struct jp_label_comm *c = g->comm;
     int n = snprintf(label->why, sizeof(label->why),
-                     "%s %" PRIu32 " node%s for %" PRIu32 " rank%s on %" PRIu32
-                     " host%s; %s",
+                     "%s %s node%s for %s rank%s on %s host%s; %s",
                      c->guessed ? "the records show" : "NCCL counts",
-                     c->guessed ? g->hosts : c->nnodes,
-                     plural(c->guessed ? g->hosts : c->nnodes), c->n_ranks,
-                     plural(c->n_ranks), g->hosts, plural(g->hosts),
-                     fabric->clause);
+                     FIG_COUNT(c->guessed ? g->hosts : c->nnodes),
+                     plural(c->guessed ? g->hosts : c->nnodes),
+                     FIG_COUNT(c->n_ranks), plural(c->n_ranks),
+                     FIG_COUNT(g->hosts), plural(g->hosts), fabric->clause);
     const struct verdict_of *more[] = {inter, rail};
 
     for (size_t i = 0; i < 2; i++)

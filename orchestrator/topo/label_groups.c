@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/figure.h"
 #include "common/num.h"
 #include "orchestrator/topo/topo_parts.h"
 
@@ -283,8 +284,8 @@ static void choose(struct groups *g)
     g->n_domains = g->hosts;
     if (g->comm->n < g->comm->n_ranks) {
         snprintf(g->problem, sizeof(g->problem),
-                 "%zu of its ranks left records, the others may be anywhere",
-                 g->comm->n);
+                 "%s of its ranks left records, the others may be anywhere",
+                 FIG_COUNT(g->comm->n));
     } else if (want == g->hosts) {
         g->usable = true;
     } else if (want == g->names) {

@@ -602,8 +602,8 @@ void label_inter(const struct groups *g, struct verdict_of *out)
     if (g->comm->n < g->comm->n_ranks) {
         out->word = JP_INTER_UNKNOWN;
         snprintf(out->clause, sizeof(out->clause),
-                 "network unknown: %zu of %" PRIu32 " ranks left a record",
-                 g->comm->n, g->comm->n_ranks);
+                 "network unknown: %s of %s ranks left a record",
+                 FIG_COUNT(g->comm->n), FIG_COUNT(g->comm->n_ranks));
         return;
     }
     by_topology(g, out);

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
-#include "orchestrator/topo/nccltext.h"
 
 /* --- what the lines tell -------------------------------------------------- */
 

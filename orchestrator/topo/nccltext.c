@@ -1,5 +1,5 @@
 /* nccltext.c - take one line of NCCL's log apart. */
-#include "orchestrator/topo/nccltext.h"
+#include "orchestrator/topo/nccldebug.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* nccltopo.c - a node's topology as NCCL and RCCL write it. */
-#include "orchestrator/topo/nccltopo.h"
+#include "orchestrator/topo/topo_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,29 +77,16 @@ static uint64_t number(const struct reader *r, const char *name, unsigned base,
 static int add_object(struct reader *r, int parent, enum hwxml_type type,
                       const char *type_name, struct jp_error *err)
 {
-    struct hwxml *xml = r->xml;
+    const struct hwxml_object object = {.parent = parent,
+                                        .type = type,
+                                        .type_name = type_name,
+                                        .name = "",
+                                        .subtype = "",
+                                        .first_bus = -1,
+                                        .gp_index = r->xml->n_objects,
+                                        .first_info = -1};
 
-    if (xml->n_objects == HWXML_MAX_OBJECTS)
-        return error_set(err, "over %d objects", HWXML_MAX_OBJECTS);
-    if (xml->n_objects == r->object_room) {
-        size_t room = r->object_room * 2 + 64;
-        void *more = realloc(xml->objects, room * sizeof(*xml->objects));
-
-        if (!more)
-            return error_set(err, "out of memory");
-        xml->objects = more;
-        r->object_room = room;
-    }
-    xml->objects[xml->n_objects] =
-        (struct hwxml_object){.parent = parent,
-                              .type = type,
-                              .type_name = type_name,
-                              .name = "",
-                              .subtype = "",
-                              .first_bus = -1,
-                              .gp_index = xml->n_objects,
-                              .first_info = -1};
-    return (int) xml->n_objects++;
+    return hwxml_add(r->xml, &r->object_room, &object, err);
 }
 
 static int read_system(struct reader *r, struct place *here,

@@ -12,7 +12,6 @@
 #include "common/fileio.h"
 #include "common/jsonload.h"
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/topo/rankscan.h"
 
 /* Read of a file, and kept of all. */
 #define RANKLINES_MAX_LINES 1000000

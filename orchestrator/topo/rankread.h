@@ -1,4 +1,5 @@
-/* rankread.h - read ranks.jsonl and starts.jsonl of a step's nodes.
+/* rankread.h - ranks.jsonl and starts.jsonl of a step's nodes: read both, write
+ * the first.
  *
  * Foreign input: sizes and numbers are checked, a bad line is counted and the
  * rest used. Texts live until rankread_fini and are never NULL.
@@ -66,5 +67,20 @@ int rankread_start_line(struct jp_rank_records *records, const char *node,
                         const char *line, size_t len);
 
 void rankread_fini(struct jp_rank_records *records);
+
+/* --- ranks.jsonl: what the files of a node tell of its ranks ------------- */
+
+/* Looks into raw/<node>/ (recordings, logs named <host>-pid<pid>.*, NCCL's own
+ * log) and into the files that NCCL_DEBUG_FILE of a recorded process or of a
+ * task's start record names. Of a recording the operations are skipped, so
+ * it costs a look at each block. Format: docs/hardware-format.md. */
+
+#define JP_RANKSCAN_FILES_MAX 20000
+#define JP_RANKSCAN_LINES_MAX 200000
+
+/* Writes <step_dir>/nodes/<node>/ranks.jsonl by temp + rename; what is not read
+ * by deadline_ms of CLOCK_MONOTONIC is left out, and its last line says so. */
+int rankscan_write(const char *step_dir, const char *node, uint64_t deadline_ms,
+                   struct jp_error *err);
 
 #endif

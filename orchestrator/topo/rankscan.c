@@ -1,5 +1,5 @@
 /* rankscan.c - write ranks.jsonl of a node. */
-#include "orchestrator/topo/rankscan.h"
+#include "orchestrator/topo/rankread.h"
 
 #include <inttypes.h>
 #include <jansson.h>

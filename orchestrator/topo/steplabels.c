@@ -1,16 +1,15 @@
 /* steplabels.c - the labels of a step's communicators. */
 #include "orchestrator/topo/steplabels.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/figure.h"
 #include "common/fileio.h"
 #include "orchestrator/aggregate/comm_type.h"
-#include "orchestrator/topo/stepranks.h"
 
 #define MAX_WARNINGS 200 /* of communicators */
 #define ALL_WARNINGS (MAX_WARNINGS + 50)
@@ -230,8 +229,9 @@ static int add_odd_nodes(struct jp_step_labels *s)
         if (!*what)
             continue;
         names = shapes_names(&s->shapes, (int) i, NAMES_MAX);
-        text = names ? fileio_path("%s: unlike %zu of the %zu nodes: %s", names,
-                                   s->shapes.shapes[0].n_nodes, all, what)
+        text = names ? fileio_path("%s: unlike %s of the %s nodes: %s", names,
+                                   FIG_COUNT(s->shapes.shapes[0].n_nodes),
+                                   FIG_COUNT(all), what)
                      : NULL;
         free(names);
         if (add(s, JP_WARN_ODD_NODE, text, 0, 0) < 0)

@@ -1,5 +1,5 @@
 /* stepranks.c - where a step's ranks are, by what their nodes told. */
-#include "orchestrator/topo/stepranks.h"
+#include "orchestrator/topo/steplabels.h"
 
 #include <stdint.h>
 #include <stdlib.h>

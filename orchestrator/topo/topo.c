@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "orchestrator/topo/busid.h"
-#include "orchestrator/topo/nccltopo.h"
 #include "orchestrator/topo/topo_parts.h"
 
 static bool is_io(const struct hwxml *xml, int object)

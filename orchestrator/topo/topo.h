@@ -167,8 +167,9 @@ struct topo {
 };
 
 /* Takes the places of devices, and what else only it tells, from NCCL's own
- * file of the node (nccltopo.h), which is better than a hypervisor's PCI tree.
- * -1: none of its GPUs is the node's, or there is no memory; topo is as it was.
+ * file of the node (topo_parts.h), which is better than a hypervisor's PCI
+ * tree. -1: none of its GPUs is the node's, or there is no memory; topo is as
+ * it was.
  */
 int topo_prefer(struct topo *topo, const struct topo *nccl,
                 struct jp_error *err);

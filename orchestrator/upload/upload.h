@@ -33,10 +33,6 @@ struct upload_made {
     uint64_t operations;        /* number of operations in the step */
 };
 
-/* Whether the name is valid for an index: at most 200 bytes of lower-case
- * letters, digits, '-', '_' and '.', and none of these three at the start. */
-bool upload_index_ok(const char *name);
-
 /* Writes the action and source lines of a step's report. A document's _id
  * consists of the job's creation time, its number, the step, and the names of
  * the operation or cell. Sending it again therefore replaces the document.

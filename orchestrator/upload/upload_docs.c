@@ -56,13 +56,6 @@ static const struct field cells[] = {
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
-bool upload_index_ok(const char *name)
-{
-    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.");
-
-    return n && !name[n] && n <= 200 && !strchr("-_.", *name);
-}
-
 /* The type of a communicator, by its id and name. */
 struct comm {
     char *id, *name, *type;

@@ -1,15 +1,15 @@
 /* util_agents.c - add up the records of the node agents. */
-#include "orchestrator/util/util_agents.h"
+#include "orchestrator/util/util.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/quote.h"
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "common/jsonload.h"
 #include "common/num.h"
+#include "common/quote.h"
 
 /* A count; 0 if it is missing. */
 static uint64_t count_of(const json_t *object, const char *key)

@@ -1,5 +1,5 @@
 /* util_cuda.c - make rows from the counters of CUDA calls. */
-#include "orchestrator/util/util_cuda.h"
+#include "orchestrator/util/util.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "common/fileio.h"
 #include "common/num.h"
 #include "common/quote.h"
-#include "plugins/cuda/cuda_env.h"
+#include "plugins/cuda/cuda_file.h"
 
 /* DEPTH: for raw/<node>/cuda/; PARTS_MIN: per file. */
 enum { DEPTH = 4, PARTS_MIN = 8 };

@@ -16,6 +16,7 @@
 /* The wall clock is where it was: looks are this exact. */
 #define SAME_NS 1000
 #define NUMBER_LEN 32
+#define LINE_BYTES 1024 /* of the agents */
 
 static const char *const status_names[CLOCK_STATUSES] = {
     [CLOCK_OK] = "ok",
@@ -232,12 +233,11 @@ static int take_wall(const char *line, struct clock_file *file, bool is_set)
     return 1;
 }
 
-static int add_window(const char *line, struct clock_file *file)
+int clock_file_append(struct clock_file *file,
+                      const struct clock_window *window)
 {
-    struct clock_window w, *grown;
+    struct clock_window *grown;
 
-    if (!take_window(line, &w) || w.from != file->node_id)
-        return 0;
     if ((file->n_windows & (file->n_windows - 1)) == 0) {
         grown =
             realloc(file->windows, 2 * (file->n_windows + 1) * sizeof(*grown));
@@ -245,16 +245,26 @@ static int add_window(const char *line, struct clock_file *file)
             return -1;
         file->windows = grown;
     }
-    file->windows[file->n_windows++] = w;
+    file->windows[file->n_windows++] = *window;
     return 1;
 }
 
+static int add_window(const char *line, struct clock_file *file)
+{
+    struct clock_window w;
+
+    if (!take_window(line, &w) || w.from != file->node_id)
+        return 0;
+    return clock_file_append(file, &w);
+}
+
 /* 1: taken, or of a kind that is not needed here; 0: bad; -1: out of memory. */
-static int take(const char *line, struct clock_file *file)
+static int take(char *line, struct clock_file *file)
 {
     char type[24];
 
-    if (!clock_field_text(line, "type", type, sizeof(type)))
+    if (!*line || line[strlen(line) - 1] != '}' ||
+        !clock_field_text(line, "type", type, sizeof(type)))
         return 0;
     if (strcmp(type, "config") == 0) /* another one would be another node's */
         return !*file->node && take_config(line, file);
@@ -269,31 +279,40 @@ static int take(const char *line, struct clock_file *file)
     return 1;
 }
 
-int clock_file_parse(const char *text, size_t len, struct clock_file *file,
-                     struct jp_error *err)
+int clock_file_lines(const char *text, size_t len, size_t longest,
+                     int (*each)(char *line, struct clock_file *file),
+                     struct clock_file *file, struct jp_error *err)
 {
-    struct clock_file read = {.node = ""};
-    char line[1024];
+    char line[CLOCK_LINE_MAX];
 
     while (len) {
         const char *end = memchr(text, '\n', len);
         size_t n = end ? (size_t) (end - text) : len;
         int rc = 0;
 
-        if (n < sizeof(line) && end && text[n - (n > 0)] == '}' &&
-            !memchr(text, '\0', n)) {
+        if (n < longest && n < sizeof(line) && end && !memchr(text, '\0', n)) {
             memcpy(line, text, n);
             line[n] = '\0';
-            rc = take(line, &read);
+            rc = each(line, file);
         }
         if (rc < 0) {
-            clock_file_fini(&read);
+            clock_file_fini(file);
             return error_set(err, "out of memory");
         }
-        read.bad_lines += rc == 0;
+        file->bad_lines += rc == 0;
         text += n + (end != NULL);
         len -= n + (end != NULL);
     }
+    return 0;
+}
+
+int clock_file_parse(const char *text, size_t len, struct clock_file *file,
+                     struct jp_error *err)
+{
+    struct clock_file read = {.node = ""};
+
+    if (clock_file_lines(text, len, LINE_BYTES, take, &read, err) < 0)
+        return -1;
     if (!*read.node) {
         clock_file_fini(&read);
         return error_set(err, "no record of type \"config\"");

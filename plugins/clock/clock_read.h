@@ -80,6 +80,17 @@ int clock_file_parse(const char *text, size_t len, struct clock_file *file,
 /* The same of a path. */
 int clock_file_read(const char *path, struct clock_file *file,
                     struct jp_error *err);
+/* A window of a node with the ten neighbours that XLA gives it is shorter. */
+#define CLOCK_LINE_MAX 8192
+/* Calls take for each whole line of less than `longest` bytes, without its end.
+ * It returns 1 if it took the line, 0 for a bad one, which is counted, -1
+ * without memory: the file is then released. */
+int clock_file_lines(const char *text, size_t len, size_t longest,
+                     int (*take)(char *line, struct clock_file *file),
+                     struct clock_file *file, struct jp_error *err);
+/* Appends a window. Returns 1, or -1 without memory. */
+int clock_file_append(struct clock_file *file,
+                      const struct clock_window *window);
 /* All zeros is empty. */
 void clock_file_fini(struct clock_file *file);
 

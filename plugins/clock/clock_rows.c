@@ -1,5 +1,5 @@
 /* clock_rows.c - records of windows, clocks and failures, a line each. */
-#include "plugins/clock/clock_rows.h"
+#include "plugins/clock/clock_work.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plugins/clock/clock_rows.h"
 #include "plugins/clock/clock_talk.h"
 
 #ifndef TFD_TIMER_CANCEL_ON_SET

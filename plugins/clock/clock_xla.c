@@ -12,8 +12,6 @@
 /* Until 2116, so that differences fit. */
 #define LAST_NS INT64_C(4600000000000000000)
 #define FAR_NS ((int64_t) 1 << 60)
-/* A window of a node with the ten neighbours that XLA gives it. */
-#define LINE_MAX_BYTES 8192
 #define PAIRS_LEAST 12
 #define LONGEST_NS INT64_C(3600000000000)
 /* Its stamps have passed through a double. */
@@ -36,20 +34,6 @@ bool clock_xla_name(const char *name, uint32_t *process)
         return false;
     *process = (uint32_t) value;
     return true;
-}
-
-static int append(struct clock_file *file, const struct clock_window *w)
-{
-    if ((file->n_windows & (file->n_windows - 1)) == 0) {
-        struct clock_window *grown =
-            realloc(file->windows, 2 * (file->n_windows + 1) * sizeof(*grown));
-
-        if (!grown)
-            return -1;
-        file->windows = grown;
-    }
-    file->windows[file->n_windows++] = *w;
-    return 1;
 }
 
 /* An edge of the window w, which has all else. */
@@ -78,7 +62,7 @@ static int take_edge(const char *text, const struct clock_window *of,
         w.margin_ns = w.unc_ns = CLOCK_XLA_UNC_NS + ROUNDING_NS +
                                  fabs(w.slope) *
                                      (double) (w.end_ns - w.start_ns);
-    return append(file, &w);
+    return clock_file_append(file, &w);
 }
 
 static int take_window(char *line, struct clock_file *file)
@@ -121,26 +105,10 @@ int clock_xla_parse(const char *text, size_t len, uint32_t process,
                     struct clock_file *file, struct jp_error *err)
 {
     struct clock_file read = {.node_id = process};
-    char line[LINE_MAX_BYTES];
 
-    while (len) {
-        const char *end = memchr(text, '\n', len);
-        size_t n = end ? (size_t) (end - text) : len;
-        int rc = 0;
-
-        if (n < sizeof(line) && end && !memchr(text, '\0', n)) {
-            memcpy(line, text, n);
-            line[n] = '\0';
-            rc = take_window(line, &read);
-        }
-        if (rc < 0) {
-            clock_file_fini(&read);
-            return error_set(err, "out of memory");
-        }
-        read.bad_lines += rc == 0;
-        text += n + (end != NULL);
-        len -= n + (end != NULL);
-    }
+    if (clock_file_lines(text, len, CLOCK_LINE_MAX, take_window, &read, err) <
+        0)
+        return -1;
     if (!read.n_windows) {
         clock_file_fini(&read);
         return error_set(err, "no window of process %u", process);

@@ -310,6 +310,7 @@ int copper_book_parents(const char *text, const char *node, size_t trees,
 #define SWEEP_MS 3000
 #define FRESH_S 60 /* a folder without nodes may be one that is being made */
 #define LOCK_MS 300
+#define MAKE_TRIES 5
 #define LOCK_POLL_MS 5
 
 int copper_work_init(struct copper_work *w, const struct jp_jobconf *conf,
@@ -377,7 +378,7 @@ static bool lock_it(int fd)
 }
 
 /* Not close-on-exec: the daemon holds it, too, also when its supervisor has
- * been killed. */
+ * been killed. Returns 1 and err if the folder has been removed meanwhile. */
 static int take_lock(struct copper_work *w, struct jp_error *err)
 {
     char *path = fileio_path("%s/lock", w->node);
@@ -385,15 +386,18 @@ static int take_lock(struct copper_work *w, struct jp_error *err)
     int rc = 0;
 
     w->lock = path ? open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600) : -1;
-    if (w->lock < 0)
-        rc = path ? error_set(err, "%s: %s", path, strerror(errno))
-                  : error_set(err, "out of memory");
-    else if (!lock_it(w->lock))
+    if (w->lock < 0) {
+        rc = path && errno == ENOENT ? 1 : -1;
+        error_set(err, "%s: %s", path ? path : w->node,
+                  path ? strerror(errno) : "out of memory");
+    } else if (!lock_it(w->lock))
         rc = error_set(err, "%s: belongs to another daemon of this step",
                        w->node);
-    else if (fstat(w->lock, &st) < 0 || st.st_nlink == 0)
-        rc = error_set(err, "%s: removed while the daemon started", w->node);
-    if (rc < 0 && w->lock >= 0) {
+    else if (fstat(w->lock, &st) < 0 || st.st_nlink == 0) {
+        error_set(err, "%s: removed while the daemon started", w->node);
+        rc = 1;
+    }
+    if (rc != 0 && w->lock >= 0) {
         close(w->lock);
         w->lock = -1;
     }
@@ -426,13 +430,26 @@ static int make_inside(const struct copper_work *w, const char *view,
     return rc;
 }
 
+/* Returns 1 and err if the folders have been removed meanwhile. */
+static int make_locked(struct copper_work *w, struct jp_error *err)
+{
+    if (fileio_mkdir(w->base, err) < 0)
+        return -1;
+    if (check_own(w->base, err) < 0 || fileio_mkdir(w->node, err) < 0)
+        return access(w->base, F_OK) < 0 ? 1 : -1;
+    return take_lock(w, err);
+}
+
 int copper_work_make(struct copper_work *w, const char *view, const char *raw,
                      struct jp_error *err)
 {
-    if (fileio_mkdir(w->base, err) < 0 || check_own(w->base, err) < 0 ||
-        fileio_mkdir(w->node, err) < 0 || take_lock(w, err) < 0)
-        return -1;
-    return make_inside(w, view, raw, err);
+    int rc = 1;
+
+    /* Until it is locked, another step that starts takes it for what an
+     * earlier one has left, and removes it. */
+    for (int i = 0; rc > 0 && i < MAKE_TRIES; i++)
+        rc = make_locked(w, err);
+    return rc == 0 ? make_inside(w, view, raw, err) : -1;
 }
 
 int copper_work_note_pid(const struct copper_work *w, pid_t pid,

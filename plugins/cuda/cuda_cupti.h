@@ -125,4 +125,112 @@ struct cu_free {
     uint64_t at;
 };
 
+/* --- which calls of CUDA's driver are counted, and as what --------------- */
+
+/* ROW(name, number of CUPTI's callback, what it does, shape of its arguments):
+ * CUPTI's numbers never change. Calls of before CUDA 3.2 are left out. */
+
+enum cuda_what {
+    CALL_NONE,
+    CALL_LAUNCH,
+    CALL_GRAPH,
+    CALL_H2D,
+    CALL_D2H,
+    CALL_D2D,
+    CALL_PEER,
+    CALL_OTHER, /* the direction is in the arguments, or nowhere */
+    CALL_SET,
+    CALL_ALLOC,
+    CALL_CREATE, /* its handle is no address */
+    CALL_FREE,
+    CALL_RELEASE,
+    CALL_SYNC,
+};
+
+enum cuda_shape {
+    SHAPE_NONE,
+    SHAPE_COPY, /* struct cu_copy ...; the call waits for the copy */
+    SHAPE_ARRAY,
+    SHAPE_PEER,
+    SHAPE_PLANE,
+    SHAPE_CUBE,
+    SHAPE_BATCH,
+    SHAPE_ALLOC,
+    SHAPE_PITCH,
+    SHAPE_FREE,
+    SHAPE_LATER = 16, /* the call returns before the copy is done */
+};
+
+/* A copy that waits and one that does not, each also of the stream of a thread
+ * (ptds, ptsz). */
+#define COPIES(ROW, call, tail, a, b, c, d, what, shape)                       \
+    ROW(call##tail, a, what, shape)                                            \
+    ROW(call##Async##tail, b, what, shape | SHAPE_LATER)                       \
+    ROW(call##tail##_ptds, c, what, shape)                                     \
+    ROW(call##Async##tail##_ptsz, d, what, shape | SHAPE_LATER)
+#define SETS(ROW, call, a, b, c, d)                                            \
+    ROW(call##_v2, a, CALL_SET, SHAPE_NONE)                                    \
+    ROW(call##Async, b, CALL_SET, SHAPE_NONE)                                  \
+    ROW(call##_v2_ptds, c, CALL_SET, SHAPE_NONE)                               \
+    ROW(call##Async_ptsz, d, CALL_SET, SHAPE_NONE)
+
+#define CUDA_CALLS(ROW)                                                        \
+    ROW(cuLaunch, 115, CALL_LAUNCH, SHAPE_NONE)                                \
+    ROW(cuLaunchGrid, 116, CALL_LAUNCH, SHAPE_NONE)                            \
+    ROW(cuLaunchGridAsync, 117, CALL_LAUNCH, SHAPE_NONE)                       \
+    ROW(cuLaunchKernel, 307, CALL_LAUNCH, SHAPE_NONE)                          \
+    ROW(cuLaunchKernel_ptsz, 442, CALL_LAUNCH, SHAPE_NONE)                     \
+    ROW(cuLaunchCooperativeKernel, 477, CALL_LAUNCH, SHAPE_NONE)               \
+    ROW(cuLaunchCooperativeKernel_ptsz, 478, CALL_LAUNCH, SHAPE_NONE)          \
+    ROW(cuLaunchCooperativeKernelMultiDevice, 480, CALL_LAUNCH, SHAPE_NONE)    \
+    ROW(cuLaunchKernelEx, 652, CALL_LAUNCH, SHAPE_NONE)                        \
+    ROW(cuLaunchKernelEx_ptsz, 653, CALL_LAUNCH, SHAPE_NONE)                   \
+    ROW(cuGraphLaunch, 514, CALL_GRAPH, SHAPE_NONE)                            \
+    ROW(cuGraphLaunch_ptsz, 515, CALL_GRAPH, SHAPE_NONE)                       \
+    COPIES(ROW, cuMemcpyHtoD, _v2, 276, 277, 397, 421, CALL_H2D, SHAPE_COPY)   \
+    COPIES(ROW, cuMemcpyDtoH, _v2, 278, 279, 398, 422, CALL_D2H, SHAPE_COPY)   \
+    COPIES(ROW, cuMemcpyDtoD, _v2, 280, 281, 399, 423, CALL_D2D, SHAPE_COPY)   \
+    COPIES(ROW, cuMemcpyAtoH, _v2, 282, 283, 403, 420, CALL_D2H, SHAPE_ARRAY)  \
+    COPIES(ROW, cuMemcpyHtoA, _v2, 292, 293, 402, 419, CALL_H2D, SHAPE_ARRAY)  \
+    ROW(cuMemcpyAtoD_v2, 284, CALL_D2D, SHAPE_ARRAY)                           \
+    ROW(cuMemcpyAtoD_v2_ptds, 401, CALL_D2D, SHAPE_ARRAY)                      \
+    ROW(cuMemcpyDtoA_v2, 285, CALL_D2D, SHAPE_ARRAY)                           \
+    ROW(cuMemcpyDtoA_v2_ptds, 400, CALL_D2D, SHAPE_ARRAY)                      \
+    COPIES(ROW, cuMemcpy, , 305, 306, 408, 418, CALL_OTHER, SHAPE_COPY)        \
+    COPIES(ROW, cuMemcpyPeer, , 318, 319, 409, 426, CALL_PEER, SHAPE_PEER)     \
+    COPIES(ROW, cuMemcpy2D, _v2, 287, 289, 405, 424, CALL_OTHER, SHAPE_PLANE)  \
+    ROW(cuMemcpy2DUnaligned_v2, 288, CALL_OTHER, SHAPE_PLANE)                  \
+    ROW(cuMemcpy2DUnaligned_v2_ptds, 406, CALL_OTHER, SHAPE_PLANE)             \
+    COPIES(ROW, cuMemcpy3D, _v2, 290, 291, 407, 425, CALL_OTHER, SHAPE_CUBE)   \
+    ROW(cuMemcpyBatchAsync, 776, CALL_OTHER, SHAPE_BATCH | SHAPE_LATER)        \
+    ROW(cuMemcpyBatchAsync_ptsz, 777, CALL_OTHER, SHAPE_BATCH | SHAPE_LATER)   \
+    ROW(cuMemcpyBatchAsync_v2, 796, CALL_OTHER, SHAPE_BATCH | SHAPE_LATER)     \
+    ROW(cuMemcpyBatchAsync_v2_ptsz, 797, CALL_OTHER,                           \
+        SHAPE_BATCH | SHAPE_LATER)                                             \
+    SETS(ROW, cuMemsetD8, 249, 216, 411, 428)                                  \
+    SETS(ROW, cuMemsetD16, 250, 218, 412, 429)                                 \
+    SETS(ROW, cuMemsetD32, 251, 220, 413, 430)                                 \
+    SETS(ROW, cuMemsetD2D8, 252, 222, 414, 431)                                \
+    SETS(ROW, cuMemsetD2D16, 253, 224, 415, 432)                               \
+    SETS(ROW, cuMemsetD2D32, 254, 226, 416, 433)                               \
+    ROW(cuMemAlloc_v2, 243, CALL_ALLOC, SHAPE_ALLOC)                           \
+    ROW(cuMemAllocPitch_v2, 244, CALL_ALLOC, SHAPE_PITCH)                      \
+    ROW(cuMemAllocManaged, 371, CALL_ALLOC, SHAPE_ALLOC)                       \
+    ROW(cuMemAllocAsync, 598, CALL_ALLOC, SHAPE_ALLOC)                         \
+    ROW(cuMemAllocAsync_ptsz, 599, CALL_ALLOC, SHAPE_ALLOC)                    \
+    ROW(cuMemAllocFromPoolAsync, 611, CALL_ALLOC, SHAPE_ALLOC)                 \
+    ROW(cuMemAllocFromPoolAsync_ptsz, 612, CALL_ALLOC, SHAPE_ALLOC)            \
+    ROW(cuMemCreate, 549, CALL_CREATE, SHAPE_ALLOC)                            \
+    ROW(cuMemFree_v2, 245, CALL_FREE, SHAPE_FREE)                              \
+    ROW(cuMemFreeAsync, 600, CALL_FREE, SHAPE_FREE)                            \
+    ROW(cuMemFreeAsync_ptsz, 601, CALL_FREE, SHAPE_FREE)                       \
+    ROW(cuMemRelease, 550, CALL_RELEASE, SHAPE_FREE)                           \
+    ROW(cuCtxSynchronize, 17, CALL_SYNC, SHAPE_NONE)                           \
+    ROW(cuCtxSynchronize_v2, 800, CALL_SYNC, SHAPE_NONE)                       \
+    ROW(cuEventSynchronize, 121, CALL_SYNC, SHAPE_NONE)                        \
+    ROW(cuStreamSynchronize, 126, CALL_SYNC, SHAPE_NONE)                       \
+    ROW(cuStreamSynchronize_ptsz, 440, CALL_SYNC, SHAPE_NONE)
+
+enum { CUDA_CALLS_END = 1024 }; /* numbers are below */
+
 #endif

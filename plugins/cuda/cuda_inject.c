@@ -22,9 +22,7 @@
 #include <unistd.h>
 
 #include "plugins/cuda/cuda_cupti.h"
-#include "plugins/cuda/cuda_env.h"
 #include "plugins/cuda/cuda_file.h"
-#include "plugins/cuda/cuda_calls.h"
 
 /* Counters of this process: added to by the calls of all its
  * threads, read by one. No lock but around allocations, no memory from the

@@ -23,11 +23,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/badkind.h"
+#include "common/record.h"
 #include "common/error.h"
 #include "common/logsource.h"
 #include "plugins/nccl_example/trace_read.h"
-#include "common/record.h"
 
 /* What a file holds of one (communicator, function). */
 struct tracefile_series {

@@ -41,7 +41,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/badkind.h"
+#include "common/record.h"
 
 /* --- the objects of a Chrome trace's array, one after the other.
  *

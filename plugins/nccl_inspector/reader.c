@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/nccl_inspector/reader_cache.h"
-#include "plugins/nccl_inspector/reader_json.h"
-#include "plugins/nccl_inspector/reader_stamps.h"
+#include "plugins/nccl_inspector/reader_parts.h"
 
 enum kind { SKIP, SECTION, U32, U64, I64, TEXT, DECIMAL, STAMPS };
 
@@ -423,7 +421,7 @@ static enum inspector_line reader_parse(struct inspector_reader *reader,
     return kind;
 }
 
-/* --- by speculation or by the parser; both ways are counted --- */
+/* --- by speculation or by the parser; both ways are counted -------------- */
 
 struct inspector_cache *inspector_cache_create(void)
 {

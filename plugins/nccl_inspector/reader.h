@@ -11,7 +11,7 @@
  * numbers have limits.
  *
  * With a cache the reader speculates on a line's structure: what is laid out as
- * lines before it is compared instead of parsed (reader_cache.h), any surprise
+ * lines before it is compared instead of parsed (reader_parts.h), any surprise
  * goes to the generic parser, which alone defines the meaning. The record is
  * the same either way, and the ways are counted.
  */
@@ -22,7 +22,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/badkind.h"
 #include "common/record.h"
 
 enum inspector_line {

@@ -1,5 +1,5 @@
 /* reader_json.c - strings, decimals and skipped values of a JSON line. */
-#include "plugins/nccl_inspector/reader_json.h"
+#include "plugins/nccl_inspector/reader_parts.h"
 
 #include "common/utf8.h"
 
@@ -223,7 +223,7 @@ bool reader_json_skip(struct reader_json_cursor *c)
     return c->p > start;
 }
 
-/* --- foreign JSON strings become clean UTF-8 --- */
+/* --- foreign JSON strings become clean UTF-8 ----------------------------- */
 
 static int hex4(const char *p, const char *end)
 {

@@ -1,12 +1,11 @@
 /* reader_speculate.c - a line that looks like one before, without parsing. */
-#include "plugins/nccl_inspector/reader_cache.h"
+#include "plugins/nccl_inspector/reader_parts.h"
 
-#include "plugins/nccl_inspector/reader_json.h"
 #include "plugins/nccl_inspector/reader_swar.h"
 
-/* --- a parsed line's parts, kept for the next ones --- */
+/* --- a parsed line's parts, kept for the next ones ----------------------- */
 
-/* A line's parts; see reader_cache.h. */
+/* A line's parts; see reader_parts.h. */
 struct parts {
     const char *head, *head_end, *mid, *func, *mid_end, *late, *late_end, *tail,
         *tail_end;
@@ -292,7 +291,7 @@ bool reader_learn(struct inspector_cache *cache, const char *line, size_t len,
     return reader_speculate(cache, line, line + len, &ignored, &next);
 }
 
-/* --- the next lines against these parts --- */
+/* --- the next lines against these parts ---------------------------------- */
 
 /* Kept out of the path that nearly every line takes, whose registers it would
  * cost. */

@@ -556,34 +556,6 @@ FIELDS(template, jpr_op, O(comm, JPR_U32), O(kind, JPR_U32), O(count, JPR_U64),
 _Static_assert(sizeof(enum jpr_op_kind) == sizeof(uint32_t),
                "a kind is read as a number");
 
-void jpr_fields_get(const struct jpr_fields *fields, void *record,
-                    struct jpr_in *in, struct jpr_texts *texts)
-{
-    size_t i;
-
-    for (i = 0; i < fields->n; i++) {
-        void *at = (char *) record + fields->rows[i].offset;
-
-        switch (fields->rows[i].type) {
-        case JPR_U64:
-            *(uint64_t *) at = jpr_get_u64(in);
-            break;
-        case JPR_U32:
-            *(uint32_t *) at = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
-            break;
-        case JPR_I64:
-            *(int64_t *) at = jpr_get_i64(in);
-            break;
-        case JPR_BOOL:
-            *(bool *) at = jpr_get_bounded(in, 1) != 0;
-            break;
-        case JPR_TEXT:
-            *(const char **) at = jpr_texts_get(texts, in);
-            break;
-        }
-    }
-}
-
 /* Length of the UTF-8 character at s[0..n), 0 where there is none. */
 static size_t utf8_length(const unsigned char *s, size_t n)
 {

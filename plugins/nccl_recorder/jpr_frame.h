@@ -158,10 +158,6 @@ struct jpr_texts {
     size_t size; /* the payload's size is enough: a NUL for each length */
 };
 
-/* Reads into `record`; in->bad says whether all was there. */
-void jpr_fields_get(const struct jpr_fields *fields, void *record,
-                    struct jpr_in *in, struct jpr_texts *texts);
-
 /* One text; "" where it is missing or there is no room. */
 const char *jpr_texts_get(struct jpr_texts *texts, struct jpr_in *in);
 

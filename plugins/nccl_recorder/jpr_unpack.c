@@ -193,17 +193,45 @@ const struct jpr_comm *jpr_unpacked_comm(const struct jpr_unpacked *u,
 
 /* ------------------------------------------------- header and counters -- */
 
+/* Reads into `record`; in->bad says whether all was there. */
+static void get_fields(const struct jpr_fields *fields, void *record,
+                       struct jpr_in *in, struct jpr_texts *texts)
+{
+    size_t i;
+
+    for (i = 0; i < fields->n; i++) {
+        void *at = (char *) record + fields->rows[i].offset;
+
+        switch (fields->rows[i].type) {
+        case JPR_U64:
+            *(uint64_t *) at = jpr_get_u64(in);
+            break;
+        case JPR_U32:
+            *(uint32_t *) at = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
+            break;
+        case JPR_I64:
+            *(int64_t *) at = jpr_get_i64(in);
+            break;
+        case JPR_BOOL:
+            *(bool *) at = jpr_get_bounded(in, 1) != 0;
+            break;
+        case JPR_TEXT:
+            *(const char **) at = jpr_texts_get(texts, in);
+            break;
+        }
+    }
+}
+
 static const char *load_header(struct jpr_unpacked *u)
 {
     struct jpr_header *h = &u->header;
     uint32_t i;
 
     memset(h, 0, sizeof(*h));
-    jpr_fields_get(&jpr_header_fields, h, &u->in, &u->texts);
+    get_fields(&jpr_header_fields, h, &u->in, &u->texts);
     h->n_variables = (uint32_t) jpr_get_bounded(&u->in, JPR_MAX_VARIABLES);
     for (i = 0; i < h->n_variables; i++)
-        jpr_fields_get(&jpr_variable_fields, &h->variables[i], &u->in,
-                       &u->texts);
+        get_fields(&jpr_variable_fields, &h->variables[i], &u->in, &u->texts);
     h->n_notes = (uint32_t) jpr_get_bounded(&u->in, JPR_MAX_NOTES);
     for (i = 0; i < h->n_notes; i++)
         h->notes[i] = jpr_texts_get(&u->texts, &u->in);
@@ -226,7 +254,7 @@ static void *load_list(struct jpr_unpacked *u, const struct jpr_fields *fields,
     *n = jpr_get_bounded(&u->in, (uint64_t) (u->in.end - u->in.at) / least);
     list = calloc(*n + 1, size);
     for (i = 0; list && i < *n; i++)
-        jpr_fields_get(fields, list + i * size, &u->in, &u->texts);
+        get_fields(fields, list + i * size, &u->in, &u->texts);
     return list;
 }
 
@@ -235,7 +263,7 @@ static const char *load_counters(struct jpr_unpacked *u)
     struct jpr_counters *c = &u->counters;
 
     free_counters(c);
-    jpr_fields_get(&jpr_counters_fields, c, &u->in, &u->texts);
+    get_fields(&jpr_counters_fields, c, &u->in, &u->texts);
     c->rows = load_list(u, &jpr_row_fields, sizeof(*c->rows), 7, &c->n_rows);
     /* a file of 0.1 ends here */
     if (c->rows && u->in.at < u->in.end)
@@ -245,7 +273,7 @@ static const char *load_counters(struct jpr_unpacked *u)
         return "no memory for its counters";
     c->cost.told = !u->in.bad && u->in.at < u->in.end;
     if (c->cost.told)
-        jpr_fields_get(&jpr_cost_fields, &c->cost, &u->in, &u->texts);
+        get_fields(&jpr_cost_fields, &c->cost, &u->in, &u->texts);
     if (c->cost.told && !u->in.bad && u->in.at < u->in.end) {
         c->doubts = load_list(u, &jpr_doubts_fields, sizeof(*c->doubts), 4,
                               &c->n_doubts);
@@ -276,7 +304,7 @@ static bool get_template(struct jpr_unpacked *u, struct template *t)
     int i;
 
     memset(t, 0, sizeof(*t));
-    jpr_fields_get(&jpr_template_fields, &t->op, &u->in, &u->texts);
+    get_fields(&jpr_template_fields, &t->op, &u->in, &u->texts);
     for (i = 0; i < N_TEXTS; i++) {
         uint64_t number = jpr_get_u64(&u->in);
 
@@ -404,7 +432,7 @@ static const char *next_comm(struct jpr_unpacked *u, struct jpr_record *record)
 {
     struct jpr_comm comm = {0};
 
-    jpr_fields_get(&jpr_comm_fields, &comm, &u->in, &u->texts);
+    get_fields(&jpr_comm_fields, &comm, &u->in, &u->texts);
     if (u->in.bad)
         return "damaged communicator";
     record->type = JPR_COMM;

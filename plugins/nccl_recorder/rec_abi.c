@@ -6,8 +6,6 @@
  * The library stays mapped when NCCL unloads it (linked with -z nodelete),
  * so its writer thread is never pulled from under its own code.
  */
-#include "plugins/nccl_recorder/rec_abi.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,10 +17,8 @@
 
 #include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/nccl_profiler.h"
-#include "plugins/nccl_recorder/rec_clock.h"
 #include "plugins/nccl_recorder/rec_comm.h"
 #include "plugins/nccl_recorder/rec_compat.h"
-#include "plugins/nccl_recorder/rec_finish.h"
 #include "plugins/nccl_recorder/rec_sink.h"
 #include "plugins/nccl_recorder/rec_trust.h"
 #include "plugins/nccl_recorder/rec_writer.h"
@@ -96,7 +92,7 @@ struct jp_rec_call {
     bool is_p2p;
 };
 
-/* --- what NCCL's events mean --- */
+/* --- what NCCL's events mean --------------------------------------------- */
 
 /* An API event's handle: kind 3, function 5, datatype 6, graph 1, count 49. */
 enum { API_FUNC = 3, API_DATATYPE = 8, API_GRAPH = 14, API_COUNT = 15 };
@@ -525,7 +521,7 @@ static int rec_core_record_v4(void *handle, int state,
     return JP_NCCL_SUCCESS;
 }
 
-/* --- the six interfaces --- */
+/* --- the six interfaces -------------------------------------------------- */
 
 /* What we ask NCCL for besides operations and what tells of their end. Group
  * and GroupApi come unasked. */
@@ -725,7 +721,16 @@ static int end_comm(void *context)
     return JP_NCCL_SUCCESS;
 }
 
-/* --- the six interfaces in terms of the core --- */
+/* --- the six interfaces in terms of the core ----------------------------- */
+
+/* The six tables that NCCL looks up by name: all that the library exports. */
+#define JP_REC_EXPORT __attribute__((visibility("default")))
+extern struct jp_nccl_plugin_v1 ncclProfiler_v1;
+extern struct jp_nccl_plugin_v2 ncclProfiler_v2;
+extern struct jp_nccl_plugin_v3 ncclProfiler_v3;
+extern struct jp_nccl_plugin_v4 ncclProfiler_v4;
+extern struct jp_nccl_plugin_v5 ncclProfiler_v5;
+extern struct jp_nccl_plugin_v6 ncclProfiler_v6;
 
 #define JP_REC_PASTE(a, b) a##b
 #define JP_REC_NAME(a, b) JP_REC_PASTE(a, b)

@@ -8,13 +8,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "plugins/nccl_recorder/rec_clock.h"
-#include "plugins/nccl_recorder/rec_env.h"
+#include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/nccl_profiler.h"
 #include "plugins/nccl_recorder/rec_compat.h"
-#include "plugins/nccl_recorder/jpr.h"
+#include "plugins/nccl_recorder/rec_env.h"
 
-/* --- pools --- */
+/* --- pools --------------------------------------------------------------- */
 
 size_t rec_pool_bytes(uint32_t n)
 {
@@ -116,7 +115,7 @@ void rec_purse_give(struct jp_rec_purse *purse, struct jp_rec_pool *pool,
 
 static struct jp_rec_comm *table;
 
-/* --- threads --- */
+/* --- threads ------------------------------------------------------------- */
 
 static struct jp_rec_thread *threads;
 static pthread_key_t key;
@@ -207,7 +206,7 @@ void rec_thread_after_fork(void)
     mine = NULL; /* the thread that forked is the child's only one */
 }
 
-/* --- What the recorder itself takes of the program's time --- */
+/* --- What the recorder itself takes of the program's time ---------------- */
 
 static _Atomic uint64_t life_ns;
 

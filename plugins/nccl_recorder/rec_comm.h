@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "plugins/nccl_recorder/jpr.h"
+#include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_trust.h"
-#include "plugins/nccl_recorder/rec_clock.h"
 
 enum { JP_REC_MAX_COMMS = 512 };
 

@@ -1,4 +1,5 @@
-/* rec_compat.h - pthreads and dlopen by the names that older glibcs have too.
+/* rec_compat.h - pthreads and dlopen by the names that older glibcs have too;
+ * the clock.
  *
  * glibc 2.34 moved them into libc under a new version; a library built there
  * would not load in a container with an older one. The old versions are still
@@ -9,6 +10,8 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdint.h>
+#include <time.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define JP_REC_INTERCEPTED 1 /* a sanitizer knows them by name only */
@@ -36,5 +39,20 @@ JP_REC_OLD(dlsym);
 JP_REC_OLD(dlclose);
 JP_REC_OLD(dladdr);
 #endif
+
+/* --- the clock of all host times ----------------------------------------- */
+
+static inline uint64_t rec_clock_of(clockid_t clock)
+{
+    struct timespec ts;
+
+    clock_gettime(clock, &ts);
+    return (uint64_t) ts.tv_sec * 1000000000U + (uint64_t) ts.tv_nsec;
+}
+
+static inline uint64_t rec_clock_ns(void)
+{
+    return rec_clock_of(CLOCK_MONOTONIC);
+}
 
 #endif

@@ -8,10 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plugins/nccl_recorder/rec_clock.h"
 #include "plugins/nccl_recorder/rec_compat.h"
 
-/* --- the communicator's GPU --- */
+/* --- the communicator's GPU ---------------------------------------------- */
 
 /* The parts of the driver's and the runtime's interface that are needed: a
  * device is an int, a UUID 16 bytes, success is 0. */
@@ -141,7 +140,7 @@ static unsigned rec_gpu_nccl_release(void)
     return (unsigned) version;
 }
 
-/* --- settings and header --- */
+/* --- settings and header ------------------------------------------------- */
 
 enum { NOTE_BYTES = 160 };
 

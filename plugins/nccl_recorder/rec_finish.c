@@ -1,15 +1,14 @@
 /* rec_finish.c - how an operation ends, becomes a record and gets to the
  * writer. */
-#include "plugins/nccl_recorder/rec_finish.h"
+#include "plugins/nccl_recorder/rec_writer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "plugins/nccl_recorder/rec_clock.h"
-#include "plugins/nccl_recorder/rec_op.h"
 #include "plugins/nccl_recorder/rec_comm.h"
-#include "plugins/nccl_recorder/rec_writer.h"
+#include "plugins/nccl_recorder/rec_compat.h"
+#include "plugins/nccl_recorder/rec_op.h"
 
 enum { CHUNK_RECORDS = 32 };
 
@@ -174,7 +173,7 @@ void rec_done_drain(void (*take)(const struct jp_rec_record *record))
     }
 }
 
-/* --- how an operation ends and becomes a record --- */
+/* --- how an operation ends and becomes a record -------------------------- */
 
 /* A loose operation that is this quiet is over: the channels or proxies of one
  * operation start within microseconds of each other. */

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "plugins/nccl_recorder/rec_clock.h"
 #include "plugins/nccl_recorder/rec_comm.h"
+#include "plugins/nccl_recorder/rec_compat.h"
 
 enum { NO_WAIT = -1 };
 

@@ -18,8 +18,8 @@
 
 #include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
-#include "plugins/nccl_recorder/rec_clock.h"
 #include "plugins/nccl_recorder/rec_comm.h"
+#include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_env.h"
 #include "plugins/nccl_recorder/rec_op.h"
 
@@ -680,7 +680,7 @@ void rec_sink_close(void)
     s.lost = false;
 }
 
-/* --- blocks of the file, collected for one write --- */
+/* --- blocks of the file, collected for one write ------------------------- */
 
 /* Two blocks of operations and the counters, should nothing shrink. */
 enum { BUFFER_BYTES = 400 * 1024, PAYLOAD_BYTES = 96 * 1024 };

@@ -14,11 +14,9 @@
 
 #include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
-#include "plugins/nccl_recorder/rec_clock.h"
 #include "plugins/nccl_recorder/rec_comm.h"
 #include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_env.h"
-#include "plugins/nccl_recorder/rec_finish.h"
 #include "plugins/nccl_recorder/rec_sink.h"
 
 static bool is_unsure(const struct jp_rec_record *r)
@@ -118,7 +116,7 @@ static void convert(const struct jp_rec_record *r, uint32_t comm,
         set_net(r, op);
 }
 
-/* --- what the writer does each time: everything new into the file --- */
+/* --- what the writer does each time: everything new into the file -------- */
 
 enum { BATCH_OPS = 8 * 1024, FIRST_KEPT = 16, KEPT_PER_K = 128 };
 /* Near the cap; an operation takes a fifth of that. */
@@ -519,7 +517,7 @@ static void flush_run(bool final)
     rec_tally_release(f.failed && f.n_batch == 0);
 }
 
-/* --- the thread that writes: every 100 ms, or when much is waiting --- */
+/* --- the thread that writes: every 100 ms, or when much is waiting ------- */
 
 #define MS 1000000ULL
 #define DRAIN_NS (100 * MS)

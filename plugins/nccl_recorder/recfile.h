@@ -23,7 +23,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/badkind.h"
 #include "common/error.h"
 #include "common/bandwidth.h"
 #include "common/logsource.h"

@@ -1,5 +1,5 @@
 /* nsys_name.c - whose a file of nsys is, by its name. */
-#include "plugins/nsys/nsys_name.h"
+#include "plugins/nsys/nsys_read.h"
 
 #include <stdio.h>
 #include <string.h>

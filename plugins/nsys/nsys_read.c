@@ -10,7 +10,6 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "plugins/nsys/nsys_sums.h"
-#include "plugins/nsys/nsys_name.h"
 
 #define FAR_NS (INT64_C(1) << 61) /* no time of a session is further */
 #define MAX_DEVICE 255
@@ -610,17 +609,6 @@ static int take_start(void *arg, const struct nsys_cell *cells,
     return 0;
 }
 
-static int take_duration(void *arg, const struct nsys_cell *cells,
-                         struct jp_error *err)
-{
-    struct reading *r = arg;
-
-    (void) err;
-    if (is_number(&cells[0], 1, INT64_MAX))
-        r->out->duration_ns = (uint64_t) cells[0].number;
-    return 0;
-}
-
 static int take_severity(void *arg, const struct nsys_cell *cells,
                          struct jp_error *err)
 {
@@ -655,7 +643,6 @@ static int take_diagnostic(void *arg, const struct nsys_cell *cells,
 
 static const char *const name_value[] = {"name", "value"};
 static const char *const utc[] = {"utcEpochNs"};
-static const char *const duration[] = {"duration"};
 static const char *const diagnostic[] = {"severity", "text"};
 
 #define TABLE(name, columns, n, take)                                          \
@@ -668,7 +655,6 @@ static int read_about(struct reading *r, struct jp_error *err)
                        0 ||
                    TABLE("TARGET_INFO_SESSION_START_TIME", utc, 1, take_start) <
                        0 ||
-                   TABLE("ANALYSIS_DETAILS", duration, 1, take_duration) < 0 ||
                    TABLE("ENUM_DIAGNOSTIC_SEVERITY_LEVEL", enum_columns, 2,
                          take_severity) < 0 ||
                    TABLE("DIAGNOSTIC_EVENT", diagnostic, 2, take_diagnostic) < 0

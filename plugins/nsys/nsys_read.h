@@ -56,9 +56,9 @@ struct nsys_count {
 };
 
 struct nsys_profile {
-    char schema[32];                    /* "3.16.1"; "": unknown */
-    char host[256];                     /* "": unknown */
-    uint64_t start_utc_ns, duration_ns; /* of the session; 0: unknown */
+    char schema[32];       /* "3.16.1"; "": unknown */
+    char host[256];        /* "": unknown */
+    uint64_t start_utc_ns; /* of the session; 0: unknown */
     struct nsys_lines of[NSYS_TABLES];
 
     /* GPUs: from the first to the last activity of each, added up */
@@ -99,5 +99,14 @@ void nsys_profile_fini(struct nsys_profile *profile);
 /* "cudaLaunchKernel" for "cudaLaunchKernel_v7000"; cuMemAlloc_v2 stays. In
  * place. */
 void nsys_strip_version(char *name);
+
+/* --- whose a file of nsys is, by its name -------------------------------- */
+
+/* "42.0.rank00003.node1.sqlite": the rank, and the host, "" for none, harmless
+ * to a terminal. -1: a name without a rank. */
+int64_t nsys_name_read(const char *path, char *host, size_t len);
+
+/* What a copyKind is called, "[CUDA memcpy HtoD]", into buf. Returns buf. */
+const char *nsys_name_copy(int64_t kind, char *buf, size_t len);
 
 #endif

@@ -10,7 +10,7 @@
 #include "common/defaults.h"
 #include "common/num.h"
 #include "plugins/backend.h"
-#include "plugins/cuda/cuda_env.h"
+#include "plugins/cuda/cuda_file.h"
 
 /* Looks for the library that tasks load, and for CUPTI. */
 

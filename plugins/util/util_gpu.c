@@ -14,8 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plugins/util/util_rsmi.h"
-
 /* What the child sends: one message a question, whole (SOCK_SEQPACKET). */
 struct answer {
     uint32_t n;

@@ -2,17 +2,35 @@
  *
  * The child loads the management libraries of NVIDIA (nvml.h of CUDA 11 to 13)
  * and AMD (rocm_smi.h of ROCm 5 to 7) that there are, and answers one question
- * after another. A driver that hangs or crashes takes the
- * child with it and nothing else: rows are missing then, and gpus_end says why.
- * A function that the library does not have, or a GPU does not support, leaves
- * its figures unknown.
+ * after another. A driver that hangs or crashes takes the child with it and
+ * nothing else: rows are missing then, and gpus_end says why. A function that
+ * the library does not have, or a GPU does not support (under MIG for one),
+ * leaves its figures unknown: never 0.
  */
 #ifndef JP_UTIL_GPU_H
 #define JP_UTIL_GPU_H
 
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "common/error.h"
-#include "plugins/util/util_nvml.h"
+#include "plugins/util/util_kernel.h"
 #include "plugins/util/util_rows.h"
+
+#define UTIL_GPUS_MAX 64
+/* Of a step on a node; with more of them nobody knows whose a GPU's processes
+ * are. */
+#define UTIL_PIDS_MAX 4096
+
+/* The step's processes on this node. */
+struct util_pids {
+    uint32_t n; /* more than UTIL_PIDS_MAX: the list is not whole */
+    uint32_t pid[UTIL_PIDS_MAX];
+};
+
+/* --- the child ----------------------------------------------------------- */
 
 /* The child is killed when an answer takes longer. The first question waits for
  * the driver, which may need 20 s and more without persistence mode. */
@@ -42,5 +60,67 @@ int util_gpus_take(struct util_gpus *gpus, uint64_t now_ms,
 uint64_t util_gpus_cpu_us(const struct util_gpus *gpus);
 uint64_t util_gpus_max_rss(const struct util_gpus *gpus); /* bytes */
 void util_gpus_stop(struct util_gpus *gpus);              /* takes NULL */
+
+/* --- a counter's last value, from which rates are made ------------------- */
+
+struct util_counter {
+    uint64_t last; /* UTIL_NONE: none yet */
+};
+
+/* Growth a second over the last dt seconds, in steps of `unit`; NAN where it is
+ * not known: the first value, an unknown one, one that went backwards, dt 0. */
+static inline double util_rate(struct util_counter *counter, uint64_t now,
+                               double unit, double dt)
+{
+    uint64_t last = counter->last;
+
+    counter->last = now;
+    if (last == UTIL_NONE || now == UTIL_NONE || now < last || !(dt > 0))
+        return NAN;
+    return (double) (now - last) * unit / dt;
+}
+
+static inline double util_known(uint64_t n)
+{
+    return n == UTIL_NONE ? NAN : (double) n;
+}
+
+/* --- one sample of NVIDIA's GPUs, in the process that calls -------------- */
+
+struct util_nvml;
+
+/* Loads the library: a path, or a name for dlopen(). minors: the GPUs to look
+ * at by their minor numbers, "0,1,4-7"; NULL or "": all. NULL: err says why
+ * there is nothing to sample. */
+struct util_nvml *util_nvml_open(const char *library, const char *minors,
+                                 struct jp_error *err);
+/* One sample of all GPUs, a row each, without times; out has UTIL_GPUS_MAX.
+ * pids may be NULL. mono_us is for rates, real_us what NVML's own stamps are
+ * held against. The number of rows. */
+size_t util_nvml_read(struct util_nvml *nvml, uint64_t real_us,
+                      uint64_t mono_us, const struct util_pids *pids,
+                      struct util_row *out);
+/* Whether a list of numbers ("0,4-7") has n; an empty one has all. */
+bool util_nvml_lists(const char *list, unsigned n);
+/* Whether the process is the step's. */
+bool util_nvml_is_ours(const struct util_pids *pids, unsigned pid);
+void util_nvml_close(struct util_nvml *nvml); /* takes NULL */
+
+/* --- one sample of AMD's GPUs, in the process that calls ----------------- */
+
+struct util_rsmi;
+
+/* Loads the library: a path, or NULL for the names that ROCm gives it. numbers:
+ * the GPUs to look at, "0,1,4-7", in the library's order; NULL or "": all.
+ * NULL: err says why there is nothing to sample, "" where there is no such
+ * library. */
+struct util_rsmi *util_rsmi_open(const char *library, const char *numbers,
+                                 struct jp_error *err);
+/* One sample of all GPUs, a row each, without times, at most room of them. pids
+ * may be NULL. The number of rows. */
+size_t util_rsmi_read(struct util_rsmi *rsmi, uint64_t mono_us,
+                      const struct util_pids *pids, struct util_row *out,
+                      size_t room);
+void util_rsmi_close(struct util_rsmi *rsmi); /* takes NULL */
 
 #endif

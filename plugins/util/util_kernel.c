@@ -380,24 +380,6 @@ const char *util_environ(const char *env, size_t len, const char *name)
     return NULL;
 }
 
-bool util_is_task(const char *env, size_t len, const char *job,
-                  const char *step, const char *node, uint32_t *rank)
-{
-    const char *its_job = util_environ(env, len, "SLURM_JOB_ID"),
-               *its_step = util_environ(env, len, "SLURM_STEP_ID"),
-               *its_node = util_environ(env, len, "SLURMD_NODENAME"),
-               *id = util_environ(env, len, "SLURM_PROCID");
-    uint64_t n;
-
-    if (!its_job || !its_step || !id || strcmp(its_job, job) != 0 ||
-        strcmp(its_step, step) != 0 ||
-        (its_node && strcmp(its_node, node) != 0) ||
-        num_parse_u64(id, 0, UINT32_MAX, &n, NULL) < 0)
-        return false;
-    *rank = (uint32_t) n;
-    return true;
-}
-
 /* Whether "cpu,cpuacct" has cpu. */
 static bool has_word(const char *list, size_t len, const char *word)
 {

@@ -81,11 +81,6 @@ bool util_read_process(const char *text, struct util_process *out);
 /* Whether an environment (NAME=VALUE, ended by NUL, len bytes in all) has name;
  * then its value, which is borrowed and ends with NUL as long as env does. */
 const char *util_environ(const char *env, size_t len, const char *name);
-/* Whether such an environment is that of the step's task on this node; then its
- * rank. */
-bool util_is_task(const char *env, size_t len, const char *job,
-                  const char *step, const char *node, uint32_t *rank);
-
 /* /proc/PID/cgroup: the path of the unified hierarchy, or of the controller in
  * v1, cut behind the folder "step_...". False: the process is in no step's. */
 bool util_cgroup_step(const char *text, const char *controller, char *out,

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
-#include "plugins/util/util_nvml.h"
+#include "plugins/util/util_gpu.h"
 
 #define UTIL_LOADED_MAX 16
 #define UTIL_LOADED_NAME 16

@@ -1,5 +1,5 @@
 /* util_nvml.c - what each GPU does, by NVML's functions. */
-#include "plugins/util/util_nvml.h"
+#include "plugins/util/util_gpu.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/nvml_lib.h"
 #include "common/num.h"
-#include "plugins/util/util_counter.h"
+#include "common/nvml_lib.h"
 
 /* PCIe throughput is measured for 20 ms in the call, and NVLinks are many: not
  * in each sample. */

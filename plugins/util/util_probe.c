@@ -10,10 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plugins/util/util_counter.h"
-#include "plugins/util/util_kernel.h"
-#include "plugins/util/util_tasks.h"
 #include "common/num.h"
+#include "plugins/util/util_gpu.h"
+#include "plugins/util/util_kernel.h"
 #include "plugins/util/util_rows.h"
 
 #define ROOT_MAX 2048

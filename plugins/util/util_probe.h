@@ -10,8 +10,49 @@
 #define JP_UTIL_PROBE_H
 
 #include "common/error.h"
+#include "plugins/util/util_gpu.h"
+#include "plugins/util/util_kernel.h"
 #include "plugins/util/util_rows.h"
-#include "plugins/util/util_tasks.h"
+
+/* --- the tasks of one step on one node, and what each of them does ------- */
+
+/* A task is all processes of the user whose environment names the step, the
+ * node and the same SLURM_PROCID, so tasks are found with every way of tracking
+ * processes that Slurm has. */
+
+struct util_tasks;
+
+struct util_step {
+    const char *root;
+    uint64_t job; /* as SLURM_JOB_ID says in the tasks' environment */
+    const char *step;
+    const char *node; /* Slurm's name: a host may have several slurmd */
+    uint32_t uid;
+};
+
+/* Borrows both. NULL without memory. */
+struct util_tasks *util_tasks_create(const struct util_step *step,
+                                     struct util_reader *reader);
+
+/* One sample; dt: seconds since the one before, 0: this is the first. With many
+ * processes what costs most of them is read by turns, and holds until the next
+ * one. -1: no memory. */
+int util_tasks_take(struct util_tasks *tasks, uint64_t mono_us, double dt,
+                    struct jp_error *err);
+
+/* Tasks that were seen so far. */
+size_t util_tasks_seen(const struct util_tasks *tasks);
+/* The sample of one of them, without times; NULL: it has no process now. */
+const struct util_row *util_tasks_row(const struct util_tasks *tasks, size_t i,
+                                      uint32_t *rank);
+/* What all of them do together. */
+void util_tasks_sum(const struct util_tasks *tasks, struct util_row *sum);
+/* Their processes, as the last sample found them. */
+void util_tasks_pids(const struct util_tasks *tasks, struct util_pids *out);
+/* One of them; 0: there is none. */
+uint64_t util_tasks_first(const struct util_tasks *tasks);
+
+void util_tasks_destroy(struct util_tasks *tasks); /* takes NULL */
 
 struct util_probe;
 

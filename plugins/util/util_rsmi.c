@@ -1,5 +1,5 @@
 /* util_rsmi.c - what each of AMD's GPUs does, by rocm_smi's functions. */
-#include "plugins/util/util_rsmi.h"
+#include "plugins/util/util_gpu.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "common/num.h"
-#include "plugins/util/util_counter.h"
 
 /* Lists of processes and what they copy: not in each sample. */
 #define SELDOM 5

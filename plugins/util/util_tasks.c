@@ -1,5 +1,5 @@
 /* util_tasks.c - find a step's processes and add up what they do. */
-#include "plugins/util/util_tasks.h"
+#include "plugins/util/util_probe.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/num.h"
-#include "plugins/util/util_counter.h"
+#include "plugins/util/util_gpu.h"
 #include "plugins/util/util_kernel.h"
 
 #define PROCESSES_MAX 65536
@@ -110,6 +110,26 @@ static bool is_known(const struct util_tasks *p, uint64_t pid)
 
 /* Whether the process is the step's; then its rank. A helper of jobprof's for a
  * task has the task's variables. */
+/* Whether such an environment is that of the step's task on this node; then its
+ * rank. */
+static bool is_task(const char *env, size_t len, const char *job,
+                    const char *step, const char *node, uint32_t *rank)
+{
+    const char *its_job = util_environ(env, len, "SLURM_JOB_ID"),
+               *its_step = util_environ(env, len, "SLURM_STEP_ID"),
+               *its_node = util_environ(env, len, "SLURMD_NODENAME"),
+               *id = util_environ(env, len, "SLURM_PROCID");
+    uint64_t n;
+
+    if (!its_job || !its_step || !id || strcmp(its_job, job) != 0 ||
+        strcmp(its_step, step) != 0 ||
+        (its_node && strcmp(its_node, node) != 0) ||
+        num_parse_u64(id, 0, UINT32_MAX, &n, NULL) < 0)
+        return false;
+    *rank = (uint32_t) n;
+    return true;
+}
+
 static bool is_ours(struct util_tasks *p, uint64_t pid, uint32_t *rank)
 {
     char path[PATH_MAX], name[64];
@@ -124,8 +144,8 @@ static bool is_ours(struct util_tasks *p, uint64_t pid, uint32_t *rank)
     util_reader_path(p->reader, path, "/proc/%llu/environ",
                      (unsigned long long) pid);
     if (!util_read_file(path, p->reader->text, sizeof(p->reader->text), &len) ||
-        !util_is_task(p->reader->text, len, p->job, p->step->step,
-                      p->step->node, rank))
+        !is_task(p->reader->text, len, p->job, p->step->step, p->step->node,
+                 rank))
         return false;
     util_reader_path(p->reader, path, "/proc/%llu/comm",
                      (unsigned long long) pid);

@@ -16,11 +16,11 @@
 
 #include "common/fileio.h"
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/collect/barrier.h"
 #include "orchestrator/collect/stepdir.h"
+#include "tests/common/fewer.h"
 #include "tests/common/tempdir.h"
 
-#define ROUNDS 400
+#define ROUNDS FEWER(400)
 #define CROWD 6
 
 static int set_up(void **state)

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
-#include "orchestrator/agent/supervise.h"
+#include "orchestrator/agent/agent.h"
 #include "orchestrator/collect/claim.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/stepdir.h"

@@ -19,8 +19,8 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
+#include "orchestrator/agent/agent.h"
 #include "orchestrator/agent/runmarks.h"
-#include "orchestrator/agent/supervise.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/stepdir.h"
 #include "tests/common/tempdir.h"

@@ -93,6 +93,11 @@ static void print_ranks(const struct jp_result *r)
                k->comm, k->rank, k->host, k->pid, k->records, k->p2p_records,
                k->timed_ops, k->last_ops, k->last_share, k->exec_us, k->wait_us,
                k->caused_us, k->stalled_ops, stalled, k->p2p_fast_gbs);
+        for (uint32_t n = 0; n < k->n_message_us; n++)
+            printf(" m%" PRIu32, k->message_us[n]);
+        if (k->n_message_us)
+            printf(" of %" PRIu64 ", %" PRIu64, k->part_messages,
+                   k->last_message);
         for (size_t n = 0; n < k->n_kernels; n++)
             if (k->kernel_us[n] == JP_NO_KERNEL)
                 printf(" -");

@@ -26,6 +26,10 @@ struct jpr_maker {
     uint8_t block[2 * JPR_MAX_RAW_BYTES];
 };
 
+/* The texts of an operation that has none, for initialisers. */
+#define JPR_MAKER_NO_TEXTS                                                     \
+    .datatype = "", .algo = "", .proto = "", .api_func = "", .api_datatype = ""
+
 /* out stays the caller's. */
 struct jpr_maker *jpr_maker_create(FILE *out);
 /* From now on blocks are not packed. */

@@ -17,12 +17,8 @@
 static struct jp_result *run(const char *dir, unsigned threads)
 {
     const struct jp_aggregate_options options = {.threads = threads};
-    struct jp_error err = {""};
-    struct jp_result *r = aggregate_run(&dir, 1, &options, &err);
 
-    if (!r)
-        fail_msg("%s", err.text);
-    return r;
+    return result_of(dir, &options);
 }
 
 /* A recorder's file of one AllReduce of that rank, with counters. */
@@ -37,13 +33,7 @@ static void put_recording(const char *dir, const char *name, unsigned rank,
                                   .n_nodes = 1,
                                   .gpu_pci = "",
                                   .gpu_uuid = ""};
-    struct jpr_op op = {.func = "AllReduce",
-                        .datatype = "",
-                        .algo = "",
-                        .proto = "",
-                        .api_func = "",
-                        .api_datatype = "",
-                        .bytes = 64};
+    struct jpr_op op = {.func = "AllReduce", JPR_MAKER_NO_TEXTS, .bytes = 64};
     char path[512];
     FILE *f;
     struct jpr_maker *maker;
@@ -126,14 +116,8 @@ static void put_counted(const char *dir, const char *name, unsigned rank,
          .gpu_pci = "",
          .gpu_uuid = ""},
     };
-    struct jpr_op op = {.func = "AllReduce",
-                        .datatype = "",
-                        .algo = "",
-                        .proto = "",
-                        .api_func = "",
-                        .api_datatype = "",
-                        .comm = record,
-                        .bytes = 64};
+    struct jpr_op op = {
+        .func = "AllReduce", JPR_MAKER_NO_TEXTS, .comm = record, .bytes = 64};
     char path[512];
     FILE *f;
     struct jpr_maker *maker;

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/aggregate.h"
+#include "tests/aggregate/op_of.h"
 #include "tests/common/tempdir.h"
 
 enum { VALUES = 20000 };
@@ -118,12 +119,8 @@ static struct jp_result *run(const char *dir, uint64_t limit)
 {
     const struct jp_aggregate_options options = {.threads = 1,
                                                  .row_limit = limit};
-    struct jp_error err = {""};
-    struct jp_result *r = aggregate_run(&dir, 1, &options, &err);
 
-    if (!r)
-        fail_msg("%s", err.text);
-    return r;
+    return result_of(dir, &options);
 }
 
 /* The largest cells are rounded, and it is said. */

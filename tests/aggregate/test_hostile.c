@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/aggregate.h"
+#include "tests/aggregate/op_of.h"
 #include "tests/common/tempdir.h"
 
 /* Bytes of a literal that may hold NULs. */
@@ -27,19 +28,6 @@ static void add(struct bytes *b, const char *text, size_t n)
     assert_non_null(b->at);
     memcpy(b->at + b->n, text, n);
     b->n += n;
-}
-
-static void write_bytes(const char *dir, const char *name, const char *bytes,
-                        size_t n)
-{
-    char path[512];
-    FILE *f;
-
-    snprintf(path, sizeof(path), "%s/%s", dir, name);
-    f = fopen(path, "w");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, n, f), n);
-    fclose(f);
 }
 
 /* One gzip member. */
@@ -64,12 +52,8 @@ static struct jp_result *run(const char *dir, uint64_t memory)
 {
     const struct jp_aggregate_options options = {.threads = 1,
                                                  .memory_bytes = memory};
-    struct jp_error err = {""};
-    struct jp_result *r = aggregate_run(&dir, 1, &options, &err);
 
-    if (!r)
-        fail_msg("%s", err.text);
-    return r;
+    return result_of(dir, &options);
 }
 
 /* One bad thing between good ones. */
@@ -114,12 +98,12 @@ static void check_both(const char *dir, const char *file,
     struct bytes packed = squeeze(whole->at, whole->n);
     char name[64], path[600];
 
-    write_bytes(dir, file, whole->at, whole->n);
+    tempdir_bytes(dir, file, whole->at, whole->n);
     check(dir, file, row, good, line);
     snprintf(path, sizeof(path), "%s/%s", dir, file);
     remove(path);
     snprintf(name, sizeof(name), "%s.gz", file);
-    write_bytes(dir, name, packed.at, packed.n);
+    tempdir_bytes(dir, name, packed.at, packed.n);
     check(dir, name, row, good, line);
     snprintf(path, sizeof(path), "%s/%s", dir, name);
     remove(path);
@@ -301,9 +285,9 @@ static void first_of_a_kind(void **state)
 {
     struct jp_result *r;
 
-    write_bytes(*state, "b.log", B("x\nx\n" LOG("1") "\n" LOG("-1") "\n"));
-    write_bytes(*state, "a.log",
-                B(LOG("2") "\n\n" LOG("-1") "\n" LOG("-1") "\n"));
+    tempdir_bytes(*state, "b.log", B("x\nx\n" LOG("1") "\n" LOG("-1") "\n"));
+    tempdir_bytes(*state, "a.log",
+                  B(LOG("2") "\n\n" LOG("-1") "\n" LOG("-1") "\n"));
     r = run(*state, 0);
     assert_int_equal(r->quality.records, 2);
     assert_int_equal(r->quality.bad_lines, 5);
@@ -347,7 +331,7 @@ static void packed_files(void **state)
     a = squeeze(text.at, text.n);
     b = squeeze(more.at, more.n);
     for (size_t cut = 2; cut < a.n; cut += a.n / 16) {
-        write_bytes(*state, "a.log.gz", a.at, cut);
+        tempdir_bytes(*state, "a.log.gz", a.at, cut);
         r = run(*state, 0);
         assert_int_equal(r->quality.cut_files, 1);
         assert_int_equal(r->quality.bad_lines, 0);
@@ -357,12 +341,12 @@ static void packed_files(void **state)
     }
     assert_true(before > 1000);
     add(&a, b.at, b.n);
-    write_bytes(*state, "a.log.gz", a.at, a.n);
+    tempdir_bytes(*state, "a.log.gz", a.at, a.n);
     r = run(*state, 0);
     assert_int_equal(r->quality.records, 3000);
     assert_int_equal(r->quality.cut_files, 0);
     result_destroy(r);
-    write_bytes(*state, "a.log.gz", a.at, a.n - b.n / 2);
+    tempdir_bytes(*state, "a.log.gz", a.at, a.n - b.n / 2);
     r = run(*state, 0);
     assert_in_range(r->quality.records, 2000, 2999);
     assert_int_equal(r->quality.cut_files, 1);
@@ -386,7 +370,7 @@ static void bomb(const char *dir, const char *name, const char *text, size_t n,
     memset(fill, '\n', BOMB);
     b = squeeze(fill, BOMB);
     add(&a, b.at, b.n);
-    write_bytes(dir, name, a.at, a.n);
+    tempdir_bytes(dir, name, a.at, a.n);
     r = run(dir, 0);
     assert_int_equal(r->quality.records, records);
     assert_int_equal(r->quality.cut_files, 1);
@@ -431,7 +415,7 @@ static void numbers_that_restart(void **state)
     add(&b, far, sizeof(far) - 1);
     add(&b, B("\n"));
     add_lines(&b, 0, 10);
-    write_bytes(*state, "a.log", b.at, b.n);
+    tempdir_bytes(*state, "a.log", b.at, b.n);
     r = run(*state, 0);
     assert_int_equal(r->quality.records, 122);
     assert_int_equal(r->quality.duplicate_records, 60);
@@ -464,8 +448,8 @@ static void empty_and_rubbish(void **state)
         struct jp_result *r;
 
         for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-            write_bytes(*state, names[i], fills[k].bytes, fills[k].n);
-        write_bytes(*state, "z.log", B(LOG("1") "\n"));
+            tempdir_bytes(*state, names[i], fills[k].bytes, fills[k].n);
+        tempdir_bytes(*state, "z.log", B(LOG("1") "\n"));
         r = run(*state, 0);
         assert_int_equal(r->quality.records, 1);
         assert_in_range(r->quality.files + r->quality.skipped_files, 1, 10);

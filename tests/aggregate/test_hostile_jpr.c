@@ -13,6 +13,7 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 #include "plugins/nccl_recorder/launches.h"
+#include "tests/aggregate/op_of.h"
 #include "tests/aggregate/jpr_maker.h"
 #include "tests/common/tempdir.h"
 
@@ -20,19 +21,6 @@ struct bytes {
     char *at;
     size_t n;
 };
-
-static void write_bytes(const char *dir, const char *name, const void *bytes,
-                        size_t n)
-{
-    char path[512];
-    FILE *f;
-
-    snprintf(path, sizeof(path), "%s/%s", dir, name);
-    f = fopen(path, "w");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, n, f), n);
-    fclose(f);
-}
 
 static struct bytes squeeze(const struct bytes *raw)
 {
@@ -102,12 +90,8 @@ static struct bytes make(const char *host, unsigned n, unsigned block,
 static struct jp_result *run(const char *dir)
 {
     const struct jp_aggregate_options options = {.threads = 1};
-    struct jp_error err = {""};
-    struct jp_result *r = aggregate_run(&dir, 1, &options, &err);
 
-    if (!r)
-        fail_msg("%s", err.text);
-    return r;
+    return result_of(dir, &options);
 }
 
 static const struct row {
@@ -127,7 +111,7 @@ static const struct row {
     {"peer", {.kind = JPR_P2P, .func = "Send", .peer = 4}, JP_BAD_VALUE},
 };
 
-static struct jpr_op op_of(const struct row *row)
+static struct jpr_op op_of_row(const struct row *row)
 {
     struct jpr_op op = good_op(row->op.seq ? row->op.seq : 1000);
 
@@ -145,13 +129,13 @@ static void bad_operations_by_kind(void **state)
     for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(*rows); i++) {
         const struct row *row = &rows[i / 2];
         bool bad = row->kind < JP_BAD_KINDS;
-        struct jpr_op op = op_of(row);
+        struct jpr_op op = op_of_row(row);
         struct bytes b = make("n1", 3, 8, &op), packed = squeeze(&b);
         const struct jp_quality *q;
         struct jp_result *r;
 
-        write_bytes(*state, "a.jpr", i % 2 ? packed.at : b.at,
-                    i % 2 ? packed.n : b.n);
+        tempdir_bytes(*state, "a.jpr", i % 2 ? packed.at : b.at,
+                      i % 2 ? packed.n : b.n);
         r = run(*state);
         q = &r->quality;
         if (q->records != 3u + !bad || q->bad_lines != bad ||
@@ -176,7 +160,7 @@ static void packed_says_the_same(void **state)
     uint64_t before = 0;
     struct jp_result *r;
 
-    write_bytes(*state, "a.jpr.gz", packed.at, packed.n);
+    tempdir_bytes(*state, "a.jpr.gz", packed.at, packed.n);
     r = run(*state);
     assert_int_equal(r->quality.records, 3000);
     assert_int_equal(r->quality.expected_kind, JP_EXPECT_BOUND);
@@ -185,7 +169,7 @@ static void packed_says_the_same(void **state)
     assert_int_equal(r->quality.n_notes, 0);
     result_destroy(r);
     for (size_t cut = 2; cut < packed.n; cut += packed.n / 16) {
-        write_bytes(*state, "a.jpr.gz", packed.at, cut);
+        tempdir_bytes(*state, "a.jpr.gz", packed.at, cut);
         r = run(*state);
         assert_in_range(r->quality.records, before, 3000);
         assert_int_equal(r->quality.damaged_blocks, 0);
@@ -209,7 +193,7 @@ static void every_prefix_counts(void **state)
                                                      : 97) {
         struct jp_result *r;
 
-        write_bytes(*state, "a.jpr", b.at, n);
+        tempdir_bytes(*state, "a.jpr", b.at, n);
         r = run(*state);
         assert_in_range(r->quality.records, before, 1000);
         assert_int_equal(r->quality.damaged_blocks + r->quality.bad_lines, 0);
@@ -232,8 +216,8 @@ static void damage_costs_a_block(void **state)
 
             b.at[at] ^= 0x10;
             packed = squeeze(&b);
-            write_bytes(*state, gz ? "a.jpr.gz" : "a.jpr",
-                        gz ? packed.at : b.at, gz ? packed.n : b.n);
+            tempdir_bytes(*state, gz ? "a.jpr.gz" : "a.jpr",
+                          gz ? packed.at : b.at, gz ? packed.n : b.n);
             b.at[at] ^= 0x10;
             free(packed.at);
             r = run(*state);
@@ -265,7 +249,7 @@ static void bombs(void **state)
     packed.at = realloc(packed.at, packed.n + zeros.n);
     assert_non_null(packed.at);
     memcpy(packed.at + packed.n, zeros.at, zeros.n);
-    write_bytes(*state, "a.jpr.gz", packed.at, packed.n + zeros.n);
+    tempdir_bytes(*state, "a.jpr.gz", packed.at, packed.n + zeros.n);
     r = run(*state);
     assert_int_equal(r->quality.records, 300);
     assert_int_equal(r->quality.cut_recordings, 1);
@@ -310,7 +294,7 @@ static void bombs_inside(void **state)
     memcpy(all.at + all.n, b.at + JPR_HEAD_BYTES, b.n - JPR_HEAD_BYTES);
     all.n += b.n - JPR_HEAD_BYTES;
     packed = squeeze(&all);
-    write_bytes(*state, "a.jpr", packed.at, packed.n);
+    tempdir_bytes(*state, "a.jpr", packed.at, packed.n);
     r = run(*state);
     assert_int_equal(r->quality.records, 0);
     assert_int_equal(r->quality.cut_recordings, 1);
@@ -427,19 +411,19 @@ static void odd_ends(void **state)
 
     assert_non_null(all);
     memcpy(all, b.at, b.n);
-    write_bytes(*state, "a.jpr", all, b.n + 70000); /* zeros */
+    tempdir_bytes(*state, "a.jpr", all, b.n + 70000); /* zeros */
     r = run(*state);
     assert_int_equal(r->quality.records, 300);
     assert_int_equal(r->quality.damaged_blocks, 0);
     result_destroy(r);
     memcpy(all + b.n, other.at, other.n); /* another file's head is damage */
-    write_bytes(*state, "a.jpr", all, b.n + other.n);
+    tempdir_bytes(*state, "a.jpr", all, b.n + other.n);
     r = run(*state);
     assert_in_range(r->quality.damaged_blocks, 1, 4);
     assert_int_equal(r->quality.records, 300);
     result_destroy(r);
     memset(all + b.n, 'x', 70000);
-    write_bytes(*state, "a.jpr", all, b.n + 70000);
+    tempdir_bytes(*state, "a.jpr", all, b.n + 70000);
     r = run(*state);
     assert_int_equal(r->quality.records, 300);
     assert_int_equal(r->quality.damaged_blocks, 1);

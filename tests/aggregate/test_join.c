@@ -64,12 +64,8 @@ static struct jp_result *run(const char *dir, unsigned threads, uint64_t memory)
 {
     const struct jp_aggregate_options options = {.threads = threads,
                                                  .memory_bytes = memory};
-    struct jp_error err = {""};
-    struct jp_result *r = aggregate_run(&dir, 1, &options, &err);
 
-    if (!r)
-        fail_msg("%s", err.text);
-    return r;
+    return result_of(dir, &options);
 }
 
 static void fails_only_when_it_must(void **state)

@@ -78,13 +78,7 @@ static void put_recording(const char *dir)
                                   .n_nodes = 1,
                                   .gpu_pci = "",
                                   .gpu_uuid = ""};
-    struct jpr_op op = {.func = "AllReduce",
-                        .datatype = "",
-                        .algo = "",
-                        .proto = "",
-                        .api_func = "",
-                        .api_datatype = "",
-                        .bytes = 64};
+    struct jpr_op op = {.func = "AllReduce", JPR_MAKER_NO_TEXTS, .bytes = 64};
     char *path = fileio_path("%s/n1/2.jpr", dir);
     FILE *f = fopen(path, "w");
     struct jpr_maker *maker = jpr_maker_create(f);
@@ -94,11 +88,7 @@ static void put_recording(const char *dir)
     jpr_maker_times(&op, JPR_MAKER_MONO_NS, 10);
     jpr_maker_op(maker, &op);
     op = (struct jpr_op){.func = "AllReduce",
-                         .datatype = "",
-                         .algo = "",
-                         .proto = "",
-                         .api_func = "",
-                         .api_datatype = "",
+                         JPR_MAKER_NO_TEXTS,
                          .seq = 1,
                          .bytes = 64,
                          .enqueue_start_mono_ns = JPR_MAKER_MONO_NS + 5000,
@@ -535,6 +525,42 @@ static size_t without_block(uint8_t *bytes, size_t n, enum partial_block type)
     return partial_seal(bytes, n);
 }
 
+/* Of a member that is not there, or has them already, a shift beyond all
+ * numbers, too many parts, fewer than it says, a time that does not fit: the
+ * whole partial is refused. */
+static void refuses_odd_messages(void **state)
+{
+    static const struct {
+        uint8_t n, bytes[8];
+    } odd[] = {
+        {4, {0, 0, 1, 1}},  /* good */
+        {4, {0, 56, 1, 1}}, /* good */
+        {4, {0x7f, 0, 1, 1}},    {4, {1, 0, 1, 1}},
+        {4, {0, 57, 1, 1}},      {4, {0, 0, 2, 1}},
+        {5, {0, 0, 0x81, 2, 1}}, {8, {0, 0, 1, 0xff, 0xff, 0xff, 0xff, 0x1f}},
+    };
+
+    for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+        size_t n, len, at;
+        uint8_t *bytes = make(*state, &n), *frame, *more;
+
+        frame = find_block(bytes, n, PARTIAL_MESSAGES);
+        assert_non_null(frame);
+        at = (size_t) (frame - bytes) + PARTIAL_FRAME_BYTES;
+        len = jpr_get_le32(frame + 4);
+        more = calloc(1, n + sizeof(odd->bytes));
+        assert_non_null(more);
+        memcpy(more, bytes, at);
+        memcpy(more + at, odd[i].bytes, odd[i].n);
+        memcpy(more + at + odd[i].n, bytes + at + len, n - at - len);
+        jpr_put_le32(more + at - PARTIAL_FRAME_BYTES + 4, odd[i].n);
+        n = partial_seal(more, n - len + odd[i].n);
+        assert_int_equal(takes(more, n, NULL), i < 2);
+        free(more);
+        free(bytes);
+    }
+}
+
 /* Releases before wrote no strips, and no timelines; they are still read. */
 static void reads_the_older_version(void **state)
 {
@@ -544,6 +570,12 @@ static void reads_the_older_version(void **state)
     jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_STRIPS - 1);
     assert_false(takes(bytes, n, NULL)); /* it has one all the same */
     n = without_block(bytes, n, PARTIAL_STRIP);
+    jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_STRIPS - 1);
+    assert_false(takes(bytes, n, NULL)); /* nor did they tell of messages */
+    jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_COURSE);
+    assert_true(takes(bytes, n, NULL));
+    for (int rank = 0; rank < 2; rank++)
+        n = without_block(bytes, n, PARTIAL_MESSAGES);
     jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_STRIPS - 1);
     assert_true(takes(bytes, n, NULL));
     n = without_block(bytes, n, PARTIAL_TIMELINE);
@@ -577,6 +609,7 @@ int main(void)
         TEST(leaves_nothing_on_failure),
         TEST(keeps_a_timeline),
         TEST(refuses_odd_timelines),
+        TEST(refuses_odd_messages),
         TEST(reads_the_older_version),
     };
 

@@ -1,4 +1,5 @@
-/* test_rates.c - how fast messages were, pair by pair and rank by rank. */
+/* test_rates.c - how fast messages were, pair by pair and rank by rank, and how
+ * long they took over the run. */
 #include "orchestrator/aggregate/join.h"
 
 #include <math.h>
@@ -125,6 +126,96 @@ static void counts_rates(void **state)
     join_destroy(join);
 }
 
+/* Times of n messages that take 1 to n us, each `step` after the last one, in
+ * reverse if back. */
+static struct join_messages sum_up(struct join *join, uint64_t n, uint64_t step,
+                                   bool back)
+{
+    struct join_messages m = {0};
+
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t k = back ? n - 1 - i : i;
+        const struct record record = {
+            .p2p = true, .has_sn = true, .sn = k * step + 1, .exec_us = k + 1};
+
+        assert_int_equal(join_messages_add(join, &m, &record), 0);
+    }
+    return m;
+}
+
+/* The same in whatever order they come, and merged from two. */
+static void adds_up_messages(void **state)
+{
+    static const struct {
+        uint64_t n, step;
+        unsigned shift;
+        uint32_t first, parts; /* us of the first part */
+    } rows[] = {
+        {1, 1, 0, 1, 1},       {256, 1, 0, 1, 256},
+        {257, 1, 1, 3, 129},   {1000, 1, 2, 10, 250},
+        {1024, 1, 2, 10, 256}, {3, UINT64_C(1) << 62, 56, 1, 129},
+    };
+    struct join_budget budget = {.limit = 1 << 20};
+    struct join *join = join_create(&budget, false);
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct join_messages a, b, half, both;
+        uint64_t us = 0;
+        uint32_t last = 0;
+
+        a = sum_up(join, rows[i].n, rows[i].step, false);
+        b = sum_up(join, rows[i].n, rows[i].step, true);
+        half = sum_up(join, rows[i].n / 2, rows[i].step, false);
+        both = sum_up(join, rows[i].n / 2, rows[i].step, true);
+        assert_int_equal(a.shift, rows[i].shift);
+        assert_int_equal(a.us[0], rows[i].first);
+        assert_int_equal(b.shift, a.shift);
+        assert_int_equal(b.room, a.room);
+        assert_memory_equal(b.us, a.us, a.room * sizeof(*a.us));
+        for (uint32_t k = 0; k < a.room; k++) {
+            us += a.us[k];
+            last = a.us[k] ? k + 1 : last;
+        }
+        assert_int_equal(us, rows[i].n * (rows[i].n + 1) / 2);
+        assert_int_equal(last, rows[i].parts);
+        assert_int_equal(join_messages_merge(join, &both, &a), 0);
+        assert_int_equal(join_messages_merge(join, &b, &half), 0);
+        assert_int_equal(both.shift, b.shift);
+        assert_int_equal(both.room, b.room);
+        assert_memory_equal(both.us, b.us, b.room * sizeof(*b.us));
+        join_messages_fini(&a);
+        join_messages_fini(&b);
+        join_messages_fini(&half);
+        join_messages_fini(&both);
+    }
+    join_destroy(join);
+}
+
+/* Those without number or time are none; more than fits is the most. */
+static void leaves_messages_out(void **state)
+{
+    struct join_budget budget = {.limit = 64};
+    struct join *join = join_create(&budget, false);
+    struct join_messages m = {0};
+    struct record r = {.p2p = true, .sn = 1, .exec_us = 5};
+
+    assert_int_equal(join_messages_add(join, &m, &r), 0);
+    r.has_sn = r.exec_unknown = true;
+    assert_int_equal(join_messages_add(join, &m, &r), 0);
+    assert_null(m.us);
+    r.exec_unknown = false;
+    assert_int_equal(join_messages_add(join, &m, &r), 0);
+    r.exec_us = UINT64_MAX;
+    assert_int_equal(join_messages_add(join, &m, &r), 0);
+    assert_int_equal(m.us[0], UINT32_MAX);
+    r.sn = 17; /* beyond the limit */
+    assert_int_equal(join_messages_add(join, &m, &r), -1);
+    assert_int_equal(m.room, 16);
+    assert_int_equal(m.us[0], UINT32_MAX);
+    join_messages_fini(&m);
+    join_destroy(join);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,6 +224,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(tells_unlike_messages, tempdir_make,
                                         tempdir_drop),
         cmocka_unit_test(counts_rates),
+        cmocka_unit_test(adds_up_messages),
+        cmocka_unit_test(leaves_messages_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

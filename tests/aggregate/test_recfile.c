@@ -376,13 +376,7 @@ static bool is_quick(clock_t since)
 /* Many operations behind a large snapshot: each is looked up, not searched. */
 static void a_large_snapshot_costs_little(void **state)
 {
-    struct jpr_op a = {.func = "AllReduce",
-                       .datatype = "",
-                       .algo = "",
-                       .proto = "",
-                       .api_func = "",
-                       .api_datatype = "",
-                       .seq = 5};
+    struct jpr_op a = {.func = "AllReduce", JPR_MAKER_NO_TEXTS, .seq = 5};
     struct jpr_inflight in = {.at_mono_ns = 5, .op = a};
     struct jpr_record snap = {.type = JPR_INFLIGHT, .inflight = &in};
     struct jpr_record op = {.type = JPR_OP, .op = &a};
@@ -482,14 +476,8 @@ static void counters_cost_little(void **state)
 /* What finalize ended was in flight, whatever snapshots say behind it. */
 static void keeps_what_was_cut_short(void **state)
 {
-    struct jpr_op a = {.func = "AllReduce",
-                       .datatype = "",
-                       .algo = "",
-                       .proto = "",
-                       .api_func = "",
-                       .api_datatype = "",
-                       .seq = 1,
-                       .incomplete = true};
+    struct jpr_op a = {
+        .func = "AllReduce", JPR_MAKER_NO_TEXTS, .seq = 1, .incomplete = true};
     struct jpr_inflight in = {.at_mono_ns = 5, .op = a};
     struct jpr_counters counters = {.clocks = {.mono_ns = 9}};
     struct jpr_record snap = {.type = JPR_INFLIGHT, .inflight = &in};

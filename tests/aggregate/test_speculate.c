@@ -12,6 +12,7 @@
 
 #include "plugins/nccl_inspector/reader_swar.h"
 #include "tests/aggregate/both_ways.h"
+#include "tests/common/fewer.h"
 
 #define HEAD                                                                   \
     "{\"header\":{\"id\":\"0x1f00000000000a\",\"comm_name\":\"t\\/p\","        \
@@ -102,7 +103,7 @@ static void agrees_on_mutated_lines(void **state)
     char line[2048];
 
     (void) state;
-    for (unsigned i = 0; i < 200000; i++) {
+    for (unsigned i = 0; i < FEWER(200000); i++) {
         const char *seed = seeds[i % (sizeof(seeds) / sizeof(*seeds))];
         size_t len = strlen(seed);
         const char *differs = both_ways_differ(&reader, seed, len);
@@ -115,7 +116,7 @@ static void agrees_on_mutated_lines(void **state)
         if (differs)
             fail_msg("%s: %.*s", differs, (int) len, line);
     }
-    assert_true(reader.ways.speculated > 400000);
+    assert_true(reader.ways.speculated > FEWER(400000));
     inspector_cache_destroy(reader.cache);
 }
 

@@ -19,12 +19,8 @@
 static struct jp_result *run(const char *dir, unsigned threads)
 {
     const struct jp_aggregate_options options = {.threads = threads};
-    struct jp_error err = {""};
-    struct jp_result *r = aggregate_run(&dir, 1, &options, &err);
 
-    if (!r)
-        fail_msg("%s", err.text);
-    return r;
+    return result_of(dir, &options);
 }
 
 /* A trace of AllReduce 0 to n - 1 of 1,000 bytes; exec 0: no KernelCh. */
@@ -131,13 +127,8 @@ static void recordings_without_times(void **state)
                                       .rank = rank,
                                       .gpu_pci = "",
                                       .gpu_uuid = ""};
-        struct jpr_op op = {.func = "AllReduce",
-                            .datatype = "",
-                            .algo = "",
-                            .proto = "",
-                            .api_func = "",
-                            .api_datatype = "",
-                            .bytes = 64};
+        struct jpr_op op = {
+            .func = "AllReduce", JPR_MAKER_NO_TEXTS, .bytes = 64};
         char *path = tempdir_path(*state, rank ? "b.jpr" : "a.jpr");
         FILE *f = fopen(path, "w");
         struct jpr_maker *maker;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "orchestrator/cause/bottleneck.h"
-#include "orchestrator/cause/iteration.h"
+#include "orchestrator/cause/cause.h"
 
 static uint64_t random_state = 1;
 

@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
-#include "plugins/clock/clock_iface.h"
 #include "plugins/clock/clock_packet.h"
 #include "plugins/clock/clock_peers.h"
 #include "tests/common/tempdir.h"

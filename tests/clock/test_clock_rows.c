@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
-#include "plugins/clock/clock_rows.h"
+#include "plugins/clock/clock_work.h"
 #include "tests/common/tempdir.h"
 
 static const char *const names[] = {"n0", "n1", "n2"};

@@ -16,6 +16,19 @@ int tempdir_make(void **state)
     return *state ? 0 : -1;
 }
 
+int tempdir_make_home(void **state)
+{
+    char *path;
+    int rc = tempdir_make(state);
+
+    if (rc < 0)
+        return -1;
+    path = tempdir_path(*state, ".config/jobprof");
+    rc = fileio_mkdirs(path, NULL);
+    free(path);
+    return rc;
+}
+
 int tempdir_drop(void **state)
 {
     int rc = fileio_remove_tree(*state, NULL);
@@ -43,4 +56,15 @@ char *tempdir_file(const char *dir, const char *name, mode_t mode,
         chmod(path, mode) < 0)
         abort();
     return path;
+}
+
+void tempdir_bytes(const char *dir, const char *name, const void *bytes,
+                   size_t n)
+{
+    char *path = tempdir_path(dir, name);
+    FILE *file = fopen(path, "w");
+
+    if (!file || fwrite(bytes, 1, n, file) != n || fclose(file) != 0)
+        abort();
+    free(path);
 }

@@ -5,9 +5,12 @@
 #ifndef JP_TESTS_TEMPDIR_H
 #define JP_TESTS_TEMPDIR_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
 int tempdir_make(void **state);
+/* The same with .config/jobprof/, the folder of the user's settings. */
+int tempdir_make_home(void **state);
 int tempdir_drop(void **state);
 
 /* "<dir>/<name>". Aborts without memory; caller frees. */
@@ -17,5 +20,8 @@ char *tempdir_path(const char *dir, const char *name);
  * frees. */
 char *tempdir_file(const char *dir, const char *name, mode_t mode,
                    const char *text);
+/* The same of n bytes, mode 0644. */
+void tempdir_bytes(const char *dir, const char *name, const void *bytes,
+                   size_t n);
 
 #endif

@@ -15,7 +15,7 @@
 
 #include "common/fileio.h"
 #include "common/plan.h"
-#include "orchestrator/agent/clockpart.h"
+#include "orchestrator/agent/parts.h"
 #include "orchestrator/agent/settings.h"
 #include "tests/common/tempdir.h"
 
@@ -142,21 +142,6 @@ static void fill(const struct jp_plan *plan, uint32_t nodes, char **note,
     conf->policy = plan->policy;
     if (clockpart_fill(plan, &in, "/step", conf, note, &err) < 0)
         fail_msg("%s", err.text);
-}
-
-/* With the folder of the user's file. */
-static int setup(void **state)
-{
-    static const char *const names[] = {".config", ".config/jobprof"};
-    int rc = tempdir_make(state);
-
-    for (size_t i = 0; rc == 0 && i < N(names); i++) {
-        char *path = tempdir_path(*state, names[i]);
-
-        rc = mkdir(path, 0700);
-        free(path);
-    }
-    return rc;
 }
 
 static int teardown(void **state)
@@ -655,7 +640,7 @@ static void test_xla(void **state)
     free(path);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, tempdir_make_home, teardown)
 
 int main(void)
 {

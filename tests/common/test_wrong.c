@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "common/quote.h"
 #include "common/grammar.h"
-#include "common/mountmap.h"
+#include "common/pattern.h"
+#include "common/quote.h"
 #include "common/sitefile.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))

@@ -484,6 +484,51 @@ static void test_looked_at(void **state)
     assert_int_equal(fileio_remove_tree(raw, &err), 0);
 }
 
+/* Another step's start takes the folder for a left one, and removes it before
+ * it is locked: it is made again. */
+static void test_removed_meanwhile(void **state)
+{
+    char raw[] = "/tmp/jpleft.XXXXXX", step[] = "77779.0";
+    const struct jp_jobconf conf = {.job_id = (uint64_t) getpid(),
+                                    .step_id = step};
+    struct copper_work work;
+    struct jp_error err;
+    struct stat st;
+    int held[2];
+    char byte;
+    pid_t pid;
+
+    (void) state;
+    assert_non_null(mkdtemp(raw));
+    assert_int_equal(copper_work_init(&work, &conf, "jpgone", &err), 0);
+    assert_int_equal(copper_work_make(&work, "../mnt", raw, &err), 0);
+    close(work.lock);
+    work.lock = -1;
+    assert_int_equal(pipe(held), 0);
+    pid = fork();
+    if (pid == 0) { /* as a sweep does */
+        char *lock = fileio_path("%s/lock", work.node);
+        int fd = lock ? open(lock, O_RDONLY) : -1;
+
+        if (fd >= 0 && flock(fd, LOCK_EX) == 0 && write(held[1], "", 1) == 1)
+            usleep(100000);
+        copper_work_clean(&work, NULL);
+        _exit(0);
+    }
+    assert_int_equal(read(held[0], &byte, 1), 1);
+    assert_int_equal(copper_work_make(&work, "../mnt", raw, &err), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(fstat(work.lock, &st), 0);
+    assert_int_equal(st.st_nlink, 1);
+    assert_int_equal(access(work.fs, F_OK), -1); /* "../mnt" is not mounted */
+    assert_int_equal(lstat(work.fs, &st), 0);
+    copper_work_clean(&work, raw);
+    copper_work_fini(&work);
+    close(held[0]);
+    close(held[1]);
+    assert_int_equal(fileio_remove_tree(raw, &err), 0);
+}
+
 static void test_names_of_logs(void **state)
 {
     static const struct {
@@ -596,6 +641,7 @@ int main(void)
         cmocka_unit_test(test_left),
         cmocka_unit_test(test_swept),
         cmocka_unit_test(test_looked_at),
+        cmocka_unit_test(test_removed_meanwhile),
         cmocka_unit_test(test_which_runner),
         cmocka_unit_test(test_names_of_logs),
         cmocka_unit_test_setup_teardown(test_node_twice, tempdir_make,

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
-#include "orchestrator/util/util_cuda.h"
+#include "orchestrator/util/util.h"
 #include "tests/common/tempdir.h"
 
 static char *create(void)

@@ -10,9 +10,8 @@
 #include <cmocka.h>
 
 #include "common/plan.h"
-#include "orchestrator/agent/cudapart.h"
-#include "orchestrator/agent/utilpart.h"
-#include "plugins/cuda/cuda_env.h"
+#include "orchestrator/agent/parts.h"
+#include "plugins/cuda/cuda_file.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))

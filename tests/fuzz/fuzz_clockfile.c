@@ -11,7 +11,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/aggregate/clocks.h"
-#include "orchestrator/show/clockshow.h"
+#include "orchestrator/show/show.h"
 #include "plugins/clock/clock_peers.h"
 #include "plugins/clock/clock_xla.h"
 

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "orchestrator/history/history_out.h"
+#include "orchestrator/history/history_sum.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "orchestrator/live/livelog.h"
+#include "orchestrator/live/livenode.h"
 #include "orchestrator/live/livestall.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

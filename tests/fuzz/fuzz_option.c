@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "common/grammar.h"
-#include "common/mountmap.h"
 #include "common/pattern.h"
 #include "common/quote.h"
 #include "common/sitefile.h"

@@ -65,35 +65,11 @@ static void look_at_recording(const void *data, size_t size)
     recfile_close(&source);
 }
 
-/* Reads bytes into join as file `index` by that backend. */
-static void read_by(const char *name, const char *path, struct join *join,
-                    const void *data, size_t size, uint32_t index,
-                    struct source_facts *facts)
-{
-    struct reader_states *states = reader_states_create();
-    atomic_bool stop = false;
-    _Atomic uint64_t done = 0;
-    const struct join_reading reading = {join, states, &stop,   &done,
-                                         true, true,   1 << 12, 256};
-    const struct reader_input in = {.path = path,
-                                    .data = data ? data : "",
-                                    .len = size,
-                                    .to = UINT64_MAX,
-                                    .stop = &stop,
-                                    .done = &done};
-
-    if (!states)
-        abort();
-    join_begin_file(join, index);
-    joinrun_read(&reading, backend_find(name), &in, facts);
-    reader_states_destroy(states);
-}
-
 /* False: it is no recording. */
 static bool read_recording(struct join *join, const void *data, size_t size,
                            uint32_t index, struct source_facts *file)
 {
-    read_by("recorder", "fuzz", join, data, size, index, file);
+    fuzz_read("recorder", "fuzz", true, join, data, size, index, file);
     if (!file->unreadable && join_end_file(join) < 0)
         abort();
     return !file->unreadable;
@@ -103,7 +79,7 @@ static bool read_recording(struct join *join, const void *data, size_t size,
 static void read_bytes(struct join *join, const void *data, size_t size,
                        uint32_t index, struct source_facts *file)
 {
-    read_by("inspector", "fuzz", join, data, size, index, file);
+    fuzz_read("inspector", "fuzz", true, join, data, size, index, file);
     if (join_end_file(join) < 0)
         abort();
 }

@@ -6,6 +6,29 @@
 
 #include "orchestrator/aggregate/ops.h"
 
+void fuzz_read(const char *backend, const char *path, bool evidence,
+               struct join *join, const void *data, size_t size, uint32_t index,
+               struct source_facts *facts)
+{
+    struct reader_states *states = reader_states_create();
+    atomic_bool stop = false;
+    _Atomic uint64_t done = 0;
+    const struct join_reading reading = {join,     states, &stop,   &done,
+                                         evidence, true,   1 << 12, 256};
+    const struct reader_input in = {.path = path,
+                                    .data = data ? data : "",
+                                    .len = size,
+                                    .to = UINT64_MAX,
+                                    .stop = &stop,
+                                    .done = &done};
+
+    if (!states)
+        abort();
+    join_begin_file(join, index);
+    joinrun_read(&reading, backend_find(backend), &in, facts);
+    reader_states_destroy(states);
+}
+
 static void check_busy(const struct jp_result *r)
 {
     for (size_t i = 0; i < r->n_busy; i++) {

@@ -38,34 +38,10 @@ static void look(const void *data, size_t size)
     tracefile_close(&file);
 }
 
-/* Reads bytes into join as file `index` by that backend. */
-static void read_by(const char *name, const char *path, struct join *join,
-                    const void *data, size_t size, uint32_t index,
-                    struct source_facts *facts)
-{
-    struct reader_states *states = reader_states_create();
-    atomic_bool stop = false;
-    _Atomic uint64_t done = 0;
-    const struct join_reading reading = {join,  states, &stop,   &done,
-                                         false, true,   1 << 12, 256};
-    const struct reader_input in = {.path = path,
-                                    .data = data ? data : "",
-                                    .len = size,
-                                    .to = UINT64_MAX,
-                                    .stop = &stop,
-                                    .done = &done};
-
-    if (!states)
-        abort();
-    join_begin_file(join, index);
-    joinrun_read(&reading, backend_find(name), &in, facts);
-    reader_states_destroy(states);
-}
-
 static void read_trace(struct join *join, const void *data, size_t size,
                        uint32_t index, struct source_facts *file)
 {
-    read_by("example", "raw/n/t.json", join, data, size, index, file);
+    fuzz_read("example", "raw/n/t.json", false, join, data, size, index, file);
 }
 
 static void check(const struct jp_result *r)

@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "orchestrator/topo/nccldebug.h"
-#include "orchestrator/topo/nccltext.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))

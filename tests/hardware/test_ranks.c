@@ -13,7 +13,6 @@
 #include "common/fileio.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/topo/rankread.h"
-#include "orchestrator/topo/rankscan.h"
 #include "plugins/nccl_recorder/jpr_read.h"
 #include "tests/common/tempdir.h"
 #include "tests/nccl_recorder/jpr_sample.h"

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "orchestrator/history/history_index.h"
-#include "orchestrator/history/history_out.h"
+#include "orchestrator/history/history_parts.h"
+#include "orchestrator/history/history_sum.h"
 #include "tests/history/site.h"
 
 #define NEEDED "\"v\":1,\"time_us\":5,\"job\":7,\"verdict\":\"OK\""

@@ -30,8 +30,9 @@
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/late.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/load.h"
+#include "orchestrator/insight/looks.h"
 #include "orchestrator/insight/stats.h"
+#include "tests/common/fewer.h"
 #include "tests/insight/pool.h"
 #include "tests/insight/simfeed.h"
 #include "tests/insight/simlog.h"
@@ -172,6 +173,19 @@ static bool names_onset(const struct job *j, const struct jp_finding *f)
     return fabs(from_us - j->truth.from_ns / 1e3) < j->truth.end_ns / 2e4 + 2e5;
 }
 
+/* Ranks that share what is late by all of them: of the late node, the slow
+ * stage. */
+static uint32_t late_ranks(const struct job *j)
+{
+    uint32_t n = simjob_ranks(&j->shape), per = j->shape.per_node;
+    uint32_t from = j->truth.node * per;
+
+    return j->truth.fault == SIMJOB_SLOW_STAGE  ? n / j->shape.pp
+           : j->truth.fault != SIMJOB_LATE_NODE ? 1
+           : n - from < per                     ? n - from
+                                                : per;
+}
+
 /* Is this finding part of the truth? *which: of two. */
 static bool is_true(const struct job *j, const struct jp_finding *f, int *which)
 {
@@ -194,8 +208,10 @@ static bool is_true(const struct job *j, const struct jp_finding *f, int *which)
     case SIMJOB_TWO_LATE:
         *which = names_rank(j, f, j->truth.ranks[1]);
         return *which || names_rank(j, f, j->truth.ranks[0]);
-    case SIMJOB_LATE_NODE:
-        return f->kind == JP_FINDING_LATE_NODE && names_node(j, f);
+    case SIMJOB_LATE_NODE: /* of one rank: it is named */
+        return (f->kind == JP_FINDING_LATE_NODE ||
+                (f->kind == JP_FINDING_LATE_RANK && late_ranks(j) == 1)) &&
+               names_node(j, f);
     case SIMJOB_SLOW_LINK:
         return f->kind == JP_FINDING_SLOW_NETWORK && names_time(j, f) &&
                (!*f->host || names_node(j, f));
@@ -246,7 +262,7 @@ static bool is_trifle(const struct simjob_truth *truth)
 /* A rank of the late node is late, though all of them had to be named. */
 static bool is_part(const struct job *j, const struct jp_finding *f)
 {
-    return j->truth.fault == SIMJOB_LATE_NODE &&
+    return j->truth.fault == SIMJOB_LATE_NODE && late_ranks(j) > 1 &&
            f->kind == JP_FINDING_LATE_RANK && names_node(j, f);
 }
 
@@ -265,19 +281,6 @@ static bool is_by_design(const struct job *j, const struct jp_finding *f)
     return j->truth.fault != SIMJOB_SLOW_STAGE &&
            (j->shape.short_stage || j->shape.skewed || j->truth.undecidable) &&
            f->kind == JP_FINDING_IMBALANCE;
-}
-
-/* Ranks that share what is late by all of them: of the late node, the slow
- * stage. */
-static uint32_t late_ranks(const struct job *j)
-{
-    uint32_t n = simjob_ranks(&j->shape), per = j->shape.per_node;
-    uint32_t from = j->truth.node * per;
-
-    return j->truth.fault == SIMJOB_SLOW_STAGE  ? n / j->shape.pp
-           : j->truth.fault != SIMJOB_LATE_NODE ? 1
-           : n - from < per                     ? n - from
-                                                : per;
 }
 
 /* Does lateness cost less than late_share_min, late_cost_min and
@@ -405,7 +408,7 @@ static void free_nodes(struct jp_nodes *nodes)
     free(nodes);
 }
 
-/* --- what the finding says it costs --- */
+/* --- what the finding says it costs -------------------------------------- */
 
 static void nowhere(void *arg, const struct simjob_record *record)
 {
@@ -431,7 +434,7 @@ static double cost_ratio(const struct job *j, uint64_t seed)
     return NAN;
 }
 
-/* --- one job --- */
+/* --- one job ------------------------------------------------------------- */
 
 /* Enough of them for likes, and messages that cross nodes. */
 static bool has_pipelines(const struct simjob_shape *s)
@@ -558,6 +561,7 @@ static bool blames_one(enum simjob_fault fault)
 #define COST_OFF 0.3             /* of a late rank's told cost, at the median */
 #define OTHERS_FLOOR 0.7         /* of other families' shapes */
 #define OTHERS_SILENT_FLOOR 0.97 /* where nobody is to be named */
+#define OTHERS_NODE_LESS 0.03    /* of late nodes: below the first family's */
 
 static double floor_of(const struct row *row)
 {
@@ -565,6 +569,8 @@ static double floor_of(const struct row *row)
         return row->floor;
     if (row->fault == SIMJOB_SLOW_EXPERTS)
         return 0; /* of unlike sizes nothing is claimed */
+    if (row->fault == SIMJOB_LATE_NODE && !expert_ranks)
+        return row->floor - OTHERS_NODE_LESS;
     return fmin(row->floor,
                 wants_none(row->fault) ? OTHERS_SILENT_FLOOR : OTHERS_FLOOR);
 }
@@ -573,7 +579,8 @@ static double floor_of(const struct row *row)
 static bool run_row(const struct row *row, enum jp_against against,
                     const struct run *how, size_t number)
 {
-    unsigned jobs = how->seeds * row->times, n[N_ANSWERS] = {0};
+    unsigned times = row->times > FEWER_BY ? FEWER(row->times) : row->times;
+    unsigned jobs = how->seeds * times, n[N_ANSWERS] = {0};
     uint64_t seed = how->exact
                         ? how->exact - 1
                         : how->first * 1000003 + (uint64_t) number * 1000000007;

@@ -71,7 +71,9 @@ static const struct job jobs[] = {
      "2 other tasks failed"},
     {"all at once: not sure",
      {{1, EXIT(1), 10}, {1, EXIT(1), 10}, {2, EXIT(1), 0}}, SLURMJOB_FAILED,
-     0, 0, 0, JP_CRASH_EXIT, 2, false, "2 more failed too near in time"},
+     0, 0, 0, JP_CRASH_EXIT, 2, false,
+     "rank 2 (n2, pid 102) ended with exit status 1; 2 more failed too near in "
+     "time"},
     {"of one node, within one look: the one that broke",
      {{1, 0, 0}, {1, EXIT(1), 1000}, {1, SIGSEGV, 1001}}, SLURMJOB_FAILED, 1,
      0, 0, JP_CRASH_SIGNAL, 2, false, "SIGSEGV"},

@@ -1,5 +1,5 @@
 /* test_hang_by_counts.c - a communicator that stopped short of the others. */
-#include "orchestrator/insight/hang.h"
+#include "orchestrator/insight/looks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/insight/silence.h"
 
 #define STAGES 4
 #define STEPS 12

@@ -99,6 +99,38 @@ static void test_line(void **state)
     assert_string_equal(hypothesis_least(&h, JP_HYPOTHESIS_CRASH, least), "1");
 }
 
+/* Only an effect that cannot be would have been seen: that is no answer. */
+static void test_blind(void **state)
+{
+    struct jp_hypotheses h = {0};
+    char line[JP_HYPOTHESES_LINE];
+
+    (void) state;
+    hypothesis_set(&h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, 0.999,
+                   NULL);
+    assert_true(hypothesis_judged(&h, JP_HYPOTHESIS_LATE_RANK));
+    for (int i = 0; i < JP_N_HYPOTHESES; i++) {
+        const struct jp_hypothesis *row = &hypotheses_table[i];
+
+        hypothesis_set(&h, (enum jp_hypothesis_id) i, JP_HYPOTHESIS_NOT_FOUND,
+                       1.277, "no late rank in 7 of 8");
+        assert_int_equal(hypothesis_judged(&h, (enum jp_hypothesis_id) i),
+                         row->most == 0);
+        /* what is a share of a whole is never larger than that */
+        assert_int_equal(row->most > 0, row->unit == JP_HYPOTHESIS_SHARE &&
+                                            !strncmp(row->of, "of ", 3));
+    }
+    h = (struct jp_hypotheses){0};
+    hypothesis_set(&h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, 1.277,
+                   NULL);
+    hypothesis_set(&h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_FOUND, 3000,
+                   NULL);
+    assert_non_null(strstr(hypotheses_line(&h, line),
+                           "no stall over 3.00 ms; not judged: late ranks "
+                           "(times vary too much to see any), "));
+    assert_null(strstr(line, "127"));
+}
+
 /* Reasons may be long and many: the line is cut, nothing is written beyond. */
 static void test_long(void **state)
 {
@@ -198,9 +230,10 @@ static void test_rates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),    cmocka_unit_test(test_silence),
-        cmocka_unit_test(test_line),     cmocka_unit_test(test_long),
-        cmocka_unit_test(test_interval), cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_table), cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_line),  cmocka_unit_test(test_blind),
+        cmocka_unit_test(test_long),  cmocka_unit_test(test_interval),
+        cmocka_unit_test(test_rates),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

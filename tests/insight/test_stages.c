@@ -1,5 +1,5 @@
 /* test_stages.c - stages of pipelines made by hand: which is slow. */
-#include "orchestrator/insight/load.h"
+#include "orchestrator/insight/looks.h"
 
 #include <math.h>
 #include <setjmp.h>

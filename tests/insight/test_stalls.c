@@ -18,27 +18,31 @@
 #define OPS 400
 #define NET_US 500
 
-/* One communicator of RANKS ranks, two a node; OPS AllReduce. */
+/* One communicator of RANKS ranks, two a node; OPS AllReduce, and a step's
+ * AllGather. */
 static struct made {
     struct jp_result result;
     struct jp_comm comm;
     struct jp_rank ranks[RANKS];
     float slices[RANKS * JP_SLICES];
     char hosts[RANKS][8];
-    char *coll;
+    char *coll[2];
     double late_us[OPS][RANKS]; /* more than a few us */
 } m;
 
-static unsigned ops; /* of OPS */
+static unsigned ops, steps; /* AllReduce, of OPS; AllGather */
+static unsigned roots;      /* operations in whose place one rank waits */
 
 static int set_up(void **state)
 {
-    static char coll[] = "AllReduce";
+    static char coll[] = "AllReduce", gather[] = "AllGather";
 
     (void) state;
     memset(&m, 0, sizeof(m));
     ops = OPS;
-    m.coll = coll;
+    steps = roots = 0;
+    m.coll[0] = coll;
+    m.coll[1] = gather;
     m.comm = (struct jp_comm){.id = "0x1",
                               .name = coll,
                               .n_ranks = RANKS,
@@ -48,8 +52,8 @@ static int set_up(void **state)
                               .ranks_seen = RANKS,
                               .ops = OPS,
                               .ops_complete = OPS};
-    m.result = (struct jp_result){.coll_names = &m.coll,
-                                  .n_coll_names = 1,
+    m.result = (struct jp_result){.coll_names = m.coll,
+                                  .n_coll_names = 2,
                                   .comms = &m.comm,
                                   .n_comms = 1,
                                   .ranks = m.ranks,
@@ -81,9 +85,10 @@ static int tear_down(void **state)
 }
 
 /* An operation of which each rank comes late by so much. */
-static void add_op(unsigned i, const double late[RANKS])
+static void add_op(unsigned i, uint32_t coll, const double late[RANKS])
 {
-    struct jp_op op = {.sn = i,
+    struct jp_op op = {.coll = coll,
+                       .sn = i,
                        .bytes = 1 << 20,
                        .n = RANKS,
                        .n_exec = RANKS,
@@ -114,6 +119,25 @@ static void add_op(unsigned i, const double late[RANKS])
     assert_int_equal(ops_add(m.result.ops, &op), 0);
 }
 
+/* A Reduce whose root waits 20 ms for another rank; nobody else does. */
+static void add_reduce(unsigned i)
+{
+    struct jp_op op = {.coll = 1,
+                       .sn = i,
+                       .bytes = 1 << 20,
+                       .n = RANKS,
+                       .n_exec = RANKS,
+                       .min_rank = UINT32_MAX,
+                       .exec_min_us = NET_US,
+                       .exec_second_us = NET_US,
+                       .exec_max_us = NET_US + 20000,
+                       .exec_sum_us = RANKS * NET_US + 20000,
+                       .dump_min_us = 1000000 + i * 10000,
+                       .dump_max_us = 1000000 + i * 10000};
+
+    assert_int_equal(ops_add(m.result.ops, &op), 0);
+}
+
 /* Findings of the job, of which the first is in *f. */
 static size_t find(struct jp_finding *f)
 {
@@ -123,17 +147,26 @@ static size_t find(struct jp_finding *f)
 
     m.result.ops = ops_create();
     assert_non_null(m.result.ops);
-    m.result.n_ops = ops;
+    m.result.n_ops = ops + steps + roots;
     for (unsigned i = 0; i < ops; i++) {
         for (unsigned r = 0; r < RANKS; r++)
             m.late_us[i][r] += 20 * random_unit(&random);
-        add_op(i, m.late_us[i]);
+        add_op(i, 0, m.late_us[i]);
     }
-    m.comm.ops = m.comm.ops_complete = ops;
-    m.result.quality.records = m.result.quality.coll_records = RANKS * ops;
-    m.result.quality.expected = RANKS * ops;
+    for (unsigned i = 0; i < steps; i++) {
+        double late[RANKS] = {0};
+
+        late[i % RANKS] = 20;
+        add_op(i, 1, late);
+    }
+    for (unsigned i = 0; i < roots; i++)
+        add_reduce(i);
+    m.comm.ops = m.comm.ops_complete = ops + steps;
+    m.result.quality.records = RANKS * (ops + steps);
+    m.result.quality.coll_records = m.result.quality.records;
+    m.result.quality.expected = m.result.quality.records;
     for (unsigned r = 0; r < RANKS; r++)
-        m.ranks[r].records = m.ranks[r].timed_ops = ops;
+        m.ranks[r].records = m.ranks[r].timed_ops = ops + steps;
     assert_int_equal(ops_end(m.result.ops), 0);
     x = insight_run(NULL, NULL, &m.result, NULL);
     assert_non_null(x);
@@ -165,6 +198,39 @@ static void test_rare(void **state)
     assert_true(f.to_us == 1000000 + 390 * 10000);
     assert_non_null(strstr(f.text, "stalled 7 times, for 20.0 ms"));
     assert_non_null(strstr(f.text, "at no regular distance"));
+}
+
+/* The root of Reduce waits for a rank that others do not wait for, and comes
+ * late to what follows. */
+static void test_root(void **state)
+{
+    static const unsigned at[] = {31, 67, 150, 171, 260, 333, 390};
+    static char reduce[] = "Reduce";
+    struct jp_finding f;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++)
+        m.late_us[at[i]][5] += 20000;
+    m.coll[1] = reduce;
+    roots = sizeof(at) / sizeof(*at);
+    assert_int_equal(find(&f), 0);
+}
+
+/* ... which too few waits do not explain. */
+static void test_few_roots(void **state)
+{
+    static const unsigned at[] = {31, 67, 150, 171, 260, 333, 390};
+    static char reduce[] = "Reduce";
+    struct jp_finding f;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++)
+        m.late_us[at[i]][5] += 20000;
+    m.coll[1] = reduce;
+    roots = 2;
+    assert_int_equal(find(&f), 1);
+    assert_int_equal(f.kind, JP_FINDING_STALL);
+    assert_int_equal(f.rank, 5);
 }
 
 /* A checkpoint: few, and every 120 operations, one of which is missing. */
@@ -217,15 +283,90 @@ static void test_together(void **state)
     assert_int_equal(find(&f), 0);
 }
 
-/* Two are no habit, however long. */
+/* Three, two, or a single one are told if nobody else ever stops for nearly as
+ * long: here ranks differ by 20 us. */
+static void test_three(void **state)
+{
+    struct jp_finding f;
+
+    (void) state;
+    m.late_us[100][3] += 5000;
+    m.late_us[170][3] += 5000;
+    m.late_us[333][3] += 5000;
+    assert_int_equal(find(&f), 1);
+    assert_int_equal(f.kind, JP_FINDING_STALL);
+    assert_int_equal(f.rank, 3);
+    assert_true(fabs(f.by_us - 5000) < 50);
+    assert_non_null(strstr(f.text, "stalled 3 times, for "));
+}
+
 static void test_two(void **state)
 {
     struct jp_finding f;
 
     (void) state;
-    m.late_us[100][3] += 900000;
-    m.late_us[200][3] += 900000;
+    m.late_us[100][3] += 20000;
+    m.late_us[300][3] += 20000;
+    assert_int_equal(find(&f), 1);
+    assert_int_equal(f.kind, JP_FINDING_STALL);
+    assert_int_equal(f.rank, 3);
+    assert_non_null(strstr(f.text, "stalled 2 times, for 20.0 ms (at most"));
+}
+
+static void test_once(void **state)
+{
+    struct jp_finding f;
+
+    (void) state;
+    m.late_us[200][3] += 48000;
+    assert_int_equal(find(&f), 1);
+    assert_int_equal(f.kind, JP_FINDING_STALL);
+    assert_int_equal(f.rank, 3);
+    assert_true(f.from_us == 1000000 + 200 * 10000 && f.to_us == f.from_us);
+    assert_non_null(strstr(f.text, "stalled once, for 48.0 ms, seen in "));
+}
+
+/* ... but not a single one that costs 1 % of communication. */
+static void test_small(void **state)
+{
+    struct jp_finding f;
+
+    (void) state;
+    m.late_us[200][3] += 2000;
     assert_int_equal(find(&f), 0);
+}
+
+/* Another rank stopped for half as long: it may be luck who was last. */
+static void test_alike(void **state)
+{
+    struct jp_finding f;
+
+    (void) state;
+    m.late_us[100][3] += 20000;
+    m.late_us[300][3] += 20000;
+    m.late_us[200][9] += 10000;
+    assert_int_equal(find(&f), 0);
+}
+
+/* All ranks wait for samples at the first of ten operations of a step; one also
+ * stops elsewhere, no longer than they. */
+static void test_elsewhere(void **state)
+{
+    struct simjob_random random = {80};
+    struct jp_finding f;
+
+    (void) state;
+    steps = 40;
+    for (unsigned i = 10; i < OPS; i += 10)
+        m.late_us[i][random_below(&random, RANKS)] +=
+            4000 + 8000 * random_unit(&random);
+    for (unsigned i = 0; i < 4; i++)
+        m.late_us[101 + 70 * i + i][3] += 6000;
+    assert_int_equal(find(&f), 1);
+    assert_int_equal(f.kind, JP_FINDING_STALL);
+    assert_int_equal(f.rank, 3);
+    assert_true(fabs(f.by_us - 6000) < 50);
+    assert_non_null(strstr(f.text, "stalled 4 times, for "));
 }
 
 /* Late from a time on: which is told, and is no stall. */
@@ -313,10 +454,12 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_rare),   TEST(test_regular),  TEST(test_each_step),
-        TEST(test_nobody), TEST(test_together), TEST(test_two),
-        TEST(test_onset),  TEST(test_early),    TEST(test_comes),
-        TEST(test_few),    TEST(test_too_few)};
+        TEST(test_rare),      TEST(test_root),      TEST(test_few_roots),
+        TEST(test_regular),   TEST(test_each_step), TEST(test_nobody),
+        TEST(test_together),  TEST(test_three),     TEST(test_two),
+        TEST(test_once),      TEST(test_small),     TEST(test_alike),
+        TEST(test_elsewhere), TEST(test_onset),     TEST(test_early),
+        TEST(test_comes),     TEST(test_few),       TEST(test_too_few)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* test_livejoin.c - node 0 joins the words of 4,096 nodes: time, and who is
- * named. */
+ * named; which of a node's words counts; what is told of a stall. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,16 +38,13 @@ static unsigned count(const char *text, const char *what)
 #define A_NODE 8
 
 /* Rank 8 * node + i; the last of all never enters operation 1000. */
-static void put_node(int folder, uint32_t node, uint64_t now_ns, bool hangs)
+static size_t make_node(uint32_t node, uint32_t sequence, uint64_t now_ns,
+                        bool hangs, uint8_t bytes[LIVE_SNAP_BYTES])
 {
     static struct live_snap snap;
-    uint8_t bytes[LIVE_SNAP_BYTES];
-    char name[64];
-    FILE *f;
-    int fd;
 
     snap = (struct live_snap){.nodeid = node,
-                              .sequence = (uint32_t) (now_ns / 1000000000),
+                              .sequence = sequence,
                               .real_ns = now_ns,
                               .due_ms = 30000,
                               .class = hangs ? LIVE_WAITS : LIVE_WORKS,
@@ -84,12 +81,40 @@ static void put_node(int folder, uint32_t node, uint64_t now_ns, bool hangs)
                                  .until_ns = (int64_t) now_ns,
                                  .limit_ns = 30000000000};
     }
-    livesnap_pack(&snap, bytes);
+    return livesnap_pack(&snap, bytes);
+}
+
+static void put_file(int folder, uint32_t node,
+                     const uint8_t bytes[LIVE_SNAP_BYTES])
+{
+    char name[64];
+    FILE *f;
+    int fd;
+
     snprintf(name, sizeof(name), "7.%u.snap", node);
     fd = openat(folder, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     f = fdopen(fd, "w");
-    assert_int_equal(fwrite(bytes, 1, sizeof(bytes), f), sizeof(bytes));
+    assert_int_equal(fwrite(bytes, 1, LIVE_SNAP_BYTES, f), LIVE_SNAP_BYTES);
     fclose(f);
+}
+
+static void put_node(int folder, uint32_t node, uint64_t now_ns, bool hangs)
+{
+    uint8_t bytes[LIVE_SNAP_BYTES];
+
+    make_node(node, (uint32_t) (now_ns / 1000000000), now_ns, hangs, bytes);
+    put_file(folder, node, bytes);
+}
+
+static int open_nodes(const char *dir)
+{
+    char *path = tempdir_path(dir, "live/nodes");
+    int folder;
+
+    assert_int_equal(fileio_mkdirs(path, NULL), 0);
+    folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(path);
+    return folder;
 }
 
 static double cpu_ms(void)
@@ -115,13 +140,8 @@ static void joins_4096_nodes(void **state)
                                          .times = &times};
     struct livejoin *join;
     double healthy, hang = 0;
-    char *path;
-    int folder;
+    int folder = open_nodes(*state);
 
-    path = tempdir_path(*state, "live/nodes");
-    assert_int_equal(fileio_mkdirs(path, NULL), 0);
-    folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(path);
     stuck_times_set(&times, SUSPECT_MS);
     join = livejoin_create(&place);
     for (uint32_t i = 0; i < NODES; i++)
@@ -155,9 +175,116 @@ static void joins_4096_nodes(void **state)
     close(folder);
 }
 
+/* A node has died after its last word by UDP, and its file is older: that one
+ * is not taken for news, and what had ended since does not hang. The file of
+ * an agent that began anew is. */
+static void an_older_file_is_no_news(void **state)
+{
+    struct stuck_times times;
+    struct jp_onhang report = {.kind = ONHANG_REPORT};
+    static char said[65536];
+    const struct livejoin_place place = {.alert = {.dir = *state,
+                                                   .job = 7,
+                                                   .step = "0",
+                                                   .on_hang = &report,
+                                                   .log = put_log,
+                                                   .log_arg = said},
+                                         .nodes = 2,
+                                         .times = &times};
+    uint8_t bytes[LIVE_SNAP_BYTES];
+    size_t slot = SIZE_MAX, n;
+    struct livejoin *join;
+    int folder = open_nodes(*state);
+
+    stuck_times_set(&times, SUSPECT_MS);
+    join = livejoin_create(&place);
+    make_node(0, 1, at(50).real_ns, true, bytes); /* in flight then */
+    put_file(folder, 0, bytes);
+    n = make_node(0, 2, at(60).real_ns, false, bytes);
+    assert_int_equal(livejoin_keep(join, 7, 0, &slot, bytes, n, 60000), 0);
+    for (int now = 61; now < 600; now++) {
+        const struct livejoin_time t = {at(now).real_ns, (uint64_t) now * 1000};
+
+        assert_int_equal(livejoin_look(join, &t, true, NULL), 0);
+        assert_int_equal(livejoin_state(join)->phase, STUCK_QUIET);
+    }
+    make_node(0, 1, at(600).real_ns, true, bytes); /* has begun anew */
+    put_file(folder, 0, bytes);
+    for (int now = 600; now < 700; now++) {
+        const struct livejoin_time t = {at(now).real_ns, (uint64_t) now * 1000};
+
+        assert_int_equal(livejoin_look(join, &t, true, NULL), 0);
+    }
+    assert_true(livejoin_state(join)->phase != STUCK_QUIET);
+    livejoin_destroy(join);
+    close(folder);
+}
+
+/* Two ranks whose logs have grown last at that time. */
+static void put_logs(int folder, uint64_t now_ns, uint64_t grown_ns)
+{
+    static struct live_snap snap;
+    uint8_t bytes[LIVE_SNAP_BYTES];
+
+    snap = (struct live_snap){.sequence = (uint32_t) (now_ns / 1000000000),
+                              .real_ns = now_ns,
+                              .due_ms = 5000,
+                              .class = LIVE_WAITS,
+                              .n_ranks = 2};
+    snprintf(snap.node, sizeof(snap.node), "n0");
+    for (uint32_t i = 0; i < 2; i++)
+        snap.ranks[i] =
+            (struct live_rank){.pid = i + 1,
+                               .task = i,
+                               .state = i ? STUCK_STOPPED : STUCK_NO_END,
+                               .logs = true,
+                               .longest_ms = 1000,
+                               .counted_ns = (int64_t) grown_ns};
+    livesnap_pack(&snap, bytes);
+    put_file(folder, 0, bytes);
+}
+
+/* The line of the end says for how long the logs were silent. */
+static void a_stall_is_told_with_its_length(void **state)
+{
+    struct stuck_times times;
+    struct jp_onhang report = {.kind = ONHANG_REPORT};
+    static char said[65536];
+    const struct livejoin_place place = {.alert = {.dir = *state,
+                                                   .job = 7,
+                                                   .step = "0",
+                                                   .on_hang = &report,
+                                                   .log = put_log,
+                                                   .log_arg = said},
+                                         .nodes = 1,
+                                         .times = &times};
+    struct livejoin *join;
+    int folder = open_nodes(*state);
+
+    stuck_times_set(&times, SUSPECT_MS);
+    join = livejoin_create(&place);
+    for (int now = 1; now < 320; now++) {
+        const struct livejoin_time t = {at(now).real_ns, (uint64_t) now * 1000};
+
+        put_logs(folder, t.real_ns, at(now < 300 ? 100 : now).real_ns);
+        assert_int_equal(livejoin_look(join, &t, true, NULL), 0);
+    }
+    assert_int_equal(count(said, "\n"), 2);
+    assert_int_equal(count(said, "step 0: no progress for "), 1);
+    assert_true(count(said, "step 0 makes progress again after 19") +
+                    count(said, "step 0 makes progress again after 20") ==
+                1);
+    livejoin_destroy(join);
+    close(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_older_file_is_no_news, tempdir_make,
+                                        tempdir_drop),
+        cmocka_unit_test_setup_teardown(a_stall_is_told_with_its_length,
+                                        tempdir_make, tempdir_drop),
         cmocka_unit_test_setup_teardown(joins_4096_nodes, tempdir_make,
                                         tempdir_drop),
     };

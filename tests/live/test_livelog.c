@@ -14,10 +14,13 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "common/fileio.h"
+#include "orchestrator/live/alert.h"
 #include "orchestrator/live/livelate.h"
-#include "orchestrator/live/livelog.h"
+#include "orchestrator/live/livenode.h"
 #include "orchestrator/live/livestall.h"
 #include "tests/common/tempdir.h"
+#include "tests/live/alerts.h"
 
 #define SECOND UINT64_C(1000000000)
 #define PID 4242
@@ -387,6 +390,43 @@ static void states_are_by_proc_and_age(void **state)
     livelog_destroy(log);
 }
 
+/* In a container with PIDs of its own a log has a number that here is
+ * nobody's, or another user's: nothing is said of the process by it. */
+static void pids_of_containers_say_nothing(void **state)
+{
+    const struct livenode_place place = place_of(*state);
+    struct log none = make_log(*state, 0, 2), other = make_log(*state, 1, 2);
+    struct livelog *log = livelog_create(&place);
+    char *path = tempdir_path(*state, "proc/4242");
+
+    assert_int_equal(rmdir(path), 0);
+    free(path);
+    path = tempdir_path(*state, "proc/4243");
+    put_proc(*state, &other, 'T', 0);
+    put_ops(&none, "AllReduce", 0, 10, 100);
+    put_ops(&other, "AllReduce", 0, 10, 100);
+    if (geteuid() == 0)
+        assert_int_equal(chown(path, 4242, 4242), 0);
+    for (int i = 0; i < 3; i++)
+        look(log, i);
+    assert_int_equal(snap.n_ranks, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(snap.ranks[i].state,
+                         snap.ranks[i].pid == PID || geteuid() == 0
+                             ? STUCK_MOVES
+                             : STUCK_STOPPED);
+    for (int i = 3; i < 40; i++)
+        look(log, i);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(snap.ranks[i].state,
+                         snap.ranks[i].pid == PID || geteuid() == 0
+                             ? STUCK_NO_END
+                             : STUCK_STOPPED);
+    assert_int_equal(chown(path, geteuid(), getegid()), 0);
+    free(path);
+    livelog_destroy(log);
+}
+
 /* Bandwidth by size is Inspector's own metric. */
 static void cells_are_told(void **state)
 {
@@ -422,14 +462,28 @@ struct step {
     struct jp_hangs hangs;
     char text[512];
     double slow, goes_on; /* when it was told; 0: never */
+    unsigned told;
     enum stuck_phase phase;
+    uint32_t n_silent;
+    struct alert alert;
 };
+
+static void print_nothing(void *arg, uint64_t job, const char *text)
+{
+    (void) arg, (void) job, (void) text;
+}
 
 static void begin(struct step *s, void **state)
 {
+    static const struct jp_onhang report = {.kind = ONHANG_REPORT};
     struct livenode_place place = place_of(*state);
+    char *live = tempdir_path(*state, "live");
 
+    mkdir(live, 0700);
+    free(live);
     *s = (struct step){.dir = *state, .log = livelog_create(&place)};
+    s->alert.place =
+        (struct alert_place){*state, 7, "0", &report, .notify = print_nothing};
     s->stall.times = times;
     for (unsigned i = 0; i < RANKS; i++) {
         s->logs[i] = make_log(*state, i, RANKS);
@@ -446,7 +500,8 @@ static void judge(struct step *s, double now)
                               .progress = &sum.progress,
                               .tasks = tasks,
                               .now_ms = at(now).mono_ns / 1000000,
-                              .now_ns = (int64_t) at(now).real_ns};
+                              .now_ns = (int64_t) at(now).real_ns,
+                              .n_silent = s->n_silent};
     uint8_t bytes[LIVE_SNAP_BYTES];
     enum stuck_news news;
 
@@ -460,6 +515,11 @@ static void judge(struct step *s, double now)
     assert_int_equal(hangs.n_groups, 0);
     news = livestall_look(&s->stall, &view);
     livestall_answer(&s->stall, &view, s->text, sizeof(s->text));
+    if (news != STUCK_NO_NEWS)
+        alert_tell(&s->alert, &(struct alert_event){.news = news,
+                                                    .view = &view,
+                                                    .silence = &s->stall});
+    s->told += news != STUCK_NO_NEWS;
     if (news == STUCK_SLOW)
         s->slow = now;
     if (news == STUCK_GOES_ON)
@@ -484,6 +544,16 @@ static void run(struct step *s, int from, int to, unsigned move, int batch)
 }
 
 #define ALL 15u
+
+static void assert_told(const struct step *s, size_t n, const char *want)
+{
+    char *path = tempdir_path(s->dir, "live/alerts.jsonl"), *text = NULL;
+
+    assert_int_equal(fileio_read(path, false, 1 << 20, &text, NULL, NULL), 0);
+    assert_alert(text, n, want);
+    free(text);
+    free(path);
+}
 
 /* A rank has ended less than the others: it is named within the usual time. */
 static void who_is_behind_is_named(void **state)
@@ -511,6 +581,13 @@ static void who_is_behind_is_named(void **state)
     run(&s, 600, 610, ALL, 1);
     assert_true(s.goes_on >= 600 && s.goes_on < 602);
     assert_int_equal(s.phase, STUCK_QUIET);
+    assert_told(
+        &s, 0,
+        "\"suspect\" \"silence\" 2 \"n1\" 4244 -1 \"ends no operation\" "
+        "\"0xabc1\" null \"AllReduce\" null null 4");
+    assert_told(&s, 1,
+                "\"goes_on\" \"silence\" null null -1 -1 null null null null "
+                "null null null");
     livelog_destroy(s.log);
 }
 
@@ -531,6 +608,9 @@ static void silence_without_a_cause_is_late(void **state)
                         "no operation of all 4 ranks has ended, for longer "
                         "than ever before; their logs do not tell what is in "
                         "flight");
+    assert_told(&s, 0,
+                "\"suspect\" \"silence\" null null -1 -1 null null null null "
+                "null null null");
     livelog_destroy(s.log);
 }
 
@@ -544,6 +624,53 @@ static void a_stopped_process_is_named(void **state)
     run(&s, 60, 140, 0, 1);
     assert_true(s.slow > 60 + 60 && s.slow < 60 + 75);
     assert_non_null(strstr(s.text, "; rank 1 (n1 pid 4243) is stopped"));
+    assert_told(
+        &s, 0,
+        "\"suspect\" \"silence\" 1 \"n1\" 4243 -1 \"stopped by a signal\" "
+        "null null null null null null");
+    livelog_destroy(s.log);
+}
+
+/* Who looks at a step that is said to stand still attaches a debugger: that is
+ * no progress. Nor is it that a stopped process may run again, or that a node
+ * is not heard any more. */
+static void only_progress_ends_a_stall(void **state)
+{
+    struct step s;
+
+    begin(&s, state);
+    run(&s, 1, 60, ALL, 1);
+    put_proc(s.dir, &s.logs[1], 'T', 0);
+    run(&s, 60, 140, 0, 1);
+    assert_int_equal(s.told, 1);
+    assert_int_equal(s.phase, STUCK_SUSPECT);
+    put_proc(s.dir, &s.logs[1], 'S', 0); /* from now on it may compute */
+    run(&s, 140, 160, 0, 1);
+    put_proc(s.dir, &s.logs[0], 'S', 99);
+    run(&s, 160, 180, 0, 1);
+    for (unsigned i = 0; i < RANKS; i++)
+        put_proc(s.dir, &s.logs[i], 'T', 0);
+    run(&s, 180, 200, 0, 1);
+    for (unsigned i = 0; i < RANKS; i++)
+        put_proc(s.dir, &s.logs[i], 'S', 0);
+    s.n_silent = 1;
+    run(&s, 200, 220, 0, 1);
+    s.n_silent = 0;
+    run(&s, 220, 600, 0, 1);
+    assert_int_equal(s.told, 1);
+    assert_int_equal(s.phase, STUCK_SUSPECT);
+    run(&s, 600, 610, ALL, 1);
+    assert_int_equal(s.told, 2);
+    assert_true(s.goes_on >= 600 && s.goes_on < 602);
+    assert_in_range(s.stall.was_ms, 539000, 542000);
+    assert_int_equal(s.phase, STUCK_QUIET);
+    run(&s, 610, 1800, 0, 1); /* the next one is told, too */
+    assert_int_equal(s.told, 3);
+    for (unsigned i = 0; i < RANKS; i++)
+        put_proc(s.dir, &s.logs[i], 'Z', 0);
+    run(&s, 1800, 1900, 0, 1); /* the end is no progress either */
+    assert_int_equal(s.told, 3);
+    assert_int_equal(s.phase, STUCK_QUIET);
     livelog_destroy(s.log);
 }
 
@@ -657,10 +784,12 @@ int main(void)
         TEST(a_front_with_gaps_is_not_told),
         TEST(odd_files_do_no_harm),
         TEST(states_are_by_proc_and_age),
+        TEST(pids_of_containers_say_nothing),
         TEST(cells_are_told),
         TEST(who_is_behind_is_named),
         TEST(silence_without_a_cause_is_late),
         TEST(a_stopped_process_is_named),
+        TEST(only_progress_ends_a_stall),
         TEST(what_is_no_stall),
         TEST(nothing_is_judged_before_the_pace_is_known),
         TEST(a_late_rank_is_found),

@@ -21,10 +21,9 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
-#include "orchestrator/live/livehear.h"
 #include "orchestrator/live/livejoin.h"
+#include "orchestrator/live/livelink.h"
 #include "orchestrator/live/livepacket.h"
-#include "orchestrator/live/livesend.h"
 #include "plugins/clock/clock_peers.h"
 #include "tests/common/tempdir.h"
 #include "tests/live/growtask.h"

@@ -14,12 +14,13 @@
 #include <cmocka.h>
 
 #include "orchestrator/live/livesnap.h"
+#include "tests/common/fewer.h"
 
 #define SECOND UINT64_C(1000000000)
 #define BEGAN (UINT64_C(1700000000) * SECOND)
 #define RANKS_MAX 64
-#define RUNS 20
-#define HEALTHY_RUNS 500
+#define RUNS FEWER(20)
+#define HEALTHY_RUNS FEWER(500)
 #define LOOK_S 5
 
 enum fault {

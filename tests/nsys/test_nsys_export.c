@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
-#include "orchestrator/nsys/nsys_export.h"
+#include "orchestrator/nsys/nsys.h"
 #include "tests/common/tempdir.h"
 
 /* `nsys export ... --output=FILE REPORT`: keeps its words, copies the report

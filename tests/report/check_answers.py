@@ -1,6 +1,7 @@
 """check_answers.py DIR [WORD]: does a report say what was looked for?"""
 import html
 import json
+import re
 import sys
 
 KEYS = ["late_rank", "late_node", "stall", "slow_network", "slow_link",
@@ -26,12 +27,45 @@ for key, h in answers.items():
         assert h["todo"] is None, h
         assert h["least"] is None or h["least"] > 0, h
 
+# An effect as large as all of the run cannot be, nor one that is larger.
+WHOLES = ("of the run's time", "of the GPUs' time", "of the network's time",
+          "of the records")
+for h in answers.values():
+    assert not (h["of"] in WHOLES and h["least"] and h["least"] >= 1), h
+
+# Counts have separators. What is a name of something has none: a rank, a
+# process, an operation's number, a job's.
+def sentences(node, key=None):
+    if isinstance(node, dict):
+        for k, v in node.items():
+            yield from sentences(v, k)
+    elif isinstance(node, list):
+        for v in node:
+            yield from sentences(v, key)
+    elif isinstance(node, str) and key in ("text", "plain", "judged", "why",
+                                           "next", "checks", "note"):
+        yield node
+NAMES = re.compile(r"(?i)\b(ranks?|tasks?|pid|step|job|[A-Z]\w+[a-z][A-Z]\w*|"
+                   r"Broadcast|Reduce|Send|Recv|report|line) [\d, -]+"
+                   r"|\d{4}-\d\d-\d\d|0x[0-9a-f]+|\S*[/=:.]\S*|\w+-\d+|\(now \d+\)|\w*[a-z_]\w*\d+")
+def bare(sentence):
+    return re.findall(r"(?<![\d,.])\d{4,}(?![\d,.]*\d)", NAMES.sub("", sentence))
+lines = list(sentences(summary))
+with open(sys.argv[1] + "/summary.txt", encoding="utf-8") as f:
+    lines += [line for line in f if not re.search(r"^  (step|input) ", line)]
+for line in lines:
+    assert not bare(line), (bare(line), line)
+
 late = answers["late_rank"]
 records = summary["quality"]["records"]
 if word == "OK" and records:
     assert late["state"] == "not_found", late
     assert late["least"] or late["why"], late
     assert summary["verdict"]["judged"], summary["verdict"]
+if word == "OK" and records: # of as many ranks in each sentence
+    ranks = [re.search(r"([\d,]+) ranks?\b", summary["verdict"][key]).group(1)
+             for key in ("plain", "text")]
+    assert ranks[0] == ranks[1], summary["verdict"]
 if word == "OK" and not records: # Copper's alone: ranks were compared
     copper = summary["copper"]
     assert copper["ranks_not_judged"] < len(copper["ranks"]), copper["totals"]

@@ -90,6 +90,10 @@ static void put_network(struct jp_findings *list)
     f->against = JP_AGAINST_OWN;
     f->from_us = 1.795251741e15;
     put_finding(list);
+    f->nodes = 32;
+    f->of_nodes = 1024;
+    put_finding(list);
+    f->nodes = 0;
     for (int k = JP_AGAINST_PEAKS; k <= JP_AGAINST_LIKES; k++) {
         f->against = (enum jp_against) k;
         snprintf(f->host, sizeof(f->host), "n7");
@@ -143,10 +147,19 @@ static void put_hangs(struct jp_findings *list)
 /* Kinds without a sentence of their own say their clause. */
 static void put_others(struct jp_findings *list)
 {
+    struct jp_finding *f;
+
     for (int k = 0; k < JP_N_FINDINGS; k++) {
         add(list, (enum jp_finding_kind) k, "n1");
         put_finding(list);
     }
+    /* too long: until its colon */
+    f = add(list, JP_FINDING_UNEVEN, "n1");
+    snprintf(f->text, sizeof(f->text),
+             "rank 6 of dp (n1, pid 4024) fell silent first: it lacks the last "
+             "16 of 225 records of communicator 0xf5ba4eb728dd632 (tp) (4 "
+             "ranks, n1), which all others have");
+    put_finding(list);
 }
 
 static void put_verdict(enum jp_verdict_word word, double coverage,
@@ -219,8 +232,8 @@ static void put_checks(void)
 {
     for (int word = 0; word <= JP_VERDICT_OK; word++)
         for (int copper = 0; copper < 2; copper++) {
-            const char *const *checks =
-                plain_checks((enum jp_verdict_word) word, copper);
+            const struct jp_verdict v = {.word = (enum jp_verdict_word) word};
+            const char *const *checks = plain_checks(&v, copper);
 
             for (int i = 0; checks && i < JP_PLAIN_CHECKS; i++)
                 if (!copper || word == JP_VERDICT_OK)
@@ -228,14 +241,22 @@ static void put_checks(void)
                                : verdict_word_name((enum jp_verdict_word) word),
                         checks[i]);
         }
+    for (int why = 1; why < JP_NODATA_REASONS; why++) {
+        const struct jp_verdict v = {.word = JP_VERDICT_NODATA,
+                                     .nodata = (enum jp_nodata) why};
+        const char *const *checks = plain_checks(&v, false);
+
+        for (int i = 0; checks && i < JP_PLAIN_CHECKS; i++)
+            put("NODATA", checks[i]);
+    }
 }
 
 static void put_commands(void)
 {
     for (int word = 0; word <= JP_VERDICT_OK; word++)
         for (int kind = -1; kind < JP_N_FINDINGS; kind++) {
-            struct jp_plain_command c =
-                plain_command((enum jp_verdict_word) word, kind, true);
+            const struct jp_verdict v = {.word = (enum jp_verdict_word) word};
+            struct jp_plain_command c = plain_command(&v, kind, true);
 
             if (kind < 0 || (int) findings_about[kind].verdict == word)
                 printf("%-16s %s%s%s\n",
@@ -244,6 +265,13 @@ static void put_commands(void)
                            : finding_kind_name((enum jp_finding_kind) kind),
                        c.text, c.rank ? " RANK" : "", c.job ? " JOB" : "");
         }
+    for (int why = 1; why < JP_NODATA_REASONS; why++) {
+        const struct jp_verdict v = {.word = JP_VERDICT_NODATA,
+                                     .nodata = (enum jp_nodata) why};
+        struct jp_plain_command c = plain_command(&v, -1, false);
+
+        printf("%-16s %s%s\n", "NODATA", c.text, c.job ? " JOB" : "");
+    }
 }
 
 int main(void)

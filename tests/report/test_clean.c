@@ -218,6 +218,33 @@ static void test_wrap(void **state)
     free(text);
 }
 
+static void write_fit(FILE *out, const char *text)
+{
+    text_out_fit(out, 40, "  also %s", text);
+}
+
+static void assert_fit(const char *text, const char *line)
+{
+    char *is = written(write_fit, text);
+
+    assert_string_equal(is, line);
+    free(is);
+}
+
+/* A line that is too long ends behind a clause, else behind a word. */
+static void test_fit(void **state)
+{
+    (void) state;
+    assert_fit("33 bytes have just the room of it",
+               "  also 33 bytes have just the room of it\n");
+    assert_fit("rank 0 stops: 13 times, for about 3 ms each",
+               "  also rank 0 stops: 13 times, ...\n");
+    assert_fit("one; two and three and four and five and",
+               "  also one; two and three and four ...\n");
+    assert_fit("/a/path/that/has/no/blank/and/is/too/long",
+               "  also /a/path/that/has/no/blank/and/...\n");
+}
+
 static void test_plot_names(void **state)
 {
     char buf[12];
@@ -298,11 +325,11 @@ static void test_ops_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clean),      cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_exact),      cmocka_unit_test(test_means),
-        cmocka_unit_test(test_ops_rows),   cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_html),       cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_plot_names),
+        cmocka_unit_test(test_clean),    cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_exact),    cmocka_unit_test(test_means),
+        cmocka_unit_test(test_ops_rows), cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_html),     cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_fit),      cmocka_unit_test(test_plot_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,6 +182,31 @@ static void test_plain(void **state)
     free(text);
 }
 
+/* Lines are cut between clauses, never in a word; words of the table of limits
+ * are ours. */
+static void test_clauses(void **state)
+{
+    static const char json[] =
+        "{\"schema_version\":1,\"verdict\":{\"word\":\"SLOW\",\"text\":\"x\"},"
+        "\"util\":{\"text\":\"GPUs 90 % busy; CPU 0.297 of 8 cores; GPU memory "
+        "37.3 GiB of 80.0 GiB at most; memory 74.1 GiB\"},\"iteration\":{\"text"
+        "\":\"a step of 14 operations takes 25.2 ms (39 a s, fast), "
+        "17.7 % longer at the end\"},\"bottlenecks\":[{\"kind\":\"gpu_bound\","
+        "\"text\":\"busy\"},{\"kind\":\"of_tomorrow\",\"text\":\"busy\"}]}";
+    char *text;
+
+    (void) state;
+    put_summary(json);
+    assert_int_equal(print(JP_SUMMARY_CARD, &text), 0);
+    assert_non_null(strstr(text, "\n  used     GPUs 90 % busy; CPU 0.297 of 8 "
+                                 "cores; GPU memory 37.3 GiB of 80.0 GiB at "
+                                 "most\n"));
+    assert_non_null(strstr(text, "\n  pace     bound by GPU and of_tomorrow; a "
+                                 "step of 14 operations takes 25.2 ms (39 a s, "
+                                 "fast)\n"));
+    free(text);
+}
+
 /* The card of json at 80 columns; caller frees. */
 static char *narrow_card(const char *json)
 {
@@ -362,6 +387,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_card, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_card_findings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_plain, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_clauses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_card_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_note, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_locale, set_up, tear_down),

@@ -123,6 +123,17 @@ wait_for() {
     done
 }
 
+# interrupt SRUN: Ctrl-C until it ends: two within a second do, but a busy machine may
+# take them for one. Its exit status.
+interrupt() {
+    local i
+    for ((i = 0; i < 200; i++)); do
+        kill -INT "$1" 2>/dev/null || break
+        sleep 0.5
+    done
+    wait "$1"
+}
+
 # step_running JOB.STEP; step_gone JOB.STEP: as slurmctld sees it
 step_running() { squeue -h -s "$1" -o %i 2>/dev/null | grep -q .; }
 step_gone() { ! step_running "$1"; }

@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "plugins/util/util_rsmi.h"
 #include "tests/common/tempdir.h"
 
 static const char library[] = "contrib/fakegpu/.libs/libnvidia-ml.so.1";

@@ -212,22 +212,36 @@ static void adds(void **state)
     assert_int_equal(loaded.n, UTIL_LOADED_MAX);
 }
 
-static void by_a_child(void **state)
+/* One look at *state in a child; its processor time, 0 where a busy machine
+ * did not end the child in time to ask. */
+static uint64_t look_once(const char *root, struct util_loaded *loaded)
 {
-    struct util_loaded loaded = {0};
     struct jp_error err = {""};
-    struct util_look *look;
+    struct util_look *look = util_look_start(root, &one, 0, &err);
+    uint64_t us;
     int rc = 0;
 
-    put_maps(*state, LINE "/usr/lib/libcudart.so.12.4.127\n");
-    look = util_look_start(*state, &one, 0, &err);
     assert_non_null(look);
     for (int i = 0; i < 6000 && rc == 0; i++, usleep(10000))
-        rc = util_look_take(look, 1, &loaded, &err);
+        rc = util_look_take(look, 1, loaded, &err);
     assert_int_equal(rc, 1);
-    assert_string_equal(version_of(&loaded, "cuda"), "12.4.127");
-    assert_true(util_look_cpu_us(look) > 0);
+    us = util_look_cpu_us(look);
     util_look_stop(look);
+    return us;
+}
+
+static void by_a_child(void **state)
+{
+    uint64_t us = 0;
+
+    put_maps(*state, LINE "/usr/lib/libcudart.so.12.4.127\n");
+    for (int i = 0; i < 100 && us == 0; i++) {
+        struct util_loaded loaded = {0};
+
+        us = look_once(*state, &loaded);
+        assert_string_equal(version_of(&loaded, "cuda"), "12.4.127");
+    }
+    assert_true(us > 0);
     util_look_stop(NULL);
 }
 

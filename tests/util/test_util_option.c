@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "common/plan.h"
 #include "common/grammar.h"
-#include "common/userlabels.h"
-#include "orchestrator/agent/utilpart.h"
+#include "common/knob.h"
+#include "common/plan.h"
+#include "orchestrator/agent/parts.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
@@ -66,9 +66,10 @@ static void test_refused(void **state)
 static void test_labels(void **state)
 {
     const char *at = "model:gpt: 3;run:\xc3\xa9t\xc3\xa9;";
+    const struct jp_knob labels = {.kind = JP_KNOB_LABELS};
     struct userlabel label;
 
-    assert_int_equal(userlabels_check(at, NULL), 0);
+    assert_int_equal(knob_check(&labels, at, NULL), 0);
     assert_true(userlabels_next(&at, &label));
     assert_string_equal(label.key, "model");
     assert_string_equal(label.value, "gpt: 3");
@@ -157,21 +158,6 @@ static void make(const struct row *row, const char *dir, struct jp_plan *plan)
     free(site);
 }
 
-/* With the folder of the user's file. */
-static int setup(void **state)
-{
-    static const char *const names[] = {".config", ".config/jobprof"};
-    int rc = tempdir_make(state);
-
-    for (size_t i = 0; rc == 0 && i < N(names); i++) {
-        char *path = tempdir_path(*state, names[i]);
-
-        rc = mkdir(path, 0700);
-        free(path);
-    }
-    return rc;
-}
-
 static void test_sources(void **state)
 {
     for (size_t i = 0; i < N(rows); i++) {
@@ -242,10 +228,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_labels),
-        cmocka_unit_test_setup_teardown(test_sources, setup, tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_sources, tempdir_make_home,
+                                        tempdir_drop),
         cmocka_unit_test_setup_teardown(test_locked, tempdir_make,
                                         tempdir_drop),
-        cmocka_unit_test_setup_teardown(test_conf, setup, tempdir_drop),
+        cmocka_unit_test_setup_teardown(test_conf, tempdir_make_home,
+                                        tempdir_drop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

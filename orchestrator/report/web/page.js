@@ -128,6 +128,7 @@
         if (link === now) link.setAttribute('aria-current', 'true');
         else link.removeAttribute('aria-current');
       here.textContent = now.textContent;
+      document.body.classList.toggle('at-answer', now === links[0]);
     }
     fold();
     wide.addEventListener('change', fold);

@@ -1,0 +1,190 @@
+/* agent.h - what the commands of jobprof-node call: a node begins, is watched
+ * by the agent, runs a runner, finishes; srun starts a second step.
+ */
+#ifndef JP_AGENT_AGENT_H
+#define JP_AGENT_AGENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+#include "common/jobconf.h"
+#include "orchestrator/agent/launch.h"
+#include "orchestrator/collect/slurmask.h"
+#include "orchestrator/collect/stepdir.h"
+#include "plugins/backend.h"
+#include "plugins/clock/clock_conf.h"
+#include "plugins/module.h"
+
+/* --- a node joins a profiled step, and its tasks start ------------------- */
+
+/* begin_locate finds the step's directory where srun has named none. begin_join
+ * is the only part that the tasks wait for; it handles a few small files.
+ * begin_linger does the slow work while the tasks run. It stops on SIGTERM or
+ * when its work is done. */
+
+/* The settings that resolve would use on this node. NULL: not given. */
+struct begin_settings {
+    const char *config, *default_mode, *nccl, *copper, *util, *clock, *nsys;
+    uint32_t nodeid; /* index of the node within its component */
+    uint32_t nodes;  /* number of nodes in the step */
+};
+
+/* Computes the step directory from the same settings as srun, and joins it if
+ * job.conf is there. Without srun (srun --async), node 0 resolves the settings
+ * and the other nodes wait for it, up to a time limit. *dir is malloc'ed. NULL
+ * with return value 0: the step is not profiled. */
+int begin_locate(const struct begin_settings *settings, char **dir,
+                 struct jp_error *err);
+
+/* The settings in job.conf that the node agent needs. */
+struct begin_told {
+    struct jp_policy policy; /* clamped to the site's ceilings */
+    struct clock_conf clock; /* cadence_us 0: clocks are not probed */
+};
+
+/* Creates the folders, token and node.json of this node. *pairs is the answer
+ * for the SPANK module, final dot included (caller frees). A node that can
+ * write to the directory but cannot profile is marked as done at once, so that
+ * no other node waits for it. Also fails if the directory belongs to another
+ * user, if job.conf does not match SLURM_JOBPROF_HASH, or if the step is over.
+ * Nothing reads job.conf after this call, because the tasks may change it. */
+int begin_join(const struct jp_seat *seat, const char *node, char **pairs,
+               struct begin_told *told, struct jp_error *err);
+
+/* Writes a description of the clock settings to the step's log, for the process
+ * that has created the step's directory. dir may be NULL. */
+void begin_log_clocks(const char *dir, const struct jp_jobconf *conf);
+
+/* Records the node's topology and hardware, once per job. Errors go to log.txt.
+ * config: path of the site file; NULL: the installed one. */
+void begin_linger(const char *dir, const char *node, const char *config);
+
+/* A task's line in nodes/<node>/starts.jsonl.
+ *
+ * A child of the process that becomes the task writes the line; it inherits the
+ * task's cgroups, namespaces and affinity. It asks whether a device may be
+ * opened without opening it, because opening initialises the GPU, which takes
+ * seconds. Format: docs/hardware-format.md.
+ *
+ * Appends the line of the task. task: its process id. dev: the folder of device
+ * files, "/dev". */
+int start_write(const struct jp_seat *seat, const char *node, pid_t task,
+                const char *dev, struct jp_error *err);
+
+/* --- one process per node and step, beside the tasks --------------------- */
+
+/* Runs its modules (plugins/module.h) from begin on until the tasks of the step
+ * have ended, SIGTERM arrives, or the step's report exists. Then it writes its
+ * remaining data within 150 ms. It never delays the end of a step. It records
+ * its own cost in nodes/<node>/agent.json (docs/contracts.md). */
+
+struct nodeagent {
+    struct module_place place;
+    const struct node_module *const *modules; /* terminated by NULL */
+};
+
+/* A module that exceeds its budget samples less often; this is its longest
+ * period. */
+#define NODEAGENT_PERIOD_MAX_MS 60000
+
+/* Runs until the end of the step. Returns -1 if it could not start. */
+int nodeagent_run(const struct nodeagent *agent, struct jp_error *err);
+
+/* The modules of this jobprof, terminated by NULL. */
+extern const struct node_module *const nodeagent_modules[];
+
+/* --- a node leaves a profiled step --------------------------------------- */
+
+/* A child writes the records; it is killed after policy.finish_limit_ms. In the
+ * time that remains, a second child writes ranks.jsonl, and a third one, at low
+ * priority, writes the node's partial. Each file is either complete or absent.
+ * Afterwards the node is marked as done, whatever happened to the children, and
+ * the last node starts the watcher. */
+
+/* The inputs of a partial. */
+struct finish_node {
+    const struct jp_seat *seat;
+    const char *node;
+    uint64_t deadline_ms; /* in terms of clock_mono_ms() */
+    uint32_t processes;   /* of the whole step; 0: unknown */
+};
+
+/* Writes nodes/<node>/partial.jpp by temp + rename before the deadline, or not
+ * at all. Returns 0 if the file is there or there is nothing to write; -1 and
+ * err otherwise. Runs in a child, which is killed shortly after the
+ * deadline. */
+typedef int finish_partial(const struct finish_node *of, struct jp_error *err);
+
+struct finish {
+    const struct jp_seat *seat;
+    const char *node;
+    FILE *tasks;             /* slurmstepd's task lines (tasklines.h) */
+    finish_partial *partial; /* may be NULL */
+    /* Values fixed by begin. hash: checksum of job.conf. site: the
+     * module's config= path. NULL or "": unknown. */
+    const char *hash, *site;
+};
+
+/* Returns -1 if this node could not be marked as done. If job.conf is refused,
+ * the log gets one line and the defaults apply. */
+int finish_leave(const struct finish *finish, struct jp_error *err);
+
+/* --- one runner on one node: start, wait, stop, collect, within limits --- */
+
+/* The runner stops when the tasks of the whole step have ended, when the step
+ * is reported or its directory is gone, or when its parent is gone. It also
+ * stops on SIGTERM, a few seconds later, because tasks may still be ending.
+ * From that signal on it has KillWait, less a reserve, to end its own
+ * processes. */
+
+/* Where the runner runs. A job.conf whose checksum differs from hash is refused
+ * (NULL or "": not checked). */
+struct run_place {
+    const char *dir, *node, *hash;
+};
+
+/* Runs runner in place until it has ended. Returns 0 on success; otherwise -1,
+ * and both err and the step's log say why. */
+int supervise(const struct backend_runner *runner,
+              const struct run_place *place, struct jp_error *err);
+
+/* Runs work(arg) in a child under a guard. The guard is the process that Slurm
+ * has started. It outlives the supervisor and ends what a killed supervisor
+ * leaves behind. If Slurm tracks processes by cgroup, all of them are killed
+ * together. Otherwise the child may be killed alone, and the guard, as the
+ * parent of what it had started, can still end that properly.
+ *
+ * Passes signals on to the child, sends it SIGTERM when our parent has gone,
+ * and waits for it. Returns the child's exit status, or -1 if it was killed. In
+ * that case the runner's remaining processes have been ended, within KillWait;
+ * err and the step's log say so. */
+int supervise_guard(const struct backend_runner *runner,
+                    const struct run_place *place, int (*work)(void *arg),
+                    void *arg, struct jp_error *err);
+
+/* --- srun's part of a runner beside the tasks: a second Slurm step ------- */
+
+/* A keeper, which is not a child of srun, starts `jobprof-node run` on the
+ * step's nodes by a second, overlapping srun. It ends the second srun when the
+ * first one has ended and the second step does not end by itself. */
+
+struct sidestep {
+    struct slurmstep *slurm; /* NULL: not requested, or Slurm gave no answer */
+};
+
+/* If Copper is to run, asks Slurm for the step's nodes and for KillWait, which
+ * is stored in facts. Free with sidestep_fini. */
+void sidestep_ask(struct sidestep *side, struct launch_facts *facts,
+                  const struct jp_plan *plan);
+
+/* Starts the daemons of a launch with runs_copper and waits until they answer,
+ * up to a time limit. Each error is reported by one call of say, and the step
+ * runs without the daemons. */
+void sidestep_start(const struct sidestep *side, const struct launch *launch,
+                    void (*say)(const char *line));
+void sidestep_fini(struct sidestep *side);
+
+#endif

@@ -1,0 +1,133 @@
+/* cmd_options.h - a program's commands, and the options of a command. A row
+ * describes one; the parser, --help and the messages read the rows.
+ *
+ *     static const struct cmd_option rows[] = {
+ *         {"rows", "N", "rows of each table (10)", OPT_COUNT(rows, 1, 999)},
+ *         {"quiet", NULL, "print nothing", OPT_FLAG(quiet), .letter = 'q'},
+ *     };
+ *
+ * The macros name members of the command's own `struct arguments`. -h, --help
+ * is every command's.
+ */
+#ifndef JP_CMD_CMD_OPTIONS_H
+#define JP_CMD_CMD_OPTIONS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h> /* optind */
+
+#include "common/error.h"
+#include "common/knob.h"
+
+/* The type of the member that takes a value. */
+enum cmd_option_type { CMD_BOOL, CMD_TEXT, CMD_U32, CMD_U64, CMD_I64 };
+
+struct cmd_option {
+    const char *name;  /* without dashes */
+    const char *value; /* name of its value in --help; NULL: takes none */
+    const char *help;  /* NULL: for our own programs, not in --help */
+    enum cmd_option_type type;
+    size_t at; /* offset of the member */
+    enum jp_knob_kind kind;
+    uint64_t min, max; /* of a number; min 1 of a text: must not be empty */
+    uint64_t unit;     /* the member counts in this many of the kind's units */
+    /* Instead of a member. value is writable, and NULL without a value. The
+     * caller of take puts the option's name in front of err. */
+    int (*take)(void *arguments, const struct cmd_option *row, char *value,
+                struct jp_error *err);
+    char letter; /* '\0': none */
+};
+
+#define OPT_NUMBER_(member, kind_, min_, max_, unit_)                          \
+    .type = _Generic(((struct arguments *) 0)->member, uint32_t                \
+                     : CMD_U32, uint64_t                                       \
+                     : CMD_U64, int64_t                                        \
+                     : CMD_I64),                                               \
+    .at = offsetof(struct arguments, member), .kind = (kind_), .min = (min_),  \
+    .max = (max_), .unit = (unit_)
+#define OPT_TEXT_(member, least)                                               \
+    .type = _Generic(((struct arguments *) 0)->member, const char *            \
+                     : CMD_TEXT),                                              \
+    .at = offsetof(struct arguments, member), .min = (least)
+
+#define OPT_FLAG(member)                                                       \
+    .type = _Generic(((struct arguments *) 0)->member, bool                    \
+                     : CMD_BOOL),                                              \
+    .at = offsetof(struct arguments, member)
+#define OPT_TEXT(member) OPT_TEXT_(member, 0)
+#define OPT_WORD(member) OPT_TEXT_(member, 1) /* must not be empty */
+#define OPT_COUNT(member, min, max)                                            \
+    OPT_NUMBER_(member, JP_KNOB_COUNT, min, max, 1)
+#define OPT_SIZE(member, min, max)                                             \
+    OPT_NUMBER_(member, JP_KNOB_SIZE, min, max, 1)
+/* min and max in microseconds; the member is in us or ms */
+#define OPT_TIME_US(member, min, max)                                          \
+    OPT_NUMBER_(member, JP_KNOB_TIME, min, max, 1)
+#define OPT_TIME_MS(member, min, max)                                          \
+    OPT_NUMBER_(member, JP_KNOB_TIME, min, max, 1000)
+#define OPT_RELEASE(member)                                                    \
+    OPT_NUMBER_(member, JP_KNOB_VERSION, JP_NCCL_MIN, UINT32_MAX, 1)
+#define OPT_TAKE(function) .take = (function)
+
+/* What many commands have, as member `common` of their arguments. */
+struct cmd_common {
+    const char *config; /* --config FILE, or NULL */
+    bool json, quiet, verbose;
+};
+#define OPT_QUIET OPT_FLAG(common.quiet), .letter = 'q'
+#define OPT_VERBOSE OPT_FLAG(common.verbose), .letter = 'v'
+
+struct cmd_options {
+    const char *command; /* its name, for messages */
+    const char *about;   /* --help before the options; NULL: has no --help */
+    const struct cmd_option *rows;
+    size_t n_rows;
+    const char *end;    /* --help behind the options */
+    void (*more)(void); /* prints what follows it, or NULL */
+    int least, most;    /* words besides the options */
+    const char *need;   /* what is said if there are fewer or more */
+    bool in_order;      /* the first word ends the options */
+};
+#define CMD_ROWS(table)                                                        \
+    .rows = (table), .n_rows = sizeof(table) / sizeof((table)[0])
+#define CMD_ANY INT_MAX /* any number of words */
+
+/* Stores the options in arguments, which may have changed on failure, too.
+ * Afterwards the words are argv[optind] to argv[argc - 1]. Strings are borrowed
+ * from argv. Returns 0, 1 for --help, -1 and err. */
+int cmd_options_read(const struct cmd_options *options, int argc, char **argv,
+                     void *arguments, struct jp_error *err);
+
+/* The same for a command of jobprof, with --help and errors printed. Returns
+ * -1 to continue, otherwise an exit status. */
+int cmd_options_parse(const struct cmd_options *options, int argc, char **argv,
+                      void *arguments);
+
+/* Prints "jobprof: COMMAND: WHAT (jobprof COMMAND --help)". Returns
+ * JP_EXIT_USAGE. */
+int cmd_options_usage(const struct cmd_options *options, const char *what);
+
+/* --- a program: the table of its commands -------------------------------- */
+
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary; /* for --help */
+};
+
+struct program {
+    const char *name;
+    const char *purpose; /* one sentence about the program */
+    const struct command *commands;
+    size_t n_commands;
+    const char *epilogue; /* last lines of --help */
+};
+
+/* Handles --help, --version and unknown words; otherwise runs the subcommand,
+ * whose writes fail with EPIPE or EFBIG instead of ending the process. Returns
+ * the exit status. */
+int commands_run(const struct program *program, int argc, char **argv);
+
+#endif

@@ -1,0 +1,296 @@
+/* limits_rows.h - rows of limits_table: what coincides with findings, how long
+ * steps take, what bounds the job; what its GPUs do, by exports of Nsight
+ * Systems; what jobprof history claims of many steps. For limits.c only.
+ */
+/* clang-format off */
+    /* --- what coincides with a finding (orchestrator/cause) */
+    [JP_LIMIT_CAUSE_CHANCE] =
+        {"cause_chance_max", 1e-3, JP_LIMIT_IS_NUMBER,
+         "What is unlike its peers is no cause where the chance of that is "
+         "larger",
+         "some fifty metrics are looked at for a finding: one innocent one in "
+         "200 findings is named by chance"},
+    [JP_LIMIT_CAUSE_CONTRAST] =
+        {"cause_contrast_min", 0.5, JP_LIMIT_IS_SHARE,
+         "... nor, for a finding in a part of the run, where that share of "
+         "it that is gone in the rest of the run is no larger",
+         "what was so before, too, did not change anything"},
+    [JP_LIMIT_CAUSE_SAMPLES] =
+        {"cause_samples_min", 3, JP_LIMIT_IS_NUMBER,
+         "... nor where samples of it in that time are fewer",
+         "a single sample may have met anything"},
+    [JP_LIMIT_CAUSE_USUAL] =
+        {"cause_usual", 0.2, JP_LIMIT_IS_SHARE,
+         "What members differ by anyway is taken from their own deviation "
+         "and, as if some peers had told, from a share of the metric's limit "
+         "(cause_..._min) that is no larger",
+         "two or three peers may be close by luck"},
+    [JP_LIMIT_CAUSE_EXACT] =
+        {"cause_exact", 0.02, JP_LIMIT_IS_SHARE,
+         "... and of settings (lanes, rates, power limits) that is no larger",
+         "members of a kind have the same"},
+    [JP_LIMIT_CAUSE_PRIOR] =
+        {"cause_prior", 4, JP_LIMIT_IS_NUMBER,
+         "... where those are no more",
+         "as many as a small job has ranks; what dozens of peers say goes "
+         "over it"},
+    [JP_LIMIT_CAUSE_FULL] =
+        {"cause_full_min", 0.8, JP_LIMIT_IS_SHARE,
+         "Others take processors of a node where a share of them is busy that "
+         "is larger",
+         "there are idle ones otherwise"},
+    [JP_LIMIT_CAUSE_THROTTLE] =
+        {"cause_throttle_min", 0.05, JP_LIMIT_IS_SHARE,
+         "gpu_thermal, gpu_power and gpu_shared where the share of samples, "
+         "against its peers, is larger",
+         "one sample in twenty may be a moment at a limit"},
+    [JP_LIMIT_CAUSE_CLOCK] =
+        {"cause_clock_min", 0.03, JP_LIMIT_IS_SHARE,
+         "gpu_clock, and gpu_power for a lower limit, where less than its "
+         "peers by a larger share",
+         "GPUs of one kind differ by a percent or so in clock"},
+    [JP_LIMIT_CAUSE_PCIE] =
+        {"cause_link_min", 0.2, JP_LIMIT_IS_SHARE,
+         "gpu_pcie and port_rate where lanes, generation or rate are less by a "
+         "larger share",
+         "the next lower generation is a quarter less at most, a narrower "
+         "link a half"},
+    [JP_LIMIT_CAUSE_XID] =
+        {"cause_fault_min", 1e-5, JP_LIMIT_IS_NUMBER,
+         "gpu_xid for a share of the time after a fault that is larger, and "
+         "port_errors for a link that goes down more times a second",
+         "once in a day is one too many"},
+    [JP_LIMIT_CAUSE_ECC] =
+        {"cause_ecc_min", 1e-5, JP_LIMIT_IS_NUMBER,
+         "gpu_ecc where more errors that cannot be corrected a second",
+         "likewise"},
+    [JP_LIMIT_CAUSE_REPLAYS] =
+        {"cause_replays_min", 1, JP_LIMIT_IS_NUMBER,
+         "gpu_pcie where more transfers are repeated a second",
+         "a sound link repeats a few a day"},
+    [JP_LIMIT_CAUSE_OTHERS] =
+        {"cause_others_min", 0.5, JP_LIMIT_IS_NUMBER,
+         "gpu_shared where more processes of others are on its GPU",
+         "a job's GPU is its own; a mean over the time"},
+    [JP_LIMIT_CAUSE_MEMORY_BUSY] =
+        {"cause_memory_busy_min", 0.15, JP_LIMIT_IS_SHARE,
+         "gpu_memory_bandwidth where its GPU's memory is busy for a share of "
+         "the time that is larger than its peers' by more",
+         "ranks with as much to do are within some hundredths"},
+    [JP_LIMIT_CAUSE_HELD] =
+        {"cause_held_min", 0.03, JP_LIMIT_IS_SHARE,
+         "cpu_throttled, cpu_steal, memory_pressure and cpu_shared by waits "
+         "for a processor where the share of time is larger than its peers' "
+         "by more",
+         "late ranks are told from a hundredth of the run on"},
+    [JP_LIMIT_CAUSE_SWITCHES] =
+        {"cause_switches_min", 100, JP_LIMIT_IS_NUMBER,
+         "cpu_shared where a task is switched off against its will more times "
+         "a second",
+         "each time it waits for some milliseconds: the kernel's slice"},
+    [JP_LIMIT_CAUSE_PRESSURE] =
+        {"cause_pressure_min", 0.1, JP_LIMIT_IS_SHARE,
+         "cpu_shared where some thread waited for a processor for a larger "
+         "share of the time",
+         "threads that help may wait without harm"},
+    [JP_LIMIT_CAUSE_CORES] =
+        {"cause_cores_min", 0.5, JP_LIMIT_IS_NUMBER,
+         "cpu_shared where others use more processors of a full node",
+         "system services take a tenth of one"},
+    [JP_LIMIT_CAUSE_OWN] =
+        {"cause_own_min", 0.15, JP_LIMIT_IS_NUMBER,
+         "cpu_own where a task uses more processors than its peers",
+         "ranks that wait spin or sleep alike: a tenth is noise"},
+    [JP_LIMIT_CAUSE_FAULTS] =
+        {"cause_major_faults_min", 20, JP_LIMIT_IS_NUMBER,
+         "memory_pressure where more pages a second had to be read",
+         "at a fifth of a millisecond each, some thousandths of the time"},
+    [JP_LIMIT_CAUSE_MINOR] =
+        {"cause_minor_faults_min", 20000, JP_LIMIT_IS_NUMBER,
+         "memory_pressure where more new pages a second are touched",
+         "at a microsecond each with the page cleared, some hundredths of the "
+         "time"},
+    [JP_LIMIT_CAUSE_BYTES] =
+        {"cause_files_min", 2e6, JP_LIMIT_IS_BYTES,
+         "file_reads and file_writes where more a second than its peers",
+         "logs are less"},
+    [JP_LIMIT_CAUSE_PORT_ERRORS] =
+        {"cause_port_errors_min", 0.1, JP_LIMIT_IS_NUMBER,
+         "port_errors where more a second",
+         "sound links have none for hours"},
+    [JP_LIMIT_CAUSE_PORT_WAITS] =
+        {"cause_port_waits_min", 1e6, JP_LIMIT_IS_NUMBER,
+         "port_waits where a port waits for more ticks a second than its "
+         "peers",
+         "ticks are of some nanoseconds: a port that waits for a hundredth of "
+         "the time has millions"},
+    [JP_LIMIT_CAUSE_PORT_USE] =
+        {"cause_port_use_min", 0.2, JP_LIMIT_IS_SHARE,
+         "port_shared where traffic takes more of a link's rate than of its "
+         "peers'",
+         "ranks of a job send about as much each"},
+    /* --- how long a step takes (cause/iteration.c) */
+    [JP_LIMIT_STEP_COUNT] =
+        {"step_count_min", 4, JP_LIMIT_IS_NUMBER,
+         "How long a step of the program's loop takes is told where its "
+         "repetitions are no fewer",
+         "two or three may be alike by luck"},
+    [JP_LIMIT_STEP_LIKE] =
+        {"step_like_min", 0.8, JP_LIMIT_IS_SHARE,
+         "... and a share of the operations are of kinds that come a whole "
+         "number of times a step that is no smaller",
+         "evaluation and checkpoints now and then take a tenth of a run"},
+    [JP_LIMIT_STEP_UNEVEN] =
+        {"step_uneven_min", 0.2, JP_LIMIT_IS_SHARE,
+         "Several repetitions may be one step where their times differ by a "
+         "larger share (standard deviation)",
+         "layers alike take the same time, and the last one of a step longer"},
+    [JP_LIMIT_STEP_CORRELATION] =
+        {"step_correlation_min", 0.5, JP_LIMIT_IS_NUMBER,
+         "... and repeat themselves with an autocorrelation that is larger",
+         "noise has none, a step's pause nearly one"},
+    [JP_LIMIT_STEP_PEAK] =
+        {"step_peak_min", 0.3, JP_LIMIT_IS_NUMBER,
+         "By samples of utilisation a step is told where their "
+         "autocorrelation is larger, and above the largest of as many of "
+         "noise",
+         "a step that changes what is used explains a third of it at least"},
+    [JP_LIMIT_STEP_DRIFT] =
+        {"step_drift_min", 0.02, JP_LIMIT_IS_SHARE,
+         "Steps became longer or shorter where the last third's median "
+         "differs from the first one's by a larger share",
+         "medians of a hundred steps are that sure"},
+    /* --- what the job as a whole is bound by (cause/bottleneck.c) */
+    [JP_LIMIT_BOUND_GPU] =
+        {"bound_gpu_min", 0.8, JP_LIMIT_IS_SHARE,
+         "gpu_bound where GPUs run kernels for a share of the time that is "
+         "larger",
+         "a kernel that waits for others counts, too: beside "
+         "communication_bound it says little"},
+    [JP_LIMIT_BOUND_IDLE] =
+        {"bound_idle_max", 0.5, JP_LIMIT_IS_SHARE,
+         "input_bound, cpu_bound and io_bound only where that share is no "
+         "larger",
+         "a GPU that works most of the time is not kept waiting"},
+    [JP_LIMIT_BOUND_CPU] =
+        {"bound_cpu_min", 0.9, JP_LIMIT_IS_SHARE,
+         "cpu_bound where a larger share of the allocated processors is busy",
+         "what is left are moments between threads"},
+    [JP_LIMIT_BOUND_THROTTLED] =
+        {"bound_throttled_min", 0.05, JP_LIMIT_IS_SHARE,
+         "... or a limit holds them back for a larger share of the time",
+         "less is lost in noise"},
+    [JP_LIMIT_BOUND_IO] =
+        {"bound_io_min", 0.2, JP_LIMIT_IS_SHARE,
+         "io_bound where threads wait for storage, or processors of nodes of "
+         "its own idle for it, for a larger share of the time",
+         "writing a checkpoint now and then is less"},
+    [JP_LIMIT_BOUND_READS] =
+        {"bound_reads_min", 20e6, JP_LIMIT_IS_BYTES,
+         "input_bound where idle GPUs go with tasks that read more a second "
+         "each",
+         "data sets stream at that rate and more; programs and logs do not"},
+    [JP_LIMIT_BOUND_MEMORY] =
+        {"bound_memory_min", 0.95, JP_LIMIT_IS_SHARE,
+         "memory_pressure where a larger share of what is allowed is in use",
+         "the kernel takes pages back from there on"},
+    [JP_LIMIT_BOUND_FAULTS] =
+        {"bound_faults_min", 100, JP_LIMIT_IS_NUMBER,
+         "... or more pages a second have to be read",
+         "at 0.1 ms each a hundredth of the time"},
+    [JP_LIMIT_BOUND_COMM] =
+        {"bound_communication_min", 0.3, JP_LIMIT_IS_SHARE,
+         "communication_bound where the median process has operations in "
+         "flight for a larger share of the time",
+         "training that scales well stays below it"},
+    [JP_LIMIT_BOUND_PORT] =
+        {"bound_port_min", 0.7, JP_LIMIT_IS_SHARE,
+         "... or ports of nodes of its own carry a larger share of their rate",
+         "beyond it queues grow"},
+    [JP_LIMIT_BOUND_GPU_MEMORY] =
+        {"bound_gpu_memory_min", 0.7, JP_LIMIT_IS_SHARE,
+         "gpu_memory_bandwidth where GPUs' memory is read or written for a "
+         "larger share of the time",
+         "kernels that wait for memory reach it, others stay below a half"},
+    [JP_LIMIT_BOUND_IMBALANCE] =
+        {"bound_imbalance_min", 1.3, JP_LIMIT_IS_NUMBER,
+         "imbalance where one GPU, or task without GPUs, is busy for more "
+         "times the mean",
+         "a third more work is the pace of all"},
+    [JP_LIMIT_BOUND_LIMITED] =
+        {"bound_limited_min", 0.05, JP_LIMIT_IS_SHARE,
+         "throttled where GPUs are slowed down in a larger share of the "
+         "samples",
+         "a moment at a limit is nothing"},
+    [JP_LIMIT_BOUND_UNUSED] =
+        {"bound_unused_max", 0.25, JP_LIMIT_IS_SHARE,
+         "under_used where processors and GPUs, as far as there are any, are "
+         "both busy for a share of the time that is no larger",
+         "less would do"},
+    /* --- what a step's GPUs do (gputime.c) */
+    [JP_LIMIT_GPU_EVENTS] =
+        {"gpu_events_min", 1000, JP_LIMIT_IS_NUMBER,
+         "gpu_idle and small_kernels where gaps, or kernels, of that kind are "
+         "no fewer",
+         "a test of some kernels says nothing of a run"},
+    [JP_LIMIT_GPU_SHORT_GAP] =
+        {"gpu_short_gap_max", 100, JP_LIMIT_IS_US,
+         "A gap between a GPU's activities is one of launching where it is no "
+         "longer",
+         "a launch takes 5 to 20 us of its thread; longer gaps are input, "
+         "other ranks, or Python"},
+    [JP_LIMIT_GPU_IDLE] =
+        {"gpu_idle_min", 0.2, JP_LIMIT_IS_SHARE,
+         "gpu_idle where these gaps take no smaller share of the GPUs' time",
+         "CUDA graphs and fusion win about that back; less is not worth the "
+         "work"},
+    [JP_LIMIT_GPU_SMALL_KERNEL] =
+        {"gpu_small_kernel_max", 10, JP_LIMIT_IS_US,
+         "A kernel is small where it takes less",
+         "to launch one takes about as long"},
+    [JP_LIMIT_GPU_SMALL_SHARE] =
+        {"gpu_small_kernels_min", 0.2, JP_LIMIT_IS_SHARE,
+         "small_kernels where these take no smaller share of the kernels' time",
+         "models of large matrices have some per cent of it"},
+    [JP_LIMIT_GPU_COPIES] =
+        {"gpu_copies_min", 0.05, JP_LIMIT_IS_SHARE,
+         "pageable_copies and sync_copies where they take no smaller share of "
+         "the GPUs' time",
+         "input that is prefetched hides less than that"},
+    [JP_LIMIT_GPU_COPY_EVENTS] =
+        {"gpu_copies", 20, JP_LIMIT_IS_NUMBER,
+         "... and are no fewer",
+         "a model is loaded once by some copies"},
+    [JP_LIMIT_GPU_ALLOCATION] =
+        {"gpu_allocation_min", 0.01, JP_LIMIT_IS_SHARE,
+         "late_allocations where calls for memory in the second half of the "
+         "kernels' time take no smaller share of it",
+         "cudaMalloc and cudaFree wait for the GPU, so that their time is "
+         "lost, and a caching allocator has none by then"},
+    [JP_LIMIT_GPU_ALLOCATIONS] =
+        {"gpu_allocations", 20, JP_LIMIT_IS_NUMBER,
+         "... and are no fewer",
+         "some buffers are made late for good reasons"},
+    [JP_LIMIT_GPU_IMBALANCE] =
+        {"gpu_imbalance_min", 1.3, JP_LIMIT_IS_NUMBER,
+         "gpu_imbalance where a rank's kernels, without NCCL's, take no fewer "
+         "times the mean of all ranks",
+         "a third more work is the pace of all"},
+    /* --- many steps (orchestrator/history) */
+    [JP_LIMIT_HISTORY_CHANCE] =
+        {"history_chance_max", 0.01, JP_LIMIT_IS_SHARE,
+         "A node is slow where luck makes it late so often with a chance that "
+         "is no larger, the number of nodes taken into account",
+         "a site that looks each day then drains a sound node once in three "
+         "months; the bad one is far below it after a few dozen jobs"},
+    [JP_LIMIT_HISTORY_VOTES] =
+        {"history_votes_min", 3, JP_LIMIT_IS_NUMBER,
+         "... and it was the latest in no fewer jobs",
+         "in jobs of hundreds of nodes two would do by the chance alone"},
+    [JP_LIMIT_HISTORY_CHANGED] =
+        {"history_changed_max", 0.01, JP_LIMIT_IS_SHARE,
+         "The bandwidth between two nodes changed where luck makes such a line "
+         "with a chance that is no larger, the number of pairs taken into "
+         "account",
+         "there are as many pairs as nodes squared"},
+    /* clang-format on */

@@ -1,0 +1,541 @@
+/* livelink.c - send snapshots to node 0's agent, and take them there. */
+#include "orchestrator/live/livelink.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fileio.h"
+#include "orchestrator/collect/stepdir.h"
+#include "orchestrator/live/livepacket.h"
+#include "plugins/clock/clock_peers.h"
+#include "plugins/clock/clock_stamp.h"
+
+/* Heads of IPv6 and UDP, and what every way of IPv6 takes. */
+#define WAY_HEADS 48
+#define MTU_LEAST 1280
+#define ANSWERS_AT_ONCE 64
+
+struct livesend {
+    struct livesend_place place;
+    struct clock_seal seal;
+    int fd;
+    bool ipv6;
+    struct clock_peer peer; /* node 0's agent, by its file */
+    bool known;
+    size_t at; /* of its addresses */
+    struct sockaddr_storage to;
+    socklen_t to_len;
+    uint16_t chunk; /* what a packet may have of a snapshot */
+    uint32_t epoch;
+    uint32_t seq, answered; /* sent last, and the newest that was answered */
+    bool open;              /* an answer is waited for */
+    uint64_t open_ms;       /* since then, or since the last answer */
+    bool proven;            /* an answer has come from this address */
+    uint32_t lost_in_row;
+    uint64_t next_ms; /* no try before */
+    struct livesend_counts counts;
+};
+
+struct livesend *livesend_create(const struct livesend_place *place,
+                                 struct jp_error *err)
+{
+    struct livesend *s = calloc(1, sizeof(*s));
+    int fragments = IP_PMTUDISC_DONT;
+
+    if (!s) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    s->place = *place;
+    livepacket_seal(&s->seal, place->clock->key, place->conf_hash);
+    s->epoch = (uint32_t) time(NULL);
+    s->fd = clock_socket_bind(&s->ipv6, NULL, err);
+    if (s->fd < 0) {
+        livesend_destroy(s);
+        return NULL;
+    }
+    /* a way that is narrower than it seems loses nothing */
+    setsockopt(s->fd, IPPROTO_IP, IP_MTU_DISCOVER, &fragments,
+               sizeof(fragments));
+    return s;
+}
+
+void livesend_destroy(struct livesend *s)
+{
+    if (!s)
+        return;
+    if (s->fd >= 0)
+        close(s->fd);
+    explicit_bzero(&s->seal, sizeof(s->seal));
+    free(s);
+}
+
+const struct livesend_counts *livesend_counts(const struct livesend *s)
+{
+    return &s->counts;
+}
+
+bool livesend_works(const struct livesend *s)
+{
+    return s->proven && !s->lost_in_row;
+}
+
+/* --- where to ---------------------------------------------------------------
+ */
+
+/* Of a packet to that address, as the routes have it now. */
+static int find_mtu(const struct livesend *s)
+{
+    int family = s->ipv6 ? AF_INET6 : AF_INET, mtu = 0;
+    int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    socklen_t len = sizeof(mtu);
+
+    if (fd < 0)
+        return MTU_LEAST;
+    if (connect(fd, (const struct sockaddr *) &s->to, s->to_len) < 0 ||
+        (getsockopt(fd, IPPROTO_IPV6, IPV6_MTU, &mtu, &len) < 0 &&
+         getsockopt(fd, IPPROTO_IP, IP_MTU, &mtu, &len) < 0))
+        mtu = MTU_LEAST;
+    close(fd);
+    return mtu;
+}
+
+static void use_address(struct livesend *s)
+{
+    size_t n = s->peer.n_addresses;
+    int mtu;
+
+    s->proven = s->known = false;
+    for (size_t i = 0; i < n && !s->known; i++, s->at++)
+        s->known = clock_peer_address(s->peer.addresses[s->at % n].address,
+                                      s->peer.port, s->ipv6, &s->to,
+                                      &s->to_len);
+    if (!s->known)
+        return;
+    mtu = find_mtu(s) - WAY_HEADS - LIVEPACKET_HEAD;
+    s->chunk = mtu >= LIVE_SNAP_BYTES    ? LIVE_SNAP_BYTES
+               : mtu <= LIVEPACKET_LEAST ? LIVEPACKET_LEAST
+                                         : (uint16_t) mtu;
+}
+
+/* Reads where node 0's agent is, and takes another of its addresses where the
+ * last one did not answer. */
+static void find_peer(struct livesend *s)
+{
+    char *path =
+        fileio_path("%s/" LIVE_NODES "/" LIVEPACKET_PEER, s->place.dir);
+    struct clock_peer told;
+
+    memset(&told, 0, sizeof(told));
+    if (path && clock_peer_read_file(path, &told, NULL) == 0 &&
+        (!s->known || memcmp(&told, &s->peer, sizeof(told)) != 0)) {
+        s->peer = told;
+        s->at = 0;
+        use_address(s);
+    } else if (s->known) {
+        use_address(s);
+    }
+    free(path);
+}
+
+/* --- sending ----------------------------------------------------------------
+ */
+
+static uint64_t pause_ms(const struct livesend *s)
+{
+    uint64_t ms = LIVESEND_FIRST_MS;
+
+    if (s->lost_in_row < LIVESEND_PATIENCE)
+        return 0;
+    for (uint32_t i = LIVESEND_PATIENCE;
+         i < s->lost_in_row && ms < LIVESEND_RAREST_MS; i++)
+        ms *= 2;
+    return ms < LIVESEND_RAREST_MS ? ms : LIVESEND_RAREST_MS;
+}
+
+static void lose(struct livesend *s, uint64_t now_ms)
+{
+    s->open = false;
+    s->counts.lost++;
+    s->lost_in_row += s->lost_in_row < UINT32_MAX;
+    s->next_ms = now_ms + pause_ms(s);
+}
+
+bool livesend_send(struct livesend *s, const uint8_t *bytes, size_t n,
+                   uint32_t seq, uint64_t now_ms)
+{
+    struct livepacket p = {.type = LIVEPACKET_PART,
+                           .total = (uint16_t) n,
+                           .seq = seq,
+                           .epoch = s->epoch,
+                           .nodeid = s->place.nodeid,
+                           .component = s->place.component};
+    uint8_t packet[LIVEPACKET_BYTES];
+    size_t len;
+
+    if (now_ms < s->next_ms ||
+        (s->open && s->lost_in_row >= LIVESEND_PATIENCE) ||
+        n < LIVE_HEAD_BYTES || n > LIVE_SNAP_BYTES)
+        return false;
+    if (!s->known || s->lost_in_row)
+        find_peer(s);
+    if (!s->known)
+        return false;
+    p.chunk = s->chunk < n ? s->chunk : (uint16_t) n;
+    if (!s->open)
+        s->open_ms = now_ms;
+    s->open = true;
+    s->seq = seq;
+    s->counts.sent++;
+    for (size_t at = 0; at < n; at += p.chunk, p.part++) {
+        p.data = bytes + at;
+        p.n = n - at < p.chunk ? n - at : p.chunk;
+        len = livepacket_write(&p, &s->seal, packet);
+        if (sendto(s->fd, packet, len, MSG_DONTWAIT | MSG_NOSIGNAL,
+                   (const struct sockaddr *) &s->to,
+                   s->to_len) != (ssize_t) len) {
+            lose(s, now_ms);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- answers ----------------------------------------------------------------
+ */
+
+static void take_answer(struct livesend *s, const uint8_t *bytes, size_t len,
+                        uint64_t now_ms)
+{
+    struct livepacket p;
+
+    if (livepacket_read(bytes, len, &s->seal, &p) < 0 ||
+        p.type != LIVEPACKET_TAKEN || p.epoch != s->epoch ||
+        p.nodeid != s->place.nodeid || p.component != s->place.component) {
+        s->counts.refused++;
+        return;
+    }
+    if (p.seq <= s->answered || p.seq > s->seq) { /* again, or never sent */
+        s->counts.refused++;
+        return;
+    }
+    s->answered = p.seq;
+    s->open &= p.seq < s->seq;
+    s->open_ms = now_ms;
+    s->counts.taken++;
+    s->proven = true;
+    s->lost_in_row = 0;
+    s->next_ms = 0;
+}
+
+bool livesend_look(struct livesend *s, uint64_t now_ms)
+{
+    uint8_t bytes[LIVEPACKET_HEAD + 1]; /* one more: it is too long */
+
+    for (int i = 0; i < ANSWERS_AT_ONCE; i++) {
+        ssize_t n = recv(s->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+        if (n < 0)
+            break;
+        take_answer(s, bytes, (size_t) n, now_ms);
+    }
+    if (!s->open || now_ms - s->open_ms < LIVESEND_WAIT_MS)
+        return false;
+    lose(s, now_ms);
+    return true;
+}
+
+/* --- take snapshots that nodes send, in parts, and answer them ----------- */
+
+#define BATCH 16
+/* As much as the kernel lets a user have: the words of some hundred nodes. */
+#define ROOM_BYTES (4 << 20)
+#define NODES_MAX 65536
+/* So many good packets in a look are a rush, so few are its end. */
+#define RUSH 16
+#define CALM 4
+
+/* A node that sends. */
+struct sender {
+    bool used;
+    uint32_t nodeid;
+    uint64_t component;
+    uint32_t epoch, seq; /* of what was taken last */
+    /* of what is not whole yet */
+    struct {
+        uint32_t epoch, seq;
+        uint16_t total, chunk;
+        uint16_t have; /* a bit a part */
+        uint8_t *bytes;
+    } open;
+    size_t slot;
+};
+_Static_assert(LIVEPACKET_PARTS <= 16, "a bit a part");
+
+struct arrival {
+    uint8_t bytes[LIVEPACKET_BYTES + 1]; /* one more: it is too long */
+    struct sockaddr_storage from;
+};
+
+struct livehear {
+    struct livehear_place place;
+    struct clock_seal seal;
+    int fd, timer;
+    bool rush;
+    struct clock_peer own;
+    struct sender *senders; /* a hash table: half of it at most is used */
+    uint32_t room, n;       /* room: a power of 2 */
+    struct livehear_counts counts;
+    struct arrival in[BATCH];
+};
+
+static int open_fds(struct livehear *h, struct jp_error *err)
+{
+    int room = ROOM_BYTES;
+    bool ipv6;
+
+    h->fd = clock_socket_bind(&ipv6, &h->own.port, err);
+    if (h->fd < 0)
+        return -1;
+    setsockopt(h->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+    h->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    return h->timer < 0 ? error_set(err, "no timer: %s", strerror(errno)) : 0;
+}
+
+struct livehear *livehear_create(const struct livehear_place *place,
+                                 struct jp_error *err)
+{
+    uint32_t nodes = place->nodes < NODES_MAX ? place->nodes : NODES_MAX;
+    struct livehear *h = calloc(1, sizeof(*h));
+
+    if (!h) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    h->place = *place;
+    h->fd = h->timer = -1;
+    livepacket_seal(&h->seal, place->clock->key, place->conf_hash);
+    for (h->room = 4; h->room < 2 * nodes; h->room *= 2)
+        ;
+    h->senders = calloc(h->room, sizeof(*h->senders));
+    h->own.epoch = (uint32_t) time(NULL);
+    h->own.n_addresses =
+        clock_iface_find(place->clock->interfaces, h->own.addresses, err);
+    if (!h->senders)
+        error_set(err, "out of memory");
+    else if (h->own.n_addresses && open_fds(h, err) == 0)
+        return h;
+    livehear_destroy(h);
+    return NULL;
+}
+
+void livehear_destroy(struct livehear *h)
+{
+    if (!h)
+        return;
+    for (uint32_t i = 0; h->senders && i < h->room; i++)
+        free(h->senders[i].open.bytes);
+    free(h->senders);
+    if (h->fd >= 0)
+        close(h->fd);
+    if (h->timer >= 0)
+        close(h->timer);
+    explicit_bzero(&h->seal, sizeof(h->seal));
+    free(h);
+}
+
+int livehear_tell(struct livehear *h, struct jp_error *err)
+{
+    char *path =
+        fileio_path("%s/" LIVE_NODES "/" LIVEPACKET_PEER, h->place.dir);
+    int rc = path ? clock_peer_write_file(path, &h->own, err)
+                  : error_set(err, "out of memory");
+
+    free(path);
+    return rc;
+}
+
+int livehear_fd(const struct livehear *h)
+{
+    return h->timer;
+}
+
+const struct livehear_counts *livehear_counts(const struct livehear *h)
+{
+    return &h->counts;
+}
+
+/* --- who sends --------------------------------------------------------------
+ */
+
+/* NULL: more nodes than the step has. */
+static struct sender *find_sender(struct livehear *h, uint64_t component,
+                                  uint32_t nodeid)
+{
+    uint32_t at = (uint32_t) ((component * 0x9e3779b97f4a7c15u >> 32) + nodeid);
+    struct sender *s;
+
+    for (;; at++) {
+        s = &h->senders[at & (h->room - 1)];
+        if (!s->used)
+            break;
+        if (s->nodeid == nodeid && s->component == component)
+            return s;
+    }
+    if (h->n >= h->place.nodes || h->n >= h->room / 2)
+        return NULL;
+    h->n++;
+    *s = (struct sender){.used = true,
+                         .nodeid = nodeid,
+                         .component = component,
+                         .slot = SIZE_MAX};
+    return s;
+}
+
+static bool is_newer(const struct livepacket *p, uint32_t epoch, uint32_t seq)
+{
+    return p->epoch != epoch ? p->epoch > epoch : p->seq > seq;
+}
+
+/* --- parts ------------------------------------------------------------------
+ */
+
+static void forget_open(struct sender *s)
+{
+    free(s->open.bytes);
+    memset(&s->open, 0, sizeof(s->open));
+}
+
+/* Begins to gather the parts of a snapshot that is newer than the one before.
+ */
+static bool begin_open(struct sender *s, const struct livepacket *p)
+{
+    forget_open(s);
+    s->open.bytes = malloc(p->total);
+    if (!s->open.bytes)
+        return false;
+    s->open.epoch = p->epoch;
+    s->open.seq = p->seq;
+    s->open.total = p->total;
+    s->open.chunk = p->chunk;
+    return true;
+}
+
+/* Puts a part where it belongs. False: it is old, there already, or of another
+ * shape than the others. */
+static bool add_part(struct sender *s, const struct livepacket *p)
+{
+    uint16_t bit = (uint16_t) (1u << p->part);
+
+    if (!is_newer(p, s->epoch, s->seq))
+        return false;
+    if (!s->open.bytes || is_newer(p, s->open.epoch, s->open.seq)) {
+        if (!begin_open(s, p))
+            return false;
+    } else if (p->epoch != s->open.epoch || p->seq != s->open.seq ||
+               p->total != s->open.total || p->chunk != s->open.chunk ||
+               (s->open.have & bit)) {
+        return false;
+    }
+    s->open.have |= bit;
+    memcpy(s->open.bytes + (size_t) p->part * p->chunk, p->data, p->n);
+    return true;
+}
+
+static bool is_whole(const struct sender *s, const struct livepacket *p)
+{
+    return s->open.have == (1u << livepacket_parts(p)) - 1;
+}
+
+static void answer(struct livehear *h, const struct livepacket *p,
+                   const struct sockaddr_storage *to, socklen_t to_len)
+{
+    const struct livepacket taken = {.type = LIVEPACKET_TAKEN,
+                                     .seq = p->seq,
+                                     .epoch = p->epoch,
+                                     .nodeid = p->nodeid,
+                                     .component = p->component};
+    uint8_t bytes[LIVEPACKET_BYTES];
+    size_t len = livepacket_write(&taken, &h->seal, bytes);
+
+    /* no matter where it fails: the node writes its file */
+    (void) !sendto(h->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL,
+                   (const struct sockaddr *) to, to_len);
+}
+
+/* False: it is none that is wanted. */
+static bool take_packet(struct livehear *h, const struct arrival *in,
+                        size_t len, socklen_t from_len, uint64_t now_ms)
+{
+    struct livepacket p;
+    struct sender *s;
+
+    if (livepacket_read(in->bytes, len, &h->seal, &p) < 0 ||
+        p.type != LIVEPACKET_PART)
+        return false;
+    s = find_sender(h, p.component, p.nodeid);
+    if (!s || !add_part(s, &p))
+        return false;
+    if (!is_whole(s, &p))
+        return true;
+    s->epoch = p.epoch;
+    s->seq = p.seq;
+    if (h->place.take(h->place.arg, s->component, s->nodeid, &s->slot,
+                      s->open.bytes, s->open.total, now_ms) == 0) {
+        h->counts.taken++;
+        answer(h, &p, &in->from, from_len);
+    }
+    forget_open(s);
+    return true;
+}
+
+/* --- a look -----------------------------------------------------------------
+ */
+
+static void set_timer(struct livehear *h, bool rush)
+{
+    const struct itimerspec when = {
+        .it_value = {.tv_nsec = rush ? LIVEHEAR_RUSH_MS * 1000000L : 0}};
+    uint64_t drained;
+
+    if (!rush && !h->rush)
+        return;
+    h->rush = rush;
+    (void) !read(h->timer, &drained, sizeof(drained));
+    timerfd_settime(h->timer, 0, &when, NULL);
+}
+
+void livehear_look(struct livehear *h, uint64_t now_ms)
+{
+    unsigned good = 0, bad = 0;
+    struct mmsghdr heads[BATCH];
+    struct iovec parts[BATCH];
+    int n;
+
+    do {
+        memset(heads, 0, sizeof(heads));
+        for (int i = 0; i < BATCH; i++) {
+            parts[i] = (struct iovec){h->in[i].bytes, sizeof(h->in[i].bytes)};
+            heads[i].msg_hdr.msg_iov = &parts[i];
+            heads[i].msg_hdr.msg_iovlen = 1;
+            heads[i].msg_hdr.msg_name = &h->in[i].from;
+            heads[i].msg_hdr.msg_namelen = sizeof(h->in[i].from);
+        }
+        n = recvmmsg(h->fd, heads, BATCH, MSG_DONTWAIT, NULL);
+        for (int i = 0; i < n; i++)
+            if (take_packet(h, &h->in[i], heads[i].msg_len,
+                            heads[i].msg_hdr.msg_namelen, now_ms))
+                good++;
+            else
+                bad++;
+    } while (n == BATCH && good < LIVEHEAR_MOST && bad < LIVEHEAR_BAD);
+    h->counts.refused += bad;
+    set_timer(h, good >= (h->rush ? CALM : RUSH));
+}

@@ -1,0 +1,265 @@
+/* reader_parts.h - what the files of the reader share: a cursor over JSON, the
+ * stamps of verbose records, and what the speculation on a line's structure
+ * remembers.
+ *
+ * Inspector writes every line the same way, so a line that was read by the
+ * generic parser is kept in parts, and the next ones are compared with them:
+ *   head  {"header":{"id":..,"nnodes":8},"metadata":{..,"dump_timestamp_us":
+ *         a number
+ *   mid   ,"hostname":..,"pid":9},"coll_perf":{"coll":"AllReduce","coll_sn":
+ *         numbers between keys that are known by heart
+ *   late  ,"coll_timing_source":"kernel_gpu","coll_algobw_gbs":
+ *         two decimals, `,"coll_busbw_gbs":` between them
+ *   tail  }} or what verbose records have besides, up to }}
+ * head, mid and late must agree byte for byte; of a tail digits may differ, and
+ * the number of digits in a row. That is exact: a tail's own keys hold no
+ * digit, so all digits stand between the brackets of a skipped value, where the
+ * generic parser looks at brackets and quotes only (no tail with a backslash is
+ * kept). A part that is kept when its room is taken replaces another one.
+ */
+#ifndef JP_NCCL_INSPECTOR_READER_PARTS_H
+#define JP_NCCL_INSPECTOR_READER_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "plugins/nccl_inspector/reader.h"
+
+/* --- when a verbose record's operation ran ------------------------------- */
+
+/* "event_trace_ts":{"coll_start_ts":..,"coll_stop_ts":..,"kernel_events":[
+ * {"channel_id":0,"kernel_start_ts":..,"kernel_stop_ts":..,
+ * "kernel_record_ts":..},..]}, microseconds of the host's clock. Of use are the
+ * kernels' stamps: coll_start and coll_stop enclose the enqueueing only. */
+
+#define STAMPS_CHANNELS 64 /* NCCL's most */
+#define STAMPS_DIGITS 16   /* microseconds of the years 2001 to 2286 */
+
+struct reader_stamps {
+    uint64_t start_us, stop_us; /* 0: unknown */
+};
+
+/* Where the stamps of each channel stand, in bytes from the text's begin. */
+struct stamps_map {
+    unsigned n; /* channels; 0: no map */
+    uint16_t start[STAMPS_CHANNELS], stop[STAMPS_CHANNELS];
+};
+
+/* Reads the value of event_trace_ts. Another form leaves both unknown;
+ * a channel without a start says nothing, one without a stop leaves the end
+ * unknown. map (NULL: not wanted) is there if all stamps have STAMPS_DIGITS. */
+struct reader_stamps reader_stamps_read(const char *text, size_t len,
+                                        struct stamps_map *map);
+
+/* The same from text that differs from the mapped one in digits only. */
+struct reader_stamps reader_stamps_mapped(const char *text,
+                                          const struct stamps_map *map);
+
+enum {
+    CACHE_SETS = 8, /* of heads, by the digits of the id */
+    CACHE_WAYS = 8,
+    CACHE_HEADS = CACHE_SETS * CACHE_WAYS,
+    CACHE_MIDS = RECORD_MAX_SERIES / CACHE_HEADS,
+    CACHE_LATES = 4,
+    CACHE_TAILS = 16, /* also by the digits of their numbers */
+    CACHE_PART_BYTES = 512,
+    CACHE_TAIL_BYTES = 20 * 1024, /* 64 channels */
+    CACHE_TAG_AT = 19             /* behind {"header":{"id":"0x */
+};
+
+struct cache_head {
+    uint64_t tag; /* bytes at CACHE_TAG_AT */
+    uint16_t len; /* 0: free */
+    uint16_t series;
+    uint8_t tail;
+    uint32_t rank, n_ranks, nnodes;
+    struct record_text id_text, name_text; /* of these: */
+    char id[RECORD_MAX_ID];
+    char name[RECORD_MAX_NAME];
+    char text[CACHE_PART_BYTES];
+};
+
+struct cache_mid {
+    uint64_t tag; /* bytes at tag_at: the function's name */
+    uint16_t len, tag_at, series;
+    bool p2p;
+    int64_t pid;
+    struct record_text host_text, func_text; /* of these: */
+    char host[RECORD_MAX_HOST];
+    char func[RECORD_MAX_FUNC];
+    char text[CACHE_PART_BYTES];
+};
+
+struct cache_late {
+    bool p2p;
+    uint16_t len;
+    char text[CACHE_PART_BYTES];
+};
+
+struct cache_tail {
+    uint32_t len, stamps_at;        /* 0: holds no event_trace_ts */
+    struct stamps_map map;          /* from there on */
+    char text[CACHE_TAIL_BYTES];    /* every digit a 0 */
+    uint8_t span[CACHE_TAIL_BYTES]; /* 9 where a digit stands, else 0 */
+};
+
+struct inspector_cache {
+    /* of the numbers in record.series, which is this and a head's and
+     * a mid's own */
+    uint64_t generation;
+    /* the first eight digits of the last timestamp of sixteen */
+    uint64_t stamp_text, stamp_value;
+    unsigned n_mids, n_lates, n_tails;
+    unsigned next_way[CACHE_SETS], next_mid, next_late, next_tail;
+    struct cache_head *last[CACHE_SETS]; /* that was found */
+    unsigned late;                       /* the last one used */
+    struct cache_head heads[CACHE_HEADS];
+    struct cache_mid mids[CACHE_MIDS];
+    struct cache_late lates[CACHE_LATES];
+    struct cache_tail tails[CACHE_TAILS];
+};
+
+/* The set of heads of a tag. */
+static inline unsigned cache_set(uint64_t tag)
+{
+    return (unsigned) (tag * UINT64_C(0x9e3779b97f4a7c15) >> 61);
+}
+
+/* A line at p in known parts. *next: behind its }}. false: *out is undefined.
+ */
+bool reader_speculate(struct inspector_cache *cache, const char *p,
+                      const char *end, struct record *out, const char **next);
+
+/* Keeps the parts of a line that the generic parser made *record of. false: its
+ * layout is unknown. */
+bool reader_learn(struct inspector_cache *cache, const char *line, size_t len,
+                  const struct record *record);
+
+/* --- a bounds-checked JSON cursor over one line -------------------------- */
+
+/* Nothing here allocates, and no function looks at or behind `end`. Functions
+ * move the cursor behind what they took and return true; on false the cursor is
+ * somewhere in the line and the line is refused. RFC 8259, with two additions
+ * that NVIDIA's writer needs: where a number may stand, the bare words nan, inf
+ * and null are taken as "not a number" (reader_json_decimal only). */
+
+/* Nesting that reader_json_skip follows; deeper is refused. */
+#define JSON_MAX_DEPTH 64
+
+struct reader_json_cursor {
+    const char *p, *end;
+};
+
+/* A string as it stands between its quotes. plain: only printable ASCII and no
+ * escape, so the bytes are the value. */
+struct reader_json_raw {
+    const char *text;
+    size_t len;
+    bool plain;
+};
+
+static inline void reader_json_blank(struct reader_json_cursor *c)
+{
+    while (c->p < c->end &&
+           (*c->p == ' ' || *c->p == '\t' || *c->p == '\r' || *c->p == '\n'))
+        c->p++;
+}
+
+/* Takes one character, blanks before it allowed. */
+static inline bool reader_json_take(struct reader_json_cursor *c, char wanted)
+{
+    if (c->p < c->end && *c->p == wanted) {
+        c->p++;
+        return true;
+    }
+    reader_json_blank(c);
+    if (c->p >= c->end || *c->p != wanted)
+        return false;
+    c->p++;
+    return true;
+}
+
+static inline uint64_t reader_json_load(const char *p, size_t len)
+{
+    uint64_t v = 0;
+
+    memcpy(&v, p, len);
+    return v;
+}
+
+/* memcmp() == 0 for at least four bytes, in words and without a call. */
+static inline bool reader_json_same(const char *a, const char *b, size_t len)
+{
+    size_t i;
+
+    if (len < 8)
+        return reader_json_load(a, 4) == reader_json_load(b, 4) &&
+               reader_json_load(a + len - 4, 4) ==
+                   reader_json_load(b + len - 4, 4);
+    for (i = 0; i + 8 < len; i += 8)
+        if (reader_json_load(a + i, 8) != reader_json_load(b + i, 8))
+            return false;
+    return reader_json_load(a + len - 8, 8) == reader_json_load(b + len - 8, 8);
+}
+
+/* Takes `literal` (four bytes or more) only if it stands exactly here: the
+ * guess at the next key. */
+static inline bool reader_json_guess(struct reader_json_cursor *c,
+                                     const char *literal, size_t len)
+{
+    if ((size_t) (c->end - c->p) < len || !reader_json_same(c->p, literal, len))
+        return false;
+    c->p += len;
+    return true;
+}
+
+/* Non-negative integer without sign, fraction or exponent. */
+static inline bool reader_json_u64(struct reader_json_cursor *c, uint64_t *out)
+{
+    const char *p, *start;
+    uint64_t v = 0;
+
+    reader_json_blank(c);
+    for (p = start = c->p; p < c->end; p++) {
+        unsigned digit = (unsigned) (unsigned char) *p - '0';
+
+        if (digit > 9)
+            break;
+        if (p - start >= 18 && (__builtin_mul_overflow(v, 10, &v) ||
+                                __builtin_add_overflow(v, digit, &v)))
+            return false;
+        if (p - start < 18)
+            v = v * 10 + digit;
+    }
+    if (p == start || (*start == '0' && p - start > 1))
+        return false;
+    if (p < c->end && (*p == '.' || *p == 'e' || *p == 'E'))
+        return false;
+    c->p = p;
+    *out = v;
+    return true;
+}
+
+/* A string; escapes are checked for form only. Raw control bytes refuse. */
+bool reader_json_string(struct reader_json_cursor *c,
+                        struct reader_json_raw *out);
+
+/* A non-negative decimal as an integer of 1e-6, exact up to six decimals, then
+ * rounded half up; at most `max`. A string or bare word nan, inf or null sets
+ * *nan and *micro = 0. */
+bool reader_json_decimal(struct reader_json_cursor *c, uint64_t max,
+                         uint64_t *micro, bool *nan);
+
+/* Any value. Brackets must pair and strings must end; what stands between
+ * brackets is not checked further. */
+bool reader_json_skip(struct reader_json_cursor *c);
+
+/* Decodes escapes into buf (NUL-terminated, at most cap - 1 bytes, cut at a
+ * character). Control characters, lone surrogates and bytes that are invalid
+ * UTF-8 become '?'. Returns the length. */
+size_t reader_json_decode(const struct reader_json_raw *raw, char *buf,
+                          size_t cap);
+
+#endif
