@@ -593,6 +593,23 @@ static void free_settings(struct jp_setting *list, size_t n)
     free(list);
 }
 
+int jobconf_add_env(struct jp_jobconf *conf, const char *name, char *value,
+                    const char *reason, bool soft, struct jp_error *err)
+{
+    struct jp_envvar *env =
+        reallocarray(conf->env, conf->n_env + 1, sizeof(*env));
+
+    if (!env) {
+        free(value);
+        return error_set(err, "out of memory");
+    }
+    conf->env = env;
+    env += conf->n_env++;
+    *env = (struct jp_envvar){strdup(name), value, soft, strdup(reason)};
+    return env->name && value && env->reason ? 0
+                                             : error_set(err, "out of memory");
+}
+
 void jobconf_fini(struct jp_jobconf *conf)
 {
     if (!conf)

@@ -141,6 +141,10 @@ int jobconf_read_pinned(const char *path, const char *pin,
 int jobconf_parse(const char *text, size_t len, const char *name,
                   struct jp_jobconf *out, struct jp_error *err);
 /* Writes by temp + rename, mode 0600. */
+/* Adds a variable for the tasks. Takes ownership of value, which is NULL where
+ * memory was missing. Returns 0, or -1 with err set: no memory. */
+int jobconf_add_env(struct jp_jobconf *conf, const char *name, char *value,
+                    const char *reason, bool soft, struct jp_error *err);
 int jobconf_write(const char *path, const struct jp_jobconf *conf,
                   struct jp_error *err);
 /* Lower-case hex SHA-256 of a file's bytes: SLURM_JOBPROF_HASH. */

@@ -173,20 +173,9 @@ static int add_variable(struct jp_jobconf *conf, const struct plan_input *env,
                         struct jp_error *err)
 {
     const char *his = plan_env(env, name);
-    struct jp_envvar *more =
-        reallocarray(conf->env, conf->n_env + 1, sizeof(*more));
 
-    if (!more)
-        return error_set(err, "out of memory");
-    conf->env = more;
-    more += conf->n_env++;
-    *more = (struct jp_envvar){.name = strdup(name),
-                               .value = strdup(value),
-                               .soft = !his || !strcmp(his, value),
-                               .reason = strdup("xla=1")};
-    return more->name && more->value && more->reason
-               ? 0
-               : error_set(err, "out of memory");
+    return jobconf_add_env(conf, name, strdup(value), "xla=1",
+                           !his || !strcmp(his, value), err);
 }
 
 /* Adds the variable of each knob. */

@@ -105,21 +105,10 @@ static int add_interval(const struct jp_plan *plan, uint32_t kill_wait_s,
 static int add_variable(struct jp_jobconf *conf, const char *mount,
                         struct jp_error *err)
 {
-    struct jp_envvar *env =
-        reallocarray(conf->env, conf->n_env + 1, sizeof(*env));
-
-    if (!env)
-        return error_set(err, "out of memory");
-    conf->env = env;
-    env += conf->n_env++;
-    *env = (struct jp_envvar){
-        .name = strdup(JP_COPPER_MOUNT),
-        .value = strdup(mount),
-        .reason = strdup(*mount ? "where Copper is mounted on the node"
-                                : "where the node finds Copper mounted")};
-    return env->name && env->value && env->reason
-               ? 0
-               : error_set(err, "out of memory");
+    return jobconf_add_env(conf, JP_COPPER_MOUNT, strdup(mount),
+                           *mount ? "where Copper is mounted on the node"
+                                  : "where the node finds Copper mounted",
+                           false, err);
 }
 
 /* Adds the mount's path, which is the same on all nodes: Copper prevents a

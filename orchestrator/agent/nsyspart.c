@@ -153,42 +153,28 @@ static char *make_flags(const struct plan_side *side)
                        duration);
 }
 
-/* Adds a variable for the tasks. Takes ownership of value. */
-static int tell(struct jp_jobconf *conf, const char *name, char *value,
-                const char *reason, struct jp_error *err)
-{
-    struct jp_envvar *more =
-        reallocarray(conf->env, conf->n_env + 1, sizeof(*more));
-
-    if (more) {
-        conf->env = more;
-        more[conf->n_env++] = (struct jp_envvar){
-            .name = strdup(name), .value = value, .reason = strdup(reason)};
-        more += conf->n_env - 1;
-    } else {
-        free(value);
-    }
-    return more && more->name && more->value && more->reason
-               ? 0
-               : error_set(err, "out of memory");
-}
-
 static int tell_tasks(const struct plan_side *side, const char *step_dir,
                       struct jp_jobconf *conf, struct jp_error *err)
 {
     const char *ranks = jobconf_nsys(conf, "ranks");
     bool required = plan_number(side, "required") != 0;
 
-    if (tell(conf, NSYS_ENV_WRAP, find_wrap(), "goes before the program", err) <
-            0 ||
-        tell(conf, NSYS_ENV_DIR, fileio_path("%s/raw/%%N/nsys", step_dir), "",
-             err) < 0 ||
-        tell(conf, NSYS_ENV_RANKS, strdup(ranks ? ranks : ""), "", err) < 0 ||
-        tell(conf, NSYS_ENV_FLAGS, make_flags(side), "", err) < 0 ||
-        tell(conf, NSYS_ENV_WAIT,
-             fileio_path("%" PRIu64, seconds(side, "wait")), "", err) < 0)
+    if (jobconf_add_env(conf, NSYS_ENV_WRAP, find_wrap(),
+                        "goes before the program", false, err) < 0 ||
+        jobconf_add_env(conf, NSYS_ENV_DIR,
+                        fileio_path("%s/raw/%%N/nsys", step_dir), "", false,
+                        err) < 0 ||
+        jobconf_add_env(conf, NSYS_ENV_RANKS, strdup(ranks ? ranks : ""), "",
+                        false, err) < 0 ||
+        jobconf_add_env(conf, NSYS_ENV_FLAGS, make_flags(side), "", false,
+                        err) < 0 ||
+        jobconf_add_env(conf, NSYS_ENV_WAIT,
+                        fileio_path("%" PRIu64, seconds(side, "wait")), "",
+                        false, err) < 0)
         return -1;
-    return required ? tell(conf, NSYS_ENV_REQUIRED, strdup("1"), "", err) : 0;
+    return required ? jobconf_add_env(conf, NSYS_ENV_REQUIRED, strdup("1"), "",
+                                      false, err)
+                    : 0;
 }
 
 /* --- job.conf ------------------------------------------------------------- */

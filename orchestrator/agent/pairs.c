@@ -74,21 +74,8 @@ static int add_variables(struct jp_jobconf *conf, const char *binds,
     char *names = strdup(conf->container_binds), *rest = names, *name;
     int rc = names ? 0 : error_set(err, "out of memory");
 
-    while (rc == 0 && (name = strsep(&rest, ","))) {
-        struct jp_envvar *more =
-            reallocarray(conf->env, conf->n_env + 1, sizeof(*more));
-        struct jp_envvar one = {strdup(name), strdup(binds), true, NULL};
-
-        if (more)
-            conf->env = more;
-        if (more && one.name && one.value) {
-            conf->env[conf->n_env++] = one;
-        } else {
-            free(one.name);
-            free(one.value);
-            rc = error_set(err, "out of memory");
-        }
-    }
+    while (rc == 0 && (name = strsep(&rest, ",")))
+        rc = jobconf_add_env(conf, name, strdup(binds), "", true, err);
     free(names);
     return rc;
 }

@@ -130,28 +130,6 @@ static const char *own_library(const struct launch_facts *facts)
     return own && !(ours && knob_list_has(ours, CUDA_ENV_LIBRARY)) ? own : NULL;
 }
 
-/* Adds a variable for the tasks. Takes ownership of value. */
-static int tell(struct jp_jobconf *conf, const char *name, char *value,
-                const char *reason, bool soft, struct jp_error *err)
-{
-    struct jp_envvar *more =
-        reallocarray(conf->env, conf->n_env + 1, sizeof(*more));
-
-    if (more) {
-        conf->env = more;
-        more[conf->n_env++] = (struct jp_envvar){.name = strdup(name),
-                                                 .value = value,
-                                                 .soft = soft,
-                                                 .reason = strdup(reason)};
-        more += conf->n_env - 1;
-    } else {
-        free(value);
-    }
-    return more && more->name && more->value && more->reason
-               ? 0
-               : error_set(err, "out of memory");
-}
-
 /* Why CUDA calls are not counted, as a clause; NULL: they are counted. */
 static const char *why_not(const struct launch_facts *facts, char buf[256])
 {
@@ -192,10 +170,11 @@ int cudapart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
         return -1;
     if (reason)
         return lines_add(note, err, "cuda=1: no counters: %s", reason);
-    if (tell(conf, CUDA_ENV_LIBRARY, strdup(INSTALLED), "counts calls", true,
-             err) < 0 ||
-        tell(conf, CUDA_ENV_DIR, fileio_path("%s/raw/%%N/" CUDA_DIR, step_dir),
-             "", false, err) < 0)
+    if (jobconf_add_env(conf, CUDA_ENV_LIBRARY, strdup(INSTALLED),
+                        "counts calls", true, err) < 0 ||
+        jobconf_add_env(conf, CUDA_ENV_DIR,
+                        fileio_path("%s/raw/%%N/" CUDA_DIR, step_dir), "",
+                        false, err) < 0)
         return -1;
     return jobconf_nsys(conf, "ranks")
                ? lines_add(note, err,

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/stats.h"
 
 /* Counts the kernels of a rank with all of their messages. */
 static size_t count_whole(const struct jp_rank *rank)
@@ -65,22 +66,11 @@ bool alltoall_get(const struct jp_result *r, const struct jp_processes *p,
     return op->n > 1;
 }
 
-static uint64_t common(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* The first kernel of part s. Both kinds repeat `rounds` times; ranks that wait
  * in one kind do not in the other, so a part has the same rounds of both. */
 static size_t cut(size_t count, uint64_t steps, unsigned s)
 {
-    uint64_t rounds = common(count, steps), end;
+    uint64_t rounds = stats_divisor(count, steps), end;
 
     if (!steps || rounds < JP_SLICES)
         return count * s / JP_SLICES;

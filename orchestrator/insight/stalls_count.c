@@ -202,17 +202,6 @@ static void skip_warmup(struct stalls_counts *c, double share)
     }
 }
 
-static uint64_t common(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Sets the number of places of a step; 1: they are not known. */
 static void find_periods(struct stalls_counts *c)
 {
@@ -220,8 +209,8 @@ static void find_periods(struct stalls_counts *c)
 
     for (size_t i = 0; i < c->r->n_comms * STALLS_FUNCS; i++)
         if (c->series[i].ops)
-            steps =
-                common(steps, c->series[i].last_sn - c->series[i].first_sn + 1);
+            steps = stats_divisor(steps, c->series[i].last_sn -
+                                             c->series[i].first_sn + 1);
     for (size_t i = 0; i < c->r->n_comms * STALLS_FUNCS; i++) {
         struct stalls_series *s = &c->series[i];
         uint64_t places = s->ops ? (s->last_sn - s->first_sn + 1) / steps : 1;

@@ -43,4 +43,16 @@ static inline int stats_magnitude(uint64_t n)
     return 63 - __builtin_clzll(n | 1);
 }
 
+/* The greatest common divisor (Euclid); that of n and 0 is n. */
+static inline uint64_t stats_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 #endif
