@@ -1,5 +1,5 @@
 /* jsonscan.c - look at JSON before a parser makes a tree of it. */
-#include "common/jsonscan.h"
+#include "common/jsonload.h"
 
 #include <stdbool.h>
 #include <stdint.h>

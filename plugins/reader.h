@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/record.h"
 #include "common/error.h"
-#include "plugins/nccl_example/trace_read.h"
+#include "common/record.h"
+#include "plugins/nccl_example/example_reader.h"
 #include "plugins/nccl_recorder/recfile.h"
 
 #define READER_HEAD 4096 /* bytes that a probe sees, unpacked */

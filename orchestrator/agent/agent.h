@@ -4,6 +4,7 @@
 #ifndef JP_AGENT_AGENT_H
 #define JP_AGENT_AGENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -186,5 +187,170 @@ void sidestep_ask(struct sidestep *side, struct launch_facts *facts,
 void sidestep_start(const struct sidestep *side, const struct launch *launch,
                     void (*say)(const char *line));
 void sidestep_fini(struct sidestep *side);
+
+/* --- pairs.c ------------------------------------------------------------ */
+
+/* The variables of a node's tasks, as `begin` passes them to
+ * slurmstepd.
+ *
+ * Lines "NAME=VALUE" (set), "?NAME=VALUE" (set unless the user has set it) and
+ * "+NAME=VALUE" (append the value after a comma). A single dot ends the list;
+ * the module ignores a list without it. Grammar and limits: docs/contracts.md,
+ * section 1.
+ */
+
+#define JP_PAIRS_MAX 256
+#define JP_PAIRS_MAX_BYTES (64 * 1024)
+
+/* Formats conf's variables, with %N replaced by node and the final dot, as one
+ * string (caller frees). Returns NULL if a name or value cannot be
+ * represented. */
+char *pairs_format(const struct jp_jobconf *conf, const char *node,
+                   struct jp_error *err);
+
+/* Checks that the profiler library named in conf is a readable file on this
+ * node. A name without an absolute path passes; the dynamic linker searches for
+ * it. */
+int pairs_check_plugin(const struct jp_jobconf *conf, struct jp_error *err);
+
+/* Applies the site's container settings (jobprof.conf(5)). container_paths maps
+ * paths of the host to paths inside the container. container_binds names
+ * variables that receive the list of mounts: "SOURCE:TARGET[:ro],...", in the
+ * format of Apptainer and of jobprof's hook for enroot. The list has the
+ * profiler's library and the node's folder in raw/.
+ *
+ * Changes conf's variables to the values that the tasks of node must see, and
+ * adds those of container_binds. A value that the user has set is kept, except
+ * for Apptainer's lists, which are extended. A path with ',', ':' or a blank
+ * cannot be listed; the variables are not set then. */
+int pairs_contain(struct jp_jobconf *conf, const char *dir, const char *node,
+                  struct jp_error *err);
+
+/* --- ownfolder.c -------------------------------------------------------- */
+
+/* Raw files that the user's own settings place in another folder.
+ *
+ * A profiler variable that the user has set is kept, including the one that
+ * names the profiler's folder (folder in struct jp_profiler). begin records
+ * that folder; a relative path starts at the tasks' working directory. finish
+ * hard-links the step's files from it into raw/<node>/. On another file system
+ * it copies them instead, up to OWNFOLDER_COPY_MAX_BYTES. The folder itself is
+ * never changed. As root, nothing is taken if another user could replace the
+ * folder.
+ *
+ * The step's files are the user's regular files named <this host>-pid<PID>.log
+ * and written since begin. If some of them belong to the node's tasks, only
+ * those count; otherwise a launcher started the processes, and all of them
+ * count.
+ *
+ * nodes/<node>/folder.json: {path, since_us, taken, missed}. finish adds the
+ * two counts. collect/nodes.h reads the file.
+ */
+
+#define OWNFOLDER_COPY_MAX_BYTES (1UL << 30)
+
+/* Called by begin. cwd: the tasks' working directory; NULL or not absolute:
+ * unknown, and a relative folder cannot be found. Returns 0 if there is nothing
+ * to record. */
+int ownfolder_note(const char *dir, const char *node,
+                   const struct jp_jobconf *conf, const char *cwd,
+                   struct jp_error *err);
+
+/* Called by finish, after tasks.jsonl is written. Starts no copy after
+ * deadline_ms of clock_mono_ms(). Does nothing if the user has set no
+ * folder. */
+int ownfolder_take(const char *dir, const char *node, uint64_t deadline_ms,
+                   struct jp_error *err);
+
+/* --- runmarks.c --------------------------------------------------------- */
+
+/* Marks that synchronise a runner beside the tasks with the step.
+ *
+ * Files <step>/run/<node>.<mark>, each written once, with a text as
+ * explanation. run/ exists only if a runner runs beside the tasks. It is
+ * removed with the report, and then every runner ends. A node's marks are read
+ * on that node and by srun.
+ */
+
+enum runmark {
+    RUNMARK_READY,  /* it answers and the tasks may start; text: where */
+    RUNMARK_FAILED, /* the node's tasks run without it; text: why */
+    RUNMARK_ENDED,  /* tasks of the node have ended (jobprof-node finish) */
+    RUNMARK_DONE,   /* after ready: it has ended and its files are complete */
+    RUNMARKS
+};
+
+/* Creates run/. */
+int runmarks_make(const char *dir, struct jp_error *err);
+bool runmarks_there(const char *dir);
+
+int runmark_set(const char *dir, const char *node, enum runmark mark,
+                const char *text, struct jp_error *err);
+bool runmark_is_set(const char *dir, const char *node, enum runmark mark);
+
+/* Sets the step's own mark, run/step.ended: no task of the step runs on any
+ * node. Runners serve each other until then. The last node to leave sets the
+ * mark, or the process that makes the report at the step's end. */
+int runmark_end_step(const char *dir, struct jp_error *err);
+bool runmark_step_has_ended(const char *dir);
+
+/* The mark's text, one line. Caller frees. NULL: the mark is not set or its
+ * file is malformed. */
+char *runmark_text(const char *dir, const char *node, enum runmark mark);
+
+/* Counts the nodes with each mark. */
+void runmarks_count(const char *dir, uint32_t n[RUNMARKS]);
+/* Calls tell(arg, node, text) for each node with that mark, ordered by name. */
+void runmarks_each(const char *dir, enum runmark mark,
+                   void (*tell)(void *arg, const char *node, const char *text),
+                   void *arg);
+
+/* --- confine.c ---------------------------------------------------------- */
+
+/* Limits that the kernel enforces on processes that may outlive a
+ * job.
+ *
+ * finish and the watcher run outside the job's cgroups; begin and Copper's
+ * keeper run beside the tasks or srun. Each of them must end, whatever job.conf
+ * says and whatever signals other processes of the user send. CPU time and
+ * address space are limited by rlimits. A kernel timer sends SIGKILL, which
+ * also ends a stopped process.
+ */
+
+enum confine_role {
+    CONFINE_BEGIN,
+    CONFINE_AGENT,
+    CONFINE_FINISH,
+    CONFINE_KEEPER,
+    CONFINE_REPORT, /* run by srun */
+    CONFINE_WATCHER
+};
+
+struct confine_row {
+    const char *name;
+    uint64_t as_bytes; /* RLIMIT_AS; not set under a sanitizer */
+    uint32_t cpu_s;    /* RLIMIT_CPU, plus that of a report */
+    uint32_t life_s;   /* seconds until SIGKILL, plus those of a report; 0: no
+                        * timer */
+    const char *reason;
+};
+
+/* One row per role. */
+extern const struct confine_row confine_rows[];
+extern const size_t n_confine_rows;
+
+/* The longest time in seconds that a watcher with this policy may run. copper:
+ * true adds KillWait, in which Copper's daemons may write their files. */
+uint32_t confine_life_s(const struct jp_policy *policy, bool copper);
+
+/* Limits this process by the row of its role. policy: for roles that make
+ * reports, already clamped to the ceilings; otherwise NULL. Returns -1 if a
+ * limit could not be set; the other limits are in effect. */
+int confine_self(enum confine_role role, const struct jp_policy *policy,
+                 struct jp_error *err);
+
+/* Sends SIGKILL to this process after ms milliseconds. Children do not inherit
+ * the timer, and exec removes it. */
+int confine_timer(uint64_t ms, struct jp_error *err);
 
 #endif

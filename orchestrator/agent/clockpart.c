@@ -1,5 +1,5 @@
 /* clockpart.c - the clock settings of a step, their sources, and the key. */
-#include "orchestrator/agent/parts.h"
+#include "orchestrator/agent/launch.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* confine.c - limits that the kernel enforces on processes that may outlive a
  * job. */
-#include "orchestrator/agent/confine.h"
+#include "orchestrator/agent/agent.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* copperpart.c - Copper's part of job.conf: how its daemons are started. */
-#include "orchestrator/agent/parts.h"
+#include "orchestrator/agent/launch.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* facts.c - gather a step's facts from the environment. */
-#include "orchestrator/agent/facts.h"
+#include "orchestrator/agent/launch.h"
 
 #include <pwd.h>
 #include <stdio.h>

@@ -23,13 +23,10 @@
 #include "common/fileio.h"
 #include "common/jobconf.h"
 #include "common/plan.h"
-#include "orchestrator/agent/confine.h"
-#include "orchestrator/agent/ownfolder.h"
-#include "orchestrator/agent/runmarks.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/noderec.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/metrics/metricsfile.h"
+#include "orchestrator/metrics/metrics.h"
 #include "orchestrator/topo/rankread.h"
 
 #define KEEP_POLL_MS 200
@@ -157,7 +154,7 @@ static void __attribute__((noreturn)) keep_watcher(const struct words *w)
  * checksum of job.conf; site: path of the site file; NULL or "": unknown.
  *
  * The watcher's parent, which has been detached from this process, sends it
- * SIGKILL when its time is over (confine.h). If that parent ends, the kernel
+ * SIGKILL when its time is over (agent.h). If that parent ends, the kernel
  * ends the watcher. */
 static int start_watcher(const char *dir, const char *hash, const char *site,
                          struct jp_error *err)

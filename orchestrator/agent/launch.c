@@ -12,7 +12,6 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
-#include "orchestrator/agent/parts.h"
 #include "orchestrator/agent/settings.h"
 #include "orchestrator/collect/clock.h"
 #ifdef HAVE_SLURM

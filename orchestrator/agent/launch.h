@@ -1,8 +1,8 @@
 /* launch.h - everything known about a step before its tasks start, as one
  * value.
  *
- * merged settings (common/plan.h) and facts (facts.h) -> a place (place.h), a
- * profiler (choice.c), the tasks' variables and Copper's part (parts.h) ->
+ * merged settings (common/plan.h) and facts (below) -> a place (below), a
+ * profiler (choice.c), the tasks' variables and Copper's part (below) ->
  * job.conf. `jobprof-node resolve` makes the launch once: in srun, or on node 0
  * if there is no srun. The same value is printed as a plan (plan_view.h).
  * Nothing here prints.
@@ -12,13 +12,205 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/error.h"
 #include "common/jobconf.h"
+#include "common/jobshape.h"
+#include "common/pattern.h"
 #include "common/plan.h"
-#include "orchestrator/agent/facts.h"
-#include "orchestrator/agent/place.h"
 #include "plugins/backend.h"
+#include "plugins/clock/clock_conf.h"
+
+/* --- facts.c ------------------------------------------------------------ */
+
+/* What is known of a step before its tasks start.
+ *
+ * The facts are gathered once. On srun's side they come from srun and from
+ * Slurm's variables; on a node, from the variables alone. `jobprof plan` and
+ * doctor have no step and supply the facts of an imagined one. Uses neither
+ * RPCs nor libslurm.
+ */
+
+/* Strings are borrowed, from the environment or from the caller. NULL: unknown.
+ * Do not copy this struct: names.user points to `user`. */
+struct launch_facts {
+    /* given by the caller; zeros: unknown */
+    uint32_t nnodes, ntasks; /* of the step, as srun reports them */
+    const char *command;     /* argv[0] of the tasks */
+    bool owner;              /* an srun will make the report */
+    uint32_t kill_wait_s;    /* KillWait of slurm.conf */
+    struct jp_stepsize size; /* set by facts_get, except values already given */
+    /* from the environment */
+    const struct plan_input *env; /* source of the user's own variables */
+    struct pattern_facts names;   /* job_id 0, step_id NULL: unknown */
+    const char *submit_dir, *submit_host, *account, *partition;
+    uint32_t restart;
+    char user[256];
+    bool het;       /* a component of a heterogeneous job */
+    bool contained; /* an option requests a container */
+};
+
+/* Completes the given facts from the environment (SLURM_JOB_ID ...), which must
+ * live as long as the facts. Facts missing there stay unknown. */
+void facts_get(const struct plan_input *env, struct launch_facts *facts);
+
+/* Describes what pyxis' options may hide from the tasks. A running container
+ * has only the mounts from its start. The user's own mounts come after ours:
+ * they may cover dir, the step's directory, or make it read-only. Returns one
+ * sentence, "" if nothing is hidden, NULL without memory (caller frees). *over:
+ * a mount covers dir or makes it read-only. */
+char *facts_container(const struct plan_input *env, const char *dir,
+                      bool *over);
+
+/* Checks that the facts for a step's directory are known: job, step and working
+ * directory. Returns -1 and err if one is missing. */
+int facts_check(const struct launch_facts *facts, struct jp_error *err);
+
+/* What each option besides --nccl-profile adds to a launch: its
+ * settings in job.conf, its variables, a line that describes it. */
+
+/* --- utilisation --------------------------------------------------------- */
+
+/* Fills conf->util_* and policy.util_period_ms (0: this step takes no samples).
+ * conf->policy must already be the site's. */
+int utilpart_fill(const struct jp_plan *plan, struct jp_jobconf *conf,
+                  struct jp_error *err);
+
+/* Writes "a sample every 1 s, at most 64 MiB a node", or that no samples are
+ * taken, to buf. Returns buf. */
+const char *utilpart_describe(const struct jp_jobconf *conf, char *buf,
+                              size_t len);
+
+/* --- CUDA calls (cuda=1) ------------------------------------------------- */
+
+/* With cuda=1: adds the setting and the tasks' variables to conf. A CUDA
+ * injection library that the user has set is kept. Lines for the user are
+ * appended to *note. Call utilpart_fill first. */
+int cudapart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
+                  const char *step_dir, struct jp_jobconf *conf, char **note,
+                  struct jp_error *err);
+
+/* Removes the library from conf->env if this node does not have it. Returns
+ * false then, and *path is the library's path (caller frees; NULL without
+ * memory). */
+bool cudapart_check(struct jp_jobconf *conf, char **path);
+
+/* --- clocks -------------------------------------------------------------- */
+
+/* Fills conf->clock_*. The cadence is 0 if this step does not probe clocks;
+ * otherwise a new key is generated. conf must already have the number of nodes
+ * and the other settings. xla=1 adds variables for the tasks. Lines for the
+ * user are appended to *note. */
+int clockpart_fill(const struct jp_plan *plan, const struct plan_input *env,
+                   const char *step_dir, struct jp_jobconf *conf, char **note,
+                   struct jp_error *err);
+
+/* Appends the reason why the clocks of this step cannot be probed, if there is
+ * one. */
+int clockpart_note_trouble(const struct jp_plan *plan, uint32_t nodes,
+                           char **note, struct jp_error *err);
+
+/* With xla=1, CLOCKPART_FILE is written into the step's directory. */
+#define CLOCKPART_FILE "dist_prof_config.json"
+int clockpart_write(const struct jp_jobconf *conf, const char *step_dir,
+                    struct jp_error *err);
+
+/* The settings in effect, in the format of XLA's guide, each with its source.
+ * *block is NULL if clocks are not probed. Caller frees. */
+int clockpart_block(const struct jp_jobconf *conf, char **block,
+                    struct jp_error *err);
+/* The same for settings without a step. */
+int clockpart_block_of(const struct jp_plan *plan, const struct plan_input *env,
+                       char **block, struct jp_error *err);
+
+/* Writes "clocks: a probe of each neighbour every 20 ms", or that clocks are
+ * not probed, to buf. Returns buf. */
+const char *clockpart_describe(const struct jp_jobconf *conf, char *buf,
+                               size_t len);
+
+/* Reads the agent's clock settings. Values outside a knob's range are clamped.
+ * Returns false if clocks are not probed or job.conf has no key. */
+bool clockpart_read(const struct jp_jobconf *conf, struct clock_conf *out);
+
+/* --- nsys: which ranks run under it, and how ----------------------------- */
+
+/* Refuses a value of the option that this Slurm cannot carry out. text must
+ * have passed the option's grammar. err contains a command line that does it by
+ * hand. */
+int nsyspart_check(const char *text, struct jp_error *err);
+
+/* Whether the step gets a report for nsys alone. */
+bool nsyspart_is_step(const struct jp_plan *plan);
+
+/* Fills conf->nsys_* and adds the tasks' variables to conf->env. Lines for the
+ * user are appended to *note. */
+int nsyspart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
+                  const char *step_dir, struct jp_jobconf *conf, char **note,
+                  struct jp_error *err);
+
+/* Appends the reason why nsys does not run, if it was requested. */
+int nsyspart_note(const struct jp_plan *plan, char **note,
+                  struct jp_error *err);
+
+/* Writes "nsys: the first rank of each node, traces cuda,nvtx", or that no rank
+ * runs under nsys, to buf. Returns buf. */
+const char *nsyspart_describe(const struct jp_jobconf *conf, char *buf,
+                              size_t len);
+
+/* --- Copper's daemons beside the tasks ----------------------------------- */
+
+/* Why Copper does not run in this step; NULL: it runs. */
+const char *copperpart_refusal(const struct launch_facts *facts,
+                               const struct jp_plan *plan);
+
+/* Fills Copper's settings in job.conf, which must already have the job's ids,
+ * and adds COPPER_MOUNT to its variables. Lines for the user are appended to
+ * *note. */
+int copperpart_fill(const struct launch_facts *facts,
+                    const struct jp_plan *plan, struct jp_jobconf *conf,
+                    char **note, struct jp_error *err);
+
+/* --- place.c ------------------------------------------------------------ */
+
+/* The step's directories: derived from its facts, created on disk. */
+
+/* Strings are owned. */
+struct launch_place {
+    char *job_dir;   /* absolute path; may be hidden */
+    char *step_dir;  /* job_dir/step-ID */
+    char *final_dir; /* if hidden: path of the visible step directory; else
+                      * "" */
+    bool hidden;
+    size_t kept; /* length of the part of job_dir that existed before
+                  * place_make */
+};
+
+/* Whether a pattern gives each job its own name: it has %j, %J, or %A with %a.
+ * A pattern without them gets "-%j" appended. */
+bool place_names_job(const char *pattern);
+
+/* The pattern of a job's directory, without trailing slashes, and with "-%j" if
+ * it needs one. Caller frees; NULL: no memory. */
+char *place_pattern(const char *pattern);
+
+/* Derives the step's directory from its facts and the merged settings. srun's
+ * host and each node get the same result. The directory is hidden if only a
+ * default requests the profile. Creates nothing. *out is unchanged on failure;
+ * otherwise free with place_fini. */
+int place_find(const struct launch_facts *facts, const struct jp_plan *plan,
+               struct launch_place *out, struct jp_error *err);
+void place_fini(struct launch_place *place);
+
+/* Creates the job and step directories (0700) with pending, done, raw and
+ * nodes, and `owner` if an srun will make the report. A non-empty step
+ * directory of the same name is renamed to step-ID.old-N. Returns -1 if it
+ * belongs to another job that may still be running. On failure, everything
+ * created is removed. */
+int place_make(struct launch_place *place, const struct launch_facts *facts,
+               struct jp_error *err);
+/* Removes what place_make has created, after a later stage has failed. */
+void place_unmake(const struct launch_place *place);
 
 /* --- choose the profiler of a step and estimate its cost ----------------- */
 

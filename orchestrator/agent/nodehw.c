@@ -21,7 +21,6 @@
 #include "common/plan.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/topo/hardware.h"
-#include "orchestrator/topo/nvml.h"
 
 /* --- unfinished files, which a signal removes ---------------------------- */
 
@@ -100,9 +99,9 @@ static void cleanup_drop(int slot)
 
 /* hwloc's v2 XML with all I/O objects and with what the job's cgroup hides,
  * once per job and node. hwloc's discovery is loaded without the components
- * that hang in a driver (gl, opencl, nvml, rsmi, levelzero; nvml.h asks NVML
- * itself, in a child), need a CUDA context (cuda) or move the thread over all
- * CPUs (x86), and without their plugins, which would load those drivers'
+ * that hang in a driver (gl, opencl, nvml, rsmi, levelzero; hardware.h asks
+ * NVML itself, in a child), need a CUDA context (cuda) or move the thread over
+ * all CPUs (x86), and without their plugins, which would load those drivers'
  * libraries. */
 
 #if HWLOC_API_VERSION >= 0x00030000

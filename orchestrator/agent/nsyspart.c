@@ -1,5 +1,5 @@
 /* nsyspart.c - which ranks of a step run under nsys, and with which flags. */
-#include "orchestrator/agent/parts.h"
+#include "orchestrator/agent/launch.h"
 
 #include <inttypes.h>
 #include <stdio.h>

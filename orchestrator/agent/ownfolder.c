@@ -1,5 +1,5 @@
 /* ownfolder.c - take the step's files from a folder that the user has set. */
-#include "orchestrator/agent/ownfolder.h"
+#include "orchestrator/agent/agent.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* pairs.c - the tasks' variables for the SPANK module, adapted to the tasks'
  * containers and formatted. */
-#include "orchestrator/agent/pairs.h"
+#include "orchestrator/agent/agent.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* place.c - name a step's directory, make it, or take it back. */
-#include "orchestrator/agent/place.h"
+#include "orchestrator/agent/launch.h"
 
 #include <dirent.h>
 #include <errno.h>

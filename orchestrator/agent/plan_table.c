@@ -1,5 +1,5 @@
 /* plan_table.c - lay out columns of text. */
-#include "orchestrator/agent/plan_table.h"
+#include "orchestrator/agent/plan_view.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -8,8 +8,7 @@
 #include "common/figure.h"
 #include "common/num.h"
 #include "common/quote.h"
-#include "orchestrator/agent/parts.h"
-#include "orchestrator/agent/plan_table.h"
+#include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/settings.h"
 
 /* The strings that the view owns. */

@@ -1,5 +1,5 @@
 /* runmarks.c - write, find and count the marks in run/. */
-#include "orchestrator/agent/runmarks.h"
+#include "orchestrator/agent/agent.h"
 
 #include <dirent.h>
 #include <stdlib.h>

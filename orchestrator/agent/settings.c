@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/agent/place.h"
-#include "orchestrator/agent/plan_table.h"
+#include "orchestrator/agent/launch.h"
+#include "orchestrator/agent/plan_view.h"
 
 /* --- append lines to a text ---------------------------------------------- */
 

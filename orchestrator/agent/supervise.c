@@ -13,7 +13,6 @@
 #include "common/defaults.h"
 #include "common/fileio.h"
 #include "common/num.h"
-#include "orchestrator/agent/runmarks.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/stepdir.h"
 

@@ -1,5 +1,5 @@
 /* utilpart.c - the period of a step's samples and the user's labels for it. */
-#include "orchestrator/agent/parts.h"
+#include "orchestrator/agent/launch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

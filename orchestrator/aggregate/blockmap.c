@@ -1,6 +1,6 @@
 /* blockmap.c - blocks by number: a window, or a hash where they lie far apart.
  */
-#include "orchestrator/aggregate/blockmap.h"
+#include "orchestrator/aggregate/join.h"
 
 #include <stdlib.h>
 

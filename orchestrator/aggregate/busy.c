@@ -1,5 +1,5 @@
 /* busy.c - unite a process' intervals as they come. */
-#include "orchestrator/aggregate/busy.h"
+#include "orchestrator/aggregate/joinrun.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* clockgraph.c - weighted least squares over the edges between clocks. */
-#include "orchestrator/aggregate/clockprobes.h"
+#include "orchestrator/aggregate/clocks.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* clockpair.c - windows of two clocks, from bounds and ends. */
-#include "orchestrator/aggregate/clockwalk.h"
+#include "orchestrator/aggregate/clocks.h"
 
 #include <math.h>
 #include <stdlib.h>

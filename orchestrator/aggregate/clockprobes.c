@@ -1,5 +1,5 @@
 /* clockprobes.c - from the agents' lines to a map of times. */
-#include "orchestrator/aggregate/clockprobes.h"
+#include "orchestrator/aggregate/clocks.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/aggregate/clockprobes.h"
-#include "orchestrator/aggregate/clockwalk.h"
-
 #define WINDOW_NS INT64_C(4000000000)
 #define WINDOWS_MAX 256
 #define PAIRS_A_NODE 16

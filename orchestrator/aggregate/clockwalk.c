@@ -1,5 +1,5 @@
 /* clockwalk.c - what ranks of several nodes did together. */
-#include "orchestrator/aggregate/clockwalk.h"
+#include "orchestrator/aggregate/clocks.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* clockxla.c - whose nodes the probes of the tasks' XLA are. */
-#include "orchestrator/aggregate/clockprobes.h"
+#include "orchestrator/aggregate/clocks.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/fileio.h"
-#include "plugins/clock/clock_xla.h"
+#include "plugins/clock/clock_read.h"
 
 /* Files that are read, of all nodes. */
 #define FILES_MAX 4096

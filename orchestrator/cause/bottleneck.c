@@ -1,5 +1,5 @@
 /* bottleneck.c - rules about the totals of all members. */
-#include "orchestrator/cause/bottleneck.h"
+#include "orchestrator/cause/cause.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/cause/cause_table.h"
 #include "orchestrator/cause/samples.h"
 #include "orchestrator/insight/stats.h"
 

@@ -1,7 +1,7 @@
 /* cause_table.c - what may delay a rank, node or network, and which metric
  * shows it.
  */
-#include "orchestrator/cause/cause_table.h"
+#include "orchestrator/cause/cause.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -22,7 +22,6 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/export/export.h"
-#include "orchestrator/insight/gputime.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/report.h"

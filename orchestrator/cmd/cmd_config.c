@@ -20,7 +20,7 @@
 #include "common/plan.h"
 #include "common/quote.h"
 #include "common/sitefile.h"
-#include "orchestrator/agent/parts.h"
+#include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/settings.h"
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/summary_file.h"

@@ -10,13 +10,12 @@
 #include "common/jobconf.h"
 #include "common/num.h"
 #include "common/quote.h"
-#include "orchestrator/agent/confine.h"
+#include "orchestrator/agent/agent.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/evidence/evidence.h"
 #include "orchestrator/evidence/hangstacks.h"
-#include "orchestrator/evidence/proclook.h"
 
 #define MAX_LIMIT_US 60000000
 #define WANT_BYTES 16384

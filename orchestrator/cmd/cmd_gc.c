@@ -12,7 +12,7 @@
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/gc/gc.h"
-#include "orchestrator/metrics/metricsfile.h"
+#include "orchestrator/metrics/metrics.h"
 #include "orchestrator/report/summary_file.h"
 
 #define DAY_S (24 * 3600)

@@ -16,7 +16,7 @@
 #include "common/num.h"
 #include "common/plan.h"
 #include "common/quote.h"
-#include "orchestrator/agent/place.h"
+#include "orchestrator/agent/launch.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/slurmask.h"

@@ -8,7 +8,7 @@
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_options.h"
-#include "orchestrator/insight/gputime.h"
+#include "orchestrator/insight/verdict.h"
 #include "orchestrator/nsys/nsys.h"
 #include "orchestrator/report/report.h"
 #include "orchestrator/report/tables.h"

@@ -7,10 +7,10 @@
 
 #include "common/figure.h"
 #include "common/fileio.h"
+#include "common/grammar.h"
 #include "common/num.h"
 #include "common/quote.h"
-#include "common/grammar.h"
-#include "orchestrator/agent/plan_table.h"
+#include "orchestrator/agent/plan_view.h"
 
 static const struct jp_knob *knob_of(const char *key)
 {

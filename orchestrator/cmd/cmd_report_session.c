@@ -14,7 +14,7 @@
 #include "common/jobconf.h"
 #include "common/num.h"
 #include "common/quote.h"
-#include "orchestrator/agent/runmarks.h"
+#include "orchestrator/agent/agent.h"
 #include "orchestrator/cmd/cmd_report.h"
 #include "orchestrator/collect/claim.h"
 #include "orchestrator/collect/clock.h"

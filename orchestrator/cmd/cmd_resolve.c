@@ -7,7 +7,7 @@
 #include "common/num.h"
 #include "common/quote.h"
 #include "orchestrator/agent/agent.h"
-#include "orchestrator/agent/parts.h"
+#include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/plan_view.h"
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/collect/slurmask.h"

@@ -16,7 +16,6 @@
 #include "orchestrator/evidence/hangstacks.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/tables.h"
-#include "orchestrator/show/opsum.h"
 #include "orchestrator/show/show.h"
 
 struct arguments {

@@ -13,7 +13,6 @@
 #include "orchestrator/cmd/cmd_args.h"
 #include "orchestrator/cmd/cmd_options.h"
 #include "orchestrator/topo/shapes.h"
-#include "orchestrator/topo/topo_print.h"
 
 #define MAX_PICTURES 100
 

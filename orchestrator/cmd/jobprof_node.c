@@ -23,9 +23,7 @@
 #include "common/profiler.h"
 #include "common/quote.h"
 #include "orchestrator/agent/agent.h"
-#include "orchestrator/agent/confine.h"
 #include "orchestrator/agent/nodehw.h"
-#include "orchestrator/agent/runmarks.h"
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_options.h"
@@ -33,7 +31,7 @@
 #include "orchestrator/collect/nodelist.h"
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/live/livewant.h"
-#include "orchestrator/topo/nvml.h"
+#include "orchestrator/topo/hardware.h"
 #include "plugins/backend.h"
 
 /* --- arguments ------------------------------------------------------------ */

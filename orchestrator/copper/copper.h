@@ -17,8 +17,6 @@
 #include "common/record.h"
 #include "common/error.h"
 #include "plugins/copper/copper_counts.h"
-#include "plugins/copper/copper_notes.h"
-#include "plugins/copper/copper_rows.h"
 
 /* How much is known of a rank. */
 enum jp_copper_state {

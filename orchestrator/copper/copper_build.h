@@ -11,7 +11,7 @@
 
 #include "common/error.h"
 #include "orchestrator/copper/copper.h"
-#include "plugins/copper/copper_notes.h"
+#include "plugins/copper/copper_counts.h"
 
 struct copper_file {
     char *path;
@@ -22,7 +22,7 @@ struct copper_file {
 };
 
 /* Copper's files below the inputs. Symbolic links are not followed. Names
- * decide (plugins/copper/copper_notes.h); the readers check the contents. The
+ * decide (plugins/copper/copper_counts.h); the readers check the contents. The
  * log directory is the folder above profiling/, tables/ or logs/; for other
  * files, their own folder. */
 struct copper_found {

@@ -16,7 +16,7 @@
 
 #include "common/error.h"
 #include "common/fileio.h"
-#include "plugins/copper/copper_notes.h"
+#include "plugins/copper/copper_counts.h"
 
 #define COPPER_FIND_DEPTH 32
 

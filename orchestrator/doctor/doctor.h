@@ -8,6 +8,7 @@
 #ifndef JP_DOCTOR_DOCTOR_H
 #define JP_DOCTOR_DOCTOR_H
 
+#include <elf.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -123,5 +124,87 @@ int probe_write(int folder, const char *name, const char *text,
 
 /* Removes the files in it and then the folder. -1: something stays. */
 int probe_close(struct probe *probe, struct jp_error *err);
+
+/* --- plugstack.c -------------------------------------------------------- */
+
+/* Slurm's plugstack.conf, as its own loader reads it.
+ *
+ * "optional|required PLUGIN [ARGUMENT...]" and "include PATTERN" (relative to
+ * the file's folder); '#' starts a comment, nothing is quoted.
+ */
+
+#define PLUGSTACK_ARGS_MAX 16
+
+struct plugstack_line {
+    bool required;
+    char *plugin; /* as written: absolute or within Slurm's plugin folder */
+    char *args[PLUGSTACK_ARGS_MAX];
+    size_t n_args; /* further ones are counted, not kept */
+    char *where;   /* "file:line" */
+};
+
+struct plugstack {
+    struct plugstack_line *lines; /* in the order of loading */
+    size_t n_lines;
+    char **files; /* those that were read */
+    size_t n_files;
+    char *trouble; /* the first thing that cannot be understood; NULL: none */
+};
+
+/* Reads path and what it includes. -1: path itself cannot be read; else
+ * plugstack_fini frees. */
+int plugstack_read(const char *path, struct plugstack *out,
+                   struct jp_error *err);
+void plugstack_fini(struct plugstack *stack);
+
+/* Whether the line's plugin is a file of that name. */
+bool plugstack_is(const struct plugstack_line *line, const char *name);
+
+/* The value of an argument "key=..."; NULL: not there. Borrowed. */
+const char *plugstack_arg(const struct plugstack_line *line, const char *key);
+
+/* --- elfview.c ---------------------------------------------------------- */
+
+/* What a shared library exports, read without loading it.
+ *
+ * To load one means to run it; a library that is looked at may be anybody's.
+ * Only 64-bit little-endian files with section headers are understood. Every
+ * offset, count and length is checked against the file.
+ */
+
+struct elfview {
+    int fd;
+    uint64_t bytes;
+    Elf64_Phdr *segments;
+    size_t n_segments;
+    Elf64_Sym *symbols; /* of .dynsym */
+    size_t n_symbols;
+    char *names; /* its strings, NUL-terminated as a whole */
+    size_t names_len;
+    char *constants; /* .rodata, NUL-terminated as a whole; NULL: none */
+    size_t constants_len;
+};
+
+/* Reads path's tables. On failure *out is unchanged; else elfview_close. */
+int elfview_open(const char *path, struct elfview *out, struct jp_error *err);
+/* The same from an open file, which is taken over on success; name is for
+ * errors. */
+int elfview_open_fd(int fd, const char *name, struct elfview *out,
+                    struct jp_error *err);
+void elfview_close(struct elfview *view);
+
+/* Whether it defines that symbol for others. */
+bool elfview_exports(const struct elfview *view, const char *name);
+
+/* The number that an exported object holds in the file. */
+int elfview_number(const struct elfview *view, const char *name,
+                   uint32_t *value, struct jp_error *err);
+
+/* Whether text is one of its constant strings. */
+bool elfview_has_text(const struct elfview *view, const char *text);
+
+/* What follows the first constant string that starts so, up to its end; NULL:
+ * none. Borrowed. */
+const char *elfview_after(const struct elfview *view, const char *start);
 
 #endif

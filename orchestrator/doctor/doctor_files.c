@@ -15,7 +15,7 @@
 #include "common/peaks.h"
 #include "common/sitefile.h"
 #include "orchestrator/history/history.h"
-#include "orchestrator/metrics/metricsfile.h"
+#include "orchestrator/metrics/metrics.h"
 #include "plugins/clock/clock_peers.h"
 
 /* One row a key: what is lost without the file, and what mends it. */

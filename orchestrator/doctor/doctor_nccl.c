@@ -9,7 +9,6 @@
 
 #include "common/fileio.h"
 #include "common/plan.h"
-#include "orchestrator/doctor/elfview.h"
 #include "plugins/backend.h"
 
 #define CHECK "nccl"

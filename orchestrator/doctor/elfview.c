@@ -1,5 +1,5 @@
 /* elfview.c - what a shared library exports, read without loading it. */
-#include "orchestrator/doctor/elfview.h"
+#include "orchestrator/doctor/doctor.h"
 
 #include <errno.h>
 #include <stdlib.h>

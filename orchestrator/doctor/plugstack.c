@@ -1,8 +1,6 @@
 /* plugstack.c - read Slurm's plugstack.conf and what it includes. */
 #include "config.h"
 
-#include "orchestrator/doctor/plugstack.h"
-
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>
@@ -17,7 +15,6 @@
 #include "common/grammar.h"
 #include "orchestrator/collect/slurmask.h"
 #include "orchestrator/doctor/doctor.h"
-#include "orchestrator/doctor/elfview.h"
 
 #define FILE_MAX_BYTES (256 * 1024)
 #define FILES_MAX 64

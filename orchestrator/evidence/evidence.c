@@ -18,7 +18,6 @@
 #include "common/json_stream.h"
 #include "common/num.h"
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/evidence/proclook.h"
 
 enum {
     LOOK_MS = 3000,     /* /proc of one process */

@@ -23,8 +23,99 @@
 #include <stdint.h>
 
 #include "common/error.h"
-#include "orchestrator/evidence/ras.h"
 #include "orchestrator/ingest/hangs.h"
+
+/* --- ras.c -------------------------------------------------------------- */
+
+/* Query NCCL's RAS once: which ranks are behind, and which are missing.
+ *
+ * RAS is a thread in every process of a job, since NCCL 2.24. It answers on a
+ * TCP port of the node, line by line and without authentication. The client
+ * sends `SET FORMAT json`, `TIMEOUT 3` and `STATUS`; RAS answers and closes the
+ * connection. The text and JSON formats are those of NCCL's
+ * src/ras/client_support.cc, 2.24.3 to 2.30.7 (docs/live.md).
+ *
+ * A query can harm the job. Older releases corrupt memory if ranks are missing,
+ * and all releases may crash while a communicator is being made. ras_may_ask
+ * says when a query is safe. Send one query per hang, never in a loop.
+ */
+
+#define RAS_ANSWER_MAX (8UL << 20) /* a longer answer is truncated */
+#define RAS_ROWS_MAX 4096
+#define RAS_LIMIT_MS 12000
+/* NCCL 2.28 and later: with more (communicator, rank) entries than this, the
+ * JSON answer keeps the RAS thread busy for so long that its peers consider it
+ * dead. */
+#define RAS_JSON_ENTRIES 5000
+/* Required time since the last communicator was made. */
+#define RAS_QUIET_MS 60000
+
+/* Whether a query is safe. release: JP_NCCL_RELEASE; 0: unknown. rccl: the
+ * library is AMD's RCCL. quiet_ms: time since the last communicator was made.
+ * entries: number of ranks, summed over communicators. If true, *json is the
+ * format to request. If false, *why is the reason. */
+bool ras_may_ask(uint32_t release, bool rccl, uint64_t quiet_ms,
+                 uint64_t entries, bool *json, const char **why);
+
+enum ras_kind {
+    RAS_BEHIND,  /* launched `count` operations of `func`, others `most` */
+    RAS_MISSING, /* did not answer RAS */
+    RAS_DEAD,    /* has not answered for 60 s */
+    RAS_ERROR,   /* NCCL reports an error: `word` */
+    RAS_N_KINDS
+};
+extern const char *const ras_kind_words[RAS_N_KINDS];
+
+struct ras_row {
+    enum ras_kind kind;
+    uint64_t comm; /* communicator hash; 0: not about a communicator */
+    int64_t rank;  /* rank in it; -1: unknown */
+    int64_t pid;   /* pid in the rank's own namespace; -1: unknown */
+    char host[48]; /* an address of the bootstrap network, or "" */
+    char func[24]; /* AllReduce ... */
+    char word[48]; /* of RAS_ERROR */
+    uint64_t count, most;
+};
+
+/* Zero-initialised: empty. */
+struct ras_answer {
+    bool json, cut;
+    char *text; /* as received, NUL-terminated */
+    size_t len;
+    char release[32]; /* "2.29.2", or "" */
+    uint64_t n_comms; /* JSON: communicators reported; text: communicators
+                       * listed */
+    uint64_t timeouts;
+    bool has_pid; /* contains a process of the question */
+    struct ras_row *rows;
+    size_t n_rows;
+    uint64_t left_out; /* rows beyond RAS_ROWS_MAX */
+};
+
+struct ras_question {
+    const char *address; /* host:port or [v6]:port as in NCCL_RAS_ADDR; NULL or
+                          * "": localhost:28028 */
+    uint32_t limit_ms;   /* total; 0: RAS_LIMIT_MS */
+    bool json;           /* request JSON first */
+    const int64_t *pids; /* of the step, on this node */
+    size_t n_pids;
+};
+
+/* Sends the query and parses the answer into *out. Tries at most four
+ * connections: it tries again if a connection stays silent or answers for
+ * another job of the same user. Returns -1 if there is no answer; err says
+ * why. */
+int ras_ask(const struct ras_question *question, struct ras_answer *out,
+            struct jp_error *err);
+
+/* Parses out->text of length out->len, and detects the format (out->json).
+ * Returns -1 if it is not an answer of RAS. */
+int ras_parse(struct ras_answer *out, const int64_t *pids, size_t n_pids,
+              struct jp_error *err);
+
+void ras_fini(struct ras_answer *answer);
+
+/* --- evidence.c --------------------------------------------------------- */
 
 #define EVIDENCE_FOLDER "hang"
 #define EVIDENCE_NAME "evidence.json"
@@ -67,5 +158,129 @@ struct evidence_order {
  * them with the reasons. Returns -1 if nothing could be written. Takes up to
  * limit_ms: call it in a child. */
 int evidence_take(const struct evidence_order *order, struct jp_error *err);
+
+/* --- proclook.c --------------------------------------------------------- */
+
+/* Read the state of a process and all its threads from /proc.
+ *
+ * Reading /proc of a process in kernel state D may block, so proclook_take
+ * reads it in a child with a time limit. Everything is readable with the same
+ * uid, except what a thread waits for: that needs the permission to trace it,
+ * and is "" otherwise.
+ */
+
+#define PROCLOOK_THREADS 512
+
+struct proclook_thread {
+    int64_t tid;
+    char name[32];
+    char state; /* R S D T t Z X ... */
+    uint64_t cpu_ms;
+    char wchan[48];
+    char syscall[64]; /* number and arguments, "running", or "" */
+};
+
+struct proclook {
+    int64_t pid;
+    bool there, late; /* late: /proc did not answer in time */
+    bool foreign;     /* of another job: nothing else is filled in */
+    uint64_t left_out;
+    uint32_t n_threads;
+    struct proclook_thread threads[PROCLOOK_THREADS];
+    uint64_t tracer;
+    uint64_t read_bytes, written_bytes;
+    char pipe[512], dump[512]; /* of PyTorch's flight recorder; "" */
+    char ras[80];              /* value of NCCL_RAS_ADDR, or "" */
+    bool no_ras;               /* NCCL_RAS_ENABLE=0 is set */
+    bool has_task;
+    int64_t task;    /* SLURM_PROCID */
+    char path[2048]; /* the user's PATH; "" if it is too long */
+};
+
+struct proclook_ask {
+    const char *root; /* prefix in place of / */
+    int64_t pid;
+    uint64_t job; /* required SLURM_JOB_ID; 0: any */
+    bool again;   /* read only the threads */
+    uint32_t limit_ms;
+};
+
+/* Fills *look, which must be zeroed memory of child_alloc. Sets all members. */
+void proclook_take(const struct proclook_ask *ask, struct proclook *look);
+
+/* Finds a thread; NULL: not found. */
+const struct proclook_thread *proclook_thread(const struct proclook *look,
+                                              int64_t tid);
+
+/* Sends SIGCONT if a tool was killed while it traced the process and left it
+ * stopped. Watches for settle_ms, because the stop may come late. before: the
+ * state before the tool ran. */
+void proclook_wake(const char *root, const struct proclook *before,
+                   uint32_t settle_ms);
+
+/* A task of a step. Among several processes with its SLURM_PROCID, this is the
+ * one with the most threads. */
+struct proclook_task {
+    int64_t pid, task;
+    uint32_t threads;
+};
+
+struct proclook_step {
+    uint64_t job;
+    const char *step; /* SLURM_STEP_ID */
+    const char *node; /* node name in Slurm; NULL: any on this host */
+};
+
+/* Lists the tasks of this user's step on this node, ordered by number, at most
+ * max. May block. */
+size_t proclook_tasks(const char *root, const struct proclook_step *step,
+                      struct proclook_task *tasks, size_t max);
+
+/* Chooses the processes of a node to examine and collects the facts for a RAS
+ * query, from the recordings of a running step.
+ *
+ * A missing rank is one that has not entered an operation that others are in.
+ * Up to TARGETS_VICTIMS of the waiting ranks are examined as well. If nothing
+ * is in flight or no recorder runs, all tasks of the node are taken, without
+ * roles.
+ */
+
+#define TARGETS_TEXT 600
+
+struct targets {
+    struct jp_hangs hangs;
+    uint64_t recordings; /* number of the step's recordings visible here */
+    bool unread;         /* some of them were not read in time */
+    char answer[TARGETS_TEXT];
+    struct evidence_target list[EVIDENCE_TARGETS];
+    size_t n;
+    uint64_t left_out; /* processes beyond the limit */
+    /* from this node's processes. nccl_release: oldest NCCL release
+     * (JP_NCCL_RELEASE); 0: unknown. quiet_ms: time since the last communicator
+     * was made; UINT64_MAX: none was made. entries: number of ranks, summed
+     * over all communicators */
+    uint32_t nccl_release;
+    uint64_t quiet_ms, entries;
+};
+
+struct targets_step {
+    const char *dir, *node, *root;
+    uint64_t job;
+    const char *step; /* SLURM_STEP_ID */
+    bool own;         /* the missing ranks are known: read only raw/<node>/ and
+                       * choose no process */
+};
+
+/* Returns 0, and the caller frees with targets_fini; or -1 without memory, or
+ * if the recordings cannot be read. */
+int targets_find(const struct targets_step *step, struct targets *out,
+                 struct jp_error *err);
+void targets_fini(struct targets *targets);
+
+/* Fills the order from *found, which it borrows: the operations in flight, the
+ * hang's sentence if the order has none, and whether and how to query RAS.
+ * nccl: JP_NCCL_RELEASE; 0: the release in the recordings. */
+void targets_set(const struct targets *found, uint32_t nccl,
+                 struct evidence_order *order);
 
 #endif

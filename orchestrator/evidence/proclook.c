@@ -1,5 +1,4 @@
 /* proclook.c - read a process's state in /proc in a child. */
-#include "orchestrator/evidence/proclook.h"
 
 #include <dirent.h>
 #include <fcntl.h>

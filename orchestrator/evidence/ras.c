@@ -1,5 +1,5 @@
 /* ras.c - query NCCL's RAS and parse its answer. */
-#include "orchestrator/evidence/ras.h"
+#include "orchestrator/evidence/evidence.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

@@ -13,7 +13,7 @@
 #include "orchestrator/ingest/logwalk.h"
 #include "orchestrator/metrics/metrics.h"
 #include "orchestrator/parquet/parquet.h"
-#include "plugins/nccl_example/trace_read.h"
+#include "plugins/nccl_example/example_reader.h"
 #include "plugins/nccl_recorder/recfile.h"
 
 struct export_done {

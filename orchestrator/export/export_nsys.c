@@ -11,7 +11,6 @@
 #include "common/fileio.h"
 #include "common/json_stream.h"
 #include "plugins/nsys/nsys_read.h"
-#include "plugins/nsys/nsys_sql.h"
 
 #define DEPTH 8
 #define EXPORTS_MAX 4096

@@ -11,7 +11,7 @@
 
 #include "common/defaults.h"
 #include "common/fileio.h"
-#include "plugins/copper/copper_notes.h"
+#include "plugins/copper/copper_counts.h"
 
 static const char *const endings[] = {".jpr",    ".jpr.gz", ".log",
                                       ".log.gz", ".jsonl",  ".jsonl.gz"};

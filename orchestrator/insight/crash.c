@@ -1,5 +1,5 @@
 /* crash.c - find the task that ended first by itself. */
-#include "orchestrator/insight/crash.h"
+#include "orchestrator/insight/insight.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -2,17 +2,110 @@
 #ifndef JP_INSIGHT_INSIGHT_H
 #define JP_INSIGHT_INSIGHT_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "common/jobconf.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/collect/nodes.h"
-#include "orchestrator/insight/crash.h"
 #include "orchestrator/insight/expectation.h"
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/late.h"
-#include "orchestrator/insight/stalls.h"
-#include "orchestrator/insight/replay.h"
 #include "orchestrator/insight/netseries.h"
+#include "orchestrator/insight/processes.h"
+#include "orchestrator/insight/replay.h"
+#include "orchestrator/insight/stalls.h"
+
+/* --- crash.c ------------------------------------------------------------ */
+
+/* How a step's tasks ended: which was the first to end by itself, of
+ * what, and whether that is a fault.
+ *
+ * A task ends by itself if it dies of a signal that nobody sends to end a
+ * program (SIGSEGV, SIGABRT ...) or exits with a status other than 0. SIGTERM,
+ * SIGINT, SIGHUP and SIGKILL come from outside. After another task has ended
+ * by itself, they are its consequence (srun -K, a user's scancel). Without
+ * such a task, somebody has ended the step, which is no fault. SIGKILL is a
+ * fault if the kernel had no memory left, or if the other tasks went on for
+ * long.
+ *
+ * Order: slurmstepd sees the first end on its node at once, the next ones up
+ * to 100 ms later and then together. The nodes' clocks differ by unknown
+ * amounts. `sure` is false if another task may have been first. The kind of
+ * end, and that Slurm's kills are consequences, need no clock.
+ */
+
+enum jp_crash_cause {
+    JP_CRASH_NONE, /* every task ended with status 0, or no end is known */
+    /* Faults: a signal of its own, an exit status, no memory, SIGKILL of one
+       task while others went on, a node that failed. */
+    JP_CRASH_SIGNAL,
+    JP_CRASH_EXIT,
+    JP_CRASH_MEMORY,
+    JP_CRASH_KILLED,
+    JP_CRASH_NODE,
+    /* No faults: somebody ended the step. */
+    JP_CRASH_CANCELLED,
+    JP_CRASH_INTERRUPTED,
+    JP_CRASH_TIME_LIMIT,
+    JP_CRASH_PREEMPTED,
+    JP_CRASH_ENDED,   /* by a signal of unknown origin */
+    JP_CRASH_UNKNOWN, /* exit statuses are unknown */
+    JP_CRASH_CAUSES
+};
+const char *crash_cause_name(enum jp_crash_cause cause); /* "out_of_memory" */
+
+/* Slurm's word for a job's state, as scontrol prints it. NULL for UNKNOWN. */
+const char *crash_state_name(enum slurmjob_state state);
+/* The state with this name. UNKNOWN: there is none. name may be NULL. */
+enum slurmjob_state crash_state_find(const char *name);
+
+struct jp_crash {
+    enum jp_crash_cause cause;
+    bool sure; /* certainly no other task was first */
+    /* The first task, borrowed from the nodes, and its rank (-1: none). NULL:
+     * unknown (a node that failed has no tasks). */
+    const struct jp_node *node;
+    const struct jp_task *task;
+    int64_t world_rank;
+    int signal, code;  /* of the first task; 0 and -1: it has none */
+    int64_t before_us; /* how long it ended before the next one; -1: unknown */
+    uint32_t rivals; /* tasks that ended by themselves at about the same time */
+    uint32_t tasks;  /* of the step */
+    uint32_t ended[4]; /* tasks by enum jp_crash_way */
+    char in[200];      /* the operation that it was in; "": unknown */
+    char text[320];    /* a clause; "": NONE */
+};
+
+/* The ways in which a task ends. */
+enum jp_crash_way {
+    JP_CRASH_WELL, /* status 0 */
+    JP_CRASH_SELF,
+    JP_CRASH_KILL, /* ended from outside */
+    JP_CRASH_UNTOLD
+};
+
+enum jp_crash_way crash_way_of(const struct jp_task *task);
+const char *crash_signal_name(int signal); /* "SIGSEGV"; "a signal" */
+
+/* nodes may be NULL: NONE. */
+void crash_judge(const struct jp_nodes *nodes,
+                 const struct jp_processes *processes, struct jp_crash *crash);
+
+static inline bool crash_is_fault(const struct jp_crash *crash)
+{
+    return crash->cause > JP_CRASH_NONE && crash->cause < JP_CRASH_CANCELLED;
+}
+
+/* Sets the operation that the first task was in, from its recording. "" or
+ * NULL: unknown. */
+void crash_set_in(struct jp_crash *crash, const char *operation);
+
+/* Adds a finding if the end is a fault. 0, or -1: no memory. */
+int crash_findings(const struct jp_crash *crash, struct jp_findings *findings);
+
+/* --- insight.c ---------------------------------------------------------- */
 
 struct jp_insight {
     struct jp_findings findings;     /* sorted, worst first */

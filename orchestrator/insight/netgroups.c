@@ -1,5 +1,5 @@
 /* netgroups.c - find groups whose AlltoAll is slowed by the network. */
-#include "orchestrator/insight/network_parts.h"
+#include "orchestrator/insight/looks.h"
 
 #include <math.h>
 #include <stdio.h>

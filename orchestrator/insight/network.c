@@ -10,7 +10,6 @@
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/network_parts.h"
 #include "orchestrator/insight/stats.h"
 
 /* Sums over the series of a kind. */

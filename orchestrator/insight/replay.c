@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/replay_parts.h"
 #include "orchestrator/insight/stats.h"
 
 /* --- what an operation follows, where several may overlap --- */

@@ -1,5 +1,5 @@
 /* replay_build.c - make operations and their members from timelines. */
-#include "orchestrator/insight/replay_parts.h"
+#include "orchestrator/insight/replay.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,6 @@
 #include "common/figure.h"
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
-#include "orchestrator/insight/stalls_count.h"
 #include "orchestrator/insight/stats.h"
 
 /* An operation in which a candidate was last. */

@@ -4,7 +4,7 @@
  * Rare and long delays do not show in how often a rank is last: a rank that
  * stops for 20 ms in every fiftieth operation is last about as often as its
  * peers. So the measure is how long all ranks of an operation waited for the
- * last one alone: the second-shortest time less the shortest. stalls_count.h
+ * last one alone: the second-shortest time less the shortest. stalls.h
  * has the test of how often and how long that was for one rank. Its probability
  * is multiplied by the number of ranks, functions and lengths that were tried
  * (Bonferroni's inequality: Dunn 1961), and, if stalls come at equal distances,
@@ -29,6 +29,7 @@
 
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/late.h"
+#include "orchestrator/insight/netseries.h"
 #include "orchestrator/insight/processes.h"
 
 /* The stalls of one process; times in us. */
@@ -68,5 +69,139 @@ int stalls_findings(const struct jp_result *result,
                     const struct jp_processes *processes,
                     const struct jp_stalls *stalls,
                     struct jp_findings *findings);
+
+/* --- stalls_count.c ----------------------------------------------------- */
+
+/* In how many operations each rank was the only last one, by
+ * how much, and how probable that is if no rank stops more than the others.
+ *
+ * Counted are AllReduce, AllGather, ReduceScatter, and AlltoAll made of Send
+ * and Recv, after the job's warm-up. A length T is one of STALLS_LENGTHS powers
+ * of two times stall_min.
+ *
+ * How often. If all ranks of a kind (likes.h) stop alike, each of R is last in
+ * 1/R of the operations that one was waited for longer than T: its number is
+ * binomial (Clopper and Pearson 1934).
+ *
+ * How long. Of independent values from a tail that falls with the power A, the
+ * n largest exceed the next one by a factor of g with the probability g^(-A n)
+ * (Renyi 1953). So where no other rank was waited for that long even once, the
+ * binomial probability is multiplied by (longest of others / T)^(A n). A is
+ * stall_tail.
+ *
+ * Where. What all ranks do at one place of a step, such as waiting for samples,
+ * does not hide what one of them does elsewhere. A step has as many operations
+ * of a function as its number has times the greatest common divisor of all
+ * numbers. Places with far more stops than the mean are crowded; the operations
+ * of the other places are counted again, as a class of their own. Which places
+ * are crowded does not depend on which ranks stop there, so the same test
+ * applies.
+ */
+
+enum { STALLS_LENGTHS = 14 };
+
+/* Functions, the last one an AlltoAll; then the same ones without crowded
+ * places. */
+enum { STALLS_ALLTOALL = 3, STALLS_FUNCS, STALLS_CLASSES = 2 * STALLS_FUNCS };
+
+/* Operations of one class in which the rank was the only last one, by more than
+ * a length. */
+struct stalls_tally {
+    /* first operation of each run of consecutive ones, and all of them */
+    uint32_t times[STALLS_LENGTHS], ops[STALLS_LENGTHS];
+    float us[STALLS_LENGTHS];
+    float all_us;  /* total time the others waited, for delays of any length */
+    float most_us; /* longest of these delays */
+};
+
+/* Ranks of communicators of one shape, with the tallies of all their
+ * operations. */
+struct stalls_kind {
+    uint64_t times[STALLS_LENGTHS];
+    size_t ranks;
+    size_t most_rank;        /* of the result: with the longest delay */
+    double most_us, next_us; /* that delay, and the longest of another rank */
+};
+
+/* Operations of one communicator and function. */
+struct stalls_series {
+    uint64_t ops, first_sn, last_sn;
+    uint64_t from_sn; /* the first one after the warm-up */
+    uint64_t places;  /* in a step; 1: not known */
+};
+
+/* Places of a step, of a kind and a function. */
+struct stalls_places {
+    uint64_t n;
+    uint32_t *stops; /* [place] waits for one rank alone; NULL: not counted */
+    double most;     /* more of them: the place is crowded */
+};
+
+struct stalls_counts {
+    const struct jp_result *r; /* borrowed, as p */
+    const struct jp_processes *p;
+    struct stalls_tally *tallies; /* [rank of the result][STALLS_CLASSES] */
+    size_t *kind_of;              /* [comm] */
+    struct stalls_kind *kinds;    /* [kind][STALLS_CLASSES] */
+    size_t n_kinds;
+    struct stalls_series *series; /* [comm][STALLS_FUNCS] */
+    struct stalls_places *places; /* [kind][STALLS_FUNCS] */
+    /* [comm][STALLS_LENGTHS] waits longer than a length in Reduce and Gather,
+     * where the root alone waits: it comes late to what follows */
+    double *roots_us;
+    double tried;  /* number of hypotheses */
+    uint64_t told; /* number of operations that identify who was
+                      last */
+};
+
+/* Counts. Returns 0, or -1: no memory. Free with stalls_counts_fini in both
+ * cases. series: for the warm-up. */
+int stalls_counts_init(const struct jp_result *result,
+                       const struct jp_processes *processes,
+                       const struct jp_netserieses *series,
+                       struct stalls_counts *counts);
+void stalls_counts_fini(struct stalls_counts *counts);
+
+static inline const struct stalls_tally *
+stalls_tally(const struct stalls_counts *c, size_t rank, unsigned class)
+{
+    return &c->tallies[rank * STALLS_CLASSES + class];
+}
+
+static inline const struct stalls_kind *
+stalls_kind(const struct stalls_counts *c, size_t rank, unsigned class)
+{
+    return &c->kinds[c->kind_of[c->r->ranks[rank].comm] * STALLS_CLASSES +
+                     class];
+}
+
+/* Returns the probability that any rank is last so often and so long if none
+ * stalls more than others. */
+double stalls_chance(const struct stalls_counts *c, size_t rank, unsigned class,
+                     unsigned k);
+
+/* Returns true if every rank number of the communicator occurs once. */
+bool stalls_is_whole(const struct stalls_counts *c, size_t comm);
+
+/* Returns true if operations of the communicator are counted. */
+bool stalls_is_timed(const struct stalls_counts *c, size_t comm);
+
+/* A counted operation, and who was last alone. */
+struct stalls_event {
+    size_t rank; /* of the result */
+    unsigned func;
+    uint64_t sn, place; /* place: of a step */
+    bool crowded;       /* the place */
+    double us, at_us;   /* how long; since 1970, 0: unknown */
+    double gap_us;      /* us, but not 0 where others came late as well */
+    /* lengths that `us` exceeds, and that it exceeded in the operation before,
+     * if the same rank was last in it */
+    unsigned over, again;
+};
+
+/* Calls `each` for them; timed: with at_us. Returns 0, or -1: no memory. */
+typedef void stalls_each(void *arg, const struct stalls_event *event);
+int stalls_events(struct stalls_counts *counts, bool timed, stalls_each *each,
+                  void *arg);
 
 #endif

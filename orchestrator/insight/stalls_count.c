@@ -1,5 +1,5 @@
 /* stalls_count.c - count who was the only last one, and by how much. */
-#include "orchestrator/insight/stalls_count.h"
+#include "orchestrator/insight/stalls.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * Words, worst first: HANG FAILED SLOW DEGRADED INCOMPLETE NODATA UNJUDGED OK.
  * HANG needs the last operations only, and FAILED (a task died by itself,
- * crash.h) needs only how the tasks ended, so both hold whatever else is
+ * insight.h) needs only how the tasks ended, so both hold whatever else is
  * missing. If both apply, the word is that of the cause: a task that died
  * before the others waited has made them wait; a task that died after the hang
  * began was ended by it, for example by a watchdog. SLOW (a rank or node made
@@ -19,7 +19,9 @@
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/insight.h"
+#include "orchestrator/nsys/nsys.h"
 #include "orchestrator/topo/steplabels.h"
+#include "orchestrator/util/util.h"
 
 const char *verdict_word_name(enum jp_verdict_word word);
 
@@ -78,5 +80,39 @@ struct jp_doubt_text {
 
 /* By bit number in enum jpr_doubt. */
 extern const struct jp_doubt_text doubts_table[JP_DOUBTS];
+
+/* --- gputime.c ---------------------------------------------------------- */
+
+/* What exports of Nsight Systems show of a step's GPUs: gaps
+ * between kernels, small kernels, copies that wait, allocations, ranks that
+ * have more to do than others.
+ */
+
+/* The limits that decide what is short and small. */
+struct jp_nsys_options gputime_options(void);
+
+/* Adds findings and sorts all again. Without memory it adds fewer. nsys may be
+ * NULL: then the questions are not judged. */
+void gputime_judge(const struct jp_nsys *nsys, struct jp_insight *insight);
+
+/* Whether an export was read. nsys may be NULL. */
+bool gputime_has_data(const struct jp_nsys *nsys);
+
+/* Replaces a verdict about missing records of NCCL, which nobody wanted: by
+ * UNJUDGED, or by FAILED if a task died by itself. */
+void gputime_verdict_alone(const struct jp_nsys *nsys,
+                           const struct jp_insight *insight,
+                           struct jp_verdict *verdict);
+
+/* The word of a step that was asked for what the node agent
+ * does alone: samples of utilisation, probes of clocks. */
+
+/* Replaces a verdict about missing records of NCCL, which nobody wanted:
+ * UNJUDGED with samples or probes, NODATA without, FAILED if a task died by
+ * itself. util NULL: no samples were wanted. probed: nodes with probes of
+ * clocks; -1: none were wanted. insight may be NULL. */
+void util_verdict_alone(const struct jp_util *util, bool sampled, int probed,
+                        const struct jp_insight *insight,
+                        struct jp_verdict *verdict);
 
 #endif

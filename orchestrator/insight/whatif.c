@@ -1,5 +1,5 @@
 /* whatif.c - replay the run without a cause of waits. */
-#include "orchestrator/insight/replay_parts.h"
+#include "orchestrator/insight/replay.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* alert.c - tell the user of a hang. */
-#include "orchestrator/live/alert.h"
+#include "orchestrator/live/livejoin.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -17,10 +17,10 @@
 #include "orchestrator/live/livelink.h"
 #include "orchestrator/live/livenode.h"
 #include "orchestrator/live/livestate.h"
-#include "orchestrator/metrics/metricsfile.h"
+#include "orchestrator/metrics/metrics.h"
 #include "plugins/module.h"
 
-/* --- metrics for node_exporter (metricsfile.h) ---------------------------- */
+/* --- metrics for node_exporter (metrics.h) ---------------------------- */
 
 #define LATE_RANKS 32 /* ranks that make the others wait */
 #define RANK_BYTES 32

@@ -7,17 +7,167 @@
  * from 2,048 nodes on). When a node waits or is in trouble, or somebody
  * watches, all of them are joined (hangs.h) and looked at (stuck.h), at most
  * each 5 s and so seldom that it takes no more than LIVEJOIN_SHARE of a
- * processor. What is found is told by alert.h.
+ * processor. alert.c prints what is found.
  */
 #ifndef JP_LIVE_LIVEJOIN_H
 #define JP_LIVE_LIVEJOIN_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "orchestrator/live/alert.h"
-#include "orchestrator/live/livelate.h"
+#include "common/knob.h"
+#include "orchestrator/ingest/stuck.h"
 #include "orchestrator/live/livesnap.h"
 #include "orchestrator/live/livestall.h"
+
+/* --- livelate.c --------------------------------------------------------- */
+
+/* Which rank makes the others wait while the step runs, by the
+ * nodes' snapshots.
+ *
+ * The idea is that of the report (orchestrator/insight/late.h): between two
+ * barriers all ranks of a communicator spend the same time, in communication or
+ * on their own. Who communicates less than the others has spent more on its
+ * own, and that is what the others wait for. Snapshots tell for what share of
+ * the last half minute each process was in operations; neither clocks nor the
+ * order of operations are needed. A process' excess is what it is below the
+ * median of the others of a communicator, all its communicators counting by the
+ * time that is spent in them. The node mate of a late rank waits for it in one
+ * communicator and comes late to another, so that it is as busy as all others;
+ * ranks of a late node are below their likes on other nodes.
+ *
+ *     struct livelate late = {0};
+ *     ... livelate_add(&late, &snap) for each node ...
+ *     livelate_finish(&late);
+ *     ... late.processes[], the worst first ...
+ *     livelate_fini(&late);
+ */
+
+enum livelate_limit {
+    LIVELATE_SHARE, /* share of its time; a rank with less is not named */
+    LIVELATE_PART,  /* share of what the others spend in communication */
+    /* multiple of the others' median distance from their median */
+    LIVELATE_SPREAD,
+    LIVELATE_FEW, /* LIVELATE_SHARE with less than four ranks */
+    /* share of its communication: communicators with less are ignored */
+    LIVELATE_WEIGHT,
+    LIVELATE_N_LIMITS
+};
+
+struct livelate_row {
+    const char *name;
+    double value;
+    const char *reason;
+};
+extern const struct livelate_row livelate_rows[LIVELATE_N_LIMITS];
+
+/* A communicator of which it is a member. */
+struct livelate_member {
+    uint64_t hash;
+    char name[LIVE_COMM_NAME_LEN];
+    int64_t n_ranks, rank;
+    uint32_t process;
+    double share; /* share of its time, in this communicator */
+};
+
+struct livelate_process {
+    char node[LIVE_NODE_LEN];
+    int64_t pid, task;
+    /* share of its time spent in operations; above 1 if they overlap */
+    double share;
+    bool known;  /* its time is known, and an operation ended recently */
+    bool judged; /* the figures below are valid */
+    /* share of its time that others wait for it; below 0: it waits */
+    double excess;
+    bool late;
+    /* the communicator that shows most of it */
+    uint64_t hash;
+    char name[LIVE_COMM_NAME_LEN];
+    int64_t rank, n_ranks;
+    double weight, needed, most; /* sums for livelate_finish */
+};
+
+/* The owner sets it to zeros. */
+struct livelate {
+    struct livelate_process *processes;
+    size_t n, room;
+    struct livelate_member *members;
+    size_t n_members, members_room;
+    uint32_t n_late;
+};
+
+/* Returns 0, or -1 when out of memory. */
+int livelate_add(struct livelate *late, const struct live_snap *snap);
+/* Judges the ranks; the latest comes first. */
+int livelate_finish(struct livelate *late);
+void livelate_fini(struct livelate *late);
+
+/* --- alert.c ------------------------------------------------------------ */
+
+/* Tell the user of a hang: on the terminal or in the batch output, in
+ * the step's log, in live/alerts.jsonl, and by a command.
+ *
+ * A line on srun's terminal comes from slurmctld, asked in a child
+ * (collect/slurmask.h). At most ALERT_OF_HANG lines a hang and ALERT_OF_JOB a
+ * job reach it; what is beyond is in the file only. Nothing is told of a step
+ * that ends. The command of on_hang runs as the user, in a process group of its
+ * own, with the alert as JSON on its standard input; it is killed after
+ * ALERT_COMMAND_MS.
+ */
+
+#define ALERT_OF_HANG 3
+#define ALERT_OF_JOB 10
+#define ALERT_COMMAND_MS 30000
+#define ALERT_FILE_BYTES (256 << 10)
+
+struct alert_place {
+    const char *dir; /* directory of the step */
+    uint64_t job;
+    const char *step;
+    const struct jp_onhang *on_hang;
+    void (*log)(void *arg, const char *line); /* NULL: no log */
+    void *log_arg;
+    /* asks Slurm to print the line; NULL: slurmjob_notify */
+    void (*notify)(void *arg, uint64_t job, const char *line);
+    void *notify_arg;
+};
+
+struct alert {
+    struct alert_place place;
+    uint32_t hang, said; /* number of the hang; lines about it so far */
+    /* something about it was reported, if only in the file */
+    bool told;
+    /* lines of this step; those of other steps are looked up */
+    uint32_t job_lines;
+    int64_t command;     /* pid of the command; 0: none runs */
+    uint64_t command_ms; /* when to kill it */
+};
+
+/* An alert, as in alerts.jsonl and on the command's standard input. Each has
+ * all members, whatever is known. */
+struct alert_event {
+    enum stuck_news news;
+    const struct stuck_view *view;
+    const struct stuck *stuck;
+    uint64_t waited_ms; /* since the operation began */
+    /* Of logs that tell only what has ended: why, and stuck is NULL. Else NULL.
+     */
+    const struct livestall *silence;
+};
+
+/* Reports the alert. */
+void alert_tell(struct alert *alert, const struct alert_event *event);
+
+/* Writes a line about an action of the rule ("USR1 sent to 3 tasks") to the log
+ * and the file. */
+void alert_note(struct alert *alert, const char *text);
+
+/* Kills the command if it runs for too long. */
+void alert_tick(struct alert *alert, uint64_t now_ms);
+void alert_fini(struct alert *alert);
+
+/* --- livejoin.c --------------------------------------------------------- */
 
 #define LIVEJOIN_LATE_SHARE 1000
 /* a 50th: at most 2 % of a processor, during a hang */

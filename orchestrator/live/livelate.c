@@ -1,5 +1,5 @@
 /* livelate.c - which rank makes the others wait, by the nodes' snapshots. */
-#include "orchestrator/live/livelate.h"
+#include "orchestrator/live/livejoin.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,9 +13,8 @@
 
 #include "common/fileio.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/live/livepacket.h"
 #include "plugins/clock/clock_peers.h"
-#include "plugins/clock/clock_stamp.h"
+#include "plugins/clock/clock_work.h"
 
 /* Heads of IPv6 and UDP, and what every way of IPv6 takes. */
 #define WAY_HEADS 48

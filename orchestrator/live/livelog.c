@@ -14,8 +14,6 @@
 #include "common/fileio.h"
 #include "common/logsource.h"
 #include "common/num.h"
-#include "orchestrator/live/liverate.h"
-#include "orchestrator/live/livetask.h"
 
 #define MS_NS UINT64_C(1000000)
 /* As livenode.c has it. */

@@ -12,8 +12,6 @@
 
 #include "common/fileio.h"
 #include "common/num.h"
-#include "orchestrator/live/liverate.h"
-#include "orchestrator/live/livetask.h"
 #include "plugins/nccl_recorder/recfile.h"
 
 #define MS_NS UINT64_C(1000000)
@@ -57,7 +55,7 @@ struct livenode {
     struct follow *files[FILES_MAX];
     size_t n;
     uint64_t scanned_ns, left_out;
-    uint64_t turn; /* of liverate.h, at the last look */
+    uint64_t turn; /* of livenode.h, at the last look */
     uint64_t wanted[LIVE_WANTED_MAX];
     size_t n_wanted;
 };

@@ -14,8 +14,11 @@
 #define JP_LIVE_LIVENODE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "orchestrator/ingest/hangs.h"
+#include "orchestrator/ingest/stuck.h"
 #include "orchestrator/live/livesnap.h"
 #include "orchestrator/live/livewant.h"
 #include "orchestrator/metrics/metrics.h"
@@ -25,7 +28,7 @@
 /* --- livecells.c: bandwidth and time by function and size ---------------- */
 
 /* As NCCL Inspector's Prometheus files have them, of the operations that the
- * live module reads (a sample, see liverate.h). A cell is a communicator, a
+ * live module reads (a sample, see livenode.h). A cell is a communicator, a
  * function, an algorithm and a range of sizes (metrics_size_first); the means
  * are Inspector's: geometric of bandwidths, arithmetic of times
  * (plugins/profiler/inspector/inspector_prom.cc of NCCL 2.30). */
@@ -141,7 +144,7 @@ unsigned livenode_signal(struct livenode *node, int signal);
  * look: each file from behind the last whole line, a half one waits. Files are
  * told by their inode: one that another has replaced, or that was cut, is read
  * from its beginning. At most LIVELOG_READ bytes of a file are read a turn
- * (liverate.h), the last ones; what is passed over is counted, and fronts that
+ * (below), the last ones; what is passed over is counted, and fronts that
  * were not seen since are not told. The numbers in the lines tell how many have
  * ended, so that rates need no line.
  *
@@ -172,5 +175,176 @@ struct livelog_cost {
     uint64_t read, passed, bad;
 };
 struct livelog_cost livelog_cost(const struct livelog *log);
+
+/* --- livetask.c --------------------------------------------------------- */
+
+/* What /proc says of a task: is it there, stopped, held by a
+ * debugger; does it compute, read or write.
+ *
+ * From /proc/PID/stat, status and io, which take no lock that a process in the
+ * kernel's state D may hold (as maps and cmdline do), so that they never block.
+ */
+
+struct livetask {
+    int64_t pid;    /* as seen by this process */
+    uint64_t start; /* ticks after boot; shows that a pid was reused */
+    char state;     /* R S D T t Z X ... */
+    bool traced;
+    uint64_t cpu_ms;
+    /* bytes read and written, by calls and by the disks; 0 if the kernel does
+     * not report them */
+    uint64_t io_bytes;
+    uint64_t caught; /* bit i: signal i + 1 has a handler */
+};
+
+/* Returns 1 if the task exists; 0 if it is gone or a zombie; -1 if unknown.
+ * task->pid is input; a start that is already set must match. root replaces /.
+ */
+int livetask_read(const char *root, struct livetask *task);
+
+/* A task over the looks; zero-initialised by its owner. */
+struct livewatch {
+    struct livetask task;
+    int64_t inner; /* its own pid; 0: not named yet */
+    uint64_t pid_namespace;
+    bool known, gone;
+    uint64_t read_ns; /* when /proc was read, monotonic; 0: is due */
+    unsigned disk_looks;
+    uint64_t io_ns, io_bytes; /* reads or writes much; by then */
+    uint64_t io_seen_ns;
+    uint64_t share_ns, share_cpu_ms; /* where the share's span began */
+    double share;                    /* of a processor, in the last span */
+};
+
+/* Sets the task to watch: the process with this pid in the PID namespace with
+ * this inode; 0: in this process' own namespace. */
+void livewatch_name(struct livewatch *watch, int64_t pid,
+                    uint64_t pid_namespace);
+
+/* Reads /proc where that is due: seldom while its files tell that it works,
+ * which they did at moved_ns. Times are monotonic. */
+void livewatch_look(struct livewatch *watch, const char *root,
+                    uint64_t moved_ns, uint64_t now_ns);
+
+/* What the kernel alone says: gone, held by a debugger, stopped, in state D for
+ * longer than a look; else STUCK_UNKNOWN. */
+enum stuck_state livewatch_held(const struct livewatch *watch);
+
+/* --- liverate.c --------------------------------------------------------- */
+
+/* How fast a process communicates: operations, their time and
+ * size over the last LIVE_RECENT_MS; and how long its operations usually take.
+ *
+ * How many end is known from the recording's counters; their time and size is
+ * the mean of a few that are read every LIVERATE_SAMPLE_MS, at the same seconds
+ * of the day on all nodes, so that ranks are compared by the same operations.
+ * Each turn makes what was before count less, so that a rank that changes its
+ * ways shows it within half a minute, in bounded memory.
+ */
+
+#define LIVERATE_SAMPLE_MS 5000
+/* operations of a file at a turn, plus the rest of their block */
+#define LIVERATE_OPS 64
+#define LIVERATE_SERIES_MAX 256
+
+struct liverate_series {
+    uint32_t comm;
+    enum jpr_op_kind kind;
+    char func[RECORD_MAX_FUNC + 1]; /* name as in the file */
+    bool told;                      /* the counters have named it */
+    /* ended operations by the counters of the last turn */
+    uint64_t ended;
+    double recent;                /* operations that ended recently */
+    double n, n_timed, us, bytes; /* sums over operations read recently */
+};
+
+/* The rates of a process; the owner sets it to zeros. */
+struct liverate {
+    struct liverate_series *series;
+    size_t n;
+    uint64_t turn_ns; /* time of the last turn, monotonic; 0: none yet */
+    double seconds;   /* seconds that `recent` covers */
+};
+
+void liverate_fini(struct liverate *rate);
+
+/* What the file that operations are read of tells besides: how many of a series
+ * have ended so far, and which communicator the series' number is of. */
+struct liverate_source {
+    const void *of;
+    bool (*ended)(const void *of, const struct liverate_series *series,
+                  uint64_t *out);
+    bool (*is_comm)(const void *of, uint32_t comm, uint64_t hash,
+                    int64_t n_ranks, int64_t rank);
+};
+
+/* A recording, borrowed. */
+struct liverate_source liverate_recording(const struct jp_recfile *file);
+
+/* The turn's number at that time of day; a new one is due where it differs. */
+uint64_t liverate_turn(uint64_t real_ns);
+
+/* An operation that was read. us 0: its time is not known. */
+void liverate_add(struct liverate *rate, const struct liverate_series *key,
+                  uint64_t bytes, uint64_t us);
+void liverate_op(struct liverate *rate, const struct jpr_op *op);
+
+/* A turn is over: takes how many have ended by now. */
+void liverate_pass(struct liverate *rate, const struct liverate_source *source,
+                   uint64_t mono_ns);
+
+/* Fill in the figures of the rank, and of a front, which is named already and
+ * of one of comms. */
+void liverate_rank(const struct liverate *rate, uint64_t mono_ns,
+                   struct live_rank *rank);
+void liverate_front(const struct liverate *rate,
+                    const struct liverate_source *source, uint64_t mono_ns,
+                    const struct live_comm *comms, struct live_front *front);
+
+/* --- how long operations usually take ------------------------------------ */
+
+/* Learnt from operations in flight for a second or more. Shorter ones are only
+ * counted, so ended operations need not be read. */
+
+/* Most operations of a process that are in flight for long at one time, and
+ * most pairs (communicator, function) with known lengths. */
+enum { LIVEUSUAL_LONGS_MAX = 64, LIVEUSUAL_SERIES_MAX = 256 };
+
+struct liveusual_series {
+    uint32_t comm;
+    enum jpr_op_kind kind;
+    char func[RECORD_MAX_FUNC + 1];
+    struct stuck_usual lengths;
+};
+
+/* An operation that was in flight for long at the last look. */
+struct liveusual_long {
+    uint32_t comm;
+    enum jpr_op_kind kind;
+    char func[RECORD_MAX_FUNC + 1];
+    uint64_t seq, start_ns, age_ns;
+    bool seen; /* also in flight at this look */
+};
+
+/* The lengths of a process's operations; the owner sets it to zeros. */
+struct liveusual {
+    struct liveusual_series *series;
+    size_t n;
+    struct liveusual_long longs[LIVEUSUAL_LONGS_MAX];
+    size_t n_longs;
+};
+
+void liveusual_fini(struct liveusual *usual);
+
+/* Takes what is in flight for a second or more, and learns from those that
+ * ended since the last look. An end is seen at most one look late. */
+void liveusual_look(struct liveusual *usual, const struct stuck_times *times,
+                    const struct jp_recfile *file,
+                    const struct jp_pending *pending, uint64_t mono_ns);
+
+/* The usual length of such operations; NULL: none has ended. */
+const struct stuck_usual *liveusual_find(const struct liveusual *usual,
+                                         const struct jp_recfile *file,
+                                         const struct hangs_op *op);
 
 #endif

@@ -1,5 +1,5 @@
 /* livepacket.c - packets with snapshots, written, sealed and read. */
-#include "orchestrator/live/livepacket.h"
+#include "orchestrator/live/livelink.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* liverate.c - operations, their time and size of late. */
-#include "orchestrator/live/liverate.h"
+#include "orchestrator/live/livenode.h"
 
 #include <stdio.h>
 #include <stdlib.h>

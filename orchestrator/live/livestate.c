@@ -14,8 +14,7 @@
 #include "common/bandwidth.h"
 #include "common/fileio.h"
 #include "orchestrator/collect/stepdir.h"
-#include "orchestrator/live/alert.h"
-#include "orchestrator/live/livelate.h"
+#include "orchestrator/live/livejoin.h"
 
 #define MS_NS UINT64_C(1000000)
 #define NODES_MAX 65536

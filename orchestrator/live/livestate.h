@@ -54,7 +54,7 @@ struct livestate_rank {
     /* rank by task, else in its largest communicator; -1: unknown */
     int64_t rank;
     bool keeps; /* it keeps the others waiting, by the rule of stuck.h */
-    bool late;  /* it makes the others wait, by livelate.h */
+    bool late;  /* it makes the others wait, by livejoin.h */
     /* share of its time that others wait for it; NAN: not judged */
     double caused;
     /* its oldest operation in flight, else what it did most of late; func "":

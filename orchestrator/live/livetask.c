@@ -1,5 +1,5 @@
 /* livetask.c - /proc/PID of a task. */
-#include "orchestrator/live/livetask.h"
+#include "orchestrator/live/livenode.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* metricsfile.c - write, replace and remove a step's .prom file. */
-#include "orchestrator/metrics/metricsfile.h"
+#include "orchestrator/metrics/metrics.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -15,7 +15,6 @@
 
 #include "common/error.h"
 #include "plugins/nsys/nsys_read.h"
-#include "plugins/nsys/nsys_sql.h"
 
 /* One export. Counts and times are as in struct nsys_profile. */
 struct jp_nsys_rank {

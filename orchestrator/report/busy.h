@@ -1,5 +1,5 @@
-/* busy.h - the share of wall time that processes spent communicating, and its
- * tables; also the tables of utilisation.
+/* joinrun.h - the share of wall time that processes spent communicating, and
+ * its tables; also the tables of utilisation.
  *
  * The wall time of a process runs from the start of its first operation to the
  * end of its last one, by its own clock. In a slice of time, only the part of

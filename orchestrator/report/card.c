@@ -11,11 +11,11 @@
 
 #include "common/figure.h"
 #include "common/quote.h"
-#include "orchestrator/cause/bottleneck.h"
+#include "orchestrator/cause/cause.h"
 #include "orchestrator/insight/plain.h"
+#include "orchestrator/report/out.h"
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/summary_file.h"
-#include "orchestrator/report/out.h"
 
 /* one less if there are findings, and one less if there is a note */
 #define CELLS_SHOWN 4

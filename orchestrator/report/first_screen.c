@@ -1,6 +1,6 @@
 /* first_screen.c - the verdict in plain words, its figures, its proof, what to
  * do next. */
-#include "orchestrator/report/first_screen.h"
+#include "orchestrator/report/report.h"
 
 #include <ctype.h>
 #include <inttypes.h>

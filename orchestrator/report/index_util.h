@@ -6,9 +6,8 @@
 #ifndef JP_REPORT_INDEX_UTIL_H
 #define JP_REPORT_INDEX_UTIL_H
 
-#include <stdio.h>
-
 #include <jansson.h>
+#include <stdio.h>
 
 #include "orchestrator/report/summary_file.h"
 
@@ -27,5 +26,12 @@ void index_util_write(const json_t *job, FILE *out);
 /* Formats a step's entry into buf: "model gpt, run 7; torch 2.4.0". Returns
  * buf. */
 char *index_util_words(const json_t *entry, char *buf, size_t size);
+
+/* Compare the steps of a job. */
+
+/* Writes the section on the steps in job.json; nothing for fewer than two
+ * steps. It shows bandwidths by kind (type, function, size). Only kinds of
+ * several steps count; of these, the ones of most time are shown. */
+void index_trend_write(const json_t *steps, FILE *out);
 
 #endif

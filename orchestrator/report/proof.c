@@ -1,7 +1,308 @@
 /* proof.c - which picture proves a verdict. */
 #include "orchestrator/report/proof.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/figure.h"
+#include "orchestrator/insight/plain.h"
+#include "orchestrator/report/out.h"
 #include "orchestrator/report/sections.h"
+#include "orchestrator/report/table.h"
+
+/* Pictures of a step's end: which rank waits where and for whom,
+ * and which task ended first. */
+
+#define CHIPS 128    /* ranks of an operation drawn one by one */
+#define CHIPS_FEW 16 /* ... also where it only waits for another operation */
+#define OPS_DRAWN 6  /* operations */
+#define BARS_DRAWN 12
+
+/* --- operations that hang ----------------------------------------------------
+ */
+
+/* Each colour has a sign, too, because colour alone is not accessible. */
+static const struct {
+    const char *class, *sign, *words;
+} states[JP_HANG_STATES] = {
+    [JP_HANG_IN] = {"in", "", "waits in it"},
+    [JP_HANG_ABSENT] = {"absent", "\xc3\x97", "never entered it"},
+    [JP_HANG_ELSEWHERE] = {"elsewhere", "\xe2\x86\xb7", "is in another one"},
+    [JP_HANG_DONE] = {"done", "\xe2\x9c\x93", "has ended it"},
+    [JP_HANG_UNKNOWN] = {"unknown", "?", "is not known"},
+};
+
+static void put_chips(FILE *out, const struct jp_hang_op *op)
+{
+    uint32_t shown = 0;
+
+    fputs("<div class=\"chips\">", out);
+    for (uint32_t i = 0; i < op->n_ranks; i++) {
+        unsigned s = op->states[i];
+
+        /* if there are many ranks, draw only those that do not wait */
+        if (op->n_ranks > CHIPS && s == JP_HANG_IN)
+            continue;
+        if (++shown > CHIPS)
+            break;
+        fprintf(out, "<span class=\"chip %s\"><i>%s</i>%" PRId64 "</span>",
+                states[s].class, states[s].sign,
+                op->tasks[i] >= 0 ? op->tasks[i] : i);
+    }
+    fputs("</div>\n", out);
+}
+
+/* "0-2, 4-6 -> wait for 3" */
+static void put_arrow(FILE *out, const struct jp_hang_op *op)
+{
+    char ranks[JP_HANG_STATES][120];
+    enum jp_hang_state whom = JP_HANG_ABSENT;
+
+    for (unsigned s = 0; s < JP_HANG_STATES; s++)
+        plain_hang_ranks(op, (enum jp_hang_state) s, 6, ranks[s],
+                         sizeof(ranks[s]));
+    if (!*ranks[JP_HANG_ABSENT])
+        whom = *ranks[JP_HANG_ELSEWHERE] ? JP_HANG_ELSEWHERE : JP_HANG_UNKNOWN;
+    if (!*ranks[JP_HANG_IN] || !*ranks[whom])
+        return;
+    fprintf(out,
+            "<p class=\"arrow\"><strong>%s</strong> <span class=\"line\">wait "
+            "for</span> <strong class=\"%s\">%s</strong>",
+            ranks[JP_HANG_IN], states[whom].class, ranks[whom]);
+    if (whom == JP_HANG_ABSENT && *ranks[JP_HANG_ELSEWHERE])
+        fprintf(out,
+                " and <strong class=\"elsewhere\">%s</strong>, in another one",
+                ranks[JP_HANG_ELSEWHERE]);
+    fputs("</p>\n", out);
+}
+
+/* Some rank never entered it: other operations wait for this one. */
+static bool is_cause(const struct jp_hang_op *op)
+{
+    for (uint32_t i = 0; i < op->n_ranks; i++)
+        if (op->states[i] == JP_HANG_ABSENT)
+            return true;
+    return false;
+}
+
+static void put_op(FILE *out, const struct jp_hang_op *op)
+{
+    fputs("<div class=\"op\"><h3>", out);
+    html_out_text(out, op->coll);
+    fprintf(out, " %" PRIu64 " of ", op->sn);
+    html_out_text(out, op->name);
+    fputs("</h3><span class=\"soft\">", out);
+    if (op->since_us > 0)
+        fprintf(out, "since %s, ", FIG_UTC((uint64_t) op->since_us) + 11);
+    fprintf(out, "for at least %s</span>\n", FIG_US((double) op->age_us));
+    if (op->n_ranks <= CHIPS_FEW || is_cause(op))
+        put_chips(out, op);
+    put_arrow(out, op);
+    fputs("</div>\n", out);
+}
+
+static void put_states(FILE *out, const struct jp_hang *hang)
+{
+    bool used[JP_HANG_STATES] = {false};
+
+    for (size_t i = 0; i < hang->n_ops; i++)
+        for (uint32_t k = 0; k < hang->ops[i].n_ranks; k++)
+            used[hang->ops[i].states[k]] = true;
+    fputs("<p class=\"key\">A number is a rank:", out);
+    for (unsigned s = 0; s < JP_HANG_STATES; s++)
+        if (used[s])
+            fprintf(out, " <span class=\"chip %s\"><i>%s</i>n</span>&nbsp;%s",
+                    states[s].class, states[s].sign, states[s].words);
+    fputs("</p>\n", out);
+}
+
+/* --- without recordings: how far each communicator came
+ * ------------------------ */
+
+static int by_ops(const void *a, const void *b, void *arg)
+{
+    const struct jp_result *r = arg;
+    size_t x = *(const size_t *) a, y = *(const size_t *) b;
+    uint64_t nx = r->comms[x].ops, ny = r->comms[y].ops;
+
+    if (nx != ny)
+        return nx < ny ? -1 : 1;
+    return x < y ? -1 : 1;
+}
+
+static int put_progress(const struct jp_result *r, const struct jp_finding *f,
+                        FILE *out)
+{
+    size_t *list = calloc(r->n_comms + 1, sizeof(*list)), n = 0;
+    const struct jp_comm *like = rows_comm(r, (size_t) f->comm);
+    uint64_t from, most;
+    char note[160] = "";
+
+    if (!list)
+        return -1;
+    for (size_t c = 0; c < r->n_comms; c++)
+        if (r->comms[c].n_ranks == like->n_ranks &&
+            r->comms[c].type == like->type && r->comms[c].ops)
+            list[n++] = c;
+    if (n < 2) {
+        free(list);
+        return 1;
+    }
+    qsort_r(list, n, sizeof(*list), by_ops, (void *) r);
+    /* show only the last operations: a difference of two would be invisible
+     * among thousands */
+    most = r->comms[list[n - 1]].ops;
+    from = most - r->comms[list[0]].ops;
+    from = from && most > 8 * from ? most - 8 * from : 0;
+    html_out_proof(out, "bars",
+                   "How far each communicator came: its operations");
+    for (size_t i = 0; i < n && i < BARS_DRAWN; i++) {
+        const struct jp_comm *c = &r->comms[list[i]];
+        bool hit = list[i] == (size_t) f->comm;
+
+        fprintf(out, "<div class=\"row%s\"><span class=\"who\"><strong>",
+                hit ? " hit" : "");
+        html_out_short(out, *c->name ? c->name : c->id, 24);
+        fputs("</strong> ", out);
+        if (c->n_hosts)
+            html_out_short(out, c->hosts[0], 32);
+        fprintf(out,
+                "%s</span><svg class=\"cells\" viewBox=\"0 0 100 1\" "
+                "preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect "
+                "class=\"%s\" width=\"%.1f\" height=\"1\"/></svg><span "
+                "class=\"num\">%s</span></div>\n",
+                c->n_hosts > 1 ? ", ..." : "", hit ? "col hit" : "col",
+                100 * (double) (c->ops - from) / (double) (most - from),
+                FIG_COUNT(c->ops));
+    }
+    if (n > BARS_DRAWN)
+        snprintf(note, sizeof(note), "%s more, up to %s operations. ",
+                 FIG_COUNT(n - BARS_DRAWN), FIG_COUNT(most));
+    if (from)
+        snprintf(note + strlen(note), sizeof(note) - strlen(note),
+                 "Bars begin at %s.", FIG_COUNT(from));
+    html_out_proof_end(out, note);
+    free(list);
+    return 0;
+}
+
+static int proof_hang(const struct jp_report *report,
+                      const struct jp_finding *f, FILE *out)
+{
+    const struct jp_hang *hang = report->result ? &report->result->hang : NULL;
+    char note[120] = "";
+
+    if (!hang)
+        return 1;
+    if (!hang->n_ops || !hang->ops[0].n_ranks)
+        return f && f->comm >= 0 ? put_progress(report->result, f, out) : 1;
+    html_out_proof(out, "hang", "Who waits where, and for whom");
+    for (size_t i = 0; i < hang->n_ops && i < OPS_DRAWN; i++)
+        put_op(out, &hang->ops[i]);
+    put_states(out, hang);
+    if (hang->operations > OPS_DRAWN)
+        snprintf(note, sizeof(note),
+                 "%s more operations hang: jobprof show --pending.",
+                 FIG_COUNT(hang->operations - OPS_DRAWN));
+    html_out_proof_end(out, note);
+    return 0;
+}
+
+/* --- who ended first
+ * ----------------------------------------------------------- */
+
+static const char *const ways[] = {
+    [JP_CRASH_WELL] = "ended well",
+    [JP_CRASH_SELF] = "ended by themselves, with an error",
+    [JP_CRASH_KILL] = "were ended from outside",
+    [JP_CRASH_UNTOLD] = "left no status",
+};
+
+/* Draws the ends of tasks that ended in one way, as ticks; without the first
+ * task. */
+static uint32_t put_ticks(FILE *out, const struct jp_nodes *nodes,
+                          const struct jp_task *first, enum jp_crash_way way,
+                          int64_t from_us, double full_us)
+{
+    enum { TICKS = 400 };
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < nodes->n_nodes; i++)
+        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++) {
+            const struct jp_task *t = &nodes->nodes[i].tasks[k];
+
+            if (t == first || crash_way_of(t) != way)
+                continue;
+            if (n++ < TICKS && t->end_us && out)
+                fprintf(out,
+                        "<rect class=\"col\" x=\"%.2f\" width=\"0.6\" "
+                        "height=\"1\"/>",
+                        2 + 96 * (double) (t->end_us - from_us) / full_us);
+        }
+    return n;
+}
+
+static int proof_tasks(const struct jp_report *report,
+                       const struct jp_finding *f, FILE *out)
+{
+    const struct jp_nodes *nodes = report->nodes;
+    const struct jp_crash *crash = report->insight ? &report->insight->crash
+                                                   : NULL;
+    int64_t from = INT64_MAX, to = 0;
+    double full;
+
+    (void) f;
+    if (!nodes || !crash || !crash->task)
+        return 1;
+    for (size_t i = 0; i < nodes->n_nodes; i++)
+        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++) {
+            int64_t end = nodes->nodes[i].tasks[k].end_us;
+
+            from = end && end < from ? end : from;
+            to = end > to ? end : to;
+        }
+    full = to > from ? (double) (to - from) : 1;
+    html_out_proof(out, "tasks", "When the tasks ended");
+    fprintf(out,
+            "<div class=\"row hit\"><span class=\"who\"><strong>rank %" PRId64
+            "</strong> ",
+            crash->world_rank >= 0 ? crash->world_rank
+                                   : (int64_t) crash->task->gtid);
+    html_out_short(out, crash->node->name, 32);
+    fputs(", the first</span><svg class=\"cells\" viewBox=\"0 0 100 1\" "
+          "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+          out);
+    if (crash->task->end_us)
+        fprintf(out,
+                "<rect class=\"col hit\" x=\"%.2f\" width=\"1\" "
+                "height=\"1\"/>",
+                2 + 96 * (double) (crash->task->end_us - from) / full);
+    fprintf(out, "</svg><span class=\"num\">%s</span></div>\n",
+            crash->signal ? crash_signal_name(crash->signal) : "exit");
+    for (unsigned way = 0; way < 4; way++) {
+        uint32_t n =
+            put_ticks(NULL, nodes, crash->task, (enum jp_crash_way) way, 0, 1);
+
+        if (!n)
+            continue;
+        fprintf(
+            out,
+            "<div class=\"row\"><span class=\"who\"><strong>%s task%s</strong> "
+            "%s</span><svg class=\"cells\" viewBox=\"0 0 100 1\" "
+            "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+            FIG_COUNT(n), plural(n), ways[way]);
+        put_ticks(out, nodes, crash->task, (enum jp_crash_way) way, from, full);
+        fputs("</svg><span class=\"num\"></span></div>\n", out);
+    }
+    if (to)
+        fprintf(out,
+                "<div class=\"scale\"><span>%s</span><span>+%s</span></div>\n",
+                FIG_UTC((uint64_t) from) + 11, FIG_US((double) (to - from)));
+    html_out_proof_end(out, NULL);
+    return 0;
+}
 
 /* By kind of finding; NULL: it has none. */
 static proof_picture *const by_kind[] = {

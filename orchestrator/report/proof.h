@@ -26,8 +26,6 @@ proof_picture proof_stalls;   /* the same of stalls */
 proof_picture proof_excess;   /* no rank stands out */
 proof_picture proof_records;  /* whose records are missing */
 proof_picture proof_network;  /* bandwidth over the run, or by communicator */
-proof_picture proof_hang;     /* who waits where, for whom */
-proof_picture proof_tasks;    /* who ended first */
 proof_picture proof_copper;   /* a slow daemon, else what caches answered */
 
 #endif

@@ -26,7 +26,6 @@
 #include "orchestrator/report/busy.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/insight/plain.h"
-#include "orchestrator/report/first_screen.h"
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
 

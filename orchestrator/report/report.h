@@ -7,15 +7,14 @@
 #ifndef JP_REPORT_REPORT_H
 #define JP_REPORT_REPORT_H
 
-#include <stdbool.h>
-#include <stdio.h>
-
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 
 #include "common/error.h"
 #include "common/jobconf.h"
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/cause/bottleneck.h"
 #include "orchestrator/cause/cause.h"
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/copper/copper.h"
@@ -108,5 +107,44 @@ void card_print(const json_t *root, const char *step_dir, bool colour,
 /* Rewrites <job_dir>/job.json and index.html from the summary.json of each
  * step's directory (temp + rename; safe while other steps do the same). */
 int report_index(const char *job_dir, struct jp_error *err);
+
+/* --- report_jobs.c ------------------------------------------------------ */
+
+/* One page about all jobs of a folder, worst first. */
+
+/* Not index.html: the folder is the user's, and that file may already exist. */
+#define REPORT_JOBS_NAME "jobprof-index.html"
+
+struct report_jobs_done {
+    size_t jobs;
+    enum jp_verdict_word worst;
+};
+
+/* Returns true if a subfolder is a job with a report (job.json). */
+bool report_jobs_is_folder(const char *folder);
+
+/* Writes <folder>/jobprof-index.html from the job.json of its jobs (temp +
+ * rename). Does not follow links. Returns 0, or -1 and err if there is no job
+ * or the page cannot be written; *done is then unchanged. */
+int report_jobs(const char *folder, struct report_jobs_done *done,
+                struct jp_error *err);
+
+/* --- first_screen.c ----------------------------------------------------- */
+
+/* What a reader sees before scrolling: the verdict in plain
+ * words, its figures, the picture that proves it, causes, the next command. */
+
+/* The command to type next, for the page, the card and summary.txt. Uses "."
+ * for the report's folder if no step is known. Returns buf. */
+#define FIRST_SCREEN_COMMAND 160
+char *first_screen_command(const struct jp_report *report,
+                           char buf[FIRST_SCREEN_COMMAND]);
+
+/* What to check, as JP_PLAIN_CHECKS sentences; NULL if the findings already say
+ * it. */
+const char *const *first_screen_checks(const struct jp_report *report);
+
+/* Returns 0, or -1 when out of memory. */
+int first_screen_write(const struct jp_report *report, FILE *out);
 
 #endif

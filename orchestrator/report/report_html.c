@@ -13,7 +13,6 @@
 #include "orchestrator/insight/processes.h"
 #include "orchestrator/report/busy.h"
 #include "orchestrator/report/chart.h"
-#include "orchestrator/report/first_screen.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"

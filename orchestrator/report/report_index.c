@@ -20,7 +20,6 @@
 #include "common/jsonload.h"
 #include "common/sorted.h"
 #include "orchestrator/insight/verdict.h"
-#include "orchestrator/report/index_trend.h"
 #include "orchestrator/report/index_util.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/summary_file.h"

@@ -3,7 +3,7 @@
  * A job is a folder with a job.json, which the report of its last step wrote.
  * For each job, the page shows the verdict of its worst step.
  */
-#include "orchestrator/report/report_jobs.h"
+#include "orchestrator/report/report.h"
 
 #include <dirent.h>
 #include <errno.h>

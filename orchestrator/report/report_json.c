@@ -14,7 +14,6 @@
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/busy.h"
-#include "orchestrator/report/first_screen.h"
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/report/tables.h"

@@ -6,7 +6,6 @@
 
 #include "orchestrator/evidence/evidence.h"
 #include "orchestrator/evidence/hangstacks.h"
-#include "orchestrator/evidence/ras.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"

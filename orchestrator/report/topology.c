@@ -7,7 +7,7 @@
 #include "common/figure.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/table.h"
-#include "orchestrator/topo/topo_print.h"
+#include "orchestrator/topo/shapes.h"
 
 #define MAX_LINES 12    /* lines of summary.txt */
 #define MAX_ITEMS 50    /* items of report.html */

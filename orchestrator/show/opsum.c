@@ -1,5 +1,5 @@
 /* opsum.c - filter operations and add them up. */
-#include "orchestrator/show/opsum.h"
+#include "orchestrator/show/show.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "orchestrator/show/csvtable.h"
 #include "orchestrator/show/jobranks.h"
 #include "orchestrator/show/show_table.h"
-#include "plugins/nccl_inspector/inspector_reader.h"
 #include "plugins/nccl_inspector/reader.h"
 #include "plugins/nccl_recorder/launches.h"
 

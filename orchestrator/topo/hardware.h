@@ -11,7 +11,102 @@
 
 #include "common/error.h"
 #include "orchestrator/topo/busid.h"
-#include "orchestrator/topo/nvml.h"
+
+/* --- nvml.c ------------------------------------------------------------- */
+
+/* What NVIDIA's management library knows of this node's GPUs.
+ *
+ * libnvidia-ml.so.1 is loaded at run time and every function but four is
+ * optional: a driver that lacks one leaves its members "unknown". The library
+ * runs inside a child of its own (nvml_ask), because a driver may hang,
+ * crash or write where it should not; what comes back is checked.
+ *
+ * Names, numbers and layouts are those of the NVML API reference (nvml.h of
+ * CUDA 13; the versioned structures say which).
+ */
+
+#define JP_NVML_LIBRARY "libnvidia-ml.so.1"
+/* GPUs of eight trays; NCCL's own bound is 32. */
+#define JP_NVML_MAX_GPUS 64
+#define JP_NVML_MAX_LINKS 36 /* NVML_NVLINK_MAX_LINKS */
+#define JP_NVML_MAX_MIGS 16  /* the hardware has 7 */
+#define JP_NVML_TEXT 96
+
+enum jp_nvml_probe {
+    JP_NVML_OK,
+    JP_NVML_ABSENT,
+    JP_NVML_ERROR,
+    JP_NVML_TIMEOUT,
+    JP_N_NVML_PROBES,
+};
+
+enum jp_link_state { JP_LINK_UNKNOWN, JP_LINK_INACTIVE, JP_LINK_ACTIVE };
+
+enum jp_link_remote {
+    JP_REMOTE_UNKNOWN,
+    JP_REMOTE_GPU,
+    JP_REMOTE_SWITCH,
+    JP_REMOTE_CPU,
+    JP_N_REMOTES,
+};
+
+struct jp_nvml_link {
+    uint32_t link; /* NVML's number */
+    enum jp_link_state state;
+    enum jp_link_remote remote;
+    int p2p;                     /* 1, 0; -1: unknown */
+    int version;                 /* NVML's enumeration; -1: unknown */
+    int64_t speed_mbs;           /* one way; -1: unknown */
+    char remote_busid[JP_BUSID]; /* "": none that could be a device */
+};
+
+/* NVML's numbers; asked false: the others mean nothing. */
+struct jp_nvml_fabric {
+    bool asked;
+    uint32_t state; /* 0 not supported, 1 not started, 2 in progress, 3 done */
+    int32_t status; /* counts when done */
+    uint8_t cluster[16];
+    uint32_t clique;
+    int64_t health_mask; /* -1: unknown */
+    int health;          /* 1 healthy, 2 unhealthy, 3 limited; -1: unknown */
+};
+
+/* Texts are "" where they are unknown, numbers -1. */
+struct jp_nvml_gpu {
+    char busid[JP_BUSID]; /* "0000:1a:00.0" */
+    char uuid[JP_NVML_TEXT];
+    char model[JP_NVML_TEXT];
+    int64_t minor;
+    bool links_asked;
+    uint32_t n_links;
+    struct jp_nvml_link links[JP_NVML_MAX_LINKS];
+    int64_t c2c_links, c2c_speed_mbs; /* active ones; speed of one */
+    struct jp_nvml_fabric fabric;
+    int mig; /* 1 on, 0 off, -1: unknown */
+    uint32_t n_migs;
+    char migs[JP_NVML_MAX_MIGS][JP_NVML_TEXT]; /* UUIDs */
+};
+
+struct jp_nvml {
+    enum jp_nvml_probe probe;
+    char text[160]; /* why it is not OK */
+    char driver[JP_NVML_TEXT];
+    char calling[64]; /* the function being called */
+    uint32_t n_told;  /* how many GPUs NVML says there are */
+    uint32_t n_gpus;  /* of these in gpus[], each complete */
+    struct jp_nvml_gpu gpus[JP_NVML_MAX_GPUS];
+};
+
+/* Asks in a child that is killed after limit_ms (one that cannot be killed is
+ * left to init). library: a path or a name for dlopen(). Returns what was told,
+ * sorted by bus id (free() it), NULL without memory. */
+struct jp_nvml *nvml_ask(const char *library, uint32_t limit_ms);
+
+/* The GPUs that NVIDIA's kernel driver lists, where NVML does not answer:
+ * /proc/driver/nvidia/gpus/<bus id>/information has the model, the UUID and the
+ * minor. Replaces the GPUs of out; of links, fabric and MIG they tell nothing.
+ * root: "" for the machine, else the folder that stands for /. */
+void nvml_read_proc(const char *root, struct jp_nvml *out);
 
 /* --- ports of this node's network adapters that NCCL could use.
  *

@@ -1,10 +1,9 @@
 /* hwxml.c - the objects of a topology that hwloc has exported as XML. */
-#include "orchestrator/topo/hwxml.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/topo/xmlscan.h"
+#include "orchestrator/topo/topo_parts.h"
 
 /* Hexadecimal or decimal digits up to a character of `stops`. NULL: none, or
  * over max. Returns where it stopped. */

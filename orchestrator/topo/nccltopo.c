@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "orchestrator/topo/busid.h"
-#include "orchestrator/topo/xmlscan.h"
 
 /* What an open element is for those in it. */
 struct place {

@@ -1,5 +1,5 @@
 /* nvml.c - ask NVML in a child that may hang or crash. */
-#include "orchestrator/topo/nvml.h"
+#include "orchestrator/topo/hardware.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

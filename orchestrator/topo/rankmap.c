@@ -1,5 +1,5 @@
 /* rankmap.c - put ranks on GPUs by what processes and logs told. */
-#include "orchestrator/topo/rankmap.h"
+#include "orchestrator/topo/rankread.h"
 
 #include <stdarg.h>
 #include <stdbool.h>

@@ -7,7 +7,6 @@
 
 #include "common/error.h"
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/topo/rankmap.h"
 #include "orchestrator/topo/rankread.h"
 
 /* For the files that killed ends of nodes have left undone, of all nodes. */

@@ -1,5 +1,5 @@
 /* topo_print.c - topologies on a terminal. */
-#include "orchestrator/topo/topo_print.h"
+#include "orchestrator/topo/shapes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

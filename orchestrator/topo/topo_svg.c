@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/topo/topo_print.h"
+#include "orchestrator/topo/shapes.h"
 
 #define BOX_W 92
 #define BOX_H 46

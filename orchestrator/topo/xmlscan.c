@@ -1,5 +1,5 @@
 /* xmlscan.c - walk through the elements of a small, foreign XML text. */
-#include "orchestrator/topo/xmlscan.h"
+#include "orchestrator/topo/topo_parts.h"
 
 #include <stdint.h>
 #include <string.h>

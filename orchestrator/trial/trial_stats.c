@@ -1,6 +1,6 @@
 /* trial_stats.c - which configuration is fastest, and whether the difference is
  * more than noise. */
-#include "orchestrator/trial/trial_stats.h"
+#include "orchestrator/trial/trial.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -80,17 +80,6 @@ int clock_file_parse(const char *text, size_t len, struct clock_file *file,
 /* The same of a path. */
 int clock_file_read(const char *path, struct clock_file *file,
                     struct jp_error *err);
-/* A window of a node with the ten neighbours that XLA gives it is shorter. */
-#define CLOCK_LINE_MAX 8192
-/* Calls take for each whole line of less than `longest` bytes, without its end.
- * It returns 1 if it took the line, 0 for a bad one, which is counted, -1
- * without memory: the file is then released. */
-int clock_file_lines(const char *text, size_t len, size_t longest,
-                     int (*take)(char *line, struct clock_file *file),
-                     struct clock_file *file, struct jp_error *err);
-/* Appends a window. Returns 1, or -1 without memory. */
-int clock_file_append(struct clock_file *file,
-                      const struct clock_window *window);
 /* All zeros is empty. */
 void clock_file_fini(struct clock_file *file);
 
@@ -102,9 +91,38 @@ bool clock_file_wall(const struct clock_file *file, int64_t mono_ns,
 
 bool clock_field_int(const char *line, const char *key, int64_t min,
                      int64_t max, int64_t *out);
-bool clock_field_real(const char *line, const char *key, double *out);
 /* A text without escapes. */
 bool clock_field_text(const char *line, const char *key, char *out,
                       size_t size);
+
+/* What a program's own XLA has probed of clocks:
+ * probe_windows_node<N>.jsonl, as ROCm's XLA writes it at the end.
+ *
+ *     {"meta":true,"node_id":0,...}
+ *     {"window_start_ns":U,"window_end_ns":U,"window_id":U,...,"node_id":I,
+ *      "edges":[{"dst":I,"alpha":F,"beta":I,"pairs":I,"lost":I},...]}
+ *
+ * Numbers of nodes are XLA's process indices. Times are of the wall clock; beta
+ * is how far that of dst is ahead at some moment of the window, alpha its slope
+ * (about 0, in some descriptions 1 more). Its lines have no uncertainty: theirs
+ * was measured to be tens of microseconds on an idle link, and beta's moment is
+ * not known within the window.
+ *
+ * The file is foreign input: what is bad in it is skipped and counted.
+ */
+
+#define CLOCK_XLA_PREFIX "probe_windows_node"
+#define CLOCK_XLA_SUFFIX ".jsonl"
+/* Of a line, besides what its window leaves open. */
+#define CLOCK_XLA_UNC_NS 20000.0
+
+/* Of process `process`, which the file's name tells. The file's node_id and its
+ * windows' from and to are processes, and its "monotonic" times those of the
+ * wall clock; node is "". -1: out of memory, or there is no window of it. */
+int clock_xla_parse(const char *text, size_t len, uint32_t process,
+                    struct clock_file *file, struct jp_error *err);
+
+/* The process that a file's name tells; false: it is no such file. */
+bool clock_xla_name(const char *name, uint32_t *process);
 
 #endif

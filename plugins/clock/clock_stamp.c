@@ -1,5 +1,5 @@
 /* clock_stamp.c - packets with times from the kernel. */
-#include "plugins/clock/clock_stamp.h"
+#include "plugins/clock/clock_work.h"
 
 #include <errno.h>
 #include <linux/errqueue.h>

@@ -1,5 +1,5 @@
 /* clock_talk.c - the exchanges between two nodes, and their bounds. */
-#include "plugins/clock/clock_talk.h"
+#include "plugins/clock/clock_work.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* clock_work.c - the clock module: sockets, timers, peers and budget around the
- * exchanges of clock_talk.h. */
+ * exchanges of clock_work.h. */
 #include "plugins/clock/clock_work.h"
 
 #include <errno.h>
@@ -12,8 +12,6 @@
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "plugins/clock/clock_talk.h"
 
 #ifndef TFD_TIMER_CANCEL_ON_SET
 #define TFD_TIMER_CANCEL_ON_SET (1 << 1)

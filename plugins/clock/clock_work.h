@@ -1,7 +1,7 @@
 /* clock_work.h - the clock module of a node's agent: asks neighbours, answers
  * them, and writes what it finds.
  *
- * Where the kernel stamps packets, it wakes at the beats of clock_talk.h: all
+ * Where the kernel stamps packets, it wakes at the beats of clock_work.h: all
  * that has come is taken by one call, and all that is due leaves by one call.
  * Else each packet wakes it.
  *
@@ -13,14 +13,268 @@
 #define JP_CLOCK_WORK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
+#include "common/clockline.h"
 #include "common/error.h"
 #include "plugins/clock/clock_conf.h"
+#include "plugins/clock/clock_packet.h"
+#include "plugins/clock/clock_peers.h"
 #include "plugins/clock/clock_read.h"
-#include "plugins/clock/clock_stamp.h"
 #include "plugins/module.h"
+
+/* --- clock_stamp.c ------------------------------------------------------ */
+
+/* A socket whose packets get times from the kernel, and looks
+ * at a node's clocks.
+ *
+ * Times are nanoseconds of CLOCK_MONOTONIC, which nobody sets. The kernel
+ * stamps packets by CLOCK_REALTIME: both run alike, so its distance from
+ * CLOCK_MONOTONIC, which changes only when the wall clock is set, is taken off.
+ * Where the kernel stamps no packets, the times before a call that sends and
+ * after one that receives take their place: true bounds still, and looser ones.
+ */
+
+/* For tests: a node whose clocks are ahead and run fast, and whose wall clock
+ * is set. All zeros: the machine's own. */
+struct clock_shift {
+    int64_t offset_ns;
+    double ppm;
+    int64_t from_ns; /* the drift counts from there (CLOCK_MONOTONIC) */
+    int64_t step_at_ns, step_ns; /* of the wall clock; 0: never */
+    bool user_stamps;            /* as if the kernel gave none */
+};
+
+/* Shifts a time of the machine's CLOCK_MONOTONIC. */
+int64_t clock_shift_apply(const struct clock_shift *shift, int64_t mono_ns);
+
+/* All clocks at one moment. */
+struct clock_look {
+    int64_t mono_ns, real_ns, raw_ns;
+    int64_t width_ns; /* between the first look and the last one */
+};
+void clock_look(const struct clock_shift *shift, struct clock_look *look);
+
+struct clock_source {
+    struct clock_shift shift;
+    int64_t real_less_mono; /* of the machine */
+    int64_t set_by;         /* of the test's step, as far as it has come */
+};
+void clock_source_init(struct clock_source *source,
+                       const struct clock_shift *shift);
+int64_t clock_source_mono(const struct clock_source *source);
+/* real less monotonic, as the node has it. */
+int64_t clock_source_ahead(const struct clock_source *source);
+/* Whether the wall clock was set since the last call; *by_ns: by so much. */
+bool clock_source_was_set(struct clock_source *source, int64_t *by_ns);
+
+#define CLOCK_PENDING 64 /* packets whose time of sending is awaited */
+#define CLOCK_BATCH 16   /* packets of one call */
+
+struct clock_socket {
+    int fd;
+    bool ipv6;
+    uint16_t port;
+    bool kernel;      /* stamps come from the kernel */
+    bool proven;      /* one has come */
+    uint32_t next_id; /* what the kernel calls the next packet */
+    uint32_t missed;  /* times of sending that never came, in a row */
+    struct clock_pending {
+        bool used;
+        bool told; /* tx_ns is known */
+        uint32_t id;
+        uint64_t tag;
+        int64_t before_ns; /* the call that sent it */
+        int64_t tx_ns;
+    } pending[CLOCK_PENDING];
+    struct clock_leaving { /* packets that the next call sends */
+        struct sockaddr_storage to;
+        socklen_t to_len;
+        uint8_t bytes[CLOCK_PACKET_BYTES];
+        uint64_t tag;
+    } leaving[CLOCK_BATCH];
+    size_t n_leaving;
+};
+
+/* A packet that has come. */
+struct clock_arrival {
+    struct sockaddr_storage from;
+    socklen_t from_len;
+    size_t len;                            /* may be above those of bytes */
+    uint8_t bytes[CLOCK_PACKET_BYTES + 1]; /* one more tells a longer one */
+    int64_t rx_ns;
+};
+
+/* A UDP socket that never blocks, on a port of the system's choice: of IPv6
+ * that also takes IPv4, else of IPv4. port: NULL, it does not matter. -1: not
+ * possible here. */
+int clock_socket_bind(bool *ipv6, uint16_t *port, struct jp_error *err);
+
+/* Binds a port of the system's choice. -1: not possible here. */
+int clock_socket_open(struct clock_socket *s, const struct clock_source *source,
+                      struct jp_error *err);
+void clock_socket_close(struct clock_socket *s);
+
+/* Queues a packet for clock_socket_flush, which sends all of them by one call.
+ * A tag other than 0: the time of it comes by clock_socket_sent. Neither
+ * waits. */
+void clock_socket_send(struct clock_socket *s,
+                       const struct clock_source *source,
+                       const struct sockaddr_storage *to, socklen_t to_len,
+                       const uint8_t bytes[CLOCK_PACKET_BYTES], uint64_t tag);
+void clock_socket_flush(struct clock_socket *s,
+                        const struct clock_source *source);
+
+/* Takes the times of sending that the kernel has; one call for all. */
+void clock_socket_collect(struct clock_socket *s,
+                          const struct clock_source *source);
+/* One more of those that were taken: 1; 0: none is there. *tx_ns: INT64_MIN
+ * where it will never be known, as the packet's that could not be sent. */
+int clock_socket_sent(struct clock_socket *s, const struct clock_source *source,
+                      uint64_t *tag, int64_t *tx_ns);
+
+/* The next packets, at most CLOCK_BATCH and one where the kernel gives no
+ * stamps; by one call. Returns how many; fewer than requested: no more are
+ * there. */
+size_t clock_socket_receive(struct clock_socket *s,
+                            const struct clock_source *source,
+                            struct clock_arrival *in, size_t room);
+
+/* --- clock_talk.c ------------------------------------------------------- */
+
+/* Who asks whom when, and what the answers say.
+ *
+ *     asks                                  answers
+ *      |-- ASK1 ------------------------------>|  t_rx[0]
+ *      |<-------------------------- ANSWER1 ---|  r_tx[0]
+ *      |   (the spacing)                       |
+ *      |-- ASK2 ------------------------------>|  t_rx[1]
+ *      |<-------------------------- ANSWER2 ---|  r_tx[1]
+ *      |<--------------------------- STAMPS ---|  all four of them
+ *
+ * With theta = C(answers) - C(asks): t_rx - t_tx is an upper bound of it and
+ * r_tx - r_rx a lower one, as no packet takes negative time. Who asks keeps the
+ * bounds of a window and lays the line between them (common/clockline.h).
+ *
+ * There are no sockets here and no clock: who calls tells the time, sends what
+ * it is told to, and hands over what came. Replays: a node answers a number
+ * once, and takes the answers to the exchange that it has open.
+ */
+
+/* What is not complete after so long is lost; with beats, when the next one is
+ * due. */
+#define CLOCK_TIMEOUT_NS INT64_C(50000000)
+/* A node whose packets the kernel stamps looks for them at its beats, two in a
+ * cadence: bounds are of a packet's way, however long it lies. */
+#define CLOCK_BEATS 2
+#define CLOCK_BEAT_MAX_NS INT64_C(50000000)
+/* A window needs so many exchanges. */
+#define CLOCK_LEAST 12
+/* From so many losses in a row on the neighbour is asked ever more rarely, down
+ * to one question in CLOCK_RAREST_NS. */
+#define CLOCK_PATIENCE 4
+#define CLOCK_RAREST_NS INT64_C(30000000000)
+/* A pair of packets that was not torn apart by more has met no queue. */
+#define CLOCK_PURE_NS 3000
+/* The kernel's stamps are this exact at best. */
+#define CLOCK_EXACT_NS 50.0
+
+enum clock_why { CLOCK_LOST, CLOCK_UNSTAMPED, CLOCK_DISTURBED };
+const char *clock_why_name(enum clock_why why);
+
+/* The bounds of one window, of every second exchange each: how far two lines of
+ * half of them are apart tells how sure the one of all is. */
+struct clock_span {
+    struct clockline_bounds halves[2];
+    int64_t first_ns, last_ns; /* of the exchanges */
+    int64_t rtt_min_ns;
+    uint32_t exchanges, lost, no_stamp, disturbed;
+    uint32_t partial; /* of the lost ones: bounds of them are there */
+    uint32_t pure_there, pure_back;
+    bool user_stamps;
+};
+
+/* A neighbour that this node asks. */
+struct clock_edge {
+    uint32_t peer;
+    bool ready; /* its address is known: set by who calls */
+    enum { EDGE_IDLE, EDGE_FIRST, EDGE_SECOND } state;
+    uint32_t seq;
+    unsigned have; /* of what an exchange consists of */
+    bool unstamped, disturbed;
+    bool by_user; /* the neighbour took its times itself */
+    int64_t begun_ns, next_ns;
+    int64_t t_tx[2], r_rx[2], t_rx[2], r_tx[2];
+    uint32_t lost_in_row;
+    uint32_t cadence_us; /* that it wants */
+    uint64_t exchanges, failures;
+    double least_margin_ns; /* of all windows; 0: none yet */
+    double slope;           /* of the last line */
+    struct clock_span span;
+};
+
+/* A neighbour that asks this node. */
+struct clock_answer {
+    uint32_t peer;
+    uint32_t epoch, seq; /* of the exchange that is open, or was last */
+    unsigned have;
+    bool unstamped, disturbed;
+    int64_t t_rx[2], r_tx[2];
+};
+
+struct clock_talk {
+    uint32_t self, epoch;
+    int64_t cadence_ns, spacing_ns; /* cadence: may be changed any time */
+    bool has_beats;  /* set by who calls: exchanges begin at beats only */
+    int64_t beat_ns; /* the next one, of which clock_talk_run tells */
+    size_t n_edges, n_answers;
+    struct clock_edge edges[CLOCK_DEGREE];
+    struct clock_answer answers[CLOCK_DEGREE];
+    bool user_stamps; /* set by who calls */
+    int64_t real_less_mono;
+    /* Sends to neighbour `index` of edges (or of answers); tag comes back with
+     * clock_talk_sent, 0: its time is not needed. False: it could not. */
+    bool (*send)(void *arg, bool to_answer, size_t index,
+                 const struct clock_packet *packet, uint64_t tag);
+    /* An exchange has failed. May be NULL. */
+    void (*failed)(void *arg, size_t index, enum clock_why why);
+    void *arg;
+};
+
+/* Node self of n, which begins at now_ns. */
+void clock_talk_init(struct clock_talk *talk, uint32_t n, uint32_t self,
+                     uint32_t epoch, int64_t cadence_ns, int64_t spacing_ns,
+                     int64_t now_ns);
+void clock_talk_fini(struct clock_talk *talk);
+
+/* Does what is due. Returns when it wants to be called again, INT64_MAX: only
+ * when something comes. */
+int64_t clock_talk_run(struct clock_talk *talk, int64_t now_ns);
+
+/* A packet that came at rx_ns. Returns the index of the neighbour that asks and
+ * is to be answered where it came from, -1: it is of an answer; -2: it is not
+ * for this node, or is a replay. */
+int clock_talk_take(struct clock_talk *talk, const struct clock_packet *packet,
+                    int64_t rx_ns, int64_t now_ns);
+/* A packet with that tag left at tx_ns; INT64_MIN: that is not known. */
+void clock_talk_sent(struct clock_talk *talk, uint64_t tag, int64_t tx_ns,
+                     int64_t now_ns);
+/* The wall clock was set: the exchanges that are open do not count. */
+void clock_talk_disturb(struct clock_talk *talk);
+
+/* Whom packet would be answered, as clock_talk_take; nothing changes. */
+int clock_talk_asker(const struct clock_talk *talk,
+                     const struct clock_packet *packet);
+
+/* Whether an edge's window has exchanges, but too few for a line. */
+bool clock_edge_is_short(const struct clock_talk *talk, size_t index);
+/* Ends an edge's window, which lasted from start to end, and empties it. */
+void clock_edge_close(struct clock_talk *talk, size_t index, uint64_t id,
+                      int64_t start_ns, int64_t end_ns,
+                      struct clock_window *window);
 
 #define CLOCK_BUDGET 0.005 /* of a processor */
 

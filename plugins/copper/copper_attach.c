@@ -1,6 +1,6 @@
 /* copper_attach.c - attach=1: counters of a daemon that runs already, before
  * the step and after it. */
-#include "plugins/copper/copper_attach.h"
+#include "plugins/copper/copper_work.h"
 
 #include <ctype.h>
 #include <dirent.h>

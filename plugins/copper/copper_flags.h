@@ -38,7 +38,7 @@ int copper_flags_make(const struct jp_jobconf *conf,
                       struct copper_flags *out, struct jp_error *err);
 void copper_flags_fini(struct copper_flags *flags);
 
-/* With attach=1 copper_attach.h's runner takes its place. */
+/* With attach=1 copper_work.h's runner takes its place. */
 extern const struct backend_runner copper_runner;
 
 #endif

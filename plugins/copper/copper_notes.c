@@ -1,6 +1,5 @@
 /* copper_notes.c - a daemon's side files: summary.md, address book, tree, log.
  */
-#include "plugins/copper/copper_notes.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* copper_rows.c - path events: blocks of counters in tables, rows of
  * top_paths.csv. */
-#include "plugins/copper/copper_rows.h"
+#include "plugins/copper/copper_counts.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -26,7 +26,6 @@
 #include "common/fileio.h"
 #include "common/num.h"
 #include "common/pattern.h"
-#include "plugins/copper/copper_attach.h"
 #include "plugins/copper/copper_mount.h"
 #include "plugins/copper/copper_work.h"
 

@@ -18,7 +18,7 @@
 #include "common/child.h"
 #include "common/fileio.h"
 #include "common/num.h"
-#include "plugins/copper/copper_notes.h"
+#include "plugins/copper/copper_counts.h"
 
 /* --- address books --- */
 

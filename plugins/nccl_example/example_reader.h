@@ -22,11 +22,201 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-#include "common/record.h"
 #include "common/error.h"
 #include "common/logsource.h"
-#include "plugins/nccl_example/trace_read.h"
+#include "common/record.h"
+
+/* --- trace_read.c ------------------------------------------------------- */
+
+/* The operations in a trace of NVIDIA's example plugin.
+ *
+ * Source: print_event.c or .cc of NVIDIA/nccl's example plugin, 2.23 to 2.30.
+ * An operation is a COLL, P2P or CE_COLL event; KernelCh (category GPU) and
+ * ProxyOp (PROXY) events between its "b" and its "e" are its own.
+ *
+ * CE_COLL is a collective of the copy engines (2.29 on). Its eventId counts
+ * those of the communicator that found room in the pool, over all functions,
+ * and stands for the sequence number that is not written; communicator and rank
+ * are in the file's name only. Its time is duration_gpu_us, once it has ended
+ * (an "e" with a time; what has not holds an old slot's). duration_cpu_us is
+ * not used: a thread that looks every 500 us has taken it.
+ *
+ * All other categories are skipped. CE_SYNC and CE_BATCH are parts of a
+ * CE_COLL's time. NET (SendGpuWait, SendWait, RecvWait ...), NET_IB and
+ * NET_SOCK are steps of many channels that overlap, so no sum of them is a part
+ * of the operation's time; jobprof's recorder adds such waits up where they
+ * happen.
+ *
+ * How long an operation took is told by the best that is there (`time`):
+ *   TRACE_TIME_GPU    longest channel, StopGpuClk - StartGpuClk (ns); CE_COLL:
+ *                     duration_gpu_us
+ *   TRACE_TIME_HOST   longest channel, KernelCh's "b" to "e"
+ *   TRACE_TIME_PROXY  first ProxyOp's begin to the last one's end, where all
+ *                     have ended
+ *   TRACE_TIME_NONE   unknown: the event's own "e" is the end of enqueueing
+ * An event that was not ended has ts 0.000000 on its "e" (2.28 to 2.30 so end
+ * KernelCh of all channels but the first); such an end is not used. ts are
+ * microseconds on an origin of the process that is written nowhere: no two
+ * files can be aligned by them.
+ *
+ * Sizes of communicators are not in a trace. A full pool drops operations
+ * silently, the first or the last: SeqNum, per communicator and function,
+ * tells.
+ */
+
+/* --- the objects of a Chrome trace's array, one after the other.
+ *
+ * Only what the example plugin's events need: the members of an object and
+ * those of its "args", as text. Lenient, because the plugin is: any order of
+ * keys, unknown keys however nested (skipped), words without quotes (2.28's
+ * datatype and "(nil)"), commas too many or too few, `{}]` at the end. An
+ * object that cannot be read is reported, and reading continues behind the end
+ * of its line. Nothing is trusted: an object has at most TRACE_MAX_OBJECT
+ * bytes, a value is cut at TRACE_MAX_TEXT, memory is the struct itself.
+ */
+
+#define TRACE_MAX_OBJECT (1024 * 1024)
+#define TRACE_MAX_TEXT 63
+#define TRACE_BLOCK (64 * 1024)
+
+/* The first five are members of the event, the others of its "args". */
+enum trace_key {
+    TRACE_NAME,
+    TRACE_CAT,
+    TRACE_PH,
+    TRACE_TS,
+    TRACE_PID,
+    TRACE_SEQ_NUM,
+    TRACE_COMM_HASH,
+    TRACE_RANK,
+    TRACE_PEER,
+    TRACE_COUNT,
+    TRACE_DATATYPE,
+    TRACE_ALGORITHM,
+    TRACE_PROTOCOL,
+    TRACE_CHANNELS, /* nChannels; nMaxChannels up to 2.26 */
+    TRACE_START_CLK,
+    TRACE_STOP_CLK,
+    TRACE_EVENT_ID, /* from here of CE_COLL */
+    TRACE_GPU_US,
+    TRACE_N_KEYS
+};
+
+/* Values of one object, NUL-terminated; "" where the bit in has is not set. */
+struct trace_fields {
+    uint32_t has;  /* 1 << enum trace_key */
+    uint32_t cut;  /* longer than TRACE_MAX_TEXT, or with a NUL */
+    uint64_t line; /* where the object begins, from 1 */
+    char text[TRACE_N_KEYS][TRACE_MAX_TEXT + 1];
+};
+
+enum trace_token {
+    TRACE_OBJECT,
+    TRACE_BROKEN, /* why, and fields->line */
+    TRACE_END,
+    TRACE_FAILED /* the source did; nothing follows */
+};
+
+/* Up to cap bytes into buf; 0: end; -1: failed. */
+typedef ssize_t trace_fill(void *arg, char *buf, size_t cap);
+
+struct trace_lex {
+    trace_fill *fill;
+    void *arg;
+    char buf[TRACE_BLOCK];
+    size_t at, end;
+    size_t left;     /* bytes that the object may still have */
+    uint64_t line;   /* of the next byte, from 1 */
+    uint64_t bytes;  /* read so far */
+    const char *why; /* of the last TRACE_BROKEN, constant */
+    enum jp_bad bad; /* its kind */
+    bool binary;     /* the last object holds bytes that are no text */
+    bool eof, failed;
+    bool closed; /* at the end: the array was ended by its bracket */
+};
+
+/* Do these first bytes of a file begin an array of trace events? Fewer than it
+ * takes to tell do, if there is a bracket. */
+bool trace_lex_begins(const char *bytes, size_t n);
+
+enum trace_time {
+    TRACE_TIME_NONE,
+    TRACE_TIME_PROXY,
+    TRACE_TIME_HOST,
+    TRACE_TIME_GPU
+};
+
+/* Categories whose events fill a pool of their own each. */
+enum trace_pool {
+    TRACE_COLL,
+    TRACE_P2P,
+    TRACE_GROUP_API,
+    TRACE_GROUP,
+    TRACE_POOLS
+};
+
+struct trace_op {
+    bool p2p;      /* no seq then; peer is the other rank */
+    bool ce;       /* seq is the eventId */
+    bool has_comm; /* comm_hash and rank; else only the file's name has them */
+    bool ended;    /* its "e" was seen */
+    char func[TRACE_MAX_TEXT + 1]; /* "AllReduce"; 2.23's "nccl" is taken off */
+    char algo[TRACE_MAX_TEXT + 1], proto[TRACE_MAX_TEXT + 1];
+    uint64_t comm_hash, rank, seq, peer;
+    uint64_t count, elem_bytes; /* of the datatype; 0: not known */
+    uint64_t channels;          /* as in the file; 0: unknown */
+    int64_t pid;                /* -1: unknown */
+    uint64_t start_ns;          /* of the enqueueing; origin as above */
+    uint32_t kernels,
+        kernels_timed; /* KernelCh events; with a time by `time` */
+    enum trace_time time;
+    uint64_t exec_ns; /* 0 for TRACE_TIME_NONE */
+    uint64_t line;    /* in the file */
+};
+
+/* The operation that is being read: what its children said. */
+struct trace_children {
+    uint64_t kernel_begin_ns; /* of the open KernelCh; 0: none */
+    uint64_t gpu_ns, host_ns; /* longest channel */
+    uint64_t ce_ns;           /* of a CE_COLL, if it has ended */
+    uint32_t kernels, gpu_timed, host_timed;
+    uint64_t proxy_first_ns, proxy_last_ns;
+    uint32_t proxy_begun, proxy_ended;
+    bool proxy_unsure; /* one without a begin or an end */
+};
+
+struct trace_reader {
+    struct trace_lex lex;
+    struct trace_fields fields;
+    bool is_open, bad_next;
+    struct trace_op op;
+    struct trace_children children;
+    uint64_t events;             /* objects that were events */
+    uint64_t pools[TRACE_POOLS]; /* of these that begin */
+    uint64_t others; /* objects that were none: without a category */
+    bool cut;        /* at the end: the file stops in between */
+    const char *why; /* of the last TRACE_OP_BAD */
+    enum jp_bad bad; /* its kind */
+    uint64_t line;   /* its line */
+};
+
+enum trace_status {
+    TRACE_OP,
+    TRACE_OP_BAD, /* not the last: why and line; the next call continues behind
+                   * it
+                   */
+    TRACE_OP_END,
+    TRACE_OP_FAILED /* the source did */
+};
+
+void trace_read_init(struct trace_reader *reader, trace_fill *fill, void *arg);
+/* *out is the next operation, in order of the file. */
+enum trace_status trace_read_next(struct trace_reader *reader,
+                                  struct trace_op *out);
+
+/* --- example_reader.c --------------------------------------------------- */
 
 /* What a file holds of one (communicator, function). */
 struct tracefile_series {

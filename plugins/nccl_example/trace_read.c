@@ -1,5 +1,5 @@
 /* trace_read.c - put the events of an operation together. */
-#include "plugins/nccl_example/trace_read.h"
+#include "plugins/nccl_example/example_reader.h"
 
 #include <string.h>
 

@@ -520,7 +520,7 @@ static const char *reason_of(size_t i, const struct inspector_plan *p)
 }
 
 /* Where the user has named a folder himself, a node's finish takes the files
- * from there (orchestrator/agent/ownfolder.h). */
+ * from there (orchestrator/agent/agent.h). */
 static int add_folder(const struct backend_input *in, struct backend_env *out,
                       struct jp_error *err)
 {

@@ -1,5 +1,4 @@
 /* inspector_reader.c - the lines of a log become records. */
-#include "plugins/nccl_inspector/inspector_reader.h"
 
 #include <stdlib.h>
 #include <string.h>

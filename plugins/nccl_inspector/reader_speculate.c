@@ -1,8 +1,6 @@
 /* reader_speculate.c - a line that looks like one before, without parsing. */
 #include "plugins/nccl_inspector/reader_parts.h"
 
-#include "plugins/nccl_inspector/reader_swar.h"
-
 /* --- a parsed line's parts, kept for the next ones ----------------------- */
 
 /* A line's parts; see reader_parts.h. */

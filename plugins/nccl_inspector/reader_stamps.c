@@ -1,8 +1,6 @@
 /* reader_stamps.c - first start and last stop of a verbose record's kernels. */
 #include "plugins/nccl_inspector/reader_parts.h"
 
-#include "plugins/nccl_inspector/reader_swar.h"
-
 #define GUESS(c, text) reader_json_guess(c, text, sizeof(text) - 1)
 
 struct scan {

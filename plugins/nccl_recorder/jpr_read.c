@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "plugins/nccl_recorder/jpr_frame.h"
-#include "plugins/nccl_recorder/jpr_unpack.h"
 
 struct jpr_window;
 

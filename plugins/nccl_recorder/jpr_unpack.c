@@ -1,5 +1,5 @@
 /* jpr_unpack.c - the payload of one block into records, trusting nothing. */
-#include "plugins/nccl_recorder/jpr_unpack.h"
+#include "plugins/nccl_recorder/jpr_read.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * NCCL loads one profiler library per process and looks up a table named
  * ncclProfiler_vN, newest first; the table's layout and the event's layout
  * are one ABI per N. This header holds what all releases share; the tables
- * stand in nccl_profiler_old.h (v1 to v3) and nccl_profiler_new.h (v4 to v6).
+ * stand in nccl_profiler.h (v1 to v3) and nccl_profiler.h (v4 to v6).
  *
  *   interface  first NCCL   what it adds
  *   v1         2.23         functions and datatypes as numbers
@@ -112,7 +112,411 @@ typedef void jp_nccl_log_fn(int level, unsigned long subsys, const char *file,
 /* MAXCHANNELS in NCCL: a channel's number is below it. */
 #define JP_NCCL_MAX_CHANNELS 64
 
-#include "plugins/nccl_recorder/nccl_profiler_old.h"
-#include "plugins/nccl_recorder/nccl_profiler_new.h"
+/* NCCL's profiler interface v1 to v3: the communicator travels in the event.
+ *
+ * init() is told nothing; name, hash and rank of the communicator come with
+ * each Coll and P2p event, its size never does. Include nccl_profiler.h.
+ */
+
+/* A ProxyOp event: the same in all six interfaces. `pid` is the process that
+ * issued the operation: with PXN another one, whose handles mean nothing
+ * here. */
+struct jp_nccl_proxy_op {
+    pid_t pid;
+    uint8_t channel;
+    int peer;
+    int n_steps;
+    int chunk_bytes;
+    int is_send;
+};
+
+struct jp_nccl_proxy_step {
+    int step;
+};
+
+struct jp_nccl_net_plugin {
+    int64_t id;
+    void *data;
+};
+
+/* ------------------------------------------------------------------ v1 -- */
+
+struct jp_nccl_coll_v1 {
+    const char *comm_name;
+    uint64_t comm_hash;
+    uint64_t seq;
+    uint8_t func; /* enum jp_nccl_func */
+    const void *send_buf;
+    void *recv_buf;
+    size_t count;
+    int root;
+    uint8_t datatype; /* enum jp_nccl_datatype */
+    uint32_t op;
+    size_t traffic_bytes;
+    uint8_t max_channels;
+    uint8_t n_warps;
+    uint8_t algo;
+    uint8_t proto;
+    int is_collnet;
+    int is_nvls;
+};
+
+struct jp_nccl_p2p_v1 {
+    const char *comm_name;
+    uint64_t comm_hash;
+    uint8_t func;
+    void *buf;
+    uint8_t datatype;
+    size_t count;
+    int peer;
+};
+
+struct jp_nccl_descr_v1 {
+    uint8_t type;
+    void *parent;
+    int rank;
+    union {
+        struct jp_nccl_coll_v1 coll;
+        struct jp_nccl_p2p_v1 p2p;
+        struct jp_nccl_proxy_op proxy_op;
+        struct jp_nccl_proxy_step proxy_step;
+    };
+};
+
+/* Arguments of recordEventState(), the same in v1, v2 and v3. */
+union jp_nccl_args_v1 {
+    struct {
+        size_t trans_bytes;
+        int steps;
+    } proxy_op;
+    struct {
+        int appended;
+    } proxy_ctrl;
+};
+
+/* The table a plugin exports as ncclProfiler_v1. */
+struct jp_nccl_plugin_v1 {
+    const char *name;
+    int (*init)(void **context, int *mask);
+    int (*start)(void *context, void **handle, struct jp_nccl_descr_v1 *descr);
+    int (*stop)(void *handle);
+    int (*record)(void *handle, int state, union jp_nccl_args_v1 *args);
+    int (*finalize)(void *context);
+};
+
+/* ------------------------------------------------------------------ v2 -- */
+
+struct jp_nccl_coll_v2 {
+    const char *comm_name;
+    uint64_t comm_hash;
+    uint64_t seq;
+    const char *func; /* "AllReduce", ... */
+    const void *send_buf;
+    void *recv_buf;
+    size_t count;
+    int root;
+    const char *datatype; /* "ncclFloat32", ...; uint8 comes as "Unknown" */
+    size_t traffic_bytes;
+    uint8_t max_channels;
+    uint8_t n_warps;
+    const char *algo;
+    const char *proto;
+};
+
+struct jp_nccl_p2p_v2 {
+    const char *comm_name;
+    uint64_t comm_hash;
+    const char *func;
+    void *buf;
+    const char *datatype;
+    size_t count;
+    int peer;
+};
+
+struct jp_nccl_descr_v2 {
+    uint8_t type;
+    void *parent;
+    int rank;
+    union {
+        struct jp_nccl_coll_v2 coll;
+        struct jp_nccl_p2p_v2 p2p;
+        struct jp_nccl_proxy_op proxy_op;
+        struct jp_nccl_proxy_step proxy_step;
+    };
+};
+
+struct jp_nccl_plugin_v2 {
+    const char *name;
+    int (*init)(void **context, int *mask);
+    int (*start)(void *context, void **handle, struct jp_nccl_descr_v2 *descr);
+    int (*stop)(void *handle);
+    int (*record)(void *handle, int state, union jp_nccl_args_v1 *args);
+    int (*finalize)(void *context);
+};
+
+/* ------------------------------------------------------------------ v3 -- */
+
+struct jp_nccl_coll_v3 { /* v2's without traffic_bytes */
+    const char *comm_name;
+    uint64_t comm_hash;
+    uint64_t seq;
+    const char *func;
+    const void *send_buf;
+    void *recv_buf;
+    size_t count;
+    int root;
+    const char *datatype;
+    uint8_t max_channels;
+    uint8_t n_warps;
+    const char *algo;
+    const char *proto;
+};
+
+struct jp_nccl_kernel_ch_v3 {
+    uint8_t channel;
+};
+
+struct jp_nccl_descr_v3 {
+    uint8_t type;
+    void *parent;
+    int rank;
+    union {
+        struct jp_nccl_coll_v3 coll;
+        struct jp_nccl_p2p_v2 p2p;
+        struct jp_nccl_proxy_op proxy_op;
+        struct jp_nccl_proxy_step proxy_step;
+        struct jp_nccl_kernel_ch_v3 kernel_ch;
+        struct jp_nccl_net_plugin net_plugin;
+    };
+};
+
+struct jp_nccl_plugin_v3 {
+    const char *name;
+    int (*init)(void **context, int *mask);
+    int (*start)(void *context, void **handle, struct jp_nccl_descr_v3 *descr);
+    int (*stop)(void *handle);
+    int (*record)(void *handle, int state, union jp_nccl_args_v1 *args);
+    int (*finalize)(void *context);
+};
+/* NCCL's profiler interface v4 to v6: the communicator is told to init().
+ *
+ * Mind the arguments of init(): v4 has the hash after the name, v5 and v6
+ * have it second. Include nccl_profiler.h.
+ */
+
+struct jp_nccl_kernel_ch_v4 {
+    uint8_t channel;
+    uint64_t gpu_ns; /* globaltimer at the kernel's start; 0: not known */
+};
+
+/* Arguments of recordEventState() since v4; NULL for the group API states. */
+union jp_nccl_args_v4 {
+    struct {
+        size_t trans_bytes;
+    } proxy_step;
+    struct {
+        int appended;
+    } proxy_ctrl;
+    struct {
+        void *data;
+    } net_plugin;
+    struct {
+        uint64_t gpu_ns; /* globaltimer at the kernel's end */
+    } kernel_ch;
+};
+
+/* ------------------------------------------------------------------ v4 -- */
+
+struct jp_nccl_coll_v4 {
+    uint64_t seq; /* counts per communicator and function, from 0 */
+    const char *func;
+    const void *send_buf;
+    void *recv_buf;
+    size_t count;
+    int root;
+    const char *datatype;
+    uint8_t n_channels;
+    uint8_t n_warps;
+    const char *algo;
+    const char *proto;
+};
+
+struct jp_nccl_p2p_v4 {
+    const char *func;
+    void *buf;
+    const char *datatype;
+    size_t count;
+    int peer;
+    uint8_t n_channels;
+};
+
+struct jp_nccl_descr_v4 {
+    uint8_t type;
+    void *parent;
+    int rank;
+    union {
+        struct jp_nccl_coll_v4 coll;
+        struct jp_nccl_p2p_v4 p2p;
+        struct jp_nccl_proxy_op proxy_op;
+        struct jp_nccl_proxy_step proxy_step;
+        struct jp_nccl_kernel_ch_v4 kernel_ch;
+        struct jp_nccl_net_plugin net_plugin;
+    };
+};
+
+struct jp_nccl_plugin_v4 {
+    const char *name;
+    int (*init)(void **context, int *mask, const char *comm_name,
+                uint64_t comm_hash, int n_nodes, int n_ranks, int rank,
+                jp_nccl_log_fn *log);
+    int (*start)(void *context, void **handle, struct jp_nccl_descr_v4 *descr);
+    int (*stop)(void *handle);
+    int (*record)(void *handle, int state, union jp_nccl_args_v4 *args);
+    int (*finalize)(void *context);
+};
+
+/* ------------------------------------------------------------------ v5 -- */
+
+struct jp_nccl_group_api {
+    bool graph_captured;
+    int depth;
+};
+
+struct jp_nccl_coll_api {
+    const char *func;
+    size_t count;
+    const char *datatype;
+    int root;
+    void *stream;
+    bool graph_captured;
+};
+
+struct jp_nccl_p2p_api {
+    const char *func;
+    size_t count;
+    const char *datatype;
+    void *stream;
+    bool graph_captured;
+};
+
+struct jp_nccl_kernel_launch {
+    void *stream;
+};
+
+struct jp_nccl_coll_v5 {
+    uint64_t seq;
+    const char *func;
+    const void *send_buf;
+    void *recv_buf;
+    size_t count;
+    int root;
+    const char *datatype;
+    uint8_t n_channels;
+    uint8_t n_warps;
+    const char *algo;
+    const char *proto;
+    void *parent_group; /* what `parent` was until v4 */
+};
+
+struct jp_nccl_p2p_v5 {
+    const char *func;
+    void *buf;
+    const char *datatype;
+    size_t count;
+    int peer;
+    uint8_t n_channels;
+    void *parent_group;
+};
+
+struct jp_nccl_descr_v5 {
+    uint64_t type;
+    void *parent;
+    int rank;
+    union {
+        struct jp_nccl_group_api group_api;
+        struct jp_nccl_coll_api coll_api;
+        struct jp_nccl_p2p_api p2p_api;
+        struct jp_nccl_kernel_launch kernel_launch;
+        struct jp_nccl_coll_v5 coll;
+        struct jp_nccl_p2p_v5 p2p;
+        struct jp_nccl_proxy_op proxy_op;
+        struct jp_nccl_proxy_step proxy_step;
+        struct jp_nccl_kernel_ch_v4 kernel_ch;
+        struct jp_nccl_net_plugin net_plugin;
+    };
+};
+
+struct jp_nccl_plugin_v5 {
+    const char *name;
+    int (*init)(void **context, uint64_t comm_hash, int *mask,
+                const char *comm_name, int n_nodes, int n_ranks, int rank,
+                jp_nccl_log_fn *log);
+    int (*start)(void *context, void **handle, struct jp_nccl_descr_v5 *descr);
+    int (*stop)(void *handle);
+    int (*record)(void *handle, int state, union jp_nccl_args_v4 *args);
+    int (*finalize)(void *context);
+};
+
+/* ------------------------------------------------------------------ v6 -- */
+
+/* A collective done by the copy engines; its time is not in the events. */
+struct jp_nccl_ce_coll {
+    uint64_t seq;
+    const char *func;
+    const void *send_buf;
+    void *recv_buf;
+    size_t count;
+    int root;
+    const char *datatype;
+    const char *sync_strategy;
+    bool intra_batch_sync;
+    uint32_t batch_bytes;
+    uint32_t n_batches;
+    uint32_t ce_seq;
+    void *stream;
+};
+
+struct jp_nccl_ce_sync {
+    bool is_complete;
+    int n_ranks;
+};
+
+struct jp_nccl_ce_batch {
+    int n_ops;
+    size_t total_bytes;
+    bool intra_sync;
+};
+
+struct jp_nccl_descr_v6 {
+    uint64_t type;
+    void *parent;
+    int rank;
+    union {
+        struct jp_nccl_group_api group_api;
+        struct jp_nccl_coll_api coll_api;
+        struct jp_nccl_p2p_api p2p_api;
+        struct jp_nccl_kernel_launch kernel_launch;
+        struct jp_nccl_coll_v5 coll;
+        struct jp_nccl_p2p_v5 p2p;
+        struct jp_nccl_proxy_op proxy_op;
+        struct jp_nccl_proxy_step proxy_step;
+        struct jp_nccl_kernel_ch_v4 kernel_ch;
+        struct jp_nccl_net_plugin net_plugin;
+        struct jp_nccl_ce_coll ce_coll;
+        struct jp_nccl_ce_sync ce_sync;
+        struct jp_nccl_ce_batch ce_batch;
+    };
+};
+
+struct jp_nccl_plugin_v6 {
+    const char *name;
+    int (*init)(void **context, uint64_t comm_hash, int *mask,
+                const char *comm_name, int n_nodes, int n_ranks, int rank,
+                jp_nccl_log_fn *log);
+    int (*start)(void *context, void **handle, struct jp_nccl_descr_v6 *descr);
+    int (*stop)(void *handle);
+    int (*record)(void *handle, int state, union jp_nccl_args_v4 *args);
+    int (*finalize)(void *context);
+};
 
 #endif

@@ -19,8 +19,6 @@
 #include "plugins/nccl_recorder/nccl_profiler.h"
 #include "plugins/nccl_recorder/rec_comm.h"
 #include "plugins/nccl_recorder/rec_compat.h"
-#include "plugins/nccl_recorder/rec_sink.h"
-#include "plugins/nccl_recorder/rec_trust.h"
 #include "plugins/nccl_recorder/rec_writer.h"
 
 /* What NCCL's events mean: the one core behind all six interfaces.
@@ -37,7 +35,7 @@
  * were requested). CollNet names none (0): it is "loose", done when nothing
  * happened for 50 ms since its last child and at least one channel has stopped,
  * for a kernel may start long after it was enqueued.
- *  - Without kernel events, or where these are not believed (rec_trust.h), it
+ *  - Without kernel events, or where these are not believed (rec_comm.h), it
  *    is loose and "unsure": done when it is enqueued and, 50 ms ago, its last
  *    proxy ended or a later launch of its communicator came. The latter does
  *    not count while an earlier operation has an open proxy. The last one of

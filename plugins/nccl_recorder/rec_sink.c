@@ -1,6 +1,6 @@
 /* rec_sink.c - the file of one process: blocks, one write at a time, within its
  * allowance. */
-#include "plugins/nccl_recorder/rec_sink.h"
+#include "plugins/nccl_recorder/rec_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 /* Whether NCCL's kernel events can be believed. */
-#include "plugins/nccl_recorder/rec_trust.h"
 
 #include <stdlib.h>
 #include <string.h>

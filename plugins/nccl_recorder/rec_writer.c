@@ -17,7 +17,6 @@
 #include "plugins/nccl_recorder/rec_comm.h"
 #include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_env.h"
-#include "plugins/nccl_recorder/rec_sink.h"
 
 static bool is_unsure(const struct jp_rec_record *r)
 {

@@ -9,7 +9,6 @@
 
 #include "common/num.h"
 #include "common/quote.h"
-#include "plugins/nsys/nsys_sums.h"
 
 #define FAR_NS (INT64_C(1) << 61) /* no time of a session is further */
 #define MAX_DEVICE 255

@@ -16,8 +16,183 @@
 #include <stdint.h>
 
 #include "common/error.h"
-#include "plugins/nsys/nsys_sql.h"
-#include "plugins/nsys/nsys_sums.h"
+
+/* --- nsys_sql.c --------------------------------------------------------- */
+
+/* Read tables of a foreign SQLite file, and nothing else of it.
+ *
+ * The file is opened by jobprof (no link, no FIFO), and SQLite reads it through
+ * that descriptor: it opens no other file, takes no lock, writes nothing and
+ * needs no journal, so a folder that is read-only or on a file system without
+ * locks is as good as any. A journal beside the file means that its writer has
+ * not finished: such a file is refused, as is one that is shorter than its head
+ * says. Only real tables are read, row by row; no view, no virtual table and no
+ * expression of the file is evaluated. Memory is bounded by a small cache.
+ *
+ * Without libsqlite3 (docs/dependencies.md) nsys_sql_open always fails and says
+ * so.
+ */
+
+/* Most columns that a scan gives. */
+#define NSYS_SQL_COLUMNS 16
+
+struct nsys_db;
+
+/* Called now and then while rows are read; true ends it with an error. */
+typedef bool nsys_stop(void *arg);
+
+/* Is this build able to read them? */
+bool nsys_sql_built(void);
+
+/* NULL: err says what it is instead. stop may be NULL; it and arg live until
+ * nsys_sql_close, which takes NULL. */
+struct nsys_db *nsys_sql_open(const char *path, nsys_stop *stop, void *arg,
+                              struct jp_error *err);
+void nsys_sql_close(struct nsys_db *db);
+
+/* A table of that name. Case does not matter. */
+bool nsys_sql_has(struct nsys_db *db, const char *table);
+
+struct nsys_cell {
+    enum nsys_cell_type {
+        NSYS_CELL_NONE, /* NULL, or the table has no such column */
+        NSYS_CELL_NUMBER,
+        NSYS_CELL_TEXT,
+        NSYS_CELL_OTHER /* a fraction or bytes: of no use here */
+    } type;
+    int64_t number;
+    const char *text; /* borrowed for the call */
+};
+
+typedef int nsys_row(void *arg, const struct nsys_cell *cells,
+                     struct jp_error *err);
+
+/* Calls row for each row of the table, with a cell for each of the n columns;
+ * NULL among them gives NSYS_CELL_NONE. 0, also for a table that does not
+ * exist; -1: row failed, or the file is damaged. */
+int nsys_sql_scan(struct nsys_db *db, const char *table,
+                  const char *const *columns, size_t n, nsys_row *row,
+                  void *arg, struct jp_error *err);
+
+/* The text of a number in table(id, column): StringIds(id, value). Borrowed
+ * until the next call; NULL: none. */
+const char *nsys_sql_text(struct nsys_db *db, int64_t id);
+
+/* --- nsys_sums.c -------------------------------------------------------- */
+
+/* What names add up to: count, total, least, most, deviation.
+ *
+ * Sums are kept so that they can be merged without the values they were made
+ * of: the mean and the squared deviations are those of Welford and Chan.
+ */
+
+/* Zeros: nothing was added. */
+struct nsys_sum {
+    uint64_t n, total, min, max; /* total: UINT64_MAX where it is more */
+    double mean, squares;        /* squares: of the deviations from the mean */
+};
+
+void nsys_sum_add(struct nsys_sum *sum, uint64_t value);
+void nsys_sum_merge(struct nsys_sum *sum, const struct nsys_sum *other);
+/* total / n; 0 without values. */
+double nsys_sum_average(const struct nsys_sum *sum);
+/* Of the sample: over n - 1; 0 of less than two values. */
+double nsys_sum_deviation(const struct nsys_sum *sum);
+
+/* Names, each with a number from 0 on. Zeros are empty. */
+struct nsys_names {
+    char **at;
+    size_t n;
+    size_t room;
+    uint32_t *slots; /* of the hash: number + 1; 0: free */
+    size_t n_slots;  /* a power of two */
+};
+
+/* The name's number; -1: it has none. */
+int64_t nsys_names_find(const struct nsys_names *names, const char *name);
+/* The same; a new name is copied. -1: no memory. */
+int64_t nsys_names_put(struct nsys_names *names, const char *name);
+void nsys_names_fini(struct nsys_names *names);
+
+/* When GPUs were busy, and where they were not, in bounded
+ * memory.
+ *
+ * Intervals may come in any order and overlap. Where there are more than fit,
+ * the shortest gaps are closed: their time stays idle time, but they are not
+ * counted as gaps any more, and merge_ns says which.
+ */
+
+struct nsys_span {
+    int64_t start, end;
+    uint64_t busy; /* of that; less where gaps were closed */
+    uint32_t device;
+};
+
+/* Zeros are empty. */
+struct nsys_busy {
+    struct nsys_span *at;
+    size_t n, room;
+    size_t most;       /* that are kept; 0: NSYS_SPANS */
+    uint64_t merge_ns; /* gaps no longer than that are closed; 0: none */
+};
+
+/* start <= end, both within +-2^61. -1: no memory. */
+int nsys_busy_add(struct nsys_busy *busy, uint32_t device, int64_t start,
+                  int64_t end);
+/* Sorts by device and time; afterwards spans of a device do not overlap. */
+void nsys_busy_settle(struct nsys_busy *busy);
+void nsys_busy_fini(struct nsys_busy *busy);
+
+/* What an export's numbers mean, looked up once each; and when
+ * the kernels of launches began.
+ */
+
+/* What a call into CUDA is for. */
+enum nsys_call {
+    CALL_OTHER,
+    CALL_LAUNCH,
+    CALL_SYNC_COPY,
+    CALL_SYNC,
+    CALL_ALLOCATION
+};
+
+/* A number of the export, and which line of a table it means. */
+struct nsys_meaning {
+    int64_t id;
+    uint32_t line; /* + 1; 0: not set */
+    enum nsys_call class;
+};
+
+/* Zeros are empty. */
+struct nsys_meanings {
+    struct nsys_meaning *at;
+    size_t n, n_slots; /* a power of two */
+};
+
+/* The place of a number; without a line it is new, and the caller sets id and
+ * line and counts n up. Valid until the next call. NULL: no memory. */
+struct nsys_meaning *nsys_meaning_find(struct nsys_meanings *m, int64_t id);
+void nsys_meanings_fini(struct nsys_meanings *m);
+
+/* When a kernel began, by its launch's process and number. */
+struct nsys_launch {
+    uint64_t key; /* not 0 */
+    int64_t start;
+};
+
+/* Zeros are empty. */
+struct nsys_launches {
+    struct nsys_launch *at;
+    size_t n, n_slots;
+};
+
+/* Of several kernels of a launch the first counts. -1: no memory; 1: there are
+ * too many. */
+int nsys_launch_keep(struct nsys_launches *l, uint64_t key, int64_t start);
+/* NULL: none. */
+const struct nsys_launch *nsys_launch_find(const struct nsys_launches *l,
+                                           uint64_t key);
+void nsys_launches_fini(struct nsys_launches *l);
 
 enum nsys_table {
     NSYS_API,      /* calls of CUDA's runtime and driver */

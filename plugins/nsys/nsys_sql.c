@@ -1,7 +1,7 @@
 /* nsys_sql.c - SQLite on one descriptor, for reading. */
 #include "config.h"
 
-#include "plugins/nsys/nsys_sql.h"
+#include "plugins/nsys/nsys_read.h"
 
 #ifdef HAVE_SQLITE3
 

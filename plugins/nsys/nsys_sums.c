@@ -1,5 +1,5 @@
-/* nsys_sums.c - sums, spans and meanings of an export: see nsys_sums.h. */
-#include "plugins/nsys/nsys_sums.h"
+/* nsys_sums.c - sums, spans and meanings of an export: see nsys_read.h. */
+#include "plugins/nsys/nsys_read.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* test_confine.c - what outlives a job is bounded, whatever job.conf says. */
-#include "orchestrator/agent/confine.h"
+#include "orchestrator/agent/agent.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "orchestrator/agent/pairs.h"
+#include "orchestrator/agent/agent.h"
 
 static char name_a[] = "NCCL_A", name_bad[] = "A=B", name_digit[] = "1A";
 static char name_none[] = "";

@@ -20,7 +20,6 @@
 
 #include "common/fileio.h"
 #include "orchestrator/agent/agent.h"
-#include "orchestrator/agent/runmarks.h"
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/collect/stepdir.h"
 #include "tests/common/tempdir.h"

@@ -1,5 +1,5 @@
 /* test_blockmap.c - blocks are found by any numbers, in any order. */
-#include "orchestrator/aggregate/blockmap.h"
+#include "orchestrator/aggregate/join.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

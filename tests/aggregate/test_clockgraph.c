@@ -1,5 +1,5 @@
 /* test_clockgraph.c - offsets of many clocks, held against a dense solution. */
-#include "orchestrator/aggregate/clockprobes.h"
+#include "orchestrator/aggregate/clocks.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* test_ingest.c - files that are cut, packed, rubbish, odd or not there. */
-#include "plugins/nccl_inspector/inspector_reader.h"
+#include "plugins/nccl_inspector/reader.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "plugins/nccl_inspector/reader.h"
 #include "plugins/nccl_recorder/launches.h"
-#include "plugins/nccl_inspector/inspector_reader.h"
 
 enum { MOST = 8 };
 

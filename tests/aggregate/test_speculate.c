@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "plugins/nccl_inspector/reader_swar.h"
+#include "plugins/nccl_inspector/reader_parts.h"
 #include "tests/aggregate/both_ways.h"
 #include "tests/common/fewer.h"
 

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "orchestrator/cause/bottleneck.h"
 #include "orchestrator/cause/cause.h"
 
 static uint64_t random_state = 1;

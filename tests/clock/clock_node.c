@@ -37,7 +37,7 @@
 #include "common/clockmap.h"
 #include "common/fileio.h"
 #include "common/json_stream.h"
-#include "orchestrator/aggregate/clockprobes.h"
+#include "orchestrator/aggregate/clocks.h"
 #include "plugins/clock/clock_work.h"
 
 #define SECOND INT64_C(1000000000)

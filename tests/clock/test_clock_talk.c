@@ -1,6 +1,6 @@
 /* test_clock_talk.c - exchanges between nodes whose clocks are known exactly:
  * no sockets, and a time of the test's own. */
-#include "plugins/clock/clock_talk.h"
+#include "plugins/clock/clock_work.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -27,7 +27,7 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
-#include "orchestrator/aggregate/clockprobes.h"
+#include "orchestrator/aggregate/clocks.h"
 #include "plugins/clock/clock_peers.h"
 #include "tests/common/tempdir.h"
 

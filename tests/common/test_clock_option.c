@@ -15,7 +15,7 @@
 
 #include "common/fileio.h"
 #include "common/plan.h"
-#include "orchestrator/agent/parts.h"
+#include "orchestrator/agent/launch.h"
 #include "orchestrator/agent/settings.h"
 #include "tests/common/tempdir.h"
 

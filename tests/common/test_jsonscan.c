@@ -1,5 +1,5 @@
 /* test_jsonscan.c - what a tree of JSON costs is known before it is made. */
-#include "common/jsonscan.h"
+#include "common/jsonload.h"
 
 #include <malloc.h>
 #include <setjmp.h>

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "common/plan.h"
-#include "orchestrator/agent/parts.h"
+#include "orchestrator/agent/launch.h"
 #include "plugins/nsys/nsys_env.h"
 #include "tests/common/tempdir.h"
 

@@ -17,7 +17,6 @@
 #include "common/fileio.h"
 #include "plugins/copper/copper_flags.h"
 #include "plugins/copper/copper_mount.h"
-#include "plugins/copper/copper_attach.h"
 #include "plugins/copper/copper_work.h"
 #include "tests/common/tempdir.h"
 

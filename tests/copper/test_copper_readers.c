@@ -10,8 +10,6 @@
 #include <cmocka.h>
 
 #include "plugins/copper/copper_counts.h"
-#include "plugins/copper/copper_notes.h"
-#include "plugins/copper/copper_rows.h"
 
 #define AGG                                                                    \
     "metric,value\ntotal_counted_fuse_operations,9\ntotal_cache_hits,4\n"      \

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "common/plan.h"
-#include "orchestrator/agent/parts.h"
+#include "orchestrator/agent/launch.h"
 #include "plugins/cuda/cuda_file.h"
 #include "tests/common/tempdir.h"
 

@@ -1,7 +1,7 @@
 /* module_release.c - print the Slurm that a module was built for: "22.05". */
 #include <stdio.h>
 
-#include "orchestrator/doctor/elfview.h"
+#include "orchestrator/doctor/doctor.h"
 
 int main(int argc, char **argv)
 {

@@ -14,8 +14,6 @@
 
 #include "common/fileio.h"
 #include "orchestrator/doctor/doctor.h"
-#include "orchestrator/doctor/elfview.h"
-#include "orchestrator/doctor/plugstack.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))

@@ -25,7 +25,6 @@
 #include "orchestrator/collect/clock.h"
 #include "orchestrator/evidence/evidence.h"
 #include "orchestrator/evidence/hangstacks.h"
-#include "orchestrator/evidence/proclook.h"
 #include "tests/common/tempdir.h"
 
 /* --- the process that hangs ------------------------------------------------

@@ -18,7 +18,7 @@
 
 #include "common/knob.h"
 #include "orchestrator/collect/clock.h"
-#include "orchestrator/evidence/ras.h"
+#include "orchestrator/evidence/evidence.h"
 
 static const char text_answer[] =
     "NCCL version 2.30.7 compiled with CUDA 13.0\n"

@@ -13,7 +13,7 @@
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/show/show.h"
 #include "plugins/clock/clock_peers.h"
-#include "plugins/clock/clock_xla.h"
+#include "plugins/clock/clock_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/clock/clock_talk.h"
+#include "plugins/clock/clock_work.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

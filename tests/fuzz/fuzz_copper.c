@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "plugins/copper/copper_counts.h"
-#include "plugins/copper/copper_notes.h"
-#include "plugins/copper/copper_rows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

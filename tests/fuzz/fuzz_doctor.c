@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "common/fileio.h"
-#include "orchestrator/doctor/elfview.h"
-#include "orchestrator/doctor/plugstack.h"
+#include "orchestrator/doctor/doctor.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

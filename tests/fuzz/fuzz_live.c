@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/live/livelate.h"
+#include "orchestrator/live/livejoin.h"
 #include "orchestrator/live/livesnap.h"
 #include "orchestrator/live/livewant.h"
 #include "plugins/nccl_recorder/jpr_frame.h"

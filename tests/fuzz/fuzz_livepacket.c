@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/live/livepacket.h"
+#include "orchestrator/live/livelink.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

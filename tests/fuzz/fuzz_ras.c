@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/evidence/ras.h"
+#include "orchestrator/evidence/evidence.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

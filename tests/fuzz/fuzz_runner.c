@@ -10,12 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "orchestrator/agent/runmarks.h"
+#include "orchestrator/agent/agent.h"
 #include "orchestrator/collect/stepdir.h"
-#include "plugins/copper/copper_attach.h"
-#include "plugins/copper/copper_work.h"
 #include "plugins/copper/copper_flags.h"
 #include "plugins/copper/copper_mount.h"
+#include "plugins/copper/copper_work.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,7 +12,6 @@
 #include <jansson.h>
 
 #include "common/fileio.h"
-#include "orchestrator/topo/nvml.h"
 #include "orchestrator/topo/hardware.h"
 #include "tests/common/tempdir.h"
 

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "orchestrator/topo/nvml.h"
+#include "orchestrator/topo/hardware.h"
 
 static const char *library(const char *name)
 {

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "orchestrator/topo/rankmap.h"
+#include "orchestrator/topo/rankread.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 

@@ -1,6 +1,6 @@
 /* test_crash.c - which task ended first by itself, and whether that is a fault.
  */
-#include "orchestrator/insight/crash.h"
+#include "orchestrator/insight/insight.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "orchestrator/live/livelate.h"
+#include "orchestrator/live/livejoin.h"
 
 #define RANKS 16
 #define NODE_RANKS 4

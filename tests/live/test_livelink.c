@@ -18,7 +18,7 @@
 
 #include "common/fileio.h"
 #include "orchestrator/live/live.h"
-#include "orchestrator/live/livepacket.h"
+#include "orchestrator/live/livelink.h"
 #include "plugins/clock/clock_peers.h"
 #include "tests/common/tempdir.h"
 #include "tests/live/growtask.h"

@@ -15,8 +15,7 @@
 #include <cmocka.h>
 
 #include "common/fileio.h"
-#include "orchestrator/live/alert.h"
-#include "orchestrator/live/livelate.h"
+#include "orchestrator/live/livejoin.h"
 #include "orchestrator/live/livenode.h"
 #include "orchestrator/live/livestall.h"
 #include "tests/common/tempdir.h"

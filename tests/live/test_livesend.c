@@ -23,7 +23,6 @@
 #include "common/fileio.h"
 #include "orchestrator/live/livejoin.h"
 #include "orchestrator/live/livelink.h"
-#include "orchestrator/live/livepacket.h"
 #include "plugins/clock/clock_peers.h"
 #include "tests/common/tempdir.h"
 #include "tests/live/growtask.h"

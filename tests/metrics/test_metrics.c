@@ -15,7 +15,6 @@
 
 #include "common/fileio.h"
 #include "orchestrator/metrics/metrics.h"
-#include "orchestrator/metrics/metricsfile.h"
 #include "tests/common/tempdir.h"
 
 static bool ends_with(const char *text, const char *end)

@@ -1,7 +1,6 @@
 /* Which time stamps are believed, asked directly: what takes too many
  * operations or threads to reach through the library.
  */
-#include "plugins/nccl_recorder/rec_trust.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "orchestrator/insight/gputime.h"
 #include "orchestrator/insight/limits.h"
+#include "orchestrator/insight/verdict.h"
 #include "orchestrator/nsys/nsys.h"
 #include "tests/common/tempdir.h"
 #include "tests/nsys/nsys_fixture.h"

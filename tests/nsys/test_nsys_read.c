@@ -12,7 +12,6 @@
 
 #include <cmocka.h>
 
-#include "plugins/nsys/nsys_sums.h"
 #include "plugins/nsys/nsys_read.h"
 #include "tests/common/tempdir.h"
 #include "tests/nsys/nsys_fixture.h"

@@ -1,6 +1,5 @@
 /* test_index.c - the job's index loses no step, whoever writes it when. */
 #include "orchestrator/report/report.h"
-#include "orchestrator/report/report_jobs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

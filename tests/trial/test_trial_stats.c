@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "orchestrator/trial/trial_stats.h"
+#include "orchestrator/trial/trial.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 

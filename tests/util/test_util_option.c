@@ -14,7 +14,7 @@
 #include "common/grammar.h"
 #include "common/knob.h"
 #include "common/plan.h"
-#include "orchestrator/agent/parts.h"
+#include "orchestrator/agent/launch.h"
 #include "tests/common/tempdir.h"
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
