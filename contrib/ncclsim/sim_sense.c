@@ -19,7 +19,7 @@
 /* What was counted holds us up for so long: counters come in lumps. */
 #define OF_LATE_NS 300000000
 
-/* hardware.h */
+/* nvml.h */
 enum { NVML_CLOCK_SM = 1, NVML_UNCORRECTED = 1, NVML_VOLATILE = 0 };
 
 struct nvml_use {

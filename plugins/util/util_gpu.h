@@ -1,6 +1,6 @@
 /* util_gpu.h - samples of GPUs, taken by a child that may hang.
  *
- * The child loads the management libraries of NVIDIA (hardware.h of CUDA 11 to
+ * The child loads the management libraries of NVIDIA (nvml.h of CUDA 11 to
  * 13) and AMD (rocm_smi.h of ROCm 5 to 7) that there are, and answers one
  * question after another. A driver that hangs or crashes takes the child with
  * it and nothing else: rows are missing then, and gpus_end says why. A function
