@@ -60,7 +60,7 @@
 #define JP_DEF_UTIL_DISK_MIB 64
 
 /* Half a minute of all GPUs is worth a look; checkpoints take less mostly. The
- * other times of a hang are in proportion (orchestrator/ingest/stuck.c). */
+ * other times of a hang are in proportion (orchestrator/ingest/hung.c). */
 #define JP_DEF_HANG_SUSPECT_MS 30000
 
 /* Probes of clocks: 20 to 50 a second bring the error below the stamps' noise,

@@ -67,7 +67,7 @@ static int follow(struct walk *w, int link, const char *left,
         return error_set(err, "%s: %s", w->path, strerror(errno));
     }
     target[n] = '\0';
-    rest = fileio_path("%s/%s", target, left);
+    rest = text_format("%s/%s", target, left);
     if (!rest)
         return error_set(err, "out of memory");
     free(w->rest);
@@ -125,7 +125,7 @@ static int check(const char *path, bool must_exist, struct jp_error *err)
         return 0;
     if (*path != '/' && !getcwd(here, sizeof(here)))
         return error_set(err, "%s: %s", path, strerror(errno));
-    w.rest = fileio_path("%s/%s", here, path);
+    w.rest = text_format("%s/%s", here, path);
     w.at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (!w.rest || w.at < 0 || fstat(w.at, &st) < 0) {
         rc = error_set(err, "%s: %s", path, strerror(errno));
@@ -168,7 +168,7 @@ int ownplace_check_parent(const char *path, struct jp_error *err)
 
 /* --- files and folders --- */
 
-char *fileio_path(const char *fmt, ...)
+char *text_format(const char *fmt, ...)
 {
     char *path = NULL;
     va_list ap;
@@ -434,7 +434,7 @@ int fileio_temp_open(struct jp_tempfile *file, const char *path,
     gethostname(host, sizeof(host) - 1); /* two hosts may share the folder */
     file->path = strdup(path);
     file->temp_path =
-        fileio_path("%s.tmp.%ld.%u.%s", path, (long) getpid(),
+        text_format("%s.tmp.%ld.%u.%s", path, (long) getpid(),
                     __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED), host);
     if (!file->path || !file->temp_path) {
         error_set(err, "out of memory");
@@ -739,7 +739,7 @@ static int walk_folder(const struct treewalk_state *walk, int fd,
 
         if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
             continue;
-        below = fileio_path("%s/%s", path, entry->d_name);
+        below = text_format("%s/%s", path, entry->d_name);
         rc = below ? take(walk, dirfd(dir), entry->d_name, below, depth) : -1;
         free(below);
     }

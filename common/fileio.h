@@ -95,7 +95,7 @@ int fileio_write(const char *path, const char *text, size_t len,
                  struct jp_error *err);
 
 /* asprintf that returns NULL on failure; caller frees. */
-char *fileio_path(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+char *text_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Removes a tree below (and with) path, never following a symbolic link nor
  * entering another user's folder or another file system. A path that does not

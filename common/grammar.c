@@ -554,7 +554,7 @@ int request_read(const struct jp_grammar *grammar, const char *path,
 {
     struct jp_request request = {.grammar = grammar, .mode = -1};
     const struct jp_profiler *of = grammar->modes[1].of;
-    char *full = folder && *path != '/' ? fileio_path("%s/%s", folder, path)
+    char *full = folder && *path != '/' ? text_format("%s/%s", folder, path)
                                         : strdup(path);
     int rc = full ? of->read(full, take_member, &request, err)
                   : error_set(err, "out of memory");

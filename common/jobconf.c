@@ -680,7 +680,7 @@ static int cut_path(char **text, const char *step)
     if (!*text || **text != '/')
         return 0;
     from = step ? strstr(*text, step) : NULL;
-    cut = fileio_path(CUT "%s", from ? from : strrchr(*text, '/'));
+    cut = text_format(CUT "%s", from ? from : strrchr(*text, '/'));
     if (!cut)
         return -1;
     free(*text);
@@ -714,7 +714,7 @@ static bool is_public(const struct jp_jobconf *conf,
 
 int jobconf_hide_paths(struct jp_jobconf *conf)
 {
-    char *step = fileio_path("/step-%s", conf->step_id);
+    char *step = text_format("/step-%s", conf->step_id);
     int rc = step ? 0 : -1;
 
     for (size_t i = 0; i < conf->n_env && rc == 0; i++)

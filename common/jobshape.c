@@ -23,7 +23,7 @@
  * fileio_read is no help. */
 static void read_text(const char *root, const char *name, char buf[MAX_BYTES])
 {
-    char *path = fileio_path("%s/%s", root, name);
+    char *path = text_format("%s/%s", root, name);
     int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     size_t len = 0;
     ssize_t n = 1;

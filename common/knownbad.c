@@ -159,7 +159,7 @@ static void make_sentence(const struct knownbad_row *row, const char *mode,
 
 enum knownbad_action knownbad_check(const struct jp_knownbad *list,
                                     const char *mode, const char *release_text,
-                                    uint64_t release, knownbad_say *say,
+                                    uint64_t release, knownbad_hit *say,
                                     void *arg)
 {
     enum knownbad_action worst = KNOWNBAD_NONE;

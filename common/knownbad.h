@@ -66,14 +66,14 @@ char *knownbad_ranges(const struct jp_knownbad *list, const char *mode,
                       char *buf, size_t len);
 
 /* Gets the sentence of one matching row. */
-typedef void knownbad_say(void *arg, const struct knownbad_row *row,
+typedef void knownbad_hit(void *arg, const struct knownbad_row *row,
                           const char *sentence);
 
 /* Calls say (may be NULL) for each row that matches, the worst action first,
  * within one action in the file's order. Returns the worst action. */
 enum knownbad_action knownbad_check(const struct jp_knownbad *list,
                                     const char *mode, const char *release_text,
-                                    uint64_t release, knownbad_say *say,
+                                    uint64_t release, knownbad_hit *say,
                                     void *arg);
 
 #endif

@@ -228,6 +228,6 @@ char *mountmap_inside(const char *map, const char *path)
     }
     if (!found)
         return strdup(path);
-    return fileio_path("%.*s%s", (int) n_to, to,
+    return text_format("%.*s%s", (int) n_to, to,
                        n_to || path[n_from] ? path + n_from : "/");
 }

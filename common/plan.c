@@ -228,7 +228,7 @@ static int merge_sets(struct plan_side *side, enum plan_source source,
 {
     const char *sets = side->grammar->modes[side->mode].sets;
     struct jp_request request = {0};
-    char *text = sets ? fileio_path("%s,%s", side->grammar->modes[1].name, sets)
+    char *text = sets ? text_format("%s,%s", side->grammar->modes[1].name, sets)
                       : NULL;
     int rc = sets ? -1 : 0;
 
@@ -292,9 +292,9 @@ char *plan_user_path(const struct plan_input *in)
     const char *home = env_or_copy(in, "HOME", "SLURM_JOBPROF_HOME");
 
     if (xdg && *xdg == '/')
-        return fileio_path("%s/jobprof/jobprof.conf", xdg);
+        return text_format("%s/jobprof/jobprof.conf", xdg);
     if (home && *home == '/')
-        return fileio_path("%s/.config/jobprof/jobprof.conf", home);
+        return text_format("%s/.config/jobprof/jobprof.conf", home);
     return NULL;
 }
 

@@ -68,10 +68,10 @@ struct jp_profiler {
     bool is_auto;        /* the word "auto" of its option means it */
     bool counts;         /* it counts what it records and filters nothing */
     bool keeps_last;     /* it keeps the last events of pools */
-    bool tells_live;     /* its growing files contain operations in flight
-                            (orchestrator/live) */
-    bool tells_ended;    /* its files are lines of what has ended, which grow
-                            while the step runs: its reader follows them */
+    bool records_live;   /* its growing files contain operations in flight
+                          (orchestrator/live) */
+    bool records_ended;  /* its files are lines of what has ended, which grow
+                          while the step runs: its reader follows them */
 };
 
 /* Generated from the folders (plugins/gen-registry.sh); a NULL ends it. */

@@ -196,7 +196,7 @@ static char *include_path(struct reader *r, struct scan *s)
     }
     from = r->flat->files[s->file];
     slash = *start == '/' ? NULL : strrchr(from, '/');
-    path = fileio_path("%.*s%.*s", slash ? (int) (slash - from + 1) : 0, from,
+    path = text_format("%.*s%.*s", slash ? (int) (slash - from + 1) : 0, from,
                        (int) (p - start), start);
     if (!path)
         error_set(r->err, "out of memory");

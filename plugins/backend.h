@@ -51,8 +51,8 @@ struct backend_input {
 };
 
 /* Gets one line for who reads the plan. -1 ends the telling. */
-typedef int backend_say(void *arg, bool is_warning, const char *line,
-                        struct jp_error *err);
+typedef int backend_note(void *arg, bool is_warning, const char *line,
+                         struct jp_error *err);
 
 /* Variables for the tasks; `%N` in a value is the node's name. */
 struct backend_env {
@@ -86,7 +86,7 @@ struct backend_planner {
                struct jp_error *err);
     /* What is to be known of these settings with the release that will run; for
      * plans only. NULL: nothing. */
-    int (*notes)(const struct backend_input *in, backend_say *say, void *arg,
+    int (*notes)(const struct backend_input *in, backend_note *say, void *arg,
                  struct jp_error *err);
     const char *fallback; /* backend's name where usable says no, or NULL */
 };
@@ -146,7 +146,7 @@ struct backend {
     const struct backend_runner *runner;
     /* What doctor finds of it here, a line each; plan: the settings. NULL: of
      * an NCCL profiler its library is looked at, as the settings name it. */
-    int (*look)(const struct jp_plan *plan, backend_say *say, void *arg,
+    int (*look)(const struct jp_plan *plan, backend_note *say, void *arg,
                 struct jp_error *err);
 };
 

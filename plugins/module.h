@@ -79,7 +79,7 @@ struct module_place {
     uint64_t component;             /* its job id */
     bool leads;                     /* node 0 of the leading component */
     /* hangs: orchestrator/live/live.h */
-    bool tells_live;          /* the step's profiler does */
+    bool records_live;        /* the step's profiler does */
     const char *profiler;     /* that tells what has ended, by its name; NULL:
                                  none does */
     uint64_t batch_us;        /* ... so often; 0: not known */

@@ -37,7 +37,7 @@
 
 enum { KEPT = 300000 };
 
-static fakecupti_tell *tell;
+static fakecupti_callback *tell;
 static uint64_t next_at = 0x7f0000000000;
 static uint64_t kept[KEPT];
 static size_t n_kept;
@@ -173,7 +173,7 @@ static void *load(const char *path)
     if (init)
         init();
     library = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
-    tell = library ? (fakecupti_tell *) dlsym(library, "fakecupti_tell_all")
+    tell = library ? (fakecupti_callback *) dlsym(library, "fakecupti_tell_all")
                    : NULL;
     return library;
 }

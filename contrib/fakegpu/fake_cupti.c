@@ -38,7 +38,7 @@ FAKEGPU_EXPORT int cuptiUnsubscribe(void *subscriber);
 FAKEGPU_EXPORT int cuptiEnableCallback(uint32_t on, void *subscriber,
                                        int domain, uint32_t id);
 FAKEGPU_EXPORT int cuptiGetVersion(uint32_t *version);
-FAKEGPU_EXPORT fakecupti_tell fakecupti_tell_all;
+FAKEGPU_EXPORT fakecupti_callback fakecupti_tell_all;
 
 static callback *client;
 static void *client_arg;

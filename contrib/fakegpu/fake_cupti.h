@@ -14,6 +14,6 @@ struct fakecupti_call {
     uint64_t scratch;
 };
 
-typedef void fakecupti_tell(struct fakecupti_call *call, int exit);
+typedef void fakecupti_callback(struct fakecupti_call *call, int exit);
 
 #endif

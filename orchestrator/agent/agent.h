@@ -23,8 +23,8 @@
 
 /* begin_locate finds the step's directory where srun has named none. begin_join
  * is the only part that the tasks wait for; it handles a few small files.
- * begin_linger does the slow work while the tasks run. It stops on SIGTERM or
- * when its work is done. */
+ * begin_background does the slow work while the tasks run. It stops on SIGTERM
+ * or when its work is done. */
 
 /* The settings that resolve would use on this node. NULL: not given. */
 struct begin_settings {
@@ -61,7 +61,7 @@ void begin_log_clocks(const char *dir, const struct jp_jobconf *conf);
 
 /* Records the node's topology and hardware, once per job. Errors go to log.txt.
  * config: path of the site file; NULL: the installed one. */
-void begin_linger(const char *dir, const char *node, const char *config);
+void begin_background(const char *dir, const char *node, const char *config);
 
 /* A task's line in nodes/<node>/starts.jsonl.
  *

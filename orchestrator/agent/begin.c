@@ -52,7 +52,7 @@ static const char *node_env(void *arg, const char *name)
 
 static bool has_conf(const char *dir)
 {
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     bool there = path && access(path, R_OK) == 0;
 
     free(path);
@@ -168,7 +168,7 @@ int begin_locate(const struct begin_settings *settings, char **dir,
 static int read_conf(const char *dir, struct jp_jobconf *conf,
                      struct jp_error *err)
 {
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     int rc;
 
     if (!path)
@@ -191,7 +191,7 @@ static void step_aside(const struct jp_seat *seat, const char *node,
                        const struct jp_error *why)
 {
     char *path =
-        fileio_path("%s/nodes/%s/" JP_NODES_UNPROFILED, seat->dir, node);
+        text_format("%s/nodes/%s/" JP_NODES_UNPROFILED, seat->dir, node);
     struct jp_seat uncounted = *seat;
     enum barrier_state out;
 
@@ -274,7 +274,7 @@ static bool watches_hangs(const struct jp_jobconf *conf)
     const struct jp_profiler *profiler = profiler_get(conf->nccl_mode);
     const char *on_hang = jobconf_find(conf, "on_hang");
 
-    return (profiler->tells_live || profiler->tells_ended) &&
+    return (profiler->records_live || profiler->records_ended) &&
            (!on_hang || strcmp(on_hang, "off") != 0);
 }
 
@@ -307,7 +307,7 @@ out:
     return rc;
 }
 
-void begin_linger(const char *dir, const char *node, const char *config)
+void begin_background(const char *dir, const char *node, const char *config)
 {
     char *job_dir = stepdir_job_dir(dir);
     struct jp_error err = {""};
@@ -352,7 +352,7 @@ static json_t *text_of(const char *text)
  * it may contain blanks and parentheses. */
 static json_t *start_of(pid_t task)
 {
-    char *path = fileio_path("/proc/%ld/stat", (long) task);
+    char *path = text_format("/proc/%ld/stat", (long) task);
     char *text = NULL, *rest, *word = NULL;
     json_t *json;
 
@@ -369,7 +369,7 @@ static json_t *start_of(pid_t task)
 /* The inode number from "pid:[4026531836]". */
 static json_t *pid_namespace(pid_t task)
 {
-    char *path = fileio_path("/proc/%ld/ns/pid", (long) task);
+    char *path = text_format("/proc/%ld/ns/pid", (long) task);
     char link[64];
     ssize_t n = path ? readlink(path, link, sizeof(link) - 1) : -1;
     char *at;
@@ -424,7 +424,7 @@ static json_t *devices(const char *dev)
     bool any = false;
 
     for (int i = 0; i < DEVICES_MAX; i++) {
-        char *path = fileio_path("%s/nvidia%d", dev, i);
+        char *path = text_format("%s/nvidia%d", dev, i);
         struct stat st;
 
         if (path && stat(path, &st) == 0) {
@@ -487,10 +487,10 @@ static int append(const char *path, const char *line, struct jp_error *err)
 int start_write(const struct jp_seat *seat, const char *node, pid_t task,
                 const char *dev, struct jp_error *err)
 {
-    char *path = fileio_path("%s/nodes/%s/starts.jsonl", seat->dir, node);
+    char *path = text_format("%s/nodes/%s/starts.jsonl", seat->dir, node);
     json_t *json = make(seat, task, dev);
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    char *line = text ? fileio_path("%s\n", text) : NULL;
+    char *line = text ? text_format("%s\n", text) : NULL;
     int rc = -1;
 
     if (path && line)

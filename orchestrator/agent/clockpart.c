@@ -152,7 +152,7 @@ static int add_output(const struct plan_side *side, const char *step_dir,
 {
     const struct plan_value *from = plan_find(side, "output_dir");
     bool xla = plan_number(side, "xla") != 0;
-    char *own = fileio_path("%s/%s/%%N", step_dir, xla ? "raw" : "nodes");
+    char *own = text_format("%s/%s/%%N", step_dir, xla ? "raw" : "nodes");
     int rc = own ? add_value(conf, "output_dir",
                              from->value ? from->value : own, from,
                              from->value && !xla
@@ -183,7 +183,7 @@ static int add_variables(const struct plan_side *side,
                          const struct plan_input *env, const char *step_dir,
                          struct jp_jobconf *conf, struct jp_error *err)
 {
-    char *file = fileio_path("%s/" CLOCKPART_FILE, step_dir);
+    char *file = text_format("%s/" CLOCKPART_FILE, step_dir);
     int rc = file ? 0 : error_set(err, "out of memory");
 
     for (size_t i = 0; i < side->grammar->n_knobs && rc == 0; i++) {
@@ -301,7 +301,7 @@ int clockpart_fill(const struct jp_plan *plan, const struct plan_input *env,
 int clockpart_write(const struct jp_jobconf *conf, const char *step_dir,
                     struct jp_error *err)
 {
-    char *path = tells_xla(conf) ? fileio_path("%s/" CLOCKPART_FILE, step_dir)
+    char *path = tells_xla(conf) ? text_format("%s/" CLOCKPART_FILE, step_dir)
                                  : NULL;
     struct jp_json_stream *s = calloc(1, sizeof(*s));
     const char *output = jobconf_clock(conf, "output_dir");

@@ -23,7 +23,7 @@ static char *find_daemon(const struct jp_plan *plan)
     const char *named = plan_site(plan, "copper.cu_fuse");
 
     if (root->value && (root->source > PLAN_SITE || !named))
-        return fileio_path("%s/build/cu_fuse", root->value);
+        return text_format("%s/build/cu_fuse", root->value);
     return named ? strdup(named) : NULL;
 }
 
@@ -119,7 +119,7 @@ static int add_mount(const struct jp_plan *plan, const char *job,
                      struct jp_error *err)
 {
     const struct plan_value *from = plan_find(&plan->copper, "mount");
-    char *own = fileio_path("/tmp/jobprof-copper-%lu-%s.%s/mnt",
+    char *own = text_format("/tmp/jobprof-copper-%lu-%s.%s/mnt",
                             (unsigned long) getuid(), job, step);
     const char *mount = from->value ? from->value : attaches(plan) ? "" : own;
     int rc = mount ? 0 : error_set(err, "out of memory");

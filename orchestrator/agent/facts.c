@@ -90,7 +90,7 @@ char *facts_container(const struct plan_input *env, const char *dir, bool *over)
 
         if (mount && lies_over(mount, dir)) {
             *over = true;
-            note = fileio_path("--container-mounts: %s covers %s in the "
+            note = text_format("--container-mounts: %s covers %s in the "
                                "container, to which the profiler writes",
                                one, dir);
         }
@@ -99,7 +99,7 @@ char *facts_container(const struct plan_input *env, const char *dir, bool *over)
     free(copy);
     if (*over)
         return note;
-    return name ? fileio_path("--container-name=%s: an existing container "
+    return name ? text_format("--container-name=%s: an existing container "
                               "keeps the mounts of its start and does not see "
                               "jobprof's library and folder",
                               name)

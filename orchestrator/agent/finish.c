@@ -112,7 +112,7 @@ become_watcher(const struct words *w, pid_t keeper)
  * ceilings. */
 static uint64_t life_ms(const struct words *w)
 {
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, w->dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, w->dir);
     struct jp_policy site, policy;
     struct jp_jobconf conf;
 
@@ -199,7 +199,7 @@ struct leaving {
 static void read_conf(const struct finish *finish, struct leaving *leaving)
 {
     const char *dir = finish->seat->dir;
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     struct jp_policy policy = {.finish_limit_ms = JP_DEF_FINISH_LIMIT_MS};
     struct jp_error err = {"out of memory"};
     struct jp_jobconf conf;
@@ -250,7 +250,7 @@ static int make_records(const struct leaving *leaving)
 {
     const struct jp_seat *seat = leaving->seat;
     const char *node = leaving->node;
-    char *path = fileio_path("%s/nodes/%s/tasks.jsonl", seat->dir, node);
+    char *path = text_format("%s/nodes/%s/tasks.jsonl", seat->dir, node);
     struct jp_error err = {""};
     uint32_t bad = 0;
     int rc = path ? 0 : -1;
@@ -369,7 +369,7 @@ static bool has_ended(pid_t pid)
  * the agent, left in nodes/<node>. */
 static void remove_temps(const struct jp_seat *seat, const char *node)
 {
-    char *path = fileio_path("%s/nodes/%s", seat->dir, node);
+    char *path = text_format("%s/nodes/%s", seat->dir, node);
     DIR *folder = path && stepdir_is_folder(path) ? opendir(path) : NULL;
     char here[65] = "host";
     struct dirent *entry;
@@ -415,7 +415,7 @@ static void keep_partial(const struct leaving *leaving)
 static int remove_metrics(const struct leaving *leaving)
 {
     const struct jp_seat *seat = leaving->seat;
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, seat->dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, seat->dir);
     struct jp_sitefile file = {0};
     struct jp_site_metrics site;
     struct jp_jobconf conf;

@@ -47,7 +47,7 @@ int launch_own(const struct launch *launch, char **names, struct jp_error *err)
 
         if (!differs(&launch->vars[i]))
             continue;
-        more = fileio_path("%s%s%s", list ? list : "", list ? ", " : "",
+        more = text_format("%s%s%s", list ? list : "", list ? ", " : "",
                            launch->vars[i].name);
         free(list);
         list = more;
@@ -170,7 +170,7 @@ static void copy_to(char **slot, const char *text, bool *ok)
 static char *slurm_release(void)
 {
 #ifdef SLURM_VERSION_NUMBER
-    return fileio_path("%d.%02d.%d", SLURM_VERSION_NUMBER >> 16 & 255,
+    return text_format("%d.%02d.%d", SLURM_VERSION_NUMBER >> 16 & 255,
                        SLURM_VERSION_NUMBER >> 8 & 255,
                        SLURM_VERSION_NUMBER & 255);
 #else
@@ -245,7 +245,7 @@ static int fill_forecast(const struct backend_forecast *forecast,
                          const char *own, struct jp_jobconf *conf,
                          struct jp_error *err)
 {
-    conf->lost = own ? fileio_path("unknown: the user's %s is kept", own)
+    conf->lost = own ? text_format("unknown: the user's %s is kept", own)
                      : strdup(forecast->lost);
     if (!conf->lost)
         return error_set(err, "out of memory");
@@ -459,7 +459,7 @@ static struct jp_setting *list_rows(const struct launch *l, size_t *n)
             (char *) plan_source_words[PLAN_ENV], (char *) l->vars[i].name,
             (char *) LAUNCH_VAR_REASON};
     rows[0].reason =
-        why && *why ? fileio_path("%s%s%s", reason, *reason ? "; " : "", why)
+        why && *why ? text_format("%s%s%s", reason, *reason ? "; " : "", why)
                     : strdup(reason);
     if (rows[0].reason)
         return rows;
@@ -470,7 +470,7 @@ static struct jp_setting *list_rows(const struct launch *l, size_t *n)
 /* Writes job.conf and hashes it. */
 static int write_conf(struct launch *l, struct jp_error *err)
 {
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, l->place.step_dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, l->place.step_dir);
     struct jp_jobconf conf = l->conf; /* shares everything with l->conf except
                                        * the rows */
     int rc = -1;

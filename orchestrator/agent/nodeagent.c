@@ -191,7 +191,7 @@ static int put_record(FILE *out, const struct loop *loop, struct jp_error *err)
 static void write_record(const struct loop *loop)
 {
     const struct module_place *place = &loop->agent->place;
-    char *path = fileio_path("%s/nodes/%s/agent.json", place->dir, place->node);
+    char *path = text_format("%s/nodes/%s/agent.json", place->dir, place->node);
     struct jp_tempfile file;
     struct jp_error err;
 

@@ -353,8 +353,8 @@ static int ask(const struct jp_sitefile *site, struct jp_nvml **nvml,
 
 int nodehw_make(const struct jp_nodehw *job, struct jp_error *err)
 {
-    char *xml_path = fileio_path("%s/topology.xml", job->folder);
-    char *path = fileio_path("%s/hardware.json", job->folder);
+    char *xml_path = text_format("%s/topology.xml", job->folder);
+    char *path = text_format("%s/hardware.json", job->folder);
     struct jp_sitefile site = {0};
     struct xml xml = {.source = JP_TOPO_NONE};
     struct jp_nvml *nvml = NULL;
@@ -405,8 +405,8 @@ static int take_lock(const char *lock)
 static char *make_folder(const char *job_dir, const char *node,
                          struct jp_error *err)
 {
-    char *nodes = fileio_path("%s/nodes", job_dir);
-    char *folder = fileio_path("%s/nodes/%s", job_dir, node);
+    char *nodes = text_format("%s/nodes", job_dir);
+    char *folder = text_format("%s/nodes/%s", job_dir, node);
 
     if (!nodes || !folder || fileio_mkdir(nodes, err) < 0 ||
         fileio_mkdir(folder, err) < 0) {
@@ -421,8 +421,8 @@ int nodehw_share(const char *job_dir, const char *node, const char *config,
                  struct jp_error *err)
 {
     char *folder = make_folder(job_dir, node, err);
-    char *path = folder ? fileio_path("%s/hardware.json", folder) : NULL;
-    char *lock = folder ? fileio_path("%s/topology.lock", folder) : NULL;
+    char *path = folder ? text_format("%s/hardware.json", folder) : NULL;
+    char *lock = folder ? text_format("%s/topology.lock", folder) : NULL;
     const struct jp_nodehw job = {folder, node, config};
     struct stat st;
     int rc = folder ? 0 : -1;

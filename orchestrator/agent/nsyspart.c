@@ -119,7 +119,7 @@ static char *find_wrap(void)
     self[n > 0 ? n : 0] = '\0';
     end = strrchr(self, '/');
     if (end)
-        path = fileio_path("%.*s/" NSYS_WRAP_NAME, (int) (end - self), self);
+        path = text_format("%.*s/" NSYS_WRAP_NAME, (int) (end - self), self);
     if (path && access(path, X_OK) == 0)
         return path;
     free(path);
@@ -149,7 +149,7 @@ static char *make_flags(const struct plan_side *side)
     if (seconds(side, "duration"))
         snprintf(duration, sizeof(duration), " --duration=%" PRIu64,
                  seconds(side, "duration"));
-    return fileio_path("--trace=%s " FLAGS "%s%s%s", trace, range, delay,
+    return text_format("--trace=%s " FLAGS "%s%s%s", trace, range, delay,
                        duration);
 }
 
@@ -162,14 +162,14 @@ static int tell_tasks(const struct plan_side *side, const char *step_dir,
     if (jobconf_add_env(conf, NSYS_ENV_WRAP, find_wrap(),
                         "goes before the program", false, err) < 0 ||
         jobconf_add_env(conf, NSYS_ENV_DIR,
-                        fileio_path("%s/raw/%%N/nsys", step_dir), "", false,
+                        text_format("%s/raw/%%N/nsys", step_dir), "", false,
                         err) < 0 ||
         jobconf_add_env(conf, NSYS_ENV_RANKS, strdup(ranks ? ranks : ""), "",
                         false, err) < 0 ||
         jobconf_add_env(conf, NSYS_ENV_FLAGS, make_flags(side), "", false,
                         err) < 0 ||
         jobconf_add_env(conf, NSYS_ENV_WAIT,
-                        fileio_path("%" PRIu64, seconds(side, "wait")), "",
+                        text_format("%" PRIu64, seconds(side, "wait")), "",
                         false, err) < 0)
         return -1;
     return required ? jobconf_add_env(conf, NSYS_ENV_REQUIRED, strdup("1"), "",

@@ -26,7 +26,7 @@
 
 static char *record_path(const char *dir, const char *node)
 {
-    return fileio_path("%s/nodes/%s/" JP_NODES_FOLDER, dir, node);
+    return text_format("%s/nodes/%s/" JP_NODES_FOLDER, dir, node);
 }
 
 /* --- begin ---------------------------------------------------------------- */
@@ -67,7 +67,7 @@ int ownfolder_note(const char *dir, const char *node,
         free(path);
         return 0;
     }
-    folder = relative ? fileio_path("%s/%s", cwd, own->value)
+    folder = relative ? text_format("%s/%s", cwd, own->value)
                       : strdup(own->value);
     if (!path || !folder) {
         free(path);
@@ -225,7 +225,7 @@ static bool take(struct taking *t, const char *name)
 /* Reads the process ids of tasks.jsonl; without it, all files count. */
 static void read_tasks(const char *dir, const char *node, struct taking *t)
 {
-    char *path = fileio_path("%s/nodes/%s/tasks.jsonl", dir, node);
+    char *path = text_format("%s/nodes/%s/tasks.jsonl", dir, node);
     char *text = NULL, *rest, *line;
     size_t len = 0, lines = 0;
 
@@ -254,7 +254,7 @@ static void read_tasks(const char *dir, const char *node, struct taking *t)
 static int take_all(const char *dir, const char *node, const char *folder,
                     struct taking *t, struct jp_error *err)
 {
-    char *raw = fileio_path("%s/raw/%s", dir, node);
+    char *raw = text_format("%s/raw/%s", dir, node);
     int rc = -1;
 
     t->raw = raw ? open(raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

@@ -25,7 +25,7 @@ static int add_bind(char **list, const char *map, const char *path,
         (path[strcspn(path, ",: \t\\")] || inside[strcspn(inside, ",: \t\\")]))
         rc = 1;
     if (rc == 0) {
-        longer = fileio_path("%s%s%s:%s%s", *list ? *list : "",
+        longer = text_format("%s%s%s:%s%s", *list ? *list : "",
                              *list ? "," : "", path, inside, suffix);
         rc = longer ? 0 : -1;
     }
@@ -42,7 +42,7 @@ static int add_bind(char **list, const char *map, const char *path,
 static int list_binds(const struct jp_jobconf *conf, const char *dir,
                       const char *node, char **list)
 {
-    char *raw = fileio_path("%s/raw/%s", dir, node);
+    char *raw = text_format("%s/raw/%s", dir, node);
     int rc = raw ? add_bind(list, conf->container_paths, raw, "") : -1;
 
     for (size_t i = 0; i < conf->n_env && rc == 0; i++)

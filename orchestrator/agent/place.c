@@ -39,7 +39,7 @@ char *place_pattern(const char *pattern)
 
     while (n > 1 && pattern[n - 1] == '/')
         n--;
-    return fileio_path("%.*s%s", (int) n, pattern,
+    return text_format("%.*s%s", (int) n, pattern,
                        place_names_job(pattern) ? "" : "-%j");
 }
 
@@ -75,9 +75,9 @@ static char *job_dir(const struct jp_plan *plan,
     if (!text[1] && *text == '/')
         path = strdup(text); /* check_path refuses it */
     else if (*text == '/')
-        path = fileio_path("%s%s", text, suffix);
+        path = text_format("%s%s", text, suffix);
     else
-        path = fileio_path("%s/%s%s", facts->submit_dir, text, suffix);
+        path = text_format("%s/%s%s", facts->submit_dir, text, suffix);
     free(text);
     if (!path)
         error_set(err, "out of memory");
@@ -105,7 +105,7 @@ static char *hide(const char *path)
 {
     const char *base = strrchr(path, '/') + 1;
 
-    return fileio_path("%.*s.%s", (int) (base - path), path, base);
+    return text_format("%.*s.%s", (int) (base - path), path, base);
 }
 
 int place_find(const struct launch_facts *facts, const struct jp_plan *plan,
@@ -122,11 +122,11 @@ int place_find(const struct launch_facts *facts, const struct jp_plan *plan,
         goto out;
     place.job_dir = place.hidden ? hide(shown) : strdup(shown);
     place.final_dir =
-        place.hidden ? fileio_path("%s/step-%s", shown, facts->names.step_id)
+        place.hidden ? text_format("%s/step-%s", shown, facts->names.step_id)
                      : strdup("");
     if (place.job_dir)
         place.step_dir =
-            fileio_path("%s/step-%s", place.job_dir, facts->names.step_id);
+            text_format("%s/step-%s", place.job_dir, facts->names.step_id);
     if (!place.step_dir || !place.final_dir) {
         error_set(err, "out of memory");
         goto out;
@@ -201,7 +201,7 @@ static int move_old(const char *path, struct jp_error *err)
     struct stat st;
 
     for (unsigned n = 1; n <= MAX_OLD; n++) {
-        char *old = fileio_path("%s.old-%u", path, n);
+        char *old = text_format("%s.old-%u", path, n);
         bool taken = old && lstat(old, &st) == 0;
         int rc = old && !taken ? rename(path, old) : -1;
 
@@ -240,7 +240,7 @@ static int make_folders(const char *step_dir, struct jp_error *err)
     static const char *const names[] = {"pending", "done", "raw", "nodes"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        char *path = fileio_path("%s/%s", step_dir, names[i]);
+        char *path = text_format("%s/%s", step_dir, names[i]);
         int rc = path ? mkdir(path, 0700) : -1;
 
         if (rc < 0)
@@ -256,7 +256,7 @@ static int make_folders(const char *step_dir, struct jp_error *err)
 static int write_owner(const char *step_dir, struct jp_error *err)
 {
     char host[65] = "unknown", line[160];
-    char *path = fileio_path("%s/owner", step_dir);
+    char *path = text_format("%s/owner", step_dir);
     int n, rc;
 
     if (!path)
@@ -285,8 +285,8 @@ static int make_both(const struct launch_place *place, struct jp_error *err)
 static int check_rival(const char *step_dir, uint64_t job_id,
                        struct jp_error *err)
 {
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, step_dir);
-    char *done = fileio_path("%s/done", step_dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, step_dir);
+    char *done = text_format("%s/done", step_dir);
     struct jp_jobconf conf;
     int rc = 0;
 

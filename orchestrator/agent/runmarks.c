@@ -16,7 +16,7 @@ static const char *const words[RUNMARKS] = {".ready", ".failed", ".ended",
 
 static char *folder_of(const char *dir)
 {
-    return fileio_path("%s/run", dir);
+    return text_format("%s/run", dir);
 }
 
 int runmarks_make(const char *dir, struct jp_error *err)
@@ -36,7 +36,7 @@ bool runmarks_there(const char *dir)
 int runmark_set(const char *dir, const char *node, enum runmark mark,
                 const char *text, struct jp_error *err)
 {
-    char *path = fileio_path("%s/run/%s%s", dir, node, words[mark]);
+    char *path = text_format("%s/run/%s%s", dir, node, words[mark]);
     int rc = path ? fileio_write(path, text, strlen(text), err)
                   : error_set(err, "out of memory");
 
@@ -46,7 +46,7 @@ int runmark_set(const char *dir, const char *node, enum runmark mark,
 
 bool runmark_is_set(const char *dir, const char *node, enum runmark mark)
 {
-    char *name = fileio_path("run/%s%s", node, words[mark]);
+    char *name = text_format("run/%s%s", node, words[mark]);
     bool set = name && stepdir_has(dir, name);
 
     free(name);
@@ -65,7 +65,7 @@ bool runmark_step_has_ended(const char *dir)
 
 char *runmark_text(const char *dir, const char *node, enum runmark mark)
 {
-    char *path = fileio_path("%s/run/%s%s", dir, node, words[mark]);
+    char *path = text_format("%s/run/%s%s", dir, node, words[mark]);
     char *text = NULL;
     size_t len = 0;
 
@@ -128,7 +128,7 @@ static void tell_one(const char *folder, const char *name, size_t len,
                      void (*tell)(void *, const char *, const char *),
                      void *arg)
 {
-    char *path = fileio_path("%s/%s", folder, name);
+    char *path = text_format("%s/%s", folder, name);
     char *node = strndup(name, len), *text = NULL;
 
     if (path && node &&

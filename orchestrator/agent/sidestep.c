@@ -91,7 +91,7 @@ static void add(struct words *w, char *word) /* owned */
  * Slurm. Caller frees. */
 static char *find_srun(pid_t first)
 {
-    char *link = fileio_path("/proc/%ld/exe", (long) first), path[PATH_MAX];
+    char *link = text_format("/proc/%ld/exe", (long) first), path[PATH_MAX];
     ssize_t n = link ? readlink(link, path, sizeof(path) - 1) : -1;
     const char *name;
 
@@ -125,11 +125,11 @@ static void make_command(const struct inner *l, const char *self,
     add(w, find_srun(l->srun));
     for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
         add(w, strdup(fixed[i]));
-    add(w, fileio_path("--jobid=%u", l->job_id));
-    add(w, fileio_path("--nodelist=%s", l->nodes));
-    add(w, fileio_path("--nodes=%u", l->n_nodes));
-    add(w, fileio_path("--ntasks=%u", l->n_nodes));
-    add(w, fileio_path("--cpus-per-task=%u", l->cpus ? l->cpus : 1));
+    add(w, text_format("--jobid=%u", l->job_id));
+    add(w, text_format("--nodelist=%s", l->nodes));
+    add(w, text_format("--nodes=%u", l->n_nodes));
+    add(w, text_format("--ntasks=%u", l->n_nodes));
+    add(w, text_format("--cpus-per-task=%u", l->cpus ? l->cpus : 1));
     add(w, strdup(self));
     add(w, strdup("run"));
     add(w, strdup("--dir"));
@@ -159,7 +159,7 @@ become_srun(const struct words *w, pid_t keeper)
     env[n++] = strdup("LC_ALL=C");
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (getenv(names[i]))
-            env[n++] = fileio_path("%s=%s", names[i], getenv(names[i]));
+            env[n++] = text_format("%s=%s", names[i], getenv(names[i]));
     environ = env;
     execvp(w->argv[0], w->argv);
     fprintf(stderr, "%s: %s\n", w->argv[0], strerror(errno));
@@ -172,7 +172,7 @@ become_srun(const struct words *w, pid_t keeper)
  * which no other process may hold open. */
 static void let_go(const struct inner *l, int keep)
 {
-    char *path = fileio_path("%s/run/srun.log", l->dir);
+    char *path = text_format("%s/run/srun.log", l->dir);
     int null = open("/dev/null", O_RDWR), log = -1;
 
     if (path)
@@ -250,7 +250,7 @@ static void __attribute__((noreturn))
 keeper(const struct inner *l, const struct words *w,
        const struct shared *shared, int srun)
 {
-    char *mark = fileio_path("%s/%s", l->dir, ended_mark);
+    char *mark = text_format("%s/%s", l->dir, ended_mark);
     pid_t self, inner;
 
     setsid();
@@ -277,7 +277,7 @@ keeper(const struct inner *l, const struct words *w,
 static int write_nodes(const struct inner *l, const struct shared *shared,
                        struct jp_error *err)
 {
-    char *path = fileio_path("%s/raw/" JP_COPPER_NODES, l->dir);
+    char *path = text_format("%s/raw/" JP_COPPER_NODES, l->dir);
     char *text = NULL;
     size_t len = 0;
     FILE *out = path ? open_memstream(&text, &len) : NULL;
@@ -297,7 +297,7 @@ static int write_nodes(const struct inner *l, const struct shared *shared,
 static int prepare(const struct inner *l, struct shared *shared,
                    struct jp_error *err)
 {
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, l->dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, l->dir);
     const struct backend_runner *runner;
     struct jp_jobconf conf;
     int rc;
@@ -407,7 +407,7 @@ static uint32_t await(const struct inner *l, uint32_t wait_ms, int *ended)
 /* The first line of the inner srun's log; "" if it is empty. */
 static void read_complaint(const struct inner *l, char *buf, size_t len)
 {
-    char *path = fileio_path("%s/run/srun.log", l->dir), *text = NULL;
+    char *path = text_format("%s/run/srun.log", l->dir), *text = NULL;
 
     buf[0] = '\0';
     if (path && fileio_read(path, false, 65536, &text, NULL, NULL) == 0)

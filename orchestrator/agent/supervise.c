@@ -216,7 +216,7 @@ int supervise(const struct backend_runner *runner,
     const char *dir = place->dir, *node = place->node;
     struct watch w = {
         .runner = runner, .dir = dir, .node = node, .parent = getppid()};
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     struct jp_jobconf conf = {0};
     sigset_t set;
     int rc = -1;
@@ -305,7 +305,7 @@ static void end_rest(const struct backend_runner *runner,
                      const struct run_place *place)
 {
     const char *dir = place->dir, *node = place->node;
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     struct jp_jobconf conf = {0};
     struct jp_error err;
 

@@ -173,7 +173,7 @@ int cudapart_fill(const struct launch_facts *facts, const struct jp_plan *plan,
     if (jobconf_add_env(conf, CUDA_ENV_LIBRARY, strdup(INSTALLED),
                         "counts calls", true, err) < 0 ||
         jobconf_add_env(conf, CUDA_ENV_DIR,
-                        fileio_path("%s/raw/%%N/" CUDA_DIR, step_dir), "",
+                        text_format("%s/raw/%%N/" CUDA_DIR, step_dir), "",
                         false, err) < 0)
         return -1;
     return jobconf_nsys(conf, "ranks")

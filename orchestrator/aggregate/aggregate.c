@@ -14,7 +14,7 @@
 #include "orchestrator/aggregate/result_build.h"
 #include "orchestrator/aggregate/scout.h"
 #include "orchestrator/ingest/hangs.h"
-#include "orchestrator/ingest/stuck.h"
+#include "orchestrator/ingest/hung.h"
 
 /* Operations that were in flight for long at the end.
  *
@@ -144,7 +144,7 @@ static void judge(const struct jp_result *r, const struct jp_hangs *hangs,
         uint64_t age_us = group->age_ns > 0 ? (uint64_t) group->age_ns / 1000
                                             : 0;
 
-        if (age_us < JP_HANG_US || stuck_is_harmless(hangs, group))
+        if (age_us < JP_HANG_US || hung_is_harmless(hangs, group))
             continue;
         if (!hang->operations++)
             name_hang(r, hangs, group, hang);

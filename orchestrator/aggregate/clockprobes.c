@@ -164,7 +164,7 @@ static int read_files(const char *nodes, struct clockprobes *p)
 
         if (entry->d_name[0] == '.')
             continue;
-        path = fileio_path("%s/%s/" CLOCK_FILE, nodes, entry->d_name);
+        path = text_format("%s/%s/" CLOCK_FILE, nodes, entry->d_name);
         rc = path ? add_file(p, path, points) : -1;
         free(path);
     }

@@ -58,7 +58,7 @@ static int add_process(struct processes *ps, const char *path, uint32_t index)
 /* The files of one node's folder. */
 static int add_folder(struct processes *ps, const char *raw, const char *node)
 {
-    char *folder = fileio_path("%s/%s", raw, node);
+    char *folder = text_format("%s/%s", raw, node);
     DIR *dir = folder ? opendir(folder) : NULL;
     struct dirent *entry;
     bool named = false;
@@ -82,7 +82,7 @@ static int add_folder(struct processes *ps, const char *raw, const char *node)
             snprintf(ps->hosts[ps->n_hosts++], CLOCK_NODE_MAX, "%s", node);
             named = true;
         }
-        path = fileio_path("%s/%s", folder, entry->d_name);
+        path = text_format("%s/%s", folder, entry->d_name);
         rc = path ? add_process(ps, path, index) : -1;
         free(path);
     }
@@ -193,7 +193,7 @@ static int read_raw(const char *raw, struct clockprobes *probes,
 int clockxla_replace(const char *nodes, struct clockprobes *probes,
                      bool *by_xla, bool *ambiguous)
 {
-    char *raw = fileio_path("%s/../raw", nodes);
+    char *raw = text_format("%s/../raw", nodes);
     struct clockprobes xla = {0};
     int rc = raw ? read_raw(raw, &xla, ambiguous) : -1;
 

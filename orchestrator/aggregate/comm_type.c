@@ -65,7 +65,7 @@ int comm_type_explain(struct jp_comm *comm)
 {
     const char *verdict = judge(comm, &comm->evidence);
 
-    comm->why = fileio_path(
+    comm->why = text_format(
         "%s: %s (n_ranks %" PRIu32 ", nnodes %" PRIu32 "); %" PRIu32
         " of %" PRIu32 " ranks seen on %zu host%s, %s",
         comm_type_name(comm->type), rules[comm->type], comm->n_ranks,

@@ -543,7 +543,7 @@ static int add_node(struct partial_set *set, const struct jp_logwalk *walk,
         return -1;
     set->nodes = more;
     node.name = strndup(name, node.skip - raw_len - 2);
-    node.path = node.name ? fileio_path("%s/%s/partial.jpp", folder, node.name)
+    node.path = node.name ? text_format("%s/%s/partial.jpp", folder, node.name)
                           : NULL;
     for (size_t i = 0; i < node.n; i++)
         node.bytes += walk->logs[node.first + i].size;
@@ -613,7 +613,7 @@ static int recall(struct jp_logwalk *walk, const struct partial *partial,
             return 0;
     for (size_t i = 0; i < partial->n_files; i++) {
         const struct partial_file *file = &partial->files[i];
-        char *path = fileio_path("%s/%s", folder, file->path);
+        char *path = text_format("%s/%s", folder, file->path);
 
         if (!path)
             return -1;
@@ -627,8 +627,8 @@ static int recall(struct jp_logwalk *walk, const struct partial *partial,
 static int recall_node(struct jp_logwalk *walk, size_t n_seen, const char *raw,
                        const char *folder, const char *node)
 {
-    char *path = fileio_path("%s/%s/partial.jpp", folder, node);
-    char *logs = fileio_path("%s/%s", raw, node);
+    char *path = text_format("%s/%s/partial.jpp", folder, node);
+    char *logs = text_format("%s/%s", raw, node);
     struct partial *partial = NULL;
     int rc = path && logs ? 0 : -1;
 

@@ -39,19 +39,19 @@ static int note_recorder(struct jp_quality *q, const char *path,
 
     if (t->counts.lost || t->counts.left_out)
         rc = add_note(q, path,
-                      fileio_path("the recorder lost %" PRIu64 " of %" PRIu64
+                      text_format("the recorder lost %" PRIu64 " of %" PRIu64
                                   " operations and left out %" PRIu64
                                   " at its cap (disk=)",
                                   t->counts.lost, t->counts.produced,
                                   t->counts.left_out));
     if (rc == 0 && t->lost_comms)
         rc = add_note(q, path,
-                      fileio_path("the recorder had no room for %" PRIu64
+                      text_format("the recorder had no room for %" PRIu64
                                   " communicators: their operations count as "
                                   "lost",
                                   t->lost_comms));
     if (rc == 0 && f->notes)
-        rc = add_note(q, path, fileio_path("recorder: %s", f->notes));
+        rc = add_note(q, path, text_format("recorder: %s", f->notes));
     return rc;
 }
 
@@ -62,7 +62,7 @@ static int note_trace(struct jp_quality *q, const char *path,
     if (!f->missing)
         return 0;
     return add_note(q, path,
-                    fileio_path("holds %" PRIu64 " operations and lacks at "
+                    text_format("holds %" PRIu64 " operations and lacks at "
                                 "least %" PRIu64
                                 " by its sequence numbers: the plugin's pools "
                                 "were full (NCCL_PROFILE_*_POOL_SIZE)",
@@ -99,20 +99,20 @@ static int note_cut(struct jp_quality *q, const char *path,
                     const struct source_facts *f)
 {
     if (!f->has_counters)
-        return add_note(q, path, fileio_path("cut last line"));
+        return add_note(q, path, text_format("cut last line"));
     if (!is_unbounded(f))
         return add_note(q, path,
-                        fileio_path(JP_NOTE_UNENDED
+                        text_format(JP_NOTE_UNENDED
                                     ": at most "
                                     "100 ms are missing besides"));
     if (!f->tail.counted)
         return add_note(q, path,
-                        fileio_path(JP_NOTE_UNENDED
+                        text_format(JP_NOTE_UNENDED
                                     ", and holds "
                                     "no counters: what is missing besides is "
                                     "unknown"));
     return add_note(q, path,
-                    fileio_path(JP_NOTE_UNENDED ": what is missing "
+                    text_format(JP_NOTE_UNENDED ": what is missing "
                                                 "besides is unknown since %s",
                                 FIG_UTC(f->tail.clocks.real_ns / 1000)));
 }
@@ -124,7 +124,7 @@ static int note_layout(struct jp_quality *q, const char *path,
     if (f->lines < 1000 || f->odd_lines <= f->lines / 100)
         return 0;
     return add_note(q, path,
-                    fileio_path("%" PRIu64 " of %" PRIu64
+                    text_format("%" PRIu64 " of %" PRIu64
                                 " lines hold records in a layout that is not "
                                 "known (a new version?): read, but slowly",
                                 f->odd_lines, f->lines));
@@ -139,22 +139,22 @@ static int note_file(struct jp_quality *q, const char *path,
     int rc = 0;
 
     if (f->unreadable)
-        return add_note(q, path, fileio_path("not read: %s", f->trouble));
+        return add_note(q, path, text_format("not read: %s", f->trouble));
     if (f->trouble[0])
-        rc = add_note(q, path, fileio_path("%s", f->trouble));
+        rc = add_note(q, path, text_format("%s", f->trouble));
     else if (f->cut && f->has_pools)
-        rc = add_note(q, path, fileio_path("cut: its array has no end"));
+        rc = add_note(q, path, text_format("cut: its array has no end"));
     else if (f->cut)
         rc = note_cut(q, path, f);
     if (rc == 0 && f->bad_lines > 1)
         rc = add_note(
             q, path,
-            fileio_path("%s %" PRIu64 ": %s (and %" PRIu64 " more bad %ss)",
+            text_format("%s %" PRIu64 ": %s (and %" PRIu64 " more bad %ss)",
                         unit, f->bad_line, f->why, f->bad_lines - 1, unit));
     else if (rc == 0 && f->bad_lines)
         rc = add_note(
             q, path,
-            fileio_path("%s %" PRIu64 ": %s", unit, f->bad_line, f->why));
+            text_format("%s %" PRIu64 ": %s", unit, f->bad_line, f->why));
     if (rc == 0)
         rc = note_layout(q, path, f);
     if (rc == 0 && f->has_counters)
@@ -172,7 +172,7 @@ static int note_foreign(struct jp_quality *q, const char *path)
         return 0;
     q->skipped_files++;
     return add_note(q, path,
-                    fileio_path("not read: no trace of the example plugin"));
+                    text_format("not read: no trace of the example plugin"));
 }
 
 /* Files come in order of path. */
@@ -218,7 +218,7 @@ static int count_files(struct build *b)
     for (size_t i = 0; i < b->walk->n_skips; i++) {
         q->skipped_files++;
         if (add_note(q, b->walk->skips[i].path,
-                     fileio_path("not read: %s", b->walk->skips[i].why)) < 0)
+                     text_format("not read: %s", b->walk->skips[i].why)) < 0)
             return -1;
     }
     return 0;

@@ -295,16 +295,17 @@ struct cause_subject {
 };
 
 /* Writes the sentence cause->text. */
-void cause_say(const struct cause_subject *subject, const struct cause_row *row,
-               struct jp_cause *cause);
+void cause_describe(const struct cause_subject *subject,
+                    const struct cause_row *row, struct jp_cause *cause);
 
 /* If a GPU is throttled, adds its lower clock to the sentence. found: indexed
  * by cause; strength 0: not found. */
-void cause_say_reason(const struct cause_subject *subject,
-                      struct jp_cause found[JP_CAUSES]);
+void cause_describe_reason(const struct cause_subject *subject,
+                           struct jp_cause found[JP_CAUSES]);
 
 /* Writes the sentence look->why. */
-void cause_say_look(const struct cause_subject *subject,
-                    const struct jp_causes *causes, struct jp_cause_look *look);
+void cause_describe_advice(const struct cause_subject *subject,
+                           const struct jp_causes *causes,
+                           struct jp_cause_look *look);
 
 #endif

@@ -566,7 +566,7 @@ static void fill(struct finding_state *x, struct comparison *c, size_t finding,
         memcpy(cause->id, m->id, sizeof(cause->id));
     find_when(x, c, cause);
     cause->strength = strength_of(x, c, cause->follows);
-    cause_say(&x->subject, row, cause);
+    cause_describe(&x->subject, row, cause);
 }
 
 /* --- one finding ---------------------------------------------------------- */
@@ -705,10 +705,10 @@ static int look_into(struct finding_state *x, size_t finding,
     for (unsigned i = 0; i < JP_CAUSES; i++)
         if (look->seen & 1U << i)
             look->list[look->n_list++] = (char *) cause_words[i];
-    cause_say_reason(&x->subject, found);
+    cause_describe_reason(&x->subject, found);
     chain(found);
     rc = add(causes, found, look);
-    cause_say_look(&x->subject, causes, look);
+    cause_describe_advice(&x->subject, causes, look);
     return rc;
 }
 

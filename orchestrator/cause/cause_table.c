@@ -128,8 +128,8 @@ static char *say_metric(const struct cause_row *row,
     return buf;
 }
 
-void cause_say(const struct cause_subject *subject, const struct cause_row *row,
-               struct jp_cause *cause)
+void cause_describe(const struct cause_subject *subject,
+                    const struct cause_row *row, struct jp_cause *cause)
 {
     char who[200], place[100], metric[160], since[40];
 
@@ -140,8 +140,8 @@ void cause_say(const struct cause_subject *subject, const struct cause_row *row,
              say_since(cause, since, sizeof(since)));
 }
 
-void cause_say_reason(const struct cause_subject *subject,
-                      struct jp_cause found[JP_CAUSES])
+void cause_describe_reason(const struct cause_subject *subject,
+                           struct jp_cause found[JP_CAUSES])
 {
     static const struct {
         enum jp_cause_what what;
@@ -175,8 +175,9 @@ void cause_say_reason(const struct cause_subject *subject,
     }
 }
 
-void cause_say_look(const struct cause_subject *subject,
-                    const struct jp_causes *causes, struct jp_cause_look *look)
+void cause_describe_advice(const struct cause_subject *subject,
+                           const struct jp_causes *causes,
+                           struct jp_cause_look *look)
 {
     struct jp_sentence s;
     char list[300] = "", who[200];

@@ -489,7 +489,7 @@ static int take(void *arg, const struct util_row *row, struct jp_error *err)
 static void of_samples(struct series *s, const char *step_dir, const char *node,
                        enum util_kind kind, struct jp_iteration *out)
 {
-    char *path = fileio_path("%s/nodes/%s/util-%s.csv.gz", step_dir, node,
+    char *path = text_format("%s/nodes/%s/util-%s.csv.gz", step_dir, node,
                              util_tables[kind].name);
     struct util_head head;
     struct util_read read;

@@ -114,7 +114,7 @@ static int add_steps(const char *config, const char *word, struct inputs *in,
         return -1;
     for (size_t i = 0; i < n && rc == 0; i++)
         if (stepdir_has(dirs[i], "raw"))
-            rc = add(in, fileio_path("%s/raw", dirs[i]), err);
+            rc = add(in, text_format("%s/raw", dirs[i]), err);
     nodelist_free(dirs, n);
     return rc;
 }
@@ -171,7 +171,7 @@ static int find_inputs(const char *config, char *const *words, size_t n,
         rc = is_job(words[i]) ? add_job(config, &site, words[i], &in, err)
                               : add(&in, strdup(words[i]), err);
     if (rc == 0 && n == 1 && is_job(words[0]) &&
-        !(in.output = fileio_path("%s-insp", words[0])))
+        !(in.output = text_format("%s-insp", words[0])))
         rc = error_set(err, "out of memory");
     sitefile_fini(&site);
     if (rc == 0)
@@ -402,8 +402,8 @@ static void print_notes(const struct jp_quality *q)
  * log. */
 static int deliver_parquet(const struct arguments *a, struct jp_error *err)
 {
-    char *csv = fileio_path("%s/csv", a->output);
-    char *dir = fileio_path("%s/parquet", a->output);
+    char *csv = text_format("%s/csv", a->output);
+    char *dir = text_format("%s/parquet", a->output);
     struct export_parquet_done done = {0};
     int rc = csv && dir
                  ? export_parquet(csv, dir, parquet_codec_best(), &done, err)

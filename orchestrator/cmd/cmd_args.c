@@ -43,7 +43,7 @@ static int copy_json(FILE *in, struct jp_error *err)
 
 int cmd_args_print_summary(const char *dir)
 {
-    char *path = fileio_path("%s/summary.json", dir);
+    char *path = text_format("%s/summary.json", dir);
     struct jp_error err = {"out of memory"};
     int fd = path ? fileio_open_regular(path, false, &err) : -1, rc = -1;
     FILE *in = fd >= 0 ? fdopen(fd, "r") : NULL;
@@ -205,7 +205,7 @@ int cmd_args_exporter(const struct jp_result *result, const char *dir,
 int cmd_args_exporter_logs(const char *const *inputs, size_t n, const char *dir,
                            struct jp_error *err)
 {
-    char *path = fileio_path("%s/parquet_files", dir);
+    char *path = text_format("%s/parquet_files", dir);
     struct export_parquet_done done = {0};
     int rc = path ? export_parquet_logs(inputs, n, path, parquet_codec_best(),
                                         &done, err)

@@ -132,7 +132,7 @@ static void set_order(struct arguments *a, const struct targets *found,
 
 static void print_lacks(const char *dir, const char *node)
 {
-    char *path = fileio_path("%s/" EVIDENCE_FOLDER "/%s", dir, node);
+    char *path = text_format("%s/" EVIDENCE_FOLDER "/%s", dir, node);
     struct hangstacks *view = NULL;
 
     if (path && hangstacks_load_node(path, &view, NULL) == 0)
@@ -145,7 +145,7 @@ static void print_lacks(const char *dir, const char *node)
  * NULL: none. */
 static char *asked_hang(const char *dir)
 {
-    char *path = fileio_path("%s/live/live.want", dir), *text = NULL, *rest;
+    char *path = text_format("%s/live/live.want", dir), *text = NULL, *rest;
     char *line, *hang = NULL;
 
     if (path && fileio_read(path, false, WANT_BYTES, &text, NULL, NULL) == 0) {
@@ -225,7 +225,7 @@ int cmd_evidence(int argc, char **argv)
         return rc;
     /* an agent ignores it, and the exit of children would go unnoticed */
     signal(SIGCHLD, SIG_DFL);
-    path = fileio_path("%s/" JP_JOBCONF_NAME, a.order.dir);
+    path = text_format("%s/" JP_JOBCONF_NAME, a.order.dir);
     if (!path || stepdir_check_own(a.order.dir, &err) < 0 ||
         jobconf_read(path, &conf, &err) < 0) {
         rc = failed(&err);

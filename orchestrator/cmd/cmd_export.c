@@ -144,8 +144,8 @@ static int write_chrome(const struct arguments *a, struct cmd_inputs *inputs,
 static int put_parquet(const struct arguments *a, const char *step,
                        struct export_parquet_done *done, struct jp_error *err)
 {
-    char *csv = fileio_path("%s/csv", step);
-    char *out = a->output ? strdup(a->output) : fileio_path("%s/parquet", step);
+    char *csv = text_format("%s/csv", step);
+    char *out = a->output ? strdup(a->output) : text_format("%s/parquet", step);
     int rc = csv && out ? export_parquet(csv, out, a->codec, done, err)
                         : error_set(err, "out of memory");
 

@@ -74,7 +74,7 @@ static int is_step(const struct dirent *entry)
 
 static bool is_step_of(const char *step_dir, uint64_t job_id)
 {
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, step_dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, step_dir);
     struct jp_jobconf conf;
     bool same = false;
 
@@ -96,7 +96,7 @@ static bool is_of_job(const char *dir, uint64_t job_id)
     bool found = false;
 
     for (int i = 0; i < n; i++) {
-        char *step = fileio_path("%s/%s", dir, entries[i]->d_name);
+        char *step = text_format("%s/%s", dir, entries[i]->d_name);
 
         found = found || (step && is_step_of(step, job_id));
         free(step);
@@ -191,7 +191,7 @@ static int list_steps(const char *job, char ***dirs, size_t *n,
     size_t kept = 0;
 
     for (int i = 0; i < count; i++) {
-        char *path = fileio_path("%s/%s", job, entries[i]->d_name);
+        char *path = text_format("%s/%s", job, entries[i]->d_name);
 
         if (out && path && stepdir_is_folder(path))
             out[kept++] = path;
@@ -276,7 +276,7 @@ int cmd_inputs_steps(const char *word, const char *config, char ***dirs,
             "job %s: no directory found by the settings, in this folder or in "
             "the job's working directory; name the directory",
             word);
-    rc = step ? list_one(fileio_path("%s/step-%s", job, step), dirs, n, err)
+    rc = step ? list_one(text_format("%s/step-%s", job, step), dirs, n, err)
               : list_steps(job, dirs, n, err);
     free(job);
     return rc;
@@ -305,7 +305,7 @@ static int failed(const struct cmd_inputs *inputs, const struct jp_error *err,
 /* The path of the step's profiler files, raw/. Takes ownership of dir. */
 static char *raw_of(char *dir)
 {
-    char *raw = dir ? fileio_path("%s/raw", dir) : NULL;
+    char *raw = dir ? text_format("%s/raw", dir) : NULL;
 
     if (raw && stepdir_is_folder(raw)) {
         free(dir);
@@ -320,7 +320,7 @@ char *cmd_inputs_nodes(const char *folder)
     size_t len = strlen(folder);
     int step = len >= 4 && strcmp(folder + len - 4, "/raw") == 0 ? (int) len - 4
                                                                  : (int) len;
-    char *nodes = fileio_path("%.*s/nodes", step, folder);
+    char *nodes = text_format("%.*s/nodes", step, folder);
 
     if (nodes && stepdir_is_folder(nodes))
         return nodes;

@@ -424,7 +424,7 @@ static char *name_dir(const struct session *s, const struct jp_plan *plan)
     char *dir = NULL;
 
     if (job)
-        dir = fileio_path("%s%s%s/step-%%s", *job == '/' ? "" : s->submit_dir,
+        dir = text_format("%s%s%s/step-%%s", *job == '/' ? "" : s->submit_dir,
                           *job == '/' ? "" : "/", job);
     free(job);
     return dir;

@@ -178,7 +178,7 @@ static char *make_command(const char *option)
     FILE *out;
 
     if (!option[strspn(option, plain)])
-        return fileio_path("srun --nccl-profile=%s ...", option);
+        return text_format("srun --nccl-profile=%s ...", option);
     out = open_memstream(&text, &len);
     if (!out)
         return NULL;

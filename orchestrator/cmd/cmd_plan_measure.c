@@ -423,7 +423,7 @@ enum jp_exit plan_measure(const char *step_dir, struct plan_measured *out,
                           struct jp_error *err)
 {
     struct plan_measured m = {
-        .path = fileio_path("%s/" JP_SUMMARY_NAME, step_dir)};
+        .path = text_format("%s/" JP_SUMMARY_NAME, step_dir)};
     enum jp_exit rc = JP_EXIT_USAGE;
     json_t *root = NULL;
 

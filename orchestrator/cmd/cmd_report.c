@@ -206,7 +206,8 @@ static void warn(const struct report_session *session, const char *what,
 
 static bool wants_parquet(const struct report_session *session)
 {
-    return session->options->parquet || report_session_asks(session, "parquet");
+    return session->options->parquet ||
+           report_session_enabled(session, "parquet");
 }
 
 static int write_exporter(const struct report_session *session)
@@ -214,10 +215,10 @@ static int write_exporter(const struct report_session *session)
     uint64_t job = session->has_conf ? session->conf.job_id : 0;
     bool quiet = session->options->quiet ||
                  session->options->kind != REPORT_USER;
-    char *dir = job ? fileio_path("%s/%" PRIu64 "-insp", session->dir, job)
-                    : fileio_path("%s/insp", session->dir);
+    char *dir = job ? text_format("%s/%" PRIu64 "-insp", session->dir, job)
+                    : text_format("%s/insp", session->dir);
     struct jp_error err = {"out of memory"};
-    char *raw = fileio_path("%s/raw", session->dir);
+    char *raw = text_format("%s/raw", session->dir);
     const char *inputs[] = {raw};
     int rc = raw && dir && fileio_mkdirs(dir, &err) == 0
                  ? cmd_args_exporter(session->result, dir, 0, quiet)
@@ -236,8 +237,8 @@ static int write_exporter(const struct report_session *session)
 /* Writes the tables of csv/ to parquet/. */
 static int write_parquet(const struct report_session *session)
 {
-    char *csv = fileio_path("%s/csv", session->dir);
-    char *dir = fileio_path("%s/parquet", session->dir);
+    char *csv = text_format("%s/csv", session->dir);
+    char *dir = text_format("%s/parquet", session->dir);
     struct export_parquet_done done = {0};
     struct jp_error err = {"out of memory"};
     int rc = csv && dir
@@ -278,8 +279,8 @@ static int check_room(const struct report_session *session,
 
 static int write_logs(struct report_session *session)
 {
-    char *raw = fileio_path("%s/raw", session->dir);
-    char *dir = fileio_path("%s/inspector-logs", session->dir);
+    char *raw = text_format("%s/raw", session->dir);
+    char *dir = text_format("%s/inspector-logs", session->dir);
     const char *inputs[] = {raw};
     struct export_done done = {0};
     struct jp_recwalk walk = {.look = is_over, .look_arg = session};
@@ -315,7 +316,7 @@ static int write_more(struct report_session *session)
 
     if (wants_parquet(session) && write_parquet(session) < 0)
         rc = -1;
-    if (report_session_asks(session, "inspector_logs") &&
+    if (report_session_enabled(session, "inspector_logs") &&
         stepdir_has(session->dir, "raw") && write_logs(session) < 0)
         rc = -1;
     if (session->result && write_exporter(session) < 0)

@@ -71,7 +71,8 @@ void report_session_fini(struct report_session *session);
 const char *report_kind_name(enum report_kind kind);
 
 /* Whether the step's job.conf sets this key to 1. */
-bool report_session_asks(const struct report_session *session, const char *key);
+bool report_session_enabled(const struct report_session *session,
+                            const char *key);
 
 enum report_turn {
     REPORT_OURS,  /* session->claim is held: make the report */

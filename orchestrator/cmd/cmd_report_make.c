@@ -280,8 +280,8 @@ static bool recalls(const struct report_session *session)
 static int analyse(const struct report_session *session, struct material *m)
 {
     struct watch watch = {.session = session, .start_ms = clock_mono_ms()};
-    char *raw = fileio_path("%s/raw", session->dir);
-    char *nodes = fileio_path("%s/nodes", session->dir);
+    char *raw = text_format("%s/raw", session->dir);
+    char *nodes = text_format("%s/nodes", session->dir);
     const struct jp_aggregate_options options = {
         .threads = session->policy.report_threads,
         .progress = on_progress,
@@ -357,7 +357,7 @@ static void correct_release(struct jp_jobconf *conf,
         if (strcmp(s->key, "nccl") != 0)
             continue;
         value = strdup(found);
-        reason = fileio_path("loaded by the tasks; the plan used %s", s->value);
+        reason = text_format("loaded by the tasks; the plan used %s", s->value);
         if (value && reason && strcmp(s->source, "default") == 0) {
             free(s->value);
             free(s->reason);
@@ -550,7 +550,7 @@ static void find_in_flight(const struct report_session *session,
 {
     const struct jp_crash *crash = &insight->crash;
     char *raw = crash->task
-                    ? fileio_path("%s/raw/%s", session->dir, crash->node->name)
+                    ? text_format("%s/raw/%s", session->dir, crash->node->name)
                     : NULL;
     const char *inputs[] = {raw};
     char operation[sizeof(crash->in)] = "";
@@ -685,7 +685,7 @@ static int count_probed(const struct report_session *session,
     if (!session->conf.clock_cadence_us)
         return -1;
     for (size_t i = 0; nodes && i < nodes->n_nodes; i++) {
-        char *path = fileio_path("nodes/%s/clock.jsonl", nodes->nodes[i].name);
+        char *path = text_format("nodes/%s/clock.jsonl", nodes->nodes[i].name);
 
         n += path && stepdir_has(session->dir, path);
         free(path);
@@ -777,8 +777,9 @@ int report_make(struct report_session *session)
     steplabels_destroy(m.labels);
     nodes_destroy(m.nodes);
     insight_destroy(m.insight);
-    if (session->written && (session->options->exporter ||
-                             report_session_asks(session, "exporter_layout"))) {
+    if (session->written &&
+        (session->options->exporter ||
+         report_session_enabled(session, "exporter_layout"))) {
         result_destroy(session->result);
         session->result = m.result;
         m.result = NULL;

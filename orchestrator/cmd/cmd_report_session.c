@@ -41,7 +41,7 @@ static char *visible_twin(const char *dir)
 
     if (base && step && base[1] == '.' && base[2] && base[2] != '.') {
         *base = '\0';
-        twin = fileio_path("%s/%s%s", job, base + 2, step);
+        twin = text_format("%s/%s%s", job, base + 2, step);
     }
     free(job);
     return twin;
@@ -93,7 +93,7 @@ static int set_final_dir(struct report_session *session)
 static int read_conf(struct report_session *session, struct jp_error *err)
 {
     struct jp_policy site;
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, session->dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, session->dir);
     int rc = path ? jobconf_read_pinned(path, session->options->hash,
                                         &session->conf, err)
                   : error_set(err, "out of memory");
@@ -168,7 +168,8 @@ void report_session_fini(struct report_session *session)
     *session = (struct report_session){0};
 }
 
-bool report_session_asks(const struct report_session *session, const char *key)
+bool report_session_enabled(const struct report_session *session,
+                            const char *key)
 {
     const char *value = session->has_conf ? jobconf_find(&session->conf, key)
                                           : NULL;
@@ -363,9 +364,9 @@ enum { FINISH_LIFE_S = 8 }; /* the module kills a finish after 6 s */
 /* Moves one node's topology to the visible job; one that is there stays. */
 static void move_topology(const char *from, const char *to, const char *node)
 {
-    char *old = fileio_path("%s/nodes/%s/topology.xml", from, node);
-    char *folder = fileio_path("%s/nodes/%s", to, node);
-    char *new = fileio_path("%s/nodes/%s/topology.xml", to, node);
+    char *old = text_format("%s/nodes/%s/topology.xml", from, node);
+    char *folder = text_format("%s/nodes/%s", to, node);
+    char *new = text_format("%s/nodes/%s/topology.xml", to, node);
 
     if (old && folder && new &&access(old, F_OK) == 0 &&
         fileio_mkdirs(folder, NULL) == 0 && access(new, F_OK) < 0 &&
@@ -378,7 +379,7 @@ static void move_topology(const char *from, const char *to, const char *node)
 
 static void move_topologies(const char *from, const char *to)
 {
-    char *path = fileio_path("%s/nodes", from);
+    char *path = text_format("%s/nodes", from);
     DIR *nodes = path && stepdir_is_folder(path) ? opendir(path) : NULL;
     struct dirent *entry;
 
@@ -413,7 +414,7 @@ static void tidy_job(const char *job_dir)
     if (has_steps(job_dir))
         return;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        char *path = fileio_path("%s/%s", job_dir, names[i]);
+        char *path = text_format("%s/%s", job_dir, names[i]);
 
         if (path && unlink(path) < 0)
             fileio_remove_tree(path, NULL);
@@ -495,7 +496,7 @@ int report_settle_remove(struct report_session *session, struct jp_error *err)
     int rc = -1;
 
     claim_host(host);
-    gone = job ? fileio_path("%s/.gone-%s.%ld", job, host, (long) getpid())
+    gone = job ? text_format("%s/.gone-%s.%ld", job, host, (long) getpid())
                : NULL;
     if (!gone)
         error_set(err, "out of memory");
@@ -522,7 +523,7 @@ static bool is_older(int folder, const char *name, int64_t than)
  * time. */
 static void sweep_folder(const char *dir, const char *name, int64_t before)
 {
-    char *path = fileio_path("%s/%s", dir, name);
+    char *path = text_format("%s/%s", dir, name);
     DIR *folder = path && stepdir_is_folder(path) ? opendir(path) : NULL;
     struct dirent *entry;
     const char *host;
@@ -550,8 +551,8 @@ void report_settle_sweep(const struct report_session *session)
  * summary. */
 static void sweep_nodes(const char *dir)
 {
-    char *summary = fileio_path("%s/summary.json", dir);
-    char *nodes = fileio_path("%s/nodes", dir);
+    char *summary = text_format("%s/summary.json", dir);
+    char *nodes = text_format("%s/nodes", dir);
     DIR *folder = nodes && stepdir_is_folder(nodes) ? opendir(nodes) : NULL;
     struct dirent *entry;
     struct stat now;

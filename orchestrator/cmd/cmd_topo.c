@@ -68,7 +68,7 @@ static int write_picture(const struct jp_shapes *shapes, size_t at,
     char letter[8], title[200];
     char *names = shapes_names(shapes, (int) at, 80);
     char *path =
-        fileio_path("%s/shape-%s.svg", folder, shapes_letter(at, letter));
+        text_format("%s/shape-%s.svg", folder, shapes_letter(at, letter));
     struct jp_tempfile file;
     int rc = -1;
 

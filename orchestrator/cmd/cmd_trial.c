@@ -169,12 +169,12 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
 
         if (a->output)
             dir = a->output[0] == '/' ? strdup(a->output)
-                                      : fileio_path("%s/%s", here, a->output);
+                                      : text_format("%s/%s", here, a->output);
         else if (i == 1)
-            dir = fileio_path("%s/jobprof-trial%s%s", here, job ? "-" : "",
+            dir = text_format("%s/jobprof-trial%s%s", here, job ? "-" : "",
                               job ? job : "");
         else
-            dir = fileio_path("%s/jobprof-trial%s%s.%u", here, job ? "-" : "",
+            dir = text_format("%s/jobprof-trial%s%s.%u", here, job ? "-" : "",
                               job ? job : "", i);
         if (!dir)
             break;
@@ -188,8 +188,8 @@ static char *make_folder(const struct arguments *a, struct jp_error *err)
         error_set(err, "no folder for the trial");
         return NULL;
     }
-    steps = fileio_path("%s/steps", dir);
-    state = fileio_path("%s/" TRIAL_NAME, dir);
+    steps = text_format("%s/steps", dir);
+    state = text_format("%s/" TRIAL_NAME, dir);
     if (!steps || !state || strpbrk(dir, ",%\n")) {
         error_set(err,
                   "%s: the name of a trial's folder cannot have a comma or %%; "
@@ -459,7 +459,7 @@ static int run_here(const struct arguments *a, struct trial *t, const char *dir)
  * it. */
 static char *write_script(const char *dir, struct jp_error *err)
 {
-    char self[4096], *path = fileio_path("%s/job.sh", dir), *text = NULL;
+    char self[4096], *path = text_format("%s/job.sh", dir), *text = NULL;
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     char *program = NULL, *folder = trial_quote(dir);
 
@@ -468,7 +468,7 @@ static char *write_script(const char *dir, struct jp_error *err)
         program = trial_quote(self);
     }
     if (program && folder && path)
-        text = fileio_path("#!/bin/sh\nexec %s trial --continue %s\n", program,
+        text = text_format("#!/bin/sh\nexec %s trial --continue %s\n", program,
                            folder);
     if (!text) {
         error_set(err, "the job's script cannot be made");
@@ -487,7 +487,7 @@ static char *write_script(const char *dir, struct jp_error *err)
 
 static char **job_words(const struct trial *t, const char *dir)
 {
-    char *output = fileio_path("%s/job.log", dir);
+    char *output = text_format("%s/job.log", dir);
     uint64_t minutes = t->limit_us / 60000000 + 1 + JOB_MINUTES;
     char **words = output ? trial_sbatch_words(t, minutes, output) : NULL;
 

@@ -250,7 +250,7 @@ static int send_stream(const struct arguments *a, FILE *in, const char *what,
 static int send_step(const struct arguments *a, const char *step)
 {
     char *refused = a->refused ? strdup(a->refused)
-                               : fileio_path("%s/upload-refused.ndjson", step);
+                               : text_format("%s/upload-refused.ndjson", step);
     FILE *spool = a->dry_run ? stdout : tmpfile();
     struct upload_made made;
     struct jp_error err = {"out of memory"};
@@ -296,7 +296,7 @@ static int send_steps(const struct arguments *a)
 static int send_again(const struct arguments *a)
 {
     char *refused = a->refused ? strdup(a->refused)
-                               : fileio_path("%s.refused", a->file);
+                               : text_format("%s.refused", a->file);
     struct jp_error err;
     int fd = fileio_open_regular(a->file, true, &err), rc;
     FILE *in = fd < 0 ? NULL : fdopen(fd, "r");

@@ -132,7 +132,7 @@ static int hang_up(void)
  * exists before the node's tasks start. */
 static void pin(const char *dir)
 {
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     char hash[SHA256_HEX];
 
     if (!getenv("SLURM_JOBPROF_HASH") && path &&
@@ -239,7 +239,7 @@ static void stay(const struct node_args *args, const struct begin_told *told)
         return;
     confine_self(CONFINE_BEGIN, NULL, NULL);
     setpriority(PRIO_PROCESS, 0, LINGER_NICE);
-    begin_linger(args->seat.dir, args->node, args->config);
+    begin_background(args->seat.dir, args->node, args->config);
 }
 
 static int cmd_begin(int argc, char **argv)
@@ -331,8 +331,8 @@ static void find_profiler(const struct jp_jobconf *conf,
     const struct jp_profiler *profiler = profiler_get(conf->nccl_mode);
     const char *interval = jobconf_find(conf, "interval");
 
-    place->tells_live = profiler->tells_live;
-    if (!profiler->tells_ended)
+    place->records_live = profiler->records_live;
+    if (!profiler->records_ended)
         return;
     place->profiler = profiler->name;
     if (!interval ||
@@ -347,7 +347,7 @@ static void read_conf(const struct node_args *args,
                       struct metrics *metrics)
 {
     const char *hash = getenv("SLURM_JOBPROF_HASH"), *what;
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, args->seat.dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, args->seat.dir);
     struct jp_jobconf conf;
 
     place->conf_hash = hash ? hash : "";
@@ -492,9 +492,9 @@ static int make_partial(const struct finish_node *of, struct jp_error *err)
     const struct jp_aggregate_options options = {.progress = is_late,
                                                  .progress_arg = &deadline_ms,
                                                  .processes = of->processes};
-    char *raw = fileio_path("%s/raw/%s", of->seat->dir, of->node);
+    char *raw = text_format("%s/raw/%s", of->seat->dir, of->node);
     char *path =
-        fileio_path("%s/nodes/%s/partial.jpp", of->seat->dir, of->node);
+        text_format("%s/nodes/%s/partial.jpp", of->seat->dir, of->node);
     uint64_t ms = 0;
     int rc = -1;
 
@@ -517,7 +517,7 @@ static int make_partial(const struct finish_node *of, struct jp_error *err)
 static void sweep(const char *dir, const char *node, const char *hash)
 {
     const struct backend *copper = backend_find("copper");
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     const struct backend_runner *runner;
     struct jp_jobconf conf = {0};
 

@@ -32,7 +32,7 @@ static void explain(struct top_step *step, const struct jp_jobconf *conf)
     const struct jp_profiler *profiler = profiler_get(mode);
     const char *why = "it has not used NCCL yet";
 
-    if (!profiler->tells_live && !profiler->tells_ended)
+    if (!profiler->records_live && !profiler->records_ended)
         why = "its profiler shows nothing while a step runs; the recorder does";
     else if (!conf->policy.hang_suspect_ms)
         why = "the site has switched this off (policy.hang_suspect = 0)";
@@ -66,7 +66,7 @@ static void say_ended(struct top_step *step)
 static int read_conf(struct top_step *step, struct jp_jobconf *conf,
                      char hash[SHA256_HEX], struct jp_error *err)
 {
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, step->dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, step->dir);
     int rc = path ? jobconf_read(path, conf, err)
                   : error_set(err, "out of memory");
 
@@ -88,9 +88,9 @@ static int open_step(struct top_step *step, struct jp_error *err)
     snprintf(step->name, sizeof(step->name), "%" PRIu64 ".%.40s", conf.job_id,
              conf.step_id ? conf.step_id : "?");
     place.nodes = conf.nnodes;
-    stuck_times_set(&place.times, conf.policy.hang_suspect_ms
-                                      ? conf.policy.hang_suspect_ms
-                                      : JP_DEF_HANG_SUSPECT_MS);
+    hung_times_set(&place.times, conf.policy.hang_suspect_ms
+                                     ? conf.policy.hang_suspect_ms
+                                     : JP_DEF_HANG_SUSPECT_MS);
     livestate_init(&step->state, &place);
     step->final_dir = conf.final_dir && *conf.final_dir ? strdup(conf.final_dir)
                                                         : NULL;
@@ -103,7 +103,7 @@ static int open_step(struct top_step *step, struct jp_error *err)
  * directory that is ours, and only while the nodes write data. */
 static void ask(struct top_step *step)
 {
-    char *nodes = fileio_path("%s/" LIVE_NODES, step->dir);
+    char *nodes = text_format("%s/" LIVE_NODES, step->dir);
 
     step->asked = nodes && stepdir_is_folder(nodes) &&
                   stepdir_check_own(step->dir, NULL) == 0 &&

@@ -62,7 +62,7 @@ static int probe_time(const char *dir, struct timespec *now)
     int rc = -1;
 
     claim_host(host);
-    path = fileio_path("%s/report.probe.%s.%ld", dir, host, (long) getpid());
+    path = text_format("%s/report.probe.%s.%ld", dir, host, (long) getpid());
     if (!path)
         return -1;
     fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
@@ -97,7 +97,7 @@ static enum claim_state judge(const char *dir, const struct stat *st,
 
 enum claim_state claim_look(const char *dir, uint32_t stale_ms)
 {
-    char *path = fileio_path("%s/" JP_CLAIM_NAME, dir);
+    char *path = text_format("%s/" JP_CLAIM_NAME, dir);
     enum claim_state state = CLAIM_BAD;
     struct stat st;
 
@@ -130,7 +130,7 @@ static bool move_away(const char *path, const struct stat *judged)
     bool ours = false;
 
     claim_host(host);
-    aside = fileio_path("%s.stale.%s.%ld", path, host, (long) getpid());
+    aside = text_format("%s.stale.%s.%ld", path, host, (long) getpid());
     if (!aside)
         return false;
     if (rename(path, aside) == 0) {
@@ -308,7 +308,7 @@ int claim_take(const char *dir, const char *kind, uint32_t stale_ms,
                struct jp_claim **out, struct jp_error *err)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    char *path = fileio_path("%s/" JP_CLAIM_NAME, dir);
+    char *path = text_format("%s/" JP_CLAIM_NAME, dir);
     int lock_fd = -1;
     int rc = -1;
     int fd;

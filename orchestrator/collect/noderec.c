@@ -194,7 +194,7 @@ static json_t *make_record(const struct jp_seat *seat, const char *node)
 int noderec_write(const struct jp_seat *seat, const char *node,
                   struct jp_error *err)
 {
-    char *path = fileio_path("%s/nodes/%s/node.json", seat->dir, node);
+    char *path = text_format("%s/nodes/%s/node.json", seat->dir, node);
     json_t *json = make_record(seat, node);
     char *out = json ? json_dumps(json, JSON_COMPACT) : NULL;
     int rc = -1;
@@ -295,7 +295,7 @@ static int walk_folder(struct walk *walk, int fd, const char *prefix, int depth)
 static int write_manifest(const struct jp_seat *seat, const char *node,
                           json_t *files, bool complete, struct jp_error *err)
 {
-    char *path = fileio_path("%s/nodes/%s/manifest", seat->dir, node);
+    char *path = text_format("%s/nodes/%s/manifest", seat->dir, node);
     json_t *json = json_pack(
         "{s:i, s:s, s:i, s:I, s:I, s:I, s:b, s:o}", "schema", 1, "node", node,
         "nodeid", (int) seat->nodeid, "component", (json_int_t) seat->component,
@@ -319,7 +319,7 @@ int manifest_write(const struct jp_seat *seat, const char *node,
                    uint64_t deadline_ms, struct jp_error *err)
 {
     struct walk walk = {json_array(), deadline_ms, true};
-    char *raw = fileio_path("%s/raw/%s", seat->dir, node);
+    char *raw = text_format("%s/raw/%s", seat->dir, node);
     int fd = -1;
 
     if (!raw || !walk.files) {

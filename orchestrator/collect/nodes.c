@@ -28,7 +28,7 @@ struct jp_node_step {
 static json_t *load(const char *folder, const char *name,
                     enum jsonload_kind kind, struct jp_error *err)
 {
-    char *path = fileio_path("%s/%s", folder, name);
+    char *path = text_format("%s/%s", folder, name);
     char *text = NULL;
     size_t len = 0;
     json_t *json = NULL;
@@ -137,7 +137,7 @@ static int add_task(struct jp_node *node, const char *line, size_t len)
 static int noderead_tasks(const char *folder, struct jp_node *node,
                           struct jp_error *err)
 {
-    char *path = fileio_path("%s/tasks.jsonl", folder);
+    char *path = text_format("%s/tasks.jsonl", folder);
     char *text = NULL;
     char *line;
     size_t lines = 1;
@@ -262,7 +262,7 @@ int nodes_hide_paths(struct jp_nodes *nodes)
 {
     const char *last = nodes->own_folder ? strrchr(nodes->own_folder, '/')
                                          : NULL;
-    char *cut = last ? fileio_path("...%s", last) : NULL;
+    char *cut = last ? text_format("...%s", last) : NULL;
 
     if (last && !cut)
         return -1;
@@ -299,7 +299,7 @@ static void merge_step(struct jp_nodes *nodes, struct jp_node_step *step)
 static bool is_unprofiled(struct jp_nodes *nodes, const char *folder,
                           const char *name)
 {
-    char *path = fileio_path("%s/" JP_NODES_UNPROFILED, folder);
+    char *path = text_format("%s/" JP_NODES_UNPROFILED, folder);
     char *text = NULL, *why = NULL;
     bool found = path &&
                  fileio_read(path, false, WHY_MAX, &text, NULL, NULL) == 0;
@@ -307,7 +307,7 @@ static bool is_unprofiled(struct jp_nodes *nodes, const char *folder,
     if (found) {
         nodes->n_unprofiled++;
         text[strcspn(text, "\n")] = '\0';
-        why = fileio_path("%s: %s", name, text);
+        why = text_format("%s: %s", name, text);
     }
     if (why &&
         (!nodes->why_unprofiled || strcmp(why, nodes->why_unprofiled) < 0)) {
@@ -392,7 +392,7 @@ static int read_entry(struct jp_nodes *nodes, size_t *room, const char *root,
         nodes->nodes = more;
         *room = *room * 2 + 16;
     }
-    folder = fileio_path("%s/%s", root, name);
+    folder = text_format("%s/%s", root, name);
     if (!folder)
         return -1;
     if (stepdir_is_folder(folder))
@@ -473,7 +473,7 @@ static int count_missing(struct jp_nodes *nodes)
         return 0;
     nodes->missing = calloc(n, sizeof(*nodes->missing));
     for (; nodes->missing && nodes->n_missing < n; nodes->n_missing++) {
-        char *name = fileio_path("(unnamed %zu)", nodes->n_missing + 1);
+        char *name = text_format("(unnamed %zu)", nodes->n_missing + 1);
 
         if (!name)
             return -1;
@@ -505,7 +505,7 @@ static void count_failed(struct jp_nodes *nodes)
 struct jp_nodes *nodes_read(const char *step_dir, struct jp_error *err)
 {
     struct jp_nodes *nodes = calloc(1, sizeof(*nodes));
-    char *root = fileio_path("%s/nodes", step_dir);
+    char *root = text_format("%s/nodes", step_dir);
     int rc = -1;
 
     if (nodes)

@@ -52,8 +52,8 @@ int stepdir_check_own(const char *path, struct jp_error *err)
 static int make_below(const char *dir, const char *name, const char *node,
                       struct jp_error *err)
 {
-    char *path = fileio_path("%s/%s", dir, name);
-    char *below = node ? fileio_path("%s/%s/%s", dir, name, node) : NULL;
+    char *path = text_format("%s/%s", dir, name);
+    char *below = node ? text_format("%s/%s/%s", dir, name, node) : NULL;
     int rc = -1;
 
     if (!path || (node && !below))
@@ -78,7 +78,7 @@ int stepdir_prepare(const char *dir, const char *node, struct jp_error *err)
 
 bool stepdir_has(const char *dir, const char *name)
 {
-    char *path = fileio_path("%s/%s", dir, name);
+    char *path = text_format("%s/%s", dir, name);
     struct stat st;
     bool there = path && lstat(path, &st) == 0;
 
@@ -120,7 +120,7 @@ static size_t format_prefix(char *buf, size_t len)
 void stepdir_log(const char *dir, const char *fmt, ...)
 {
     char line[1200];
-    char *path = fileio_path("%s/log.txt", dir);
+    char *path = text_format("%s/log.txt", dir);
     size_t n = format_prefix(line, 200);
     int saved = errno;
     int fd = -1;
@@ -159,7 +159,7 @@ out:
 
 static char *mark_path(const struct jp_seat *seat, const char *folder)
 {
-    return fileio_path("%s/%s/%" PRIu64 ".%" PRIu32, seat->dir, folder,
+    return text_format("%s/%s/%" PRIu64 ".%" PRIu32, seat->dir, folder,
                        seat->component, seat->nodeid);
 }
 
@@ -192,7 +192,7 @@ int barrier_enter(const struct jp_seat *seat, struct jp_error *err)
 {
     char *token = mark_path(seat, "pending");
     char *done = mark_path(seat, "done");
-    char *pending = fileio_path("%s/pending", seat->dir);
+    char *pending = text_format("%s/pending", seat->dir);
     int rc = -1;
 
     if (!token || !done || !pending) {
@@ -224,7 +224,7 @@ out:
 /* Entries of <dir>/<name>; -1 when it is not there. */
 static int64_t count_entries(const char *dir, const char *name)
 {
-    char *path = fileio_path("%s/%s", dir, name);
+    char *path = text_format("%s/%s", dir, name);
     DIR *folder = path && stepdir_is_folder(path) ? opendir(path) : NULL;
     struct dirent *entry;
     int64_t n = 0;
@@ -250,7 +250,7 @@ uint32_t barrier_count_pending(const char *dir)
 static int drop_token(const struct jp_seat *seat, struct jp_error *err)
 {
     char *token = mark_path(seat, "pending");
-    char *pending = fileio_path("%s/pending", seat->dir);
+    char *pending = text_format("%s/pending", seat->dir);
     int rc = -1;
 
     if (!token || !pending)
@@ -280,7 +280,7 @@ static int claim_alldone(const struct jp_seat *seat, enum barrier_state *out,
         *out = n < 0 ? BARRIER_GONE : BARRIER_OTHERS;
         return 0;
     }
-    path = fileio_path("%s/alldone", seat->dir);
+    path = text_format("%s/alldone", seat->dir);
     if (!path)
         return error_set(err, "out of memory");
     if (mkdir(path, 0700) == 0)
@@ -347,7 +347,7 @@ bool barrier_is_clear(const char *dir)
 void barrier_clear(const char *dir)
 {
     for (size_t i = 0; i < N_CLEARED; i++) {
-        char *path = fileio_path("%s/%s", dir, cleared[i]);
+        char *path = text_format("%s/%s", dir, cleared[i]);
 
         for (int try = 0; path && try < CLEAR_TRIES; try++) {
             if (unlink(path) == 0 || errno == ENOENT ||

@@ -195,7 +195,7 @@ struct jp_copper_point {
 };
 
 /* A folder in which many names were looked up without success. */
-struct jp_copper_vain {
+struct jp_copper_failed {
     char *folder;
     uint64_t names;             /* distinct names that do not exist */
     uint64_t events;            /* lookups that ended in ENOENT */
@@ -268,8 +268,8 @@ struct jp_copper {
     size_t n_points;
     bool times_lost; /* a counter decreases over time, so the files' times are
                       * those of a copy; then ordered by rank and operations */
-    struct jp_copper_vain *vain; /* most events first */
-    size_t n_vain;
+    struct jp_copper_failed *failed_lookups; /* most events first */
+    size_t n_failed_lookups;
     bool vain_known; /* all ranks have full tables, so that a missing path is
                       * really unused */
     struct jp_copper_answer answers[JP_COPPER_QUESTIONS];

@@ -85,7 +85,8 @@ int copper_totals(struct copper_build *b);   /* sums and spreads */
 int copper_outliers(struct copper_build *b);
 int copper_paths(struct copper_build *b); /* tables and top rows */
 int copper_usage(struct copper_build *b); /* compares with existing files */
-int copper_vain(struct copper_build *b);  /* folders of unsuccessful lookups */
+int copper_failed_lookups(
+    struct copper_build *b); /* folders of unsuccessful lookups */
 
 /* Finds a file of a daemon; NULL: none. */
 const struct copper_file *copper_daemon_file(const struct copper_daemon *d,

@@ -393,7 +393,7 @@ static int add_path(struct jp_copper_advice *a, const char *path)
     return a->paths[a->n_paths++] ? 0 : -1;
 }
 
-static bool is_library(const struct jp_copper_vain *v)
+static bool is_library(const struct jp_copper_failed *v)
 {
     return v->class == JP_COPPER_MISSING_LIBRARY_PROBE ||
            v->class == JP_COPPER_GLIBC_HWCAPS_PROBE;
@@ -406,9 +406,10 @@ static int vain_folders(struct jp_copper *c, bool libraries)
     struct jp_copper_advice *a;
     uint64_t events = 0, n = 0;
 
-    for (size_t i = 0; i < c->n_vain; i++)
-        if (c->vain[i].wholly && is_library(&c->vain[i]) == libraries) {
-            events = num_add(events, c->vain[i].events);
+    for (size_t i = 0; i < c->n_failed_lookups; i++)
+        if (c->failed_lookups[i].wholly &&
+            is_library(&c->failed_lookups[i]) == libraries) {
+            events = num_add(events, c->failed_lookups[i].events);
             n++;
         }
     if (!n)
@@ -425,9 +426,10 @@ static int vain_folders(struct jp_copper *c, bool libraries)
     a = add_advice(c, words_end(&w));
     if (!a)
         return -1;
-    for (size_t i = 0; i < c->n_vain; i++)
-        if (c->vain[i].wholly && is_library(&c->vain[i]) == libraries &&
-            add_path(a, c->vain[i].folder) < 0)
+    for (size_t i = 0; i < c->n_failed_lookups; i++)
+        if (c->failed_lookups[i].wholly &&
+            is_library(&c->failed_lookups[i]) == libraries &&
+            add_path(a, c->failed_lookups[i].folder) < 0)
             return -1;
     return 0;
 }
@@ -450,9 +452,9 @@ static int order(struct jp_copper *c)
     struct jp_copper_advice *a;
     uint64_t events = 0;
 
-    for (size_t i = 0; i < c->n_vain; i++)
-        if (!c->vain[i].wholly)
-            events = num_add(events, c->vain[i].events);
+    for (size_t i = 0; i < c->n_failed_lookups; i++)
+        if (!c->failed_lookups[i].wholly)
+            events = num_add(events, c->failed_lookups[i].events);
     if (!events)
         return 0;
     if (!words_begin(&w))
@@ -473,8 +475,9 @@ static int order(struct jp_copper *c)
     a = add_advice(c, words_end(&w));
     if (!a)
         return -1;
-    for (size_t i = 0; i < c->n_vain; i++)
-        if (!c->vain[i].wholly && add_path(a, c->vain[i].folder) < 0)
+    for (size_t i = 0; i < c->n_failed_lookups; i++)
+        if (!c->failed_lookups[i].wholly &&
+            add_path(a, c->failed_lookups[i].folder) < 0)
             return -1;
     return 0;
 }
@@ -659,9 +662,9 @@ static void sum_caches(struct jp_copper *c)
 static int run(struct copper_build *b)
 {
     static int (*const parts[])(struct copper_build *) = {
-        list_roots,    copper_daemons, copper_launches, copper_roster,
-        copper_ranks,  copper_totals,  copper_outliers, copper_paths,
-        copper_usage,  copper_vain,    copper_findings, copper_answers,
+        list_roots,    copper_daemons,        copper_launches, copper_roster,
+        copper_ranks,  copper_totals,         copper_outliers, copper_paths,
+        copper_usage,  copper_failed_lookups, copper_findings, copper_answers,
         copper_advice,
     };
 
@@ -760,11 +763,11 @@ void copper_destroy(struct jp_copper *c)
         free(c->used_roots[i].path);
     free(c->used_roots);
     free(c->used);
-    for (size_t i = 0; i < c->n_vain; i++) {
-        free(c->vain[i].folder);
-        free(c->vain[i].example);
+    for (size_t i = 0; i < c->n_failed_lookups; i++) {
+        free(c->failed_lookups[i].folder);
+        free(c->failed_lookups[i].example);
     }
-    free(c->vain);
+    free(c->failed_lookups);
     free(c->launches);
     free(c->outliers);
     free(c->points);

@@ -231,7 +231,7 @@ static char *in_sysroot(const struct copper_build *b, const char *path)
 {
     const char *sysroot = b->options->sysroot;
 
-    return fileio_path("%s%s", sysroot ? sysroot : "", path);
+    return text_format("%s%s", sysroot ? sysroot : "", path);
 }
 
 /* Opens path below the folder at, without following links. Returns an O_PATH
@@ -486,7 +486,7 @@ static int by_folder(const void *a, const void *b)
 
 static int by_events(const void *a, const void *b)
 {
-    const struct jp_copper_vain *x = a, *y = b;
+    const struct jp_copper_failed *x = a, *y = b;
 
     if (x->events != y->events)
         return x->events > y->events ? -1 : 1;
@@ -519,9 +519,9 @@ static int add(struct jp_copper *c, const struct lookup *lookup, size_t n,
                const char **read, size_t n_read)
 {
     uint64_t by_class[JP_COPPER_N_CLASSES] = {0};
-    struct jp_copper_vain *v = &c->vain[c->n_vain++];
+    struct jp_copper_failed *v = &c->failed_lookups[c->n_failed_lookups++];
 
-    *v = (struct jp_copper_vain){
+    *v = (struct jp_copper_failed){
         .folder = strndup(lookup->path->path, lookup->folder_len),
         .names = n,
         .class = lookup->path->class,
@@ -549,15 +549,16 @@ static size_t folder_length(const char *path)
 
 static void drop_rest(struct jp_copper *c)
 {
-    if (c->n_vain)
-        qsort(c->vain, c->n_vain, sizeof(*c->vain), by_events);
-    for (; c->n_vain > MAX_VAIN; c->n_vain--) {
-        free(c->vain[c->n_vain - 1].folder);
-        free(c->vain[c->n_vain - 1].example);
+    if (c->n_failed_lookups)
+        qsort(c->failed_lookups, c->n_failed_lookups,
+              sizeof(*c->failed_lookups), by_events);
+    for (; c->n_failed_lookups > MAX_VAIN; c->n_failed_lookups--) {
+        free(c->failed_lookups[c->n_failed_lookups - 1].folder);
+        free(c->failed_lookups[c->n_failed_lookups - 1].example);
     }
 }
 
-int copper_vain(struct copper_build *b)
+int copper_failed_lookups(struct copper_build *b)
 {
     struct jp_copper *c = b->copper;
     size_t first = c->path_from[COPPER_TTL], n = 0, n_read = 0, i, k;
@@ -583,8 +584,8 @@ int copper_vain(struct copper_build *b)
         qsort(lookups, n, sizeof(*lookups), by_folder);
     if (n_read)
         qsort(read, n_read, sizeof(*read), by_text);
-    c->vain = calloc(n ? n : 1, sizeof(*c->vain));
-    if (!c->vain)
+    c->failed_lookups = calloc(n ? n : 1, sizeof(*c->failed_lookups));
+    if (!c->failed_lookups)
         rc = -1;
     for (i = 0; i < n && rc == 0; i += k) {
         for (k = 1; i + k < n &&

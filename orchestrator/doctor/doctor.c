@@ -124,7 +124,7 @@ static void check_together(struct doctor *d, const struct plan_input *in)
     cu_fuse = plan_site(&plan, "copper.cu_fuse");
     root = plan_site(&plan, "copper.root");
     d->cu_fuse = cu_fuse ? strdup(cu_fuse)
-                 : root  ? fileio_path("%s/build/cu_fuse", root)
+                 : root  ? text_format("%s/build/cu_fuse", root)
                          : NULL;
     plan_fini(&plan);
 }
@@ -183,7 +183,7 @@ static char *own_folder(const char *self)
 static char *find_node_program(const struct doctor *d)
 {
     char *folder = own_folder(d->options->self);
-    char *path = folder ? fileio_path("%s/jobprof-node", folder) : NULL;
+    char *path = folder ? text_format("%s/jobprof-node", folder) : NULL;
 
     if (!path || access(path, X_OK) < 0) {
         free(path);
@@ -321,7 +321,7 @@ static bool is_in_path(const char *name)
     bool found = false;
 
     while (rest && !found && (folder = strsep(&rest, ":"))) {
-        char *file = *folder ? fileio_path("%s/%s", folder, name) : NULL;
+        char *file = *folder ? text_format("%s/%s", folder, name) : NULL;
 
         found = file && access(file, X_OK) == 0;
         free(file);
@@ -440,7 +440,7 @@ static bool may_wrap(const struct doctor *d)
 static void check_image(struct doctor *d)
 {
     char *folder = own_folder(d->node_program);
-    char *wrap = folder ? fileio_path("%s/" NSYS_WRAP_NAME, folder) : NULL;
+    char *wrap = folder ? text_format("%s/" NSYS_WRAP_NAME, folder) : NULL;
     char *inside = wrap ? mountmap_inside(d->mounts, wrap) : NULL;
 
     if (!inside) {

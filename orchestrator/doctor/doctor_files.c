@@ -79,7 +79,7 @@ static char *pattern_of(const char *path)
 {
     const char *at = strstr(path, "%N");
 
-    return at ? fileio_path("%.*s*%s", (int) (at - path), path, at + 2)
+    return at ? text_format("%.*s*%s", (int) (at - path), path, at + 2)
               : strdup(path);
 }
 

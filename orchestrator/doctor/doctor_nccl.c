@@ -208,7 +208,7 @@ static size_t add_folders(const char *folders, const char *tail, char **found,
     char *copy = strdup(folders ? folders : ""), *rest = copy, *dir;
 
     while (rest && (dir = strsep(&rest, ":"))) {
-        char *pattern = *dir == '/' ? fileio_path("%s%s", dir, tail) : NULL;
+        char *pattern = *dir == '/' ? text_format("%s%s", dir, tail) : NULL;
 
         if (pattern)
             n = add_glob(pattern, found, n);
@@ -284,7 +284,7 @@ static size_t list_plugins(const struct jp_plan *plan,
     return n;
 }
 
-/* A backend_say. */
+/* A backend_note. */
 static int say_line(void *arg, bool is_warning, const char *line,
                     struct jp_error *err)
 {

@@ -151,7 +151,7 @@ static char *imagine(const struct doctor *d, const struct jp_plan *plan,
     char *path = name;
 
     if (name && *name != '/') {
-        path = fileio_path("%s/%s", d->options->dir, name);
+        path = text_format("%s/%s", d->options->dir, name);
         free(name);
         if (!path)
             error_set(err, "out of memory");
@@ -283,7 +283,7 @@ static void probe_file(const char *node, const char *path)
 
     if (access(path, R_OK) == 0)
         return;
-    text = fileio_path("%s: %s", path, strerror(errno));
+    text = text_format("%s: %s", path, strerror(errno));
     answer(node, "fail", text ? text : path);
     free(text);
 }
@@ -365,16 +365,16 @@ static void make_command(const struct doctor *d, const char *dir, char **argv,
     for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
         add(argv, n, strdup(fixed[i]));
     add(argv, n, strdup(getenv("SLURM_JOB_ID") ? "--overlap" : "--exclusive"));
-    add(argv, n, fileio_path("--immediate=%d", IMMEDIATE_S));
-    add(argv, n, fileio_path("--nodes=%u", d->options->nodes));
-    add(argv, n, fileio_path("--ntasks=%u", d->options->nodes));
+    add(argv, n, text_format("--immediate=%d", IMMEDIATE_S));
+    add(argv, n, text_format("--nodes=%u", d->options->nodes));
+    add(argv, n, text_format("--ntasks=%u", d->options->nodes));
     if (d->loaded) { /* else srun knows no such option */
         add(argv, n, strdup("--nccl-profile=off"));
         add(argv, n, strdup("--copper-profile=off"));
     }
     add(argv, n, strdup(d->options->self));
     add(argv, n, strdup("doctor"));
-    add(argv, n, fileio_path("--probe=%s", dir));
+    add(argv, n, text_format("--probe=%s", dir));
     add(argv, n, strdup(d->node_program));
     if (d->library)
         add(argv, n, strdup(d->library));

@@ -31,7 +31,7 @@ static void complain(struct plugstack *s, const char *where, const char *what,
                      const char *word)
 {
     if (!s->trouble)
-        s->trouble = fileio_path("%s: %s%s%s", where, what, *word ? " " : "",
+        s->trouble = text_format("%s: %s%s%s", where, what, *word ? " " : "",
                                  *word ? QUOTE(word) : "");
 }
 
@@ -42,7 +42,7 @@ static char *absolute(const char *pattern, const char *file)
 
     if (*pattern == '/' || !slash)
         return strdup(pattern);
-    return fileio_path("%.*s/%s", (int) (slash - file), file, pattern);
+    return text_format("%.*s/%s", (int) (slash - file), file, pattern);
 }
 
 static void include(struct plugstack *s, const char *pattern, const char *file,
@@ -108,7 +108,7 @@ static char *next_word(char **rest)
 static void read_line(struct plugstack *s, char *text, const char *file,
                       unsigned number, int depth)
 {
-    char *where = fileio_path("%s:%u", file, number);
+    char *where = text_format("%s:%u", file, number);
     char *rest = text, *type, *path;
 
     text[strcspn(text, "#")] = '\0';
@@ -301,12 +301,12 @@ static void check_twin(struct doctor *d, const struct plugstack_line *line,
 static void check_twins(struct doctor *d, const struct plugstack_line *line,
                         const char *path)
 {
-    char *dirs = fileio_path("%s:" JP_SLURM_PLUGINDIR,
+    char *dirs = text_format("%s:" JP_SLURM_PLUGINDIR,
                              d->plugin_dirs ? d->plugin_dirs : "");
     char *rest = dirs, *dir, *last = NULL;
 
     while (dirs && (dir = strsep(&rest, ":"))) {
-        char *twin = *dir ? fileio_path("%s/" MODULE, dir) : NULL;
+        char *twin = *dir ? text_format("%s/" MODULE, dir) : NULL;
 
         if (twin && access(twin, F_OK) == 0 && !is_same(twin, path) &&
             !(last && !strcmp(last, twin))) {
@@ -350,7 +350,7 @@ static char *find_module(const struct doctor *d, const char *plugin)
     char *dir, *path = *plugin == '/' ? strdup(plugin) : NULL;
 
     while (*plugin != '/' && !path && (dir = strsep(&rest, ":"))) {
-        path = *dir ? fileio_path("%s/%s", dir, plugin) : NULL;
+        path = *dir ? text_format("%s/%s", dir, plugin) : NULL;
         if (path && access(path, F_OK) < 0) {
             free(path);
             path = NULL;
@@ -516,7 +516,7 @@ static char *beside_conf(const char *installed)
             conf = confs[i];
     slash = conf ? strrchr(conf, '/') : NULL;
     return slash
-               ? fileio_path("%.*s/plugstack.conf", (int) (slash - conf), conf)
+               ? text_format("%.*s/plugstack.conf", (int) (slash - conf), conf)
                : NULL;
 }
 

@@ -109,7 +109,7 @@ static void say_no(struct part *part, const char *why)
 static void write_part(const struct taking *taking, struct part *part,
                        const char *name, const char *text, size_t len)
 {
-    char *path = fileio_path("%s/%s", taking->folder, name);
+    char *path = text_format("%s/%s", taking->folder, name);
     struct jp_error err = {"out of memory"};
 
     if (path && fileio_write(path, text, len, &err) == 0)
@@ -263,7 +263,7 @@ static const char *set_address(const struct taking *taking,
 static const char *claim_question(const struct taking *taking)
 {
     char *path =
-        fileio_path("%s/" EVIDENCE_FOLDER "/.ras-asked", taking->order->dir);
+        text_format("%s/" EVIDENCE_FOLDER "/.ras-asked", taking->order->dir);
     const char *why = NULL;
     struct stat st;
     int fd = -1;
@@ -404,7 +404,7 @@ static void extend_path(const struct taking *taking)
 
     for (size_t i = 0; i < taking->order->n_targets && !*theirs; i++)
         theirs = taking->looks[i].path;
-    path = fileio_path("%s:%s", own && *own ? own : SYSTEM_PATH, theirs);
+    path = text_format("%s:%s", own && *own ? own : SYSTEM_PATH, theirs);
     if (path && *theirs)
         setenv("PATH", path, 1);
     free(path);
@@ -559,7 +559,7 @@ static void put_parts(struct jp_json_stream *s, const struct taking *taking)
 
 static int write_summary(const struct taking *taking, struct jp_error *err)
 {
-    char *path = fileio_path("%s/" EVIDENCE_NAME, taking->folder);
+    char *path = text_format("%s/" EVIDENCE_NAME, taking->folder);
     struct jp_json_stream *s = calloc(1, sizeof(*s));
     struct jp_tempfile file = {0};
     int rc = -1;
@@ -590,7 +590,7 @@ static int write_summary(const struct taking *taking, struct jp_error *err)
 
 static int make_folder(const struct taking *taking, struct jp_error *err)
 {
-    char *hang = fileio_path("%s/" EVIDENCE_FOLDER, taking->order->dir);
+    char *hang = text_format("%s/" EVIDENCE_FOLDER, taking->order->dir);
     int rc = -1;
 
     if (!hang)
@@ -615,7 +615,7 @@ int evidence_take(const struct evidence_order *order, struct jp_error *err)
     taking->end_ms = taking->start_ms +
                      (order->limit_ms ? order->limit_ms : EVIDENCE_LIMIT_MS);
     taking->folder =
-        fileio_path("%s/" EVIDENCE_FOLDER "/%s", order->dir, order->node);
+        text_format("%s/" EVIDENCE_FOLDER "/%s", order->dir, order->node);
     taking->looks = child_alloc(bytes);
     taking->later = child_alloc(bytes);
     if (!taking->folder || !taking->looks || !taking->later)

@@ -504,7 +504,7 @@ void hangstacks_destroy(struct hangstacks *view)
 static int read_stack(struct hangstacks *view, const char *folder,
                       size_t process, bool python)
 {
-    char *path = fileio_path("%s/%s-%" PRId64 ".txt", folder,
+    char *path = text_format("%s/%s-%" PRId64 ".txt", folder,
                              python ? "python" : "stack",
                              view->processes[process].pid);
     char *text = NULL;
@@ -521,7 +521,7 @@ static int read_stack(struct hangstacks *view, const char *folder,
 static int read_node(struct hangstacks *view, const char *folder,
                      struct jp_error *err)
 {
-    char *path = fileio_path("%s/" EVIDENCE_NAME, folder);
+    char *path = text_format("%s/" EVIDENCE_NAME, folder);
     size_t first = view->n_processes, len = 0;
     struct jp_error bad = {""};
     char *text = NULL;
@@ -573,7 +573,7 @@ static int is_node(const struct dirent *entry)
 int hangstacks_load(const char *dir, struct hangstacks **out,
                     struct jp_error *err)
 {
-    char *hang = fileio_path("%s/" EVIDENCE_FOLDER, dir);
+    char *hang = text_format("%s/" EVIDENCE_FOLDER, dir);
     char *folders[HANGSTACKS_NODES];
     struct dirent **entries = NULL;
     int rc = 0, n = 0;
@@ -583,7 +583,7 @@ int hangstacks_load(const char *dir, struct hangstacks **out,
     if (hang && stepdir_is_folder(hang))
         n = scandir(hang, &entries, is_node, alphasort);
     for (int i = 0; i < n; i++) {
-        char *folder = fileio_path("%s/%s", hang, entries[i]->d_name);
+        char *folder = text_format("%s/%s", hang, entries[i]->d_name);
 
         if (folder && kept < HANGSTACKS_NODES && stepdir_is_folder(folder))
             folders[kept++] = folder;

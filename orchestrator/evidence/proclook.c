@@ -129,8 +129,8 @@ static int read_file(struct reading *r)
 static int read_all(struct reading *r, struct jp_error *err)
 {
     char *raw = r->step->own
-                    ? fileio_path("%s/raw/%s", r->step->dir, r->step->node)
-                    : fileio_path("%s/raw", r->step->dir);
+                    ? text_format("%s/raw/%s", r->step->dir, r->step->node)
+                    : text_format("%s/raw", r->step->dir);
     const char *inputs[] = {raw};
     int rc = raw ? 0 : error_set(err, "out of memory");
     bool there = raw && stepdir_is_folder(raw);

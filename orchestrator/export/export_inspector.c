@@ -134,7 +134,7 @@ static char *target(const struct jp_recwalk *walk, const char *dir)
         len -= 3;
     if (len > 4 && !memcmp(name + len - 4, ".jpr", 4))
         len -= 4;
-    return fileio_path("%s/%.*s.log", dir, (int) len, name);
+    return text_format("%s/%.*s.log", dir, (int) len, name);
 }
 
 static int write_file(struct jp_recwalk *walk, const char *dir,

@@ -78,7 +78,7 @@ static int read_table(struct report *r, const char *name,
                       int (*take)(struct report *, const char *const *),
                       struct jp_error *err)
 {
-    char *path = fileio_path("%s/csv/%s.csv", r->dir, name);
+    char *path = text_format("%s/csv/%s.csv", r->dir, name);
     const char *values[CSVTABLE_COLUMNS];
     struct jp_csvtable table;
     int rc;

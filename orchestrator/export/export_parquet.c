@@ -602,8 +602,8 @@ static int write_one(const char *csv_dir, const char *out_dir,
                      const struct jp_table *table, enum parquet_codec codec,
                      struct export_parquet_done *done, struct jp_error *err)
 {
-    char *csv = fileio_path("%s/%s.csv", csv_dir, table->name);
-    char *path = fileio_path("%s/%s.parquet", out_dir, table->name);
+    char *csv = text_format("%s/%s.csv", csv_dir, table->name);
+    char *path = text_format("%s/%s.parquet", out_dir, table->name);
     struct jp_tempfile file;
     int rc = -1;
 

@@ -216,8 +216,8 @@ static struct target *name_targets(const struct jp_logwalk *walk)
 static char *path_of(const struct target *t, const char *dir)
 {
     return t->before
-               ? fileio_path("%s/%s~%zu.parquet", dir, t->stem, t->before + 1)
-               : fileio_path("%s/%s.parquet", dir, t->stem);
+               ? text_format("%s/%s~%zu.parquet", dir, t->stem, t->before + 1)
+               : text_format("%s/%s.parquet", dir, t->stem);
 }
 
 /* Writes one log and takes over path. A log without rows leaves no file. */

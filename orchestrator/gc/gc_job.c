@@ -437,7 +437,7 @@ static void count_action(int job, int step, const char *name, void *arg)
 static bool is_jobs_own(int job)
 {
     static const char *const steps_of_job[] = {"steps", NULL};
-    char *path = fileio_path("/proc/self/fd/%d/job.json", job), *text = NULL;
+    char *path = text_format("/proc/self/fd/%d/job.json", job), *text = NULL;
     json_t *root = NULL;
     size_t len;
     bool own;

@@ -250,7 +250,7 @@ static void scan_below(struct scan *s, int at, const char *path,
         close(fd);
         return;
     }
-    below = strcmp(path, ".") ? fileio_path("%s/%s", path, name) : strdup(name);
+    below = strcmp(path, ".") ? text_format("%s/%s", path, name) : strdup(name);
     if (depth >= DEPTH_MAX) {
         s->out->deep = true;
         close(fd);

@@ -358,7 +358,7 @@ static int read_entry(struct reading *r, int dir, const char *folder,
                       const char *name)
 {
     int fd = reopen(openhere(dir, name), S_IFREG), done = 0;
-    char *path = fileio_path("%s/%s", folder, name);
+    char *path = text_format("%s/%s", folder, name);
     struct file_id *more;
     struct stat st;
 
@@ -420,7 +420,7 @@ static void read_user_at(struct reading *r, int root, const char *path,
                          const char *name, uint64_t uid)
 {
     int fd = reopen(openhere(root, name), S_IFDIR);
-    char *folder = fileio_path("%s/%s", path, name);
+    char *folder = text_format("%s/%s", path, name);
     struct stat st;
 
     r->again = false;

@@ -283,7 +283,7 @@ static int write_locked(const struct place *p, const char *line, size_t len,
 static int to_folder(const struct history_sink *sink, const char *line,
                      size_t len, struct jp_error *err)
 {
-    char *path = fileio_path("%s/%lu", sink->dir, (unsigned long) geteuid());
+    char *path = text_format("%s/%lu", sink->dir, (unsigned long) geteuid());
     struct place p = {.dir = -1,
                       .path = path,
                       .max_bytes = sink->max_bytes ? sink->max_bytes
@@ -372,7 +372,7 @@ static int to_syslog(const char *path, const char *line, size_t len,
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    char *text = fileio_path("<14>jobprof[%ld]: %.*s", (long) getpid(),
+    char *text = text_format("<14>jobprof[%ld]: %.*s", (long) getpid(),
                              (int) (len - 1), line);
     int rc = -1;
 

@@ -75,7 +75,7 @@ struct hangs_op {
     bool passed;      /* a later one of its function has ended: NCCL did not
                        * report this one's end */
     uint32_t channels, started, stopped;
-    int64_t limit_ns; /* longer than this is suspect (stuck.h); 0: unknown */
+    int64_t limit_ns; /* longer than this is suspect (hung.h); 0: unknown */
 };
 
 enum hangs_state {

@@ -506,7 +506,7 @@ static int add_rank(struct blame *b, const struct suspect *s)
     snprintf(f->text, sizeof(f->text),
              "%s arrived late on its own%s, in %.40s: by %s an operation, last "
              "in %s of %s; cost %s of GPU time, %s of communication",
-             processes_say(b->p, b->r, who, name), when, name_of(comm),
+             processes_describe(b->p, b->r, who, name), when, name_of(comm),
              FIG_US(f->by_us), FIG_SHARE(rank->last_share),
              FIG_COUNT(rank->timed_ops), FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),

@@ -373,7 +373,7 @@ static const char *name_rank(const struct jp_likes *s, size_t rank,
     f->world_rank = who->world_rank;
     f->pid = who->pid;
     snprintf(f->host, sizeof(f->host), "%s", who->host);
-    return processes_say(s->p, s->r, who, buf);
+    return processes_describe(s->p, s->r, who, buf);
 }
 
 /* Its process or its profiler ended before the others stopped. silent_us 0: it
@@ -402,10 +402,9 @@ static int add_silent(const struct jp_likes *s, size_t silent,
     if (silent_us)
         sentence_add(&text, "nothing ended in the step's last %s",
                      FIG_US(silent_us));
-    snprintf(
-        f->next, sizeof(f->next),
-        "look at that process' end: its exit status, its last output, the "
-        "kernel's log of its node (out of memory, GPU errors)");
+    snprintf(f->next, sizeof(f->next),
+             "look at that process' end: its exit status, its last output, the "
+             "kernel's log of its node (out of memory, GPU errors)");
     return 0;
 }
 

@@ -88,8 +88,8 @@ static int add_uneven(const struct jp_result *r, const struct jp_processes *p,
     snprintf(f->host, sizeof(f->host), "%s", rank->host);
     snprintf(f->text, sizeof(f->text),
              "%s receives %s by Send and Recv, %.1f times the mean of %.40s",
-             processes_say(p, r, who, name), FIG_BYTES((uint64_t) most->bytes),
-             most->bytes / most->mean,
+             processes_describe(p, r, who, name),
+             FIG_BYTES((uint64_t) most->bytes), most->bytes / most->mean,
              *r->comms[comm].name ? r->comms[comm].name : r->comms[comm].id);
     snprintf(
         f->next, sizeof(f->next),

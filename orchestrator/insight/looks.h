@@ -118,8 +118,8 @@ struct network {
 
 /* Names the node, or the two nodes that are slow together and not with others,
  * if the communicators show it: ", all with node X and no other", or "". */
-void network_say_hosts(struct network *w, struct jp_finding *f, char *buf,
-                       size_t size);
+void network_describe_hosts(struct network *w, struct jp_finding *f, char *buf,
+                            size_t size);
 
 /* Compares communicators by ranks, domains, nodes and what they run over
  * (NCCL's type, the label). 0: their figures can be compared. */

@@ -645,7 +645,7 @@ static int tell(struct groups *g)
     f->cost_us = cost;
     finding_measure(f, cost / all_us, error_us / all_us);
     f->evidence = ops;
-    network_say_hosts(g->w, f, hosts, sizeof(hosts));
+    network_describe_hosts(g->w, f, hosts, sizeof(hosts));
     sentence_init(&text, f->text, sizeof(f->text));
     sentence_add(&text,
                  "the network took %s longer for the AlltoAll of %s "

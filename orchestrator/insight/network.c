@@ -267,7 +267,7 @@ static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
     f->evidence = sum.ops;
     f->against = against;
     if (has_healthy(w))
-        network_say_hosts(w, f, hosts, sizeof(hosts));
+        network_describe_hosts(w, f, hosts, sizeof(hosts));
     say(w, f, &sum, comms, reports, hosts);
     return 1;
 }
@@ -362,8 +362,8 @@ static size_t name_hosts(const struct network *w, size_t between, bool only,
 
 /* Says which node is slow, or between which two nodes the link is: both are
  * slow together, but healthy with others. */
-void network_say_hosts(struct network *w, struct jp_finding *f, char *buf,
-                       size_t size)
+void network_describe_hosts(struct network *w, struct jp_finding *f, char *buf,
+                            size_t size)
 {
     size_t between = 0, first = 0, n;
     bool only = true, span = false;
@@ -418,7 +418,7 @@ static int add_course(struct network *w, enum netseries_course course,
     f->against = JP_AGAINST_OWN;
     f->ratio = sum.ratio;
     f->comms = comms;
-    network_say_hosts(w, f, hosts, sizeof(hosts));
+    network_describe_hosts(w, f, hosts, sizeof(hosts));
     passed = sum.passed && isfinite(f->to_us);
     if (course == NET_STEP && isfinite(f->from_us))
         snprintf(when, sizeof(when), " from %s %s%s",

@@ -494,9 +494,10 @@ char *processes_name(const struct jp_processes *p, const struct jp_result *r,
     return buf;
 }
 
-char *processes_say(const struct jp_processes *p, const struct jp_result *r,
-                    const struct jp_process *process,
-                    char buf[JP_PROCESS_NAME_LEN])
+char *processes_describe(const struct jp_processes *p,
+                         const struct jp_result *r,
+                         const struct jp_process *process,
+                         char buf[JP_PROCESS_NAME_LEN])
 {
     char rank[JP_PROCESS_NAME_LEN];
 

@@ -132,9 +132,9 @@ char *processes_rank_name(const struct jp_processes *processes,
                           char buf[JP_PROCESS_NAME_LEN]);
 /* What sentences call it: "rank 19 (gpu-node-0312, pid 4711)", by the same
  * rank. */
-char *processes_say(const struct jp_processes *processes,
-                    const struct jp_result *result,
-                    const struct jp_process *process,
-                    char buf[JP_PROCESS_NAME_LEN]);
+char *processes_describe(const struct jp_processes *processes,
+                         const struct jp_result *result,
+                         const struct jp_process *process,
+                         char buf[JP_PROCESS_NAME_LEN]);
 
 #endif

@@ -712,7 +712,7 @@ static int tell(const struct jp_result *r, const struct jp_processes *p,
     snprintf(f->text, sizeof(f->text),
              "%s stalled %s, seen in %.40s; cost %s of GPU time, %s of "
              "communication",
-             processes_say(p, r, who, name), how,
+             processes_describe(p, r, who, name), how,
              *comm->name && strcmp(comm->name, "unknown") ? comm->name
                                                           : comm->id,
              FIG_US(f->cost_us), FIG_SHARE(f->share));

@@ -28,10 +28,10 @@
 #define COMMAND_FILE_BYTES (64ULL << 20)
 
 static const char *const news_words[] = {
-    [STUCK_NO_NEWS] = "note",
-    [STUCK_SLOW] = "suspect",
-    [STUCK_HANGS] = "hang",
-    [STUCK_GOES_ON] = "goes_on",
+    [HUNG_NO_NEWS] = "note",
+    [HUNG_SLOW] = "suspect",
+    [HUNG_HANGS] = "hang",
+    [HUNG_GOES_ON] = "goes_on",
 };
 
 /* --- texts ---------------------------------------------------------------- */
@@ -48,11 +48,11 @@ static void format_line(const struct alert *alert,
                               : "";
     char text[2 * LINE_BYTES];
 
-    if (event->news == STUCK_GOES_ON)
+    if (event->news == HUNG_GOES_ON)
         snprintf(text, sizeof(text),
                  "jobprof: step %s makes progress again after %llu s",
                  place->step, seconds);
-    else if (event->news == STUCK_SLOW)
+    else if (event->news == HUNG_SLOW)
         snprintf(text, sizeof(text),
                  "jobprof: step %s: no progress for %llu s: "
                  "%s",
@@ -67,10 +67,10 @@ static void format_line(const struct alert *alert,
 
 static const struct hangs_op *op_of(const struct alert_event *event)
 {
-    const struct stuck_cause *cause;
+    const struct hung_cause *cause;
     const struct jp_hangs *hangs;
 
-    if (event->silence || event->news == STUCK_GOES_ON)
+    if (event->silence || event->news == HUNG_GOES_ON)
         return NULL;
     cause = &event->stuck->cause;
     hangs = event->view->hangs;
@@ -89,12 +89,12 @@ struct who {
 static struct who who_of(const struct alert_event *event)
 {
     struct who who = {.rank = -1, .process = UINT32_MAX};
-    bool goes_on = event->news == STUCK_GOES_ON;
+    bool goes_on = event->news == HUNG_GOES_ON;
 
     if (event->silence)
         who.class = LIVESTALL_CLASS;
     else if (op_of(event))
-        who.class = stuck_class_words[event->stuck->cause.class];
+        who.class = hung_class_words[event->stuck->cause.class];
     if (event->silence && !goes_on) {
         who.rank = event->silence->rank;
         who.process = event->silence->process;
@@ -118,9 +118,9 @@ static void put_who(struct jp_json_stream *s, const struct alert_event *event)
     json_stream_text(s, "node", p ? p->host : NULL);
     json_stream_int(s, "pid", p ? p->pid : -1);
     json_stream_int(s, "task", p ? p->task : -1);
-    json_stream_text(
-        s, "state",
-        p ? stuck_state_words[event->view->tasks[who.process].state] : NULL);
+    json_stream_text(s, "state",
+                     p ? hung_state_words[event->view->tasks[who.process].state]
+                       : NULL);
 }
 
 /* The operation. Of a silence: the one in which a rank is behind, of which
@@ -129,7 +129,7 @@ static void put_op(struct jp_json_stream *s, const struct alert_event *event)
 {
     const struct livestall *silence =
         event->silence && event->silence->cause == LIVESTALL_BEHIND &&
-                event->news != STUCK_GOES_ON
+                event->news != HUNG_GOES_ON
             ? event->silence
             : NULL;
     const struct hangs_op *op = op_of(event);
@@ -197,8 +197,8 @@ static void append(const struct alert *alert, const char *json)
 {
     const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK |
                       O_CLOEXEC;
-    char *path = fileio_path("%s/" LIVE_ALERTS, alert->place.dir);
-    char *line = fileio_path("%s\n", json);
+    char *path = text_format("%s/" LIVE_ALERTS, alert->place.dir);
+    char *line = text_format("%s\n", json);
     int fd = path && line ? open(path, flags, 0600) : -1;
     struct stat st;
 
@@ -230,7 +230,7 @@ static uint32_t count_lines(const char *path)
 static uint32_t count_job(const struct alert *alert)
 {
     char *job = stepdir_job_dir(alert->place.dir);
-    char *pattern = job ? fileio_path("%s/step-*/" LIVE_ALERTS, job) : NULL;
+    char *pattern = job ? text_format("%s/step-*/" LIVE_ALERTS, job) : NULL;
     uint32_t n = 0;
     glob_t found;
 
@@ -379,7 +379,7 @@ void alert_note(struct alert *alert, const char *text)
         alert->place.log(alert->place.log_arg, text);
 }
 
-void alert_tell(struct alert *alert, const struct alert_event *event)
+void alert_print(struct alert *alert, const struct alert_event *event)
 {
     const struct jp_onhang *on_hang = alert->place.on_hang;
     char answer[LINE_BYTES], line[LINE_BYTES];
@@ -387,13 +387,13 @@ void alert_tell(struct alert *alert, const struct alert_event *event)
 
     if (is_ending(alert))
         return;
-    if (event->news != STUCK_GOES_ON) {
+    if (event->news != HUNG_GOES_ON) {
         if (event->silence)
             livestall_answer(event->silence, event->view, answer,
                              sizeof(answer));
         else
-            stuck_answer(event->view, &event->stuck->cause, answer,
-                         sizeof(answer));
+            hung_answer(event->view, &event->stuck->cause, answer,
+                        sizeof(answer));
         /* the first line of a hang begins it */
         alert->hang += !alert->told;
         alert->told = true;
@@ -407,9 +407,9 @@ void alert_tell(struct alert *alert, const struct alert_event *event)
         alert->place.log(alert->place.log_arg, line);
     if (json)
         append(alert, json);
-    if (json && event->news == STUCK_HANGS && on_hang->kind == ONHANG_COMMAND)
+    if (json && event->news == HUNG_HANGS && on_hang->kind == ONHANG_COMMAND)
         start_command(alert, json);
-    if (event->news == STUCK_GOES_ON) {
+    if (event->news == HUNG_GOES_ON) {
         alert->said = 0;
         alert->told = false;
     }

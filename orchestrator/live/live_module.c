@@ -143,13 +143,13 @@ static int add_rank(const struct look *look, uint32_t i, const char *rank)
 static int add_states(const struct look *look)
 {
     const struct live_snap *snap = look->at->snap;
-    unsigned n[STUCK_N_STATES] = {0};
+    unsigned n[HUNG_N_STATES] = {0};
 
     for (uint32_t i = 0; i < snap->n_ranks; i++)
         n[snap->ranks[i].state]++;
-    for (size_t i = 0; i < STUCK_N_STATES; i++) {
+    for (size_t i = 0; i < HUNG_N_STATES; i++) {
         double *v = metrics_add(look->set, METRICS_STATE, STEP_LABELS(look),
-                                look->m->place->node, stuck_state_words[i]);
+                                look->m->place->node, hung_state_words[i]);
 
         if (!v)
             return -1;
@@ -160,12 +160,12 @@ static int add_states(const struct look *look)
 
 static enum livestate_word verdict_of(const struct livejoin *join)
 {
-    const struct stuck *stuck = livejoin_state(join);
+    const struct hung *stuck = livejoin_state(join);
 
-    if (stuck->phase == STUCK_CONFIRMED)
+    if (stuck->phase == HUNG_CONFIRMED)
         return LIVESTATE_HANG;
-    if (stuck->phase == STUCK_SUSPECT ||
-        livejoin_stall(join)->phase == STUCK_SUSPECT)
+    if (stuck->phase == HUNG_SUSPECT ||
+        livejoin_stall(join)->phase == HUNG_SUSPECT)
         return LIVESTATE_SUSPECT;
     return livejoin_late(join)->n_late ? LIVESTATE_SLOW : LIVESTATE_OK;
 }
@@ -315,7 +315,7 @@ static void livemetrics_end(struct livemetrics *m)
 
 struct live {
     struct module_place place;
-    struct stuck_times times;
+    struct hung_times times;
     char *raw, *name; /* the node's recordings; its snapshot's file */
     struct livenode *node;
     struct livejoin *join;       /* node 0's */
@@ -411,7 +411,7 @@ static void start_exchange(struct live *l)
 static uint32_t suspect_ms(const struct module_place *place)
 {
     return place->hang_suspect_ms ? place->hang_suspect_ms
-                                  : stuck_time_rows[STUCK_LEAST].ms;
+                                  : hung_time_rows[HUNG_LEAST].ms;
 }
 
 static void *start(const struct module_place *place, struct jp_error *err)
@@ -426,16 +426,17 @@ static void *start(const struct module_place *place, struct jp_error *err)
 
     if (place->profiler && !(where.reader = backend_find(place->profiler)))
         return NULL;
-    if ((!place->tells_live && !where.reader) || (!watches && !place->metrics))
+    if ((!place->records_live && !where.reader) ||
+        (!watches && !place->metrics))
         return NULL;
     l = calloc(1, sizeof(*l));
     if (l) {
         l->fd = -1;
         l->place = *place;
         l->watches = watches;
-        stuck_times_set(&l->times, suspect_ms(place));
-        l->raw = fileio_path("%s/raw/%s", place->dir, place->node);
-        l->name = fileio_path("%s/" LIVE_NODES "/%llu.%u" LIVE_SNAP_SUFFIX,
+        hung_times_set(&l->times, suspect_ms(place));
+        l->raw = text_format("%s/raw/%s", place->dir, place->node);
+        l->name = text_format("%s/" LIVE_NODES "/%llu.%u" LIVE_SNAP_SUFFIX,
                               place->dir, (unsigned long long) place->component,
                               place->nodeid);
         l->snap = malloc(sizeof(*l->snap));
@@ -525,11 +526,11 @@ static void look_at_want(struct live *l, const struct module_time *now)
     char *path, *text = NULL;
     struct stat st;
 
-    if (l->wanted_ms && now_ms - l->wanted_ms < l->times.ms[STUCK_LOOKS])
+    if (l->wanted_ms && now_ms - l->wanted_ms < l->times.ms[HUNG_LOOKS])
         return;
     l->wanted_ms = now_ms;
     l->watched = false;
-    path = fileio_path("%s/" LIVE_WANT, l->place.dir);
+    path = text_format("%s/" LIVE_WANT, l->place.dir);
     if (path && lstat(path, &st) == 0 && S_ISREG(st.st_mode)) {
         change = (uint64_t) st.st_mtim.tv_sec * 1000000 +
                  (uint64_t) st.st_mtim.tv_nsec / 1000;
@@ -549,8 +550,8 @@ static void look_at_want(struct live *l, const struct module_time *now)
 
 static int open_file(struct live *l, struct jp_error *err)
 {
-    char *folder = fileio_path("%s/" LIVE_NODES, l->place.dir);
-    char *parent = fileio_path("%s/" LIVE_FOLDER, l->place.dir);
+    char *folder = text_format("%s/" LIVE_NODES, l->place.dir);
+    char *parent = text_format("%s/" LIVE_FOLDER, l->place.dir);
     int rc = -1;
 
     if (folder && parent && fileio_mkdir(parent, err) == 0 &&
@@ -560,7 +561,7 @@ static int open_file(struct live *l, struct jp_error *err)
                      0600);
         rc = l->fd < 0 ? error_set(err, "%s: %s", l->name, strerror(errno)) : 0;
         if (rc == 0 && l->hear)
-            livehear_tell(l->hear, NULL); /* else they write files */
+            livehear_announce(l->hear, NULL); /* else they write files */
     }
     free(folder);
     free(parent);
@@ -569,9 +570,8 @@ static int open_file(struct live *l, struct jp_error *err)
 
 static uint64_t period_ms(const struct live *l)
 {
-    uint64_t ms =
-        l->times.ms[l->watched || l->class > LIVE_WORKS ? STUCK_LOOKS
-                                                        : STUCK_LEAST];
+    uint64_t ms = l->times.ms[l->watched || l->class > LIVE_WORKS ? HUNG_LOOKS
+                                                                  : HUNG_LEAST];
 
     return ms > PERIOD_MS ? ms : PERIOD_MS;
 }
@@ -581,8 +581,8 @@ static uint64_t period_ms(const struct live *l)
 static uint64_t file_period_ms(const struct live *l)
 {
     return l->watched              ? period_ms(l)
-           : l->class > LIVE_WORKS ? l->times.ms[STUCK_LEAST]
-                                   : 2 * l->times.ms[STUCK_LEAST];
+           : l->class > LIVE_WORKS ? l->times.ms[HUNG_LEAST]
+                                   : 2 * l->times.ms[HUNG_LEAST];
 }
 
 static int write_file(struct live *l, struct jp_error *err)
@@ -751,11 +751,10 @@ static void record_exchange(const struct live *l, struct jp_json_stream *s)
 static void record(void *state, struct jp_json_stream *s)
 {
     const struct live *l = state;
-    const struct stuck *stuck = l->join ? livejoin_state(l->join) : NULL;
+    const struct hung *stuck = l->join ? livejoin_state(l->join) : NULL;
 
     json_stream_count(s, "snapshots", l->sequence);
-    json_stream_text(s, "phase",
-                     stuck ? stuck_phase_words[stuck->phase] : NULL);
+    json_stream_text(s, "phase", stuck ? hung_phase_words[stuck->phase] : NULL);
     json_stream_count(s, "hangs", stuck ? stuck->n_hangs : 0);
     if (l->join)
         record_late(l, s);

@@ -41,7 +41,7 @@ struct heard {
 struct livejoin {
     struct livejoin_place place;
     struct alert alert;
-    struct stuck stuck;
+    struct hung stuck;
     struct livestall stall;
     struct heard *nodes;
     size_t n, room, next;
@@ -82,7 +82,7 @@ void livejoin_destroy(struct livejoin *join)
     free(join);
 }
 
-const struct stuck *livejoin_state(const struct livejoin *join)
+const struct hung *livejoin_state(const struct livejoin *join)
 {
     return &join->stuck;
 }
@@ -190,7 +190,7 @@ static bool is_fresh(const struct livejoin *join, const struct heard *h,
                      uint64_t now_ms)
 {
     return h && h->kept &&
-           now_ms - h->changed_ms <= join->stuck.times.ms[STUCK_LOOKS];
+           now_ms - h->changed_ms <= join->stuck.times.ms[HUNG_LOOKS];
 }
 
 /* The head alone: its sum is over the whole, so what it says is a hint. */
@@ -282,18 +282,18 @@ static bool any_waits(const struct livejoin *join)
  */
 
 static void put_hashes(FILE *out, const struct jp_hangs *hangs,
-                       const struct stuck *stuck)
+                       const struct hung *stuck)
 {
     uint64_t last = 0;
     size_t n = 0;
 
-    if (stuck->phase != STUCK_QUIET)
+    if (stuck->phase != HUNG_QUIET)
         fprintf(out, "comm 0x%" PRIx64 "\n", stuck->hash);
     for (size_t i = 0; i < hangs->n_groups && n < 12; i++) {
         const struct hangs_op *op = &hangs->ops[hangs->groups[i].first];
 
         if (hangs->groups[i].age_ns <
-                (int64_t) (stuck->times.ms[STUCK_LEAST] * MS_NS / 2) ||
+                (int64_t) (stuck->times.ms[HUNG_LEAST] * MS_NS / 2) ||
             op->hash == last)
             continue;
         fprintf(out, "comm 0x%" PRIx64 "\n", op->hash);
@@ -323,11 +323,11 @@ static bool put_target(FILE *out, const struct livejoin *join,
 static void put_evidence(FILE *out, const struct livejoin *join,
                          const struct jp_hangs *hangs)
 {
-    const struct stuck_cause *cause = &join->stuck.cause;
+    const struct hung_cause *cause = &join->stuck.cause;
     const struct hangs_group *group;
     size_t n = 0, victims = 0;
 
-    if (join->stuck.phase != STUCK_CONFIRMED || !join->alert.told ||
+    if (join->stuck.phase != HUNG_CONFIRMED || !join->alert.told ||
         cause->group >= hangs->n_groups)
         return;
     group = &hangs->groups[cause->group];
@@ -352,7 +352,7 @@ static void put_evidence(FILE *out, const struct livejoin *join,
 static void want(struct livejoin *join, const struct jp_hangs *hangs)
 {
     const struct alert_place *place = &join->place.alert;
-    char *path = fileio_path("%s/" LIVE_WANT, place->dir);
+    char *path = text_format("%s/" LIVE_WANT, place->dir);
     struct jp_tempfile file;
 
     if (path && fileio_temp_open(&file, path, NULL) == 0) {
@@ -387,7 +387,7 @@ static void act(struct livejoin *join, uint64_t now_ms)
 }
 
 static void take_news(struct livejoin *join, const struct livejoin_time *now,
-                      const struct stuck_view *view, enum stuck_news news)
+                      const struct hung_view *view, enum hung_news news)
 {
     const struct jp_onhang *on_hang = join->place.alert.on_hang;
     int64_t start_ns = join->stuck.start_ns;
@@ -399,29 +399,29 @@ static void take_news(struct livejoin *join, const struct livejoin_time *now,
                          ? (now->real_ns - (uint64_t) start_ns) / MS_NS
                          : 0};
 
-    if (news == STUCK_HANGS &&
+    if (news == HUNG_HANGS &&
         (on_hang->kind == ONHANG_SIGNAL || on_hang->kind == ONHANG_CANCEL))
         join->act_ms = now->mono_ms + on_hang->after_ms;
-    if (join->stuck.phase != STUCK_CONFIRMED)
+    if (join->stuck.phase != HUNG_CONFIRMED)
         join->act_ms = 0;
-    if (news != STUCK_NO_NEWS)
-        alert_tell(&join->alert, &event);
+    if (news != HUNG_NO_NEWS)
+        alert_print(&join->alert, &event);
     act(join, now->mono_ms);
 }
 
 /* Logs that tell only what has ended: it is told, and nothing is done. */
-static void look_at_stall(struct livejoin *join, const struct stuck_view *view)
+static void look_at_stall(struct livejoin *join, const struct hung_view *view)
 {
-    enum stuck_news news = livestall_look(&join->stall, view);
+    enum hung_news news = livestall_look(&join->stall, view);
     const struct alert_event event = {.news = news,
                                       .view = view,
-                                      .waited_ms = news == STUCK_GOES_ON
+                                      .waited_ms = news == HUNG_GOES_ON
                                                        ? join->stall.was_ms
                                                        : join->stall.silent_ms,
                                       .silence = &join->stall};
 
-    if (event.news != STUCK_NO_NEWS)
-        alert_tell(&join->alert, &event);
+    if (event.news != HUNG_NO_NEWS)
+        alert_print(&join->alert, &event);
 }
 
 /* --- a look ----------------------------------------------------------------
@@ -438,14 +438,14 @@ static int read_snap(struct livejoin *join, int folder, size_t i)
 /* All snapshots into the sum; *heard_ns: the oldest of them. A file that is
  * torn or gone is one that is not heard. */
 static int join_all(struct livejoin *join, int folder, struct hangs_sum *sum,
-                    struct stuck_task **tasks, int64_t *heard_ns)
+                    struct hung_task **tasks, int64_t *heard_ns)
 {
     size_t room = 0;
 
     *heard_ns = INT64_MAX;
     for (size_t i = 0; i < join->n; i++) {
         size_t have = sum->hangs->n_processes;
-        struct stuck_task *more;
+        struct hung_task *more;
 
         if (read_snap(join, folder, i) < 0)
             continue;
@@ -469,24 +469,24 @@ static int judge(struct livejoin *join, int folder,
 {
     struct jp_hangs hangs = {0};
     struct hangs_sum sum = {.hangs = &hangs};
-    struct stuck_view view = {.hangs = &hangs,
-                              .progress = &sum.progress,
-                              .now_ms = now->mono_ms,
-                              .now_ns = (int64_t) now->real_ns,
-                              .n_silent = count_silent(join, now->mono_ms)};
-    struct stuck_task *tasks = NULL;
+    struct hung_view view = {.hangs = &hangs,
+                             .progress = &sum.progress,
+                             .now_ms = now->mono_ms,
+                             .now_ns = (int64_t) now->real_ns,
+                             .n_silent = count_silent(join, now->mono_ms)};
+    struct hung_task *tasks = NULL;
     int rc = join_all(join, folder, &sum, &tasks, &view.heard_ns);
 
     view.tasks = tasks;
     if (rc == 0 && hangs.n_processes) {
-        enum stuck_news news = stuck_look(&join->stuck, &view);
+        enum hung_news news = hung_look(&join->stuck, &view);
 
-        if (news == STUCK_HANGS)
-            stuck_answer(&view, &join->stuck.cause, join->answer,
-                         sizeof(join->answer));
+        if (news == HUNG_HANGS)
+            hung_answer(&view, &join->stuck.cause, join->answer,
+                        sizeof(join->answer));
         take_news(join, now, &view, news);
         look_at_stall(join, &view);
-        if (join->stuck.phase != STUCK_QUIET)
+        if (join->stuck.phase != HUNG_QUIET)
             want(join, &hangs);
     }
     free(tasks);
@@ -511,7 +511,7 @@ static int find_late(struct livejoin *join, int folder, uint64_t now_ms,
     struct livelate late = {0};
     int rc = 0;
 
-    if (join->stuck.phase != STUCK_QUIET ||
+    if (join->stuck.phase != HUNG_QUIET ||
         (join->late_ms && now_ms - join->late_ms < join->late_pause_ms))
         return 0;
     join->late_ms = now_ms;
@@ -530,10 +530,10 @@ static int find_late(struct livejoin *join, int folder, uint64_t now_ms,
 static bool is_due(const struct livejoin *join, uint64_t now_ms, bool urgent)
 {
     const uint64_t *ms = join->stuck.times.ms;
-    uint64_t period = urgent || join->stuck.phase != STUCK_QUIET ||
-                              join->stall.phase != STUCK_QUIET
-                          ? ms[STUCK_LOOKS]
-                          : ms[STUCK_LEAST];
+    uint64_t period = urgent || join->stuck.phase != HUNG_QUIET ||
+                              join->stall.phase != HUNG_QUIET
+                          ? ms[HUNG_LOOKS]
+                          : ms[HUNG_LEAST];
 
     if (!urgent && period < (uint64_t) MS_A_NODE * join->place.nodes)
         period = (uint64_t) MS_A_NODE * join->place.nodes;
@@ -556,8 +556,8 @@ static int look(struct livejoin *join, int folder,
             take_head(join, folder, entry->d_name, now->mono_ms);
     if (dir)
         closedir(dir);
-    if (urgent || any_waits(join) || join->stuck.phase != STUCK_QUIET ||
-        join->stall.phase != STUCK_QUIET)
+    if (urgent || any_waits(join) || join->stuck.phase != HUNG_QUIET ||
+        join->stall.phase != HUNG_QUIET)
         rc = judge(join, folder, now, err);
     join->pause_ms = (cpu_ms() - began) * LIVEJOIN_SHARE;
     if (find_late(join, folder, now->mono_ms, err) < 0)
@@ -575,7 +575,7 @@ int livejoin_look(struct livejoin *join, const struct livejoin_time *now,
     if (!is_due(join, now->mono_ms, urgent))
         return 0;
     join->looked_ms = now->mono_ms;
-    path = fileio_path("%s/" LIVE_NODES, join->place.alert.dir);
+    path = text_format("%s/" LIVE_NODES, join->place.alert.dir);
     folder = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
                   : -1;
     free(path);

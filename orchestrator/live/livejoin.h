@@ -5,7 +5,7 @@
  *
  * While all is well only the snapshots' heads are read, each 30 s (a minute
  * from 2,048 nodes on). When a node waits or is in trouble, or somebody
- * watches, all of them are joined (hangs.h) and looked at (stuck.h), at most
+ * watches, all of them are joined (hangs.h) and looked at (hung.h), at most
  * each 5 s and so seldom that it takes no more than LIVEJOIN_SHARE of a
  * processor. alert.c prints what is found.
  */
@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "common/knob.h"
-#include "orchestrator/ingest/stuck.h"
+#include "orchestrator/ingest/hung.h"
 #include "orchestrator/live/livesnap.h"
 #include "orchestrator/live/livestall.h"
 
@@ -147,9 +147,9 @@ struct alert {
 /* An alert, as in alerts.jsonl and on the command's standard input. Each has
  * all members, whatever is known. */
 struct alert_event {
-    enum stuck_news news;
-    const struct stuck_view *view;
-    const struct stuck *stuck;
+    enum hung_news news;
+    const struct hung_view *view;
+    const struct hung *stuck;
     uint64_t waited_ms; /* since the operation began */
     /* Of logs that tell only what has ended: why, and stuck is NULL. Else NULL.
      */
@@ -157,7 +157,7 @@ struct alert_event {
 };
 
 /* Reports the alert. */
-void alert_tell(struct alert *alert, const struct alert_event *event);
+void alert_print(struct alert *alert, const struct alert_event *event);
 
 /* Writes a line about an action of the rule ("USR1 sent to 3 tasks") to the log
  * and the file. */
@@ -183,7 +183,7 @@ struct livejoin_place {
     /* First half of the hash of the step's job.conf; 0: unknown. Snapshots with
      * another hash were left here by an earlier step. */
     uint64_t conf;
-    const struct stuck_times *times;
+    const struct hung_times *times;
 };
 
 /* Borrows what place points to. Returns NULL when out of memory. */
@@ -207,7 +207,7 @@ int livejoin_look(struct livejoin *join, const struct livejoin_time *now,
                   bool urgent, struct jp_error *err);
 
 /* For agent.json and tests. */
-const struct stuck *livejoin_state(const struct livejoin *join);
+const struct hung *livejoin_state(const struct livejoin *join);
 /* Of a step whose logs tell only what has ended. */
 const struct livestall *livejoin_stall(const struct livejoin *join);
 

@@ -129,7 +129,7 @@ static void use_address(struct livesend *s)
 static void find_peer(struct livesend *s)
 {
     char *path =
-        fileio_path("%s/" LIVE_NODES "/" LIVEPACKET_PEER, s->place.dir);
+        text_format("%s/" LIVE_NODES "/" LIVEPACKET_PEER, s->place.dir);
     struct clock_peer told;
 
     memset(&told, 0, sizeof(told));
@@ -350,10 +350,10 @@ void livehear_destroy(struct livehear *h)
     free(h);
 }
 
-int livehear_tell(struct livehear *h, struct jp_error *err)
+int livehear_announce(struct livehear *h, struct jp_error *err)
 {
     char *path =
-        fileio_path("%s/" LIVE_NODES "/" LIVEPACKET_PEER, h->place.dir);
+        text_format("%s/" LIVE_NODES "/" LIVEPACKET_PEER, h->place.dir);
     int rc = path ? clock_peer_write_file(path, &h->own, err)
                   : error_set(err, "out of memory");
 

@@ -97,7 +97,7 @@ struct livehear *livehear_create(const struct livehear_place *place,
 void livehear_destroy(struct livehear *hear); /* takes NULL */
 
 /* Tells nodes where it is: live/nodes/ must be there. */
-int livehear_tell(struct livehear *hear, struct jp_error *err);
+int livehear_announce(struct livehear *hear, struct jp_error *err);
 
 /* A descriptor that can be read when a look is due before the next second. */
 int livehear_fd(const struct livehear *hear);

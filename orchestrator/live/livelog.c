@@ -67,7 +67,7 @@ struct log_file {
     uint64_t grown_ns; /* monotonic */
     unsigned growths;
     uint64_t longest_ns; /* without a growth, but for the present one */
-    enum stuck_state state;
+    enum hung_state state;
     bool is_long; /* silent for longer than before, by the last look */
 };
 
@@ -145,7 +145,7 @@ static void add_file(struct livelog *log, const char *name,
     for (size_t i = 0; i < log->n; i++)
         if (!strcmp(strrchr(log->files[i]->path, '/') + 1, name))
             return;
-    path = fileio_path("%s/%s", log->place.raw, name);
+    path = text_format("%s/%s", log->place.raw, name);
     if (!path || !is_log(log, path) || log->n == FILES_MAX) {
         log->left_out += log->n == FILES_MAX;
         free(path);
@@ -398,7 +398,7 @@ static int read_file(struct livelog *log, struct log_file *f,
 static uint64_t pause_ms(const struct livelog *log)
 {
     uint64_t ms = num_add(num_mul(log->place.batch_ms, 3), BATCH_SPARE_MS);
-    uint64_t silent = log->place.times->ms[STUCK_SILENT];
+    uint64_t silent = log->place.times->ms[HUNG_SILENT];
 
     return ms > silent ? ms : silent;
 }
@@ -409,12 +409,12 @@ static void note_growth(struct livelog *log, struct log_file *f,
 {
     uint64_t passed = now_ns - f->grown_ns, most;
 
-    most = num_mul(log->place.times->ms[STUCK_LEAST] * MS_NS,
-                   STUCK_BUSY_TIMES * STUCK_LEARN_TIMES);
-    if (most < f->longest_ns * STUCK_LEARN_TIMES)
-        most = f->longest_ns * STUCK_LEARN_TIMES;
-    if (most < log->place.batch_ms * MS_NS * STUCK_LEARN_TIMES)
-        most = log->place.batch_ms * MS_NS * STUCK_LEARN_TIMES;
+    most = num_mul(log->place.times->ms[HUNG_LEAST] * MS_NS,
+                   HUNG_BUSY_TIMES * HUNG_LEARN_TIMES);
+    if (most < f->longest_ns * HUNG_LEARN_TIMES)
+        most = f->longest_ns * HUNG_LEARN_TIMES;
+    if (most < log->place.batch_ms * MS_NS * HUNG_LEARN_TIMES)
+        most = log->place.batch_ms * MS_NS * HUNG_LEARN_TIMES;
     if (f->growths && passed > f->longest_ns &&
         (passed < most || f->growths < GROWTHS))
         f->longest_ns = passed;
@@ -512,32 +512,32 @@ static bool is_ours(const struct livelog *log, int64_t pid)
     return pid > 0 && stat(path, &st) == 0 && st.st_uid == geteuid();
 }
 
-static enum stuck_state state_of(const struct livelog *log,
-                                 const struct log_file *f, uint64_t now_ns)
+static enum hung_state state_of(const struct livelog *log,
+                                const struct log_file *f, uint64_t now_ns)
 {
     const struct livewatch *w = &f->watch;
-    enum stuck_state held = livewatch_held(w);
+    enum hung_state held = livewatch_held(w);
     uint64_t pause_ns = pause_ms(log) * MS_NS;
 
     /* whether it was in order no log tells */
-    if (held == STUCK_GONE)
-        return STUCK_ENDED;
-    if (held != STUCK_UNKNOWN)
+    if (held == HUNG_GONE)
+        return HUNG_ENDED;
+    if (held != HUNG_UNKNOWN)
         return held;
     if (now_ns - f->grown_ns < pause_ns)
-        return STUCK_MOVES;
-    if (w->io_ns && now_ns - w->io_ns <
-                        log->place.times->ms[STUCK_LOOKS] * MS_NS + pause_ns)
-        return STUCK_READS;
-    return STUCK_NO_END;
+        return HUNG_MOVES;
+    if (w->io_ns &&
+        now_ns - w->io_ns < log->place.times->ms[HUNG_LOOKS] * MS_NS + pause_ns)
+        return HUNG_READS;
+    return HUNG_NO_END;
 }
 
 static bool is_long(const struct livelog *log, const struct log_file *f,
                     uint64_t silent_ns)
 {
-    return silent_ns > log->place.times->ms[STUCK_LEAST] * MS_NS / 2 &&
+    return silent_ns > log->place.times->ms[HUNG_LEAST] * MS_NS / 2 &&
            silent_ns > f->longest_ns + pause_ms(log) * MS_NS &&
-           f->state != STUCK_ENDED;
+           f->state != HUNG_ENDED;
 }
 
 static int look_at_file(struct livelog *log, struct log_file *f,
@@ -597,8 +597,8 @@ enum live_class livelog_class(const struct livelog *log)
 
         if (!is_told(f))
             continue;
-        if (f->state == STUCK_DISK || f->state == STUCK_TRACED ||
-            f->state == STUCK_STOPPED)
+        if (f->state == HUNG_DISK || f->state == HUNG_TRACED ||
+            f->state == HUNG_STOPPED)
             return LIVE_TROUBLE;
         if (f->is_long || class == LIVE_EMPTY)
             class = f->is_long ? LIVE_WAITS : LIVE_WORKS;

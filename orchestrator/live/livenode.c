@@ -46,7 +46,7 @@ struct follow {
     uint64_t produced, over;     /* at the last look */
     uint64_t grown_ns, moved_ns; /* monotonic; new bytes, new counts */
     uint64_t oldest_ns;          /* in flight for so long; 0: nothing */
-    enum stuck_state state;
+    enum hung_state state;
 };
 
 struct livenode {
@@ -119,7 +119,7 @@ static void add_file(struct livenode *node, const char *name,
     }
     f = calloc(1, sizeof(*f));
     if (f)
-        f->path = fileio_path("%s/%s", node->place.raw, name);
+        f->path = text_format("%s/%s", node->place.raw, name);
     if (!f || !f->path) {
         free(f);
         return;
@@ -259,27 +259,27 @@ static void find_oldest(struct follow *f, uint64_t mono_ns)
     f->oldest_ns = oldest < mono_ns ? mono_ns - oldest : 0;
 }
 
-static enum stuck_state state_of(const struct livenode *node,
-                                 const struct follow *f, uint64_t now_ns)
+static enum hung_state state_of(const struct livenode *node,
+                                const struct follow *f, uint64_t now_ns)
 {
-    const struct stuck_times *times = node->place.times;
-    uint64_t silent_ns = times->ms[STUCK_SILENT] * MS_NS,
-             recent_ns = times->ms[STUCK_LOOKS] * MS_NS;
-    enum stuck_state held = livewatch_held(&f->watch);
+    const struct hung_times *times = node->place.times;
+    uint64_t silent_ns = times->ms[HUNG_SILENT] * MS_NS,
+             recent_ns = times->ms[HUNG_LOOKS] * MS_NS;
+    enum hung_state held = livewatch_held(&f->watch);
 
     if (f->is_open && f->file.tail.final)
-        return STUCK_ENDED;
-    if (held != STUCK_UNKNOWN)
+        return HUNG_ENDED;
+    if (held != HUNG_UNKNOWN)
         return held;
     if (now_ns - f->grown_ns > silent_ns)
-        return f->watch.known ? STUCK_MUTE : STUCK_UNKNOWN;
+        return f->watch.known ? HUNG_MUTE : HUNG_UNKNOWN;
     if (now_ns - f->moved_ns < silent_ns)
-        return STUCK_MOVES;
+        return HUNG_MOVES;
     if (f->reading.pending.n)
-        return STUCK_WAITS;
+        return HUNG_WAITS;
     if (f->watch.io_ns && now_ns - f->watch.io_ns < recent_ns + silent_ns)
-        return STUCK_READS;
-    return f->watch.share >= STUCK_BUSY_SHARE ? STUCK_COMPUTES : STUCK_OUTSIDE;
+        return HUNG_READS;
+    return f->watch.share >= HUNG_BUSY_SHARE ? HUNG_COMPUTES : HUNG_OUTSIDE;
 }
 
 /* --- a look --------------------------------------------------------------- */
@@ -339,7 +339,7 @@ int livenode_look_last(struct livenode *node, const struct livenode_time *now,
 /* Waits of this length are looked at by node 0, too. */
 static bool is_long(const struct livenode *node, const struct follow *f)
 {
-    return f->oldest_ns > node->place.times->ms[STUCK_LEAST] * MS_NS / 2;
+    return f->oldest_ns > node->place.times->ms[HUNG_LEAST] * MS_NS / 2;
 }
 
 enum live_class livenode_class(const struct livenode *node)
@@ -350,9 +350,9 @@ enum live_class livenode_class(const struct livenode *node)
         return livelog_class(node->log);
     for (size_t i = 0; i < node->n; i++) {
         const struct follow *f = node->files[i];
-        bool trouble = f->state == STUCK_MUTE || f->state == STUCK_DISK ||
-                       f->state == STUCK_TRACED || f->state == STUCK_STOPPED ||
-                       f->state == STUCK_GONE;
+        bool trouble = f->state == HUNG_MUTE || f->state == HUNG_DISK ||
+                       f->state == HUNG_TRACED || f->state == HUNG_STOPPED ||
+                       f->state == HUNG_GONE;
 
         if (trouble)
             return LIVE_TROUBLE;
@@ -489,8 +489,8 @@ static void fill_rank(const struct follow *f, const struct hangs_process *p,
                             .gpu_watts = -1};
     liverate_rank(&f->rate, now->mono_ns, r);
     /* what does not run enters nothing: the kernel's word is from now */
-    if (f->state == STUCK_GONE || f->state == STUCK_STOPPED ||
-        f->state == STUCK_TRACED || f->state == STUCK_DISK)
+    if (f->state == HUNG_GONE || f->state == HUNG_STOPPED ||
+        f->state == HUNG_TRACED || f->state == HUNG_DISK)
         r->counted_ns = (int64_t) now->real_ns;
     if (r->counted_ns < 0)
         r->counted_ns = 0;
@@ -556,7 +556,7 @@ static void fill_ops(const struct livenode *node, struct follow *f,
             .bytes = from->bytes,
             .start_ns = from->start_ns > 0 ? from->start_ns : 0,
             .until_ns = from->until_ns > 0 ? from->until_ns : 0,
-            .limit_ns = (int64_t) stuck_limit_ns(
+            .limit_ns = (int64_t) hung_limit_ns(
                 node->place.times, liveusual_find(&f->usual, &f->file, from),
                 !has_ended(e, from->hash, from->n_ranks)),
             .captured = from->captured,

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "orchestrator/ingest/hangs.h"
-#include "orchestrator/ingest/stuck.h"
+#include "orchestrator/ingest/hung.h"
 #include "orchestrator/live/livesnap.h"
 #include "orchestrator/live/livewant.h"
 #include "orchestrator/metrics/metrics.h"
@@ -83,7 +83,7 @@ struct livenode_place {
     const char *raw;  /* raw/<node> in the step directory */
     const char *node; /* name of the node in Slurm */
     const char *root; /* replaces / as the root of paths */
-    const struct stuck_times *times;
+    const struct hung_times *times;
     const struct module_shared *shared; /* GPUs' samples; NULL: none */
     bool cells;                         /* livenode_cells is wanted */
     const struct backend *reader; /* of logs that are followed; NULL: there are
@@ -139,7 +139,7 @@ unsigned livenode_signal(struct livenode *node, int signal);
 
 /* --- livelog.c: logs of ended operations while they grow ----------------- */
 
-/* Where a profiler writes a line an operation (jp_profiler.tells_ended), its
+/* Where a profiler writes a line an operation (jp_profiler.records_ended), its
  * own reader (plugins/reader.h) reads what raw/<node>/ has got since the last
  * look: each file from behind the last whole line, a half one waits. Files are
  * told by their inode: one that another has replaced, or that was cut, is read
@@ -227,8 +227,8 @@ void livewatch_look(struct livewatch *watch, const char *root,
                     uint64_t moved_ns, uint64_t now_ns);
 
 /* What the kernel alone says: gone, held by a debugger, stopped, in state D for
- * longer than a look; else STUCK_UNKNOWN. */
-enum stuck_state livewatch_held(const struct livewatch *watch);
+ * longer than a look; else HUNG_UNKNOWN. */
+enum hung_state livewatch_held(const struct livewatch *watch);
 
 /* --- liverate.c --------------------------------------------------------- */
 
@@ -314,7 +314,7 @@ struct liveusual_series {
     uint32_t comm;
     enum jpr_op_kind kind;
     char func[RECORD_MAX_FUNC + 1];
-    struct stuck_usual lengths;
+    struct hung_usual lengths;
 };
 
 /* An operation that was in flight for long at the last look. */
@@ -338,13 +338,13 @@ void liveusual_fini(struct liveusual *usual);
 
 /* Takes what is in flight for a second or more, and learns from those that
  * ended since the last look. An end is seen at most one look late. */
-void liveusual_look(struct liveusual *usual, const struct stuck_times *times,
+void liveusual_look(struct liveusual *usual, const struct hung_times *times,
                     const struct jp_recfile *file,
                     const struct jp_pending *pending, uint64_t mono_ns);
 
 /* The usual length of such operations; NULL: none has ended. */
-const struct stuck_usual *liveusual_find(const struct liveusual *usual,
-                                         const struct jp_recfile *file,
-                                         const struct hangs_op *op);
+const struct hung_usual *liveusual_find(const struct liveusual *usual,
+                                        const struct jp_recfile *file,
+                                        const struct hangs_op *op);
 
 #endif

@@ -268,7 +268,7 @@ static uint64_t ended_of(const struct jp_recfile *file, uint32_t comm,
 }
 
 /* It is not in flight any more. */
-static void learn(struct liveusual *usual, const struct stuck_times *times,
+static void learn(struct liveusual *usual, const struct hung_times *times,
                   const struct jp_recfile *file, const struct liveusual_long *l)
 {
     struct liveusual_series *u = usual_of(usual, l);
@@ -276,9 +276,9 @@ static void learn(struct liveusual *usual, const struct stuck_times *times,
 
     if (!u)
         return;
-    limit = stuck_limit_ns(times, &u->lengths, false);
-    if (l->age_ns / STUCK_LEARN_TIMES <= limit)
-        stuck_usual_add(&u->lengths, l->age_ns);
+    limit = hung_limit_ns(times, &u->lengths, false);
+    if (l->age_ns / HUNG_LEARN_TIMES <= limit)
+        hung_usual_add(&u->lengths, l->age_ns);
     /* the shorter ones are only counted */
     if (u->lengths.n < ended_of(file, l->comm, l->func))
         u->lengths.n = ended_of(file, l->comm, l->func);
@@ -306,7 +306,7 @@ static struct liveusual_long *longer_of(struct liveusual *usual,
     return &usual->longs[usual->n_longs++];
 }
 
-void liveusual_look(struct liveusual *usual, const struct stuck_times *times,
+void liveusual_look(struct liveusual *usual, const struct hung_times *times,
                     const struct jp_recfile *file,
                     const struct jp_pending *pending, uint64_t mono_ns)
 {
@@ -336,9 +336,9 @@ void liveusual_look(struct liveusual *usual, const struct stuck_times *times,
     usual->n_longs = kept;
 }
 
-const struct stuck_usual *liveusual_find(const struct liveusual *usual,
-                                         const struct jp_recfile *file,
-                                         const struct hangs_op *op)
+const struct hung_usual *liveusual_find(const struct liveusual *usual,
+                                        const struct jp_recfile *file,
+                                        const struct hangs_op *op)
 {
     for (size_t i = 0; i < usual->n; i++) {
         const struct jpr_comm *comm =

@@ -252,7 +252,7 @@ static void get_rank(struct jpr_in *in, struct live_rank *r, uint64_t real_ns)
 
     r->pid = jpr_get_i64(in);
     r->task = jpr_get_i64(in);
-    r->state = (enum stuck_state) jpr_get_bounded(in, STUCK_N_STATES - 1);
+    r->state = (enum hung_state) jpr_get_bounded(in, HUNG_N_STATES - 1);
     flags = jpr_get_bounded(in, 15);
     r->final = flags & 1;
     r->damaged = flags >> 1 & 1;
@@ -511,12 +511,12 @@ static int fill_evidence(const struct live_snap *snap, uint32_t rank,
     return 0;
 }
 
-static struct stuck_task task_of(const struct live_snap *snap,
-                                 const struct live_rank *r)
+static struct hung_task task_of(const struct live_snap *snap,
+                                const struct live_rank *r)
 {
     uint64_t grown_ns = (uint64_t) r->counted_ns;
 
-    return (struct stuck_task){
+    return (struct hung_task){
         .state = r->state,
         .over = r->over,
         .logs = r->logs,
@@ -527,7 +527,7 @@ static struct stuck_task task_of(const struct live_snap *snap,
 }
 
 int livesnap_join(const struct live_snap *snap, struct hangs_sum *sum,
-                  struct stuck_task *tasks)
+                  struct hung_task *tasks)
 {
     for (uint32_t i = 0; i < snap->n_ranks; i++) {
         size_t at = sum->hangs->n_processes;

@@ -38,7 +38,7 @@
 
 #include "common/error.h"
 #include "orchestrator/ingest/hangs.h"
-#include "orchestrator/ingest/stuck.h"
+#include "orchestrator/ingest/hung.h"
 
 #define LIVE_SNAP_SUFFIX ".snap"
 
@@ -65,7 +65,7 @@ enum live_class { LIVE_EMPTY, LIVE_WORKS, LIVE_WAITS, LIVE_TROUBLE };
 struct live_rank {
     int64_t pid;  /* as in the recording */
     int64_t task; /* SLURM_PROCID; -1: unknown */
-    enum stuck_state state;
+    enum hung_state state;
     bool final, damaged, busy;
     /* It is told by a log of what has ended (livelog.c): nothing is known of
      * operations in flight, produced is over, and counted_ns is when the log
@@ -168,10 +168,10 @@ int livesnap_unpack(const uint8_t *bytes, size_t n, struct live_snap *out,
 int livesnap_read(int folder, const char *name, struct live_snap *out,
                   struct jp_error *err);
 
-/* Adds a node's processes to the input of hangs.h, and tasks[] for stuck.h,
+/* Adds a node's processes to the input of hangs.h, and tasks[] for hung.h,
  * from index hangs->n_processes on (room for LIVE_RANKS_MAX more). Returns 0,
  * or -1 when out of memory. */
 int livesnap_join(const struct live_snap *snap, struct hangs_sum *sum,
-                  struct stuck_task *tasks);
+                  struct hung_task *tasks);
 
 #endif

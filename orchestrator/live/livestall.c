@@ -78,8 +78,8 @@ static void find_behind(struct livestall *stall,
 }
 
 /* The first process in a state; the rank of its largest communicator. */
-static bool find_state(struct livestall *stall, const struct stuck_view *view,
-                       enum stuck_state state, enum livestall_cause cause)
+static bool find_state(struct livestall *stall, const struct hung_view *view,
+                       enum hung_state state, enum livestall_cause cause)
 {
     const struct progress *progress = view->progress;
     int64_t largest = -1;
@@ -108,18 +108,18 @@ struct sum {
     bool learnt;
 };
 
-static struct sum sum_up(const struct stuck_view *view)
+static struct sum sum_up(const struct hung_view *view)
 {
     struct sum sum = {.silent_ms = UINT64_MAX, .learnt = true};
 
     for (size_t i = 0; i < view->hangs->n_processes; i++) {
-        const struct stuck_task *t = &view->tasks[i];
+        const struct hung_task *t = &view->tasks[i];
 
-        if (t->state == STUCK_ENDED || t->state == STUCK_GONE)
+        if (t->state == HUNG_ENDED || t->state == HUNG_GONE)
             continue;
         sum.n++;
-        sum.stopped += t->state == STUCK_STOPPED;
-        sum.traced += t->state == STUCK_TRACED;
+        sum.stopped += t->state == HUNG_STOPPED;
+        sum.traced += t->state == HUNG_TRACED;
         sum.learnt = sum.learnt && t->logs && t->longest_ms;
         if (t->silent_ms < sum.silent_ms)
             sum.silent_ms = t->silent_ms;
@@ -132,13 +132,13 @@ static struct sum sum_up(const struct stuck_view *view)
 }
 
 static uint64_t limit_of(const struct livestall *stall,
-                         const struct stuck_view *view, const struct sum *sum)
+                         const struct hung_view *view, const struct sum *sum)
 {
-    uint64_t limit = stall->times.ms[STUCK_LEAST], more;
+    uint64_t limit = stall->times.ms[HUNG_LEAST], more;
 
     if (stall->cause == LIVESTALL_UNKNOWN || stall->cause == LIVESTALL_ENDED)
-        limit *= STUCK_BUSY_TIMES;
-    more = num_mul(sum->longest_ms, STUCK_MAX_TIMES);
+        limit *= HUNG_BUSY_TIMES;
+    more = num_mul(sum->longest_ms, HUNG_MAX_TIMES);
     limit = more > limit ? more : limit;
     more = num_mul(sum->batch_ms, BATCHES);
     limit = more > limit ? more : limit;
@@ -146,7 +146,7 @@ static uint64_t limit_of(const struct livestall *stall,
 }
 
 /* Is it silent for too long? Fills in what the look shows. */
-static bool is_overdue(struct livestall *stall, const struct stuck_view *view)
+static bool is_overdue(struct livestall *stall, const struct hung_view *view)
 {
     struct sum sum = sum_up(view);
 
@@ -159,12 +159,12 @@ static bool is_overdue(struct livestall *stall, const struct stuck_view *view)
     stall->silent_ms = sum.n ? sum.silent_ms : 0;
     stall->judged = sum.n && sum.learnt;
     if (!stall->judged ||
-        sum.silent_ms < stall->times.ms[STUCK_LOOKS]) /* not worth a search */
+        sum.silent_ms < stall->times.ms[HUNG_LOOKS]) /* not worth a search */
         return false;
-    if (!find_state(stall, view, STUCK_STOPPED, LIVESTALL_STOPPED)) {
+    if (!find_state(stall, view, HUNG_STOPPED, LIVESTALL_STOPPED)) {
         find_behind(stall, view->progress);
         if (stall->cause == LIVESTALL_UNKNOWN)
-            find_state(stall, view, STUCK_ENDED, LIVESTALL_ENDED);
+            find_state(stall, view, HUNG_ENDED, LIVESTALL_ENDED);
     }
     stall->limit_ms = limit_of(stall, view, &sum);
     return !sum.traced && sum.stopped < sum.n &&
@@ -174,20 +174,20 @@ static bool is_overdue(struct livestall *stall, const struct stuck_view *view)
 /* What was told ends when a log grows, and with the step: a debugger, or a node
  * that is not heard, is no progress. A snapshot may be some time old, or missed
  * at one look, so a bit less silence is none either. */
-static enum stuck_news look_for_progress(struct livestall *stall,
-                                         uint64_t before_ms)
+static enum hung_news look_for_progress(struct livestall *stall,
+                                        uint64_t before_ms)
 {
     if (stall->n_ranks && stall->silent_ms >= before_ms / 2)
-        return STUCK_NO_NEWS;
-    stall->phase = STUCK_QUIET;
+        return HUNG_NO_NEWS;
+    stall->phase = HUNG_QUIET;
     stall->said = false;
     stall->was_ms = before_ms;
     /* of a step that is over nobody says that it moves */
-    return stall->n_ranks ? STUCK_GOES_ON : STUCK_NO_NEWS;
+    return stall->n_ranks ? HUNG_GOES_ON : HUNG_NO_NEWS;
 }
 
-enum stuck_news livestall_look(struct livestall *stall,
-                               const struct stuck_view *view)
+enum hung_news livestall_look(struct livestall *stall,
+                              const struct hung_view *view)
 {
     uint64_t now_ms = view->now_ms, before_ms = stall->silent_ms;
     bool overdue = is_overdue(stall, view);
@@ -195,28 +195,28 @@ enum stuck_news livestall_look(struct livestall *stall,
     if (stall->said)
         return look_for_progress(stall, before_ms);
     if (!overdue) {
-        stall->phase = STUCK_QUIET;
-        return STUCK_NO_NEWS;
+        stall->phase = HUNG_QUIET;
+        return HUNG_NO_NEWS;
     }
-    if (stall->phase == STUCK_QUIET) {
-        stall->phase = STUCK_SEEN;
+    if (stall->phase == HUNG_QUIET) {
+        stall->phase = HUNG_SEEN;
         stall->seen_ms = now_ms;
-    } else if (stall->phase == STUCK_SEEN &&
-               now_ms - stall->seen_ms >= stall->times.ms[STUCK_LOOKS]) {
-        stall->phase = STUCK_SUSPECT;
+    } else if (stall->phase == HUNG_SEEN &&
+               now_ms - stall->seen_ms >= stall->times.ms[HUNG_LOOKS]) {
+        stall->phase = HUNG_SUSPECT;
         stall->suspect_ms = now_ms;
-    } else if (stall->phase == STUCK_SUSPECT &&
-               now_ms - stall->suspect_ms >= stall->times.ms[STUCK_SAY]) {
+    } else if (stall->phase == HUNG_SUSPECT &&
+               now_ms - stall->suspect_ms >= stall->times.ms[HUNG_SAY]) {
         stall->said = true;
-        return STUCK_SLOW;
+        return HUNG_SLOW;
     }
-    return STUCK_NO_NEWS;
+    return HUNG_NO_NEWS;
 }
 
 /* --- in words ------------------------------------------------------------- */
 
 static void format_cause(const struct livestall *stall,
-                         const struct stuck_view *view, char *buf, size_t size)
+                         const struct hung_view *view, char *buf, size_t size)
 {
     const struct hangs_process *p =
         stall->process < view->hangs->n_processes
@@ -246,7 +246,7 @@ static void format_cause(const struct livestall *stall,
 }
 
 char *livestall_answer(const struct livestall *stall,
-                       const struct stuck_view *view, char *buf, size_t size)
+                       const struct hung_view *view, char *buf, size_t size)
 {
     char cause[320];
 

@@ -1,18 +1,18 @@
 /* livestall.h - a step whose logs tell only what has ended has stopped.
  *
  * With such logs (livelog.c) no operation is seen in flight, so that the rule
- * of stuck.h has nothing to look at. What is left is silence: no process of the
+ * of hung.h has nothing to look at. What is left is silence: no process of the
  * step has ended an operation for longer than ever before. It is a suspicion
  * and no more, because a pause of the program looks the same: it is told once,
  * it is never confirmed, and nothing is done about it.
  *
- *     quiet -> SEEN -> SUSPECT (told STUCK_SAY later)
+ *     quiet -> SEEN -> SUSPECT (told HUNG_SAY later)
  *       ^------------- as soon as a log grows; before it is told, also as soon
  *                      as it is no stall any more
  *
  * How long it must be (livestall_limit_ms): computing and communicating look
- * the same, so that it is what stuck.h grants a rank that computes,
- * STUCK_BUSY_TIMES the usual; at once where the cause shows, which is that a
+ * the same, so that it is what hung.h grants a rank that computes,
+ * HUNG_BUSY_TIMES the usual; at once where the cause shows, which is that a
  * rank has ended fewer operations than others of its communicator that none may
  * end alone, or that its process is stopped. Always more than twice the longest
  * silence before, and than three batches of the logs; not before those are
@@ -25,9 +25,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "orchestrator/ingest/stuck.h"
+#include "orchestrator/ingest/hung.h"
 
-/* What JSON has where stuck_class_words has others. */
+/* What JSON has where hung_class_words has others. */
 #define LIVESTALL_CLASS "silence"
 
 /* Why, as far as it shows. */
@@ -40,8 +40,8 @@ enum livestall_cause {
 
 /* What is remembered between looks; zero-initialised but for times. */
 struct livestall {
-    struct stuck_times times;
-    enum stuck_phase phase; /* never CONFIRMED */
+    struct hung_times times;
+    enum hung_phase phase; /* never CONFIRMED */
     uint64_t seen_ms, suspect_ms;
     bool said;
     /* of the last look */
@@ -61,12 +61,12 @@ struct livestall {
 };
 
 /* One look at a step of which view has the processes and how far they have
- * come. STUCK_SLOW: to be told; STUCK_GOES_ON: it moves again after that. */
-enum stuck_news livestall_look(struct livestall *stall,
-                               const struct stuck_view *view);
+ * come. HUNG_SLOW: to be told; HUNG_GOES_ON: it moves again after that. */
+enum hung_news livestall_look(struct livestall *stall,
+                              const struct hung_view *view);
 
 /* In a sentence. Returns buf. */
 char *livestall_answer(const struct livestall *stall,
-                       const struct stuck_view *view, char *buf, size_t size);
+                       const struct hung_view *view, char *buf, size_t size);
 
 #endif

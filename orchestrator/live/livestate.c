@@ -116,7 +116,7 @@ static void take_ops(struct livestate_rank *rank, const struct live_snap *snap,
 {
     const struct live_rank *is = &snap->ranks[at];
 
-    if (is->logs && is->counted_ns > 0 && is->state != STUCK_ENDED &&
+    if (is->logs && is->counted_ns > 0 && is->state != HUNG_ENDED &&
         snap->real_ns >= (uint64_t) is->counted_ns)
         rank->age_ns = (int64_t) (snap->real_ns - (uint64_t) is->counted_ns);
     for (uint32_t i = 0; i < snap->n_ops; i++) {
@@ -197,7 +197,7 @@ static int take_snap(struct livestate *state, uint64_t now_ns)
 struct look {
     struct jp_hangs hangs;
     struct hangs_sum sum;
-    struct stuck_task *tasks;
+    struct hung_task *tasks;
     size_t tasks_room;
     struct livelate late;
     int64_t heard_ns;
@@ -255,21 +255,21 @@ static int take_all(struct livestate *state, struct look *look, int folder,
 
 /* What node 0 has told last of a hang: it has looked for longer than we. A word
  * of the user's own file, so that only its event is taken. */
-static enum stuck_phase told_phase(const char *dir)
+static enum hung_phase told_phase(const char *dir)
 {
-    char *path = fileio_path("%s/" LIVE_ALERTS, dir), *text = NULL;
-    enum stuck_phase phase = STUCK_QUIET;
+    char *path = text_format("%s/" LIVE_ALERTS, dir), *text = NULL;
+    enum hung_phase phase = HUNG_QUIET;
     char *rest, *line;
 
     if (path &&
         fileio_read(path, false, 2 * ALERT_FILE_BYTES, &text, NULL, NULL) == 0)
         for (rest = text; (line = strsep(&rest, "\n"));) {
             if (strstr(line, "\"event\":\"suspect\""))
-                phase = STUCK_SUSPECT;
+                phase = HUNG_SUSPECT;
             else if (strstr(line, "\"event\":\"hang\""))
-                phase = STUCK_CONFIRMED;
+                phase = HUNG_CONFIRMED;
             else if (strstr(line, "\"event\":\"goes_on\""))
-                phase = STUCK_QUIET;
+                phase = HUNG_QUIET;
         }
     free(text);
     free(path);
@@ -287,7 +287,7 @@ static void count_silent(struct livestate *state)
 }
 
 /* The node that joins may have told it, or will: we look for a short while. */
-static void take_stall(struct livestate *state, const struct stuck_view *view)
+static void take_stall(struct livestate *state, const struct hung_view *view)
 {
     state->word = LIVESTATE_SUSPECT;
     state->waited_ms = state->stall.silent_ms;
@@ -299,31 +299,30 @@ static void take_stall(struct livestate *state, const struct stuck_view *view)
 static void find_stuck(struct livestate *state, struct look *look,
                        const struct livestate_time *now)
 {
-    const struct stuck_view view = {.hangs = &look->hangs,
-                                    .progress = &look->sum.progress,
-                                    .tasks = look->tasks,
-                                    .now_ms = now->mono_ms,
-                                    .now_ns = (int64_t) now->real_ns,
-                                    .heard_ns = look->heard_ns,
-                                    .n_silent = state->n_silent};
-    const struct stuck_cause *cause = &state->stuck.cause;
-    enum stuck_phase told;
+    const struct hung_view view = {.hangs = &look->hangs,
+                                   .progress = &look->sum.progress,
+                                   .tasks = look->tasks,
+                                   .now_ms = now->mono_ms,
+                                   .now_ns = (int64_t) now->real_ns,
+                                   .heard_ns = look->heard_ns,
+                                   .n_silent = state->n_silent};
+    const struct hung_cause *cause = &state->stuck.cause;
+    enum hung_phase told;
 
-    stuck_look(&state->stuck, &view);
+    hung_look(&state->stuck, &view);
     livestall_look(&state->stall, &view);
-    if (state->stall.phase != STUCK_QUIET) {
+    if (state->stall.phase != HUNG_QUIET) {
         take_stall(state, &view);
         return;
     }
-    if (state->stuck.phase == STUCK_QUIET ||
+    if (state->stuck.phase == HUNG_QUIET ||
         cause->group >= look->hangs.n_groups)
         return;
     told = told_phase(state->place.dir);
-    state->word = told == STUCK_CONFIRMED ||
-                          state->stuck.phase == STUCK_CONFIRMED
+    state->word = told == HUNG_CONFIRMED || state->stuck.phase == HUNG_CONFIRMED
                       ? LIVESTATE_HANG
                       : LIVESTATE_SUSPECT;
-    stuck_answer(&view, cause, state->text, sizeof(state->text));
+    hung_answer(&view, cause, state->text, sizeof(state->text));
     if (state->stuck.start_ns > 0 &&
         now->real_ns > (uint64_t) state->stuck.start_ns)
         state->waited_ms = (now->real_ns - (uint64_t) state->stuck.start_ns) /
@@ -410,9 +409,9 @@ static void find_late(struct livestate *state, struct livelate *late)
     }
 }
 
-static bool in_trouble(enum stuck_state state)
+static bool in_trouble(enum hung_state state)
 {
-    return state == STUCK_GONE || state == STUCK_STOPPED;
+    return state == HUNG_GONE || state == HUNG_STOPPED;
 }
 
 /* Processes that do not run, while nobody has waited for long. */
@@ -432,7 +431,7 @@ static void find_trouble(struct livestate *state)
     snprintf(state->text, sizeof(state->text),
              "rank %" PRId64 " (%s pid %" PRId64 ") is %s%s", first->rank,
              state->nodes[first->node].node, first->is.pid,
-             stuck_state_words[first->is.state],
+             hung_state_words[first->is.state],
              n > 1 ? ", and other ranks are not running either" : "");
 }
 
@@ -505,7 +504,7 @@ static int look_at(struct livestate *state, int folder,
 int livestate_look(struct livestate *state, const struct livestate_time *now,
                    struct jp_error *err)
 {
-    char *path = fileio_path("%s/" LIVE_NODES, state->place.dir);
+    char *path = text_format("%s/" LIVE_NODES, state->place.dir);
     int folder, rc;
 
     hangs_fini(&state->hangs);

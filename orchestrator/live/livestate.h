@@ -53,7 +53,7 @@ struct livestate_rank {
     size_t node;
     /* rank by task, else in its largest communicator; -1: unknown */
     int64_t rank;
-    bool keeps; /* it keeps the others waiting, by the rule of stuck.h */
+    bool keeps; /* it keeps the others waiting, by the rule of hung.h */
     bool late;  /* it makes the others wait, by livejoin.h */
     /* share of its time that others wait for it; NAN: not judged */
     double caused;
@@ -73,12 +73,12 @@ struct livestate_place {
     uint32_t nodes;  /* nodes of the step */
     /* as in livejoin.h: other snapshots belong to an earlier step */
     uint64_t conf;
-    struct stuck_times times;
+    struct hung_times times;
 };
 
 struct livestate {
     struct livestate_place place;
-    struct stuck stuck; /* of our own looks */
+    struct hung stuck; /* of our own looks */
     struct livestall stall;
     size_t n_logs;     /* ranks that are told by logs of what has ended */
     uint64_t batch_ms; /* of which a batch comes so often; 0: not known */

@@ -211,13 +211,13 @@ void livewatch_look(struct livewatch *w, const char *root, uint64_t moved_ns,
     look_at_io(w, now_ns);
 }
 
-enum stuck_state livewatch_held(const struct livewatch *w)
+enum hung_state livewatch_held(const struct livewatch *w)
 {
     if (w->gone)
-        return STUCK_GONE;
+        return HUNG_GONE;
     if (w->known && (w->task.traced || w->task.state == 't'))
-        return STUCK_TRACED;
+        return HUNG_TRACED;
     if (w->known && w->task.state == 'T')
-        return STUCK_STOPPED;
-    return w->disk_looks >= DISK_LOOKS ? STUCK_DISK : STUCK_UNKNOWN;
+        return HUNG_STOPPED;
+    return w->disk_looks >= DISK_LOOKS ? HUNG_DISK : HUNG_UNKNOWN;
 }

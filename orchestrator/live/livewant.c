@@ -125,8 +125,8 @@ static int touch(const char *path, struct jp_error *err)
 
 int livewant_touch(const char *dir, struct jp_error *err)
 {
-    char *folder = fileio_path("%s/" LIVE_FOLDER, dir);
-    char *path = fileio_path("%s/" LIVE_WANT, dir);
+    char *folder = text_format("%s/" LIVE_FOLDER, dir);
+    char *path = text_format("%s/" LIVE_WANT, dir);
     int rc = -1;
 
     if (!folder || !path)

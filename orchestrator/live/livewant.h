@@ -2,7 +2,7 @@
  * of a step that runs; and how evidence of a hang is taken.
  *
  * Its time of change is a lease: while that is younger than LIVE_WANT_MS, nodes
- * write their snapshots each 5 s (STUCK_LOOKS), else each 30 s (STUCK_LEAST),
+ * write their snapshots each 5 s (HUNG_LOOKS), else each 30 s (HUNG_LEAST),
  * and look at the file at the same pace. Who watches (`jobprof top`) renews it
  * by livewant_touch, which keeps its lines; node 0's agent replaces it by temp
  * + rename while a hang is looked at. Text of lines:

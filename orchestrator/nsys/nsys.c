@@ -346,7 +346,7 @@ static size_t count_unexported(const struct files *f)
     size_t n = 0;
 
     for (size_t i = 0; i < f->n_reports; i++) {
-        char *export = fileio_path("%s.sqlite", f->reports[i]);
+        char *export = text_format("%s.sqlite", f->reports[i]);
 
         n += export &&
              !(f->n && bsearch(&export, f->at, f->n, sizeof(*f->at), by_text));

@@ -87,7 +87,7 @@ static int add(struct list *list, const char *path, const struct stat *st)
 {
     size_t stem = strlen(path) - strlen(ENDING);
     struct wanted one = {
-        .target = fileio_path("%.*s.sqlite", (int) stem, path)};
+        .target = text_format("%.*s.sqlite", (int) stem, path)};
 
     if (!one.target)
         return -1;
@@ -158,7 +158,7 @@ static bool make_folder(struct worker *w)
         tmp = "/tmp";
     n = snprintf(w->folder, sizeof(w->folder), "%s/jobprof-nsys.XXXXXX", tmp);
     if (n < (int) sizeof(w->folder) && mkdtemp(w->folder))
-        w->made = fileio_path("%s/export.sqlite", w->folder);
+        w->made = text_format("%s/export.sqlite", w->folder);
     else
         w->folder[0] = '\0';
     return w->made != NULL;
@@ -169,7 +169,7 @@ static void clean(struct worker *w)
     static const char *const names[] = {"", "-wal", "-shm", "-journal"};
 
     for (size_t i = 0; w->made && i < sizeof(names) / sizeof(*names); i++) {
-        char *path = fileio_path("%s%s", w->made, names[i]);
+        char *path = text_format("%s%s", w->made, names[i]);
 
         if (path)
             unlink(path);
@@ -186,7 +186,7 @@ static bool start(struct worker *w, const char *program,
 {
     char *output = NULL;
     bool ok = make_folder(w) &&
-              (output = fileio_path("--output=%s", w->made)) != NULL;
+              (output = text_format("--output=%s", w->made)) != NULL;
     char *argv[] = {(char *) "nice",
                     (char *) "-n",
                     (char *) "10",

@@ -580,7 +580,7 @@ static void put_script(const struct drawn *d, FILE *gp)
  */
 static void remove_file(const char *dir, const char *name, const char *suffix)
 {
-    char *path = fileio_path("%s/%s.%s", dir, name, suffix);
+    char *path = text_format("%s/%s.%s", dir, name, suffix);
 
     if (path)
         unlink(path);
@@ -592,7 +592,7 @@ static int write_file(const struct drawn *d, const char *dir,
                       void (*put)(const struct drawn *, FILE *),
                       struct jp_error *err)
 {
-    char *path = fileio_path("%s/%s.%s", dir, d->plot->name, suffix);
+    char *path = text_format("%s/%s.%s", dir, d->plot->name, suffix);
     struct jp_tempfile file;
     int rc = path ? fileio_temp_open(&file, path, err)
                   : error_set(err, "out of memory");
@@ -628,7 +628,7 @@ static int write_plot(const struct jp_chart *chart,
 /* Draws NAME.gp if it exists. */
 static int render_one(const char *dir, const char *name, struct jp_error *err)
 {
-    char *path = fileio_path("%s/%s.gp", dir, name);
+    char *path = text_format("%s/%s.gp", dir, name);
     int rc;
 
     if (!path)
@@ -647,7 +647,7 @@ static int render_one(const char *dir, const char *name, struct jp_error *err)
 static int plots_render(const char *dir, struct jp_error *err)
 {
     struct jp_error why = {""};
-    char *note = fileio_path("%s/NOTE", dir);
+    char *note = text_format("%s/NOTE", dir);
     int rc = 0;
 
     if (!note)
@@ -723,7 +723,7 @@ int html_pictures_put(const struct jp_report *report, FILE *out)
 static void put_picture(FILE *out, const char *dir, const char *name,
                         const char *caption)
 {
-    char *path = fileio_path("%s/plots/%s.png", dir, name), *data = NULL;
+    char *path = text_format("%s/plots/%s.png", dir, name), *data = NULL;
     size_t len = 0;
 
     if (path && fileio_read(path, false, PICTURE_MAX, &data, &len, NULL) == 0) {
@@ -742,7 +742,7 @@ static void put_picture(FILE *out, const char *dir, const char *name,
  * that page has no charts. */
 static int embed(const char *dir, struct jp_error *err)
 {
-    char *path = fileio_path("%s/report.html", dir), *page = NULL, *at;
+    char *path = text_format("%s/report.html", dir), *page = NULL, *at;
     struct jp_tempfile file;
     size_t len = 0;
     int rc = -1;
@@ -776,7 +776,7 @@ out:
 
 int report_draw(const char *dir, struct jp_error *err)
 {
-    char *plots_dir = fileio_path("%s/plots", dir);
+    char *plots_dir = text_format("%s/plots", dir);
     int rc = plots_dir ? plots_render(plots_dir, err)
                        : error_set(err, "out of memory");
 

@@ -550,7 +550,7 @@ static int open_file(const struct tree *tree, const char *name,
                      const char *suffix, struct jp_tempfile *file,
                      struct jp_error *err)
 {
-    char *path = fileio_path("%s/%s.%s", tree->dir, name, suffix);
+    char *path = text_format("%s/%s.%s", tree->dir, name, suffix);
     char *slash = path ? strrchr(path, '/') : NULL;
     int rc = -1;
 
@@ -570,7 +570,7 @@ static int open_file(const struct tree *tree, const char *name,
 static void remove_file(const struct tree *tree, const char *name,
                         const char *suffix)
 {
-    char *path = fileio_path("%s/%s.%s", tree->dir, name, suffix);
+    char *path = text_format("%s/%s.%s", tree->dir, name, suffix);
 
     if (path)
         unlink(path);
@@ -607,9 +607,9 @@ static int put_cell(struct tree *tree, size_t at, struct jp_error *err)
     int rc = -1;
 
     exporter_coll(tree->table.result, cell->coll, coll);
-    folder = fileio_path("msg_size_%" PRIu64 "_%s", cell->bytes,
+    folder = text_format("msg_size_%" PRIu64 "_%s", cell->bytes,
                          exporter_size_numpy(cell->bytes, size));
-    name = folder ? fileio_path("%s/summary_%s_%s_%" PRIu64, folder, type, coll,
+    name = folder ? text_format("%s/summary_%s_%s_%" PRIu64, folder, type, coll,
                                 cell->bytes)
                   : NULL;
     if (!name) {
@@ -623,12 +623,12 @@ static int put_cell(struct tree *tree, size_t at, struct jp_error *err)
         goto out;
     tree->done->tables++;
     rc = put_script(tree, EXPORTER_HISTOGRAM, at, at + 1,
-                    fileio_path("%s/histograms/histogram_%s_%s_%" PRIu64,
+                    text_format("%s/histograms/histogram_%s_%s_%" PRIu64,
                                 folder, type, coll, cell->bytes),
                     err);
     if (rc == 0)
         rc = put_script(tree, EXPORTER_BOXPLOT, at, at + 1,
-                        fileio_path("%s/boxplots/boxplot_%s_%s_%" PRIu64,
+                        text_format("%s/boxplots/boxplot_%s_%s_%" PRIu64,
                                     folder, type, coll, cell->bytes),
                         err);
 out:
@@ -654,10 +654,10 @@ static int put_series(struct tree *tree, size_t from, size_t to,
         return 0;
     exporter_coll(tree->table.result, cell->coll, coll);
     rc = put_script(tree, EXPORTER_SCATTER, from, to,
-                    fileio_path("scatter_plot_%s_%s", type, coll), err);
+                    text_format("scatter_plot_%s_%s", type, coll), err);
     if (rc == 0)
         rc = put_script(tree, EXPORTER_COMBINED, from, to,
-                        fileio_path("combined_scatter_plot_%s_%s", type, coll),
+                        text_format("combined_scatter_plot_%s_%s", type, coll),
                         err);
     for (size_t i = from; i < to && rc == 0; i++)
         if (tree->table.cells[i].kept)
@@ -745,8 +745,8 @@ int exporter_write(const struct jp_result *result, const char *dir,
                    const struct jp_exporter_options *options,
                    struct jp_exporter_done *done, struct jp_error *err)
 {
-    struct tree tree = {.dir = fileio_path("%s/summary", dir), .done = done};
-    char *path = fileio_path("%s/output.log", dir);
+    struct tree tree = {.dir = text_format("%s/summary", dir), .done = done};
+    char *path = text_format("%s/output.log", dir);
     struct jp_tempfile log;
     int rc = -1;
 

@@ -104,7 +104,7 @@ int gnuplot_run(const char *dir, const char *const *names, size_t n,
     int rc = -1;
 
     for (size_t i = 0; i < n && i < GNUPLOT_MAX_SCRIPTS; i++)
-        if (!(argv[2 + i] = fileio_path("%s.gp", names[i]))) {
+        if (!(argv[2 + i] = text_format("%s.gp", names[i]))) {
             error_set(err, "out of memory");
             goto out;
         }

@@ -349,7 +349,7 @@ static void put_bad(FILE *out, const struct jp_quality *q)
 
         if (!q->bad[i].n)
             continue;
-        value = fileio_path("%s, first %s:%" PRIu64, FIG_COUNT(q->bad[i].n),
+        value = text_format("%s, first %s:%" PRIu64, FIG_COUNT(q->bad[i].n),
                             q->bad[i].path, q->bad[i].line);
         if (value)
             html_out_fact(out, badkind_text((enum jp_bad) i), value);

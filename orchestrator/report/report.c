@@ -361,7 +361,7 @@ static int put_table(struct jp_csv *csv, const struct jp_report *report,
 static int write_table(const struct jp_report *report, const char *dir,
                        const struct jp_table *table, struct jp_error *err)
 {
-    char *path = fileio_path("%s/%s.csv", dir, table->name);
+    char *path = text_format("%s/%s.csv", dir, table->name);
     struct jp_tempfile file;
     struct jp_csv csv = {0};
     int rc = -1;
@@ -726,7 +726,7 @@ static int write_file(const struct jp_report *report, const char *dir,
                       const char *name, write_stream *write,
                       struct jp_error *err)
 {
-    char *path = fileio_path("%s/%s", dir, name);
+    char *path = text_format("%s/%s", dir, name);
     struct jp_tempfile file;
     int rc = -1;
 
@@ -753,7 +753,7 @@ static int write_below(const struct jp_report *report, const char *dir,
                        const char *name, write_folder *write,
                        struct jp_error *err)
 {
-    char *path = fileio_path("%s/%s", dir, name);
+    char *path = text_format("%s/%s", dir, name);
     int rc = path ? write(report, path, err) : error_set(err, "out of memory");
 
     free(path);
@@ -769,7 +769,7 @@ static int write_timeline(const struct jp_report *report, const char *dir,
     if (html_out_has_charts() && html_timeline_present(report))
         return write_file(report, dir, "timeline.js", report_write_timeline,
                           err);
-    path = fileio_path("%s/timeline.js", dir);
+    path = text_format("%s/timeline.js", dir);
     if (path)
         unlink(path);
     free(path);

@@ -100,7 +100,7 @@ static bool belongs(const struct jp_copper *c, const struct jp_copper_used *u,
 static int write_list(const struct jp_copper *c, const char *dir,
                       const char *name, enum list list, struct jp_error *err)
 {
-    char *path = fileio_path("%s/copper_paths/%s", dir, name);
+    char *path = text_format("%s/copper_paths/%s", dir, name);
     struct jp_tempfile file;
     int rc = path ? fileio_temp_open(&file, path, err)
                   : error_set(err, "out of memory");
@@ -127,7 +127,7 @@ int report_copper_lists(const struct jp_copper *c, const char *dir,
 
     if (!c || !c->n_used)
         return 0;
-    folder = fileio_path("%s/copper_paths", dir);
+    folder = text_format("%s/copper_paths", dir);
     rc = folder ? fileio_mkdir(folder, err) : error_set(err, "out of memory");
     free(folder);
     for (unsigned i = 0; i < sizeof(names) / sizeof(*names) && rc == 0; i++)

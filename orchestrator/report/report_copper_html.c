@@ -294,7 +294,8 @@ static int put_tables(const struct jp_report *report, FILE *out)
          "last launch's."},
         {c->n_paths, &table_copper_classes, "Path classes", NULL},
         {true, NULL, NULL, NULL},
-        {c->n_vain, &table_copper_searches, "Folders searched in vain", NULL},
+        {c->n_failed_lookups, &table_copper_searches,
+         "Folders searched in vain", NULL},
         {c->n_used_roots, &table_copper_roots, "Coverage of roots",
          "What exists was looked up when this report was made. That a file "
          "was not observed does not prove that it can go."},

@@ -187,7 +187,7 @@ static json_t *steps_entry(const char *job_dir, const struct step *step,
 
     if (known)
         return json_incref(known);
-    dir = fileio_path("%s/%s", job_dir, step->dir);
+    dir = text_format("%s/%s", job_dir, step->dir);
     entry = json_out_object(&j);
     put_paths(&j, entry, step);
     root = dir ? summary_file_read(dir, SUMMARY_WITHOUT_TABLES, &why) : NULL;
@@ -529,7 +529,7 @@ static json_t *job_facts(struct jp_json *j, const char *job_dir,
         return json_incref(known);
     job = json_out_object(j);
     for (size_t i = 0; i < steps->n && i < 16; i++) {
-        char *dir = fileio_path("%s/%s", job_dir, steps->list[i].dir);
+        char *dir = text_format("%s/%s", job_dir, steps->list[i].dir);
         json_t *root =
             dir ? summary_file_read(dir, SUMMARY_WITHOUT_TABLES, NULL) : NULL;
         const json_t *from = json_object_get(root, "job");
@@ -642,8 +642,8 @@ static int write_until_stable(const char *job_dir, const char *const paths[2],
 
 int report_index(const char *job_dir, struct jp_error *err)
 {
-    char *json = fileio_path("%s/job.json", job_dir);
-    char *page = fileio_path("%s/index.html", job_dir);
+    char *json = text_format("%s/job.json", job_dir);
+    char *page = text_format("%s/index.html", job_dir);
     const char *const paths[2] = {json, page};
     int rc = json && page ? write_until_stable(job_dir, paths, err)
                           : error_set(err, "out of memory");

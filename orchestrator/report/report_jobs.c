@@ -124,7 +124,7 @@ static bool take(const json_t *root, const char *name, struct job *job)
             (!job->created_us || n < job->created_us))
             job->created_us = n;
     }
-    job->id = summary_file_count(facts, "id", &id) ? fileio_path("%" PRIu64, id)
+    job->id = summary_file_count(facts, "id", &id) ? text_format("%" PRIu64, id)
                                                    : strdup(name);
     job->dir = strdup(name);
     job->name = strdup(summary_file_text(facts, "name"));
@@ -139,7 +139,7 @@ static bool take(const json_t *root, const char *name, struct job *job)
  * of memory. */
 static int read_job(const char *folder, const char *name, struct job *job)
 {
-    char *path = fileio_path("%s/%s/" JOB_FILE, folder, name), *text = NULL;
+    char *path = text_format("%s/%s/" JOB_FILE, folder, name), *text = NULL;
     json_t *root = NULL;
     size_t len;
     int rc = path ? 0 : -1;
@@ -299,7 +299,7 @@ int report_jobs(const char *folder, struct report_jobs_done *done,
 {
     struct dirent **names = NULL;
     struct jobs jobs = {0};
-    char *path = fileio_path("%s/" REPORT_JOBS_NAME, folder);
+    char *path = text_format("%s/" REPORT_JOBS_NAME, folder);
     int n = scandir(folder, &names, NULL, versionsort), rc = -1;
     struct jp_tempfile file;
 

@@ -74,7 +74,7 @@ json_t *summary_file_read(const char *step_dir, enum summary_parts parts,
 {
     enum jsonload_kind kind = parts == SUMMARY_WHOLE ? JSONLOAD_SUMMARY
                                                      : JSONLOAD_CARD;
-    char *path = fileio_path("%s/%s", step_dir, JP_SUMMARY_NAME);
+    char *path = text_format("%s/%s", step_dir, JP_SUMMARY_NAME);
     json_t *root = NULL;
     char *text = NULL;
     size_t len;

@@ -176,21 +176,21 @@ const struct jp_table *const tables_copper_hot[COPPER_N_CATEGORIES] = {
 
 /* --- folders searched for what they do not hold --------------------------- */
 
-JP_COPPER_ARRAY(search, vain, n_vain)
+JP_COPPER_ARRAY(search, failed_lookups, n_failed_lookups)
 
-JP_GETTER(search_class, jp_copper_vain,
+JP_GETTER(search_class, jp_copper_failed,
           value_text(v, copper_class_names[at->class]))
 
 static void get_search_never_read(const struct jp_row *row, struct jp_value *v)
 {
-    const struct jp_copper_vain *at = row->at;
+    const struct jp_copper_failed *at = row->at;
 
     value_bool(v, at->wholly);
     if (!row->report->copper->vain_known)
         v->type = JP_VALUE_UNKNOWN;
 }
 
-#define FIELD(member) JP_FIELD(struct jp_copper_vain, member)
+#define FIELD(member) JP_FIELD(struct jp_copper_failed, member)
 static const struct jp_column searches[] = {
     {"folder", JP_COL_CODE, JP_CSV, 1, 1, 0, "Folder", "that was searched",
      FIELD(folder)},

@@ -241,7 +241,7 @@ static int add_file(struct shown *s, struct clock_file *file)
 /* Reads one node's file, if it exists. */
 static int read_node(struct shown *s, const char *nodes, const char *name)
 {
-    char *path = fileio_path("%s/%s/" CLOCK_FILE, nodes, name);
+    char *path = text_format("%s/%s/" CLOCK_FILE, nodes, name);
     struct clock_file file;
     struct jp_error err;
     int rc = 0;

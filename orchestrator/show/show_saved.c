@@ -254,8 +254,8 @@ static int read_rows(struct rankrows *rows, const char *path, const char *step,
 static int add_ranks(struct rankrows *rows, const char *step,
                      const struct opsum_filter *filter, struct jp_error *err)
 {
-    char *ranks_csv = fileio_path("%s/csv/ranks.csv", step);
-    char *comms_csv = fileio_path("%s/csv/comms.csv", step);
+    char *ranks_csv = text_format("%s/csv/ranks.csv", step);
+    char *comms_csv = text_format("%s/csv/comms.csv", step);
     struct jp_jobranks *ranks = NULL;
     struct comm_sizes sizes = {0};
     int rc = 0;
@@ -350,7 +350,7 @@ static char *step_of(const char *folder)
 static char *find(const char *folder, const char *name)
 {
     char *step = step_of(folder);
-    char *path = step ? fileio_path("%s/%s", step, name) : NULL;
+    char *path = step ? text_format("%s/%s", step, name) : NULL;
 
     free(step);
     if (path && access(path, R_OK) == 0)

@@ -19,24 +19,24 @@
 const char *const topshow_sort_words[TOPSHOW_N_SORTS] = {"worst", "node", "age",
                                                          "caused", "ops"};
 
-/* Short forms for a column; JSON uses stuck_state_words. */
-static const char *const short_states[STUCK_N_STATES] = {
-    [STUCK_UNKNOWN] = "unknown", [STUCK_MOVES] = "works",
-    [STUCK_WAITS] = "waits",     [STUCK_OUTSIDE] = "outside",
-    [STUCK_COMPUTES] = "busy",   [STUCK_READS] = "files",
-    [STUCK_MUTE] = "silent",     [STUCK_DISK] = "disk",
-    [STUCK_TRACED] = "debugger", [STUCK_STOPPED] = "stopped",
-    [STUCK_GONE] = "gone",       [STUCK_ENDED] = "ended",
-    [STUCK_NO_END] = "no end",
+/* Short forms for a column; JSON uses hung_state_words. */
+static const char *const short_states[HUNG_N_STATES] = {
+    [HUNG_UNKNOWN] = "unknown", [HUNG_MOVES] = "works",
+    [HUNG_WAITS] = "waits",     [HUNG_OUTSIDE] = "outside",
+    [HUNG_COMPUTES] = "busy",   [HUNG_READS] = "files",
+    [HUNG_MUTE] = "silent",     [HUNG_DISK] = "disk",
+    [HUNG_TRACED] = "debugger", [HUNG_STOPPED] = "stopped",
+    [HUNG_GONE] = "gone",       [HUNG_ENDED] = "ended",
+    [HUNG_NO_END] = "no end",
 };
 
 /* Order of the states; higher is worse. */
-static const int severities[STUCK_N_STATES] = {
-    [STUCK_GONE] = 90,    [STUCK_STOPPED] = 80,  [STUCK_DISK] = 70,
-    [STUCK_MUTE] = 60,    [STUCK_TRACED] = 50,   [STUCK_WAITS] = 20,
-    [STUCK_READS] = 16,   [STUCK_COMPUTES] = 14, [STUCK_OUTSIDE] = 12,
-    [STUCK_UNKNOWN] = 11, [STUCK_MOVES] = 10,    [STUCK_ENDED] = 0,
-    [STUCK_NO_END] = 18,
+static const int severities[HUNG_N_STATES] = {
+    [HUNG_GONE] = 90,    [HUNG_STOPPED] = 80,  [HUNG_DISK] = 70,
+    [HUNG_MUTE] = 60,    [HUNG_TRACED] = 50,   [HUNG_WAITS] = 20,
+    [HUNG_READS] = 16,   [HUNG_COMPUTES] = 14, [HUNG_OUTSIDE] = 12,
+    [HUNG_UNKNOWN] = 11, [HUNG_MOVES] = 10,    [HUNG_ENDED] = 0,
+    [HUNG_NO_END] = 18,
 };
 enum { SEVERITY_KEEPS = 100, SEVERITY_LATE = 40, SEVERITY_ODD = 12 };
 
@@ -69,7 +69,7 @@ static const char *text_state(const struct topshow_row *row, bool json,
                               char buf[CELL])
 {
     if (json)
-        return stuck_state_words[row->state];
+        return hung_state_words[row->state];
     snprintf(buf, CELL, "%s%s", short_states[row->state],
              row->keeps || row->late ? "!" : "");
     return buf;
@@ -277,7 +277,7 @@ static void fill_node(struct topshow_row *row, const struct livestate *state,
     *row = (struct topshow_row){.node = node->node,
                                 .rank = -1,
                                 .pid = -1,
-                                .state = STUCK_UNKNOWN,
+                                .state = HUNG_UNKNOWN,
                                 .stale = node->stale,
                                 .age_s = NAN,
                                 .data_age_s = (double) node->age_ms / 1000,
@@ -512,10 +512,10 @@ static const char *sgr_of_word(enum livestate_word word)
 
 static const char *sgr_of(const struct topshow_row *row)
 {
-    return row->stale                                ? SGR_DIM
-           : row->keeps                              ? SGR_RED
-           : row->severity > severities[STUCK_WAITS] ? SGR_YELLOW
-                                                     : "";
+    return row->stale                               ? SGR_DIM
+           : row->keeps                             ? SGR_RED
+           : row->severity > severities[HUNG_WAITS] ? SGR_YELLOW
+                                                    : "";
 }
 
 /* The age of the oldest snapshot of a running node. */
@@ -618,7 +618,7 @@ void topshow_print_reading(const struct livestate *state,
                "%s snapshots, %s stale, %s torn; the rule: %s; left out: %s "
                "ranks, %s communicators",
                FIG_COUNT(state->n_nodes), FIG_COUNT(stale),
-               FIG_COUNT(state->n_bad), stuck_phase_words[state->stuck.phase],
+               FIG_COUNT(state->n_bad), hung_phase_words[state->stuck.phase],
                FIG_COUNT(state->left_ranks), FIG_COUNT(left_comms));
 }
 
@@ -673,7 +673,7 @@ static int json_rows(struct jp_json_stream *s, const char *key,
 
 int topshow_json(struct jp_json_stream *s, const struct livestate *state)
 {
-    const struct stuck_cause *cause = &state->stuck.cause;
+    const struct hung_cause *cause = &state->stuck.cause;
     bool stuck = state->word <= LIVESTATE_SUSPECT;
 
     json_stream_object(s, "verdict");
@@ -681,9 +681,9 @@ int topshow_json(struct jp_json_stream *s, const struct livestate *state)
     json_stream_text(s, "text", state->text);
     json_stream_text(s, "class",
                      !stuck ? NULL
-                     : state->stall.phase != STUCK_QUIET
+                     : state->stall.phase != HUNG_QUIET
                          ? LIVESTALL_CLASS
-                         : stuck_class_words[cause->class]);
+                         : hung_class_words[cause->class]);
     json_stream_known(s, "waited_ms", stuck, state->waited_ms);
     json_stream_end_object(s);
     json_stream_count(s, "silent_nodes", state->n_silent);

@@ -26,7 +26,7 @@ struct topshow_row {
     const char *node;
     uint64_t ranks; /* number of ranks in a node's row; 0: a rank's row */
     int64_t rank, pid;
-    enum stuck_state state;
+    enum hung_state state;
     bool keeps, late, stale, in_flight;
     double age_s, data_age_s; /* NAN: unknown, here and below */
     const char *func, *comm_name;

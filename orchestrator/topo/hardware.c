@@ -373,7 +373,7 @@ static json_t *cluster(const uint8_t u[16])
 
     if (memcmp(u, zero, sizeof(zero)) == 0)
         return json_null();
-    out = fileio_path("%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
+    out = text_format("%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
                       "%02x%02x%02x%02x%02x%02x",
                       u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8],
                       u[9], u[10], u[11], u[12], u[13], u[14], u[15]);

@@ -315,7 +315,7 @@ static int read_file(const char *folder, const char *name, const char *node,
                      struct jp_rank_records *r, struct jp_error *err)
 {
     const size_t size = jsonload_limits[JSONLOAD_LINE].bytes;
-    char *path = fileio_path("%s/%s", folder, name), *line = malloc(size);
+    char *path = text_format("%s/%s", folder, name), *line = malloc(size);
     FILE *file = path ? shortline_open(path) : NULL;
     int rc = path && line ? 0 : -1;
     uint64_t lines = 0;
@@ -338,8 +338,8 @@ static int read_file(const char *folder, const char *name, const char *node,
 static void make_up(const char *step_dir, const char *folder, const char *node,
                     uint64_t deadline_ms)
 {
-    char *path = fileio_path("%s/ranks.jsonl", folder);
-    char *raw = fileio_path("%s/raw/%s", step_dir, node);
+    char *path = text_format("%s/ranks.jsonl", folder);
+    char *raw = text_format("%s/raw/%s", step_dir, node);
     struct stat st;
 
     if (path && raw && lstat(path, &st) < 0 && errno == ENOENT &&
@@ -353,7 +353,7 @@ static void make_up(const char *step_dir, const char *folder, const char *node,
 int rankread_node(struct jp_rank_records *r, const char *step_dir,
                   const char *node, uint64_t deadline_ms, struct jp_error *err)
 {
-    char *folder = fileio_path("%s/nodes/%s", step_dir, node);
+    char *folder = text_format("%s/nodes/%s", step_dir, node);
     const char *name = folder ? keep(r, node) : NULL;
     int rc = -1;
 

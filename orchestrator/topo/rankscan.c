@@ -130,7 +130,7 @@ static void keep_topo(struct rankscan *scan)
     for (size_t i = 0; !text && i < 2; i++)
         if (names[i])
             (void) fileio_read(names[i], true, TOPO_MAX, &text, &len, NULL);
-    out = fileio_path("%s/nodes/%s/nccl-topo.xml", scan->step_dir, scan->node);
+    out = text_format("%s/nodes/%s/nccl-topo.xml", scan->step_dir, scan->node);
     if (text && out)
         (void) fileio_write(out, text, len, NULL);
     free(text);
@@ -164,7 +164,7 @@ static int take_entry(void *arg, int folder, const char *name)
     (void) folder;
     if (is_late(scan))
         return 1;
-    path = fileio_path("%s/raw/%s/%s", scan->step_dir, scan->node, name);
+    path = text_format("%s/raw/%s/%s", scan->step_dir, scan->node, name);
     if (path)
         scan_file(scan, path, name);
     free(path);
@@ -175,7 +175,7 @@ static int take_entry(void *arg, int folder, const char *name)
 static void read_starts(struct rankscan *scan)
 {
     char *path =
-        fileio_path("%s/nodes/%s/starts.jsonl", scan->step_dir, scan->node);
+        text_format("%s/nodes/%s/starts.jsonl", scan->step_dir, scan->node);
     char *text = NULL, *rest, *line;
 
     if (path && fileio_read(path, false, STARTS_MAX, &text, NULL, NULL) == 0) {
@@ -197,7 +197,7 @@ static void read_starts(struct rankscan *scan)
 
 static void scan_all(struct rankscan *scan)
 {
-    char *raw = fileio_path("%s/raw/%s", scan->step_dir, scan->node);
+    char *raw = text_format("%s/raw/%s", scan->step_dir, scan->node);
     int folder = raw ? sysfile_folder("", raw + (*raw == '/')) : -1;
     int more = 0;
 
@@ -220,7 +220,7 @@ int rankscan_write(const char *step_dir, const char *node, uint64_t deadline_ms,
                             .node = node,
                             .deadline_ms = deadline_ms,
                             .log = nccldebug_create()};
-    char *path = fileio_path("%s/nodes/%s/ranks.jsonl", step_dir, node);
+    char *path = text_format("%s/nodes/%s/ranks.jsonl", step_dir, node);
     struct jp_tempfile file;
     int rc = -1;
 
@@ -430,7 +430,7 @@ static char *expand(const char *pattern, const struct rankscan_process *p)
 
 static bool is_raw(const struct rankscan *scan, const char *path)
 {
-    char *raw = fileio_path("%s/raw/%s/", scan->step_dir, scan->node);
+    char *raw = text_format("%s/raw/%s/", scan->step_dir, scan->node);
     bool same = raw && strncmp(path, raw, strlen(raw)) == 0;
 
     free(raw);

@@ -293,7 +293,7 @@ static int fill(struct jp_shapes *s, struct jp_shape_node *node,
         topo = NULL;
     }
     if (!topo) {
-        node->why = xml ? fileio_path("its topology.xml is bad: %s", err.text)
+        node->why = xml ? text_format("its topology.xml is bad: %s", err.text)
                         : strdup(in->why ? in->why : "no topology.xml");
         return node->why ? 0 : -1;
     }
@@ -336,7 +336,7 @@ int shapes_add(struct jp_shapes *s, const char *name, char *xml, size_t len,
 static int read_text(const char *folder, const char *name, size_t max,
                      char **text, size_t *len, struct jp_error *err)
 {
-    char *path = fileio_path("%s/%s", folder, name);
+    char *path = text_format("%s/%s", folder, name);
     int rc = path ? fileio_read(path, false, max, text, len, err)
                   : error_set(err, "out of memory");
 
@@ -534,9 +534,9 @@ static int add_file(struct jp_shapes *shapes, const char *path,
 static int add_entry(struct jp_shapes *shapes, const char *folder,
                      const char *name, struct jp_error *err)
 {
-    char *path = fileio_path("%s/%s", folder, name);
-    char *xml = path ? fileio_path("%s/topology.xml", path) : NULL;
-    char *json = path ? fileio_path("%s/hardware.json", path) : NULL;
+    char *path = text_format("%s/%s", folder, name);
+    char *xml = path ? text_format("%s/topology.xml", path) : NULL;
+    char *json = path ? text_format("%s/hardware.json", path) : NULL;
     struct stat st;
     int rc = 0;
 
@@ -580,7 +580,7 @@ long topo_find(const char *path, struct jp_shapes *shapes, struct jp_error *err)
     if (!S_ISDIR(st.st_mode))
         return add_file(shapes, path, err) < 0 ? -1 : 1;
     for (size_t i = 0; added == 0 && i < 2; i++) {
-        char *nodes = fileio_path("%s/%s", path, places[i]);
+        char *nodes = text_format("%s/%s", path, places[i]);
 
         if (!nodes)
             return error_set(err, "out of memory");

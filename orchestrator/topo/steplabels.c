@@ -106,7 +106,7 @@ static int finish(struct joiner *j, const struct joined *at)
         if (at->nodes[i])
             nodes[n++] = (uint32_t) i;
     names = nodes ? shapes_fold(shapes, nodes, n, NAMES_MAX) : NULL;
-    text = names ? fileio_path("%s: %s", names, at->text) : NULL;
+    text = names ? text_format("%s: %s", names, at->text) : NULL;
     free(names);
     free(nodes);
     return add(j->labels, at->kind, text, at->comm, at->n_comms);
@@ -229,7 +229,7 @@ static int add_odd_nodes(struct jp_step_labels *s)
         if (!*what)
             continue;
         names = shapes_names(&s->shapes, (int) i, NAMES_MAX);
-        text = names ? fileio_path("%s: unlike %s of the %s nodes: %s", names,
+        text = names ? text_format("%s: unlike %s of the %s nodes: %s", names,
                                    FIG_COUNT(s->shapes.shapes[0].n_nodes),
                                    FIG_COUNT(all), what)
                      : NULL;
@@ -284,14 +284,14 @@ static int make_label(const struct jp_step_labels *s,
                                     : NULL,
         .why =
             label->evidence
-                ? fileio_path("%s: %s", comm_type_name(comm->type), label->why)
-                : fileio_path("%s; %s", comm->why, label->why),
+                ? text_format("%s: %s", comm_type_name(comm->type), label->why)
+                : text_format("%s; %s", comm->why, label->why),
         .warnings = calloc(label->n_warnings + 1, sizeof(*out->warnings))};
     if (!out->why || !out->warnings)
         return -1;
     for (size_t i = 0; i < label->n_warnings; i++) {
         out->warnings[i] =
-            fileio_path("%s: %s", label_warning_word[label->warnings[i].kind],
+            text_format("%s: %s", label_warning_word[label->warnings[i].kind],
                         label_warning_text(&label->warnings[i], s->label_nodes,
                                            text, sizeof(text)));
         if (!out->warnings[i])
@@ -312,8 +312,8 @@ static int make_notes(const struct jp_step_labels *s, struct jp_labels *out)
         if (!node->note)
             continue;
         out->n_notes++;
-        note->path = fileio_path("../nodes/%s", node->name);
-        note->what = fileio_path("left aside: %s; NVLink and ports are as "
+        note->path = text_format("../nodes/%s", node->name);
+        note->what = text_format("left aside: %s; NVLink and ports are as "
                                  "topology.xml tells, or unknown",
                                  node->note);
         if (!note->path || !note->what)
@@ -462,9 +462,9 @@ static int read_nodes(struct jp_step_labels *s, const struct jp_nodes *nodes,
 
     for (size_t i = 0; rc == 0 && i < nodes->n_nodes; i++) {
         const char *name = nodes->nodes[i].name;
-        char *folder = fileio_path("%s/../nodes/%s", step_dir, name);
+        char *folder = text_format("%s/../nodes/%s", step_dir, name);
 
-        char *own = fileio_path("%s/nodes/%s", step_dir, name);
+        char *own = text_format("%s/nodes/%s", step_dir, name);
 
         rc = folder && own
                  ? shapes_add_folder(&s->shapes, name, folder, own, err)
@@ -594,13 +594,13 @@ static int add_text(char **text, unsigned *count, uint32_t rank)
     if (++*count > GPU_TEXT_MAX + 1) {
         char *plus = strrchr(*text, ' ');
 
-        longer = fileio_path("%.*s +%u", (int) (plus - *text), *text,
+        longer = text_format("%.*s +%u", (int) (plus - *text), *text,
                              *count - GPU_TEXT_MAX);
     } else if (*count == GPU_TEXT_MAX + 1) {
-        longer = fileio_path("%s +1", *text);
+        longer = text_format("%s +1", *text);
     } else {
-        longer = *text ? fileio_path("%s r%u", *text, rank)
-                       : fileio_path("r%u", rank);
+        longer = *text ? text_format("%s r%u", *text, rank)
+                       : text_format("r%u", rank);
     }
     free(*text);
     *text = longer;

@@ -587,7 +587,7 @@ char **trial_words(const struct trial *t, size_t config, const char *dir)
         if (!any && dir)
             put(&w, strdup("env"));
         any = true;
-        put(&w, fileio_path("%s=%s", t->axes[i].name, value));
+        put(&w, text_format("%s=%s", t->axes[i].name, value));
     }
     for (size_t i = 0; i < t->program; i++)
         put(&w, strdup(t->command[i]));
@@ -595,10 +595,10 @@ char **trial_words(const struct trial *t, size_t config, const char *dir)
         const char *value = trial_value(t, config, i);
 
         if (t->axes[i].kind != TRIAL_ENV && strcmp(value, TRIAL_AS_IS) != 0)
-            put(&w, fileio_path("--%s=%s", t->axes[i].name, value));
+            put(&w, text_format("--%s=%s", t->axes[i].name, value));
     }
     if (dir)
-        put(&w, fileio_path("--nccl-profile=%s,dir=%s,summary=off", t->profile,
+        put(&w, text_format("--nccl-profile=%s,dir=%s,summary=off", t->profile,
                             dir));
     for (size_t i = t->program; i < t->n_words; i++)
         put(&w, strdup(t->command[i]));
@@ -657,7 +657,7 @@ char **trial_sbatch_words(const struct trial *t, uint64_t minutes,
             nodes = &t->axes[i];
     put(&w, strdup("sbatch"));
     put(&w, strdup("--parsable"));
-    put(&w, fileio_path("--output=%s", output));
+    put(&w, text_format("--output=%s", output));
     for (size_t at = 1; at < t->program;) {
         struct option_word o = read_option(t->command, t->program, at);
         bool taken = o.is_long
@@ -677,16 +677,16 @@ char **trial_sbatch_words(const struct trial *t, uint64_t minutes,
         at += o.words ? o.words : 1;
     }
     if (!timed)
-        put(&w, fileio_path("--time=%lu", (unsigned long) minutes));
+        put(&w, text_format("--time=%lu", (unsigned long) minutes));
     if (!named)
         put(&w, strdup("--job-name=jobprof-trial"));
     if (nodes) {
         size_t n;
         char *all = union_of(nodes, &n);
 
-        put(&w, all ? fileio_path("--nodelist=%s", all) : NULL);
+        put(&w, all ? text_format("--nodelist=%s", all) : NULL);
         if (n)
-            put(&w, fileio_path("--nodes=%zu", n));
+            put(&w, text_format("--nodes=%zu", n));
         put(&w, strdup("--exclusive"));
         free(all);
     }

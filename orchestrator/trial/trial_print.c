@@ -420,7 +420,7 @@ static int write_one(const struct trial *t, const char *dir, const char *name,
                      void (*show)(const struct trial *t, FILE *out),
                      struct jp_error *err)
 {
-    char *path = fileio_path("%s/%s", dir, name);
+    char *path = text_format("%s/%s", dir, name);
     struct jp_tempfile file;
     int rc = path ? fileio_temp_open(&file, path, err)
                   : error_set(err, "out of memory");

@@ -213,7 +213,7 @@ static char *last_line(const char *path)
 static char *place_of(const struct trial *t, const struct trial_runner *runner,
                       size_t config, size_t round)
 {
-    return fileio_path("%s/steps/%03zu-c%02zu-r%zu-%lx", runner->dir,
+    return text_format("%s/steps/%03zu-c%02zu-r%zu-%lx", runner->dir,
                        t->n_runs + 1, config + 1, round + 1,
                        (unsigned long) time(NULL));
 }
@@ -278,11 +278,11 @@ static char *find_step(const char *base)
 
         if (strncmp(e->d_name, slash + 1, strlen(slash + 1)) != 0)
             continue;
-        job = fileio_path("%s/%s", parent, e->d_name);
+        job = text_format("%s/%s", parent, e->d_name);
         dir = job ? opendir(job) : NULL;
         while (dir && !found && (s = readdir(dir)))
             if (!strncmp(s->d_name, "step-", 5))
-                found = fileio_path("%s/%s", job, s->d_name);
+                found = text_format("%s/%s", job, s->d_name);
         if (dir)
             closedir(dir);
         free(job);
@@ -348,7 +348,7 @@ int trial_run_step(struct trial *t, size_t config, size_t round,
                             .iteration_us = NAN,
                             .operation_us = NAN};
     char *base = place_of(t, runner, config, round);
-    char *output = base ? fileio_path("%s.txt", base) : NULL;
+    char *output = base ? text_format("%s.txt", base) : NULL;
     char **words = base ? trial_words(t, config, base) : NULL;
     uint64_t start = now_ms();
     int rc = -1, status = 0, ended;

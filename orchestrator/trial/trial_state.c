@@ -132,7 +132,7 @@ int trial_write(const struct trial *t, FILE *out, struct jp_error *err)
 
 int trial_save(const struct trial *t, const char *dir, struct jp_error *err)
 {
-    char *path = fileio_path("%s/" TRIAL_NAME, dir);
+    char *path = text_format("%s/" TRIAL_NAME, dir);
     struct jp_tempfile file;
     int rc = -1;
 
@@ -312,7 +312,7 @@ struct trial *trial_parse(const char *text, size_t len, const char *name,
 
 struct trial *trial_load(const char *dir, struct jp_error *err)
 {
-    char *path = fileio_path("%s/" TRIAL_NAME, dir), *text = NULL;
+    char *path = text_format("%s/" TRIAL_NAME, dir), *text = NULL;
     struct trial *t = NULL;
     size_t len;
 

@@ -80,7 +80,7 @@ static int by_id(const void *a, const void *b)
 static int load_comms(struct job *job, const char *step, struct jp_error *err)
 {
     static const char *const columns[] = {"id", "name", "comm_type"};
-    char *path = fileio_path("%s/csv/comms.csv", step);
+    char *path = text_format("%s/csv/comms.csv", step);
     struct jp_csvtable table;
     const char *v[3];
     int rc;
@@ -249,7 +249,7 @@ static int put_table(const struct job *job, const char *step, const char *name,
                                  const char *const *),
                      uint64_t *put_rows, uint64_t *rows, struct jp_error *err)
 {
-    char *path = fileio_path("%s/csv/%s.csv", step, name);
+    char *path = text_format("%s/csv/%s.csv", step, name);
     const char *columns[CSVTABLE_COLUMNS], *v[CSVTABLE_COLUMNS];
     struct jp_csvtable table;
     int rc;
@@ -335,7 +335,7 @@ static void job_fini(struct job *job)
 int upload_docs(const char *step_dir, const struct upload_what *what, FILE *out,
                 struct upload_made *made, struct jp_error *err)
 {
-    char *conf = fileio_path("%s/" JP_JOBCONF_NAME, step_dir);
+    char *conf = text_format("%s/" JP_JOBCONF_NAME, step_dir);
     struct job job = {.out = out};
     struct upload_made m = {0};
     int rc = -1;

@@ -25,9 +25,9 @@ char *upload_outbox_open(const char *root, struct jp_error *err)
 
     home = me ? me->pw_dir : home;
     if (root)
-        folder = fileio_path("%s/%lu", root, (unsigned long) getuid());
+        folder = text_format("%s/%lu", root, (unsigned long) getuid());
     else if (home && *home == '/')
-        folder = fileio_path("%s/.local/state/jobprof/outbox", home);
+        folder = text_format("%s/.local/state/jobprof/outbox", home);
     else
         error_set(err, "HOME is not set, so there is no outbox");
     if (!folder)
@@ -56,7 +56,7 @@ static uint64_t bytes_in(const char *folder)
     uint64_t sum = 0;
 
     for (int i = 0; i < n; i++) {
-        char *path = fileio_path("%s/%s", folder, entries[i]->d_name);
+        char *path = text_format("%s/%s", folder, entries[i]->d_name);
         struct stat st;
 
         if (path && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
@@ -100,7 +100,7 @@ int upload_outbox_add(const char *folder, const char *step_dir,
     int rc = -1;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    path = fileio_path("%s/%lld%09ld-%ld" WAITING, folder,
+    path = text_format("%s/%lld%09ld-%ld" WAITING, folder,
                        (long long) now.tv_sec, now.tv_nsec, (long) getpid());
     if (!path || fileio_temp_open(&file, path, err) < 0) {
         free(path);
@@ -130,7 +130,7 @@ int upload_outbox_add(const char *folder, const char *step_dir,
 static int send_file(const char *path, const struct upload_to *to,
                      struct upload_done *done, struct jp_error *err)
 {
-    char *kept = fileio_path("%.*s.refused",
+    char *kept = text_format("%.*s.refused",
                              (int) (strlen(path) - sizeof(WAITING) + 1), path);
     int fd = fileio_open_regular(path, false, err), rc = -1;
     uint64_t refused = done->refused;
@@ -167,7 +167,7 @@ static int send_files(const char *folder, const struct upload_to *to,
     if (n < 0)
         return error_set(err, "%s: %m", folder);
     for (int i = 0; i < n; i++) {
-        char *path = fileio_path("%s/%s", folder, entries[i]->d_name);
+        char *path = text_format("%s/%s", folder, entries[i]->d_name);
 
         if (rc == 0)
             rc = path ? send_file(path, to, done, err)
@@ -182,7 +182,7 @@ static int send_files(const char *folder, const struct upload_to *to,
 int upload_outbox_send(const char *folder, const struct upload_to *to,
                        struct upload_done *done, struct jp_error *err)
 {
-    char *path = fileio_path("%s/.lock", folder);
+    char *path = text_format("%s/.lock", folder);
     int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)
                   : -1;
     int rc = -1;

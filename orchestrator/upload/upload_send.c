@@ -598,7 +598,7 @@ static struct curl_slist *make_headers(const struct upload_credentials *c)
     list = add_header(list, "Expect:");
     if (!secret || !list)
         return list;
-    text = fileio_path("Authorization: %s %s", c->api_key ? "ApiKey" : "Bearer",
+    text = text_format("Authorization: %s %s", c->api_key ? "ApiKey" : "Bearer",
                        secret);
     if (!text) {
         lib.free_all(list);
@@ -657,7 +657,7 @@ int upload_send(FILE *in, const struct upload_to *to, FILE *refused,
         return error_set(err, "libcurl cannot be loaded: %s", dlerror());
     while (len && to->url[len - 1] == '/')
         len--;
-    s.url = fileio_path("%.*s/_bulk", (int) len, to->url);
+    s.url = text_format("%.*s/_bulk", (int) len, to->url);
     s.headers = make_headers(to->credentials);
     s.end_ms = to->limit_ms ? now_ms() + to->limit_ms : 0;
     s.curl = lib.init();

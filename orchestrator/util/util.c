@@ -312,7 +312,7 @@ static int load_node(struct loading *l, const char *dir, const char *name,
     if (!more[util->n_nodes])
         return error_set(err, "out of memory");
     for (int kind = 0; kind < UTIL_KINDS && rc == 0; kind++) {
-        char *path = fileio_path("%s/nodes/%s/util-%s.csv.gz", dir, name,
+        char *path = text_format("%s/nodes/%s/util-%s.csv.gz", dir, name,
                                  util_tables[kind].name);
 
         rc = path ? load_file(l, (enum util_kind) kind, path,

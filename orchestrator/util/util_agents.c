@@ -29,7 +29,7 @@ static const char *text_of(const json_t *object, const char *key)
 
 static json_t *load(const char *step_dir, const char *node)
 {
-    char *path = fileio_path("%s/nodes/%s/agent.json", step_dir, node);
+    char *path = text_format("%s/nodes/%s/agent.json", step_dir, node);
     char *text = NULL;
     json_t *root = NULL;
     size_t len = 0;

@@ -67,7 +67,7 @@ size_t clock_peers_of(uint32_t n, uint32_t i, uint32_t out[CLOCK_DEGREE])
     return found;
 }
 
-bool clock_peers_asks(uint32_t i, uint32_t j)
+bool clock_peers_initiates(uint32_t i, uint32_t j)
 {
     return (i + j) % 2 ? i > j : i < j;
 }
@@ -95,7 +95,7 @@ int clock_peer_write_file(const char *path, const struct clock_peer *peer,
 int clock_peer_write(const char *dir, const char *node,
                      const struct clock_peer *peer, struct jp_error *err)
 {
-    char *path = fileio_path("%s/nodes/%s/" CLOCK_PEER_FILE, dir, node);
+    char *path = text_format("%s/nodes/%s/" CLOCK_PEER_FILE, dir, node);
     int rc = path ? clock_peer_write_file(path, peer, err)
                   : error_set(err, "out of memory");
 
@@ -150,7 +150,7 @@ int clock_peer_read_file(const char *path, struct clock_peer *peer,
 int clock_peer_read(const char *dir, const char *node, struct clock_peer *peer,
                     struct jp_error *err)
 {
-    char *path = fileio_path("%s/nodes/%s/" CLOCK_PEER_FILE, dir, node);
+    char *path = text_format("%s/nodes/%s/" CLOCK_PEER_FILE, dir, node);
     int rc = path ? clock_peer_read_file(path, peer, err)
                   : error_set(err, "out of memory");
 

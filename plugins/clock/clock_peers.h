@@ -52,7 +52,7 @@ size_t clock_iface_find(const char *list,
 /* The neighbours of node i of n into out, ascending. Returns how many. */
 size_t clock_peers_of(uint32_t n, uint32_t i, uint32_t out[CLOCK_DEGREE]);
 /* Whether i asks j, else j asks i: half of a node's neighbours each. */
-bool clock_peers_asks(uint32_t i, uint32_t j);
+bool clock_peers_initiates(uint32_t i, uint32_t j);
 
 /* What stands in a node's file. */
 struct clock_peer {

@@ -197,7 +197,7 @@ int clock_rows_open(struct clock_rows *rows, const char *dir,
 {
     *rows =
         (struct clock_rows){.most = most, .stride = 1, .nodes = origin->nodes};
-    rows->path = fileio_path("%s/nodes/%s/" CLOCK_FILE, dir, origin->node);
+    rows->path = text_format("%s/nodes/%s/" CLOCK_FILE, dir, origin->node);
     if (!rows->path)
         return error_set(err, "out of memory");
     if (open_file(rows, true, err) == 0 && put_config(rows, origin, err) == 0 &&

@@ -56,7 +56,7 @@ void clock_talk_init(struct clock_talk *talk, uint32_t n, uint32_t self,
     talk->cadence_ns = cadence_ns;
     talk->spacing_ns = spacing_ns;
     for (size_t i = 0; i < n_peers; i++)
-        if (clock_peers_asks(self, peers[i]))
+        if (clock_peers_initiates(self, peers[i]))
             talk->edges[talk->n_edges++].peer = peers[i];
         else
             talk->answers[talk->n_answers++].peer = peers[i];

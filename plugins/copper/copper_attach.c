@@ -122,7 +122,7 @@ static bool is_at(const char *said, const char *mount)
 /* A path is told as the daemon sees it. Caller frees. */
 static char *absolute(const char *pid, const char *path)
 {
-    char cwd[PATH_MAX], *link = fileio_path("/proc/%s/cwd", pid);
+    char cwd[PATH_MAX], *link = text_format("/proc/%s/cwd", pid);
     ssize_t n = -1;
 
     if (*path == '/') {
@@ -132,7 +132,7 @@ static char *absolute(const char *pid, const char *path)
     if (link)
         n = readlink(link, cwd, sizeof(cwd) - 1);
     free(link);
-    return n > 0 ? fileio_path("%.*s/%s", (int) n, cwd, path) : NULL;
+    return n > 0 ? text_format("%.*s/%s", (int) n, cwd, path) : NULL;
 }
 
 char *copper_attach_name(char *path, char **logs)
@@ -154,7 +154,7 @@ char *copper_attach_name(char *path, char **logs)
  * of a process that has ended. Its standard error is its log, at any level. */
 static bool name_by_log(const char *pid, struct copper_target *out)
 {
-    char *link = fileio_path("/proc/%s/fd/2", pid), path[PATH_MAX], *logs;
+    char *link = text_format("/proc/%s/fd/2", pid), path[PATH_MAX], *logs;
     ssize_t n = link ? readlink(link, path, sizeof(path) - 1) : -1;
     const char *name;
 
@@ -174,7 +174,7 @@ static bool name_by_log(const char *pid, struct copper_target *out)
 static int look_at(const char *pid, const char *mount,
                    struct copper_target *out)
 {
-    char *path = fileio_path("/proc/%s/cmdline", pid), *text = NULL;
+    char *path = text_format("/proc/%s/cmdline", pid), *text = NULL;
     struct copper_cmdline line;
     char host[HOST_MAX] = "";
     size_t len = 0;
@@ -186,7 +186,7 @@ static int look_at(const char *pid, const char *mount,
         gethostname(host, sizeof(host) - 1) == 0) {
         if (!name_by_log(pid, out)) {
             out->logs = absolute(pid, line.logs);
-            out->name = fileio_path("%s-%s", host, pid);
+            out->name = text_format("%s-%s", host, pid);
         }
         rc = out->logs && out->name;
     }
@@ -197,7 +197,7 @@ static int look_at(const char *pid, const char *mount,
 
 static bool is_users(const char *pid)
 {
-    char *path = fileio_path("/proc/%s", pid);
+    char *path = text_format("/proc/%s", pid);
     struct stat st;
     bool yes = path && lstat(path, &st) == 0 && st.st_uid == geteuid();
 
@@ -241,7 +241,7 @@ static void target_fini(struct copper_target *target)
 /* Another machine's process, where nodes share one kernel: by its host name. */
 static bool is_elsewhere(const char *pid)
 {
-    char *path = fileio_path("/proc/%s/ns/uts", pid), here[64], there[64];
+    char *path = text_format("/proc/%s/ns/uts", pid), here[64], there[64];
     ssize_t n = readlink("/proc/self/ns/uts", here, sizeof(here));
     ssize_t m = path ? readlink(path, there, sizeof(there)) : -1;
 
@@ -256,7 +256,7 @@ long copper_attach_on(const char *net)
     long found = 0;
 
     while (proc && !found && (entry = readdir(proc))) {
-        char *path = fileio_path("/proc/%s/cmdline", entry->d_name);
+        char *path = text_format("/proc/%s/cmdline", entry->d_name);
         struct copper_cmdline line;
         char *text = NULL;
         size_t len = 0;
@@ -359,9 +359,9 @@ static int check(const char *path, size_t kind, struct jp_error *err)
 static int keep(const struct copper_target *target, const char *to, size_t kind,
                 struct jp_error *err)
 {
-    char *from = fileio_path("%s/tables/final/%s-%s.output", target->logs,
+    char *from = text_format("%s/tables/final/%s-%s.output", target->logs,
                              target->name, kinds[kind]);
-    char *path = fileio_path("%s/%s-%s.output", to, target->name, kinds[kind]);
+    char *path = text_format("%s/%s-%s.output", to, target->name, kinds[kind]);
     int fd = from ? fileio_open_regular(from, false, err) : -1;
     int rc = -1;
 
@@ -446,7 +446,7 @@ child(const struct attach *a, const char *to, int out)
 static int start_child(struct attach *a, const char *folder,
                        struct jp_error *err)
 {
-    char *to = fileio_path("%s/tables/%s", a->raw, folder);
+    char *to = text_format("%s/tables/%s", a->raw, folder);
     int ends[2];
 
     if (!to)
@@ -519,7 +519,7 @@ static int start(const struct jp_jobconf *conf, const char *step_dir,
 
     if (a) {
         a->from_child = -1;
-        a->raw = fileio_path("%s/raw/%s", step_dir, node);
+        a->raw = text_format("%s/raw/%s", step_dir, node);
         a->mount = mount ? pattern_expand_node(mount, node) : NULL;
     }
     if (!a || !a->raw || (mount && !a->mount))

@@ -151,7 +151,7 @@ char *copper_mount_program(const char *dirs)
     while (!found && (dir = strsep(&rest, ":")))
         for (size_t i = 0; i < sizeof(programs) / sizeof(*programs) && !found;
              i++) {
-            found = fileio_path("%s/%s", dir, programs[i]);
+            found = text_format("%s/%s", dir, programs[i]);
             if (found && (*dir != '/' || access(found, X_OK) < 0)) {
                 free(found);
                 found = NULL;
@@ -293,10 +293,10 @@ char *copper_mount_real(const char *path, struct jp_error *err)
     }
     *slash = '\0';
     if (!*copy)
-        out = fileio_path("/%s", slash + 1);
+        out = text_format("/%s", slash + 1);
     else if (fileio_mkdirs(copy, err) == 0) {
         if ((real = realpath(copy, NULL)))
-            out = fileio_path("%s/%s", real, slash + 1);
+            out = text_format("%s/%s", real, slash + 1);
         if (!out)
             error_set(err, "%s: %s", copy, strerror(errno));
     }

@@ -224,7 +224,7 @@ static int make_folders(const char *logs, struct jp_error *err)
     int rc = 0;
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names) && rc == 0; i++) {
-        char *path = fileio_path("%s/%s", logs, names[i]);
+        char *path = text_format("%s/%s", logs, names[i]);
 
         rc = path ? fileio_mkdirs(path, err) : error_set(err, "out of memory");
         free(path);
@@ -279,10 +279,10 @@ static int launch(struct copper_run *run, const struct jp_jobconf *conf,
                   struct jp_error *err)
 {
     char *book = run->asked
-                     ? fileio_path("%s/book", run->work.node)
-                     : fileio_path("%s/raw/" COPPER_BOOK_NAME, run->step_dir);
-    char *list = fileio_path("%s/raw/" JP_COPPER_NODES, run->step_dir);
-    char *log = fileio_path("%s/cu_fuse.out", run->logs);
+                     ? text_format("%s/book", run->work.node)
+                     : text_format("%s/raw/" COPPER_BOOK_NAME, run->step_dir);
+    char *list = text_format("%s/raw/" JP_COPPER_NODES, run->step_dir);
+    char *log = text_format("%s/cu_fuse.out", run->logs);
     const struct copper_paths paths = {run->mount, run->logs, book,
                                        run->asked ? NULL : list};
     struct copper_flags flags = {.n = 0};
@@ -331,7 +331,7 @@ static int set_paths(struct copper_run *run, const struct jp_jobconf *conf,
                      const char *step_dir, const char *node,
                      struct jp_error *err)
 {
-    run->logs = fileio_path("%s/raw/%s", step_dir, node);
+    run->logs = text_format("%s/raw/%s", step_dir, node);
     run->step_dir = strdup(step_dir);
     run->node = strdup(node);
     if (!run->logs || !run->step_dir || !run->node)
@@ -424,7 +424,7 @@ static int start(const struct jp_jobconf *conf, const char *step_dir,
 {
     struct copper_run *run = calloc(1, sizeof(*run));
     char *ours =
-        fileio_path(COPPER_WORK_PREFIX "%lu-", (unsigned long) getuid());
+        text_format(COPPER_WORK_PREFIX "%lu-", (unsigned long) getuid());
     int rc;
 
     if (ours)
@@ -495,7 +495,7 @@ static int say_end(const struct copper_run *run, struct jp_error *err)
     char host[HOST_MAX] = "", *name, fatal[300] = "";
 
     gethostname(host, sizeof(host) - 1);
-    name = fileio_path("%s-%ld", host, (long) run->daemon);
+    name = text_format("%s-%ld", host, (long) run->daemon);
     if (name)
         copper_work_fatal(&run->work, name, fatal, sizeof(fatal));
     free(name);
@@ -528,7 +528,7 @@ static int hand_book(struct copper_run *run, struct jp_error *err)
     if (!run->book && read_book(run, err) < 0)
         return -1;
     if (run->book_fd < 0) {
-        path = fileio_path("%s/book", run->work.node);
+        path = text_format("%s/book", run->work.node);
         run->book_fd = path ? open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
                             : -1;
         free(path);
@@ -550,7 +550,7 @@ static int hand_book(struct copper_run *run, struct jp_error *err)
 static bool has_mark(const struct copper_run *run, const char *node,
                      const char *mark)
 {
-    char *path = fileio_path("%s/run/%s%s", run->step_dir, node, mark);
+    char *path = text_format("%s/run/%s%s", run->step_dir, node, mark);
     bool there = path && access(path, F_OK) == 0;
 
     free(path);
@@ -671,8 +671,8 @@ static int stop(void *state, bool force)
 /* Whether folder has our daemon's aggregate: <host>-<pid>[-<tag>]-... */
 static bool has_profile(const struct copper_run *run, const char *tag)
 {
-    char *path = fileio_path("%s/profiling/%s", run->logs, tag);
-    char *mark = fileio_path("-%ld-", (long) run->daemon);
+    char *path = text_format("%s/profiling/%s", run->logs, tag);
+    char *mark = text_format("-%ld-", (long) run->daemon);
     DIR *dir = path && mark ? opendir(path) : NULL;
     struct dirent *entry;
     bool found = false;
@@ -706,7 +706,7 @@ static bool sweep(const struct jp_jobconf *conf, const char *step_dir,
     const char *mount = jobconf_copper(conf, "mount");
     char *said = mount ? pattern_expand_node(mount, node) : NULL;
     char *point = said ? copper_mount_real(said, NULL) : NULL;
-    char *raw = fileio_path("%s/raw/%s", step_dir, node);
+    char *raw = text_format("%s/raw/%s", step_dir, node);
     bool found = point && copper_mount_sweep(point);
     struct copper_work work;
 

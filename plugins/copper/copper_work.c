@@ -128,7 +128,7 @@ int copper_book_filter(char *text, char *const *nodes, size_t n, char **out,
 static int write_book(const char *step_dir, const char *text,
                       struct jp_error *err)
 {
-    char *path = fileio_path("%s/raw/" COPPER_BOOK_NAME, step_dir);
+    char *path = text_format("%s/raw/" COPPER_BOOK_NAME, step_dir);
     int rc = path ? fileio_write(path, text, strlen(text), err)
                   : error_set(err, "out of memory");
 
@@ -159,7 +159,7 @@ int copper_book_prepare(const char *path, const char *step_dir,
 int copper_book_offer(const char *step_dir, const char *node,
                       const char *address, struct jp_error *err)
 {
-    char *path = fileio_path("%s/run/%s.address", step_dir, node);
+    char *path = text_format("%s/run/%s.address", step_dir, node);
     int rc = path ? fileio_write(path, address, strlen(address), err)
                   : error_set(err, "out of memory");
 
@@ -170,8 +170,8 @@ int copper_book_offer(const char *step_dir, const char *node,
 /* 1: its address is in *text; 0: nothing yet; -1: it has failed. */
 static int look_for(const char *step_dir, const char *node, char **text)
 {
-    char *path = fileio_path("%s/run/%s.address", step_dir, node);
-    char *failed = fileio_path("%s/run/%s.failed", step_dir, node);
+    char *path = text_format("%s/run/%s.address", step_dir, node);
+    char *failed = text_format("%s/run/%s.failed", step_dir, node);
     int rc = 0;
 
     if (path && fileio_read(path, false, ADDRESS_MAX, text, NULL, NULL) == 0)
@@ -211,7 +211,7 @@ int copper_book_gather(const char *step_dir, char *const *nodes, size_t n,
 
 bool copper_book_is_there(const char *step_dir)
 {
-    char *path = fileio_path("%s/raw/" COPPER_BOOK_NAME, step_dir);
+    char *path = text_format("%s/raw/" COPPER_BOOK_NAME, step_dir);
     bool there = path && access(path, R_OK) == 0;
 
     free(path);
@@ -220,7 +220,7 @@ bool copper_book_is_there(const char *step_dir)
 
 int copper_book_read(const char *step_dir, char **text, size_t *len)
 {
-    char *path = fileio_path("%s/raw/" COPPER_BOOK_NAME, step_dir);
+    char *path = text_format("%s/raw/" COPPER_BOOK_NAME, step_dir);
     int rc = path ? fileio_read(path, false, SITE_MAX, text, len, NULL) : -1;
 
     free(path);
@@ -317,11 +317,11 @@ int copper_work_init(struct copper_work *w, const struct jp_jobconf *conf,
                      const char *node, struct jp_error *err)
 {
     w->lock = -1;
-    w->base = fileio_path(COPPER_WORK_PREFIX "%lu-%" PRIu64 ".%s",
+    w->base = text_format(COPPER_WORK_PREFIX "%lu-%" PRIu64 ".%s",
                           (unsigned long) getuid(), conf->job_id,
                           conf->step_id);
-    w->node = w->base ? fileio_path("%s/%s", w->base, node) : NULL;
-    w->fs = w->node ? fileio_path("%s/fs", w->node) : NULL;
+    w->node = w->base ? text_format("%s/%s", w->base, node) : NULL;
+    w->fs = w->node ? text_format("%s/fs", w->node) : NULL;
     if (w->fs)
         return 0;
     copper_work_fini(w);
@@ -352,7 +352,7 @@ static int check_own(const char *path, struct jp_error *err)
 /* link -> target, in place of what was there. */
 static int point(const char *link, const char *target, struct jp_error *err)
 {
-    char *temp = fileio_path("%s.new", link);
+    char *temp = text_format("%s.new", link);
     int rc = 0;
 
     if (!temp)
@@ -381,7 +381,7 @@ static bool lock_it(int fd)
  * been killed. Returns 1 and err if the folder has been removed meanwhile. */
 static int take_lock(struct copper_work *w, struct jp_error *err)
 {
-    char *path = fileio_path("%s/lock", w->node);
+    char *path = text_format("%s/lock", w->node);
     struct stat st;
     int rc = 0;
 
@@ -408,10 +408,10 @@ static int take_lock(struct copper_work *w, struct jp_error *err)
 static int make_inside(const struct copper_work *w, const char *view,
                        const char *raw, struct jp_error *err)
 {
-    char *logs = fileio_path("%s/logs", w->node);
-    char *book = fileio_path("%s/book", w->node);
-    char *raw_logs = fileio_path("%s/logs", raw);
-    char *to_raw = fileio_path("%s/raw", w->node);
+    char *logs = text_format("%s/logs", w->node);
+    char *book = text_format("%s/book", w->node);
+    char *raw_logs = text_format("%s/logs", raw);
+    char *to_raw = text_format("%s/raw", w->node);
     int rc = -1;
 
     if (!logs || !book || !raw_logs || !to_raw)
@@ -455,7 +455,7 @@ int copper_work_make(struct copper_work *w, const char *view, const char *raw,
 int copper_work_note_pid(const struct copper_work *w, pid_t pid,
                          struct jp_error *err)
 {
-    char *path = fileio_path("%s/pid", w->node), text[24];
+    char *path = text_format("%s/pid", w->node), text[24];
     int n = snprintf(text, sizeof(text), "%ld", (long) pid);
     int rc = path ? fileio_write(path, text, (size_t) n, err)
                   : error_set(err, "out of memory");
@@ -468,7 +468,7 @@ int copper_work_note_pid(const struct copper_work *w, pid_t pid,
  * waited for it. */
 static bool is_gone(uint64_t pid)
 {
-    char *path = fileio_path("/proc/%" PRIu64 "/cmdline", pid), *text = NULL;
+    char *path = text_format("/proc/%" PRIu64 "/cmdline", pid), *text = NULL;
     size_t len = 0;
     bool gone = path && (fileio_read(path, false, 65536, &text, &len, NULL) < 0
                              ? kill((pid_t) pid, 0) < 0 && errno == ESRCH
@@ -482,7 +482,7 @@ static bool is_gone(uint64_t pid)
 /* Holds the lock as *fd, -1 where there is none. False: somebody else does. */
 static bool hold(const struct copper_work *w, int *fd)
 {
-    char *path = fileio_path("%s/lock", w->node);
+    char *path = text_format("%s/lock", w->node);
     bool held;
 
     *fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
@@ -495,7 +495,7 @@ static bool hold(const struct copper_work *w, int *fd)
  * until it is closed. */
 static bool is_left(const struct copper_work *w, int *fd)
 {
-    char *path = fileio_path("%s/pid", w->node), *text = NULL;
+    char *path = text_format("%s/pid", w->node), *text = NULL;
     bool left = path && hold(w, fd);
     uint64_t pid = 0;
 
@@ -531,7 +531,7 @@ void copper_work_bypass(const struct copper_work *w)
 void copper_work_fatal(const struct copper_work *w, const char *name, char *out,
                        size_t len)
 {
-    char *path = fileio_path("%s/logs/%s-output.log", w->node, name);
+    char *path = text_format("%s/logs/%s-output.log", w->node, name);
     char *text = NULL, *rest, *line;
 
     *out = '\0';
@@ -551,7 +551,7 @@ void copper_work_fatal(const struct copper_work *w, const char *name, char *out,
 
 void copper_work_address(const struct copper_work *w, char *out, size_t len)
 {
-    char *path = fileio_path("%s/logs/" COPPER_BOOK_NAME, w->node);
+    char *path = text_format("%s/logs/" COPPER_BOOK_NAME, w->node);
     char *text = NULL, *end, *at;
 
     *out = '\0';
@@ -571,8 +571,8 @@ void copper_work_address(const struct copper_work *w, char *out, size_t len)
 
 static void keep_log(const char *from_dir, const char *to_dir, const char *name)
 {
-    char *from = fileio_path("%s/%s", from_dir, name);
-    char *to = fileio_path("%s/%s", to_dir, name), *text = NULL;
+    char *from = text_format("%s/%s", from_dir, name);
+    char *to = text_format("%s/%s", to_dir, name), *text = NULL;
     int fd = from ? fileio_open_regular(from, false, NULL) : -1;
     ssize_t n = -1;
 
@@ -589,8 +589,8 @@ static void keep_log(const char *from_dir, const char *to_dir, const char *name)
 
 static void keep_logs(const struct copper_work *w, const char *raw)
 {
-    char *from = fileio_path("%s/logs", w->node);
-    char *to = raw ? fileio_path("%s/logs", raw) : NULL;
+    char *from = text_format("%s/logs", w->node);
+    char *to = raw ? text_format("%s/logs", raw) : NULL;
     DIR *dir = from && to ? opendir(from) : NULL;
     struct dirent *entry;
 
@@ -622,7 +622,7 @@ static bool is_used(const char *base)
 
 void copper_work_clean(const struct copper_work *w, const char *raw)
 {
-    char *view = fileio_path("%s/mnt", w->base);
+    char *view = text_format("%s/mnt", w->base);
 
     keep_logs(w, raw);
     fileio_remove_tree(w->node, NULL);
@@ -651,9 +651,9 @@ static void sweep_step(char *base, const char *node)
     ssize_t n = -1;
     int fd = -1;
 
-    w.node = fileio_path("%s/%s", base, node);
-    link = fileio_path("%s/%s/raw", base, node);
-    view = fileio_path("%s/mnt", base);
+    w.node = text_format("%s/%s", base, node);
+    link = text_format("%s/%s/raw", base, node);
+    view = text_format("%s/mnt", base);
     if (!w.node || !link || !view || check_own(base, NULL) < 0)
         ;
     else if (lstat(w.node, &st) == 0) {
@@ -677,14 +677,14 @@ static int sweep(void *node, int out)
 {
     static const char prefix[] = COPPER_WORK_PREFIX;
     const char *name = strrchr(prefix, '/') + 1;
-    char *mine = fileio_path("%s%lu-", name, (unsigned long) geteuid());
+    char *mine = text_format("%s%lu-", name, (unsigned long) geteuid());
     DIR *dir = mine ? opendir("/tmp") : NULL;
     struct dirent *entry;
 
     (void) out;
     while (dir && (entry = readdir(dir)))
         if (!strncmp(entry->d_name, mine, strlen(mine))) {
-            char *base = fileio_path("/tmp/%s", entry->d_name);
+            char *base = text_format("/tmp/%s", entry->d_name);
 
             if (base)
                 sweep_step(base, node);

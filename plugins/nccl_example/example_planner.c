@@ -289,7 +289,7 @@ static uint64_t touched(const struct example_demand *d, uint64_t slot_bytes)
 /* Whether the plugin may ask NCCL for kernel events: not with 2.26 and 2.27,
  * where they can end the program (docs/recorder-format.md, "Kernel events"). By
  * the program's release, whatever the library's. */
-static bool example_asks_kernels(const struct backend_input *in)
+static bool example_wants_kernels(const struct backend_input *in)
 {
     uint64_t release = plan_number(in->side, "nccl");
 
@@ -302,7 +302,7 @@ static bool example_asks_kernels(const struct backend_input *in)
 static bool example_turns_over(const struct backend_input *in)
 {
     return example_slots_find(backend_release(in))->keeps == KEEPS_LAST &&
-           example_asks_kernels(in);
+           example_wants_kernels(in);
 }
 
 static bool turns_over(const struct example_demand *d, uint64_t colls)
@@ -579,7 +579,7 @@ static void say_lost(const struct backend_input *in,
     uint64_t iterations = plan_number(in->side, "iterations");
     uint64_t colls = num_mul(plan_number(in->side, "colls"), iterations);
     uint64_t p2p = num_mul(plan_number(in->side, "p2p"), iterations);
-    const char *which = !example_asks_kernels(in) ? "the first "
+    const char *which = !example_wants_kernels(in) ? "the first "
                         : example_slots_differ(backend_release(in)) ? ""
                         : example_turns_over(in) ? "the last "
                                                  : "the first ";
@@ -694,7 +694,7 @@ static int add_mask(const struct backend_input *in,
 {
     const char *p2p_knob = plan_get(in->side, "p2p");
     bool p2p = !p2p_knob || strcmp(p2p_knob, "off") != 0;
-    bool kernels = example_asks_kernels(in);
+    bool kernels = example_wants_kernels(in);
     uint64_t mask = MASK_COLL;
     char reason[128];
 

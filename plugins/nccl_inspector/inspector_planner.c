@@ -609,7 +609,7 @@ const struct backend backend_nccl_inspector = {
               .release = "inspector_release",
               .mark = INSPECTOR_VARIABLE("ENABLE"),
               .folder = INSPECTOR_FOLDER,
-              .tells_ended = true},
+              .records_ended = true},
     .planner = &inspector_planner,
     .reader = &inspector_reader,
 };

@@ -118,7 +118,7 @@ static uint64_t number_coll(struct jp_rec_comm *comm,
 {
     _Atomic uint64_t *next = &comm->next_seq[facts->func];
     bool again = start->api
-                     ? (facts->flags & JP_REC_GRAPH) && !rec_trust_asks()
+                     ? (facts->flags & JP_REC_GRAPH) && !rec_trust_enabled()
                      : start->seq <
                            atomic_load_explicit(next, memory_order_relaxed);
 
@@ -189,7 +189,7 @@ static uint64_t first_state(struct jp_rec_comm *comm,
         return 0;
     if (facts->flags & JP_REC_GRAPH)
         rec_trust_replay(trust);
-    if (!rec_trust_believes(trust))
+    if (!rec_trust_usable(trust))
         return JP_REC_LOOSE | JP_REC_UNSURE;
     return ((uint64_t) start->n_channels & JP_REC_LEFT_MASK) |
            (start->n_channels == 0 ? JP_REC_LOOSE : 0);
@@ -228,7 +228,7 @@ static void *rec_core_op(struct jp_rec_comm *comm,
     facts.number = place.number;
     facts.after_ns = place.after_ns;
     /* what its kernels do is not counted: those of later ones come too early */
-    if (start->silent && rec_trust_asks())
+    if (start->silent && rec_trust_enabled())
         rec_trust_doubt(&comm->trust, JPR_DOUBT_SELF_COPY);
     return rec_op_begin(index, &facts, state);
 }
@@ -643,7 +643,7 @@ static const char *get_ready(int version, int *mask)
         return "no memory";
     fork_handled = true;
     rec_env_read(&settings);
-    rec_trust_init(rec_env_asks_kernels(&settings, version), version, mask);
+    rec_trust_init(rec_env_wants_kernels(&settings, version), version, mask);
     declined = rec_env_declined();
     why = rec_writer_start(getenv("JOBPROF_RECORDER_DIR"), &settings);
     if (why)
@@ -661,7 +661,7 @@ static int mask_of(int version)
 {
     int mask = JP_NCCL_COLL | JP_NCCL_P2P | masks[version];
 
-    mask |= rec_trust_asks() ? JP_NCCL_KERNEL_CH : JP_NCCL_PROXY_OP;
+    mask |= rec_trust_enabled() ? JP_NCCL_KERNEL_CH : JP_NCCL_PROXY_OP;
     return settings.net ? mask | JP_NCCL_PROXY_OP | JP_NCCL_PROXY_STEP : mask;
 }
 

@@ -94,11 +94,11 @@ void rec_trust_init(bool asks, int interface, int *mask);
 void rec_trust_mask(void);
 
 /* Whether kernel events are requested now. */
-bool rec_trust_asks(void);
+bool rec_trust_enabled(void);
 
 /* Whether those of an operation that starts now will be used; if not, it is
  * counted as unsure. */
-bool rec_trust_believes(struct jp_rec_trust *trust);
+bool rec_trust_usable(struct jp_rec_trust *trust);
 
 /* A communicator of the GPU with that PCI bus id ("": not known). */
 void rec_trust_comm(struct jp_rec_trust *trust, const char *gpu_pci);

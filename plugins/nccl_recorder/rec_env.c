@@ -276,7 +276,8 @@ static int read_kernels(void)
     return JP_REC_KERNELS_AUTO;
 }
 
-bool rec_env_asks_kernels(const struct jp_rec_settings *settings, int interface)
+bool rec_env_wants_kernels(const struct jp_rec_settings *settings,
+                           int interface)
 {
     return interface >= (settings->kernels == JP_REC_KERNELS_ON ? 4 : 5) &&
            settings->kernels != JP_REC_KERNELS_OFF;
@@ -481,7 +482,7 @@ void rec_env_header(const struct jp_rec_settings *settings, int interface,
         .disk_bytes = settings->disk_bytes,
         .min_free_bytes = settings->min_free_bytes,
         .net = settings->net,
-        .kernels = rec_env_asks_kernels(settings, interface),
+        .kernels = rec_env_wants_kernels(settings, interface),
     };
     rec_env_clocks(&header->clocks);
     fill_lists(header);

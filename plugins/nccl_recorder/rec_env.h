@@ -35,8 +35,8 @@ void rec_env_read(struct jp_rec_settings *settings);
 /* Whether kernel events are requested with interface N. NCCL 2.26 and 2.27 (v3,
  * v4) can fail on them, and 2.26 has no GPU times
  * (docs/recorder-format.md, "Kernel events"). */
-bool rec_env_asks_kernels(const struct jp_rec_settings *settings,
-                          int interface);
+bool rec_env_wants_kernels(const struct jp_rec_settings *settings,
+                           int interface);
 
 /* Why NCCL's release is not recorded ("declined: NCCL 2.27.3 (known-bad)"), a
  * note of the header too; NULL: it is. After rec_env_read. */

@@ -52,7 +52,7 @@ void rec_trust_mask(void)
 
 static void stop_asking(enum jpr_doubt why)
 {
-    if (!rec_trust_asks())
+    if (!rec_trust_enabled())
         return;
     atomic_store(&not_asked, why);
     rec_trust_mask();
@@ -69,12 +69,12 @@ void rec_trust_init(bool asking, int interface, int *mask)
     nccl_base = nccl_mask ? object.dli_fbase : NULL;
 }
 
-bool rec_trust_asks(void)
+bool rec_trust_enabled(void)
 {
     return atomic_load_explicit(&not_asked, memory_order_relaxed) == 0;
 }
 
-bool rec_trust_believes(struct jp_rec_trust *trust)
+bool rec_trust_usable(struct jp_rec_trust *trust)
 {
     uint32_t why = atomic_load_explicit(&not_asked, memory_order_relaxed);
 

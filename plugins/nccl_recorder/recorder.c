@@ -323,7 +323,7 @@ static const struct {
      "kernel events are not used with NCCL 2.27, where they can crash a "
      "program that groups Sends and Receives of small and large "
      "messages: " NO_TIME "; of CUDA graphs over NVLink alone only the capture "
-                          "is recorded; kernels=1 turns kernel events on"},
+     "is recorded; kernels=1 turns kernel events on"},
     {27, 27, ON, ALWAYS, true,
      "kernels=1 with NCCL 2.27 can crash a program that groups Sends and "
      "Receives of small and large messages (\"Proxy append mismatch\")"},
@@ -395,7 +395,7 @@ static unsigned kernels_bit(const struct backend_input *in)
 }
 
 /* The program's release, not a library's: nccl=. */
-static int recorder_notes(const struct backend_input *in, backend_say *say,
+static int recorder_notes(const struct backend_input *in, backend_note *say,
                           void *arg, struct jp_error *err)
 {
     uint64_t release = plan_number(in->side, "nccl");
@@ -468,7 +468,7 @@ const struct backend backend_nccl_recorder = {
               .mark = "JOBPROF_RECORDER_DIR",
               .variables = variables,
               .is_auto = true,
-              .tells_live = true,
+              .records_live = true,
               .counts = true},
     .planner = &recorder_planner,
     .reader = &recorder_reader,

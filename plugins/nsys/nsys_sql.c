@@ -261,7 +261,7 @@ static int check_journal(const char *path, struct jp_error *err)
     static const char *const ends[] = {"journal", "wal"};
 
     for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-        char *beside = fileio_path("%s-%s", path, ends[i]);
+        char *beside = text_format("%s-%s", path, ends[i]);
         struct stat st;
         bool is_there = beside && lstat(beside, &st) == 0 && st.st_size > 0;
 

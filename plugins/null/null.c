@@ -82,7 +82,7 @@ static int env(const struct backend_input *in, struct backend_env *out,
 }
 
 /* One line where something has to be known about a release or a setting. */
-static int notes(const struct backend_input *in, backend_say *say, void *arg,
+static int notes(const struct backend_input *in, backend_note *say, void *arg,
                  struct jp_error *err)
 {
     return in->user && plan_env(in->user, "NULL_PROFILER_DIR")
@@ -318,7 +318,7 @@ static const struct backend_runner runner = {
  */
 
 /* What can be looked at from here, a line each. */
-static int look(const struct jp_plan *plan, backend_say *say, void *arg,
+static int look(const struct jp_plan *plan, backend_note *say, void *arg,
                 struct jp_error *err)
 {
     return say(arg, false, "null: needs no library", err);

@@ -173,7 +173,7 @@ static int env(const struct backend_input *in, struct backend_env *out,
 }
 
 /* Not switched off for the user: it would be another run. */
-static int notes(const struct backend_input *in, backend_say *say, void *arg,
+static int notes(const struct backend_input *in, backend_note *say, void *arg,
                  struct jp_error *err)
 {
     const char *dda = in->user ? plan_env(in->user, "RCCL_DDA_ENABLE") : NULL;

@@ -67,7 +67,7 @@ static void *start(const struct module_place *place, struct jp_error *err)
                                        .node = place->node,
                                        .start_us = now_us()};
     struct util *u = place->period_ms ? calloc(1, sizeof(*u)) : NULL;
-    char *dir = fileio_path("%s/nodes/%s", place->dir, place->node);
+    char *dir = text_format("%s/nodes/%s", place->dir, place->node);
 
     if (!place->period_ms) {
         free(dir);

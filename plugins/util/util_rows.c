@@ -152,7 +152,7 @@ struct util_files *util_files_create(const char *dir,
     ok = files->dir && files->step && files->node;
     for (size_t i = 0; i < UTIL_KINDS && ok; i++) {
         files->file[i].path =
-            fileio_path("%s/util-%s.csv.gz", dir, util_tables[i].name);
+            text_format("%s/util-%s.csv.gz", dir, util_tables[i].name);
         files->file[i].merge = 1;
         ok = files->file[i].path != NULL;
     }

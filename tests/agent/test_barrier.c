@@ -99,7 +99,7 @@ static void test_after_the_report(void **state)
 static void test_bad_folders(void **state)
 {
     struct jp_seat a = seat_of(*state, 0, 1);
-    char *pending = fileio_path("%s/pending", (char *) *state);
+    char *pending = text_format("%s/pending", (char *) *state);
     enum barrier_state out;
     struct jp_error err;
 
@@ -137,7 +137,7 @@ static void live(const char *dir, uint32_t nodeid, uint32_t nodes, int start)
 
 static void play_round(const char *dir, int round)
 {
-    char *step = fileio_path("%s/%d", dir, round);
+    char *step = text_format("%s/%d", dir, round);
     int start[2], status, last = 0;
 
     assert_int_equal(mkdir(step, 0700), 0);

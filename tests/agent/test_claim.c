@@ -57,7 +57,7 @@ int futimens(int fd, const struct timespec times[2])
 /* A claim whose owner's heart stopped an hour ago. */
 static void leave_dead_claim(const char *dir)
 {
-    char *path = fileio_path("%s/" JP_CLAIM_NAME, dir);
+    char *path = text_format("%s/" JP_CLAIM_NAME, dir);
     struct timespec old[2];
 
     assert_int_equal(fileio_write(path, "gone 1 srun 1\n", 14, NULL), 0);
@@ -71,7 +71,7 @@ static void leave_dead_claim(const char *dir)
 static void test_take_and_release(void **state)
 {
     struct jp_claim *claim = NULL, *other = NULL;
-    char *path = fileio_path("%s/" JP_CLAIM_NAME, (char *) *state);
+    char *path = text_format("%s/" JP_CLAIM_NAME, (char *) *state);
     char *text;
 
     assert_int_equal(claim_look(*state, STALE_MS), CLAIM_FREE);
@@ -147,7 +147,7 @@ static void test_one_at_a_time(void **state)
 {
     struct jp_claim *claim = NULL, *other = NULL;
     struct jp_error err;
-    char *dir = fileio_path("%s/other", (char *) *state);
+    char *dir = text_format("%s/other", (char *) *state);
 
     assert_int_equal(mkdir(dir, 0700), 0);
     assert_false(claim_held(NULL));
@@ -179,7 +179,7 @@ static void test_steal(void **state)
 static void test_lost(void **state)
 {
     struct jp_claim *claim = NULL;
-    char *path = fileio_path("%s/" JP_CLAIM_NAME, (char *) *state);
+    char *path = text_format("%s/" JP_CLAIM_NAME, (char *) *state);
 
     assert_int_equal(claim_take(*state, "srun", STALE_MS, &claim, NULL), 1);
     assert_int_equal(unlink(path), 0);
@@ -193,7 +193,7 @@ static void test_lost(void **state)
 static void test_moved(void **state)
 {
     struct jp_claim *claim = NULL;
-    char *to = fileio_path("%s.moved", (char *) *state);
+    char *to = text_format("%s.moved", (char *) *state);
 
     assert_int_equal(claim_take(*state, "srun", STALE_MS, &claim, NULL), 1);
     assert_int_equal(rename(*state, to), 0);
@@ -209,7 +209,7 @@ static void test_bad_places(void **state)
 {
     struct jp_claim *claim = NULL;
     struct jp_error err;
-    char *path = fileio_path("%s/" JP_CLAIM_NAME, (char *) *state);
+    char *path = text_format("%s/" JP_CLAIM_NAME, (char *) *state);
 
     assert_int_equal(claim_take("/nonexistent", "srun", STALE_MS, &claim, &err),
                      -1);
@@ -305,7 +305,7 @@ static void test_thieves(void **state)
 
     assert_int_equal(pipe(start), 0);
     for (int round = 0; round < ROUNDS; round++) {
-        char *dir = fileio_path("%s/%d", (char *) *state, round);
+        char *dir = text_format("%s/%d", (char *) *state, round);
 
         assert_int_equal(mkdir(dir, 0700), 0);
         leave_dead_claim(dir);
@@ -358,8 +358,8 @@ static bool appears(const char *path)
 static void test_guard(void **state)
 {
     static const struct backend_runner none;
-    struct work work = {fileio_path("%s/begun", (const char *) *state),
-                        fileio_path("%s/told", (const char *) *state)};
+    struct work work = {text_format("%s/begun", (const char *) *state),
+                        text_format("%s/told", (const char *) *state)};
     const struct run_place place = {*state, "n1", NULL};
     struct jp_error err;
     int status;

@@ -22,7 +22,7 @@
 static void put(const char *dir, const char *node, const char *name,
                 const char *text)
 {
-    char *path = fileio_path("%s/nodes/%s/%s", dir, node, name);
+    char *path = text_format("%s/nodes/%s/%s", dir, node, name);
 
     assert_int_equal(stepdir_prepare(dir, node, NULL), 0);
     assert_int_equal(fileio_write(path, text, strlen(text), NULL), 0);
@@ -121,7 +121,7 @@ static void test_empty(void **state)
 static void test_round_trip(void **state)
 {
     struct jp_seat seat = {.dir = *state, .component = 12, .nodes = 3};
-    char *tasks = fileio_path("%s/nodes/n2/tasks.jsonl", (char *) *state);
+    char *tasks = text_format("%s/nodes/n2/tasks.jsonl", (char *) *state);
     char lines[] = "1 1 78 9 25417103293 1795382101367878\n0 0 77 0\n"
                    "4294967296 0 1 0\nx\n2 2 79 -1\n0 0 1 0 -5 6\n"
                    "0 0 1 0 5 6 7\n";
@@ -176,9 +176,9 @@ static void test_out_of_memory(void **state)
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        char *begin = fileio_path("{\"schema\":1%s}", table[i].begin);
-        char *finish = fileio_path("{\"schema\":1%s}", table[i].finish);
-        char *folder = fileio_path("%s/nodes", (char *) *state);
+        char *begin = text_format("{\"schema\":1%s}", table[i].begin);
+        char *finish = text_format("{\"schema\":1%s}", table[i].finish);
+        char *folder = text_format("%s/nodes", (char *) *state);
         struct jp_nodes *nodes;
 
         fileio_remove_tree(folder, NULL);
@@ -218,7 +218,7 @@ static void test_bad_records(void **state)
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        char *node = fileio_path("%s/nodes", (char *) *state);
+        char *node = text_format("%s/nodes", (char *) *state);
         struct jp_nodes *nodes;
 
         fileio_remove_tree(node, NULL);
@@ -255,9 +255,9 @@ static void test_unprofiled(void **state)
 
 static void test_foreign_entries(void **state)
 {
-    char *folder = fileio_path("%s/nodes", (char *) *state);
-    char *link = fileio_path("%s/nodes/n9", (char *) *state);
-    char *odd = fileio_path("%s/nodes/a b", (char *) *state);
+    char *folder = text_format("%s/nodes", (char *) *state);
+    char *link = text_format("%s/nodes/n9", (char *) *state);
+    char *odd = text_format("%s/nodes/a b", (char *) *state);
     struct jp_nodes *nodes;
 
     put(*state, "n1", "node.json", "{\"schema\":1,\"step_nodes\":3}");
@@ -280,7 +280,7 @@ static void test_foreign_entries(void **state)
 static void test_manifest_deadline(void **state)
 {
     struct jp_seat seat = {.dir = *state, .component = 12, .nodes = 1};
-    char *file = fileio_path("%s/raw/n1/a.log", (char *) *state);
+    char *file = text_format("%s/raw/n1/a.log", (char *) *state);
     struct jp_nodes *nodes;
 
     put(*state, "n1", "node.json", "{\"schema\":1}");

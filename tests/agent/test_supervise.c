@@ -96,7 +96,7 @@ enum { N_ROWS = sizeof(rows) / sizeof(*rows) };
 
 static void write_conf(const char *dir, const struct row *row)
 {
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir), empty[] = "";
+    char *path = text_format("%s/" JP_JOBCONF_NAME, dir), empty[] = "";
     char kill_wait[] = "kill_wait", interval[] = "interval";
     struct jp_setting settings[2] = {
         {kill_wait, strdup(row->kill_wait), empty, empty, empty}};
@@ -126,7 +126,7 @@ static void __attribute__((noreturn)) run(const char *dir)
 
 static void remove_marks(const char *dir)
 {
-    char *path = fileio_path("%s/run", dir);
+    char *path = text_format("%s/run", dir);
 
     assert_int_equal(fileio_remove_tree(path, NULL), 0);
     free(path);
@@ -152,7 +152,7 @@ static void await_ready(const char *dir)
 
 static void check_log(const char *dir, const char *why)
 {
-    char *path = fileio_path("%s/log.txt", dir), *text = NULL;
+    char *path = text_format("%s/log.txt", dir), *text = NULL;
     char want[64];
 
     snprintf(want, sizeof(want), " ms after %s\n", why);
@@ -172,7 +172,7 @@ static void test_when_it_ends(void **state)
     int left = N_ROWS, status;
 
     for (int i = 0; i < N_ROWS; i++) {
-        dirs[i] = fileio_path("%s/step-%d", (char *) *state, i);
+        dirs[i] = text_format("%s/step-%d", (char *) *state, i);
         assert_int_equal(mkdir(dirs[i], 0700), 0);
         assert_int_equal(runmarks_make(dirs[i], NULL), 0);
         write_conf(dirs[i], &rows[i]);

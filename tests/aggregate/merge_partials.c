@@ -88,7 +88,7 @@ int main(int argc, char **argv)
     if (!folder || !into)
         return 2;
     while (rc == 0 && (entry = readdir(folder))) {
-        char *path = fileio_path("%s/%s/partial.jpp", argv[1], entry->d_name);
+        char *path = text_format("%s/%s/partial.jpp", argv[1], entry->d_name);
 
         if (path && entry->d_name[0] != '.')
             rc = take(path, into, &sums);

@@ -49,7 +49,7 @@ static void put_p2p(FILE *f, unsigned rank, unsigned sn)
 static void put_logs(const char *dir)
 {
     for (unsigned rank = 0; rank < 2; rank++) {
-        char *path = fileio_path("%s/n1/%u.log", dir, rank);
+        char *path = text_format("%s/n1/%u.log", dir, rank);
         FILE *f;
 
         f = fopen(path, "w");
@@ -79,7 +79,7 @@ static void put_recording(const char *dir)
                                   .gpu_pci = "",
                                   .gpu_uuid = ""};
     struct jpr_op op = {.func = "AllReduce", JPR_MAKER_NO_TEXTS, .bytes = 64};
-    char *path = fileio_path("%s/n1/2.jpr", dir);
+    char *path = text_format("%s/n1/2.jpr", dir);
     FILE *f = fopen(path, "w");
     struct jpr_maker *maker = jpr_maker_create(f);
 
@@ -117,8 +117,8 @@ static uint8_t *make(const char *dir, size_t *n)
 {
     const struct jp_aggregate_options options = {0};
     struct jp_error err = {""};
-    char *raw = fileio_path("%s/n1", dir);
-    char *path = fileio_path("%s/partial.jpp", dir), *text;
+    char *raw = text_format("%s/n1", dir);
+    char *path = text_format("%s/partial.jpp", dir), *text;
 
     assert_int_equal(fileio_mkdirs(raw, NULL), 0);
     put_logs(dir);
@@ -331,9 +331,9 @@ static void leaves_nothing_on_failure(void **state)
 {
     const struct jp_aggregate_options small = {.memory_bytes = 8192};
     const struct jp_aggregate_options options = {0};
-    char *raw = fileio_path("%s/n1", (char *) *state);
-    char *none = fileio_path("%s/none", (char *) *state);
-    char *path = fileio_path("%s/other.jpp", (char *) *state);
+    char *raw = text_format("%s/n1", (char *) *state);
+    char *none = text_format("%s/none", (char *) *state);
+    char *path = text_format("%s/other.jpp", (char *) *state);
     struct jp_error err = {""};
     size_t n;
 

@@ -82,7 +82,7 @@ static char *fixture(const char *name, size_t *n)
 {
     const char *top = getenv("top_srcdir");
     char *path =
-        fileio_path("%s/tests/aggregate/traces/%s", top ? top : ".", name);
+        text_format("%s/tests/aggregate/traces/%s", top ? top : ".", name);
     struct jp_error err = {""};
     char *text = NULL;
 

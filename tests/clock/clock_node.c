@@ -332,7 +332,7 @@ static int print_map(const char *dir, size_t n)
 {
     char names[NODES_MAX][NAME];
     const char *hosts[NODES_MAX];
-    char *nodes = fileio_path("%s/nodes", dir);
+    char *nodes = text_format("%s/nodes", dir);
     struct clockprobes probes = {0};
     struct clockmap map = {0};
     int rc = 1;

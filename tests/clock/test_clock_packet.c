@@ -220,9 +220,9 @@ static void graph(void **state)
                 while (m--)
                     found |= back[m] == i;
                 assert_true(found);
-                assert_int_not_equal(clock_peers_asks(i, peers[j]),
-                                     clock_peers_asks(peers[j], i));
-                asks += clock_peers_asks(i, peers[j]);
+                assert_int_not_equal(clock_peers_initiates(i, peers[j]),
+                                     clock_peers_initiates(peers[j], i));
+                asks += clock_peers_initiates(i, peers[j]);
             }
             asked += asks;
             edges += (uint32_t) k;

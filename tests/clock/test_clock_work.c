@@ -79,7 +79,7 @@ static void field_init(struct field *f, char *dir, uint32_t n)
     f->epoll = epoll_create1(EPOLL_CLOEXEC);
     assert_int_equal(mkdir(nodes, 0700), 0);
     for (uint32_t i = 0; i < n; i++) {
-        char *folder = fileio_path("%s/%s", nodes, names[i]);
+        char *folder = text_format("%s/%s", nodes, names[i]);
 
         assert_int_equal(mkdir(folder, 0700), 0);
         free(folder);

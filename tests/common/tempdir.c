@@ -39,7 +39,7 @@ int tempdir_drop(void **state)
 
 char *tempdir_path(const char *dir, const char *name)
 {
-    char *path = fileio_path("%s/%s", dir, name);
+    char *path = text_format("%s/%s", dir, name);
 
     if (!path)
         abort();

@@ -491,7 +491,7 @@ static void test_locks(void **state)
     make(&row, *state, &plan);
     plan_fini(&plan);
     {
-        char *named = fileio_path("light,config=%s", json_path);
+        char *named = text_format("light,config=%s", json_path);
 
         assert_int_equal(plan_check(grammar_clock(), named, &file, &err), -1);
         assert_non_null(strstr(err.text, "did you mean"));

@@ -197,7 +197,7 @@ static char *make_deep(const char *dir, const char *name, unsigned n)
     while (n--) {
         assert_non_null(at);
         assert_int_equal(mkdir(at, 0700), 0);
-        next = fileio_path("%s/d", at);
+        next = text_format("%s/d", at);
         free(at);
         at = next;
     }
@@ -224,7 +224,7 @@ static void test_remove(void **state)
     assert_holds(kept, "kept");
     /* from the middle of it it is not too deep */
     free(link);
-    link = fileio_path("%s/d/d/d/d/d/d/d/d/d/d", deeper);
+    link = text_format("%s/d/d/d/d/d/d/d/d/d/d", deeper);
     assert_int_equal(fileio_remove_tree(link, &err), 0);
     free(link);
     free(kept);
@@ -272,7 +272,7 @@ static void put_synced(const char *path, const char *text, uint32_t limit_ms)
 
 static void test_synced(void **state)
 {
-    char *path = fileio_path("%s/summary.json", (const char *) *state);
+    char *path = text_format("%s/summary.json", (const char *) *state);
 
     synced = child_alloc(sizeof(*synced));
     assert_non_null(synced);

@@ -333,7 +333,7 @@ static void test_clocks_alone(void **state)
     assert_int_equal(try_step(&in, &answer, NULL), 0);
     assert_non_null(answer.dir);
     assert_null(answer.note);
-    path = fileio_path("%s/job.conf", answer.dir);
+    path = text_format("%s/job.conf", answer.dir);
     assert_int_equal(jobconf_read(path, &conf, NULL), 0);
     assert_int_equal(conf.clock_cadence_us, 400);
     assert_string_equal(conf.nccl_mode, "off");

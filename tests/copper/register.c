@@ -184,11 +184,11 @@ static void make_places(struct bench *b, char *dir)
     if (!mkdtemp(dir))
         fail(dir);
     b->dir = dir;
-    raw = fileio_path("%s/raw", dir);
-    b->site = fileio_path("%s/site", dir);
-    b->list = fileio_path("%s/nodes", dir);
-    b->shared = fileio_path("%s/shared", dir);
-    b->step_book = fileio_path("%s/raw/" COPPER_BOOK_NAME, dir);
+    raw = text_format("%s/raw", dir);
+    b->site = text_format("%s/site", dir);
+    b->list = text_format("%s/nodes", dir);
+    b->shared = text_format("%s/shared", dir);
+    b->step_book = text_format("%s/raw/" COPPER_BOOK_NAME, dir);
     if (!raw || fileio_mkdir(raw, NULL) < 0 || !b->site || !b->list ||
         !b->shared || !b->step_book)
         fail(dir);

@@ -353,8 +353,8 @@ static void test_gather(void **state)
 
     (void) state;
     assert_non_null(mkdtemp(dir));
-    run = fileio_path("%s/run", dir);
-    raw = fileio_path("%s/raw", dir);
+    run = text_format("%s/run", dir);
+    raw = text_format("%s/raw", dir);
     assert_int_equal(fileio_mkdir(run, &err) | fileio_mkdir(raw, &err), 0);
     assert_int_equal(copper_book_offer(dir, "n3", "tcp://c", &err), 0);
     assert_int_equal(copper_book_gather(dir, nodes, 3, false, &err), 0);
@@ -366,7 +366,7 @@ static void test_gather(void **state)
     assert_string_equal(text, "n1 tcp://a\nn3 tcp://c\n");
     free(text);
     free(run);
-    run = fileio_path("%s/run/n2.failed", dir);
+    run = text_format("%s/run/n2.failed", dir);
     assert_int_equal(fileio_write(run, "why", 3, &err), 0);
     assert_int_equal(copper_book_gather(dir, nodes, 3, false, &err), 1);
     assert_int_equal(fileio_remove_tree(dir, &err), 0);
@@ -417,8 +417,8 @@ static void test_swept(void **state)
     assert_int_equal(copper_work_init(&other, &conf, "jpother", &err), 0);
     assert_int_equal(copper_work_make(&work, "../mnt", raw, &err), 0);
     assert_int_equal(copper_work_make(&other, "../mnt", raw, &err), 0);
-    log = fileio_path("%s/logs/n1-7-output.log", work.node);
-    kept = fileio_path("%s/logs/n1-7-output.log", raw);
+    log = text_format("%s/logs/n1-7-output.log", work.node);
+    kept = text_format("%s/logs/n1-7-output.log", raw);
     assert_int_equal(fileio_write(log, text, strlen(text), &err), 0);
     close(other.lock);
     other.lock = -1;
@@ -430,7 +430,7 @@ static void test_swept(void **state)
     copper_work_sweep("jpswept");
     assert_int_equal(access(work.node, F_OK), 0); /* its daemon lives */
     free(log);
-    log = fileio_path("%s/pid", work.node);
+    log = text_format("%s/pid", work.node);
     assert_int_equal(unlink(log), 0);
     copper_work_sweep("jpswept");
     assert_int_equal(access(work.node, F_OK), -1);
@@ -466,7 +466,7 @@ static void test_looked_at(void **state)
     assert_int_equal(pipe(held), 0);
     pid = fork();
     if (pid == 0) { /* as a sweep does, but 100 ms long */
-        char *lock = fileio_path("%s/lock", work.node);
+        char *lock = text_format("%s/lock", work.node);
         int fd = lock ? open(lock, O_RDONLY) : -1;
 
         if (fd >= 0 && flock(fd, LOCK_EX) == 0 && write(held[1], "", 1) == 1)
@@ -506,7 +506,7 @@ static void test_removed_meanwhile(void **state)
     assert_int_equal(pipe(held), 0);
     pid = fork();
     if (pid == 0) { /* as a sweep does */
-        char *lock = fileio_path("%s/lock", work.node);
+        char *lock = text_format("%s/lock", work.node);
         int fd = lock ? open(lock, O_RDONLY) : -1;
 
         if (fd >= 0 && flock(fd, LOCK_EX) == 0 && write(held[1], "", 1) == 1)
@@ -605,9 +605,9 @@ static void test_real_path(void **state)
 
     (void) state;
     assert_non_null(mkdtemp(dir));
-    link = fileio_path("%s/link", dir);
+    link = text_format("%s/link", dir);
     assert_int_equal(symlink(dir, link), 0);
-    path = fileio_path("%s/a/b///", link);
+    path = text_format("%s/a/b///", link);
     out = copper_mount_real(path, &err);
     assert_non_null(out);
     assert_memory_equal(out, dir, strlen(dir));

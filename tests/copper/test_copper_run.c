@@ -35,7 +35,7 @@ static const char operations[] =
 static void put(const char *dir, const char *folder, const char *name,
                 const char *text)
 {
-    char *path = fileio_path("%s/%s", dir, folder);
+    char *path = text_format("%s/%s", dir, folder);
     struct jp_error err;
 
     assert_non_null(path);
@@ -69,7 +69,7 @@ static void test_expected(void **state)
 {
     struct jp_copper_options options = {.memory_bytes = 0};
     const char *dir = *state;
-    char *folder = fileio_path("%s/x7", dir);
+    char *folder = text_format("%s/x7", dir);
     struct jp_copper *copper = NULL;
 
     put(dir, "", "node_file.txt", "n1\nn2\nx7\n");
@@ -105,7 +105,7 @@ static void test_slow_walk(void **state)
         "Metdata Cache Events {\n/e/conda_env/a {\ncache hits: 1,\n"
         "cache misses: 0,\nneg: 0\n}\n}";
     const char *dir = *state, *environment = "/e/conda_env";
-    char *sysroot = fileio_path("%s/root", dir), name[32];
+    char *sysroot = text_format("%s/root", dir), name[32];
     struct jp_copper_options options = {.usage = true,
                                         .sysroot = sysroot,
                                         .usage_roots = &environment,
@@ -285,7 +285,7 @@ static void test_card(void **state)
     struct jp_verdict verdict = {.word = JP_VERDICT_OK, .coverage = -1};
     struct jp_report report = {.verdict = &verdict, .reporter = "user"};
     const char *dir = *state;
-    char *out = fileio_path("%s/report", dir), *text = NULL;
+    char *out = text_format("%s/report", dir), *text = NULL;
     struct jp_copper *copper;
     struct jp_error err;
     size_t len;

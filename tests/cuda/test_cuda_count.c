@@ -52,8 +52,8 @@ static int run_in(const char *folder, const char *how, const char *words)
 
 static struct jp_cuda *run(const char *how, const char *words, int *status)
 {
-    char *dir = create(), *raw = fileio_path("%s/raw", dir);
-    char *folder = fileio_path("%s/raw/n/cuda", dir);
+    char *dir = create(), *raw = text_format("%s/raw", dir);
+    char *folder = text_format("%s/raw/n/cuda", dir);
     struct jp_cuda *cuda = NULL;
     struct jp_error err;
     int rc = run_in(folder, how, words);
@@ -253,8 +253,8 @@ static void test_refused(void **state)
 static void test_no_folder(void **state)
 {
     char *dir = create(), *file = tempdir_file(dir, "file", 0600, "");
-    char *below = fileio_path("%s/a/b", file);
-    char *deep = fileio_path("%s/a/b/c/d/e", dir);
+    char *below = text_format("%s/a/b", file);
+    char *deep = text_format("%s/a/b/c/d/e", dir);
     const char *folders[] = {below, deep, "", "relative"};
 
     for (size_t i = 0; i < N(folders); i++)
@@ -270,8 +270,8 @@ static void test_no_folder(void **state)
 /* Processes in order of ranks; the sums of all. */
 static void test_many(void **state)
 {
-    char *dir = create(), *raw = fileio_path("%s/raw", dir);
-    char *folder = fileio_path("%s/raw/n/cuda", dir);
+    char *dir = create(), *raw = text_format("%s/raw", dir);
+    char *folder = text_format("%s/raw/n/cuda", dir);
     char text[JP_CUDA_TEXT];
     struct jp_cuda *cuda;
     struct jp_cuda_row all;

@@ -108,7 +108,7 @@ static char *built(const char *name)
 {
     const char *top = getenv("top_builddir");
 
-    return fileio_path("%s/%s", top ? top : ".", name);
+    return text_format("%s/%s", top ? top : ".", name);
 }
 
 static void test_library(void **state)

@@ -29,7 +29,7 @@ static void as_library(int fd)
 
 static void as_stack(int fd)
 {
-    char *path = fileio_path("/proc/self/fd/%d", fd);
+    char *path = text_format("/proc/self/fd/%d", fd);
     struct plugstack stack;
 
     if (path && plugstack_read(path, &stack, NULL) == 0) {

@@ -16,29 +16,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Two nodes that tell the same. */
 static void join(const struct live_snap *snap)
 {
-    struct stuck_task *tasks = calloc(2 * LIVE_RANKS_MAX, sizeof(*tasks));
+    struct hung_task *tasks = calloc(2 * LIVE_RANKS_MAX, sizeof(*tasks));
     struct jp_hangs hangs = {0};
     struct hangs_sum sum = {.hangs = &hangs};
-    struct stuck_view view = {.hangs = &hangs,
-                              .progress = &sum.progress,
-                              .tasks = tasks,
-                              .now_ns = INT64_MAX,
-                              .heard_ns = INT64_MAX};
-    struct stuck stuck = {.phase = STUCK_QUIET};
+    struct hung_view view = {.hangs = &hangs,
+                             .progress = &sum.progress,
+                             .tasks = tasks,
+                             .now_ns = INT64_MAX,
+                             .heard_ns = INT64_MAX};
+    struct hung stuck = {.phase = HUNG_QUIET};
     char text[512];
 
     if (!tasks || livesnap_join(snap, &sum, tasks) < 0 ||
         livesnap_join(snap, &sum, tasks) < 0 || hangs_sum_finish(&sum) < 0)
         abort();
-    stuck_times_set(&stuck.times, 30000);
+    hung_times_set(&stuck.times, 30000);
     for (int i = 0; i < 30; i++) {
         view.now_ms += 5000;
-        stuck_look(&stuck, &view);
+        hung_look(&stuck, &view);
     }
     for (size_t i = 0; i < hangs.n_groups && i < 64; i++) {
-        struct stuck_cause cause = stuck_judge(&view, i);
+        struct hung_cause cause = hung_judge(&view, i);
 
-        stuck_answer(&view, &cause, text, sizeof(text));
+        hung_answer(&view, &cause, text, sizeof(text));
         assert(strlen(text) < sizeof(text));
     }
     hangs_sum_fini(&sum);

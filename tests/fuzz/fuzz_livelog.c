@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define SECOND UINT64_C(1000000000)
 
 static char folder[64], path[128];
-static struct stuck_times times;
+static struct hung_times times;
 
 static void drop(void)
 {
@@ -33,7 +33,7 @@ static void make(void)
     if (!mkdtemp(folder))
         abort();
     snprintf(path, sizeof(path), "%s/n1-pid1.log", folder);
-    stuck_times_set(&times, 30000);
+    hung_times_set(&times, 30000);
     atexit(drop);
 }
 
@@ -50,13 +50,13 @@ static void put(const uint8_t *data, size_t size, int flags)
 static void judge(struct livestall *stall, const struct live_snap *snap,
                   uint64_t now_ms)
 {
-    static struct stuck_task tasks[LIVE_RANKS_MAX];
+    static struct hung_task tasks[LIVE_RANKS_MAX];
     struct jp_hangs hangs = {0};
     struct hangs_sum sum = {.hangs = &hangs};
-    const struct stuck_view view = {.hangs = &hangs,
-                                    .progress = &sum.progress,
-                                    .tasks = tasks,
-                                    .now_ms = now_ms};
+    const struct hung_view view = {.hangs = &hangs,
+                                   .progress = &sum.progress,
+                                   .tasks = tasks,
+                                   .now_ms = now_ms};
     char text[512];
 
     if (livesnap_join(snap, &sum, tasks) < 0 || hangs_sum_finish(&sum) < 0)

@@ -33,7 +33,7 @@ static void prepare(void)
     if (done)
         return;
     done = 1;
-    if (!mkdtemp(folder) || !(nodes = fileio_path("%s/nodes/n1", folder)) ||
+    if (!mkdtemp(folder) || !(nodes = text_format("%s/nodes/n1", folder)) ||
         fileio_mkdirs(nodes, NULL) < 0)
         abort();
     free(nodes);
@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         kind++;
     if (size == 0 || kind == 5)
         return 0;
-    path = fileio_path("%s/%s", folder, kinds[kind].name);
+    path = text_format("%s/%s", folder, kinds[kind].name);
     if (!path)
         abort();
     if (kind == 4) {

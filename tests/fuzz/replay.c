@@ -25,7 +25,7 @@ static int replay_folder(const char *folder)
 
         if (entry->d_name[0] == '.')
             continue;
-        path = fileio_path("%s/%s", folder, entry->d_name);
+        path = text_format("%s/%s", folder, entry->d_name);
         if (!path || fileio_read(path, false, 16 << 20, &text, &len, &err)) {
             printf("# %s\n", err.text);
             count = -1;
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     name = name ? name + 1 : argv[0];
     name = strncmp(name, "fuzz_", 5) ? name : name + 5;
     folder = argc > 1 ? strdup(argv[1])
-                      : fileio_path("%s/tests/fuzz/corpus/%s",
+                      : text_format("%s/tests/fuzz/corpus/%s",
                                     src ? src : JP_SRCDIR, name);
     count = folder ? replay_folder(folder) : -1;
     printf("1..1\n%s 1 - %s: %d inputs of the corpus replayed\n",

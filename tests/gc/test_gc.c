@@ -40,9 +40,9 @@ static void put_jobs(const char *dir, const char *name, uid_t uid, unsigned n)
 
     assert_int_equal(mkdir(folder, 0755), 0);
     for (unsigned i = 0; i < n; i++) {
-        char *job = fileio_path("%s/%u", folder, i);
-        char *step = fileio_path("%s/step-0", job);
-        char *conf = fileio_path("%s/job.conf", step);
+        char *job = text_format("%s/%u", folder, i);
+        char *step = text_format("%s/step-0", job);
+        char *conf = text_format("%s/job.conf", step);
 
         assert_int_equal(fileio_mkdirs(step, NULL), 0);
         assert_int_equal(fileio_write(conf, "", 0, NULL), 0);
@@ -154,7 +154,7 @@ static void test_names(void **state)
         skip();
     assert_int_equal(mkdir(folder, 0755), 0);
     for (unsigned i = 0; i < 1000; i++) {
-        char *one = fileio_path("%s/%u", folder, i);
+        char *one = text_format("%s/%u", folder, i);
 
         assert_int_equal(mkdir(one, 0755), 0);
         assert_int_equal(chown(one, 1000000 + i % 20, 0), 0);
@@ -183,7 +183,7 @@ static void test_nameless(void **state)
     if (geteuid() != 0)
         skip();
     for (unsigned i = 0; i < 1000; i++) {
-        char *one = fileio_path("%s/%u", (char *) *state, i);
+        char *one = text_format("%s/%u", (char *) *state, i);
 
         assert_int_equal(mkdir(one, 0755), 0);
         assert_int_equal(chown(one, 3000000 + i, 0), 0);

@@ -352,7 +352,7 @@ static void test_shape(void **state)
     hardware_shape(base, strlen(base), first);
     for (size_t i = 0; i < N(rows); i++) {
         const char *hit = strstr(base, rows[i].from);
-        char *text = fileio_path("%.*s%s%s", (int) (hit - base), base,
+        char *text = text_format("%.*s%s%s", (int) (hit - base), base,
                                  rows[i].to, hit + strlen(rows[i].from));
 
         hardware_shape(text, strlen(text), other);

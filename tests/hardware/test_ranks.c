@@ -57,8 +57,8 @@ static void test_passed_over(void **state)
 static char *step_make(const char *dir, const char *name)
 {
     char *step = tempdir_path(dir, name);
-    char *raw = fileio_path("%s/raw/n1", step);
-    char *node = fileio_path("%s/nodes/n1", step);
+    char *raw = text_format("%s/raw/n1", step);
+    char *node = text_format("%s/nodes/n1", step);
 
     assert_int_equal(fileio_mkdirs(raw, NULL), 0);
     assert_int_equal(fileio_mkdirs(node, NULL), 0);
@@ -69,7 +69,7 @@ static char *step_make(const char *dir, const char *name)
 
 static void put(const char *step, const char *name, const void *bytes, size_t n)
 {
-    char *path = fileio_path("%s/%s", step, name);
+    char *path = text_format("%s/%s", step, name);
 
     assert_int_equal(fileio_write(path, bytes, n, NULL), 0);
     free(path);
@@ -101,7 +101,7 @@ static const struct jp_rankmap_fact *find(const struct jp_rank_records *r,
 static char *full_step(const char *dir)
 {
     char *step = step_make(dir, "full");
-    char *start, *link = fileio_path("%s/raw/n1/link-pid9.log", step);
+    char *start, *link = text_format("%s/raw/n1/link-pid9.log", step);
 
     sample_fill(&file, NULL);
     put(step, "raw/n1/a-pid4711.jpr", file.bytes, file.n);
@@ -113,7 +113,7 @@ static char *full_step(const char *dir)
              LINE_OF("88") "comm 0x1 rank 0 nranks 2 busId 9a000 - Init "
                            "COMPLETE\n");
     assert_int_equal(symlink("/etc/passwd", link), 0);
-    start = fileio_path("{\"schema\":1,\"procid\":5,\"localid\":1,\"pid\":77,"
+    start = text_format("{\"schema\":1,\"procid\":5,\"localid\":1,\"pid\":77,"
                         "\"pid_ns\":3,\"boot_id\":\"b\",\"devices\":[2,0],"
                         "\"env\":{\"NCCL_DEBUG_FILE\":\"%s/log.%%h.%%p\"}}\n"
                         "{\"schema\":2}\n",
@@ -149,7 +149,7 @@ static void check_text(const char *step)
 {
     char *path, *text = NULL;
 
-    path = fileio_path("%s/nodes/n1/ranks.jsonl", step);
+    path = text_format("%s/nodes/n1/ranks.jsonl", step);
     assert_int_equal(fileio_read(path, false, 1 << 16, &text, NULL, NULL), 0);
     assert_non_null(strstr(text, "\"layer\":\"IB\",\"gdr\":true,\"pxn\":true"));
     assert_non_null(strstr(text, "{\"carriers\":{\"host\":\"host1\",\"pid\":77,"
@@ -231,7 +231,7 @@ static void test_incomplete(void **state)
     assert_int_equal(r.n_facts, 1);
     rankread_fini(&r);
     assert_int_equal(rankscan_write(step, "n1", 0, NULL), 0);
-    path = fileio_path("%s/nodes/n1/ranks.jsonl", step);
+    path = text_format("%s/nodes/n1/ranks.jsonl", step);
     assert_int_equal(fileio_read(path, false, 4096, &text, NULL, NULL), 0);
     assert_string_equal(
         text, "{\"end\":{\"complete\":false,\"why\":\"the time was over\"}}\n");
@@ -279,7 +279,7 @@ static void test_made_up(void **state)
 {
     struct jp_rank_records r = {0};
     char *step = step_make(*state, "killed");
-    char *path = fileio_path("%s/nodes/n1/ranks.jsonl", step);
+    char *path = text_format("%s/nodes/n1/ranks.jsonl", step);
 
     sample_fill(&file, NULL);
     put(step, "raw/n1/a-pid4711.jpr", file.bytes, file.n);

@@ -263,8 +263,8 @@ static int compare_partials(const struct simjob_shape *s,
     uint32_t n = simjob_ranks(s), n_nodes = (n + s->per_node - 1) / s->per_node;
     struct simjob_truth truth;
     struct jp_insight *direct, *merged;
-    char *raw = fileio_path("%s/raw", dir);
-    char *nodes = fileio_path("%s/nodes", dir);
+    char *raw = text_format("%s/raw", dir);
+    char *nodes = text_format("%s/nodes", dir);
     uint64_t partials;
     int gains = 0;
     bool same;
@@ -276,16 +276,16 @@ static int compare_partials(const struct simjob_shape *s,
         char host[16], *logs, *node, *partial;
 
         simlog_host(i, host);
-        logs = fileio_path("%s/%s", raw, host);
-        node = fileio_path("%s/%s", nodes, host);
-        partial = fileio_path("%s/partial.jpp", node);
+        logs = text_format("%s/%s", raw, host);
+        node = text_format("%s/%s", nodes, host);
+        partial = text_format("%s/partial.jpp", node);
         if (fileio_mkdirs(logs, &err) < 0 || fileio_mkdirs(node, &err) < 0)
             fail(err.text);
         for (uint32_t r = i * s->per_node; r < n && r < (i + 1) * s->per_node;
              r++) {
-            char *from = fileio_path("%s/%s-pid%" PRId64 ".jpr", dir, host,
+            char *from = text_format("%s/%s-pid%" PRId64 ".jpr", dir, host,
                                      simlog_pid(r));
-            char *to = fileio_path("%s/%" PRId64 ".jpr", logs, simlog_pid(r));
+            char *to = text_format("%s/%" PRId64 ".jpr", logs, simlog_pid(r));
 
             if (rename(from, to) < 0)
                 fail(strerror(errno));

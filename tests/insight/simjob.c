@@ -21,7 +21,7 @@ struct job {
     struct simjob_truth *truth;
     simjob_sink *sink;
     void *arg;
-    uint32_t n, steps, step, stuck_ranks, hang_layer;
+    uint32_t n, steps, step, hung_ranks, hang_layer;
     uint32_t batch;       /* of the step's pass through the pipeline */
     double spent_ns;      /* in communication, by all ranks */
     double *pace;         /* of each rank: its time over the usual */
@@ -303,7 +303,7 @@ static void emit(struct job *j, struct simjob_record *r, double start,
 
 static void stick(struct job *j, uint32_t rank)
 {
-    j->stuck_ranks += !j->stuck[rank];
+    j->hung_ranks += !j->stuck[rank];
     j->stuck[rank] = true;
 }
 
@@ -768,7 +768,7 @@ void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
         make_comms(&j, kind);
     truth->undecidable = fault == SIMJOB_LATE_NODE &&
                          !node_can_be_told(&j, truth->node);
-    for (; j.step < j.steps && j.stuck_ranks < j.n; j.step++) {
+    for (; j.step < j.steps && j.hung_ranks < j.n; j.step++) {
         if (j.step == truth->from_step)
             truth->from_ns = j.clock[0];
         step(&j);

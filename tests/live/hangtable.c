@@ -248,7 +248,7 @@ static void *start_node(struct scene *s, unsigned i)
                                        .step_nodes = HANG_NODES,
                                        .component = 7,
                                        .leads = i == 0,
-                                       .tells_live = true,
+                                       .records_live = true,
                                        .hang_suspect_ms = SUSPECT_MS,
                                        .on_hang = &s->on_hang,
                                        .conf_hash = "0123456789abcdef00"};
@@ -368,7 +368,7 @@ static void take_line(struct scene *s, const char *line)
 
 static void take_alerts(struct scene *s)
 {
-    char *path = fileio_path("%s/live/alerts.jsonl", s->job->dir);
+    char *path = text_format("%s/live/alerts.jsonl", s->job->dir);
     char *text = NULL, *line, *end;
 
     if (path)

@@ -25,9 +25,9 @@ static void fill_rank(const struct makestep *step, uint32_t task,
     *rank = (struct live_rank){.pid = 30000 + task,
                                .task = task,
                                .state = step->kind == MAKESTEP_ENDED
-                                            ? STUCK_ENDED
-                                        : hangs ? STUCK_WAITS
-                                                : STUCK_MOVES,
+                                            ? HUNG_ENDED
+                                        : hangs ? HUNG_WAITS
+                                                : HUNG_MOVES,
                                .counted_ns = (int64_t) step->real_ns,
                                .produced = 901,
                                .over = 900,
@@ -40,11 +40,11 @@ static void fill_rank(const struct makestep *step, uint32_t task,
     rank->busy = hangs && !victim;
     rank->in_flight = rank->busy;
     if (victim && hangs)
-        rank->state = STUCK_OUTSIDE;
+        rank->state = HUNG_OUTSIDE;
     if (victim && step->kind == MAKESTEP_LATE)
         rank->share_permille = 100;
     if (victim && step->kind == MAKESTEP_GONE)
-        rank->state = STUCK_GONE;
+        rank->state = HUNG_GONE;
     rank->final = step->kind == MAKESTEP_ENDED;
 }
 
@@ -112,7 +112,7 @@ void makestep_snap(const struct makestep *step, uint32_t i,
 
 static int write_conf(const struct makestep *step, const char *dir)
 {
-    char *path = fileio_path("%s/" JP_JOBCONF_NAME, dir);
+    char *path = text_format("%s/" JP_JOBCONF_NAME, dir);
     char step_id[] = "0", mode[] = "recorder";
     struct jp_jobconf conf = {.schema = JP_JOBCONF_SCHEMA,
                               .job_id = 42,
@@ -129,7 +129,7 @@ static int write_conf(const struct makestep *step, const char *dir)
 
 static int write_snap(const struct live_snap *snap, const char *dir)
 {
-    char *path = fileio_path("%s/" LIVE_NODES "/1.%u" LIVE_SNAP_SUFFIX, dir,
+    char *path = text_format("%s/" LIVE_NODES "/1.%u" LIVE_SNAP_SUFFIX, dir,
                              snap->nodeid);
     uint8_t bytes[LIVE_SNAP_BYTES];
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
@@ -146,7 +146,7 @@ static int write_snap(const struct live_snap *snap, const char *dir)
 
 int makestep_write(const struct makestep *step, const char *dir)
 {
-    char *nodes = fileio_path("%s/" LIVE_NODES, dir);
+    char *nodes = text_format("%s/" LIVE_NODES, dir);
     struct live_snap *snap = malloc(sizeof(*snap));
     int rc = nodes && snap ? fileio_mkdirs(nodes, NULL) : -1;
 

@@ -101,7 +101,7 @@ static void *start_node(struct step *s, unsigned i)
                                        .step_nodes = 2,
                                        .component = 7,
                                        .leads = i == 0,
-                                       .tells_live = true,
+                                       .records_live = true,
                                        .hang_suspect_ms = SUSPECT_MS,
                                        .on_hang = &s->on_hang,
                                        .metrics = s->metrics,
@@ -548,7 +548,7 @@ static void is_off_where_it_should(void **state)
                                  .node = "n0",
                                  .root = "",
                                  .step = "0",
-                                 .tells_live = true,
+                                 .records_live = true,
                                  .hang_suspect_ms = SUSPECT_MS};
     struct jp_onhang off = {.kind = ONHANG_OFF}, on = {.kind = ONHANG_REPORT};
     struct jp_error err = {""};
@@ -557,9 +557,9 @@ static void is_off_where_it_should(void **state)
     place.on_hang = &off;
     assert_null(live_module.start(&place, &err));
     place.on_hang = &on;
-    place.tells_live = false;
+    place.records_live = false;
     assert_null(live_module.start(&place, &err));
-    place.tells_live = true;
+    place.records_live = true;
     place.hang_suspect_ms = 0;
     assert_null(live_module.start(&place, &err));
     assert_string_equal(err.text, "");
@@ -655,7 +655,7 @@ static void put_old_word(const char *dir)
                               .n_ops = 1};
     snprintf(snap.node, sizeof(snap.node), "%s", name);
     snap.ranks[0] = (struct live_rank){
-        .task = 0, .state = STUCK_WAITS, .counted_ns = (int64_t) at(1).real_ns};
+        .task = 0, .state = HUNG_WAITS, .counted_ns = (int64_t) at(1).real_ns};
     snap.ops[0] = (struct live_op){.peer = -1,
                                    .func = "AllReduce",
                                    .seq = 7,

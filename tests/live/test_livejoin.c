@@ -59,7 +59,7 @@ static size_t make_node(uint32_t node, uint32_t sequence, uint64_t now_ns,
         snap.ranks[i] =
             (struct live_rank){.pid = i,
                                .task = rank,
-                               .state = in ? STUCK_WAITS : STUCK_OUTSIDE,
+                               .state = in ? HUNG_WAITS : HUNG_OUTSIDE,
                                .busy = in,
                                .counted_ns = (int64_t) now_ns};
         snap.fronts[snap.n_fronts++] = (struct live_front){
@@ -127,7 +127,7 @@ static double cpu_ms(void)
 
 static void joins_4096_nodes(void **state)
 {
-    struct stuck_times times;
+    struct hung_times times;
     struct jp_onhang report = {.kind = ONHANG_REPORT};
     static char said[65536];
     const struct livejoin_place place = {.alert = {.dir = *state,
@@ -142,7 +142,7 @@ static void joins_4096_nodes(void **state)
     double healthy, hang = 0;
     int folder = open_nodes(*state);
 
-    stuck_times_set(&times, SUSPECT_MS);
+    hung_times_set(&times, SUSPECT_MS);
     join = livejoin_create(&place);
     for (uint32_t i = 0; i < NODES; i++)
         put_node(folder, i, at(1).real_ns, false);
@@ -153,7 +153,7 @@ static void joins_4096_nodes(void **state)
         assert_int_equal(livejoin_look(join, &t, false, NULL), 0);
     }
     healthy = cpu_ms() - healthy;
-    assert_int_equal(livejoin_state(join)->phase, STUCK_QUIET);
+    assert_int_equal(livejoin_state(join)->phase, HUNG_QUIET);
     for (int now = 1000; now < 1400; now += 20) {
         const struct livejoin_time t = {at(now).real_ns, (uint64_t) now * 1000};
         double before;
@@ -167,7 +167,7 @@ static void joins_4096_nodes(void **state)
     print_message("# %d nodes: %.0f ms of a processor in 1,000 s while all is "
                   "well, %.0f ms a look at a hang\n",
                   NODES, healthy, hang / 20);
-    assert_int_equal(livejoin_state(join)->phase, STUCK_CONFIRMED);
+    assert_int_equal(livejoin_state(join)->phase, HUNG_CONFIRMED);
     assert_int_equal(count(said, "rank 32767 (n4095 pid 7) never entered "
                                  "AllReduce 1000 of world"),
                      2);
@@ -180,7 +180,7 @@ static void joins_4096_nodes(void **state)
  * an agent that began anew is. */
 static void an_older_file_is_no_news(void **state)
 {
-    struct stuck_times times;
+    struct hung_times times;
     struct jp_onhang report = {.kind = ONHANG_REPORT};
     static char said[65536];
     const struct livejoin_place place = {.alert = {.dir = *state,
@@ -196,7 +196,7 @@ static void an_older_file_is_no_news(void **state)
     struct livejoin *join;
     int folder = open_nodes(*state);
 
-    stuck_times_set(&times, SUSPECT_MS);
+    hung_times_set(&times, SUSPECT_MS);
     join = livejoin_create(&place);
     make_node(0, 1, at(50).real_ns, true, bytes); /* in flight then */
     put_file(folder, 0, bytes);
@@ -206,7 +206,7 @@ static void an_older_file_is_no_news(void **state)
         const struct livejoin_time t = {at(now).real_ns, (uint64_t) now * 1000};
 
         assert_int_equal(livejoin_look(join, &t, true, NULL), 0);
-        assert_int_equal(livejoin_state(join)->phase, STUCK_QUIET);
+        assert_int_equal(livejoin_state(join)->phase, HUNG_QUIET);
     }
     make_node(0, 1, at(600).real_ns, true, bytes); /* has begun anew */
     put_file(folder, 0, bytes);
@@ -215,7 +215,7 @@ static void an_older_file_is_no_news(void **state)
 
         assert_int_equal(livejoin_look(join, &t, true, NULL), 0);
     }
-    assert_true(livejoin_state(join)->phase != STUCK_QUIET);
+    assert_true(livejoin_state(join)->phase != HUNG_QUIET);
     livejoin_destroy(join);
     close(folder);
 }
@@ -236,7 +236,7 @@ static void put_logs(int folder, uint64_t now_ns, uint64_t grown_ns)
         snap.ranks[i] =
             (struct live_rank){.pid = i + 1,
                                .task = i,
-                               .state = i ? STUCK_STOPPED : STUCK_NO_END,
+                               .state = i ? HUNG_STOPPED : HUNG_NO_END,
                                .logs = true,
                                .longest_ms = 1000,
                                .counted_ns = (int64_t) grown_ns};
@@ -247,7 +247,7 @@ static void put_logs(int folder, uint64_t now_ns, uint64_t grown_ns)
 /* The line of the end says for how long the logs were silent. */
 static void a_stall_is_told_with_its_length(void **state)
 {
-    struct stuck_times times;
+    struct hung_times times;
     struct jp_onhang report = {.kind = ONHANG_REPORT};
     static char said[65536];
     const struct livejoin_place place = {.alert = {.dir = *state,
@@ -261,7 +261,7 @@ static void a_stall_is_told_with_its_length(void **state)
     struct livejoin *join;
     int folder = open_nodes(*state);
 
-    stuck_times_set(&times, SUSPECT_MS);
+    hung_times_set(&times, SUSPECT_MS);
     join = livejoin_create(&place);
     for (int now = 1; now < 320; now++) {
         const struct livejoin_time t = {at(now).real_ns, (uint64_t) now * 1000};

@@ -68,7 +68,7 @@ static void *start_node(struct step *s, unsigned i)
                                        .step_nodes = 2,
                                        .component = 7,
                                        .leads = i == 0,
-                                       .tells_live = true,
+                                       .records_live = true,
                                        .clock = s->clocks[i],
                                        .hang_suspect_ms = SUSPECT_MS,
                                        .on_hang = &s->on_hang,

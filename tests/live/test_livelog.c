@@ -24,7 +24,7 @@
 #define SECOND UINT64_C(1000000000)
 #define PID 4242
 
-static struct stuck_times times;
+static struct hung_times times;
 static struct live_snap snap;
 
 static struct livenode_time at(double seconds)
@@ -129,7 +129,7 @@ static struct livenode_place place_of(const char *dir)
                                          .cells = true};
 
     assert_non_null(place.reader);
-    stuck_times_set(&times, 30000);
+    hung_times_set(&times, 30000);
     return place;
 }
 
@@ -175,7 +175,7 @@ static void half_lines_wait(void **state)
     look(log, 6);
     assert_int_equal(snap.n_ranks, 1);
     assert_int_equal(snap.ranks[0].pid, PID + 3);
-    assert_int_equal(snap.ranks[0].state, STUCK_MOVES);
+    assert_int_equal(snap.ranks[0].state, HUNG_MOVES);
     assert_true(snap.ranks[0].logs);
     assert_int_equal(snap.ranks[0].over, 5);
     assert_int_equal(snap.ranks[0].bytes, 5 * 4096);
@@ -362,14 +362,14 @@ static void states_are_by_proc_and_age(void **state)
         put_ops(&n1, "AllReduce", sn, sn + 10, 100);
         sn += 10;
         look(log, i);
-        assert_int_equal(snap.ranks[0].state, STUCK_MOVES);
+        assert_int_equal(snap.ranks[0].state, HUNG_MOVES);
     }
     assert_int_equal(snap.ranks[0].counted_ns, at(9).real_ns);
     assert_in_range(snap.ranks[0].longest_ms, 1000, 1100);
     assert_int_equal(snap.ranks[0].batch_ms, 100);
     for (int i = 10; i < 14; i++)
         look(log, i);
-    assert_int_equal(snap.ranks[0].state, STUCK_NO_END);
+    assert_int_equal(snap.ranks[0].state, HUNG_NO_END);
     assert_int_equal(livelog_class(log), LIVE_WORKS);
     for (int i = 14; i < 40; i++)
         look(log, i);
@@ -377,14 +377,14 @@ static void states_are_by_proc_and_age(void **state)
     assert_int_equal(front("AllReduce")->ended, sn);
     put_proc(*state, &n1, 'T', 0);
     look(log, 41);
-    assert_int_equal(snap.ranks[0].state, STUCK_STOPPED);
+    assert_int_equal(snap.ranks[0].state, HUNG_STOPPED);
     assert_int_equal(livelog_class(log), LIVE_TROUBLE);
     put_proc(*state, &n1, 'S', 7);
     look(log, 42);
-    assert_int_equal(snap.ranks[0].state, STUCK_TRACED);
+    assert_int_equal(snap.ranks[0].state, HUNG_TRACED);
     put_proc(*state, &n1, 'Z', 0);
     look(log, 43);
-    assert_int_equal(snap.ranks[0].state, STUCK_ENDED);
+    assert_int_equal(snap.ranks[0].state, HUNG_ENDED);
     assert_int_equal(livelog_class(log), LIVE_WORKS);
     livelog_destroy(log);
 }
@@ -412,15 +412,15 @@ static void pids_of_containers_say_nothing(void **state)
     for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(snap.ranks[i].state,
                          snap.ranks[i].pid == PID || geteuid() == 0
-                             ? STUCK_MOVES
-                             : STUCK_STOPPED);
+                             ? HUNG_MOVES
+                             : HUNG_STOPPED);
     for (int i = 3; i < 40; i++)
         look(log, i);
     for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(snap.ranks[i].state,
                          snap.ranks[i].pid == PID || geteuid() == 0
-                             ? STUCK_NO_END
-                             : STUCK_STOPPED);
+                             ? HUNG_NO_END
+                             : HUNG_STOPPED);
     assert_int_equal(chown(path, geteuid(), getegid()), 0);
     free(path);
     livelog_destroy(log);
@@ -462,7 +462,7 @@ struct step {
     char text[512];
     double slow, goes_on; /* when it was told; 0: never */
     unsigned told;
-    enum stuck_phase phase;
+    enum hung_phase phase;
     uint32_t n_silent;
     struct alert alert;
 };
@@ -494,15 +494,15 @@ static void judge(struct step *s, double now)
 {
     struct jp_hangs hangs = {0};
     struct hangs_sum sum = {.hangs = &hangs};
-    struct stuck_task tasks[LIVE_RANKS_MAX];
-    struct stuck_view view = {.hangs = &hangs,
-                              .progress = &sum.progress,
-                              .tasks = tasks,
-                              .now_ms = at(now).mono_ns / 1000000,
-                              .now_ns = (int64_t) at(now).real_ns,
-                              .n_silent = s->n_silent};
+    struct hung_task tasks[LIVE_RANKS_MAX];
+    struct hung_view view = {.hangs = &hangs,
+                             .progress = &sum.progress,
+                             .tasks = tasks,
+                             .now_ms = at(now).mono_ns / 1000000,
+                             .now_ns = (int64_t) at(now).real_ns,
+                             .n_silent = s->n_silent};
     uint8_t bytes[LIVE_SNAP_BYTES];
-    enum stuck_news news;
+    enum hung_news news;
 
     /* as another node reads it */
     snap.real_ns = at(now).real_ns;
@@ -514,14 +514,14 @@ static void judge(struct step *s, double now)
     assert_int_equal(hangs.n_groups, 0);
     news = livestall_look(&s->stall, &view);
     livestall_answer(&s->stall, &view, s->text, sizeof(s->text));
-    if (news != STUCK_NO_NEWS)
-        alert_tell(&s->alert, &(struct alert_event){.news = news,
-                                                    .view = &view,
-                                                    .silence = &s->stall});
-    s->told += news != STUCK_NO_NEWS;
-    if (news == STUCK_SLOW)
+    if (news != HUNG_NO_NEWS)
+        alert_print(&s->alert, &(struct alert_event){.news = news,
+                                                     .view = &view,
+                                                     .silence = &s->stall});
+    s->told += news != HUNG_NO_NEWS;
+    if (news == HUNG_SLOW)
         s->slow = now;
-    if (news == STUCK_GOES_ON)
+    if (news == HUNG_GOES_ON)
         s->goes_on = now;
     s->phase = s->stall.phase;
     hangs_sum_fini(&sum);
@@ -567,7 +567,7 @@ static void who_is_behind_is_named(void **state)
             s.sn[i] += 3;
         }
     run(&s, 60, 160, 0, 1);
-    assert_int_equal(s.phase, STUCK_SUSPECT);
+    assert_int_equal(s.phase, HUNG_SUSPECT);
     assert_true(s.slow > 60 + 30 + 30 && s.slow < 60 + 30 + 5 + 30 + 5);
     assert_string_equal(s.text,
                         "no operation of all 4 ranks has ended, for longer "
@@ -576,10 +576,10 @@ static void who_is_behind_is_named(void **state)
                         "in AllReduce of 0xabc1");
     run(&s, 160, 600, 0, 1); /* it is told once, and never confirmed */
     assert_true(s.slow < 160);
-    assert_int_equal(s.phase, STUCK_SUSPECT);
+    assert_int_equal(s.phase, HUNG_SUSPECT);
     run(&s, 600, 610, ALL, 1);
     assert_true(s.goes_on >= 600 && s.goes_on < 602);
-    assert_int_equal(s.phase, STUCK_QUIET);
+    assert_int_equal(s.phase, HUNG_QUIET);
     assert_told(
         &s, 0,
         "\"suspect\" \"silence\" 2 \"n1\" 4244 -1 \"ends no operation\" "
@@ -599,9 +599,9 @@ static void silence_without_a_cause_is_late(void **state)
     begin(&s, state);
     run(&s, 1, 60, ALL, 1);
     run(&s, 60, 60 + 300, 0, 1);
-    assert_int_equal(s.phase, STUCK_QUIET);
+    assert_int_equal(s.phase, HUNG_QUIET);
     run(&s, 360, 420, 0, 1);
-    assert_int_equal(s.phase, STUCK_SUSPECT);
+    assert_int_equal(s.phase, HUNG_SUSPECT);
     assert_true(s.slow > 60 + 330 && s.slow < 60 + 340);
     assert_string_equal(s.text,
                         "no operation of all 4 ranks has ended, for longer "
@@ -642,7 +642,7 @@ static void only_progress_ends_a_stall(void **state)
     put_proc(s.dir, &s.logs[1], 'T', 0);
     run(&s, 60, 140, 0, 1);
     assert_int_equal(s.told, 1);
-    assert_int_equal(s.phase, STUCK_SUSPECT);
+    assert_int_equal(s.phase, HUNG_SUSPECT);
     put_proc(s.dir, &s.logs[1], 'S', 0); /* from now on it may compute */
     run(&s, 140, 160, 0, 1);
     put_proc(s.dir, &s.logs[0], 'S', 99);
@@ -657,19 +657,19 @@ static void only_progress_ends_a_stall(void **state)
     s.n_silent = 0;
     run(&s, 220, 600, 0, 1);
     assert_int_equal(s.told, 1);
-    assert_int_equal(s.phase, STUCK_SUSPECT);
+    assert_int_equal(s.phase, HUNG_SUSPECT);
     run(&s, 600, 610, ALL, 1);
     assert_int_equal(s.told, 2);
     assert_true(s.goes_on >= 600 && s.goes_on < 602);
     assert_in_range(s.stall.was_ms, 539000, 542000);
-    assert_int_equal(s.phase, STUCK_QUIET);
+    assert_int_equal(s.phase, HUNG_QUIET);
     run(&s, 610, 1800, 0, 1); /* the next one is told, too */
     assert_int_equal(s.told, 3);
     for (unsigned i = 0; i < RANKS; i++)
         put_proc(s.dir, &s.logs[i], 'Z', 0);
     run(&s, 1800, 1900, 0, 1); /* the end is no progress either */
     assert_int_equal(s.told, 3);
-    assert_int_equal(s.phase, STUCK_QUIET);
+    assert_int_equal(s.phase, HUNG_QUIET);
     livelog_destroy(s.log);
 }
 
@@ -682,7 +682,7 @@ static void what_is_no_stall(void **state)
     begin(&s, state); /* a batch each 400 s: that is the log's pace */
     run(&s, 1, 3300, ALL, 400);
     assert_true(s.stall.judged);
-    assert_int_equal(s.phase, STUCK_QUIET);
+    assert_int_equal(s.phase, HUNG_QUIET);
     assert_true(s.slow == 0);
     /* rank 3 alone goes on */
     run(&s, 3300, 4400, 8, 1);
@@ -699,7 +699,7 @@ static void what_is_no_stall(void **state)
         put_proc(s.dir, &s.logs[i], 'Z', 0);
     run(&s, 7600, 9000, 0, 1);
     assert_true(s.slow == 0);
-    assert_int_equal(s.phase, STUCK_QUIET);
+    assert_int_equal(s.phase, HUNG_QUIET);
     livelog_destroy(s.log);
 }
 
@@ -712,7 +712,7 @@ static void nothing_is_judged_before_the_pace_is_known(void **state)
     run(&s, 1, 3, ALL, 1);
     run(&s, 3, 2000, 0, 1);
     assert_false(s.stall.judged);
-    assert_int_equal(s.phase, STUCK_QUIET);
+    assert_int_equal(s.phase, HUNG_QUIET);
     livelog_destroy(s.log);
 }
 

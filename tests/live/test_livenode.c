@@ -48,14 +48,14 @@ static void put_proc(const char *dir, char state, unsigned tracer,
     free(tempdir_file(dir, "proc/4242/io", 0600, text));
 }
 
-static struct stuck_times times;
+static struct hung_times times;
 
 static struct livenode *make_node(const char *dir)
 {
     const struct livenode_place place = {
         .raw = dir, .node = "n1", .root = dir, .times = &times};
 
-    stuck_times_set(&times, 30000);
+    hung_times_set(&times, 30000);
     return livenode_create(&place);
 }
 
@@ -95,7 +95,7 @@ static void follows_what_grows(void **state)
     assert_int_equal(snap.ranks[0].over, 50);
     assert_int_equal(snap.ranks[0].bytes, 50 * 4096);
     assert_int_equal(snap.ranks[0].task, 3);
-    assert_int_equal(snap.ranks[0].state, STUCK_MOVES);
+    assert_int_equal(snap.ranks[0].state, HUNG_MOVES);
     assert_int_equal(snap.n_comms, 1);
     assert_string_equal(snap.comms[0].name, "dp");
     assert_int_equal(snap.n_fronts, 2); /* that it has it, and AllReduce */
@@ -110,7 +110,7 @@ static void follows_what_grows(void **state)
         task_show(&t, 0);
         look(node, 9 + i);
     }
-    assert_int_equal(snap.ranks[0].state, STUCK_WAITS);
+    assert_int_equal(snap.ranks[0].state, HUNG_WAITS);
     assert_true(snap.ranks[0].busy);
     assert_int_equal(livenode_class(node), LIVE_WAITS);
     assert_int_equal(snap.n_ops, 1);
@@ -159,7 +159,7 @@ static void tells_bandwidth_by_size(void **state)
     struct livenode *node;
     struct task t;
 
-    stuck_times_set(&times, 30000);
+    hung_times_set(&times, 30000);
     node = livenode_create(&place);
     task_begin(&t, *state, PID, 3);
     task_op(&t, 1, 0.001);
@@ -253,20 +253,20 @@ static void tells_how_a_process_is(void **state)
         unsigned tracer;
         uint64_t ticks, io; /* a second */
         bool grows, flies;
-        enum stuck_state is;
+        enum hung_state is;
     } rows[] = {
-        {'S', 0, 0, 0, true, false, STUCK_OUTSIDE},
-        {'S', 0, 0, 0, true, true, STUCK_WAITS},
-        {'R', 0, 100, 0, true, false, STUCK_COMPUTES},
-        {'R', 0, 100, 0, true, true, STUCK_WAITS},
-        {'S', 0, 0, 100000000, true, false, STUCK_READS},
-        {'S', 0, 0, 100, true, false, STUCK_OUTSIDE},
-        {'D', 0, 0, 0, true, false, STUCK_DISK},
-        {'S', 0, 0, 0, false, false, STUCK_MUTE},
-        {'T', 0, 0, 0, false, true, STUCK_STOPPED},
-        {'t', 9, 0, 0, false, true, STUCK_TRACED},
-        {'S', 9, 0, 0, true, true, STUCK_TRACED},
-        {'Z', 0, 0, 0, false, true, STUCK_GONE},
+        {'S', 0, 0, 0, true, false, HUNG_OUTSIDE},
+        {'S', 0, 0, 0, true, true, HUNG_WAITS},
+        {'R', 0, 100, 0, true, false, HUNG_COMPUTES},
+        {'R', 0, 100, 0, true, true, HUNG_WAITS},
+        {'S', 0, 0, 100000000, true, false, HUNG_READS},
+        {'S', 0, 0, 100, true, false, HUNG_OUTSIDE},
+        {'D', 0, 0, 0, true, false, HUNG_DISK},
+        {'S', 0, 0, 0, false, false, HUNG_MUTE},
+        {'T', 0, 0, 0, false, true, HUNG_STOPPED},
+        {'t', 9, 0, 0, false, true, HUNG_TRACED},
+        {'S', 9, 0, 0, true, true, HUNG_TRACED},
+        {'Z', 0, 0, 0, false, true, HUNG_GONE},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -290,9 +290,9 @@ static void tells_how_a_process_is(void **state)
             look(node, k + 0.5);
         }
         if (snap.ranks[0].state != rows[i].is)
-            fail_msg("row %zu: %s", i, stuck_state_words[snap.ranks[0].state]);
+            fail_msg("row %zu: %s", i, hung_state_words[snap.ranks[0].state]);
         /* the kernel's word is as new as the look */
-        if (rows[i].is >= STUCK_DISK)
+        if (rows[i].is >= HUNG_DISK)
             assert_int_equal(snap.ranks[0].counted_ns, at(19.5).real_ns);
         livenode_destroy(node);
         unlink(t.path);
@@ -312,10 +312,10 @@ static void tells_ends(void **state)
     task_counters(&t, 2, true);
     task_show(&t, 0);
     look(node, 3);
-    assert_int_equal(snap.ranks[0].state, STUCK_ENDED);
+    assert_int_equal(snap.ranks[0].state, HUNG_ENDED);
     assert_true(snap.ranks[0].final);
     look(node, 300);
-    assert_int_equal(snap.ranks[0].state, STUCK_ENDED);
+    assert_int_equal(snap.ranks[0].state, HUNG_ENDED);
     assert_int_equal(livenode_class(node), LIVE_WORKS);
     livenode_destroy(node);
     task_end(&t);
@@ -382,7 +382,7 @@ static void tells_of_the_gpu(void **state)
     struct livenode *node;
     struct task t;
 
-    stuck_times_set(&times, 30000);
+    hung_times_set(&times, 30000);
     node = livenode_create(&place);
     task_begin_gpu(&t, *state, PID, 3, "0000:4f:00.0");
     task_op(&t, 1, 0.001);
@@ -410,14 +410,14 @@ static void tells_at_the_end_who_is_gone(void **state)
     put_proc(*state, 'S', 0, 0, 0);
     task_begin(&t, *state, PID, 3);
     work(node, &t, 0, 22, 10, 0.03);
-    assert_int_equal(snap.ranks[0].state, STUCK_MOVES);
+    assert_int_equal(snap.ranks[0].state, HUNG_MOVES);
     stat = tempdir_path(*state, "proc/4242/stat");
     unlink(stat);
     work(node, &t, 22, 23, 10, 0.03);
-    assert_int_equal(snap.ranks[0].state, STUCK_MOVES);
+    assert_int_equal(snap.ranks[0].state, HUNG_MOVES);
     assert_int_equal(livenode_look_last(node, &now, &err), 0);
     assert_int_equal(livenode_fill(node, &now, &snap), 0);
-    assert_int_equal(snap.ranks[0].state, STUCK_GONE);
+    assert_int_equal(snap.ranks[0].state, HUNG_GONE);
     assert_int_equal(snap.ranks[0].counted_ns, now.real_ns);
     livenode_destroy(node);
     task_end(&t);
@@ -461,7 +461,7 @@ static void signals_who_catches_it(void **state)
     struct task tasks[2];
     int status;
 
-    stuck_times_set(&times, 30000);
+    hung_times_set(&times, 30000);
     node = livenode_create(&place);
     for (int i = 0; i < 2; i++) {
         task_begin(&tasks[i], *state, (uint64_t) pids[i], i);
@@ -590,13 +590,13 @@ ssize_t pread(int fd, void *bytes, size_t n, off_t at)
 /* Ten blocks of operations and ten of counters come in one. */
 static void reads_in_few_calls(void **state)
 {
-    struct stuck_times rule;
+    struct hung_times rule;
     const struct livenode_place place = {
         .raw = *state, .node = "n1", .root = *state, .times = &rule};
     struct livenode *node = livenode_create(&place);
     struct task t;
 
-    stuck_times_set(&rule, 30000);
+    hung_times_set(&rule, 30000);
     put_proc(*state, 'S', 0, 0, 0);
     task_begin(&t, *state, PID, 3);
     task_counters(&t, 1, false);

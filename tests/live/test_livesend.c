@@ -220,7 +220,7 @@ static void begin_hear(struct ends *e, uint32_t nodes,
     livehear_destroy(e->hear);
     e->hear = livehear_create(&place, NULL);
     assert_non_null(e->hear);
-    assert_int_equal(livehear_tell(e->hear, NULL), 0);
+    assert_int_equal(livehear_announce(e->hear, NULL), 0);
     assert_int_equal(clock_peer_read_file(path, &peer, NULL), 0);
     e->to = (struct sockaddr_in){.sin_family = AF_INET,
                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
@@ -626,7 +626,7 @@ static void put_snap(const struct ends *e, uint32_t node, uint32_t seq)
 static void hears_4096_nodes(void **state)
 {
     struct jp_onhang report = {.kind = ONHANG_REPORT};
-    struct stuck_times times;
+    struct hung_times times;
     const struct livejoin_place place = {
         .alert = {.dir = *state, .step = "0", .on_hang = &report},
         .nodes = MANY,
@@ -635,7 +635,7 @@ static void hears_4096_nodes(void **state)
     struct ends e;
     double spent = 0, before;
 
-    stuck_times_set(&times, SUSPECT_MS);
+    hung_times_set(&times, SUSPECT_MS);
     join = livejoin_create(&place);
     begin_ends(&e, state);
     begin_hear(&e, MANY, keep_joined, join);

@@ -25,7 +25,7 @@ static void fill(struct live_snap *snap, uint32_t ranks, uint32_t comms)
         snap->ranks[i] = (struct live_rank){
             .pid = 100000 + i,
             .task = i,
-            .state = STUCK_WAITS,
+            .state = HUNG_WAITS,
             .busy = true,
             .counted_ns = (int64_t) snap->real_ns - 300000000,
             .produced = 1000000 + i,

@@ -23,7 +23,7 @@ static void watch(struct livestate *state, const char *dir, uint32_t nodes)
 {
     struct livestate_place place = {.dir = dir, .nodes = nodes};
 
-    stuck_times_set(&place.times, 30000);
+    hung_times_set(&place.times, 30000);
     livestate_init(state, &place);
 }
 

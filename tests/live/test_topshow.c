@@ -21,7 +21,7 @@ static void look(struct livestate *state, const char *dir, uint32_t nodes,
     struct livestate_place place = {.dir = dir, .nodes = nodes};
 
     assert_int_equal(makestep_write(&step, dir), 0);
-    stuck_times_set(&place.times, 30000);
+    hung_times_set(&place.times, 30000);
     livestate_init(state, &place);
     assert_int_equal(livestate_look(state, &now, NULL), 1);
 }

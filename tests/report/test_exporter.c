@@ -108,7 +108,7 @@ static void write_tree(const struct jp_result *result,
 
     assert_non_null(mkdtemp(dir));
     assert_int_equal(exporter_write(result, dir, &options, done, &err), 0);
-    path = fileio_path("%s/output.log", dir);
+    path = text_format("%s/output.log", dir);
     assert_int_equal(access(path, R_OK), 0);
     free(path);
     assert_int_equal(fileio_remove_tree(dir, NULL), 0);

@@ -34,9 +34,9 @@ static int tear_down(void **state)
 /* Makes step-<id> with a summary. */
 static void put_step(const char *id, const char *word, const char *text)
 {
-    char *step = fileio_path("%s/step-%s", dir, id);
-    char *path = fileio_path("%s/summary.json", step);
-    char *json = fileio_path("{\"schema_version\":1,\"verdict\":{\"word\":"
+    char *step = text_format("%s/step-%s", dir, id);
+    char *path = text_format("%s/summary.json", step);
+    char *json = text_format("{\"schema_version\":1,\"verdict\":{\"word\":"
                              "\"%s\",\"text\":\"%s\"},\"job\":{\"id\":7,"
                              "\"name\":\"train\",\"nodes\":2,\"ntasks\":8},"
                              "\"quality\":{\"coverage\":0.5},\"cells\":["
@@ -65,7 +65,7 @@ static void index_now(void)
 
 static json_t *read_job(void)
 {
-    char *path = fileio_path("%s/job.json", dir);
+    char *path = text_format("%s/job.json", dir);
     json_t *root = json_load_file(path, 0, NULL);
 
     assert_non_null(root);
@@ -84,7 +84,7 @@ static const char *part(const json_t *root, size_t step, const char *key)
 static void test_steps(void **state)
 {
     json_t *root;
-    char *page = fileio_path("%s/index.html", dir), *text = NULL;
+    char *page = text_format("%s/index.html", dir), *text = NULL;
 
     (void) state;
     put_step("0", "OK", "first");
@@ -120,7 +120,7 @@ static void test_steps(void **state)
 /* The kinds that several steps have, and how the last one compares. */
 static void test_trend(void **state)
 {
-    char *page = fileio_path("%s/index.html", dir), *text = NULL;
+    char *page = text_format("%s/index.html", dir), *text = NULL;
     json_t *root, *cells;
 
     (void) state;
@@ -156,9 +156,9 @@ static void test_trend(void **state)
 static void put_sampled(const char *id, double sm, const char *node,
                         const char *job)
 {
-    char *step = fileio_path("%s/step-%s", dir, id);
-    char *path = fileio_path("%s/summary.json", step);
-    char *json = fileio_path(
+    char *step = text_format("%s/step-%s", dir, id);
+    char *path = text_format("%s/summary.json", step);
+    char *json = text_format(
         "{\"schema_version\":1,\"verdict\":{\"word\":\"OK\",\"text\":\"\"},"
         "\"job\":{\"id\":7%s},\"util\":{\"series\":["
         "{\"scope\":\"gpu\",\"node\":null,\"metric\":\"sm\",\"max\":%g},"
@@ -180,7 +180,7 @@ static void put_sampled(const char *id, double sm, const char *node,
 /* The job's maxima over its steps, whatever was read when. */
 static void test_util(void **state)
 {
-    char *page = fileio_path("%s/index.html", dir), *text = NULL;
+    char *page = text_format("%s/index.html", dir), *text = NULL;
     json_t *root, *row;
     const json_t *step;
 
@@ -224,7 +224,7 @@ static void test_util(void **state)
         json_object_del(json_array_get(json_object_get(root, "steps"), i),
                         "util");
     page[strlen(page) - strlen("index.html")] = '\0';
-    text = fileio_path("%sjob.json", page);
+    text = text_format("%sjob.json", page);
     assert_int_equal(json_dump_file(root, text, 0), 0);
     json_decref(root);
     free(text);
@@ -263,7 +263,7 @@ static void test_changes(void **state)
 static void test_foreign(void **state)
 {
     static const char *const junk[] = {"job.json", "step-file"};
-    char *link = fileio_path("%s/step-link", dir);
+    char *link = text_format("%s/step-link", dir);
     json_t *root;
 
     (void) state;
@@ -272,7 +272,7 @@ static void test_foreign(void **state)
     free(link);
     put_step("a b<", "OK", "odd name");
     for (size_t i = 0; i < 2; i++) {
-        char *path = fileio_path("%s/%s", dir, junk[i]);
+        char *path = text_format("%s/%s", dir, junk[i]);
 
         assert_int_equal(fileio_write(path, "{\"steps\":7", 10, NULL), 0);
         free(path);
@@ -330,9 +330,9 @@ static void test_concurrent(void **state)
 /* A job's folder below dir, as its last report leaves it. */
 static void put_job(const char *name, const char *steps, const char *by)
 {
-    char *job = fileio_path("%s/%s", dir, name);
-    char *path = fileio_path("%s/job.json", job);
-    char *json = fileio_path("{\"schema_version\":1,\"generator\":{\"name\":"
+    char *job = text_format("%s/%s", dir, name);
+    char *path = text_format("%s/job.json", job);
+    char *json = text_format("{\"schema_version\":1,\"generator\":{\"name\":"
                              "\"%s\"},\"job\":{\"id\":%s,\"name\":\"a<b\"},"
                              "\"steps\":[%s]}",
                              by, name + 1, steps);
@@ -354,8 +354,8 @@ static void test_jobs(void **state)
         ">NODATA</b>", ">OK</b>"};
     struct report_jobs_done done = {0};
     struct jp_error err = {""};
-    char *path = fileio_path("%s/" REPORT_JOBS_NAME, dir), *page = NULL;
-    char *link = fileio_path("%s/j9", dir);
+    char *path = text_format("%s/" REPORT_JOBS_NAME, dir), *page = NULL;
+    char *link = text_format("%s/j9", dir);
     const char *at;
     size_t len;
 

@@ -51,7 +51,7 @@ static int print(enum jp_summary how, char **text)
 
 static void put_summary(const char *json)
 {
-    char *path = fileio_path("%s/summary.json", dir);
+    char *path = text_format("%s/summary.json", dir);
 
     assert_int_equal(fileio_write(path, json, strlen(json), NULL), 0);
     free(path);
@@ -241,7 +241,7 @@ static void test_card_room(void **state)
     unsigned lines = 0;
 
     (void) state;
-    json = fileio_path("{\"verdict\":{\"word\":\"SLOW\",\"text\":\"x\"},"
+    json = text_format("{\"verdict\":{\"word\":\"SLOW\",\"text\":\"x\"},"
                        "%s,\"cells\":[" CELL "],\"findings\":[{\"text\":"
                        "\"x\",\"next\":\"" LONG "\"}]}",
                        quality);
@@ -252,7 +252,7 @@ static void test_card_room(void **state)
     assert_non_null(strstr(card, "\n  mixed "));
     free(card);
     free(json);
-    json = fileio_path(
+    json = text_format(
         "{\"verdict\":{\"word\":\"SLOW\",\"text\":\"" LONG LONG LONG "\"},"
         "%s,\"warmup\":{\"ops\":9,\"times\":2},\"cells\":[" CELL "," CELL
         "],\"findings\":[{\"text\":\"a\",\"next\":\"" LONG "\"},"
@@ -291,7 +291,7 @@ static void test_note(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        char *json = fileio_path(
+        char *json = text_format(
             "{\"schema_version\":1,\"verdict\":{\"word\":\"OK\",\"text\":\"x\"}"
             ",\"quality\":{\"records\":1,\"overhead\":%s},\"warmup\":%s}",
             rows[i].overhead, rows[i].warmup);
@@ -371,7 +371,7 @@ static void test_bad(void **state)
 
 static void test_fifo(void **state)
 {
-    char *path = fileio_path("%s/summary.json", dir), *text;
+    char *path = text_format("%s/summary.json", dir), *text;
 
     (void) state;
     assert_int_equal(mkfifo(path, 0600), 0);

@@ -259,7 +259,7 @@ static void test_html(void **state)
 /* A file of the report as text; caller frees. */
 static char *file_of(const char *name)
 {
-    char *path = fileio_path("%s/%s", dir, name), *text = NULL;
+    char *path = text_format("%s/%s", dir, name), *text = NULL;
     struct jp_error err;
 
     assert_non_null(path);
@@ -423,7 +423,7 @@ static void test_full(void **state)
     char *after;
 
     (void) state;
-    csv = fileio_path("%s/csv", dir);
+    csv = text_format("%s/csv", dir);
     fixture_good(f);
     write_all();
     before = file_of("summary.json");
@@ -442,7 +442,7 @@ static void test_full(void **state)
 static void test_modes(void **state)
 {
     struct stat st;
-    char *path = fileio_path("%s/csv/cells.csv", dir);
+    char *path = text_format("%s/csv/cells.csv", dir);
 
     (void) state;
     fixture_good(f);

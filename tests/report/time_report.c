@@ -65,7 +65,7 @@ static int time_file(struct timing *t, const char *name,
                                   struct jp_error *),
                      struct jp_error *err)
 {
-    char *path = fileio_path("%s/%s", t->dir, name);
+    char *path = text_format("%s/%s", t->dir, name);
     struct span start = now();
     FILE *out = path ? fopen(path, "w") : NULL;
     int rc = out ? write(t->report, out, err) : error_set(err, "%s", name);
@@ -82,7 +82,7 @@ static int time_folder(struct timing *t, const char *name,
                                     struct jp_error *),
                        struct jp_error *err)
 {
-    char *path = fileio_path("%s/%s", t->dir, name);
+    char *path = text_format("%s/%s", t->dir, name);
     struct span start = now();
     int rc = path ? write(t->report, path, err) : error_set(err, "%s", name);
 

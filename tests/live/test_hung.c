@@ -1,4 +1,4 @@
-/* test_stuck.c - the rule of a hang on made-up snapshots of a step.
+/* test_hung.c - the rule of a hang on made-up snapshots of a step.
  *
  * A step of some nodes runs by a clock of the test. Each node's snapshot is up
  * to five seconds old when node 0 joins them, and goes through its bytes. Every
@@ -48,7 +48,7 @@ enum fault {
 };
 
 struct rank {
-    enum stuck_state state;
+    enum hung_state state;
     uint64_t begun, ended; /* AllReduce: one over the last */
     bool in_flight;
     const char *func; /* what is in flight */
@@ -60,13 +60,13 @@ struct rank {
 struct step {
     struct rank ranks[RANKS_MAX];
     uint32_t n, a_node;
-    struct stuck_usual usual;
+    struct hung_usual usual;
     enum fault fault;
     uint32_t victim;
     uint64_t at_s, now_ns, op_s;
-    struct stuck stuck;
+    struct hung stuck;
     /* what came of it */
-    enum stuck_class class;
+    enum hung_class class;
     int64_t rank;
     unsigned lines, hangs;
     uint64_t hang_s, slow_s, goes_s;
@@ -85,7 +85,7 @@ static void enter(struct step *s, struct rank *r, const char *func,
     r->bytes = 4096;
     r->peer = -1;
     r->start_ns = s->now_ns;
-    r->state = STUCK_WAITS;
+    r->state = HUNG_WAITS;
     if (!strcmp(func, "AllReduce"))
         r->begun = seq + 1;
 }
@@ -101,7 +101,7 @@ static void enter_all(struct step *s, bool struck)
             enter(s, r, "Recv", 7);
             r->peer = (i + s->n - 1) % s->n;
         } else if (struck && s->fault == SENDS) {
-            r->state = STUCK_OUTSIDE;
+            r->state = HUNG_OUTSIDE;
             if (i == (s->victim + 1) % s->n) {
                 enter(s, r, "Send", 7);
                 r->peer = s->victim;
@@ -112,7 +112,7 @@ static void enter_all(struct step *s, bool struck)
                    s->fault != SIGSTOP_INSIDE && s->fault != SLOW &&
                    s->fault != FIRST && s->fault != DEBUGGER &&
                    s->fault != SUSPENDED) {
-            r->state = STUCK_OUTSIDE;
+            r->state = HUNG_OUTSIDE;
         } else {
             enter(s, r, "AllReduce", r->begun);
             if (victim && s->fault == SIZES)
@@ -127,17 +127,17 @@ static void leave_all(struct step *s)
         struct rank *r = &s->ranks[i];
 
         if (r->in_flight) {
-            stuck_usual_add(&s->usual, s->now_ns - r->start_ns);
+            hung_usual_add(&s->usual, s->now_ns - r->start_ns);
             r->ended = r->begun;
         }
         r->in_flight = false;
         r->over++;
-        r->state = STUCK_MOVES;
+        r->state = HUNG_MOVES;
         r->silent_ns = 0;
     }
 }
 
-static void set_states(struct step *s, enum stuck_state state, bool all)
+static void set_states(struct step *s, enum hung_state state, bool all)
 {
     for (uint32_t i = 0; i < s->n; i++)
         if (all || i == s->victim)
@@ -175,25 +175,25 @@ static void strike(struct step *s)
     switch (s->fault) {
     case SIGSTOP_OUTSIDE:
     case SIGSTOP_INSIDE:
-        set_states(s, STUCK_STOPPED, false);
+        set_states(s, HUNG_STOPPED, false);
         break;
     case KILLED:
-        set_states(s, STUCK_GONE, false);
+        set_states(s, HUNG_GONE, false);
         break;
     case DISK:
-        set_states(s, STUCK_DISK, false);
+        set_states(s, HUNG_DISK, false);
         break;
     case CHECKPOINT:
-        set_states(s, STUCK_READS, false);
+        set_states(s, HUNG_READS, false);
         break;
     case EVALUATION:
-        set_states(s, STUCK_COMPUTES, false);
+        set_states(s, HUNG_COMPUTES, false);
         break;
     case SUSPENDED:
-        set_states(s, STUCK_STOPPED, true);
+        set_states(s, HUNG_STOPPED, true);
         break;
     case DEBUGGER:
-        set_states(s, STUCK_TRACED, false);
+        set_states(s, HUNG_TRACED, false);
         break;
     default:
         break;
@@ -233,8 +233,8 @@ static void fill_rank(const struct step *s, uint32_t i, uint64_t at_ns,
     const struct rank *r = &s->ranks[i];
     uint32_t at = snap->n_ranks++;
     struct live_front *f = &snap->fronts[snap->n_fronts];
-    bool stays = r->state == STUCK_STOPPED || r->state == STUCK_GONE ||
-                 r->state == STUCK_DISK || r->state == STUCK_TRACED;
+    bool stays = r->state == HUNG_STOPPED || r->state == HUNG_GONE ||
+                 r->state == HUNG_DISK || r->state == HUNG_TRACED;
 
     snap->ranks[at] = (struct live_rank){
         .pid = 1000 + i,
@@ -265,14 +265,14 @@ static void fill_rank(const struct step *s, uint32_t i, uint64_t at_ns,
         .bytes = r->bytes,
         .start_ns = (int64_t) r->start_ns,
         .until_ns = (int64_t) at_ns,
-        .limit_ns = (int64_t) stuck_limit_ns(
+        .limit_ns = (int64_t) hung_limit_ns(
             &s->stuck.times, s->usual.n ? &s->usual : NULL, !r->ended)};
     snprintf(snap->ops[snap->n_ops++].func, RECORD_MAX_FUNC + 1, "%s", r->func);
 }
 
 /* Through its bytes, as the nodes' do. */
 static void take(const struct step *s, uint32_t node, struct hangs_sum *sum,
-                 struct stuck_task *tasks, struct stuck_view *view)
+                 struct hung_task *tasks, struct hung_view *view)
 {
     static struct live_snap snap, back;
     uint64_t at_ns = s->now_ns - (uint64_t) rand() % (LOOK_S * SECOND);
@@ -302,30 +302,30 @@ static void look(struct step *s, uint64_t second)
 {
     struct jp_hangs hangs = {0};
     struct hangs_sum sum = {.hangs = &hangs};
-    struct stuck_task tasks[RANKS_MAX + LIVE_RANKS_MAX];
-    struct stuck_view view = {.hangs = &hangs,
-                              .progress = &sum.progress,
-                              .tasks = tasks,
-                              .now_ms = second * 1000,
-                              .now_ns = (int64_t) s->now_ns,
-                              .heard_ns = INT64_MAX};
-    enum stuck_news news;
+    struct hung_task tasks[RANKS_MAX + LIVE_RANKS_MAX];
+    struct hung_view view = {.hangs = &hangs,
+                             .progress = &sum.progress,
+                             .tasks = tasks,
+                             .now_ms = second * 1000,
+                             .now_ns = (int64_t) s->now_ns,
+                             .heard_ns = INT64_MAX};
+    enum hung_news news;
 
     for (uint32_t i = 0; i < s->n / s->a_node; i++)
         take(s, i, &sum, tasks, &view);
     assert_int_equal(hangs_sum_finish(&sum), 0);
-    news = stuck_look(&s->stuck, &view);
-    s->lines += news != STUCK_NO_NEWS;
-    if (news == STUCK_SLOW)
+    news = hung_look(&s->stuck, &view);
+    s->lines += news != HUNG_NO_NEWS;
+    if (news == HUNG_SLOW)
         s->slow_s = second;
-    if (news == STUCK_GOES_ON)
+    if (news == HUNG_GOES_ON)
         s->goes_s = second;
-    if (news == STUCK_HANGS) {
+    if (news == HUNG_HANGS) {
         s->hangs++;
         s->hang_s = second;
         s->class = s->stuck.cause.class;
         s->rank = s->stuck.cause.rank;
-        stuck_answer(&view, &s->stuck.cause, s->text, sizeof(s->text));
+        hung_answer(&view, &s->stuck.cause, s->text, sizeof(s->text));
     }
     hangs_sum_fini(&sum);
     hangs_fini(&hangs);
@@ -338,7 +338,7 @@ static void run(struct step *s, enum fault fault, unsigned seed)
 
     srand(seed);
     *s = (struct step){.fault = fault, .rank = -2};
-    stuck_times_set(&s->stuck.times, 30000);
+    hung_times_set(&s->stuck.times, 30000);
     s->a_node = 2u << rand() % 3;
     s->n = s->a_node * nodes[rand() % 4];
     s->victim = (uint32_t) rand() % s->n;
@@ -347,7 +347,7 @@ static void run(struct step *s, enum fault fault, unsigned seed)
     if (fault == SLOW)
         s->at_s = 135;
     if (fault == SILENT_CHECKPOINT) /* one of the same length came before */
-        stuck_usual_add(&s->usual, 55 * SECOND);
+        hung_usual_add(&s->usual, 55 * SECOND);
     end = s->at_s + lasts_s(s) + (fault == DISK ? 600 : 250);
     for (uint64_t second = 0; second < end; second++) {
         pass(s, second);
@@ -361,20 +361,20 @@ static void run(struct step *s, enum fault fault, unsigned seed)
 
 static const struct {
     enum fault fault;
-    enum stuck_class class;
+    enum hung_class class;
     bool has_rank;
     const char *text; /* a part of the sentence */
 } hangs[] = {
-    {STOPS, STUCK_BY_ABSENCE, true, "never entered AllReduce"},
-    {SKIPS, STUCK_BY_ORDER, true, "AllGather 3"},
-    {SIZES, STUCK_BY_SIZE, true, "sizes must be equal"},
-    {INSIDE, STUCK_INSIDE, false, "no rank is missing"},
-    {SIGSTOP_OUTSIDE, STUCK_BY_STOP, true, "stopped by a signal"},
-    {SIGSTOP_INSIDE, STUCK_BY_STOP, true, "stopped by a signal"},
-    {KILLED, STUCK_BY_GONE, true, "the process is gone"},
-    {DISK, STUCK_BY_FILES, true, "waits for a disk"},
-    {CYCLE, STUCK_BY_CYCLE, false, "in a circle"},
-    {SENDS, STUCK_BY_ABSENCE, true, "in Send 7"},
+    {STOPS, HUNG_BY_ABSENCE, true, "never entered AllReduce"},
+    {SKIPS, HUNG_BY_ORDER, true, "AllGather 3"},
+    {SIZES, HUNG_BY_SIZE, true, "sizes must be equal"},
+    {INSIDE, HUNG_INSIDE, false, "no rank is missing"},
+    {SIGSTOP_OUTSIDE, HUNG_BY_STOP, true, "stopped by a signal"},
+    {SIGSTOP_INSIDE, HUNG_BY_STOP, true, "stopped by a signal"},
+    {KILLED, HUNG_BY_GONE, true, "the process is gone"},
+    {DISK, HUNG_BY_FILES, true, "waits for a disk"},
+    {CYCLE, HUNG_BY_CYCLE, false, "in a circle"},
+    {SENDS, HUNG_BY_ABSENCE, true, "in Send 7"},
 };
 
 /* Of two ranks in two operations, or with two sizes, neither is the odd one. */
@@ -399,7 +399,7 @@ static void names_class_and_rank(void **state)
                 fail_msg("fault %zu, run %u of %u ranks, rank %u: %u hangs, "
                          "%s, rank %lld: %s",
                          i, n, s->n, s->victim, s->hangs,
-                         stuck_class_words[s->class], (long long) s->rank,
+                         hung_class_words[s->class], (long long) s->rank,
                          s->text);
             /* 30 s, two looks, 60 s; ten times 30 s for a disk */
             most = s->at_s + (hangs[i].fault == DISK ? 300 : 30) + 60 +
@@ -450,36 +450,36 @@ static void says_that_it_moves_again(void **state)
 
 static void knows_what_is_usual(void **state)
 {
-    struct stuck_usual usual = {0};
-    struct stuck_times times;
+    struct hung_usual usual = {0};
+    struct hung_times times;
 
     (void) state;
-    stuck_times_set(&times, 30000);
-    assert_int_equal(stuck_limit_ns(&times, NULL, false), 30 * SECOND);
-    assert_int_equal(stuck_limit_ns(&times, NULL, true), 300 * SECOND);
+    hung_times_set(&times, 30000);
+    assert_int_equal(hung_limit_ns(&times, NULL, false), 30 * SECOND);
+    assert_int_equal(hung_limit_ns(&times, NULL, true), 300 * SECOND);
     for (unsigned i = 0; i < 1000; i++)
-        stuck_usual_add(&usual, SECOND / 100);
-    assert_int_equal(stuck_usual_p99_ns(&usual), 0);
-    assert_int_equal(stuck_limit_ns(&times, &usual, false), 30 * SECOND);
-    stuck_usual_add(&usual, 40 * SECOND); /* 1 of 1001 */
-    assert_int_equal(stuck_usual_p99_ns(&usual), 0);
-    assert_int_equal(stuck_limit_ns(&times, &usual, false), 80 * SECOND);
+        hung_usual_add(&usual, SECOND / 100);
+    assert_int_equal(hung_usual_p99_ns(&usual), 0);
+    assert_int_equal(hung_limit_ns(&times, &usual, false), 30 * SECOND);
+    hung_usual_add(&usual, 40 * SECOND); /* 1 of 1001 */
+    assert_int_equal(hung_usual_p99_ns(&usual), 0);
+    assert_int_equal(hung_limit_ns(&times, &usual, false), 80 * SECOND);
     for (unsigned i = 0; i < 20; i++)
-        stuck_usual_add(&usual, 5 * SECOND);
-    assert_in_range(stuck_usual_p99_ns(&usual), 5 * SECOND, 6 * SECOND);
-    assert_in_range(stuck_limit_ns(&times, &usual, false), 100 * SECOND,
+        hung_usual_add(&usual, 5 * SECOND);
+    assert_in_range(hung_usual_p99_ns(&usual), 5 * SECOND, 6 * SECOND);
+    assert_in_range(hung_limit_ns(&times, &usual, false), 100 * SECOND,
                     120 * SECOND);
-    stuck_usual_add(&usual, UINT64_MAX);
-    assert_int_equal(stuck_limit_ns(&times, &usual, false), INT64_MAX);
-    stuck_times_set(&times, 3000);
-    assert_int_equal(times.ms[STUCK_CONFIRM], 6000);
-    assert_int_equal(times.ms[STUCK_SILENT], 3000);
+    hung_usual_add(&usual, UINT64_MAX);
+    assert_int_equal(hung_limit_ns(&times, &usual, false), INT64_MAX);
+    hung_times_set(&times, 3000);
+    assert_int_equal(times.ms[HUNG_CONFIRM], 6000);
+    assert_int_equal(times.ms[HUNG_SILENT], 3000);
 }
 
 /* A node that is never heard delays the word, and the word says so. */
 static void waits_for_all_nodes(void **state)
 {
-    struct stuck_task tasks[2 * LIVE_RANKS_MAX];
+    struct hung_task tasks[2 * LIVE_RANKS_MAX];
     struct step *s = calloc(1, sizeof(*s));
     uint64_t at = 0;
 
@@ -488,23 +488,23 @@ static void waits_for_all_nodes(void **state)
     s->fault = INSIDE;
     s->at_s = 1;
     s->op_s = 1;
-    stuck_times_set(&s->stuck.times, 30000);
+    hung_times_set(&s->stuck.times, 30000);
     s->ranks[0].ended = s->ranks[1].ended = 1;
     for (uint64_t second = 0; second < 400 && !at; second++) {
         struct jp_hangs joined = {0};
         struct hangs_sum sum = {.hangs = &joined};
-        struct stuck_view view = {.hangs = &joined,
-                                  .progress = &sum.progress,
-                                  .tasks = tasks,
-                                  .now_ms = second * 1000,
-                                  .heard_ns = INT64_MAX,
-                                  .n_silent = 1};
+        struct hung_view view = {.hangs = &joined,
+                                 .progress = &sum.progress,
+                                 .tasks = tasks,
+                                 .now_ms = second * 1000,
+                                 .heard_ns = INT64_MAX,
+                                 .n_silent = 1};
 
         pass(s, second);
         view.now_ns = (int64_t) s->now_ns;
         take(s, 0, &sum, tasks, &view);
         assert_int_equal(hangs_sum_finish(&sum), 0);
-        if (stuck_look(&s->stuck, &view) == STUCK_HANGS)
+        if (hung_look(&s->stuck, &view) == HUNG_HANGS)
             at = second;
         hangs_sum_fini(&sum);
         hangs_fini(&joined);

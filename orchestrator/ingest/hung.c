@@ -1,5 +1,5 @@
-/* stuck.c - decide whether operations in flight are a hang, and why. */
-#include "orchestrator/ingest/stuck.h"
+/* hung.c - decide whether operations in flight are a hang, and why. */
+#include "orchestrator/ingest/hung.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,67 +13,67 @@
 #define CHAIN_MAX 64
 /* The policy of the table's times, in ms. */
 #define SUSPECT_MS 30000
-/* After this many STUCK_CONFIRM, a silent node is no longer waited for. */
+/* After this many HUNG_CONFIRM, a silent node is no longer waited for. */
 #define UNHEARD_TIMES 3
 
-const char *const stuck_state_words[STUCK_N_STATES] = {
-    [STUCK_UNKNOWN] = "not known",
-    [STUCK_MOVES] = "works",
-    [STUCK_WAITS] = "waits in communication",
-    [STUCK_OUTSIDE] = "outside of NCCL",
-    [STUCK_COMPUTES] = "computes outside of NCCL",
-    [STUCK_READS] = "reads or writes files",
-    [STUCK_MUTE] = "its recorder is silent",
-    [STUCK_DISK] = "waits for a disk (state D)",
-    [STUCK_TRACED] = "held by a debugger",
-    [STUCK_STOPPED] = "stopped by a signal",
-    [STUCK_GONE] = "gone",
-    [STUCK_ENDED] = "ended",
-    [STUCK_NO_END] = "ends no operation",
+const char *const hung_state_words[HUNG_N_STATES] = {
+    [HUNG_UNKNOWN] = "not known",
+    [HUNG_MOVES] = "works",
+    [HUNG_WAITS] = "waits in communication",
+    [HUNG_OUTSIDE] = "outside of NCCL",
+    [HUNG_COMPUTES] = "computes outside of NCCL",
+    [HUNG_READS] = "reads or writes files",
+    [HUNG_MUTE] = "its recorder is silent",
+    [HUNG_DISK] = "waits for a disk (state D)",
+    [HUNG_TRACED] = "held by a debugger",
+    [HUNG_STOPPED] = "stopped by a signal",
+    [HUNG_GONE] = "gone",
+    [HUNG_ENDED] = "ended",
+    [HUNG_NO_END] = "ends no operation",
 };
 
-const char *const stuck_class_words[STUCK_N_CLASSES] = {
-    [STUCK_NOTHING] = "none",
-    [STUCK_BY_GONE] = "process_gone",
-    [STUCK_BY_STOP] = "process_stopped",
-    [STUCK_BY_ABSENCE] = "never_entered",
-    [STUCK_BY_COMPUTING] = "busy_outside",
-    [STUCK_BY_FILES] = "file_system",
-    [STUCK_BY_ORDER] = "other_operation",
-    [STUCK_BY_SIZE] = "other_size",
-    [STUCK_BY_CYCLE] = "p2p_cycle",
-    [STUCK_INSIDE] = "all_inside",
-    [STUCK_UNTOLD] = "not_known",
-    [STUCK_SUSPENDED] = "suspended",
-    [STUCK_DEBUGGED] = "debugger",
+const char *const hung_class_words[HUNG_N_CLASSES] = {
+    [HUNG_NOTHING] = "none",
+    [HUNG_BY_GONE] = "process_gone",
+    [HUNG_BY_STOP] = "process_stopped",
+    [HUNG_BY_ABSENCE] = "never_entered",
+    [HUNG_BY_COMPUTING] = "busy_outside",
+    [HUNG_BY_FILES] = "file_system",
+    [HUNG_BY_ORDER] = "other_operation",
+    [HUNG_BY_SIZE] = "other_size",
+    [HUNG_BY_CYCLE] = "p2p_cycle",
+    [HUNG_INSIDE] = "all_inside",
+    [HUNG_UNTOLD] = "not_known",
+    [HUNG_SUSPENDED] = "suspended",
+    [HUNG_DEBUGGED] = "debugger",
 };
 
-const char *const stuck_phase_words[4] = {"quiet", "seen", "suspect",
-                                          "confirmed"};
+const char *const hung_phase_words[4] = {"quiet", "seen", "suspect",
+                                         "confirmed"};
 
-const struct stuck_time_row stuck_time_rows[STUCK_N_TIMES] = {
-    [STUCK_LEAST] = {"suspect", SUSPECT_MS,
-                     "checkpoints and evaluations of a few seconds are "
-                     "everyday; half a minute of all GPUs is not"},
-    [STUCK_LOOKS] = {"looks", 5000,
-                     "an operation that ends late ends between them"},
-    [STUCK_SAY] = {"say", 30000,
-                   "most of what is suspect moves again within it"},
-    [STUCK_CONFIRM] = {"confirm", 60000,
-                       "well before a program's own watchdog (PyTorch: 600 s) "
-                       "takes the ranks down"},
-    [STUCK_SILENT] = {"silent", 3000,
-                      "a recorder writes its counters each second"},
+const struct hung_time_row hung_time_rows[HUNG_N_TIMES] = {
+    [HUNG_LEAST] = {"suspect", SUSPECT_MS,
+                    "checkpoints and evaluations of a few seconds are "
+                    "everyday; half a minute of all GPUs is not"},
+    [HUNG_LOOKS] = {"looks", 5000,
+                    "an operation that ends late ends between them"},
+    [HUNG_SAY] = {"say", 30000,
+                  "most of what is suspect moves again within it"},
+    [HUNG_CONFIRM] = {"confirm", 60000,
+                      "well before a program's own watchdog (PyTorch: 600 s) "
+                      "takes the ranks down"},
+    [HUNG_SILENT] = {"silent", 3000,
+                     "a recorder writes its counters each second"},
 };
 
-void stuck_times_set(struct stuck_times *times, uint32_t suspect_ms)
+void hung_times_set(struct hung_times *times, uint32_t suspect_ms)
 {
-    for (size_t i = 0; i < STUCK_N_TIMES; i++)
-        times->ms[i] = (uint64_t) stuck_time_rows[i].ms * suspect_ms /
+    for (size_t i = 0; i < HUNG_N_TIMES; i++)
+        times->ms[i] = (uint64_t) hung_time_rows[i].ms * suspect_ms /
                        SUSPECT_MS;
     /* does not scale: it depends on the recorder only */
-    if (times->ms[STUCK_SILENT] < stuck_time_rows[STUCK_SILENT].ms)
-        times->ms[STUCK_SILENT] = stuck_time_rows[STUCK_SILENT].ms;
+    if (times->ms[HUNG_SILENT] < hung_time_rows[HUNG_SILENT].ms)
+        times->ms[HUNG_SILENT] = hung_time_rows[HUNG_SILENT].ms;
 }
 
 /* --- usual durations ------------------------------------------------------ */
@@ -84,11 +84,11 @@ static unsigned bucket_of(uint64_t ns)
     uint64_t edge = SECOND_NS;
     unsigned i = 0;
 
-    while (i + 2 < STUCK_BUCKETS && ns >= 2 * edge) {
+    while (i + 2 < HUNG_BUCKETS && ns >= 2 * edge) {
         edge *= 2;
         i += 2;
     }
-    return i + 1 < STUCK_BUCKETS && ns >= edge + edge / 2 ? i + 1 : i;
+    return i + 1 < HUNG_BUCKETS && ns >= edge + edge / 2 ? i + 1 : i;
 }
 
 /* The upper edge of a bucket. */
@@ -99,7 +99,7 @@ static uint64_t edge_of(unsigned bucket)
     return bucket % 2 ? 2 * edge : edge + edge / 2;
 }
 
-void stuck_usual_add(struct stuck_usual *usual, uint64_t ns)
+void hung_usual_add(struct hung_usual *usual, uint64_t ns)
 {
     usual->n++;
     if (ns > usual->max_ns)
@@ -108,11 +108,11 @@ void stuck_usual_add(struct stuck_usual *usual, uint64_t ns)
         usual->longer[bucket_of(ns)]++;
 }
 
-uint64_t stuck_usual_p99_ns(const struct stuck_usual *usual)
+uint64_t hung_usual_p99_ns(const struct hung_usual *usual)
 {
     uint64_t above = 0;
 
-    for (unsigned i = STUCK_BUCKETS; i-- > 0;) {
+    for (unsigned i = HUNG_BUCKETS; i-- > 0;) {
         above += usual->longer[i];
         if (above * 100 > usual->n) /* more than 1 % are here or above */
             return edge_of(i) < usual->max_ns ? edge_of(i) : usual->max_ns;
@@ -120,27 +120,27 @@ uint64_t stuck_usual_p99_ns(const struct stuck_usual *usual)
     return 0;
 }
 
-uint64_t stuck_limit_ns(const struct stuck_times *times,
-                        const struct stuck_usual *usual, bool first)
+uint64_t hung_limit_ns(const struct hung_times *times,
+                       const struct hung_usual *usual, bool first)
 {
-    uint64_t limit = times->ms[STUCK_LEAST] * (uint64_t) MS_NS, more;
+    uint64_t limit = times->ms[HUNG_LEAST] * (uint64_t) MS_NS, more;
 
     if (first)
-        return limit * STUCK_FIRST_TIMES;
+        return limit * HUNG_FIRST_TIMES;
     if (!usual)
         return limit;
-    more = num_mul(stuck_usual_p99_ns(usual), STUCK_P99_TIMES);
+    more = num_mul(hung_usual_p99_ns(usual), HUNG_P99_TIMES);
     limit = more > limit ? more : limit;
     /* a long one that came once, e.g. a checkpoint, may come again */
-    more = num_mul(usual->max_ns, STUCK_MAX_TIMES);
+    more = num_mul(usual->max_ns, HUNG_MAX_TIMES);
     limit = more > limit ? more : limit;
     return limit < INT64_MAX ? limit : INT64_MAX;
 }
 
 /* --- the cause of a group ------------------------------------------------- */
 
-bool stuck_is_harmless(const struct jp_hangs *hangs,
-                       const struct hangs_group *group)
+bool hung_is_harmless(const struct jp_hangs *hangs,
+                      const struct hangs_group *group)
 {
     const uint32_t *count = group->count;
 
@@ -183,15 +183,14 @@ static bool sizes_differ(const struct jp_hangs *hangs,
     return false;
 }
 
-static enum stuck_state state_of(const struct stuck_view *view,
-                                 uint32_t process)
+static enum hung_state state_of(const struct hung_view *view, uint32_t process)
 {
     return process < view->hangs->n_processes ? view->tasks[process].state
-                                              : STUCK_UNKNOWN;
+                                              : HUNG_UNKNOWN;
 }
 
 /* The process of a rank in a communicator; UINT32_MAX: unknown. */
-static uint32_t process_of_rank(const struct stuck_view *view,
+static uint32_t process_of_rank(const struct hung_view *view,
                                 const struct hangs_op *op, int64_t rank)
 {
     const struct progress_row *row;
@@ -206,7 +205,7 @@ static uint32_t process_of_rank(const struct stuck_view *view,
 }
 
 /* The group of a process's oldest operation in flight; SIZE_MAX: none. */
-static size_t oldest_of(const struct stuck_view *view, uint32_t process)
+static size_t oldest_of(const struct hung_view *view, uint32_t process)
 {
     const struct jp_hangs *hangs = view->hangs;
     size_t best = SIZE_MAX;
@@ -226,7 +225,7 @@ static size_t oldest_of(const struct stuck_view *view, uint32_t process)
 }
 
 /* Whether the peer of a Send or Recv has the other end of it in flight. */
-static bool is_met(const struct stuck_view *view, const struct hangs_op *op,
+static bool is_met(const struct hung_view *view, const struct hangs_op *op,
                    uint32_t peer)
 {
     const struct jp_hangs *hangs = view->hangs;
@@ -243,25 +242,25 @@ static bool is_met(const struct stuck_view *view, const struct hangs_op *op,
 }
 
 /* The kind of hang if a rank has not entered, by its process's state. */
-static enum stuck_class absence_of(enum stuck_state state)
+static enum hung_class absence_of(enum hung_state state)
 {
     switch (state) {
-    case STUCK_GONE:
-        return STUCK_BY_GONE;
-    case STUCK_STOPPED:
-        return STUCK_BY_STOP;
-    case STUCK_TRACED:
-        return STUCK_DEBUGGED;
-    case STUCK_COMPUTES:
-        return STUCK_BY_COMPUTING;
-    case STUCK_READS:
-    case STUCK_DISK:
-    case STUCK_MUTE:
-        return STUCK_BY_FILES;
-    case STUCK_UNKNOWN:
-        return STUCK_UNTOLD;
+    case HUNG_GONE:
+        return HUNG_BY_GONE;
+    case HUNG_STOPPED:
+        return HUNG_BY_STOP;
+    case HUNG_TRACED:
+        return HUNG_DEBUGGED;
+    case HUNG_COMPUTES:
+        return HUNG_BY_COMPUTING;
+    case HUNG_READS:
+    case HUNG_DISK:
+    case HUNG_MUTE:
+        return HUNG_BY_FILES;
+    case HUNG_UNKNOWN:
+        return HUNG_UNTOLD;
     default:
-        return STUCK_BY_ABSENCE;
+        return HUNG_BY_ABSENCE;
     }
 }
 
@@ -276,10 +275,10 @@ static uint32_t find_rank(const struct hangs_group *group,
     return rank;
 }
 
-static struct stuck_cause cause_of(enum stuck_class class, size_t group,
-                                   uint32_t process, int64_t rank)
+static struct hung_cause cause_of(enum hung_class class, size_t group,
+                                  uint32_t process, int64_t rank)
 {
-    return (struct stuck_cause){class, group, process, rank, SIZE_MAX};
+    return (struct hung_cause){class, group, process, rank, SIZE_MAX};
 }
 
 /* A chain of waits, each leading to the next. */
@@ -291,12 +290,12 @@ struct chain {
 /* Picks, among the ranks that never entered, the one that explains most. A
  * process that is gone, stopped or busy explains more than one of many idle
  * ones. */
-static uint32_t pick_missing(const struct stuck_view *view,
+static uint32_t pick_missing(const struct hung_view *view,
                              const struct hangs_group *group)
 {
-    static const uint8_t weights[STUCK_N_STATES] = {
-        [STUCK_GONE] = 4,  [STUCK_STOPPED] = 3, [STUCK_TRACED] = 3,
-        [STUCK_READS] = 2, [STUCK_DISK] = 2,    [STUCK_COMPUTES] = 1};
+    static const uint8_t weights[HUNG_N_STATES] = {
+        [HUNG_GONE] = 4,  [HUNG_STOPPED] = 3, [HUNG_TRACED] = 3,
+        [HUNG_READS] = 2, [HUNG_DISK] = 2,    [HUNG_COMPUTES] = 1};
     int best = -1, best_weight = -1;
 
     for (uint32_t i = 0; i < group->n_ranks; i++) {
@@ -310,31 +309,31 @@ static uint32_t pick_missing(const struct stuck_view *view,
     return (uint32_t) best;
 }
 
-static struct stuck_cause judge_inside(const struct stuck_view *view, size_t at)
+static struct hung_cause judge_inside(const struct hung_view *view, size_t at)
 {
     const struct hangs_group *group = &view->hangs->groups[at];
     const struct hangs_op *op, *other;
 
     if (sizes_differ(view->hangs, group, &op, &other))
-        return cause_of(STUCK_BY_SIZE, at, op->process, op->rank);
+        return cause_of(HUNG_BY_SIZE, at, op->process, op->rank);
     if (group->count[HANGS_UNSURE]) {
         /* its file ends early; /proc may show why */
         uint32_t rank = find_rank(group, HANGS_UNSURE),
                  process = group->processes[rank];
-        enum stuck_class class = absence_of(state_of(view, process));
+        enum hung_class class = absence_of(state_of(view, process));
 
-        return cause_of(class == STUCK_BY_ABSENCE ? STUCK_UNTOLD : class, at,
+        return cause_of(class == HUNG_BY_ABSENCE ? HUNG_UNTOLD : class, at,
                         process, rank);
     }
     if (group->count[HANGS_NO_FILE])
-        return cause_of(STUCK_UNTOLD, at, UINT32_MAX,
+        return cause_of(HUNG_UNTOLD, at, UINT32_MAX,
                         find_rank(group, HANGS_NO_FILE));
-    return cause_of(STUCK_INSIDE, at, UINT32_MAX, -1);
+    return cause_of(HUNG_INSIDE, at, UINT32_MAX, -1);
 }
 
 /* Judges one group: who is to blame, or where the wait continues (*next). */
-static struct stuck_cause judge_group(const struct stuck_view *view, size_t at,
-                                      uint32_t *next)
+static struct hung_cause judge_group(const struct hung_view *view, size_t at,
+                                     uint32_t *next)
 {
     const struct hangs_group *group = &view->hangs->groups[at];
     const struct hangs_op *op = &view->hangs->ops[group->first];
@@ -344,14 +343,14 @@ static struct stuck_cause judge_group(const struct stuck_view *view, size_t at,
     if (!group->n_ranks) { /* Send or Recv */
         peer = process_of_rank(view, op, op->peer);
         if (peer == UINT32_MAX)
-            return cause_of(STUCK_UNTOLD, at, UINT32_MAX, op->peer);
+            return cause_of(HUNG_UNTOLD, at, UINT32_MAX, op->peer);
         if (is_met(view, op, peer))
-            return cause_of(STUCK_INSIDE, at, UINT32_MAX, -1);
+            return cause_of(HUNG_INSIDE, at, UINT32_MAX, -1);
         if (oldest_of(view, peer) == SIZE_MAX)
             return cause_of(absence_of(state_of(view, peer)), at, peer,
                             op->peer);
         *next = peer;
-        return cause_of(STUCK_INSIDE, at, peer, op->peer);
+        return cause_of(HUNG_INSIDE, at, peer, op->peer);
     }
     if (group->count[HANGS_MISSING]) {
         rank = pick_missing(view, group);
@@ -361,18 +360,18 @@ static struct stuck_cause judge_group(const struct stuck_view *view, size_t at,
     if (group->count[HANGS_HELD]) {
         rank = find_rank(group, HANGS_HELD);
         *next = group->processes[rank];
-        return cause_of(STUCK_BY_ORDER, at, *next, rank);
+        return cause_of(HUNG_BY_ORDER, at, *next, rank);
     }
     return judge_inside(view, at);
 }
 
 /* The chain has closed into a circle. If it contains a collective, ranks
  * entered different operations: blames a rank missing in the largest group. */
-static struct stuck_cause judge_round(const struct stuck_view *view,
-                                      const struct chain *chain)
+static struct hung_cause judge_round(const struct hung_view *view,
+                                     const struct chain *chain)
 {
     size_t most = SIZE_MAX;
-    struct stuck_cause cause;
+    struct hung_cause cause;
     uint32_t next;
 
     for (size_t i = 0; i < chain->n; i++) {
@@ -384,7 +383,7 @@ static struct stuck_cause judge_round(const struct stuck_view *view,
             most = chain->groups[i];
     }
     if (most == SIZE_MAX)
-        return cause_of(STUCK_BY_CYCLE, chain->groups[0], UINT32_MAX, -1);
+        return cause_of(HUNG_BY_CYCLE, chain->groups[0], UINT32_MAX, -1);
     cause = judge_group(view, most, &next);
     if (next != UINT32_MAX)
         cause.elsewhere = oldest_of(view, next);
@@ -392,10 +391,10 @@ static struct stuck_cause judge_round(const struct stuck_view *view,
 }
 
 /* Follows the waits from group to group to a culprit or around a circle. */
-static struct stuck_cause follow(const struct stuck_view *view, size_t at)
+static struct hung_cause follow(const struct hung_view *view, size_t at)
 {
     struct chain chain = {.n = 0};
-    struct stuck_cause cause;
+    struct hung_cause cause;
     uint32_t next;
 
     while (true) {
@@ -412,16 +411,16 @@ static struct stuck_cause follow(const struct stuck_view *view, size_t at)
     }
 }
 
-static bool is_suspended(const struct stuck_view *view)
+static bool is_suspended(const struct hung_view *view)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < view->hangs->n_processes; i++) {
-        enum stuck_state state = view->tasks[i].state;
+        enum hung_state state = view->tasks[i].state;
 
-        if (state == STUCK_GONE || state == STUCK_ENDED)
+        if (state == HUNG_GONE || state == HUNG_ENDED)
             continue;
-        if (state != STUCK_STOPPED)
+        if (state != HUNG_STOPPED)
             return false;
         n++;
     }
@@ -429,9 +428,9 @@ static bool is_suspended(const struct stuck_view *view)
 }
 
 /* Finds a process of a state among those in the group; *rank is its rank. */
-static uint32_t find_state(const struct stuck_view *view,
+static uint32_t find_state(const struct hung_view *view,
                            const struct hangs_group *group,
-                           enum stuck_state state, int64_t *rank)
+                           enum hung_state state, int64_t *rank)
 {
     const struct hangs_op *op = &view->hangs->ops[group->first];
 
@@ -450,20 +449,20 @@ static uint32_t find_state(const struct stuck_view *view,
     return UINT32_MAX;
 }
 
-struct stuck_cause stuck_judge(const struct stuck_view *view, size_t at)
+struct hung_cause hung_judge(const struct hung_view *view, size_t at)
 {
     static const struct {
-        enum stuck_state state;
-        enum stuck_class class;
-    } outer[] = {{STUCK_TRACED, STUCK_DEBUGGED},
-                 {STUCK_GONE, STUCK_BY_GONE},
-                 {STUCK_STOPPED, STUCK_BY_STOP}};
-    struct stuck_cause cause = follow(view, at);
+        enum hung_state state;
+        enum hung_class class;
+    } outer[] = {{HUNG_TRACED, HUNG_DEBUGGED},
+                 {HUNG_GONE, HUNG_BY_GONE},
+                 {HUNG_STOPPED, HUNG_BY_STOP}};
+    struct hung_cause cause = follow(view, at);
     uint32_t process;
     int64_t rank = -1;
 
     if (is_suspended(view))
-        return cause_of(STUCK_SUSPENDED, at, UINT32_MAX, -1);
+        return cause_of(HUNG_SUSPENDED, at, UINT32_MAX, -1);
     /* the states in /proc are more reliable than who entered what */
     for (size_t i = 0; i < sizeof(outer) / sizeof(*outer); i++) {
         process = find_state(view, &view->hangs->groups[cause.group],
@@ -477,7 +476,7 @@ struct stuck_cause stuck_judge(const struct stuck_view *view, size_t at)
 /* --- looks ---------------------------------------------------------------- */
 
 /* Number of operations ended in the processes of a group. */
-static uint64_t count_over(const struct stuck_view *view,
+static uint64_t count_over(const struct hung_view *view,
                            const struct hangs_group *group)
 {
     const struct hangs_op *op = &view->hangs->ops[group->first];
@@ -495,181 +494,177 @@ static uint64_t count_over(const struct stuck_view *view,
     return sum;
 }
 
-static bool is_busy(enum stuck_class class)
+static bool is_busy(enum hung_class class)
 {
-    return class == STUCK_BY_COMPUTING || class == STUCK_BY_FILES;
+    return class == HUNG_BY_COMPUTING || class == HUNG_BY_FILES;
 }
 
 /* Whether the unexplained part of the wait exceeds the limit. For a busy
  * process nothing is deducted: it has used up its longer limit. */
-static bool is_overdue(const struct stuck *stuck, const struct stuck_view *view,
-                       const struct hangs_group *group, enum stuck_class class)
+static bool is_overdue(const struct hung *hung, const struct hung_view *view,
+                       const struct hangs_group *group, enum hung_class class)
 {
     const struct hangs_op *op = &view->hangs->ops[group->first];
-    int64_t limit = (int64_t) (stuck->times.ms[STUCK_LEAST]) * MS_NS;
+    int64_t limit = (int64_t) (hung->times.ms[HUNG_LEAST]) * MS_NS;
     int64_t age = group->age_ns;
 
     for (size_t i = 0; i < group->n_ops; i++)
         if (op[i].limit_ns > limit)
             limit = op[i].limit_ns;
-    if (!is_busy(class) && group->start_ns && stuck->calm_ns > group->start_ns)
-        age -= stuck->calm_ns - group->start_ns;
+    if (!is_busy(class) && group->start_ns && hung->calm_ns > group->start_ns)
+        age -= hung->calm_ns - group->start_ns;
     return age > limit;
 }
 
 /* Whether it is in flight long enough to look for a cause. */
-static bool is_long(const struct stuck *stuck, const struct hangs_group *group)
+static bool is_long(const struct hung *hung, const struct hangs_group *group)
 {
-    return group->age_ns > (int64_t) stuck->times.ms[STUCK_LOOKS] * MS_NS;
+    return group->age_ns > (int64_t) hung->times.ms[HUNG_LOOKS] * MS_NS;
 }
 
 /* Whether something explains the wait for now. */
-static bool is_explained(const struct stuck *stuck,
-                         const struct hangs_group *group,
-                         enum stuck_class class)
+static bool is_explained(const struct hung *hung,
+                         const struct hangs_group *group, enum hung_class class)
 {
     if (is_busy(class))
-        return group->age_ns < (int64_t) stuck->times.ms[STUCK_LEAST] *
-                                   STUCK_BUSY_TIMES * MS_NS;
-    return class == STUCK_SUSPENDED || class == STUCK_DEBUGGED;
+        return group->age_ns <
+               (int64_t) hung->times.ms[HUNG_LEAST] * HUNG_BUSY_TIMES * MS_NS;
+    return class == HUNG_SUSPENDED || class == HUNG_DEBUGGED;
 }
 
-static bool is_same(const struct stuck *stuck, const struct hangs_op *op)
+static bool is_same(const struct hung *hung, const struct hangs_op *op)
 {
-    return stuck->hash == op->hash && stuck->seq == op->seq &&
-           stuck->n_ranks == op->n_ranks && stuck->kind == op->kind &&
-           !strcmp(stuck->func, op->func);
+    return hung->hash == op->hash && hung->seq == op->seq &&
+           hung->n_ranks == op->n_ranks && hung->kind == op->kind &&
+           !strcmp(hung->func, op->func);
 }
 
 /* The group of the blocked operation if still in flight; otherwise SIZE_MAX. */
-static size_t find_again(const struct stuck *stuck,
-                         const struct stuck_view *view)
+static size_t find_again(const struct hung *hung, const struct hung_view *view)
 {
     const struct jp_hangs *hangs = view->hangs;
 
-    if (stuck->phase != STUCK_QUIET)
+    if (hung->phase != HUNG_QUIET)
         for (size_t i = 0; i < hangs->n_groups; i++)
-            if (is_same(stuck, &hangs->ops[hangs->groups[i].first]) &&
+            if (is_same(hung, &hangs->ops[hangs->groups[i].first]) &&
                 (hangs->groups[i].n_ranks ||
-                 hangs->groups[i].start_ns == stuck->start_ns))
+                 hangs->groups[i].start_ns == hung->start_ns))
                 return i;
     return SIZE_MAX;
 }
 
 /* The first overdue group. Notes on the way what explains waits. */
-static size_t find_overdue(struct stuck *stuck, const struct stuck_view *view)
+static size_t find_overdue(struct hung *hung, const struct hung_view *view)
 {
     const struct jp_hangs *hangs = view->hangs;
 
     for (size_t i = 0; i < hangs->n_groups; i++) {
         const struct hangs_group *group = &hangs->groups[i];
-        enum stuck_class class;
+        enum hung_class class;
 
-        if (!is_long(stuck, group) || stuck_is_harmless(hangs, group))
+        if (!is_long(hung, group) || hung_is_harmless(hangs, group))
             continue;
-        class = stuck_judge(view, i).class;
-        if (is_explained(stuck, group, class))
-            stuck->calm_ns = view->now_ns;
-        else if (is_overdue(stuck, view, group, class))
+        class = hung_judge(view, i).class;
+        if (is_explained(hung, group, class))
+            hung->calm_ns = view->now_ns;
+        else if (is_overdue(hung, view, group, class))
             return i;
     }
     return SIZE_MAX;
 }
 
-static enum stuck_news begin(struct stuck *stuck, const struct stuck_view *view,
-                             size_t at)
+static enum hung_news begin(struct hung *hung, const struct hung_view *view,
+                            size_t at)
 {
     const struct hangs_group *group = &view->hangs->groups[at];
     const struct hangs_op *op = &view->hangs->ops[group->first];
 
-    stuck->phase = STUCK_SEEN;
-    stuck->said = stuck->unheard = false;
-    stuck->hash = op->hash;
-    stuck->seq = op->seq;
-    stuck->n_ranks = op->n_ranks;
-    stuck->kind = op->kind;
-    stuck->start_ns = group->start_ns;
-    snprintf(stuck->func, sizeof(stuck->func), "%s", op->func);
-    stuck->seen_ms = view->now_ms;
-    stuck->over = count_over(view, group);
-    stuck->cause = stuck_judge(view, at);
-    return STUCK_NO_NEWS;
+    hung->phase = HUNG_SEEN;
+    hung->said = hung->unheard = false;
+    hung->hash = op->hash;
+    hung->seq = op->seq;
+    hung->n_ranks = op->n_ranks;
+    hung->kind = op->kind;
+    hung->start_ns = group->start_ns;
+    snprintf(hung->func, sizeof(hung->func), "%s", op->func);
+    hung->seen_ms = view->now_ms;
+    hung->over = count_over(view, group);
+    hung->cause = hung_judge(view, at);
+    return HUNG_NO_NEWS;
 }
 
-static enum stuck_news end(struct stuck *stuck)
+static enum hung_news end(struct hung *hung)
 {
-    bool said = stuck->said;
+    bool said = hung->said;
 
-    stuck->phase = STUCK_QUIET;
-    stuck->said = false;
-    stuck->cause = cause_of(STUCK_NOTHING, SIZE_MAX, UINT32_MAX, -1);
-    return said ? STUCK_GOES_ON : STUCK_NO_NEWS;
+    hung->phase = HUNG_QUIET;
+    hung->said = false;
+    hung->cause = cause_of(HUNG_NOTHING, SIZE_MAX, UINT32_MAX, -1);
+    return said ? HUNG_GOES_ON : HUNG_NO_NEWS;
 }
 
 /* Continues with the same operation; nothing has ended since it was seen. */
-static enum stuck_news go_on(struct stuck *stuck, const struct stuck_view *view,
-                             const struct hangs_group *group)
+static enum hung_news go_on(struct hung *hung, const struct hung_view *view,
+                            const struct hangs_group *group)
 {
     uint64_t slack_ms = HANGS_OTHER_HOST_NS / MS_NS,
-             waited_ms = view->now_ms - stuck->suspect_ms;
+             waited_ms = view->now_ms - hung->suspect_ms;
     bool heard = !view->n_silent &&
                  view->heard_ns > group->start_ns + (int64_t) slack_ms * MS_NS;
 
-    if (stuck->phase == STUCK_SEEN &&
-        view->now_ms - stuck->seen_ms >= stuck->times.ms[STUCK_LOOKS] &&
-        is_overdue(stuck, view, group, stuck->cause.class)) {
-        stuck->phase = STUCK_SUSPECT;
-        stuck->suspect_ms = view->now_ms;
-        return STUCK_NO_NEWS;
+    if (hung->phase == HUNG_SEEN &&
+        view->now_ms - hung->seen_ms >= hung->times.ms[HUNG_LOOKS] &&
+        is_overdue(hung, view, group, hung->cause.class)) {
+        hung->phase = HUNG_SUSPECT;
+        hung->suspect_ms = view->now_ms;
+        return HUNG_NO_NEWS;
     }
-    if (stuck->phase != STUCK_SUSPECT)
-        return STUCK_NO_NEWS;
-    if (waited_ms >= stuck->times.ms[STUCK_CONFIRM] &&
-        (heard ||
-         waited_ms >= UNHEARD_TIMES * stuck->times.ms[STUCK_CONFIRM])) {
-        stuck->phase = STUCK_CONFIRMED;
-        stuck->said = true;
-        stuck->unheard = !heard;
-        stuck->n_hangs++;
-        return STUCK_HANGS;
+    if (hung->phase != HUNG_SUSPECT)
+        return HUNG_NO_NEWS;
+    if (waited_ms >= hung->times.ms[HUNG_CONFIRM] &&
+        (heard || waited_ms >= UNHEARD_TIMES * hung->times.ms[HUNG_CONFIRM])) {
+        hung->phase = HUNG_CONFIRMED;
+        hung->said = true;
+        hung->unheard = !heard;
+        hung->n_hangs++;
+        return HUNG_HANGS;
     }
-    if (!stuck->said && waited_ms >= stuck->times.ms[STUCK_SAY]) {
-        stuck->said = true;
-        return STUCK_SLOW;
+    if (!hung->said && waited_ms >= hung->times.ms[HUNG_SAY]) {
+        hung->said = true;
+        return HUNG_SLOW;
     }
-    return STUCK_NO_NEWS;
+    return HUNG_NO_NEWS;
 }
 
-enum stuck_news stuck_look(struct stuck *stuck, const struct stuck_view *view)
+enum hung_news hung_look(struct hung *hung, const struct hung_view *view)
 {
-    size_t again = find_again(stuck, view), overdue = find_overdue(stuck, view);
+    size_t again = find_again(hung, view), overdue = find_overdue(hung, view);
 
-    if (stuck->phase == STUCK_QUIET)
-        return overdue == SIZE_MAX ? STUCK_NO_NEWS
-                                   : begin(stuck, view, overdue);
+    if (hung->phase == HUNG_QUIET)
+        return overdue == SIZE_MAX ? HUNG_NO_NEWS : begin(hung, view, overdue);
     if (again != SIZE_MAX &&
-        count_over(view, &view->hangs->groups[again]) == stuck->over) {
+        count_over(view, &view->hangs->groups[again]) == hung->over) {
         const struct hangs_group *group = &view->hangs->groups[again];
-        struct stuck_cause cause = stuck_judge(view, again);
+        struct hung_cause cause = hung_judge(view, again);
 
-        if (is_explained(stuck, group, cause.class)) {
+        if (is_explained(hung, group, cause.class)) {
             /* a debugger has attached, or its rank has begun to read */
-            stuck->calm_ns = view->now_ns;
-            stuck->phase = STUCK_SEEN;
-            stuck->seen_ms = view->now_ms;
-            return STUCK_NO_NEWS;
+            hung->calm_ns = view->now_ns;
+            hung->phase = HUNG_SEEN;
+            hung->seen_ms = view->now_ms;
+            return HUNG_NO_NEWS;
         }
-        stuck->cause = cause;
-        return go_on(stuck, view, group);
+        hung->cause = cause;
+        return go_on(hung, view, group);
     }
-    return end(stuck);
+    return end(hung);
 }
 
 /* --- sentences ------------------------------------------------------------ */
 
 /* "rank 3 (n2 pid 103)" */
-static char *name_process(const struct stuck_view *view,
-                          const struct stuck_cause *cause, char *buf,
+static char *name_process(const struct hung_view *view,
+                          const struct hung_cause *cause, char *buf,
                           size_t size)
 {
     const struct hangs_process *p =
@@ -686,26 +681,26 @@ static char *name_process(const struct stuck_view *view,
 }
 
 /* The state of the process, beyond what it has not entered. */
-static const char *format_state(enum stuck_class class)
+static const char *format_state(enum hung_class class)
 {
     switch (class) {
-    case STUCK_BY_GONE:
+    case HUNG_BY_GONE:
         return "the process is gone";
-    case STUCK_BY_STOP:
+    case HUNG_BY_STOP:
         return "the process is stopped by a signal";
-    case STUCK_BY_COMPUTING:
+    case HUNG_BY_COMPUTING:
         return "it computes outside of NCCL";
-    case STUCK_BY_FILES:
+    case HUNG_BY_FILES:
         return "it reads or writes files, or waits for a disk";
-    case STUCK_DEBUGGED:
+    case HUNG_DEBUGGED:
         return "a debugger holds the process";
     default:
         return "";
     }
 }
 
-static void answer_size(const struct stuck_view *view,
-                        const struct stuck_cause *cause, char *buf, size_t size)
+static void answer_size(const struct hung_view *view,
+                        const struct hung_cause *cause, char *buf, size_t size)
 {
     const struct hangs_op *op = NULL, *other = NULL;
     char what[256], whom[160];
@@ -722,9 +717,8 @@ static void answer_size(const struct stuck_view *view,
 }
 
 /* The ranks of a circle of Send and Recv, starting with the first. */
-static void answer_cycle(const struct stuck_view *view,
-                         const struct stuck_cause *cause, char *buf,
-                         size_t size)
+static void answer_cycle(const struct hung_view *view,
+                         const struct hung_cause *cause, char *buf, size_t size)
 {
     size_t at = cause->group, len;
 
@@ -745,8 +739,8 @@ static void answer_cycle(const struct stuck_view *view,
 }
 
 /* H1 of a Send or Recv, with the state of the process in /proc. */
-static void answer_absent(const struct stuck_view *view,
-                          const struct stuck_cause *cause, char *buf,
+static void answer_absent(const struct hung_view *view,
+                          const struct hung_cause *cause, char *buf,
                           size_t size)
 {
     const struct hangs_group *group = &view->hangs->groups[cause->group];
@@ -754,7 +748,7 @@ static void answer_absent(const struct stuck_view *view,
     const char *state = format_state(cause->class);
     char what[256], whom[160], since[96];
 
-    if (cause->class == STUCK_BY_ABSENCE && group->n_ranks) {
+    if (cause->class == HUNG_BY_ABSENCE && group->n_ranks) {
         hangs_answer_of(view->hangs, group, buf, size);
         return;
     }
@@ -765,8 +759,8 @@ static void answer_absent(const struct stuck_view *view,
              state);
 }
 
-char *stuck_answer(const struct stuck_view *view,
-                   const struct stuck_cause *cause, char *buf, size_t size)
+char *hung_answer(const struct hung_view *view, const struct hung_cause *cause,
+                  char *buf, size_t size)
 {
     const struct hangs_group *group;
 
@@ -775,21 +769,21 @@ char *stuck_answer(const struct stuck_view *view,
         return buf;
     group = &view->hangs->groups[cause->group];
     switch (cause->class) {
-    case STUCK_BY_GONE:
-    case STUCK_BY_STOP:
-    case STUCK_BY_ABSENCE:
-    case STUCK_BY_COMPUTING:
-    case STUCK_BY_FILES:
-    case STUCK_DEBUGGED:
+    case HUNG_BY_GONE:
+    case HUNG_BY_STOP:
+    case HUNG_BY_ABSENCE:
+    case HUNG_BY_COMPUTING:
+    case HUNG_BY_FILES:
+    case HUNG_DEBUGGED:
         answer_absent(view, cause, buf, size);
         break;
-    case STUCK_BY_SIZE:
+    case HUNG_BY_SIZE:
         answer_size(view, cause, buf, size);
         break;
-    case STUCK_BY_CYCLE:
+    case HUNG_BY_CYCLE:
         answer_cycle(view, cause, buf, size);
         break;
-    case STUCK_SUSPENDED:
+    case HUNG_SUSPENDED:
         snprintf(buf, size, "all processes of the step are stopped");
         break;
     default:

@@ -1,4 +1,5 @@
-/* clocksay.c - how well the times of a run's nodes compare, in one sentence. */
+/* clocks_summary.c - how well the times of a run's nodes compare, in one
+ * sentence. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

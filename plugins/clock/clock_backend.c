@@ -1,4 +1,4 @@
-/* clock_face.c - the clocks' place among the backends: words, knobs, XLA's
+/* clock_backend.c - the clocks' place among the backends: words, knobs, XLA's
  * settings of the same probes, doctor's look.
  *
  * XLA's distributed profiling has variables and a JSON file for them; both are
@@ -277,7 +277,7 @@ static bool has_stamps(void)
 }
 
 /* What a node of this kind can do. */
-static int look(const struct jp_plan *plan, backend_say *say, void *arg,
+static int look(const struct jp_plan *plan, backend_note *say, void *arg,
                 struct jp_error *err)
 {
     static const char source[] =

@@ -1,4 +1,4 @@
-/* util_face.c - utilisation's place among the backends. */
+/* util_backend.c - utilisation's place among the backends. */
 #include <glob.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,7 +104,7 @@ static const struct jp_knob knobs[] = {
 
 /* What a node of this kind can tell. No library is loaded: a driver may hang.
  */
-static int look(const struct jp_plan *plan, backend_say *say, void *arg,
+static int look(const struct jp_plan *plan, backend_note *say, void *arg,
                 struct jp_error *err)
 {
     uint64_t us = plan->util.grammar ? plan_number(&plan->util, "period") : 0;

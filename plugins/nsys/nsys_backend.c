@@ -1,4 +1,5 @@
-/* nsys_face.c - nsys' place among the backends: words, knobs, doctor's look. */
+/* nsys_backend.c - nsys' place among the backends: words, knobs, doctor's look.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +83,7 @@ static char *find_nsys(void)
     struct stat st;
 
     while (!path && (folder = strsep(&rest, ":"))) {
-        path = *folder == '/' ? fileio_path("%s/nsys", folder) : NULL;
+        path = *folder == '/' ? text_format("%s/nsys", folder) : NULL;
         if (path && (access(path, X_OK) < 0 || stat(path, &st) < 0 ||
                      !S_ISREG(st.st_mode))) {
             free(path);
@@ -93,7 +94,7 @@ static char *find_nsys(void)
     return path;
 }
 
-static int look_nsys(backend_say *say, void *arg, struct jp_error *err)
+static int look_nsys(backend_note *say, void *arg, struct jp_error *err)
 {
     char *path = find_nsys(), version[128] = "", line[512];
     int rc;
@@ -129,7 +130,7 @@ static bool may_sample(void)
 }
 
 /* nsys keeps what it gathers in TMPDIR until its end. */
-static int look_place(backend_say *say, void *arg, struct jp_error *err)
+static int look_place(backend_note *say, void *arg, struct jp_error *err)
 {
     const char *dir = getenv("TMPDIR");
     struct stat st;
@@ -147,7 +148,7 @@ static int look_place(backend_say *say, void *arg, struct jp_error *err)
 }
 
 /* What a node of this kind can do. */
-static int look(const struct jp_plan *plan, backend_say *say, void *arg,
+static int look(const struct jp_plan *plan, backend_note *say, void *arg,
                 struct jp_error *err)
 {
     static const char old[] =
