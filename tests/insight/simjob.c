@@ -9,7 +9,6 @@
 
 /* --- a job while it runs --- */
 
-#define EXPERTS 4 /* ranks of a group, where the shape says nothing */
 #define LAYER_NOISE 0.015
 #define JITTER_SHARE 0.02 /* of operations or layers that take far longer */
 
@@ -49,30 +48,12 @@ static uint32_t node_of(const struct job *j, uint32_t rank)
 
 /* --- who is in which communicator --- */
 
-/* Coordinates of a rank. */
-static void place(const struct simjob_shape *s, uint32_t rank, uint32_t *t,
-                  uint32_t *p, uint32_t *d)
-{
-    *t = rank % s->tp;
-    rank /= s->tp;
-    *d = s->dp_before_pp ? rank % s->dp : rank / s->pp;
-    *p = s->dp_before_pp ? rank / s->dp : rank % s->pp;
-}
-
-/* Of an expert group, which divides dp. */
-static uint32_t ep_ranks(const struct simjob_shape *s)
-{
-    uint32_t n = s->expert_ranks ? s->expert_ranks : EXPERTS;
-
-    return s->dp % n ? 1 : n;
-}
-
 static uint32_t group_of(const struct job *j, int kind, uint32_t rank)
 {
     const struct simjob_shape *s = j->shape;
     uint32_t t, p, d;
 
-    place(s, rank, &t, &p, &d);
+    simjob_place(s, rank, &t, &p, &d);
     switch (kind) {
     case TP:
         return p * s->dp + d;
@@ -81,7 +62,8 @@ static uint32_t group_of(const struct job *j, int kind, uint32_t rank)
     case DP:
         return p * s->tp + t;
     case EP:
-        return (p * s->tp + t) * (s->dp / ep_ranks(s)) + d / ep_ranks(s);
+        return (p * s->tp + t) * (s->dp / simjob_ep_ranks(s)) +
+               d / simjob_ep_ranks(s);
     default:
         return 0;
     }
@@ -92,7 +74,8 @@ static void make_comms(struct job *j, int kind)
 {
     static const char *const names[N_KINDS] = {"tp", "pp", "dp", "ep", "world"};
     const struct simjob_shape *s = j->shape;
-    const uint32_t sizes[N_KINDS] = {s->tp, s->pp, s->dp, ep_ranks(s), j->n};
+    const uint32_t sizes[N_KINDS] = {s->tp, s->pp, s->dp, simjob_ep_ranks(s),
+                                     j->n};
 
     j->n_comms[kind] = j->n / sizes[kind];
     j->comms[kind] = need(j->n_comms[kind], sizeof(**j->comms));
@@ -191,10 +174,12 @@ static bool is_late(struct job *j, uint32_t rank)
         return first && (j->step + t->from_step) % (j->steps / parts) <
                             j->steps / (2 * parts);
     case SIMJOB_SLOW_STAGE:
-        place(j->shape, rank, &other, &stage, &parts);
+        simjob_place(j->shape, rank, &other, &stage, &parts);
         return stage == t->stage;
     case SIMJOB_LATE_NODE:
         return node_of(j, rank) == t->node;
+    case SIMJOB_NODE_ONSET:
+        return node_of(j, rank) == t->node && j->step >= t->from_step;
     case SIMJOB_TWO_LATE:
         return first || rank == t->ranks[1];
     case SIMJOB_LATE_RANK:
@@ -364,8 +349,8 @@ static void collective(struct job *j, int kind, uint32_t g, const char *func,
     }
     /* a late node is told by its like, ranks of the same stage elsewhere */
     if (c->n_nodes > 1 && !simjob_by_messages(j->truth) &&
-        (j->truth->fault == SIMJOB_LATE_NODE ? kind != WORLD
-                                             : bytes > SHOWN_BYTES))
+        (simjob_late_node(j->truth->fault) ? kind != WORLD
+                                           : bytes > SHOWN_BYTES))
         j->truth->shown |= touches(j, c, j->truth->node);
     end = all + net_ns(j, c->n_nodes > 1, touches(j, c, j->truth->node),
                        c->n / c->n_nodes,
@@ -505,7 +490,7 @@ static void layer(struct job *j, uint32_t stage, uint32_t number)
     for (uint32_t r = 0; r < j->n; r++) {
         uint32_t t, p, d;
 
-        place(s, r, &t, &p, &d);
+        simjob_place(s, r, &t, &p, &d);
         if (p != stage || j->stuck[r])
             continue;
         if (stops(j, r, number))
@@ -524,7 +509,7 @@ static void layer(struct job *j, uint32_t stage, uint32_t number)
     for (uint32_t g = 0; s->experts && g < j->n_comms[EP]; g++) {
         uint32_t t, p, d;
 
-        place(s, j->comms[EP][g].members[0], &t, &p, &d);
+        simjob_place(s, j->comms[EP][g].members[0], &t, &p, &d);
         if (p == stage && j->comms[EP][g].n > 1)
             exchange(j, &j->comms[EP][g]);
     }
@@ -593,19 +578,6 @@ static void gradients(struct job *j, uint32_t bucket, bool aside)
     }
 }
 
-/* Buckets are reduced as their layers are done, the last one with the last. */
-static bool ends_bucket(const struct simjob_shape *s, uint32_t layer,
-                        uint32_t *bucket)
-{
-    *bucket = (layer + 1) * s->buckets / s->layers;
-    return *bucket > layer * s->buckets / s->layers;
-}
-
-static uint32_t layers_of(const struct simjob_shape *s, uint32_t stage)
-{
-    return s->layers - (stage + 1 == s->pp ? s->short_stage : 0);
-}
-
 static void pipeline(struct job *j, bool backward)
 {
     const struct simjob_shape *s = j->shape;
@@ -618,10 +590,10 @@ static void pipeline(struct job *j, bool backward)
             j->batch = m;
             if (i)
                 messages(j, backward ? stage + 1 : stage - 1, stage);
-            for (uint32_t l = 0; l < layers_of(s, stage); l++) {
+            for (uint32_t l = 0; l < simjob_layers_of(s, stage); l++) {
                 layer(j, stage, backward ? s->layers + l : l);
                 if (aside && m + 1 == s->microbatches &&
-                    ends_bucket(s, l, &bucket))
+                    simjob_ends_bucket(s, l, &bucket))
                     gradients(j, bucket, true);
             }
         }
@@ -666,6 +638,31 @@ static void sharded_layers(struct job *j)
     }
 }
 
+/* A Reduce over all ranks: rank 0 waits for the last of them, each other rank
+ * sends its part and goes on. */
+static void reduce(struct job *j)
+{
+    struct simjob_comm *c = &j->comms[WORLD][0];
+    struct simjob_record what = {
+        .comm = c, .func = "Reduce", .sn = c->next_sn[1], .bytes = 4096};
+    double all = 0;
+
+    if (blocks(j, c, what))
+        return;
+    for (uint32_t r = 0; r < j->n; r++)
+        all = fmax(all, j->clock[r] += LAUNCH_NS * random_unit(&j->random));
+    for (uint32_t r = 0; r < j->n; r++) {
+        double start = j->clock[r];
+
+        what.rank = what.comm_rank = r;
+        j->clock[r] = (r ? start : all) +
+                      net_ns(j, c->n_nodes > 1, false, 1, (double) what.bytes);
+        emit(j, &what, start, j->clock[r]);
+        j->spent_ns += j->clock[r] - start;
+    }
+    c->next_sn[1]++;
+}
+
 static void step(struct job *j)
 {
     const struct simjob_shape *s = j->shape;
@@ -684,6 +681,8 @@ static void step(struct job *j)
     }
     if (s->world)
         collective(j, WORLD, 0, "AllReduce", 0, 65536, j->clock);
+    if (s->reduced)
+        reduce(j);
 }
 
 /* When, how often, and in which stage. */
@@ -699,7 +698,7 @@ static void choose_course(struct job *j)
         t->ranks[0] = 0;
         t->every = j->steps < 200 ? j->steps / 5 : 40;
     }
-    if (t->fault == SIMJOB_ONSET)
+    if (t->fault == SIMJOB_ONSET || t->fault == SIMJOB_NODE_ONSET)
         t->from_step = (uint32_t) (j->steps * (0.3 + 0.6 * random_unit(&r)));
 }
 
@@ -720,7 +719,7 @@ static void choose(struct job *j, enum simjob_fault fault, double effect)
                          j->n;
     j->truth->node = random_below(r, nodes);
     j->truth->shown = fault != SIMJOB_SLOW_LINK && fault != SIMJOB_DRIFT &&
-                      fault != SIMJOB_SLOW_NET && fault != SIMJOB_LATE_NODE &&
+                      fault != SIMJOB_SLOW_NET && !simjob_late_node(fault) &&
                       !simjob_by_messages(j->truth);
     j->truth->from_step = j->steps * (3 + random_below(r, 5)) / 10;
     j->hang_layer = random_below(r, 2 * j->shape->layers);
@@ -736,7 +735,7 @@ static void set_pace(struct job *j)
     for (uint32_t r = 0; r < j->n; r++) {
         uint32_t t, p, d;
 
-        place(j->shape, r, &t, &p, &d);
+        simjob_place(j->shape, r, &t, &p, &d);
         j->pace[r] = 1;
         if (j->shape->uneven)
             j->pace[r] += LAYER_NOISE * (2 * random_unit(&j->random) - 1);
@@ -766,7 +765,7 @@ void simjob_run(const struct simjob_shape *shape, enum simjob_fault fault,
     set_pace(&j);
     for (int kind = 0; kind < N_KINDS; kind++)
         make_comms(&j, kind);
-    truth->undecidable = fault == SIMJOB_LATE_NODE &&
+    truth->undecidable = simjob_late_node(fault) &&
                          !node_can_be_told(&j, truth->node);
     for (; j.step < j.steps && j.hung_ranks < j.n; j.step++) {
         if (j.step == truth->from_step)

@@ -46,6 +46,7 @@ enum simjob_fault {
     SIMJOB_ONSET,        /* a rank is late from 30 to 90 % of the run on */
     SIMJOB_COMES,        /* ... in two to four parts of it */
     SIMJOB_SLOW_STAGE,   /* a stage of a pipeline computes longer */
+    SIMJOB_NODE_ONSET,   /* a late node, from 30 to 90 % of the run on */
     SIMJOB_N_FAULTS
 };
 const char *simjob_fault_name(enum simjob_fault fault);
@@ -79,6 +80,7 @@ struct simjob_shape {
     bool sharded;    /* dp groups only: tp = pp = 1 */
     bool prefetched; /* and they communicate beside the computation */
     bool world;      /* an AllReduce over all ranks after each step */
+    bool reduced;    /* then a Reduce, in which rank 0 alone waits */
     enum simjob_noise noise;
     bool gaussian;         /* SIMJOB_USUAL: normal; else uniform */
     bool uneven;           /* ranks differ by up to 1.5 % all along */
@@ -140,6 +142,12 @@ struct simjob_truth {
     bool undecidable; /* it looks like another one: nobody can be named */
 };
 
+/* True if the fault makes all ranks of a node late. */
+static inline bool simjob_late_node(enum simjob_fault fault)
+{
+    return fault == SIMJOB_LATE_NODE || fault == SIMJOB_NODE_ONSET;
+}
+
 /* --- what the fault makes of the time between two nodes --- */
 
 /* Of all that crosses, in a step of `steps`; at_node: it touches truth's. */
@@ -173,6 +181,19 @@ static inline bool simjob_message_slow(const struct simjob_truth *t, uint32_t a,
 
 /* A sound shape of 16 to 256 ranks, whatever the seed. */
 struct simjob_shape simjob_random_shape(uint64_t seed);
+
+/* Splits a rank into its tensor-parallel rank *t, its pipeline stage *p and its
+ * data-parallel replica *d. */
+void simjob_place(const struct simjob_shape *s, uint32_t rank, uint32_t *t,
+                  uint32_t *p, uint32_t *d);
+/* Number of ranks in an expert group, which communicates by AlltoAll. */
+uint32_t simjob_ep_ranks(const struct simjob_shape *s);
+/* Number of layers of a pipeline stage. */
+uint32_t simjob_layers_of(const struct simjob_shape *s, uint32_t stage);
+/* True if a bucket of gradients is complete after this layer; *bucket is the
+ * number of the last complete one. */
+bool simjob_ends_bucket(const struct simjob_shape *s, uint32_t layer,
+                        uint32_t *bucket);
 
 typedef void simjob_sink(void *arg, const struct simjob_record *record);
 

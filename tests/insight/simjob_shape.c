@@ -36,6 +36,7 @@ const char *simjob_fault_name(enum simjob_fault fault)
         [SIMJOB_ONSET] = "onset",
         [SIMJOB_COMES] = "comes-goes",
         [SIMJOB_SLOW_STAGE] = "slow-stage",
+        [SIMJOB_NODE_ONSET] = "node-onset",
     };
 
     return names[fault];
@@ -44,6 +45,36 @@ const char *simjob_fault_name(enum simjob_fault fault)
 uint32_t simjob_ranks(const struct simjob_shape *shape)
 {
     return shape->tp * shape->pp * shape->dp;
+}
+
+void simjob_place(const struct simjob_shape *s, uint32_t rank, uint32_t *t,
+                  uint32_t *p, uint32_t *d)
+{
+    *t = rank % s->tp;
+    rank /= s->tp;
+    *d = s->dp_before_pp ? rank % s->dp : rank / s->pp;
+    *p = s->dp_before_pp ? rank / s->dp : rank % s->pp;
+}
+
+/* The group divides dp, or each rank is a group of its own. */
+uint32_t simjob_ep_ranks(const struct simjob_shape *s)
+{
+    uint32_t n = s->expert_ranks ? s->expert_ranks : EXPERTS;
+
+    return s->dp % n ? 1 : n;
+}
+
+/* Buckets complete at even distances; the last layer completes the last. */
+bool simjob_ends_bucket(const struct simjob_shape *s, uint32_t layer,
+                        uint32_t *bucket)
+{
+    *bucket = (layer + 1) * s->buckets / s->layers;
+    return *bucket > layer * s->buckets / s->layers;
+}
+
+uint32_t simjob_layers_of(const struct simjob_shape *s, uint32_t stage)
+{
+    return s->layers - (stage + 1 == s->pp ? s->short_stage : 0);
 }
 
 /* Records of a rank in one step, about. */

@@ -35,6 +35,10 @@ for ranks in 2 3; do
     row -a "$ranks" -f "$half" late-node
 done
 row -g "$half" late-rank
+# a rank that waits as the root of a Reduce does not stall
+for fault in stalls all-stall clean; do
+    row -r "$half" "$fault"
+done
 # 3,000 clean jobs of all lengths
 for steps in 5 8 12 20 30 50; do
     row -n "$steps" "$half"

@@ -1,21 +1,28 @@
 /* table.c - how often the right cause is named, over simulated jobs.
  *
- * usage: table [-c] [-e | -a N] [-l] [-v] [-o | -t | -f | -g] [-j JOBS] [-n
- * STEPS]
- *              [-s SEED] [SEEDS [FIRST [FAULT]]]
+ * usage: table [-c] [-e | -a N] [-l] [-v] [-r] [-o | -t | -f | -g] [-j JOBS]
+ *              [-n STEPS] [-s SEED] [SEEDS [FIRST [FAULT]]]
  *
- * Runs SEEDS jobs of each fault and size of effect (eight to ten times as many
- * clean and jittery ones), each of another shape (-o, -t, -f, -g: of other
- * families; -n: of so many steps, late ranks and clean ones only; -s: from this
- * seed on, as a line on a failure names it; -e: only such with AlltoAll, -a: of
- * N ranks; -j: so many side by side, which changes no answer; -v: what was told
- * of each; -c: with every other node's clock an hour back), through the
- * aggregation and the insight, and prints how many were told right: the kind
- * and the culprit, and nobody and nothing else. Exit status 1 where a row is
- * under its floor, or another than a late rank is blamed for it. What cannot be
- * told (a late node that holds most of those it could be compared with) or
- * costs less than the limits let be named counts only where somebody else is
- * named.
+ * Runs SEEDS jobs for each fault and size of effect, and eight to ten times as
+ * many clean and jittery ones, through the aggregation and the insight. Prints
+ * for each row how many were right: the kind and the culprit are named, and
+ * nobody and nothing else. Exit status 1 if a row is under its floor, or if
+ * another rank is blamed for a late one. Two kinds of jobs count only if
+ * somebody else is named: those in which the cause cannot be known (a late node
+ * that holds most of the ranks it could be compared with), and those that cost
+ * less than the limits let be named.
+ *
+ * Each job has another shape.
+ *   -o -t -f -g  shapes of the other families
+ *   -e           only shapes with AlltoAll
+ *   -a N         only such, of N ranks
+ *   -r           with a Reduce to rank 0 after each step
+ *   -n STEPS     late ranks and clean jobs only, of that many steps
+ *   -c           every other node's clock is an hour back
+ *   -l           by Inspector's logs, not by records in memory
+ *   -s SEED      starts at this seed, as a line about a failure prints it
+ *   -j JOBS      jobs side by side; the answers do not depend on it
+ *   -v           prints what was said about each job
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -66,6 +73,7 @@ static const struct row rows[] = {
     {SIMJOB_ALL_STALL, 250, 2, 0.99},   {SIMJOB_CHECKPOINT, 250, 1, 0.97},
     {SIMJOB_ONSET, 0.30, 1, 0.9},       {SIMJOB_ONSET, 0.15, 1, 0.9},
     {SIMJOB_COMES, 0.30, 1, 0.9},       {SIMJOB_SLOW_STAGE, 0.12, 1, 0.9},
+    {SIMJOB_NODE_ONSET, 0.30, 1, 0.9},  {SIMJOB_NODE_ONSET, 0.15, 1, 0.6},
 };
 
 /* With -n: what short runs show, and do not. */
@@ -74,7 +82,7 @@ static const struct row short_rows[] = {
     {SIMJOB_CLEAN, 0, 10, 0.995},
     {SIMJOB_JITTER, 0, 3, 0.995},
 };
-static bool only_experts, verbose, as_text;
+static bool only_experts, verbose, as_text, reduced;
 static uint32_t short_steps;  /* 0: as the shape has */
 static uint32_t expert_ranks; /* of each AlltoAll; 0: as the shape has */
 
@@ -180,10 +188,10 @@ static uint32_t late_ranks(const struct job *j)
     uint32_t n = simjob_ranks(&j->shape), per = j->shape.per_node;
     uint32_t from = j->truth.node * per;
 
-    return j->truth.fault == SIMJOB_SLOW_STAGE  ? n / j->shape.pp
-           : j->truth.fault != SIMJOB_LATE_NODE ? 1
-           : n - from < per                     ? n - from
-                                                : per;
+    return j->truth.fault == SIMJOB_SLOW_STAGE ? n / j->shape.pp
+           : !simjob_late_node(j->truth.fault) ? 1
+           : n - from < per                    ? n - from
+                                               : per;
 }
 
 /* Is this finding part of the truth? *which: of two. */
@@ -208,6 +216,7 @@ static bool is_true(const struct job *j, const struct jp_finding *f, int *which)
     case SIMJOB_TWO_LATE:
         *which = names_rank(j, f, j->truth.ranks[1]);
         return *which || names_rank(j, f, j->truth.ranks[0]);
+    case SIMJOB_NODE_ONSET:
     case SIMJOB_LATE_NODE: /* of one rank: it is named */
         return (f->kind == JP_FINDING_LATE_NODE ||
                 (f->kind == JP_FINDING_LATE_RANK && late_ranks(j) == 1)) &&
@@ -262,7 +271,7 @@ static bool is_trifle(const struct simjob_truth *truth)
 /* A rank of the late node is late, though all of them had to be named. */
 static bool is_part(const struct job *j, const struct jp_finding *f)
 {
-    return j->truth.fault == SIMJOB_LATE_NODE && late_ranks(j) > 1 &&
+    return simjob_late_node(j->truth.fault) && late_ranks(j) > 1 &&
            f->kind == JP_FINDING_LATE_RANK && names_node(j, f);
 }
 
@@ -290,7 +299,8 @@ static bool costs_little(const struct job *j)
 {
     const struct simjob_truth *t = &j->truth;
     double run = t->end_ns, least, late;
-    bool in_part = t->fault == SIMJOB_ONSET || t->fault == SIMJOB_COMES;
+    bool in_part = t->fault == SIMJOB_ONSET || t->fault == SIMJOB_COMES ||
+                   t->fault == SIMJOB_NODE_ONSET;
 
     if (t->fault != SIMJOB_LATE_RANK && t->fault != SIMJOB_LATE_LAYERS &&
         t->fault != SIMJOB_LATE_NODE && t->fault != SIMJOB_TWO_LATE &&
@@ -455,6 +465,7 @@ static struct simjob_shape sized(struct simjob_shape shape)
     if (short_steps)
         shape.steps = short_steps;
     shape.expert_ranks = expert_ranks;
+    shape.reduced = reduced;
     while (shape.experts && expert_ranks && shape.dp % expert_ranks)
         shape.dp++;
     return shape;
@@ -672,6 +683,8 @@ int main(int argc, char **argv)
             only_experts = true;
         else if (!strcmp(argv[1], "-v"))
             verbose = true;
+        else if (!strcmp(argv[1], "-r"))
+            reduced = true;
         else if (!strcmp(argv[1], "-l"))
             as_text = true;
         else if (!strcmp(argv[1], "-o"))
