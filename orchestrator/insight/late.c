@@ -1,4 +1,10 @@
-/* late.c - decide who is late, all along or in parts of the run. */
+/* late.c - decide which ranks and nodes are late.
+ *
+ * late_judge measures (late_measure.c), then judges each class of communicators
+ * of one shape: single ranks against the class's spread (is_later), nodes
+ * (judge_nodes), and parts of the run (late_parts.c). Last, excuse() takes back
+ * ranks whose lateness another rank explains. late.h has the idea and the
+ * statistics. */
 #include "orchestrator/insight/late.h"
 
 #include <math.h>
@@ -13,15 +19,16 @@
 
 /* --- what excuses a rank ------------------------------------------------- */
 
+/* Operations by which excuses compare how often communicators synchronise. */
 static uint64_t ops_of(const struct late *l, size_t rank)
 {
     return l->r->ranks[rank].timed_ops;
 }
 
-/* Does x explain why `led` is late? x is no outlier, but it is surely late in
- * the communicator where the other process waits for it, and by enough. The
- * excess of `led` may count such waits several times, if gradients are reduced
- * beside the computation. */
+/* True if x explains why `led` is late: x need not be an outlier, but it is
+ * late by more than its error in the communicator where the other process waits
+ * for it, and by enough. The excess of `led` may count such a wait several
+ * times if gradients are reduced beside the computation. */
 static bool leads(const struct jp_lateness *x, const struct jp_lateness *led)
 {
     return x->judged &&
@@ -30,7 +37,8 @@ static bool leads(const struct jp_lateness *x, const struct jp_lateness *led)
            x->excess_us > limits_get(JP_LIMIT_LATE_ERRORS) * x->error_us;
 }
 
-/* Is its process as late of its own where the other one leads? */
+/* True if the process is as late by itself in the communicator where another
+ * rank might explain its lateness: then it needs no explanation. */
 static bool is_late_itself(const struct jp_lateness *own,
                            const struct jp_lateness *led)
 {
@@ -38,9 +46,9 @@ static bool is_late_itself(const struct jp_lateness *own,
            own->excess_us > limits_get(JP_LIMIT_LATE_ERRORS) * own->error_us;
 }
 
-/* Is the rank's process late by far less in a communicator that synchronises
- * more often, and not enough there to be named? Then overlap has counted that
- * small lateness several times. */
+/* True if the rank's process is late by far less in a communicator that
+ * synchronises more often, and too little there to be named. Overlap has then
+ * counted that small lateness several times in this communicator. */
 static bool is_trifle(const struct late *l, size_t rank)
 {
     const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
@@ -60,8 +68,9 @@ static bool is_trifle(const struct late *l, size_t rank)
     return false;
 }
 
-/* Does the rank's process wait for a late rank in a communicator that
- * synchronises more often? The late one need not be an outlier there. */
+/* True if the rank's process waits for a late rank in a communicator that
+ * synchronises more often. The late rank need not be an outlier there. `worst`
+ * is the largest excess of each process that is named so far. */
 static bool is_victim(const struct late *l, size_t rank, const double *worst)
 {
     const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
@@ -73,7 +82,8 @@ static bool is_victim(const struct late *l, size_t rank, const double *worst)
         if (own == rank || !l->out[own].judged || l->out[own].late ||
             ops_of(l, own) <= ops_of(l, rank))
             continue;
-        /* the late ones may be most there: it waits for longer than they do */
+        /* If most ranks of that communicator are late, the median is a late
+         * rank: the victim then waits for longer than the others. */
         waits = l->out[own].excess_us <
                 -limits_get(JP_LIMIT_LATE_LED) * l->out[rank].excess_us;
         for (size_t k = l->p->comm_start[c]; k < l->p->comm_start[c + 1]; k++)
@@ -86,7 +96,8 @@ static bool is_victim(const struct late *l, size_t rank, const double *worst)
     return false;
 }
 
-/* Does rank k, who is late, too, wait less in an AlltoAll of both? */
+/* True if rank k is named as well and waits less than `rank` in the AlltoAll of
+ * both, so that it arrives there later. */
 static bool is_grouped_later(const struct late *l, size_t k, size_t rank,
                              const double *worst)
 {
@@ -98,7 +109,9 @@ static bool is_grouped_later(const struct late *l, size_t k, size_t rank,
                limits_get(JP_LIMIT_LATE_LED) * own;
 }
 
-/* A node's stages are late by unlike amounts, each by its own doing. */
+/* True if the process of rank k is named with a far larger excess. Ranks of one
+ * late node do not excuse each other: stages on it are late by different
+ * amounts, each by itself. */
 static bool is_far_later(const struct late *l, size_t k, size_t rank,
                          const double *worst)
 {
@@ -108,9 +121,11 @@ static bool is_far_later(const struct late *l, size_t k, size_t rank,
            limits_get(JP_LIMIT_LATE_FAR) * worst[l->p->of_rank[rank]];
 }
 
-/* Does rank k wait, in a communicator of some of all ranks, for one that is far
- * later than the other rank: where it synchronises more often than that one is
- * late, or by much of that one's excess? */
+/* True if rank k waits for a process that is far later than `rank`. Only
+ * communicators of some of the ranks count, because in one of all ranks
+ * everybody waits for the latest; and only those that synchronise more often
+ * than the one of `rank`, or in which k waits for much of the excess of `rank`.
+ */
 static bool waits_for_far_later(const struct late *l, size_t k, size_t rank,
                                 const double *worst)
 {
@@ -132,9 +147,10 @@ static bool waits_for_far_later(const struct late *l, size_t k, size_t rank,
     return false;
 }
 
-/* Does the rank's process exchange Send and Recv with one that is far later, or
- * that waits for such a one?
- * Waits for messages are known as a sum only, which overlap may hide. */
+/* True if the rank's process exchanges Send and Recv with a process that is far
+ * later, or that waits for such a process. Its wait for their messages may be
+ * missing from its time in communication: only a sum is known, and overlap with
+ * computation may hide a part. */
 static bool is_led(const struct late *l, size_t rank, const double *worst)
 {
     size_t own = l->p->of_rank[rank];
@@ -157,13 +173,14 @@ static bool is_led(const struct late *l, size_t rank, const double *worst)
     return false;
 }
 
-/* Of a communicator's other ranks: on other nodes, on its own, and how many of
- * them are as late. */
+/* Counts of a communicator's other ranks: on other nodes (away) and on the
+ * rank's own node (home), and how many of each are about as late. */
 struct likes {
     size_t away, away_late, home, home_late;
 };
 
-/* false: some rank of communicator c has none in the rank's own. */
+/* Counts the ranks of communicator c by their lateness in the communicator of
+ * `rank`. Returns false if one of them is no member of that communicator. */
 static bool count_likes(const struct late *l, size_t rank, size_t c,
                         struct likes *likes)
 {
@@ -190,8 +207,9 @@ static bool count_likes(const struct late *l, size_t rank, size_t c,
     return true;
 }
 
-/* Does a communicator join the stages of the process' pipeline, with which it
- * exchanges Send and Recv other than in an AlltoAll? */
+/* True if `comm` has ranks of several stages of the process's pipeline:
+ * partners with which the process exchanges Send and Recv other than in an
+ * AlltoAll. */
 static bool joins_stages(const struct late *l, const struct jp_process *who,
                          size_t comm)
 {
@@ -208,11 +226,12 @@ static bool joins_stages(const struct late *l, const struct jp_process *who,
     return false;
 }
 
-/* Where a communicator joins ranks of unlike roles (a pipeline's stages, in one
- * of all ranks), those of one role are late together when they have more to do.
- * Ranks of one role are in a smaller communicator, too: is most of such a one
- * as late, on other nodes? Where a stage is all on one node, it and a late node
- * look the same. */
+/* True if the rank is late because of its role. A communicator may join ranks
+ * of different roles, such as the stages of a pipeline in a communicator of all
+ * ranks. Ranks of one role are late together if they have more to do. They also
+ * share a smaller communicator (a data-parallel group), so the test is whether
+ * most of its ranks on other nodes are as late. If a stage lies on one node
+ * completely, it cannot be distinguished from a late node. */
 static bool is_role(const struct late *l, size_t rank)
 {
     const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
@@ -234,6 +253,9 @@ static bool is_role(const struct late *l, size_t rank)
     return at_home && !away && joins_stages(l, who, home);
 }
 
+/* Clears `late` of ranks whose lateness has another reason. All excuses are
+ * decided before any is applied, so that the result does not depend on the
+ * order of ranks. 0, or -1 without memory. */
 static int excuse(struct late *l)
 {
     bool *excused = calloc(l->r->n_ranks + 1, sizeof(*excused));
@@ -261,8 +283,9 @@ static int excuse(struct late *l)
 
 /* --- who is late --------------------------------------------------------- */
 
-/* Does the rank arrive late by its excess? The slack of a pipeline may hide a
- * part: the rest must be much of the excess, or much by itself. */
+/* True if the rank also arrives late by its excess. The slack of a pipeline may
+ * hide a part of it: what remains must be more than a quarter of the excess, or
+ * matter by itself. */
 static bool arrives_late(const struct late *l, const struct jp_lateness *x)
 {
     return x->ahead_us > x->excess_us / 4 ||
@@ -270,18 +293,22 @@ static bool arrives_late(const struct late *l, const struct jp_lateness *x)
            late_is_much(l, x->ahead_us, x->peers_us);
 }
 
+/* True if the rank comes last so often that chance is ruled out: a weaker
+ * outlier is then enough to name it. */
 static bool is_proved(const struct late *l, const struct jp_lateness *x)
 {
     return x->judged && late_last_chance(l, (size_t) (x - l->out)) <
                             limits_get(JP_LIMIT_LATE_PROVED);
 }
 
-/* The largest of what an excess must be above to be named, but for its error.
- */
+/* The smallest excess that is named, in us, without regard to its error: the
+ * largest of what may be waiting that was not recorded, what is worth a search,
+ * the spread of ranks of this class, and the share of communication. */
 static double least_of(const struct late *l, const struct jp_lateness *x,
                        const struct late_spread *spread)
 {
     double least = fmax(x->hidden_us, late_much(l, x->peers_us));
+    /* The outlier itself must not widen the spread that it is measured by. */
     double us = (size_t) (x - l->out) == spread->first
                     ? fmin(spread->us, spread->rest_us)
                     : spread->us;
@@ -291,6 +318,8 @@ static double least_of(const struct late *l, const struct jp_lateness *x,
     return fmax(least, limits_get(JP_LIMIT_LATE_SHARE) * x->peers_us);
 }
 
+/* The excess must also be this many us to differ from its own standard error.
+ */
 static double least_by_error(const struct late *l, const struct jp_lateness *x)
 {
     return limits_get(JP_LIMIT_LATE_ERRORS) *
@@ -298,7 +327,9 @@ static double least_by_error(const struct late *l, const struct jp_lateness *x)
            x->error_us;
 }
 
-/* More of its own than its peers, and by an amount that matters. */
+/* True if the rank's own excess is an outlier and matters. The last condition
+ * guards against an excess that is small beside how late the rank arrives: then
+ * it mostly waited for somebody else. */
 static bool is_apart(const struct late *l, const struct jp_lateness *x)
 {
     return x->judged && x->excess_us > x->least_us &&
@@ -307,15 +338,15 @@ static bool is_apart(const struct late *l, const struct jp_lateness *x)
            x->excess_us > limits_get(JP_LIMIT_LATE_OWN) * x->arrival_us;
 }
 
-/* The same, and it also arrives late by that. */
+/* True if the rank is apart and its excess also shows in its arrival. */
 static bool is_later(const struct late *l, const struct jp_lateness *x)
 {
     return is_apart(l, x) && arrives_late(l, x);
 }
 
-/* Of a communicator where all ranks arrive together, as they have waited for
- * each other in smaller ones: in one of these the process is late by what it is
- * an outlier by among all. */
+/* Names the process in the communicators where it arrives late. It is an
+ * outlier in the communicator of `rank`, but all ranks arrive there together,
+ * because they have waited for each other in smaller communicators before. */
 static void late_where_it_arrives(struct late *l, size_t rank)
 {
     const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
@@ -333,17 +364,22 @@ static void late_where_it_arrives(struct late *l, size_t rank)
     }
 }
 
-/* Ranks of one node in communicators of a class that span nodes. */
+/* Sums over the ranks of one node, in communicators of one class that span
+ * nodes. Times are in us over the whole run. */
 struct node {
-    size_t n, later;
-    bool short_run; /* parts go two by two */
-    double sum, squares, peers, arrival;
-    double parts[JP_SLICES]; /* of excess; NAN: not known of all ranks */
-    double least; /* what its mean must be above; 0: there are too few */
-    bool arrives; /* some rank of it arrives late */
-    bool asked, late;
+    size_t n, later;         /* ranks; those that are later than peers */
+    bool short_run;          /* parts of the run are taken in pairs */
+    double sum, squares;     /* of the ranks' excess */
+    double peers, arrival;   /* sums of peers_us and arrival_us */
+    double parts[JP_SLICES]; /* sum of excess; NAN: a rank's is not known */
+    double least;            /* its mean must be above; 0: too few ranks */
+    bool arrives;            /* at least one of its ranks arrives late */
+    bool asked;              /* judge_apart has tested it */
+    bool late;
 };
 
+/* True if the rank is judged in a communicator of that class on several nodes.
+ */
 static bool spans_nodes(const struct late *l, size_t rank, size_t class)
 {
     size_t c = l->r->ranks[rank].comm;
@@ -352,8 +388,10 @@ static bool spans_nodes(const struct late *l, size_t rank, size_t class)
            l->out[rank].judged;
 }
 
-/* The error of the mean excess of a node's ranks, by the parts of the run:
- * ranks that wait for each other share what moves them, and others do not. */
+/* The standard error of the mean excess of a node's ranks, from the scatter of
+ * the parts of the run. Summing the ranks first keeps what they have in common:
+ * ranks that wait for each other are moved by the same delays, so their errors
+ * are not independent. Infinite if too few parts are known. */
 static double node_error(const struct node *node)
 {
     double v[JP_SLICES];
@@ -367,13 +405,16 @@ static double node_error(const struct node *node)
                : stats_trim(v, n).error * JP_SLICES;
 }
 
-/* What the mean of a node's ranks must be above; 0: there are too few. */
+/* The smallest mean excess, in us, with which a node is named; 0 with fewer
+ * than three ranks, which do not show how far they differ. */
 static double node_least(const struct node *node, double spread_us)
 {
     double n = (double) node->n, mean = node->sum / n, error, least;
 
     if (node->n < 3)
         return 0;
+    /* standard error of the mean, by how the ranks differ from each other; few
+     * ranks show that worse, so more errors are required (4 / (n - 1)) */
     error = sqrt(fmax(node->squares / n - mean * mean, 0) / (n - 1));
     least = fmax(limits_get(JP_LIMIT_LATE_SHARE) * node->peers / n,
                  limits_get(JP_LIMIT_LATE_ERRORS) * node_error(node));
@@ -382,7 +423,8 @@ static double node_least(const struct node *node, double spread_us)
     return fmax(least, limits_get(JP_LIMIT_LATE_NODE) * spread_us);
 }
 
-/* All of them later, and alike: by far more than they differ. */
+/* True if all ranks of the node are later than their peers, and by far more
+ * than they differ from each other. */
 static bool is_node_late(const struct late *l, const struct node *node)
 {
     double n = (double) node->n, mean = node->sum / n;
@@ -391,7 +433,8 @@ static bool is_node_late(const struct late *l, const struct node *node)
            late_is_much(l, fmax(mean, node->arrival / n), node->peers / n);
 }
 
-/* The node of the largest mean excess that was not asked; n_hosts: none. */
+/* The node of the largest mean excess that was not tested yet; n_hosts if there
+ * is none. */
 static size_t next_node(const struct late *l, const struct node *nodes)
 {
     size_t best = l->p->n_hosts;
@@ -406,7 +449,9 @@ static size_t next_node(const struct late *l, const struct node *nodes)
     return best;
 }
 
-/* Its mates moved the median that its ranks were compared with. */
+/* Raises the excess of the ranks of a late node to `later`, which compares them
+ * with other nodes only: the ranks of the node had moved the median towards
+ * themselves. */
 static void move_excess(struct late *l, size_t class, size_t host,
                         const double *later)
 {
@@ -421,8 +466,9 @@ static void move_excess(struct late *l, size_t class, size_t host,
     }
 }
 
-/* Those that may be late, by the ranks of others alone: a few of the class.
- * later: n_ranks. */
+/* Tests nodes against the ranks of other nodes alone, the node of the largest
+ * excess first. At most JP_LIMIT_LATE_MANY of a class: each costs a pass over
+ * all ranks. `later` has room for n_ranks values. 0, or -1 without memory. */
 static int judge_apart(struct late *l, size_t class, struct node *nodes,
                        double *later)
 {
@@ -448,6 +494,8 @@ static int judge_apart(struct late *l, size_t class, struct node *nodes,
     return 0;
 }
 
+/* Names late nodes of a class, and sets node_us of its ranks: what the mean of
+ * the node had to be above. 0, or -1 without memory. */
 static int judge_nodes(struct late *l, size_t class,
                        const struct late_spread *spread)
 {
@@ -503,6 +551,7 @@ static int judge_nodes(struct late *l, size_t class,
     return rc;
 }
 
+/* Judges all ranks and nodes of one class. 0, or -1 without memory. */
 static int judge_class(struct late *l, size_t class)
 {
     struct late_spread spread = late_class_spread(l, class);
@@ -512,6 +561,8 @@ static int judge_class(struct late *l, size_t class)
             struct jp_lateness *x = &l->out[i];
 
             x->least_us = least_of(l, x, &spread);
+            /* first without the error: "likely" means that it comes last too
+             * often for chance, whether or not its excess is known well */
             x->likely = is_later(l, x) && is_proved(l, x);
             x->least_us = fmax(x->least_us, least_by_error(l, x));
             x->late = is_later(l, x);
@@ -523,8 +574,9 @@ static int judge_class(struct late *l, size_t class)
     return 0;
 }
 
-/* A program may give each of 100,000 communicators a name of its own. Most
- * classes then have nothing to judge. */
+/* Marks the classes with a judged rank. A program may give each of 100,000
+ * communicators its own name, so that there are as many classes, and most of
+ * them have nothing to judge. Caller frees; NULL without memory. */
 static bool *find_judged(const struct late *l)
 {
     bool *judged = calloc(l->classes + 1, sizeof(*judged));
@@ -534,6 +586,7 @@ static bool *find_judged(const struct late *l)
     return judged;
 }
 
+/* Judges all classes, then excuses. 0, or -1 without memory. */
 static int decide(struct late *l)
 {
     bool *judged;
@@ -552,13 +605,14 @@ static int decide(struct late *l)
     return rc < 0 ? -1 : excuse(l);
 }
 
-/* Waits of a process can be summed up only where it is known. */
+/* Without parts of the run, with unknown waits, or if it is unknown which ranks
+ * are one process, waits cannot be added up over a process's communicators. */
 static bool is_possible(const struct jp_result *r, const struct jp_processes *p)
 {
     return r->slices && !r->quality.waits_unknown && p->known;
 }
 
-/* Judges from the start. */
+/* Measures and judges, whatever l->out had before. 0, or -1 without memory. */
 static int judge(struct late *l)
 {
     int rc;
@@ -591,8 +645,10 @@ int late_judge(const struct jp_result *r, const struct jp_processes *p,
 
     if (rc < 0 || !l.numbered || any_late(&l))
         return rc;
-    /* A node that is late from some time on has parts of two kinds. Their
-     * error hides it, unless messages are taken from all parts alike. */
+    /* Nobody is late if messages are counted in the part of the run in which
+     * they were sent. Judge once more with messages spread evenly over the
+     * parts: the parts of a node that is late from some time on then differ
+     * less, so that its error does not hide it. */
     even.out = calloc(r->n_ranks + 1, sizeof(*even.out));
     rc = even.out ? judge(&even) : -1;
     if (rc == 0 && any_late(&even))

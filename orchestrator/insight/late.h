@@ -30,12 +30,13 @@
  * fall in two groups (Fisher's cut) that are far from each other, or, late from
  * one part on to the end, if Student's t of the parts before and since is
  * unlikely for all cuts; and if the later group is an outlier among as many of
- * the latest parts of each of its likes. Of messages without numbers a sum is
- * known, taken from all parts alike: who waits less for them since it is late
- * would seem late before, too, by that. Where nobody is late by messages of
- * which each part has its own, all are judged once more by messages taken from
- * all parts alike: the error of a node that is late from some time on is less
- * so.
+ * the latest parts of comparable ranks. For messages without sequence numbers
+ * only the sum of a run is known, and it is spread evenly over the parts: a
+ * rank that waits less for messages while it is late then seems late before,
+ * too, and that part is subtracted. If nobody is late with messages counted in
+ * their own parts, all ranks are judged once more with messages spread evenly:
+ * then the parts of a node that is late from some time on differ less, so that
+ * its error is smaller.
  *
  * Nodes. The ranks of a node are late together if all of them are later than
  * their peers, by far more than they differ among themselves, and if the mean
@@ -52,7 +53,8 @@
  * is excused if it waits for a late one in a communicator that synchronises
  * more often and is not as late there itself, or if it exchanges Send and Recv
  * with a rank that is far later or waits for such a one. A rank whose lateness
- * ends when a larger one begins is late by little all along.
+ * ends when a larger lateness of another rank begins is late by little all
+ * along.
  */
 #ifndef JP_INSIGHT_LATE_H
 #define JP_INSIGHT_LATE_H
@@ -61,58 +63,63 @@
 #include "orchestrator/insight/netseries.h"
 #include "orchestrator/insight/processes.h"
 
-/* Of one rank of a communicator; us over a whole run. */
+/* The lateness of one rank of a communicator. Times are in us over a whole run.
+ */
 struct jp_lateness {
     bool judged;      /* enough data to say anything */
-    bool late;        /* by its own doing, as above */
-    bool likely;      /* or so it seems: it is proved to come last, but its
-                         excess is not known well enough */
-    bool with_node;   /* all ranks of its node are */
-    bool with_likes;  /* not late: its likes elsewhere have as much to do */
-    double excess_us; /* its own, against the median of its peers */
-    double error_us;
-    double least_us; /* an excess no larger is not named */
-    double node_us;  /* nor is the mean of its node's ranks; 0: not judged */
-    double run_us;   /* the run's length; 0: not known */
-    /* late in some parts of the run only: how many stretches, their share of
-     * the run, begin of the first and end of the last. spells 0: all along */
+    bool late;        /* by itself, as above */
+    bool likely;      /* it is proved to come last, but the error of its excess
+                         is too large to name it */
+    bool with_node;   /* all ranks of its node are late */
+    bool with_likes;  /* not late: ranks of its role elsewhere are as late */
+    double excess_us; /* the median of its peers' time less its own */
+    double error_us;  /* standard error of excess_us */
+    double least_us;  /* an excess up to this is not named */
+    double node_us;   /* nor a node whose ranks' mean is up to this; 0: not
+                         judged */
+    double run_us;    /* the run's length; 0: unknown */
+    /* Late in some parts of the run only: number of stretches, their share of
+     * the run, start of the first and end of the last, 0 to 1. spells is 0 for
+     * a rank that is late all along. */
     unsigned spells;
     double late_share, from_share, to_share;
-    double hidden_us;  /* what it may have waited, unseen, more than they */
-    double arrival_us; /* how much later than them it arrived here */
+    double hidden_us;  /* the most that it may have waited, unrecorded, longer
+                          than its peers */
+    double arrival_us; /* how much later than its peers it arrived here */
     double ahead_us;   /* ... than the earliest quarter of its communicator */
     double peers_us;   /* their time in communication, by the median of the
                           run's parts */
     double peers_mean_us; /* ... by their mean, without a warm-up: what
                              lateness in some parts is a share of */
-    uint64_t fewest; /* complete operations of the function of its communicator
-                        that has fewest, of those that count; 0: none */
-    double grouped_us; /* its time in AlltoAll; 0: none, or not judged */
-    float parts_us[JP_SLICES]; /* arrival_us, of each part of the run; NAN:
-                                  not known */
+    uint64_t fewest;      /* complete operations of that function of its
+                             communicator which has fewest; 0: none */
+    double grouped_us;    /* its time in AlltoAll; 0: none, or not judged */
+    float parts_us[JP_SLICES]; /* arrival_us of each part of the run; NAN:
+                                  unknown */
 };
 
-/* What its peers spend in communication; of lateness in some parts of the run,
- * a sum, in all parts together. */
+/* The time of a rank's peers in communication, of which its lateness is a
+ * share. Lateness in some parts of the run is a sum, so its whole is the mean.
+ */
 static inline double late_peers(const struct jp_lateness *l)
 {
     return l->spells && l->peers_mean_us > 0 ? l->peers_mean_us : l->peers_us;
 }
 
-/* The least excess that is worth a search, in a run of that length whose ranks
- * communicate for peers_us of it: the run loses enough by it, or who has it is
- * that much slower where it computes. */
+/* The smallest excess in us that is worth a user's time, in a run of run_us
+ * whose ranks communicate for peers_us: it costs enough of the run, or its rank
+ * is clearly slower in computation. */
 double late_worth(double run_us, double peers_us);
 
-/* Judges every rank of the result. lateness: result->n_ranks of them. 0, or -1
- * without memory. */
+/* Judges every rank of the result. lateness has result->n_ranks elements. 0, or
+ * -1 without memory. */
 int late_judge(const struct jp_result *result,
                const struct jp_processes *processes,
                const struct jp_netserieses *series,
                struct jp_lateness *lateness);
 
-/* Appends late ranks and late nodes, and says how small a lateness would have
- * been seen. 0, or -1 without memory. */
+/* Appends findings of late ranks and late nodes, and answers how small a
+ * lateness would have been seen. 0, or -1 without memory. */
 int late_findings(const struct jp_result *result,
                   const struct jp_processes *processes,
                   const struct jp_lateness *lateness,

@@ -1,4 +1,15 @@
-/* late_measure.c - measure each rank's own excess against its peers. */
+/* late_measure.c - measure each rank's own excess against its peers.
+ *
+ * late_measure fills struct late in four steps:
+ *  1. add_up: each process's time in communication, for each part of the run,
+ *     over all its communicators (total).
+ *  2. add_hidden: how much time operations may hide whose records do not tell
+ *     who waited (least, most).
+ *  3. late_leave_out_stops (late_spread.c), then measure: for each
+ * communicator, the excess of a rank is the median of the other ranks' time
+ * less its own.
+ *  4. count_last: how often each rank came last; hide_all: how much of an
+ * excess may not be lateness (hidden_us). */
 #include "orchestrator/insight/late_measure.h"
 
 #include <math.h>
@@ -24,12 +35,13 @@ double late_worth(double run_us, double peers_us)
                : cost;
 }
 
-/* Send and Recv of one rank. */
+/* Send and Recv of one rank; a row is one peer and direction. */
 struct sums {
-    double all, least, most;
+    double all, least, most; /* time in us: of all rows, the least, the most */
     size_t rows;
-    uint64_t fewest, many, count; /* messages of a row, and of all */
-    bool self;                    /* some are to itself */
+    uint64_t fewest, many; /* messages of the row that has fewest, and most */
+    uint64_t count;        /* messages of all rows */
+    bool self;             /* the rank sends to itself */
 };
 
 static void add_row(struct sums *sums, const struct jp_p2p *p)
@@ -47,22 +59,25 @@ static void add_row(struct sums *sums, const struct jp_p2p *p)
     sums->self |= p->src == p->dst;
 }
 
-/* An AlltoAll is a Send and a Recv a peer, all of one kernel, and each of them
- * has waited as long as it; where sizes are uneven some end before others. */
+/* True if the messages look like AlltoAll operations. An AlltoAll is a Send and
+ * a Recv for each peer in one kernel, and each of them takes as long as the
+ * kernel, so that adding them up would count the wait many times. With uneven
+ * sizes some messages end earlier. */
 static bool is_grouped(const struct sums *s, uint32_t n_ranks)
 {
     if (n_ranks >= limits_get(JP_LIMIT_GROUPED_RANKS) &&
         s->rows >= 2 * (size_t) (n_ranks - 1))
         return (double) s->fewest >=
                limits_get(JP_LIMIT_GROUPED_ALIKE) * (double) s->many;
-    /* an inner stage has as many as AlltoAll of two ranks */
+    /* An inner stage of a pipeline has as many rows as an AlltoAll of two. */
     return (s->self || s->rows > limits_get(JP_LIMIT_GROUPED_ROWS)) &&
            s->rows >= limits_get(JP_LIMIT_GROUPED_ROWS) &&
            s->fewest == s->many &&
            s->most <= limits_get(JP_LIMIT_GROUPED_BY) * s->least;
 }
 
-/* Adds a rank's time in `count` AlltoAll. */
+/* Adds a rank's time in `count` AlltoAll operations that are known one by one.
+ */
 static void add_kernels(struct late *l, size_t rank, size_t count)
 {
     double us[JP_SLICES], *total = l->total + l->p->of_rank[rank] * JP_SLICES;
@@ -75,7 +90,8 @@ static void add_kernels(struct late *l, size_t rank, size_t count)
     l->messages[l->p->of_rank[rank]] += l->grouped_us[rank];
 }
 
-/* What a rank's messages before that one took, by the parts that are known. */
+/* Time in us of the rank's messages before number `message`, interpolated
+ * between the sums that the result has for groups of messages. */
 static double before_message(const struct jp_rank *rank, double message)
 {
     double us = 0;
@@ -93,9 +109,10 @@ static double before_message(const struct jp_rank *rank, double message)
     return us;
 }
 
-/* The share of a rank's time in messages that each part of the run has; false:
- * it is not known, because the messages have no numbers or too few have
- * records. Parts are cut where the collectives' are. */
+/* Fills the share of a rank's time in messages that belongs to each part of the
+ * run. Parts are cut at the same steps of the program as those of collectives.
+ * Returns false if this is unknown, because the messages have no numbers or too
+ * few of them have records. */
 static bool messages_parts(const struct late *l, size_t rank,
                            double share[JP_SLICES])
 {
@@ -120,7 +137,7 @@ static bool messages_parts(const struct late *l, size_t rank,
     return all > 0;
 }
 
-/* Adds a rank's time to its process'. */
+/* Adds a rank's time in messages to that of its process. */
 static void add_time(struct late *l, size_t rank, const struct sums *s)
 {
     double *total = l->total + l->p->of_rank[rank] * JP_SLICES, us = s->all;
@@ -129,6 +146,7 @@ static void add_time(struct late *l, size_t rank, const struct sums *s)
 
     l->numbered |= known;
     if (is_grouped(s, l->r->comms[l->r->ranks[rank].comm].n_ranks)) {
+        /* one message in place of all that wait in the same kernel */
         us *= (double) s->many / (double) s->count;
         l->grouped_us[rank] = us;
     }
@@ -137,8 +155,8 @@ static void add_time(struct late *l, size_t rank, const struct sums *s)
         total[i] += known ? us * share[i] : us / JP_SLICES;
 }
 
-/* Time of Send and Recv, which is known for the run as a whole only where they
- * have no numbers. */
+/* Adds the time of Send and Recv to total. Without sequence numbers it is known
+ * for the run as a whole only. 0, or -1 without memory. */
 static int add_p2p(struct late *l)
 {
     struct sums *sums = calloc(l->r->n_ranks + 1, sizeof(*sums));
@@ -165,7 +183,8 @@ static int add_p2p(struct late *l)
     return 0;
 }
 
-/* How much later its ranks come to its AlltoAll than the median of them. */
+/* Raises grouped_late of the communicator's processes: who spends less time in
+ * AlltoAll than the median comes later to it by the difference. */
 static void find_latest(struct late *l, size_t c)
 {
     size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
@@ -181,7 +200,8 @@ static void find_latest(struct late *l, size_t c)
     }
 }
 
-/* What the last ranks of its AlltoAll took. */
+/* Network time in us of the communicator's AlltoAll operations: the time of the
+ * rank that arrived last, which did not wait. */
 static double kernels_net(const struct late *l, size_t c)
 {
     double us = 0;
@@ -193,7 +213,8 @@ static double kernels_net(const struct late *l, size_t c)
     return us;
 }
 
-/* Without waits; of an AlltoAll what the last of its ranks took. */
+/* Fills net and grouped_net: each process's time in communication without
+ * waiting. */
 static void add_net(struct late *l)
 {
     for (size_t c = 0; c < l->r->n_comms; c++) {
@@ -207,7 +228,8 @@ static void add_net(struct late *l)
             find_latest(l, c);
         }
         for (size_t i = from; i < to; i++) {
-            /* of kernels the time is known, whatever their messages' is */
+            /* AlltoAll operations known one by one have a known network time;
+             * only that of the others is an estimate */
             l->grouped_net[l->p->of_rank[i]] += l->kernels[c] ? 0 : least;
             l->net[l->p->of_rank[i]] += least +
                                         (double) l->r->ranks[i].exec_us -
@@ -216,6 +238,7 @@ static void add_net(struct late *l)
     }
 }
 
+/* Fills total, net and what belongs to them. 0, or -1 without memory. */
 static int add_up(struct late *l)
 {
     for (size_t i = 0; i < l->r->n_ranks; i++) {
@@ -232,12 +255,14 @@ static int add_up(struct late *l)
 
 /* ------------------------------- how much of an excess may be no lateness */
 
-/* Times of one communicator's function. */
+/* Times in us of the operations of one communicator and function: of the rank
+ * that took least, and of the one that took most. */
 struct times {
     double *least, *most;
     size_t n, room;
 };
 
+/* Appends an operation. 0, or -1 without memory. */
 static int put(struct times *t, const struct jp_op *op)
 {
     if (t->n == t->room) {
@@ -257,7 +282,9 @@ static int put(struct times *t, const struct jp_op *op)
     return 0;
 }
 
-/* Adds what each process of the communicator spent at least and at most. */
+/* Adds to each process of the communicator the time that it spent at least and
+ * at most in these operations, and clears them. A few operations show no mean.
+ */
 static void share_out(struct late *l, size_t comm, struct times *t)
 {
     double n = (double) t->n, least, most;
@@ -274,6 +301,9 @@ static void share_out(struct late *l, size_t comm, struct times *t)
     t->n = 0;
 }
 
+/* Fills least and most by operations that are no barriers (Broadcast, Reduce):
+ * of these only the shortest and the longest time of any rank is kept. Sorted
+ * by communicator and function, as operations are. 0, or -1 without memory. */
 static int add_hidden(struct late *l)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
@@ -307,7 +337,8 @@ static int add_hidden(struct late *l)
     return rc;
 }
 
-/* What process q is late by in communicators like c; NAN: not known. */
+/* The excess of process q in a communicator of the same size and name as c; NAN
+ * if it is not judged there. */
 static double excess_in(const struct late *l, size_t q, size_t c)
 {
     const struct jp_process *who = &l->p->list[q];
@@ -324,9 +355,11 @@ static double excess_in(const struct late *l, size_t q, size_t c)
     return NAN;
 }
 
-/* What of a rank's excess a slower network of its other communicators may make,
- * at most, where these run beside this one: mates there have the same network,
- * so that it makes no more of theirs. */
+/* The most of a rank's excess, in us, that a slower network in its other
+ * communicators may cause if they run at the same time as this one. `surplus`:
+ * by how much its network time is above the median. The ranks of those other
+ * communicators share that network, so it causes about the same excess for
+ * them: if theirs is small, so is what the network explains of this one. */
 static double overlap_of(const struct late *l, size_t rank, double surplus)
 {
     size_t process = l->p->of_rank[rank], home = l->r->ranks[rank].comm;
@@ -356,10 +389,13 @@ static double overlap_of(const struct late *l, size_t rank, double surplus)
     return most;
 }
 
-/* The most that each member waited unseen, less the least that any of them
- * did; what overlap makes of its network's longer time; or what the longest
- * messages of its AlltoAll, where that has a slower network, took more than the
- * mean, which is all that is known of them. */
+/* Fills unseen and hidden_us of a communicator's ranks: how much of an excess
+ * may be something else than lateness. It is the largest of
+ *  - the most that the rank may have waited in operations that are no barriers,
+ *    less the least that any rank waited there;
+ *  - for AlltoAll over a slower network, by how much the longest messages
+ * exceed the mean, which is all that is known of them;
+ *  - what overlap makes of a longer network time (overlap_of). */
 static void hide(struct late *l, size_t c)
 {
     size_t from = l->p->comm_start[c], to = l->p->comm_start[c + 1];
@@ -393,14 +429,15 @@ static void hide_all(struct late *l)
 
 /* ----------------------- measure each rank's own excess against its peers */
 
-/* What a rank's operations took without waits: the start of a program waits
- * for long, and says nothing of how long it ran. */
+/* The rank's time in operations without waiting, in us. The long waits at the
+ * start of a program say nothing about how long it ran. */
 static double net_us(const struct jp_rank *rank)
 {
     return (double) rank->exec_us - (double) rank->wait_us;
 }
 
-/* Of a process: does a communicator tell that the run was short? */
+/* True if communicators with fewer than `least` operations have much of the
+ * process's network time: then the run was short. */
 static bool is_thin(const struct late *l, const struct jp_process *who,
                     double least)
 {
@@ -418,10 +455,11 @@ static bool is_thin(const struct late *l, const struct jp_process *who,
     return few > limits_get(JP_LIMIT_LATE_WEIGHT) * all;
 }
 
-/* With fewer operations in which a rank of n_ranks always comes last the exact
- * binomial test, for all `tried` ranks together, names nobody: 1 / n_ranks to
- * that power is the least chance there is. At least as many as the parts of the
- * run that the mean of an excess and its error need. */
+/* The number of operations with which a late rank can be proved at all. If a
+ * rank of n_ranks comes last in all k operations, the exact binomial test gives
+ * n_ranks^-k, times the number of ranks tried; with a smaller k nobody could
+ * ever be named. At least as many as the parts of the run that a mean and its
+ * error need. */
 static uint64_t fewest_to_prove(uint32_t n_ranks, size_t tried)
 {
     double parts = limits_get(JP_LIMIT_LATE_SLICES), chance;
@@ -432,7 +470,8 @@ static uint64_t fewest_to_prove(uint32_t n_ranks, size_t tried)
     return (uint64_t) ceil(fmax(parts, -log(chance) / log(n_ranks)));
 }
 
-/* Is there enough of the communicator to judge by? */
+/* True if the communicator can be judged: all its ranks are known, it has
+ * enough operations, and the processes ran for long enough. */
 static bool is_usable(const struct late *l, size_t c)
 {
     const struct jp_comm *comm = &l->r->comms[c];
@@ -448,7 +487,8 @@ static bool is_usable(const struct late *l, size_t c)
     return true;
 }
 
-/* Are so few that the parts of the run say little of errors? */
+/* True if the run is so short that the scatter of its parts says little about
+ * errors: the exact test is required then, and parts are taken in pairs. */
 static bool is_short(const struct late *l, size_t c)
 {
     double least = limits_get(JP_LIMIT_LATE_OPS);
@@ -461,9 +501,10 @@ static bool is_short(const struct late *l, size_t c)
     return false;
 }
 
-/* For each member, the median of the others' values less its own; of the two
- * values in the middle their mean, or the lower: one of three who waits for
- * long makes nobody late. */
+/* Fills diff with the median of the other n - 1 values less the own one. If two
+ * values are in the middle, the median is their mean, or with `lower` the lower
+ * one: then one of three ranks that waits for long makes nobody late. `sorted`
+ * is scratch space for n values, and has them sorted afterwards. */
 static void against_others(double *v, size_t n, bool lower, double *sorted,
                            double *diff)
 {
@@ -472,7 +513,7 @@ static void against_others(double *v, size_t n, bool lower, double *sorted,
     memcpy(sorted, v, n * sizeof(*v));
     stats_sort(sorted, n);
     for (size_t i = 0; i < n; i++) {
-        /* leaving v[i] out moves those behind it one down */
+        /* leaving out v[i] moves all larger values one place down */
         size_t low = v[i] <= sorted[half] ? half + 1 : half, high = low;
 
         if ((n - 1) % 2 == 0 && !lower)
@@ -481,14 +522,17 @@ static void against_others(double *v, size_t n, bool lower, double *sorted,
     }
 }
 
-/* Parts are taken two by two where each has an operation or two. */
+/* The sum of n = 1 or 2 parts. Parts are paired if each has only an operation
+ * or two. */
 static double sum_of(const double *parts, unsigned n)
 {
     return n == 2 ? parts[0] + parts[1] : parts[0];
 }
 
-/* Fills excess and arrival of a communicator's ranks, [member][slice], which[]
- * of the slices that all of them have, and returns how many these are. */
+/* Compares a communicator's ranks in each part of the run. Fills excess and
+ * arrival ([member][kept part]), the median time in communication (peers), and
+ * which part each kept one is. Parts that some rank lacks are left out. Returns
+ * the number of kept parts. */
 static unsigned compare(struct late *l, size_t c, double *excess,
                         double *arrival, double *peers, unsigned *which)
 {
@@ -522,6 +566,8 @@ static unsigned compare(struct late *l, size_t c, double *excess,
     return kept;
 }
 
+/* Sums up the kept parts of one rank: trimmed means and their error, scaled to
+ * the whole run. */
 static void sum_up(struct jp_lateness *out, float *parts, double *excess,
                    double *arrival, const unsigned *which, unsigned kept,
                    unsigned step)
@@ -544,8 +590,9 @@ static void sum_up(struct jp_lateness *out, float *parts, double *excess,
     out->arrival_us = a.mean * all;
 }
 
-/* Waits for somebody late travel on through a pipeline or an AlltoAll, so that
- * most may arrive late: whom did the earliest quarter wait for? */
+/* Fills ahead_us. Waits for a late rank travel on through a pipeline or an
+ * AlltoAll, so that most ranks may arrive late. Comparing with the earliest
+ * quarter shows the late one even then. */
 static void compare_earliest(struct late *l, size_t c)
 {
     size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
@@ -557,8 +604,8 @@ static void compare_earliest(struct late *l, size_t c)
         l->out[i].ahead_us = l->out[i].arrival_us - l->scratch[n / 4];
 }
 
-/* The mean of parts of the run; the first counts as the others at most, because
- * programs warm up in it. */
+/* Mean of the parts of the run. The first part counts at most as the mean of
+ * the others, because programs warm up in it. */
 static double mean_of(const double *parts, const unsigned *which, unsigned kept)
 {
     bool first = kept > 1 && which[0] == 0;
@@ -569,6 +616,7 @@ static double mean_of(const double *parts, const unsigned *which, unsigned kept)
     return (others * (kept - 1) + fmin(parts[0], others)) / kept;
 }
 
+/* Measures the ranks of communicator c. 0, or -1 without memory. */
 static int measure(struct late *l, size_t c)
 {
     size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
@@ -600,11 +648,14 @@ static int measure(struct late *l, size_t c)
 
 /* --- who is the last one? ------------------------------------------------ */
 
+/* Index into last and of. */
 static size_t slot(const struct late *l, size_t rank, size_t coll)
 {
     return rank * l->r->n_coll_names + coll;
 }
 
+/* Counts for each rank and function the complete operations in which it came
+ * last: it has the shortest time. 0, or -1 without memory. */
 static int count_last(struct late *l)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
@@ -627,7 +678,7 @@ static int count_last(struct late *l)
             l->p->comm_start[op->comm + 1] - from != ranks ||
             !collective_is_barrier(l->r->coll_names[op->coll]))
             continue;
-        l->of[slot(l, from, op->coll)]++; /* its first rank's, for all */
+        l->of[slot(l, from, op->coll)]++; /* kept once, at the first rank */
         if (op->min_rank < ranks)
             l->last[slot(l, from + op->min_rank, op->coll)]++;
     }
@@ -656,8 +707,9 @@ double late_chance(const struct late *l, size_t rank)
 
 /* --- all of it ----------------------------------------------------------- */
 
-/* Operations of a communicator follow one another: where they took longer than
- * the clock tells (a simulation's do), they tell the run's length. */
+/* The run's length in us; 0 if it is unknown. Operations of one communicator
+ * follow each other, so the run is at least as long as their sum, which may
+ * exceed the span of their time stamps (in simulated records). */
 static double run_us(const struct jp_result *r)
 {
     uint64_t run = r->ops ? ops_run_us(r->ops) : 0;

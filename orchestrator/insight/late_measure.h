@@ -1,5 +1,6 @@
-/* late_measure.h - what is measured of each rank, and of a kind: for late*.c.
- */
+/* late_measure.h - what is measured of each rank and each class, shared by
+ * late*.c. A class is all communicators of one shape. Times are in us over the
+ * whole run where nothing else is said. */
 #ifndef JP_INSIGHT_LATE_MEASURE_H
 #define JP_INSIGHT_LATE_MEASURE_H
 
@@ -14,28 +15,32 @@ struct late {
     const struct jp_netserieses *series;
     struct jp_lateness *out;
     double *total;        /* [process][JP_SLICES] time in communication */
-    double *grouped_us;   /* [rank] in AlltoAll of Send and Recv; 0: none */
-    double *messages;     /* [process] in Send and Recv */
-    double *net;          /* [process] the network's own time */
-    double *grouped_net;  /* [process] of it, in AlltoAll */
+    double *grouped_us;   /* [rank] time in AlltoAll made of Send and Recv; 0:
+                             none */
+    double *messages;     /* [process] time in Send and Recv */
+    double *net;          /* [process] time in communication without waiting */
+    double *grouped_net;  /* [process] the part of net in AlltoAll */
     double *grouped_late; /* [process] how much later than its peers it comes to
-                             AlltoAll that are known one by one */
-    double *least, *most; /* [process] time in what total lacks */
-    double *unseen;       /* [rank] what it may have waited in operations that
-                             tell nothing of single ranks */
-    double *scratch;      /* 3 * n_ranks */
-    float *parts;         /* [rank][JP_SLICES] excess; NAN: not known */
-    size_t *kernels;      /* [comm] AlltoAll that are known one by one */
-    bool *short_run;      /* [comm] few operations: late_chance() is asked */
-    uint32_t *last, *of;  /* [rank][function] operations in which it came last;
-                             all, of a communicator's first rank; NULL */
-    double run_us;        /* the run's length; 0: not known */
-    size_t classes;       /* communicators of one shape */
-    size_t *class_of;     /* of a communicator */
-    bool evenly;   /* all parts of the run have as much time in messages */
-    bool numbered; /* set: the parts' times in messages are known */
+                             AlltoAll operations that are known one by one */
+    double *least, *most; /* [process] least and most time in operations that
+                             total does not contain */
+    double *unseen;  /* [rank] the most that it may have waited in operations
+                        without times of single ranks */
+    double *scratch; /* room for 3 * n_ranks values */
+    float *parts;    /* [rank][JP_SLICES] excess; NAN: unknown */
+    size_t *kernels; /* [comm] AlltoAll operations known one by one */
+    bool *short_run; /* [comm] few operations: late_chance() decides, too */
+    uint32_t *last, *of; /* [rank][function] operations in which it came last;
+                            all operations, at a communicator's first rank; NULL
+                            before they are counted */
+    double run_us;       /* the run's length; 0: unknown */
+    size_t classes;      /* number of classes */
+    size_t *class_of;    /* [comm] */
+    bool evenly;   /* in: spread time in messages evenly over the run's parts */
+    bool numbered; /* out: the time in messages of each part is known */
 };
 
+/* late_worth for this run. */
 static inline double late_much(const struct late *late, double peers_us)
 {
     return late_worth(late->run_us, peers_us);
@@ -47,77 +52,85 @@ static inline bool late_is_much(const struct late *late, double excess_us,
     return excess_us > late_much(late, peers_us);
 }
 
+/* Index of the rank's host. */
 static inline size_t late_host_of(const struct late *late, size_t rank)
 {
     return late->p->list[late->p->of_rank[rank]].host_at;
 }
 
+/* The rank's excess in each part of the run. */
 static inline const float *late_parts_of(const struct late *late, size_t rank)
 {
     return late->parts + rank * JP_SLICES;
 }
 
-/* Fills all of it from r, p, series, out and evenly, and measures out: all but
- * who is late. 0, or -1 without memory; late_measure_fini in any case. */
+/* Fills the struct from r, p, series, out and evenly, and measures all of out
+ * except who is late. 0, or -1 without memory; call late_measure_fini in either
+ * case. */
 int late_measure(struct late *late);
 void late_measure_fini(struct late *late);
 
-/* The exact binomial test (stats.h): how likely one of all ranks comes last in
- * so many of its communicator's operations of one function, if each were as
- * likely the last one. */
+/* The exact binomial test (stats.h): the probability that any of all ranks
+ * comes last in as many of its communicator's operations of one function, if
+ * each rank is equally likely to be the last one. */
 double late_last_chance(const struct late *l, size_t rank);
-/* The same; 0 in runs long enough for errors to be known. */
+/* The same for short runs; 0 in runs that are long enough to know errors. */
 double late_chance(const struct late *l, size_t rank);
 
 /* --- late_spread.c --- */
 
-/* What ranks of communicators of one shape differ by anyway. */
+/* By how much the ranks of one class differ anyway. */
 struct late_spread {
-    double half_us; /* by the closest half, which no outlier moves */
-    double us;      /* as half of few ranks may be close by luck: or, where that
-                       is more, by all that are no outliers then */
-    double times;   /* how many of it make an outlier */
-    double proved;  /* ... where it is proved to come last */
+    double half_us; /* of the closest half, which no outlier moves */
+    double us;      /* the larger of half_us and the deviation of all ranks that
+                       are no outliers by half_us: half of a few ranks may be
+                       close by luck */
+    double times;   /* an outlier is this many spreads away */
+    double proved;  /* ... if it is proved to come last */
     size_t first;   /* rank of the largest excess */
-    double rest_us; /* deviation of all but that one */
+    double rest_us; /* deviation of all ranks but that one */
 };
 
-/* Fewer ranks tell their spread worse: of n independent ones that many more
- * spreads are asked for. */
+/* How many spreads make an outlier among n independent ranks. More are required
+ * of fewer ranks, which show their spread less well. */
 double late_times_of(size_t n);
 
-/* Deviation from 0, about the others' median, of those who are no outliers. */
+/* Root mean square of the values below `outlier`; 0 if there are none. The
+ * values are differences from a median. */
 double late_deviation(const double *v, size_t n, double outlier);
 
-/* Of a class. Of two ranks, one is as much later as the other is earlier: one
- * value. */
+/* The spread of a class. The two ranks of a pair count as one value, because
+ * one is as much later as the other is earlier. */
 struct late_spread late_class_spread(struct late *l, size_t class);
 
-/* Where groups are small, or a node is half of them, a late node makes the
- * others there early, who then are a large part of the spread. So its ranks are
- * also compared with the others of their groups alone, and these with each
- * other, in all groups of that work, and only such whose network takes as long.
- * The mean that its ranks are later by, if each of them is apart from the
- * others and that mean is unlikely, by its error over the parts of the run and
- * by Student's t for all nodes; else 0. later, n_ranks: of each that was
- * compared. Returns 0, or -1 without memory. */
+/* Compares a node's ranks with those of other nodes alone, and these with each
+ * other. If groups are small, or a node is half of them, a late node makes the
+ * other ranks early, who then widen the spread that the node is measured by.
+ * All groups of the same work count, and in them ranks whose network time is
+ * alike.
+ *
+ * *later_us: the mean lateness of the node's ranks, if each of them is apart
+ * from the others and the mean is significant, by its error over the parts of
+ * the run and by Student's t for all nodes; else 0. later[n_ranks]: set for
+ * each rank that was compared. Returns 0, or -1 without memory. */
 int late_node_apart(struct late *l, size_t class, size_t host, double *later,
                     double *later_us);
 
-/* Operations of the communicator of the rank's process that has fewest: steps
- * of the program, or a few times as many. */
+/* Estimates the program's number of steps: the operations of that communicator
+ * of the rank's process which has fewest. It may be a few times too large. */
 uint64_t late_steps_of(const struct late *late, size_t rank);
 
-/* Stops that come now and then, to any rank (a wait for samples), move sums
- * over parts of the run by more than what is looked for. Counts as waited, in
- * total, what a process came later by to a few operations. 0, or -1 without
- * memory. */
+/* Removes rare stops from total. A stop that may hit any rank, such as a wait
+ * for samples, moves the sums over parts of the run by more than the lateness
+ * that is looked for. The time by which a process came later to a few
+ * operations is added to its time in communication, as if it had waited. 0, or
+ * -1 without memory. */
 int late_leave_out_stops(struct late *l);
 
 /* --- late_parts.c --- */
 
-/* Names ranks of a class that are late in some parts of the run only, and says
- * of all that are late when they were. */
+/* Names ranks of a class that are late in some parts of the run only, and fills
+ * when late ranks were late. */
 void late_judge_parts(struct late *l, size_t class);
 
 #endif

@@ -1,4 +1,11 @@
-/* late_parts.c - decide who is late in some parts of the run only. */
+/* late_parts.c - name ranks that are late in some parts of the run only.
+ *
+ * The run is cut into JP_SLICES parts. cut() splits a rank's parts into late
+ * and other ones, in one of two ways: split_parts finds lateness that comes and
+ * goes, split_end lateness that lasts from one part to the end.
+ * late_judge_parts then requires that the late parts are clear, matter, are an
+ * outlier among other ranks, and have no other explanation. Part 0 never
+ * counts, because programs warm up in it. */
 #include "orchestrator/insight/late_measure.h"
 
 #include <math.h>
@@ -7,17 +14,18 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
-/* A rank's parts in two: late and not. */
+/* A rank's parts of the run, split into late and other ones. Times are excess
+ * in us per part. */
 struct split {
-    unsigned n, kept;   /* late ones, of all */
-    unsigned spells;    /* stretches of them */
-    bool is[JP_SLICES]; /* late */
-    double high, low;   /* means of the two */
-    double within;      /* deviation from these */
-    double chance; /* of late parts at the end: that luck makes them; else 1 */
+    unsigned n, kept;   /* number of late parts; of known parts */
+    unsigned spells;    /* contiguous stretches of late parts */
+    bool is[JP_SLICES]; /* whether the part is late */
+    double high, low;   /* mean of the late parts; of the other ones */
+    double within;      /* standard deviation of parts from their mean */
+    double chance;      /* split_end: probability by luck; split_parts: 1 */
 };
 
-/* In order, but for the first, in which programs warm up. */
+/* Copies the known parts but the first into v, sorted; returns their number. */
 static unsigned sort_parts(const float *parts, double v[JP_SLICES])
 {
     unsigned n = 0;
@@ -29,7 +37,7 @@ static unsigned sort_parts(const float *parts, double v[JP_SLICES])
     return n;
 }
 
-/* A single part between two others is as these. */
+/* A single part between two parts of the other kind takes their kind. */
 static void smooth(bool is[JP_SLICES])
 {
     for (unsigned s = 2; s + 1 < JP_SLICES; s++)
@@ -37,7 +45,8 @@ static void smooth(bool is[JP_SLICES])
             is[s] = is[s - 1];
 }
 
-/* Is it the part in which lateness begins or ends, of two the one in between?
+/* True if lateness begins or ends within part s, so that it belongs to neither
+ * mean. Of the two parts beside a change, it is the one nearer to the middle.
  */
 static bool is_edge(const float *parts, const struct split *split, unsigned s)
 {
@@ -51,7 +60,9 @@ static bool is_edge(const float *parts, const struct split *split, unsigned s)
            own < fabs((double) parts[s + 1] - middle);
 }
 
-/* What parts differ by from the mean of their kind, but for edges. */
+/* Standard deviation of the parts from the mean of their kind, without edges.
+ * Two degrees of freedom are used by the two means; infinite if none is left.
+ */
 static double within(const float *parts, const struct split *split)
 {
     double squares = 0;
@@ -68,8 +79,9 @@ static double within(const float *parts, const struct split *split)
     return n > 2 ? sqrt(squares / (n - 2)) : INFINITY;
 }
 
-/* The cut that leaves least between the two (2-means, which in one dimension is
- * a cut of the sorted values: Fisher 1958). */
+/* Splits the parts by value: the cut with the smallest sum of squares within
+ * both groups (2-means, which in one dimension is a cut of the sorted values:
+ * Fisher 1958). */
 static struct split split_parts(const float *parts)
 {
     double v[JP_SLICES], best = INFINITY;
@@ -99,8 +111,9 @@ static struct split split_parts(const float *parts)
     return split;
 }
 
-/* How likely two groups of normal values of one mean are so far apart, for all
- * cuts that were tried. a, b: how many are in each. */
+/* Probability that two groups of a and b normal values with the same mean are
+ * this far apart (Student's t), times the number of cuts that were tried
+ * (Bonferroni). */
 static double chance_of(const struct split *split, unsigned a, unsigned b)
 {
     double error = split->within * sqrt(1.0 / a + 1.0 / b);
@@ -112,8 +125,7 @@ static double chance_of(const struct split *split, unsigned a, unsigned b)
                                           a + b - 2));
 }
 
-/* Means and what is left of the parts but for edges, of late ones to the end.
- */
+/* Computes means, deviation and chance again without the edge. */
 static void measure_end(const float *parts, struct split *split)
 {
     double sum[2] = {0};
@@ -132,9 +144,9 @@ static void measure_end(const float *parts, struct split *split)
     split->chance = chance_of(split, n[1], n[0]);
 }
 
-/* Late from one part on to the end: the cut that leaves least between the two.
- * Of sorted values another one may leave less, which cuts a few outliers off.
- */
+/* Splits the parts by time: late from one part to the end, at the cut with the
+ * smallest sum of squares. split_parts may miss such a change, because a cut of
+ * the sorted values that separates a few outliers can leave less. */
 static struct split split_end(const float *parts)
 {
     double v[JP_SLICES], best = INFINITY;
@@ -167,8 +179,8 @@ static struct split split_end(const float *parts)
     return split;
 }
 
-/* The mean of a rank's n largest parts: of one that is not late, what luck
- * makes of so many. */
+/* Mean of a rank's n largest parts. For a rank that is not late, this is how
+ * large the best n parts become by luck. */
 static double largest(const float *parts, unsigned n)
 {
     double v[JP_SLICES];
@@ -177,7 +189,8 @@ static double largest(const float *parts, unsigned n)
     return stats_mean(v, kept > n ? kept - n : 0, kept);
 }
 
-/* Are the late parts more than what other ranks' largest ones differ by? */
+/* True if the late parts are an outlier among the n largest parts of the other
+ * ranks of the class. False if these are too few to say. */
 static bool is_outlier(struct late *l, size_t class, size_t rank,
                        const struct split *split)
 {
@@ -201,7 +214,7 @@ static bool is_outlier(struct late *l, size_t class, size_t rank,
     return split->high - fmax(usual, 0) > late_times_of(n) * spread;
 }
 
-/* Its arrival in late parts. */
+/* By how many us the rank arrived later, summed over its late parts. */
 static double arrival_of(const struct jp_lateness *x, const struct split *split)
 {
     double us = 0;
@@ -212,8 +225,9 @@ static double arrival_of(const struct jp_lateness *x, const struct split *split)
     return us;
 }
 
-/* In these parts, is it late by as much as would be told of the whole run, and
- * by what the run as a whole feels? */
+/* True if the lateness `us` of the late parts matters: in these parts it is as
+ * much as would be named in a whole run, it is not negligible for the run, and
+ * the rank arrives late by it. */
 static bool is_much(const struct late *l, const struct jp_lateness *x,
                     const struct split *split, double us)
 {
@@ -227,7 +241,9 @@ static bool is_much(const struct late *l, const struct jp_lateness *x,
             l->grouped_late[l->p->of_rank[x - l->out]] > us / 4);
 }
 
-/* early_us: as in late_sum. */
+/* True if late and other parts are clearly apart, long enough, and the other
+ * parts are not late too (then the rank is late all along). early_us: as in
+ * late_sum. */
 static bool is_clear(const struct split *split, double early_us)
 {
     if (split->chance < limits_get(JP_LIMIT_LATE_CHANCE))
@@ -245,7 +261,8 @@ static bool is_clear(const struct split *split, double early_us)
            split->low - early_us < limits_get(JP_LIMIT_PART_REST) * split->high;
 }
 
-/* Only at the very begin: programs warm up by unlike times. */
+/* True if all late parts are in the first fifth of the run: ranks take
+ * different times to warm up. */
 static bool is_warmup(const struct split *split)
 {
     for (unsigned s = JP_SLICES / 5; s < JP_SLICES; s++)
@@ -254,7 +271,8 @@ static bool is_warmup(const struct split *split)
     return true;
 }
 
-/* How much of part s is late. */
+/* The share of part s that is late, 0 to 1, by where its excess lies between
+ * the two means. */
 static double late_of(const float *parts, const struct split *split, int s)
 {
     double share;
@@ -265,9 +283,10 @@ static double late_of(const float *parts, const struct split *split, int s)
     return fmax(0, fmin(1, share));
 }
 
-/* What it is late by, in its late parts and those in which that begins or ends;
- * 0 where that is not so of the run as a whole. early_us: what in each of the
- * others is no lateness. */
+/* The rank's lateness in us, over its late parts and the parts in which lateness
+ * begins or ends. early_us: lateness that each other part shows although it
+ * belongs to the late parts (waited_since). Returns 0 if the run as a whole does
+ * not show this lateness, because the rank is as much earlier in other parts. */
 static double late_sum(const float *parts, const struct split *split,
                        double early_us)
 {
@@ -289,7 +308,8 @@ static double late_sum(const float *parts, const struct split *split,
     return all > limits_get(JP_LIMIT_PART_OWN) * us ? us : 0;
 }
 
-/* When it began, when it ended, and how often. */
+/* Fills when the rank's lateness began and ended, as shares of the run, and how
+ * many stretches it has. */
 static void say_when(const struct late *l, size_t rank,
                      const struct split *split)
 {
@@ -311,7 +331,8 @@ static void say_when(const struct late *l, size_t rank,
         JP_SLICES;
 }
 
-/* What its process waited for messages more than others of the communicator. */
+/* By how many us the rank's process waited longer for messages than the median
+ * of the communicator's other ranks. */
 static double waited(const struct late *l, size_t rank)
 {
     size_t c = l->r->ranks[rank].comm, from = l->p->comm_start[c], n = 0;
@@ -322,12 +343,17 @@ static double waited(const struct late *l, size_t rank)
     return l->messages[l->p->of_rank[rank]] - stats_median(l->scratch, n);
 }
 
-/* Waits for messages are known as a sum only, which is taken from all parts
- * alike: who is late for a time, and waits less for them then, seems late by
- * that all along, and who waits more is early before. So of what it waited more
- * than others only what the other parts show is of the late ones: the rest was
- * so all along, as of messages that cross nodes. Who waited more has no doubt
- * on its side: as much as their mean may show by its error. */
+/* The part of waited() that belongs to the late parts, in us.
+ *
+ * Only the sum of waits for messages is known, and it is spread evenly over all
+ * parts. A rank that waits less while it is late therefore seems late by that
+ * amount before, too; a rank that waits more seems early before. So the other
+ * parts limit how much of the difference belongs to the late parts. The rest
+ * was there all along, as for messages that cross nodes. For a rank that waited
+ * more the limit includes the error of the other parts' mean, because more
+ * waiting speaks against its lateness: in doubt nobody is accused.
+ *
+ * by_part: the waits are known for each part, so nothing is limited. */
 static double waited_since(double waited_us, const struct split *split,
                            bool by_part)
 {
@@ -342,7 +368,8 @@ static double waited_since(double waited_us, const struct split *split,
                                                error * JP_SLICES));
 }
 
-/* Waits in an AlltoAll that is known one by one are those of their parts. */
+/* True if the process waits in AlltoAll operations that are known one by one:
+ * these waits are counted in their own parts of the run. */
 static bool is_by_part(const struct late *l, size_t rank)
 {
     const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
@@ -353,12 +380,15 @@ static bool is_by_part(const struct late *l, size_t rank)
     return false;
 }
 
+/* By how many us each of the other parts seems late only because the rank waits
+ * less for messages while it is late. */
 static double early_us(double waited_us, const struct split *split)
 {
     return fmax(0, -waited_since(waited_us, split, false) / JP_SLICES);
 }
 
-/* Of the two ways to cut its parts in two the first that is clear. */
+/* Splits the rank's parts by value, or by time if that is not clear. Returns
+ * false if neither is. */
 static bool cut(const struct late *l, size_t rank, double messages,
                 struct split *split)
 {
@@ -370,7 +400,7 @@ static bool cut(const struct late *l, size_t rank, double messages,
     return is_clear(split, early_us(messages, split)) && !is_warmup(split);
 }
 
-/* The first and the last late part. */
+/* *first and *last late part; JP_SLICES and 0 if there is none. */
 static void ends_of(const struct split *split, int *first, int *last)
 {
     *first = JP_SLICES;
@@ -382,8 +412,9 @@ static void ends_of(const struct split *split, int *first, int *last)
         }
 }
 
-/* Does its lateness end when a larger one of another rank begins, which lasts?
- * It is late by little all along then, and that one hides it. */
+/* True if the rank's lateness ends when a larger lateness of another rank
+ * begins and lasts. The rank is then late by little all along, and the larger
+ * lateness hides it from that part on. */
 static bool is_hidden_since(struct late *l, size_t class, size_t rank,
                             const struct split *split)
 {
@@ -407,8 +438,8 @@ static bool is_hidden_since(struct late *l, size_t class, size_t rank,
     return false;
 }
 
-/* Is a rank later since the same part that its process exchanges messages with?
- */
+/* True if a process with which the rank exchanges messages is later, since the
+ * same part of the run. */
 static bool is_led_since(struct late *l, size_t rank, const struct split *split)
 {
     const struct jp_process *who = &l->p->list[l->p->of_rank[rank]];
@@ -438,8 +469,9 @@ static bool is_led_since(struct late *l, size_t rank, const struct split *split)
     return false;
 }
 
-/* Did it wait for messages, more than others, by much of what it is late by?
- * Not where that was so all along, unless it waits for somebody later. */
+/* True if longer waits for messages explain much of the rank's lateness. Waits
+ * that were longer all along explain nothing, unless the rank waits for a
+ * process that is later. */
 static bool has_waited(struct late *l, size_t rank, const struct split *split,
                        double messages)
 {
@@ -469,8 +501,9 @@ void late_judge_parts(struct late *l, size_t class)
             has_waited(l, i, &split, messages) ||
             is_hidden_since(l, class, i, &split))
             continue;
-        /* Of who is late over the run as a whole, too: its trimmed mean counts
-         * late parts as those that were cut, and its error the onset. */
+        /* Also for a rank that is already late over the whole run: the trimmed
+         * mean of all parts leaves out some late parts, and its error includes
+         * the onset. */
         x->excess_us = us;
         x->error_us = split.within * sqrt(split.n);
         x->late = true;

@@ -1,5 +1,9 @@
-/* late_spread.c - what ranks of a kind differ by anyway, and stops that come to
- * any of them. */
+/* late_spread.c - by how much ranks of a kind differ anyway.
+ *
+ * Three things that late.c and late_measure.c need to tell lateness from noise:
+ * the spread of single ranks of a class (late_class_spread), a comparison of a
+ * node with other nodes alone (late_node_apart), and rare stops that hit any
+ * rank and must not count as lateness (late_leave_out_stops). */
 #include "orchestrator/insight/late_measure.h"
 
 #include <math.h>
@@ -14,8 +18,9 @@ double late_times_of(size_t n)
     return limits_get(JP_LIMIT_LATE_SPREAD) * (1 + 6 / (double) n);
 }
 
-/* Of a rank that is proved to come last: it may still be the slowest of n that
- * differ anyway, the largest of n normal values. */
+/* Spreads required of a rank that is proved to come last: fewer than of others,
+ * but more than the largest of n normal values, because the slowest of n ranks
+ * that differ a little anyway also comes last each time. */
 static double times_of_proved(size_t n)
 {
     double largest = sqrt(2 * log((double) (n > 1 ? n : 2)));
@@ -38,7 +43,8 @@ double late_deviation(const double *v, size_t n, double outlier)
     return kept ? sqrt(squares / (double) kept) : 0;
 }
 
-/* One late rank makes the spread of few larger: it is judged by the others'. */
+/* Computes the deviation without the largest value: one late rank among few
+ * widens the spread, so it is judged by that of the others. */
 static void leave_out_first(struct late_spread *spread, double *v, size_t n)
 {
     double most = -INFINITY, squares = 0;
@@ -78,21 +84,22 @@ struct late_spread late_class_spread(struct late *l, size_t class)
     return spread;
 }
 
-/* What the others of the groups that a node is in differ by, and what its ranks
- * are later by than they. */
+/* Sums over the groups that a node has ranks in. Members are the node's ranks,
+ * others the ranks of other nodes in the same groups. Times are in us. */
 struct against {
-    size_t host;
-    size_t members;
-    double sum, least;       /* of members: later by, all and the least one */
-    bool sure;               /* each of them is, by its own error */
+    size_t host;             /* the node */
+    size_t members;          /* number of its ranks that were compared */
+    double sum, least;       /* of members: sum and minimum of their lateness */
+    bool sure;               /* each member is later by more than its error */
     double squares;          /* of others, about the mean of their group */
-    size_t freedom;          /* of these */
-    double shared;           /* squares of members over others, of each group */
-    double *later;           /* [rank of the result] of members */
-    double parts[JP_SLICES]; /* what members are later by, all; NAN: unknown */
-    unsigned step;           /* parts go two by two */
+    size_t freedom;          /* degrees of freedom of `squares` */
+    double shared;           /* sum over groups of members^2 / others */
+    double *later;           /* [rank of the result] lateness of members */
+    double parts[JP_SLICES]; /* members' lateness, their sum; NAN: unknown */
+    unsigned step;           /* 2: parts of the run are taken in pairs */
 };
 
+/* Time of the rank's process in communication, in `step` parts from s on. */
 static double part_us(const struct late *l, size_t rank, unsigned s,
                       unsigned step)
 {
@@ -106,7 +113,8 @@ static bool is_of(const struct late *l, size_t rank, size_t host)
     return late_host_of(l, rank) == host;
 }
 
-/* Of a part, the time in communication of a group's n ranks of other nodes. */
+/* Median time in communication of the group's ranks on other nodes, in part s.
+ */
 static double others_usual(struct late *l, const size_t *group, size_t n,
                            size_t host, unsigned s, unsigned step)
 {
@@ -118,7 +126,9 @@ static double others_usual(struct late *l, const size_t *group, size_t n,
     return stats_median(l->scratch, others);
 }
 
-/* What a rank is later by than the others, over the run. */
+/* By how many us the rank is later than the others over the run, with its
+ * standard error; NAN if too few parts are known. A member's parts are also
+ * added to all->parts. */
 static struct stats_trimmed later_by(struct late *l, size_t rank,
                                      const double *usual, struct against *all)
 {
@@ -142,7 +152,8 @@ static struct stats_trimmed later_by(struct late *l, size_t rank,
     return late;
 }
 
-/* Compares n ranks whose network takes as long. later: room for n. */
+/* Compares the members among n ranks with the others; the network takes about
+ * as long for all of them. `later` has room for n values. */
 static void add_alike(struct late *l, const size_t *group, size_t n,
                       struct stats_trimmed *later, struct against *all)
 {
@@ -192,8 +203,10 @@ static int by_net(const void *a, const void *b, void *arg)
     return x < y ? -1 : x > y;
 }
 
-/* A communicator's ranks, apart by their network's time: where that runs beside
- * the computation it hides a part of what a rank waits. */
+/* Compares a communicator's ranks in groups of about the same network time.
+ * Communication that runs beside the computation hides a part of a rank's wait,
+ * so ranks with different network times are not comparable. 0, or -1 without
+ * memory. */
 static int add_group(struct late *l, size_t c, struct against *all)
 {
     size_t from = l->p->comm_start[c], n = l->p->comm_start[c + 1] - from;
@@ -218,9 +231,10 @@ static int add_group(struct late *l, size_t c, struct against *all)
     return group && later ? 0 : -1;
 }
 
-/* Is the members' mean more than luck makes of it, by the parts of the run:
- * ranks that wait for each other share what moves them? By late_errors_min of
- * its errors, or by Student's t for so many nodes. */
+/* True if the mean of the members is significant by the scatter of the parts of
+ * the run: it is over JP_LIMIT_LATE_ERRORS standard errors, or unlikely by
+ * Student's t for all nodes (Bonferroni). This error includes what the members
+ * have in common because they wait for each other. */
 static bool is_sure_by_parts(const struct against *all, double mean_us,
                              size_t n_hosts)
 {
@@ -240,7 +254,7 @@ static bool is_sure_by_parts(const struct against *all, double mean_us,
                limits_get(JP_LIMIT_LATE_CHANCE);
 }
 
-/* Processes of a node. */
+/* Number of the node's processes. */
 static size_t all_of(const struct late *l, size_t host)
 {
     size_t n = 0;
@@ -273,11 +287,13 @@ int late_node_apart(struct late *l, size_t class, size_t host, double *later,
             l->p->comm_start[c] < l->p->comm_start[c + 1] &&
             l->out[l->p->comm_start[c]].judged && add_group(l, c, &all) < 0)
             return -1;
+    /* most of the node must have been compared, and somebody with somebody */
     if (all.members < 2 || 2 * all.members < all_of(l, host) || !all.freedom)
         return 0;
     n = (double) all.members;
     mean = all.sum / n;
     us = sqrt(all.squares / (double) all.freedom);
+    /* the mean of the others is uncertain too, once for each group */
     error = us * sqrt(1 / n + all.shared / (n * n));
     if (all.sure &&
         all.least > limits_get(JP_LIMIT_LATE_NODE) *
@@ -308,6 +324,7 @@ uint64_t late_steps_of(const struct late *l, size_t rank)
     return least;
 }
 
+/* By how many us the rank came later to single operations, over the run. */
 static double stalled_sum(const struct jp_rank *x)
 {
     double us = 0;
@@ -317,15 +334,18 @@ static double stalled_sum(const struct jp_rank *x)
     return us;
 }
 
+/* True if so many stops are few for the rank's number of operations. */
 static bool is_rare(const struct jp_rank *x, double stops)
 {
     return stops <= limits_get(JP_LIMIT_STALL_RARE) * (double) x->timed_ops;
 }
 
-/* The rank of the process whose stops are its own: in communicators of the
- * shape in which ranks come far later most rarely, as in others they pass on
- * what they have waited, and in one of all processes come together. SIZE_MAX:
- * none. */
+/* The rank of the process in whose communicator its own stops show. In most
+ * communicators ranks also pass on what they have waited for elsewhere, so it
+ * is the one of the shape in which ranks come far later most rarely.
+ * Communicators of all processes are the last choice: there all ranks arrive
+ * together. Returns SIZE_MAX if no communicator is better than the others.
+ * `often` is from count_often. */
 static size_t home_of(const struct late *l, const struct jp_process *who,
                       const double *often)
 {
@@ -359,17 +379,17 @@ static size_t home_of(const struct late *l, const struct jp_process *who,
             home = at;
         }
     }
-    /* waits in AlltoAll, or for messages that no mates get, are passed on, too
-     */
+    /* Waits in AlltoAll are passed on everywhere, and so are waits for messages
+     * if no other rank of a group gets the same ones. */
     if (kernels > ops || (messages && n < 2) ||
         next < limits_get(JP_LIMIT_LATE_STALL_OTHERS) * least)
         return SIZE_MAX;
     return home == SIZE_MAX ? whole : home;
 }
 
-/* How many operations of communicators of each shape ranks come far later to,
- * at the mean; behind these: of the ranks that rarely do (of none: NAN). NULL
- * without memory. */
+/* For each class, the mean number of operations to which its ranks come far
+ * later. The second `classes` values are the means over the ranks for which
+ * this is rare (NAN if there are none). Caller frees; NULL without memory. */
 static double *count_often(const struct late *l)
 {
     size_t n = l->classes;
@@ -389,7 +409,8 @@ static double *count_often(const struct late *l)
     return often;
 }
 
-/* What it comes later by at the mean, without the stops. */
+/* By how many us the rank comes later to an operation on average, without the
+ * stops; at least 0. */
 static double usual_late(struct late *l, size_t rank, double stalled_us)
 {
     const struct jp_rank *x = &l->r->ranks[rank];
@@ -403,11 +424,11 @@ static double usual_late(struct late *l, size_t rank, double stalled_us)
     return fmax(0, late) / (double) (x->timed_ops - x->stalled_ops);
 }
 
-/* Do stops come in all parts from one on to the end, and in too few for ones
- * that come at any time? The rank is late since then. Of n stops a part has
- * none by the chance that all of them are in others; by the exact binomial
- * test, for all processes. Programs warm up in the first part, which does not
- * count. */
+/* True if the "stops" are lateness with an onset: every part from one on has
+ * some, and more parts before it have none than n random stops would leave
+ * empty. A part stays empty with probability (1 - 1 / parts)^n; the number of
+ * empty parts is tested by the exact binomial test, times the number of
+ * processes. The first part does not count, because programs warm up in it. */
 static bool is_late_since(const struct late *l, const struct jp_rank *x)
 {
     double all = stalled_sum(x), first = (double) x->stalled_us[0], stops;
@@ -436,7 +457,8 @@ int late_leave_out_stops(struct late *l)
         const struct jp_rank *x = home == SIZE_MAX ? NULL : &l->r->ranks[home];
         double all, usual, most;
 
-        /* where they are twice as rare nobody is above by chance */
+        /* The factor 2 keeps a margin: if stops are rare by far in this class,
+         * no rank has too many by chance alone. */
         if (!x || !x->stalled_ops || !is_rare(x, (double) x->stalled_ops) ||
             !is_rare(x, 2 * often[l->classes + l->class_of[x->comm]]) ||
             is_late_since(l, x))
@@ -445,15 +467,17 @@ int late_leave_out_stops(struct late *l)
         usual = usual_late(l, home, all) * (double) x->stalled_ops;
         if (!(all > limits_get(JP_LIMIT_LATE_STALL) * usual))
             continue;
-        /* where it is late in many operations of a part, it is late for a time
-         */
+        /* The most that counts as stops in one part. A rank that is late in
+         * many operations of a part is late for a time, which must stay
+         * visible. */
         most = all / (double) x->stalled_ops *
                fmax(2, fmin(limits_get(JP_LIMIT_LATE_STALL_PART) *
                                 (double) x->timed_ops,
                             limits_get(JP_LIMIT_LATE_STALL_STEPS) *
                                 (double) late_steps_of(l, home)) /
                            JP_SLICES);
-        /* programs warm up in the first one, which the mean leaves out */
+        /* Part 0 is left as it is: programs warm up in it, and the trimmed mean
+         * leaves it out. */
         for (unsigned s = 1; s < JP_SLICES; s++)
             if ((double) x->stalled_us[s] <= most)
                 l->total[p * JP_SLICES + s] += (double) x->stalled_us[s] *
