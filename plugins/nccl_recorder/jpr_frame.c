@@ -49,10 +49,8 @@ struct jpr_packer {
     uint8_t space[2 * PAYLOAD_BYTES];
 };
 
-struct jpr_packer;
-
-static void jpr_fields_put(const struct jpr_fields *fields, const void *record,
-                           struct jpr_out *out)
+static void put_fields(const struct jpr_fields *fields, const void *record,
+                       struct jpr_out *out)
 {
     size_t i;
 
@@ -83,10 +81,10 @@ void jpr_put_header(struct jpr_out *out, const struct jpr_header *header)
 {
     uint32_t i;
 
-    jpr_fields_put(&jpr_header_fields, header, out);
+    put_fields(&jpr_header_fields, header, out);
     jpr_put_u64(out, header->n_variables);
     for (i = 0; i < header->n_variables; i++)
-        jpr_fields_put(&jpr_variable_fields, &header->variables[i], out);
+        put_fields(&jpr_variable_fields, &header->variables[i], out);
     jpr_put_u64(out, header->n_notes);
     for (i = 0; i < header->n_notes; i++)
         jpr_put_text(out, header->notes[i]);
@@ -95,26 +93,26 @@ void jpr_put_header(struct jpr_out *out, const struct jpr_header *header)
 
 void jpr_put_comm(struct jpr_out *out, const struct jpr_comm *comm)
 {
-    jpr_fields_put(&jpr_comm_fields, comm, out);
+    put_fields(&jpr_comm_fields, comm, out);
 }
 
 void jpr_put_counters(struct jpr_out *out, const struct jpr_counters *counters)
 {
     uint64_t i;
 
-    jpr_fields_put(&jpr_counters_fields, counters, out);
+    put_fields(&jpr_counters_fields, counters, out);
     jpr_put_u64(out, counters->n_rows);
     for (i = 0; i < counters->n_rows; i++)
-        jpr_fields_put(&jpr_row_fields, &counters->rows[i], out);
+        put_fields(&jpr_row_fields, &counters->rows[i], out);
     jpr_put_u64(out, counters->n_unseen);
     for (i = 0; i < counters->n_unseen; i++)
-        jpr_fields_put(&jpr_unseen_fields, &counters->unseen[i], out);
+        put_fields(&jpr_unseen_fields, &counters->unseen[i], out);
     if (!counters->cost.told)
         return;
-    jpr_fields_put(&jpr_cost_fields, &counters->cost, out);
+    put_fields(&jpr_cost_fields, &counters->cost, out);
     jpr_put_u64(out, counters->n_doubts);
     for (i = 0; i < counters->n_doubts; i++)
-        jpr_fields_put(&jpr_doubts_fields, &counters->doubts[i], out);
+        put_fields(&jpr_doubts_fields, &counters->doubts[i], out);
 }
 
 struct jpr_packer *jpr_packer_create(void)
@@ -229,7 +227,7 @@ static bool add_template(struct jpr_packer *p, const struct jpr_op *op)
         if (numbers[i] == TEXTS)
             return false;
     }
-    jpr_fields_put(&jpr_template_fields, op, &p->template);
+    put_fields(&jpr_template_fields, op, &p->template);
     for (i = 0; i < N_TEXTS; i++)
         jpr_put_u64(&p->template, numbers[i]);
     p->templates[p->n_templates] = (struct template){.op = *op};
@@ -556,53 +554,6 @@ FIELDS(template, jpr_op, O(comm, JPR_U32), O(kind, JPR_U32), O(count, JPR_U64),
 _Static_assert(sizeof(enum jpr_op_kind) == sizeof(uint32_t),
                "a kind is read as a number");
 
-/* Length of the UTF-8 character at s[0..n), 0 where there is none. */
-static size_t utf8_length(const unsigned char *s, size_t n)
-{
-    uint32_t code;
-    size_t length, i;
-
-    if (s[0] < 0x80)
-        return s[0] >= 0x20 && s[0] != 0x7F;
-    length = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
-    if (s[0] < 0xC2 || s[0] > 0xF4 || length > n)
-        return 0;
-    code = s[0] & (0xFFu >> (length + 1));
-    for (i = 1; i < length; i++) {
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-        code = code << 6 | (s[i] & 0x3F);
-    }
-    if ((length == 3 && code < 0x800) || (length == 4 && code < 0x10000) ||
-        code > 0x10FFFF || (code >= 0xD800 && code < 0xE000) || code < 0xA0)
-        return 0;
-    return length;
-}
-
-const char *jpr_texts_get(struct jpr_texts *texts, struct jpr_in *in)
-{
-    const char *text;
-    size_t n = jpr_get_text(in, &text);
-    char *start = texts->bytes + texts->used;
-    size_t i = 0;
-
-    if (in->bad || texts->size - texts->used < n + 1)
-        return "";
-    while (i < n && text[i]) {
-        size_t length = utf8_length((const unsigned char *) text + i, n - i);
-
-        if (length == 0) {
-            start[i++] = '?';
-            continue;
-        }
-        memcpy(start + i, text + i, length);
-        i += length;
-    }
-    start[i] = '\0';
-    texts->used += n + 1;
-    return start;
-}
-
 /* --- zlib for blocks, where the build has it --- */
 
 #ifndef JPR_WITHOUT_ZLIB
@@ -627,8 +578,8 @@ struct jpr_zip *jpr_zip_create(void)
 }
 
 /* Packs; the number of bytes, or 0 when they do not fit in `size`. */
-static size_t jpr_zip_pack(struct jpr_zip *zip, const uint8_t *raw, size_t n,
-                           uint8_t *out, size_t size)
+static size_t zip_pack(struct jpr_zip *zip, const uint8_t *raw, size_t n,
+                       uint8_t *out, size_t size)
 {
     z_stream *s = &zip->stream;
 
@@ -658,8 +609,8 @@ struct jpr_zip *jpr_zip_create(void)
 }
 
 /* Packs; the number of bytes, or 0 when they do not fit in `size`. */
-static size_t jpr_zip_pack(struct jpr_zip *zip, const uint8_t *raw, size_t n,
-                           uint8_t *out, size_t size)
+static size_t zip_pack(struct jpr_zip *zip, const uint8_t *raw, size_t n,
+                       uint8_t *out, size_t size)
 {
     return 0;
 }
@@ -709,8 +660,7 @@ size_t jpr_frame_write(enum jpr_block type, const uint8_t *raw, size_t n,
         return 0;
     size -= JPR_FRAME_BYTES;
     if (zip && n >= JPR_ZIP_LEAST)
-        packed =
-            jpr_zip_pack(zip, raw, n, payload, n - 1 < size ? n - 1 : size);
+        packed = zip_pack(zip, raw, n, payload, n - 1 < size ? n - 1 : size);
     if (packed == 0) {
         if (n > size)
             return 0;

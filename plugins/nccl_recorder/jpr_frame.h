@@ -31,8 +31,8 @@ struct jpr_zip;
  * without memory or without zlib. It lives as long as the process. */
 struct jpr_zip *jpr_zip_create(void);
 
-/* Unpacks exactly `size` bytes: 0, or -1 (not zlib's, another size, or no
- * zlib in this build). */
+/* Unpacks exactly `size` bytes. Returns 0, or -1: not zlib's, another size, or
+ * no zlib in this build. */
 int jpr_unzip(const uint8_t *packed, size_t n, uint8_t *out, size_t size);
 
 enum { JPR_HEAD_BYTES = 12, JPR_FRAME_BYTES = 20 };
@@ -150,16 +150,6 @@ extern const struct jpr_fields jpr_cost_fields;     /* struct jpr_cost */
 extern const struct jpr_fields jpr_doubts_fields;   /* struct jpr_doubts */
 /* The part of struct jpr_op that operations of a block share. */
 extern const struct jpr_fields jpr_template_fields;
-
-/* Where texts go when they are read: NUL-terminated, made printable. */
-struct jpr_texts {
-    char *bytes;
-    size_t used;
-    size_t size; /* the payload's size is enough: a NUL for each length */
-};
-
-/* One text; "" where it is missing or there is no room. */
-const char *jpr_texts_get(struct jpr_texts *texts, struct jpr_in *in);
 
 /* Operations into the payload of one block.
  *

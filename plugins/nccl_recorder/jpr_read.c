@@ -118,7 +118,8 @@ struct jpr_reader {
     bool over;
     uint8_t *disk; /* the last payload as it is in the file */
     struct jpr_unpacked *block_records;
-    bool pass_ops, pass_ended, follow;
+    enum jpr_pass pass;
+    bool follow; /* the file is still being written */
     /* Of a file that grows: what one read has brought, many small blocks. */
     uint64_t ahead_at;
     size_t n_ahead;
@@ -374,8 +375,8 @@ static bool can_pass(struct jpr_reader *r, const struct jpr_frame *frame)
     uint64_t last = r->offset + JPR_FRAME_BYTES + frame->disk_bytes - 1;
     uint8_t byte;
 
-    return ((frame->type == JPR_BLOCK_OPS && (r->pass_ops || r->pass_ended)) ||
-            (frame->type == JPR_BLOCK_INFLIGHT && r->pass_ops)) &&
+    return ((frame->type == JPR_BLOCK_OPS && r->pass != JPR_PASS_NONE) ||
+            (frame->type == JPR_BLOCK_INFLIGHT && r->pass == JPR_PASS_OPS)) &&
            read_at(r, last, &byte, 1) == 1;
 }
 
@@ -414,7 +415,7 @@ int jpr_next(struct jpr_reader *r, struct jpr_record *record,
     const char *why = NULL;
     int rc;
 
-    while (!r->over || jpr_unpacked_left(r->block_records)) {
+    for (;;) {
         rc = jpr_unpacked_next(r->block_records, record, &why);
         if (rc > 0) {
             r->end.n_ops += record->type == JPR_OP;
@@ -424,6 +425,8 @@ int jpr_next(struct jpr_reader *r, struct jpr_record *record,
         }
         if (rc < 0)
             return damage(r, r->block, why, err);
+        if (r->over)
+            break;
         rc = next_block(r, err);
         if (rc <= 0)
             return rc;
@@ -432,14 +435,9 @@ int jpr_next(struct jpr_reader *r, struct jpr_record *record,
     return 0;
 }
 
-void jpr_pass_ops(struct jpr_reader *reader)
+void jpr_pass(struct jpr_reader *reader, enum jpr_pass pass)
 {
-    reader->pass_ops = true;
-}
-
-void jpr_pass_ended(struct jpr_reader *reader, bool pass)
-{
-    reader->pass_ended = pass;
+    reader->pass = pass;
 }
 
 void jpr_follow(struct jpr_reader *reader)

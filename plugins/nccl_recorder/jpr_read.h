@@ -90,14 +90,15 @@ int jpr_next(struct jpr_reader *reader, struct jpr_record *record,
 
 const struct jpr_end *jpr_end(const struct jpr_reader *reader);
 
-/* From now on blocks of operations and of what is in flight are skipped
- * unread: for who wants the header, communicators or counters of a long file.
- */
-void jpr_pass_ops(struct jpr_reader *reader);
+/* Which blocks of operations are skipped unread. */
+enum jpr_pass {
+    JPR_PASS_NONE,  /* as a file opens */
+    JPR_PASS_ENDED, /* operations that have ended, but not those in flight */
+    JPR_PASS_OPS,   /* both: the header, communicators and counters remain */
+};
 
-/* Whether blocks of operations that have ended are skipped from now on, and
- * no others. */
-void jpr_pass_ended(struct jpr_reader *reader, bool pass);
+/* Holds from the next block on. */
+void jpr_pass(struct jpr_reader *reader, enum jpr_pass pass);
 
 /* For a file that is being written: from now on jpr_next's 0 is "nothing more
  * yet", and the next call continues where it stood, at the last block if only a
@@ -120,6 +121,16 @@ void jpr_close(struct jpr_reader *reader);
 
 /* --- jpr_unpack.c ------------------------------------------------------- */
 
+/* Where texts go when they are read: NUL-terminated, made printable. */
+struct jpr_texts {
+    char *bytes;
+    size_t used;
+    size_t size; /* the payload's size is enough: a NUL for each length */
+};
+
+/* One text; "" where it is missing or there is no room. */
+const char *jpr_texts_get(struct jpr_texts *texts, struct jpr_in *in);
+
 /* The payload of one block into records, trusting nothing. */
 
 struct jpr_unpacked;
@@ -139,9 +150,7 @@ const char *jpr_unpacked_load(struct jpr_unpacked *u,
 int jpr_unpacked_next(struct jpr_unpacked *u, struct jpr_record *record,
                       const char **why);
 
-/* Whether jpr_unpacked_next would give something. */
-bool jpr_unpacked_left(const struct jpr_unpacked *u);
-/* None is left. */
+/* Drops the block's remaining records. */
 void jpr_unpacked_drop(struct jpr_unpacked *u);
 
 /* A communicator of all blocks so far, or NULL. */

@@ -8,6 +8,57 @@
 #include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 
+/* --- texts --------------------------------------------------------------- */
+
+/* Length of the UTF-8 character at s[0..n), 0 where there is none. */
+static size_t utf8_length(const unsigned char *s, size_t n)
+{
+    uint32_t code;
+    size_t length, i;
+
+    if (s[0] < 0x80)
+        return s[0] >= 0x20 && s[0] != 0x7F;
+    length = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
+    if (s[0] < 0xC2 || s[0] > 0xF4 || length > n)
+        return 0;
+    code = s[0] & (0xFFu >> (length + 1));
+    for (i = 1; i < length; i++) {
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+        code = code << 6 | (s[i] & 0x3F);
+    }
+    if ((length == 3 && code < 0x800) || (length == 4 && code < 0x10000) ||
+        code > 0x10FFFF || (code >= 0xD800 && code < 0xE000) || code < 0xA0)
+        return 0;
+    return length;
+}
+
+const char *jpr_texts_get(struct jpr_texts *texts, struct jpr_in *in)
+{
+    const char *text;
+    size_t n = jpr_get_text(in, &text);
+    char *start = texts->bytes + texts->used;
+    size_t i = 0;
+
+    if (in->bad || texts->size - texts->used < n + 1)
+        return "";
+    while (i < n && text[i]) {
+        size_t length = utf8_length((const unsigned char *) text + i, n - i);
+
+        if (length == 0) {
+            start[i++] = '?';
+            continue;
+        }
+        memcpy(start + i, text + i, length);
+        i += length;
+    }
+    start[i] = '\0';
+    texts->used += n + 1;
+    return start;
+}
+
+/* --- communicators ------------------------------------------------------- */
+
 /* All zeros: none. */
 struct jpr_comms {
     struct jpr_comm **list; /* owned; entries may be NULL */
@@ -173,11 +224,6 @@ void jpr_unpacked_destroy(struct jpr_unpacked *u)
     free(u->texts.bytes);
     free(u->raw);
     free(u);
-}
-
-bool jpr_unpacked_left(const struct jpr_unpacked *u)
-{
-    return u->left > 0;
 }
 
 void jpr_unpacked_drop(struct jpr_unpacked *u)
