@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -183,13 +182,9 @@ static uint64_t first_state(struct jp_rec_comm *comm,
                             const struct jp_rec_start *start,
                             const struct jp_rec_facts *facts)
 {
-    struct jp_rec_trust *trust = &comm->trust;
-
     if (start->silent || start->kind == JPR_CE)
         return 0;
-    if (facts->flags & JP_REC_GRAPH)
-        rec_trust_replay(trust);
-    if (!rec_trust_usable(trust))
+    if (!rec_trust_usable(&comm->trust, facts->flags & JP_REC_GRAPH))
         return JP_REC_LOOSE | JP_REC_UNSURE;
     return ((uint64_t) start->n_channels & JP_REC_LEFT_MASK) |
            (start->n_channels == 0 ? JP_REC_LOOSE : 0);
@@ -202,6 +197,7 @@ static void *rec_core_op(struct jp_rec_comm *comm,
     struct jp_rec_thread *thread = rec_thread_get();
     struct jp_rec_facts facts = {0};
     struct jp_rec_place place;
+    struct jp_rec_count *count;
     uint64_t state;
     uint32_t index;
 
@@ -212,24 +208,19 @@ static void *rec_core_op(struct jp_rec_comm *comm,
         return NULL;
     }
     fill(&facts, thread, comm, start);
-    atomic_fetch_add_explicit(&comm->counts[facts.kind][facts.func].produced, 1,
-                              memory_order_relaxed);
+    count = &comm->counts[facts.kind][facts.func];
+    atomic_fetch_add_explicit(&count->produced, 1, memory_order_relaxed);
     index = rec_purse_take(&thread->ops, &jp_rec_op_pool);
     if (index == JP_REC_NONE) {
-        rec_finish_lost(&facts);
+        atomic_fetch_add_explicit(&count->lost, 1, memory_order_relaxed);
         return NULL;
     }
     state = first_state(comm, start, &facts);
-    if (state & JP_REC_LOOSE)
-        rec_finish_expect_loose();
     facts.start_ns = rec_clock_ns();
-    rec_trust_op(&comm->trust, facts.start_ns, &place);
+    rec_trust_op(&comm->trust, facts.start_ns, start->silent, &place);
     facts.launch = place.launch;
     facts.number = place.number;
     facts.after_ns = place.after_ns;
-    /* what its kernels do is not counted: those of later ones come too early */
-    if (start->silent && rec_trust_enabled())
-        rec_trust_doubt(&comm->trust, JPR_DOUBT_SELF_COPY);
     return rec_op_begin(index, &facts, state);
 }
 
@@ -238,17 +229,23 @@ static void *rec_core_op(struct jp_rec_comm *comm,
 static void *rec_core_launch(struct jp_rec_comm *comm)
 {
     if (comm)
-        rec_trust_launch(&comm->trust);
+        atomic_fetch_add_explicit(&comm->trust.launch, 1, memory_order_relaxed);
     return (void *) (uintptr_t) JP_REC_GROUP;
 }
 
-/* The user's calls from here on are of one group (v5, v6). */
+/* The program's calls from here on are of one group (v5, v6). NCCL reports a
+ * group for each nested one, although all of them are launched together; after
+ * a nested one it is open whether the outer group continues, so its number
+ * stays. */
 static void rec_core_calls(int depth)
 {
     struct jp_rec_thread *thread = rec_thread_get();
 
-    if (thread)
-        rec_trust_group(thread, depth);
+    if (!thread)
+        return;
+    if (depth <= 2 && thread->group_depth <= 2)
+        thread->group++;
+    thread->group_depth = depth;
 }
 
 static void *rec_core_api(struct jp_rec_comm *comm,
@@ -265,10 +262,8 @@ static void *rec_core_api(struct jp_rec_comm *comm,
         count = 0; /* no real count is so large; 0: unknown */
     func = rec_names_func(&thread->funcs, call->func);
     if (comm)
-        rec_trust_call(&comm->trust, call->graph_captured);
-    if (comm && func == JP_REC_FUNC_BROADCAST)
-        rec_trust_broadcast(&comm->trust, thread, call->root,
-                            call->graph_captured);
+        rec_trust_call(&comm->trust, thread, call->graph_captured,
+                       func == JP_REC_FUNC_BROADCAST ? call->root : -1);
     if (!call->is_p2p && !call->graph_captured && comm)
         atomic_fetch_add_explicit(&comm->unseen[func], 1, memory_order_relaxed);
     bits |= (uint64_t) func << API_FUNC;
@@ -357,7 +352,7 @@ static void *rec_core_kernel(void *parent, unsigned channel, uint64_t gpu_ns)
     place.after_ns = REC_OP_FACT(op, after_ns);
     stamp = rec_trust_start(trust_of(op), channel, &place, gpu_ns, now);
     if (stamp == JP_REC_STALE) {
-        rec_finish_doubt(op, state);
+        rec_op_doubt(op, state);
         return NULL;
     }
     if (stamp == JP_REC_DOUBTFUL)
@@ -413,8 +408,8 @@ static void stop_channel(struct jp_rec_op *op, uint64_t state, uint64_t handle)
         }
         count_one(&op->stopped);
     }
-    rec_finish_settle(op, state, untold ? JP_REC_OPEN_ONE : JP_REC_LEFT_ONE,
-                      untold ? JP_REC_OPEN_MASK : JP_REC_LEFT_MASK, 0);
+    rec_op_settle(op, state, untold ? JP_REC_OPEN_ONE : JP_REC_LEFT_ONE,
+                  untold ? JP_REC_OPEN_MASK : JP_REC_LEFT_MASK, 0);
 }
 
 static void stop_task(struct jp_rec_op *op, uint64_t state)
@@ -424,7 +419,7 @@ static void stop_task(struct jp_rec_op *op, uint64_t state)
     rec_op_set_time(op, JP_REC_LAST, now);
     if (!(state & JP_REC_ENQUEUED))
         rec_op_set_time(op, JP_REC_ENQUEUE_STOP, now);
-    rec_finish_settle(op, state, 0, 0, JP_REC_ENQUEUED);
+    rec_op_settle(op, state, 0, 0, JP_REC_ENQUEUED);
 }
 
 static void stop_proxy(struct jp_rec_op *op, uint64_t state)
@@ -433,7 +428,7 @@ static void stop_proxy(struct jp_rec_op *op, uint64_t state)
 
     rec_op_set_time(op, JP_REC_LAST, now);
     rec_op_set_time(op, JP_REC_PROXY_LAST, now);
-    rec_finish_settle(op, state, JP_REC_OPEN_ONE, JP_REC_OPEN_MASK, 0);
+    rec_op_settle(op, state, JP_REC_OPEN_ONE, JP_REC_OPEN_MASK, 0);
 }
 
 static void stop_event(void *handle)
@@ -529,9 +524,6 @@ static const int masks[] = {
     [6] = JP_NCCL_COLL_API | JP_NCCL_P2P_API | JP_NCCL_CE_COLL,
 };
 
-/* Network steps at once; 24 bytes each. */
-enum { N_STEPS = 8192 };
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *off; /* why nothing is recorded; NULL: no reason */
 static bool is_ready;
@@ -544,56 +536,24 @@ static size_t arena_bytes;
 
 /* ---------------------------------------------------------------- memory -- */
 
-static char *carve(size_t *used, size_t bytes)
-{
-    char *at = arena + *used;
-
-    *used += (bytes + 63) & ~(size_t) 63;
-    return at;
-}
-
-/* Any number that another process will hardly have. */
-static uint32_t make_salt(void)
-{
-    const long no_block = 1; /* GRND_NONBLOCK */
-    uint32_t salt = 0;
-
-    if (syscall(SYS_getrandom, &salt, sizeof(salt), no_block) !=
-        (long) sizeof(salt))
-        salt = (uint32_t) rec_clock_ns() * 2654435761u;
-    return salt;
-}
-
-/* Divides the memory: tables first, of the rest three quarters for operations
- * in flight and one for finished records, which the writer soon takes. Pages
- * are touched as they are used. 0 or -1. */
+/* Divides the memory: tables first, the rest for operations. The kernel gives
+ * pages as they are touched. Returns 0, or -1 without memory. */
 static int divide_memory(void)
 {
-    const size_t comms = JP_REC_MAX_COMMS * sizeof(struct jp_rec_comm);
-    const size_t threads = JP_REC_MAX_THREADS * sizeof(struct jp_rec_thread);
-    size_t steps = settings.net ? rec_net_bytes(N_STEPS) : 0;
-    size_t used = 0, rest;
-    uint32_t n_ops, n_records;
+    size_t used;
     void *memory;
 
     arena_bytes = settings.memory_bytes - JP_REC_WRITER_BYTES;
-    rest = arena_bytes - comms - threads - steps - 1024;
-    n_ops = (uint32_t) (rest / 4 * 3 / rec_op_bytes(1));
-    n_records = (uint32_t) (rest / 4 /
-                            (rec_done_bytes(32768, settings.net) / 32768 + 1)) -
-                32;
     memory = mmap(NULL, arena_bytes, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return -1;
     arena = memory;
-    if (rec_thread_init((struct jp_rec_thread *) carve(&used, threads)) < 0)
+    used = rec_comm_init(arena, epoch);
+    if (used == 0)
         return -1;
-    rec_comm_init((struct jp_rec_comm *) carve(&used, comms), epoch);
-    rec_net_init(settings.net ? carve(&used, steps) : NULL, N_STEPS);
-    rec_done_init(carve(&used, rec_done_bytes(n_records, settings.net)),
-                  n_records, settings.net);
-    rec_op_init(carve(&used, rec_op_bytes(n_ops)), n_ops, epoch, make_salt());
+    used += rec_net_init(settings.net ? arena + used : NULL);
+    rec_op_init(arena + used, arena_bytes - used, settings.net, epoch);
     return 0;
 }
 
@@ -616,12 +576,8 @@ static void after_fork(void)
     said = false;
     epoch++;
     rec_comm_after_fork();
-    rec_thread_after_fork();
-    rec_cost_after_fork();
-    rec_trust_after_fork();
-    rec_net_init(NULL, 0);
+    rec_net_init(NULL);
     free_memory();
-    rec_sink_close();
     rec_writer_after_fork();
 }
 
@@ -642,18 +598,14 @@ static const char *get_ready(int version, int *mask)
     if (!fork_handled && pthread_atfork(NULL, NULL, after_fork) != 0)
         return "no memory";
     fork_handled = true;
-    rec_env_read(&settings);
-    rec_trust_init(rec_env_wants_kernels(&settings, version), version, mask);
-    declined = rec_env_declined();
+    declined = rec_env_read(&settings, version);
+    rec_trust_init(settings.kernels, version, mask);
     why = rec_writer_start(getenv("JOBPROF_RECORDER_DIR"), &settings);
     if (why)
         return why;
     if ((!declined && divide_memory() < 0) ||
         rec_writer_init(&settings, version, declined != NULL) < 0)
         return "no memory";
-    rec_writer_go();
-    if (declined)
-        rec_writer_wake();
     return declined;
 }
 
@@ -712,7 +664,7 @@ static int end_comm(void *context)
     if (!comm)
         return JP_NCCL_SUCCESS;
     rec_comm_close(comm);
-    rec_finish_all(comm);
+    rec_op_end_all(comm);
     if (rec_comm_finalize(comm))
         rec_writer_flush();
     rec_cost_life(since_ns);

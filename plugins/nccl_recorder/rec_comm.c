@@ -184,7 +184,7 @@ struct jp_rec_thread *rec_thread_table(void)
     return threads;
 }
 
-int rec_thread_init(struct jp_rec_thread *memory)
+static int init_threads(struct jp_rec_thread *memory)
 {
     int i;
 
@@ -198,12 +198,6 @@ int rec_thread_init(struct jp_rec_thread *memory)
     }
     threads = memory;
     return 0;
-}
-
-void rec_thread_after_fork(void)
-{
-    threads = NULL;
-    mine = NULL; /* the thread that forked is the child's only one */
 }
 
 /* --- What the recorder itself takes of the program's time ---------------- */
@@ -229,7 +223,7 @@ static uint64_t get(const _Atomic uint64_t *counter)
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-void rec_cost_sum(struct jpr_cost *cost)
+static void sum_cost(struct jpr_cost *cost)
 {
     *cost = (struct jpr_cost){
         .told = true,
@@ -241,11 +235,6 @@ void rec_cost_sum(struct jpr_cost *cost)
         cost->timed += get(&threads[i].timed);
         cost->timed_ns += get(&threads[i].timed_ns);
     }
-}
-
-void rec_cost_after_fork(void)
-{
-    atomic_store(&life_ns, 0);
 }
 
 /* clang-format off */
@@ -385,7 +374,7 @@ static uint32_t n_created; /* under the lock */
 static _Atomic uint64_t n_lost;
 static _Atomic uint64_t n_foreign;
 
-void rec_comm_init(struct jp_rec_comm *memory, unsigned epoch)
+static void init_table(struct jp_rec_comm *memory, unsigned epoch)
 {
     int i;
 
@@ -398,6 +387,17 @@ void rec_comm_init(struct jp_rec_comm *memory, unsigned epoch)
     atomic_store(&n_lost, 0);
     atomic_store(&n_foreign, 0);
     table = memory;
+}
+
+size_t rec_comm_init(char *memory, unsigned epoch)
+{
+    const size_t thread_bytes = JP_REC_MAX_THREADS *
+                                sizeof(struct jp_rec_thread);
+
+    if (init_threads((struct jp_rec_thread *) memory) < 0)
+        return 0;
+    init_table((struct jp_rec_comm *) (memory + thread_bytes), epoch);
+    return thread_bytes + JP_REC_MAX_COMMS * sizeof(struct jp_rec_comm);
 }
 
 static struct jp_rec_comm *find_place(void)
@@ -568,14 +568,11 @@ int rec_comm_live(void)
     return atomic_load(&n_live);
 }
 
-uint64_t rec_comm_lost(void)
+void rec_comm_totals(struct jpr_counters *counters)
 {
-    return atomic_load(&n_lost);
-}
-
-uint64_t rec_comm_lost_foreign(void)
-{
-    return atomic_load(&n_foreign);
+    counters->lost_comms = atomic_load(&n_lost);
+    counters->lost_foreign = atomic_load(&n_foreign);
+    sum_cost(&counters->cost);
 }
 
 void rec_comm_after_fork(void)
@@ -583,4 +580,7 @@ void rec_comm_after_fork(void)
     pthread_mutex_init(&lock, NULL);
     table = NULL;
     atomic_store(&n_live, 0);
+    threads = NULL;
+    mine = NULL; /* the thread that forked is the child's only one */
+    atomic_store(&life_ns, 0);
 }

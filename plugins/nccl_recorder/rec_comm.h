@@ -70,14 +70,15 @@ struct jp_rec_trust {
     _Atomic uint32_t n_stale;     /* since that operation */
     _Atomic uint64_t stale_since; /* its number */
     _Atomic uint64_t n_unsure, n_refused;
-    _Atomic uint32_t launch;     /* number of the last one, from 1 */
+    _Atomic uint32_t launch;     /* plans that NCCL has launched: the number of
+                                    the one that operations now belong to */
     _Atomic uint32_t first_of;   /* the launch that launch_ns is of */
     _Atomic uint64_t n_ops;      /* operations that started */
     _Atomic uint64_t late_until; /* the ring may be overrun up to this one */
     _Atomic uint64_t launch_ns;  /* its first operation, CLOCK_MONOTONIC */
     _Atomic uint64_t before_ns;  /* ... and of the launch before */
     atomic_bool replays_count;   /* NCCL's planner.persistent */
-    uint64_t broadcast_group;    /* of the last Broadcast: rec_trust_group */
+    uint64_t broadcast_group;    /* of calls: the last Broadcast's */
     int broadcast_root;
     _Atomic uint64_t overrun_from_ns,
         overrun_to_ns;              /* starts between: refused */
@@ -85,8 +86,8 @@ struct jp_rec_trust {
     struct jp_rec_channel channels[JP_NCCL_MAX_CHANNELS];
 };
 
-/* In a process's first init: what is asked for, and where NCCL keeps its mask
- * (NULL: it cannot be changed). `interface` is 1 to 6. */
+/* In a process's first init, also after a fork: what is asked for, and where
+ * NCCL keeps its mask (NULL: it cannot be changed). `interface` is 1 to 6. */
 void rec_trust_init(bool asks, int interface, int *mask);
 
 /* The mask was written: another thread's call may have stopped the asking
@@ -96,15 +97,13 @@ void rec_trust_mask(void);
 /* Whether kernel events are requested now. */
 bool rec_trust_enabled(void);
 
-/* Whether those of an operation that starts now will be used; if not, it is
- * counted as unsure. */
-bool rec_trust_usable(struct jp_rec_trust *trust);
+/* Whether the kernel events of an operation that starts now will be used; if
+ * not, the operation is counted as unsure. `replayed`: it was captured in a
+ * CUDA graph. */
+bool rec_trust_usable(struct jp_rec_trust *trust, bool replayed);
 
 /* A communicator of the GPU with that PCI bus id ("": not known). */
 void rec_trust_comm(struct jp_rec_trust *trust, const char *gpu_pci);
-
-/* NCCL launches a plan: operations that start from now on are of it. */
-void rec_trust_launch(struct jp_rec_trust *trust);
 
 /* What an operation's place is known by. */
 struct jp_rec_place {
@@ -113,24 +112,17 @@ struct jp_rec_place {
     uint64_t after_ns; /* its kernel was not launched before; 0: not known */
 };
 
-/* An operation of the last launch starts at now_ns. */
-void rec_trust_op(struct jp_rec_trust *trust, uint64_t now_ns,
+/* An operation of the last launch starts at now_ns. `self_copy`: it is a Send
+ * or Recv to oneself, after which later operations' stamps come too early. */
+void rec_trust_op(struct jp_rec_trust *trust, uint64_t now_ns, bool self_copy,
                   struct jp_rec_place *place);
 
-/* The user's group of calls that the thread is in gets a number. */
+/* The program called NCCL. `captured`: into a CUDA graph; `broadcast_root`: of
+ * a Broadcast, -1 for any other function. */
 struct jp_rec_thread;
-void rec_trust_group(struct jp_rec_thread *thread, int depth);
-
-/* The user's call. */
-void rec_trust_call(struct jp_rec_trust *trust, bool captured);
-void rec_trust_broadcast(struct jp_rec_trust *trust,
-                         const struct jp_rec_thread *thread, int root,
-                         bool captured);
-
-/* A replayed operation starts. */
-void rec_trust_replay(struct jp_rec_trust *trust);
-
-void rec_trust_doubt(struct jp_rec_trust *trust, uint32_t reason);
+void rec_trust_call(struct jp_rec_trust *trust,
+                    const struct jp_rec_thread *thread, bool captured,
+                    int broadcast_root);
 
 enum jp_rec_stamp {
     JP_REC_FRESH,
@@ -153,9 +145,6 @@ bool rec_trust_stop(struct jp_rec_trust *trust, unsigned channel,
  * host's; false where the two clocks are not known to run alike. */
 bool rec_trust_is_too_long(const struct jp_rec_trust *trust, uint64_t gpu_ns,
                            uint64_t host_ns);
-
-/* In a forked child. */
-void rec_trust_after_fork(void);
 
 enum { JP_REC_MAX_COMMS = 512 };
 
@@ -220,8 +209,11 @@ struct jp_rec_comm {
     char gpu_uuid[64];
 };
 
-/* Takes zeroed memory for JP_REC_MAX_COMMS into use. */
-void rec_comm_init(struct jp_rec_comm *table, unsigned epoch);
+/* Takes zeroed memory into use for both tables, of threads and communicators.
+ * Returns how many bytes of it, or 0 when threads cannot be distinguished here
+ * (no thread-specific key). `epoch` counts the forks that the process comes
+ * from: its contexts differ from its parent's. */
+size_t rec_comm_init(char *memory, unsigned epoch);
 
 /* A new communicator; its context. When the table is full, which is counted,
  * one whose operations are counted as foreign; NULL when all are closed. */
@@ -258,12 +250,11 @@ bool rec_comm_finalize(struct jp_rec_comm *comm);
 /* Frees the place; for the writer, when nothing of it is left. */
 void rec_comm_release(struct jp_rec_comm *comm);
 
-/* Not finalized yet; without a place. */
+/* How many communicators are not finalized yet. */
 int rec_comm_live(void);
-uint64_t rec_comm_lost(void);
-uint64_t rec_comm_lost_foreign(void);
 
-/* In a forked child: no context of the parent's is ours. */
+/* In a forked child: no context or thread of the parent is ours, nor is its
+ * cost. */
 void rec_comm_after_fork(void);
 
 /* The number that "Broadcast" always has. */
@@ -313,6 +304,9 @@ uint64_t rec_names_datatype_bytes(unsigned word);
 
 #define JP_REC_NONE UINT32_MAX
 
+/* Indices that a thread takes at once, of pools that many threads use. */
+enum { JP_REC_CHAIN = 16 };
+
 struct jp_rec_pool {
     _Alignas(64) _Atomic uint64_t head;  /* tag 32, index + 1 32 */
     _Alignas(64) _Atomic uint32_t fresh; /* never handed out from here on */
@@ -355,8 +349,8 @@ struct jp_rec_thread {
     struct jp_rec_purse steps;
     struct jp_rec_name_cache funcs;
     struct jp_rec_name_cache words;
-    uint32_t group; /* of calls, see rec_trust_group */
-    int group_depth;
+    uint32_t group;  /* number of the program's current group of calls */
+    int group_depth; /* how deep ncclGroupStart() calls are nested there */
     /* cost of our own; the thread writes, the writer reads */
     _Atomic uint64_t events, timed, timed_ns;
 };
@@ -366,13 +360,6 @@ struct jp_rec_thread *rec_thread_get(void);
 
 /* The table, for the writer; entries may be free. */
 struct jp_rec_thread *rec_thread_table(void);
-
-/* Takes zeroed memory for JP_REC_MAX_THREADS into use. 0, or -1 when threads
- * cannot be distinguished here (no thread-specific key). */
-int rec_thread_init(struct jp_rec_thread *table);
-
-/* In a forked child: nothing of the parent's threads is left. */
-void rec_thread_after_fork(void);
 
 /* --- what the recorder itself takes of the program's time.
  *
@@ -422,10 +409,9 @@ static inline void rec_cost_end(const struct jp_rec_timer *timer)
 /* An init or a finalize that began then ends. */
 void rec_cost_life(uint64_t since_ns);
 
-/* Over all threads so far; the caller is the writer. */
-void rec_cost_sum(struct jpr_cost *cost);
-
-/* In a forked child: nothing of the parent's time counts. */
-void rec_cost_after_fork(void);
+/* Fills in what holds for the whole process so far: communicators without a
+ * place, their operations, and the cost over all threads. The caller is the
+ * writer, for it adds its own CPU time. */
+void rec_comm_totals(struct jpr_counters *counters);
 
 #endif

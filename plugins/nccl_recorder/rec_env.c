@@ -216,10 +216,12 @@ enum { N_VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 _Static_assert((int) N_VARIABLES <= (int) JPR_MAX_VARIABLES,
                "the header holds them all");
 
+enum { KERNELS_OFF, KERNELS_AUTO, KERNELS_ON };
+
 static const char *const kernel_words[] = {
-    [JP_REC_KERNELS_OFF] = "0",
-    [JP_REC_KERNELS_AUTO] = "auto",
-    [JP_REC_KERNELS_ON] = "1",
+    [KERNELS_OFF] = "0",
+    [KERNELS_AUTO] = "auto",
+    [KERNELS_ON] = "1",
 };
 enum { N_KERNEL_WORDS = sizeof(kernel_words) / sizeof(kernel_words[0]) };
 
@@ -258,13 +260,14 @@ static void note(const char *name, const char *value, uint64_t min,
         name, value, (unsigned long long) min, (unsigned long long) max);
 }
 
+/* Returns a constant KERNELS_...; a word that is none of them is noted. */
 static int read_kernels(void)
 {
     const char *text = getenv("JOBPROF_RECORDER_KERNELS");
     int i = 0;
 
     if (!text)
-        return JP_REC_KERNELS_AUTO;
+        return KERNELS_AUTO;
     while (i < N_KERNEL_WORDS && strcmp(text, kernel_words[i]) != 0)
         i++;
     if (i < N_KERNEL_WORDS)
@@ -273,23 +276,15 @@ static int read_kernels(void)
              "JOBPROF_RECORDER_KERNELS: \"%.40s\" is not auto, 0 or 1, so it "
              "is ignored",
              text);
-    return JP_REC_KERNELS_AUTO;
+    return KERNELS_AUTO;
 }
 
-bool rec_env_wants_kernels(const struct jp_rec_settings *settings,
-                           int interface)
-{
-    return interface >= (settings->kernels == JP_REC_KERNELS_ON ? 4 : 5) &&
-           settings->kernels != JP_REC_KERNELS_OFF;
-}
-
-void rec_env_read(struct jp_rec_settings *settings)
+static void read_settings(struct jp_rec_settings *settings, int interface)
 {
     const char *net = getenv("JOBPROF_RECORDER_NET");
     uint64_t value = 0;
-    int i;
+    int i, kernels;
 
-    n_notes = 0;
     for (i = 0; i < N_KNOBS; i++) {
         const struct knob *knob = &knobs[i];
         uint64_t *out = (uint64_t *) ((char *) settings + knob->where);
@@ -302,7 +297,9 @@ void rec_env_read(struct jp_rec_settings *settings)
     if (net && parse(net, 0, 1, &value) < 0)
         note("JOBPROF_RECORDER_NET", net, 0, 1);
     settings->net = value == 1;
-    settings->kernels = read_kernels();
+    kernels = read_kernels();
+    settings->kernels = kernels != KERNELS_OFF &&
+                        interface >= (kernels == KERNELS_ON ? 4 : 5);
 }
 
 /* A release as ncclGetVersion() numbers it, 23007 for "2.30.7", at *text, which
@@ -357,7 +354,8 @@ static bool has_release(const char *list, unsigned release, bool *bad)
     return found;
 }
 
-const char *rec_env_declined(void)
+/* What rec_env_read returns. */
+static const char *read_declined(void)
 {
     const char *list = getenv("JOBPROF_RECORDER_DECLINE");
     unsigned release = rec_gpu_nccl_release();
@@ -385,6 +383,13 @@ const char *rec_env_declined(void)
     return release && found ? text : NULL;
 }
 
+const char *rec_env_read(struct jp_rec_settings *settings, int interface)
+{
+    n_notes = 0;
+    read_settings(settings, interface);
+    return read_declined();
+}
+
 void rec_env_clocks(struct jpr_clocks *clocks)
 {
     clocks->mono_ns = rec_clock_of(CLOCK_MONOTONIC);
@@ -392,7 +397,8 @@ void rec_env_clocks(struct jpr_clocks *clocks)
     clocks->raw_ns = rec_clock_of(CLOCK_MONOTONIC_RAW);
 }
 
-const char *rec_env_hostname(void)
+/* The host's name, "unknown" where it cannot be part of a file's name. */
+static const char *hostname(void)
 {
     static char name[256];
 
@@ -467,7 +473,7 @@ void rec_env_header(const struct jp_rec_settings *settings, int interface,
 {
     *header = (struct jpr_header){
         .recorder = "jobprof " JP_RECORDER_VERSION,
-        .hostname = rec_env_hostname(),
+        .hostname = hostname(),
         .boot_id = boot_id(),
         .pid = (uint64_t) getpid(),
         .pid_namespace = pid_namespace(),
@@ -482,7 +488,7 @@ void rec_env_header(const struct jp_rec_settings *settings, int interface,
         .disk_bytes = settings->disk_bytes,
         .min_free_bytes = settings->min_free_bytes,
         .net = settings->net,
-        .kernels = rec_env_wants_kernels(settings, interface),
+        .kernels = settings->kernels,
     };
     rec_env_clocks(&header->clocks);
     fill_lists(header);

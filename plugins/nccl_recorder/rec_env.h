@@ -25,22 +25,16 @@ struct jp_rec_settings {
     uint64_t memory_bytes;
     uint64_t disk_bytes;
     uint64_t min_free_bytes;
-    bool net;
-    enum { JP_REC_KERNELS_OFF, JP_REC_KERNELS_AUTO, JP_REC_KERNELS_ON } kernels;
+    bool net;     /* network waits are recorded */
+    bool kernels; /* kernel events are requested. NCCL 2.26 and 2.27 (v3, v4)
+                     can fail on them, and 2.26 has no GPU times
+                     (docs/recorder-format.md, "Kernel events") */
 };
 
-/* Reads the environment; once per process. */
-void rec_env_read(struct jp_rec_settings *settings);
-
-/* Whether kernel events are requested with interface N. NCCL 2.26 and 2.27 (v3,
- * v4) can fail on them, and 2.26 has no GPU times
- * (docs/recorder-format.md, "Kernel events"). */
-bool rec_env_wants_kernels(const struct jp_rec_settings *settings,
-                           int interface);
-
-/* Why NCCL's release is not recorded ("declined: NCCL 2.27.3 (known-bad)"), a
- * note of the header too; NULL: it is. After rec_env_read. */
-const char *rec_env_declined(void);
+/* Reads the environment, once per process; `interface` is 1 to 6. Returns why
+ * NCCL's release is not recorded ("declined: NCCL 2.27.3 (known-bad)"), which
+ * is also a note in the header, or NULL if it is recorded. */
+const char *rec_env_read(struct jp_rec_settings *settings, int interface);
 
 /* Fills the header with them and with what the process is; texts live for
  * ever. `interface` is 1 to 6. */
@@ -49,9 +43,6 @@ void rec_env_header(const struct jp_rec_settings *settings, int interface,
 
 /* The three clocks, one right after the other. */
 void rec_env_clocks(struct jpr_clocks *clocks);
-
-/* The host's name without anything that is no file name. */
-const char *rec_env_hostname(void);
 
 /* --- which GPU the calling thread's communicator uses --- */
 

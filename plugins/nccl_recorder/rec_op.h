@@ -114,12 +114,13 @@ extern uint64_t jp_rec_handle_salt; /* in the generation's place */
 /* Bits of a handle: kind 3, channel 6, index 20, generation 32 from bit 32. */
 enum { JP_REC_INDEX_SHIFT = 9, JP_REC_INDEX_BITS = 20 };
 
-/* Bytes for n operations, and taking them into use; generations begin at
- * `epoch` << 24, so that a forked child's differ from its parent's. In handles
- * they are mixed with `salt`, any number of this process's own: with PXN and
- * pid namespaces a handle of another process can come here. */
-size_t rec_op_bytes(uint32_t n);
-void rec_op_init(void *memory, uint32_t n, unsigned epoch, uint32_t salt);
+/* Takes zeroed memory into use: three quarters of it for operations in flight,
+ * one for finished records, which the writer soon takes. `net`: records hold
+ * network waits. Generations begin at `epoch` << 24, so that a forked child's
+ * differ from its parent's. In handles they are mixed with a number of this
+ * process: with PXN and pid namespaces a handle of another process can come
+ * here. */
+void rec_op_init(char *memory, size_t bytes, bool net, unsigned epoch);
 
 /* In a forked child: there are none, and every handle is too old. */
 void rec_op_forget(void);
@@ -128,8 +129,6 @@ void rec_op_forget(void);
  * flags are the state's first bits. */
 void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
                    uint64_t state);
-
-void rec_op_facts(const struct jp_rec_op *op, struct jp_rec_facts *facts);
 
 /* One member of the facts, without the others. */
 #define REC_OP_WORD(op, member)                                                \
@@ -192,8 +191,61 @@ static inline void rec_op_set_time(struct jp_rec_op *op, enum jp_rec_time which,
     atomic_store_explicit(&op->times[which], ns, memory_order_release);
 }
 
-/* Gives up a place that its owner has taken from live to over. */
-void rec_op_retire(struct jp_rec_op *op);
+/* --- how an operation ends and becomes a record -------------------------- */
+
+/* See rec_abi.c for when it is over. Whoever takes an operation's state from
+ * live to over makes the record; everybody else finds it gone.
+ *
+ * Each thread fills a chunk of records of its own; a full one goes onto a
+ * common stack, which the writer takes whole. The writer also reads the chunks
+ * that are being filled, as far as they are. No locks; without a free chunk the
+ * record is not taken. */
+
+/* A finished operation: what jpr_op holds, before names are text. */
+struct jp_rec_record {
+    struct jp_rec_facts facts;
+    uint64_t times[JP_REC_N_TIMES];
+    uint32_t started;
+    uint32_t stopped;
+    uint32_t refused;
+    uint32_t unused;
+    uint64_t net[JP_REC_N_NET]; /* only with network events */
+};
+
+/* What the writer sleeps on while it has nothing to do. It stands here, and not
+ * with the writer, because the threads that end operations ring it. */
+struct jp_rec_bell {
+    atomic_bool sleeping;  /* the writer is, or is about to */
+    _Atomic uint32_t rung; /* changes when there is a reason to wake; a futex */
+};
+extern struct jp_rec_bell jp_rec_bell;
+
+/* Counts one of `one` (if `mask` has any left) off the state and sets bits;
+ * finishes the operation if that was its last event. Does nothing when it is
+ * not live in that generation any more. */
+void rec_op_settle(struct jp_rec_op *op, uint64_t generation, uint64_t one,
+                   uint64_t mask, uint64_t set);
+
+/* Records what is pending, as incomplete where it is: of one communicator, or
+ * of all (NULL). */
+void rec_op_end_all(struct jp_rec_comm *comm);
+
+/* Records what is over without having said so: loose operations, and those that
+ * never get all of their events. For the writer only. */
+void rec_op_end_quiet(void);
+
+/* Its kernel events are not used from now on; nothing where it is not live in
+ * that generation any more. */
+void rec_op_doubt(struct jp_rec_op *op, uint64_t generation);
+
+/* Copies what is known of the operation in place `index`; false when there is
+ * none. */
+bool rec_op_look(uint32_t index, struct jp_rec_record *record);
+
+/* Calls `take` for every record handed over so far. For the writer only. */
+void rec_op_drain(void (*take)(const struct jp_rec_record *record));
+
+/* --- rec_net.c ---------------------------------------------------------- */
 
 /* Network transfers (ProxyStep events) summed into their operation.
  *
@@ -201,10 +253,9 @@ void rec_op_retire(struct jp_rec_op *op);
  * JOBPROF_RECORDER_NET=1, for there may be thousands of steps an operation.
  */
 
-/* Bytes for n steps at once, and taking that memory, zeroed, into use;
- * NULL: no steps are recorded. */
-size_t rec_net_bytes(uint32_t n);
-void rec_net_init(void *memory, uint32_t n);
+/* Takes zeroed memory into use, and returns how many bytes of it. NULL: no
+ * steps are recorded; 0. */
+size_t rec_net_init(void *memory);
 
 /* A step below a ProxyOp's handle; NULL when it is not recorded. */
 void *rec_net_start(void *parent);

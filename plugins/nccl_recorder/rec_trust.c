@@ -50,6 +50,12 @@ void rec_trust_mask(void)
     atomic_fetch_and(nccl_mask, ~JP_NCCL_KERNEL_CH);
 }
 
+static void doubt(struct jp_rec_trust *trust, uint32_t reason)
+{
+    if (!(atomic_load_explicit(&trust->reasons, memory_order_relaxed) & reason))
+        atomic_fetch_or_explicit(&trust->reasons, reason, memory_order_relaxed);
+}
+
 static void stop_asking(enum jpr_doubt why)
 {
     if (!rec_trust_enabled())
@@ -63,6 +69,7 @@ void rec_trust_init(bool asking, int interface, int *mask)
     const char *merges = getenv("NCCL_ALLGATHERV_ENABLE");
     Dl_info object; /* NCCL's is a variable of the library */
 
+    memset(clocks, 0, sizeof(clocks)); /* a parent's, in a forked child */
     atomic_store(&not_asked, asking ? 0 : JPR_DOUBT_NOT_ASKED);
     has_allgatherv = interface >= 6 && !(merges && !strcmp(merges, "0"));
     nccl_mask = mask && dladdr(mask, &object) ? (_Atomic int *) mask : NULL;
@@ -74,15 +81,18 @@ bool rec_trust_enabled(void)
     return atomic_load_explicit(&not_asked, memory_order_relaxed) == 0;
 }
 
-bool rec_trust_usable(struct jp_rec_trust *trust)
+bool rec_trust_usable(struct jp_rec_trust *trust, bool replayed)
 {
     uint32_t why = atomic_load_explicit(&not_asked, memory_order_relaxed);
 
+    if (replayed &&
+        !atomic_load_explicit(&trust->replays_count, memory_order_relaxed))
+        doubt(trust, JPR_DOUBT_GRAPH_MIX);
     if ((atomic_load_explicit(&trust->reasons, memory_order_relaxed) | why) ==
         0)
         return true;
     if (why)
-        rec_trust_doubt(trust, why);
+        doubt(trust, why);
     atomic_fetch_add_explicit(&trust->n_unsure, 1, memory_order_relaxed);
     return false;
 }
@@ -99,20 +109,9 @@ void rec_trust_comm(struct jp_rec_trust *trust, const char *gpu_pci)
     trust->clock = &clocks[i];
 }
 
-void rec_trust_doubt(struct jp_rec_trust *trust, uint32_t reason)
-{
-    if (!(atomic_load_explicit(&trust->reasons, memory_order_relaxed) & reason))
-        atomic_fetch_or_explicit(&trust->reasons, reason, memory_order_relaxed);
-}
-
 /* ------------------------------------------------------ launches and calls */
 
-void rec_trust_launch(struct jp_rec_trust *trust)
-{
-    atomic_fetch_add_explicit(&trust->launch, 1, memory_order_relaxed);
-}
-
-void rec_trust_op(struct jp_rec_trust *trust, uint64_t now_ns,
+void rec_trust_op(struct jp_rec_trust *trust, uint64_t now_ns, bool self_copy,
                   struct jp_rec_place *place)
 {
     uint32_t launch =
@@ -133,29 +132,15 @@ void rec_trust_op(struct jp_rec_trust *trust, uint64_t now_ns,
     place->number = 1 +
                     atomic_load_explicit(&trust->n_ops, memory_order_relaxed);
     atomic_store_explicit(&trust->n_ops, place->number, memory_order_relaxed);
+    /* the host does not count this copy, so stamps of later kernels come too
+     * early */
+    if (self_copy && rec_trust_enabled())
+        doubt(trust, JPR_DOUBT_SELF_COPY);
 }
 
-/* In nested groups NCCL tells a group for each inner one, though all of them
- * are launched together; behind an inner one it cannot be told whether the
- * outer one continues. */
-void rec_trust_group(struct jp_rec_thread *thread, int depth)
-{
-    if (depth <= 2 && thread->group_depth <= 2)
-        thread->group++;
-    thread->group_depth = depth;
-}
-
-void rec_trust_call(struct jp_rec_trust *trust, bool captured)
-{
-    if (atomic_load_explicit(&trust->replays_count, memory_order_relaxed) !=
-        captured)
-        atomic_store_explicit(&trust->replays_count, captured,
-                              memory_order_relaxed);
-}
-
-void rec_trust_broadcast(struct jp_rec_trust *trust,
-                         const struct jp_rec_thread *thread, int root,
-                         bool captured)
+static void note_broadcast(struct jp_rec_trust *trust,
+                           const struct jp_rec_thread *thread, int root,
+                           bool captured)
 {
     uint64_t group = (uint64_t) (uintptr_t) thread + thread->group;
 
@@ -163,17 +148,23 @@ void rec_trust_broadcast(struct jp_rec_trust *trust,
         return;
     if (captured ||
         (trust->broadcast_group == group && trust->broadcast_root != root)) {
-        rec_trust_doubt(trust, JPR_DOUBT_BROADCAST);
+        doubt(trust, JPR_DOUBT_BROADCAST);
         stop_asking(JPR_DOUBT_BROADCAST);
     }
     trust->broadcast_group = group;
     trust->broadcast_root = root;
 }
 
-void rec_trust_replay(struct jp_rec_trust *trust)
+void rec_trust_call(struct jp_rec_trust *trust,
+                    const struct jp_rec_thread *thread, bool captured,
+                    int broadcast_root)
 {
-    if (!atomic_load_explicit(&trust->replays_count, memory_order_relaxed))
-        rec_trust_doubt(trust, JPR_DOUBT_GRAPH_MIX);
+    if (atomic_load_explicit(&trust->replays_count, memory_order_relaxed) !=
+        captured)
+        atomic_store_explicit(&trust->replays_count, captured,
+                              memory_order_relaxed);
+    if (broadcast_root >= 0)
+        note_broadcast(trust, thread, broadcast_root, captured);
 }
 
 /* ------------------------------------------------------------- time stamps */
@@ -270,7 +261,7 @@ static enum jp_rec_stamp take_stale(struct jp_rec_trust *trust)
     if (1 + atomic_fetch_add_explicit(&trust->n_stale, 1,
                                       memory_order_relaxed) >=
         STALE_MOST)
-        rec_trust_doubt(trust, JPR_DOUBT_STALE);
+        doubt(trust, JPR_DOUBT_STALE);
     return JP_REC_STALE;
 }
 
@@ -330,10 +321,4 @@ bool rec_trust_stop(struct jp_rec_trust *trust, unsigned channel,
                                             memory_order_relaxed) ||
             start_ns < atomic_load_explicit(&trust->overrun_from_ns,
                                             memory_order_relaxed));
-}
-
-void rec_trust_after_fork(void)
-{
-    memset(clocks, 0, sizeof(clocks));
-    nccl_mask = NULL;
 }

@@ -18,6 +18,57 @@
 #include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_env.h"
 
+enum { BATCH_OPS = 8 * 1024, FIRST_KEPT = 16, KEPT_PER_K = 128 };
+/* Near the cap; an operation takes a fifth of that. */
+enum { SMALL_BATCH = 64, OP_BYTES = 128, KEPT_BYTES = 32 };
+/* While full; see rec_writer.h. */
+enum { PACE = 8, STILL_PART = 4, RESERVE_BYTES = 16 * 1024, OLDEST = 200 };
+#define SECOND_NS 1000000000ULL
+#define STILL_NS (2 * SECOND_NS)  /* a snapshot this old may be a hang */
+#define AGAIN_NS (10 * SECOND_NS) /* an unchanged one is told again */
+/* What nobody waits for is told again after this part of the time that nothing
+ * changed, where that is longer. */
+enum { AGAIN_PART = 60, BEAT_PART = 600 };
+
+/* What counts an operation: its communicator, kind and function. */
+struct who {
+    uint16_t comm; /* place in the table of communicators */
+    uint8_t kind;
+    uint8_t func;
+};
+
+static struct {
+    struct jpr_packer *ops;
+    struct jpr_packer *snapshot;
+    /* operations of the block that is in the buffer or being packed */
+    uint32_t n_batch;
+    struct who batch[BATCH_OPS];
+    bool full;
+    uint64_t full_since_ns;
+    uint64_t flushed_ns;     /* while full: when the last time */
+    uint64_t flush_bytes;    /* what that took without operations */
+    uint64_t ops_bytes;      /* of the block of operations just added */
+    uint64_t still_told_ns;  /* when the last time for that alone */
+    uint64_t allowance;      /* when it became full */
+    uint64_t oldest[OLDEST]; /* starts of operations in flight, ascending */
+    uint32_t n_oldest;
+    uint64_t counted_ns; /* the last counters */
+    uint64_t changed_ns; /* ... that were new */
+    bool only_header;
+    bool net;        /* records hold network waits */
+    uint64_t n_seen; /* while full */
+    uint64_t n_kept;
+    uint64_t k;
+    uint64_t signature; /* of what was in flight at the last flush */
+    uint64_t still_since_ns;
+    uint64_t told_signature;
+    uint64_t told_at_ns;
+    bool told_some;
+    bool failed; /* the last write */
+} f;
+
+/* --- a record of the writer becomes one of the file ---------------------- */
+
 static bool is_unsure(const struct jp_rec_record *r)
 {
     return r->facts.flags & JP_REC_UNTIMED;
@@ -109,59 +160,15 @@ static void convert(const struct jp_rec_record *r, uint32_t comm,
         .channels_stopped = r->stopped,
     };
     set_exec(r, op);
-    if (rec_done_has_net() &&
-        (r->net[JPR_N_WAITS] > 0 || r->net[JPR_WAIT_SEND_GPU] > 0 ||
-         r->net[JPR_WAIT_RECV] > 0))
+    if (f.net && (r->net[JPR_N_WAITS] > 0 || r->net[JPR_WAIT_SEND_GPU] > 0 ||
+                  r->net[JPR_WAIT_RECV] > 0))
         set_net(r, op);
 }
 
-/* --- what the writer does each time: everything new into the file -------- */
+/* --- everything new into the file ---------------------------------------- */
 
-enum { BATCH_OPS = 8 * 1024, FIRST_KEPT = 16, KEPT_PER_K = 128 };
-/* Near the cap; an operation takes a fifth of that. */
-enum { SMALL_BATCH = 64, OP_BYTES = 128, KEPT_BYTES = 32 };
-/* While full; see rec_writer.h. */
-enum { PACE = 8, STILL_PART = 4, RESERVE_BYTES = 16 * 1024, OLDEST = 200 };
-#define SECOND_NS 1000000000ULL
-#define STILL_NS (2 * SECOND_NS)  /* a snapshot this old may be a hang */
-#define AGAIN_NS (10 * SECOND_NS) /* an unchanged one is told again */
-/* What nobody waits for is told again after this part of the time that nothing
- * changed, where that is longer. */
-enum { AGAIN_PART = 60, BEAT_PART = 600 };
-
-static struct {
-    struct jpr_packer *ops;
-    struct jpr_packer *snapshot;
-    struct jpr_header header;
-    bool told_header;
-    /* operations of the block that is in the buffer or being packed */
-    uint32_t n_batch;
-    struct jp_rec_who batch[BATCH_OPS];
-    bool full;
-    uint64_t full_since_ns;
-    uint64_t flushed_ns;     /* while full: when the last time */
-    uint64_t flush_bytes;    /* what that took without operations */
-    uint64_t ops_bytes;      /* of the block of operations just added */
-    uint64_t still_told_ns;  /* when the last time for that alone */
-    uint64_t allowance;      /* when it became full */
-    uint64_t oldest[OLDEST]; /* starts of operations in flight, ascending */
-    uint32_t n_oldest;
-    uint64_t counted_ns; /* the last counters */
-    uint64_t changed_ns; /* ... that were new */
-    bool only_header;
-    uint64_t n_seen; /* while full */
-    uint64_t n_kept;
-    uint64_t k;
-    uint64_t signature; /* of what was in flight at the last flush */
-    uint64_t still_since_ns;
-    uint64_t told_signature;
-    uint64_t told_at_ns;
-    bool told_some;
-    bool failed; /* the last write */
-} f;
-
-int rec_writer_init(const struct jp_rec_settings *settings, int interface,
-                    bool only_header)
+static int begin(const struct jp_rec_settings *settings, int interface,
+                 bool only_header)
 {
     struct jpr_packer *ops = f.ops, *snapshot = f.snapshot;
 
@@ -169,7 +176,7 @@ int rec_writer_init(const struct jp_rec_settings *settings, int interface,
         ops = jpr_packer_create();
     if (!snapshot)
         snapshot = jpr_packer_create();
-    if (!ops || !snapshot || rec_blocks_init() < 0) {
+    if (!ops || !snapshot || rec_sink_begin(settings, interface) < 0) {
         jpr_packer_destroy(ops);
         jpr_packer_destroy(snapshot);
         f.ops = f.snapshot = NULL;
@@ -180,58 +187,46 @@ int rec_writer_init(const struct jp_rec_settings *settings, int interface,
     f.snapshot = snapshot;
     f.k = FIRST_KEPT;
     f.only_header = only_header;
+    f.net = settings->net;
     f.changed_ns = rec_clock_ns();
     jpr_packer_begin(f.ops, false, rec_clock_ns());
-    rec_env_header(settings, interface, &f.header);
-    rec_tally_init();
     return 0;
 }
 
 /* ------------------------------------------------- buffer and its accounts */
 
+static struct jp_rec_count *count_of(struct who who)
+{
+    return &rec_comm_at(who.comm)->counts[who.kind][who.func];
+}
+
+/* Operations of the batch were counted as written but are not in the file. */
+static void take_back(void)
+{
+    bool on_purpose = f.n_batch > 0 && rec_sink_allowance() != UINT64_MAX;
+    uint32_t i;
+
+    for (i = 0; i < f.n_batch; i++) {
+        struct jp_rec_count *count = count_of(f.batch[i]);
+
+        count->written--;
+        if (on_purpose)
+            count->left_out++;
+        else
+            atomic_fetch_add_explicit(&count->lost, 1, memory_order_relaxed);
+    }
+}
+
 /* Writes the buffer; what was in it is written, or lost or left out. */
 static void write_out(bool last)
 {
-    int rc = rec_blocks_write(last);
-    uint32_t i;
-
-    if (rc < 0) {
-        for (i = 0; i < f.n_batch; i++)
-            rec_tally_take_back(f.batch[i], rec_sink_is_full());
-        f.told_header = f.told_header && rec_blocks_ever();
+    f.failed = rec_sink_write(last) < 0;
+    if (f.failed) {
+        take_back();
         f.told_signature = 0;
         f.told_some = true;
     }
-    rec_tally_told(rc == 0);
-    f.failed = rc < 0;
     f.n_batch = 0;
-}
-
-static void add_header(void)
-{
-    struct jpr_out *out;
-
-    if (f.told_header)
-        return;
-    out = rec_blocks_payload();
-    jpr_put_header(out, &f.header);
-    rec_blocks_add(JPR_BLOCK_HEADER, out->bytes, out->full ? 0 : out->used);
-    f.told_header = true;
-}
-
-/* The communicator's block, before the first thing that names it. */
-static void tell_comm(struct jp_rec_comm *comm)
-{
-    struct jpr_out *out;
-
-    if (comm->told)
-        return;
-    add_header();
-    comm->told = true;
-    out = rec_blocks_payload();
-    jpr_put_u64(out, 1);
-    jpr_put_comm(out, &comm->about);
-    rec_blocks_add(JPR_BLOCK_COMM, out->bytes, out->used);
 }
 
 static void end_ops(void)
@@ -243,7 +238,7 @@ static void end_ops(void)
     if (jpr_packer_count(f.ops) == 0)
         return;
     raw = jpr_packer_end(f.ops, 0, &n);
-    f.ops_bytes = rec_blocks_add(JPR_BLOCK_OPS, raw, n);
+    f.ops_bytes = rec_sink_add(JPR_BLOCK_OPS, raw, n);
     jpr_packer_begin(f.ops, false, rec_clock_ns());
 }
 
@@ -265,12 +260,13 @@ static bool is_kept(void)
 
 static void set_full(uint64_t now)
 {
-    bool full = rec_sink_is_full();
+    uint64_t allowance = rec_sink_allowance();
+    bool full = allowance != UINT64_MAX;
 
     if (full && !f.full) {
         f.full_since_ns = now;
         f.flushed_ns = f.still_told_ns = 0;
-        f.allowance = rec_sink_allowance();
+        f.allowance = allowance;
         f.n_seen = f.n_kept = 0;
         f.k = FIRST_KEPT;
     }
@@ -290,17 +286,16 @@ static uint32_t batch_limit(void)
 
 static void take(const struct jp_rec_record *record)
 {
-    struct jp_rec_who who = {record->facts.comm, record->facts.kind,
-                             record->facts.func};
+    struct who who = {record->facts.comm, record->facts.kind,
+                      record->facts.func};
     struct jp_rec_comm *comm = rec_comm_at(who.comm);
     struct jpr_op op;
 
-    rec_finish_saw(record);
     if (f.full && !is_kept()) {
-        rec_tally_left_out(who);
+        count_of(who)->left_out++;
         return;
     }
-    tell_comm(comm);
+    rec_sink_comm(comm);
     convert(record, comm->about.index, &op);
     if (op.source == JPR_KERNEL_GPU && op.exec_ns == 0)
         atomic_fetch_add_explicit(&comm->trust.n_refused, 1,
@@ -309,11 +304,11 @@ static void take(const struct jp_rec_record *record)
         end_ops();
         write_out(false);
         set_full(rec_clock_ns());
-        tell_comm(comm);                   /* again, should that have failed */
+        rec_sink_comm(comm);               /* again, should that have failed */
         (void) jpr_packer_add(f.ops, &op); /* an empty block takes any */
     }
     f.batch[f.n_batch++] = who;
-    rec_tally_written(who);
+    count_of(who)->written++;
 }
 
 /* -------------------------------------------------- snapshot and counters */
@@ -347,7 +342,7 @@ static void find_oldest(uint32_t n)
 
     f.n_oldest = 0;
     for (i = 0; i < n; i++) {
-        if (rec_finish_look(i, &record))
+        if (rec_op_look(i, &record))
             note_start(record.facts.start_ns);
     }
 }
@@ -372,14 +367,14 @@ static uint64_t take_snapshot(uint64_t now, uint64_t *omitted)
     if (f.full)
         find_oldest(n);
     for (i = 0; i < n; i++) {
-        if (!rec_finish_look(i, &record))
+        if (!rec_op_look(i, &record))
             continue;
         count++;
         hash = mix(hash, record.facts.start_ns + record.started);
         hash = mix(hash, record.times[JP_REC_ENQUEUE_STOP] + record.stopped);
         if (!is_told(record.facts.start_ns))
             continue;
-        tell_comm(rec_comm_at(record.facts.comm));
+        rec_sink_comm(rec_comm_at(record.facts.comm));
         convert(&record, rec_comm_at(record.facts.comm)->about.index, &op);
         (void) jpr_packer_add(f.snapshot, &op);
     }
@@ -407,7 +402,7 @@ static void add_snapshot(uint64_t now, uint64_t count, uint64_t omitted)
         (f.full || now - f.told_at_ns < again_ns))
         return;
     raw = jpr_packer_end(f.snapshot, omitted, &n);
-    rec_blocks_add(JPR_BLOCK_INFLIGHT, raw, n);
+    rec_sink_add(JPR_BLOCK_INFLIGHT, raw, n);
     f.told_signature = f.signature;
     f.told_at_ns = now;
     f.told_some = count > 0;
@@ -422,7 +417,7 @@ static void tell_comms(void)
 
         if (rec_comm_used(comm) &&
             atomic_load_explicit(&comm->known, memory_order_acquire))
-            tell_comm(comm);
+            rec_sink_comm(comm);
     }
 }
 
@@ -431,7 +426,7 @@ static void add_counters(uint64_t now, uint64_t in_flight, bool final)
     uint64_t beat_ns = longer(SECOND_NS, (now - f.changed_ns) / BEAT_PART);
     bool beat = f.full || (rec_comm_live() > 0 && now - f.counted_ns > beat_ns);
 
-    switch (rec_tally_add(in_flight, final, beat)) {
+    switch (rec_sink_counters(in_flight, final, beat)) {
     case JP_REC_TALLY_CHANGED:
         f.changed_ns = now;
         /* fall through */
@@ -484,7 +479,7 @@ static void flush(uint64_t now, uint64_t in_flight, uint64_t omitted,
     uint64_t left = rec_sink_allowance();
 
     if (f.only_header)
-        add_header();
+        rec_sink_header();
     tell_comms();
     end_ops();
     add_snapshot(now, in_flight, omitted);
@@ -501,19 +496,19 @@ static void flush_run(bool final)
     uint64_t now = rec_clock_ns();
     uint64_t in_flight, omitted;
 
-    if (!f.ops || !rec_sink_ready())
+    if (!f.ops)
         return;
     set_full(now);
-    rec_done_drain(take);
+    rec_op_drain(take);
     in_flight = take_snapshot(now, &omitted);
     if (final || is_due(now, in_flight))
         flush(now, in_flight, omitted, final);
     if (final && f.failed) { /* without the operations there may be room */
         tell_comms();
-        rec_tally_add(in_flight, final, false);
+        rec_sink_counters(in_flight, final, false);
         write_out(final);
     }
-    rec_tally_release(f.failed && f.n_batch == 0);
+    rec_sink_release(f.failed && f.n_batch == 0);
 }
 
 /* --- the thread that writes: every 100 ms, or when much is waiting ------- */
@@ -527,7 +522,6 @@ static void flush_run(bool final)
 static struct {
     bool started;
     pid_t pid; /* whose thread it is */
-    atomic_bool sleeping;
     atomic_bool closing;
     atomic_bool ready; /* to write */
     atomic_bool late;  /* somebody waited in vain */
@@ -535,7 +529,6 @@ static struct {
     const struct jp_rec_settings *settings;
     const char *why_not;       /* the directory cannot be used */
     _Atomic uint32_t opened;   /* 1: why_not is set */
-    _Atomic uint32_t bell;     /* changes when there is a reason to wake */
     _Atomic uint32_t asked;    /* flushes wanted so far */
     _Atomic uint32_t answered; /* flushes done so far */
 } w;
@@ -556,15 +549,8 @@ static void futex_wake(_Atomic uint32_t *word)
 
 static void ring(void)
 {
-    atomic_fetch_add(&w.bell, 1);
-    futex_wake(&w.bell);
-}
-
-void rec_writer_nudge(void)
-{
-    if (atomic_load_explicit(&w.sleeping, memory_order_relaxed) &&
-        atomic_exchange(&w.sleeping, false))
-        ring();
+    atomic_fetch_add(&jp_rec_bell.rung, 1);
+    futex_wake(&jp_rec_bell.rung);
 }
 
 void rec_writer_wake(void)
@@ -576,18 +562,18 @@ void rec_writer_wake(void)
 
 static void sleep_a_while(uint64_t *next_ns)
 {
-    uint32_t bell = atomic_load(&w.bell);
+    uint32_t bell = atomic_load(&jp_rec_bell.rung);
     uint64_t now = rec_clock_ns();
 
-    atomic_store(&w.sleeping, true);
+    atomic_store(&jp_rec_bell.sleeping, true);
     if (atomic_load(&w.asked) == atomic_load(&w.answered) &&
         !atomic_load(&w.closing)) {
         if (rec_comm_live() == 0)
-            futex_wait(&w.bell, bell, 0);
+            futex_wait(&jp_rec_bell.rung, bell, 0);
         else if (now < *next_ns)
-            futex_wait(&w.bell, bell, *next_ns - now);
+            futex_wait(&jp_rec_bell.rung, bell, *next_ns - now);
     }
-    atomic_store(&w.sleeping, false);
+    atomic_store(&jp_rec_bell.sleeping, false);
     *next_ns = rec_clock_ns() + DRAIN_NS;
 }
 
@@ -595,16 +581,16 @@ static void write_once(bool closing)
 {
     if (closing) {
         rec_comm_close(NULL);
-        rec_finish_all(NULL);
+        rec_op_end_all(NULL);
     } else {
-        rec_finish_quiet();
+        rec_op_end_quiet();
     }
     flush_run(closing || rec_comm_live() == 0);
 }
 
 static bool open_directory(void)
 {
-    w.why_not = rec_sink_init(w.dir, w.settings);
+    w.why_not = rec_sink_open(w.dir, w.settings);
     atomic_store(&w.opened, 1);
     futex_wake(&w.opened);
     return !w.why_not;
@@ -683,9 +669,15 @@ const char *rec_writer_start(const char *dir,
     return w.why_not;
 }
 
-void rec_writer_go(void)
+int rec_writer_init(const struct jp_rec_settings *settings, int interface,
+                    bool only_header)
 {
+    if (begin(settings, interface, only_header) < 0)
+        return -1;
     atomic_store(&w.ready, true);
+    if (only_header) /* no communicator will wake the thread */
+        ring();
+    return 0;
 }
 
 /* ------------------------------------------------------------------ others */
@@ -724,5 +716,6 @@ void rec_writer_close(void)
 
 void rec_writer_after_fork(void)
 {
+    rec_sink_close();
     w.started = false;
 }

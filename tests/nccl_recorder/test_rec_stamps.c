@@ -19,12 +19,12 @@ static void many_operations(void **state)
 
     (void) state;
     atomic_store(&trust.n_ops, UINT64_C(3000000000));
-    rec_trust_launch(&trust);
-    rec_trust_op(&trust, 100, &place);
+    atomic_fetch_add(&trust.launch, 1);
+    rec_trust_op(&trust, 100, false, &place);
     assert_int_equal(rec_trust_start(&trust, 0, &place, 1000, 0), JP_REC_FRESH);
     assert_true(rec_trust_stop(&trust, 0, place.number, 1000, 2000));
-    rec_trust_launch(&trust);
-    rec_trust_op(&trust, 200, &place);
+    atomic_fetch_add(&trust.launch, 1);
+    rec_trust_op(&trust, 200, false, &place);
     assert_int_equal(rec_trust_start(&trust, 0, &place, 1000, 0), JP_REC_STALE);
 }
 
@@ -39,7 +39,7 @@ static void asking_ends_for_good(void **state)
     rec_trust_init(true, 6, &mask);
     rec_trust_mask();
     assert_int_equal(mask, JP_NCCL_COLL | JP_NCCL_KERNEL_CH);
-    rec_trust_broadcast(&trust, &thread, 0, true);
+    rec_trust_call(&trust, &thread, true, 0);
     assert_int_equal(mask, JP_NCCL_COLL | JP_NCCL_PROXY_OP);
     mask = JP_NCCL_COLL | JP_NCCL_KERNEL_CH;
     rec_trust_mask();
@@ -67,8 +67,8 @@ static void take_stale(struct jp_rec_trust *trust, int n)
     struct jp_rec_place place;
 
     for (int i = 0; i < n; i++) {
-        rec_trust_launch(trust);
-        rec_trust_op(trust, 100, &place);
+        atomic_fetch_add(&trust->launch, 1);
+        rec_trust_op(trust, 100, false, &place);
         assert_int_equal(rec_trust_start(trust, 0, &place, 0, 0), JP_REC_STALE);
     }
 }
