@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "plugins/nccl_recorder/jpr.h"
-#include "plugins/nccl_recorder/nccl_profiler.h"
 #include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_env.h"
 
@@ -264,32 +263,6 @@ static struct name words[JP_REC_WORDS] = {
 
 /* clang-format on */
 
-static const char *const v1_funcs[JP_NCCL_N_FUNCS] = {
-    [JP_NCCL_BROADCAST] = "Broadcast",
-    [JP_NCCL_REDUCE] = "Reduce",
-    [JP_NCCL_ALL_GATHER] = "AllGather",
-    [JP_NCCL_REDUCE_SCATTER] = "ReduceScatter",
-    [JP_NCCL_ALL_REDUCE] = "AllReduce",
-    [JP_NCCL_SEND_RECV] = "SendRecv",
-    [JP_NCCL_SEND] = "Send",
-    [JP_NCCL_RECV] = "Recv",
-};
-
-static const char *const v1_datatypes[JP_NCCL_N_DATATYPES] = {
-    [JP_NCCL_INT8] = "ncclInt8",
-    [JP_NCCL_UINT8] = "ncclUint8",
-    [JP_NCCL_INT32] = "ncclInt32",
-    [JP_NCCL_UINT32] = "ncclUint32",
-    [JP_NCCL_INT64] = "ncclInt64",
-    [JP_NCCL_UINT64] = "ncclUint64",
-    [JP_NCCL_FLOAT16] = "ncclFloat16",
-    [JP_NCCL_FLOAT32] = "ncclFloat32",
-    [JP_NCCL_FLOAT64] = "ncclFloat64",
-    [JP_NCCL_BFLOAT16] = "ncclBfloat16",
-    [JP_NCCL_FLOAT8E4M3] = "ncclFloat8e4m3",
-    [JP_NCCL_FLOAT8E5M2] = "ncclFloat8e5m2",
-};
-
 static unsigned find(struct name *names, unsigned n, const char *text)
 {
     unsigned i = text && text[0] ? 1 : 0;
@@ -342,16 +315,6 @@ const char *rec_names_func_text(unsigned number)
 const char *rec_names_word_text(unsigned number)
 {
     return words[number < JP_REC_WORDS ? number : JP_REC_WORDS - 1].text;
-}
-
-const char *rec_names_v1_func(unsigned number)
-{
-    return number < JP_NCCL_N_FUNCS ? v1_funcs[number] : NULL;
-}
-
-const char *rec_names_v1_datatype(unsigned number)
-{
-    return number < JP_NCCL_N_DATATYPES ? v1_datatypes[number] : NULL;
 }
 
 uint64_t rec_names_datatype_bytes(unsigned word)

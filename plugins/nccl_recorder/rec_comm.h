@@ -279,10 +279,6 @@ unsigned rec_names_word(struct jp_rec_name_cache *cache, const char *word);
 const char *rec_names_func_text(unsigned number);
 const char *rec_names_word_text(unsigned number);
 
-/* Names of the numbers that interface v1 hands over; NULL for unknown ones. */
-const char *rec_names_v1_func(unsigned number);
-const char *rec_names_v1_datatype(unsigned number);
-
 /* Bytes of one element of a datatype by its word's number; 0 where it is not
  * known. "Unknown" is one byte: so NCCL calls uint8 (2.24 to 2.30). */
 uint64_t rec_names_datatype_bytes(unsigned word);

@@ -270,17 +270,6 @@ static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
 
 /* --- the last state that a recording tells --- */
 
-void recfile_sum(const struct recfile_comm *comm, struct jpr_counts *sum)
-{
-    *sum = (struct jpr_counts){0};
-    for (size_t i = 0; i < comm->n_counts; i++) {
-        sum->produced = num_add(sum->produced, comm->counts[i].counts.produced);
-        sum->written = num_add(sum->written, comm->counts[i].counts.written);
-        sum->lost = num_add(sum->lost, comm->counts[i].counts.lost);
-        sum->left_out = num_add(sum->left_out, comm->counts[i].counts.left_out);
-    }
-}
-
 /* NCCL has a dozen functions; a file that names more is not worth memory. Nor
  * is one with more rows in all: four functions of every communicator. */
 #define MAX_COUNTS 64

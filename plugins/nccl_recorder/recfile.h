@@ -171,9 +171,6 @@ uint64_t recfile_exec_us(const struct jpr_op *op);
 char *recfile_func_name(const struct jpr_op *op, char *buf, size_t size);
 uint64_t recfile_seq(const struct jpr_op *op);
 
-/* Adds up the functions of a communicator. */
-void recfile_sum(const struct recfile_comm *comm, struct jpr_counts *sum);
-
 /* Takes counters into file->tail and the communicators. 0, or -1 without
  * memory. */
 int recfile_tail_counters(struct jp_recfile *file,

@@ -73,6 +73,19 @@ static void note_damage(struct source_facts *facts, const struct jp_error *err)
     reader_note_damage(facts, at ? at + 2 : err->text);
 }
 
+/* Adds up the functions of a communicator. */
+static void sum_functions(const struct recfile_comm *comm,
+                          struct jpr_counts *sum)
+{
+    *sum = (struct jpr_counts){0};
+    for (size_t i = 0; i < comm->n_counts; i++) {
+        sum->produced = num_add(sum->produced, comm->counts[i].counts.produced);
+        sum->written = num_add(sum->written, comm->counts[i].counts.written);
+        sum->lost = num_add(sum->lost, comm->counts[i].counts.lost);
+        sum->left_out = num_add(sum->left_out, comm->counts[i].counts.left_out);
+    }
+}
+
 /* What was produced, lost and left out, to the communicators. */
 static int add_counts(struct way *w)
 {
@@ -84,7 +97,7 @@ static int add_counts(struct way *w)
 
         if (!comm || comm->why || !comm->n_counts)
             continue;
-        recfile_sum(comm, &counts);
+        sum_functions(comm, &counts);
         rc = w->sink->counts(w->sink->arg, &comm->base, &counts);
     }
     return rc;
