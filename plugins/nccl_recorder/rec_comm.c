@@ -1,4 +1,9 @@
-/* Communicators with their counters, in a table of fixed size. */
+/* rec_comm.c - the tables that all of the recorder shares: pools of indices,
+ * threads, NCCL's words, communicators (rec_comm.h).
+ *
+ * NCCL's threads call most of this on their hot path, so it takes no locks and
+ * allocates nothing. The one lock orders what makes and closes communicators.
+ */
 #include "plugins/nccl_recorder/rec_comm.h"
 
 #include <pthread.h>
@@ -37,7 +42,8 @@ uint32_t rec_pool_used(struct jp_rec_pool *pool)
     return used < pool->n ? used : pool->n;
 }
 
-/* Links a chain of indices that nobody had yet. */
+/* Links a chain of indices that were never used. Returns the first, or
+ * JP_REC_NONE. */
 static uint32_t take_fresh(struct jp_rec_pool *pool)
 {
     uint32_t first = atomic_load_explicit(&pool->fresh, memory_order_relaxed);
@@ -59,6 +65,8 @@ uint32_t rec_pool_take(struct jp_rec_pool *pool)
     uint64_t next;
     uint32_t first;
 
+    /* the tag in the upper half makes the exchange fail when the chain was
+     * taken and given back since `head` was read */
     do {
         if ((uint32_t) head == 0)
             return take_fresh(pool);
@@ -91,7 +99,7 @@ uint32_t rec_purse_take(struct jp_rec_purse *purse, struct jp_rec_pool *pool)
         index = rec_pool_take(pool);
         if (index == JP_REC_NONE)
             return index;
-        purse->n = 0; /* not counted: it only grows by what is given */
+        purse->n = 0; /* unknown, as the chain may be short; counts from here */
     }
     purse->first = pool->next[index];
     if (purse->n > 0)
@@ -99,6 +107,8 @@ uint32_t rec_purse_take(struct jp_rec_purse *purse, struct jp_rec_pool *pool)
     return index;
 }
 
+/* A purse of a full chain goes back to the pool first, so that places freed by
+ * one thread reach the others. */
 void rec_purse_give(struct jp_rec_purse *purse, struct jp_rec_pool *pool,
                     uint32_t index)
 {
@@ -122,6 +132,7 @@ static bool have_key;
 
 static __thread struct jp_rec_thread *mine;
 
+/* Runs when a thread ends: its entry becomes free for another one. */
 static void give_back(void *thread)
 {
     if (mine == thread)
@@ -133,13 +144,14 @@ enum state { FREE, BUSY, READY };
 
 enum { NAME_BYTES = 32 };
 
+/* A word and its number, which is its place in the table. */
 struct name {
     atomic_int state;
-    uint8_t bytes; /* of a datatype's element, else 0 */
+    uint8_t bytes; /* of a datatype's element; 0: no datatype */
     char text[NAME_BYTES];
 };
 
-/* Takes the free entry for a name; false when another thread was faster. */
+/* Takes a free entry for a name. Returns 0 when another thread was faster. */
 static int claim(struct name *name, const char *text)
 {
     int state = FREE;
@@ -151,7 +163,8 @@ static int claim(struct name *name, const char *text)
     return 1;
 }
 
-/* Not inlined: rec_thread_get() needs no stack without it. */
+/* Claims a free entry of the table for this thread, or returns NULL. Not
+ * inlined, so that rec_thread_get() needs no stack. */
 __attribute__((noinline)) static struct jp_rec_thread *claim_thread(void)
 {
     int i;
@@ -183,6 +196,8 @@ struct jp_rec_thread *rec_thread_table(void)
     return threads;
 }
 
+/* Returns 0, or -1 without a key, without which no ending thread would be
+ * noticed. */
 static int init_threads(struct jp_rec_thread *memory)
 {
     int i;
@@ -201,7 +216,7 @@ static int init_threads(struct jp_rec_thread *memory)
 
 /* --- What the recorder itself takes of the program's time ---------------- */
 
-static _Atomic uint64_t life_ns;
+static _Atomic uint64_t life_ns; /* of init and finalize */
 
 void rec_cost_take(struct jp_rec_thread *thread, uint64_t since_ns)
 {
@@ -222,6 +237,7 @@ static uint64_t get(const _Atomic uint64_t *counter)
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
+/* The counters of threads that have ended stay in their entries. */
 static void sum_cost(struct jpr_cost *cost)
 {
     *cost = (struct jpr_cost){
@@ -240,7 +256,7 @@ static void sum_cost(struct jpr_cost *cost)
 #define KNOWN(text) {READY, 0, text}
 #define TYPE(text, bytes) {READY, bytes, text}
 
-/* Looked at in this order: the most used ones in front. */
+/* Searched in this order, so the most used words come first. */
 static struct name funcs[JP_REC_FUNCS] = {
     KNOWN(""), KNOWN("AllReduce"), KNOWN("AllGather"), KNOWN("ReduceScatter"),
     KNOWN("Send"), KNOWN("Recv"), [JP_REC_FUNC_BROADCAST] = KNOWN("Broadcast"),
@@ -263,6 +279,8 @@ static struct name words[JP_REC_WORDS] = {
 
 /* clang-format on */
 
+/* Returns the number of a word, which takes the first free entry if it is new.
+ */
 static unsigned find(struct name *names, unsigned n, const char *text)
 {
     unsigned i = text && text[0] ? 1 : 0;
@@ -272,13 +290,16 @@ static unsigned find(struct name *names, unsigned n, const char *text)
 
         if (state == FREE && claim(&names[i], text))
             return i;
-        /* an entry that is just being filled may become a second one */
+        /* an entry that another thread is filling is skipped, so a word may get
+         * two numbers */
         if (state == READY && strncmp(names[i].text, text, NAME_BYTES - 1) == 0)
             return i;
     }
     return i;
 }
 
+/* The same, by a cache of addresses. NCCL may reuse an address for another
+ * word, so the text is compared as well. */
 static unsigned find_cached(struct jp_rec_name_cache *cache, struct name *names,
                             unsigned n, const char *text)
 {
@@ -322,21 +343,23 @@ uint64_t rec_names_datatype_bytes(unsigned word)
     return word < JP_REC_WORDS ? words[word].bytes : 0;
 }
 
-/* Bits of a context: place + 1 in the lower half, generation above. */
+/* Bits of a context: place + 1 in the lower half, generation in the upper. */
 enum { GENERATION_SHIFT = 32 };
 
-/* The context of a communicator that there was no place for. */
+/* The context of a communicator for which the table had no place. */
 #define FOREIGN ((void *) UINTPTR_MAX)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static atomic_uint n_places;
-static atomic_int n_live;
-static bool all_closed;    /* under the lock */
-static uint32_t n_created; /* under the lock */
-static _Atomic uint64_t n_lost;
-static _Atomic uint64_t n_foreign;
+static atomic_uint n_places;       /* ever used */
+static atomic_int n_live;          /* not finalized */
+static bool all_closed;            /* under the lock */
+static uint32_t n_created;         /* under the lock */
+static _Atomic uint64_t n_lost;    /* communicators without a place */
+static _Atomic uint64_t n_foreign; /* operations of those */
 
+/* A forked child begins at a higher generation: contexts of its parent, which
+ * NCCL still holds there, must not match. */
 static void init_table(struct jp_rec_comm *memory, unsigned epoch)
 {
     int i;
@@ -363,6 +386,8 @@ size_t rec_comm_init(char *memory, unsigned epoch)
     return thread_bytes + JP_REC_MAX_COMMS * sizeof(struct jp_rec_comm);
 }
 
+/* Returns a free place, an old one if possible, or NULL. A file has at most
+ * JPR_MAX_COMMS communicators. */
 static struct jp_rec_comm *find_place(void)
 {
     unsigned n = atomic_load(&n_places);
@@ -377,6 +402,7 @@ static struct jp_rec_comm *find_place(void)
     return &table[n];
 }
 
+/* Copies a text, cut to size; NULL is "". */
 static void copy_text(char *out, size_t size, const char *text)
 {
     size_t n = text ? strnlen(text, size - 1) : 0;
@@ -385,7 +411,7 @@ static void copy_text(char *out, size_t size, const char *text)
     out[n] = '\0';
 }
 
-/* Everything but the generation, which keeps counting. */
+/* Clears everything but the generation, which keeps counting. */
 static void reset(struct jp_rec_comm *comm)
 {
     const size_t from = offsetof(struct jp_rec_comm, finalized);
@@ -415,8 +441,9 @@ void *rec_comm_create(const struct jp_rec_comm_facts *facts)
     uint32_t generation;
     unsigned place;
 
-    rec_gpu_identify(pci, sizeof(pci), uuid,
-                     sizeof(uuid)); /* asks the loader */
+    rec_gpu_identify(
+        pci, sizeof(pci), uuid,
+        sizeof(uuid)); /* takes the loader's lock: not under ours */
     pthread_mutex_lock(&lock);
     comm = all_closed ? NULL : find_place();
     if (!comm) {
@@ -434,6 +461,7 @@ void *rec_comm_create(const struct jp_rec_comm_facts *facts)
     memcpy(comm->gpu_uuid, uuid, sizeof(uuid));
     atomic_store(&comm->known, facts->known);
     rec_trust_comm(&comm->trust, pci);
+    /* odd from here on: other threads may see it */
     generation = atomic_load(&comm->generation) + 1;
     atomic_store_explicit(&comm->generation, generation, memory_order_release);
     place = rec_comm_place(comm);
@@ -463,6 +491,7 @@ void rec_comm_identify(struct jp_rec_comm *comm, uint64_t hash,
 
 struct jp_rec_comm *rec_comm_get(void *context)
 {
+    /* NULL and FOREIGN give a place outside of the table */
     uint64_t bits = (uint64_t) (uintptr_t) context;
     uint32_t place = (uint32_t) bits - 1;
     struct jp_rec_comm *comm;
@@ -540,6 +569,7 @@ void rec_comm_totals(struct jpr_counters *counters)
 
 void rec_comm_after_fork(void)
 {
+    /* another thread of the parent may have held the lock */
     pthread_mutex_init(&lock, NULL);
     table = NULL;
     atomic_store(&n_live, 0);

@@ -1,5 +1,6 @@
-/* rec_net.c - network transfers (ProxyStep events), summed into the waits of
- * their operation. */
+/* rec_net.c - network transfers (ProxyStep events), summed up as the waits of
+ * their operation. A step reports the states that it goes through; the time in
+ * each state is a wait of one kind. */
 #include "plugins/nccl_recorder/rec_op.h"
 
 #include <stddef.h>
@@ -10,21 +11,21 @@
 
 enum { NO_WAIT = -1 };
 
-/* Network steps that can be under way at once; 24 bytes each. */
+/* Network steps that can be under way at once; each takes 24 bytes. */
 enum { N_STEPS = 8192 };
 
-/* One step between its start and its stop, all in one thread of NCCL's; the
- * generation tells a handle that comes too late. */
+/* A step between its start and its stop, which NCCL reports from one thread. A
+ * handle whose generation differs comes too late and is ignored. */
 struct step {
-    uint64_t op; /* handle of the operation, kind PROXY */
-    uint64_t since_ns;
-    int wait; /* enum jpr_wait, or NO_WAIT */
+    uint64_t op;       /* handle of the operation, kind PROXY */
+    uint64_t since_ns; /* when the current wait began */
+    int wait;          /* enum jpr_wait, or NO_WAIT */
     _Atomic uint32_t generation;
 };
 
 static struct step *steps;
 static struct jp_rec_pool pool;
-static _Atomic uint64_t n_lost;
+static _Atomic uint64_t n_lost; /* steps without a place */
 
 size_t rec_net_init(void *memory)
 {
@@ -41,6 +42,8 @@ uint64_t rec_net_lost(void)
     return atomic_load(&n_lost);
 }
 
+/* Returns the wait that a state of a step stands for (enum jpr_wait), or
+ * NO_WAIT. */
 static int wait_of(int state)
 {
     switch (state) {
@@ -84,6 +87,7 @@ void *rec_net_start(void *parent)
                                      << JP_REC_GENERATION_SHIFT);
 }
 
+/* Returns the step of a handle, or NULL if it has stopped. */
 static struct step *find(uint64_t handle)
 {
     uint32_t index = (uint32_t) (handle >> 9) & 0x7FFFFF;
@@ -94,7 +98,7 @@ static struct step *find(uint64_t handle)
     return &steps[index];
 }
 
-/* Adds to one of the operation's sums, unless it is over. */
+/* Adds to one of the sums of the operation, unless that is over. */
 static void add(uint64_t handle, int which, uint64_t value)
 {
     uint64_t generation;
@@ -104,7 +108,7 @@ static void add(uint64_t handle, int which, uint64_t value)
         atomic_fetch_add_explicit(&op->net[which], value, memory_order_release);
 }
 
-/* Ends the wait the step is in, if any. */
+/* Ends the wait that the step is in, if there is one. */
 static void end_wait(struct step *step, uint64_t now)
 {
     if (step->wait != NO_WAIT)
@@ -124,7 +128,7 @@ void rec_net_record(uint64_t handle, int state, uint64_t bytes)
     end_wait(step, now);
     step->wait = wait;
     step->since_ns = now;
-    /* each state repeats it; counted where the transfer begins */
+    /* every state repeats the bytes; count them where the transfer begins */
     if (wait == JPR_WAIT_SEND || wait == JPR_WAIT_RECV_GPU)
         add(step->op, JPR_N_WAITS + 1, bytes);
 }
@@ -138,6 +142,7 @@ void rec_net_stop(uint64_t handle)
         return;
     end_wait(step, rec_clock_ns());
     add(step->op, JPR_N_WAITS, 1);
+    /* late handles of this step no longer match */
     atomic_fetch_add(&step->generation, 1);
     rec_purse_give(&thread->steps, &pool, (uint32_t) (step - steps));
 }

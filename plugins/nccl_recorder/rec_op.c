@@ -1,5 +1,12 @@
 /* rec_op.c - operations in flight: how one begins, ends, and becomes a record
- * on its way to the writer. */
+ * on its way to the writer.
+ *
+ * rec_op_begin() fills a free place of the table. rec_op_settle() counts its
+ * events off, and finish() turns it into a record when none is left. For
+ * operations without a recognisable last event the writer calls
+ * rec_op_end_quiet() each time it writes; rec_op_end_all() ends what is pending
+ * at finalize and at exit. rec_op_drain() hands the records to the writer.
+ */
 #include "plugins/nccl_recorder/rec_op.h"
 
 #include <linux/futex.h>
@@ -22,9 +29,11 @@ struct jp_rec_op *jp_rec_ops;
 struct jp_rec_pool jp_rec_op_pool;
 uint64_t jp_rec_handle_salt;
 
-static atomic_int n_loose; /* live operations whose last event is unknown */
+/* live operations whose last event cannot be recognised */
+static atomic_int n_loose;
 
-/* Any number that another process will hardly have. */
+/* Returns a number that another process is unlikely to have. Falls back to the
+ * clock, as the system call may be filtered. */
 static uint32_t make_salt(void)
 {
     const long no_block = 1; /* GRND_NONBLOCK */
@@ -36,11 +45,13 @@ static uint32_t make_salt(void)
     return salt;
 }
 
+/* Returns the bytes of a table of n operations with the links of its pool. */
 static size_t table_bytes(uint32_t n)
 {
     return n * sizeof(struct jp_rec_op) + rec_pool_bytes(n);
 }
 
+/* Takes zeroed memory into use for n operations. */
 static void table_init(void *memory, uint32_t n, unsigned epoch)
 {
     struct jp_rec_op *ops = memory;
@@ -85,6 +96,8 @@ void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
                                  jp_rec_handle_salt);
 }
 
+/* The copy may mix two operations if the place is used anew meanwhile; callers
+ * check the generation afterwards where it matters. */
 static void get_facts(const struct jp_rec_op *op, struct jp_rec_facts *facts)
 {
     uint64_t words[JP_REC_FACT_WORDS];
@@ -95,12 +108,14 @@ static void get_facts(const struct jp_rec_op *op, struct jp_rec_facts *facts)
     memcpy(facts, words, sizeof(words));
 }
 
+/* Frees a place that its owner has taken from live to over: with the next
+ * generation no handle matches. */
 static void retire(struct jp_rec_op *op)
 {
     uint64_t state = rec_op_state(op);
     uint64_t generation = state >> JP_REC_GENERATION_SHIFT;
-    /* a channel's stop clears its entry: only what ended early, or was not
-     * believed any more, leaves any */
+    /* a channel's stop clears its entry, so only operations that ended early or
+     * lost their kernel events leave any */
     bool left = (state & (JP_REC_CUT_SHORT | JP_REC_UNSURE)) &&
                 atomic_load_explicit(&op->started, memory_order_acquire) > 0;
     int i;
@@ -115,23 +130,24 @@ static void retire(struct jp_rec_op *op)
 
 /* --- finished records, in chunks of each thread --------------------------- */
 
-/* Kept free for the rounding of pieces; records of a chunk. */
+/* SPARE_BYTES is kept free for the rounding of pieces. */
 enum { SPARE_BYTES = 1024, CHUNK_RECORDS = 32 };
 
+/* Records of one thread, in the order of their end. */
 struct chunk {
-    _Atomic uint32_t n;     /* records handed over */
-    uint32_t read;          /* the writer's: of those, how many it has */
-    _Atomic uint32_t below; /* in the stack of full ones, index + 1 */
+    _Atomic uint32_t n;     /* finished records */
+    uint32_t read;          /* of those, how many the writer has taken */
+    _Atomic uint32_t below; /* the chunk below it in the stack, index + 1 */
     uint32_t unused;
     char records[];
 };
 
-static struct jp_rec_pool pool;
+static struct jp_rec_pool pool; /* of chunks */
 static char *chunks;
-static size_t record_bytes;
+static size_t record_bytes; /* of one record, shorter without waits */
 static bool has_net;
-static _Atomic uint32_t full;   /* top of the stack, index + 1 */
-static _Atomic uint32_t n_full; /* about how many it holds */
+static _Atomic uint32_t full;   /* top of the stack of full chunks, index + 1 */
+static _Atomic uint32_t n_full; /* roughly how many it holds */
 
 static size_t bytes_of(bool net)
 {
@@ -169,9 +185,8 @@ static void done_init(void *memory, uint32_t n, bool net)
     atomic_store(&n_full, 0);
 }
 
-/* Room for one record, to be filled by the calling thread; NULL without any.
- * done_publish hands it over; true when the writer should not wait for its
- * timer. */
+/* Returns room for a record, which done_publish() hands over once it is filled,
+ * or NULL without any. Takes a new chunk when the thread has none. */
 static struct jp_rec_record *done_room(struct jp_rec_thread *thread)
 {
     uint32_t index = atomic_load_explicit(&thread->chunk, memory_order_relaxed);
@@ -190,6 +205,8 @@ static struct jp_rec_record *done_room(struct jp_rec_thread *thread)
                                          record_bytes);
 }
 
+/* Hands the last record of the thread over. Returns true when the writer should
+ * not wait for its timer: more than a quarter of the chunks are full. */
 static bool done_publish(struct jp_rec_thread *thread)
 {
     uint32_t index = atomic_load_explicit(&thread->chunk, memory_order_relaxed);
@@ -200,7 +217,8 @@ static bool done_publish(struct jp_rec_thread *thread)
     atomic_store_explicit(&chunk->n, n, memory_order_release);
     if (n < CHUNK_RECORDS)
         return false;
-    /* no longer ours before anybody may see it in the stack */
+    /* the thread gives the chunk up before the writer can see it in the stack,
+     * or the writer would read it twice */
     atomic_store_explicit(&thread->chunk, JP_REC_NONE, memory_order_release);
     top = atomic_load_explicit(&full, memory_order_relaxed);
     do {
@@ -211,7 +229,8 @@ static bool done_publish(struct jp_rec_thread *thread)
            pool.n / 4;
 }
 
-/* What ended before says how far a communicator's kernels came. */
+/* Notes how far the kernels of a communicator have come: all that were enqueued
+ * before the latest start of an ended operation are over. */
 static void reach(const struct jp_rec_facts *facts)
 {
     struct jp_rec_comm *comm = rec_comm_at(facts->comm);
@@ -220,13 +239,14 @@ static void reach(const struct jp_rec_facts *facts)
         comm->reached_ns = facts->start_ns;
 }
 
+/* The same for a record, if kernel events showed its end. */
 static void note_reached(const struct jp_rec_record *record)
 {
     if (record->stopped > 0 && !(record->facts.flags & JP_REC_UNTIMED))
         reach(&record->facts);
 }
 
-/* Reads what is new in a chunk. */
+/* Hands the new records of a chunk to the writer. */
 static void read_chunk(struct chunk *chunk,
                        void (*take)(const struct jp_rec_record *record))
 {
@@ -242,7 +262,8 @@ static void read_chunk(struct chunk *chunk,
     }
 }
 
-/* The stack upside down: first in, first out. */
+/* Takes the whole stack and reverses it, so that the oldest chunk comes first.
+ * Returns its index + 1, or 0. */
 static uint32_t take_full(void)
 {
     uint32_t top = atomic_exchange_explicit(&full, 0, memory_order_acquire);
@@ -260,6 +281,7 @@ static uint32_t take_full(void)
     return first;
 }
 
+/* Takes the records of all full chunks and gives the chunks back. */
 static void drain_full(void (*take)(const struct jp_rec_record *record))
 {
     uint32_t at = take_full();
@@ -284,6 +306,7 @@ void rec_op_drain(void (*take)(const struct jp_rec_record *record))
 
     if (!threads)
         return;
+    /* full chunks first: a thread's records stay in order */
     drain_full(take);
     for (i = 0; i < JP_REC_MAX_THREADS; i++) {
         uint32_t index =
@@ -296,19 +319,20 @@ void rec_op_drain(void (*take)(const struct jp_rec_record *record))
 
 /* --- how an operation ends and becomes a record -------------------------- */
 
-/* A loose operation that is this quiet is over: the channels or proxies of one
- * operation start within microseconds of each other. */
+/* A loose operation that has been quiet for this long is over: the channels or
+ * proxies of one operation start within microseconds of each other. */
 #define QUIET_NS 50000000LL
-/* ... and one without any events of its end waits after this, as far as
- * finalize can tell. */
+/* An operation without any sign of its end counts as waiting after this time,
+ * as far as finalize can see. */
 #define SILENT_NS 1000000000LL
 
-/* One that others have overtaken gets no more events after this; after the
- * longer one with an open proxy, which may still be at work, and in a graph,
- * whose nodes the driver orders. */
+/* An operation that later ones have overtaken gets no more events after this
+ * time. The longer time is for one with an open proxy, which may still be at
+ * work, and for one in a graph, whose nodes the driver orders. */
 #define OVERTAKEN_NS 500000000LL
 #define OVERTAKEN_LONG_NS 10000000000LL
-#define SWEEP_NS 200000000ULL /* how often the writer looks for them */
+/* how often the writer looks for overtaken ones */
+#define SWEEP_NS 200000000ULL
 
 void rec_op_doubt(struct jp_rec_op *op, uint64_t generation)
 {
@@ -325,6 +349,7 @@ void rec_op_doubt(struct jp_rec_op *op, uint64_t generation)
         atomic_fetch_add(&n_loose, 1);
 }
 
+/* Counts an operation for which there is no free chunk. */
 static void count_lost(const struct jp_rec_facts *facts)
 {
     struct jp_rec_comm *comm = rec_comm_at(facts->comm);
@@ -333,6 +358,7 @@ static void count_lost(const struct jp_rec_facts *facts)
                               memory_order_relaxed);
 }
 
+/* Copies the operation as it is now. */
 static void copy(struct jp_rec_op *op, struct jp_rec_record *record)
 {
     int i;
@@ -348,7 +374,8 @@ static void copy(struct jp_rec_op *op, struct jp_rec_record *record)
             atomic_load_explicit(&op->net[i], memory_order_acquire);
 }
 
-/* True where no event shows its end. An open proxy shows: not yet. */
+/* Returns true where no event shows the end of the operation. An open proxy
+ * shows that it has not ended yet. */
 static bool is_unsure(uint64_t state)
 {
     return (state & JP_REC_UNSURE) && !(state & JP_REC_OPEN_MASK);
@@ -356,8 +383,9 @@ static bool is_unsure(uint64_t state)
 
 struct jp_rec_bell jp_rec_bell;
 
-/* Much is waiting: the writer writes soon. Never waits; a system call at most,
- * and only if the thread sleeps. */
+/* Wakes the writer because much is waiting. Never waits; makes a system call
+ * only if the writer sleeps. The relaxed load keeps the common case cheap; a
+ * wake-up that it misses costs at most the writer's period. */
 static void nudge(void)
 {
     if (!atomic_load_explicit(&jp_rec_bell.sleeping, memory_order_relaxed) ||
@@ -369,7 +397,7 @@ static void nudge(void)
 }
 
 /* Turns an operation that the caller has taken from live to over into a record
- * on its way to the writer, and frees its place. */
+ * for the writer, and frees its place. */
 static void finish(struct jp_rec_op *op, uint64_t state)
 {
     struct jp_rec_thread *thread = rec_thread_get();
@@ -389,10 +417,11 @@ static void finish(struct jp_rec_op *op, uint64_t state)
             record->facts.flags |= JP_REC_UNTIMED;
         if (done_publish(thread))
             nudge();
-    } else {
+    } else { /* no entry for the thread, or no chunk */
         get_facts(op, &facts);
         count_lost(&facts);
     }
+    /* retire it before another operation can get the place */
     retire(op);
     if (thread) {
         rec_purse_give(&thread->ops, &jp_rec_op_pool, index);
@@ -402,6 +431,7 @@ static void finish(struct jp_rec_op *op, uint64_t state)
     }
 }
 
+/* Returns whether nothing is left to wait for. */
 static bool is_over(uint64_t state)
 {
     return (state & (JP_REC_ENQUEUED | JP_REC_LOOSE | JP_REC_LEFT_MASK |
@@ -428,8 +458,8 @@ void rec_op_settle(struct jp_rec_op *op, uint64_t generation, uint64_t one,
         finish(op, next);
 }
 
-/* Takes it from live to over, whatever is missing; false when its state is
- * another one by now. */
+/* Takes an operation from live to over although events are missing. Returns
+ * false when its state has changed meanwhile. */
 static bool cut_short(struct jp_rec_op *op, uint64_t state, uint64_t set)
 {
     uint64_t next = (state & ~JP_REC_LIVE) | set;
@@ -442,8 +472,8 @@ static bool cut_short(struct jp_rec_op *op, uint64_t state, uint64_t set)
     return true;
 }
 
-/* Whether a loose operation may be over: enqueued, nothing open, and at least
- * one channel seen where there must be one. */
+/* Returns whether a loose operation may be over: enqueued, nothing open, and at
+ * least one channel seen where kernel events are used. */
 static bool may_be_over(struct jp_rec_op *op, uint64_t state)
 {
     const uint64_t want = JP_REC_LIVE | JP_REC_LOOSE | JP_REC_ENQUEUED;
@@ -452,12 +482,14 @@ static bool may_be_over(struct jp_rec_op *op, uint64_t state)
            ((state & JP_REC_UNSURE) || atomic_load(&op->stopped) > 0);
 }
 
-/* Of each communicator: the earliest start of an operation that waits for the
- * network; 0: none does. */
+/* For each communicator the earliest start of an unsure operation that waits
+ * for the network; 0: none does. */
 struct waiting {
     uint64_t since_ns[JP_REC_MAX_COMMS];
 };
 
+/* One pass over the table. The state is read again after the facts: the place
+ * may have got another operation. */
 static void find_waiting(struct waiting *waiting)
 {
     uint32_t n = jp_rec_ops ? rec_pool_used(&jp_rec_op_pool) : 0;
@@ -480,10 +512,11 @@ static void find_waiting(struct waiting *waiting)
     }
 }
 
-/* Whether a loose operation that nothing was heard of lately is over. Without
- * kernel events its network transfers must tell, or a later launch: one that
- * hangs is as quiet. A later launch does not tell while an earlier operation
- * waits for the network: the program enqueues, and nothing runs. */
+/* Returns whether a loose operation without recent events is over. Without
+ * kernel events its network transfers or a later launch must show that, because
+ * an operation that hangs is as quiet. A later launch shows nothing while an
+ * earlier operation waits for the network: the program enqueues, but nothing
+ * runs. */
 static bool is_told(struct jp_rec_op *op, uint64_t state,
                     const struct jp_rec_facts *facts,
                     const struct waiting *waiting)
@@ -498,8 +531,9 @@ static bool is_told(struct jp_rec_op *op, uint64_t state,
                rec_op_time(op, JP_REC_ENQUEUE_STOP);
 }
 
-/* Whether the end finds it waiting: not over, or silent for long and nothing
- * tells that it was. A program that gives up a hang comes here, too. */
+/* Returns whether the operation still waits when its communicator or the
+ * process ends: not over, or silent for long without a sign of its end. That is
+ * how a program that gives up a hang gets here. */
 static bool is_waiting(struct jp_rec_op *op, uint64_t state,
                        const struct jp_rec_facts *facts,
                        const struct waiting *waiting, uint64_t now)
@@ -509,8 +543,9 @@ static bool is_waiting(struct jp_rec_op *op, uint64_t state,
             (int64_t) (now - rec_op_time(op, JP_REC_LAST)) > SILENT_NS);
 }
 
-/* Ends it if it is the communicator's, though NCCL's other threads may bring
- * events of it meanwhile. */
+/* Ends an operation of the communicator (NULL: of any). NCCL's other threads
+ * may bring events meanwhile, so the state is read until it could be changed.
+ */
 static void end_now(struct jp_rec_op *op, const struct jp_rec_comm *comm,
                     const struct waiting *waiting, uint64_t now)
 {
@@ -542,8 +577,9 @@ void rec_op_end_all(struct jp_rec_comm *comm)
         end_now(&jp_rec_ops[i], comm, &waiting, now);
 }
 
-/* Whether kernels that were launched after it are over. Operations of one
- * launch start before the first of them is enqueued: they say nothing. */
+/* Returns whether kernels that were launched later are over. Operations of one
+ * launch start before the first of them is enqueued, so they show nothing about
+ * each other. */
 static bool is_overtaken(struct jp_rec_op *op, uint64_t state,
                          const struct jp_rec_facts *facts)
 {
@@ -552,6 +588,7 @@ static bool is_overtaken(struct jp_rec_op *op, uint64_t state,
                rec_comm_at(facts->comm)->reached_ns;
 }
 
+/* Ends an operation that is over without a last event. */
 static void end_if_quiet(struct jp_rec_op *op, const struct waiting *waiting,
                          uint64_t now)
 {
@@ -563,7 +600,7 @@ static void end_if_quiet(struct jp_rec_op *op, const struct waiting *waiting,
     if (!(state & JP_REC_LIVE))
         return;
     get_facts(op, &facts);
-    /* an event may have come since `now` was taken: signed difference */
+    /* signed: an event may have come since `now` was read */
     quiet = (int64_t) (now - rec_op_time(op, JP_REC_LAST));
     if (state & JP_REC_LOOSE) {
         if (quiet > QUIET_NS && may_be_over(op, state) &&
@@ -571,6 +608,8 @@ static void end_if_quiet(struct jp_rec_op *op, const struct waiting *waiting,
             cut_short(op, state, 0);
         return;
     }
+    /* a stopped channel shows how far the communicator is; the second look at
+     * the state makes sure that the facts are of the same operation */
     if (atomic_load(&op->stopped) > 0 && rec_op_is(rec_op_state(op), state))
         reach(&facts);
     slow = (state & JP_REC_OPEN_MASK) || (facts.flags & JP_REC_GRAPH);
@@ -587,6 +626,7 @@ void rec_op_end_quiet(void)
     struct waiting waiting;
     uint32_t i;
 
+    /* loose operations are looked at each time, overtaken ones less often */
     if (atomic_load(&n_loose) == 0 && now - last_sweep_ns < SWEEP_NS)
         return;
     last_sweep_ns = now;

@@ -1,23 +1,26 @@
-/* The thread that writes: every 100 ms, or when much is waiting.
+/* rec_writer.h - the thread that writes, every 100 ms or when much is waiting,
+ * and the file that it writes to.
  *
- * All file work is done here and never in a thread of NCCL's. Signals are
- * blocked in it: a file size limit gives an error instead of SIGXFSZ. While
- * no communicator is live it sleeps without a timer.
+ * The writer does all file work; NCCL's threads do none. Signals are blocked in
+ * it, so that a file size limit gives an error instead of SIGXFSZ. While no
+ * communicator is live it sleeps without a timer.
  *
- * Order of a flush: communicators, operations, the snapshot of what is in
+ * Order of a flush: communicators, operations, the snapshot of operations in
  * flight, counters; in one write where they fit. Counters are also written when
- * nothing changed, each second or, when nothing has for more than ten minutes,
- * each 1/600 of that time: their clock says how long the process was there.
+ * nothing has changed, each second or, when nothing has changed for more than
+ * ten minutes, each 1/600 of that time: their clock shows how long the process
+ * lived.
  *
- * While the sink is full its allowance has to last for any length of run. Every
- * k-th operation is kept (k doubles each time 128 were), until a quarter of
- * it is used. The rest is written at intervals that grow with the time t it has
- * been full and with what was used: 8 t x (bytes of a flush) / (bytes left), a
- * second at least. Of A bytes then A (1 s / t)^(1/8) are left: a half after 4
- * minutes, a quarter after 18 hours. When nothing moves for two seconds it may
- * be a hang: that is written at once, a quarter of the interval apart, from
- * bytes of its own (16 KiB, a quarter at most), with the 200 oldest operations
- * in flight.
+ * While the sink is full its allowance has to last for a run of any length.
+ * Every k-th operation is kept (k doubles each time 128 were kept), until a
+ * quarter of the allowance is used. The rest is written at intervals that grow
+ * with the time t since the sink became full and with what was used:
+ * 8 t x (bytes of a flush) / (bytes left), at least a second. Of A bytes,
+ * A (1 s / t)^(1/8) are then left: a half after 4 minutes, a quarter after 18
+ * hours. When nothing moves for two seconds it may be a hang. A hang is written
+ * at once, then a quarter of the interval apart, from bytes of its own (16 KiB,
+ * a quarter of the allowance at most), with the 200 oldest operations in
+ * flight.
  */
 #ifndef JP_REC_WRITER_H
 #define JP_REC_WRITER_H
@@ -36,38 +39,39 @@
 
 /* The file of one process, and how large it may grow.
  *
- * Name: <hostname>-pid<pid>.jpr; where that exists already (two containers may
- * share host name and pid), "-1", "-2", ... before the suffix. Nothing is ever
- * overwritten; mode 0600. One caller at a time (the writer thread).
+ * Name: <hostname>-pid<pid>.jpr. Where that exists already (two containers may
+ * share host name and pid), "-1", "-2", ... precede the suffix. Nothing is ever
+ * overwritten; the mode is 0600. Only the writer thread calls these functions.
  *
- * The cap: most of JOBPROF_RECORDER_DISK is for everything; when that is used
- * up, or the file system has less free than JOBPROF_RECORDER_MIN_FREE, the
- * sink is "full", and what is left is an allowance for the little that a full
- * sink still takes: a sixteenth of the cap, 128 KiB at least (half of a cap
- * below 256 KiB) and 1 MiB at most.
+ * The cap: most of JOBPROF_RECORDER_DISK is for everything. When that is used
+ * up, or the file system has less free than JOBPROF_RECORDER_MIN_FREE, the sink
+ * is "full". What is left then is an allowance for the little that a full sink
+ * still takes: a sixteenth of the cap, at least 128 KiB (half of a cap below
+ * 256 KiB) and at most 1 MiB.
  *
  * A program may close descriptors that it has not opened, as one that becomes a
- * daemon does, and its own files then get their numbers. Device and inode are
- * compared with what was opened before each write and close: where they differ
- * the sink is lost. It then touches neither descriptor again, and refuses all
- * blocks until rec_sink_close(), so that what was in them counts as lost.
+ * daemon does, and its own files then get their numbers. Before each write and
+ * close, device and inode are compared with what was opened. Where they differ
+ * the sink is lost: it touches neither descriptor again and refuses all blocks
+ * until rec_sink_close(), so that their contents count as lost.
  */
 
 /* Opens the directory, which may take as long as its file system does. Returns
- * NULL, or why it cannot be used (static text); then nothing changed. */
+ * NULL, or why it cannot be used (static text); then nothing has changed. */
 const char *rec_sink_open(const char *dir,
                           const struct jp_rec_settings *settings);
 
-/* Bytes of the allowance that are left, 0 with none; UINT64_MAX while the sink
- * is not full. Looks at the file system once a second and each MiB; where
- * little more than `min_free` is free, each 256 KiB. */
+/* Returns the bytes of the allowance that are left, or UINT64_MAX while the
+ * sink is not full. Looks at the file system once a second and after each MiB;
+ * where little more than `min_free` is free, after each 256 KiB. */
 uint64_t rec_sink_allowance(void);
 
-/* Bytes of the cap that are left before only the allowance is; UINT64_MAX
+/* Returns the bytes of the cap that are left until the sink is full; UINT64_MAX
  * without a cap. */
 uint64_t rec_sink_room(void);
 
-/* Closes what is still ours; also in a forked child. */
+/* Closes the descriptors that are still the recorder's; also in a forked child.
+ */
 void rec_sink_close(void);
 
 /* Begins a file's contents: allocates once (about 800 KB with zlib's), and
@@ -113,23 +117,24 @@ void rec_sink_release(bool anyway);
 /* Bytes of memory this module takes. */
 enum { JP_REC_WRITER_BYTES = 1600 * 1024 };
 
-/* Starts the thread once, which opens the directory. NULL, or why it cannot
- * (static text). Waits 200 ms for that at most: a file system that takes longer
- * is tried further while NCCL continues. Not thread-safe. */
+/* Starts the thread, once; it opens the directory. Returns NULL, or why that is
+ * impossible (static text). Waits at most 200 ms: with a slower file system the
+ * thread keeps trying while NCCL continues. Not thread-safe. */
 const char *rec_writer_start(const char *dir,
                              const struct jp_rec_settings *settings);
 
-/* Looks again whether there is a communicator. */
+/* Wakes the thread: there may be a communicator now. */
 void rec_writer_wake(void);
 
-/* Writes everything, and waits for that: 40 ms at most, and not again before
- * the thread has come back from where it then was. */
+/* Has everything written and waits for that, at most 40 ms. After a timeout it
+ * does not wait again before the thread has answered. */
 void rec_writer_flush(void);
 
-/* The last flush; the thread ends. Waits 2 s at most, for the process ends. */
+/* Has everything written for the last time; the thread ends. Waits at most 2 s,
+ * as the process ends. */
 void rec_writer_close(void);
 
-/* In a forked child: there is no thread. */
+/* In a forked child, which has no thread. */
 void rec_writer_after_fork(void);
 
 /* Allocates once and begins a file, which the thread writes from then on.
