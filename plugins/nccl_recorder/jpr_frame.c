@@ -1,4 +1,11 @@
-/* jpr_frame.c - a block's frame, and the bytes and fields inside. */
+/* jpr_frame.c - the frame of a block, and the bytes and fields inside.
+ *
+ * jpr_packer_add() packs an operation: its template by find_template(), then a
+ * row of differences. jpr_packer_end() puts texts, templates and rows together
+ * as a payload, which jpr_frame_write() compresses and frames. jpr_unpack.c
+ * reads all this. The plugin links this file, so it needs nothing but libc and
+ * zlib.
+ */
 #include "plugins/nccl_recorder/jpr_frame.h"
 
 #include <stdbool.h>
@@ -11,8 +18,8 @@
 
 /* --- operations into the payload of one block --- */
 
-/* A block is about 3000 rows at most: well inside zlib's window, and little
- * is lost with one. */
+/* Sizes of a block's parts. A block has at most about 3000 rows: larger ones
+ * would not compress much better, and little is lost with one. */
 enum {
     ROW_BYTES = 64 * 1024,
     ROW_ROOM = 200, /* more than the longest row: 19 varints */
@@ -22,26 +29,27 @@ enum {
     TEMPLATES = 512,
     BUCKETS = 2 * TEMPLATES,
     TEXTS = 256,
-    N_TEXTS = 6, /* of an operation */
+    N_TEXTS = 6, /* that an operation has */
     PAYLOAD_BYTES = ROW_BYTES + TEXT_BYTES + TEMPLATE_BYTES + 64,
 };
 
 struct template
 {
-    struct jpr_op op; /* only the shared members are looked at */
+    struct jpr_op op; /* only the shared members are used */
     struct jpr_row_base last;
 };
 
 struct jpr_packer {
-    bool in_flight;
+    bool in_flight; /* a snapshot: each row has channel counts */
     uint64_t at_mono_ns;
     uint64_t n_rows;
     uint64_t last_start_ns;
-    const char *texts[TEXTS]; /* borrowed */
+    const char *texts[TEXTS]; /* borrowed; the index is a text's number */
     unsigned n_texts;
     struct template templates[TEMPLATES];
     unsigned n_templates;
-    uint16_t buckets[BUCKETS]; /* a template's number + 1; 0: empty */
+    uint16_t
+        buckets[BUCKETS]; /* hash table: a template's number + 1; 0: empty */
     struct jpr_out text;
     struct jpr_out template;
     struct jpr_out row;
@@ -49,6 +57,7 @@ struct jpr_packer {
     uint8_t space[2 * PAYLOAD_BYTES];
 };
 
+/* Puts the members of a record in the order of its table. */
 static void put_fields(const struct jpr_fields *fields, const void *record,
                        struct jpr_out *out)
 {
@@ -88,7 +97,7 @@ void jpr_put_header(struct jpr_out *out, const struct jpr_header *header)
     jpr_put_u64(out, header->n_notes);
     for (i = 0; i < header->n_notes; i++)
         jpr_put_text(out, header->notes[i]);
-    jpr_put_u64(out, header->kernels);
+    jpr_put_u64(out, header->kernels); /* version 2 on */
 }
 
 void jpr_put_comm(struct jpr_out *out, const struct jpr_comm *comm)
@@ -138,6 +147,7 @@ void jpr_packer_destroy(struct jpr_packer *packer)
     free(packer);
 }
 
+/* Keeps the memory. */
 static void empty(struct jpr_out *out)
 {
     out->used = 0;
@@ -164,13 +174,15 @@ uint64_t jpr_packer_count(const struct jpr_packer *packer)
     return packer->n_rows;
 }
 
+/* One round of a multiplicative hash; the shift brings high bits down. */
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
     return hash ^ hash >> 29;
 }
 
-/* Texts are the recorder's interned names: their addresses serve. */
+/* The texts are the recorder's own names, each at one address, so the addresses
+ * are hashed and compared. */
 static uint64_t hash_of(const struct jpr_op *op)
 {
     uint64_t hash = mix(op->comm, (uint64_t) op->kind << 32 | op->n_channels);
@@ -183,6 +195,7 @@ static uint64_t hash_of(const struct jpr_op *op)
     return mix(hash, (uintptr_t) op->datatype ^ op->graph_captured);
 }
 
+/* Returns whether two operations have the same template. */
 static bool same(const struct jpr_op *a, const struct jpr_op *b)
 {
     return a->comm == b->comm && a->kind == b->kind && a->func == b->func &&
@@ -194,7 +207,8 @@ static bool same(const struct jpr_op *a, const struct jpr_op *b)
            a->graph_captured == b->graph_captured;
 }
 
-/* The text's number in this block, or TEXTS when there is no room. */
+/* Returns the text's number in this block, or TEXTS when there is no room. A
+ * new text is added. */
 static unsigned text_number(struct jpr_packer *p, const char *text)
 {
     unsigned i;
@@ -210,7 +224,8 @@ static unsigned text_number(struct jpr_packer *p, const char *text)
     return i;
 }
 
-/* Tells a new template; false when there is no room. */
+/* Adds a template; returns false when there is no room. Texts added before a
+ * failure stay in the block, unused. */
 static bool add_template(struct jpr_packer *p, const struct jpr_op *op)
 {
     const char *const texts[N_TEXTS] = {op->func,     op->datatype,
@@ -235,7 +250,9 @@ static bool add_template(struct jpr_packer *p, const struct jpr_op *op)
     return true;
 }
 
-/* The number of the operation's template, or TEMPLATES: no room. */
+/* Returns the number of the operation's template, which is added if it is new,
+ * or TEMPLATES when there is no room. Linear probing always ends, as there are
+ * twice as many buckets as templates. */
 static unsigned find_template(struct jpr_packer *p, const struct jpr_op *op)
 {
     unsigned b = (unsigned) (hash_of(op) % BUCKETS);
@@ -250,6 +267,7 @@ static unsigned find_template(struct jpr_packer *p, const struct jpr_op *op)
     return p->buckets[b] - 1u;
 }
 
+/* Returns the bits of a row, which say what it has. */
 static unsigned flags_of(const struct jpr_op *op)
 {
     unsigned flags = (unsigned) op->source << JPR_ROW_SOURCE_SHIFT;
@@ -269,6 +287,8 @@ static unsigned flags_of(const struct jpr_op *op)
     return flags;
 }
 
+/* Each time is the difference from what is likely: the GPU's start moves with
+ * the host's, and the execution time is the span of the kernel. */
 static void put_times(struct jpr_out *row, const struct jpr_op *op,
                       unsigned flags, struct jpr_row_base *last)
 {
@@ -307,6 +327,7 @@ bool jpr_packer_add(struct jpr_packer *p, const struct jpr_op *op)
     struct jpr_row_base *last;
     unsigned number;
 
+    /* check for room first: a row that was begun cannot be taken back */
     if (p->row.size - p->row.used < ROW_ROOM)
         return false;
     number = find_template(p, op);
@@ -360,6 +381,7 @@ void jpr_put_u64(struct jpr_out *out, uint64_t value)
     jpr_put_bytes(out, digits, n);
 }
 
+/* Small numbers of either sign become small unsigned ones. */
 static uint64_t zigzag(int64_t value)
 {
     return ((uint64_t) value << 1) ^ (uint64_t) (value >> 63);
@@ -407,7 +429,7 @@ uint64_t jpr_get_long(struct jpr_in *in)
 
         value |= (uint64_t) (byte & 0x7F) << shift;
         if (byte < 0x80) {
-            if (shift == 63 && byte > 1)
+            if (shift == 63 && byte > 1) /* beyond 64 bits */
                 break;
             in->at = at;
             return value;
@@ -467,8 +489,8 @@ uint32_t jpr_get_le32(const uint8_t *at)
            (uint32_t) at[3] << 24;
 }
 
-/* Half a byte at a time: a table that fits one cache line, fast enough for
- * what one process records. */
+/* Half a byte at a time: the table fits one cache line, and this is fast enough
+ * for what one process records. */
 uint32_t jpr_crc32(uint32_t crc, const void *bytes, size_t n)
 {
     static const uint32_t table[16] = {
@@ -489,6 +511,8 @@ uint32_t jpr_crc32(uint32_t crc, const void *bytes, size_t n)
 
 /* --- The members of a record in the order the file has them --- */
 
+/* Defines jpr_<name>_fields. New members come last, and none is ever removed:
+ * files are read by position. */
 #define FIELDS(name, type, ...)                                                \
     static const struct jpr_field name##_rows[] = {__VA_ARGS__};               \
     const struct jpr_fields jpr_##name##_fields = {                            \
@@ -577,7 +601,7 @@ struct jpr_zip *jpr_zip_create(void)
     return zip;
 }
 
-/* Packs; the number of bytes, or 0 when they do not fit in `size`. */
+/* Compresses. Returns the number of bytes, or 0 when they do not fit. */
 static size_t zip_pack(struct jpr_zip *zip, const uint8_t *raw, size_t n,
                        uint8_t *out, size_t size)
 {
@@ -608,7 +632,7 @@ struct jpr_zip *jpr_zip_create(void)
     return NULL;
 }
 
-/* Packs; the number of bytes, or 0 when they do not fit in `size`. */
+/* Compresses. Returns the number of bytes, or 0 when they do not fit. */
 static size_t zip_pack(struct jpr_zip *zip, const uint8_t *raw, size_t n,
                        uint8_t *out, size_t size)
 {
@@ -624,7 +648,7 @@ int jpr_unzip(const uint8_t *packed, size_t n, uint8_t *out, size_t size)
 
 /* --- frames --- */
 
-/* A byte over 127, line ends and Ctrl-Z: a text-mode copy shows. */
+/* As in PNG: a byte over 127, line ends and Ctrl-Z show a copy in text mode. */
 static const uint8_t file_magic[8] = {0x89, 'J',  'P',  'R',
                                       '\r', '\n', 0x1A, '\n'};
 static const uint8_t block_magic[4] = {'J', 'P', 'R', 'B'};
@@ -642,6 +666,7 @@ uint32_t jpr_head_read(const uint8_t head[JPR_HEAD_BYTES])
     return jpr_get_le32(head + 8);
 }
 
+/* Returns the check of a frame: over all its bytes but the check itself. */
 static uint32_t check_of(const uint8_t *frame)
 {
     uint32_t crc = jpr_crc32(0, frame, 6);
@@ -659,6 +684,7 @@ size_t jpr_frame_write(enum jpr_block type, const uint8_t *raw, size_t n,
     if (n > JPR_MAX_RAW_BYTES || size < JPR_FRAME_BYTES)
         return 0;
     size -= JPR_FRAME_BYTES;
+    /* n - 1: compressed must be shorter than stored */
     if (zip && n >= JPR_ZIP_LEAST)
         packed = zip_pack(zip, raw, n, payload, n - 1 < size ? n - 1 : size);
     if (packed == 0) {

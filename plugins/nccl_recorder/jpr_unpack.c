@@ -1,4 +1,10 @@
-/* jpr_unpack.c - the payload of one block into records, trusting nothing. */
+/* jpr_unpack.c - the payload of one block becomes records, trusting nothing.
+ *
+ * jpr_unpacked_load() reads what a block has before its records (texts,
+ * templates, counts); jpr_unpacked_next() then reads one record a call.
+ * Failures are static texts, to which jpr_read.c adds the place. Communicators
+ * are kept for the whole file, everything else until the next block.
+ */
 #include "plugins/nccl_recorder/jpr_read.h"
 
 #include <stddef.h>
@@ -10,7 +16,8 @@
 
 /* --- texts --------------------------------------------------------------- */
 
-/* Length of the UTF-8 character at s[0..n), 0 where there is none. */
+/* Returns the length of the printable UTF-8 character at s[0..n), or 0 where
+ * there is none: control characters, overlong forms, surrogates. */
 static size_t utf8_length(const unsigned char *s, size_t n)
 {
     uint32_t code;
@@ -59,16 +66,17 @@ const char *jpr_texts_get(struct jpr_texts *texts, struct jpr_in *in)
 
 /* --- communicators ------------------------------------------------------- */
 
-/* All zeros: none. */
+/* The communicators of a file by index. All zeros: none. */
 struct jpr_comms {
     struct jpr_comm **list; /* owned; entries may be NULL */
     uint32_t n;
-    size_t bytes; /* of all copies */
+    size_t bytes; /* sum over all copies */
 };
 
 enum { N_COMM_TEXTS = 3, MAX_BYTES = 16 << 20 };
 
-/* A copy that owns its texts, in one piece; NULL without memory. */
+/* Returns a copy with its texts, in one allocation of *bytes. NULL without
+ * memory. */
 static struct jpr_comm *copy_of(const struct jpr_comm *comm, size_t *bytes)
 {
     const char *const texts[N_COMM_TEXTS] = {comm->name, comm->gpu_pci,
@@ -98,7 +106,7 @@ static struct jpr_comm *copy_of(const struct jpr_comm *comm, size_t *bytes)
     return copy;
 }
 
-/* Makes room for an index; 0 or -1. */
+/* Makes room for an index. Returns 0 or -1. */
 static int grow(struct jpr_comms *comms, uint32_t index)
 {
     uint32_t n = comms->n ? comms->n : 16;
@@ -117,16 +125,16 @@ static int grow(struct jpr_comms *comms, uint32_t index)
     return 0;
 }
 
-/* NULL: unknown. */
+/* Returns NULL for an unknown index. */
 static const struct jpr_comm *comms_find(const struct jpr_comms *comms,
                                          uint32_t index)
 {
     return index < comms->n ? comms->list[index] : NULL;
 }
 
-/* Adds a copy, texts and all, and sets *copy to it (borrowed until fini).
- * NULL, or why not (static text): an index out of range or told before, more
- * than 16 MiB in all, no memory; then nothing changed. */
+/* Adds a copy with its texts and sets *copy to it (borrowed until fini).
+ * Returns NULL, or why not (static text): index out of range or used before,
+ * more than 16 MiB in all, no memory. Then nothing has changed. */
 static const char *comms_add(struct jpr_comms *comms,
                              const struct jpr_comm *comm,
                              const struct jpr_comm **copy)
@@ -173,16 +181,16 @@ struct template
 
 struct jpr_unpacked {
     enum jpr_block type;
-    uint64_t left; /* records of the block still to come */
+    uint64_t left; /* records of the block that are not read yet */
     struct jpr_in in;
-    uint8_t *raw;
-    struct jpr_texts texts;
+    uint8_t *raw;           /* the payload, if it was compressed */
+    struct jpr_texts texts; /* of this block */
     struct jpr_comms comms;
     const char **dictionary;
     uint64_t n_texts;
     struct template *templates;
     uint64_t n_templates;
-    uint64_t last_start_ns;
+    uint64_t last_start_ns; /* of the last row: base of the next */
     struct jpr_header header;
     struct jpr_counters counters;
     struct jpr_inflight inflight;
@@ -239,7 +247,7 @@ const struct jpr_comm *jpr_unpacked_comm(const struct jpr_unpacked *u,
 
 /* ------------------------------------------------- header and counters -- */
 
-/* Reads into `record`; in->bad says whether all was there. */
+/* Reads the members of a record; in->bad shows whether all were there. */
 static void get_fields(const struct jpr_fields *fields, void *record,
                        struct jpr_in *in, struct jpr_texts *texts)
 {
@@ -281,16 +289,16 @@ static const char *load_header(struct jpr_unpacked *u)
     h->n_notes = (uint32_t) jpr_get_bounded(&u->in, JPR_MAX_NOTES);
     for (i = 0; i < h->n_notes; i++)
         h->notes[i] = jpr_texts_get(&u->texts, &u->in);
-    h->kernels = true; /* what version 1 asked for */
+    h->kernels = true; /* version 1 always requested them */
     if (!u->in.bad && u->in.at < u->in.end)
         h->kernels = jpr_get_bounded(&u->in, 1) != 0;
     u->left = 1;
     return u->in.bad ? "damaged header" : NULL;
 }
 
-/* A list of entries that take `least` bytes each or more, so that no number
- * asks for more memory than the block's size allows; NULL
- * without memory. */
+/* Reads a list of entries that take at least `least` bytes each, so that a
+ * false number cannot ask for more memory than the block's size allows. Returns
+ * NULL without memory. */
 static void *load_list(struct jpr_unpacked *u, const struct jpr_fields *fields,
                        size_t size, unsigned least, uint64_t *n)
 {
@@ -311,7 +319,7 @@ static const char *load_counters(struct jpr_unpacked *u)
     free_counters(c);
     get_fields(&jpr_counters_fields, c, &u->in, &u->texts);
     c->rows = load_list(u, &jpr_row_fields, sizeof(*c->rows), 7, &c->n_rows);
-    /* a file of 0.1 ends here */
+    /* a file of release 0.1 ends here */
     if (c->rows && u->in.at < u->in.end)
         c->unseen = load_list(u, &jpr_unseen_fields, sizeof(*c->unseen), 3,
                               &c->n_unseen);
@@ -332,6 +340,7 @@ static const char *load_counters(struct jpr_unpacked *u)
 
 /* ---------------------------------------------------------- operations -- */
 
+/* Reads the texts of a block of operations. */
 static const char *load_dictionary(struct jpr_unpacked *u)
 {
     uint64_t i;
@@ -342,6 +351,7 @@ static const char *load_dictionary(struct jpr_unpacked *u)
     return u->in.bad ? "damaged dictionary" : NULL;
 }
 
+/* Reads a template; returns false if it is damaged. */
 static bool get_template(struct jpr_unpacked *u, struct template *t)
 {
     const char **const texts[N_TEXTS] = {&t->op.func,     &t->op.datatype,
@@ -361,6 +371,8 @@ static bool get_template(struct jpr_unpacked *u, struct template *t)
     return !u->in.bad && (unsigned) t->op.kind < JPR_N_OP_KINDS;
 }
 
+/* Reads what a block of operations has before its rows. An empty snapshot gives
+ * one record that says so. */
 static const char *load_ops(struct jpr_unpacked *u)
 {
     const char *why;
@@ -387,6 +399,7 @@ static const char *load_ops(struct jpr_unpacked *u)
     return u->in.bad ? "damaged number of operations" : NULL;
 }
 
+/* The reverse of put_times() in jpr_frame.c. */
 static void get_times(struct jpr_in *in, struct jpr_op *op, uint64_t flags,
                       struct jpr_row_base *last)
 {
@@ -418,6 +431,7 @@ static void get_net(struct jpr_in *in, struct jpr_op *op)
     op->net_bytes = jpr_get_u64(in);
 }
 
+/* Reads one operation. Returns NULL, or what is wrong. */
 static const char *get_row(struct jpr_unpacked *u, struct jpr_op *op)
 {
     struct jpr_in *in = &u->in;
@@ -450,6 +464,7 @@ static const char *get_row(struct jpr_unpacked *u, struct jpr_op *op)
     return in->bad ? "damaged operation" : NULL;
 }
 
+/* Makes the next record of a block of operations. */
 static const char *next_op(struct jpr_unpacked *u, struct jpr_record *record)
 {
     static const struct jpr_op no_op = {.func = "",
@@ -474,6 +489,7 @@ static const char *next_op(struct jpr_unpacked *u, struct jpr_record *record)
     return why;
 }
 
+/* Makes the next record of a block of communicators. */
 static const char *next_comm(struct jpr_unpacked *u, struct jpr_record *record)
 {
     struct jpr_comm comm = {0};
@@ -516,7 +532,7 @@ const char *jpr_unpacked_load(struct jpr_unpacked *u,
     case JPR_BLOCK_COUNTERS:
         why = load_counters(u);
         break;
-    default: /* a later release's */
+    default: /* of a later release: no records */
         break;
     }
     if (why || u->in.bad)

@@ -1,5 +1,11 @@
 /* rec_sink.c - the file of one process: blocks, one write at a time, within its
- * allowance. */
+ * allowance; and the counters of what was produced, written, lost, left out.
+ *
+ * Blocks are added to a buffer (rec_sink_add) and written together
+ * (rec_sink_write). `s` is the file and its caps, `t` what the file's counters
+ * say. A communicator's `told...` members hold what the buffer has of it; if a
+ * write fails, they are reset so that it is added again.
+ */
 #include "plugins/nccl_recorder/rec_writer.h"
 
 #include <errno.h>
@@ -25,26 +31,29 @@
 
 /* --- the file and its caps ------------------------------------------------ */
 
-/* The allowance; without a cap, when the file system is full, 256 KiB. */
+/* MAX_TRIES of a free name; LAST_BYTES are kept for the last block. The
+ * allowance: a sixteenth of the cap within these limits; when the file system
+ * is nearly full and there is no cap, 256 KiB. */
 enum { MAX_TRIES = 1000, LAST_BYTES = 4096 };
 #define ALLOWANCE_MIN (128ULL << 10)
 #define ALLOWANCE_MAX (1ULL << 20)
 #define ALLOWANCE_LOW_SPACE (256ULL << 10)
-/* How old the number of free bytes may be. */
+/* How old the number of free bytes may be: in time, and in bytes that this file
+ * has grown by. */
 #define LOOK_NS 1000000000ULL
 #define LOOK_BYTES (1ULL << 20)
-/* Other ranks write there too: with less than 4 x min_free free, each of them
- * looks that much more often. */
+/* Other ranks write to the same file system. With less than 4 x min_free free,
+ * each of them looks that much more often. */
 enum { NEAR = 4 };
-/* After a failed write the file system is left alone for a second. */
+/* After a failed write no other is tried for a second. */
 #define RETRY_NS 1000000000ULL
 
-/* What a descriptor was opened on: the program may close all descriptors, and
+/* What a descriptor was opened on. The program may close all descriptors, and
  * its own files then get their numbers. */
 struct identity {
     uint32_t major, minor;
     uint64_t inode;
-    uint32_t mode; /* as it was */
+    uint32_t mode; /* when it was opened */
 };
 
 static struct {
@@ -52,23 +61,25 @@ static struct {
     int fd;
     struct identity dir;
     struct identity file;
-    bool lost;    /* one of them is no longer ours: nothing more is written */
-    uint64_t end; /* bytes of whole blocks */
+    bool lost;    /* one of the descriptors is no longer ours: nothing more is
+                     written */
+    uint64_t end; /* bytes of whole blocks in the file */
     uint64_t disk_bytes;
     uint64_t min_free_bytes;
-    bool low_space;
-    bool is_near;     /* to min_free */
-    uint64_t low_end; /* where the file was when space became low */
-    uint64_t looked_ns;
-    uint64_t looked_end;
-    bool capped;        /* a block was too long for what is left */
-    uint64_t failed_ns; /* 0: the last write was fine */
+    bool low_space;      /* the file system has too little left */
+    bool is_near;        /* free space is close to min_free */
+    uint64_t low_end;    /* `end` when space became low */
+    uint64_t looked_ns;  /* the last look at the file system: its time */
+    uint64_t looked_end; /* ... and `end` then */
+    bool capped;         /* a write was too long for what is left */
+    uint64_t failed_ns;  /* time of a failed write; 0: the last one succeeded */
 } s = {.dir_fd = -1, .fd = -1};
 
 static struct jpr_header header; /* the file's first block */
 
-/* By system call: the fstat() of a newer glibc does not load with an older one.
- * statx() answers from the cache where a file server would be asked. */
+/* Reads what a descriptor is open on. By system call, because the fstat() of a
+ * newer glibc does not load with an older one. statx() answers from the cache
+ * where fstat() would ask a file server. */
 static bool identify(int fd, struct identity *out)
 {
     struct stat st;
@@ -89,6 +100,7 @@ static bool identify(int fd, struct identity *out)
     return true;
 }
 
+/* Returns whether the descriptor is still what was opened. */
 static bool is_same(int fd, const struct identity *opened)
 {
     struct identity now;
@@ -97,7 +109,7 @@ static bool is_same(int fd, const struct identity *opened)
            now.major == opened->major && now.minor == opened->minor;
 }
 
-/* Closes what is still ours. */
+/* Closes the descriptors that are still ours. */
 static void close_both(void)
 {
     if (is_same(s.fd, &s.file))
@@ -108,8 +120,9 @@ static void close_both(void)
     s.dir_fd = -1;
 }
 
-/* 0 to 2 are the program's, also where it has none: what it prints would come
- * into our file. Not fcntl(): its newest symbol version is too new. */
+/* Moves a descriptor above 2. Numbers 0 to 2 are the program's even if it has
+ * closed them: otherwise its output would go into our file. Not fcntl(), whose
+ * newest symbol version is too new. */
 static int above_standard(int fd)
 {
     long higher;
@@ -121,6 +134,7 @@ static int above_standard(int fd)
     return (int) higher;
 }
 
+/* Returns whether the descriptor is ours; if not, the sink is lost. */
 static bool check(int fd, const struct identity *opened)
 {
     if (is_same(fd, opened))
@@ -159,7 +173,7 @@ const char *rec_sink_open(const char *dir,
     return NULL;
 }
 
-/* Creates the file under a name nobody has; 0 or -1. */
+/* Creates the file under an unused name. Returns 0 or -1. */
 static int create_file(void)
 {
     char name[320];
@@ -185,13 +199,15 @@ static int create_file(void)
         close(s.fd);
         s.fd = -1;
     }
-    if (s.fd >= 0 && (s.file.mode & 0600) != 0600) /* an odd umask */
+    /* an unusual umask took them away */
+    if (s.fd >= 0 && (s.file.mode & 0600) != 0600)
         (void) fchmod(s.fd, 0600);
     return s.fd < 0 ? -1 : 0;
 }
 
 /* ------------------------------------------------------------------ caps -- */
 
+/* Returns the part of the cap that is for a full sink. */
 static uint64_t cap_allowance(void)
 {
     uint64_t part = s.disk_bytes / 16;
@@ -203,6 +219,7 @@ static uint64_t cap_allowance(void)
     return part < ALLOWANCE_MAX ? part : ALLOWANCE_MAX;
 }
 
+/* Looks at the free space of the file system if the last look is too old. */
 static void look_at_space(void)
 {
     struct statvfs fs;
@@ -219,7 +236,8 @@ static void look_at_space(void)
         return;
     free_bytes = (uint64_t) fs.f_bavail * fs.f_frsize;
     s.is_near = free_bytes / NEAR < s.min_free_bytes;
-    /* leaving takes a little more than staying: no flutter at the edge */
+    /* hysteresis: a little more space is needed to leave the state than to
+     * enter it */
     enough = s.min_free_bytes + (s.low_space ? s.min_free_bytes / 8 : 0);
     if (free_bytes < enough + LOOK_BYTES && !s.low_space)
         s.low_end = s.end;
@@ -230,7 +248,7 @@ static bool is_full(void)
 {
     if (s.min_free_bytes && !s.lost)
         look_at_space();
-    if (s.lost) /* what comes now is lost, not left out */
+    if (s.lost) /* records count as lost, not as left out */
         return false;
     return s.low_space || s.capped ||
            (s.disk_bytes && s.end >= s.disk_bytes - cap_allowance());
@@ -265,6 +283,8 @@ uint64_t rec_sink_allowance(void)
 
 /* --------------------------------------------------------------- writing -- */
 
+/* Returns whether n bytes may be written. `last`: they may use what is kept for
+ * the last block. */
 static bool fits(size_t n, bool last)
 {
     uint64_t left = rec_sink_allowance();
@@ -277,6 +297,9 @@ static bool fits(size_t n, bool last)
     return left == UINT64_MAX || last || n <= left;
 }
 
+/* Writes at the end of the file. On failure `end` stays, so that the next write
+ * goes over a partial block. The identity is checked before each call, as the
+ * program may close descriptors at any time. */
 static int write_all(const char *at, size_t n)
 {
     uint64_t end = s.end;
@@ -299,7 +322,7 @@ static int write_all(const char *at, size_t n)
     return 0;
 }
 
-/* The file with its first bytes; 0 or -1. */
+/* Creates the file with its first bytes, once. Returns 0 or -1. */
 static int begin_file(void)
 {
     uint8_t head[JPR_HEAD_BYTES];
@@ -310,9 +333,9 @@ static int begin_file(void)
     return s.end > 0 ? 0 : write_all((const char *) head, sizeof(head));
 }
 
-/* Writes whole blocks behind the last ones; the first call creates the file.
- * 0, or -1 when they are not in the file: none of them then. `last`: they may
- * use up what is kept for the last block. */
+/* Writes whole blocks at the end of the file, which the first call creates.
+ * Returns 0, or -1 when none of them is in the file. `last`: they may use what
+ * is kept for the last block. */
 static int append(const void *blocks, size_t n, bool last)
 {
     if (s.dir_fd < 0)
@@ -324,8 +347,8 @@ static int append(const void *blocks, size_t n, bool last)
     s.failed_ns = 0;
     if (begin_file() == 0 && write_all(blocks, n) == 0)
         return 0;
-    /* give back what there is of a cut block; should this fail too, the next
-     * write goes over it */
+    /* remove what was written of a block; if that fails as well, the next write
+     * goes over it */
     if (!s.lost && s.fd >= 0 && check(s.fd, &s.file))
         (void) !ftruncate(s.fd, (off_t) s.end);
     s.failed_ns = rec_clock_ns();
@@ -340,19 +363,20 @@ void rec_sink_close(void)
 
 /* --- blocks of the file, collected for one write ------------------------- */
 
-/* Two blocks of operations and the counters, should nothing shrink. */
+/* Room for two blocks of operations and the counters even if nothing can be
+ * compressed. */
 enum { BUFFER_BYTES = 400 * 1024, PAYLOAD_BYTES = 96 * 1024 };
 
-static uint8_t *buffer;
+static uint8_t *buffer; /* blocks for the next write */
 static size_t used;
-static bool overflow; /* a block did not fit: the write fails */
-static bool ever;     /* a write has succeeded */
-static bool told_header;
-static uint8_t *space;
+static bool overflow;    /* a block did not fit: the write will fail */
+static bool ever;        /* a write has succeeded */
+static bool told_header; /* the header is in the file or the buffer */
+static uint8_t *space;   /* of `payload` */
 static struct jpr_out payload;
-static struct jpr_zip *zip;
+static struct jpr_zip *zip; /* NULL: blocks are stored */
 
-/* An empty payload to fill; valid until the next call. */
+/* Returns an empty payload to fill, valid until the next call. */
 static struct jpr_out *empty_payload(void)
 {
     payload = (struct jpr_out){.bytes = space, .size = PAYLOAD_BYTES};
@@ -401,25 +425,28 @@ void rec_sink_comm(struct jp_rec_comm *comm)
 
 /* --- counters: produced, written, lost, left out ------------------------- */
 
-/* More rows than this wait for the next flush: a row is 60 bytes at most. */
+/* Rows of one block; with more of them a second block begins. A row is at most
+ * 60 bytes. */
 enum { MAX_ROWS = 1024, MAX_UNSEEN = 256, MAX_DOUBTS = 256 };
-/* Between a call and its operation lies the end of the program's group: calls
- * are told as unseen when they were at two looks so far apart. */
+/* A call counts as unseen if it was so at two looks this far apart: NCCL
+ * reports its operation only at the end of the program's group. */
 #define UNSEEN_NS 500000000ULL
 
 static struct {
-    struct jpr_counts gone[JPR_N_OP_KINDS]; /* of released communicators */
+    struct jpr_counts gone[JPR_N_OP_KINDS]; /* sums of communicators whose
+                                               places are free again */
     struct jpr_comm_counts rows[MAX_ROWS];
     struct jpr_unseen unseen[MAX_UNSEEN];
     struct jpr_doubts doubts[MAX_DOUBTS];
-    uint64_t looked_ns; /* for calls without operation */
-    uint64_t told_sum;  /* of all numbers in the last block */
+    uint64_t looked_ns; /* the last look at calls without operation */
+    uint64_t told_sum;  /* of all numbers in the last block, to find changes */
     bool told_final;
 } t;
 
 static void add_counts(struct jpr_counts *sum, const struct jp_rec_count *count)
 {
-    /* produced last: what is accounted for was produced before */
+    /* read produced last: then it is never less than the other three together
+     */
     sum->lost += atomic_load_explicit(&count->lost, memory_order_acquire);
     sum->written += count->written;
     sum->left_out += count->left_out;
@@ -427,12 +454,14 @@ static void add_counts(struct jpr_counts *sum, const struct jp_rec_count *count)
         atomic_load_explicit(&count->produced, memory_order_acquire);
 }
 
+/* Counters only grow, so two states with one sum are the same. */
 static uint64_t sum_of(const struct jpr_counts *c)
 {
     return c->produced + c->written + c->lost + c->left_out;
 }
 
-/* The row of a function over all kinds; false when it has no numbers. */
+/* Fills the row of a function over all kinds; returns false when nothing was
+ * produced. */
 static bool fill_row(const struct jp_rec_comm *comm, unsigned func,
                      struct jpr_comm_counts *row)
 {
@@ -446,6 +475,7 @@ static bool fill_row(const struct jp_rec_comm *comm, unsigned func,
     return row->counts.produced > 0;
 }
 
+/* Adds the rows so far as a block of counters. */
 static void emit(struct jpr_counters *counters, bool final)
 {
     struct jpr_out *out = empty_payload();
@@ -458,6 +488,7 @@ static void emit(struct jpr_counters *counters, bool final)
     counters->n_doubts = 0;
 }
 
+/* Adds the rows of a communicator that changed, or all. */
 static void add_rows(struct jpr_counters *counters, struct jp_rec_comm *comm,
                      bool all)
 {
@@ -469,7 +500,7 @@ static void add_rows(struct jpr_counters *counters, struct jp_rec_comm *comm,
 
         if (!fill_row(comm, func, &row))
             continue;
-        /* a row is written again when its communicator is finalized */
+        /* also changes when the communicator is finalized */
         sum = sum_of(&row.counts) * 2 + row.finalized;
         if (!all && sum == comm->told_sums[func])
             continue;
@@ -480,6 +511,8 @@ static void add_rows(struct jpr_counters *counters, struct jp_rec_comm *comm,
     }
 }
 
+/* Returns the number of calls whose operation has not come. It may be negative
+ * for a moment, when threads count in another order. */
 static uint64_t unseen_of(const struct jp_rec_comm *comm, unsigned func)
 {
     int64_t n = atomic_load_explicit(&comm->unseen[func], memory_order_relaxed);
@@ -487,7 +520,8 @@ static uint64_t unseen_of(const struct jp_rec_comm *comm, unsigned func)
     return n > 0 ? (uint64_t) n : 0;
 }
 
-/* Adds what changed; `all` is the end of it: nothing is still to come. */
+/* Adds the unseen calls that changed. `all`: the process ends, and no operation
+ * is still to come. */
 static void add_unseen(struct jpr_counters *counters, struct jp_rec_comm *comm,
                        bool all, bool look)
 {
@@ -512,6 +546,7 @@ static void add_unseen(struct jpr_counters *counters, struct jp_rec_comm *comm,
     }
 }
 
+/* Returns the doubts of a communicator as they are now. */
 static struct jpr_doubts doubts_of(const struct jp_rec_comm *comm)
 {
     const struct jp_rec_trust *trust = &comm->trust;
@@ -525,12 +560,14 @@ static struct jpr_doubts doubts_of(const struct jp_rec_comm *comm)
     };
 }
 
+/* A number that changes with any of them: reasons are only added. */
 static uint64_t sum_of_doubts(const struct jpr_doubts *doubts)
 {
     return (doubts->unsure + doubts->refused) * (JPR_DOUBTS + 1) +
            doubts->reasons;
 }
 
+/* Adds the doubts of a communicator if they changed, or all that it has. */
 static void add_doubts(struct jpr_counters *counters, struct jp_rec_comm *comm,
                        bool all)
 {
@@ -545,6 +582,7 @@ static void add_doubts(struct jpr_counters *counters, struct jp_rec_comm *comm,
     t.doubts[counters->n_doubts++] = doubts;
 }
 
+/* Sums by kind of operation over all communicators, past ones included. */
 static void sum_kinds(struct jpr_counters *counters)
 {
     unsigned i;
@@ -568,7 +606,7 @@ static uint64_t sum_of_all(const struct jpr_counters *c)
            c->lost_foreign;
 }
 
-/* Rows of all communicators that the file knows. */
+/* Adds the rows of all communicators whose block is in the file or buffer. */
 static void add_comms(struct jpr_counters *counters, bool all)
 {
     bool look = counters->clocks.mono_ns - t.looked_ns > UNSEEN_NS;
@@ -587,8 +625,9 @@ static void add_comms(struct jpr_counters *counters, bool all)
         t.looked_ns = counters->clocks.mono_ns;
 }
 
-/* What is accounted for nowhere else; exact in a final block too, though a
- * thread may have begun an operation after it was looked for. */
+/* Returns the operations that are accounted for nowhere else. So a final block
+ * adds up, even if a thread has begun an operation after the table was
+ * searched. */
 static uint64_t missing(const struct jpr_counters *counters)
 {
     uint64_t n = 0;
@@ -630,7 +669,8 @@ enum jp_rec_tally rec_sink_counters(uint64_t in_flight, bool final, bool anyway)
     return changed ? JP_REC_TALLY_CHANGED : JP_REC_TALLY_BEAT;
 }
 
-/* Everything that was produced is accounted for, and the file knows. */
+/* Returns whether everything that was produced is accounted for and, without
+ * `anyway`, also in the file. */
 static bool is_done(const struct jp_rec_comm *comm, bool anyway)
 {
     const struct jpr_doubts doubts = doubts_of(comm);
@@ -681,7 +721,7 @@ int rec_sink_begin(const struct jp_rec_settings *settings, int interface)
         return -1;
     if (!space && !(space = malloc(PAYLOAD_BYTES)))
         return -1;
-    if (!zip) /* without it blocks are stored as they are */
+    if (!zip) /* without it blocks are stored uncompressed */
         zip = jpr_zip_create();
     used = 0;
     overflow = false;
@@ -692,7 +732,7 @@ int rec_sink_begin(const struct jp_rec_settings *settings, int interface)
     return 0;
 }
 
-/* All of it must be written again. */
+/* All rows of the communicator must be written again. */
 static void forget_told(struct jp_rec_comm *comm)
 {
     unsigned func;
@@ -705,6 +745,8 @@ static void forget_told(struct jp_rec_comm *comm)
     }
 }
 
+/* After a write: what the buffer had of each communicator is in the file, or
+ * must be added again. */
 static void counters_told(bool in_file)
 {
     unsigned i;
