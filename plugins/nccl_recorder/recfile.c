@@ -1,4 +1,11 @@
-/* recfile.c - what stands once in a recorder's file, and its operations. */
+/* recfile.c - a recorder's file: what it has once, and its operations as
+ * records.
+ *
+ * recfile_next() reads the next record of the file and updates what is known of
+ * the file: header, communicators, counters (tail). recfile_record() turns an
+ * operation into a record. Sums over a file are kept up to date row by row,
+ * because a damaged or hostile file may have as many rows as bytes.
+ */
 #include "plugins/nccl_recorder/recfile.h"
 
 #include <inttypes.h>
@@ -13,7 +20,8 @@
 
 #define MAGIC_BYTES 8
 
-/* Up to cap first bytes of a file as they are; -1 and err. */
+/* Reads up to cap first bytes of a file as they are. Returns how many; -1 and
+ * err. */
 static ssize_t raw_head(const char *path, uint8_t *head, size_t cap,
                         struct jp_error *err)
 {
@@ -29,7 +37,7 @@ static ssize_t raw_head(const char *path, uint8_t *head, size_t cap,
     return n;
 }
 
-/* The same of a compressed file unpacked. */
+/* The same for a compressed file, unpacked. */
 static ssize_t packed_head(const char *path, uint8_t *head, size_t cap,
                            struct jp_error *err)
 {
@@ -57,6 +65,7 @@ int recfile_probe(const char *path, struct jp_error *err)
     return n < 0 ? -1 : n > 0 && !memcmp(head, magic, (size_t) n);
 }
 
+/* Takes reader and source over. Returns 0, or -1 without a reader. */
 static int begin(struct jp_recfile *file, struct jpr_reader *reader,
                  struct jp_logsource *source)
 {
@@ -93,7 +102,7 @@ int recfile_open(struct jp_recfile *file, const char *path,
                : -1;
 }
 
-/* The same for bytes that are compressed. */
+/* The same as recfile_open_bytes() for compressed bytes. */
 static int open_packed(struct jp_recfile *file, const void *bytes, size_t n,
                        const char *name, struct jp_error *err)
 {
@@ -137,7 +146,7 @@ void recfile_close(struct jp_recfile *file)
     *file = (struct jp_recfile){0};
 }
 
-/* Copies text, cut at a whole character. */
+/* Copies a text, cut to size between two UTF-8 characters. */
 static void recfile_copy(char *out, size_t size, const char *text)
 {
     size_t n = strlen(text);
@@ -156,13 +165,14 @@ static struct record_text text_of(const char *text)
     return (struct record_text){text, strlen(text)};
 }
 
+/* Joins the notes of the header with "; ". */
 static void take_notes(struct jp_recfile *file, const struct jpr_header *h)
 {
     size_t len = 0;
     FILE *out = h->n_notes ? open_memstream(&file->notes, &len) : NULL;
 
     if (!out)
-        return; /* notes are no figures */
+        return; /* without memory the notes are left out */
     for (uint32_t i = 0; i < h->n_notes; i++)
         fprintf(out, "%s%.200s", i ? "; " : "", h->notes[i]);
     if (fclose(out) != 0) {
@@ -171,6 +181,7 @@ static void take_notes(struct jp_recfile *file, const struct jpr_header *h)
     }
 }
 
+/* Takes the first header; `why` stays NULL if its host and pid can be used. */
 static void take_header(struct jp_recfile *file, const struct jpr_header *h)
 {
     if (file->has_header)
@@ -199,11 +210,12 @@ void recfile_id(uint64_t hash, char id[RECORD_MAX_ID + 1])
     snprintf(id, RECORD_MAX_ID + 1, "%.16s", full);
 }
 
+/* Returns NULL, or why records of the communicator would be out of bounds. */
 static const char *judge(const struct jpr_comm *comm)
 {
     if (!comm->n_ranks && !comm->n_nodes && comm->rank >= 0 &&
         comm->rank < RECORD_MAX_RANKS)
-        return NULL; /* NCCL before 2.27 tells no sizes */
+        return NULL; /* NCCL before 2.27 does not report sizes */
     if (comm->n_ranks < 1 || comm->n_ranks > RECORD_MAX_RANKS ||
         comm->rank < 0 || comm->rank >= comm->n_ranks)
         return "bad rank";
@@ -212,6 +224,8 @@ static const char *judge(const struct jpr_comm *comm)
     return NULL;
 }
 
+/* Prepares what all records of the communicator share. NCCL's name "unknown"
+ * means that there is none. */
 static void fill_comm(struct recfile_comm *to, const struct jpr_comm *comm)
 {
     struct record *base = &to->base;
@@ -230,15 +244,18 @@ static void fill_comm(struct recfile_comm *to, const struct jpr_comm *comm)
     base->nnodes = (uint32_t) comm->n_nodes;
 }
 
-/* 0, or -1 without memory. */
+/* Adds a communicator. Returns 0, or -1 without memory. */
 static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
 {
     uint32_t n = file->n_comms;
     struct recfile_comm *one = comm->index < n ? file->comms[comm->index]
                                                : NULL;
 
-    if (one) { /* told again: records may still have its texts */
-        struct jpr_doubts doubts = one->doubts; /* in the file's sums */
+    /* it comes again: reuse the memory, as records may still point to its texts
+     */
+    if (one) {
+        /* the file's sums include them */
+        struct jpr_doubts doubts = one->doubts;
 
         free(one->counts);
         free(one->unseen);
@@ -268,14 +285,16 @@ static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
     return 0;
 }
 
-/* --- the last state that a recording tells --- */
+/* --- the last state of a recording --------------------------------------- */
 
-/* NCCL has a dozen functions; a file that names more is not worth memory. Nor
- * is one with more rows in all: four functions of every communicator. */
+/* Limits of memory: NCCL has a dozen functions, so a file that names more is
+ * not worth it. In all there are at most four functions for every communicator.
+ */
 #define MAX_COUNTS 64
 #define MAX_ROWS (4u * JPR_MAX_COMMS)
 
-/* Replaces the row of a (communicator, function). */
+/* Replaces the row of a communicator and function. Returns 0, or -1 without
+ * memory. */
 static int take_row(struct jp_recfile *file, struct recfile_comm *comm,
                     const struct jpr_comm_counts *row)
 {
@@ -310,13 +329,15 @@ static int take_rows(struct jp_recfile *file, const struct jpr_counters *c)
     return 0;
 }
 
-/* Adds calls of a function to the sums over all communicators. */
+/* Replaces `before` calls of a function by `calls` in the sums over all
+ * communicators. */
 static void add_unseen(struct recfile_tail *tail, const char *func,
                        uint64_t calls, uint64_t before)
 {
     uint32_t i = 0;
 
-    tail->unseen_calls += calls - before; /* modulo 2^64, as it may sink */
+    tail->unseen_calls += calls -
+                          before; /* modulo 2^64, as the number may fall */
     while (i < tail->n_unseen && strcmp(tail->unseen[i].func, func) != 0)
         i++;
     if (i == RECFILE_UNSEEN)
@@ -329,6 +350,8 @@ static void add_unseen(struct recfile_tail *tail, const char *func,
     tail->unseen[i].calls += calls - before;
 }
 
+/* Replaces the unseen calls of a communicator and function. Returns 0, or -1
+ * without memory. */
 static int take_unseen(struct jp_recfile *file, struct recfile_comm *comm,
                        const struct jpr_unseen *row)
 {
@@ -368,6 +391,7 @@ static int take_all_unseen(struct jp_recfile *file,
     return 0;
 }
 
+/* The earlier of two times where 0 means "none". */
 static void set_oldest(struct recfile_tail *tail)
 {
     tail->oldest_ns = !tail->fly_ns                 ? tail->cut_ns
@@ -376,7 +400,7 @@ static void set_oldest(struct recfile_tail *tail)
                                                     : tail->cut_ns;
 }
 
-/* The file tells of this time. */
+/* Notes that the file has something of this time. */
 static void take_time(struct jp_recfile *file, uint64_t mono_ns)
 {
     uint64_t at = recfile_wall_ns(file, mono_ns);
@@ -385,6 +409,7 @@ static void take_time(struct jp_recfile *file, uint64_t mono_ns)
         file->tail.last_ns = at;
 }
 
+/* Returns the earlier of before_ns and the operation's start, wall clock. */
 static uint64_t earlier(const struct jp_recfile *file, uint64_t before_ns,
                         const struct jpr_op *op)
 {
@@ -393,6 +418,7 @@ static uint64_t earlier(const struct jp_recfile *file, uint64_t before_ns,
     return start && (!before_ns || start < before_ns) ? start : before_ns;
 }
 
+/* Takes an operation of a snapshot; a new snapshot replaces the one before. */
 static void tail_inflight(struct jp_recfile *file,
                           const struct jpr_inflight *in)
 {
@@ -407,17 +433,19 @@ static void tail_inflight(struct jp_recfile *file,
     set_oldest(tail);
 }
 
+/* Takes an operation for what the tail has of it. */
 static void tail_op(struct jp_recfile *file, const struct jpr_op *op)
 {
     file->tail.has_replays |= recfile_seq(op) != op->seq;
     if (!op->incomplete || op->overtaken)
         return;
-    file->tail.cut_short += !op->unsure; /* else it may have ended */
+    file->tail.cut_short += !op->unsure; /* an unsure one may have ended */
     file->tail.cut_ns = earlier(file, file->tail.cut_ns, op);
     set_oldest(&file->tail);
 }
 
-/* More than any process has; the sums over all communicators do not wrap. */
+/* A limit above anything real, so that sums over all communicators cannot
+ * overflow. */
 #define MOST_DOUBTED (UINT64_MAX / JPR_MAX_COMMS)
 
 static uint64_t at_most(uint64_t value)
@@ -425,8 +453,8 @@ static uint64_t at_most(uint64_t value)
     return value < MOST_DOUBTED ? value : MOST_DOUBTED;
 }
 
-/* A communicator's last row in place of the one before, in the file's sums,
- * too: a file may have as many counters as it has bytes. */
+/* Replaces a communicator's last row, also in the file's sums, instead of
+ * adding up all rows at the end: a file may have as many counters as bytes. */
 static void change_doubts(struct recfile_tail *tail, struct jpr_doubts *have,
                           const struct jpr_doubts *row)
 {
@@ -457,6 +485,7 @@ static void take_doubts(struct jp_recfile *file, const struct jpr_counters *c)
     }
 }
 
+/* Replaces the sums of the tail. */
 static void take_counters(struct recfile_tail *tail,
                           const struct jpr_counters *c)
 {
@@ -481,6 +510,7 @@ static void take_counters(struct recfile_tail *tail,
     tail->counts.lost = num_add(tail->counts.lost, c->lost_foreign);
 }
 
+/* The time of the process is what the cost is compared with. */
 static void take_cost(struct jp_recfile *file, const struct jpr_counters *c)
 {
     file->tail.cost = c->cost;
@@ -496,7 +526,8 @@ int recfile_tail_counters(struct jp_recfile *file,
     take_doubts(file, counters);
     if (counters->cost.told)
         take_cost(file, counters);
-    if (!counters->in_flight) { /* all of the last snapshot has ended */
+    /* all operations of the last snapshot have ended */
+    if (!counters->in_flight) {
         file->tail.fly_ns = 0;
         set_oldest(&file->tail);
     }
@@ -504,9 +535,10 @@ int recfile_tail_counters(struct jp_recfile *file,
     return take_rows(file, counters) < 0 ? -1 : take_all_unseen(file, counters);
 }
 
-/* --- its records --- */
+/* --- its operations as records ------------------------------------------- */
 
-/* A few bytes may be millions of operations: no recording is as even. */
+/* Returns whether the file expands to more than any recording does. A few
+ * hostile bytes can unpack to millions of operations. */
 static bool expands(const struct jp_recfile *file)
 {
     const struct jpr_end *end = jpr_end(file->reader);
@@ -526,7 +558,7 @@ int recfile_next(struct jp_recfile *file, struct jpr_record *record,
     if (rc <= 0)
         return rc;
     if (record->type != JPR_COUNTERS)
-        file->tail.final = false; /* something follows the last block */
+        file->tail.final = false; /* those were not the last counters */
     switch (record->type) {
     case JPR_HEADER:
         take_header(file, record->header);
@@ -557,7 +589,7 @@ const struct recfile_comm *recfile_comm(const struct jp_recfile *file,
 
 uint64_t recfile_wall_ns(const struct jp_recfile *file, uint64_t mono_ns)
 {
-    /* modulo 2^64, as the difference may be negative */
+    /* modulo 2^64: the difference may be negative */
     uint64_t wall = file->clocks.real_ns + (mono_ns - file->clocks.mono_ns);
 
     return mono_ns && file->has_header && wall <= INT64_MAX ? wall : 0;
@@ -581,6 +613,7 @@ uint64_t recfile_end_ns(const struct jpr_op *op)
     return end > op->enqueue_stop_mono_ns ? end : op->enqueue_stop_mono_ns;
 }
 
+/* Returns whether the operation has a number of the recorder, not of NCCL. */
 static bool is_replay(const struct jpr_op *op)
 {
     return op->kind == JPR_COLL && op->seq >= JPR_REPLAY_SEQ &&
@@ -601,14 +634,15 @@ uint64_t recfile_seq(const struct jpr_op *op)
     return is_replay(op) ? op->seq - JPR_REPLAY_SEQ : op->seq;
 }
 
-/* Puts a function in the place of the oldest; NULL: its name is none. */
+/* Puts a function in the place of the oldest. Returns NULL if records cannot
+ * have its name. */
 static const struct recfile_func *add_func(struct jp_recfile *file,
                                            const struct jpr_op *op)
 {
     struct recfile_func *f = &file->funcs[file->next_func];
     size_t n = strlen(op->func);
 
-    *f->asked = '\0'; /* what was here is gone */
+    *f->asked = '\0'; /* the old function is gone, also if this fails */
     file->forgot_funcs |= file->next_func < file->n_funcs;
     if (n + sizeof(RECORD_REPLAY) > sizeof(f->name))
         return NULL;
@@ -628,6 +662,8 @@ static const struct recfile_func *add_func(struct jp_recfile *file,
     return f;
 }
 
+/* Returns the function of an operation, or NULL. A file has few, so a linear
+ * search is enough. */
 static const struct recfile_func *find_func(struct jp_recfile *file,
                                             const struct jpr_op *op)
 {
@@ -646,7 +682,8 @@ static const char *refuse(struct jp_recfile *file, enum jp_bad bad,
     return why;
 }
 
-/* The number of the records of a communicator and the last function. */
+/* Returns the number of the series, the records of a communicator and the last
+ * function; 0 once a function had to be replaced. */
 static uint64_t series_of(struct jp_recfile *file, struct recfile_comm *comm)
 {
     uint64_t *series = &comm->series[file->func - file->funcs];
@@ -665,6 +702,7 @@ const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
                                                          : NULL;
     uint32_t most;
 
+    /* header, communicator and function must be good */
     if (file->why)
         return refuse(file, file->why_bad, file->why);
     if (!comm)
@@ -688,6 +726,7 @@ const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
     out->start_us = recfile_wall_ns(file, op->kernel_first_mono_ns) / 1000;
     if (!op->incomplete)
         out->end_us = recfile_wall_ns(file, op->kernel_last_mono_ns) / 1000;
+    /* the bounds of common/record.h */
     if (out->sn == UINT64_MAX)
         return refuse(file, JP_BAD_RANGE, "bad sequence number");
     if (out->bytes > RECORD_MAX_BYTES)
