@@ -45,8 +45,8 @@ struct backend_input {
     const char *declined; /* NCCL releases not to profile: knownbad_ranges();
                              NULL or "": none */
     struct jp_jobshape shape; /* zeros: unknown */
-    const struct plan_input
-        *user; /* the user's variables, plan_env(); NULL: unknown */
+    /* the user's variables, plan_env(); NULL: unknown */
+    const struct plan_input *user;
 };
 
 /* Takes one line for the reader of the plan. -1 ends the notes. */

@@ -108,9 +108,8 @@ struct module_time {
 
 struct node_module {
     const char *name;
-    double budget; /* part of one processor; 0.005 is 0.5 % */
-    uint32_t
-        period_ms; /* its own period; 0: place.period_ms, which may be off */
+    double budget;      /* part of one processor; 0.005 is 0.5 % */
+    uint32_t period_ms; /* 0: place.period_ms, which may be off */
     /* Returns its state, or NULL: it does not run here, and err says why ("":
      * nothing to report). */
     void *(*start)(const struct module_place *place, struct jp_error *err);

@@ -18,8 +18,9 @@
 #include "plugins/nccl_example/example_reader.h"
 #include "plugins/nccl_recorder/recfile.h"
 
-#define READER_HEAD 4096 /* first bytes of a file that a probe gets, unpacked  \
-                          */
+#define READER_HEAD                                                            \
+    4096 /* first bytes of a file that a probe gets, unpacked                  \
+          */
 
 /* What reading one file showed. The caller provides zeros, the reader fills it.
  */
@@ -53,11 +54,11 @@ struct source_facts {
     struct hangs_evidence *evidence; /* NULL: not requested */
     struct busy *busy;  /* of records with start and end; NULL: not wanted */
     uint64_t unstamped; /* good records without start or end */
-    struct timeline
-        *timeline; /* of records with them; NULL: none, or not wanted */
-    bool piece;    /* only a part of the file was read */
-    bool foreign;  /* no reader accepts it though it is named like a log: not
-                      read */
+    /* of records with them; NULL: none, or not wanted */
+    struct timeline *timeline;
+    bool piece;   /* only a part of the file was read */
+    bool foreign; /* no reader accepts it though it is named like a log: not
+                     read */
 };
 
 /* Counts a bad line or operation. The first one's reason is kept. */
@@ -94,8 +95,7 @@ struct reader_input {
     uint64_t from, to; /* for a reader that splits: read the lines that begin in
                           these bytes; to the end: UINT64_MAX */
     const atomic_bool *stop; /* when it is set, stop soon */
-    _Atomic uint64_t
-        *done;       /* a reader that splits adds the bytes that it has read */
+    _Atomic uint64_t *done;  /* a reader that splits adds to it */
     bool only_times; /* exec_us and busbw_micro are not needed and may be wrong
                       */
 };

@@ -111,8 +111,8 @@ enum jpr_wait {
 struct jpr_op {
     uint32_t comm; /* index of a struct jpr_comm */
     enum jpr_op_kind kind;
-    uint64_t
-        seq; /* collectives, CE: NCCL's number; p2p: counted by the recorder */
+    /* collectives, CE: NCCL's number; p2p: counted by the recorder */
+    uint64_t seq;
     const char *func;     /* "AllReduce" */
     const char *datatype; /* "ncclFloat32" */
     const char *algo;     /* "RING"; CE: the synchronisation strategy */
@@ -157,9 +157,9 @@ struct jpr_op {
 struct jpr_inflight {
     uint64_t at_mono_ns;
     uint32_t left; /* how many of this snapshot follow; 0: this is the last */
-    uint32_t
-        omitted; /* operations in flight that the snapshot had no room for */
-    bool none;   /* nothing was in flight: `op` is empty */
+    /* operations in flight that the snapshot had no room for */
+    uint32_t omitted;
+    bool none; /* nothing was in flight: `op` is empty */
     struct jpr_op op;
 };
 
@@ -215,12 +215,11 @@ struct jpr_doubts {
 /* The recorder's own cost in the process, from the header's clocks to the
  * clocks of these counters. */
 struct jpr_cost {
-    bool told;       /* false: an older file; the rest is 0 */
-    uint64_t events; /* callbacks that NCCL made */
-    uint64_t timed;  /* of these, how many were timed, a sample */
-    uint64_t
-        timed_ns;     /* what the timed ones took, reading the clock included */
-    uint64_t life_ns; /* init and finalize of communicators, in the program */
+    bool told;          /* false: an older file; the rest is 0 */
+    uint64_t events;    /* callbacks that NCCL made */
+    uint64_t timed;     /* of these, how many were timed, a sample */
+    uint64_t timed_ns;  /* their sum, with the clock reads */
+    uint64_t life_ns;   /* init and finalize of communicators, in the program */
     uint64_t writer_ns; /* CPU time of the writing thread */
 };
 
@@ -236,8 +235,8 @@ struct jpr_counters {
     uint64_t lost_foreign; /* their operations */
     uint64_t n_rows;
     const struct jpr_comm_counts *rows;
-    uint64_t
-        n_unseen; /* changed rows; 0 calls: the operations came after all */
+    /* changed rows; 0 calls: the operations came after all */
+    uint64_t n_unseen;
     const struct jpr_unseen *unseen;
     struct jpr_cost cost;
     uint64_t n_doubts; /* changed rows; from version 2 on */

@@ -48,8 +48,8 @@ struct jpr_packer {
     unsigned n_texts;
     struct template templates[TEMPLATES];
     unsigned n_templates;
-    uint16_t
-        buckets[BUCKETS]; /* hash table: a template's number + 1; 0: empty */
+    /* hash table: a template's number + 1; 0: empty */
+    uint16_t buckets[BUCKETS];
     struct jpr_out text;
     struct jpr_out template;
     struct jpr_out row;

@@ -127,8 +127,8 @@ void jpr_close(struct jpr_reader *reader);
 struct jpr_texts {
     char *bytes;
     size_t used;
-    size_t
-        size; /* the payload's size is enough, as a NUL replaces each length */
+    /* the payload's size is enough, as a NUL replaces each length */
+    size_t size;
 };
 
 /* Returns one text, or "" where it is missing or there is no room. */

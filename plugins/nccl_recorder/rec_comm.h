@@ -76,18 +76,18 @@ struct jp_rec_trust {
     _Atomic uint32_t first_of;   /* the launch that launch_ns is of */
     _Atomic uint64_t n_ops;      /* operations that started */
     _Atomic uint64_t late_until; /* the ring may be overrun up to this one */
-    _Atomic uint64_t
-        launch_ns; /* its first operation's start, CLOCK_MONOTONIC */
+    /* its first operation's start, CLOCK_MONOTONIC */
+    _Atomic uint64_t launch_ns;
     _Atomic uint64_t before_ns; /* the same of the launch before */
     atomic_bool replays_count;  /* NCCL's planner.persistent: the last call was
                                    captured, so replays are counted */
-    uint64_t
-        broadcast_group; /* the group of calls that had the last Broadcast */
+    /* the group of calls that had the last Broadcast */
+    uint64_t broadcast_group;
     int broadcast_root;
     _Atomic uint64_t overrun_from_ns,
         overrun_to_ns; /* starts between the two are refused */
-    struct jp_rec_gpu_clock
-        *clock; /* of its GPU, borrowed; NULL: unknown, not checked */
+    /* of its GPU, borrowed; NULL: unknown, not checked */
+    struct jp_rec_gpu_clock *clock;
     struct jp_rec_channel channels[JP_NCCL_MAX_CHANNELS];
 };
 
@@ -114,8 +114,8 @@ void rec_trust_comm(struct jp_rec_trust *trust, const char *gpu_pci);
 struct jp_rec_place {
     uint32_t launch;
     uint64_t number; /* among the communicator's operations, from 1 */
-    uint64_t
-        after_ns; /* its kernel was launched later than this; 0: not known */
+    /* its kernel was launched later than this; 0: not known */
+    uint64_t after_ns;
 };
 
 /* An operation of the last launch starts at now_ns. `self_copy`: it is a Send
@@ -322,8 +322,8 @@ struct jp_rec_pool {
     uint32_t n;
     uint32_t chain; /* indices of a chain, at most */
     uint32_t *next; /* the next index of a chain; the last is JP_REC_NONE */
-    _Atomic uint32_t
-        *below; /* the chain below a chain in the stack, index + 1 */
+    /* the chain below a chain in the stack, index + 1 */
+    _Atomic uint32_t *below;
 };
 
 /* Returns the bytes of memory that a pool of n indices needs for its links. */

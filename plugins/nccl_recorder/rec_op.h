@@ -76,8 +76,8 @@ struct jp_rec_op {
     _Atomic uint64_t times[JP_REC_N_TIMES];
     _Atomic uint32_t started; /* channels */
     _Atomic uint32_t stopped;
-    _Atomic uint32_t
-        refused; /* channels whose times are of different operations */
+    /* channels whose times are of different operations */
+    _Atomic uint32_t refused;
     _Atomic uint64_t net[JP_REC_N_NET];
     /* start of each open channel by the GPU's clock; 0: not open */
     _Atomic uint64_t channels[JP_NCCL_MAX_CHANNELS];
