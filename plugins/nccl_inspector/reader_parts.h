@@ -65,8 +65,7 @@ enum {
     CACHE_HEADS = CACHE_SETS * CACHE_WAYS,
     CACHE_MIDS = RECORD_MAX_SERIES / CACHE_HEADS,
     CACHE_LATES = 4,
-    CACHE_TAILS =
-        16, /* tails whose numbers differ in length are different ones */
+    CACHE_TAILS = 16, /* numbers of other lengths may get a tail of their own */
     CACHE_PART_BYTES = 512,
     CACHE_TAIL_BYTES = 20 * 1024, /* 64 channels */
     CACHE_TAG_AT = 19             /* just after {"header":{"id":"0x */
