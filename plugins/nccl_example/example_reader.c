@@ -1,4 +1,8 @@
-/* example_reader.c - a trace becomes records. */
+/* example_reader.c - a trace of the example plugin becomes records.
+ *
+ * trace_read.c puts events together as operations. tracefile_next() checks
+ * their bounds and makes records of them; the backend's reader passes these on.
+ */
 #include "plugins/nccl_example/example_reader.h"
 
 #include <stdio.h>
@@ -11,9 +15,9 @@
 #include "plugins/nccl_recorder/recfile.h"
 #include "plugins/reader.h"
 
-/* --- operations of a trace --- */
+/* --- operations of a trace ------------------------------------------------ */
 
-/* The folder that the file lies in, if it is raw/<node>. */
+/* Takes the host from the folder that the file is in, if that is raw/<node>. */
 static void find_host(struct jp_tracefile *file, const char *path)
 {
     const char *end = strrchr(path, '/'), *start = end;
@@ -30,8 +34,8 @@ static void find_host(struct jp_tracefile *file, const char *path)
     memcpy(file->host, start, file->host_len);
 }
 
-/* The digits that end at text[*len], which moves before the '_' in front of
- * them. */
+/* Reads the digits that end at text[*len] and follow a '_', to which *len
+ * moves. */
 static bool name_number(const char *text, size_t *len, uint64_t *out)
 {
     char digits[21];
@@ -47,6 +51,8 @@ static bool name_number(const char *text, size_t *len, uint64_t *out)
     return num_parse_u64(digits, 0, UINT64_MAX, out, NULL) == 0;
 }
 
+/* Takes hash and rank from "..._<hash>_<rank>.json", if the file has such a
+ * name. */
 static void read_name(struct jp_tracefile *file, const char *path)
 {
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
@@ -62,6 +68,7 @@ static ssize_t fill(void *arg, char *buf, size_t cap)
     return logsource_read(arg, buf, cap, NULL);
 }
 
+/* Takes the source over. Returns 0, or -1 with err. */
 static int begin(struct jp_tracefile *file, struct jp_logsource *source,
                  const char *path, struct jp_error *err)
 {
@@ -100,7 +107,7 @@ void tracefile_close(struct jp_tracefile *file)
     file->source = NULL;
 }
 
-/* Remembers the record for tracefile_missing. */
+/* Counts the record for tracefile_missing(). */
 static void watch(struct jp_tracefile *file, const struct trace_op *op)
 {
     struct tracefile_series *s = file->series, *end = s + file->n_series;
@@ -112,7 +119,7 @@ static void watch(struct jp_tracefile *file, const struct trace_op *op)
         s++;
     if (s == end) {
         if (file->n_series == TRACEFILE_SERIES)
-            return;
+            return; /* the number of missing ones is then too low */
         file->n_series++;
         *s = (struct tracefile_series){.comm_hash = op->comm_hash};
         memcpy(s->func, func, strlen(func) + 1);
@@ -129,12 +136,14 @@ uint64_t tracefile_missing(const struct jp_tracefile *file)
     for (unsigned i = 0; i < file->n_series; i++) {
         const struct tracefile_series *s = &file->series[i];
 
+        /* numbers begin at 0: last + 1 operations were made */
         if (s->last >= s->n)
             missing = num_add(missing, s->last + 1 - s->n);
     }
     return missing;
 }
 
+/* Sets the kind of a mistake and returns the reason. */
 static const char *refuse(struct jp_tracefile *file, enum jp_bad bad,
                           const char *why)
 {
@@ -142,7 +151,7 @@ static const char *refuse(struct jp_tracefile *file, enum jp_bad bad,
     return why;
 }
 
-/* Bounds that the join needs; NULL: they hold. */
+/* Checks the bounds that the join needs. Returns NULL if they hold. */
 static const char *judge(struct jp_tracefile *file, const struct trace_op *op)
 {
     int len = snprintf(file->func, sizeof(file->func), "%s%s", op->func,
@@ -166,7 +175,7 @@ static const char *judge(struct jp_tracefile *file, const struct trace_op *op)
     return NULL;
 }
 
-/* NULL: *out is good. */
+/* Makes *out the record of an operation. Returns NULL, or why there is none. */
 static const char *convert(struct jp_tracefile *file, struct trace_op *op,
                            struct record *out)
 {
@@ -194,8 +203,10 @@ static const char *convert(struct jp_tracefile *file, struct trace_op *op,
                            .peer = (uint32_t) op->peer,
                            .p2p = op->p2p,
                            .has_sn = !op->p2p,
+                           /* a full pool drops operations */
                            .gaps_lost = !op->p2p,
                            .busbw_nan = op->exec_ns < 1000};
+    /* without the size of the communicator: the join applies its factor */
     out->busbw_micro = bandwidth_micro(
         bandwidth_of(BANDWIDTH_ONE, 0, out->bytes, out->exec_us).bus_gbs);
     return out->busbw_micro > RECORD_MAX_BUSBW_MICRO
@@ -225,13 +236,14 @@ enum trace_status tracefile_next(struct jp_tracefile *file, struct record *out)
     return TRACE_OP;
 }
 
-/* --- the reader --- */
+/* --- the reader ----------------------------------------------------------- */
 
 static bool probe(const char *name, const void *head, size_t len)
 {
     return trace_lex_begins(head, len);
 }
 
+/* Fills in what is known after the end of the file. */
 static void sum_up(struct jp_tracefile *source, enum trace_status last,
                    struct source_facts *facts)
 {
