@@ -12,6 +12,7 @@
 #include "plugins/backend.h"
 #include "plugins/reader.h"
 
+/* A backend built for another ABI is as if it were not there. */
 const struct backend *backend_find(const char *name)
 {
     for (const struct backend *const *b = backend_registry; name && *b; b++)
@@ -31,6 +32,8 @@ static bool holds(const char *bytes, size_t len, const char *text)
     return memmem(bytes, len, text, strlen(text)) != NULL;
 }
 
+/* Searches the bytes instead of loading: a foreign library must not run here.
+ */
 const struct backend *backend_of_library(const char *path)
 {
     const struct backend *found = NULL;
@@ -68,6 +71,7 @@ const char *backend_user_value(const struct backend_input *in, const char *name)
     return plan_env(in->user, name);
 }
 
+/* On failure nothing has changed. */
 int backend_env_add(struct backend_env *env, struct jp_error *err,
                     const char *name, const char *fmt, ...)
 {
@@ -116,6 +120,7 @@ int backend_env_number(struct backend_env *env, struct jp_error *err,
     return 0;
 }
 
+/* Leaves an empty list. */
 void backend_env_fini(struct backend_env *env)
 {
     for (size_t i = 0; i < env->n; i++) {
@@ -134,6 +139,8 @@ struct reader_states {
     void *of[BACKENDS_MAX]; /* in the registry's order; NULL: not made yet */
 };
 
+/* A file may have millions of bad lines: only the first of each kind is kept.
+ */
 void reader_note_bad(struct source_facts *facts, uint64_t line,
                      enum jp_bad kind, const char *why)
 {
@@ -195,7 +202,7 @@ const struct backend *reader_find(const char *path, bool rest,
 
         if (reader && reader->probe && reader->probe(name, head, (size_t) n))
             return backend_registry[i];
-        if (reader && reader->takes_rest)
+        if (reader && reader->takes_rest) /* if no probe accepts the file */
             last = backend_registry[i];
     }
     return rest ? last : NULL;
@@ -223,7 +230,7 @@ int reader_read(struct reader_states *states, const struct backend *backend,
 
     while (backend_registry[i] && backend_registry[i] != backend)
         i++;
-    if (i >= BACKENDS_MAX)
+    if (i >= BACKENDS_MAX) /* more backends than places */
         return -1;
     /* what a reader keeps is made with its first file */
     if (reader->create && !states->of[i] && !(states->of[i] = reader->create()))

@@ -63,6 +63,7 @@ static void read_name(struct jp_tracefile *file, const char *path)
                   name_number(name, &len, &file->name_hash);
 }
 
+/* Gives the trace's reader its bytes, decompressed. */
 static ssize_t fill(void *arg, char *buf, size_t cap)
 {
     return logsource_read(arg, buf, cap, NULL);
@@ -99,6 +100,7 @@ int tracefile_open_bytes(struct jp_tracefile *file, const void *bytes, size_t n,
     return begin(file, logsource_open_memory(bytes, n, err), path, err);
 }
 
+/* May be called again. */
 void tracefile_close(struct jp_tracefile *file)
 {
     free(file->reader);
@@ -114,6 +116,7 @@ static void watch(struct jp_tracefile *file, const struct trace_op *op)
     /* the copy engines' functions are numbered together */
     const char *func = op->ce ? RECORD_CE : op->func;
 
+    /* few series: a linear search is enough */
     while (s < end &&
            (s->comm_hash != op->comm_hash || strcmp(s->func, func) != 0))
         s++;
@@ -168,6 +171,7 @@ static const char *judge(struct jp_tracefile *file, const struct trace_op *op)
         return refuse(file, JP_BAD_RANGE, "bad peer");
     if (op->seq == UINT64_MAX)
         return refuse(file, JP_BAD_RANGE, "bad sequence number");
+    /* elem_bytes is not 0: the trace's reader has checked that */
     if (op->count > RECORD_MAX_BYTES / op->elem_bytes)
         return refuse(file, JP_BAD_RANGE, "bad size");
     if (op->exec_ns / 1000 > RECORD_MAX_TIME_US)
@@ -181,6 +185,7 @@ static const char *convert(struct jp_tracefile *file, struct trace_op *op,
 {
     const char *why;
 
+    /* CE_COLL has its communicator only in the file's name */
     if (!op->has_comm) {
         if (!file->named)
             return refuse(file, JP_BAD_MISSING, "communicator unknown");
@@ -238,6 +243,7 @@ enum trace_status tracefile_next(struct jp_tracefile *file, struct record *out)
 
 /* --- the reader ----------------------------------------------------------- */
 
+/* A trace is recognised by its first bytes, whatever its name. */
 static bool probe(const char *name, const void *head, size_t len)
 {
     return trace_lex_begins(head, len);

@@ -44,6 +44,7 @@ struct key {
     const struct section *section;
 };
 
+/* The keys of one object. */
 struct section {
     const struct key *keys;
     size_t n;
@@ -127,7 +128,7 @@ static bool bad_key(struct parse *p, enum jp_bad kind, const char *what,
     struct inspector_reader *reader = p->reader;
     int len = (int) strlen(quoted) - 1;
 
-    if (reader->why[0])
+    if (reader->why[0]) /* an inner value has a more precise reason */
         return false;
     snprintf(reader->why, sizeof(reader->why), "%s %.*s", what, len, quoted);
     reader->bad = kind;
@@ -154,6 +155,7 @@ static enum jp_bad kind_of_value(const struct key *key, const char *value,
 
     if (value == end || key->kind == SKIP || key->kind == STAMPS)
         return JP_BAD_SYNTAX;
+    /* a number: of the wrong type, or out of range */
     if (key->kind != TEXT)
         return badkind_of_number(value, (size_t) (end - value),
                                  key->kind != DECIMAL);
@@ -184,6 +186,7 @@ static bool take_name(struct parse *p, const struct reader_json_raw *raw)
     struct record_text *name = &p->record->name;
 
     *name = (struct record_text){raw->text, raw->len};
+    /* mostly the line's own bytes are used, without a copy */
     if (!raw->plain || raw->len > RECORD_MAX_NAME) {
         name->len =
             reader_json_decode(raw, p->reader->name, sizeof(p->reader->name));
@@ -209,6 +212,8 @@ static bool take_text(struct parse *p, const struct key *key)
     if (out == &r->name)
         return take_name(p, &raw);
     *out = (struct record_text){raw.text, raw.len};
+    /* one byte more than allowed is decoded, so that a longer text is refused
+     */
     if (!raw.plain)
         *out = (struct record_text){
             copy, reader_json_decode(&raw, copy, key->max + 2)};
@@ -278,7 +283,7 @@ static bool take_value(struct parse *p, const struct key *key)
     default:
         ok = take_number(p, key);
     }
-    p->has |= key->has;
+    p->has |= key->has; /* present, though it may be bad */
     return ok ||
            bad_key(p, kind_of_value(key, value, p->c.end), "bad", key->quoted);
 }
@@ -326,6 +331,7 @@ static bool take_section(struct parse *p, const struct section *section)
 {
     size_t next = 0;
 
+    /* an object where the line must begin, or as the value of a key */
     if (!reader_json_take(&p->c, '{'))
         return refuse(p->reader,
                       section == &whole_line || p->c.p == p->c.end
@@ -360,6 +366,7 @@ static bool check_p2p(struct parse *p, uint32_t n_ranks)
 /* Checks that all needed keys were there and agree with each other. */
 static bool check(struct parse *p)
 {
+    /* keys that must be there, by kind; NULL: not needed */
     static const struct {
         unsigned has;
         const char *coll, *p2p;
@@ -411,6 +418,7 @@ static enum inspector_line parse(struct parse *p)
         refuse(p->reader, JP_BAD_SYNTAX, "text after the object");
         return INSPECTOR_BAD;
     }
+    /* exactly one of the two kinds makes a record */
     kinds = p->has & (HAS_COLL | HAS_P2P);
     if (!kinds)
         return INSPECTOR_OTHER;
@@ -485,6 +493,7 @@ enum inspector_line inspector_read_line(struct inspector_reader *reader,
         reader->ways.speculated++;
         return INSPECTOR_RECORD;
     }
+    /* parse it, and keep its layout for the next lines */
     kind = reader_parse(reader, line, len, out);
     if (reader->cache && kind == INSPECTOR_RECORD) {
         if (reader_learn(reader->cache, line, len, out))

@@ -5,6 +5,8 @@
 
 #include "common/utf8.h"
 
+/* One pass: it finds the end and whether the bytes are the value. An escaped
+ * quote does not end the string. */
 bool reader_json_string(struct reader_json_cursor *c,
                         struct reader_json_raw *out)
 {
@@ -44,15 +46,16 @@ static const char *take_digits(const char *p, const char *end, int fraction,
                                struct decimal *d)
 {
     for (; p < end && *p >= '0' && *p <= '9'; p++) {
-        if (d->taken < 18) {
+        if (d->taken < 18) { /* leading zeros do not count */
             d->value = d->value * 10 + (uint64_t) (*p - '0');
             d->taken += d->value != 0;
             d->shift -= fraction;
             continue;
         }
+        /* further digits only move the point, and round once */
         if (d->dropped++ == 0)
             d->next_up = *p >= '5';
-        if (d->shift < 9999)
+        if (d->shift < 9999) /* any limit that scale() refuses */
             d->shift += !fraction;
     }
     return p;
@@ -88,6 +91,7 @@ static bool scale(const struct decimal *d, uint64_t *out)
     for (; shift > 0 && v; shift--)
         if (__builtin_mul_overflow(v, 10, &v))
             return false;
+    /* the last digit that is cut off decides the rounding */
     for (; shift < 0 && v; shift++) {
         up = shift == -1 && v % 10 >= 5;
         v /= 10;
@@ -130,6 +134,7 @@ static bool not_a_number(const char *p, size_t len)
     return false;
 }
 
+/* A number comes first, as nearly all values are one. */
 bool reader_json_decimal(struct reader_json_cursor *c, uint64_t max,
                          uint64_t *micro, bool *nan)
 {
@@ -176,6 +181,7 @@ static const char *string_end(const char *p, const char *end)
 /* Takes a nested value from its opening bracket on, without recursion. */
 static bool skip_nested(struct reader_json_cursor *c)
 {
+    /* all other bytes are skipped in a tight loop */
     static const bool stops[256] = {
         ['"'] = true, ['{'] = true, ['}'] = true, ['['] = true, [']'] = true};
     uint64_t is_object = 0; /* one bit for each level: 1 is '{' */
@@ -209,6 +215,7 @@ static bool skip_nested(struct reader_json_cursor *c)
     return true;
 }
 
+/* Numbers and words are not checked further: the value is not used. */
 bool reader_json_skip(struct reader_json_cursor *c)
 {
     struct reader_json_raw raw;
@@ -262,6 +269,7 @@ static uint32_t unescape(const char **p, const char *end)
     char b = *(*p)++;
     int hi, lo;
 
+    /* \b, \f, \n, \r, \t would be control characters, so they become '?' */
     if (memchr(from, b, 3))
         return (unsigned char) b;
     if (memchr(blank, b, 5) || b != 'u' || (hi = hex4(*p, end)) < 0)
@@ -324,6 +332,7 @@ static size_t clean_char(const char **p, const char *end, char out[4])
     return n;
 }
 
+/* The result never ends within a character. */
 size_t reader_json_decode(const struct reader_json_raw *raw, char *buf,
                           size_t cap)
 {

@@ -39,6 +39,8 @@ struct template
     struct jpr_row_base last;
 };
 
+/* A block being packed. Texts, templates and rows grow side by side and are
+ * joined at the end, as each is only complete then. */
 struct jpr_packer {
     bool in_flight; /* a snapshot: each row has channel counts */
     uint64_t at_mono_ns;
@@ -86,6 +88,7 @@ static void put_fields(const struct jpr_fields *fields, const void *record,
     }
 }
 
+/* Lists follow the fixed members: a number, then the entries. */
 void jpr_put_header(struct jpr_out *out, const struct jpr_header *header)
 {
     uint32_t i;
@@ -105,6 +108,9 @@ void jpr_put_comm(struct jpr_out *out, const struct jpr_comm *comm)
     put_fields(&jpr_comm_fields, comm, out);
 }
 
+/* Later parts are optional for a reader: a file of release 0.1 ends after the
+ * rows, one of version 1 before the doubts. Without cost (told) the record ends
+ * before it, as in older files. */
 void jpr_put_counters(struct jpr_out *out, const struct jpr_counters *counters)
 {
     uint64_t i;
@@ -131,6 +137,8 @@ struct jpr_packer *jpr_packer_create(void)
 
     if (!p)
         return NULL;
+    /* one allocation for all parts; `payload` is as large as the others
+     * together */
     at = p->space;
     p->row = (struct jpr_out){.bytes = at, .size = ROW_BYTES};
     p->text = (struct jpr_out){.bytes = at += ROW_BYTES, .size = TEXT_BYTES};
@@ -154,6 +162,8 @@ static void empty(struct jpr_out *out)
     out->full = false;
 }
 
+/* The texts' addresses of the last block are forgotten: they need not live
+ * longer. */
 void jpr_packer_begin(struct jpr_packer *p, bool in_flight, uint64_t at_mono_ns)
 {
     p->in_flight = in_flight;
@@ -311,6 +321,7 @@ static void put_times(struct jpr_out *row, const struct jpr_op *op,
     jpr_put_delta(row, op->exec_ns, likely_ns);
 }
 
+/* All waits, even zeros: a zero takes one byte. */
 static void put_net(struct jpr_out *row, const struct jpr_op *op)
 {
     int i;
@@ -333,6 +344,7 @@ bool jpr_packer_add(struct jpr_packer *p, const struct jpr_op *op)
     number = find_template(p, op);
     if (number == TEMPLATES)
         return false;
+    /* what is likely: the next number, a start after the last row's */
     last = &p->templates[number].last;
     jpr_put_u64(&p->row, number);
     jpr_put_u64(&p->row, flags);
@@ -352,6 +364,7 @@ bool jpr_packer_add(struct jpr_packer *p, const struct jpr_op *op)
     return true;
 }
 
+/* Order in the file: what a reader needs first comes first. */
 const uint8_t *jpr_packer_end(struct jpr_packer *p, uint64_t omitted, size_t *n)
 {
     jpr_put_u64(&p->payload, p->at_mono_ns);
@@ -368,6 +381,7 @@ const uint8_t *jpr_packer_end(struct jpr_packer *p, uint64_t omitted, size_t *n)
 
 /* --- varints, strings, checksums --- */
 
+/* Seven bits a byte, lowest first; the top bit means that more follow. */
 void jpr_put_u64(struct jpr_out *out, uint64_t value)
 {
     uint8_t digits[10];
@@ -399,6 +413,7 @@ void jpr_put_delta(struct jpr_out *out, uint64_t value, uint64_t base)
 
 void jpr_put_bytes(struct jpr_out *out, const void *bytes, size_t n)
 {
+    /* all or nothing; later, shorter pieces must not follow a gap */
     if (out->full || n > out->size - out->used) {
         out->full = true;
         return;
@@ -416,6 +431,7 @@ void jpr_put_text(struct jpr_out *out, const char *text)
     jpr_put_bytes(out, text, n);
 }
 
+/* Refuses numbers above 64 bits and a varint cut by the end. */
 uint64_t jpr_get_long(struct jpr_in *in)
 {
     const uint8_t *at = in->at, *end = in->end;
@@ -440,6 +456,7 @@ uint64_t jpr_get_long(struct jpr_in *in)
     return 0;
 }
 
+/* The reverse of zigzag(). */
 int64_t jpr_get_i64(struct jpr_in *in)
 {
     uint64_t code = jpr_get_u64(in);
@@ -586,6 +603,7 @@ _Static_assert(sizeof(enum jpr_op_kind) == sizeof(uint32_t),
 
 #include <zlib.h>
 
+/* zlib's state, kept from block to block. */
 struct jpr_zip {
     z_stream stream;
 };
@@ -674,6 +692,8 @@ static uint32_t check_of(const uint8_t *frame)
     return jpr_crc32(crc, frame + 8, JPR_FRAME_BYTES - 8) & 0xFFFF;
 }
 
+/* The payload goes to its place first, compressed or copied; then the frame,
+ * whose checks need it. */
 size_t jpr_frame_write(enum jpr_block type, const uint8_t *raw, size_t n,
                        struct jpr_zip *zip, uint8_t *out, size_t size)
 {
@@ -705,6 +725,7 @@ size_t jpr_frame_write(enum jpr_block type, const uint8_t *raw, size_t n,
     return JPR_FRAME_BYTES + (packed ? packed : n);
 }
 
+/* The check comes before all else: any four bytes may look like the magic. */
 bool jpr_frame_read(const uint8_t *bytes, struct jpr_frame *frame)
 {
     if (memcmp(bytes, block_magic, sizeof(block_magic)) != 0 ||

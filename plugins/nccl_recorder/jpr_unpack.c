@@ -40,6 +40,7 @@ static size_t utf8_length(const unsigned char *s, size_t n)
     return length;
 }
 
+/* Bytes that cannot be shown become '?', one for one, so a text never grows. */
 const char *jpr_texts_get(struct jpr_texts *texts, struct jpr_in *in)
 {
     const char *text;
@@ -142,6 +143,7 @@ static const char *comms_add(struct jpr_comms *comms,
     struct jpr_comm *own;
     size_t bytes;
 
+    /* check everything before anything is changed */
     if (comm->index >= JPR_MAX_COMMS)
         return "a communicator's index is too large";
     if (comms_find(comms, comm->index))
@@ -196,6 +198,8 @@ struct jpr_unpacked {
     struct jpr_inflight inflight;
 };
 
+/* The buffers have the size of the largest block, so that a block needs no
+ * allocation except for templates, counters and communicators. */
 struct jpr_unpacked *jpr_unpacked_create(void)
 {
     struct jpr_unpacked *u = calloc(1, sizeof(*u));
@@ -213,6 +217,7 @@ struct jpr_unpacked *jpr_unpacked_create(void)
     return u;
 }
 
+/* The lists are const for readers, but owned here. */
 static void free_counters(struct jpr_counters *c)
 {
     free((void *) (uintptr_t) c->rows);
@@ -286,6 +291,7 @@ static const char *load_header(struct jpr_unpacked *u)
     h->n_variables = (uint32_t) jpr_get_bounded(&u->in, JPR_MAX_VARIABLES);
     for (i = 0; i < h->n_variables; i++)
         get_fields(&jpr_variable_fields, &h->variables[i], &u->in, &u->texts);
+    /* a bad number becomes 0, so both loops are bounded */
     h->n_notes = (uint32_t) jpr_get_bounded(&u->in, JPR_MAX_NOTES);
     for (i = 0; i < h->n_notes; i++)
         h->notes[i] = jpr_texts_get(&u->texts, &u->in);
@@ -306,12 +312,13 @@ static void *load_list(struct jpr_unpacked *u, const struct jpr_fields *fields,
     uint64_t i;
 
     *n = jpr_get_bounded(&u->in, (uint64_t) (u->in.end - u->in.at) / least);
-    list = calloc(*n + 1, size);
+    list = calloc(*n + 1, size); /* + 1: not NULL for an empty list */
     for (i = 0; list && i < *n; i++)
         get_fields(fields, list + i * size, &u->in, &u->texts);
     return list;
 }
 
+/* Later releases appended parts: each is read if there are bytes left. */
 static const char *load_counters(struct jpr_unpacked *u)
 {
     struct jpr_counters *c = &u->counters;
@@ -364,7 +371,7 @@ static bool get_template(struct jpr_unpacked *u, struct template *t)
     for (i = 0; i < N_TEXTS; i++) {
         uint64_t number = jpr_get_u64(&u->in);
 
-        if (number >= u->n_texts)
+        if (number >= u->n_texts) /* not in the dictionary */
             return false;
         *texts[i] = u->dictionary[number];
     }
@@ -392,6 +399,7 @@ static const char *load_ops(struct jpr_unpacked *u)
         if (!get_template(u, &u->templates[i]))
             return "damaged description of an operation";
     }
+    /* a row takes more than a byte, so this is above any real number */
     u->left = jpr_get_bounded(&u->in, JPR_MAX_RAW_BYTES);
     u->inflight.none = u->type == JPR_BLOCK_INFLIGHT && u->left == 0;
     if (u->inflight.none)
@@ -421,6 +429,7 @@ static void get_times(struct jpr_in *in, struct jpr_op *op, uint64_t flags,
     op->exec_ns = jpr_get_delta(in, likely_ns);
 }
 
+/* The waits of an operation. */
 static void get_net(struct jpr_in *in, struct jpr_op *op)
 {
     int i;
@@ -439,6 +448,7 @@ static const char *get_row(struct jpr_unpacked *u, struct jpr_op *op)
     uint64_t flags = jpr_get_u64(in);
     struct template *t;
 
+    /* unknown flags may stand for members whose length is unknown */
     if (in->bad || number >= u->n_templates || flags > JPR_ROW_FLAGS ||
         (flags & JPR_ROW_SOURCE) == JPR_ROW_SOURCE)
         return "damaged operation";
@@ -450,6 +460,7 @@ static const char *get_row(struct jpr_unpacked *u, struct jpr_op *op)
     op->overtaken = flags & JPR_ROW_OVERTAKEN;
     op->unsure = flags & JPR_ROW_UNSURE;
     op->has_net = flags & JPR_ROW_NET;
+    /* each value is the base of the next row's */
     op->seq = t->last.seq = jpr_get_delta(in, t->last.seq + 1);
     op->enqueue_start_mono_ns = u->last_start_ns =
         jpr_get_delta(in, u->last_start_ns);
@@ -503,6 +514,7 @@ static const char *next_comm(struct jpr_unpacked *u, struct jpr_record *record)
 
 /* ---------------------------------------------------------------- blocks -- */
 
+/* A stored payload is read where it is; only a compressed one is copied. */
 const char *jpr_unpacked_load(struct jpr_unpacked *u,
                               const struct jpr_frame *frame,
                               const uint8_t *disk)

@@ -19,6 +19,7 @@
 
 /* --- pools --------------------------------------------------------------- */
 
+/* Two links for each index: within its chain, and below its chain. */
 size_t rec_pool_bytes(uint32_t n)
 {
     return 2 * (size_t) n * sizeof(uint32_t);
@@ -49,6 +50,7 @@ static uint32_t take_fresh(struct jp_rec_pool *pool)
     uint32_t first = atomic_load_explicit(&pool->fresh, memory_order_relaxed);
     uint32_t end, i;
 
+    /* the last chain may be shorter */
     do {
         if (first >= pool->n)
             return JP_REC_NONE;
@@ -78,6 +80,7 @@ uint32_t rec_pool_take(struct jp_rec_pool *pool)
     return first;
 }
 
+/* Pushes a chain; the tag changes here as well. */
 void rec_pool_give(struct jp_rec_pool *pool, uint32_t first)
 {
     uint64_t head = atomic_load_explicit(&pool->head, memory_order_relaxed);
@@ -91,6 +94,7 @@ void rec_pool_give(struct jp_rec_pool *pool, uint32_t first)
         &pool->head, &head, next, memory_order_acq_rel, memory_order_relaxed));
 }
 
+/* Only an empty purse touches the pool that all threads share. */
 uint32_t rec_purse_take(struct jp_rec_purse *purse, struct jp_rec_pool *pool)
 {
     uint32_t index = purse->first;
@@ -184,6 +188,7 @@ __attribute__((noinline)) static struct jp_rec_thread *claim_thread(void)
     return NULL;
 }
 
+/* The common case is one load of a thread-local variable. */
 struct jp_rec_thread *rec_thread_get(void)
 {
     struct jp_rec_thread *thread = mine;
@@ -218,6 +223,7 @@ static int init_threads(struct jp_rec_thread *memory)
 
 static _Atomic uint64_t life_ns; /* of init and finalize */
 
+/* Adds a timed callback to the thread's sample. */
 void rec_cost_take(struct jp_rec_thread *thread, uint64_t since_ns)
 {
     uint64_t ns = rec_clock_ns() - since_ns;
@@ -232,6 +238,7 @@ void rec_cost_life(uint64_t since_ns)
     atomic_fetch_add(&life_ns, rec_clock_ns() - since_ns);
 }
 
+/* Another thread may be adding: a sum that is a moment old is fine. */
 static uint64_t get(const _Atomic uint64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
@@ -318,6 +325,8 @@ static unsigned find_cached(struct jp_rec_name_cache *cache, struct name *names,
     return number;
 }
 
+/* The same cache cannot serve both tables: a number means another word there.
+ */
 unsigned rec_names_func(struct jp_rec_name_cache *cache, const char *name)
 {
     return find_cached(cache, funcs, JP_REC_FUNCS, name);
@@ -422,6 +431,7 @@ static void reset(struct jp_rec_comm *comm)
     comm->about.gpu_uuid = comm->gpu_uuid;
 }
 
+/* Takes over what init() or the first operation says. */
 static void describe(struct jp_rec_comm *comm,
                      const struct jp_rec_comm_facts *facts)
 {
@@ -446,7 +456,7 @@ void *rec_comm_create(const struct jp_rec_comm_facts *facts)
         sizeof(uuid)); /* takes the loader's lock: not under ours */
     pthread_mutex_lock(&lock);
     comm = all_closed ? NULL : find_place();
-    if (!comm) {
+    if (!comm) { /* the table is full, or the process ends */
         void *context = all_closed ? NULL : FOREIGN;
 
         atomic_fetch_add(&n_lost, context != NULL);
@@ -479,6 +489,7 @@ void rec_comm_identify(struct jp_rec_comm *comm, uint64_t hash,
     struct jp_rec_comm_facts facts = {
         .known = true, .name = name, .hash = hash, .rank = rank};
 
+    /* every operation of v1 to v3 comes here: no lock for the later ones */
     if (atomic_load_explicit(&comm->known, memory_order_relaxed))
         return;
     pthread_mutex_lock(&lock);
@@ -544,12 +555,13 @@ void rec_comm_close(struct jp_rec_comm *comm)
 
 bool rec_comm_finalize(struct jp_rec_comm *comm)
 {
-    if (atomic_exchange(&comm->finalized, true))
+    if (atomic_exchange(&comm->finalized, true)) /* a second call */
         return false;
     atomic_fetch_sub(&n_live, 1);
     return true;
 }
 
+/* An even generation: the place is free, and no context matches it. */
 void rec_comm_release(struct jp_rec_comm *comm)
 {
     atomic_fetch_add(&comm->generation, 1);

@@ -50,9 +50,9 @@ static bool mask_is_there(void)
            object.dli_fbase == nccl_base;
 }
 
-/* Replaces kernel events by proxies in NCCL's mask. NCCL reads the mask at each
- * call (v4 on; earlier interfaces have no kernel events). Without kernel events
- * the network's show when an operation is over. */
+/* Replaces kernel events by proxies in NCCL's mask, which NCCL reads at each
+ * call (from v4 on; before that kernel events are not requested). Without
+ * kernel events those of the network show when an operation is over. */
 void rec_trust_mask(void)
 {
     if (atomic_load(&not_asked) == 0 || !mask_is_there() ||

@@ -80,11 +80,14 @@ static int begin(struct jp_recfile *file, struct jpr_reader *reader,
     return reader ? 0 : -1;
 }
 
+/* Gives the recorder's reader the bytes of a compressed file. */
 static ssize_t fill(void *arg, void *buf, size_t cap)
 {
     return logsource_read(arg, buf, cap, NULL);
 }
 
+/* Two bytes show whether the file is compressed; only then it goes through a
+ * stream. */
 int recfile_open(struct jp_recfile *file, const char *path,
                  struct jp_error *err)
 {
@@ -126,6 +129,7 @@ const char *recfile_damage(const struct jp_recfile *file)
     return file->source ? logsource_damage(file->source) : NULL;
 }
 
+/* NULL is fine. */
 static void free_comm(struct recfile_comm *comm)
 {
     if (comm) {
@@ -160,6 +164,7 @@ static void recfile_copy(char *out, size_t size, const char *text)
     out[n] = '\0';
 }
 
+/* Returns a text that borrows the string. */
 static struct record_text text_of(const char *text)
 {
     return (struct record_text){text, strlen(text)};
@@ -184,6 +189,7 @@ static void take_notes(struct jp_recfile *file, const struct jpr_header *h)
 /* Takes the first header; `why` stays NULL if its host and pid can be used. */
 static void take_header(struct jp_recfile *file, const struct jpr_header *h)
 {
+    /* a second header, of a damaged or joined file, changes nothing */
     if (file->has_header)
         return;
     file->has_header = true;
@@ -266,6 +272,7 @@ static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
     one = calloc(1, sizeof(*one));
     if (!one)
         return -1;
+    /* the index is below JPR_MAX_COMMS, so the table is bounded */
     if (comm->index >= n) {
         struct recfile_comm **more;
 
@@ -317,6 +324,8 @@ static int take_row(struct jp_recfile *file, struct recfile_comm *comm,
     return 0;
 }
 
+/* Takes the counters of communicators that the file has described; others are
+ * ignored. */
 static int take_rows(struct jp_recfile *file, const struct jpr_counters *c)
 {
     for (uint64_t i = 0; i < c->n_rows; i++) {
@@ -340,7 +349,7 @@ static void add_unseen(struct recfile_tail *tail, const char *func,
                           before; /* modulo 2^64, as the number may fall */
     while (i < tail->n_unseen && strcmp(tail->unseen[i].func, func) != 0)
         i++;
-    if (i == RECFILE_UNSEEN)
+    if (i == RECFILE_UNSEEN) /* no place: only in the sum */
         return;
     if (i == tail->n_unseen) {
         recfile_copy(tail->unseen[i].func, sizeof(tail->unseen[i].func), func);
@@ -378,6 +387,7 @@ static int take_unseen(struct jp_recfile *file, struct recfile_comm *comm,
     return 0;
 }
 
+/* The same for unseen calls. */
 static int take_all_unseen(struct jp_recfile *file,
                            const struct jpr_counters *c)
 {
@@ -424,7 +434,7 @@ static void tail_inflight(struct jp_recfile *file,
 {
     struct recfile_tail *tail = &file->tail;
 
-    if (in->at_mono_ns != tail->at_mono_ns)
+    if (in->at_mono_ns != tail->at_mono_ns) /* a new snapshot */
         tail->fly_ns = 0;
     tail->at_mono_ns = in->at_mono_ns;
     take_time(file, in->at_mono_ns);
@@ -463,6 +473,7 @@ static void change_doubts(struct recfile_tail *tail, struct jpr_doubts *have,
                                    .unsure = at_most(row->unsure),
                                    .refused = at_most(row->refused)};
 
+    /* take the old row out of the sums, and put the new one in */
     tail->unsure += now.unsure - have->unsure;
     tail->refused += now.refused - have->refused;
     for (unsigned i = 0; i < RECFILE_DOUBTS; i++) {
@@ -474,6 +485,7 @@ static void change_doubts(struct recfile_tail *tail, struct jpr_doubts *have,
     *have = now;
 }
 
+/* Takes the doubts of communicators that the file has described. */
 static void take_doubts(struct jp_recfile *file, const struct jpr_counters *c)
 {
     for (uint64_t i = 0; i < c->n_doubts; i++) {
@@ -506,6 +518,7 @@ static void take_counters(struct recfile_tail *tail,
         tail->counts.left_out =
             num_add(tail->counts.left_out, c->kinds[i].left_out);
     }
+    /* operations of communicators without a place were produced and lost */
     tail->counts.produced = num_add(tail->counts.produced, c->lost_foreign);
     tail->counts.lost = num_add(tail->counts.lost, c->lost_foreign);
 }
@@ -553,6 +566,7 @@ int recfile_next(struct jp_recfile *file, struct jpr_record *record,
 {
     int rc = jpr_next(file->reader, record, err);
 
+    /* checked after each record, as one block may hold very many */
     if (rc > 0 && expands(file))
         return jpr_stop(file->reader, "expands more than 300 to 1", err);
     if (rc <= 0)
@@ -592,6 +606,7 @@ uint64_t recfile_wall_ns(const struct jp_recfile *file, uint64_t mono_ns)
     /* modulo 2^64: the difference may be negative */
     uint64_t wall = file->clocks.real_ns + (mono_ns - file->clocks.mono_ns);
 
+    /* later than the year 2262 is damage */
     return mono_ns && file->has_header && wall <= INT64_MAX ? wall : 0;
 }
 
@@ -644,6 +659,7 @@ static const struct recfile_func *add_func(struct jp_recfile *file,
 
     *f->asked = '\0'; /* the old function is gone, also if this fails */
     file->forgot_funcs |= file->next_func < file->n_funcs;
+    /* the longest suffix must fit */
     if (n + sizeof(RECORD_REPLAY) > sizeof(f->name))
         return NULL;
     n = strlen(recfile_func_name(op, f->name, sizeof(f->name)));
@@ -675,6 +691,7 @@ static const struct recfile_func *find_func(struct jp_recfile *file,
     return add_func(file, op);
 }
 
+/* Sets the kind of a mistake and returns the reason. */
 static const char *refuse(struct jp_recfile *file, enum jp_bad bad,
                           const char *why)
 {
@@ -733,11 +750,12 @@ const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
         return refuse(file, JP_BAD_RANGE, "bad size");
     if (out->exec_us > RECORD_MAX_TIME_US)
         return refuse(file, JP_BAD_RANGE, "bad time");
+    /* before NCCL 2.27 the size is unknown, and any rank may be a peer */
     most = out->n_ranks ? out->n_ranks : RECORD_MAX_RANKS;
     if (out->p2p && (op->peer < 0 || op->peer >= most))
         return refuse(file, JP_BAD_VALUE, "bad peer");
     out->peer = out->p2p ? (uint32_t) op->peer : 0;
-    out->busbw_nan = !out->n_ranks;
+    out->busbw_nan = !out->n_ranks; /* bus bandwidth needs the size */
     if (file->only_times)
         return NULL;
     out->busbw_micro = bandwidth_micro(
