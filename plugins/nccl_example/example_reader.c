@@ -26,6 +26,7 @@ static void find_host(struct jp_tracefile *file, const char *path)
         return;
     while (start > path && start[-1] != '/')
         start--;
+    /* "raw" must be a whole name, and the host one that records can have */
     if (start - path < 4 || memcmp(start - 4, "raw/", 4) != 0 ||
         (start - path > 4 && start[-5] != '/') ||
         !record_is_word(start, (size_t) (end - start), RECORD_MAX_HOST))
@@ -43,6 +44,7 @@ static bool name_number(const char *text, size_t *len, uint64_t *out)
 
     while (n < *len && text[*len - n - 1] >= '0' && text[*len - n - 1] <= '9')
         n++;
+    /* at least one digit, at most 20, and something before them */
     if (!n || n >= sizeof(digits) || n == *len || text[*len - n - 1] != '_')
         return false;
     memcpy(digits, text + *len - n, n);
@@ -56,6 +58,7 @@ static bool name_number(const char *text, size_t *len, uint64_t *out)
 static void read_name(struct jp_tracefile *file, const char *path)
 {
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    /* a compressed file has a second suffix */
     const char *end = strstr(name, ".json");
     size_t len = end ? (size_t) (end - name) : 0;
 
@@ -234,9 +237,10 @@ enum trace_status tracefile_next(struct jp_tracefile *file, struct record *out)
         return TRACE_OP_BAD;
     file->records++;
     file->untimed += out->exec_unknown;
+    /* channels without an end may have been the longest */
     file->partly += !out->exec_unknown && file->op.time >= TRACE_TIME_HOST &&
                     file->op.kernels_timed < file->op.kernels;
-    if (!file->op.p2p)
+    if (!file->op.p2p) /* Send and Recv have no numbers */
         watch(file, &file->op);
     return TRACE_OP;
 }
@@ -282,8 +286,8 @@ static int read_file(void *state, const struct reader_input *in,
              ? tracefile_open_bytes(&source, in->data, in->len, in->path, &err)
              : tracefile_open(&source, in->path, &err)) < 0)
         return reader_refuse(facts, in->path, &err);
-    facts->has_pools = true;
-    facts->no_clock = true;
+    facts->has_pools = true; /* full pools drop operations */
+    facts->no_clock = true;  /* ts have an origin of their own */
     while (rc == 0 && !atomic_load_explicit(in->stop, memory_order_relaxed) &&
            (kind = tracefile_next(&source, &record)) <= TRACE_OP_BAD) {
         if (kind == TRACE_OP)

@@ -72,6 +72,7 @@ static int peek(struct trace_lex *lex)
     if (lex->eof)
         return AT_END;
     n = lex->fill(lex->arg, lex->buf, sizeof(lex->buf));
+    /* the end, a failure, or a source that breaks its word */
     if (n <= 0 || (size_t) n > sizeof(lex->buf)) {
         lex->eof = true;
         lex->failed = n != 0;
@@ -100,6 +101,7 @@ static bool is_blank(int c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+/* Returns whether a byte is a control character, which a text file has not. */
 static bool is_control(int c)
 {
     return c >= 0 && c < 0x20 && !is_blank(c);
@@ -143,6 +145,7 @@ struct text {
     char bytes[TRACE_MAX_TEXT + 1];
 };
 
+/* Adds a byte, up to the limit. A NUL counts as cut, as texts end with one. */
 static void put(struct text *text, int c)
 {
     if (text->len < TRACE_MAX_TEXT && c)
@@ -165,6 +168,7 @@ static int read_string(struct trace_lex *lex, struct text *text)
             step(lex);
             c = look(lex);
         }
+        /* a string does not span lines: the rest of this one is damaged */
         if (c == AT_END || c == '\n')
             return broken(lex, "string without an end");
         put(text, c);
@@ -249,7 +253,7 @@ static int read_value(struct trace_lex *lex, struct trace_fields *fields,
         return skip_nested(lex);
     if ((c == '"' ? read_string(lex, &value) : read_word(lex, &value)) < 0)
         return -1;
-    if (!name->cut)
+    if (!name->cut) /* a name that long is none of ours */
         store(fields, in_args, name, &value);
     return 0;
 }
@@ -263,6 +267,7 @@ static int read_members(struct trace_lex *lex, struct trace_fields *fields,
     int c;
 
     step(lex);
+    /* commas are skipped like blanks, however many there are */
     while ((c = skip(lex, ',')) != '}') {
         if (c != '"')
             return broken(lex, "key missing");
@@ -320,7 +325,7 @@ static enum trace_token trace_lex_next(struct trace_lex *lex,
     if (c == AT_END)
         return lex->failed ? TRACE_FAILED : TRACE_END;
     lex->closed = lex->binary = false;
-    lex->left = TRACE_MAX_OBJECT;
+    lex->left = TRACE_MAX_OBJECT; /* a fresh limit for each object */
     lex->bad = JP_BAD_SYNTAX;
     if (c != '{')
         lex->why = "not an object";
@@ -352,7 +357,7 @@ bool trace_lex_begins(const char *bytes, size_t n)
     if (i == n || bytes[i] != '[')
         return false;
     i = skip_blanks(bytes, i + 1, n);
-    if (i == n)
+    if (i == n) /* an empty or cut array */
         return true;
     if (bytes[i] != '{')
         return false;
@@ -453,6 +458,7 @@ static uint64_t time_ns(const struct trace_fields *f)
     return us * 1000 + (dot ? thousandths(dot + 1) : 0);
 }
 
+/* Returns whether a value is this text; false if it is absent. */
 static bool is(const struct trace_fields *f, enum trace_key key,
                const char *text)
 {
@@ -522,7 +528,7 @@ static const char *take_begin(struct trace_reader *r, struct trace_op *op)
                             .start_ns = time_ns(f),
                             .line = f->line,
                             .pid = -1};
-    if (!strncmp(func, "nccl", 4))
+    if (!strncmp(func, "nccl", 4)) /* 2.23 */
         func += 4;
     if (!has(f, TRACE_NAME) || !*func)
         return refuse(r, JP_BAD_MISSING, "no name");
@@ -541,6 +547,7 @@ static const char *take_begin(struct trace_reader *r, struct trace_op *op)
     why = take_size(r, op);
     if (why)
         return why;
+    /* useful, but not needed */
     if (!number(f, TRACE_CHANNELS, &op->channels))
         op->channels = 0;
     if (number(f, TRACE_PID, &pid) && pid <= INT32_MAX)
@@ -610,7 +617,7 @@ static void settle(struct trace_reader *r, bool ended, struct trace_op *out)
     } else if (op->ce) {
         op->time = c->ce_ns ? TRACE_TIME_GPU : TRACE_TIME_NONE;
         op->exec_ns = c->ce_ns;
-    } else if (c->gpu_timed) {
+    } else if (c->gpu_timed) { /* best source first */
         op->time = TRACE_TIME_GPU;
         op->exec_ns = c->gpu_ns;
         op->kernels_timed = c->gpu_timed;
@@ -658,6 +665,7 @@ static uint64_t ce_time_ns(const struct trace_fields *f)
                                                                   : 0;
 }
 
+/* Returns whether the event is an operation. */
 static bool is_op(const struct trace_fields *f)
 {
     return is(f, TRACE_CAT, "COLL") || is(f, TRACE_CAT, "P2P") ||
@@ -702,6 +710,7 @@ static bool take_event(struct trace_reader *r, struct trace_op *out,
             settle(r, true, out);
         return was_open;
     }
+    /* a begin: close the open operation, then open this one if it is good */
     why = take_begin(r, &next);
     if (was_open)
         settle(r, false, out);
@@ -722,7 +731,7 @@ enum trace_status trace_read_next(struct trace_reader *r, struct trace_op *out)
     enum trace_status status = TRACE_OP_END;
     enum trace_token token;
 
-    if (r->bad_next) {
+    if (r->bad_next) { /* left over from the last call */
         r->bad_next = false;
         return TRACE_OP_BAD;
     }
@@ -735,6 +744,7 @@ enum trace_status trace_read_next(struct trace_reader *r, struct trace_op *out)
         if (take_event(r, out, &status))
             return status;
     }
+    /* a broken object at the end of the file is just cut */
     if (token == TRACE_BROKEN && !r->lex.eof) {
         r->bad = r->lex.bad;
         return bad(r, r->lex.why);

@@ -46,6 +46,7 @@ static bool is_named(const struct plan_side *side, const char *knob)
     return value && value->value && value->source > PLAN_DEFAULT;
 }
 
+/* Returns a / b, rounded up, without overflow. */
 static uint64_t divide_up(uint64_t a, uint64_t b)
 {
     return a / b + (a % b != 0);
@@ -89,8 +90,10 @@ static struct kind make_kind(const struct backend_input *in, const char *knob,
                         .rate = (double) plan_number(side, "rate")};
     uint64_t colls = plan_number(side, "colls"), ops = plan_number(side, knob);
 
+    /* rate= is of collectives; other operations come in proportion */
     if (colls)
         kind.rate *= (double) ops / (double) colls;
+    /* the operations of an iteration may come in one burst */
     if (plan_number(side, "iterations") > 1)
         kind.iteration = divide_up(ops, plan_number(side, "comms"));
     if (is_named(side, "ring"))
@@ -156,6 +159,7 @@ static void fit_rings(const struct plan_side *side, const struct kinds *kinds,
 {
     uint64_t interval = p->interval_us;
 
+    /* each step down gives up some slack and tries the whole interval again */
     for (size_t i = 0; i < N_SLACKS; i++) {
         p->interval_us = interval;
         set_rings(side, kinds, i, p);
@@ -167,7 +171,7 @@ static void fit_rings(const struct plan_side *side, const struct kinds *kinds,
         if (p->memory_bytes <= limit)
             break;
     }
-    p->shortened = p->interval_us < interval;
+    p->shortened = p->interval_us < interval; /* the plan says so */
 }
 
 /* Returns how late the thread may be before this ring overwrites; negative: it
@@ -200,6 +204,7 @@ static uint64_t keep(const struct plan_side *side, const struct kind *kind,
         lost = MEAN_LATE_US * exp(-spare / MEAN_LATE_US) / pass_us;
     if (ring < kind->iteration) /* a burst is larger than the ring */
         lost = fmax(lost, 1 - (double) ring / (double) kind->iteration);
+    /* the larger loss includes the other; the end loses what still waits */
     ops = (uint64_t) ((double) ops * (1 - fmax(lost, p->overload)));
     return ops > tail ? ops - tail : 0;
 }
@@ -213,6 +218,7 @@ static bool take_interval(const struct backend_input *in,
         in, INSPECTOR_VARIABLE("DUMP_THREAD_INTERVAL_MICROSECONDS"));
     int64_t us;
 
+    /* a value that is no number counts as not set */
     if (!text || num_parse_i64(text, INT64_MIN, INT64_MAX, &us, NULL) < 0)
         return false;
     p->never = us < 0;
@@ -260,10 +266,12 @@ static int size_rings(const struct backend_input *in, struct inspector_plan *p,
     uint64_t limit = step < mem ? step : mem;
     bool fixed = is_named(side, "interval");
 
+    /* the rings that fit, then what they keep */
     p->interval_us = plan_number(side, "interval");
     fixed |= take_interval(in, p);
     fit_rings(side, &kinds, fixed, limit, p);
     p->variable = p->interval_us;
+    /* not even the smallest rings fit */
     if (p->memory_bytes > limit)
         return error_set(err,
                          "Inspector's rings need %s for each rank (%s slots "
@@ -305,6 +313,7 @@ static void size_single(const struct backend_input *in,
         us = plan_number(side, "interval");
     if (take_interval(in, p)) {
         p->variable = us = p->interval_us;
+        /* what the library makes of it: microseconds as nanoseconds */
         if (backend_release(in) < MICROSECONDS_SINCE)
             us = us / SECOND_US * SECOND_US + us % SECOND_US / 1000;
     } else {
@@ -315,6 +324,7 @@ static void size_single(const struct backend_input *in,
     p->interval_us = us;
     if (p->never)
         return;
+    /* of collectives at random times, one in each interval survives */
     x = (double) rate * (double) (us + PASS_US) / SECOND_US;
     p->kept_ops = (uint64_t) ((double) colls * (1 - exp(-x)) / x);
 }
@@ -414,6 +424,7 @@ static const struct {
      "1 drops operations without GPU time; records name their clock"},
 };
 
+/* Returns whether sends and receives are recorded. */
 static bool wants_p2p(const struct plan_side *side)
 {
     const char *p2p = plan_get(side, "p2p");
@@ -446,6 +457,7 @@ static uint64_t number(const struct plan_side *side,
     return 0;
 }
 
+/* Needs a readable library and NCCL 2.28. */
 static int inspector_usable(const struct backend_input *in,
                             struct jp_error *err)
 {
@@ -457,6 +469,7 @@ static int inspector_usable(const struct backend_input *in,
                          "%s (nccl.inspector in the site file) cannot be "
                          "read",
                          in->library);
+    /* the program's release: its NCCL must have the interface */
     if (plan_number(in->side, "nccl") < FIRST)
         return error_set(err, "NCCL %s cannot run Inspector (2.28 can)",
                          plan_get(in->side, "nccl"));
@@ -563,6 +576,7 @@ static int add_folder(const struct backend_input *in, struct backend_env *out,
                            in->step_dir);
 }
 
+/* The variables follow from the plan, so both always agree. */
 static int inspector_env(const struct backend_input *in,
                          struct backend_env *out, struct jp_error *err)
 {
@@ -576,7 +590,7 @@ static int inspector_env(const struct backend_input *in,
         add_folder(in, out, err) < 0)
         return -1;
     for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
-        if (release < variables[i].since)
+        if (release < variables[i].since) /* the library would ignore it */
             continue;
         snprintf(name, sizeof(name), INSPECTOR_VARIABLE("%s"),
                  variables[i].name);

@@ -21,6 +21,7 @@ int loglines_init(struct jp_loglines *lines, struct jp_logsource *source)
     return lines->buf ? 0 : -1;
 }
 
+/* Without a limit (`to`) until the caller sets one. */
 void loglines_reset(struct jp_loglines *lines, struct jp_logsource *source)
 {
     char *buf = lines->buf;
@@ -42,6 +43,7 @@ static int fill(struct jp_loglines *lines, struct jp_error *err)
     size_t rest = lines->end - lines->start;
     ssize_t n;
 
+    /* a line without end must not grow the buffer */
     if (rest > LOGLINES_MAX_BYTES || lines->skipping) {
         lines->skipping = true;
         rest = 0;
@@ -86,13 +88,14 @@ enum loglines_kind loglines_next(struct jp_loglines *lines, const char **text,
         char *newline = memchr(from, '\n', lines->end - lines->start - looked);
         size_t at = newline ? (size_t) (newline - lines->buf) : lines->end;
 
+        /* a line, the rest of the file, or another block */
         if (newline)
             return give(lines, at, at + 1, LOGLINES_LINE, text, len);
         if (lines->eof && (at > lines->start || lines->skipping))
             return give(lines, at, at, LOGLINES_LAST, text, len);
         if (lines->eof || (lines->stop && atomic_load(lines->stop)))
             return LOGLINES_END;
-        looked = at - lines->start;
+        looked = at - lines->start; /* not to be searched again */
         if (fill(lines, err) < 0) {
             lines->eof = true;
             lines->start = lines->end = 0;
@@ -177,6 +180,7 @@ static void copy(struct line *line, const struct record *record)
     keep(&r->func, line->func, sizeof(line->func));
 }
 
+/* Returns whether two texts have the same bytes. */
 static bool is_equal(const struct record_text *a, const struct record_text *b)
 {
     return a->len == b->len && !memcmp(a->text, b->text, a->len);
@@ -233,7 +237,7 @@ int neighbours_flush(struct neighbours *neighbours)
     size_t n = neighbours->n;
     int rc = 0;
 
-    if (n > 1)
+    if (n > 1) /* a single operation keeps its time */
         divide(neighbours);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = neighbours->take(neighbours->arg, &neighbours->held[i].record);
@@ -252,6 +256,7 @@ int neighbours_add(struct neighbours *neighbours, const struct record *record)
         rc = neighbours_flush(neighbours);
     if (rc == 0 && !plausible) /* it is of no batch, so it need not be held */
         return neighbours->take(neighbours->arg, record);
+    /* the first of a batch chooses the place for all */
     if (!neighbours->n)
         neighbours->held = &neighbours->lines[record->series % STARTS];
     copy(&neighbours->held[neighbours->n++], record);
@@ -291,6 +296,7 @@ static void *create(void)
 
     if (!state)
         return NULL;
+    /* without a cache lines could be read, but many times slower */
     state->reader.cache = inspector_cache_create();
     if (state->reader.cache && loglines_init(&state->lines, NULL) == 0)
         return state;
@@ -366,6 +372,7 @@ static int take_ahead(struct way *w, struct jp_loglines *lines)
     uint64_t at = loglines_at(lines);
     int rc = 0;
 
+    /* a line that begins before `to` is ours, wherever it ends */
     while (rc == 0 && at < lines->to) {
         struct record record;
 
@@ -435,6 +442,7 @@ static int read_lines(struct way *w, const struct reader_input *in,
             more = tick(lines, &seen, in);
         read = lines->bytes;
     }
+    /* the last batch */
     if (w->neighbours && rc == 0)
         rc = neighbours_flush(w->neighbours);
     tick(lines, &seen, in);
@@ -462,6 +470,7 @@ static int read_source(struct state *state, const struct reader_input *in,
     }
     neighbours_destroy(w.neighbours);
     facts->bytes = loglines_at(lines) - from;
+    /* the reader counts over all files of the thread */
     facts->odd_lines = state->reader.ways.odd - odd;
     sum_up(facts, lines, &err);
     return rc;

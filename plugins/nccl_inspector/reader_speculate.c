@@ -49,6 +49,7 @@ static bool take_head(struct reader_json_cursor *c, struct parts *parts)
         !GUESS(c, ",\"nnodes\":") || !take_number(c) ||
         !GUESS(c, "},\"metadata\":{"))
         return false;
+    /* three keys that may be absent */
     if (GUESS(c, "\"inspector_output_format_version\":") &&
         (!take_text(c) || !reader_json_take(c, ',')))
         return false;
@@ -202,6 +203,7 @@ static void keep_head(struct inspector_cache *cache, const struct parts *parts,
     struct cache_head *set = cache->heads + cache_set(tag) * CACHE_WAYS, *head;
     unsigned *next = &cache->next_way[cache_set(tag)];
 
+    /* known already: another part was new */
     for (unsigned i = 0; i < CACHE_WAYS; i++)
         if (set[i].len == len && !memcmp(set[i].text, parts->head, len))
             return;
@@ -294,11 +296,12 @@ bool reader_learn(struct inspector_cache *cache, const char *line, size_t len,
     if (!take_head(&c, &parts) || !take_mid(&c, &parts) ||
         !keep_fields(&c, &parts) || !keep_tail(&c, &parts))
         return false;
+    /* nothing may follow */
     if (c.p < c.end && *c.p == '\r')
         c.p++;
     if (c.p != c.end)
         return false;
-    if (!fits(&parts))
+    if (!fits(&parts)) /* a known layout, but too long to keep */
         return true;
     keep_head(cache, &parts, record);
     keep_mid(cache, &parts, record);
@@ -600,6 +603,7 @@ static RARE const char *take_long_tail(struct inspector_cache *cache,
         i = i < cache->n_tails ? i : 0;
         if (!match_tail(&cache->tails[i], p, end, &like))
             continue;
+        /* numbers that have grown make the comparison slow */
         if (like.longer > 2)
             i = better_tail(cache, i, p, &like);
         head->tail = (uint8_t) i;
@@ -730,6 +734,7 @@ bool inspector_read_ahead(struct inspector_reader *reader, const char *text,
     next = reader->cache ? take_line(reader->cache, text, end, out) : NULL;
     if (!next)
         return false;
+    /* the whole line must be there, to its newline */
     if (next < end && *next == '\r')
         next++;
     if (next == end || *next != '\n')

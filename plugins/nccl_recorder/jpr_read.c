@@ -57,6 +57,7 @@ static int grow(struct jpr_window *w)
 {
     ssize_t n;
 
+    /* the buffer has room for one more block after max bytes */
     if (w->end > w->max) {
         memmove(w->buf, w->buf + w->start, w->end - w->start);
         w->end -= w->start;
@@ -94,6 +95,7 @@ static int advance(struct jpr_window *w, uint64_t offset)
 static ssize_t window_read(struct jpr_window *w, uint64_t offset, void *out,
                            size_t n)
 {
+    /* a stream cannot go back; callers never ask for that */
     if (offset < w->offset || n > w->max) {
         errno = EINVAL;
         return -1;
@@ -207,7 +209,7 @@ static int damage(struct jpr_reader *r, uint64_t offset, const char *what,
                   struct jp_error *err)
 {
     r->end.damaged++;
-    if (r->end.damaged > MAX_DAMAGED)
+    if (r->end.damaged > MAX_DAMAGED) /* not worth more searching */
         r->over = true;
     return error_set(err, "%s: offset %llu: %s", r->name,
                      (unsigned long long) offset, what);
@@ -236,7 +238,7 @@ static int read_head(struct jpr_reader *r, struct jp_error *err)
     /* a file that is cut here still counts as a recorder's */
     if (memcmp(head, want, n < 8 ? (size_t) n : 8) != 0)
         return error_set(err, "%s: not a recorder file", r->name);
-    if (n < JPR_HEAD_BYTES) {
+    if (n < JPR_HEAD_BYTES) { /* the process was killed at once */
         finish(r, n > 0);
         return 0;
     }
@@ -278,6 +280,7 @@ static struct jpr_reader *begin(struct jpr_reader *r, struct jp_error *err)
 
 struct jpr_reader *jpr_open(const char *path, struct jp_error *err)
 {
+    /* opening a FIFO or device must not block; it is refused below */
     const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     int fd = open(path, flags);
     struct jpr_reader *r;
@@ -335,7 +338,7 @@ struct jpr_reader *jpr_open_stream(jpr_fill *fill, void *arg, const char *name,
  */
 static uint64_t find_frame(struct jpr_reader *r, uint64_t from, bool *zeros)
 {
-    uint8_t *buf = r->disk;
+    uint8_t *buf = r->disk; /* no payload is in it now */
     struct jpr_frame frame;
     ssize_t n;
 
@@ -422,7 +425,7 @@ static int next_block(struct jpr_reader *r, struct jp_error *err)
             return unpack_payload(r, &frame, err);
         }
     }
-    if (n >= 0)
+    if (n >= 0) /* the frame or its payload is not complete */
         return finish(r, true);
     r->over = true;
     return error_set(err, "%s: %s", r->name, strerror(errno));
@@ -438,6 +441,7 @@ int jpr_next(struct jpr_reader *r, struct jpr_record *record,
         rc = jpr_unpacked_next(r->block_records, record, &why);
         if (rc > 0) {
             r->end.n_ops += record->type == JPR_OP;
+            /* a trailer counts only if nothing follows it */
             r->end.complete = record->type == JPR_COUNTERS &&
                               record->counters->final;
             return 1;

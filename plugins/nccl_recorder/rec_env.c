@@ -99,7 +99,7 @@ static int current_device(void *driver, void *runtime, int *device)
         (get_handle_fn *) find_function(driver, "cuDeviceGet");
     int ordinal;
 
-    if (get && get(device) == 0)
+    if (get && get(device) == 0) /* the thread has a context */
         return 0;
     if (number && number(&ordinal) == 0 && handle)
         return handle(device, ordinal) == 0 ? 0 : -1;
@@ -118,6 +118,7 @@ void rec_gpu_identify(char *pci, size_t pci_size, char *uuid, size_t uuid_size)
     int device;
 
     pci[0] = uuid[0] = '\0';
+    /* the _v2 knows slices (MIG), older drivers have only the first */
     if (!get_uuid)
         get_uuid = (get_uuid_fn *) find_function(driver, "cuDeviceGetUuid");
     if (current_device(driver, runtime, &device) == 0) {
@@ -128,6 +129,7 @@ void rec_gpu_identify(char *pci, size_t pci_size, char *uuid, size_t uuid_size)
         if (get_uuid && get_uuid(&id, device) == 0)
             format_uuid(&id, uuid, uuid_size);
     }
+    /* dlopen() has counted both up; they stay loaded */
     if (driver)
         dlclose(driver);
     if (runtime)
@@ -303,7 +305,7 @@ static void read_settings(struct jp_rec_settings *settings, int interface)
         uint64_t *out = (uint64_t *) ((char *) settings + knob->where);
         const char *text = getenv(knob->name);
 
-        *out = knob->fallback;
+        *out = knob->fallback; /* stays after a bad value */
         if (text && parse(text, knob->min, knob->max, out) < 0)
             note(knob->name, text, knob->min, knob->max);
     }
@@ -337,7 +339,7 @@ static unsigned parse_release(const char **text, unsigned patch)
             break;
         at++;
     }
-    if (i < 1 || i > 2)
+    if (i < 1 || i > 2) /* two or three numbers make a release */
         return 0;
     *text = at;
     return parts[0] * 10000 + parts[1] * 100 + parts[2];
@@ -378,7 +380,7 @@ static const char *read_declined(void)
     char *text = notes[n_notes];
     bool bad, found;
 
-    if (!list || !list[0])
+    if (!list || !list[0]) /* nothing is declined */
         return NULL;
     found = has_release(list, release, &bad);
     if (bad) {
@@ -388,6 +390,7 @@ static const char *read_declined(void)
                  list);
         text = notes[++n_notes];
     }
+    /* a release that cannot be read is recorded: most are good */
     if (!release)
         snprintf(text, NOTE_BYTES,
                  "JOBPROF_RECORDER_DECLINE: NCCL's release "
@@ -490,6 +493,7 @@ static void fill_lists(struct jpr_header *header)
         header->notes[header->n_notes++] = notes[i];
 }
 
+/* Called once for each file; the variables are those of that moment. */
 void rec_env_header(const struct jp_rec_settings *settings, int interface,
                     struct jpr_header *header)
 {

@@ -160,6 +160,8 @@ static int read_all(struct jp_recfile *source, const struct reader_input *in,
     return rc;
 }
 
+/* Recordings have all that is needed in the file, so nothing is kept between
+ * files. */
 static int read_file(void *state, const struct reader_input *in,
                      const struct reader_sink *sink, struct source_facts *facts)
 {
@@ -226,6 +228,7 @@ static int size_recorder(const struct backend_input *in,
                          "the recorder needs at least %s for each rank, but a "
                          "quarter of the step's memory on a node allows %s",
                          FIG_BYTES(JP_REC_MEM_MIN), FIG_BYTES(limit));
+    /* memory: what two drains of all communicators bring, within the limits */
     p->memory_bytes =
         num_mul(num_mul(plan_number(side, "comms"), plan_number(side, "rate")),
                 2 * SLOT_BYTES) /
@@ -246,6 +249,7 @@ static int size_recorder(const struct backend_input *in,
     return 0;
 }
 
+/* Says what the profile costs, and what a too small file will not have. */
 static int recorder_forecast(const struct backend_input *in,
                              struct backend_forecast *out, struct jp_error *err)
 {
