@@ -598,7 +598,7 @@ static int divide_memory(void)
 /* Forgets the table before the memory goes, so that late handles find none. */
 static void free_memory(void)
 {
-    rec_op_forget();
+    rec_op_init(NULL, 0, false, 0);
     if (arena)
         munmap(arena, arena_bytes);
     arena = NULL;
@@ -693,7 +693,7 @@ static int begin_comm(int version, const struct jp_rec_comm_facts *facts,
     else if (say && log)
         log(JP_NCCL_LOG_INFO, JP_NCCL_LOG_INIT, "jobprof", 0,
             "PROFILER/jobprof: %s: nothing is recorded", why);
-    rec_cost_life(since_ns);
+    rec_cost_take(NULL, since_ns);
     return JP_NCCL_SUCCESS;
 }
 
@@ -710,7 +710,7 @@ static int end_comm(void *context)
     rec_op_end_all(comm);
     if (rec_comm_finalize(comm))
         rec_writer_flush();
-    rec_cost_life(since_ns);
+    rec_cost_take(NULL, since_ns);
     return JP_NCCL_SUCCESS;
 }
 

@@ -223,19 +223,17 @@ static int init_threads(struct jp_rec_thread *memory)
 
 static _Atomic uint64_t life_ns; /* of init and finalize */
 
-/* Adds a timed callback to the thread's sample. */
 void rec_cost_take(struct jp_rec_thread *thread, uint64_t since_ns)
 {
     uint64_t ns = rec_clock_ns() - since_ns;
 
+    if (!thread) { /* shared, but rare enough to time each */
+        atomic_fetch_add(&life_ns, ns);
+        return;
+    }
     rec_cost_add(&thread->timed, 1);
     rec_cost_add(&thread->timed_ns,
                  ns < JP_REC_COST_MOST_NS ? ns : JP_REC_COST_MOST_NS);
-}
-
-void rec_cost_life(uint64_t since_ns)
-{
-    atomic_fetch_add(&life_ns, rec_clock_ns() - since_ns);
 }
 
 /* Another thread may be adding: a sum that is a moment old is fine. */
@@ -559,12 +557,6 @@ bool rec_comm_finalize(struct jp_rec_comm *comm)
         return false;
     atomic_fetch_sub(&n_live, 1);
     return true;
-}
-
-/* An even generation: the place is free, and no context matches it. */
-void rec_comm_release(struct jp_rec_comm *comm)
-{
-    atomic_fetch_add(&comm->generation, 1);
 }
 
 int rec_comm_live(void)

@@ -257,10 +257,6 @@ void rec_comm_close(struct jp_rec_comm *comm);
 /* Marks it as finalized; returns true for the first call. */
 bool rec_comm_finalize(struct jp_rec_comm *comm);
 
-/* Frees the place; for the writer, when everything of the communicator is
- * written. */
-void rec_comm_release(struct jp_rec_comm *comm);
-
 /* How many communicators are not finalized yet. */
 int rec_comm_live(void);
 
@@ -410,16 +406,16 @@ static inline struct jp_rec_timer rec_cost_begin(void)
     return timer;
 }
 
-/* It ends. */
+/* Adds the time since then to the timed callbacks of a thread, or, with NULL,
+ * to what init and finalize take. */
 void rec_cost_take(struct jp_rec_thread *thread, uint64_t since_ns);
+
+/* A callback ends. */
 static inline void rec_cost_end(const struct jp_rec_timer *timer)
 {
     if (timer->thread)
         rec_cost_take(timer->thread, timer->since_ns);
 }
-
-/* Adds the time of an init or finalize that began at since_ns and ends now. */
-void rec_cost_life(uint64_t since_ns);
 
 /* Fills in what holds for the whole process so far: communicators without a
  * place, their operations, and the cost over all threads. Only the writer may

@@ -653,17 +653,19 @@ bool rec_op_look(uint32_t index, struct jp_rec_record *record)
 
 void rec_op_init(char *memory, size_t bytes, bool net, unsigned epoch)
 {
-    size_t rest = bytes - SPARE_BYTES;
-    uint32_t n_ops = (uint32_t) (rest / 4 * 3 / table_bytes(1));
-    uint32_t n_records =
-        (uint32_t) (rest / 4 / (done_bytes(32768, net) / 32768 + 1)) - 32;
+    uint32_t n_ops, n_records;
+    size_t rest;
 
+    if (!memory) {
+        jp_rec_ops = NULL;
+        return;
+    }
+    /* a record with its share of chunk and pool: from many, to round little */
+    rest = bytes - SPARE_BYTES;
+    n_ops = (uint32_t) (rest / 4 * 3 / table_bytes(1));
+    n_records = (uint32_t) (rest / 4 / (done_bytes(32768, net) / 32768 + 1)) -
+                32;
     done_init(memory, n_records, net);
     memory += (done_bytes(n_records, net) + 63) & ~(size_t) 63;
     table_init(memory, n_ops, epoch);
-}
-
-void rec_op_forget(void)
-{
-    jp_rec_ops = NULL;
 }

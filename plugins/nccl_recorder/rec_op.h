@@ -120,11 +120,8 @@ enum { JP_REC_INDEX_SHIFT = 9, JP_REC_INDEX_BITS = 20 };
  * network waits. Generations begin at `epoch` << 24, so that a forked child's
  * differ from its parent's. In handles they are mixed with a number of this
  * process: with PXN and pid namespaces a handle of another process can come
- * here. */
+ * here. NULL: there are no operations, and every handle is too old. */
 void rec_op_init(char *memory, size_t bytes, bool net, unsigned epoch);
-
-/* In a forked child: there are no operations, and every handle is too old. */
-void rec_op_forget(void);
 
 /* Makes the free place `index` a live operation and returns its handle. `state`
  * has the first bits of the state. */

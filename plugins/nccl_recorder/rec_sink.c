@@ -709,7 +709,8 @@ void rec_sink_release(bool anyway)
             for (func = 0; func < JP_REC_FUNCS; func++)
                 add_counts(&t.gone[kind], &comm->counts[kind][func]);
         }
-        rec_comm_release(comm);
+        /* an even generation: the place is free, and no context matches it */
+        atomic_fetch_add(&comm->generation, 1);
     }
 }
 
