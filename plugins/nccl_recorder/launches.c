@@ -68,8 +68,7 @@ void launches_destroy(struct launches *launches)
     free(launches);
 }
 
-/* ----------------------------------------------------------------- shares --
- */
+/* --------------------------------------------------------------- shares -- */
 
 void launches_divide(const struct launches_member *members, size_t n,
                      uint64_t time_us)
@@ -217,8 +216,7 @@ static int share_launch(struct held **of, size_t n)
     return rc;
 }
 
-/* --------------------------------------------------------------- launches --
- */
+/* ------------------------------------------------------------- launches -- */
 
 static int by_launch(const void *a, const void *b)
 {

@@ -604,8 +604,7 @@ static void free_memory(void)
     arena = NULL;
 }
 
-/* ------------------------------------------------------------------- life --
- */
+/* ----------------------------------------------------------------- life -- */
 
 /* In a forked child: the threads, the file and the memory are the parent's.
  * Locks are made anew, as another thread may have held them. */

@@ -45,8 +45,8 @@
  *    launched, by the GPU's clock. After eight such operations among 10,000 the
  *    communicator's kernel events are not used any more.
  *  - If 60 operations or more were enqueued after the one that is reported, the
- *    ring may have been overrun, and the stamps may be a later operation's.
- * Then such stamps, and those that run backwards, cost only these operations
+ *    ring may have been overrun, and the stamps may be those of a later one.
+ *    Such stamps, and those that run backwards, cost only these operations
  *    their time.
  *
  * Kernel events stay on while the program captures a CUDA graph, although they

@@ -648,8 +648,7 @@ bool rec_op_look(uint32_t index, struct jp_rec_record *record)
     return rec_op_is(rec_op_state(op), state);
 }
 
-/* --- memory ----------------------------------------------------------------
- */
+/* --- memory --------------------------------------------------------------- */
 
 void rec_op_init(char *memory, size_t bytes, bool net, unsigned epoch)
 {

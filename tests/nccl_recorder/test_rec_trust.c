@@ -169,8 +169,7 @@ static void kernels_where_they_are_safe(void **state)
     }
 }
 
-/* --------------------------------------------------- counters that differ --
- */
+/* ------------------------------------------------- counters that differ -- */
 
 static void to_oneself(struct rec_scene *s)
 {

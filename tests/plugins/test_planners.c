@@ -605,8 +605,7 @@ static void test_slots(void **state)
     }
 }
 
-/* --- the template's reader and runner --------------------------------------
- */
+/* --- the template's reader and runner ------------------------------------- */
 
 struct taken {
     size_t n, stop_at; /* 0: never */
