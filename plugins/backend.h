@@ -118,8 +118,8 @@ struct backend_runner {
     /* After ready has returned 1: returns the path for the node's tasks,
      * borrowed, or NULL. */
     const char *(*place)(void *state);
-    /* Asks it to end. force: at once, even if data is lost. 1: it has ended and
-     * left nothing but its files; 0: not yet. */
+    /* Requests its end. force: at once, even if data is lost. 1: it has ended
+     * and left nothing but its files; 0: not yet. */
     int (*stop)(void *state, bool force);
     /* Stores its files in raw/<node>/ after its end. -1: not all of them; err
      * says what is there instead. */

@@ -1,9 +1,9 @@
 /* reader.h - the second face of a backend: its raw files become records.
  *
- * The caller asks the readers' probes in the registry's order, and the first
+ * The caller tries the readers' probes in the registry's order, and the first
  * one that accepts a file reads it. A reader pushes records into a sink and
  * fills in a struct source_facts about the file itself. Code that gets the
- * records never asks which profiler wrote them.
+ * records need not know which profiler wrote them.
  */
 #ifndef JP_PLUGINS_READER_H
 #define JP_PLUGINS_READER_H
@@ -75,7 +75,7 @@ void reader_note_damage(struct source_facts *facts, const char *damage);
 /* Where records go. A hook that returns a value other than 0 ends the reading,
  * which returns that value. */
 struct reader_sink {
-    /* takes n records, whose texts are valid until it returns */
+    /* takes n records; their texts are valid until it returns */
     int (*take)(void *arg, const struct record *records, size_t n);
     /* takes the writer's counters of a communicator; base is what its records
      * share */
@@ -121,9 +121,9 @@ struct backend_reader {
 
 struct backend;
 
-/* Returns the backend whose reader accepts the file. NULL: none does (*err is
- * empty), or the file cannot be read (*err says why; required). rest: a file
- * that no probe accepts goes to the reader with takes_rest. */
+/* Returns the backend with the reader that accepts the file. NULL: none does
+ * (*err is empty), or the file cannot be read (*err says why; required). rest:
+ * a file that no probe accepts goes to the reader with takes_rest. */
 const struct backend *reader_find(const char *path, bool rest,
                                   struct jp_error *err);
 

@@ -554,9 +554,9 @@ static int size_pools(const struct backend_input *in, struct example_plan *out,
 
 /* --- the planner --- */
 
-/* Bits of NCCL_PROFILE_EVENT_MASK, whose default is 0. We request what a
- * timeline needs, KernelCh where it is safe. ProxyStep (16) alone would be 99 %
- * of the volume, and KernelLaunch (2048) events are never given back. */
+/* Bits of NCCL_PROFILE_EVENT_MASK (default 0). We request what a timeline
+ * needs, KernelCh where it is safe. ProxyStep (16) alone would be 99 % of the
+ * volume, and KernelLaunch (2048) events are never given back. */
 #define MASK_COLL 2
 #define MASK_P2P 4
 #define MASK_PROXY_OP 8

@@ -150,7 +150,7 @@ enum trace_time {
     TRACE_TIME_GPU
 };
 
-/* Categories whose events fill a pool of their own each. */
+/* Categories that have a pool each. */
 enum trace_pool {
     TRACE_COLL,
     TRACE_P2P,
@@ -260,7 +260,7 @@ int tracefile_open_bytes(struct jp_tracefile *file, const void *bytes, size_t n,
                          const char *path, struct jp_error *err);
 void tracefile_close(struct jp_tracefile *file);
 
-/* TRACE_OP: *out is a record, whose texts are borrowed until the next call.
+/* TRACE_OP: *out is a record; its texts are borrowed until the next call.
  * TRACE_OP_BAD: see why and line of *file. */
 enum trace_status tracefile_next(struct jp_tracefile *file, struct record *out);
 

@@ -38,7 +38,7 @@
 #define MICROSECONDS_SINCE JP_NCCL_RELEASE(2, 29, 7)
 #define SECOND_US 1000000u
 
-/* Returns whether somebody has set the knob. */
+/* Returns whether the knob was set, by any source but its default. */
 static bool is_named(const struct plan_side *side, const char *knob)
 {
     const struct plan_value *value = plan_find(side, knob);

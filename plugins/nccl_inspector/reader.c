@@ -3,7 +3,7 @@
  *
  * Tables of keys describe the objects of a line: which member of struct record
  * a value goes to, and its limit. take_section() reads an object by its table,
- * take_value() a value by its key. check() then asks whether a record is
+ * take_value() a value by its key. check() decides whether a record is
  * complete.
  */
 #include "plugins/nccl_inspector/reader.h"

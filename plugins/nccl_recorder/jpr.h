@@ -208,8 +208,9 @@ struct jpr_doubts {
     uint32_t comm;
     uint64_t reasons; /* enum jpr_doubt */
     uint64_t unsure;  /* operations without kernel events for these reasons */
-    uint64_t refused; /* other operations whose time stamps contradict others or
-                         the host's clock: over, but their time is unknown */
+    /* other operations with time stamps that contradict others or the host's
+     * clock: over, but their time is unknown */
+    uint64_t refused;
 };
 
 /* The recorder's own cost in the process, from the header's clocks to the

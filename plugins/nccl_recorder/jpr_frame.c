@@ -692,8 +692,8 @@ static uint32_t check_of(const uint8_t *frame)
     return jpr_crc32(crc, frame + 8, JPR_FRAME_BYTES - 8) & 0xFFFF;
 }
 
-/* The payload goes to its place first, compressed or copied; then the frame,
- * whose checks need it. */
+/* The payload goes to its place first, compressed or copied; then the frame, as
+ * its checks need the payload. */
 size_t jpr_frame_write(enum jpr_block type, const uint8_t *raw, size_t n,
                        struct jpr_zip *zip, uint8_t *out, size_t size)
 {

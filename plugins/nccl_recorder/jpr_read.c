@@ -95,7 +95,7 @@ static int advance(struct jpr_window *w, uint64_t offset)
 static ssize_t window_read(struct jpr_window *w, uint64_t offset, void *out,
                            size_t n)
 {
-    /* a stream cannot go back; callers never ask for that */
+    /* a stream cannot go back; callers never try that */
     if (offset < w->offset || n > w->max) {
         errno = EINVAL;
         return -1;

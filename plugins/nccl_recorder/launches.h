@@ -30,7 +30,7 @@
 #include "common/record.h"
 #include "plugins/nccl_recorder/jpr.h"
 
-/* Takes a record, whose texts are valid until it returns. A value other than 0
+/* Takes a record; its texts are valid until it returns. A value other than 0
  * ends the flush and is passed on. */
 typedef int launches_take(void *arg, const struct record *record);
 

@@ -627,7 +627,7 @@ __attribute__((destructor)) static void at_exit(void)
 }
 
 /* Makes the recorder ready, once in a process. Returns NULL, or why nothing is
- * recorded. A declined release still has a file, whose header says so. */
+ * recorded. A declined release still has a file, with a header that says so. */
 static const char *get_ready(int version, int *mask)
 {
     const char *declined, *why;

@@ -91,8 +91,9 @@ struct jp_rec_trust {
     struct jp_rec_channel channels[JP_NCCL_MAX_CHANNELS];
 };
 
-/* In a process's first init, also after a fork: what is asked for, and where
- * NCCL keeps its mask (NULL: it cannot be changed). `interface` is 1 to 6. */
+/* In a process's first init, also after a fork: whether kernel events are
+ * requested, and where NCCL keeps its mask (NULL: it cannot be changed).
+ * `interface` is 1 to 6. */
 void rec_trust_init(bool asks, int interface, int *mask);
 
 /* To be called after the mask was written: meanwhile a call of another thread
@@ -192,7 +193,7 @@ struct jp_rec_comm {
     atomic_bool known;
     _Atomic uint64_t p2p_seq;
     struct jp_rec_count counts[JPR_N_OP_KINDS][JP_REC_FUNCS];
-    /* API calls less those whose operation was reported */
+    /* API calls, less those that had their operation reported */
     _Atomic int64_t unseen[JP_REC_FUNCS];
     /* collectives: one more than NCCL's last number, and how many replays got a
      * number of the recorder (JPR_REPLAY_SEQ) */
@@ -224,8 +225,8 @@ struct jp_rec_comm {
 size_t rec_comm_init(char *memory, unsigned epoch);
 
 /* Makes a communicator and returns its context. When the table is full, which
- * is counted, the context is one whose operations are counted as foreign.
- * Returns NULL when all are closed. */
+ * is counted, this is the context of all communicators without a place. Returns
+ * NULL when all are closed. */
 void *rec_comm_create(const struct jp_rec_comm_facts *facts);
 
 /* Sets name, hash and rank of a communicator made with known = false; only the
@@ -236,8 +237,8 @@ void rec_comm_identify(struct jp_rec_comm *comm, uint64_t hash,
 /* Returns the communicator of a context, or NULL. */
 struct jp_rec_comm *rec_comm_get(void *context);
 
-/* Counts an operation whose context rec_comm_get() does not find. Returns NULL,
- * its handle. */
+/* Counts an operation if its context is that of communicators without a place.
+ * Returns NULL, its handle. */
 void *rec_comm_foreign(void *context);
 
 unsigned rec_comm_place(const struct jp_rec_comm *comm);

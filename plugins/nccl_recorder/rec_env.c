@@ -118,7 +118,7 @@ void rec_gpu_identify(char *pci, size_t pci_size, char *uuid, size_t uuid_size)
     int device;
 
     pci[0] = uuid[0] = '\0';
-    /* the _v2 knows slices (MIG), older drivers have only the first */
+    /* only _v2 has slices (MIG); older drivers have only the other */
     if (!get_uuid)
         get_uuid = (get_uuid_fn *) find_function(driver, "cuDeviceGetUuid");
     if (current_device(driver, runtime, &device) == 0) {

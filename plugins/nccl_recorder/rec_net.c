@@ -15,7 +15,7 @@ enum { NO_WAIT = -1 };
 enum { N_STEPS = 8192 };
 
 /* A step between its start and its stop, which NCCL reports from one thread. A
- * handle whose generation differs comes too late and is ignored. */
+ * handle of another generation comes too late and is ignored. */
 struct step {
     uint64_t op;       /* handle of the operation, kind PROXY */
     uint64_t since_ns; /* when the current wait began */

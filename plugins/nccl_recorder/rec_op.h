@@ -76,7 +76,7 @@ struct jp_rec_op {
     _Atomic uint64_t times[JP_REC_N_TIMES];
     _Atomic uint32_t started; /* channels */
     _Atomic uint32_t stopped;
-    /* channels whose times are of different operations */
+    /* channels with times of different operations */
     _Atomic uint32_t refused;
     _Atomic uint64_t net[JP_REC_N_NET];
     /* start of each open channel by the GPU's clock; 0: not open */

@@ -121,7 +121,7 @@ static void close_both(void)
 }
 
 /* Moves a descriptor above 2. Numbers 0 to 2 are the program's even if it has
- * closed them: otherwise its output would go into our file. Not fcntl(), whose
+ * closed them: otherwise its output would go into our file. Not by fcntl(): its
  * newest symbol version is too new. */
 static int above_standard(int fd)
 {
@@ -433,8 +433,8 @@ enum { MAX_ROWS = 1024, MAX_UNSEEN = 256, MAX_DOUBTS = 256 };
 #define UNSEEN_NS 500000000ULL
 
 static struct {
-    struct jpr_counts gone[JPR_N_OP_KINDS]; /* sums of communicators whose
-                                               places are free again */
+    struct jpr_counts gone[JPR_N_OP_KINDS]; /* sums of communicators that have
+                                               lost their places */
     struct jpr_comm_counts rows[MAX_ROWS];
     struct jpr_unseen unseen[MAX_UNSEEN];
     struct jpr_doubts doubts[MAX_DOUBTS];
@@ -511,8 +511,8 @@ static void add_rows(struct jpr_counters *counters, struct jp_rec_comm *comm,
     }
 }
 
-/* Returns the number of calls whose operation has not come. It may be negative
- * for a moment, when threads count in another order. */
+/* Returns the number of calls without an operation so far. The counter may be
+ * negative for a moment, when threads count in another order. */
 static uint64_t unseen_of(const struct jp_rec_comm *comm, unsigned func)
 {
     int64_t n = atomic_load_explicit(&comm->unseen[func], memory_order_relaxed);
@@ -606,7 +606,8 @@ static uint64_t sum_of_all(const struct jpr_counters *c)
            c->lost_foreign;
 }
 
-/* Adds the rows of all communicators whose block is in the file or buffer. */
+/* Adds the rows of all communicators that have their block in the file or
+ * buffer. */
 static void add_comms(struct jpr_counters *counters, bool all)
 {
     bool look = counters->clocks.mono_ns - t.looked_ns > UNSEEN_NS;

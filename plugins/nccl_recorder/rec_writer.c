@@ -628,7 +628,8 @@ static void write_once(bool closing)
     flush_run(closing || rec_comm_live() == 0);
 }
 
-/* Tells rec_writer_start() the outcome. */
+/* Opens the directory and wakes rec_writer_start(), which waits for the
+ * outcome. */
 static bool open_directory(void)
 {
     w.why_not = rec_sink_open(w.dir, w.settings);
@@ -638,7 +639,7 @@ static bool open_directory(void)
 }
 
 /* The writer thread. `asked` is read before writing, so that an answer covers
- * all that was there when it was asked for. */
+ * everything that was there at the time of the request. */
 static void *writer_main(void *unused)
 {
     uint64_t next_ns = rec_clock_ns() + DRAIN_NS;
@@ -725,7 +726,7 @@ int rec_writer_init(const struct jp_rec_settings *settings, int interface,
 
 /* ------------------------------------------------------------------ others */
 
-/* Asks for a flush and waits until it is done, at most wait_ns. */
+/* Requests a flush and waits until it is done, at most wait_ns. */
 static void ask_and_wait(uint64_t wait_ns)
 {
     uint64_t until = rec_clock_ns() + wait_ns;

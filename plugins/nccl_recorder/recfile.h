@@ -88,8 +88,8 @@ struct recfile_tail {
     uint64_t cut_short; /* operations that finalize or exit cut short */
     bool has_replays;   /* there are operations that NCCL does not number */
     /* over all communicators: operations without kernel events; of these the
-     * ones with each reason (maybe among others); operations whose times were
-     * refused */
+     * ones with each reason (maybe among others); operations with refused times
+     */
     uint64_t unsure, unsure_by[RECFILE_DOUBTS], refused;
     /* over all communicators */
     struct recfile_unseen unseen[RECFILE_UNSEEN];
