@@ -3,19 +3,19 @@
  *
  * A backend is one const struct `backend_<folder>` with designated
  * initialisers; absent faces and hooks are NULL. The folder's Makefile.inc adds
- * its name to BACKENDS, of which plugins/gen-registry.sh makes the registry.
- * plugins/null/ is the commented template and the tests' double: it is built,
- * but the registry leaves it out, so no option knows it.
+ * its name to BACKENDS, from which plugins/gen-registry.sh makes the registry.
+ * plugins/null/ is the commented template and the test double: it is built, but
+ * not in the registry, so no option offers it.
  *
- *   planner  in srun, before the launch: which variables make the tasks'
- *            processes profiled, and what that costs. Pure: no files, no clock,
- *            no environment but the user's in backend_input; everything it may
- *            know is there.
- *   reader   after the step: its raw files become records (reader.h).
- *   runner   where something must live beside the tasks: started, awaited and
- *            collected by one supervisor in jobprof-node with bounded times.
+ *   planner  in srun, before the launch: which variables make the processes of
+ *            the tasks profiled, and what that costs. Pure: it uses no files,
+ * no clock and no environment, only backend_input. reader   after the step: its
+ * raw files become records (reader.h). runner   where something must run beside
+ * the tasks: one supervisor in jobprof-node starts, awaits and collects it, in
+ * bounded time.
  *
- * Raising a face's meaning raises BACKEND_ABI; backend_find refuses others.
+ * A change in the meaning of a face raises BACKEND_ABI; backend_find() refuses
+ * backends of another number.
  */
 #ifndef JP_PLUGINS_BACKEND_H
 #define JP_PLUGINS_BACKEND_H
@@ -34,23 +34,22 @@
 #define BACKEND_ABI 7
 #define BACKEND_ENV_MAX 64
 
-/* All that a planner may look at; borrowed for the call. */
+/* Everything that a planner may use; borrowed for the call. */
 struct backend_input {
     const struct plan_side *side; /* the effective settings, plan_get() */
     const char *step_dir;         /* absolute */
-    const char *library;          /* path of the profiler, NULL: not named; or
-                                     NCCL's short name of it, as the user has set
-                                     it */
-    bool library_exists;          /* on srun's host, a readable file */
-    uint32_t release; /* of the library, JP_NCCL_RELEASE; 0: the program's */
+    const char *library; /* path of the profiler, or NCCL's short name of it if
+                            the user has set that; NULL: not configured */
+    bool library_exists; /* it is a readable file on srun's host */
+    uint32_t release;    /* of the library, JP_NCCL_RELEASE; 0: the program's */
     const char *declined; /* NCCL releases not to profile: knownbad_ranges();
                              NULL or "": none */
-    struct jp_jobshape shape;      /* zeros: unknown */
-    const struct plan_input *user; /* the user's variables, plan_env(); NULL:
-                                      not known */
+    struct jp_jobshape shape; /* zeros: unknown */
+    /* the user's variables, plan_env(); NULL: unknown */
+    const struct plan_input *user;
 };
 
-/* Gets one line for who reads the plan. -1 ends the telling. */
+/* Takes one line for the reader of the plan. -1 ends the notes. */
 typedef int backend_note(void *arg, bool is_warning, const char *line,
                          struct jp_error *err);
 
@@ -58,7 +57,8 @@ typedef int backend_note(void *arg, bool is_warning, const char *line,
 struct backend_env {
     struct jp_envvar vars[BACKEND_ENV_MAX]; /* strings owned */
     size_t n;
-    bool soft; /* what backend_env_add gives NCCL_ names; others are ours */
+    bool soft; /* for NCCL_ names that backend_env_add() adds; other variables
+                  are never soft */
 };
 
 /* What a profile of the requested run costs one rank, and what it keeps. */
@@ -67,65 +67,69 @@ struct backend_forecast {
     uint64_t reserved_bytes; /* address space */
     uint64_t disk_bytes;     /* raw files; 0: unknown */
     uint64_t planned_ops;    /* iterations x (colls + p2p) */
-    uint64_t kept_ops;       /* of them in the files */
+    uint64_t kept_ops;       /* of these, how many the files will have */
     char counted[256];       /* how memory and disk were counted, or "" */
-    char lost[320];    /* what will be missing and why, a sentence, or "" */
-    char assumed[256]; /* what sizing had to assume, a sentence, or "" */
+    char lost[320];    /* a sentence: what will be missing and why; or "" */
+    char assumed[256]; /* a sentence: what sizing had to assume; or "" */
 };
 
 struct backend_planner {
-    /* Can it run with these settings? -1: err is the reason that the user
-     * reads. NULL: always. */
+    /* Checks whether the profiler can run with these settings. -1: err is the
+     * reason for the user. NULL: it always can. */
     int (*usable)(const struct backend_input *in, struct jp_error *err);
-    /* Sizes the profile. -1: it does not fit, err names what would; the
-     * fallback is taken, or the step runs unprofiled. NULL: unknown. */
+    /* Sizes the profile. -1: it does not fit, and err says what would; the
+     * fallback is used, or the step runs unprofiled. NULL: the size is unknown.
+     */
     int (*size)(const struct backend_input *in, struct backend_forecast *out,
                 struct jp_error *err);
     /* Adds the variables by backend_env_add. NULL: none. */
     int (*env)(const struct backend_input *in, struct backend_env *out,
                struct jp_error *err);
-    /* What is to be known of these settings with the release that will run; for
-     * plans only. NULL: nothing. */
+    /* Notes for plans: what a user should know about these settings with the
+     * release that will run. NULL: nothing. */
     int (*notes)(const struct backend_input *in, backend_note *say, void *arg,
                  struct jp_error *err);
-    const char *fallback; /* backend's name where usable says no, or NULL */
+    const char *fallback; /* name of the backend to use when usable() refuses,
+                             or NULL */
 };
 
-/* Something beside the tasks, on each node. All calls run as the user, in one
- * supervisor (orchestrator/agent/supervise.c) that calls again and again: only
- * sweep may block. start's strings live until destroy; place and sweep may be
- * NULL. */
+/* Something that runs beside the tasks on each node. All calls run as the user,
+ * in one supervisor (orchestrator/agent/supervise.c) that calls repeatedly, so
+ * only sweep may block. Strings passed to start live until destroy; place and
+ * sweep may be NULL. */
 struct backend_runner {
-    /* The runner that serves these settings. NULL: this one, always. */
+    /* Returns the runner for these settings. NULL: always this one. */
     const struct backend_runner *(*of)(const struct jp_jobconf *conf);
-    /* In srun, before anything is started: what the step's nodes share. 1:
-     * gather is to be called; 0; -1: it cannot run, and why. NULL: nothing. */
+    /* In srun, before anything is started: prepares what the nodes of the step
+     * share. 1: gather must be called; 0: done; -1: it cannot run, err says
+     * why. NULL: nothing to prepare. */
     int (*prepare)(const struct jp_jobconf *conf, const char *step_dir,
                    char *const *nodes, size_t n, struct jp_error *err);
-    /* In srun's keeper, again and again while the nodes start; late: without
-     * those that are missing. 1: done; 0: not yet; -1. */
+    /* In srun's keeper, repeatedly while the nodes start. late: continue
+     * without the nodes that are missing. 1: done; 0: not yet; -1: failed. */
     int (*gather)(const char *step_dir, char *const *nodes, size_t n, bool late,
                   struct jp_error *err);
-    /* -1: it cannot run here, and nothing is left. */
+    /* Starts it. -1: it cannot run here, and nothing is left behind. */
     int (*start)(const struct jp_jobconf *conf, const char *step_dir,
                  const char *node, void **state, struct jp_error *err);
-    /* 1: the tasks may start; 0: not yet; -1: it has ended, with the reason; 2:
-     * it runs, but the tasks continue without it, with the reason. */
+    /* 1: the tasks may start; 0: not yet; -1: it has ended, err says why; 2: it
+     * runs, but the tasks continue without it, err says why. */
     int (*ready)(void *state, struct jp_error *err);
-    /* After ready has returned 1: the path for the node's tasks, borrowed, or
-     * NULL. */
+    /* After ready has returned 1: returns the path for the node's tasks,
+     * borrowed, or NULL. */
     const char *(*place)(void *state);
-    /* Asks for the end. force: by all means, data or not. 1: it has ended and
-     * left nothing behind but its files; 0: not yet. */
+    /* Requests its end. force: at once, even if data is lost. 1: it has ended
+     * and left nothing but its files; 0: not yet. */
     int (*stop)(void *state, bool force);
-    /* Stores its files below raw/<node>/ after its end. -1: not all; err states
-     * what is there instead. */
+    /* Stores its files in raw/<node>/ after its end. -1: not all of them; err
+     * says what is there instead. */
     int (*collect)(void *state, struct jp_error *err);
-    /* On the node, when the supervisor was killed: what tasks begin from here
-     * on goes past it. NULL: nothing. */
+    /* On the node, when the supervisor was killed: what tasks begin from now on
+     * bypasses it. NULL: nothing to do. */
     void (*bypass)(const struct jp_jobconf *conf, const char *node);
-    /* On the node, after a supervisor that was killed: ends what it has left;
-     * never what lives. May take 3 s. True: there was something. */
+    /* On the node, after a supervisor was killed: ends what it left behind, but
+     * nothing that is in use. May take 3 s. Returns true if there was
+     * something. */
     bool (*sweep)(const struct jp_jobconf *conf, const char *step_dir,
                   const char *node);
     void (*destroy)(void *state); /* takes NULL */
@@ -140,41 +144,42 @@ backend_runner_of(const struct backend_runner *runner,
 
 struct backend {
     unsigned abi;             /* BACKEND_ABI */
-    struct jp_profiler about; /* what common code may know of it */
+    struct jp_profiler about; /* what common code may use of it */
     const struct backend_planner *planner;
     const struct backend_reader *reader;
     const struct backend_runner *runner;
-    /* What doctor finds of it here, a line each; plan: the settings. NULL: of
-     * an NCCL profiler its library is looked at, as the settings name it. */
+    /* Doctor's checks of it on this host, one line each; plan: the settings.
+     * NULL: for an NCCL profiler the configured library is checked. */
     int (*look)(const struct jp_plan *plan, backend_note *say, void *arg,
                 struct jp_error *err);
 };
 
-/* Generated from the folders; a NULL ends it. */
+/* Generated from the folders; ends with NULL. */
 extern const struct backend *const backend_registry[];
 
-/* The backend of that name and of our ABI, or NULL. */
+/* Returns the backend of that name and of this ABI, or NULL. */
 const struct backend *backend_find(const char *name);
 
-/* The profiler of this library: a plugin for NCCL that contains the mark of one
- * of our profilers. Follows links, reads at most LIBRARY_MAX_BYTES, loads
- * nothing. NULL: unknown, or it cannot be read. */
+/* Returns the profiler that a library belongs to: it is a plugin for NCCL and
+ * contains the mark of one of our profilers. Follows links, reads at most
+ * LIBRARY_MAX_BYTES, loads nothing. NULL: unknown, or it cannot be read. */
 const struct backend *backend_of_library(const char *path);
 #define LIBRARY_MAX_BYTES (32UL << 20)
 
-/* The release that the profiler's library is of: in->release, else nccl=. */
+/* Returns the release of the profiler's library: in->release, else nccl=. */
 uint32_t backend_release(const struct backend_input *in);
 
-/* What the tasks will find in a variable that the user has set and force= does
- * not replace, or NULL. Not what is left from an outer profiled step. */
+/* Returns the value that the user has set for a variable and that force= does
+ * not replace, or NULL. Values left by an outer profiled step do not count. */
 const char *backend_user_value(const struct backend_input *in,
                                const char *name);
 
-/* Adds NAME=<formatted value>. -1: no memory, or too many, or a name twice. */
+/* Adds NAME=<formatted value>. Returns 0, or -1: no memory, too many variables,
+ * or the name is set twice. */
 int backend_env_add(struct backend_env *env, struct jp_error *err,
                     const char *name, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Adds NAME=number with the reason that the plan prints next to it. */
+/* Adds NAME=number, with the reason that the plan prints next to it. */
 int backend_env_number(struct backend_env *env, struct jp_error *err,
                        const char *name, uint64_t number, const char *reason);
 void backend_env_fini(struct backend_env *env);

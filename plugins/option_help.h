@@ -1,6 +1,7 @@
-/* option_help.h - what srun --help says of each option: what it does, its
- * modes, where the report goes, what to read, and the default, which the module
- * adds to the first one. */
+/* option_help.h - the texts of srun --help: for each option what it does, its
+ * modes, where the report goes and what to read. The module adds the default to
+ * the first one.
+ */
 #ifndef JP_PLUGINS_OPTION_HELP_H
 #define JP_PLUGINS_OPTION_HELP_H
 

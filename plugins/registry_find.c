@@ -1,5 +1,6 @@
-/* registry_find.c - find a backend, by name or by its library, and collect its
- * variables. */
+/* registry_find.c - looks up backends: by name, by a library, by a raw file;
+ * and what backends share, variables of the tasks and facts about a file.
+ */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "plugins/backend.h"
 #include "plugins/reader.h"
 
+/* A backend built for another ABI is as if it were not there. */
 const struct backend *backend_find(const char *name)
 {
     for (const struct backend *const *b = backend_registry; name && *b; b++)
@@ -19,17 +21,19 @@ const struct backend *backend_find(const char *name)
     return NULL;
 }
 
-/* --- by a library ----------------------------------------------------------
- */
+/* --- by a library -------------------------------------------------------- */
 
-/* What NCCL looks for in each plugin begins so. */
+/* The names that NCCL looks up in a plugin begin like this. */
 #define INTERFACE "ncclProfiler_v"
 
+/* Returns whether the bytes contain the text. */
 static bool holds(const char *bytes, size_t len, const char *text)
 {
     return memmem(bytes, len, text, strlen(text)) != NULL;
 }
 
+/* Searches the bytes instead of loading: a foreign library must not run here.
+ */
 const struct backend *backend_of_library(const char *path)
 {
     const struct backend *found = NULL;
@@ -49,8 +53,7 @@ const struct backend *backend_of_library(const char *path)
     return found;
 }
 
-/* --- variables --------------------------------------------------------------
- */
+/* --- variables ----------------------------------------------------------- */
 
 uint32_t backend_release(const struct backend_input *in)
 {
@@ -59,6 +62,7 @@ uint32_t backend_release(const struct backend_input *in)
 
 const char *backend_user_value(const struct backend_input *in, const char *name)
 {
+    /* variables that an outer profiled step has set are not the user's */
     const char *ours = in->user ? plan_env(in->user, "JOBPROF_SET") : NULL;
 
     if (!in->user || plan_number(in->side, "force") ||
@@ -67,6 +71,7 @@ const char *backend_user_value(const struct backend_input *in, const char *name)
     return plan_env(in->user, name);
 }
 
+/* On failure nothing has changed. */
 int backend_env_add(struct backend_env *env, struct jp_error *err,
                     const char *name, const char *fmt, ...)
 {
@@ -82,6 +87,7 @@ int backend_env_add(struct backend_env *env, struct jp_error *err,
         error_set(err, "out of memory");
         goto fail;
     }
+    /* a variable that is set twice is a mistake of the planner */
     for (size_t i = 0; i < env->n; i++)
         if (!strcmp(env->vars[i].name, name)) {
             error_set(err, "%s is set twice", name);
@@ -114,6 +120,7 @@ int backend_env_number(struct backend_env *env, struct jp_error *err,
     return 0;
 }
 
+/* Leaves an empty list. */
 void backend_env_fini(struct backend_env *env)
 {
     for (size_t i = 0; i < env->n; i++) {
@@ -124,15 +131,16 @@ void backend_env_fini(struct backend_env *env)
     *env = (struct backend_env){0};
 }
 
-/* --- whose a file is, and what readers share ---------------------------------
- */
+/* --- the reader of a file, and what readers share ------------------------ */
 
 #define BACKENDS_MAX 32
 
 struct reader_states {
-    void *of[BACKENDS_MAX]; /* by the registry's order */
+    void *of[BACKENDS_MAX]; /* in the registry's order; NULL: not made yet */
 };
 
+/* A file may have millions of bad lines: only the first of each kind is kept.
+ */
 void reader_note_bad(struct source_facts *facts, uint64_t line,
                      enum jp_bad kind, const char *why)
 {
@@ -147,7 +155,7 @@ void reader_note_bad(struct source_facts *facts, uint64_t line,
 int reader_refuse(struct source_facts *facts, const char *path,
                   const struct jp_error *err)
 {
-    size_t skip = strlen(path) + 2;
+    size_t skip = strlen(path) + 2; /* "path: " */
 
     facts->unreadable = true;
     snprintf(facts->trouble, sizeof(facts->trouble), "%.150s",
@@ -161,7 +169,8 @@ void reader_note_damage(struct source_facts *facts, const char *damage)
         snprintf(facts->trouble, sizeof(facts->trouble), "%.150s", damage);
 }
 
-/* The first bytes of a file, unpacked. -1 and err. */
+/* Reads the first bytes of a file, unpacked. Returns how many, or -1 and err.
+ */
 static ssize_t read_head(const char *path, char head[READER_HEAD],
                          struct jp_error *err)
 {
@@ -186,14 +195,14 @@ const struct backend *reader_find(const char *path, bool rest,
     char head[READER_HEAD];
     ssize_t n;
 
-    err->text[0] = '\0';
+    err->text[0] = '\0'; /* so that the caller sees which of the two it was */
     n = read_head(path, head, err);
     for (size_t i = 0; n >= 0 && backend_registry[i]; i++) {
         const struct backend_reader *reader = backend_registry[i]->reader;
 
         if (reader && reader->probe && reader->probe(name, head, (size_t) n))
             return backend_registry[i];
-        if (reader && reader->takes_rest)
+        if (reader && reader->takes_rest) /* if no probe accepts the file */
             last = backend_registry[i];
     }
     return rest ? last : NULL;
@@ -221,8 +230,9 @@ int reader_read(struct reader_states *states, const struct backend *backend,
 
     while (backend_registry[i] && backend_registry[i] != backend)
         i++;
-    if (i >= BACKENDS_MAX)
+    if (i >= BACKENDS_MAX) /* more backends than places */
         return -1;
+    /* what a reader keeps is made with its first file */
     if (reader->create && !states->of[i] && !(states->of[i] = reader->create()))
         return -1;
     return reader->read(states->of[i], in, sink, facts);

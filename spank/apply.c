@@ -1,16 +1,16 @@
-/* apply.c - requests and answers become environment. */
+/* apply.c - requests and helpers' answers become environment variables. */
 #include "spank/module.h"
 
 #define NAME "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789"
 enum { LINES = 256, RESOLVE_MS = 3000, MOUNT_MS = 70000, BEGIN_MS = 2000 };
 
-/* Settings that srun passes to the nodes: a SLURM_ name survives --export=NONE.
+/* Settings that srun passes to the nodes. SLURM_ names survive --export=NONE.
  */
 static const char carried[] =
     "SLURM_JOBPROF_REQ,SLURM_JOBPROF_DIR,SLURM_JOBPROF_HASH,"
     "SLURM_JOBPROF_LIMIT,SLURM_JOBPROF_NCCL,SLURM_JOBPROF_HOME";
 
-/* sp: in the job's environment; NULL: in srun's own. value NULL: unset. */
+/* Sets (value NULL: unsets) a variable of the job, or of srun (sp NULL). */
 static bool set(spank_t sp, const char *name, const char *value, bool force)
 {
     if (sp)
@@ -19,12 +19,12 @@ static bool set(spank_t sp, const char *name, const char *value, bool force)
     return (value ? setenv(name, value, force) : unsetenv(name)) == 0;
 }
 
-/* Anybody can write JOBPROF_SET: of its names only such as we do set count. */
+/* Any user can write JOBPROF_SET, so only names that we set ourselves count. */
 static const char *const ours[] = {
     "JOBPROF_",     "SLURM_JOBPROF_", "NCCL_PROFILE",     "NCCL_INSPECTOR_",
     "COPPER_MOUNT", "APPTAINER_BIND", "SINGULARITY_BIND", "XLA_"};
 
-/* What a list held before ours came after it. */
+/* WAS + name keeps what a list had before our value was appended. */
 #define WAS "JOBPROF_WAS_"
 enum { ROOM = 16384, FULL = 64 };
 
@@ -40,8 +40,7 @@ static void restore(spank_t sp, const char *name)
     set(sp, was, NULL, true);
 }
 
-/* A list without room for our mounts is not changed, and its name is in full.
- */
+/* Appends to a list. Without room the list stays, and `full` gets its name. */
 static bool append(spank_t sp, const char *name, const char *value,
                    char full[static FULL])
 {
@@ -74,10 +73,10 @@ static void unset(spank_t sp, const char *names)
     free(copy);
 }
 
-/* Lines NAME=VALUE, ?NAME=VALUE (unless set), +NAME=VALUE (on a node: a comma
- * and it after what is set), -NAME up to the dot: all or none.
- * On a node JOBPROF_SET lists what was set; it grows where the lines were.
- * full: the name of a list that had no room, else untouched. */
+/* Applies all lines up to the dot, or none: NAME=VALUE, ?NAME=VALUE (unless it
+ * is set), -NAME, +NAME=VALUE (on a node: appended after a comma). On a node
+ * JOBPROF_SET lists what was set; it is built in place, over the lines read.
+ * full: the name of a list without room, else untouched. */
 static bool apply(spank_t sp, char *answer, char full[static FULL])
 {
     char *list = answer, *end = answer, *line, *name[LINES], *value[LINES];
@@ -99,7 +98,7 @@ static bool apply(spank_t sp, char *answer, char full[static FULL])
                   ? append(sp, name[i], value[i], full)
                   : set(sp, name[i], value[i], mark[i] != '?')) ||
             !value[i] ||
-            strncmp(name[i], "SLURM_", 6) == 0) /* ours for a moment */
+            strncmp(name[i], "SLURM_", 6) == 0) /* for the nodes only */
             continue;
         memmove(end + 1, name[i], strlen(name[i]) + 1);
         *end = ',';
@@ -110,7 +109,7 @@ static bool apply(spank_t sp, char *answer, char full[static FULL])
     return true;
 }
 
-/* What an outer profiled step has set (JOBPROF_SET) is not valid here. */
+/* Variables of an outer profiled step (JOBPROF_SET) are not valid here. */
 void apply_request(void)
 {
     unset(NULL, getenv("JOBPROF_SET"));
@@ -148,7 +147,8 @@ void apply_resolve(spank_t sp)
     set(NULL, "SLURM_JOBPROF_DIR", "-", false);
 }
 
-/* Each het component has a node 0: whose name begins "n[1-4,7]" or "n1,m2"? */
+/* Each het component has a node 0. Does "n[1-4,7]" or "n1,m2" begin with this
+ * one? */
 static bool begins(const char *list, const char *name)
 {
     while (list && *name && *name == *(list += *list == '['))
@@ -174,7 +174,7 @@ static void begin(spank_t sp, struct jobinfo *j)
     ok = helper_run(&h, BEGIN_MS, &answer) == 0 && apply(sp, answer, full);
     if (!ok)
         helper_end(&h);
-    if (*h.said || !ok) /* a big job says a thing once, a default nothing */
+    if (*h.said || !ok) /* only one node speaks, and for a default none */
         (loud ? slurm_spank_log : slurm_info)(
             "jobprof: %s: %s", getenv("SLURMD_NODENAME"),
             *h.said ? h.said : "jobprof-node begin failed or took over 2 s");
@@ -183,7 +183,7 @@ static void begin(spank_t sp, struct jobinfo *j)
             "jobprof: %s: %s is too long for jobprof's mounts and stays "
             "unchanged: containers do not see the profiler's files",
             getenv("SLURMD_NODENAME"), full);
-    spank_get_item(sp, S_JOB_ENV, &j->env); /* has moved, maybe with a DIR */
+    spank_get_item(sp, S_JOB_ENV, &j->env); /* it moved, maybe with a new DIR */
     finish_expect(h.pid ? jobinfo_getenv(j->env, "SLURM_JOBPROF_DIR") : NULL,
                   jobinfo_getenv(j->env, "SLURM_JOBPROF_HASH"), &h);
 }

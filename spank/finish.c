@@ -1,14 +1,14 @@
-/* finish.c - the tasks' starts and ends, and what is left to do at exit. */
+/* finish.c - starts and ends of tasks, and the work that is left at exit. */
 #include <time.h>
 
 #include "spank/module.h"
 
 enum { TASK_MS = 500, FINISH_MS = 6000, REPORT_S = 30, REPORT_MAX_S = 3600 };
 
-static char dir[PATH_MAX];   /* step directory, "": nothing to do */
-static char hash[72];        /* job.conf's sum, which no task can change */
-static pid_t owner;          /* srun, no fork of it */
-static struct helper *begun; /* on a node */
+static char dir[PATH_MAX];   /* step directory; "": nothing to do */
+static char hash[72];        /* checksum of job.conf, out of the tasks' reach */
+static pid_t owner;          /* srun itself, not a fork of it */
+static struct helper *begun; /* begin's helper, on a node */
 static FILE *tasks; /* in memory: contain_spank (24.05) shares no descriptors */
 static char *lines;
 static size_t used;
@@ -23,9 +23,9 @@ void finish_expect(const char *step, const char *sum, struct helper *begin)
         tasks = open_memstream(&lines, &used);
 }
 
-/* Before Slurm 23.11, resolve refuses everything that would run before the
- * program. In a container its path may be missing: then the program runs
- * without it. */
+/* Runs the task under nsys. Before Slurm 23.11 resolve refuses that. In a
+ * container the path of nsys may be missing: then the program runs without it.
+ */
 static void wrap(spank_t sp, const struct jobinfo *j)
 {
 #if HAVE_DECL_SPANK_PREPEND_TASK_ARGV
@@ -41,7 +41,7 @@ static void wrap(spank_t sp, const struct jobinfo *j)
 #endif
 }
 
-/* In the process that becomes the task: only there its GPUs can be tried. */
+/* In the process that becomes the task: only here its GPUs can be tried. */
 void finish_start(spank_t sp)
 {
     struct jobinfo j;
@@ -50,7 +50,7 @@ void finish_start(spank_t sp)
     if (!*dir || !begun || jobinfo_get(sp, &j) < 0)
         return;
     wrap(sp, &j);
-    if (!jobinfo_getenv(j.env, "CUDA_VISIBLE_DEVICES")) /* it has all */
+    if (!jobinfo_getenv(j.env, "CUDA_VISIBLE_DEVICES")) /* it has all GPUs */
         return;
     option_helper(&h, "task");
     helper_arg(&h, "--dir", dir);
@@ -82,7 +82,7 @@ void finish_task(spank_t sp)
             mono_us, us);
 }
 
-/* On a node jobprof-node finish, in srun jobprof report. */
+/* Runs jobprof-node finish on a node, and jobprof report in srun. */
 void finish_exit(spank_t sp)
 {
     int s = (int) strtoul(getenv("SLURM_JOBPROF_LIMIT") ?: "", NULL, 10),
@@ -99,7 +99,7 @@ void finish_exit(spank_t sp)
     helper_arg(&h, begun ? "--config" : "--site", option_config());
     if (*dir && begun && jobinfo_get(sp, &j) == 0) {
         jobinfo_node_args(&j, &h);
-        h.orphan = h.leave = true; /* the end of the job must not end it */
+        h.orphan = h.leave = true; /* it must survive the end of the job */
         h.fd[0] = memfd_create("tasks", MFD_CLOEXEC);
         if (lines && write(h.fd[0], lines, used) >= 0)
             lseek(h.fd[0], 0, SEEK_SET);
@@ -108,9 +108,9 @@ void finish_exit(spank_t sp)
         s = s > 0 && s <= REPORT_MAX_S ? s : REPORT_S;
         rc = helper_run(&h, (s + 5) * 1000, NULL);
     }
-    for (char *c = dir; begun && *c; c++) /* the user's, for slurmd's log */
+    for (char *c = dir; begun && *c; c++) /* the user's path goes to a log */
         *c = *c < ' ' || *c > '~' ? '?' : *c;
-    if (rc < 0 || rc > 125) /* the others it has explained itself */
+    if (rc < 0 || rc > 125) /* for the others it printed the reason */
         slurm_spank_log("jobprof: %s failed or hung; later: jobprof report %s",
                         begun ? "finish" : "the report", dir);
     tasks = NULL;

@@ -1,4 +1,4 @@
-/* helper.c - run a program as the user, bounded in time. */
+/* helper.c - runs a program as the user, bounded in time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -15,8 +15,8 @@
 
 enum { TEXT_MAX = 65536, KILL_MS = 200, TICK_MS = 10, FAILED = -1, LATE = -2 };
 enum { ENV_MAX = 2048 };
-static pid_t *told; /* shared: the pid of the orphan */
-/* the helper's PWD: where the host stands, in user_init where tasks start */
+static pid_t *told; /* memory shared with the child: the orphan's pid */
+/* the helper's PWD: the host's folder, in user_init that of the tasks */
 static char stand[PATH_MAX + 4] = "PWD=";
 static const char *const allowed[] = {
     "JOBPROF_", "USER=",     "LANG=", "XLA_",   "NVIDIA_V", "_SLURM_SPANK_",
@@ -31,7 +31,7 @@ void helper_arg(struct helper *h, const char *name, const char *value)
     h->argv[h->argc++] = value;
 }
 
-/* What a helper may see of an environment; valid until the next call. */
+/* Returns the variables that a helper may see, valid until the next call. */
 static char **allowed_env(char **env)
 {
     static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
@@ -39,7 +39,7 @@ static char **allowed_env(char **env)
     const char *conf = getenv("SLURM_CONF");
     int n = 1;
 
-    if (conf) /* the host's own, before the job's: it names libraries to load */
+    if (conf) /* the host's, not the job's: it names libraries to load */
         clean[n++] = (char *) conf - strlen("SLURM_CONF=");
     clean[n++] = stand;
     for (; env && *env && n < ENV_MAX; env++)
@@ -50,7 +50,7 @@ static char **allowed_env(char **env)
     return clean;
 }
 
-/* From here to child(): after fork, so async-signal-safe calls only. */
+/* From here to child() code runs after fork: only async-signal-safe calls. */
 static bool put(const char *file, const char *text)
 {
     size_t n = strlen(text);
@@ -63,9 +63,9 @@ static bool enter(const char *dir)
     return chdir(dir) == 0;
 }
 
-/* From "4:freezer:/slurm/uid_1/job_2/step_0" to freezer's /slurm or a parent.
- * In v2 no folder with children takes a process, but Slurm's "system" does;
- * since Slurm 26.05 job_2 is its SLUID there. */
+/* Moves out of "4:freezer:/slurm/uid_1/job_2/step_0" to /slurm or a parent. In
+ * v2 a folder with children takes no process, but Slurm's "system" does; since
+ * Slurm 26.05 job_2 is its SLUID there. */
 static void leave_cgroup(char *path)
 {
     char *id = strsep(&path, ":"), *name = id ? strsep(&path, ":") : NULL;
@@ -85,10 +85,11 @@ static void leave_cgroup(char *path)
         ;
 }
 
-/* Outside of the job's cgroups nothing of the user's may enter, by a debugger
- * or /proc/PID/mem: not even between exec and the program's own first lines.
- * The kernel demands all capabilities of the one that is entered; so this has
- * one, which is good for nothing else, and so have the programs that it starts.
+/* Outside of the job's cgroups the user must not get into the process, by a
+ * debugger or /proc/PID/mem, not even between exec and the program's first
+ * lines. The kernel demands of an intruder all capabilities of the target. So
+ * this keeps one that is good for nothing else, which the programs that it
+ * starts inherit.
  */
 static void shut(void)
 {
@@ -101,19 +102,19 @@ static void shut(void)
         prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_BLOCK_SUSPEND, 0, 0) ==
             0)
         return;
-    memset(caps, 0, sizeof(caps)); /* a container's slurmstepd has it not */
+    memset(caps, 0, sizeof(caps)); /* not there in a container */
     syscall(SYS_capset, &head, caps);
 }
 
-/* In user_init only the effective uid is the user's. Not root: is the user. */
+/* Becomes the user. In user_init only the effective uid is his already. */
 static bool become(const struct jobinfo *j, bool leave)
 {
     char text[PATH_MAX] = "", *rest = text;
     uid_t r, e, s;
 
     if (getuid() == 0 && seteuid(0) == 0) {
-        /* slurmstepd's is -1000; and outside of the job's limit of memory it
-         * is the first to go, before anybody else's job */
+        /* slurmstepd has -1000. Outside of the job's memory limit the helper
+         * must be killed first, before other jobs */
         put("/proc/self/oom_score_adj", leave ? "1000" : "0");
         if (leave && read(open("/proc/self/cgroup", O_RDONLY), text,
                           sizeof(text) - 1) > 0)
@@ -135,10 +136,10 @@ static void wire(const struct helper *h)
 {
     int null = open("/dev/null", O_RDWR), fd[3];
 
-    for (int i = 0; i < 3; i++) /* out of the way first: 0..2 may be closed */
+    for (int i = 0; i < 3; i++) /* copy to 10 on first: 0..2 may be closed */
         if ((fd[i] = fcntl(h->fd[i], F_DUPFD, 10)) < 0)
             fd[i] = fcntl(null, F_DUPFD, 10);
-    for (int i = 0; i < 3; i++) /* none is left to be the user's */
+    for (int i = 0; i < 3; i++) /* none of them stays the user's */
         if (dup2(fd[i], i) < 0)
             _exit(126);
     if (syscall(436 /* close_range */, 3U, ~0U, 0U) < 0)
@@ -172,7 +173,7 @@ static void __attribute__((noreturn)) child(const struct helper *h)
     _exit(127);
 }
 
-/* The helper may still write: what counts is this copy. */
+/* Returns a copy of the answer, as the helper may still write, or NULL. */
 static char *read_answer(int fd)
 {
     static char text[TEXT_MAX + 1];
@@ -182,7 +183,7 @@ static char *read_answer(int fd)
     return strncmp(text, ".\n", 2) == 0 || strstr(text, "\n.\n") ? text : NULL;
 }
 
-/* What keeps a look at this very process: another of its number is not it. */
+/* Opens the orphan's /proc folder, which no later process of its pid shares. */
 static void look_at(struct helper *h)
 {
     char path[32];
@@ -194,9 +195,8 @@ static void look_at(struct helper *h)
     h->seen = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Not so a zombie, whose exe is gone, nor who came after it in its number, even
- * in a group of the same number. Before its exec hidepid may hide it from us.
- */
+/* A zombie is not alive: it has no exe. Nor is a later process of that number,
+ * even in a group of the same number. Before exec hidepid may hide it. */
 static bool is_alive(const struct helper *h)
 {
     char c;
@@ -206,7 +206,7 @@ static bool is_alive(const struct helper *h)
             (errno != ENOENT && errno != ESRCH));
 }
 
-/* ECHILD is an end too: SIGCHLD is ignored, or somebody waited first. */
+/* ECHILD is an end as well: SIGCHLD is ignored, or the host waited first. */
 static int watch(struct helper *h, int ms, char **answer)
 {
     clock_t end = times(NULL) + ms / TICK_MS; /* monotonic, in USER_HZ */
@@ -226,8 +226,8 @@ static int watch(struct helper *h, int ms, char **answer)
     }
 }
 
-/* Nobody but root (who owns "/", in a namespace too) and we can change it or a
- * folder to it: else we ran a stranger's. Afterwards it has no links. */
+/* Only root (owner of "/", in a namespace too) and we may be able to change it
+ * or a folder above it: else a stranger's program could run. Resolves links. */
 static bool is_safe(const char **program)
 {
     static char path[PATH_MAX];
@@ -272,7 +272,7 @@ int helper_run(struct helper *h, int ms, char **answer)
         rc = watch(h, ms, answer);
     if (rc == LATE && (h->self <= 0 || is_alive(h))) {
         kill(-h->pid, SIGKILL);
-        kill(h->pid, SIGKILL); /* before its setsid */
+        kill(h->pid, SIGKILL); /* it may not have called setsid yet */
         watch(h, KILL_MS, NULL);
     }
     if (!safe)
@@ -290,8 +290,8 @@ int helper_run(struct helper *h, int ms, char **answer)
     return rc;
 }
 
-/* With the orphan gone its numbers may be another user's, and we may be root:
- * so only while we see it. */
+/* A later process may have the orphan's numbers, and we may be root: so signals
+ * go out only while its /proc folder shows it. */
 void helper_end(struct helper *h)
 {
     for (int ms = 0; h && h->seen >= 0 && ms <= KILL_MS && is_alive(h);

@@ -1,4 +1,4 @@
-/* jobinfo.c - what a helper must know about the step: ids and environment. */
+/* jobinfo.c - facts of the step for a helper: ids and environment. */
 #include <slurm/slurm.h>
 
 #include "spank/module.h"
@@ -41,7 +41,7 @@ int jobinfo_get(spank_t sp, struct jobinfo *j)
     item(sp, S_JOB_NNODES, j->nodes);
     item(sp, S_JOB_TOTAL_TASK_COUNT, j->tasks);
     nodes = jobinfo_getenv(j->env, "SLURM_STEP_NUM_NODES");
-    if (nodes) /* of all het components; the item is of one */
+    if (nodes) /* all het components; the item has only one */
         snprintf(j->nodes, sizeof(j->nodes), "%s", nodes);
     spank_get_item(sp, S_JOB_ARGV, &argc, &argv);
     j->command = argc > 0 && argv ? argv[0] : NULL;
@@ -50,7 +50,7 @@ int jobinfo_get(spank_t sp, struct jobinfo *j)
 
 void jobinfo_node_args(const struct jobinfo *j, struct helper *h)
 {
-    helper_arg(h, "--node", getenv("SLURMD_NODENAME")); /* slurmstepd's own */
+    helper_arg(h, "--node", getenv("SLURMD_NODENAME")); /* slurmstepd's */
     helper_arg(h, "--nodeid", j->nodeid);
     helper_arg(h, "--component", j->job);
     helper_arg(h, "--nodes", j->nodes);

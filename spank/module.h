@@ -1,7 +1,7 @@
 /* module.h - what the files of the SPANK module share.
- * In srun and slurmstepd it does no work of its own: it runs helper programs as
- * the user, bounded in time, and copies their answers into the environment.
- * Contract: docs/contracts.md. No function here fails a step. */
+ * In srun and slurmstepd the module does no work itself: it runs helper
+ * programs as the user, bounded in time, and copies their answers into the
+ * environment. Contract: docs/contracts.md. No function here fails a step. */
 #ifndef JP_SPANK_MODULE_H
 #define JP_SPANK_MODULE_H
 
@@ -15,51 +15,51 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <slurm/spank.h>
-/* helper.c: a program run as the user */
+/* helper.c: a program that is run as the user */
 struct helper {
-    const char *argv[32]; /* path, verb, options; borrowed words */
+    const char *argv[32]; /* path, verb, options; the words are borrowed */
     int argc;
-    char **env; /* unfiltered, run takes what a helper may see; borrowed */
+    char **env; /* unfiltered; run picks what a helper may see; borrowed */
     const struct jobinfo *user; /* in slurmstepd: who to become; else NULL */
     bool orphan; /* unseen by the host's wait3() and by proctrack/linuxproc; may
-                  * continue after its answer; its exit status is lost */
-    bool leave;  /* leaves the job's cgroups, if we are root */
-    int fd[3];   /* the program's 0..2, -1: /dev/null; taken over by run */
-    pid_t pid, self; /* process group, 0: not started; the orphan's own */
-    int seen;        /* the orphan's folder in /proc, -1: not seen yet */
-    char said[256];  /* first line of stderr, where fd[2] is a memfd */
+                    go on after its answer; its exit status is lost */
+    bool leave;  /* leaves the job's cgroups, if the host is root */
+    int fd[3];   /* the program's 0..2; -1: /dev/null; run closes them */
+    pid_t pid, self; /* process group, 0: not started; the orphan's pid */
+    int seen;        /* the orphan's folder in /proc; -1: not opened yet */
+    char said[256];  /* first line of stderr, if fd[2] is a memfd */
 };
 void helper_arg(struct helper *h, const char *name, const char *value);
-/* Exit status (0..255), or negative: no start, no answer, a signal, or not done
- * after ms and its group is killed. answer, unless NULL, gets stdout, which
- * ends in a line of a single dot; valid until the next call. */
+/* Returns the exit status (0..255), or less: no start, no answer, a signal, or
+ * not done after ms, and the group is killed. answer, unless NULL, gets stdout,
+ * which ends in a line of a single dot; valid until the next call. */
 int helper_run(struct helper *h, int ms, char **answer);
-void helper_end(struct helper *h); /* an orphan (or NULL): SIGTERM, SIGKILL */
-/* jobinfo.c: what a helper must know about the step; pointers are the host's */
+void helper_end(struct helper *h); /* an orphan, or NULL: SIGTERM, SIGKILL */
+/* jobinfo.c: facts of the step for a helper; pointers are the host's */
 struct jobinfo {
     uid_t uid;
     gid_t gid, *gids;
     int ngids;
     char job[12], nodeid[12], nodes[12], tasks[12]; /* job: the component's */
     const char *command;                            /* argv[0] or NULL */
-    char **env; /* the job's environment in slurmstepd */
+    char **env; /* the job's environment, in slurmstepd */
 };
-/* -1, silent: a batch, extern or interactive step, or an item is missing. */
+/* -1, silently: a batch, extern or interactive step, or an item is missing. */
 int jobinfo_get(spank_t sp, struct jobinfo *j);
 const char *jobinfo_getenv(char **env, const char *name);
 void jobinfo_node_args(const struct jobinfo *j, struct helper *h);
 /* option.c: the plugstack line and the options */
 void option_init(spank_t sp, int ac, char **av); /* av is borrowed for good */
-int option_asked(void); /* for profiling, by anything; 2: Copper's too */
-bool option_named(const char *nccl); /* by more than a default */
-void option_helper(struct helper *h, const char *verb); /* inits */
+int option_asked(void); /* 1: profiling is requested; 2: Copper's too */
+bool option_named(const char *nccl); /* not only by a default */
+void option_helper(struct helper *h, const char *verb); /* initialises h */
 void option_args(struct helper *h); /* adds --config ... --clock */
-const char *option_config(void);    /* the plugstack line's */
+const char *option_config(void);    /* of the plugstack line */
 /* apply.c: requests and answers become environment */
 void apply_request(void);
 void apply_resolve(spank_t sp);
 void apply_begin(spank_t sp);
-/* finish.c: tasks' starts and ends; dir, begin (on nodes), hash or NULL */
+/* finish.c: starts and ends of tasks; dir, begin (on nodes) and hash or NULL */
 void finish_expect(const char *dir, const char *hash, struct helper *begin);
 void finish_start(spank_t sp);
 void finish_task(spank_t sp);

@@ -4,7 +4,7 @@
 
 enum { NCCL, COPPER, UTIL, CLOCK, NSYS, OPTIONS, CHECK_MS = 1000 };
 
-/* One row an option: its words for the helper and for Slurm, its variable. */
+/* One row an option: its names for the helper and for Slurm, its variable. */
 #define ROW(low, up, help)                                                     \
     "--" low, low "-profile", "JOBPROF_" up, "[jobprof] " help
 static const struct {
@@ -14,9 +14,9 @@ static const struct {
                    {ROW("util", "UTIL", JP_HELP_UTIL)},
                    {ROW("clock", "CLOCK", JP_HELP_CLOCK)},
                    {ROW("nsys", "NSYS", JP_HELP_NSYS)}};
-static char *value[OPTIONS]; /* last value, owned; NULL: not given */
+static char *value[OPTIONS]; /* the last value, owned; NULL: not given */
 static const char *config, *mode, *node;
-static char help[OPTIONS][512]; /* the rows' with the default */
+static char help[OPTIONS][512]; /* the help texts with the default */
 
 static bool is_off(const char *s)
 {
@@ -34,7 +34,7 @@ static const char *program(const char *verb)
     return access(path, X_OK) == 0 ? path : JP_BINDIR "/jobprof";
 }
 
-/* In srun the helper's words go to the user; in slurmstepd nowhere. */
+/* In srun users see the helper's messages; in slurmstepd nobody does. */
 void option_helper(struct helper *h, const char *verb)
 {
     *h = (struct helper){
@@ -45,8 +45,8 @@ void option_helper(struct helper *h, const char *verb)
         h->fd[2] = STDERR_FILENO;
 }
 
-/* 0: accepted. -1: refused, jobprof-node printed why. 1: it could not be asked;
- * that must not stop anybody's job, so the option counts as off. */
+/* 0: accepted. -1: refused, and jobprof-node printed why. 1: it could not run;
+ * that must not stop a job, so the option counts as off. */
 static int check(int val, const char *arg)
 {
     struct helper h;
@@ -64,7 +64,7 @@ static int check(int val, const char *arg)
     return rc == 64 ? -1 : rc != 0;
 }
 
-/* Called for each source of a value and each component: the last one wins. */
+/* Called for each source of a value and each component; the last call wins. */
 static int option_callback(int val, const char *arg, int remote)
 {
     int rc = 0;

@@ -1,4 +1,4 @@
-/* spank_jobprof.c - the map: which callback does what, and where. */
+/* spank_jobprof.c - the map: which callback does what, and in which program. */
 #pragma GCC visibility push(default)
 #include "spank/module.h"
 
@@ -7,7 +7,7 @@ SPANK_PLUGIN(jobprof, 1)
 __attribute__((used)) static const char release[] = /* for jobprof doctor */
     "jobprof module " JP_RELEASE;
 
-/* From Slurm 25.05 on anything but 0 counts as a failure. */
+/* From Slurm 25.05 on any other result than 0 counts as a failure. */
 #define CALLBACK(name, action)                                                 \
     int slurm_spank_##name(spank_t sp, int ac, char *argv[])                   \
     {                                                                          \

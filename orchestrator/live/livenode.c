@@ -186,7 +186,7 @@ static void take_record(struct follow *f, const struct jpr_record *record,
         if (cells)
             livecells_op(&f->cells, &f->file, record->op);
         if (++*n_ops >= LIVERATE_OPS && f->apart)
-            jpr_pass_ended(f->file.reader, true);
+            jpr_pass(f->file.reader, JPR_PASS_ENDED);
     }
 }
 
@@ -201,7 +201,8 @@ static int read_on(struct follow *f, bool turn, bool cells,
 
     if (f->failed || (!f->is_open && open_file(f, err) < 0))
         return f->failed ? 0 : -1;
-    jpr_pass_ended(f->file.reader, f->apart && !turn);
+    jpr_pass(f->file.reader,
+             f->apart && !turn ? JPR_PASS_ENDED : JPR_PASS_NONE);
     for (size_t n = 0; rc == 0 && n < RECORDS_MAX &&
                        (got = recfile_next(&f->file, &record, err)) != 0;
          n++) {

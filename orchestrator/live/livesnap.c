@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugins/nccl_recorder/jpr_frame.h"
+#include "plugins/nccl_recorder/jpr_read.h"
 
 static const char magic[8] = {'J', 'P', 'L', 'I', 'V', 'E', '\r', '\n'};
 

@@ -335,7 +335,7 @@ static void scan_recording(struct rankscan *scan, const char *path,
     int rc;
 
     if (reader)
-        jpr_pass_ops(reader);
+        jpr_pass(reader, JPR_PASS_OPS);
     while (reader && (rc = jpr_next(reader, &record, &err)) != 0) {
         if (rc < 0)
             cut_short(scan, "%.120s", err.text);

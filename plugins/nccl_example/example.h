@@ -1,4 +1,4 @@
-/* example.h - the example backend: its reader, and its pools' sizes. */
+/* example.h - the example backend: its reader, and the sizes of its pools. */
 #ifndef JP_NCCL_EXAMPLE_EXAMPLE_H
 #define JP_NCCL_EXAMPLE_EXAMPLE_H
 
@@ -10,11 +10,11 @@
 
 extern const struct backend_reader example_reader;
 
-/* --- how large the example plugin's pools shall be.
+/* --- how large the example plugin's pools are made.
  *
- * W = iterations x colls / comms collectives and V = iterations x p2p / comms
- * sends and receives are requested in each communicator. The largest n <= W is
- * taken for which all of this holds:
+ * Each communicator needs room for W = iterations x colls / comms collectives
+ * and V = iterations x p2p / comms sends and receives. The planner takes the
+ * largest n <= W for which all of this holds:
  *
  *   one pool          slots x slot bytes <= 9/10 of RAM + swap
  *                     (vm.overcommit_memory 0: the kernel refuses one larger
@@ -28,47 +28,49 @@ extern const struct backend_reader example_reader;
  *   files             comms x trace bytes x ranks <= disk=, and <= the free
  *                     space less min_free=
  *
- * with, for n collectives and v = n x V / W sends and receives of a
- * communicator (8 where even n = 8 does not fit so):
+ * with these pools for n collectives and v = n x V / W sends and receives of a
+ * communicator (v = 8 where not even n = 8 fits otherwise):
  *
  *   COLL = COLL_API = n        P2P = P2P_API = v, at least EXAMPLE_MIN_SLOTS
- *   GROUP_API = GROUP = 8 (n + v) + 1,024: groups of sends that nobody planned
- *   take slots as well, and these are small
- *   where the pools turn over (example_turns_over) and n < W: GROUP = COLL = n
- * + v and P2P = 2 (n + v), for a group whose operations find no slot is never
- * given back, and a communicator may have groups of one kind only the others
- * EXAMPLE_MIN_SLOTS, PROXY_CTRL 16, PROXY_DETACH 128: our event mask leaves
- * theirs out
+ *   GROUP_API = GROUP = 8 (n + v) + 1,024: groups of sends that the plan does
+ *   not know take slots as well, and these are small
+ *   where the pools turn over (example_turns_over) and n < W: GROUP = COLL =
+ *   n + v and P2P = 2 (n + v), because a group whose operations find no slot is
+ *   never given back, and a communicator may have groups of one kind only
+ *   the others EXAMPLE_MIN_SLOTS, PROXY_CTRL 16, PROXY_DETACH 128: our event
+ *   mask leaves their events out
  *
- * events= adds what our mask leaves out, and its pools then follow n and v:
- * KERNEL_LAUNCH n + v (a launch an operation, at most); PROXY_CTRL one for ten
- * operations, PROXY_DETACH (one a process) one for two of all communicators',
- * the proportions of NVIDIA's guide to pools (10,000 : 1,000 : 5,000).
+ * events= adds events that our mask leaves out. Their pools then follow n and
+ * v: KERNEL_LAUNCH n + v (at most one launch for each operation), PROXY_CTRL
+ * one for ten operations, PROXY_DETACH (one pool for a process) one for two
+ * operations of all communicators. These are the proportions of NVIDIA's guide
+ * to pools (10,000 : 1,000 : 5,000).
  *
- * Where n = W fits, pools grow up to comms times that while the address space
- * allows: communicators need not be equally busy, and all of them together
- * touch no more than before.
+ * If n = W fits, pools grow up to comms times that as far as the address space
+ * allows: communicators need not be equally busy, and together they touch no
+ * more memory than before.
  *
- * A pool that the user has set, where force= is off, counts as given; all else
- * is planned around it. If it does not fit, nothing is planned: the plugin
+ * A pool that the user has set counts as given where force= is off, and the
+ * rest is planned around it. If it does not fit, nothing is planned: the plugin
  * could not start with it.
  *
  * A COLL or P2P slot is touched at its head and tail, and at begin and end of
- * its ProxyOps: (4 + channels x (ops + 1)) pages, at most the slot; ops is 6
- * (tree: three peers, a send and a receive each; ring has 2), 0 within one node
- * and where ProxyOps are left out. A P2P slot that is used again is cleared,
- * which touches all of it. With transparent huge pages "always" a page is 2
- * MiB, and head and tail take 2 instead of 4.
+ * its ProxyOps: (4 + channels x (ops + 1)) pages, at most the slot. ops is 6
+ * (tree: three peers, a send and a receive each; ring has 2), and 0 within one
+ * node and where ProxyOps are left out. A P2P slot that is used again is
+ * cleared, which touches all of it. With transparent huge pages "always" a page
+ * has 2 MiB, and head and tail take 2 pages instead of 4.
  *
- * A trace holds, begin and end of each: 950 B of GROUP_API, COLL_API and COLL,
- * 275 B a channel and 920 B a ProxyOp; with events= 275 B a KernelLaunch and
- * 205 B a ProxyCtrl.
+ * A trace takes, for begin and end together: 950 B for GROUP_API, COLL_API and
+ * COLL, 275 B for each channel and 920 B for each ProxyOp; with events= also
+ * 275 B for a KernelLaunch and 205 B for a ProxyCtrl.
  */
 
 /* --- the example plugin's pools, release by release.
  *
- * A pool is a calloc'ed array of slots, one array a communicator (PROXY_DETACH:
- * one a process). A slot holds an operation with the events below it.
+ * A pool is a calloc'ed array of slots, one for each communicator
+ * (PROXY_DETACH: one for a process). A slot holds an operation with the events
+ * below it.
  *
  *   pool           filled by                                       since
  *   GROUP_API      one a group, or an operation outside of a group  2.28
@@ -104,32 +106,35 @@ enum example_pool {
     EXAMPLE_POOLS
 };
 
-/* Which operations a full pool holds. Before 2.26.3 the plugin knows no
- * KernelCh events, so what has no network part never ends and is never given
- * back; from 2.28 to 2.30 it misreads the type of KernelCh events of all
- * channels but the first, with the same effect. */
+/* Which operations a full pool holds. Before 2.26.3 the plugin does not know
+ * KernelCh events, so an operation without a network part never ends and its
+ * slot is never given back. From 2.28 to 2.30 it misreads the type of KernelCh
+ * events of all channels but the first, with the same effect. */
 enum example_keeps { KEEPS_FIRST, KEEPS_LAST };
 
 struct example_slots {
-    uint32_t since; /* JP_NCCL_RELEASE; valid until the next row's */
+    uint32_t since; /* first release (JP_NCCL_RELEASE) of this row */
     enum example_keeps keeps;
-    uint32_t bytes[EXAMPLE_POOLS];    /* one slot; 0: no such pool */
-    uint32_t defaults[EXAMPLE_POOLS]; /* the plugin's own */
-    uint32_t channels;                /* that a COLL or P2P slot has room for */
-    /* from 2.30 on the plugin follows a ProxyOp's context into another process
-     * where PXN forwards it: these events crash the program (nccl#2112) */
+    uint32_t bytes[EXAMPLE_POOLS];    /* of one slot; 0: no such pool */
+    uint32_t defaults[EXAMPLE_POOLS]; /* the plugin's own sizes */
+    uint32_t channels; /* for which a COLL or P2P slot has room */
+    /* ProxyOps can be used. From 2.30 on the plugin follows a ProxyOp's context
+     * into another process where PXN forwards it, which crashes the program
+     * (nccl#2112) */
     bool proxy_ops;
 };
 
 #define EXAMPLE_VARIABLE_LEN 48
 
-/* The row of a release. One that names no patch takes the row of its minor
- * release with the largest COLL slot; one newer than all takes the newest. */
+/* Returns the row of a release. For a release without a patch number it is the
+ * row of its minor release with the largest COLL slot; a release newer than all
+ * rows has the newest. */
 const struct example_slots *example_slots_find(uint32_t release);
 
 #define EXAMPLE_MIN_SLOTS 8
 
-/* What events= adds to the usual ones; words in this order, then "all". */
+/* What events= adds to the usual events; the words are in this order, then
+ * "all". */
 enum example_events {
     EXAMPLE_LAUNCH = 1, /* KernelLaunch */
     EXAMPLE_CTRL = 2,   /* ProxyCtrl */
@@ -140,12 +145,12 @@ enum example_events {
 struct example_plan {
     const struct example_slots *slots; /* of the release */
     uint64_t pool[EXAMPLE_POOLS];      /* slots of each pool */
-    /* of one communicator: asked for and kept */
+    /* of one communicator: needed and kept */
     uint64_t wanted_colls, colls, wanted_p2p, p2p;
-    uint64_t spread; /* times the even share that a communicator may have */
+    uint64_t spread; /* how many times its even share a communicator may have */
     /* of one rank */
     uint64_t planned_ops, reserved_bytes, resident_bytes, disk_bytes;
-    const char *limit; /* what kept it from more, or "" */
+    const char *limit; /* the limit that prevented more, or "" */
     unsigned events;   /* of enum example_events */
 };
 

@@ -1,4 +1,10 @@
-/* example_planner.c - variables and cost of NVIDIA's example plugin. */
+/* example_planner.c - the backend of NVIDIA's example plugin: its pools, its
+ * variables and what a trace will keep.
+ *
+ * size_pools() searches the largest number of operations whose pools fit:
+ * set_pools() and add_up() make a plan of a number, limits_exceeded() checks
+ * it. example.h has the rules and the table of releases.
+ */
 #include "plugins/nccl_example/example.h"
 
 #include <inttypes.h>
@@ -12,7 +18,7 @@
 #include "plugins/backend.h"
 #include "plugins/nccl_knobs.h"
 
-/* --- sizes of the example plugin's slots by release --- */
+/* --- sizes of the example plugin's slots by release ----------------------- */
 
 static const char *const pool_names[EXAMPLE_POOLS] = {
     "GROUP_API",    "COLL_API", "P2P_API", "KERNEL_LAUNCH",
@@ -60,7 +66,7 @@ static const struct example_slots slot_rows[] = {
 
 #define N (sizeof(slot_rows) / sizeof(*slot_rows))
 
-/* The variable of a pool's size, in `name`, which is returned. */
+/* Writes the variable of a pool's size to `name`, which it returns. */
 static const char *example_variable(int pool, char name[EXAMPLE_VARIABLE_LEN])
 {
     snprintf(name, EXAMPLE_VARIABLE_LEN, "NCCL_PROFILE_%s_POOL_SIZE",
@@ -68,14 +74,14 @@ static const char *example_variable(int pool, char name[EXAMPLE_VARIABLE_LEN])
     return name;
 }
 
-/* The oldest release that one may mean. */
+/* Returns the oldest release that one may stand for: "2.26" for 2.26.0. */
 static uint32_t oldest_of(uint32_t release)
 {
     return release % 1000 == JP_NCCL_NO_PATCH ? release - JP_NCCL_NO_PATCH
                                               : release;
 }
 
-/* Whether slot_rows[i] is valid for a release from oldest to release. */
+/* Returns whether slot_rows[i] applies to a release from oldest to release. */
 static bool may_mean(size_t i, uint32_t oldest, uint32_t release)
 {
     return slot_rows[i].since <= release &&
@@ -97,8 +103,8 @@ const struct example_slots *example_slots_find(uint32_t release)
     return found;
 }
 
-/* Whether the patches that a release without one may mean keep different
- * operations: "2.26". */
+/* Returns whether the patches that a release may stand for ("2.26") keep
+ * different operations. */
 static bool example_slots_differ(uint32_t release)
 {
     enum example_keeps keeps = example_slots_find(release)->keeps;
@@ -112,18 +118,19 @@ static bool example_slots_differ(uint32_t release)
 
 /* --- what pools may not exceed --- */
 
-/* What sizing starts from, with everything looked up once. */
+/* What sizing starts from; everything is looked up once. */
 struct example_demand {
     const struct backend_input *in;
     const struct example_slots *slots;
     uint64_t comms, wanted_colls, wanted_p2p; /* of each communicator */
-    uint64_t channels, proxy_ops; /* of one operation; ops of a channel */
+    uint64_t channels,
+        proxy_ops; /* of one operation; ProxyOps of one channel */
     uint64_t page_bytes;
     unsigned events;
-    uint64_t given[EXAMPLE_POOLS]; /* slots that the user has set; 0: none */
+    uint64_t given[EXAMPLE_POOLS]; /* slots that the user has set; 0: not set */
 };
 
-/* A limit that was exceeded: the bytes that were compared with it. */
+/* A limit, and the bytes that are compared with it. */
 struct example_limit {
     const char *name;
     uint64_t bytes, limit;
@@ -131,7 +138,7 @@ struct example_limit {
 
 #define USERS(pool) "the user's NCCL_PROFILE_" pool "_POOL_SIZE"
 
-/* The largest pool's bytes. */
+/* Returns the bytes of the largest pool. */
 static uint64_t largest(const struct example_plan *p)
 {
     uint64_t most = 0;
@@ -144,8 +151,8 @@ static uint64_t largest(const struct example_plan *p)
     return most;
 }
 
-/* What one allocation may take under overcommit 0; a tenth stays free, for
- * nodes differ a little. UINT64_MAX: not known. */
+/* Returns what one allocation may take under overcommit 0, or UINT64_MAX:
+ * unknown. A tenth stays free, as nodes differ a little. */
 static uint64_t one_pool(const struct jp_jobshape *shape)
 {
     uint64_t bytes = num_add(shape->node.ram_bytes, shape->node.swap_bytes);
@@ -158,7 +165,8 @@ static uint64_t one_pool(const struct jp_jobshape *shape)
     return bytes / 10 * 9;
 }
 
-/* Half of what CommitLimit leaves, the other half is the program's. */
+/* Returns half of what CommitLimit leaves; the other half is for the program.
+ */
 static uint64_t commit(const struct jp_nodemem *node)
 {
     if (node->overcommit != 2 || !node->commit_limit_bytes)
@@ -168,7 +176,8 @@ static uint64_t commit(const struct jp_nodemem *node)
                : 0;
 }
 
-/* Whether p exceeds a limit of example.h; the first one into *out. */
+/* Returns whether p exceeds a limit of example.h, and sets *out to the first
+ * one. */
 static bool limits_exceeded(const struct example_demand *d,
                             const struct example_plan *p,
                             struct example_limit *out)
@@ -211,16 +220,18 @@ static bool limits_exceeded(const struct example_demand *d,
 #define GROUPS_FACTOR 8
 #define GROUPS_MORE 1024
 
-/* Bytes in the trace, begin and end of an event together (measured). */
+/* Bytes in the trace for begin and end of an event together (measured). */
 #define TRACE_OPERATION 950
 #define TRACE_CHANNEL 275
 #define TRACE_PROXY_OP 920
 #define TRACE_LAUNCH 275
 #define TRACE_CTRL 205
 
+/* Operations for each slot of PROXY_CTRL and PROXY_DETACH. */
 #define OPS_A_CTRL 10
 #define OPS_A_DETACH 2
 
+/* Returns the operations of one communicator in a run, rounded up. */
 static uint64_t per_comm(uint64_t ops, uint64_t iterations, uint64_t comms)
 {
     uint64_t all = num_mul(ops, iterations);
@@ -239,7 +250,7 @@ static void set_given(const struct backend_input *in, struct example_demand *d)
     }
 }
 
-/* ProxyOps of other processes only where ProxyOps are asked for at all. */
+/* Returns the events that events= adds, as far as the release has them. */
 static unsigned find_events(const struct backend_input *in,
                             const struct example_slots *slots)
 {
@@ -275,8 +286,8 @@ static void set_demand(const struct backend_input *in, struct example_demand *d)
     set_given(in, d);
 }
 
-/* The touched part of a slot that holds an operation: head and tail, which may
- * straddle small pages, and begin and end of ProxyOps. */
+/* Returns the touched bytes of a slot that holds an operation: head and tail,
+ * which may straddle small pages, and begin and end of ProxyOps. */
 static uint64_t touched(const struct example_demand *d, uint64_t slot_bytes)
 {
     uint64_t pages = d->page_bytes == HUGE_PAGE ? 2 : 4, bytes;
@@ -286,9 +297,9 @@ static uint64_t touched(const struct example_demand *d, uint64_t slot_bytes)
     return bytes < slot_bytes ? bytes : slot_bytes;
 }
 
-/* Whether the plugin may ask NCCL for kernel events: not with 2.26 and 2.27,
- * where they can end the program (docs/recorder-format.md, "Kernel events"). By
- * the program's release, whatever the library's. */
+/* Returns whether the plugin may request kernel events: not with 2.26 and 2.27,
+ * where they can crash the program (docs/recorder-format.md, "Kernel events").
+ * This depends on the program's release, not the library's. */
 static bool example_wants_kernels(const struct backend_input *in)
 {
     uint64_t release = plan_number(in->side, "nccl");
@@ -297,8 +308,8 @@ static bool example_wants_kernels(const struct backend_input *in)
            release >= JP_NCCL_VERSION(2, 28);
 }
 
-/* Whether a full pool continues with later operations: KEEPS_LAST, and kernel
- * events tell when an operation is over. */
+/* Returns whether a full pool continues with later operations: the release has
+ * KEEPS_LAST, and kernel events show when an operation is over. */
 static bool example_turns_over(const struct backend_input *in)
 {
     return example_slots_find(backend_release(in))->keeps == KEEPS_LAST &&
@@ -315,7 +326,7 @@ static uint64_t most(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Pools for `colls` and `p2p` operations of each communicator. */
+/* Sets the pools for `colls` and `p2p` operations of each communicator. */
 static void set_pools(const struct example_demand *d, uint64_t colls,
                       uint64_t p2p, struct example_plan *p)
 {
@@ -348,7 +359,7 @@ static void set_pools(const struct example_demand *d, uint64_t colls,
             p->pool[i] = d->given[i];
 }
 
-/* Bytes of one pool that are resident in the end. */
+/* Returns the bytes of one pool that are resident at the end of the run. */
 static uint64_t pool_resident(const struct example_demand *d,
                               const struct example_plan *p, int pool)
 {
@@ -402,7 +413,8 @@ static void add_up(const struct example_demand *d, struct example_plan *p)
             num_mul(num_mul(d->comms, TRACE_CTRL), p->pool[POOL_PROXY_CTRL]));
 }
 
-/* Tries n collectives and v sends and receives. False: *why is exceeded. */
+/* Makes a plan for n collectives and v sends and receives. On false *why is the
+ * limit that it exceeds. */
 static bool fits(const struct example_demand *d, uint64_t n, uint64_t v,
                  struct example_plan *p, struct example_limit *why)
 {
@@ -417,7 +429,7 @@ static bool fits(const struct example_demand *d, uint64_t n, uint64_t v,
     return !limits_exceeded(d, p, why);
 }
 
-/* v in proportion to n, or at most the minimum. */
+/* Returns v for n: in proportion (tied), or at most the minimum. */
 static uint64_t share(const struct example_demand *d, uint64_t n, bool tied)
 {
     uint64_t v = d->wanted_p2p;
@@ -430,8 +442,8 @@ static uint64_t share(const struct example_demand *d, uint64_t n, bool tied)
                                                         : v;
 }
 
-/* Whether the least plan fits without the user's pools. Then the largest of
- * them is what does not. */
+/* Returns whether the smallest plan fits without the user's pools. Then *pool,
+ * the largest of them, is what does not fit. */
 static bool is_users(const struct example_demand *d, uint64_t n, int *pool)
 {
     struct example_demand ours = *d;
@@ -472,8 +484,8 @@ static int too_small(const struct example_demand *d,
         why->name, FIG_BYTES(why->limit));
 }
 
-/* Lets a communicator have more than its even share, as address space allows.
- */
+/* Lets a communicator have more than its even share, as far as address space
+ * allows: the largest factor, by bisection. */
 static void spread(const struct example_demand *d, struct example_plan *p)
 {
     uint64_t lo = 1, hi = d->comms;
@@ -495,8 +507,8 @@ static void spread(const struct example_demand *d, struct example_plan *p)
     p->spread = lo;
 }
 
-/* Sizes the pools. -1: the fixed minimum does not fit; err names it and the
- * limit. */
+/* Sizes the pools by bisection over n. Returns -1 if the minimum does not fit;
+ * err names it and the limit. */
 static int size_pools(const struct backend_input *in, struct example_plan *out,
                       struct jp_error *err)
 {
@@ -542,9 +554,9 @@ static int size_pools(const struct backend_input *in, struct example_plan *out,
 
 /* --- the planner --- */
 
-/* Bits of NCCL_PROFILE_EVENT_MASK; the plugin's own default is 0. What a
- * timeline needs, KernelCh where it is safe: ProxyStep (16) alone would be 99 %
- * of the volume, and KernelLaunch (2048) events are never given back. */
+/* Bits of NCCL_PROFILE_EVENT_MASK (default 0). We request what a timeline
+ * needs, KernelCh where it is safe. ProxyStep (16) alone would be 99 % of the
+ * volume, and KernelLaunch (2048) events are never given back. */
 #define MASK_COLL 2
 #define MASK_P2P 4
 #define MASK_PROXY_OP 8
@@ -649,7 +661,7 @@ static int example_forecast(const struct backend_input *in,
     return 0;
 }
 
-/* Why a pool is as large as it is. */
+/* Writes why a pool has its size to buf, which it returns. */
 static const char *pool_reason(const struct example_plan *p, int pool,
                                char *buf, size_t len)
 {
@@ -713,8 +725,8 @@ static int add_mask(const struct backend_input *in,
                               reason);
 }
 
-/* All variables, those of later releases too: a program may bring another NCCL
- * than the one that was planned with, and unknown ones are ignored. */
+/* Sets all variables, also those of later releases: a program may bring another
+ * NCCL than planned, and unknown variables are ignored. */
 static int example_env(const struct backend_input *in, struct backend_env *out,
                        struct jp_error *err)
 {
@@ -722,7 +734,7 @@ static int example_env(const struct backend_input *in, struct backend_env *out,
 
     if (size_pools(in, &p, err) < 0)
         return -1;
-    /* the plugin adds _<commHash>_<rank>.json */
+    /* the plugin appends _<commHash>_<rank>.json */
     if (backend_env_add(out, err, "NCCL_PROFILER_PLUGIN", "%s", in->library) <
             0 ||
         backend_env_add(out, err, "NCCL_PROFILE_DUMP_FILE", "%s/raw/%%N/trace",

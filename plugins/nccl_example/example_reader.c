@@ -1,4 +1,8 @@
-/* example_reader.c - a trace becomes records. */
+/* example_reader.c - a trace of the example plugin becomes records.
+ *
+ * trace_read.c puts events together as operations. tracefile_next() checks
+ * their bounds and makes records of them; the backend's reader passes these on.
+ */
 #include "plugins/nccl_example/example_reader.h"
 
 #include <stdio.h>
@@ -11,9 +15,9 @@
 #include "plugins/nccl_recorder/recfile.h"
 #include "plugins/reader.h"
 
-/* --- operations of a trace --- */
+/* --- operations of a trace ------------------------------------------------ */
 
-/* The folder that the file lies in, if it is raw/<node>. */
+/* Takes the host from the folder that the file is in, if that is raw/<node>. */
 static void find_host(struct jp_tracefile *file, const char *path)
 {
     const char *end = strrchr(path, '/'), *start = end;
@@ -22,6 +26,7 @@ static void find_host(struct jp_tracefile *file, const char *path)
         return;
     while (start > path && start[-1] != '/')
         start--;
+    /* "raw" must be a whole name, and the host one that records can have */
     if (start - path < 4 || memcmp(start - 4, "raw/", 4) != 0 ||
         (start - path > 4 && start[-5] != '/') ||
         !record_is_word(start, (size_t) (end - start), RECORD_MAX_HOST))
@@ -30,8 +35,8 @@ static void find_host(struct jp_tracefile *file, const char *path)
     memcpy(file->host, start, file->host_len);
 }
 
-/* The digits that end at text[*len], which moves before the '_' in front of
- * them. */
+/* Reads the digits that end at text[*len] and follow a '_', to which *len
+ * moves. */
 static bool name_number(const char *text, size_t *len, uint64_t *out)
 {
     char digits[21];
@@ -39,6 +44,7 @@ static bool name_number(const char *text, size_t *len, uint64_t *out)
 
     while (n < *len && text[*len - n - 1] >= '0' && text[*len - n - 1] <= '9')
         n++;
+    /* at least one digit, at most 20, and something before them */
     if (!n || n >= sizeof(digits) || n == *len || text[*len - n - 1] != '_')
         return false;
     memcpy(digits, text + *len - n, n);
@@ -47,9 +53,12 @@ static bool name_number(const char *text, size_t *len, uint64_t *out)
     return num_parse_u64(digits, 0, UINT64_MAX, out, NULL) == 0;
 }
 
+/* Takes hash and rank from "..._<hash>_<rank>.json", if the file has such a
+ * name. */
 static void read_name(struct jp_tracefile *file, const char *path)
 {
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    /* a compressed file has a second suffix */
     const char *end = strstr(name, ".json");
     size_t len = end ? (size_t) (end - name) : 0;
 
@@ -57,11 +66,13 @@ static void read_name(struct jp_tracefile *file, const char *path)
                   name_number(name, &len, &file->name_hash);
 }
 
+/* Gives the trace's reader its bytes, decompressed. */
 static ssize_t fill(void *arg, char *buf, size_t cap)
 {
     return logsource_read(arg, buf, cap, NULL);
 }
 
+/* Takes the source over. Returns 0, or -1 with err. */
 static int begin(struct jp_tracefile *file, struct jp_logsource *source,
                  const char *path, struct jp_error *err)
 {
@@ -92,6 +103,7 @@ int tracefile_open_bytes(struct jp_tracefile *file, const void *bytes, size_t n,
     return begin(file, logsource_open_memory(bytes, n, err), path, err);
 }
 
+/* May be called again. */
 void tracefile_close(struct jp_tracefile *file)
 {
     free(file->reader);
@@ -100,19 +112,20 @@ void tracefile_close(struct jp_tracefile *file)
     file->source = NULL;
 }
 
-/* Remembers the record for tracefile_missing. */
+/* Counts the record for tracefile_missing(). */
 static void watch(struct jp_tracefile *file, const struct trace_op *op)
 {
     struct tracefile_series *s = file->series, *end = s + file->n_series;
     /* the copy engines' functions are numbered together */
     const char *func = op->ce ? RECORD_CE : op->func;
 
+    /* few series: a linear search is enough */
     while (s < end &&
            (s->comm_hash != op->comm_hash || strcmp(s->func, func) != 0))
         s++;
     if (s == end) {
         if (file->n_series == TRACEFILE_SERIES)
-            return;
+            return; /* the number of missing ones is then too low */
         file->n_series++;
         *s = (struct tracefile_series){.comm_hash = op->comm_hash};
         memcpy(s->func, func, strlen(func) + 1);
@@ -129,12 +142,14 @@ uint64_t tracefile_missing(const struct jp_tracefile *file)
     for (unsigned i = 0; i < file->n_series; i++) {
         const struct tracefile_series *s = &file->series[i];
 
+        /* numbers begin at 0: last + 1 operations were made */
         if (s->last >= s->n)
             missing = num_add(missing, s->last + 1 - s->n);
     }
     return missing;
 }
 
+/* Sets the kind of a mistake and returns the reason. */
 static const char *refuse(struct jp_tracefile *file, enum jp_bad bad,
                           const char *why)
 {
@@ -142,7 +157,7 @@ static const char *refuse(struct jp_tracefile *file, enum jp_bad bad,
     return why;
 }
 
-/* Bounds that the join needs; NULL: they hold. */
+/* Checks the bounds that the join needs. Returns NULL if they hold. */
 static const char *judge(struct jp_tracefile *file, const struct trace_op *op)
 {
     int len = snprintf(file->func, sizeof(file->func), "%s%s", op->func,
@@ -159,6 +174,7 @@ static const char *judge(struct jp_tracefile *file, const struct trace_op *op)
         return refuse(file, JP_BAD_RANGE, "bad peer");
     if (op->seq == UINT64_MAX)
         return refuse(file, JP_BAD_RANGE, "bad sequence number");
+    /* elem_bytes is not 0: the trace's reader has checked that */
     if (op->count > RECORD_MAX_BYTES / op->elem_bytes)
         return refuse(file, JP_BAD_RANGE, "bad size");
     if (op->exec_ns / 1000 > RECORD_MAX_TIME_US)
@@ -166,12 +182,13 @@ static const char *judge(struct jp_tracefile *file, const struct trace_op *op)
     return NULL;
 }
 
-/* NULL: *out is good. */
+/* Makes *out the record of an operation. Returns NULL, or why there is none. */
 static const char *convert(struct jp_tracefile *file, struct trace_op *op,
                            struct record *out)
 {
     const char *why;
 
+    /* CE_COLL has its communicator only in the file's name */
     if (!op->has_comm) {
         if (!file->named)
             return refuse(file, JP_BAD_MISSING, "communicator unknown");
@@ -194,8 +211,10 @@ static const char *convert(struct jp_tracefile *file, struct trace_op *op,
                            .peer = (uint32_t) op->peer,
                            .p2p = op->p2p,
                            .has_sn = !op->p2p,
+                           /* a full pool drops operations */
                            .gaps_lost = !op->p2p,
                            .busbw_nan = op->exec_ns < 1000};
+    /* without the size of the communicator: the join applies its factor */
     out->busbw_micro = bandwidth_micro(
         bandwidth_of(BANDWIDTH_ONE, 0, out->bytes, out->exec_us).bus_gbs);
     return out->busbw_micro > RECORD_MAX_BUSBW_MICRO
@@ -218,20 +237,23 @@ enum trace_status tracefile_next(struct jp_tracefile *file, struct record *out)
         return TRACE_OP_BAD;
     file->records++;
     file->untimed += out->exec_unknown;
+    /* channels without an end may have been the longest */
     file->partly += !out->exec_unknown && file->op.time >= TRACE_TIME_HOST &&
                     file->op.kernels_timed < file->op.kernels;
-    if (!file->op.p2p)
+    if (!file->op.p2p) /* Send and Recv have no numbers */
         watch(file, &file->op);
     return TRACE_OP;
 }
 
-/* --- the reader --- */
+/* --- the reader ----------------------------------------------------------- */
 
+/* A trace is recognised by its first bytes, whatever its name. */
 static bool probe(const char *name, const void *head, size_t len)
 {
     return trace_lex_begins(head, len);
 }
 
+/* Fills in what is known after the end of the file. */
 static void sum_up(struct jp_tracefile *source, enum trace_status last,
                    struct source_facts *facts)
 {
@@ -264,8 +286,8 @@ static int read_file(void *state, const struct reader_input *in,
              ? tracefile_open_bytes(&source, in->data, in->len, in->path, &err)
              : tracefile_open(&source, in->path, &err)) < 0)
         return reader_refuse(facts, in->path, &err);
-    facts->has_pools = true;
-    facts->no_clock = true;
+    facts->has_pools = true; /* full pools drop operations */
+    facts->no_clock = true;  /* ts have an origin of their own */
     while (rc == 0 && !atomic_load_explicit(in->stop, memory_order_relaxed) &&
            (kind = tracefile_next(&source, &record)) <= TRACE_OP_BAD) {
         if (kind == TRACE_OP)

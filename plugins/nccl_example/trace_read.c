@@ -1,14 +1,22 @@
-/* trace_read.c - put the events of an operation together. */
+/* trace_read.c - reads a trace: bytes become objects, and events of one
+ * operation are put together.
+ *
+ * The first half is the lexer: trace_lex_next() reads one object of the array
+ * and keeps the members that are in `keys`. The second half, trace_read_next(),
+ * adds up what the events between "b" and "e" of an operation say:
+ * take_begin(), take_child(), settle(). example_reader.h describes the format.
+ */
 #include "plugins/nccl_example/example_reader.h"
 
 #include <string.h>
 
 #include "common/num.h"
 
-/* --- a trace, byte by byte --- */
+/* --- a trace, byte by byte ------------------------------------------------ */
 
 enum { AT_END = -1 };
 
+/* A name and its length. */
 #define K(text) text, sizeof(text) - 1
 static const struct {
     const char *name;
@@ -40,6 +48,7 @@ static const struct {
     {K("duration_gpu_us"), TRACE_GPU_US, true},
 };
 
+/* Sets the members one by one: `buf` need not be cleared. */
 static void trace_lex_init(struct trace_lex *lex, trace_fill *fill, void *arg)
 {
     lex->fill = fill;
@@ -53,7 +62,7 @@ static void trace_lex_init(struct trace_lex *lex, trace_fill *fill, void *arg)
     lex->eof = lex->failed = lex->closed = lex->binary = false;
 }
 
-/* The next byte, which stays; AT_END where there is none. */
+/* Returns the next byte without taking it, or AT_END where there is none. */
 static int peek(struct trace_lex *lex)
 {
     ssize_t n;
@@ -63,6 +72,7 @@ static int peek(struct trace_lex *lex)
     if (lex->eof)
         return AT_END;
     n = lex->fill(lex->arg, lex->buf, sizeof(lex->buf));
+    /* the end, a failure, or a source that breaks its word */
     if (n <= 0 || (size_t) n > sizeof(lex->buf)) {
         lex->eof = true;
         lex->failed = n != 0;
@@ -74,12 +84,13 @@ static int peek(struct trace_lex *lex)
     return (unsigned char) lex->buf[0];
 }
 
+/* Takes the byte that peek() has seen. */
 static void take(struct trace_lex *lex)
 {
     lex->line += lex->buf[lex->at++] == '\n';
 }
 
-/* Inside of an object: AT_END, too, where it is too long. */
+/* As peek(), within an object; also AT_END where the object is too long. */
 static int look(struct trace_lex *lex)
 {
     return lex->left ? peek(lex) : AT_END;
@@ -90,11 +101,13 @@ static bool is_blank(int c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+/* Returns whether a byte is a control character, which a text file has not. */
 static bool is_control(int c)
 {
     return c >= 0 && c < 0x20 && !is_blank(c);
 }
 
+/* Takes a byte of an object. */
 static void step(struct trace_lex *lex)
 {
     lex->left--;
@@ -102,7 +115,7 @@ static void step(struct trace_lex *lex)
     take(lex);
 }
 
-/* The next byte that is neither blank nor `also`; it stays. */
+/* Skips blanks and `also`. Returns the next other byte without taking it. */
 static int skip(struct trace_lex *lex, int also)
 {
     int c;
@@ -112,6 +125,8 @@ static int skip(struct trace_lex *lex, int also)
     return c;
 }
 
+/* Sets why the object is refused. Its length and the end of the file explain
+ * more than the place where they were met. Returns -1. */
 static int broken(struct trace_lex *lex, const char *why)
 {
     lex->bad = lex->left ? JP_BAD_SYNTAX : JP_BAD_LONG;
@@ -123,12 +138,14 @@ static int broken(struct trace_lex *lex, const char *why)
     return -1;
 }
 
+/* A string or word, as far as it is kept. */
 struct text {
     size_t len;
     bool cut;
     char bytes[TRACE_MAX_TEXT + 1];
 };
 
+/* Adds a byte, up to the limit. A NUL counts as cut, as texts end with one. */
 static void put(struct text *text, int c)
 {
     if (text->len < TRACE_MAX_TEXT && c)
@@ -137,8 +154,8 @@ static void put(struct text *text, int c)
         text->cut = true;
 }
 
-/* A string; its first quote is the next byte. Escapes stand for the character
- * behind the backslash. */
+/* Reads a string; its first quote is the next byte. An escape becomes the
+ * character after the backslash. */
 static int read_string(struct trace_lex *lex, struct text *text)
 {
     int c;
@@ -151,6 +168,7 @@ static int read_string(struct trace_lex *lex, struct text *text)
             step(lex);
             c = look(lex);
         }
+        /* a string does not span lines: the rest of this one is damaged */
         if (c == AT_END || c == '\n')
             return broken(lex, "string without an end");
         put(text, c);
@@ -161,7 +179,7 @@ static int read_string(struct trace_lex *lex, struct text *text)
     return 0;
 }
 
-/* A number, or any word without quotes. */
+/* Reads a number, or any word without quotes. */
 static int read_word(struct trace_lex *lex, struct text *text)
 {
     int c;
@@ -177,7 +195,8 @@ static int read_word(struct trace_lex *lex, struct text *text)
     return text->len || text->cut ? 0 : broken(lex, "value missing");
 }
 
-/* An object or array that nobody wants. Recurses nowhere. */
+/* Skips a nested object or array, without recursion. Braces and brackets need
+ * not match, as nothing inside is used. */
 static int skip_nested(struct trace_lex *lex)
 {
     struct text text;
@@ -200,6 +219,7 @@ static int skip_nested(struct trace_lex *lex)
     return 0;
 }
 
+/* Keeps the value of a known key. The last one of a key counts. */
 static void store(struct trace_fields *fields, bool in_args,
                   const struct text *name, const struct text *value)
 {
@@ -220,6 +240,7 @@ static void store(struct trace_fields *fields, bool in_args,
 static int read_members(struct trace_lex *lex, struct trace_fields *fields,
                         bool in_args);
 
+/* Reads a value. Only "args" of the event itself is looked into. */
 static int read_value(struct trace_lex *lex, struct trace_fields *fields,
                       bool in_args, const struct text *name)
 {
@@ -232,12 +253,13 @@ static int read_value(struct trace_lex *lex, struct trace_fields *fields,
         return skip_nested(lex);
     if ((c == '"' ? read_string(lex, &value) : read_word(lex, &value)) < 0)
         return -1;
-    if (!name->cut)
+    if (!name->cut) /* a name that long is none of ours */
         store(fields, in_args, name, &value);
     return 0;
 }
 
-/* From the opening brace to behind the closing one. Its depth is two. */
+/* Reads from the opening brace to after the closing one. Recurses once, for
+ * "args". */
 static int read_members(struct trace_lex *lex, struct trace_fields *fields,
                         bool in_args)
 {
@@ -245,6 +267,7 @@ static int read_members(struct trace_lex *lex, struct trace_fields *fields,
     int c;
 
     step(lex);
+    /* commas are skipped like blanks, however many there are */
     while ((c = skip(lex, ',')) != '}') {
         if (c != '"')
             return broken(lex, "key missing");
@@ -260,8 +283,8 @@ static int read_members(struct trace_lex *lex, struct trace_fields *fields,
     return 0;
 }
 
-/* Behind an object that cannot be read: to the next line, or to an object that
- * begins right here. */
+/* After an object that cannot be read: skips to the next line, or to an object
+ * that begins here. */
 static void resume(struct trace_lex *lex)
 {
     int c;
@@ -274,7 +297,8 @@ static void resume(struct trace_lex *lex)
         lex->bad = JP_BAD_BYTES;
 }
 
-/* Past what stands between objects, to the next byte that does not. */
+/* Skips what is between objects. Returns the next byte without taking it.
+ * `closed` remembers whether the last thing was a closing bracket. */
 static int between(struct trace_lex *lex)
 {
     int c;
@@ -288,6 +312,7 @@ static int between(struct trace_lex *lex)
     return c;
 }
 
+/* Reads the next object of the array into *fields. */
 static enum trace_token trace_lex_next(struct trace_lex *lex,
                                        struct trace_fields *fields)
 {
@@ -300,7 +325,7 @@ static enum trace_token trace_lex_next(struct trace_lex *lex,
     if (c == AT_END)
         return lex->failed ? TRACE_FAILED : TRACE_END;
     lex->closed = lex->binary = false;
-    lex->left = TRACE_MAX_OBJECT;
+    lex->left = TRACE_MAX_OBJECT; /* a fresh limit for each object */
     lex->bad = JP_BAD_SYNTAX;
     if (c != '{')
         lex->why = "not an object";
@@ -312,8 +337,9 @@ static enum trace_token trace_lex_next(struct trace_lex *lex,
     return TRACE_BROKEN;
 }
 
-/* --- by its first bytes --- */
+/* --- by its first bytes --------------------------------------------------- */
 
+/* Returns the place of the next byte that is not blank. */
 static size_t skip_blanks(const char *bytes, size_t i, size_t n)
 {
     while (i < n && bytes[i] && strchr(" \t\r\n", bytes[i]))
@@ -331,7 +357,7 @@ bool trace_lex_begins(const char *bytes, size_t n)
     if (i == n || bytes[i] != '[')
         return false;
     i = skip_blanks(bytes, i + 1, n);
-    if (i == n)
+    if (i == n) /* an empty or cut array */
         return true;
     if (bytes[i] != '{')
         return false;
@@ -345,11 +371,11 @@ bool trace_lex_begins(const char *bytes, size_t n)
     return false;
 }
 
-/* --- events of one operation, put together --- */
+/* --- events of one operation, put together -------------------------------- */
 
 static const struct {
     const char *name;
-    const char *number; /* of 2.23 */
+    const char *number; /* as 2.23 writes it */
     uint64_t bytes;
 } datatypes[] = {
     {"ncclInt8", "0", 1},        {"ncclUint8", "1", 1},
@@ -361,9 +387,9 @@ static const struct {
     {"Unknown", "", 1},
 };
 
-/* Bytes of one element of a datatype as a trace names it ("ncclBfloat16"; the
- * enum's number up to 2.23); 0: not known. "Unknown" is NCCL's name for
- * ncclUint8. */
+/* Returns the bytes of one element of a datatype as a trace names it
+ * ("ncclBfloat16"; the enum's number up to 2.23); 0: unknown. "Unknown" is
+ * NCCL's name for ncclUint8. */
 static uint64_t trace_read_elem_bytes(const char *datatype)
 {
     for (size_t i = 0; *datatype && i < sizeof(datatypes) / sizeof(*datatypes);
@@ -386,12 +412,13 @@ void trace_read_init(struct trace_reader *reader, trace_fill *fill, void *arg)
     reader->line = 0;
 }
 
+/* Returns whether a value is there and was not cut. */
 static bool has(const struct trace_fields *f, enum trace_key key)
 {
     return f->has >> key & 1 && !(f->cut >> key & 1);
 }
 
-/* An unsigned number that is there in full. */
+/* Reads an unsigned number; returns false unless it is there in full. */
 static bool number(const struct trace_fields *f, enum trace_key key,
                    uint64_t *out)
 {
@@ -399,7 +426,7 @@ static bool number(const struct trace_fields *f, enum trace_key key,
            num_parse_u64(f->text[key], 0, UINT64_MAX, out, NULL) == 0;
 }
 
-/* Digits of a fraction as a whole number of 1e-3; more of them are left. */
+/* Returns the first three digits of a fraction; missing ones count as 0. */
 static uint64_t thousandths(const char *digits)
 {
     uint64_t value = 0;
@@ -413,7 +440,7 @@ static uint64_t thousandths(const char *digits)
     return value;
 }
 
-/* ts, "57.589999" microseconds, in ns; 0: absent, bad or never set. */
+/* Returns ts ("57.589999" microseconds) in ns; 0: absent, bad or never set. */
 static uint64_t time_ns(const struct trace_fields *f)
 {
     const char *text = f->text[TRACE_TS], *dot = strchr(text, '.');
@@ -431,13 +458,14 @@ static uint64_t time_ns(const struct trace_fields *f)
     return us * 1000 + (dot ? thousandths(dot + 1) : 0);
 }
 
+/* Returns whether a value is this text; false if it is absent. */
 static bool is(const struct trace_fields *f, enum trace_key key,
                const char *text)
 {
     return !strcmp(f->text[key], text);
 }
 
-/* What is wrong with a number that does not exist in full. */
+/* Returns what kind of mistake a refused number is. */
 static enum jp_bad kind_of(const struct trace_fields *f, enum trace_key key)
 {
     const char *text = f->text[key];
@@ -448,6 +476,8 @@ static enum jp_bad kind_of(const struct trace_fields *f, enum trace_key key)
                                 : badkind_of_number(text, strlen(text), true);
 }
 
+/* Sets the kind of a mistake and returns the reason. Bytes that are not text
+ * explain any mistake. */
 static const char *refuse(struct trace_reader *r, enum jp_bad bad,
                           const char *why)
 {
@@ -455,6 +485,8 @@ static const char *refuse(struct trace_reader *r, enum jp_bad bad,
     return why;
 }
 
+/* Takes hash and rank of the communicator; both may be absent. Returns NULL, or
+ * why they are bad. */
 static const char *take_comm(struct trace_reader *r, struct trace_op *op)
 {
     const struct trace_fields *f = &r->fields;
@@ -467,6 +499,7 @@ static const char *take_comm(struct trace_reader *r, struct trace_op *op)
                   "bad \"CommHash\" or \"Rank\"");
 }
 
+/* Takes count and datatype. Returns NULL, or why they are bad. */
 static const char *take_size(struct trace_reader *r, struct trace_op *op)
 {
     const struct trace_fields *f = &r->fields;
@@ -482,7 +515,8 @@ static const char *take_size(struct trace_reader *r, struct trace_op *op)
     return NULL;
 }
 
-/* What an operation's event must have, NULL: it has. */
+/* Takes the "b" event of an operation. Returns NULL, or what is missing or bad.
+ */
 static const char *take_begin(struct trace_reader *r, struct trace_op *op)
 {
     const struct trace_fields *f = &r->fields;
@@ -494,7 +528,7 @@ static const char *take_begin(struct trace_reader *r, struct trace_op *op)
                             .start_ns = time_ns(f),
                             .line = f->line,
                             .pid = -1};
-    if (!strncmp(func, "nccl", 4))
+    if (!strncmp(func, "nccl", 4)) /* 2.23 */
         func += 4;
     if (!has(f, TRACE_NAME) || !*func)
         return refuse(r, JP_BAD_MISSING, "no name");
@@ -513,6 +547,7 @@ static const char *take_begin(struct trace_reader *r, struct trace_op *op)
     why = take_size(r, op);
     if (why)
         return why;
+    /* useful, but not needed */
     if (!number(f, TRACE_CHANNELS, &op->channels))
         op->channels = 0;
     if (number(f, TRACE_PID, &pid) && pid <= INT32_MAX)
@@ -520,6 +555,7 @@ static const char *take_begin(struct trace_reader *r, struct trace_op *op)
     return NULL;
 }
 
+/* Keeps the longest span, and counts the valid ones. */
 static void keep_longest(uint64_t *longest, uint32_t *n, uint64_t from,
                          uint64_t to)
 {
@@ -530,6 +566,9 @@ static void keep_longest(uint64_t *longest, uint32_t *n, uint64_t from,
         *longest = to - from;
 }
 
+/* Takes a channel's begin or end. The GPU's clock is in the begin, the host's
+ * span needs both. Channels follow each other in the file, so one open begin is
+ * enough. */
 static void take_kernel(struct trace_children *c, const struct trace_fields *f,
                         bool begins)
 {
@@ -547,6 +586,7 @@ static void take_kernel(struct trace_children *c, const struct trace_fields *f,
         keep_longest(&c->gpu_ns, &c->gpu_timed, start, stop);
 }
 
+/* Takes a ProxyOp's begin or end. */
 static void take_proxy(struct trace_children *c, const struct trace_fields *f,
                        bool begins)
 {
@@ -563,7 +603,7 @@ static void take_proxy(struct trace_children *c, const struct trace_fields *f,
     }
 }
 
-/* Decides how long the operation took and closes it. */
+/* Decides how long the operation took, closes it and copies it to *out. */
 static void settle(struct trace_reader *r, bool ended, struct trace_op *out)
 {
     const struct trace_children *c = &r->children;
@@ -573,11 +613,11 @@ static void settle(struct trace_reader *r, bool ended, struct trace_op *out)
     op->ended = ended;
     op->kernels = c->kernels;
     if (!ended) {
-        op->time = TRACE_TIME_NONE; /* its longest channel may be missing */
+        op->time = TRACE_TIME_NONE; /* the longest channel may be missing */
     } else if (op->ce) {
         op->time = c->ce_ns ? TRACE_TIME_GPU : TRACE_TIME_NONE;
         op->exec_ns = c->ce_ns;
-    } else if (c->gpu_timed) {
+    } else if (c->gpu_timed) { /* best source first */
         op->time = TRACE_TIME_GPU;
         op->exec_ns = c->gpu_ns;
         op->kernels_timed = c->gpu_timed;
@@ -593,6 +633,7 @@ static void settle(struct trace_reader *r, bool ended, struct trace_op *out)
     *out = *op;
 }
 
+/* Reports a bad object at its line. */
 static enum trace_status bad(struct trace_reader *r, const char *why)
 {
     r->why = why;
@@ -600,6 +641,7 @@ static enum trace_status bad(struct trace_reader *r, const char *why)
     return TRACE_OP_BAD;
 }
 
+/* Counts the event, and by its "b" the use of the pools. */
 static void count_event(struct trace_reader *r)
 {
     static const char *const categories[TRACE_POOLS] = {
@@ -614,7 +656,7 @@ static void count_event(struct trace_reader *r)
         r->pools[i] += is(&r->fields, TRACE_CAT, categories[i]);
 }
 
-/* What a CE_COLL's "b" says of its time. */
+/* Returns the time in a CE_COLL's "b", or 0. */
 static uint64_t ce_time_ns(const struct trace_fields *f)
 {
     uint64_t us;
@@ -623,13 +665,14 @@ static uint64_t ce_time_ns(const struct trace_fields *f)
                                                                   : 0;
 }
 
+/* Returns whether the event is an operation. */
 static bool is_op(const struct trace_fields *f)
 {
     return is(f, TRACE_CAT, "COLL") || is(f, TRACE_CAT, "P2P") ||
            is(f, TRACE_CAT, "CE_COLL");
 }
 
-/* A part of the open operation. */
+/* Takes a part of the open operation. */
 static void take_child(struct trace_reader *r, bool begins)
 {
     const struct trace_fields *f = &r->fields;
@@ -640,8 +683,9 @@ static void take_child(struct trace_reader *r, bool begins)
         take_proxy(&r->children, f, begins);
 }
 
-/* Takes the event in r->fields. True: *status is the caller's answer. An
- * operation that begins while another one is open closes that one. */
+/* Takes the event in r->fields. Returns true if *status is the answer for the
+ * caller. An operation that begins while another one is open closes that one.
+ */
 static bool take_event(struct trace_reader *r, struct trace_op *out,
                        enum trace_status *status)
 {
@@ -660,12 +704,13 @@ static bool take_event(struct trace_reader *r, struct trace_op *out,
     }
     *status = TRACE_OP;
     if (ends) {
-        if (!time_ns(f))
+        if (!time_ns(f)) /* never ended: the time is an old one */
             r->children.ce_ns = 0;
         if (was_open)
             settle(r, true, out);
         return was_open;
     }
+    /* a begin: close the open operation, then open this one if it is good */
     why = take_begin(r, &next);
     if (was_open)
         settle(r, false, out);
@@ -674,7 +719,8 @@ static bool take_event(struct trace_reader *r, struct trace_op *out,
     r->children = (struct trace_children){.ce_ns = ce_time_ns(f)};
     if (why)
         *status = bad(r, why);
-    r->bad_next = why && was_open; /* *out is answered first */
+    r->bad_next = why && was_open; /* the closed operation is reported first,
+                                      the mistake with the next call */
     if (was_open)
         *status = TRACE_OP;
     return why || was_open;
@@ -685,23 +731,25 @@ enum trace_status trace_read_next(struct trace_reader *r, struct trace_op *out)
     enum trace_status status = TRACE_OP_END;
     enum trace_token token;
 
-    if (r->bad_next) {
+    if (r->bad_next) { /* left over from the last call */
         r->bad_next = false;
         return TRACE_OP_BAD;
     }
     while ((token = trace_lex_next(&r->lex, &r->fields)) == TRACE_OBJECT) {
         if (!has(&r->fields, TRACE_CAT)) {
-            r->others += r->fields.has != 0; /* the last one is empty */
+            r->others += r->fields.has != 0; /* the one at the end is empty */
             continue;
         }
         count_event(r);
         if (take_event(r, out, &status))
             return status;
     }
+    /* a broken object at the end of the file is just cut */
     if (token == TRACE_BROKEN && !r->lex.eof) {
         r->bad = r->lex.bad;
         return bad(r, r->lex.why);
     }
+    /* the end of the file; an open operation is its last one */
     r->cut = !r->lex.closed;
     if (r->is_open) {
         settle(r, false, out);

@@ -1,4 +1,10 @@
-/* inspector_planner.c - variables and cost of NVIDIA's Inspector. */
+/* inspector_planner.c - the backend of NVIDIA's Inspector: its variables, what
+ * it costs and what it loses.
+ *
+ * inspector_size() computes a struct inspector_plan: size_rings() from 2.30 on,
+ * size_single() before. The forecast and the variables are made of that plan.
+ * inspector.h has the formulas and their sources.
+ */
 #include "plugins/nccl_inspector/inspector.h"
 
 #include <inttypes.h>
@@ -13,22 +19,26 @@
 
 /* --- sizes of Inspector's rings, and its losses --- */
 
+/* Bytes: of a record, of a verbose one and its channels, of a slot in a ring.
+ */
 #define LINE_BYTES 447
 #define VERBOSE_BYTES 610
 #define VERBOSE_CHANNEL_BYTES 205
 #define SLOT_BYTES 3192
 #define NO_RING 1
 #define MIN_INTERVAL_US 10000
-#define JITTER_US 100000   /* of an interval, at most as long as it */
-#define TAIL_LATE_US 50000 /* what the last write is late by */
+/* how much later than its interval a write may be; at most an interval */
+#define JITTER_US 100000
+#define TAIL_LATE_US 50000 /* how late the last write is */
 #define MEAN_LATE_US 50000.0
-#define WRITTEN_A_SECOND 60000.0 /* by the thread, on a busy core */
+#define WRITTEN_A_SECOND 60000.0 /* records, by the thread on a busy core */
 #define PASS_US 150
 #define MIN_SLEEP_US 50
 #define RINGS_SINCE JP_NCCL_VERSION(2, 30)
 #define MICROSECONDS_SINCE JP_NCCL_RELEASE(2, 29, 7)
 #define SECOND_US 1000000u
 
+/* Returns whether the knob was set, by any source but its default. */
 static bool is_named(const struct plan_side *side, const char *knob)
 {
     const struct plan_value *value = plan_find(side, knob);
@@ -36,11 +46,13 @@ static bool is_named(const struct plan_side *side, const char *knob)
     return value && value->value && value->source > PLAN_DEFAULT;
 }
 
+/* Returns a / b, rounded up, without overflow. */
 static uint64_t divide_up(uint64_t a, uint64_t b)
 {
     return a / b + (a % b != 0);
 }
 
+/* Returns whether the knob has the word "off". */
 static bool is_off(const struct plan_side *side, const char *knob)
 {
     const char *value = plan_get(side, knob);
@@ -48,15 +60,16 @@ static bool is_off(const struct plan_side *side, const char *knob)
     return value && !strcmp(value, "off");
 }
 
-/* What a ring is for: all of one communicator. */
+/* What a ring is for: operations of one kind in one communicator. */
 struct kind {
-    const char *knob;   /* operations of an iteration */
+    const char *knob;   /* of the operations in an iteration */
     double rate;        /* operations a second */
-    uint64_t iteration; /* operations, 0: the plan tells nothing of bursts */
-    uint64_t given;     /* slots that were asked for; 0: none were */
+    uint64_t iteration; /* operations of an iteration; 0: the plan says nothing
+                           about bursts */
+    uint64_t given;     /* slots that the user has set; 0: none */
 };
 
-/* How much time and how many slots a ring has to spare, the best first. */
+/* Lateness that a ring survives and its least slots, best first. */
 static const struct {
     uint64_t late_us, slots;
 } slacks[] = {{INSPECTOR_SLACK_US, 1024},
@@ -67,6 +80,8 @@ static const struct {
 
 #define N_SLACKS (sizeof(slacks) / sizeof(*slacks))
 
+/* Describes one kind of operations from the settings; the user's own variable
+ * wins over the knob ring=. */
 static struct kind make_kind(const struct backend_input *in, const char *knob,
                              const char *variable)
 {
@@ -75,8 +90,10 @@ static struct kind make_kind(const struct backend_input *in, const char *knob,
                         .rate = (double) plan_number(side, "rate")};
     uint64_t colls = plan_number(side, "colls"), ops = plan_number(side, knob);
 
+    /* rate= is of collectives; other operations come in proportion */
     if (colls)
         kind.rate *= (double) ops / (double) colls;
+    /* the operations of an iteration may come in one burst */
     if (plan_number(side, "iterations") > 1)
         kind.iteration = divide_up(ops, plan_number(side, "comms"));
     if (is_named(side, "ring"))
@@ -86,7 +103,8 @@ static struct kind make_kind(const struct backend_input *in, const char *knob,
     return kind;
 }
 
-/* Operations in a stretch of time, at most. */
+/* Returns the most operations in a stretch of time: by the rate, or an
+ * iteration at once. */
 static uint64_t ops_in(const struct kind *kind, uint64_t us)
 {
     double steady = ceil(kind->rate * (double) us / SECOND_US);
@@ -95,6 +113,8 @@ static uint64_t ops_in(const struct kind *kind, uint64_t us)
     return n > kind->iteration ? n : kind->iteration;
 }
 
+/* Returns the slots for a kind: a power of two that holds two iterations and
+ * the operations of an interval with its jitter and slack. */
 static uint64_t ring_for(const struct kind *kind, uint64_t interval_us,
                          size_t slack)
 {
@@ -113,11 +133,13 @@ static uint64_t ring_for(const struct kind *kind, uint64_t interval_us,
     return ring;
 }
 
-/* The two kinds of a plan; without sends and receives `p2p` is NULL. */
+/* The two kinds of a plan; `p2p` is NULL without sends and receives. */
 struct kinds {
     const struct kind *colls, *p2p;
 };
 
+/* Sets both rings and their memory; each slot has a drain buffer of its size.
+ */
 static void set_rings(const struct plan_side *side, const struct kinds *kinds,
                       size_t slack, struct inspector_plan *p)
 {
@@ -129,13 +151,15 @@ static void set_rings(const struct plan_side *side, const struct kinds *kinds,
                 num_add(p->ring, p->p2p_ring));
 }
 
-/* The first that fits: with more slack before less, with the longest interval.
- */
+/* Takes the first sizes that fit: more slack is preferred, then a longer
+ * interval. `fixed`: the interval was set. If nothing fits, memory_bytes stays
+ * above the limit. */
 static void fit_rings(const struct plan_side *side, const struct kinds *kinds,
                       bool fixed, uint64_t limit, struct inspector_plan *p)
 {
     uint64_t interval = p->interval_us;
 
+    /* each step down gives up some slack and tries the whole interval again */
     for (size_t i = 0; i < N_SLACKS; i++) {
         p->interval_us = interval;
         set_rings(side, kinds, i, p);
@@ -147,10 +171,11 @@ static void fit_rings(const struct plan_side *side, const struct kinds *kinds,
         if (p->memory_bytes <= limit)
             break;
     }
-    p->shortened = p->interval_us < interval;
+    p->shortened = p->interval_us < interval; /* the plan says so */
 }
 
-/* How late the thread may be before this ring overwrites; negative: always. */
+/* Returns how late the thread may be before this ring overwrites; negative: it
+ * always does. */
 static double spare_us(const struct kind *kind, uint64_t ring,
                        const struct inspector_plan *p)
 {
@@ -159,7 +184,7 @@ static double spare_us(const struct kind *kind, uint64_t ring,
                           : INFINITY;
 }
 
-/* Of a run's operations, those that are written. */
+/* Returns how many of a run's operations are written. */
 static uint64_t keep(const struct plan_side *side, const struct kind *kind,
                      uint64_t ring, const struct inspector_plan *p)
 {
@@ -172,17 +197,20 @@ static uint64_t keep(const struct plan_side *side, const struct kind *kind,
     double pass_us = (double) p->interval_us + MEAN_LATE_US;
     double lost = 0;
 
+    /* inspector.h: the share that a late thread loses */
     if (spare < 0)
         lost = (MEAN_LATE_US - spare) / pass_us;
     else if (spare < INSPECTOR_SLACK_US)
         lost = MEAN_LATE_US * exp(-spare / MEAN_LATE_US) / pass_us;
-    if (ring < kind->iteration)
+    if (ring < kind->iteration) /* a burst is larger than the ring */
         lost = fmax(lost, 1 - (double) ring / (double) kind->iteration);
+    /* the larger loss includes the other; the end loses what still waits */
     ops = (uint64_t) ((double) ops * (1 - fmax(lost, p->overload)));
     return ops > tail ? ops - tail : 0;
 }
 
-/* The user's own interval, as the library reads it. True: there is one. */
+/* Reads the user's own interval as the library does. Returns whether there is
+ * one; a negative interval writes nothing. */
 static bool take_interval(const struct backend_input *in,
                           struct inspector_plan *p)
 {
@@ -190,6 +218,7 @@ static bool take_interval(const struct backend_input *in,
         in, INSPECTOR_VARIABLE("DUMP_THREAD_INTERVAL_MICROSECONDS"));
     int64_t us;
 
+    /* a value that is no number counts as not set */
     if (!text || num_parse_i64(text, INT64_MIN, INT64_MAX, &us, NULL) < 0)
         return false;
     p->never = us < 0;
@@ -198,7 +227,7 @@ static bool take_interval(const struct backend_input *in,
     return true;
 }
 
-/* The share of a process' operations that one thread cannot write. */
+/* Returns the share of a process' operations that one thread cannot write. */
 static double overload(const struct plan_side *side, const struct kinds *kinds)
 {
     double all = (double) plan_number(side, "comms") *
@@ -207,7 +236,7 @@ static double overload(const struct plan_side *side, const struct kinds *kinds)
     return all > WRITTEN_A_SECOND ? 1 - WRITTEN_A_SECOND / all : 0;
 }
 
-/* Sets what is kept and what the rings can spare. */
+/* Fills in what is kept, and how late the thread may be. */
 static void forecast(const struct plan_side *side, const struct kinds *kinds,
                      struct inspector_plan *p)
 {
@@ -223,6 +252,7 @@ static void forecast(const struct plan_side *side, const struct kinds *kinds,
             num_add(p->kept_ops, keep(side, kinds->p2p, p->p2p_ring, p));
 }
 
+/* Sizes a release with rings. Returns -1 if not even the smallest fit. */
 static int size_rings(const struct backend_input *in, struct inspector_plan *p,
                       struct jp_error *err)
 {
@@ -236,10 +266,12 @@ static int size_rings(const struct backend_input *in, struct inspector_plan *p,
     uint64_t limit = step < mem ? step : mem;
     bool fixed = is_named(side, "interval");
 
+    /* the rings that fit, then what they keep */
     p->interval_us = plan_number(side, "interval");
     fixed |= take_interval(in, p);
     fit_rings(side, &kinds, fixed, limit, p);
     p->variable = p->interval_us;
+    /* not even the smallest rings fit */
     if (p->memory_bytes > limit)
         return error_set(err,
                          "Inspector's rings need %s for each rank (%s slots "
@@ -253,7 +285,8 @@ static int size_rings(const struct backend_input *in, struct inspector_plan *p,
     return 0;
 }
 
-/* What the variable must hold before 2.29.7, which may change *us. */
+/* Returns the variable's value before 2.29.7, which counts nanoseconds. Changes
+ * *us to an interval that can be expressed. */
 static uint64_t as_nanoseconds(uint64_t *us)
 {
     if (*us >= SECOND_US)
@@ -263,7 +296,7 @@ static uint64_t as_nanoseconds(uint64_t *us)
     return *us * 1000;
 }
 
-/* 2.28, 2.29: the shorter the interval, the less is lost. */
+/* Sizes 2.28 and 2.29: the shorter the interval, the less is lost. */
 static void size_single(const struct backend_input *in,
                         struct inspector_plan *p)
 {
@@ -274,11 +307,13 @@ static void size_single(const struct backend_input *in,
     uint64_t us = SECOND_US / (2 * rate);
     double x;
 
+    /* half the time between two collectives, within what the library can do */
     us = us < MIN_SLEEP_US ? MIN_SLEEP_US : us > 999 ? 999 : us;
     if (is_named(side, "interval"))
         us = plan_number(side, "interval");
     if (take_interval(in, p)) {
         p->variable = us = p->interval_us;
+        /* what the library makes of it: microseconds as nanoseconds */
         if (backend_release(in) < MICROSECONDS_SINCE)
             us = us / SECOND_US * SECOND_US + us % SECOND_US / 1000;
     } else {
@@ -289,11 +324,12 @@ static void size_single(const struct backend_input *in,
     p->interval_us = us;
     if (p->never)
         return;
+    /* of collectives at random times, one in each interval survives */
     x = (double) rate * (double) (us + PASS_US) / SECOND_US;
     p->kept_ops = (uint64_t) ((double) colls * (1 - exp(-x)) / x);
 }
 
-/* A knob, or the user's own variable for it. */
+/* Returns the value of the user's own variable, else of the knob. */
 static uint64_t given(const struct backend_input *in, const char *knob,
                       const char *variable)
 {
@@ -304,6 +340,7 @@ static uint64_t given(const struct backend_input *in, const char *knob,
     return number;
 }
 
+/* Returns -1 if the files of all ranks exceed disk= or the free space. */
 static int check_files(const struct backend_input *in,
                        const struct inspector_plan *p, struct jp_error *err)
 {
@@ -354,16 +391,16 @@ int inspector_size(const struct backend_input *in, struct inspector_plan *out,
 
 /* --- the planner --- */
 
-/* Release that brought the Inspector. */
+/* Releases: the first with Inspector, with PROM_DUMP, with rings. */
 #define FIRST JP_NCCL_VERSION(2, 28)
 #define PROM JP_NCCL_RELEASE(2, 29, 3)
 #define RINGS JP_NCCL_VERSION(2, 30)
 
-/* What a variable's number is made of. */
+/* What the value of a variable is taken from. */
 enum what { ONE, ZERO, INTERVAL, VERBOSE, MIN_SIZE, RING, P2P_RING, P2P };
 
 /* All variables, the release that first reads each, its value and the reason.
- * Defaults are written out: Inspector's own write no file at all. */
+ * Defaults are set as well: with Inspector's own it writes no file at all. */
 static const struct {
     const char *name;
     unsigned since;
@@ -387,6 +424,7 @@ static const struct {
      "1 drops operations without GPU time; records name their clock"},
 };
 
+/* Returns whether sends and receives are recorded. */
 static bool wants_p2p(const struct plan_side *side)
 {
     const char *p2p = plan_get(side, "p2p");
@@ -394,6 +432,7 @@ static bool wants_p2p(const struct plan_side *side)
     return !p2p || strcmp(p2p, "off") != 0;
 }
 
+/* Returns the value of a variable. */
 static uint64_t number(const struct plan_side *side,
                        const struct inspector_plan *plan, enum what what)
 {
@@ -418,6 +457,7 @@ static uint64_t number(const struct plan_side *side,
     return 0;
 }
 
+/* Needs a readable library and NCCL 2.28. */
 static int inspector_usable(const struct backend_input *in,
                             struct jp_error *err)
 {
@@ -429,12 +469,14 @@ static int inspector_usable(const struct backend_input *in,
                          "%s (nccl.inspector in the site file) cannot be "
                          "read",
                          in->library);
+    /* the program's release: its NCCL must have the interface */
     if (plan_number(in->side, "nccl") < FIRST)
         return error_set(err, "NCCL %s cannot run Inspector (2.28 can)",
                          plan_get(in->side, "nccl"));
     return 0;
 }
 
+/* Writes the sentence on what will be missing. */
 static void say_lost(const struct plan_side *side,
                      const struct inspector_plan *p, struct backend_forecast *f)
 {
@@ -473,6 +515,7 @@ static void say_lost(const struct plan_side *side,
             : "");
 }
 
+/* Writes how memory and files were counted. */
 static void say_counted(const struct plan_side *side,
                         const struct inspector_plan *p,
                         struct backend_forecast *f)
@@ -511,7 +554,8 @@ static int inspector_forecast(const struct backend_input *in,
     return 0;
 }
 
-/* The variable's own reason, where it does not hold what it is named after. */
+/* Returns the reason for a variable. The interval has another one where its
+ * number is not what its name says. */
 static const char *reason_of(size_t i, const struct inspector_plan *p)
 {
     if (variables[i].what == INTERVAL && p->variable != p->interval_us)
@@ -519,8 +563,8 @@ static const char *reason_of(size_t i, const struct inspector_plan *p)
     return variables[i].reason;
 }
 
-/* Where the user has named a folder himself, a node's finish takes the files
- * from there (orchestrator/agent/agent.h). */
+/* Sets the folder. If the user has set one, the finish of a node takes the
+ * files from there (orchestrator/agent/agent.h). */
 static int add_folder(const struct backend_input *in, struct backend_env *out,
                       struct jp_error *err)
 {
@@ -532,6 +576,7 @@ static int add_folder(const struct backend_input *in, struct backend_env *out,
                            in->step_dir);
 }
 
+/* The variables follow from the plan, so both always agree. */
 static int inspector_env(const struct backend_input *in,
                          struct backend_env *out, struct jp_error *err)
 {
@@ -545,7 +590,7 @@ static int inspector_env(const struct backend_input *in,
         add_folder(in, out, err) < 0)
         return -1;
     for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
-        if (release < variables[i].since)
+        if (release < variables[i].since) /* the library would ignore it */
             continue;
         snprintf(name, sizeof(name), INSPECTOR_VARIABLE("%s"),
                  variables[i].name);
@@ -571,9 +616,9 @@ static const struct jp_mode words[] = {
 
 const struct jp_knob inspector_knobs[] = {
     NCCL_KNOB_RATE,
-    /* Measured on Inspector 2.30.7 at 5,800 collectives a second: 100 ms writes
-     * 94 % with the default ring, and all of them with a ring of 2 x rate x
-     * interval; 10 ms costs ten times the wake-ups. */
+    /* Measured on Inspector 2.30.7 at 5,800 collectives a second: with 100 ms
+     * the default ring writes 94 %, and a ring of 2 x rate x interval writes
+     * all. 10 ms costs ten times the wake-ups. */
     {JP_KNOB("interval", JP_KNOB_TIME, 500, 3600 * JP_SECOND, NULL, "100ms",
              "time between two writes of Inspector"),
      .place = JP_KNOB_LOAD},
@@ -583,7 +628,7 @@ const struct jp_knob inspector_knobs[] = {
     NCCL_KNOB_CHANNELS,
     {JP_KNOB("verbose", JP_KNOB_BOOL, 0, 1, NULL, "0",
              "also the events of each operation: more than twice the volume")},
-    /* 0 writes every message: a gap in the sequence numbers then proves a
+    /* 0 writes every message, so that a gap in the sequence numbers proves a
      * loss. */
     {JP_KNOB("min_size", JP_KNOB_SIZE, 0, JP_TIB, NULL, "0",
              "smallest message to record")},

@@ -1,4 +1,10 @@
-/* inspector_reader.c - the lines of a log become records. */
+/* inspector_reader.c - the lines of an Inspector log become records.
+ *
+ * Three parts: lines of a source of blocks (loglines), operations of one launch
+ * in verbose logs (neighbours), and the backend's reader. read_file() opens a
+ * file or a piece of it, and read_lines() takes its lines: as many as possible
+ * by speculation (take_ahead), else one by the parser (take_line).
+ */
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +21,7 @@ int loglines_init(struct jp_loglines *lines, struct jp_logsource *source)
     return lines->buf ? 0 : -1;
 }
 
+/* Without a limit (`to`) until the caller sets one. */
 void loglines_reset(struct jp_loglines *lines, struct jp_logsource *source)
 {
     char *buf = lines->buf;
@@ -29,12 +36,14 @@ void loglines_fini(struct jp_loglines *lines)
     lines->buf = NULL;
 }
 
-/* Moves the rest to the front and reads a block behind it. */
+/* Moves the rest to the front and reads a block after it. Of a line that is too
+ * long nothing is kept. Returns 0, or -1 with err. */
 static int fill(struct jp_loglines *lines, struct jp_error *err)
 {
     size_t rest = lines->end - lines->start;
     ssize_t n;
 
+    /* a line without end must not grow the buffer */
     if (rest > LOGLINES_MAX_BYTES || lines->skipping) {
         lines->skipping = true;
         rest = 0;
@@ -52,6 +61,7 @@ static int fill(struct jp_loglines *lines, struct jp_error *err)
     return 0;
 }
 
+/* Hands out the bytes up to `end` as a line; the next one begins at `next`. */
 static enum loglines_kind give(struct jp_loglines *lines, size_t end,
                                size_t next, enum loglines_kind kind,
                                const char **text, size_t *len)
@@ -71,20 +81,21 @@ static enum loglines_kind give(struct jp_loglines *lines, size_t end,
 enum loglines_kind loglines_next(struct jp_loglines *lines, const char **text,
                                  size_t *len, struct jp_error *err)
 {
-    size_t looked = 0; /* bytes behind start without a newline */
+    size_t looked = 0; /* bytes after start that are known to have no newline */
 
     for (;;) {
         char *from = lines->buf + lines->start + looked;
         char *newline = memchr(from, '\n', lines->end - lines->start - looked);
         size_t at = newline ? (size_t) (newline - lines->buf) : lines->end;
 
+        /* a line, the rest of the file, or another block */
         if (newline)
             return give(lines, at, at + 1, LOGLINES_LINE, text, len);
         if (lines->eof && (at > lines->start || lines->skipping))
             return give(lines, at, at, LOGLINES_LAST, text, len);
         if (lines->eof || (lines->stop && atomic_load(lines->stop)))
             return LOGLINES_END;
-        looked = at - lines->start;
+        looked = at - lines->start; /* not to be searched again */
         if (fill(lines, err) < 0) {
             lines->eof = true;
             lines->start = lines->end = 0;
@@ -98,11 +109,12 @@ enum loglines_kind loglines_next(struct jp_loglines *lines, const char **text,
 
 /* --- operations of one launch in verbose logs --- */
 
-/* Where the held records begin depends on the first one's series, so that
- * series which take turns find their texts (copy below). */
+/* At most MOST records of one batch are held. Where they begin depends on the
+ * first one's series (STARTS places), so that series which alternate find their
+ * texts there already (copy). LEAST_US: shorter times are not compared. */
 enum { MOST = 128, LEAST_US = 20, STARTS = 8 };
 
-/* A record with texts of its own. */
+/* A record with its own texts. */
 struct line {
     struct record record;
     char id[RECORD_MAX_ID + 1], name[RECORD_MAX_NAME + 1];
@@ -134,6 +146,7 @@ void neighbours_destroy(struct neighbours *neighbours)
     free(neighbours);
 }
 
+/* Copies a text to `to`, cut to size, and lets it point there. */
 static void keep(struct record_text *text, char *to, size_t size)
 {
     size_t len = text->len < size ? text->len : size - 1;
@@ -143,8 +156,8 @@ static void keep(struct record_text *text, char *to, size_t size)
     *text = (struct record_text){to, len};
 }
 
-/* Records of one series have the same texts, so those of the record that stood
- * here before are often right already. */
+/* Copies a record. Records of one series have the same texts, so those of the
+ * record that was here before are often right already. */
 static void copy(struct line *line, const struct record *record)
 {
     struct record *r = &line->record;
@@ -167,17 +180,20 @@ static void copy(struct line *line, const struct record *record)
     keep(&r->func, line->func, sizeof(line->func));
 }
 
+/* Returns whether two texts have the same bytes. */
 static bool is_equal(const struct record_text *a, const struct record_text *b)
 {
     return a->len == b->len && !memcmp(a->text, b->text, a->len);
 }
 
+/* Returns the difference of two numbers. */
 static uint64_t apart(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : b - a;
 }
 
-/* Whether the host's stamps are of the time that the GPU measured. */
+/* Returns whether the host's stamps fit the time that the GPU measured: within
+ * a factor of two. */
 static bool is_plausible(const struct record *r)
 {
     uint64_t seen = r->end_us > r->start_us ? r->end_us - r->start_us : 0;
@@ -186,9 +202,11 @@ static bool is_plausible(const struct record *r)
            seen <= 2 * r->exec_us;
 }
 
+/* Returns whether two records are of one batch; reader.h has the rule. */
 static bool is_of_batch(const struct record *a, const struct record *b)
 {
-    /* what most lines differ in comes first; a, which is held, is plausible */
+    /* what differs in most lines is compared first; a was found plausible when
+     * it was added */
     return 2 * apart(a->start_us, b->start_us) <= a->exec_us &&
            2 * apart(a->end_us, b->end_us) <= a->exec_us &&
            apart(a->exec_us, b->exec_us) <= 1 && a->p2p == b->p2p &&
@@ -197,6 +215,7 @@ static bool is_of_batch(const struct record *a, const struct record *b)
            (!a->p2p || is_equal(&a->func, &b->func));
 }
 
+/* Divides the batch's time among its records. */
 static void divide(struct neighbours *neighbours)
 {
     struct launches_member members[MOST];
@@ -218,7 +237,7 @@ int neighbours_flush(struct neighbours *neighbours)
     size_t n = neighbours->n;
     int rc = 0;
 
-    if (n > 1)
+    if (n > 1) /* a single operation keeps its time */
         divide(neighbours);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = neighbours->take(neighbours->arg, &neighbours->held[i].record);
@@ -235,23 +254,24 @@ int neighbours_add(struct neighbours *neighbours, const struct record *record)
     if (n > 0 && (n == MOST || !plausible ||
                   !is_of_batch(&neighbours->held[n - 1].record, record)))
         rc = neighbours_flush(neighbours);
-    if (rc == 0 && !plausible) /* is of no batch: it need not be held */
+    if (rc == 0 && !plausible) /* it is of no batch, so it need not be held */
         return neighbours->take(neighbours->arg, record);
+    /* the first of a batch chooses the place for all */
     if (!neighbours->n)
         neighbours->held = &neighbours->lines[record->series % STARTS];
     copy(&neighbours->held[neighbours->n++], record);
     return rc;
 }
 
-/* --- the reader --- */
+/* --- the reader ----------------------------------------------------------- */
 
-/* Of a thread. */
+/* What a thread keeps from file to file. */
 struct state {
     struct inspector_reader reader; /* with a cache */
     struct jp_loglines lines;
 };
 
-/* One log's way into the sink. */
+/* One log on its way into the sink. */
 struct way {
     struct state *state;
     const struct reader_sink *sink;
@@ -276,6 +296,7 @@ static void *create(void)
 
     if (!state)
         return NULL;
+    /* without a cache lines could be read, but many times slower */
     state->reader.cache = inspector_cache_create();
     if (state->reader.cache && loglines_init(&state->lines, NULL) == 0)
         return state;
@@ -283,7 +304,7 @@ static void *create(void)
     return NULL;
 }
 
-/* What comes out of the neighbours. */
+/* Receives records from the neighbours. */
 static int take(void *arg, const struct record *record)
 {
     struct way *w = arg;
@@ -291,7 +312,7 @@ static int take(void *arg, const struct record *record)
     return w->sink->take(w->sink->arg, record, 1);
 }
 
-/* Only verbose records tell of batches. */
+/* Passes a record on. Only verbose records can be of a batch; others end it. */
 static int take_record(struct way *w, const struct record *record)
 {
     if (!record->start_us || !record->end_us) {
@@ -304,6 +325,8 @@ static int take_record(struct way *w, const struct record *record)
     return w->neighbours ? neighbours_add(w->neighbours, record) : -1;
 }
 
+/* Reads a line with the parser. A bad last line without a newline means that
+ * the file is cut, not that it is wrong. */
 static int take_line(struct way *w, enum loglines_kind kind, const char *text,
                      size_t len)
 {
@@ -319,7 +342,7 @@ static int take_line(struct way *w, enum loglines_kind kind, const char *text,
         break;
     case INSPECTOR_BAD:
         if (kind == LOGLINES_LAST)
-            facts->cut = true; /* killed while writing, or still growing */
+            facts->cut = true; /* the writer was killed, or still writes */
         else
             reader_note_bad(facts, facts->lines, reader->bad, reader->why);
         break;
@@ -329,7 +352,7 @@ static int take_line(struct way *w, enum loglines_kind kind, const char *text,
     return 0;
 }
 
-/* Tells how far the file is read; false: stop. */
+/* Reports how far the file is read. Returns false to stop. */
 static bool tick(const struct jp_loglines *lines, uint64_t *seen,
                  const struct reader_input *in)
 {
@@ -340,7 +363,8 @@ static bool tick(const struct jp_loglines *lines, uint64_t *seen,
     return !atomic_load_explicit(in->stop, memory_order_relaxed);
 }
 
-/* Lines that look like those before, as many as are in the buffer. */
+/* Takes lines that have the layout of earlier ones, as many as are in the
+ * buffer. */
 static int take_ahead(struct way *w, struct jp_loglines *lines)
 {
     const char *text;
@@ -348,6 +372,7 @@ static int take_ahead(struct way *w, struct jp_loglines *lines)
     uint64_t at = loglines_at(lines);
     int rc = 0;
 
+    /* a line that begins before `to` is ours, wherever it ends */
     while (rc == 0 && at < lines->to) {
         struct record record;
 
@@ -363,7 +388,7 @@ static int take_ahead(struct way *w, struct jp_loglines *lines)
     return rc;
 }
 
-/* The line in which a piece begins belongs to the one before. */
+/* Skips the line in which a piece begins: it belongs to the piece before. */
 static bool skip_first(struct jp_loglines *lines, struct jp_error *err)
 {
     const char *text;
@@ -373,7 +398,7 @@ static bool skip_first(struct jp_loglines *lines, struct jp_error *err)
            loglines_next(lines, &text, &len, err) < LOGLINES_END;
 }
 
-/* What the whole of a file or piece showed. */
+/* Fills in what is known after the end of a file or piece. */
 static void sum_up(struct source_facts *facts, const struct jp_loglines *lines,
                    const struct jp_error *err)
 {
@@ -385,7 +410,7 @@ static void sum_up(struct source_facts *facts, const struct jp_loglines *lines,
     }
 }
 
-/* The lines behind the first; lines' source is open. */
+/* Reads the lines after the first; the source of `lines` is open. */
 static int read_lines(struct way *w, const struct reader_input *in,
                       struct jp_loglines *lines, struct jp_error *err)
 {
@@ -412,16 +437,19 @@ static int read_lines(struct way *w, const struct reader_input *in,
         else
             rc = take_line(w, kind, text, len);
         more = rc == 0;
+        /* report once a block, not for each line */
         if (more && lines->bytes != read)
             more = tick(lines, &seen, in);
         read = lines->bytes;
     }
+    /* the last batch */
     if (w->neighbours && rc == 0)
         rc = neighbours_flush(w->neighbours);
     tick(lines, &seen, in);
     return rc;
 }
 
+/* Reads an open source from its first whole line on. */
 static int read_source(struct state *state, const struct reader_input *in,
                        const struct reader_sink *sink,
                        struct source_facts *facts)
@@ -432,7 +460,8 @@ static int read_source(struct state *state, const struct reader_input *in,
     struct jp_error err = {""};
     int rc = 0;
 
-    lines->stop = in->stop; /* a line may be as long as a disk */
+    lines->stop =
+        in->stop; /* checked for each block, as a line may be of any length */
     if (skip_first(lines, &err)) {
         from = loglines_at(lines);
         rc = read_lines(&w, in, lines, &err);
@@ -441,6 +470,7 @@ static int read_source(struct state *state, const struct reader_input *in,
     }
     neighbours_destroy(w.neighbours);
     facts->bytes = loglines_at(lines) - from;
+    /* the reader counts over all files of the thread */
     facts->odd_lines = state->reader.ways.odd - odd;
     sum_up(facts, lines, &err);
     return rc;
@@ -451,7 +481,8 @@ static int read_file(void *arg, const struct reader_input *in,
 {
     struct state *state = arg;
     struct jp_error err = {""};
-    uint64_t from = in->from ? in->from - 1 : 0; /* a newline there? */
+    /* one byte before: is it a newline? */
+    uint64_t from = in->from ? in->from - 1 : 0;
     struct jp_logsource *source =
         in->data ? logsource_open_memory(in->data, in->len, &err)
         : from   ? logsource_open_at(in->path, from, &err)

@@ -1,4 +1,11 @@
-/* reader.c - the generic parser of Inspector records: tables of keys. */
+/* reader.c - the generic parser of Inspector records, and the way of a line:
+ * first by speculation, then by this parser, which alone defines the meaning.
+ *
+ * Tables of keys describe the objects of a line: which member of struct record
+ * a value goes to, and its limit. take_section() reads an object by its table,
+ * take_value() a value by its key. check() decides whether a record is
+ * complete.
+ */
 #include "plugins/nccl_inspector/reader.h"
 
 #include <stdio.h>
@@ -7,9 +14,11 @@
 
 #include "plugins/nccl_inspector/reader_parts.h"
 
+/* How the value of a key is read. */
 enum kind { SKIP, SECTION, U32, U64, I64, TEXT, DECIMAL, STAMPS };
 
 enum {
+    /* bits of what a line had */
     HAS_ID = 1 << 0,
     HAS_RANK = 1 << 1,
     HAS_N_RANKS = 1 << 2,
@@ -24,17 +33,18 @@ enum {
     HAS_P2P = 1 << 11
 };
 
-/* One key of one object. quoted is `"key":`, as a compact writer has it. */
+/* A key of an object. `quoted` is `"key":`, as a compact writer has it. */
 struct key {
     const char *quoted;
     size_t len;
     enum kind kind;
-    unsigned has;
+    unsigned has;  /* bit to set, or 0 */
     size_t offset; /* into struct record */
-    uint64_t max;
+    uint64_t max;  /* of the number, or of the text's length */
     const struct section *section;
 };
 
+/* The keys of one object. */
 struct section {
     const struct key *keys;
     size_t n;
@@ -44,7 +54,8 @@ struct section {
 #define K(name) "\"" name "\":", sizeof(name) + 2
 #define N(table) (sizeof(table) / sizeof(*(table)))
 
-/* In the order in which the plugin writes them: the next row is the guess. */
+/* In the order in which the plugin writes them, as the next row is guessed
+ * first. */
 static const struct key header_keys[] = {
     {K("id"), TEXT, HAS_ID, AT(id), RECORD_MAX_ID, NULL},
     {K("comm_name"), TEXT, 0, AT(name), 0, NULL},
@@ -101,6 +112,7 @@ static const struct key line_keys[] = {
 };
 static const struct section whole_line = {line_keys, N(line_keys)};
 
+/* One line being read. */
 struct parse {
     struct reader_json_cursor c;
     struct inspector_reader *reader;
@@ -108,20 +120,22 @@ struct parse {
     unsigned has;
 };
 
-/* Refuses the line for a reason that names a key; the first reason counts. */
+/* Refuses the line for a reason that names a key; the first reason is kept.
+ * Returns false. */
 static bool bad_key(struct parse *p, enum jp_bad kind, const char *what,
                     const char *quoted)
 {
     struct inspector_reader *reader = p->reader;
     int len = (int) strlen(quoted) - 1;
 
-    if (reader->why[0])
+    if (reader->why[0]) /* an inner value has a more precise reason */
         return false;
     snprintf(reader->why, sizeof(reader->why), "%s %.*s", what, len, quoted);
     reader->bad = kind;
     return false;
 }
 
+/* The same for a reason without a key. */
 static bool refuse(struct inspector_reader *reader, enum jp_bad kind,
                    const char *why)
 {
@@ -132,7 +146,7 @@ static bool refuse(struct inspector_reader *reader, enum jp_bad kind,
     return false;
 }
 
-/* What is wrong with the value of a key that was refused. */
+/* Returns what kind of mistake a refused value is. */
 static enum jp_bad kind_of_value(const struct key *key, const char *value,
                                  const char *end)
 {
@@ -141,6 +155,7 @@ static enum jp_bad kind_of_value(const struct key *key, const char *value,
 
     if (value == end || key->kind == SKIP || key->kind == STAMPS)
         return JP_BAD_SYNTAX;
+    /* a number: of the wrong type, or out of range */
     if (key->kind != TEXT)
         return badkind_of_number(value, (size_t) (end - value),
                                  key->kind != DECIMAL);
@@ -149,7 +164,7 @@ static enum jp_bad kind_of_value(const struct key *key, const char *value,
     return reader_json_string(&c, &ignored) ? JP_BAD_VALUE : JP_BAD_SYNTAX;
 }
 
-/* "0x" and 1..16 hex digits. */
+/* Returns whether an id is "0x" and 1 to 16 hex digits. */
 static bool good_id(const struct record_text *id)
 {
     if (id->len < 3 || id->len > RECORD_MAX_ID || memcmp(id->text, "0x", 2))
@@ -164,11 +179,14 @@ static bool good_id(const struct record_text *id)
     return true;
 }
 
+/* Takes a communicator's name. It is only shown, so it may be decoded and cut;
+ * "unknown" means that there is none. */
 static bool take_name(struct parse *p, const struct reader_json_raw *raw)
 {
     struct record_text *name = &p->record->name;
 
     *name = (struct record_text){raw->text, raw->len};
+    /* mostly the line's own bytes are used, without a copy */
     if (!raw->plain || raw->len > RECORD_MAX_NAME) {
         name->len =
             reader_json_decode(raw, p->reader->name, sizeof(p->reader->name));
@@ -179,6 +197,7 @@ static bool take_name(struct parse *p, const struct reader_json_raw *raw)
     return true;
 }
 
+/* Takes a text into the record: the line's own bytes, or a decoded copy. */
 static bool take_text(struct parse *p, const struct key *key)
 {
     struct record *r = p->record;
@@ -193,6 +212,8 @@ static bool take_text(struct parse *p, const struct key *key)
     if (out == &r->name)
         return take_name(p, &raw);
     *out = (struct record_text){raw.text, raw.len};
+    /* one byte more than allowed is decoded, so that a longer text is refused
+     */
     if (!raw.plain)
         *out = (struct record_text){
             copy, reader_json_decode(&raw, copy, key->max + 2)};
@@ -200,6 +221,7 @@ static bool take_text(struct parse *p, const struct key *key)
                          : record_is_word(out->text, out->len, key->max);
 }
 
+/* Takes a whole number of at most key->max. */
 static bool take_number(struct parse *p, const struct key *key)
 {
     char *out = (char *) p->record + key->offset;
@@ -216,7 +238,7 @@ static bool take_number(struct parse *p, const struct key *key)
     return true;
 }
 
-/* Skips any value, but reads one that says when the operation ran. */
+/* Skips any value, but reads the one that says when the operation ran. */
 static bool take_stamps(struct parse *p)
 {
     struct reader_stamps stamps;
@@ -261,12 +283,12 @@ static bool take_value(struct parse *p, const struct key *key)
     default:
         ok = take_number(p, key);
     }
-    p->has |= key->has;
+    p->has |= key->has; /* present, though it may be bad */
     return ok ||
            bad_key(p, kind_of_value(key, value, p->c.end), "bad", key->quoted);
 }
 
-/* The row of a key that was not guessed; NULL: unknown. */
+/* Returns the row of a key that was not guessed, or NULL for an unknown key. */
 static const struct key *find_key(const struct section *section,
                                   const struct reader_json_raw *raw)
 {
@@ -280,7 +302,8 @@ static const struct key *find_key(const struct section *section,
     return NULL;
 }
 
-/* Takes one "key": value. *next is the row guessed first. */
+/* Takes one "key": value. *next is the row to guess first; a second guess
+ * allows for one missing key. */
 static bool take_member(struct parse *p, const struct section *section,
                         size_t *next)
 {
@@ -308,6 +331,7 @@ static bool take_section(struct parse *p, const struct section *section)
 {
     size_t next = 0;
 
+    /* an object where the line must begin, or as the value of a key */
     if (!reader_json_take(&p->c, '{'))
         return refuse(p->reader,
                       section == &whole_line || p->c.p == p->c.end
@@ -324,6 +348,7 @@ static bool take_section(struct parse *p, const struct section *section)
            refuse(p->reader, JP_BAD_SYNTAX, "broken JSON");
 }
 
+/* Checks what only sends and receives have. */
 static bool check_p2p(struct parse *p, uint32_t n_ranks)
 {
     const struct record *r = p->record;
@@ -338,9 +363,10 @@ static bool check_p2p(struct parse *p, uint32_t n_ranks)
     return true;
 }
 
-/* What must be there and agree once all keys are read. */
+/* Checks that all needed keys were there and agree with each other. */
 static bool check(struct parse *p)
 {
+    /* keys that must be there, by kind; NULL: not needed */
     static const struct {
         unsigned has;
         const char *coll, *p2p;
@@ -364,7 +390,7 @@ static bool check(struct parse *p)
         if (quoted && !(p->has & rows[i].has))
             return bad_key(p, JP_BAD_MISSING, "no", quoted);
     }
-    if (!r->n_ranks && !r->nnodes) {
+    if (!r->n_ranks && !r->nnodes) { /* sizes unknown: no bandwidth */
         r->busbw_nan = true;
         r->busbw_micro = 0;
         return check_p2p(p, RECORD_MAX_RANKS);
@@ -376,6 +402,7 @@ static bool check(struct parse *p)
     return check_p2p(p, r->n_ranks);
 }
 
+/* Reads a whole line. */
 static enum inspector_line parse(struct parse *p)
 {
     struct record *out = p->record;
@@ -391,6 +418,7 @@ static enum inspector_line parse(struct parse *p)
         refuse(p->reader, JP_BAD_SYNTAX, "text after the object");
         return INSPECTOR_BAD;
     }
+    /* exactly one of the two kinds makes a record */
     kinds = p->has & (HAS_COLL | HAS_P2P);
     if (!kinds)
         return INSPECTOR_OTHER;
@@ -405,7 +433,8 @@ static enum inspector_line parse(struct parse *p)
     return check(p) ? INSPECTOR_RECORD : INSPECTOR_BAD;
 }
 
-/* The generic parser (reader.c): what a line means. */
+/* Runs the generic parser. A bad line with bytes that are no text is of that
+ * kind, whatever the parser found. */
 static enum inspector_line reader_parse(struct inspector_reader *reader,
                                         const char *line, size_t len,
                                         struct record *out)
@@ -430,6 +459,7 @@ struct inspector_cache *inspector_cache_create(void)
     if (!cache)
         return NULL;
     cache->generation = RECORD_MAX_SERIES;
+    /* any digits and their value */
     memcpy(&cache->stamp_text, "10000000", sizeof(cache->stamp_text));
     cache->stamp_value = 10000000;
     for (unsigned i = 0; i < CACHE_SETS; i++)
@@ -442,7 +472,7 @@ void inspector_cache_destroy(struct inspector_cache *cache)
     free(cache);
 }
 
-/* Whether speculation took the whole line. */
+/* Returns whether speculation took the whole line. */
 static bool speculate(struct inspector_reader *reader, const char *line,
                       size_t len, struct record *out)
 {
@@ -463,6 +493,7 @@ enum inspector_line inspector_read_line(struct inspector_reader *reader,
         reader->ways.speculated++;
         return INSPECTOR_RECORD;
     }
+    /* parse it, and keep its layout for the next lines */
     kind = reader_parse(reader, line, len, out);
     if (reader->cache && kind == INSPECTOR_RECORD) {
         if (reader_learn(reader->cache, line, len, out))

@@ -1,8 +1,12 @@
-/* reader_json.c - strings, decimals and skipped values of a JSON line. */
+/* reader_json.c - the slower parts of the JSON cursor (reader_parts.h):
+ * strings, decimals, skipped values, and decoding to clean UTF-8.
+ */
 #include "plugins/nccl_inspector/reader_parts.h"
 
 #include "common/utf8.h"
 
+/* One pass: it finds the end and whether the bytes are the value. An escaped
+ * quote does not end the string. */
 bool reader_json_string(struct reader_json_cursor *c,
                         struct reader_json_raw *out)
 {
@@ -28,33 +32,37 @@ bool reader_json_string(struct reader_json_cursor *c,
     return false;
 }
 
-/* A decimal as value * 10^shift; only the first 18 significant digits count. */
+/* A decimal as value * 10^shift. Only the first 18 significant digits count, as
+ * that many always fit in 64 bits. */
 struct decimal {
     uint64_t value;
     int taken, dropped, shift;
-    bool next_up; /* first dropped digit >= 5 */
+    bool next_up; /* the first dropped digit is 5 or more */
 };
 
-/* Takes a run of digits, before (fraction 0) or behind the point (1). */
+/* Takes a run of digits before (fraction 0) or after the point (1). Returns
+ * where it ends. */
 static const char *take_digits(const char *p, const char *end, int fraction,
                                struct decimal *d)
 {
     for (; p < end && *p >= '0' && *p <= '9'; p++) {
-        if (d->taken < 18) {
+        if (d->taken < 18) { /* leading zeros do not count */
             d->value = d->value * 10 + (uint64_t) (*p - '0');
             d->taken += d->value != 0;
             d->shift -= fraction;
             continue;
         }
+        /* further digits only move the point, and round once */
         if (d->dropped++ == 0)
             d->next_up = *p >= '5';
-        if (d->shift < 9999)
+        if (d->shift < 9999) /* any limit that scale() refuses */
             d->shift += !fraction;
     }
     return p;
 }
 
-/* Takes [eE][+-]digits; *exponent is clamped. NULL if no digit follows. */
+/* Takes [eE][+-]digits and adds them to *exponent, clamped. Returns NULL if no
+ * digit follows. */
 static const char *take_exponent(const char *p, const char *end, int *exponent)
 {
     bool negative = false;
@@ -73,7 +81,7 @@ static const char *take_exponent(const char *p, const char *end, int *exponent)
     return p == start ? NULL : p;
 }
 
-/* value * 10^shift, rounded half up; false on overflow. */
+/* Sets *out to value * 10^shift, rounded half up. Returns false on overflow. */
 static bool scale(const struct decimal *d, uint64_t *out)
 {
     bool up = d->next_up && d->shift == 0;
@@ -83,6 +91,7 @@ static bool scale(const struct decimal *d, uint64_t *out)
     for (; shift > 0 && v; shift--)
         if (__builtin_mul_overflow(v, 10, &v))
             return false;
+    /* the last digit that is cut off decides the rounding */
     for (; shift < 0 && v; shift++) {
         up = shift == -1 && v % 10 >= 5;
         v /= 10;
@@ -90,6 +99,7 @@ static bool scale(const struct decimal *d, uint64_t *out)
     return !__builtin_add_overflow(v, up, out);
 }
 
+/* Takes a number in units of 1e-6, which is why the shift begins at 6. */
 static bool number(struct reader_json_cursor *c, uint64_t max, uint64_t *micro)
 {
     struct decimal d = {.shift = 6};
@@ -112,7 +122,8 @@ static bool number(struct reader_json_cursor *c, uint64_t max, uint64_t *micro)
     return true;
 }
 
-/* The words a C library prints for what is no number, and JSON's own. */
+/* Returns whether a word is not a number: what a C library prints, or JSON's
+ * null. */
 static bool not_a_number(const char *p, size_t len)
 {
     static const char *const words[] = {"nan", "-nan", "inf", "-inf", "null"};
@@ -123,6 +134,7 @@ static bool not_a_number(const char *p, size_t len)
     return false;
 }
 
+/* A number comes first, as nearly all values are one. */
 bool reader_json_decimal(struct reader_json_cursor *c, uint64_t max,
                          uint64_t *micro, bool *nan)
 {
@@ -147,8 +159,9 @@ bool reader_json_decimal(struct reader_json_cursor *c, uint64_t max,
     return *nan;
 }
 
-/* Behind the quote that ends the string at p (behind its first quote), or
- * NULL. A quote is escaped by an odd number of backslashes before it. */
+/* Returns the place after the quote that ends a string, or NULL. p is after its
+ * first quote. A quote is escaped if an odd number of backslashes precedes it.
+ */
 static const char *string_end(const char *p, const char *end)
 {
     const char *start = p;
@@ -165,12 +178,13 @@ static const char *string_end(const char *p, const char *end)
     return NULL;
 }
 
-/* Takes what is between brackets, from the opening one on. */
+/* Takes a nested value from its opening bracket on, without recursion. */
 static bool skip_nested(struct reader_json_cursor *c)
 {
+    /* all other bytes are skipped in a tight loop */
     static const bool stops[256] = {
         ['"'] = true, ['{'] = true, ['}'] = true, ['['] = true, [']'] = true};
-    uint64_t is_object = 0; /* one bit a level: '{' or '[' */
+    uint64_t is_object = 0; /* one bit for each level: 1 is '{' */
     unsigned depth = 0;
     const char *p = c->p;
 
@@ -201,6 +215,7 @@ static bool skip_nested(struct reader_json_cursor *c)
     return true;
 }
 
+/* Numbers and words are not checked further: the value is not used. */
 bool reader_json_skip(struct reader_json_cursor *c)
 {
     struct reader_json_raw raw;
@@ -225,6 +240,7 @@ bool reader_json_skip(struct reader_json_cursor *c)
 
 /* --- foreign JSON strings become clean UTF-8 ----------------------------- */
 
+/* Returns the value of four hex digits, or -1. */
 static int hex4(const char *p, const char *end)
 {
     int v = 0;
@@ -245,13 +261,15 @@ static int hex4(const char *p, const char *end)
     return v;
 }
 
-/* The character of an escape; *p stands behind the backslash. */
+/* Returns the character of an escape; *p is after the backslash and moves on.
+ * What cannot be shown becomes '?', pairs of surrogates one character. */
 static uint32_t unescape(const char **p, const char *end)
 {
     static const char from[] = "\"\\/", blank[] = "bfnrt";
     char b = *(*p)++;
     int hi, lo;
 
+    /* \b, \f, \n, \r, \t would be control characters, so they become '?' */
     if (memchr(from, b, 3))
         return (unsigned char) b;
     if (memchr(blank, b, 5) || b != 'u' || (hi = hex4(*p, end)) < 0)
@@ -268,6 +286,7 @@ static uint32_t unescape(const char **p, const char *end)
                : (uint32_t) hi;
 }
 
+/* Encodes a character. Returns its length. */
 static size_t put_utf8(uint32_t v, char out[4])
 {
     if (v < 0x80) {
@@ -292,7 +311,7 @@ static size_t put_utf8(uint32_t v, char out[4])
     return 4;
 }
 
-/* One character of a raw string as clean UTF-8. Returns its length. */
+/* Writes one character of a raw string as clean UTF-8. Returns its length. */
 static size_t clean_char(const char **p, const char *end, char out[4])
 {
     size_t n;
@@ -313,6 +332,7 @@ static size_t clean_char(const char **p, const char *end, char out[4])
     return n;
 }
 
+/* The result never ends within a character. */
 size_t reader_json_decode(const struct reader_json_raw *raw, char *buf,
                           size_t cap)
 {

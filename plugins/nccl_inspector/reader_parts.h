@@ -1,21 +1,22 @@
 /* reader_parts.h - what the files of the reader share: a cursor over JSON, the
- * stamps of verbose records, and what the speculation on a line's structure
- * remembers.
+ * stamps of verbose records, and what the speculation on the structure of a
+ * line remembers.
  *
- * Inspector writes every line the same way, so a line that was read by the
- * generic parser is kept in parts, and the next ones are compared with them:
+ * Inspector writes all lines in the same way. So a line that the generic parser
+ * has read is kept in parts, and later lines are compared with them:
  *   head  {"header":{"id":..,"nnodes":8},"metadata":{..,"dump_timestamp_us":
  *         a number
  *   mid   ,"hostname":..,"pid":9},"coll_perf":{"coll":"AllReduce","coll_sn":
- *         numbers between keys that are known by heart
+ *         numbers between fixed keys
  *   late  ,"coll_timing_source":"kernel_gpu","coll_algobw_gbs":
  *         two decimals, `,"coll_busbw_gbs":` between them
  *   tail  }} or what verbose records have besides, up to }}
- * head, mid and late must agree byte for byte; of a tail digits may differ, and
- * the number of digits in a row. That is exact: a tail's own keys hold no
- * digit, so all digits stand between the brackets of a skipped value, where the
- * generic parser looks at brackets and quotes only (no tail with a backslash is
- * kept). A part that is kept when its room is taken replaces another one.
+ * head, mid and late must be equal byte by byte. In a tail digits may differ,
+ * and so may the number of digits in a row. This is exact: the keys of a tail
+ * have no digits, so all digits are inside the brackets of a skipped value,
+ * where the generic parser looks at brackets and quotes only (a tail with a
+ * backslash is not kept). When there is no room, a new part replaces another
+ * one.
  */
 #ifndef JP_NCCL_INSPECTOR_READER_PARTS_H
 #define JP_NCCL_INSPECTOR_READER_PARTS_H
@@ -32,49 +33,49 @@
 
 /* "event_trace_ts":{"coll_start_ts":..,"coll_stop_ts":..,"kernel_events":[
  * {"channel_id":0,"kernel_start_ts":..,"kernel_stop_ts":..,
- * "kernel_record_ts":..},..]}, microseconds of the host's clock. Of use are the
- * kernels' stamps: coll_start and coll_stop enclose the enqueueing only. */
+ * "kernel_record_ts":..},..]}, microseconds of the host's clock. Only the
+ * kernels' stamps are used: coll_start and coll_stop enclose the enqueueing. */
 
-#define STAMPS_CHANNELS 64 /* NCCL's most */
+#define STAMPS_CHANNELS 64 /* the most that NCCL has */
 #define STAMPS_DIGITS 16   /* microseconds of the years 2001 to 2286 */
 
 struct reader_stamps {
     uint64_t start_us, stop_us; /* 0: unknown */
 };
 
-/* Where the stamps of each channel stand, in bytes from the text's begin. */
+/* Where the stamps of each channel are, in bytes from the begin of the text. */
 struct stamps_map {
     unsigned n; /* channels; 0: no map */
     uint16_t start[STAMPS_CHANNELS], stop[STAMPS_CHANNELS];
 };
 
-/* Reads the value of event_trace_ts. Another form leaves both unknown;
- * a channel without a start says nothing, one without a stop leaves the end
- * unknown. map (NULL: not wanted) is there if all stamps have STAMPS_DIGITS. */
+/* Reads the value of event_trace_ts. With another form both are unknown. A
+ * channel without a start is ignored; one without a stop makes the end unknown.
+ * `map` (NULL: not wanted) is filled if all stamps have STAMPS_DIGITS. */
 struct reader_stamps reader_stamps_read(const char *text, size_t len,
                                         struct stamps_map *map);
 
-/* The same from text that differs from the mapped one in digits only. */
+/* The same for a text that differs from the mapped one in digits only. */
 struct reader_stamps reader_stamps_mapped(const char *text,
                                           const struct stamps_map *map);
 
 enum {
-    CACHE_SETS = 8, /* of heads, by the digits of the id */
+    CACHE_SETS = 8, /* of heads, chosen by the digits of the id */
     CACHE_WAYS = 8,
     CACHE_HEADS = CACHE_SETS * CACHE_WAYS,
     CACHE_MIDS = RECORD_MAX_SERIES / CACHE_HEADS,
     CACHE_LATES = 4,
-    CACHE_TAILS = 16, /* also by the digits of their numbers */
+    CACHE_TAILS = 16, /* numbers of other lengths may get a tail of their own */
     CACHE_PART_BYTES = 512,
     CACHE_TAIL_BYTES = 20 * 1024, /* 64 channels */
-    CACHE_TAG_AT = 19             /* behind {"header":{"id":"0x */
+    CACHE_TAG_AT = 19             /* just after {"header":{"id":"0x */
 };
 
 struct cache_head {
-    uint64_t tag; /* bytes at CACHE_TAG_AT */
-    uint16_t len; /* 0: free */
-    uint16_t series;
-    uint8_t tail;
+    uint64_t tag;    /* the 8 bytes at CACHE_TAG_AT */
+    uint16_t len;    /* 0: free */
+    uint16_t series; /* its part of record.series */
+    uint8_t tail;    /* the last one that followed it */
     uint32_t rank, n_ranks, nnodes;
     struct record_text id_text, name_text; /* of these: */
     char id[RECORD_MAX_ID];
@@ -83,7 +84,7 @@ struct cache_head {
 };
 
 struct cache_mid {
-    uint64_t tag; /* bytes at tag_at: the function's name */
+    uint64_t tag; /* the 8 bytes at tag_at: the function's name */
     uint16_t len, tag_at, series;
     bool p2p;
     int64_t pid;
@@ -100,60 +101,62 @@ struct cache_late {
 };
 
 struct cache_tail {
-    uint32_t len, stamps_at;        /* 0: holds no event_trace_ts */
-    struct stamps_map map;          /* from there on */
-    char text[CACHE_TAIL_BYTES];    /* every digit a 0 */
-    uint8_t span[CACHE_TAIL_BYTES]; /* 9 where a digit stands, else 0 */
+    uint32_t len, stamps_at;        /* stamps_at 0: no event_trace_ts */
+    struct stamps_map map;          /* from stamps_at on */
+    char text[CACHE_TAIL_BYTES];    /* with each digit replaced by 0 */
+    uint8_t span[CACHE_TAIL_BYTES]; /* 9 at a digit, else 0: the range allowed
+                                       there */
 };
 
 struct inspector_cache {
-    /* of the numbers in record.series, which is this and a head's and
-     * a mid's own */
+    /* record.series is this plus the numbers of a head and a mid; it grows when
+     * one of them is replaced */
     uint64_t generation;
-    /* the first eight digits of the last timestamp of sixteen */
+    /* the first eight of the sixteen digits of the last timestamp */
     uint64_t stamp_text, stamp_value;
     unsigned n_mids, n_lates, n_tails;
     unsigned next_way[CACHE_SETS], next_mid, next_late, next_tail;
-    struct cache_head *last[CACHE_SETS]; /* that was found */
-    unsigned late;                       /* the last one used */
+    struct cache_head *last[CACHE_SETS]; /* found last in each set */
+    unsigned late;                       /* used last */
     struct cache_head heads[CACHE_HEADS];
     struct cache_mid mids[CACHE_MIDS];
     struct cache_late lates[CACHE_LATES];
     struct cache_tail tails[CACHE_TAILS];
 };
 
-/* The set of heads of a tag. */
+/* Returns the set of heads for a tag; the multiplication spreads similar ids.
+ */
 static inline unsigned cache_set(uint64_t tag)
 {
     return (unsigned) (tag * UINT64_C(0x9e3779b97f4a7c15) >> 61);
 }
 
-/* A line at p in known parts. *next: behind its }}. false: *out is undefined.
- */
+/* Reads a line at p that consists of known parts. *next is after its }}. On
+ * false *out is undefined. */
 bool reader_speculate(struct inspector_cache *cache, const char *p,
                       const char *end, struct record *out, const char **next);
 
-/* Keeps the parts of a line that the generic parser made *record of. false: its
- * layout is unknown. */
+/* Keeps the parts of a line that the generic parser made *record of. Returns
+ * false if its layout is unknown. */
 bool reader_learn(struct inspector_cache *cache, const char *line, size_t len,
                   const struct record *record);
 
 /* --- a bounds-checked JSON cursor over one line -------------------------- */
 
-/* Nothing here allocates, and no function looks at or behind `end`. Functions
- * move the cursor behind what they took and return true; on false the cursor is
- * somewhere in the line and the line is refused. RFC 8259, with two additions
- * that NVIDIA's writer needs: where a number may stand, the bare words nan, inf
- * and null are taken as "not a number" (reader_json_decimal only). */
+/* Nothing here allocates, and no function reads at or after `end`. A function
+ * moves the cursor after what it took and returns true. On false the cursor is
+ * somewhere in the line, and the line is refused. The grammar is RFC 8259 with
+ * one addition that NVIDIA's writer needs: reader_json_decimal() takes the bare
+ * words nan, inf and null for "not a number". */
 
-/* Nesting that reader_json_skip follows; deeper is refused. */
+/* Nesting that reader_json_skip() follows; deeper values are refused. */
 #define JSON_MAX_DEPTH 64
 
 struct reader_json_cursor {
     const char *p, *end;
 };
 
-/* A string as it stands between its quotes. plain: only printable ASCII and no
+/* The bytes of a string between its quotes. plain: only printable ASCII and no
  * escape, so the bytes are the value. */
 struct reader_json_raw {
     const char *text;
@@ -168,7 +171,7 @@ static inline void reader_json_blank(struct reader_json_cursor *c)
         c->p++;
 }
 
-/* Takes one character, blanks before it allowed. */
+/* Takes one character; blanks may precede it. */
 static inline bool reader_json_take(struct reader_json_cursor *c, char wanted)
 {
     if (c->p < c->end && *c->p == wanted) {
@@ -190,7 +193,8 @@ static inline uint64_t reader_json_load(const char *p, size_t len)
     return v;
 }
 
-/* memcmp() == 0 for at least four bytes, in words and without a call. */
+/* As memcmp() == 0, for four bytes or more, in words and without a call. The
+ * last word overlaps the one before. */
 static inline bool reader_json_same(const char *a, const char *b, size_t len)
 {
     size_t i;
@@ -205,8 +209,8 @@ static inline bool reader_json_same(const char *a, const char *b, size_t len)
     return reader_json_load(a + len - 8, 8) == reader_json_load(b + len - 8, 8);
 }
 
-/* Takes `literal` (four bytes or more) only if it stands exactly here: the
- * guess at the next key. */
+/* Takes `literal` (four bytes or more) only if it is exactly here: a guess at
+ * the next key. */
 static inline bool reader_json_guess(struct reader_json_cursor *c,
                                      const char *literal, size_t len)
 {
@@ -216,7 +220,7 @@ static inline bool reader_json_guess(struct reader_json_cursor *c,
     return true;
 }
 
-/* Non-negative integer without sign, fraction or exponent. */
+/* Takes a non-negative integer without sign, fraction or exponent. */
 static inline bool reader_json_u64(struct reader_json_cursor *c, uint64_t *out)
 {
     const char *p, *start;
@@ -243,17 +247,18 @@ static inline bool reader_json_u64(struct reader_json_cursor *c, uint64_t *out)
     return true;
 }
 
-/* A string; escapes are checked for form only. Raw control bytes refuse. */
+/* Takes a string. Escapes are checked for form only; control characters are
+ * refused. */
 bool reader_json_string(struct reader_json_cursor *c,
                         struct reader_json_raw *out);
 
-/* A non-negative decimal as an integer of 1e-6, exact up to six decimals, then
- * rounded half up; at most `max`. A string or bare word nan, inf or null sets
- * *nan and *micro = 0. */
+/* Takes a non-negative decimal as an integer of 1e-6: exact up to six decimals,
+ * then rounded half up; at most `max`. A string or bare word nan, inf or null
+ * sets *nan, and *micro to 0. */
 bool reader_json_decimal(struct reader_json_cursor *c, uint64_t max,
                          uint64_t *micro, bool *nan);
 
-/* Any value. Brackets must pair and strings must end; what stands between
+/* Skips any value. Brackets must match and strings must end; what is between
  * brackets is not checked further. */
 bool reader_json_skip(struct reader_json_cursor *c);
 
@@ -268,7 +273,7 @@ size_t reader_json_decode(const struct reader_json_raw *raw, char *buf,
  * The first character is the lowest byte, on machines of either order.
  */
 
-/* Where end is a constant NULL, nothing of its checks is left. */
+/* Forces inlining, so that no check is left where `end` is a constant NULL. */
 #define SWAR_INLINE __attribute__((always_inline))
 
 #define SWAR_ALL(byte) ((byte) *UINT64_C(0x0101010101010101))
@@ -281,13 +286,14 @@ static inline uint64_t swar_load(const char *p)
     return le64toh(v);
 }
 
-/* The high bit of every byte that is no digit. t: bytes ^ '0'. */
+/* Returns the high bit of every byte that is no digit. t: bytes ^ '0'. */
 static inline uint64_t swar_no_digits(uint64_t t)
 {
     return (((t & SWAR_ALL(0x7f)) + SWAR_ALL(0x76)) | t) & SWAR_ALL(0x80);
 }
 
-/* Which byte the lowest set bit is in; bits must not be 0. */
+/* Returns the number of the byte with the lowest set bit; bits must not be 0.
+ */
 static inline unsigned swar_first(uint64_t bits)
 {
     return (unsigned) __builtin_ctzll(bits) / 8;
@@ -295,8 +301,8 @@ static inline unsigned swar_first(uint64_t bits)
 
 #define SWAR_BLOCK 64
 
-/* Whether any byte of a block is not among the span + 1 ones from least on. The
- * compiler makes of it what the machine has. */
+/* Returns whether any byte of a block is outside of the span + 1 values from
+ * least on. The compiler uses the vectors that the machine has. */
 static inline bool swar_outside(const char *p, const char *least,
                                 const uint8_t *span)
 {
@@ -315,13 +321,14 @@ static inline bool swar_outside(const char *p, const char *least,
     return (sum[0] | sum[1]) != 0;
 }
 
-/* Whether n bytes are there; end NULL: the caller knows that they are. */
+/* Returns whether n bytes are there. end NULL: the caller has checked that. */
 static inline bool swar_has(const char *p, const char *end, size_t n)
 {
     return !end || (size_t) (end - p) >= n;
 }
 
-/* The value of eight digits, each 0 to 9, the first in the lowest byte. */
+/* Returns the value of eight digits, each 0 to 9, the first in the lowest byte.
+ * Pairs, then fours of digits are combined by multiplication. */
 static inline SWAR_INLINE uint64_t swar_value(uint64_t t)
 {
     t = t * 10 + (t >> 8);
@@ -331,8 +338,8 @@ static inline SWAR_INLINE uint64_t swar_value(uint64_t t)
            32;
 }
 
-/* A number of 1 to 18 digits without leading zeros, followed by something else;
- * *p moves behind it. Wants eight readable bytes wherever it looks. */
+/* Takes a number of 1 to 18 digits without leading zeros, followed by something
+ * else; *p moves after it. Needs eight readable bytes wherever it looks. */
 static inline bool swar_long_number(const char **p, const char *end,
                                     uint64_t *out)
 {
@@ -361,7 +368,7 @@ static inline bool swar_long_number(const char **p, const char *end,
     return true;
 }
 
-/* The same, made for numbers of at most seven digits. */
+/* The same, fast for numbers of at most seven digits. */
 static inline SWAR_INLINE bool swar_number(const char **p, const char *end,
                                            uint64_t *out)
 {
@@ -382,8 +389,8 @@ static inline SWAR_INLINE bool swar_number(const char **p, const char *end,
     return true;
 }
 
-/* Where the point of a "%.6f" of less than 1e7 is, 1 to 7; 0: this is none.
- * *t: the digits before it, *fraction: those behind it and two more bytes. */
+/* Returns where the point of a "%.6f" below 1e7 is, 1 to 7; 0: it is none. *t
+ * has the digits before it, *fraction those after it and two more bytes. */
 static inline SWAR_INLINE unsigned swar_point(const char *at, const char *end,
                                               uint64_t *t, uint64_t *fraction)
 {
@@ -410,7 +417,7 @@ static inline bool swar_nan(const char **p, const char *end)
     return true;
 }
 
-/* A "%.6f" of less than 1e7 as an integer of 1e-6, or "nan" in quotes. */
+/* Takes a "%.6f" below 1e7 as an integer of 1e-6, or "nan" in quotes. */
 static inline SWAR_INLINE bool swar_decimal(const char **p, const char *end,
                                             uint64_t *micro, bool *nan)
 {
@@ -427,7 +434,7 @@ static inline SWAR_INLINE bool swar_decimal(const char **p, const char *end,
     return true;
 }
 
-/* The same without its value. */
+/* Skips the same. */
 static inline SWAR_INLINE bool swar_skip_decimal(const char **p,
                                                  const char *end)
 {

@@ -1,18 +1,28 @@
-/* reader_speculate.c - a line that looks like one before, without parsing. */
+/* reader_speculate.c - reads a line that has the layout of earlier ones without
+ * parsing it.
+ *
+ * The first half learns: reader_learn() cuts a line that was parsed into parts
+ * (take_head, take_mid, keep_fields, keep_tail) and keeps them. The second half
+ * compares: take_line() finds the head, the mid, the numbers between fixed keys
+ * and the tail of a line. reader_parts.h describes the parts. This is the
+ * fastest path of reading logs: functions marked SWAR_INLINE must be inlined,
+ * those marked RARE must not.
+ */
 #include "plugins/nccl_inspector/reader_parts.h"
 
 /* --- a parsed line's parts, kept for the next ones ----------------------- */
 
-/* A line's parts; see reader_parts.h. */
+/* Where the parts of a line begin and end; see reader_parts.h. */
 struct parts {
     const char *head, *head_end, *mid, *func, *mid_end, *late, *late_end, *tail,
         *tail_end;
     bool p2p;
 };
 
+/* Takes a constant text if it is exactly here. */
 #define GUESS(c, text) reader_json_guess(c, text, sizeof(text) - 1)
 
-/* An integer without a blank before it. */
+/* Takes an integer without a blank before it. */
 static bool take_number(struct reader_json_cursor *c)
 {
     uint64_t ignored;
@@ -27,6 +37,8 @@ static bool take_text(struct reader_json_cursor *c)
     return reader_json_string(c, &ignored);
 }
 
+/* Takes everything up to the number of dump_timestamp_us, which it skips. Other
+ * orders of keys are an unknown layout. */
 static bool take_head(struct reader_json_cursor *c, struct parts *parts)
 {
     parts->head = c->p;
@@ -37,6 +49,7 @@ static bool take_head(struct reader_json_cursor *c, struct parts *parts)
         !GUESS(c, ",\"nnodes\":") || !take_number(c) ||
         !GUESS(c, "},\"metadata\":{"))
         return false;
+    /* three keys that may be absent */
     if (GUESS(c, "\"inspector_output_format_version\":") &&
         (!take_text(c) || !reader_json_take(c, ',')))
         return false;
@@ -52,6 +65,7 @@ static bool take_head(struct reader_json_cursor *c, struct parts *parts)
     return take_number(c);
 }
 
+/* Takes host, pid and function, up to the sequence number. */
 static bool take_mid(struct reader_json_cursor *c, struct parts *parts)
 {
     parts->mid = c->p;
@@ -69,6 +83,7 @@ static bool take_mid(struct reader_json_cursor *c, struct parts *parts)
     return true;
 }
 
+/* Takes the numbers and, between them, the late part. */
 static bool keep_fields(struct reader_json_cursor *c, struct parts *parts)
 {
     bool p2p = parts->p2p;
@@ -95,8 +110,8 @@ static bool keep_fields(struct reader_json_cursor *c, struct parts *parts)
                                        : GUESS(c, ",\"coll_busbw_gbs\":"));
 }
 
-/* What a verbose record has behind the bandwidth; *stamps: see
- * reader_tail_stamps. */
+/* Takes what a verbose record has after the bandwidth. *stamps: as in
+ * reader_tail_stamps(). */
 static bool take_traces(struct reader_json_cursor *c, const char **stamps,
                         size_t *len)
 {
@@ -118,8 +133,8 @@ static bool take_traces(struct reader_json_cursor *c, const char **stamps,
     }
 }
 
-/* Where the last event_trace_ts of a tail has its value, *len bytes; NULL: it
- * has none. */
+/* Returns where the last event_trace_ts of a tail has its value of *len bytes,
+ * or NULL if it has none. */
 static const char *reader_tail_stamps(const char *tail, const char *end,
                                       size_t *len)
 {
@@ -129,7 +144,8 @@ static const char *reader_tail_stamps(const char *tail, const char *end,
     return take_traces(&c, &stamps, len) ? stamps : NULL;
 }
 
-/* Keeps a tail of at most CACHE_TAIL_BYTES; returns which it is. */
+/* Keeps a tail of at most CACHE_TAIL_BYTES, maybe in the place of another one.
+ * Returns its number. */
 static unsigned reader_keep_tail(struct inspector_cache *cache,
                                  const char *text, size_t len)
 {
@@ -158,7 +174,8 @@ static unsigned reader_keep_tail(struct inspector_cache *cache,
     return i;
 }
 
-/* The bandwidth and the tail. */
+/* Takes the bandwidth and the tail, up to }}. A tail with a backslash is
+ * refused. */
 static bool keep_tail(struct reader_json_cursor *c, struct parts *parts)
 {
     const char *ignored;
@@ -176,6 +193,8 @@ static bool keep_tail(struct reader_json_cursor *c, struct parts *parts)
     return !memchr(parts->tail, '\\', (size_t) (c->p - parts->tail));
 }
 
+/* Keeps a head in its set, with what records need of it. Replacing one starts a
+ * new generation: the numbers of series get another meaning. */
 static void keep_head(struct inspector_cache *cache, const struct parts *parts,
                       const struct record *r)
 {
@@ -184,6 +203,7 @@ static void keep_head(struct inspector_cache *cache, const struct parts *parts,
     struct cache_head *set = cache->heads + cache_set(tag) * CACHE_WAYS, *head;
     unsigned *next = &cache->next_way[cache_set(tag)];
 
+    /* known already: another part was new */
     for (unsigned i = 0; i < CACHE_WAYS; i++)
         if (set[i].len == len && !memcmp(set[i].text, parts->head, len))
             return;
@@ -206,6 +226,7 @@ static void keep_head(struct inspector_cache *cache, const struct parts *parts,
     memcpy(head->text, parts->head, len);
 }
 
+/* Keeps a mid part, likewise. */
 static void keep_mid(struct inspector_cache *cache, const struct parts *parts,
                      const struct record *r)
 {
@@ -235,6 +256,8 @@ static void keep_mid(struct inspector_cache *cache, const struct parts *parts,
     memcpy(mid->text, parts->mid, len);
 }
 
+/* Keeps a late part. It is in no record, so replacing one needs no new
+ * generation. */
 static void keep_late(struct inspector_cache *cache, const struct parts *parts)
 {
     size_t len = (size_t) (parts->late_end - parts->late);
@@ -253,6 +276,7 @@ static void keep_late(struct inspector_cache *cache, const struct parts *parts)
     memcpy(late->text, parts->late, len);
 }
 
+/* Returns whether there is room for parts of this length. */
 static bool fits(const struct parts *parts)
 {
     return parts->head_end - parts->head <= CACHE_PART_BYTES &&
@@ -272,15 +296,17 @@ bool reader_learn(struct inspector_cache *cache, const char *line, size_t len,
     if (!take_head(&c, &parts) || !take_mid(&c, &parts) ||
         !keep_fields(&c, &parts) || !keep_tail(&c, &parts))
         return false;
+    /* nothing may follow */
     if (c.p < c.end && *c.p == '\r')
         c.p++;
     if (c.p != c.end)
         return false;
-    if (!fits(&parts))
+    if (!fits(&parts)) /* a known layout, but too long to keep */
         return true;
     keep_head(cache, &parts, record);
     keep_mid(cache, &parts, record);
     keep_late(cache, &parts);
+    /* with a known tail the line can be compared now; else keep its tail */
     if (reader_speculate(cache, line, line + len, &ignored, &next))
         return true;
     if (parts.tail_end - parts.tail == 2)
@@ -291,14 +317,13 @@ bool reader_learn(struct inspector_cache *cache, const char *line, size_t len,
 
 /* --- the next lines against these parts ---------------------------------- */
 
-/* Kept out of the path that nearly every line takes, whose registers it would
- * cost. */
+/* Keeps a function out of the common path, where it would cost registers. */
 #define RARE __attribute__((noinline))
 
-/* The key of a constant name stands exactly here, between numbers. */
+/* Takes the key of a constant name, exactly here, between numbers. */
 #define TAKE(p, end, name) take(p, end, ",\"" name "\":", sizeof(name) + 3)
 
-/* Of a constant length: a few words are compared. */
+/* Of a constant length, so that a few words are compared without a call. */
 static inline SWAR_INLINE bool take(const char **p, const char *end,
                                     const char *text, size_t len)
 {
@@ -308,7 +333,8 @@ static inline SWAR_INLINE bool take(const char **p, const char *end,
     return true;
 }
 
-/* Whether two texts of at least 16 bytes are the same. */
+/* Returns whether two texts of at least 16 bytes are equal. Differences are
+ * collected, so that there is one branch at the end. */
 static inline SWAR_INLINE bool same_text(const char *a, const char *b,
                                          size_t len)
 {
@@ -327,6 +353,7 @@ static inline SWAR_INLINE bool same_text(const char *a, const char *b,
     return (sum[0] | sum[1]) == 0;
 }
 
+/* Returns whether p begins with this head. Eight more bytes must follow. */
 static inline SWAR_INLINE bool is_head(const struct cache_head *head,
                                        uint64_t tag, const char *p,
                                        const char *end)
@@ -335,7 +362,7 @@ static inline SWAR_INLINE bool is_head(const struct cache_head *head,
            !memcmp(p, head->text, head->len);
 }
 
-/* Not the last one of its set. */
+/* Finds a head that is not the last one of its set, and makes it that. */
 static RARE struct cache_head *find_other(struct inspector_cache *cache,
                                           uint64_t tag, const char *p,
                                           const char *end)
@@ -350,6 +377,7 @@ static RARE struct cache_head *find_other(struct inspector_cache *cache,
     return NULL;
 }
 
+/* Returns the head at *p, which moves after it, or NULL. */
 static inline SWAR_INLINE struct cache_head *
 find_head(struct inspector_cache *cache, const char **p, const char *end)
 {
@@ -367,12 +395,13 @@ find_head(struct inspector_cache *cache, const char **p, const char *end)
     return head;
 }
 
+/* The same for the mid part. */
 static inline SWAR_INLINE const struct cache_mid *
 find_mid(const struct inspector_cache *cache, const char **p, const char *end)
 {
     const struct cache_mid *mid = &cache->mids[cache->next_mid];
 
-    /* the newest first: those before are of other files */
+    /* newest first: older ones are mostly of other files */
     for (unsigned n = 0; n < cache->n_mids; n++) {
         mid = (mid == cache->mids ? &cache->mids[CACHE_MIDS] : mid) - 1;
         if (!swar_has(*p, end, mid->len + 8u) ||
@@ -385,8 +414,8 @@ find_mid(const struct inspector_cache *cache, const char **p, const char *end)
     return NULL;
 }
 
-/* A timestamp and its value; most often it has sixteen digits, the first of
- * which are those of the one before. */
+/* Takes a timestamp that does not begin like the last one. A timestamp mostly
+ * has sixteen digits, of which the first eight rarely change. */
 static RARE bool other_stamp(struct inspector_cache *cache, const char **p,
                              const char *end, uint64_t *out)
 {
@@ -401,6 +430,8 @@ static RARE bool other_stamp(struct inspector_cache *cache, const char **p,
     return true;
 }
 
+/* Takes a timestamp: if its first half is the last one's, only the second half
+ * is computed. */
 static inline SWAR_INLINE bool take_stamp(struct inspector_cache *cache,
                                           const char **p, const char *end,
                                           uint64_t *out)
@@ -414,7 +445,7 @@ static inline SWAR_INLINE bool take_stamp(struct inspector_cache *cache,
     if (swar_no_digits(t))
         return other_stamp(cache, p, end, out);
     *out = cache->stamp_value * 100000000 + swar_value(t);
-    *p += STAMPS_DIGITS; /* a digit more: no mid begins so */
+    *p += STAMPS_DIGITS; /* a 17th digit would not match any mid part */
     return true;
 }
 
@@ -425,6 +456,7 @@ static inline SWAR_INLINE bool is_late(const struct cache_late *late, bool p2p,
            same_text(p, late->text, late->len);
 }
 
+/* Takes a late part other than the last one. */
 static RARE bool take_other_late(struct inspector_cache *cache, bool p2p,
                                  const char **p, const char *end)
 {
@@ -437,6 +469,7 @@ static RARE bool take_other_late(struct inspector_cache *cache, bool p2p,
     return false;
 }
 
+/* Takes the late part, mostly the same as in the last line. */
 static inline SWAR_INLINE bool take_late(struct inspector_cache *cache,
                                          bool p2p, const char **p,
                                          const char *end)
@@ -454,15 +487,16 @@ static bool is_digit(char b)
     return b >= '0' && b <= '9';
 }
 
-/* How a text is like a tail. */
+/* How similar a text is to a tail. */
 struct likeness {
-    const char *next; /* behind the text */
-    unsigned longer;  /* numbers of another length */
-    size_t alike;     /* from there in the tail on, none is */
+    const char *next; /* after the text */
+    unsigned longer;  /* how many numbers differ in length */
+    size_t alike; /* after this place in the tail no number differs in length */
 };
 
-/* How many blocks' bytes of the text at p are like those of the tail at `at`;
- * the last block may reach back, not behind `from`. */
+/* Returns how many bytes of the text at p match the tail at `at`, in whole
+ * blocks. The last block may overlap what was compared, but not begin before
+ * `from`. */
 static size_t match_blocks(const struct cache_tail *tail, size_t at,
                            const char *p, const char *end, size_t from)
 {
@@ -483,7 +517,8 @@ static size_t match_blocks(const struct cache_tail *tail, size_t at,
     return at - start;
 }
 
-/* Whether the text at p is like the tail but for the digits of its numbers. */
+/* Returns whether the text at p is the tail with other digits. Numbers may
+ * differ in length: then both sides skip the number and go on. */
 static bool match_tail(const struct cache_tail *tail, const char *p,
                        const char *end, struct likeness *like)
 {
@@ -514,7 +549,8 @@ static bool match_tail(const struct cache_tail *tail, const char *p,
     }
 }
 
-/* When the operation ran, from the text at p. */
+/* Returns when the operation ran, from the text at p: by the map of the tail if
+ * no number after the stamps' begin differs in length, else by reading. */
 static struct reader_stamps take_stamps(const struct cache_tail *tail,
                                         const char *p,
                                         const struct likeness *like)
@@ -532,8 +568,8 @@ static struct reader_stamps take_stamps(const struct cache_tail *tail,
                   : (struct reader_stamps){0, 0};
 }
 
-/* One that is more like the text than tail i, where its numbers have grown:
- * another one, or a new one. */
+/* Returns a tail that is more similar to the text than tail i, where its
+ * numbers have become longer: another one, or a new one. */
 static unsigned better_tail(struct inspector_cache *cache, unsigned i,
                             const char *p, struct likeness *like)
 {
@@ -554,6 +590,8 @@ static unsigned better_tail(struct inspector_cache *cache, unsigned i,
     return i;
 }
 
+/* Takes the tail of a verbose record, beginning with the last one that followed
+ * this head. Returns the place after it, or NULL. */
 static RARE const char *take_long_tail(struct inspector_cache *cache,
                                        struct cache_head *head, const char *p,
                                        const char *end, struct record *out)
@@ -565,6 +603,7 @@ static RARE const char *take_long_tail(struct inspector_cache *cache,
         i = i < cache->n_tails ? i : 0;
         if (!match_tail(&cache->tails[i], p, end, &like))
             continue;
+        /* numbers that have grown make the comparison slow */
         if (like.longer > 2)
             i = better_tail(cache, i, p, &like);
         head->tail = (uint8_t) i;
@@ -576,6 +615,7 @@ static RARE const char *take_long_tail(struct inspector_cache *cache,
     return NULL;
 }
 
+/* Takes the tail: mostly just }}. */
 static inline const char *take_tail(struct inspector_cache *cache,
                                     struct cache_head *head, const char *p,
                                     const char *end, struct record *out)
@@ -586,7 +626,8 @@ static inline const char *take_tail(struct inspector_cache *cache,
                : take_long_tail(cache, head, p, end, out);
 }
 
-/* Peer, size, times and bandwidth. Made twice, with p2p a constant. */
+/* Takes peer, size, times and bandwidth, with the bounds of common/record.h.
+ * Compiled twice, with p2p a constant. */
 static inline SWAR_INLINE bool take_fields(struct inspector_cache *cache,
                                            bool p2p, const char **p,
                                            const char *end, struct record *out)
@@ -612,8 +653,9 @@ static inline SWAR_INLINE bool take_fields(struct inspector_cache *cache,
            swar_decimal(p, end, &out->busbw_micro, &out->busbw_nan);
 }
 
-/* Fields of the parts, one by one: a whole struct costs a tenth of all time. A
- * field that is new in struct record must be set here or behind. */
+/* Sets the fields that the parts have, one by one: clearing the whole struct
+ * would cost a tenth of all time. A field that is added to struct record must
+ * be set here or after this. */
 static inline void fill(struct record *out, const struct cache_head *head,
                         const struct cache_mid *mid)
 {
@@ -630,8 +672,8 @@ static inline void fill(struct record *out, const struct cache_head *head,
     out->gaps_lost = false;
 }
 
-/* All parts but the tail, which *next is set before. end NULL: NEAR bytes are
- * there. */
+/* Takes all parts but the tail, where *next is set. end NULL: NEAR bytes are
+ * there, and no check is compiled. */
 static inline SWAR_INLINE struct cache_head *
 take_parts(struct inspector_cache *cache, const char *p, const char *end,
            struct record *out, const char **next)
@@ -653,10 +695,11 @@ take_parts(struct inspector_cache *cache, const char *p, const char *end,
     return head;
 }
 
-/* More than the parts before a tail can have: three of CACHE_PART_BYTES, six
- * numbers of at most 24 digits, keys. */
+/* More bytes than the parts before a tail can have: three of CACHE_PART_BYTES,
+ * six numbers of at most 24 digits, keys. */
 enum { NEAR = 4 * CACHE_PART_BYTES };
 
+/* Takes a line. Returns the place after its }}, or NULL. */
 static inline SWAR_INLINE const char *take_line(struct inspector_cache *cache,
                                                 const char *p, const char *end,
                                                 struct record *out)
@@ -669,7 +712,7 @@ static inline SWAR_INLINE const char *take_line(struct inspector_cache *cache,
     if (!head)
         return NULL;
     out->exec_unknown = !out->exec_us;
-    if (!head->n_ranks) { /* unknown: no bandwidth */
+    if (!head->n_ranks) { /* sizes unknown: no bandwidth */
         out->busbw_micro = 0;
         out->busbw_nan = true;
     }
@@ -691,6 +734,7 @@ bool inspector_read_ahead(struct inspector_reader *reader, const char *text,
     next = reader->cache ? take_line(reader->cache, text, end, out) : NULL;
     if (!next)
         return false;
+    /* the whole line must be there, to its newline */
     if (next < end && *next == '\r')
         next++;
     if (next == end || *next != '\n')

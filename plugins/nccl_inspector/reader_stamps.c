@@ -1,18 +1,24 @@
-/* reader_stamps.c - first start and last stop of a verbose record's kernels. */
+/* reader_stamps.c - first start and last stop of a verbose record's kernels.
+ *
+ * reader_stamps_read() parses an event_trace_ts and may make a map of where its
+ * stamps are. With that map reader_stamps_mapped() reads another one of the
+ * same layout without parsing.
+ */
 #include "plugins/nccl_inspector/reader_parts.h"
 
 #define GUESS(c, text) reader_json_guess(c, text, sizeof(text) - 1)
 
+/* An event_trace_ts being read. */
 struct scan {
     struct reader_json_cursor c;
-    const char *text; /* its begin */
+    const char *text; /* where it begins */
     struct reader_stamps stamps;
-    bool open; /* a channel without a stop */
+    bool open; /* a channel has no stop: the end is unknown */
     struct stamps_map *map;
-    bool mapped; /* map can still be made */
+    bool mapped; /* the map can still be made */
 };
 
-/* A number and where it stands. */
+/* A number, where it is, and how often it was there. */
 struct stamp {
     uint64_t us;
     const char *at;
@@ -36,7 +42,8 @@ static bool is_key(const struct reader_json_raw *key, const char *name)
     return key->len == strlen(name) && !memcmp(key->text, name, key->len);
 }
 
-/* One member of a channel's object. */
+/* Takes one member of a channel's object. The usual spelling is guessed first.
+ */
 static bool take_member(struct reader_json_cursor *c, struct stamp *start,
                         struct stamp *stop)
 {
@@ -55,6 +62,8 @@ static bool take_member(struct reader_json_cursor *c, struct stamp *start,
     return reader_json_skip(c);
 }
 
+/* Adds a channel to the map, or gives the map up if a stamp is missing,
+ * repeated or of another length. */
 static void map_channel(struct scan *s, const struct stamp *start,
                         const struct stamp *stop)
 {
@@ -71,6 +80,7 @@ static void map_channel(struct scan *s, const struct stamp *start,
     map->stop[map->n++] = (uint16_t) (stop->at - s->text);
 }
 
+/* Takes a channel's object and updates the first start and the last stop. */
 static bool take_channel(struct scan *s)
 {
     struct stamp start = {0}, stop = {0};
@@ -103,6 +113,7 @@ static bool take_channels(struct scan *s)
     return reader_json_take(&s->c, ']');
 }
 
+/* Takes the whole value. */
 static bool take_trace(struct scan *s)
 {
     struct reader_json_raw key;
@@ -118,7 +129,7 @@ static bool take_trace(struct scan *s)
     return reader_json_take(&s->c, '}') && s->c.p == s->c.end;
 }
 
-/* No kernel ends before the first begins. */
+/* Refuses stamps where the last stop precedes the first start. */
 static struct reader_stamps judge(struct reader_stamps stamps)
 {
     return stamps.stop_us && stamps.stop_us < stamps.start_us
@@ -147,7 +158,8 @@ struct reader_stamps reader_stamps_read(const char *text, size_t len,
     return judge(s.stamps);
 }
 
-/* Numbers of STAMPS_DIGITS, which compare as their digits do. */
+/* The digits of a number in big-endian order, so that they compare like the
+ * number. Only the result is converted. */
 struct digits {
     uint64_t high, low;
 };
@@ -177,6 +189,7 @@ struct reader_stamps reader_stamps_mapped(const char *text,
                                           const struct stamps_map *map)
 {
     struct digits first = load(text + map->start[0]);
+    /* `least` is the smallest stop, only to find a leading 0 */
     struct digits last = load(text + map->stop[0]), least = last;
 
     for (unsigned i = 1; i < map->n; i++) {
@@ -190,7 +203,7 @@ struct reader_stamps reader_stamps_mapped(const char *text,
         if (less(stop, least))
             least = stop;
     }
-    /* a number does not begin with 0 */
+    /* a leading 0 is no number: reader_stamps_read() would refuse it */
     if (first.high >> 56 == '0' || least.high >> 56 == '0')
         return (struct reader_stamps){0, 0};
     return judge((struct reader_stamps){value(first), value(last)});

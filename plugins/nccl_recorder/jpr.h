@@ -1,11 +1,11 @@
-/* jpr.h - what a recorder file holds: the records and the numbers of the
+/* jpr.h - what a recorder file contains: the records, and the numbers of the
  * format.
  *
  * Shared by the plugin, which writes, and jpr_read.h, which reads. The layout
- * on disk is docs/recorder-format.md. Times are ns; `_mono_ns` is
- * CLOCK_MONOTONIC of the writing process, which the header's and the counters'
- * clock triples tie to wall time; `gpu_ns` is the GPU's globaltimer, another
- * clock altogether. A time of 0 is "not known".
+ * on disk is in docs/recorder-format.md. Times are ns. `_mono_ns` is
+ * CLOCK_MONOTONIC of the writing process; the clock triples of the header and
+ * the counters tie it to wall time. `gpu_ns` is the GPU's globaltimer, an
+ * unrelated clock. A time of 0 is unknown.
  */
 #ifndef JP_JPR_H
 #define JP_JPR_H
@@ -13,11 +13,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 2 has what JPR_ROW_UNSURE, struct jpr_doubts and jpr_header.kernels tell; a
- * reader takes both. */
+/* Version 2 adds JPR_ROW_UNSURE, struct jpr_doubts and jpr_header.kernels. A
+ * reader takes both versions. */
 enum { JPR_VERSION = 2, JPR_OLDEST_VERSION = 1 };
 
-/* Bounds that writer and reader share; a file beyond them is refused. */
+/* Bounds that writer and reader share; a reader refuses a file beyond them. */
 enum {
     JPR_MAX_RAW_BYTES = 1 << 20, /* payload of a block before compression */
     JPR_MAX_TEXT_BYTES = 1024,   /* one string, without a final NUL */
@@ -28,7 +28,7 @@ enum {
     JPR_MAX_NOTES = 16,
 };
 
-/* The three clocks read one right after the other. */
+/* The three clocks, read one right after the other. */
 struct jpr_clocks {
     uint64_t mono_ns; /* CLOCK_MONOTONIC */
     uint64_t real_ns; /* CLOCK_REALTIME, since 1970 */
@@ -45,23 +45,23 @@ struct jpr_header {
     struct jpr_clocks clocks;
     const char *recorder; /* "jobprof 0.1.0" */
     const char *hostname;
-    const char *boot_id; /* "" where /proc is not there */
+    const char *boot_id; /* "" without /proc */
     uint64_t pid;
-    uint64_t pid_namespace; /* inode of /proc/self/ns/pid; 0: not known */
+    uint64_t pid_namespace; /* inode of /proc/self/ns/pid; 0: unknown */
     const char *job;        /* SLURM_JOB_ID and so on; "" outside a step */
     const char *step;
-    int64_t procid; /* -1: not known; the same below */
+    int64_t procid; /* -1: unknown; the same below */
     int64_t nodeid;
     int64_t localid;
     uint64_t interface;      /* 1 to 6: ncclProfiler_vN */
-    uint64_t nccl_release;   /* 23007 is 2.30.7; 0: not known */
-    uint64_t memory_bytes;   /* the recorder's bound */
+    uint64_t nccl_release;   /* 23007 is 2.30.7; 0: unknown */
+    uint64_t memory_bytes;   /* limit of the recorder's memory */
     uint64_t disk_bytes;     /* cap of this file; 0: none */
     uint64_t min_free_bytes; /* 0: none */
     bool net;                /* network waits were requested */
     uint32_t n_variables;
     struct jpr_variable variables[JPR_MAX_VARIABLES];
-    uint32_t n_notes; /* settings not taken, why nothing is recorded */
+    uint32_t n_notes; /* settings that were ignored, why nothing is recorded */
     const char *notes[JPR_MAX_NOTES];
     bool kernels; /* kernel events (KernelCh) were requested when the file
                      began; version 1: true */
@@ -69,8 +69,8 @@ struct jpr_header {
 
 /* One per communicator, before its first operation. */
 struct jpr_comm {
-    uint32_t index;   /* the file's own number for it */
-    bool known;       /* false: NCCL has told neither id nor name (v1 to v3) */
+    uint32_t index;   /* the communicator's number in the file */
+    bool known;       /* false: NCCL gave neither id nor name (v1 to v3) */
     uint64_t id;      /* NCCL's 64-bit hash */
     const char *name; /* "" when none was set */
     int64_t rank;
@@ -83,22 +83,23 @@ struct jpr_comm {
 
 enum jpr_op_kind { JPR_COLL, JPR_P2P, JPR_CE, JPR_N_OP_KINDS };
 
-/* Sequence numbers from here to twice that are the recorder's own: NCCL gives
- * the replays of a captured collective one number where kernel events are not
- * requested. They count per (communicator, function). */
+/* Sequence numbers from here to twice that are the recorder's own. Without
+ * kernel events NCCL gives all replays of a captured collective one number. The
+ * recorder's numbers count per communicator and function. */
 #define JPR_REPLAY_SEQ (UINT64_C(1) << 40)
 
-/* Where the execution time comes from, best first; Inspector's three. */
+/* Source of the execution time, best first; the three of NVIDIA's Inspector. */
 enum jpr_source {
     JPR_KERNEL_GPU,     /* GPU time stamps of the kernel's channels */
     JPR_KERNEL_CPU,     /* when the host saw those channels */
-    JPR_COLLECTIVE_CPU, /* host: enqueued until the last child stopped */
+    JPR_COLLECTIVE_CPU, /* host: from being enqueued until the last child
+                           stopped */
 };
 
 /* Network waits, summed over the steps of an operation. */
 enum jpr_wait {
     JPR_WAIT_SEND_GPU,  /* the sender waits for data from its GPU */
-    JPR_WAIT_SEND_PEER, /* ... for the receiver's credit */
+    JPR_WAIT_SEND_PEER, /* ... for credit from the receiver */
     JPR_WAIT_SEND,      /* ... for the network */
     JPR_WAIT_RECV,      /* the receiver waits for the network */
     JPR_WAIT_RECV_FLUSH,
@@ -110,7 +111,8 @@ enum jpr_wait {
 struct jpr_op {
     uint32_t comm; /* index of a struct jpr_comm */
     enum jpr_op_kind kind;
-    uint64_t seq; /* collectives, CE: NCCL's; p2p: counted by the recorder */
+    /* collectives, CE: NCCL's number; p2p: counted by the recorder */
+    uint64_t seq;
     const char *func;     /* "AllReduce" */
     const char *datatype; /* "ncclFloat32" */
     const char *algo;     /* "RING"; CE: the synchronisation strategy */
@@ -126,17 +128,19 @@ struct jpr_op {
     bool graph_captured;
 
     uint64_t enqueue_start_mono_ns;
-    uint64_t enqueue_stop_mono_ns; /* 0: it never came back */
+    uint64_t enqueue_stop_mono_ns; /* 0: the call never returned */
     uint64_t kernel_first_mono_ns; /* first channel's start, host */
     uint64_t kernel_last_mono_ns;  /* last channel's stop, host */
     uint64_t gpu_first_ns;         /* the same by the GPU */
     uint64_t gpu_last_ns;
     uint64_t exec_ns; /* longest channel; exec_ns / 1000 is Inspector's us */
     enum jpr_source source;
-    bool incomplete; /* not ended by its last child: its times are not whole */
-    bool overtaken;  /* ... for later ones ended: it is over, not pending */
-    bool unsure;     /* no event tells when it ended, see enum jpr_doubt: its
-                        time is not known. In flight: it may have ended */
+    bool incomplete; /* ended without its last child: its times are not complete
+                      */
+    bool overtaken; /* ... because later ones had ended: it is over, not pending
+                     */
+    bool unsure; /* no event shows when it ended, see enum jpr_doubt: its time
+                    is unknown. In flight: it may have ended */
 
     /* For operations in flight (JPR_INFLIGHT) and incomplete ones. */
     uint32_t channels_started;
@@ -148,23 +152,24 @@ struct jpr_op {
     uint64_t net_bytes;
 };
 
-/* The last state of an operation that was not over; a snapshot is a run of
- * these with the same `at_mono_ns`, and replaces the one before it. */
+/* The last state of an operation in flight. A snapshot is a run of these with
+ * the same `at_mono_ns`; it replaces the one before it. */
 struct jpr_inflight {
     uint64_t at_mono_ns;
-    uint32_t left;    /* how many of this snapshot follow; 0: the last one */
-    uint32_t omitted; /* operations in flight for which there was no room */
-    bool none;        /* nothing was in flight: `op` is empty */
+    uint32_t left; /* how many of this snapshot follow; 0: this is the last */
+    /* operations in flight that the snapshot had no room for */
+    uint32_t omitted;
+    bool none; /* nothing was in flight: `op` is empty */
     struct jpr_op op;
 };
 
-/* produced = written + lost + left_out in a final record; before that the rest
- * is in flight, or over and not written yet. */
+/* In a final record produced = written + lost + left_out. Before that the
+ * difference is in flight, or over and not written yet. */
 struct jpr_counts {
     uint64_t produced; /* started by NCCL */
     uint64_t written;  /* records in this file */
     uint64_t lost;     /* no room in memory, or the file took no more */
-    uint64_t left_out; /* on purpose, at the cap of the disk */
+    uint64_t left_out; /* on purpose, at the cap of the file */
 };
 
 struct jpr_comm_counts {
@@ -174,26 +179,28 @@ struct jpr_comm_counts {
     struct jpr_counts counts;
 };
 
-/* Calls that the program made (v5, v6; without those captured in a graph) and
- * that NCCL told no operation of: their number, and nothing else, is known.
- * A call whose operation is still to come counts here until it came. */
+/* Calls of the program (v5, v6; without those captured in a graph) for which
+ * NCCL reported no operation. Only their number is known. A call whose
+ * operation is still to come also counts until then. */
 struct jpr_unseen {
     uint32_t comm;
     const char *func; /* of the API: "Broadcast" */
     uint64_t calls;
 };
 
-/* Why the kernel events of a communicator are not used. Its operations have no
- * time from then on (`unsure`); they count as over when their network transfers
- * have ended or a later launch of the communicator came. Sources and releases:
- * docs/recorder-format.md, "Kernel events". Bits. */
+/* Why the kernel events of a communicator are not used. From then on its
+ * operations have no time (`unsure`). They count as over when their network
+ * transfers have ended or the communicator had a later launch. Sources and
+ * releases: docs/recorder-format.md, "Kernel events". Bits. */
 enum jpr_doubt {
-    JPR_DOUBT_NOT_ASKED = 1, /* kernels=0, or a release that is not safe */
-    JPR_DOUBT_SELF_COPY = 2, /* a Send to oneself: NCCL's counters differ */
+    JPR_DOUBT_NOT_ASKED =
+        1, /* kernels=0, or a release where they are not safe */
+    JPR_DOUBT_SELF_COPY =
+        2, /* a Send to oneself: counts of host and device differ */
     JPR_DOUBT_BROADCAST = 4, /* Broadcasts of several roots in a group, or
                                 one in a graph (2.29, 2.30) */
     JPR_DOUBT_GRAPH_MIX = 8, /* graph replays after eager calls */
-    JPR_DOUBT_STALE = 16,    /* time stamps of earlier operations came */
+    JPR_DOUBT_STALE = 16, /* time stamps of earlier operations were reported */
     JPR_DOUBTS = 31,
 };
 
@@ -201,38 +208,39 @@ struct jpr_doubts {
     uint32_t comm;
     uint64_t reasons; /* enum jpr_doubt */
     uint64_t unsure;  /* operations without kernel events for these reasons */
-    uint64_t
-        refused; /* other operations whose time stamps contradict others'
-                    or the host's clock: over, but their time is not known */
+    /* other operations with time stamps that contradict others or the host's
+     * clock: over, but their time is unknown */
+    uint64_t refused;
 };
 
-/* What the recorder itself took, since it began in the process (the header's
- * clocks) until the counters'. */
+/* The recorder's own cost in the process, from the header's clocks to the
+ * clocks of these counters. */
 struct jpr_cost {
-    bool told;          /* false: an older file, and the rest is 0 */
+    bool told;          /* false: an older file; the rest is 0 */
     uint64_t events;    /* callbacks that NCCL made */
-    uint64_t timed;     /* of these were timed, a sample */
-    uint64_t timed_ns;  /* and took this, reading the clock included */
+    uint64_t timed;     /* of these, how many were timed, a sample */
+    uint64_t timed_ns;  /* their sum, with the clock reads */
     uint64_t life_ns;   /* init and finalize of communicators, in the program */
     uint64_t writer_ns; /* CPU time of the writing thread */
 };
 
 /* Sums since the start of the process. A counters record holds the rows that
- * changed; the last row of a (communicator, function) counts. */
+ * changed; the last row of a communicator and function counts. */
 struct jpr_counters {
     struct jpr_clocks clocks;
-    bool final; /* the process ended in order: nothing follows */
+    bool final; /* the process ended normally: nothing follows */
     struct jpr_counts kinds[JPR_N_OP_KINDS];
     uint64_t in_flight;
-    uint64_t lost_steps;   /* network steps that no wait includes */
-    uint64_t lost_comms;   /* communicators there was no room for */
-    uint64_t lost_foreign; /* operations of those communicators */
+    uint64_t lost_steps;   /* network steps that are in no wait */
+    uint64_t lost_comms;   /* communicators without a place */
+    uint64_t lost_foreign; /* their operations */
     uint64_t n_rows;
     const struct jpr_comm_counts *rows;
-    uint64_t n_unseen; /* changed ones too; 0 calls: they came after all */
+    /* changed rows; 0 calls: the operations came after all */
+    uint64_t n_unseen;
     const struct jpr_unseen *unseen;
     struct jpr_cost cost;
-    uint64_t n_doubts; /* changed ones; version 2 on */
+    uint64_t n_doubts; /* changed rows; from version 2 on */
     const struct jpr_doubts *doubts;
 };
 

@@ -1,4 +1,11 @@
-/* jpr_frame.c - a block's frame, and the bytes and fields inside. */
+/* jpr_frame.c - the frame of a block, and the bytes and fields inside.
+ *
+ * jpr_packer_add() packs an operation: its template by find_template(), then a
+ * row of differences. jpr_packer_end() puts texts, templates and rows together
+ * as a payload, which jpr_frame_write() compresses and frames. jpr_unpack.c
+ * reads all this. The plugin links this file, so it needs nothing but libc and
+ * zlib.
+ */
 #include "plugins/nccl_recorder/jpr_frame.h"
 
 #include <stdbool.h>
@@ -11,8 +18,8 @@
 
 /* --- operations into the payload of one block --- */
 
-/* A block is about 3000 rows at most: well inside zlib's window, and little
- * is lost with one. */
+/* Sizes of a block's parts. A block has at most about 3000 rows: larger ones
+ * would not compress much better, and little is lost with one. */
 enum {
     ROW_BYTES = 64 * 1024,
     ROW_ROOM = 200, /* more than the longest row: 19 varints */
@@ -22,26 +29,29 @@ enum {
     TEMPLATES = 512,
     BUCKETS = 2 * TEMPLATES,
     TEXTS = 256,
-    N_TEXTS = 6, /* of an operation */
+    N_TEXTS = 6, /* that an operation has */
     PAYLOAD_BYTES = ROW_BYTES + TEXT_BYTES + TEMPLATE_BYTES + 64,
 };
 
 struct template
 {
-    struct jpr_op op; /* only the shared members are looked at */
+    struct jpr_op op; /* only the shared members are used */
     struct jpr_row_base last;
 };
 
+/* A block being packed. Texts, templates and rows grow side by side and are
+ * joined at the end, as each is only complete then. */
 struct jpr_packer {
-    bool in_flight;
+    bool in_flight; /* a snapshot: each row has channel counts */
     uint64_t at_mono_ns;
     uint64_t n_rows;
     uint64_t last_start_ns;
-    const char *texts[TEXTS]; /* borrowed */
+    const char *texts[TEXTS]; /* borrowed; the index is a text's number */
     unsigned n_texts;
     struct template templates[TEMPLATES];
     unsigned n_templates;
-    uint16_t buckets[BUCKETS]; /* a template's number + 1; 0: empty */
+    /* hash table: a template's number + 1; 0: empty */
+    uint16_t buckets[BUCKETS];
     struct jpr_out text;
     struct jpr_out template;
     struct jpr_out row;
@@ -49,10 +59,9 @@ struct jpr_packer {
     uint8_t space[2 * PAYLOAD_BYTES];
 };
 
-struct jpr_packer;
-
-static void jpr_fields_put(const struct jpr_fields *fields, const void *record,
-                           struct jpr_out *out)
+/* Puts the members of a record in the order of its table. */
+static void put_fields(const struct jpr_fields *fields, const void *record,
+                       struct jpr_out *out)
 {
     size_t i;
 
@@ -79,42 +88,46 @@ static void jpr_fields_put(const struct jpr_fields *fields, const void *record,
     }
 }
 
+/* Lists follow the fixed members: a number, then the entries. */
 void jpr_put_header(struct jpr_out *out, const struct jpr_header *header)
 {
     uint32_t i;
 
-    jpr_fields_put(&jpr_header_fields, header, out);
+    put_fields(&jpr_header_fields, header, out);
     jpr_put_u64(out, header->n_variables);
     for (i = 0; i < header->n_variables; i++)
-        jpr_fields_put(&jpr_variable_fields, &header->variables[i], out);
+        put_fields(&jpr_variable_fields, &header->variables[i], out);
     jpr_put_u64(out, header->n_notes);
     for (i = 0; i < header->n_notes; i++)
         jpr_put_text(out, header->notes[i]);
-    jpr_put_u64(out, header->kernels);
+    jpr_put_u64(out, header->kernels); /* version 2 on */
 }
 
 void jpr_put_comm(struct jpr_out *out, const struct jpr_comm *comm)
 {
-    jpr_fields_put(&jpr_comm_fields, comm, out);
+    put_fields(&jpr_comm_fields, comm, out);
 }
 
+/* Later parts are optional for a reader: a file of release 0.1 ends after the
+ * rows, one of version 1 before the doubts. Without cost (told) the record ends
+ * before it, as in older files. */
 void jpr_put_counters(struct jpr_out *out, const struct jpr_counters *counters)
 {
     uint64_t i;
 
-    jpr_fields_put(&jpr_counters_fields, counters, out);
+    put_fields(&jpr_counters_fields, counters, out);
     jpr_put_u64(out, counters->n_rows);
     for (i = 0; i < counters->n_rows; i++)
-        jpr_fields_put(&jpr_row_fields, &counters->rows[i], out);
+        put_fields(&jpr_row_fields, &counters->rows[i], out);
     jpr_put_u64(out, counters->n_unseen);
     for (i = 0; i < counters->n_unseen; i++)
-        jpr_fields_put(&jpr_unseen_fields, &counters->unseen[i], out);
+        put_fields(&jpr_unseen_fields, &counters->unseen[i], out);
     if (!counters->cost.told)
         return;
-    jpr_fields_put(&jpr_cost_fields, &counters->cost, out);
+    put_fields(&jpr_cost_fields, &counters->cost, out);
     jpr_put_u64(out, counters->n_doubts);
     for (i = 0; i < counters->n_doubts; i++)
-        jpr_fields_put(&jpr_doubts_fields, &counters->doubts[i], out);
+        put_fields(&jpr_doubts_fields, &counters->doubts[i], out);
 }
 
 struct jpr_packer *jpr_packer_create(void)
@@ -124,6 +137,8 @@ struct jpr_packer *jpr_packer_create(void)
 
     if (!p)
         return NULL;
+    /* one allocation for all parts; `payload` is as large as the others
+     * together */
     at = p->space;
     p->row = (struct jpr_out){.bytes = at, .size = ROW_BYTES};
     p->text = (struct jpr_out){.bytes = at += ROW_BYTES, .size = TEXT_BYTES};
@@ -140,12 +155,15 @@ void jpr_packer_destroy(struct jpr_packer *packer)
     free(packer);
 }
 
+/* Keeps the memory. */
 static void empty(struct jpr_out *out)
 {
     out->used = 0;
     out->full = false;
 }
 
+/* The texts' addresses of the last block are forgotten: they need not live
+ * longer. */
 void jpr_packer_begin(struct jpr_packer *p, bool in_flight, uint64_t at_mono_ns)
 {
     p->in_flight = in_flight;
@@ -166,13 +184,15 @@ uint64_t jpr_packer_count(const struct jpr_packer *packer)
     return packer->n_rows;
 }
 
+/* One round of a multiplicative hash; the shift brings high bits down. */
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
     return hash ^ hash >> 29;
 }
 
-/* Texts are the recorder's interned names: their addresses serve. */
+/* The texts are the recorder's own names, each at one address, so the addresses
+ * are hashed and compared. */
 static uint64_t hash_of(const struct jpr_op *op)
 {
     uint64_t hash = mix(op->comm, (uint64_t) op->kind << 32 | op->n_channels);
@@ -185,6 +205,7 @@ static uint64_t hash_of(const struct jpr_op *op)
     return mix(hash, (uintptr_t) op->datatype ^ op->graph_captured);
 }
 
+/* Returns whether two operations have the same template. */
 static bool same(const struct jpr_op *a, const struct jpr_op *b)
 {
     return a->comm == b->comm && a->kind == b->kind && a->func == b->func &&
@@ -196,7 +217,8 @@ static bool same(const struct jpr_op *a, const struct jpr_op *b)
            a->graph_captured == b->graph_captured;
 }
 
-/* The text's number in this block, or TEXTS when there is no room. */
+/* Returns the text's number in this block, or TEXTS when there is no room. A
+ * new text is added. */
 static unsigned text_number(struct jpr_packer *p, const char *text)
 {
     unsigned i;
@@ -212,7 +234,8 @@ static unsigned text_number(struct jpr_packer *p, const char *text)
     return i;
 }
 
-/* Tells a new template; false when there is no room. */
+/* Adds a template; returns false when there is no room. Texts added before a
+ * failure stay in the block, unused. */
 static bool add_template(struct jpr_packer *p, const struct jpr_op *op)
 {
     const char *const texts[N_TEXTS] = {op->func,     op->datatype,
@@ -229,7 +252,7 @@ static bool add_template(struct jpr_packer *p, const struct jpr_op *op)
         if (numbers[i] == TEXTS)
             return false;
     }
-    jpr_fields_put(&jpr_template_fields, op, &p->template);
+    put_fields(&jpr_template_fields, op, &p->template);
     for (i = 0; i < N_TEXTS; i++)
         jpr_put_u64(&p->template, numbers[i]);
     p->templates[p->n_templates] = (struct template){.op = *op};
@@ -237,7 +260,9 @@ static bool add_template(struct jpr_packer *p, const struct jpr_op *op)
     return true;
 }
 
-/* The number of the operation's template, or TEMPLATES: no room. */
+/* Returns the number of the operation's template, which is added if it is new,
+ * or TEMPLATES when there is no room. Linear probing always ends, as there are
+ * twice as many buckets as templates. */
 static unsigned find_template(struct jpr_packer *p, const struct jpr_op *op)
 {
     unsigned b = (unsigned) (hash_of(op) % BUCKETS);
@@ -252,6 +277,7 @@ static unsigned find_template(struct jpr_packer *p, const struct jpr_op *op)
     return p->buckets[b] - 1u;
 }
 
+/* Returns the bits of a row, which say what it has. */
 static unsigned flags_of(const struct jpr_op *op)
 {
     unsigned flags = (unsigned) op->source << JPR_ROW_SOURCE_SHIFT;
@@ -271,6 +297,8 @@ static unsigned flags_of(const struct jpr_op *op)
     return flags;
 }
 
+/* Each time is the difference from what is likely: the GPU's start moves with
+ * the host's, and the execution time is the span of the kernel. */
 static void put_times(struct jpr_out *row, const struct jpr_op *op,
                       unsigned flags, struct jpr_row_base *last)
 {
@@ -293,6 +321,7 @@ static void put_times(struct jpr_out *row, const struct jpr_op *op,
     jpr_put_delta(row, op->exec_ns, likely_ns);
 }
 
+/* All waits, even zeros: a zero takes one byte. */
 static void put_net(struct jpr_out *row, const struct jpr_op *op)
 {
     int i;
@@ -309,11 +338,13 @@ bool jpr_packer_add(struct jpr_packer *p, const struct jpr_op *op)
     struct jpr_row_base *last;
     unsigned number;
 
+    /* check for room first: a row that was begun cannot be taken back */
     if (p->row.size - p->row.used < ROW_ROOM)
         return false;
     number = find_template(p, op);
     if (number == TEMPLATES)
         return false;
+    /* what is likely: the next number, a start after the last row's */
     last = &p->templates[number].last;
     jpr_put_u64(&p->row, number);
     jpr_put_u64(&p->row, flags);
@@ -333,6 +364,7 @@ bool jpr_packer_add(struct jpr_packer *p, const struct jpr_op *op)
     return true;
 }
 
+/* Order in the file: what a reader needs first comes first. */
 const uint8_t *jpr_packer_end(struct jpr_packer *p, uint64_t omitted, size_t *n)
 {
     jpr_put_u64(&p->payload, p->at_mono_ns);
@@ -349,6 +381,7 @@ const uint8_t *jpr_packer_end(struct jpr_packer *p, uint64_t omitted, size_t *n)
 
 /* --- varints, strings, checksums --- */
 
+/* Seven bits a byte, lowest first; the top bit means that more follow. */
 void jpr_put_u64(struct jpr_out *out, uint64_t value)
 {
     uint8_t digits[10];
@@ -362,6 +395,7 @@ void jpr_put_u64(struct jpr_out *out, uint64_t value)
     jpr_put_bytes(out, digits, n);
 }
 
+/* Small numbers of either sign become small unsigned ones. */
 static uint64_t zigzag(int64_t value)
 {
     return ((uint64_t) value << 1) ^ (uint64_t) (value >> 63);
@@ -379,6 +413,7 @@ void jpr_put_delta(struct jpr_out *out, uint64_t value, uint64_t base)
 
 void jpr_put_bytes(struct jpr_out *out, const void *bytes, size_t n)
 {
+    /* all or nothing; later, shorter pieces must not follow a gap */
     if (out->full || n > out->size - out->used) {
         out->full = true;
         return;
@@ -396,6 +431,7 @@ void jpr_put_text(struct jpr_out *out, const char *text)
     jpr_put_bytes(out, text, n);
 }
 
+/* Refuses numbers above 64 bits and a varint cut by the end. */
 uint64_t jpr_get_long(struct jpr_in *in)
 {
     const uint8_t *at = in->at, *end = in->end;
@@ -409,7 +445,7 @@ uint64_t jpr_get_long(struct jpr_in *in)
 
         value |= (uint64_t) (byte & 0x7F) << shift;
         if (byte < 0x80) {
-            if (shift == 63 && byte > 1)
+            if (shift == 63 && byte > 1) /* beyond 64 bits */
                 break;
             in->at = at;
             return value;
@@ -420,6 +456,7 @@ uint64_t jpr_get_long(struct jpr_in *in)
     return 0;
 }
 
+/* The reverse of zigzag(). */
 int64_t jpr_get_i64(struct jpr_in *in)
 {
     uint64_t code = jpr_get_u64(in);
@@ -469,8 +506,8 @@ uint32_t jpr_get_le32(const uint8_t *at)
            (uint32_t) at[3] << 24;
 }
 
-/* Half a byte at a time: a table that fits one cache line, fast enough for
- * what one process records. */
+/* Half a byte at a time: the table fits one cache line, and this is fast enough
+ * for what one process records. */
 uint32_t jpr_crc32(uint32_t crc, const void *bytes, size_t n)
 {
     static const uint32_t table[16] = {
@@ -491,6 +528,8 @@ uint32_t jpr_crc32(uint32_t crc, const void *bytes, size_t n)
 
 /* --- The members of a record in the order the file has them --- */
 
+/* Defines jpr_<name>_fields. New members come last, and none is ever removed:
+ * files are read by position. */
 #define FIELDS(name, type, ...)                                                \
     static const struct jpr_field name##_rows[] = {__VA_ARGS__};               \
     const struct jpr_fields jpr_##name##_fields = {                            \
@@ -556,53 +595,6 @@ FIELDS(template, jpr_op, O(comm, JPR_U32), O(kind, JPR_U32), O(count, JPR_U64),
 _Static_assert(sizeof(enum jpr_op_kind) == sizeof(uint32_t),
                "a kind is read as a number");
 
-/* Length of the UTF-8 character at s[0..n), 0 where there is none. */
-static size_t utf8_length(const unsigned char *s, size_t n)
-{
-    uint32_t code;
-    size_t length, i;
-
-    if (s[0] < 0x80)
-        return s[0] >= 0x20 && s[0] != 0x7F;
-    length = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
-    if (s[0] < 0xC2 || s[0] > 0xF4 || length > n)
-        return 0;
-    code = s[0] & (0xFFu >> (length + 1));
-    for (i = 1; i < length; i++) {
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-        code = code << 6 | (s[i] & 0x3F);
-    }
-    if ((length == 3 && code < 0x800) || (length == 4 && code < 0x10000) ||
-        code > 0x10FFFF || (code >= 0xD800 && code < 0xE000) || code < 0xA0)
-        return 0;
-    return length;
-}
-
-const char *jpr_texts_get(struct jpr_texts *texts, struct jpr_in *in)
-{
-    const char *text;
-    size_t n = jpr_get_text(in, &text);
-    char *start = texts->bytes + texts->used;
-    size_t i = 0;
-
-    if (in->bad || texts->size - texts->used < n + 1)
-        return "";
-    while (i < n && text[i]) {
-        size_t length = utf8_length((const unsigned char *) text + i, n - i);
-
-        if (length == 0) {
-            start[i++] = '?';
-            continue;
-        }
-        memcpy(start + i, text + i, length);
-        i += length;
-    }
-    start[i] = '\0';
-    texts->used += n + 1;
-    return start;
-}
-
 /* --- zlib for blocks, where the build has it --- */
 
 #ifndef JPR_WITHOUT_ZLIB
@@ -611,6 +603,7 @@ const char *jpr_texts_get(struct jpr_texts *texts, struct jpr_in *in)
 
 #include <zlib.h>
 
+/* zlib's state, kept from block to block. */
 struct jpr_zip {
     z_stream stream;
 };
@@ -626,9 +619,9 @@ struct jpr_zip *jpr_zip_create(void)
     return zip;
 }
 
-/* Packs; the number of bytes, or 0 when they do not fit in `size`. */
-static size_t jpr_zip_pack(struct jpr_zip *zip, const uint8_t *raw, size_t n,
-                           uint8_t *out, size_t size)
+/* Compresses. Returns the number of bytes, or 0 when they do not fit. */
+static size_t zip_pack(struct jpr_zip *zip, const uint8_t *raw, size_t n,
+                       uint8_t *out, size_t size)
 {
     z_stream *s = &zip->stream;
 
@@ -657,9 +650,9 @@ struct jpr_zip *jpr_zip_create(void)
     return NULL;
 }
 
-/* Packs; the number of bytes, or 0 when they do not fit in `size`. */
-static size_t jpr_zip_pack(struct jpr_zip *zip, const uint8_t *raw, size_t n,
-                           uint8_t *out, size_t size)
+/* Compresses. Returns the number of bytes, or 0 when they do not fit. */
+static size_t zip_pack(struct jpr_zip *zip, const uint8_t *raw, size_t n,
+                       uint8_t *out, size_t size)
 {
     return 0;
 }
@@ -673,7 +666,7 @@ int jpr_unzip(const uint8_t *packed, size_t n, uint8_t *out, size_t size)
 
 /* --- frames --- */
 
-/* A byte over 127, line ends and Ctrl-Z: a text-mode copy shows. */
+/* As in PNG: a byte over 127, line ends and Ctrl-Z show a copy in text mode. */
 static const uint8_t file_magic[8] = {0x89, 'J',  'P',  'R',
                                       '\r', '\n', 0x1A, '\n'};
 static const uint8_t block_magic[4] = {'J', 'P', 'R', 'B'};
@@ -691,6 +684,7 @@ uint32_t jpr_head_read(const uint8_t head[JPR_HEAD_BYTES])
     return jpr_get_le32(head + 8);
 }
 
+/* Returns the check of a frame: over all its bytes but the check itself. */
 static uint32_t check_of(const uint8_t *frame)
 {
     uint32_t crc = jpr_crc32(0, frame, 6);
@@ -698,6 +692,8 @@ static uint32_t check_of(const uint8_t *frame)
     return jpr_crc32(crc, frame + 8, JPR_FRAME_BYTES - 8) & 0xFFFF;
 }
 
+/* The payload goes to its place first, compressed or copied; then the frame, as
+ * its checks need the payload. */
 size_t jpr_frame_write(enum jpr_block type, const uint8_t *raw, size_t n,
                        struct jpr_zip *zip, uint8_t *out, size_t size)
 {
@@ -708,9 +704,9 @@ size_t jpr_frame_write(enum jpr_block type, const uint8_t *raw, size_t n,
     if (n > JPR_MAX_RAW_BYTES || size < JPR_FRAME_BYTES)
         return 0;
     size -= JPR_FRAME_BYTES;
+    /* n - 1: compressed must be shorter than stored */
     if (zip && n >= JPR_ZIP_LEAST)
-        packed =
-            jpr_zip_pack(zip, raw, n, payload, n - 1 < size ? n - 1 : size);
+        packed = zip_pack(zip, raw, n, payload, n - 1 < size ? n - 1 : size);
     if (packed == 0) {
         if (n > size)
             return 0;
@@ -729,6 +725,7 @@ size_t jpr_frame_write(enum jpr_block type, const uint8_t *raw, size_t n,
     return JPR_FRAME_BYTES + (packed ? packed : n);
 }
 
+/* The check comes before all else: any four bytes may look like the magic. */
 bool jpr_frame_read(const uint8_t *bytes, struct jpr_frame *frame)
 {
     if (memcmp(bytes, block_magic, sizeof(block_magic)) != 0 ||

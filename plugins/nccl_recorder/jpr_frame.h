@@ -1,4 +1,5 @@
-/* jpr_frame.h - a block's frame: what it is, how long, how packed, its check.
+/* jpr_frame.h - the frame of a block, and how bytes and fields are encoded
+ * inside.
  *
  *   offset  bytes
  *   0       4      "JPRB"
@@ -22,27 +23,29 @@
 
 /* --- zlib for blocks, where the build has it.
  *
- * The plugin carries zlib inside, hidden; without a static libz.a it stores.
+ * The plugin contains zlib, with hidden symbols. Built without a static libz.a,
+ * it stores blocks uncompressed.
  */
 
 struct jpr_zip;
 
-/* A packer, level 1, about 270 KB, so that packing allocates nothing; NULL
- * without memory or without zlib. It lives as long as the process. */
+/* Makes a compressor of level 1, about 270 KB, so that compressing allocates
+ * nothing later. NULL without memory or without zlib. It lives as long as the
+ * process. */
 struct jpr_zip *jpr_zip_create(void);
 
-/* Unpacks exactly `size` bytes: 0, or -1 (not zlib's, another size, or no
- * zlib in this build). */
+/* Unpacks exactly `size` bytes. Returns 0, or -1: not zlib's, another size, or
+ * no zlib in this build. */
 int jpr_unzip(const uint8_t *packed, size_t n, uint8_t *out, size_t size);
 
 enum { JPR_HEAD_BYTES = 12, JPR_FRAME_BYTES = 20 };
 
-/* Shorter blocks are stored: counters of each 100 ms are 100 to 200 bytes,
- * shrink by a fifth, and unpacking them was half of what following a file
- * costs. */
+/* Shorter blocks are stored. Counters of each 100 ms are 100 to 200 bytes and
+ * shrink by a fifth only, but unpacking them was half the cost of following a
+ * file. */
 enum { JPR_ZIP_LEAST = 256 };
 
-/* Numbers are the file's; never reuse one. */
+/* Numbers of the file format; never reuse one. */
 enum jpr_block {
     JPR_BLOCK_HEADER = 1,
     JPR_BLOCK_COMM = 2,
@@ -63,22 +66,23 @@ struct jpr_frame {
 
 /* The first 12 bytes of a file. */
 void jpr_head_write(uint8_t head[JPR_HEAD_BYTES]);
-/* The version in them, 0 when the magic is another's. */
+/* Returns the version in them, or 0 when the magic is another's. */
 uint32_t jpr_head_read(const uint8_t head[JPR_HEAD_BYTES]);
 
-/* Puts frame and payload into out[0..size), packed when that is shorter and
- * `zip` is not NULL. The number of bytes; 0 when they do not fit. */
+/* Puts frame and payload into out[0..size), compressed when that is shorter and
+ * `zip` is not NULL. Returns the number of bytes, or 0 when they do not fit. */
 size_t jpr_frame_write(enum jpr_block type, const uint8_t *raw, size_t n,
                        struct jpr_zip *zip, uint8_t *out, size_t size);
 
-/* Reads 20 bytes; false unless they are a frame with possible lengths. */
+/* Reads 20 bytes; returns false unless they are a frame with possible lengths.
+ */
 bool jpr_frame_read(const uint8_t *bytes, struct jpr_frame *frame);
 
 /* --- varints and strings, in and out of memory, always in bounds.
  *
  * A varint is LEB128: 7 bits a byte, low first, at most 10 bytes; a signed
  * number is zigzag-coded (0, -1, 1, -2 ... become 0, 1, 2, 3 ...).
- * A failure sticks: callers look at `full` or `bad` once, at the end.
+ * A failure persists, so callers check `full` or `bad` once, at the end.
  */
 
 struct jpr_out {
@@ -93,16 +97,17 @@ void jpr_put_i64(struct jpr_out *out, int64_t value);
 /* A difference of unsigned numbers, small either way, modulo 2^64. */
 void jpr_put_delta(struct jpr_out *out, uint64_t value, uint64_t base);
 void jpr_put_bytes(struct jpr_out *out, const void *bytes, size_t n);
-/* Length, then the bytes; NULL is "". Longer than JPR_MAX_TEXT_BYTES is cut. */
+/* Puts the length, then the bytes; NULL is "". A text longer than
+ * JPR_MAX_TEXT_BYTES is cut. */
 void jpr_put_text(struct jpr_out *out, const char *text);
 
 struct jpr_in {
     const uint8_t *at; /* borrowed */
     const uint8_t *end;
-    bool bad; /* cut or too long; what was read since is 0 */
+    bool bad; /* truncated or too long; everything read since is 0 */
 };
 
-uint64_t jpr_get_long(struct jpr_in *in); /* one of any length */
+uint64_t jpr_get_long(struct jpr_in *in); /* reads a varint of any length */
 static inline uint64_t jpr_get_u64(struct jpr_in *in)
 {
     return in->at != in->end && *in->at < 0x80 && !in->bad ? *in->at++
@@ -110,9 +115,10 @@ static inline uint64_t jpr_get_u64(struct jpr_in *in)
 }
 int64_t jpr_get_i64(struct jpr_in *in);
 uint64_t jpr_get_delta(struct jpr_in *in, uint64_t base);
-/* A number of things that must not exceed `max`; bad and 0 otherwise. */
+/* Reads a number that must not exceed `max`; else sets `bad` and returns 0. */
 uint64_t jpr_get_bounded(struct jpr_in *in, uint64_t max);
-/* The length of a text and, in *text, where its bytes begin (no NUL). */
+/* Returns the length of a text and, in *text, where its bytes begin (no NUL).
+ */
 size_t jpr_get_text(struct jpr_in *in, const char **text);
 
 /* Fixed little-endian numbers of the frame. */
@@ -125,7 +131,7 @@ uint32_t jpr_crc32(uint32_t crc, const void *bytes, size_t n);
 /* --- the members of a record in the order the file has them.
  *
  * One table per record serves writing and reading. A later version appends
- * rows; a reader leaves what it does not know at the end of a payload alone.
+ * rows; a reader ignores unknown bytes at the end of a payload.
  */
 
 enum jpr_field_type { JPR_U64, JPR_U32, JPR_I64, JPR_BOOL, JPR_TEXT };
@@ -151,32 +157,23 @@ extern const struct jpr_fields jpr_doubts_fields;   /* struct jpr_doubts */
 /* The part of struct jpr_op that operations of a block share. */
 extern const struct jpr_fields jpr_template_fields;
 
-/* Where texts go when they are read: NUL-terminated, made printable. */
-struct jpr_texts {
-    char *bytes;
-    size_t used;
-    size_t size; /* the payload's size is enough: a NUL for each length */
-};
-
-/* One text; "" where it is missing or there is no room. */
-const char *jpr_texts_get(struct jpr_texts *texts, struct jpr_in *in);
-
 /* Operations into the payload of one block.
  *
  * What operations of a block share (communicator, function, size, algorithm,
- * ...) is a template, told once; a row holds the template's number, the
- * sequence number and the times, each as the difference from what the last row
- * of the template makes likely.
+ * ...) is a template, which the block has once. A row holds the template's
+ * number, the sequence number and the times, each as the difference from what
+ * the template's last row makes likely.
  */
 
 /* Bits of a row. */
 enum {
-    JPR_ROW_KERNEL = 1 << 0, /* kernel times by the host */
-    JPR_ROW_GPU = 1 << 1,    /* and by the GPU */
+    JPR_ROW_KERNEL = 1 << 0, /* has kernel times by the host */
+    JPR_ROW_GPU = 1 << 1,    /* has kernel times by the GPU */
     JPR_ROW_SOURCE = 3 << 2, /* enum jpr_source */
     JPR_ROW_SOURCE_SHIFT = 2,
     JPR_ROW_NET = 1 << 4,
-    JPR_ROW_INCOMPLETE = 1 << 5, /* channel counts, as for ops in flight */
+    JPR_ROW_INCOMPLETE =
+        1 << 5, /* has channel counts, as operations in flight do */
     JPR_ROW_OVERTAKEN = 1 << 6,
     JPR_ROW_UNSURE = 1 << 7,
     JPR_ROW_FLAGS = (1 << 8) - 1,
@@ -189,7 +186,7 @@ struct jpr_row_base {
     uint64_t gpu_ns;
 };
 
-/* About 380 KB; NULL without memory. */
+/* About 380 KB. NULL without memory. */
 struct jpr_packer *jpr_packer_create(void);
 void jpr_packer_destroy(struct jpr_packer *packer);
 
@@ -198,21 +195,23 @@ void jpr_packer_destroy(struct jpr_packer *packer);
 void jpr_packer_begin(struct jpr_packer *packer, bool in_flight,
                       uint64_t at_mono_ns);
 
-/* Adds one; false when the block is full, then nothing changed. The texts of
- * `op` must live until jpr_packer_end; each text needs one address, for two
- * are distinguished by that. */
+/* Adds an operation; returns false when the block is full, and then nothing has
+ * changed. The texts of `op` must live until jpr_packer_end(). Each text must
+ * always have the same address, as addresses are compared. */
 bool jpr_packer_add(struct jpr_packer *packer, const struct jpr_op *op);
 
 uint64_t jpr_packer_count(const struct jpr_packer *packer);
 
-/* Ends it: the payload, borrowed until the next begin, and its length.
- * `omitted`: operations in flight that the snapshot leaves out. */
+/* Ends the block. Returns the payload, borrowed until the next begin, and its
+ * length. `omitted`: operations in flight that the snapshot leaves out. */
 const uint8_t *jpr_packer_end(struct jpr_packer *packer, uint64_t omitted,
                               size_t *n);
 
-/* out->full afterwards: it did not fit, and must not be written. */
+/* If out->full is set afterwards, the record did not fit and must not be
+ * written. */
 void jpr_put_header(struct jpr_out *out, const struct jpr_header *header);
-/* One communicator; its block begins with their number (jpr_put_u64). */
+/* One communicator; the caller begins its block with their number
+ * (jpr_put_u64). */
 void jpr_put_comm(struct jpr_out *out, const struct jpr_comm *comm);
 void jpr_put_counters(struct jpr_out *out, const struct jpr_counters *counters);
 

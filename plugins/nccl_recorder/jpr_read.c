@@ -1,4 +1,10 @@
-/* jpr_read.c - read a recorder file, record by record. */
+/* jpr_read.c - reads a recorder file, record by record: bytes of the file
+ * become blocks, and jpr_unpack.c makes records of a block.
+ *
+ * read_at() hides where the bytes come from: a file, memory, a stream through a
+ * window, or a file that grows. next_block() reads a frame and its payload, and
+ * skip_damage() searches for the next frame when there is none.
+ */
 #include "plugins/nccl_recorder/jpr_read.h"
 
 #include <errno.h>
@@ -18,17 +24,18 @@ struct jpr_window;
 
 enum { BLOCK_BYTES = 64 * 1024 };
 
+/* A window over a stream, which can only move forward. */
 struct jpr_window {
     jpr_fill *fill;
     void *arg;
     size_t max;
-    uint64_t offset;   /* of buf[start] */
-    size_t start, end; /* of what is kept */
+    uint64_t offset;   /* offset in the stream of buf[start] */
+    size_t start, end; /* the bytes that are kept */
     bool eof;
     char buf[]; /* max + BLOCK_BYTES */
 };
 
-/* Holds up to max bytes. NULL without memory. arg is borrowed. */
+/* Makes a window of up to max bytes. NULL without memory. arg is borrowed. */
 static struct jpr_window *window_create(jpr_fill *fill, void *arg, size_t max)
 {
     struct jpr_window *window = malloc(sizeof(*window) + max + BLOCK_BYTES);
@@ -44,11 +51,13 @@ static void window_destroy(struct jpr_window *window)
     free(window);
 }
 
-/* A block more, less than max being kept. 0, or -1 with errno. */
+/* Reads another block; less than max bytes are kept before it. Returns 0, or -1
+ * with errno. */
 static int grow(struct jpr_window *w)
 {
     ssize_t n;
 
+    /* the buffer has room for one more block after max bytes */
     if (w->end > w->max) {
         memmove(w->buf, w->buf + w->start, w->end - w->start);
         w->end -= w->start;
@@ -62,7 +71,8 @@ static int grow(struct jpr_window *w)
     return 0;
 }
 
-/* Forgets what is before offset, which may not be there yet. */
+/* Drops what is before offset, which may not be read yet. Returns 0, or -1 with
+ * errno. */
 static int advance(struct jpr_window *w, uint64_t offset)
 {
     while (w->offset < offset) {
@@ -80,11 +90,12 @@ static int advance(struct jpr_window *w, uint64_t offset)
     return 0;
 }
 
-/* Up to n bytes at an offset that is not before the last one, n <= max: how
- * many there are; -1 with errno. */
+/* Reads up to n bytes at an offset that is not before the last one, n <= max.
+ * Returns how many there are, or -1 with errno. */
 static ssize_t window_read(struct jpr_window *w, uint64_t offset, void *out,
                            size_t n)
 {
+    /* a stream cannot go back; callers never try that */
     if (offset < w->offset || n > w->max) {
         errno = EINVAL;
         return -1;
@@ -108,23 +119,26 @@ enum { MAX_DAMAGED = 16, SEARCH_BYTES = 64 * 1024, AHEAD_BYTES = 16 * 1024 };
 
 struct jpr_reader {
     char *name;
-    int fd;                    /* -1: the next ones */
-    struct jpr_window *stream; /* NULL: `bytes` */
+    int fd;                    /* -1: `stream` or `bytes` */
+    struct jpr_window *stream; /* NULL: a file or `bytes` */
     const uint8_t *bytes;
     size_t n_bytes;
-    uint64_t offset; /* of the next block */
-    uint64_t block;  /* of the one being read out */
+    uint64_t offset; /* where the next block begins */
+    uint64_t block;  /* where the block of the current records begins */
     struct jpr_end end;
-    bool over;
+    bool over;     /* no further block is read */
     uint8_t *disk; /* the last payload as it is in the file */
     struct jpr_unpacked *block_records;
-    bool pass_ops, pass_ended, follow;
-    /* Of a file that grows: what one read has brought, many small blocks. */
+    enum jpr_pass pass;
+    bool follow; /* the file is still being written */
+    /* For a file that grows: bytes of the last read, which mostly has many
+     * small blocks. NULL: not used. */
     uint64_t ahead_at;
     size_t n_ahead;
     uint8_t *ahead;
 };
 
+/* Reads up to n bytes of the file, all that are there. */
 static ssize_t read_file(const struct jpr_reader *r, uint64_t offset, void *out,
                          size_t n)
 {
@@ -145,7 +159,7 @@ static ssize_t read_file(const struct jpr_reader *r, uint64_t offset, void *out,
     return (ssize_t) done;
 }
 
-/* The same, of a file that grows: from what was read last, if it is there. */
+/* The same for a file that grows: from what was read last, if it is there. */
 static ssize_t read_ahead(struct jpr_reader *r, uint64_t offset, void *out,
                           size_t n)
 {
@@ -156,7 +170,7 @@ static ssize_t read_ahead(struct jpr_reader *r, uint64_t offset, void *out,
         return read_file(r, offset, out, n);
     if (offset < r->ahead_at || skip > r->n_ahead || n > r->n_ahead - skip) {
         r->n_ahead = 0;
-        /* one call, as a second would only find the end */
+        /* one call is enough: a second one would only find the end */
         got = pread(r->fd, r->ahead, AHEAD_BYTES, (off_t) offset);
         if (got < 0)
             return errno == EINTR ? read_file(r, offset, out, n) : -1;
@@ -171,7 +185,8 @@ static ssize_t read_ahead(struct jpr_reader *r, uint64_t offset, void *out,
     return (ssize_t) n;
 }
 
-/* Up to n bytes at an offset: how many there are; -1 with errno. */
+/* Reads up to n bytes at an offset. Returns how many there are, or -1 with
+ * errno. */
 static ssize_t read_at(struct jpr_reader *r, uint64_t offset, void *out,
                        size_t n)
 {
@@ -189,26 +204,28 @@ static ssize_t read_at(struct jpr_reader *r, uint64_t offset, void *out,
                     : read_file(r, offset, out, n);
 }
 
+/* Counts a damaged block. Returns -1 with err. */
 static int damage(struct jpr_reader *r, uint64_t offset, const char *what,
                   struct jp_error *err)
 {
     r->end.damaged++;
-    if (r->end.damaged > MAX_DAMAGED)
+    if (r->end.damaged > MAX_DAMAGED) /* not worth more searching */
         r->over = true;
     return error_set(err, "%s: offset %llu: %s", r->name,
                      (unsigned long long) offset, what);
 }
 
+/* Ends the reading, or this look at a file that grows. Returns 0. */
 static int finish(struct jpr_reader *r, bool cut)
 {
     r->over = !r->follow;
-    r->n_ahead = 0; /* the end may be another one at the next look */
+    r->n_ahead = 0; /* the next look must read the end again */
     r->end.cut = cut;
     r->end.offset = r->offset;
     return 0;
 }
 
-/* Reads the file's first bytes: 0 or -1. */
+/* Reads the file's first bytes. Returns 0 or -1. */
 static int read_head(struct jpr_reader *r, struct jp_error *err)
 {
     uint8_t head[JPR_HEAD_BYTES];
@@ -218,9 +235,10 @@ static int read_head(struct jpr_reader *r, struct jp_error *err)
     if (n < 0)
         return error_set(err, "%s: %s", r->name, strerror(errno));
     jpr_head_write(want);
+    /* a file that is cut here still counts as a recorder's */
     if (memcmp(head, want, n < 8 ? (size_t) n : 8) != 0)
         return error_set(err, "%s: not a recorder file", r->name);
-    if (n < JPR_HEAD_BYTES) {
+    if (n < JPR_HEAD_BYTES) { /* the process was killed at once */
         finish(r, n > 0);
         return 0;
     }
@@ -233,7 +251,7 @@ static int read_head(struct jpr_reader *r, struct jp_error *err)
     return 0;
 }
 
-/* A reader of nothing yet; NULL and err without memory. */
+/* Makes a reader without a source. NULL and err without memory. */
 static struct jpr_reader *create(const char *name, struct jp_error *err)
 {
     struct jpr_reader *r = calloc(1, sizeof(*r));
@@ -251,6 +269,7 @@ static struct jpr_reader *create(const char *name, struct jp_error *err)
     return NULL;
 }
 
+/* Reads the first bytes; on failure the reader is gone. */
 static struct jpr_reader *begin(struct jpr_reader *r, struct jp_error *err)
 {
     if (read_head(r, err) == 0)
@@ -261,6 +280,7 @@ static struct jpr_reader *begin(struct jpr_reader *r, struct jp_error *err)
 
 struct jpr_reader *jpr_open(const char *path, struct jp_error *err)
 {
+    /* opening a FIFO or device must not block; it is refused below */
     const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     int fd = open(path, flags);
     struct jpr_reader *r;
@@ -313,11 +333,12 @@ struct jpr_reader *jpr_open_stream(jpr_fill *fill, void *arg, const char *name,
     return NULL;
 }
 
-/* Looks for the next frame from `from` on; its offset, or UINT64_MAX. Sets
- * *zeros when there is nothing but zeros up to the end of the file. */
+/* Searches for the next frame from `from` on. Returns its offset, or
+ * UINT64_MAX. Sets *zeros when there are only zeros up to the end of the file.
+ */
 static uint64_t find_frame(struct jpr_reader *r, uint64_t from, bool *zeros)
 {
-    uint8_t *buf = r->disk;
+    uint8_t *buf = r->disk; /* no payload is in it now */
     struct jpr_frame frame;
     ssize_t n;
 
@@ -333,12 +354,13 @@ static uint64_t find_frame(struct jpr_reader *r, uint64_t from, bool *zeros)
         }
         if (n < SEARCH_BYTES)
             break;
+        /* a frame may begin in the last bytes of this piece */
         from += (uint64_t) (n - JPR_FRAME_BYTES + 1);
     }
     return UINT64_MAX;
 }
 
-/* The frame at r->offset is none: continues behind the damage. */
+/* There is no frame at r->offset: continues after the damage. */
 static int skip_damage(struct jpr_reader *r, struct jp_error *err)
 {
     uint64_t at = r->offset;
@@ -354,6 +376,7 @@ static int skip_damage(struct jpr_reader *r, struct jp_error *err)
     return damage(r, at, "damaged block", err);
 }
 
+/* Checks and unpacks the payload in r->disk. Returns 1, or -1 with err. */
 static int unpack_payload(struct jpr_reader *r, const struct jpr_frame *frame,
                           struct jp_error *err)
 {
@@ -368,18 +391,18 @@ static int unpack_payload(struct jpr_reader *r, const struct jpr_frame *frame,
     return 1;
 }
 
-/* Whether the block that this frame begins is not wanted and is all there. */
+/* Returns whether the block of this frame is not wanted and is complete. */
 static bool can_pass(struct jpr_reader *r, const struct jpr_frame *frame)
 {
     uint64_t last = r->offset + JPR_FRAME_BYTES + frame->disk_bytes - 1;
     uint8_t byte;
 
-    return ((frame->type == JPR_BLOCK_OPS && (r->pass_ops || r->pass_ended)) ||
-            (frame->type == JPR_BLOCK_INFLIGHT && r->pass_ops)) &&
+    return ((frame->type == JPR_BLOCK_OPS && r->pass != JPR_PASS_NONE) ||
+            (frame->type == JPR_BLOCK_INFLIGHT && r->pass == JPR_PASS_OPS)) &&
            read_at(r, last, &byte, 1) == 1;
 }
 
-/* Loads the next block: 1; 0 at the end; -1. */
+/* Loads the next block. Returns 1; 0 at the end; -1 with err. */
 static int next_block(struct jpr_reader *r, struct jp_error *err)
 {
     uint8_t bytes[JPR_FRAME_BYTES];
@@ -393,7 +416,7 @@ static int next_block(struct jpr_reader *r, struct jp_error *err)
             return skip_damage(r, err);
         if (can_pass(r, &frame)) {
             r->offset += sizeof(bytes) + frame.disk_bytes;
-            return 1; /* of no records */
+            return 1; /* 1, without records */
         }
         n = read_at(r, r->offset + sizeof(bytes), r->disk, frame.disk_bytes);
         if (n == (ssize_t) frame.disk_bytes) {
@@ -402,7 +425,7 @@ static int next_block(struct jpr_reader *r, struct jp_error *err)
             return unpack_payload(r, &frame, err);
         }
     }
-    if (n >= 0)
+    if (n >= 0) /* the frame or its payload is not complete */
         return finish(r, true);
     r->over = true;
     return error_set(err, "%s: %s", r->name, strerror(errno));
@@ -414,16 +437,20 @@ int jpr_next(struct jpr_reader *r, struct jpr_record *record,
     const char *why = NULL;
     int rc;
 
-    while (!r->over || jpr_unpacked_left(r->block_records)) {
+    for (;;) {
         rc = jpr_unpacked_next(r->block_records, record, &why);
         if (rc > 0) {
             r->end.n_ops += record->type == JPR_OP;
+            /* a trailer counts only if nothing follows it */
             r->end.complete = record->type == JPR_COUNTERS &&
                               record->counters->final;
             return 1;
         }
         if (rc < 0)
             return damage(r, r->block, why, err);
+        /* the block is read out */
+        if (r->over)
+            break;
         rc = next_block(r, err);
         if (rc <= 0)
             return rc;
@@ -432,21 +459,17 @@ int jpr_next(struct jpr_reader *r, struct jpr_record *record,
     return 0;
 }
 
-void jpr_pass_ops(struct jpr_reader *reader)
+void jpr_pass(struct jpr_reader *reader, enum jpr_pass pass)
 {
-    reader->pass_ops = true;
-}
-
-void jpr_pass_ended(struct jpr_reader *reader, bool pass)
-{
-    reader->pass_ended = pass;
+    reader->pass = pass;
 }
 
 void jpr_follow(struct jpr_reader *reader)
 {
     reader->follow = true;
     if (reader->fd >= 0 && !reader->ahead)
-        reader->ahead = malloc(AHEAD_BYTES); /* without it reads are many */
+        reader->ahead =
+            malloc(AHEAD_BYTES); /* without it there are more reads */
 }
 
 uint64_t jpr_taken(const struct jpr_reader *reader)

@@ -13,12 +13,12 @@
  *     if (jpr_end(r)->cut) ...
  *     jpr_close(r);
  *
- * Nothing in a file is trusted: lengths, counts and indices are checked, text
- * is cut at the first NUL and what is not UTF-8 or a control character is
- * shown as '?', and memory is bounded (14 MB for a block, 16 MB for all
- * communicators; a file of ours needs a tenth of that). Errors name the file
- * and the offset of the block. A file may grow while it is read: the end is
- * where it is when jpr_next comes there.
+ * Nothing in a file is trusted. Lengths, counts and indices are checked. Text
+ * is cut at the first NUL, and bytes that are not UTF-8 as well as control
+ * characters become '?'. Memory is bounded: 14 MB for a block, 16 MB for all
+ * communicators; a file of the recorder needs a tenth of that. Errors name the
+ * file and the offset of the block. A file may grow while it is read: its end
+ * is where it is when jpr_next() gets there.
  */
 #ifndef JP_JPR_READ_H
 #define JP_JPR_READ_H
@@ -42,8 +42,8 @@ enum jpr_type {
     JPR_COUNTERS, /* .final: the trailer */
 };
 
-/* One record. Everything a pointer names is borrowed until the next call of
- * jpr_next; a communicator's until jpr_close. */
+/* One record. What its pointers point to is borrowed until the next call of
+ * jpr_next(); a communicator until jpr_close(). */
 struct jpr_record {
     enum jpr_type type;
     union {
@@ -55,63 +55,66 @@ struct jpr_record {
     };
 };
 
-/* How the file ends; for after jpr_next has returned 0. */
+/* How the file ends; valid after jpr_next() has returned 0. */
 struct jpr_end {
-    bool complete;    /* a trailer was the last block */
-    bool cut;         /* the last block is not whole: a kill, a full disk */
+    bool complete; /* a trailer was the last block */
+    bool cut; /* the last block is not complete: the process was killed, the
+                 disk was full */
     uint64_t offset;  /* bytes of whole blocks up to the end or the cut */
     uint64_t damaged; /* blocks that were skipped (jpr_next said -1) */
     uint64_t n_ops;   /* operations read */
     uint64_t raw;     /* bytes of the payloads unpacked so far */
 };
 
-/* Up to cap bytes into buf; 0: end; -1: failed, errno says why. */
+/* Reads up to cap bytes into buf. Returns how many; 0 at the end; -1 with
+ * errno. */
 typedef ssize_t jpr_fill(void *arg, void *buf, size_t cap);
 
-/* Opens a file; NULL when it cannot be read or does not begin as a recorder's.
- * A file cut inside its first 12 bytes opens and is empty. */
+/* Opens a file. NULL when it cannot be read or does not begin like a
+ * recorder's. A file cut within its first 12 bytes opens and is empty. */
 struct jpr_reader *jpr_open(const char *path, struct jp_error *err);
 
-/* The same for bytes in memory, which are borrowed until jpr_close; `name` is
- * used in errors. */
+/* The same for bytes in memory, borrowed until jpr_close(); errors use `name`.
+ */
 struct jpr_reader *jpr_open_bytes(const void *bytes, size_t n, const char *name,
                                   struct jp_error *err);
 
-/* The same for a stream (a compressed file), which fill gives from its
- * beginning; arg is borrowed until jpr_close. */
+/* The same for a stream (a compressed file), which fill() gives from its
+ * beginning; arg is borrowed until jpr_close(). */
 struct jpr_reader *jpr_open_stream(jpr_fill *fill, void *arg, const char *name,
                                    struct jp_error *err);
 
-/* The next record: 1; 0 at the end, cut or not; -1 for a damaged block or a
- * read error. After -1 the next call continues behind the damage; a file with
- * more than 16 damaged blocks ends there. */
+/* Reads the next record: 1; 0 at the end, complete or not; -1 for a damaged
+ * block or a read error. After -1 the next call continues after the damage; a
+ * file with more than 16 damaged blocks ends there. */
 int jpr_next(struct jpr_reader *reader, struct jpr_record *record,
              struct jp_error *err);
 
 const struct jpr_end *jpr_end(const struct jpr_reader *reader);
 
-/* From now on blocks of operations and of what is in flight are skipped
- * unread: for who wants the header, communicators or counters of a long file.
- */
-void jpr_pass_ops(struct jpr_reader *reader);
+/* Which blocks of operations are skipped unread. */
+enum jpr_pass {
+    JPR_PASS_NONE,  /* as a file opens */
+    JPR_PASS_ENDED, /* operations that have ended, but not those in flight */
+    JPR_PASS_OPS,   /* both: the header, communicators and counters remain */
+};
 
-/* Whether blocks of operations that have ended are skipped from now on, and
- * no others. */
-void jpr_pass_ended(struct jpr_reader *reader, bool pass);
+/* Holds from the next block on. */
+void jpr_pass(struct jpr_reader *reader, enum jpr_pass pass);
 
-/* For a file that is being written: from now on jpr_next's 0 is "nothing more
- * yet", and the next call continues where it stood, at the last block if only a
- * part of that was there. */
+/* For a file that is still being written. From now on a 0 of jpr_next() means
+ * "nothing more yet". The next call continues where it stopped, at the begin of
+ * the last block if that was not complete. */
 void jpr_follow(struct jpr_reader *reader);
 
-/* Bytes of the file that have been read. */
+/* Returns how many bytes of the file have been read. */
 uint64_t jpr_taken(const struct jpr_reader *reader);
 
-/* Ends the file here, as at damage: -1, and err says why. */
+/* Ends the file here, as if it were damaged. Returns -1; err gets `why`. */
 int jpr_stop(struct jpr_reader *reader, const char *why, struct jp_error *err);
 
-/* A communicator by its index, NULL if the file has not named it (yet). Each
- * operation's communicator comes before it in a file without damage. */
+/* Returns a communicator by its index, or NULL if the file has not described it
+ * (yet). In a file without damage it comes before its first operation. */
 const struct jpr_comm *jpr_comm(const struct jpr_reader *reader,
                                 uint32_t index);
 
@@ -119,6 +122,17 @@ const struct jpr_comm *jpr_comm(const struct jpr_reader *reader,
 void jpr_close(struct jpr_reader *reader);
 
 /* --- jpr_unpack.c ------------------------------------------------------- */
+
+/* Where texts go when they are read: NUL-terminated and printable. */
+struct jpr_texts {
+    char *bytes;
+    size_t used;
+    /* the payload's size is enough, as a NUL replaces each length */
+    size_t size;
+};
+
+/* Returns one text, or "" where it is missing or there is no room. */
+const char *jpr_texts_get(struct jpr_texts *texts, struct jpr_in *in);
 
 /* The payload of one block into records, trusting nothing. */
 
@@ -128,23 +142,22 @@ struct jpr_unpacked;
 struct jpr_unpacked *jpr_unpacked_create(void);
 void jpr_unpacked_destroy(struct jpr_unpacked *u);
 
-/* Takes the payload of a block, which must stay until all its records are
- * read. NULL, or what is wrong with it (static text); then it has none. */
+/* Takes the payload of a block, which must stay in place until all its records
+ * are read. Returns NULL, or what is wrong (static text); then there are no
+ * records. */
 const char *jpr_unpacked_load(struct jpr_unpacked *u,
                               const struct jpr_frame *frame,
                               const uint8_t *disk);
 
-/* The next record of the block: 1; 0 when there is none left; -1 with *why
- * when the rest is damaged. */
+/* Reads the next record of the block: 1; 0 when none is left; -1 with *why when
+ * the rest is damaged. */
 int jpr_unpacked_next(struct jpr_unpacked *u, struct jpr_record *record,
                       const char **why);
 
-/* Whether jpr_unpacked_next would give something. */
-bool jpr_unpacked_left(const struct jpr_unpacked *u);
-/* None is left. */
+/* Drops the block's remaining records. */
 void jpr_unpacked_drop(struct jpr_unpacked *u);
 
-/* A communicator of all blocks so far, or NULL. */
+/* Returns a communicator of all blocks so far, or NULL. */
 const struct jpr_comm *jpr_unpacked_comm(const struct jpr_unpacked *u,
                                          uint32_t index);
 

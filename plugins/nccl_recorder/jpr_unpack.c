@@ -1,4 +1,10 @@
-/* jpr_unpack.c - the payload of one block into records, trusting nothing. */
+/* jpr_unpack.c - the payload of one block becomes records, trusting nothing.
+ *
+ * jpr_unpacked_load() reads what a block has before its records (texts,
+ * templates, counts); jpr_unpacked_next() then reads one record a call.
+ * Failures are static texts, to which jpr_read.c adds the place. Communicators
+ * are kept for the whole file, everything else until the next block.
+ */
 #include "plugins/nccl_recorder/jpr_read.h"
 
 #include <stddef.h>
@@ -8,16 +14,70 @@
 #include "plugins/nccl_recorder/jpr.h"
 #include "plugins/nccl_recorder/jpr_frame.h"
 
-/* All zeros: none. */
+/* --- texts --------------------------------------------------------------- */
+
+/* Returns the length of the printable UTF-8 character at s[0..n), or 0 where
+ * there is none: control characters, overlong forms, surrogates. */
+static size_t utf8_length(const unsigned char *s, size_t n)
+{
+    uint32_t code;
+    size_t length, i;
+
+    if (s[0] < 0x80)
+        return s[0] >= 0x20 && s[0] != 0x7F;
+    length = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
+    if (s[0] < 0xC2 || s[0] > 0xF4 || length > n)
+        return 0;
+    code = s[0] & (0xFFu >> (length + 1));
+    for (i = 1; i < length; i++) {
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+        code = code << 6 | (s[i] & 0x3F);
+    }
+    if ((length == 3 && code < 0x800) || (length == 4 && code < 0x10000) ||
+        code > 0x10FFFF || (code >= 0xD800 && code < 0xE000) || code < 0xA0)
+        return 0;
+    return length;
+}
+
+/* Bytes that cannot be shown become '?', one for one, so a text never grows. */
+const char *jpr_texts_get(struct jpr_texts *texts, struct jpr_in *in)
+{
+    const char *text;
+    size_t n = jpr_get_text(in, &text);
+    char *start = texts->bytes + texts->used;
+    size_t i = 0;
+
+    if (in->bad || texts->size - texts->used < n + 1)
+        return "";
+    while (i < n && text[i]) {
+        size_t length = utf8_length((const unsigned char *) text + i, n - i);
+
+        if (length == 0) {
+            start[i++] = '?';
+            continue;
+        }
+        memcpy(start + i, text + i, length);
+        i += length;
+    }
+    start[i] = '\0';
+    texts->used += n + 1;
+    return start;
+}
+
+/* --- communicators ------------------------------------------------------- */
+
+/* The communicators of a file by index. All zeros: none. */
 struct jpr_comms {
     struct jpr_comm **list; /* owned; entries may be NULL */
     uint32_t n;
-    size_t bytes; /* of all copies */
+    size_t bytes; /* sum over all copies */
 };
 
 enum { N_COMM_TEXTS = 3, MAX_BYTES = 16 << 20 };
 
-/* A copy that owns its texts, in one piece; NULL without memory. */
+/* Returns a copy with its texts, in one allocation of *bytes. NULL without
+ * memory. */
 static struct jpr_comm *copy_of(const struct jpr_comm *comm, size_t *bytes)
 {
     const char *const texts[N_COMM_TEXTS] = {comm->name, comm->gpu_pci,
@@ -47,7 +107,7 @@ static struct jpr_comm *copy_of(const struct jpr_comm *comm, size_t *bytes)
     return copy;
 }
 
-/* Makes room for an index; 0 or -1. */
+/* Makes room for an index. Returns 0 or -1. */
 static int grow(struct jpr_comms *comms, uint32_t index)
 {
     uint32_t n = comms->n ? comms->n : 16;
@@ -66,16 +126,16 @@ static int grow(struct jpr_comms *comms, uint32_t index)
     return 0;
 }
 
-/* NULL: unknown. */
+/* Returns NULL for an unknown index. */
 static const struct jpr_comm *comms_find(const struct jpr_comms *comms,
                                          uint32_t index)
 {
     return index < comms->n ? comms->list[index] : NULL;
 }
 
-/* Adds a copy, texts and all, and sets *copy to it (borrowed until fini).
- * NULL, or why not (static text): an index out of range or told before, more
- * than 16 MiB in all, no memory; then nothing changed. */
+/* Adds a copy with its texts and sets *copy to it (borrowed until fini).
+ * Returns NULL, or why not (static text): index out of range or used before,
+ * more than 16 MiB in all, no memory. Then nothing has changed. */
 static const char *comms_add(struct jpr_comms *comms,
                              const struct jpr_comm *comm,
                              const struct jpr_comm **copy)
@@ -83,6 +143,7 @@ static const char *comms_add(struct jpr_comms *comms,
     struct jpr_comm *own;
     size_t bytes;
 
+    /* check everything before anything is changed */
     if (comm->index >= JPR_MAX_COMMS)
         return "a communicator's index is too large";
     if (comms_find(comms, comm->index))
@@ -122,21 +183,23 @@ struct template
 
 struct jpr_unpacked {
     enum jpr_block type;
-    uint64_t left; /* records of the block still to come */
+    uint64_t left; /* records of the block that are not read yet */
     struct jpr_in in;
-    uint8_t *raw;
-    struct jpr_texts texts;
+    uint8_t *raw;           /* the payload, if it was compressed */
+    struct jpr_texts texts; /* of this block */
     struct jpr_comms comms;
     const char **dictionary;
     uint64_t n_texts;
     struct template *templates;
     uint64_t n_templates;
-    uint64_t last_start_ns;
+    uint64_t last_start_ns; /* of the last row: base of the next */
     struct jpr_header header;
     struct jpr_counters counters;
     struct jpr_inflight inflight;
 };
 
+/* The buffers have the size of the largest block, so that a block needs no
+ * allocation except for templates, counters and communicators. */
 struct jpr_unpacked *jpr_unpacked_create(void)
 {
     struct jpr_unpacked *u = calloc(1, sizeof(*u));
@@ -154,6 +217,7 @@ struct jpr_unpacked *jpr_unpacked_create(void)
     return u;
 }
 
+/* The lists are const for readers, but owned here. */
 static void free_counters(struct jpr_counters *c)
 {
     free((void *) (uintptr_t) c->rows);
@@ -175,11 +239,6 @@ void jpr_unpacked_destroy(struct jpr_unpacked *u)
     free(u);
 }
 
-bool jpr_unpacked_left(const struct jpr_unpacked *u)
-{
-    return u->left > 0;
-}
-
 void jpr_unpacked_drop(struct jpr_unpacked *u)
 {
     u->left = 0;
@@ -193,7 +252,7 @@ const struct jpr_comm *jpr_unpacked_comm(const struct jpr_unpacked *u,
 
 /* ------------------------------------------------- header and counters -- */
 
-/* Reads into `record`; in->bad says whether all was there. */
+/* Reads the members of a record; in->bad shows whether all were there. */
 static void get_fields(const struct jpr_fields *fields, void *record,
                        struct jpr_in *in, struct jpr_texts *texts)
 {
@@ -232,19 +291,20 @@ static const char *load_header(struct jpr_unpacked *u)
     h->n_variables = (uint32_t) jpr_get_bounded(&u->in, JPR_MAX_VARIABLES);
     for (i = 0; i < h->n_variables; i++)
         get_fields(&jpr_variable_fields, &h->variables[i], &u->in, &u->texts);
+    /* a bad number becomes 0, so both loops are bounded */
     h->n_notes = (uint32_t) jpr_get_bounded(&u->in, JPR_MAX_NOTES);
     for (i = 0; i < h->n_notes; i++)
         h->notes[i] = jpr_texts_get(&u->texts, &u->in);
-    h->kernels = true; /* what version 1 asked for */
+    h->kernels = true; /* version 1 always requested them */
     if (!u->in.bad && u->in.at < u->in.end)
         h->kernels = jpr_get_bounded(&u->in, 1) != 0;
     u->left = 1;
     return u->in.bad ? "damaged header" : NULL;
 }
 
-/* A list of entries that take `least` bytes each or more, so that no number
- * asks for more memory than the block's size allows; NULL
- * without memory. */
+/* Reads a list of entries that take at least `least` bytes each, so that a
+ * false number cannot ask for more memory than the block's size allows. Returns
+ * NULL without memory. */
 static void *load_list(struct jpr_unpacked *u, const struct jpr_fields *fields,
                        size_t size, unsigned least, uint64_t *n)
 {
@@ -252,12 +312,13 @@ static void *load_list(struct jpr_unpacked *u, const struct jpr_fields *fields,
     uint64_t i;
 
     *n = jpr_get_bounded(&u->in, (uint64_t) (u->in.end - u->in.at) / least);
-    list = calloc(*n + 1, size);
+    list = calloc(*n + 1, size); /* + 1: not NULL for an empty list */
     for (i = 0; list && i < *n; i++)
         get_fields(fields, list + i * size, &u->in, &u->texts);
     return list;
 }
 
+/* Later releases appended parts: each is read if there are bytes left. */
 static const char *load_counters(struct jpr_unpacked *u)
 {
     struct jpr_counters *c = &u->counters;
@@ -265,7 +326,7 @@ static const char *load_counters(struct jpr_unpacked *u)
     free_counters(c);
     get_fields(&jpr_counters_fields, c, &u->in, &u->texts);
     c->rows = load_list(u, &jpr_row_fields, sizeof(*c->rows), 7, &c->n_rows);
-    /* a file of 0.1 ends here */
+    /* a file of release 0.1 ends here */
     if (c->rows && u->in.at < u->in.end)
         c->unseen = load_list(u, &jpr_unseen_fields, sizeof(*c->unseen), 3,
                               &c->n_unseen);
@@ -286,6 +347,7 @@ static const char *load_counters(struct jpr_unpacked *u)
 
 /* ---------------------------------------------------------- operations -- */
 
+/* Reads the texts of a block of operations. */
 static const char *load_dictionary(struct jpr_unpacked *u)
 {
     uint64_t i;
@@ -296,6 +358,7 @@ static const char *load_dictionary(struct jpr_unpacked *u)
     return u->in.bad ? "damaged dictionary" : NULL;
 }
 
+/* Reads a template; returns false if it is damaged. */
 static bool get_template(struct jpr_unpacked *u, struct template *t)
 {
     const char **const texts[N_TEXTS] = {&t->op.func,     &t->op.datatype,
@@ -308,13 +371,15 @@ static bool get_template(struct jpr_unpacked *u, struct template *t)
     for (i = 0; i < N_TEXTS; i++) {
         uint64_t number = jpr_get_u64(&u->in);
 
-        if (number >= u->n_texts)
+        if (number >= u->n_texts) /* not in the dictionary */
             return false;
         *texts[i] = u->dictionary[number];
     }
     return !u->in.bad && (unsigned) t->op.kind < JPR_N_OP_KINDS;
 }
 
+/* Reads what a block of operations has before its rows. An empty snapshot gives
+ * one record that says so. */
 static const char *load_ops(struct jpr_unpacked *u)
 {
     const char *why;
@@ -334,6 +399,7 @@ static const char *load_ops(struct jpr_unpacked *u)
         if (!get_template(u, &u->templates[i]))
             return "damaged description of an operation";
     }
+    /* a row takes more than a byte, so this is above any real number */
     u->left = jpr_get_bounded(&u->in, JPR_MAX_RAW_BYTES);
     u->inflight.none = u->type == JPR_BLOCK_INFLIGHT && u->left == 0;
     if (u->inflight.none)
@@ -341,6 +407,7 @@ static const char *load_ops(struct jpr_unpacked *u)
     return u->in.bad ? "damaged number of operations" : NULL;
 }
 
+/* The reverse of put_times() in jpr_frame.c. */
 static void get_times(struct jpr_in *in, struct jpr_op *op, uint64_t flags,
                       struct jpr_row_base *last)
 {
@@ -362,6 +429,7 @@ static void get_times(struct jpr_in *in, struct jpr_op *op, uint64_t flags,
     op->exec_ns = jpr_get_delta(in, likely_ns);
 }
 
+/* The waits of an operation. */
 static void get_net(struct jpr_in *in, struct jpr_op *op)
 {
     int i;
@@ -372,6 +440,7 @@ static void get_net(struct jpr_in *in, struct jpr_op *op)
     op->net_bytes = jpr_get_u64(in);
 }
 
+/* Reads one operation. Returns NULL, or what is wrong. */
 static const char *get_row(struct jpr_unpacked *u, struct jpr_op *op)
 {
     struct jpr_in *in = &u->in;
@@ -379,6 +448,7 @@ static const char *get_row(struct jpr_unpacked *u, struct jpr_op *op)
     uint64_t flags = jpr_get_u64(in);
     struct template *t;
 
+    /* unknown flags may stand for members whose length is unknown */
     if (in->bad || number >= u->n_templates || flags > JPR_ROW_FLAGS ||
         (flags & JPR_ROW_SOURCE) == JPR_ROW_SOURCE)
         return "damaged operation";
@@ -390,6 +460,7 @@ static const char *get_row(struct jpr_unpacked *u, struct jpr_op *op)
     op->overtaken = flags & JPR_ROW_OVERTAKEN;
     op->unsure = flags & JPR_ROW_UNSURE;
     op->has_net = flags & JPR_ROW_NET;
+    /* each value is the base of the next row's */
     op->seq = t->last.seq = jpr_get_delta(in, t->last.seq + 1);
     op->enqueue_start_mono_ns = u->last_start_ns =
         jpr_get_delta(in, u->last_start_ns);
@@ -404,6 +475,7 @@ static const char *get_row(struct jpr_unpacked *u, struct jpr_op *op)
     return in->bad ? "damaged operation" : NULL;
 }
 
+/* Makes the next record of a block of operations. */
 static const char *next_op(struct jpr_unpacked *u, struct jpr_record *record)
 {
     static const struct jpr_op no_op = {.func = "",
@@ -428,6 +500,7 @@ static const char *next_op(struct jpr_unpacked *u, struct jpr_record *record)
     return why;
 }
 
+/* Makes the next record of a block of communicators. */
 static const char *next_comm(struct jpr_unpacked *u, struct jpr_record *record)
 {
     struct jpr_comm comm = {0};
@@ -441,6 +514,7 @@ static const char *next_comm(struct jpr_unpacked *u, struct jpr_record *record)
 
 /* ---------------------------------------------------------------- blocks -- */
 
+/* A stored payload is read where it is; only a compressed one is copied. */
 const char *jpr_unpacked_load(struct jpr_unpacked *u,
                               const struct jpr_frame *frame,
                               const uint8_t *disk)
@@ -470,7 +544,7 @@ const char *jpr_unpacked_load(struct jpr_unpacked *u,
     case JPR_BLOCK_COUNTERS:
         why = load_counters(u);
         break;
-    default: /* a later release's */
+    default: /* of a later release: no records */
         break;
     }
     if (why || u->in.bad)

@@ -1,40 +1,49 @@
-/* launches.c - the time of operations that one kernel launch did together. */
+/* launches.c - the time of operations that one kernel launch did together.
+ *
+ * launches_add() holds records. When there are many, settle() sorts them by
+ * launch, share_launch() divides each launch's time, and hand_over() passes on
+ * those that are complete, in the file's order. launches.h has the rules.
+ */
 #include "plugins/nccl_recorder/launches.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* How long a record waits for others of its launch, by the times of the file.
+ */
 #define HOLD_NS UINT64_C(1000000000)
 
-/* Held at once: at first, and at most (about 18 MB); then all go, held long
- * enough or not. */
+/* Records held at once, at first and at most (about 18 MB). Beyond that all are
+ * handed over, whether they were held long enough or not. */
 enum { FIRST_HELD = 4096, MOST_HELD = 65536 };
 
-/* Two messages of one time: their starts, and their ends, are no further apart.
- * A batch's stamps are taken one after the other. */
+/* Two messages have one time if their starts, and their ends, are no further
+ * apart than this or a SAME_PART-th of the span. Stamps of a batch are taken
+ * one after the other. */
 #define SAME_NS UINT64_C(2000)
 #define SAME_PART 50
 
-/* How many of the following ones, by GPU start, a message is compared with: a
- * file that has all at one time costs no more. */
+/* With how many of the following messages, by GPU start, one is compared. This
+ * bounds the cost of a file with all of them at one time. */
 enum { SAME_MOST = 512 };
 
 struct held {
     struct record record;
-    char func[RECORD_MAX_FUNC + 1]; /* the record's, which may go away */
+    char func[RECORD_MAX_FUNC + 1]; /* a copy, as the record's may go away */
     enum bandwidth_rule rule;
-    bool gone;
+    bool gone; /* to be handed over */
     uint32_t comm;
     uint64_t start_ns, stop_ns; /* enqueued, CLOCK_MONOTONIC */
-    uint64_t first_ns, last_ns; /* by the GPU; 0: its time is its own */
+    uint64_t first_ns,
+        last_ns; /* by the GPU; 0: unknown, its time is not shared */
 };
 
 struct launches {
     launches_take *take;
     void *arg;
     struct held *held;
-    struct held **order;   /* of the same number, by launch */
-    size_t n, room, until; /* until: settle when there are so many */
+    struct held **order;   /* the same records, sorted by launch */
+    size_t n, room, until; /* settle when there are `until` */
     uint64_t newest_ns;
 };
 
@@ -59,14 +68,14 @@ void launches_destroy(struct launches *launches)
     free(launches);
 }
 
-/* ----------------------------------------------------------------- shares --
- */
+/* --------------------------------------------------------------- shares -- */
 
 void launches_divide(const struct launches_member *members, size_t n,
                      uint64_t time_us)
 {
     uint64_t bytes = 0, passed = 0, sum = 0;
 
+    /* out of bounds: leave all as they are */
     if (time_us > RECORD_MAX_TIME_US)
         return;
     for (size_t i = 0; i < n; i++)
@@ -78,6 +87,7 @@ void launches_divide(const struct launches_member *members, size_t n,
             bandwidth_of(members[i].rule, r->n_ranks, bytes, time_us).bus_gbs);
         uint64_t from = passed;
 
+        /* shares are differences of rounded sums, so they add up exactly */
         sum += r->bytes;
         passed = bytes ? (uint64_t) ((double) time_us *
                                      ((double) sum / (double) bytes))
@@ -91,8 +101,8 @@ void launches_divide(const struct launches_member *members, size_t n,
     }
 }
 
-/* Gives each its share of the time from the first start to the last stop. 0, or
- * -1 without memory. */
+/* Gives each operation its share of the time from the first start to the last
+ * stop. Returns 0, or -1 without memory. */
 static int share(struct held *const *of, size_t n)
 {
     struct launches_member *members = calloc(n, sizeof(*members));
@@ -109,7 +119,7 @@ static int share(struct held *const *of, size_t n)
         first = of[i]->first_ns < first ? of[i]->first_ns : first;
         last = of[i]->last_ns > last ? of[i]->last_ns : last;
     }
-    if (last) /* else none has any */
+    if (last) /* 0: no member has a time */
         launches_divide(members, n, (last - first) / 1000);
     free(members);
     return 0;
@@ -122,7 +132,7 @@ static bool is_near(uint64_t a, uint64_t b, uint64_t span)
     return apart <= SAME_NS || apart <= span / SAME_PART;
 }
 
-/* Whether two messages go one way at one time. */
+/* Returns whether two messages go in one direction at one time. */
 static bool is_same(const struct held *a, const struct held *b)
 {
     uint64_t span = a->last_ns - a->first_ns;
@@ -132,7 +142,8 @@ static bool is_same(const struct held *a, const struct held *b)
            is_near(a->last_ns, b->last_ns, span);
 }
 
-/* Brings all to the front that are the same as the first; how many. */
+/* Moves all messages that are the same as the first to the front, in order.
+ * Returns how many there are. */
 static size_t pick_same(struct held **of, size_t n)
 {
     size_t picked = 1;
@@ -148,13 +159,15 @@ static size_t pick_same(struct held **of, size_t n)
     return picked;
 }
 
-/* Collectives, messages with a time, messages without one. */
+/* Returns 0 for collectives, 1 for messages with a time, 2 for messages without
+ * one. */
 static int class_of(const struct held *h)
 {
     return !h->record.p2p ? 0 : h->first_ns ? 1 : 2;
 }
 
-/* Collectives as they started, messages by their way and their time. */
+/* Order for qsort: collectives by their start, messages by direction and time.
+ * Addresses make the order total, as qsort is not stable. */
 static int by_class(const void *a, const void *b)
 {
     const struct held *x = *(const struct held *const *) a;
@@ -183,7 +196,7 @@ static size_t count_class(struct held *const *of, size_t n, int class)
     return count;
 }
 
-/* The operations of one launch. 0, or -1 without memory. */
+/* Divides the time of one launch. Returns 0, or -1 without memory. */
 static int share_launch(struct held **of, size_t n)
 {
     size_t picked, messages;
@@ -203,8 +216,7 @@ static int share_launch(struct held **of, size_t n)
     return rc;
 }
 
-/* --------------------------------------------------------------- launches --
- */
+/* ------------------------------------------------------------- launches -- */
 
 static int by_launch(const void *a, const void *b)
 {
@@ -218,7 +230,8 @@ static int by_launch(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* How many from here on are of one launch. */
+/* Returns how many operations from here on are of one launch: those that begin
+ * before the earliest stop so far. */
 static size_t launch_length(struct held *const *of, size_t n)
 {
     uint64_t stop = of[0]->stop_ns;
@@ -231,7 +244,8 @@ static size_t launch_length(struct held *const *of, size_t n)
     return i;
 }
 
-/* Hands over those that are done and keeps the others, both in order. */
+/* Hands over the records that are complete and keeps the others, both in order.
+ * After a failure of take the rest is dropped. */
 static int hand_over(struct launches *l)
 {
     size_t kept = 0;
@@ -251,14 +265,15 @@ static int hand_over(struct launches *l)
     return rc;
 }
 
-/* Hands over all launches that began before limit_ns. */
+/* Divides and hands over all launches that began before limit_ns. Returns 0, -1
+ * without memory, or the result of take. */
 static int settle(struct launches *l, uint64_t limit_ns)
 {
     size_t length;
 
     for (size_t i = 0; i < l->n; i++)
         l->order[i] = &l->held[i];
-    if (l->n) /* no array else */
+    if (l->n) /* else there is no array */
         qsort(l->order, l->n, sizeof(*l->order), by_launch);
     for (size_t i = 0; i < l->n; i += length) {
         length = launch_length(l->order + i, l->n - i);
@@ -272,7 +287,7 @@ static int settle(struct launches *l, uint64_t limit_ns)
     return hand_over(l);
 }
 
-/* 0, or -1 without memory. */
+/* Doubles the room. Returns 0, or -1 without memory. */
 static int grow(struct launches *l)
 {
     size_t room = l->room ? 2 * l->room : FIRST_HELD;
@@ -290,8 +305,8 @@ static int grow(struct launches *l)
     return 0;
 }
 
-/* Full: what is old goes; where that is little, more is held, up to the most.
- */
+/* Hands over what is old. If little is old, more is held from now on, up to the
+ * limit. */
 static int settle_old(struct launches *l)
 {
     int rc = settle(l, l->newest_ns > HOLD_NS ? l->newest_ns - HOLD_NS : 0);
@@ -307,6 +322,7 @@ int launches_add(struct launches *l, const struct jpr_op *op,
 {
     size_t n = record->func.len < RECORD_MAX_FUNC ? record->func.len
                                                   : RECORD_MAX_FUNC;
+    /* only the GPU's stamps are of batches */
     bool timed = !record->exec_unknown && op->enqueue_stop_mono_ns &&
                  op->gpu_first_ns && op->gpu_last_ns > op->gpu_first_ns;
 

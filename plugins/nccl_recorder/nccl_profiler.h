@@ -1,9 +1,9 @@
 /* NCCL's public profiler interface, releases v1 to v6, in our own words.
  *
  * NCCL loads one profiler library per process and looks up a table named
- * ncclProfiler_vN, newest first; the table's layout and the event's layout
- * are one ABI per N. This header holds what all releases share; the tables
- * stand in nccl_profiler.h (v1 to v3) and nccl_profiler.h (v4 to v6).
+ * ncclProfiler_vN, newest first. The layouts of the table and of the events are
+ * one ABI for each N. The first part of this header is what all releases share;
+ * v1 to v3 and v4 to v6 follow.
  *
  *   interface  first NCCL   what it adds
  *   v1         2.23         functions and datatypes as numbers
@@ -26,7 +26,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Every callback returns one of NCCL's result numbers; we know two. */
+/* Every callback returns one of NCCL's result numbers, of which we need two. */
 enum jp_nccl_result {
     JP_NCCL_SUCCESS = 0,
     JP_NCCL_SYSTEM_ERROR = 2,
@@ -72,7 +72,7 @@ enum jp_nccl_state {
     JP_NCCL_GROUP_END_API_START = 24,  /* v5 */
 };
 
-/* Numbers of functions and datatypes, which only v1 hands over. */
+/* Numbers of functions and datatypes; only v1 passes numbers. */
 enum jp_nccl_func {
     JP_NCCL_BROADCAST = 0,
     JP_NCCL_REDUCE,
@@ -101,26 +101,27 @@ enum jp_nccl_datatype {
     JP_NCCL_N_DATATYPES,
 };
 
-/* NCCL's own logger, given to init() since v4; INFO shows with NCCL_DEBUG=INFO
- * only. INIT is the subsystem under which NCCL itself reports its plugins. */
+/* NCCL's own logger, which init() gets since v4. INFO is shown only with
+ * NCCL_DEBUG=INFO. INIT is the subsystem under which NCCL itself reports its
+ * plugins. */
 enum { JP_NCCL_LOG_WARN = 2, JP_NCCL_LOG_INFO = 3 };
 enum { JP_NCCL_LOG_INIT = 0x1 };
 
 typedef void jp_nccl_log_fn(int level, unsigned long subsys, const char *file,
                             int line, const char *fmt, ...);
 
-/* MAXCHANNELS in NCCL: a channel's number is below it. */
+/* MAXCHANNELS in NCCL: channel numbers are below it. */
 #define JP_NCCL_MAX_CHANNELS 64
 
-/* NCCL's profiler interface v1 to v3: the communicator travels in the event.
+/* NCCL's profiler interface v1 to v3: the communicator comes with the event.
  *
- * init() is told nothing; name, hash and rank of the communicator come with
- * each Coll and P2p event, its size never does. Include nccl_profiler.h.
+ * init() gets no facts. Name, hash and rank of the communicator come with each
+ * Coll and P2p event, its size never.
  */
 
-/* A ProxyOp event: the same in all six interfaces. `pid` is the process that
- * issued the operation: with PXN another one, whose handles mean nothing
- * here. */
+/* A ProxyOp event, the same in all six interfaces. `pid` is the process that
+ * issued the operation. With PXN it may be another one, and its handles mean
+ * nothing here. */
 struct jp_nccl_proxy_op {
     pid_t pid;
     uint8_t channel;
@@ -256,7 +257,7 @@ struct jp_nccl_plugin_v2 {
 
 /* ------------------------------------------------------------------ v3 -- */
 
-struct jp_nccl_coll_v3 { /* v2's without traffic_bytes */
+struct jp_nccl_coll_v3 { /* as in v2, without traffic_bytes */
     const char *comm_name;
     uint64_t comm_hash;
     uint64_t seq;
@@ -298,15 +299,15 @@ struct jp_nccl_plugin_v3 {
     int (*record)(void *handle, int state, union jp_nccl_args_v1 *args);
     int (*finalize)(void *context);
 };
-/* NCCL's profiler interface v4 to v6: the communicator is told to init().
+/* NCCL's profiler interface v4 to v6: init() gets the communicator.
  *
- * Mind the arguments of init(): v4 has the hash after the name, v5 and v6
- * have it second. Include nccl_profiler.h.
+ * Note the order of init()'s arguments: v4 has the hash after the name, v5 and
+ * v6 have it second.
  */
 
 struct jp_nccl_kernel_ch_v4 {
     uint8_t channel;
-    uint64_t gpu_ns; /* globaltimer at the kernel's start; 0: not known */
+    uint64_t gpu_ns; /* globaltimer at the kernel's start; 0: unknown */
 };
 
 /* Arguments of recordEventState() since v4; NULL for the group API states. */

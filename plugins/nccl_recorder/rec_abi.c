@@ -1,17 +1,23 @@
-/* rec_abi.c - what NCCL calls: its six interfaces, made from two templates, and
- * the recorder's life: a communicator comes, goes; the process forks, ends.
+/* rec_abi.c - what NCCL calls: its six profiler interfaces, made from two
+ * templates, and the recorder's life, from the first communicator to a fork or
+ * the end of the process.
  *
- * Nothing exists before the first communicator, and nothing of a parent is
- * used in a forked child, which starts anew with its own first communicator.
- * The library stays mapped when NCCL unloads it (linked with -z nodelete),
- * so its writer thread is never pulled from under its own code.
+ * Read the comment on the meaning of events first, then rec_core_op(), which
+ * begins an operation, and stop_event(), which counts its parts off.
+ * begin_comm() and end_comm() are init and finalize of a communicator.
+ * rec_abi_old.h and rec_abi_new.h translate each interface into calls of these
+ * functions.
+ *
+ * Nothing exists before the first communicator. A forked child uses nothing of
+ * its parent and starts anew with its own first communicator. The library stays
+ * mapped when NCCL unloads it (linked with -z nodelete), so the writer thread
+ * never loses its code.
  */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -21,53 +27,55 @@
 #include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_writer.h"
 
-/* What NCCL's events mean: the one core behind all six interfaces.
+/* What NCCL's events mean: the common core of all six interfaces.
  *
- * The adapters at the end of this file translate; everything is decided in this
- * part. No call fails towards NCCL, waits or allocates; each reads the clock
- * once at most, but for the few that are timed (rec_comm.h), and an
- * operation's channels only for the first that starts, the first and the last
- * that stop. What cannot be recorded is counted as lost.
+ * The adapters at the end of this file translate; all decisions are made here.
+ * No call returns an error to NCCL, waits or allocates. A call reads the clock
+ * at most once, except for the few calls that are timed (rec_comm.h); of an
+ * operation's channels only the first start, the first stop and the last stop
+ * read it. What cannot be recorded is counted as lost.
  *
  * When is an operation done? Its own stopEvent means "enqueued" only.
- *  - With kernel events NCCL names the number of channels: it is done when it
- *    is enqueued and that many have stopped (and its proxies, if network waits
- * were requested). CollNet names none (0): it is "loose", done when nothing
- * happened for 50 ms since its last child and at least one channel has stopped,
- * for a kernel may start long after it was enqueued.
- *  - Without kernel events, or where these are not believed (rec_comm.h), it
- *    is loose and "unsure": done when it is enqueued and, 50 ms ago, its last
- *    proxy ended or a later launch of its communicator came. The latter does
- *    not count while an earlier operation has an open proxy. The last one of
- *    a communicator without network transfers stays in flight.
+ *  - With kernel events NCCL announces the number of channels. The operation is
+ *    done when it is enqueued and that many channels have stopped, and its
+ *    proxies as well if network waits were requested. CollNet announces none
+ *    (0). Such an operation is "loose": it is done when at least one channel
+ *    has stopped and nothing has happened for 50 ms. A pause alone proves
+ *    nothing, as a kernel may start long after it was enqueued.
+ *  - Without kernel events, or where they are not trusted (rec_comm.h), the
+ *    operation is loose and "unsure". It is done when it is enqueued and, 50 ms
+ *    ago, its last proxy ended or its communicator had a later launch. A later
+ *    launch does not count while an earlier operation has an open proxy. The
+ *    last operation of a communicator without network transfers stays in
+ *    flight.
  *  - Copy engine collectives (v6) are done when they are enqueued: their
- *    events carry no time of the copies. So is a Send or Recv to oneself: NCCL
- *    announces its channels and reports none (enqueue.cc: selfSend).
- *  - Of the others NCCL reports fewer channels than announced now and then
- *    (nccl#2056, #2221). Kernels of a communicator run one after the other: an
- *    operation of which nothing was heard for half a second while a channel of
- *    one enqueued after it has stopped is over, and recorded as incomplete.
- *  - At finalize of the communicator, and at the end of the process, whatever
- *    is pending is recorded, as incomplete unless it is loose and may be over;
- *    an unsure one may be if something was heard of it in the last second.
- * Each operation is recorded exactly once; what comes later is ignored. From
- * finalize on, and when the process ends, no operation of the communicator is
- * taken any more.
+ *    events carry no time of the copies. The same holds for a Send or Recv to
+ *    oneself, of which NCCL announces channels and reports none (enqueue.cc:
+ *    selfSend).
+ *  - For other operations NCCL sometimes reports fewer channels than announced
+ *    (nccl#2056, #2221). Kernels of a communicator run one after the other. So
+ *    an operation without events for half a second is over once a channel of a
+ *    later operation has stopped; it is recorded as incomplete.
+ *  - At finalize of the communicator, and at the end of the process, all
+ * pending operations are recorded: as incomplete, unless they are loose and may
+ * be over. An unsure one may be over if it had an event in the last second.
+ * Each operation is recorded exactly once; later events are ignored. After
+ * finalize, and when the process ends, the communicator takes no operation.
  *
  * Calls whose operation NCCL does not report (docs/recorder-format.md, "What
- * NCCL does not tell") are counted: CollApi events without those that a Coll or
- * CeColl event names as its parent. Not P2pApi, nor calls that are captured in
- * a graph: their operations come with each replay.
+ * NCCL does not tell") are counted: CollApi events, less those that a Coll or
+ * CeColl event names as its parent. P2pApi events are not counted, nor are
+ * calls that are captured in a graph: their operations come with each replay.
  *
- * Execution time: the longest channel by the GPU's clock; without kernel events
- * from being enqueued until the last child stopped, 0 when no child ever
- * reported, for then the time is not known.
+ * Execution time: the longest channel by the GPU's clock. Without kernel events
+ * it is the time from being enqueued until the last child stopped, or 0 (not
+ * known) if no child ever reported.
  */
 
 /* An operation as the interface describes it; texts may be NULL. */
 struct jp_rec_start {
     enum jpr_op_kind kind;
-    uint64_t seq; /* p2p: counted here */
+    uint64_t seq; /* NCCL's number; unused for p2p, which number() counts */
     const char *func;
     const char *datatype;
     const char *algo;
@@ -75,12 +83,13 @@ struct jp_rec_start {
     uint64_t count;
     int root;
     int peer;
-    int n_channels; /* kernel channels that it has; 0: unknown */
-    bool silent;    /* none of them will report: a message to oneself */
-    void *api;      /* handle of the API event, NULL: none */
+    int n_channels; /* kernel channels that NCCL announces; 0: unknown */
+    bool silent;    /* no channel will report: a message to oneself */
+    void *api;      /* handle of the API event; NULL: none */
 };
 
-/* The user's call (v5, v6); the handle carries all of it. */
+/* The program's call (v5, v6). Its handle holds all of this, so that no memory
+ * is needed for it. */
 struct jp_rec_call {
     const char *func;
     const char *datatype;
@@ -92,13 +101,16 @@ struct jp_rec_call {
 
 /* --- what NCCL's events mean --------------------------------------------- */
 
-/* An API event's handle: kind 3, function 5, datatype 6, graph 1, count 49. */
+/* First bits of the parts of an API event's handle: kind 3 bits, function 5,
+ * datatype 6, graph 1, count 49. */
 enum { API_FUNC = 3, API_DATATYPE = 8, API_GRAPH = 14, API_COUNT = 15 };
 
-static atomic_int our_pid; /* getpid() is a system call */
+static atomic_int our_pid; /* cached, as getpid() is a system call */
 
 /* ---------------------------------------------------- start of an operation */
 
+/* Copies what the API event says of the operation; any other parent is ignored.
+ */
 static void fill_api(struct jp_rec_facts *facts, uint64_t api)
 {
     if (rec_op_kind(api) != JP_REC_API && rec_op_kind(api) != JP_REC_API_P2P)
@@ -109,9 +121,10 @@ static void fill_api(struct jp_rec_facts *facts, uint64_t api)
     facts->flags |= api >> API_GRAPH & 1 ? JP_REC_GRAPH : 0;
 }
 
-/* NCCL's number, or one of our own: without kernel events NCCL does not count
- * the replays of a captured collective. Before 2.28 only a number that comes
- * again tells a replay. */
+/* Returns NCCL's number, or one of the recorder's own for a replay: without
+ * kernel events NCCL does not count the replays of a captured collective.
+ * Before 2.28 there are no API events, and only a number that comes again shows
+ * a replay. */
 static uint64_t number_coll(struct jp_rec_comm *comm,
                             const struct jp_rec_start *start,
                             const struct jp_rec_facts *facts)
@@ -148,6 +161,8 @@ static void number(struct jp_rec_facts *facts, struct jp_rec_comm *comm,
     }
 }
 
+/* Fills in all facts but the times. The operation of a counted call has come,
+ * so the call is not unseen any more. */
 static void fill(struct jp_rec_facts *facts, struct jp_rec_thread *thread,
                  struct jp_rec_comm *comm, const struct jp_rec_start *start)
 {
@@ -169,7 +184,8 @@ static void fill(struct jp_rec_facts *facts, struct jp_rec_thread *thread,
                                   memory_order_relaxed);
 }
 
-/* An operation that the thread table had no room for. */
+/* Counts an operation as lost that the thread table had no room for. Its name
+ * is not looked up, so it counts as "other". */
 static void count_unseen(struct jp_rec_comm *comm, enum jpr_op_kind kind)
 {
     struct jp_rec_count *count = &comm->counts[kind][JP_REC_FUNCS - 1];
@@ -178,30 +194,29 @@ static void count_unseen(struct jp_rec_comm *comm, enum jpr_op_kind kind)
     atomic_fetch_add(&count->lost, 1);
 }
 
-/* What the operation's state begins with: what is to come until it is over. */
+/* Returns the operation's first state: how many channels must stop, or that its
+ * end must be guessed (loose). */
 static uint64_t first_state(struct jp_rec_comm *comm,
                             const struct jp_rec_start *start,
                             const struct jp_rec_facts *facts)
 {
-    struct jp_rec_trust *trust = &comm->trust;
-
     if (start->silent || start->kind == JPR_CE)
         return 0;
-    if (facts->flags & JP_REC_GRAPH)
-        rec_trust_replay(trust);
-    if (!rec_trust_usable(trust))
+    if (!rec_trust_usable(&comm->trust, facts->flags & JP_REC_GRAPH))
         return JP_REC_LOOSE | JP_REC_UNSURE;
     return ((uint64_t) start->n_channels & JP_REC_LEFT_MASK) |
            (start->n_channels == 0 ? JP_REC_LOOSE : 0);
 }
 
-/* It is being enqueued; its handle, NULL when it is not recorded. */
+/* An operation is being enqueued. Returns its handle for NCCL, or NULL when it
+ * is not recorded. */
 static void *rec_core_op(struct jp_rec_comm *comm,
                          const struct jp_rec_start *start)
 {
     struct jp_rec_thread *thread = rec_thread_get();
     struct jp_rec_facts facts = {0};
     struct jp_rec_place place;
+    struct jp_rec_count *count;
     uint64_t state;
     uint32_t index;
 
@@ -211,46 +226,52 @@ static void *rec_core_op(struct jp_rec_comm *comm,
         count_unseen(comm, start->kind);
         return NULL;
     }
+    /* describe and count it; without a place it is lost */
     fill(&facts, thread, comm, start);
-    atomic_fetch_add_explicit(&comm->counts[facts.kind][facts.func].produced, 1,
-                              memory_order_relaxed);
+    count = &comm->counts[facts.kind][facts.func];
+    atomic_fetch_add_explicit(&count->produced, 1, memory_order_relaxed);
     index = rec_purse_take(&thread->ops, &jp_rec_op_pool);
     if (index == JP_REC_NONE) {
-        rec_finish_lost(&facts);
+        atomic_fetch_add_explicit(&count->lost, 1, memory_order_relaxed);
         return NULL;
     }
+    /* decide how its end will be found, then take its time and its place among
+     * the communicator's launches */
     state = first_state(comm, start, &facts);
-    if (state & JP_REC_LOOSE)
-        rec_finish_expect_loose();
     facts.start_ns = rec_clock_ns();
-    rec_trust_op(&comm->trust, facts.start_ns, &place);
+    rec_trust_op(&comm->trust, facts.start_ns, start->silent, &place);
     facts.launch = place.launch;
     facts.number = place.number;
     facts.after_ns = place.after_ns;
-    /* what its kernels do is not counted: those of later ones come too early */
-    if (start->silent && rec_trust_enabled())
-        rec_trust_doubt(&comm->trust, JPR_DOUBT_SELF_COPY);
     return rec_op_begin(index, &facts, state);
 }
 
-/* A plan is launched; a handle that says nothing, but NCCL before 2.28 tells no
- * operation of a plan without one. `comm` may be NULL. */
+/* NCCL launches a plan. The handle means nothing, but before 2.28 NCCL reports
+ * no operation of a plan that has none. `comm` may be NULL. */
 static void *rec_core_launch(struct jp_rec_comm *comm)
 {
     if (comm)
-        rec_trust_launch(&comm->trust);
+        atomic_fetch_add_explicit(&comm->trust.launch, 1, memory_order_relaxed);
     return (void *) (uintptr_t) JP_REC_GROUP;
 }
 
-/* The user's calls from here on are of one group (v5, v6). */
+/* The program's calls from here on are of one group (v5, v6). NCCL reports a
+ * group for each nested one, although all of them are launched together; after
+ * a nested one it is open whether the outer group continues, so its number
+ * stays. */
 static void rec_core_calls(int depth)
 {
     struct jp_rec_thread *thread = rec_thread_get();
 
-    if (thread)
-        rec_trust_group(thread, depth);
+    if (!thread)
+        return;
+    if (depth <= 2 && thread->group_depth <= 2)
+        thread->group++;
+    thread->group_depth = depth;
 }
 
+/* The program called NCCL. Returns the handle that the operation will name as
+ * its parent. */
 static void *rec_core_api(struct jp_rec_comm *comm,
                           const struct jp_rec_call *call)
 {
@@ -262,13 +283,11 @@ static void *rec_core_api(struct jp_rec_comm *comm,
     if (!thread)
         return NULL;
     if (count >> (64 - API_COUNT))
-        count = 0; /* no real count is so large; 0: unknown */
+        count = 0; /* no real count is so large: unknown */
     func = rec_names_func(&thread->funcs, call->func);
     if (comm)
-        rec_trust_call(&comm->trust, call->graph_captured);
-    if (comm && func == JP_REC_FUNC_BROADCAST)
-        rec_trust_broadcast(&comm->trust, thread, call->root,
-                            call->graph_captured);
+        rec_trust_call(&comm->trust, thread, call->graph_captured,
+                       func == JP_REC_FUNC_BROADCAST ? call->root : -1);
     if (!call->is_p2p && !call->graph_captured && comm)
         atomic_fetch_add_explicit(&comm->unseen[func], 1, memory_order_relaxed);
     bits |= (uint64_t) func << API_FUNC;
@@ -280,7 +299,8 @@ static void *rec_core_api(struct jp_rec_comm *comm,
 
 /* ---------------------------------------------------------------- children */
 
-/* The live operation that a child's parent handle names, or NULL. */
+/* Returns the live operation that a child's parent handle names, and its state,
+ * or NULL. */
 static struct jp_rec_op *find_parent(uint64_t parent, uint64_t *state)
 {
     uint64_t generation;
@@ -294,7 +314,8 @@ static struct jp_rec_op *find_parent(uint64_t parent, uint64_t *state)
     return rec_op_is(*state, generation) ? op : NULL;
 }
 
-/* Opens a child that only closing counts off; false when it is over. */
+/* Opens a child (proxy or loose channel), which its stop counts off again.
+ * Returns false when the operation is over or has too many open ones. */
 static bool open_child(struct jp_rec_op *op, uint64_t state)
 {
     uint64_t generation = state;
@@ -310,6 +331,7 @@ static bool open_child(struct jp_rec_op *op, uint64_t state)
     return true;
 }
 
+/* Keeps the earliest time; 0 means that there is none yet. */
 static void keep_first(struct jp_rec_op *op, enum jp_rec_time which,
                        uint64_t ns)
 {
@@ -325,7 +347,8 @@ static void keep_last(struct jp_rec_op *op, enum jp_rec_time which, uint64_t ns)
         rec_op_set_time(op, which, ns);
 }
 
-/* Counters of one operation's children come from one thread: no lock prefix. */
+/* Adds one without a lock prefix: the children of one operation report from one
+ * thread. */
 static void count_one(_Atomic uint32_t *counter)
 {
     uint32_t n = atomic_load_explicit(counter, memory_order_relaxed);
@@ -338,8 +361,9 @@ static struct jp_rec_trust *trust_of(const struct jp_rec_op *op)
     return &rec_comm_at((uint16_t) REC_OP_FACT(op, comm))->trust;
 }
 
-/* A child of an operation starts; NULL when there is no such operation. The
- * clock is read for an operation's first channel. */
+/* A kernel channel of an operation starts. Returns its handle, or NULL when
+ * there is no such operation. Reads the clock only for the operation's first
+ * channel. */
 static void *rec_core_kernel(void *parent, unsigned channel, uint64_t gpu_ns)
 {
     uint64_t handle = (uint64_t) (uintptr_t) parent;
@@ -356,8 +380,9 @@ static void *rec_core_kernel(void *parent, unsigned channel, uint64_t gpu_ns)
     place.number = REC_OP_FACT(op, number);
     place.after_ns = REC_OP_FACT(op, after_ns);
     stamp = rec_trust_start(trust_of(op), channel, &place, gpu_ns, now);
+    /* an earlier operation's stamp: this one's end cannot be known */
     if (stamp == JP_REC_STALE) {
-        rec_finish_doubt(op, state);
+        rec_op_doubt(op, state);
         return NULL;
     }
     if (stamp == JP_REC_DOUBTFUL)
@@ -374,13 +399,15 @@ static void *rec_core_kernel(void *parent, unsigned channel, uint64_t gpu_ns)
     return rec_op_handle(handle, JP_REC_KERNEL, channel);
 }
 
+/* A proxy (network transfer) of an operation starts. Returns its handle or
+ * NULL. */
 static void *rec_core_proxy(void *parent, pid_t pid)
 {
     uint64_t handle = (uint64_t) (uintptr_t) parent;
     uint64_t state;
     struct jp_rec_op *op;
 
-    /* With PXN the operation is another process's; so is its handle. */
+    /* With PXN operation and handle may be those of another process. */
     if (pid != atomic_load_explicit(&our_pid, memory_order_relaxed)) {
         if (pid != getpid())
             return NULL;
@@ -393,14 +420,15 @@ static void *rec_core_proxy(void *parent, pid_t pid)
     return rec_op_handle(handle, JP_REC_PROXY, 0);
 }
 
-/* The clock is read for an operation's first stop and its last one. */
+/* A channel stops. Reads the clock only for the first stop of an operation and
+ * its last. Without announced channels each stop may be the last. */
 static void stop_channel(struct jp_rec_op *op, uint64_t state, uint64_t handle)
 {
     _Atomic uint64_t *channel = &op->channels[rec_op_channel(handle)];
     uint64_t start = atomic_load_explicit(channel, memory_order_relaxed);
     bool untold = (uint16_t) REC_OP_FACT(op, n_channels) == 0;
 
-    if (start == 0) /* stopped before */
+    if (start == 0) /* it has stopped before */
         return;
     atomic_store_explicit(channel, 0, memory_order_relaxed);
     if (!(state & JP_REC_UNSURE)) {
@@ -413,8 +441,8 @@ static void stop_channel(struct jp_rec_op *op, uint64_t state, uint64_t handle)
         }
         count_one(&op->stopped);
     }
-    rec_finish_settle(op, state, untold ? JP_REC_OPEN_ONE : JP_REC_LEFT_ONE,
-                      untold ? JP_REC_OPEN_MASK : JP_REC_LEFT_MASK, 0);
+    rec_op_settle(op, state, untold ? JP_REC_OPEN_ONE : JP_REC_LEFT_ONE,
+                  untold ? JP_REC_OPEN_MASK : JP_REC_LEFT_MASK, 0);
 }
 
 static void stop_task(struct jp_rec_op *op, uint64_t state)
@@ -424,7 +452,7 @@ static void stop_task(struct jp_rec_op *op, uint64_t state)
     rec_op_set_time(op, JP_REC_LAST, now);
     if (!(state & JP_REC_ENQUEUED))
         rec_op_set_time(op, JP_REC_ENQUEUE_STOP, now);
-    rec_finish_settle(op, state, 0, 0, JP_REC_ENQUEUED);
+    rec_op_settle(op, state, 0, 0, JP_REC_ENQUEUED);
 }
 
 static void stop_proxy(struct jp_rec_op *op, uint64_t state)
@@ -433,9 +461,11 @@ static void stop_proxy(struct jp_rec_op *op, uint64_t state)
 
     rec_op_set_time(op, JP_REC_LAST, now);
     rec_op_set_time(op, JP_REC_PROXY_LAST, now);
-    rec_finish_settle(op, state, JP_REC_OPEN_ONE, JP_REC_OPEN_MASK, 0);
+    rec_op_settle(op, state, JP_REC_OPEN_ONE, JP_REC_OPEN_MASK, 0);
 }
 
+/* Any handle of ours stops. Handles of launches and calls mean nothing here,
+ * and a handle of an operation that is over is ignored. */
 static void stop_event(void *handle)
 {
     uint64_t bits = (uint64_t) (uintptr_t) handle;
@@ -461,7 +491,8 @@ static void stop_event(void *handle)
         stop_proxy(op, state);
 }
 
-/* Callbacks that are the same in several interfaces; JP_NCCL_SUCCESS always. */
+/* Callbacks that are the same in several interfaces; they return
+ * JP_NCCL_SUCCESS always. */
 static int rec_core_stop(void *handle)
 {
     struct jp_rec_timer timer = rec_cost_begin();
@@ -477,13 +508,15 @@ static int rec_core_record_v1(void *handle, int state,
     struct jp_rec_timer timer = rec_cost_begin();
     uint64_t bits = (uint64_t) (uintptr_t) handle;
 
-    (void) args; /* only a ProxyOp tells bytes there, and not per step */
+    (void) args; /* only ProxyOps have bytes there, not their steps */
     if (rec_op_kind(bits) == JP_REC_STEP)
         rec_net_record(bits, state, 0);
     rec_cost_end(&timer);
     return JP_NCCL_SUCCESS;
 }
 
+/* A channel's stop by the GPU's clock, which v4 and later report before its
+ * stopEvent. A stamp that contradicts the start's is counted and not used. */
 static void record_gpu_stop(uint64_t bits, uint64_t gpu_ns)
 {
     uint64_t generation, start;
@@ -521,93 +554,60 @@ static int rec_core_record_v4(void *handle, int state,
 
 /* --- the six interfaces -------------------------------------------------- */
 
-/* What we ask NCCL for besides operations and what tells of their end. Group
- * and GroupApi come unasked. */
+/* Events that are requested in addition to operations and to what shows their
+ * end, by interface. NCCL sends Group and GroupApi unrequested. */
 static const int masks[] = {
     [4] = 0,
     [5] = JP_NCCL_COLL_API | JP_NCCL_P2P_API,
     [6] = JP_NCCL_COLL_API | JP_NCCL_P2P_API | JP_NCCL_CE_COLL,
 };
 
-/* Network steps at once; 24 bytes each. */
-enum { N_STEPS = 8192 };
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const char *off; /* why nothing is recorded; NULL: no reason */
-static bool is_ready;
+static const char *off; /* why nothing is recorded; NULL: no reason yet */
+static bool is_ready;   /* memory and writer are there */
 static bool said;
-static bool fork_handled;
-static unsigned epoch; /* how many forks we come from */
+static bool fork_handled; /* pthread_atfork() was called */
+static unsigned epoch;    /* how many forks this process comes from */
 static struct jp_rec_settings settings;
 static char *arena;
 static size_t arena_bytes;
 
 /* ---------------------------------------------------------------- memory -- */
 
-static char *carve(size_t *used, size_t bytes)
-{
-    char *at = arena + *used;
-
-    *used += (bytes + 63) & ~(size_t) 63;
-    return at;
-}
-
-/* Any number that another process will hardly have. */
-static uint32_t make_salt(void)
-{
-    const long no_block = 1; /* GRND_NONBLOCK */
-    uint32_t salt = 0;
-
-    if (syscall(SYS_getrandom, &salt, sizeof(salt), no_block) !=
-        (long) sizeof(salt))
-        salt = (uint32_t) rec_clock_ns() * 2654435761u;
-    return salt;
-}
-
-/* Divides the memory: tables first, of the rest three quarters for operations
- * in flight and one for finished records, which the writer soon takes. Pages
- * are touched as they are used. 0 or -1. */
+/* Divides the memory: tables first, the rest for operations. The kernel
+ * provides pages as they are touched. Returns 0, or -1 without memory. */
 static int divide_memory(void)
 {
-    const size_t comms = JP_REC_MAX_COMMS * sizeof(struct jp_rec_comm);
-    const size_t threads = JP_REC_MAX_THREADS * sizeof(struct jp_rec_thread);
-    size_t steps = settings.net ? rec_net_bytes(N_STEPS) : 0;
-    size_t used = 0, rest;
-    uint32_t n_ops, n_records;
+    size_t used;
     void *memory;
 
     arena_bytes = settings.memory_bytes - JP_REC_WRITER_BYTES;
-    rest = arena_bytes - comms - threads - steps - 1024;
-    n_ops = (uint32_t) (rest / 4 * 3 / rec_op_bytes(1));
-    n_records = (uint32_t) (rest / 4 /
-                            (rec_done_bytes(32768, settings.net) / 32768 + 1)) -
-                32;
     memory = mmap(NULL, arena_bytes, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return -1;
     arena = memory;
-    if (rec_thread_init((struct jp_rec_thread *) carve(&used, threads)) < 0)
+    used = rec_comm_init(arena, epoch);
+    if (used == 0)
         return -1;
-    rec_comm_init((struct jp_rec_comm *) carve(&used, comms), epoch);
-    rec_net_init(settings.net ? carve(&used, steps) : NULL, N_STEPS);
-    rec_done_init(carve(&used, rec_done_bytes(n_records, settings.net)),
-                  n_records, settings.net);
-    rec_op_init(carve(&used, rec_op_bytes(n_ops)), n_ops, epoch, make_salt());
+    used += rec_net_init(settings.net ? arena + used : NULL);
+    rec_op_init(arena + used, arena_bytes - used, settings.net, epoch);
     return 0;
 }
 
+/* Forgets the table before the memory goes, so that late handles find none. */
 static void free_memory(void)
 {
-    rec_op_forget();
+    rec_op_init(NULL, 0, false, 0);
     if (arena)
         munmap(arena, arena_bytes);
     arena = NULL;
 }
 
-/* ------------------------------------------------------------------- life --
- */
+/* ----------------------------------------------------------------- life -- */
 
+/* In a forked child: the threads, the file and the memory are the parent's.
+ * Locks are made anew, as another thread may have held them. */
 static void after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
@@ -616,12 +616,8 @@ static void after_fork(void)
     said = false;
     epoch++;
     rec_comm_after_fork();
-    rec_thread_after_fork();
-    rec_cost_after_fork();
-    rec_trust_after_fork();
-    rec_net_init(NULL, 0);
+    rec_net_init(NULL);
     free_memory();
-    rec_sink_close();
     rec_writer_after_fork();
 }
 
@@ -630,33 +626,31 @@ __attribute__((destructor)) static void at_exit(void)
     rec_writer_close();
 }
 
-/* Starts the writer, which opens the directory, once; NULL or why nothing is
- * recorded. A release that is declined has a file, which says so. */
+/* Makes the recorder ready, once in a process. Returns NULL, or why nothing is
+ * recorded. A declined release still has a file, with a header that says so. */
 static const char *get_ready(int version, int *mask)
 {
     const char *declined, *why;
 
-    if (getauxval(AT_SECURE)) /* the variables are another's who may less */
+    if (getauxval(AT_SECURE)) /* a less privileged user sets the variables */
         return "the program has more rights than its user (setuid, "
                "capabilities)";
     if (!fork_handled && pthread_atfork(NULL, NULL, after_fork) != 0)
         return "no memory";
     fork_handled = true;
-    rec_env_read(&settings);
-    rec_trust_init(rec_env_wants_kernels(&settings, version), version, mask);
-    declined = rec_env_declined();
+    declined = rec_env_read(&settings, version);
+    rec_trust_init(settings.kernels, version, mask);
     why = rec_writer_start(getenv("JOBPROF_RECORDER_DIR"), &settings);
     if (why)
         return why;
     if ((!declined && divide_memory() < 0) ||
         rec_writer_init(&settings, version, declined != NULL) < 0)
         return "no memory";
-    rec_writer_go();
-    if (declined)
-        rec_writer_wake();
     return declined;
 }
 
+/* Returns the event mask for NCCL. Without kernel events proxies show when an
+ * operation ends. */
 static int mask_of(int version)
 {
     int mask = JP_NCCL_COLL | JP_NCCL_P2P | masks[version];
@@ -665,10 +659,10 @@ static int mask_of(int version)
     return settings.net ? mask | JP_NCCL_PROXY_OP | JP_NCCL_PROXY_STEP : mask;
 }
 
-/* A communicator comes up. `version` is the interface's (1 to 6), `log` may
- * be NULL. `*context` is NULL and `*mask` 0 when nothing can be recorded,
- * which is said once, at INFO level. `mask` may be NULL. Always
- * JP_NCCL_SUCCESS. */
+/* A communicator is created. `version` is the interface's (1 to 6); `log` and
+ * `mask` may be NULL. When nothing can be recorded, `*context` is NULL and
+ * `*mask` 0, and the reason is logged once, at INFO level. Returns
+ * JP_NCCL_SUCCESS always. */
 static int begin_comm(int version, const struct jp_rec_comm_facts *facts,
                       jp_nccl_log_fn *log, void **context, int *mask)
 {
@@ -685,7 +679,7 @@ static int begin_comm(int version, const struct jp_rec_comm_facts *facts,
     why = off;
     if (!why)
         *context = rec_comm_create(facts);
-    if (mask) { /* it holds for all communicators of the process */
+    if (mask) { /* NCCL has one mask for all communicators */
         *mask = off ? 0 : mask_of(version);
         rec_trust_mask();
     }
@@ -694,16 +688,16 @@ static int begin_comm(int version, const struct jp_rec_comm_facts *facts,
     pthread_mutex_unlock(&lock);
 
     if (!why)
-        rec_writer_wake(); /* it may sleep without a timer */
+        rec_writer_wake(); /* without communicators it sleeps without a timer */
     else if (say && log)
         log(JP_NCCL_LOG_INFO, JP_NCCL_LOG_INIT, "jobprof", 0,
             "PROFILER/jobprof: %s: nothing is recorded", why);
-    rec_cost_life(since_ns);
+    rec_cost_take(NULL, since_ns);
     return JP_NCCL_SUCCESS;
 }
 
-/* It goes: pending operations are recorded, and everything is written or 40 ms
- * have passed. Always JP_NCCL_SUCCESS. */
+/* A communicator is finalized. Records its pending operations and waits until
+ * everything is written, 40 ms at most. Returns JP_NCCL_SUCCESS always. */
 static int end_comm(void *context)
 {
     struct jp_rec_comm *comm = rec_comm_get(context);
@@ -712,16 +706,17 @@ static int end_comm(void *context)
     if (!comm)
         return JP_NCCL_SUCCESS;
     rec_comm_close(comm);
-    rec_finish_all(comm);
+    rec_op_end_all(comm);
     if (rec_comm_finalize(comm))
         rec_writer_flush();
-    rec_cost_life(since_ns);
+    rec_cost_take(NULL, since_ns);
     return JP_NCCL_SUCCESS;
 }
 
 /* --- the six interfaces in terms of the core ----------------------------- */
 
-/* The six tables that NCCL looks up by name: all that the library exports. */
+/* The six tables that NCCL looks up by name: the only symbols that the library
+ * exports. */
 #define JP_REC_EXPORT __attribute__((visibility("default")))
 extern struct jp_nccl_plugin_v1 ncclProfiler_v1;
 extern struct jp_nccl_plugin_v2 ncclProfiler_v2;
@@ -732,12 +727,46 @@ extern struct jp_nccl_plugin_v6 ncclProfiler_v6;
 
 #define JP_REC_PASTE(a, b) a##b
 #define JP_REC_NAME(a, b) JP_REC_PASTE(a, b)
-/* a static function of the version being made */
+/* The name of a static function for the interface that is being made. */
 #define NAME(name) JP_REC_NAME(name##_v, VERSION)
 
+/* Interface v1 hands over numbers in place of names. */
+static const char *const v1_funcs[JP_NCCL_N_FUNCS] = {
+    [JP_NCCL_BROADCAST] = "Broadcast",
+    [JP_NCCL_REDUCE] = "Reduce",
+    [JP_NCCL_ALL_GATHER] = "AllGather",
+    [JP_NCCL_REDUCE_SCATTER] = "ReduceScatter",
+    [JP_NCCL_ALL_REDUCE] = "AllReduce",
+    [JP_NCCL_SEND_RECV] = "SendRecv",
+    [JP_NCCL_SEND] = "Send",
+    [JP_NCCL_RECV] = "Recv",
+};
+
+static const char *const v1_datatypes[JP_NCCL_N_DATATYPES] = {
+    [JP_NCCL_INT8] = "ncclInt8",
+    [JP_NCCL_UINT8] = "ncclUint8",
+    [JP_NCCL_INT32] = "ncclInt32",
+    [JP_NCCL_UINT32] = "ncclUint32",
+    [JP_NCCL_INT64] = "ncclInt64",
+    [JP_NCCL_UINT64] = "ncclUint64",
+    [JP_NCCL_FLOAT16] = "ncclFloat16",
+    [JP_NCCL_FLOAT32] = "ncclFloat32",
+    [JP_NCCL_FLOAT64] = "ncclFloat64",
+    [JP_NCCL_BFLOAT16] = "ncclBfloat16",
+    [JP_NCCL_FLOAT8E4M3] = "ncclFloat8e4m3",
+    [JP_NCCL_FLOAT8E5M2] = "ncclFloat8e5m2",
+};
+
+/* Returns NULL for a number that is not known. */
+static const char *v1_name(const char *const *names, unsigned n, unsigned i)
+{
+    return i < n ? names[i] : NULL;
+}
+
 #define VERSION 1
-#define FUNC(event) rec_names_v1_func((event).func)
-#define DATATYPE(event) rec_names_v1_datatype((event).datatype)
+#define FUNC(event) v1_name(v1_funcs, JP_NCCL_N_FUNCS, (event).func)
+#define DATATYPE(event)                                                        \
+    v1_name(v1_datatypes, JP_NCCL_N_DATATYPES, (event).datatype)
 #define ALGO(event) NULL
 #define PROTO(event) NULL
 #include "plugins/nccl_recorder/rec_abi_old.h"

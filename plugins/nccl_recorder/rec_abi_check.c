@@ -1,8 +1,10 @@
-/* Compile-time proof that our layouts of NCCL's interface are NCCL's own.
+/* rec_abi_check.c - compile-time proof that our layouts of NCCL's interface are
+ * NCCL's own.
  *
  * The numbers were printed by programs that include NCCL's headers of 2.23.4
- * (v1), 2.24.3 (v2), 2.26.2 (v3), 2.27.3 (v4), 2.28.3 (v5), 2.29.2 (v6); the
- * same headers in 2.30.7 give the same numbers.
+ * (v1), 2.24.3 (v2), 2.26.2 (v3), 2.27.3 (v4), 2.28.3 (v5) and 2.29.2 (v6). The
+ * same headers in 2.30.7 give the same numbers. A failure here means that
+ * nccl_profiler.h was changed by mistake.
  */
 #include "plugins/nccl_recorder/nccl_profiler.h"
 

@@ -1,8 +1,8 @@
-/* rec_abi_new.h - an adapter for v4, v5 or v6, whose events differ in little.
+/* rec_abi_new.h - the adapter for v4, v5 and v6, whose events differ little.
  *
- * Included by rec_abi.c for each, with VERSION (4, 5, 6) defined. v4 has
- * another order of init()'s arguments and no API events: a parent is the launch
- * there.
+ * rec_abi.c includes this file once for each, with VERSION (4, 5, 6) defined.
+ * In v4 the arguments of init() have another order, and there are no API
+ * events: the parent of an operation is its launch.
  */
 
 #define DESCR JP_REC_NAME(jp_nccl_descr_v, VERSION)
@@ -121,7 +121,8 @@ static void NAME(start_event)(void *context, void **handle,
 {
     struct jp_rec_comm *comm;
 
-    if (d->type == JP_NCCL_KERNEL_CH) { /* most of them: the cheapest way */
+    if (d->type == JP_NCCL_KERNEL_CH) { /* most events are of this type: the
+                                           shortest path */
         *handle = rec_core_kernel(d->parent, d->kernel_ch.channel,
                                   d->kernel_ch.gpu_ns);
         return;
@@ -131,7 +132,7 @@ static void NAME(start_event)(void *context, void **handle,
     switch (d->type) {
     case JP_NCCL_GROUP:
         *handle = rec_core_launch(comm);
-        if (VERSION > 4) /* operations are told without one */
+        if (VERSION > 4) /* NCCL reports operations without one as well */
             *handle = NULL;
         break;
     case JP_NCCL_COLL:

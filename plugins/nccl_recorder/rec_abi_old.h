@@ -1,8 +1,9 @@
-/* rec_abi_old.h - an adapter for v1, v2 or v3, whose events differ in little.
+/* rec_abi_old.h - the adapter for v1, v2 and v3, whose events differ little.
  *
- * Included by rec_abi.c for each, with VERSION (1, 2, 3), FUNC(d) and
- * DATATYPE(d) defined: the names of a function and a datatype as the interface
- * hands them over, and ALGO(d), PROTO(d), NULL where it only has numbers.
+ * rec_abi.c includes this file once for each, with VERSION (1, 2, 3), FUNC(d)
+ * and DATATYPE(d) defined: the names of a function and a datatype as the
+ * interface hands them over. ALGO(d) and PROTO(d) are NULL where the interface
+ * only has numbers.
  */
 
 #define DESCR JP_REC_NAME(jp_nccl_descr_v, VERSION)

@@ -1,4 +1,9 @@
-/* Communicators with their counters, in a table of fixed size. */
+/* rec_comm.c - the tables that all of the recorder shares: pools of indices,
+ * threads, NCCL's words, communicators (rec_comm.h).
+ *
+ * NCCL's threads call most of this on their hot path, so it takes no locks and
+ * allocates nothing. The one lock orders what makes and closes communicators.
+ */
 #include "plugins/nccl_recorder/rec_comm.h"
 
 #include <pthread.h>
@@ -9,12 +14,12 @@
 #include <string.h>
 
 #include "plugins/nccl_recorder/jpr.h"
-#include "plugins/nccl_recorder/nccl_profiler.h"
 #include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_env.h"
 
 /* --- pools --------------------------------------------------------------- */
 
+/* Two links for each index: within its chain, and below its chain. */
 size_t rec_pool_bytes(uint32_t n)
 {
     return 2 * (size_t) n * sizeof(uint32_t);
@@ -38,12 +43,14 @@ uint32_t rec_pool_used(struct jp_rec_pool *pool)
     return used < pool->n ? used : pool->n;
 }
 
-/* Links a chain of indices that nobody had yet. */
+/* Links a chain of indices that were never used. Returns the first, or
+ * JP_REC_NONE. */
 static uint32_t take_fresh(struct jp_rec_pool *pool)
 {
     uint32_t first = atomic_load_explicit(&pool->fresh, memory_order_relaxed);
     uint32_t end, i;
 
+    /* the last chain may be shorter */
     do {
         if (first >= pool->n)
             return JP_REC_NONE;
@@ -60,6 +67,8 @@ uint32_t rec_pool_take(struct jp_rec_pool *pool)
     uint64_t next;
     uint32_t first;
 
+    /* the tag in the upper half makes the exchange fail when the chain was
+     * taken and given back since `head` was read */
     do {
         if ((uint32_t) head == 0)
             return take_fresh(pool);
@@ -71,6 +80,7 @@ uint32_t rec_pool_take(struct jp_rec_pool *pool)
     return first;
 }
 
+/* Pushes a chain; the tag changes here as well. */
 void rec_pool_give(struct jp_rec_pool *pool, uint32_t first)
 {
     uint64_t head = atomic_load_explicit(&pool->head, memory_order_relaxed);
@@ -84,6 +94,7 @@ void rec_pool_give(struct jp_rec_pool *pool, uint32_t first)
         &pool->head, &head, next, memory_order_acq_rel, memory_order_relaxed));
 }
 
+/* Only an empty purse touches the pool that all threads share. */
 uint32_t rec_purse_take(struct jp_rec_purse *purse, struct jp_rec_pool *pool)
 {
     uint32_t index = purse->first;
@@ -92,7 +103,7 @@ uint32_t rec_purse_take(struct jp_rec_purse *purse, struct jp_rec_pool *pool)
         index = rec_pool_take(pool);
         if (index == JP_REC_NONE)
             return index;
-        purse->n = 0; /* not counted: it only grows by what is given */
+        purse->n = 0; /* unknown, as the chain may be short; counts from here */
     }
     purse->first = pool->next[index];
     if (purse->n > 0)
@@ -100,6 +111,8 @@ uint32_t rec_purse_take(struct jp_rec_purse *purse, struct jp_rec_pool *pool)
     return index;
 }
 
+/* A purse of a full chain goes back to the pool first, so that places freed by
+ * one thread reach the others. */
 void rec_purse_give(struct jp_rec_purse *purse, struct jp_rec_pool *pool,
                     uint32_t index)
 {
@@ -123,6 +136,7 @@ static bool have_key;
 
 static __thread struct jp_rec_thread *mine;
 
+/* Runs when a thread ends: its entry becomes free for another one. */
 static void give_back(void *thread)
 {
     if (mine == thread)
@@ -134,13 +148,14 @@ enum state { FREE, BUSY, READY };
 
 enum { NAME_BYTES = 32 };
 
+/* A word and its number, which is its place in the table. */
 struct name {
     atomic_int state;
-    uint8_t bytes; /* of a datatype's element, else 0 */
+    uint8_t bytes; /* of a datatype's element; 0: no datatype */
     char text[NAME_BYTES];
 };
 
-/* Takes the free entry for a name; false when another thread was faster. */
+/* Takes a free entry for a name. Returns 0 when another thread was faster. */
 static int claim(struct name *name, const char *text)
 {
     int state = FREE;
@@ -152,7 +167,8 @@ static int claim(struct name *name, const char *text)
     return 1;
 }
 
-/* Not inlined: rec_thread_get() needs no stack without it. */
+/* Claims a free entry of the table for this thread, or returns NULL. Not
+ * inlined, so that rec_thread_get() needs no stack. */
 __attribute__((noinline)) static struct jp_rec_thread *claim_thread(void)
 {
     int i;
@@ -172,6 +188,7 @@ __attribute__((noinline)) static struct jp_rec_thread *claim_thread(void)
     return NULL;
 }
 
+/* The common case is one load of a thread-local variable. */
 struct jp_rec_thread *rec_thread_get(void)
 {
     struct jp_rec_thread *thread = mine;
@@ -184,7 +201,9 @@ struct jp_rec_thread *rec_thread_table(void)
     return threads;
 }
 
-int rec_thread_init(struct jp_rec_thread *memory)
+/* Returns 0, or -1 without a key, without which no ending thread would be
+ * noticed. */
+static int init_threads(struct jp_rec_thread *memory)
 {
     int i;
 
@@ -200,36 +219,31 @@ int rec_thread_init(struct jp_rec_thread *memory)
     return 0;
 }
 
-void rec_thread_after_fork(void)
-{
-    threads = NULL;
-    mine = NULL; /* the thread that forked is the child's only one */
-}
-
 /* --- What the recorder itself takes of the program's time ---------------- */
 
-static _Atomic uint64_t life_ns;
+static _Atomic uint64_t life_ns; /* of init and finalize */
 
 void rec_cost_take(struct jp_rec_thread *thread, uint64_t since_ns)
 {
     uint64_t ns = rec_clock_ns() - since_ns;
 
+    if (!thread) { /* shared, but rare enough to time each */
+        atomic_fetch_add(&life_ns, ns);
+        return;
+    }
     rec_cost_add(&thread->timed, 1);
     rec_cost_add(&thread->timed_ns,
                  ns < JP_REC_COST_MOST_NS ? ns : JP_REC_COST_MOST_NS);
 }
 
-void rec_cost_life(uint64_t since_ns)
-{
-    atomic_fetch_add(&life_ns, rec_clock_ns() - since_ns);
-}
-
+/* Another thread may be adding: a sum that is a moment old is fine. */
 static uint64_t get(const _Atomic uint64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-void rec_cost_sum(struct jpr_cost *cost)
+/* The counters of threads that have ended stay in their entries. */
+static void sum_cost(struct jpr_cost *cost)
 {
     *cost = (struct jpr_cost){
         .told = true,
@@ -243,16 +257,11 @@ void rec_cost_sum(struct jpr_cost *cost)
     }
 }
 
-void rec_cost_after_fork(void)
-{
-    atomic_store(&life_ns, 0);
-}
-
 /* clang-format off */
 #define KNOWN(text) {READY, 0, text}
 #define TYPE(text, bytes) {READY, bytes, text}
 
-/* Looked at in this order: the most used ones in front. */
+/* Searched in this order, so the most used words come first. */
 static struct name funcs[JP_REC_FUNCS] = {
     KNOWN(""), KNOWN("AllReduce"), KNOWN("AllGather"), KNOWN("ReduceScatter"),
     KNOWN("Send"), KNOWN("Recv"), [JP_REC_FUNC_BROADCAST] = KNOWN("Broadcast"),
@@ -275,32 +284,8 @@ static struct name words[JP_REC_WORDS] = {
 
 /* clang-format on */
 
-static const char *const v1_funcs[JP_NCCL_N_FUNCS] = {
-    [JP_NCCL_BROADCAST] = "Broadcast",
-    [JP_NCCL_REDUCE] = "Reduce",
-    [JP_NCCL_ALL_GATHER] = "AllGather",
-    [JP_NCCL_REDUCE_SCATTER] = "ReduceScatter",
-    [JP_NCCL_ALL_REDUCE] = "AllReduce",
-    [JP_NCCL_SEND_RECV] = "SendRecv",
-    [JP_NCCL_SEND] = "Send",
-    [JP_NCCL_RECV] = "Recv",
-};
-
-static const char *const v1_datatypes[JP_NCCL_N_DATATYPES] = {
-    [JP_NCCL_INT8] = "ncclInt8",
-    [JP_NCCL_UINT8] = "ncclUint8",
-    [JP_NCCL_INT32] = "ncclInt32",
-    [JP_NCCL_UINT32] = "ncclUint32",
-    [JP_NCCL_INT64] = "ncclInt64",
-    [JP_NCCL_UINT64] = "ncclUint64",
-    [JP_NCCL_FLOAT16] = "ncclFloat16",
-    [JP_NCCL_FLOAT32] = "ncclFloat32",
-    [JP_NCCL_FLOAT64] = "ncclFloat64",
-    [JP_NCCL_BFLOAT16] = "ncclBfloat16",
-    [JP_NCCL_FLOAT8E4M3] = "ncclFloat8e4m3",
-    [JP_NCCL_FLOAT8E5M2] = "ncclFloat8e5m2",
-};
-
+/* Returns the number of a word, which takes the first free entry if it is new.
+ */
 static unsigned find(struct name *names, unsigned n, const char *text)
 {
     unsigned i = text && text[0] ? 1 : 0;
@@ -310,13 +295,16 @@ static unsigned find(struct name *names, unsigned n, const char *text)
 
         if (state == FREE && claim(&names[i], text))
             return i;
-        /* an entry that is just being filled may become a second one */
+        /* an entry that another thread is filling is skipped, so a word may get
+         * two numbers */
         if (state == READY && strncmp(names[i].text, text, NAME_BYTES - 1) == 0)
             return i;
     }
     return i;
 }
 
+/* The same, by a cache of addresses. NCCL may reuse an address for another
+ * word, so the text is compared as well. */
 static unsigned find_cached(struct jp_rec_name_cache *cache, struct name *names,
                             unsigned n, const char *text)
 {
@@ -335,6 +323,8 @@ static unsigned find_cached(struct jp_rec_name_cache *cache, struct name *names,
     return number;
 }
 
+/* The same cache cannot serve both tables: a number means another word there.
+ */
 unsigned rec_names_func(struct jp_rec_name_cache *cache, const char *name)
 {
     return find_cached(cache, funcs, JP_REC_FUNCS, name);
@@ -355,37 +345,29 @@ const char *rec_names_word_text(unsigned number)
     return words[number < JP_REC_WORDS ? number : JP_REC_WORDS - 1].text;
 }
 
-const char *rec_names_v1_func(unsigned number)
-{
-    return number < JP_NCCL_N_FUNCS ? v1_funcs[number] : NULL;
-}
-
-const char *rec_names_v1_datatype(unsigned number)
-{
-    return number < JP_NCCL_N_DATATYPES ? v1_datatypes[number] : NULL;
-}
-
 uint64_t rec_names_datatype_bytes(unsigned word)
 {
     return word < JP_REC_WORDS ? words[word].bytes : 0;
 }
 
-/* Bits of a context: place + 1 in the lower half, generation above. */
+/* Bits of a context: place + 1 in the lower half, generation in the upper. */
 enum { GENERATION_SHIFT = 32 };
 
-/* The context of a communicator that there was no place for. */
+/* The context of a communicator for which the table had no place. */
 #define FOREIGN ((void *) UINTPTR_MAX)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static atomic_uint n_places;
-static atomic_int n_live;
-static bool all_closed;    /* under the lock */
-static uint32_t n_created; /* under the lock */
-static _Atomic uint64_t n_lost;
-static _Atomic uint64_t n_foreign;
+static atomic_uint n_places;       /* ever used */
+static atomic_int n_live;          /* not finalized */
+static bool all_closed;            /* under the lock */
+static uint32_t n_created;         /* under the lock */
+static _Atomic uint64_t n_lost;    /* communicators without a place */
+static _Atomic uint64_t n_foreign; /* operations of those */
 
-void rec_comm_init(struct jp_rec_comm *memory, unsigned epoch)
+/* A forked child begins at a higher generation: contexts of its parent, which
+ * NCCL still holds there, must not match. */
+static void init_table(struct jp_rec_comm *memory, unsigned epoch)
 {
     int i;
 
@@ -400,6 +382,19 @@ void rec_comm_init(struct jp_rec_comm *memory, unsigned epoch)
     table = memory;
 }
 
+size_t rec_comm_init(char *memory, unsigned epoch)
+{
+    const size_t thread_bytes = JP_REC_MAX_THREADS *
+                                sizeof(struct jp_rec_thread);
+
+    if (init_threads((struct jp_rec_thread *) memory) < 0)
+        return 0;
+    init_table((struct jp_rec_comm *) (memory + thread_bytes), epoch);
+    return thread_bytes + JP_REC_MAX_COMMS * sizeof(struct jp_rec_comm);
+}
+
+/* Returns a free place, an old one if possible, or NULL. A file has at most
+ * JPR_MAX_COMMS communicators. */
 static struct jp_rec_comm *find_place(void)
 {
     unsigned n = atomic_load(&n_places);
@@ -414,6 +409,7 @@ static struct jp_rec_comm *find_place(void)
     return &table[n];
 }
 
+/* Copies a text, cut to size; NULL is "". */
 static void copy_text(char *out, size_t size, const char *text)
 {
     size_t n = text ? strnlen(text, size - 1) : 0;
@@ -422,7 +418,7 @@ static void copy_text(char *out, size_t size, const char *text)
     out[n] = '\0';
 }
 
-/* Everything but the generation, which keeps counting. */
+/* Clears everything but the generation, which keeps counting. */
 static void reset(struct jp_rec_comm *comm)
 {
     const size_t from = offsetof(struct jp_rec_comm, finalized);
@@ -433,6 +429,7 @@ static void reset(struct jp_rec_comm *comm)
     comm->about.gpu_uuid = comm->gpu_uuid;
 }
 
+/* Takes over what init() or the first operation says. */
 static void describe(struct jp_rec_comm *comm,
                      const struct jp_rec_comm_facts *facts)
 {
@@ -452,11 +449,12 @@ void *rec_comm_create(const struct jp_rec_comm_facts *facts)
     uint32_t generation;
     unsigned place;
 
-    rec_gpu_identify(pci, sizeof(pci), uuid,
-                     sizeof(uuid)); /* asks the loader */
+    rec_gpu_identify(
+        pci, sizeof(pci), uuid,
+        sizeof(uuid)); /* takes the loader's lock: not under ours */
     pthread_mutex_lock(&lock);
     comm = all_closed ? NULL : find_place();
-    if (!comm) {
+    if (!comm) { /* the table is full, or the process ends */
         void *context = all_closed ? NULL : FOREIGN;
 
         atomic_fetch_add(&n_lost, context != NULL);
@@ -471,6 +469,7 @@ void *rec_comm_create(const struct jp_rec_comm_facts *facts)
     memcpy(comm->gpu_uuid, uuid, sizeof(uuid));
     atomic_store(&comm->known, facts->known);
     rec_trust_comm(&comm->trust, pci);
+    /* odd from here on: other threads may see it */
     generation = atomic_load(&comm->generation) + 1;
     atomic_store_explicit(&comm->generation, generation, memory_order_release);
     place = rec_comm_place(comm);
@@ -488,6 +487,7 @@ void rec_comm_identify(struct jp_rec_comm *comm, uint64_t hash,
     struct jp_rec_comm_facts facts = {
         .known = true, .name = name, .hash = hash, .rank = rank};
 
+    /* every operation of v1 to v3 comes here: no lock for the later ones */
     if (atomic_load_explicit(&comm->known, memory_order_relaxed))
         return;
     pthread_mutex_lock(&lock);
@@ -500,6 +500,7 @@ void rec_comm_identify(struct jp_rec_comm *comm, uint64_t hash,
 
 struct jp_rec_comm *rec_comm_get(void *context)
 {
+    /* NULL and FOREIGN give a place outside of the table */
     uint64_t bits = (uint64_t) (uintptr_t) context;
     uint32_t place = (uint32_t) bits - 1;
     struct jp_rec_comm *comm;
@@ -552,15 +553,10 @@ void rec_comm_close(struct jp_rec_comm *comm)
 
 bool rec_comm_finalize(struct jp_rec_comm *comm)
 {
-    if (atomic_exchange(&comm->finalized, true))
+    if (atomic_exchange(&comm->finalized, true)) /* a second call */
         return false;
     atomic_fetch_sub(&n_live, 1);
     return true;
-}
-
-void rec_comm_release(struct jp_rec_comm *comm)
-{
-    atomic_fetch_add(&comm->generation, 1);
 }
 
 int rec_comm_live(void)
@@ -568,19 +564,20 @@ int rec_comm_live(void)
     return atomic_load(&n_live);
 }
 
-uint64_t rec_comm_lost(void)
+void rec_comm_totals(struct jpr_counters *counters)
 {
-    return atomic_load(&n_lost);
-}
-
-uint64_t rec_comm_lost_foreign(void)
-{
-    return atomic_load(&n_foreign);
+    counters->lost_comms = atomic_load(&n_lost);
+    counters->lost_foreign = atomic_load(&n_foreign);
+    sum_cost(&counters->cost);
 }
 
 void rec_comm_after_fork(void)
 {
+    /* another thread of the parent may have held the lock */
     pthread_mutex_init(&lock, NULL);
     table = NULL;
     atomic_store(&n_live, 0);
+    threads = NULL;
+    mine = NULL; /* the thread that forked is the child's only one */
+    atomic_store(&life_ns, 0);
 }

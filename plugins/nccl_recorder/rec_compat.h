@@ -1,9 +1,9 @@
-/* rec_compat.h - pthreads and dlopen by the names that older glibcs have too;
- * the clock.
+/* rec_compat.h - pthreads and dlopen under the symbol versions that older
+ * glibcs also have; the clock.
  *
- * glibc 2.34 moved them into libc under a new version; a library built there
- * would not load in a container with an older one. The old versions are still
- * there, the same functions.
+ * glibc 2.34 moved these functions into libc under a new version. A library
+ * that is built there would not load in a container with an older glibc. The
+ * old versions still exist and are the same functions.
  */
 #ifndef JP_REC_COMPAT_H
 #define JP_REC_COMPAT_H
@@ -14,7 +14,7 @@
 #include <time.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define JP_REC_INTERCEPTED 1 /* a sanitizer knows them by name only */
+#define JP_REC_INTERCEPTED 1 /* a sanitizer intercepts them by name only */
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define JP_REC_INTERCEPTED 1

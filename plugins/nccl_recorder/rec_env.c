@@ -1,4 +1,9 @@
-/* rec_env.c - the recorder's settings and the contents of the file's header. */
+/* rec_env.c - the recorder's settings and the contents of the file's header.
+ *
+ * Much here avoids common functions (strtoull, stat, fcntl): their newest
+ * symbol versions would keep the library from loading in containers with an
+ * older glibc.
+ */
 #include "plugins/nccl_recorder/rec_env.h"
 
 #include <fcntl.h>
@@ -12,7 +17,7 @@
 
 /* --- the communicator's GPU ---------------------------------------------- */
 
-/* The parts of the driver's and the runtime's interface that are needed: a
+/* The parts of the CUDA driver's and runtime's interface that are needed: a
  * device is an int, a UUID 16 bytes, success is 0. */
 struct uuid {
     unsigned char bytes[16];
@@ -26,7 +31,8 @@ typedef int get_handle_fn(int *handle, int ordinal);
 static const char *const cuda_runtimes[] = {
     "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"};
 
-/* A library the process has already, or the program itself; never loads. */
+/* Returns a library that the process has already loaded and that has the
+ * symbol, or NULL; loads nothing. */
 static void *find_library(const char *name, const char *symbol)
 {
     void *lib = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
@@ -38,12 +44,14 @@ static void *find_library(const char *name, const char *symbol)
     return NULL;
 }
 
-/* A function of a library; a program linked statically has it itself. */
+/* Returns a function of a library. Without the library the program itself is
+ * searched, for one that is linked statically. */
 static void *find_function(void *lib, const char *symbol)
 {
     return dlsym(lib ? lib : RTLD_DEFAULT, symbol);
 }
 
+/* Returns the CUDA runtime that is loaded, whatever its release, or NULL. */
 static void *find_runtime(void)
 {
     void *lib = NULL;
@@ -55,6 +63,7 @@ static void *find_runtime(void)
     return lib;
 }
 
+/* The form that nvidia-smi prints. */
 static void format_uuid(const struct uuid *uuid, char *out, size_t size)
 {
     const unsigned char *b = uuid->bytes;
@@ -66,7 +75,7 @@ static void format_uuid(const struct uuid *uuid, char *out, size_t size)
              b[11], b[12], b[13], b[14], b[15]);
 }
 
-/* Lower case, and the bus id of sysfs: four digits of domain. */
+/* Makes the bus id that of sysfs: lower case, four digits of domain. */
 static void tidy_pci(char *pci)
 {
     char *c;
@@ -77,8 +86,9 @@ static void tidy_pci(char *pci)
         memmove(pci, pci + 4, 13);
 }
 
-/* The driver's device of the thread: by its context, else as the runtime
- * numbers it, which before any context is the same for device 0 up. */
+/* Finds the driver's device of the thread: by its context, else by the
+ * runtime's number, which is the driver's as long as there is no context.
+ * Returns 0 or -1. */
 static int current_device(void *driver, void *runtime, int *device)
 {
     get_device_fn *get =
@@ -89,7 +99,7 @@ static int current_device(void *driver, void *runtime, int *device)
         (get_handle_fn *) find_function(driver, "cuDeviceGet");
     int ordinal;
 
-    if (get && get(device) == 0)
+    if (get && get(device) == 0) /* the thread has a context */
         return 0;
     if (number && number(&ordinal) == 0 && handle)
         return handle(device, ordinal) == 0 ? 0 : -1;
@@ -108,6 +118,7 @@ void rec_gpu_identify(char *pci, size_t pci_size, char *uuid, size_t uuid_size)
     int device;
 
     pci[0] = uuid[0] = '\0';
+    /* only _v2 has slices (MIG); older drivers have only the other */
     if (!get_uuid)
         get_uuid = (get_uuid_fn *) find_function(driver, "cuDeviceGetUuid");
     if (current_device(driver, runtime, &device) == 0) {
@@ -118,13 +129,14 @@ void rec_gpu_identify(char *pci, size_t pci_size, char *uuid, size_t uuid_size)
         if (get_uuid && get_uuid(&id, device) == 0)
             format_uuid(&id, uuid, uuid_size);
     }
+    /* dlopen() has counted both up; they stay loaded */
     if (driver)
         dlclose(driver);
     if (runtime)
         dlclose(runtime);
 }
 
-/* NCCL's own version number (23007: 2.30.7), 0 where it does not tell. */
+/* Returns NCCL's version number (23007: 2.30.7), or 0 if it is unknown. */
 static unsigned rec_gpu_nccl_release(void)
 {
     typedef int get_version_fn(int *version);
@@ -147,7 +159,7 @@ enum { NOTE_BYTES = 160 };
 static const struct knob {
     const char *name;
     uint64_t min, max, fallback;
-    size_t where;
+    size_t where; /* in struct jp_rec_settings */
 } knobs[] = {
 #define AT(member) offsetof(struct jp_rec_settings, member)
     {"JOBPROF_RECORDER_MEM", JP_REC_MEM_MIN, JP_REC_MEM_MAX, 16 << 20,
@@ -159,8 +171,8 @@ static const struct knob {
 
 enum { N_KNOBS = sizeof(knobs) / sizeof(knobs[0]) };
 
-/* What changes the paths data takes, chooses GPUs or says where NCCL's log is;
- * nothing else of the environment is kept. */
+/* Variables that change the paths of data, choose GPUs or name NCCL's log.
+ * Nothing else of the environment is kept. */
 static const char *const variables[] = {"NCCL_ALGO",
                                         "NCCL_PROTO",
                                         "NCCL_NET",
@@ -216,20 +228,23 @@ enum { N_VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 _Static_assert((int) N_VARIABLES <= (int) JPR_MAX_VARIABLES,
                "the header holds them all");
 
+enum { KERNELS_OFF, KERNELS_AUTO, KERNELS_ON };
+
 static const char *const kernel_words[] = {
-    [JP_REC_KERNELS_OFF] = "0",
-    [JP_REC_KERNELS_AUTO] = "auto",
-    [JP_REC_KERNELS_ON] = "1",
+    [KERNELS_OFF] = "0",
+    [KERNELS_AUTO] = "auto",
+    [KERNELS_ON] = "1",
 };
 enum { N_KERNEL_WORDS = sizeof(kernel_words) / sizeof(kernel_words[0]) };
 
-/* a note for each of them, JOBPROF_RECORDER_NET, _KERNELS, and two of the
- * release */
+/* room for a note about each knob, JOBPROF_RECORDER_NET, _KERNELS, and two
+ * about the release */
 static char notes[N_KNOBS + 4][NOTE_BYTES];
 static unsigned n_notes;
 
-/* Decimal digits and nothing else, within range: 0; else -1. Not strtoull: its
- * newest symbol version would keep the library out of older containers. */
+/* Parses decimal digits and nothing else. Returns 0, or -1 if the number is out
+ * of range. Not strtoull: its newest symbol version would keep the library out
+ * of older containers. */
 static int parse(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
     uint64_t value = 0;
@@ -249,6 +264,7 @@ static int parse(const char *text, uint64_t min, uint64_t max, uint64_t *out)
     return 0;
 }
 
+/* Notes a value that is ignored. */
 static void note(const char *name, const char *value, uint64_t min,
                  uint64_t max)
 {
@@ -258,13 +274,14 @@ static void note(const char *name, const char *value, uint64_t min,
         name, value, (unsigned long long) min, (unsigned long long) max);
 }
 
+/* Returns one of KERNELS_..., auto for a bad word, which is noted. */
 static int read_kernels(void)
 {
     const char *text = getenv("JOBPROF_RECORDER_KERNELS");
     int i = 0;
 
     if (!text)
-        return JP_REC_KERNELS_AUTO;
+        return KERNELS_AUTO;
     while (i < N_KERNEL_WORDS && strcmp(text, kernel_words[i]) != 0)
         i++;
     if (i < N_KERNEL_WORDS)
@@ -273,40 +290,36 @@ static int read_kernels(void)
              "JOBPROF_RECORDER_KERNELS: \"%.40s\" is not auto, 0 or 1, so it "
              "is ignored",
              text);
-    return JP_REC_KERNELS_AUTO;
+    return KERNELS_AUTO;
 }
 
-bool rec_env_wants_kernels(const struct jp_rec_settings *settings,
-                           int interface)
-{
-    return interface >= (settings->kernels == JP_REC_KERNELS_ON ? 4 : 5) &&
-           settings->kernels != JP_REC_KERNELS_OFF;
-}
-
-void rec_env_read(struct jp_rec_settings *settings)
+/* Reads all settings; bad values are noted and replaced by their defaults. */
+static void read_settings(struct jp_rec_settings *settings, int interface)
 {
     const char *net = getenv("JOBPROF_RECORDER_NET");
     uint64_t value = 0;
-    int i;
+    int i, kernels;
 
-    n_notes = 0;
     for (i = 0; i < N_KNOBS; i++) {
         const struct knob *knob = &knobs[i];
         uint64_t *out = (uint64_t *) ((char *) settings + knob->where);
         const char *text = getenv(knob->name);
 
-        *out = knob->fallback;
+        *out = knob->fallback; /* stays after a bad value */
         if (text && parse(text, knob->min, knob->max, out) < 0)
             note(knob->name, text, knob->min, knob->max);
     }
     if (net && parse(net, 0, 1, &value) < 0)
         note("JOBPROF_RECORDER_NET", net, 0, 1);
     settings->net = value == 1;
-    settings->kernels = read_kernels();
+    kernels = read_kernels();
+    settings->kernels = kernels != KERNELS_OFF &&
+                        interface >= (kernels == KERNELS_ON ? 4 : 5);
 }
 
-/* A release as ncclGetVersion() numbers it, 23007 for "2.30.7", at *text, which
- * moves behind it; without a third number `patch` is it. 0: there is none. */
+/* Parses a release at *text as ncclGetVersion() numbers it, 23007 for "2.30.7",
+ * and moves *text after it. `patch` stands for a third number that is not
+ * there. Returns 0 if there is no release. */
 static unsigned parse_release(const char **text, unsigned patch)
 {
     unsigned parts[3] = {0, 0, patch};
@@ -326,13 +339,14 @@ static unsigned parse_release(const char **text, unsigned patch)
             break;
         at++;
     }
-    if (i < 1 || i > 2)
+    if (i < 1 || i > 2) /* two or three numbers make a release */
         return 0;
     *text = at;
     return parts[0] * 10000 + parts[1] * 100 + parts[2];
 }
 
-/* Whether a list of releases and ranges has this one; *bad: it is none. */
+/* Returns whether a list of releases and ranges contains this one. *bad: an
+ * entry is not a release. */
 static bool has_release(const char *list, unsigned release, bool *bad)
 {
     bool found = false;
@@ -340,6 +354,7 @@ static bool has_release(const char *list, unsigned release, bool *bad)
     *bad = false;
     while (*list) {
         const char *again = list;
+        /* "2.27" alone is the range of all its patches */
         unsigned first = parse_release(&list, 0);
         unsigned last = parse_release(&again, 99);
 
@@ -348,7 +363,7 @@ static bool has_release(const char *list, unsigned release, bool *bad)
             last = parse_release(&list, 99);
         }
         if (!first || !last || (*list && *list != ','))
-            *bad = true; /* the others of the list still count */
+            *bad = true; /* the other entries still count */
         else
             found = found || (release >= first && release <= last);
         list += strcspn(list, ",");
@@ -357,14 +372,15 @@ static bool has_release(const char *list, unsigned release, bool *bad)
     return found;
 }
 
-const char *rec_env_declined(void)
+/* Reads the declined releases; returns what rec_env_read() does. */
+static const char *read_declined(void)
 {
     const char *list = getenv("JOBPROF_RECORDER_DECLINE");
     unsigned release = rec_gpu_nccl_release();
     char *text = notes[n_notes];
     bool bad, found;
 
-    if (!list || !list[0])
+    if (!list || !list[0]) /* nothing is declined */
         return NULL;
     found = has_release(list, release, &bad);
     if (bad) {
@@ -374,6 +390,7 @@ const char *rec_env_declined(void)
                  list);
         text = notes[++n_notes];
     }
+    /* a release that cannot be read is recorded: most are good */
     if (!release)
         snprintf(text, NOTE_BYTES,
                  "JOBPROF_RECORDER_DECLINE: NCCL's release "
@@ -385,6 +402,13 @@ const char *rec_env_declined(void)
     return release && found ? text : NULL;
 }
 
+const char *rec_env_read(struct jp_rec_settings *settings, int interface)
+{
+    n_notes = 0;
+    read_settings(settings, interface);
+    return read_declined();
+}
+
 void rec_env_clocks(struct jpr_clocks *clocks)
 {
     clocks->mono_ns = rec_clock_of(CLOCK_MONOTONIC);
@@ -392,7 +416,9 @@ void rec_env_clocks(struct jpr_clocks *clocks)
     clocks->raw_ns = rec_clock_of(CLOCK_MONOTONIC_RAW);
 }
 
-const char *rec_env_hostname(void)
+/* Returns the host's name, or "unknown" where it cannot be part of a file's
+ * name. */
+static const char *hostname(void)
 {
     static char name[256];
 
@@ -402,6 +428,7 @@ const char *rec_env_hostname(void)
     return name;
 }
 
+/* Returns a variable's value, or "". */
 static const char *env_text(const char *name)
 {
     const char *text = getenv(name);
@@ -409,6 +436,7 @@ static const char *env_text(const char *name)
     return text ? text : "";
 }
 
+/* Returns a variable's number, or -1 if it is not set or no number. */
 static int64_t env_number(const char *name)
 {
     const char *text = getenv(name);
@@ -418,6 +446,7 @@ static int64_t env_number(const char *name)
                                                           : -1;
 }
 
+/* Returns the id of this boot of the kernel, or "". */
 static const char *boot_id(void)
 {
     static char id[64];
@@ -431,7 +460,8 @@ static const char *boot_id(void)
     return id;
 }
 
-/* The inode out of "pid:[4026531836]"; fewer symbols than stat() needs. */
+/* Returns the inode in "pid:[4026531836]", or 0. readlink() needs fewer symbols
+ * than stat() would. */
 static uint64_t pid_namespace(void)
 {
     char link[64];
@@ -447,6 +477,7 @@ static uint64_t pid_namespace(void)
     return parse(at + 1, 0, UINT64_MAX, &inode) == 0 ? inode : 0;
 }
 
+/* Adds the variables that are set, and the notes. */
 static void fill_lists(struct jpr_header *header)
 {
     unsigned i;
@@ -462,12 +493,13 @@ static void fill_lists(struct jpr_header *header)
         header->notes[header->n_notes++] = notes[i];
 }
 
+/* Called once for each file; the variables are those of that moment. */
 void rec_env_header(const struct jp_rec_settings *settings, int interface,
                     struct jpr_header *header)
 {
     *header = (struct jpr_header){
         .recorder = "jobprof " JP_RECORDER_VERSION,
-        .hostname = rec_env_hostname(),
+        .hostname = hostname(),
         .boot_id = boot_id(),
         .pid = (uint64_t) getpid(),
         .pid_namespace = pid_namespace(),
@@ -482,7 +514,7 @@ void rec_env_header(const struct jp_rec_settings *settings, int interface,
         .disk_bytes = settings->disk_bytes,
         .min_free_bytes = settings->min_free_bytes,
         .net = settings->net,
-        .kernels = rec_env_wants_kernels(settings, interface),
+        .kernels = settings->kernels,
     };
     rec_env_clocks(&header->clocks);
     fill_lists(header);

@@ -1,148 +1,26 @@
-/* Operations in flight with NCCL's handles, and their network transfers. */
+/* rec_op.c - operations in flight: how one begins, ends, and becomes a record
+ * on its way to the writer.
+ *
+ * rec_op_begin() fills a free place of the table. rec_op_settle() counts its
+ * events off, and finish() turns it into a record when none is left. For
+ * operations without a recognisable last event the writer calls
+ * rec_op_end_quiet() each time it writes; rec_op_end_all() ends what is pending
+ * at finalize and at exit. rec_op_drain() hands the records to the writer.
+ */
 #include "plugins/nccl_recorder/rec_op.h"
 
+#include <linux/futex.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "plugins/nccl_recorder/rec_comm.h"
 #include "plugins/nccl_recorder/rec_compat.h"
 
-enum { NO_WAIT = -1 };
-
-/* One step between its start and its stop, all in one thread of NCCL's; the
- * generation tells a handle that comes too late. */
-struct step {
-    uint64_t op; /* handle of the operation, kind PROXY */
-    uint64_t since_ns;
-    int wait; /* enum jpr_wait, or NO_WAIT */
-    _Atomic uint32_t generation;
-};
-
-static struct step *steps;
-static struct jp_rec_pool pool;
-static _Atomic uint64_t n_lost;
-
-size_t rec_net_bytes(uint32_t n)
-{
-    return n * sizeof(struct step) + rec_pool_bytes(n);
-}
-
-enum { CHAIN = 16 };
-
-void rec_net_init(void *memory, uint32_t n)
-{
-    steps = memory;
-    if (steps)
-        rec_pool_init(&pool, n, CHAIN, steps + n);
-    atomic_store(&n_lost, 0);
-}
-
-uint64_t rec_net_lost(void)
-{
-    return atomic_load(&n_lost);
-}
-
-static int wait_of(int state)
-{
-    switch (state) {
-    case JP_NCCL_STEP_SEND_GPU_WAIT:
-        return JPR_WAIT_SEND_GPU;
-    case JP_NCCL_STEP_SEND_PEER_WAIT:
-        return JPR_WAIT_SEND_PEER;
-    case JP_NCCL_STEP_SEND_WAIT:
-        return JPR_WAIT_SEND;
-    case JP_NCCL_STEP_RECV_WAIT:
-        return JPR_WAIT_RECV;
-    case JP_NCCL_STEP_RECV_FLUSH_WAIT:
-        return JPR_WAIT_RECV_FLUSH;
-    case JP_NCCL_STEP_RECV_GPU_WAIT:
-        return JPR_WAIT_RECV_GPU;
-    default:
-        return NO_WAIT;
-    }
-}
-
-void *rec_net_start(void *parent)
-{
-    uint64_t handle = (uint64_t) (uintptr_t) parent;
-    struct jp_rec_thread *thread = steps ? rec_thread_get() : NULL;
-    uint32_t index;
-    struct step *step;
-
-    if (!thread || rec_op_kind(handle) != JP_REC_PROXY)
-        return NULL;
-    index = rec_purse_take(&thread->steps, &pool);
-    if (index == JP_REC_NONE) {
-        atomic_fetch_add_explicit(&n_lost, 1, memory_order_relaxed);
-        return NULL;
-    }
-    step = &steps[index];
-    step->op = handle;
-    step->wait = NO_WAIT;
-    return (void *) (uintptr_t) ((uint64_t) JP_REC_STEP |
-                                 (uint64_t) index << 9 |
-                                 (uint64_t) atomic_load(&step->generation)
-                                     << JP_REC_GENERATION_SHIFT);
-}
-
-static struct step *find(uint64_t handle)
-{
-    uint32_t index = (uint32_t) (handle >> 9) & 0x7FFFFF;
-
-    if (!steps || index >= pool.n ||
-        atomic_load(&steps[index].generation) != (uint32_t) (handle >> 32))
-        return NULL;
-    return &steps[index];
-}
-
-/* Adds to one of the operation's sums, unless it is over. */
-static void add(uint64_t handle, int which, uint64_t value)
-{
-    uint64_t generation;
-    struct jp_rec_op *op = rec_op_find(handle, &generation);
-
-    if (op && rec_op_is(rec_op_state(op), generation))
-        atomic_fetch_add_explicit(&op->net[which], value, memory_order_release);
-}
-
-/* Ends the wait the step is in, if any. */
-static void end_wait(struct step *step, uint64_t now)
-{
-    if (step->wait != NO_WAIT)
-        add(step->op, step->wait, now - step->since_ns);
-    step->wait = NO_WAIT;
-}
-
-void rec_net_record(uint64_t handle, int state, uint64_t bytes)
-{
-    struct step *step = find(handle);
-    int wait = wait_of(state);
-    uint64_t now;
-
-    if (!step || wait == NO_WAIT)
-        return;
-    now = rec_clock_ns();
-    end_wait(step, now);
-    step->wait = wait;
-    step->since_ns = now;
-    /* each state repeats it; counted where the transfer begins */
-    if (wait == JPR_WAIT_SEND || wait == JPR_WAIT_RECV_GPU)
-        add(step->op, JPR_N_WAITS + 1, bytes);
-}
-
-void rec_net_stop(uint64_t handle)
-{
-    struct jp_rec_thread *thread = rec_thread_get();
-    struct step *step = find(handle);
-
-    if (!step || !thread)
-        return;
-    end_wait(step, rec_clock_ns());
-    add(step->op, JPR_N_WAITS, 1);
-    atomic_fetch_add(&step->generation, 1);
-    rec_purse_give(&thread->steps, &pool, (uint32_t) (step - steps));
-}
+/* --- the table of operations --------------------------------------------- */
 
 _Static_assert(sizeof(struct jp_rec_facts) % 8 == 0, "facts are whole words");
 _Static_assert(JP_NCCL_MAX_CHANNELS <= 64, "a channel has 6 bits");
@@ -151,28 +29,41 @@ struct jp_rec_op *jp_rec_ops;
 struct jp_rec_pool jp_rec_op_pool;
 uint64_t jp_rec_handle_salt;
 
-size_t rec_op_bytes(uint32_t n)
+/* live operations whose last event cannot be recognised */
+static atomic_int n_loose;
+
+/* Returns a number that another process is unlikely to have. Falls back to the
+ * clock, as the system call may be filtered. */
+static uint32_t make_salt(void)
+{
+    const long no_block = 1; /* GRND_NONBLOCK */
+    uint32_t salt = 0;
+
+    if (syscall(SYS_getrandom, &salt, sizeof(salt), no_block) !=
+        (long) sizeof(salt))
+        salt = (uint32_t) rec_clock_ns() * 2654435761u;
+    return salt;
+}
+
+/* Returns the bytes of a table of n operations with the links of its pool. */
+static size_t table_bytes(uint32_t n)
 {
     return n * sizeof(struct jp_rec_op) + rec_pool_bytes(n);
 }
 
-void rec_op_init(void *memory, uint32_t n, unsigned epoch, uint32_t salt)
+/* Takes zeroed memory into use for n operations. */
+static void table_init(void *memory, uint32_t n, unsigned epoch)
 {
     struct jp_rec_op *ops = memory;
     uint32_t i;
 
     if (n > 1u << JP_REC_INDEX_BITS)
         n = 1u << JP_REC_INDEX_BITS;
-    rec_pool_init(&jp_rec_op_pool, n, CHAIN, ops + n);
+    rec_pool_init(&jp_rec_op_pool, n, JP_REC_CHAIN, ops + n);
     for (i = 0; epoch > 0 && i < n; i++)
         atomic_init(&ops[i].state, (uint64_t) epoch << 56);
-    jp_rec_handle_salt = (uint64_t) salt << JP_REC_GENERATION_SHIFT;
+    jp_rec_handle_salt = (uint64_t) make_salt() << JP_REC_GENERATION_SHIFT;
     jp_rec_ops = ops;
-}
-
-void rec_op_forget(void)
-{
-    jp_rec_ops = NULL;
 }
 
 void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
@@ -183,6 +74,8 @@ void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
     uint64_t words[JP_REC_FACT_WORDS];
     int i;
 
+    if (state & JP_REC_LOOSE)
+        atomic_fetch_add(&n_loose, 1);
     memcpy(words, facts, sizeof(words));
     /* release: a snapshot that sees a new word sees the new generation too */
     for (i = 0; i < JP_REC_FACT_WORDS; i++)
@@ -203,7 +96,9 @@ void *rec_op_begin(uint32_t index, const struct jp_rec_facts *facts,
                                  jp_rec_handle_salt);
 }
 
-void rec_op_facts(const struct jp_rec_op *op, struct jp_rec_facts *facts)
+/* The copy may mix two operations if the place is used anew meanwhile; callers
+ * check the generation afterwards where it matters. */
+static void get_facts(const struct jp_rec_op *op, struct jp_rec_facts *facts)
 {
     uint64_t words[JP_REC_FACT_WORDS];
     int i;
@@ -213,12 +108,14 @@ void rec_op_facts(const struct jp_rec_op *op, struct jp_rec_facts *facts)
     memcpy(facts, words, sizeof(words));
 }
 
-void rec_op_retire(struct jp_rec_op *op)
+/* Frees a place that its owner has taken from live to over: with the next
+ * generation no handle matches. */
+static void retire(struct jp_rec_op *op)
 {
     uint64_t state = rec_op_state(op);
     uint64_t generation = state >> JP_REC_GENERATION_SHIFT;
-    /* a channel's stop clears its entry: only what ended early, or was not
-     * believed any more, leaves any */
+    /* a channel's stop clears its entry, so only operations that ended early or
+     * lost their kernel events leave any */
     bool left = (state & (JP_REC_CUT_SHORT | JP_REC_UNSURE)) &&
                 atomic_load_explicit(&op->started, memory_order_acquire) > 0;
     int i;
@@ -229,4 +126,545 @@ void rec_op_retire(struct jp_rec_op *op)
     atomic_store_explicit(&op->state,
                           (generation + 1) << JP_REC_GENERATION_SHIFT,
                           memory_order_release);
+}
+
+/* --- finished records, in chunks of each thread --------------------------- */
+
+/* SPARE_BYTES is kept free for the rounding of pieces. */
+enum { SPARE_BYTES = 1024, CHUNK_RECORDS = 32 };
+
+/* Records of one thread, in the order of their end. */
+struct chunk {
+    _Atomic uint32_t n;     /* finished records */
+    uint32_t read;          /* of those, how many the writer has taken */
+    _Atomic uint32_t below; /* the chunk below it in the stack, index + 1 */
+    uint32_t unused;
+    char records[];
+};
+
+static struct jp_rec_pool pool; /* of chunks */
+static char *chunks;
+static size_t record_bytes; /* of one record, shorter without waits */
+static bool has_net;
+static _Atomic uint32_t full;   /* top of the stack of full chunks, index + 1 */
+static _Atomic uint32_t n_full; /* roughly how many it holds */
+
+static size_t bytes_of(bool net)
+{
+    return net ? sizeof(struct jp_rec_record)
+               : offsetof(struct jp_rec_record, net);
+}
+
+static size_t chunk_bytes(size_t record)
+{
+    return sizeof(struct chunk) + CHUNK_RECORDS * record;
+}
+
+static struct chunk *chunk_at(uint32_t index)
+{
+    return (struct chunk *) (chunks + index * chunk_bytes(record_bytes));
+}
+
+static size_t done_bytes(uint32_t n, bool net)
+{
+    uint32_t n_chunks = n / CHUNK_RECORDS + 1;
+
+    return n_chunks * chunk_bytes(bytes_of(net)) + rec_pool_bytes(n_chunks);
+}
+
+static void done_init(void *memory, uint32_t n, bool net)
+{
+    uint32_t n_chunks = n / CHUNK_RECORDS + 1;
+
+    has_net = net;
+    record_bytes = bytes_of(net);
+    chunks = memory;
+    rec_pool_init(&pool, n_chunks, 1,
+                  chunks + n_chunks * chunk_bytes(record_bytes));
+    atomic_store(&full, 0);
+    atomic_store(&n_full, 0);
+}
+
+/* Returns room for a record, which done_publish() hands over once it is filled,
+ * or NULL without any. Takes a new chunk when the thread has none. */
+static struct jp_rec_record *done_room(struct jp_rec_thread *thread)
+{
+    uint32_t index = atomic_load_explicit(&thread->chunk, memory_order_relaxed);
+    struct chunk *chunk;
+
+    if (index == JP_REC_NONE) {
+        index = rec_pool_take(&pool);
+        if (index == JP_REC_NONE)
+            return NULL;
+        atomic_store_explicit(&thread->chunk, index, memory_order_release);
+    }
+    chunk = chunk_at(index);
+    return (struct jp_rec_record *) (chunk->records +
+                                     atomic_load_explicit(
+                                         &chunk->n, memory_order_relaxed) *
+                                         record_bytes);
+}
+
+/* Hands the last record of the thread over. Returns true when the writer should
+ * not wait for its timer: more than a quarter of the chunks are full. */
+static bool done_publish(struct jp_rec_thread *thread)
+{
+    uint32_t index = atomic_load_explicit(&thread->chunk, memory_order_relaxed);
+    struct chunk *chunk = chunk_at(index);
+    uint32_t n = atomic_load_explicit(&chunk->n, memory_order_relaxed) + 1;
+    uint32_t top;
+
+    atomic_store_explicit(&chunk->n, n, memory_order_release);
+    if (n < CHUNK_RECORDS)
+        return false;
+    /* the thread gives the chunk up before the writer can see it in the stack,
+     * or the writer would read it twice */
+    atomic_store_explicit(&thread->chunk, JP_REC_NONE, memory_order_release);
+    top = atomic_load_explicit(&full, memory_order_relaxed);
+    do {
+        atomic_store_explicit(&chunk->below, top, memory_order_relaxed);
+    } while (!atomic_compare_exchange_weak_explicit(
+        &full, &top, index + 1, memory_order_release, memory_order_relaxed));
+    return atomic_fetch_add_explicit(&n_full, 1, memory_order_relaxed) >
+           pool.n / 4;
+}
+
+/* Notes how far the kernels of a communicator have come: all that were enqueued
+ * before the latest start of an ended operation are over. */
+static void reach(const struct jp_rec_facts *facts)
+{
+    struct jp_rec_comm *comm = rec_comm_at(facts->comm);
+
+    if (facts->start_ns > comm->reached_ns)
+        comm->reached_ns = facts->start_ns;
+}
+
+/* The same for a record, if kernel events showed its end. */
+static void note_reached(const struct jp_rec_record *record)
+{
+    if (record->stopped > 0 && !(record->facts.flags & JP_REC_UNTIMED))
+        reach(&record->facts);
+}
+
+/* Hands the new records of a chunk to the writer. */
+static void read_chunk(struct chunk *chunk,
+                       void (*take)(const struct jp_rec_record *record))
+{
+    uint32_t n = atomic_load_explicit(&chunk->n, memory_order_acquire);
+
+    for (; chunk->read < n; chunk->read++) {
+        const struct jp_rec_record *record =
+            (const struct jp_rec_record *) (chunk->records +
+                                            chunk->read * record_bytes);
+
+        note_reached(record);
+        take(record);
+    }
+}
+
+/* Takes the whole stack and reverses it, so that the oldest chunk comes first.
+ * Returns its index + 1, or 0. */
+static uint32_t take_full(void)
+{
+    uint32_t top = atomic_exchange_explicit(&full, 0, memory_order_acquire);
+    uint32_t first = 0;
+
+    atomic_store_explicit(&n_full, 0, memory_order_relaxed);
+    while (top) {
+        _Atomic uint32_t *below = &chunk_at(top - 1)->below;
+        uint32_t next = atomic_load_explicit(below, memory_order_relaxed);
+
+        atomic_store_explicit(below, first, memory_order_relaxed);
+        first = top;
+        top = next;
+    }
+    return first;
+}
+
+/* Takes the records of all full chunks and gives the chunks back. */
+static void drain_full(void (*take)(const struct jp_rec_record *record))
+{
+    uint32_t at = take_full();
+
+    while (at) {
+        struct chunk *chunk = chunk_at(at - 1);
+        uint32_t next =
+            atomic_load_explicit(&chunk->below, memory_order_relaxed);
+
+        read_chunk(chunk, take);
+        chunk->read = 0;
+        atomic_store_explicit(&chunk->n, 0, memory_order_release);
+        rec_pool_give(&pool, at - 1);
+        at = next;
+    }
+}
+
+void rec_op_drain(void (*take)(const struct jp_rec_record *record))
+{
+    struct jp_rec_thread *threads = rec_thread_table();
+    int i;
+
+    if (!threads)
+        return;
+    /* full chunks first: a thread's records stay in order */
+    drain_full(take);
+    for (i = 0; i < JP_REC_MAX_THREADS; i++) {
+        uint32_t index =
+            atomic_load_explicit(&threads[i].chunk, memory_order_acquire);
+
+        if (index != JP_REC_NONE)
+            read_chunk(chunk_at(index), take);
+    }
+}
+
+/* --- how an operation ends and becomes a record -------------------------- */
+
+/* A loose operation that has been quiet for this long is over: the channels or
+ * proxies of one operation start within microseconds of each other. */
+#define QUIET_NS 50000000LL
+/* An operation without any sign of its end counts as waiting after this time,
+ * as far as finalize can see. */
+#define SILENT_NS 1000000000LL
+
+/* An operation that later ones have overtaken gets no more events after this
+ * time. The longer time is for one with an open proxy, which may still be at
+ * work, and for one in a graph, whose nodes the driver orders. */
+#define OVERTAKEN_NS 500000000LL
+#define OVERTAKEN_LONG_NS 10000000000LL
+/* how often the writer looks for overtaken ones */
+#define SWEEP_NS 200000000ULL
+
+void rec_op_doubt(struct jp_rec_op *op, uint64_t generation)
+{
+    uint64_t state = rec_op_state(op);
+
+    do {
+        if (!rec_op_is(state, generation) || (state & JP_REC_UNSURE))
+            return;
+    } while (!atomic_compare_exchange_weak_explicit(
+        &op->state, &state,
+        (state & ~JP_REC_LEFT_MASK) | JP_REC_UNSURE | JP_REC_LOOSE,
+        memory_order_acq_rel, memory_order_acquire));
+    if (!(state & JP_REC_LOOSE))
+        atomic_fetch_add(&n_loose, 1);
+}
+
+/* Counts an operation for which there is no free chunk. */
+static void count_lost(const struct jp_rec_facts *facts)
+{
+    struct jp_rec_comm *comm = rec_comm_at(facts->comm);
+
+    atomic_fetch_add_explicit(&comm->counts[facts->kind][facts->func].lost, 1,
+                              memory_order_relaxed);
+}
+
+/* Copies the operation as it is now. */
+static void copy(struct jp_rec_op *op, struct jp_rec_record *record)
+{
+    int i;
+
+    get_facts(op, &record->facts);
+    for (i = 0; i < JP_REC_N_TIMES; i++)
+        record->times[i] = rec_op_time(op, (enum jp_rec_time) i);
+    record->started = atomic_load_explicit(&op->started, memory_order_acquire);
+    record->stopped = atomic_load_explicit(&op->stopped, memory_order_acquire);
+    record->refused = atomic_load_explicit(&op->refused, memory_order_acquire);
+    for (i = 0; has_net && i < JP_REC_N_NET; i++)
+        record->net[i] =
+            atomic_load_explicit(&op->net[i], memory_order_acquire);
+}
+
+/* Returns true where no event shows the end of the operation. An open proxy
+ * shows that it has not ended yet. */
+static bool is_unsure(uint64_t state)
+{
+    return (state & JP_REC_UNSURE) && !(state & JP_REC_OPEN_MASK);
+}
+
+struct jp_rec_bell jp_rec_bell;
+
+/* Wakes the writer because much is waiting. Never waits; makes a system call
+ * only if the writer sleeps. The relaxed load keeps the common case cheap; a
+ * wake-up that it misses costs at most the writer's period. */
+static void nudge(void)
+{
+    if (!atomic_load_explicit(&jp_rec_bell.sleeping, memory_order_relaxed) ||
+        !atomic_exchange(&jp_rec_bell.sleeping, false))
+        return;
+    atomic_fetch_add(&jp_rec_bell.rung, 1);
+    syscall(SYS_futex, &jp_rec_bell.rung, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL,
+            NULL, 0);
+}
+
+/* Turns an operation that the caller has taken from live to over into a record
+ * for the writer, and frees its place. */
+static void finish(struct jp_rec_op *op, uint64_t state)
+{
+    struct jp_rec_thread *thread = rec_thread_get();
+    struct jp_rec_record *record = thread ? done_room(thread) : NULL;
+    uint32_t index = (uint32_t) (op - jp_rec_ops);
+    struct jp_rec_facts facts;
+
+    if (state & JP_REC_LOOSE)
+        atomic_fetch_sub(&n_loose, 1);
+    if (record) {
+        copy(op, record);
+        if (state & JP_REC_CUT_SHORT)
+            record->facts.flags |= JP_REC_INCOMPLETE;
+        if (state & JP_REC_OVERTAKEN)
+            record->facts.flags |= JP_REC_OVER;
+        if (is_unsure(state))
+            record->facts.flags |= JP_REC_UNTIMED;
+        if (done_publish(thread))
+            nudge();
+    } else { /* no entry for the thread, or no chunk */
+        get_facts(op, &facts);
+        count_lost(&facts);
+    }
+    /* retire it before another operation can get the place */
+    retire(op);
+    if (thread) {
+        rec_purse_give(&thread->ops, &jp_rec_op_pool, index);
+    } else {
+        jp_rec_op_pool.next[index] = JP_REC_NONE;
+        rec_pool_give(&jp_rec_op_pool, index);
+    }
+}
+
+/* Returns whether nothing is left to wait for. */
+static bool is_over(uint64_t state)
+{
+    return (state & (JP_REC_ENQUEUED | JP_REC_LOOSE | JP_REC_LEFT_MASK |
+                     JP_REC_OPEN_MASK)) == JP_REC_ENQUEUED;
+}
+
+void rec_op_settle(struct jp_rec_op *op, uint64_t generation, uint64_t one,
+                   uint64_t mask, uint64_t set)
+{
+    uint64_t state = rec_op_state(op);
+    uint64_t next;
+
+    do {
+        if (!rec_op_is(state, generation))
+            return;
+        next = state | set;
+        if (state & mask)
+            next -= one;
+        if (is_over(next))
+            next &= ~JP_REC_LIVE;
+    } while (!atomic_compare_exchange_weak_explicit(
+        &op->state, &state, next, memory_order_acq_rel, memory_order_acquire));
+    if (!(next & JP_REC_LIVE))
+        finish(op, next);
+}
+
+/* Takes an operation from live to over although events are missing. Returns
+ * false when its state has changed meanwhile. */
+static bool cut_short(struct jp_rec_op *op, uint64_t state, uint64_t set)
+{
+    uint64_t next = (state & ~JP_REC_LIVE) | set;
+
+    if (!atomic_compare_exchange_strong_explicit(&op->state, &state, next,
+                                                 memory_order_acq_rel,
+                                                 memory_order_acquire))
+        return false;
+    finish(op, next);
+    return true;
+}
+
+/* Returns whether a loose operation may be over: enqueued, nothing open, and at
+ * least one channel seen where kernel events are used. */
+static bool may_be_over(struct jp_rec_op *op, uint64_t state)
+{
+    const uint64_t want = JP_REC_LIVE | JP_REC_LOOSE | JP_REC_ENQUEUED;
+
+    return (state & (want | JP_REC_OPEN_MASK)) == want &&
+           ((state & JP_REC_UNSURE) || atomic_load(&op->stopped) > 0);
+}
+
+/* For each communicator the earliest start of an unsure operation that waits
+ * for the network; 0: none does. */
+struct waiting {
+    uint64_t since_ns[JP_REC_MAX_COMMS];
+};
+
+/* One pass over the table. The state is read again after the facts: the place
+ * may have got another operation. */
+static void find_waiting(struct waiting *waiting)
+{
+    uint32_t n = jp_rec_ops ? rec_pool_used(&jp_rec_op_pool) : 0;
+    uint32_t i;
+
+    memset(waiting, 0, sizeof(*waiting));
+    for (i = 0; i < n; i++) {
+        struct jp_rec_op *op = &jp_rec_ops[i];
+        uint64_t state = rec_op_state(op);
+        uint64_t *since_ns, start_ns;
+
+        if (!(state & JP_REC_LIVE) || !(state & JP_REC_UNSURE) ||
+            !(state & JP_REC_OPEN_MASK))
+            continue;
+        since_ns = &waiting->since_ns[(uint16_t) REC_OP_FACT(op, comm)];
+        start_ns = REC_OP_FACT(op, start_ns);
+        if (rec_op_is(rec_op_state(op), state) &&
+            (*since_ns == 0 || start_ns < *since_ns))
+            *since_ns = start_ns;
+    }
+}
+
+/* Returns whether a loose operation without recent events is over. Without
+ * kernel events its network transfers or a later launch must show that, because
+ * an operation that hangs is as quiet. A later launch shows nothing while an
+ * earlier operation waits for the network: the program enqueues, but nothing
+ * runs. */
+static bool is_told(struct jp_rec_op *op, uint64_t state,
+                    const struct jp_rec_facts *facts,
+                    const struct waiting *waiting)
+{
+    const struct jp_rec_trust *trust = &rec_comm_at(facts->comm)->trust;
+    uint64_t since_ns = waiting->since_ns[facts->comm];
+
+    if (!(state & JP_REC_UNSURE) || rec_op_time(op, JP_REC_PROXY_LAST) > 0)
+        return true;
+    return (since_ns == 0 || facts->start_ns < since_ns) &&
+           atomic_load_explicit(&trust->launch_ns, memory_order_relaxed) >
+               rec_op_time(op, JP_REC_ENQUEUE_STOP);
+}
+
+/* Returns whether the operation still waits when its communicator or the
+ * process ends: not over, or silent for long without a sign of its end. That is
+ * how a program that gives up a hang gets here. */
+static bool is_waiting(struct jp_rec_op *op, uint64_t state,
+                       const struct jp_rec_facts *facts,
+                       const struct waiting *waiting, uint64_t now)
+{
+    return !may_be_over(op, state) ||
+           (!is_told(op, state, facts, waiting) &&
+            (int64_t) (now - rec_op_time(op, JP_REC_LAST)) > SILENT_NS);
+}
+
+/* Ends an operation of the communicator (NULL: of any). NCCL's other threads
+ * may bring events meanwhile, so the state is read until it could be changed.
+ */
+static void end_now(struct jp_rec_op *op, const struct jp_rec_comm *comm,
+                    const struct waiting *waiting, uint64_t now)
+{
+    uint64_t state = rec_op_state(op);
+    uint64_t generation = state;
+    struct jp_rec_facts facts;
+
+    for (; rec_op_is(state, generation); state = rec_op_state(op)) {
+        get_facts(op, &facts);
+        if (comm && facts.comm != rec_comm_place(comm))
+            return;
+        if (cut_short(op, state,
+                      is_waiting(op, state, &facts, waiting, now)
+                          ? JP_REC_CUT_SHORT
+                          : 0))
+            return;
+    }
+}
+
+void rec_op_end_all(struct jp_rec_comm *comm)
+{
+    uint32_t n = jp_rec_ops ? rec_pool_used(&jp_rec_op_pool) : 0;
+    uint64_t now = rec_clock_ns();
+    struct waiting waiting;
+    uint32_t i;
+
+    find_waiting(&waiting);
+    for (i = 0; i < n; i++)
+        end_now(&jp_rec_ops[i], comm, &waiting, now);
+}
+
+/* Returns whether kernels that were launched later are over. Operations of one
+ * launch start before the first of them is enqueued, so they show nothing about
+ * each other. */
+static bool is_overtaken(struct jp_rec_op *op, uint64_t state,
+                         const struct jp_rec_facts *facts)
+{
+    return (state & JP_REC_ENQUEUED) &&
+           rec_op_time(op, JP_REC_ENQUEUE_STOP) <
+               rec_comm_at(facts->comm)->reached_ns;
+}
+
+/* Ends an operation that is over without a last event. */
+static void end_if_quiet(struct jp_rec_op *op, const struct waiting *waiting,
+                         uint64_t now)
+{
+    uint64_t state = rec_op_state(op);
+    struct jp_rec_facts facts;
+    int64_t quiet;
+    bool slow;
+
+    if (!(state & JP_REC_LIVE))
+        return;
+    get_facts(op, &facts);
+    /* signed: an event may have come since `now` was read */
+    quiet = (int64_t) (now - rec_op_time(op, JP_REC_LAST));
+    if (state & JP_REC_LOOSE) {
+        if (quiet > QUIET_NS && may_be_over(op, state) &&
+            is_told(op, state, &facts, waiting))
+            cut_short(op, state, 0);
+        return;
+    }
+    /* a stopped channel shows how far the communicator is; the second look at
+     * the state makes sure that the facts are of the same operation */
+    if (atomic_load(&op->stopped) > 0 && rec_op_is(rec_op_state(op), state))
+        reach(&facts);
+    slow = (state & JP_REC_OPEN_MASK) || (facts.flags & JP_REC_GRAPH);
+    if (quiet > (slow ? OVERTAKEN_LONG_NS : OVERTAKEN_NS) &&
+        is_overtaken(op, state, &facts))
+        cut_short(op, state, JP_REC_CUT_SHORT | JP_REC_OVERTAKEN);
+}
+
+void rec_op_end_quiet(void)
+{
+    static uint64_t last_sweep_ns;
+    uint32_t n = jp_rec_ops ? rec_pool_used(&jp_rec_op_pool) : 0;
+    uint64_t now = rec_clock_ns();
+    struct waiting waiting;
+    uint32_t i;
+
+    /* loose operations are looked at each time, overtaken ones less often */
+    if (atomic_load(&n_loose) == 0 && now - last_sweep_ns < SWEEP_NS)
+        return;
+    last_sweep_ns = now;
+    find_waiting(&waiting);
+    for (i = 0; i < n; i++)
+        end_if_quiet(&jp_rec_ops[i], &waiting, now);
+}
+
+bool rec_op_look(uint32_t index, struct jp_rec_record *record)
+{
+    struct jp_rec_op *op = &jp_rec_ops[index];
+    uint64_t state = rec_op_state(op);
+
+    if (!(state & JP_REC_LIVE))
+        return false;
+    copy(op, record);
+    if (is_unsure(state))
+        record->facts.flags |= JP_REC_UNTIMED;
+    return rec_op_is(rec_op_state(op), state);
+}
+
+/* --- memory --------------------------------------------------------------- */
+
+void rec_op_init(char *memory, size_t bytes, bool net, unsigned epoch)
+{
+    uint32_t n_ops, n_records;
+    size_t rest;
+
+    if (!memory) {
+        jp_rec_ops = NULL;
+        return;
+    }
+    /* a record with its share of chunk and pool: from many, to round little */
+    rest = bytes - SPARE_BYTES;
+    n_ops = (uint32_t) (rest / 4 * 3 / table_bytes(1));
+    n_records = (uint32_t) (rest / 4 / (done_bytes(32768, net) / 32768 + 1)) -
+                32;
+    done_init(memory, n_records, net);
+    memory += (done_bytes(n_records, net) + 63) & ~(size_t) 63;
+    table_init(memory, n_ops, epoch);
 }

@@ -1,5 +1,11 @@
 /* rec_sink.c - the file of one process: blocks, one write at a time, within its
- * allowance. */
+ * allowance; and the counters of what was produced, written, lost, left out.
+ *
+ * Blocks are added to a buffer (rec_sink_add) and written together
+ * (rec_sink_write). `s` is the file and its caps, `t` what the file's counters
+ * say. A communicator's `told...` members hold what the buffer has of it; if a
+ * write fails, they are reset so that it is added again.
+ */
 #include "plugins/nccl_recorder/rec_writer.h"
 
 #include <errno.h>
@@ -23,367 +29,31 @@
 #include "plugins/nccl_recorder/rec_env.h"
 #include "plugins/nccl_recorder/rec_op.h"
 
-/* More rows than this wait for the next flush: a row is 60 bytes at most. */
-enum { MAX_ROWS = 1024, MAX_UNSEEN = 256, MAX_DOUBTS = 256 };
-/* Between a call and its operation lies the end of the program's group: calls
- * are told as unseen when they were at two looks so far apart. */
-#define UNSEEN_NS 500000000ULL
+/* --- the file and its caps ------------------------------------------------ */
 
-static struct {
-    struct jpr_counts gone[JPR_N_OP_KINDS]; /* of released communicators */
-    struct jpr_comm_counts rows[MAX_ROWS];
-    struct jpr_unseen unseen[MAX_UNSEEN];
-    struct jpr_doubts doubts[MAX_DOUBTS];
-    uint64_t looked_ns; /* for calls without operation */
-    uint64_t told_sum;  /* of all numbers in the last block */
-    bool told_final;
-} t;
-
-void rec_tally_init(void)
-{
-    memset(&t, 0, sizeof(t));
-}
-
-static struct jp_rec_count *count_of(struct jp_rec_who who)
-{
-    return &rec_comm_at(who.comm)->counts[who.kind][who.func];
-}
-
-void rec_tally_written(struct jp_rec_who who)
-{
-    count_of(who)->written++;
-}
-
-void rec_tally_left_out(struct jp_rec_who who)
-{
-    count_of(who)->left_out++;
-}
-
-void rec_tally_take_back(struct jp_rec_who who, bool on_purpose)
-{
-    struct jp_rec_count *count = count_of(who);
-
-    count->written--;
-    if (on_purpose)
-        count->left_out++;
-    else
-        atomic_fetch_add_explicit(&count->lost, 1, memory_order_relaxed);
-}
-
-static void add_counts(struct jpr_counts *sum, const struct jp_rec_count *count)
-{
-    /* produced last: what is accounted for was produced before */
-    sum->lost += atomic_load_explicit(&count->lost, memory_order_acquire);
-    sum->written += count->written;
-    sum->left_out += count->left_out;
-    sum->produced +=
-        atomic_load_explicit(&count->produced, memory_order_acquire);
-}
-
-static uint64_t sum_of(const struct jpr_counts *c)
-{
-    return c->produced + c->written + c->lost + c->left_out;
-}
-
-/* The row of a function over all kinds; false when it has no numbers. */
-static bool fill_row(const struct jp_rec_comm *comm, unsigned func,
-                     struct jpr_comm_counts *row)
-{
-    int kind;
-
-    *row = (struct jpr_comm_counts){.comm = comm->about.index,
-                                    .func = rec_names_func_text(func),
-                                    .finalized = atomic_load(&comm->finalized)};
-    for (kind = 0; kind < JPR_N_OP_KINDS; kind++)
-        add_counts(&row->counts, &comm->counts[kind][func]);
-    return row->counts.produced > 0;
-}
-
-static size_t used;
-
-static void emit(struct jpr_counters *counters, bool final)
-{
-    struct jpr_out *out = rec_blocks_payload();
-
-    counters->final = final;
-    jpr_put_counters(out, counters);
-    rec_blocks_add(JPR_BLOCK_COUNTERS, out->bytes, out->full ? 0 : out->used);
-    counters->n_rows = 0;
-    counters->n_unseen = 0;
-    counters->n_doubts = 0;
-}
-
-static void add_rows(struct jpr_counters *counters, struct jp_rec_comm *comm,
-                     bool all)
-{
-    unsigned func;
-
-    for (func = 0; func < JP_REC_FUNCS; func++) {
-        struct jpr_comm_counts row;
-        uint64_t sum;
-
-        if (!fill_row(comm, func, &row))
-            continue;
-        /* a row is written again when its communicator is finalized */
-        sum = sum_of(&row.counts) * 2 + row.finalized;
-        if (!all && sum == comm->told_sums[func])
-            continue;
-        if (counters->n_rows == MAX_ROWS)
-            emit(counters, false);
-        comm->told_sums[func] = sum;
-        t.rows[counters->n_rows++] = row;
-    }
-}
-
-static uint64_t unseen_of(const struct jp_rec_comm *comm, unsigned func)
-{
-    int64_t n = atomic_load_explicit(&comm->unseen[func], memory_order_relaxed);
-
-    return n > 0 ? (uint64_t) n : 0;
-}
-
-/* Adds what changed; `all` is the end of it: nothing is still to come. */
-static void add_unseen(struct jpr_counters *counters, struct jp_rec_comm *comm,
-                       bool all, bool look)
-{
-    bool over = all || atomic_load(&comm->finalized);
-    unsigned func;
-
-    for (func = 0; func < JP_REC_FUNCS && (look || over); func++) {
-        uint64_t now = unseen_of(comm, func);
-        uint64_t n = now;
-
-        if (!over && comm->looked_unseen[func] < now)
-            n = comm->looked_unseen[func];
-        if (look)
-            comm->looked_unseen[func] = now;
-        if (n == comm->told_unseen[func] && !(all && n > 0))
-            continue;
-        if (counters->n_unseen == MAX_UNSEEN)
-            emit(counters, false);
-        comm->told_unseen[func] = n;
-        t.unseen[counters->n_unseen++] = (struct jpr_unseen){
-            comm->about.index, rec_names_func_text(func), n};
-    }
-}
-
-static struct jpr_doubts doubts_of(const struct jp_rec_comm *comm)
-{
-    const struct jp_rec_trust *trust = &comm->trust;
-
-    return (struct jpr_doubts){
-        .comm = comm->about.index,
-        .reasons = atomic_load_explicit(&trust->reasons, memory_order_relaxed),
-        .unsure = atomic_load_explicit(&trust->n_unsure, memory_order_relaxed),
-        .refused =
-            atomic_load_explicit(&trust->n_refused, memory_order_relaxed),
-    };
-}
-
-static uint64_t sum_of_doubts(const struct jpr_doubts *doubts)
-{
-    return (doubts->unsure + doubts->refused) * (JPR_DOUBTS + 1) +
-           doubts->reasons;
-}
-
-static void add_doubts(struct jpr_counters *counters, struct jp_rec_comm *comm,
-                       bool all)
-{
-    struct jpr_doubts doubts = doubts_of(comm);
-    uint64_t sum = sum_of_doubts(&doubts);
-
-    if (sum == comm->told_doubts && !(all && sum > 0))
-        return;
-    if (counters->n_doubts == MAX_DOUBTS)
-        emit(counters, false);
-    comm->told_doubts = sum;
-    t.doubts[counters->n_doubts++] = doubts;
-}
-
-static void sum_kinds(struct jpr_counters *counters)
-{
-    unsigned i;
-    int kind, func;
-
-    memcpy(counters->kinds, t.gone, sizeof(t.gone));
-    for (i = 0; i < rec_comm_places(); i++) {
-        struct jp_rec_comm *comm = rec_comm_at(i);
-
-        for (kind = 0; rec_comm_used(comm) && kind < JPR_N_OP_KINDS; kind++) {
-            for (func = 0; func < JP_REC_FUNCS; func++)
-                add_counts(&counters->kinds[kind], &comm->counts[kind][func]);
-        }
-    }
-}
-
-static uint64_t sum_of_all(const struct jpr_counters *c)
-{
-    return sum_of(&c->kinds[JPR_COLL]) + sum_of(&c->kinds[JPR_P2P]) +
-           sum_of(&c->kinds[JPR_CE]) + c->lost_steps + c->lost_comms +
-           c->lost_foreign;
-}
-
-/* Rows of all communicators that the file knows. */
-static void add_comms(struct jpr_counters *counters, bool all)
-{
-    bool look = counters->clocks.mono_ns - t.looked_ns > UNSEEN_NS;
-    unsigned i;
-
-    for (i = 0; i < rec_comm_places(); i++) {
-        struct jp_rec_comm *comm = rec_comm_at(i);
-
-        if (!rec_comm_used(comm) || !comm->told)
-            continue;
-        add_rows(counters, comm, all);
-        add_unseen(counters, comm, all, look);
-        add_doubts(counters, comm, all);
-    }
-    if (look)
-        t.looked_ns = counters->clocks.mono_ns;
-}
-
-/* What is accounted for nowhere else; exact in a final block too, though a
- * thread may have begun an operation after it was looked for. */
-static uint64_t missing(const struct jpr_counters *counters)
-{
-    uint64_t n = 0;
-    int kind;
-
-    for (kind = 0; kind < JPR_N_OP_KINDS; kind++) {
-        const struct jpr_counts *c = &counters->kinds[kind];
-
-        n += c->produced - c->written - c->lost - c->left_out;
-    }
-    return n;
-}
-
-enum jp_rec_tally rec_tally_add(uint64_t in_flight, bool final, bool anyway)
-{
-    struct jpr_counters counters = {
-        .in_flight = in_flight,
-        .lost_steps = rec_net_lost(),
-        .lost_comms = rec_comm_lost(),
-        .lost_foreign = rec_comm_lost_foreign(),
-        .rows = t.rows,
-        .unseen = t.unseen,
-        .doubts = t.doubts,
-    };
-    bool changed;
-
-    rec_env_clocks(&counters.clocks);
-    rec_cost_sum(&counters.cost);
-    add_comms(&counters, final && !t.told_final);
-    sum_kinds(&counters);
-    if (final)
-        counters.in_flight = missing(&counters);
-    changed = counters.n_rows > 0 || counters.n_unseen > 0 ||
-              counters.n_doubts > 0 || sum_of_all(&counters) != t.told_sum ||
-              final != t.told_final;
-    if (!changed && !anyway)
-        return JP_REC_TALLY_NONE;
-    t.told_sum = sum_of_all(&counters);
-    t.told_final = final;
-    emit(&counters, final);
-    return changed ? JP_REC_TALLY_CHANGED : JP_REC_TALLY_BEAT;
-}
-
-/* All of it must be written again. */
-static void forget_told(struct jp_rec_comm *comm)
-{
-    unsigned func;
-
-    memset(comm->told_sums, 0, sizeof(comm->told_sums));
-    comm->told_doubts = 0;
-    for (func = 0; func < JP_REC_FUNCS; func++) {
-        if (comm->told_unseen[func] > 0)
-            comm->told_unseen[func] = UINT64_MAX;
-    }
-}
-
-void rec_tally_told(bool in_file)
-{
-    unsigned i;
-
-    if (!in_file) {
-        t.told_sum = 0;
-        t.told_final = false;
-    }
-    for (i = 0; i < rec_comm_places(); i++) {
-        struct jp_rec_comm *comm = rec_comm_at(i);
-
-        if (!rec_comm_used(comm))
-            continue;
-        if (in_file)
-            comm->in_file = comm->told;
-        else
-            forget_told(comm);
-        comm->told = comm->in_file;
-    }
-}
-
-/* Everything that was produced is accounted for, and the file knows. */
-static bool is_done(const struct jp_rec_comm *comm, bool anyway)
-{
-    const struct jpr_doubts doubts = doubts_of(comm);
-    unsigned func;
-
-    if (!anyway && comm->told_doubts != sum_of_doubts(&doubts))
-        return false;
-    for (func = 0; func < JP_REC_FUNCS; func++) {
-        struct jpr_comm_counts row;
-
-        if (!anyway && comm->told_unseen[func] != unseen_of(comm, func))
-            return false;
-        if (!fill_row(comm, func, &row))
-            continue;
-        if (row.counts.produced !=
-            row.counts.written + row.counts.lost + row.counts.left_out)
-            return false;
-        if (!anyway && comm->told_sums[func] != sum_of(&row.counts) * 2 + 1)
-            return false;
-    }
-    return true;
-}
-
-void rec_tally_release(bool anyway)
-{
-    unsigned i;
-    int kind, func;
-
-    for (i = 0; i < rec_comm_places(); i++) {
-        struct jp_rec_comm *comm = rec_comm_at(i);
-
-        if (!rec_comm_used(comm) || !atomic_load(&comm->finalized) ||
-            !is_done(comm, anyway))
-            continue;
-        for (kind = 0; kind < JPR_N_OP_KINDS; kind++) {
-            for (func = 0; func < JP_REC_FUNCS; func++)
-                add_counts(&t.gone[kind], &comm->counts[kind][func]);
-        }
-        rec_comm_release(comm);
-    }
-}
-
-/* The allowance; without a cap, when the file system is full, 256 KiB. */
+/* MAX_TRIES of a free name; LAST_BYTES are kept for the last block. The
+ * allowance: a sixteenth of the cap within these limits; when the file system
+ * is nearly full and there is no cap, 256 KiB. */
 enum { MAX_TRIES = 1000, LAST_BYTES = 4096 };
 #define ALLOWANCE_MIN (128ULL << 10)
 #define ALLOWANCE_MAX (1ULL << 20)
 #define ALLOWANCE_LOW_SPACE (256ULL << 10)
-/* How old the number of free bytes may be. */
+/* How old the number of free bytes may be: in time, and in bytes that this file
+ * has grown by. */
 #define LOOK_NS 1000000000ULL
 #define LOOK_BYTES (1ULL << 20)
-/* Other ranks write there too: with less than 4 x min_free free, each of them
- * looks that much more often. */
+/* Other ranks write to the same file system. With less than 4 x min_free free,
+ * each of them looks that much more often. */
 enum { NEAR = 4 };
-/* After a failed write the file system is left alone for a second. */
+/* After a failed write no other is tried for a second. */
 #define RETRY_NS 1000000000ULL
 
-/* What a descriptor was opened on: the program may close all descriptors, and
+/* What a descriptor was opened on. The program may close all descriptors, and
  * its own files then get their numbers. */
 struct identity {
     uint32_t major, minor;
     uint64_t inode;
-    uint32_t mode; /* as it was */
+    uint32_t mode; /* when it was opened */
 };
 
 static struct {
@@ -391,21 +61,25 @@ static struct {
     int fd;
     struct identity dir;
     struct identity file;
-    bool lost;    /* one of them is no longer ours: nothing more is written */
-    uint64_t end; /* bytes of whole blocks */
+    bool lost;    /* one of the descriptors is no longer ours: nothing more is
+                     written */
+    uint64_t end; /* bytes of whole blocks in the file */
     uint64_t disk_bytes;
     uint64_t min_free_bytes;
-    bool low_space;
-    bool is_near;     /* to min_free */
-    uint64_t low_end; /* where the file was when space became low */
-    uint64_t looked_ns;
-    uint64_t looked_end;
-    bool capped;        /* a block was too long for what is left */
-    uint64_t failed_ns; /* 0: the last write was fine */
+    bool low_space;      /* the file system has too little left */
+    bool is_near;        /* free space is close to min_free */
+    uint64_t low_end;    /* `end` when space became low */
+    uint64_t looked_ns;  /* the last look at the file system: its time */
+    uint64_t looked_end; /* ... and `end` then */
+    bool capped;         /* a write was too long for what is left */
+    uint64_t failed_ns;  /* time of a failed write; 0: the last one succeeded */
 } s = {.dir_fd = -1, .fd = -1};
 
-/* By system call: the fstat() of a newer glibc does not load with an older one.
- * statx() answers from the cache where a file server would be asked. */
+static struct jpr_header header; /* the file's first block */
+
+/* Reads what a descriptor is open on. By system call, because the fstat() of a
+ * newer glibc does not load with an older one. statx() answers from the cache
+ * where fstat() would ask a file server. */
 static bool identify(int fd, struct identity *out)
 {
     struct stat st;
@@ -426,6 +100,7 @@ static bool identify(int fd, struct identity *out)
     return true;
 }
 
+/* Returns whether the descriptor is still what was opened. */
 static bool is_same(int fd, const struct identity *opened)
 {
     struct identity now;
@@ -434,7 +109,7 @@ static bool is_same(int fd, const struct identity *opened)
            now.major == opened->major && now.minor == opened->minor;
 }
 
-/* Closes what is still ours. */
+/* Closes the descriptors that are still ours. */
 static void close_both(void)
 {
     if (is_same(s.fd, &s.file))
@@ -445,8 +120,9 @@ static void close_both(void)
     s.dir_fd = -1;
 }
 
-/* 0 to 2 are the program's, also where it has none: what it prints would come
- * into our file. Not fcntl(): its newest symbol version is too new. */
+/* Moves a descriptor above 2. Numbers 0 to 2 are the program's even if it has
+ * closed them: otherwise its output would go into our file. Not by fcntl(): its
+ * newest symbol version is too new. */
 static int above_standard(int fd)
 {
     long higher;
@@ -458,6 +134,7 @@ static int above_standard(int fd)
     return (int) higher;
 }
 
+/* Returns whether the descriptor is ours; if not, the sink is lost. */
 static bool check(int fd, const struct identity *opened)
 {
     if (is_same(fd, opened))
@@ -467,7 +144,7 @@ static bool check(int fd, const struct identity *opened)
     return false;
 }
 
-const char *rec_sink_init(const char *dir,
+const char *rec_sink_open(const char *dir,
                           const struct jp_rec_settings *settings)
 {
     struct identity opened;
@@ -496,12 +173,7 @@ const char *rec_sink_init(const char *dir,
     return NULL;
 }
 
-bool rec_sink_ready(void)
-{
-    return s.dir_fd >= 0 || s.lost;
-}
-
-/* Creates the file under a name nobody has; 0 or -1. */
+/* Creates the file under an unused name. Returns 0 or -1. */
 static int create_file(void)
 {
     char name[320];
@@ -514,7 +186,7 @@ static int create_file(void)
 
         if (i > 0)
             snprintf(suffix, sizeof(suffix), "-%d", i);
-        snprintf(name, sizeof(name), "%s-pid%d%s.jpr", rec_env_hostname(),
+        snprintf(name, sizeof(name), "%s-pid%d%s.jpr", header.hostname,
                  (int) getpid(), suffix);
         s.fd = openat(s.dir_fd, name,
                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -527,13 +199,15 @@ static int create_file(void)
         close(s.fd);
         s.fd = -1;
     }
-    if (s.fd >= 0 && (s.file.mode & 0600) != 0600) /* an odd umask */
+    /* an unusual umask took them away */
+    if (s.fd >= 0 && (s.file.mode & 0600) != 0600)
         (void) fchmod(s.fd, 0600);
     return s.fd < 0 ? -1 : 0;
 }
 
 /* ------------------------------------------------------------------ caps -- */
 
+/* Returns the part of the cap that is for a full sink. */
 static uint64_t cap_allowance(void)
 {
     uint64_t part = s.disk_bytes / 16;
@@ -545,6 +219,7 @@ static uint64_t cap_allowance(void)
     return part < ALLOWANCE_MAX ? part : ALLOWANCE_MAX;
 }
 
+/* Looks at the free space of the file system if the last look is too old. */
 static void look_at_space(void)
 {
     struct statvfs fs;
@@ -561,18 +236,19 @@ static void look_at_space(void)
         return;
     free_bytes = (uint64_t) fs.f_bavail * fs.f_frsize;
     s.is_near = free_bytes / NEAR < s.min_free_bytes;
-    /* leaving takes a little more than staying: no flutter at the edge */
+    /* hysteresis: a little more space is needed to leave the state than to
+     * enter it */
     enough = s.min_free_bytes + (s.low_space ? s.min_free_bytes / 8 : 0);
     if (free_bytes < enough + LOOK_BYTES && !s.low_space)
         s.low_end = s.end;
     s.low_space = free_bytes < enough + LOOK_BYTES;
 }
 
-bool rec_sink_is_full(void)
+static bool is_full(void)
 {
     if (s.min_free_bytes && !s.lost)
         look_at_space();
-    if (s.lost) /* what comes now is lost, not left out */
+    if (s.lost) /* records count as lost, not as left out */
         return false;
     return s.low_space || s.capped ||
            (s.disk_bytes && s.end >= s.disk_bytes - cap_allowance());
@@ -591,7 +267,7 @@ uint64_t rec_sink_allowance(void)
 {
     uint64_t left = UINT64_MAX;
 
-    if (!rec_sink_is_full())
+    if (!is_full())
         return left;
     if (s.disk_bytes)
         left = s.end < s.disk_bytes ? s.disk_bytes - s.end : 0;
@@ -607,6 +283,8 @@ uint64_t rec_sink_allowance(void)
 
 /* --------------------------------------------------------------- writing -- */
 
+/* Returns whether n bytes may be written. `last`: they may use what is kept for
+ * the last block. */
 static bool fits(size_t n, bool last)
 {
     uint64_t left = rec_sink_allowance();
@@ -619,6 +297,9 @@ static bool fits(size_t n, bool last)
     return left == UINT64_MAX || last || n <= left;
 }
 
+/* Writes at the end of the file. On failure `end` stays, so that the next write
+ * goes over a partial block. The identity is checked before each call, as the
+ * program may close descriptors at any time. */
 static int write_all(const char *at, size_t n)
 {
     uint64_t end = s.end;
@@ -641,7 +322,7 @@ static int write_all(const char *at, size_t n)
     return 0;
 }
 
-/* The file with its first bytes; 0 or -1. */
+/* Creates the file with its first bytes, once. Returns 0 or -1. */
 static int begin_file(void)
 {
     uint8_t head[JPR_HEAD_BYTES];
@@ -652,10 +333,10 @@ static int begin_file(void)
     return s.end > 0 ? 0 : write_all((const char *) head, sizeof(head));
 }
 
-/* Writes whole blocks behind the last ones; the first call creates the file.
- * 0, or -1 when they are not in the file: none of them then. `last`: they may
- * use up what is kept for the last block. */
-static int sink_append(const void *blocks, size_t n, bool last)
+/* Writes whole blocks at the end of the file, which the first call creates.
+ * Returns 0, or -1 when none of them is in the file. `last`: they may use what
+ * is kept for the last block. */
+static int append(const void *blocks, size_t n, bool last)
 {
     if (s.dir_fd < 0)
         return -1;
@@ -666,8 +347,8 @@ static int sink_append(const void *blocks, size_t n, bool last)
     s.failed_ns = 0;
     if (begin_file() == 0 && write_all(blocks, n) == 0)
         return 0;
-    /* give back what there is of a cut block; should this fail too, the next
-     * write goes over it */
+    /* remove what was written of a block; if that fails as well, the next write
+     * goes over it */
     if (!s.lost && s.fd >= 0 && check(s.fd, &s.file))
         (void) !ftruncate(s.fd, (off_t) s.end);
     s.failed_ns = rec_clock_ns();
@@ -682,38 +363,27 @@ void rec_sink_close(void)
 
 /* --- blocks of the file, collected for one write ------------------------- */
 
-/* Two blocks of operations and the counters, should nothing shrink. */
+/* Room for two blocks of operations and the counters even if nothing can be
+ * compressed. */
 enum { BUFFER_BYTES = 400 * 1024, PAYLOAD_BYTES = 96 * 1024 };
 
-static uint8_t *buffer;
-
-static bool overflow; /* a block did not fit: the write fails */
-static bool ever;
-static uint8_t *space;
+static uint8_t *buffer; /* blocks for the next write */
+static size_t used;
+static bool overflow;    /* a block did not fit: the write will fail */
+static bool ever;        /* a write has succeeded */
+static bool told_header; /* the header is in the file or the buffer */
+static uint8_t *space;   /* of `payload` */
 static struct jpr_out payload;
-static struct jpr_zip *zip;
+static struct jpr_zip *zip; /* NULL: blocks are stored */
 
-int rec_blocks_init(void)
-{
-    if (!buffer && !(buffer = malloc(BUFFER_BYTES)))
-        return -1;
-    if (!space && !(space = malloc(PAYLOAD_BYTES)))
-        return -1;
-    if (!zip) /* without it blocks are stored as they are */
-        zip = jpr_zip_create();
-    used = 0;
-    overflow = false;
-    ever = false;
-    return 0;
-}
-
-struct jpr_out *rec_blocks_payload(void)
+/* Returns an empty payload to fill, valid until the next call. */
+static struct jpr_out *empty_payload(void)
 {
     payload = (struct jpr_out){.bytes = space, .size = PAYLOAD_BYTES};
     return &payload;
 }
 
-size_t rec_blocks_add(enum jpr_block type, const uint8_t *raw, size_t n)
+size_t rec_sink_add(enum jpr_block type, const uint8_t *raw, size_t n)
 {
     size_t added;
 
@@ -727,20 +397,391 @@ size_t rec_blocks_add(enum jpr_block type, const uint8_t *raw, size_t n)
     return added;
 }
 
-int rec_blocks_write(bool last)
+void rec_sink_header(void)
+{
+    struct jpr_out *out;
+
+    if (told_header)
+        return;
+    out = empty_payload();
+    jpr_put_header(out, &header);
+    rec_sink_add(JPR_BLOCK_HEADER, out->bytes, out->full ? 0 : out->used);
+    told_header = true;
+}
+
+void rec_sink_comm(struct jp_rec_comm *comm)
+{
+    struct jpr_out *out;
+
+    if (comm->told)
+        return;
+    rec_sink_header();
+    comm->told = true;
+    out = empty_payload();
+    jpr_put_u64(out, 1);
+    jpr_put_comm(out, &comm->about);
+    rec_sink_add(JPR_BLOCK_COMM, out->bytes, out->used);
+}
+
+/* --- counters: produced, written, lost, left out ------------------------- */
+
+/* Rows of one block; with more of them a second block begins. A row is at most
+ * 60 bytes. */
+enum { MAX_ROWS = 1024, MAX_UNSEEN = 256, MAX_DOUBTS = 256 };
+/* A call counts as unseen if it was so at two looks this far apart: NCCL
+ * reports its operation only at the end of the program's group. */
+#define UNSEEN_NS 500000000ULL
+
+static struct {
+    struct jpr_counts gone[JPR_N_OP_KINDS]; /* sums of communicators that have
+                                               lost their places */
+    struct jpr_comm_counts rows[MAX_ROWS];
+    struct jpr_unseen unseen[MAX_UNSEEN];
+    struct jpr_doubts doubts[MAX_DOUBTS];
+    uint64_t looked_ns; /* the last look at calls without operation */
+    uint64_t told_sum;  /* of all numbers in the last block, to find changes */
+    bool told_final;
+} t;
+
+static void add_counts(struct jpr_counts *sum, const struct jp_rec_count *count)
+{
+    /* read produced last: then it is never less than the other three together
+     */
+    sum->lost += atomic_load_explicit(&count->lost, memory_order_acquire);
+    sum->written += count->written;
+    sum->left_out += count->left_out;
+    sum->produced +=
+        atomic_load_explicit(&count->produced, memory_order_acquire);
+}
+
+/* Counters only grow, so two states with one sum are the same. */
+static uint64_t sum_of(const struct jpr_counts *c)
+{
+    return c->produced + c->written + c->lost + c->left_out;
+}
+
+/* Fills the row of a function over all kinds; returns false when nothing was
+ * produced. */
+static bool fill_row(const struct jp_rec_comm *comm, unsigned func,
+                     struct jpr_comm_counts *row)
+{
+    int kind;
+
+    *row = (struct jpr_comm_counts){.comm = comm->about.index,
+                                    .func = rec_names_func_text(func),
+                                    .finalized = atomic_load(&comm->finalized)};
+    for (kind = 0; kind < JPR_N_OP_KINDS; kind++)
+        add_counts(&row->counts, &comm->counts[kind][func]);
+    return row->counts.produced > 0;
+}
+
+/* Adds the rows so far as a block of counters. */
+static void emit(struct jpr_counters *counters, bool final)
+{
+    struct jpr_out *out = empty_payload();
+
+    counters->final = final;
+    jpr_put_counters(out, counters);
+    rec_sink_add(JPR_BLOCK_COUNTERS, out->bytes, out->full ? 0 : out->used);
+    counters->n_rows = 0;
+    counters->n_unseen = 0;
+    counters->n_doubts = 0;
+}
+
+/* Adds the rows of a communicator that changed, or all. */
+static void add_rows(struct jpr_counters *counters, struct jp_rec_comm *comm,
+                     bool all)
+{
+    unsigned func;
+
+    for (func = 0; func < JP_REC_FUNCS; func++) {
+        struct jpr_comm_counts row;
+        uint64_t sum;
+
+        if (!fill_row(comm, func, &row))
+            continue;
+        /* also changes when the communicator is finalized */
+        sum = sum_of(&row.counts) * 2 + row.finalized;
+        if (!all && sum == comm->told_sums[func])
+            continue;
+        if (counters->n_rows == MAX_ROWS)
+            emit(counters, false);
+        comm->told_sums[func] = sum;
+        t.rows[counters->n_rows++] = row;
+    }
+}
+
+/* Returns the number of calls without an operation so far. The counter may be
+ * negative for a moment, when threads count in another order. */
+static uint64_t unseen_of(const struct jp_rec_comm *comm, unsigned func)
+{
+    int64_t n = atomic_load_explicit(&comm->unseen[func], memory_order_relaxed);
+
+    return n > 0 ? (uint64_t) n : 0;
+}
+
+/* Adds the unseen calls that changed. `all`: the process ends, and no operation
+ * is still to come. */
+static void add_unseen(struct jpr_counters *counters, struct jp_rec_comm *comm,
+                       bool all, bool look)
+{
+    bool over = all || atomic_load(&comm->finalized);
+    unsigned func;
+
+    for (func = 0; func < JP_REC_FUNCS && (look || over); func++) {
+        uint64_t now = unseen_of(comm, func);
+        uint64_t n = now;
+
+        if (!over && comm->looked_unseen[func] < now)
+            n = comm->looked_unseen[func];
+        if (look)
+            comm->looked_unseen[func] = now;
+        if (n == comm->told_unseen[func] && !(all && n > 0))
+            continue;
+        if (counters->n_unseen == MAX_UNSEEN)
+            emit(counters, false);
+        comm->told_unseen[func] = n;
+        t.unseen[counters->n_unseen++] = (struct jpr_unseen){
+            comm->about.index, rec_names_func_text(func), n};
+    }
+}
+
+/* Returns the doubts of a communicator as they are now. */
+static struct jpr_doubts doubts_of(const struct jp_rec_comm *comm)
+{
+    const struct jp_rec_trust *trust = &comm->trust;
+
+    return (struct jpr_doubts){
+        .comm = comm->about.index,
+        .reasons = atomic_load_explicit(&trust->reasons, memory_order_relaxed),
+        .unsure = atomic_load_explicit(&trust->n_unsure, memory_order_relaxed),
+        .refused =
+            atomic_load_explicit(&trust->n_refused, memory_order_relaxed),
+    };
+}
+
+/* A number that changes with any of them: reasons are only added. */
+static uint64_t sum_of_doubts(const struct jpr_doubts *doubts)
+{
+    return (doubts->unsure + doubts->refused) * (JPR_DOUBTS + 1) +
+           doubts->reasons;
+}
+
+/* Adds the doubts of a communicator if they changed, or all that it has. */
+static void add_doubts(struct jpr_counters *counters, struct jp_rec_comm *comm,
+                       bool all)
+{
+    struct jpr_doubts doubts = doubts_of(comm);
+    uint64_t sum = sum_of_doubts(&doubts);
+
+    if (sum == comm->told_doubts && !(all && sum > 0))
+        return;
+    if (counters->n_doubts == MAX_DOUBTS)
+        emit(counters, false);
+    comm->told_doubts = sum;
+    t.doubts[counters->n_doubts++] = doubts;
+}
+
+/* Sums by kind of operation over all communicators, past ones included. */
+static void sum_kinds(struct jpr_counters *counters)
+{
+    unsigned i;
+    int kind, func;
+
+    memcpy(counters->kinds, t.gone, sizeof(t.gone));
+    for (i = 0; i < rec_comm_places(); i++) {
+        struct jp_rec_comm *comm = rec_comm_at(i);
+
+        for (kind = 0; rec_comm_used(comm) && kind < JPR_N_OP_KINDS; kind++) {
+            for (func = 0; func < JP_REC_FUNCS; func++)
+                add_counts(&counters->kinds[kind], &comm->counts[kind][func]);
+        }
+    }
+}
+
+static uint64_t sum_of_all(const struct jpr_counters *c)
+{
+    return sum_of(&c->kinds[JPR_COLL]) + sum_of(&c->kinds[JPR_P2P]) +
+           sum_of(&c->kinds[JPR_CE]) + c->lost_steps + c->lost_comms +
+           c->lost_foreign;
+}
+
+/* Adds the rows of all communicators that have their block in the file or
+ * buffer. */
+static void add_comms(struct jpr_counters *counters, bool all)
+{
+    bool look = counters->clocks.mono_ns - t.looked_ns > UNSEEN_NS;
+    unsigned i;
+
+    for (i = 0; i < rec_comm_places(); i++) {
+        struct jp_rec_comm *comm = rec_comm_at(i);
+
+        if (!rec_comm_used(comm) || !comm->told)
+            continue;
+        add_rows(counters, comm, all);
+        add_unseen(counters, comm, all, look);
+        add_doubts(counters, comm, all);
+    }
+    if (look)
+        t.looked_ns = counters->clocks.mono_ns;
+}
+
+/* Returns the operations that are accounted for nowhere else. So a final block
+ * adds up, even if a thread has begun an operation after the table was
+ * searched. */
+static uint64_t missing(const struct jpr_counters *counters)
+{
+    uint64_t n = 0;
+    int kind;
+
+    for (kind = 0; kind < JPR_N_OP_KINDS; kind++) {
+        const struct jpr_counts *c = &counters->kinds[kind];
+
+        n += c->produced - c->written - c->lost - c->left_out;
+    }
+    return n;
+}
+
+enum jp_rec_tally rec_sink_counters(uint64_t in_flight, bool final, bool anyway)
+{
+    struct jpr_counters counters = {
+        .in_flight = in_flight,
+        .lost_steps = rec_net_lost(),
+        .rows = t.rows,
+        .unseen = t.unseen,
+        .doubts = t.doubts,
+    };
+    bool changed;
+
+    rec_env_clocks(&counters.clocks);
+    rec_comm_totals(&counters);
+    add_comms(&counters, final && !t.told_final);
+    sum_kinds(&counters);
+    if (final)
+        counters.in_flight = missing(&counters);
+    changed = counters.n_rows > 0 || counters.n_unseen > 0 ||
+              counters.n_doubts > 0 || sum_of_all(&counters) != t.told_sum ||
+              final != t.told_final;
+    if (!changed && !anyway)
+        return JP_REC_TALLY_NONE;
+    t.told_sum = sum_of_all(&counters);
+    t.told_final = final;
+    emit(&counters, final);
+    return changed ? JP_REC_TALLY_CHANGED : JP_REC_TALLY_BEAT;
+}
+
+/* Returns whether everything that was produced is accounted for and, without
+ * `anyway`, also in the file. */
+static bool is_done(const struct jp_rec_comm *comm, bool anyway)
+{
+    const struct jpr_doubts doubts = doubts_of(comm);
+    unsigned func;
+
+    if (!anyway && comm->told_doubts != sum_of_doubts(&doubts))
+        return false;
+    for (func = 0; func < JP_REC_FUNCS; func++) {
+        struct jpr_comm_counts row;
+
+        if (!anyway && comm->told_unseen[func] != unseen_of(comm, func))
+            return false;
+        if (!fill_row(comm, func, &row))
+            continue;
+        if (row.counts.produced !=
+            row.counts.written + row.counts.lost + row.counts.left_out)
+            return false;
+        if (!anyway && comm->told_sums[func] != sum_of(&row.counts) * 2 + 1)
+            return false;
+    }
+    return true;
+}
+
+void rec_sink_release(bool anyway)
+{
+    unsigned i;
+    int kind, func;
+
+    for (i = 0; i < rec_comm_places(); i++) {
+        struct jp_rec_comm *comm = rec_comm_at(i);
+
+        if (!rec_comm_used(comm) || !atomic_load(&comm->finalized) ||
+            !is_done(comm, anyway))
+            continue;
+        for (kind = 0; kind < JPR_N_OP_KINDS; kind++) {
+            for (func = 0; func < JP_REC_FUNCS; func++)
+                add_counts(&t.gone[kind], &comm->counts[kind][func]);
+        }
+        /* an even generation: the place is free, and no context matches it */
+        atomic_fetch_add(&comm->generation, 1);
+    }
+}
+
+/* --- begin and write ----------------------------------------------------- */
+
+int rec_sink_begin(const struct jp_rec_settings *settings, int interface)
+{
+    if (!buffer && !(buffer = malloc(BUFFER_BYTES)))
+        return -1;
+    if (!space && !(space = malloc(PAYLOAD_BYTES)))
+        return -1;
+    if (!zip) /* without it blocks are stored uncompressed */
+        zip = jpr_zip_create();
+    used = 0;
+    overflow = false;
+    ever = false;
+    told_header = false;
+    memset(&t, 0, sizeof(t));
+    rec_env_header(settings, interface, &header);
+    return 0;
+}
+
+/* All rows of the communicator must be written again. */
+static void forget_told(struct jp_rec_comm *comm)
+{
+    unsigned func;
+
+    memset(comm->told_sums, 0, sizeof(comm->told_sums));
+    comm->told_doubts = 0;
+    for (func = 0; func < JP_REC_FUNCS; func++) {
+        if (comm->told_unseen[func] > 0)
+            comm->told_unseen[func] = UINT64_MAX;
+    }
+}
+
+/* After a write: what the buffer had of each communicator is in the file, or
+ * must be added again. */
+static void counters_told(bool in_file)
+{
+    unsigned i;
+
+    if (!in_file) {
+        t.told_sum = 0;
+        t.told_final = false;
+    }
+    for (i = 0; i < rec_comm_places(); i++) {
+        struct jp_rec_comm *comm = rec_comm_at(i);
+
+        if (!rec_comm_used(comm))
+            continue;
+        if (in_file)
+            comm->in_file = comm->told;
+        else
+            forget_told(comm);
+        comm->told = comm->in_file;
+    }
+}
+
+int rec_sink_write(bool last)
 {
     int rc = 0;
 
-    if (overflow || (used > 0 && sink_append(buffer, used, last) < 0))
+    if (overflow || (used > 0 && append(buffer, used, last) < 0))
         rc = -1;
     else
         ever = ever || used > 0;
+    if (rc < 0)
+        told_header = told_header && ever;
+    counters_told(rc == 0);
     used = 0;
     overflow = false;
     return rc;
-}
-
-bool rec_blocks_ever(void)
-{
-    return ever;
 }

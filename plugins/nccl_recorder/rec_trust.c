@@ -1,4 +1,10 @@
-/* Whether NCCL's kernel events can be believed. */
+/* rec_trust.c - whether NCCL's kernel events can be believed.
+ *
+ * rec_comm.h explains how the events go wrong and by which rules and checks
+ * that is found. Rules act when the program calls or launches (rec_trust_call,
+ * rec_trust_op, rec_trust_usable); checks act on the time stamps
+ * (rec_trust_start, rec_trust_stop). No decision depends on the order in which
+ * threads see changes, so the counters are relaxed. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,31 +12,36 @@
 #include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_comm.h"
 
-/* The ring holds 64; an operation is one work of a channel at most. */
+/* STALE_MOST stale operations among STALE_WITHIN end the trust. RING_NEAR is a
+ * little below the 64 entries of the ring; an operation takes at most one entry
+ * of a channel. GPUS bounds the table of clocks. */
 enum { STALE_MOST = 8, STALE_WITHIN = 10000, GPUS = 64, RING_NEAR = 60 };
 
-/* The GPU's clock is compared with the host's where they run alike: the least
- * differences of two windows agree within this. A start counts as too early
- * beyond it only. */
+/* The clocks of GPU and host are compared only where they run alike: the least
+ * differences of two windows agree within CLOCK_SLACK_NS. Only a start that is
+ * earlier by more than that counts as too early. */
 #define CLOCK_WINDOW_NS 1000000000ULL
 #define CLOCK_SLACK_NS 1000000LL
 
-/* Host's clock less GPU's, the least of the window so far and of the one
- * before: never less than the truth, for an event is seen after it was. */
+/* The host's clock less the GPU's: the least difference of the current window
+ * and of the one before. It is never below the truth, for the host sees an
+ * event only after it happened. */
 struct jp_rec_gpu_clock {
-    char pci[32]; /* "": free */
+    char pci[32]; /* "": the entry is free */
     _Atomic int64_t low_ns, before_ns;
-    _Atomic uint64_t since_ns; /* of the window; 0: there is none */
-    atomic_bool is_known;      /* before_ns is */
+    _Atomic uint64_t since_ns; /* begin of the window; 0: none yet */
+    atomic_bool is_known;      /* before_ns holds a whole window */
 };
 
-static struct jp_rec_gpu_clock clocks[GPUS]; /* places are not given back */
-static _Atomic uint32_t not_asked; /* enum jpr_doubt: why; 0: they are */
-static bool has_allgatherv;
-static _Atomic int *nccl_mask;
-static const void *nccl_base; /* where the library of the mask was loaded */
+static struct jp_rec_gpu_clock clocks[GPUS]; /* entries are never freed */
+static _Atomic uint32_t not_asked; /* enum jpr_doubt: why kernel events are not
+                                      requested; 0: they are */
+static bool has_allgatherv;        /* NCCL may merge Broadcasts */
+static _Atomic int *nccl_mask;     /* NCCL's event mask; NULL: out of reach */
+static const void *nccl_base;      /* address of the mask's library */
 
-/* A program may unload NCCL, and load it again elsewhere. */
+/* Returns whether the mask is still mapped: a program may unload NCCL and load
+ * it again elsewhere. */
 static bool mask_is_there(void)
 {
     Dl_info object;
@@ -39,8 +50,9 @@ static bool mask_is_there(void)
            object.dli_fbase == nccl_base;
 }
 
-/* NCCL reads it anew at each call (v4 on; before, kernels are not asked for).
- * Without kernel events the network's tell when an operation is over. */
+/* Replaces kernel events by proxies in NCCL's mask, which NCCL reads at each
+ * call (from v4 on; before that kernel events are not requested). Without
+ * kernel events those of the network show when an operation is over. */
 void rec_trust_mask(void)
 {
     if (atomic_load(&not_asked) == 0 || !mask_is_there() ||
@@ -50,6 +62,15 @@ void rec_trust_mask(void)
     atomic_fetch_and(nccl_mask, ~JP_NCCL_KERNEL_CH);
 }
 
+/* Adds a reason. The load first keeps the cache line shared in the common case,
+ * where the reason is known. */
+static void doubt(struct jp_rec_trust *trust, uint32_t reason)
+{
+    if (!(atomic_load_explicit(&trust->reasons, memory_order_relaxed) & reason))
+        atomic_fetch_or_explicit(&trust->reasons, reason, memory_order_relaxed);
+}
+
+/* Requests no more kernel events in this process. */
 static void stop_asking(enum jpr_doubt why)
 {
     if (!rec_trust_enabled())
@@ -61,8 +82,10 @@ static void stop_asking(enum jpr_doubt why)
 void rec_trust_init(bool asking, int interface, int *mask)
 {
     const char *merges = getenv("NCCL_ALLGATHERV_ENABLE");
-    Dl_info object; /* NCCL's is a variable of the library */
+    Dl_info object; /* only a mask in a library's data can be checked later */
 
+    /* a forked child must not use its parent's clocks */
+    memset(clocks, 0, sizeof(clocks));
     atomic_store(&not_asked, asking ? 0 : JPR_DOUBT_NOT_ASKED);
     has_allgatherv = interface >= 6 && !(merges && !strcmp(merges, "0"));
     nccl_mask = mask && dladdr(mask, &object) ? (_Atomic int *) mask : NULL;
@@ -74,15 +97,18 @@ bool rec_trust_enabled(void)
     return atomic_load_explicit(&not_asked, memory_order_relaxed) == 0;
 }
 
-bool rec_trust_usable(struct jp_rec_trust *trust)
+bool rec_trust_usable(struct jp_rec_trust *trust, bool replayed)
 {
     uint32_t why = atomic_load_explicit(&not_asked, memory_order_relaxed);
 
+    if (replayed &&
+        !atomic_load_explicit(&trust->replays_count, memory_order_relaxed))
+        doubt(trust, JPR_DOUBT_GRAPH_MIX);
     if ((atomic_load_explicit(&trust->reasons, memory_order_relaxed) | why) ==
         0)
         return true;
     if (why)
-        rec_trust_doubt(trust, why);
+        doubt(trust, why);
     atomic_fetch_add_explicit(&trust->n_unsure, 1, memory_order_relaxed);
     return false;
 }
@@ -99,25 +125,15 @@ void rec_trust_comm(struct jp_rec_trust *trust, const char *gpu_pci)
     trust->clock = &clocks[i];
 }
 
-void rec_trust_doubt(struct jp_rec_trust *trust, uint32_t reason)
-{
-    if (!(atomic_load_explicit(&trust->reasons, memory_order_relaxed) & reason))
-        atomic_fetch_or_explicit(&trust->reasons, reason, memory_order_relaxed);
-}
-
 /* ------------------------------------------------------ launches and calls */
 
-void rec_trust_launch(struct jp_rec_trust *trust)
-{
-    atomic_fetch_add_explicit(&trust->launch, 1, memory_order_relaxed);
-}
-
-void rec_trust_op(struct jp_rec_trust *trust, uint64_t now_ns,
+void rec_trust_op(struct jp_rec_trust *trust, uint64_t now_ns, bool self_copy,
                   struct jp_rec_place *place)
 {
     uint32_t launch =
         atomic_load_explicit(&trust->launch, memory_order_relaxed);
 
+    /* the first operation of a launch: its time bounds the next launch's */
     if (atomic_load_explicit(&trust->first_of, memory_order_relaxed) !=
         launch) {
         atomic_store_explicit(&trust->first_of, launch, memory_order_relaxed);
@@ -133,52 +149,47 @@ void rec_trust_op(struct jp_rec_trust *trust, uint64_t now_ns,
     place->number = 1 +
                     atomic_load_explicit(&trust->n_ops, memory_order_relaxed);
     atomic_store_explicit(&trust->n_ops, place->number, memory_order_relaxed);
+    /* the host does not count this copy, so stamps of later kernels come too
+     * early */
+    if (self_copy && rec_trust_enabled())
+        doubt(trust, JPR_DOUBT_SELF_COPY);
 }
 
-/* In nested groups NCCL tells a group for each inner one, though all of them
- * are launched together; behind an inner one it cannot be told whether the
- * outer one continues. */
-void rec_trust_group(struct jp_rec_thread *thread, int depth)
+/* Two Broadcasts of different roots in one group, or one in a graph, may become
+ * an AllGatherV, after which the counts of host and device differ. */
+static void note_broadcast(struct jp_rec_trust *trust,
+                           const struct jp_rec_thread *thread, int root,
+                           bool captured)
 {
-    if (depth <= 2 && thread->group_depth <= 2)
-        thread->group++;
-    thread->group_depth = depth;
-}
-
-void rec_trust_call(struct jp_rec_trust *trust, bool captured)
-{
-    if (atomic_load_explicit(&trust->replays_count, memory_order_relaxed) !=
-        captured)
-        atomic_store_explicit(&trust->replays_count, captured,
-                              memory_order_relaxed);
-}
-
-void rec_trust_broadcast(struct jp_rec_trust *trust,
-                         const struct jp_rec_thread *thread, int root,
-                         bool captured)
-{
+    /* differs between threads, and between the groups of a thread */
     uint64_t group = (uint64_t) (uintptr_t) thread + thread->group;
 
     if (!has_allgatherv)
         return;
     if (captured ||
         (trust->broadcast_group == group && trust->broadcast_root != root)) {
-        rec_trust_doubt(trust, JPR_DOUBT_BROADCAST);
+        doubt(trust, JPR_DOUBT_BROADCAST);
         stop_asking(JPR_DOUBT_BROADCAST);
     }
     trust->broadcast_group = group;
     trust->broadcast_root = root;
 }
 
-void rec_trust_replay(struct jp_rec_trust *trust)
+void rec_trust_call(struct jp_rec_trust *trust,
+                    const struct jp_rec_thread *thread, bool captured,
+                    int broadcast_root)
 {
-    if (!atomic_load_explicit(&trust->replays_count, memory_order_relaxed))
-        rec_trust_doubt(trust, JPR_DOUBT_GRAPH_MIX);
+    if (atomic_load_explicit(&trust->replays_count, memory_order_relaxed) !=
+        captured)
+        atomic_store_explicit(&trust->replays_count, captured,
+                              memory_order_relaxed);
+    if (broadcast_root >= 0)
+        note_broadcast(trust, thread, broadcast_root, captured);
 }
 
 /* ------------------------------------------------------------- time stamps */
 
-/* Takes a stamp of gpu_ns that was seen at now_ns. */
+/* Takes a stamp of the GPU that the host saw at now_ns. */
 static void compare_clocks(struct jp_rec_gpu_clock *clock, uint64_t gpu_ns,
                            uint64_t now_ns)
 {
@@ -198,7 +209,8 @@ static void compare_clocks(struct jp_rec_gpu_clock *clock, uint64_t gpu_ns,
     atomic_store_explicit(&clock->since_ns, now_ns, memory_order_relaxed);
 }
 
-/* Host's clock less GPU's, not less than the truth; false: not known. */
+/* The host's clock less the GPU's, never below the truth. Returns false where
+ * the clocks are not known to run alike. */
 static bool get_difference(const struct jp_rec_gpu_clock *clock,
                            int64_t *difference)
 {
@@ -212,7 +224,8 @@ static bool get_difference(const struct jp_rec_gpu_clock *clock,
            apart <= CLOCK_SLACK_NS && apart >= -CLOCK_SLACK_NS;
 }
 
-/* Whether a stamp is earlier than a time of the host's. */
+/* Returns whether a stamp is earlier than a time of the host; false for a time
+ * of 0 or where the clocks cannot be compared. */
 static bool is_before(const struct jp_rec_gpu_clock *clock, uint64_t gpu_ns,
                       uint64_t host_ns)
 {
@@ -232,8 +245,8 @@ bool rec_trust_is_too_long(const struct jp_rec_trust *trust, uint64_t gpu_ns,
            gpu_ns > host_ns + host_ns / 64 + CLOCK_SLACK_NS;
 }
 
-/* The stamps run backwards: starts between the two may be of other operations
- * than they were told for. */
+/* The stamps run backwards. Starts between the two may belong to other
+ * operations than NCCL reported them for, so rec_trust_stop() refuses them. */
 static void note_overrun(struct jp_rec_trust *trust, uint64_t from_ns,
                          uint64_t to_ns)
 {
@@ -244,8 +257,9 @@ static void note_overrun(struct jp_rec_trust *trust, uint64_t from_ns,
     atomic_store_explicit(&trust->overrun_to_ns, to_ns, memory_order_relaxed);
 }
 
-/* Whether so many came after it that the ring may have been overrun. To be
- * asked at each stamp: one is as late as it is told. */
+/* Returns whether so many operations followed this one that the ring may have
+ * been overrun. Must be called for each stamp, as lateness shows only at the
+ * moment of the report. */
 static bool is_late(struct jp_rec_trust *trust, uint64_t number)
 {
     uint64_t last = atomic_load_explicit(&trust->n_ops, memory_order_relaxed);
@@ -256,7 +270,8 @@ static bool is_late(struct jp_rec_trust *trust, uint64_t number)
            atomic_load_explicit(&trust->late_until, memory_order_relaxed);
 }
 
-/* Few in long are chance: NCCL loses a start now and then. */
+/* Counts a stale stamp. A few over a long time are chance: NCCL loses a start
+ * now and then. */
 static enum jp_rec_stamp take_stale(struct jp_rec_trust *trust)
 {
     uint64_t last = atomic_load_explicit(&trust->n_ops, memory_order_relaxed);
@@ -270,11 +285,11 @@ static enum jp_rec_stamp take_stale(struct jp_rec_trust *trust)
     if (1 + atomic_fetch_add_explicit(&trust->n_stale, 1,
                                       memory_order_relaxed) >=
         STALE_MOST)
-        rec_trust_doubt(trust, JPR_DOUBT_STALE);
+        doubt(trust, JPR_DOUBT_STALE);
     return JP_REC_STALE;
 }
 
-/* The first stamp of a launch on the channel. */
+/* Judges the first stamp of a launch on the channel. */
 static enum jp_rec_stamp compare(struct jp_rec_trust *trust,
                                  struct jp_rec_channel *c,
                                  const struct jp_rec_place *place, bool late,
@@ -304,7 +319,7 @@ enum jp_rec_stamp rec_trust_start(struct jp_rec_trust *trust, unsigned channel,
         return take_stale(trust);
     if (trust->clock && now_ns)
         compare_clocks(trust->clock, gpu_ns, now_ns);
-    /* within a launch batches share their times */
+    /* operations of one launch share their stamps: compare only the first */
     if (atomic_load_explicit(&c->launch, memory_order_relaxed) !=
         place->launch) {
         stamp = compare(trust, c, place, late, gpu_ns);
@@ -322,7 +337,7 @@ bool rec_trust_stop(struct jp_rec_trust *trust, unsigned channel,
 {
     struct jp_rec_channel *c = &trust->channels[channel];
 
-    is_late(trust, number);
+    is_late(trust, number); /* for its effect on later stamps */
     if (gpu_ns > atomic_load_explicit(&c->stop_ns, memory_order_relaxed))
         atomic_store_explicit(&c->stop_ns, gpu_ns, memory_order_relaxed);
     return gpu_ns > start_ns &&
@@ -330,10 +345,4 @@ bool rec_trust_stop(struct jp_rec_trust *trust, unsigned channel,
                                             memory_order_relaxed) ||
             start_ns < atomic_load_explicit(&trust->overrun_from_ns,
                                             memory_order_relaxed));
-}
-
-void rec_trust_after_fork(void)
-{
-    memset(clocks, 0, sizeof(clocks));
-    nccl_mask = NULL;
 }

@@ -1,4 +1,12 @@
-/* rec_writer.c - the thread that writes, and what it writes each time. */
+/* rec_writer.c - the thread that writes, and what it writes each time.
+ *
+ * writer_main() is the thread. It sleeps until its timer or the bell wakes it
+ * and then calls flush_run(): finished records become operations of the file
+ * (take), operations in flight a snapshot (take_snapshot), and rec_sink.c
+ * adds the counters and writes. `f` holds what flushes remember, `w` what the
+ * thread and its callers share. NCCL's threads enter by the functions at the
+ * end.
+ */
 #include "plugins/nccl_recorder/rec_writer.h"
 
 #include <linux/futex.h>
@@ -18,12 +26,68 @@
 #include "plugins/nccl_recorder/rec_compat.h"
 #include "plugins/nccl_recorder/rec_env.h"
 
+enum { BATCH_OPS = 8 * 1024, FIRST_KEPT = 16, KEPT_PER_K = 128 };
+/* SMALL_BATCH and OP_BYTES: smaller writes near the cap; an operation takes a
+ * fifth of OP_BYTES. KEPT_BYTES: what an operation is assumed to take in a full
+ * sink. */
+enum { SMALL_BATCH = 64, OP_BYTES = 128, KEPT_BYTES = 32 };
+/* Pace of a full sink; see rec_writer.h. */
+enum { PACE = 8, STILL_PART = 4, RESERVE_BYTES = 16 * 1024, OLDEST = 200 };
+#define SECOND_NS 1000000000ULL
+/* an unchanged snapshot of this age may be a hang */
+#define STILL_NS (2 * SECOND_NS)
+#define AGAIN_NS (10 * SECOND_NS) /* an unchanged snapshot is written again */
+/* Without changes snapshots and counters are written again after this part of
+ * the time since the last change, if that is longer. */
+enum { AGAIN_PART = 60, BEAT_PART = 600 };
+
+/* Which counter an operation belongs to. */
+struct who {
+    uint16_t comm; /* place in the table of communicators */
+    uint8_t kind;
+    uint8_t func;
+};
+
+static struct {
+    struct jpr_packer *ops;
+    struct jpr_packer *snapshot;
+    /* operations of the block that is in the buffer or being packed */
+    uint32_t n_batch;
+    struct who batch[BATCH_OPS];
+    bool full; /* the sink */
+    uint64_t full_since_ns;
+    uint64_t flushed_ns;     /* while full: time of the last flush */
+    uint64_t flush_bytes;    /* what that flush took, without operations */
+    uint64_t ops_bytes;      /* size of the block of operations just added */
+    uint64_t still_told_ns;  /* time of the last flush for a hang alone */
+    uint64_t allowance;      /* when the sink became full */
+    uint64_t oldest[OLDEST]; /* starts of operations in flight, ascending */
+    uint32_t n_oldest;
+    uint64_t counted_ns; /* time of the last counters */
+    uint64_t changed_ns; /* ... that had changed */
+    bool only_header;
+    bool net;                /* records hold network waits */
+    uint64_t n_seen;         /* operations since the sink is full */
+    uint64_t n_kept;         /* of these written */
+    uint64_t k;              /* each k-th is kept */
+    uint64_t signature;      /* of what was in flight at the last flush */
+    uint64_t still_since_ns; /* since when it is the same */
+    uint64_t told_signature; /* of the snapshot in the file */
+    uint64_t told_at_ns;     /* when that was written */
+    bool told_some;          /* it has operations */
+    bool failed;             /* the last write did */
+} f;
+
+/* --- a record of the writer becomes one of the file ---------------------- */
+
+/* Returns whether kernel times are not used. */
 static bool is_unsure(const struct jp_rec_record *r)
 {
     return r->facts.flags & JP_REC_UNTIMED;
 }
 
-/* From being enqueued until the last child stopped; 0: none ever did. */
+/* Returns the time from being enqueued until the last child stopped, or 0 if
+ * none ever did. */
 static uint64_t host_span(const struct jp_rec_record *r)
 {
     uint64_t last = is_unsure(r) ? 0 : r->times[JP_REC_KERNEL_LAST];
@@ -33,8 +97,8 @@ static uint64_t host_span(const struct jp_rec_record *r)
     return last > r->facts.start_ns ? last - r->facts.start_ns : 0;
 }
 
-/* Stamps of different operations, or a span that is longer than the operation
- * was there. */
+/* Returns whether the GPU's times cannot be right: stamps of different
+ * operations, or a span longer than the time that the host saw. */
 static bool is_refused(const struct jp_rec_record *r)
 {
     uint64_t since = r->facts.after_ns;
@@ -46,9 +110,10 @@ static bool is_refused(const struct jp_rec_record *r)
                                   r->times[JP_REC_GPU_MAX], seen - since));
 }
 
+/* Sets the execution time and its source. */
 static void set_exec(const struct jp_rec_record *r, struct jpr_op *op)
 {
-    if (is_unsure(r)) { /* some channels may have had times before */
+    if (is_unsure(r)) { /* times of channels that came before the doubt */
         op->kernel_first_mono_ns = op->kernel_last_mono_ns = 0;
         op->gpu_first_ns = op->gpu_last_ns = 0;
         op->source = JPR_COLLECTIVE_CPU;
@@ -65,6 +130,7 @@ static void set_exec(const struct jp_rec_record *r, struct jpr_op *op)
     }
 }
 
+/* The last two sums are of steps and bytes. */
 static void set_net(const struct jp_rec_record *r, struct jpr_op *op)
 {
     op->has_net = true;
@@ -73,7 +139,7 @@ static void set_net(const struct jp_rec_record *r, struct jpr_op *op)
     op->net_bytes = r->net[JPR_N_WAITS + 1];
 }
 
-/* `comm`: the communicator's number in the file. */
+/* `comm` is the communicator's number in the file. */
 static void convert(const struct jp_rec_record *r, uint32_t comm,
                     struct jpr_op *op)
 {
@@ -109,59 +175,16 @@ static void convert(const struct jp_rec_record *r, uint32_t comm,
         .channels_stopped = r->stopped,
     };
     set_exec(r, op);
-    if (rec_done_has_net() &&
-        (r->net[JPR_N_WAITS] > 0 || r->net[JPR_WAIT_SEND_GPU] > 0 ||
-         r->net[JPR_WAIT_RECV] > 0))
+    if (f.net && (r->net[JPR_N_WAITS] > 0 || r->net[JPR_WAIT_SEND_GPU] > 0 ||
+                  r->net[JPR_WAIT_RECV] > 0))
         set_net(r, op);
 }
 
-/* --- what the writer does each time: everything new into the file -------- */
+/* --- everything new into the file ---------------------------------------- */
 
-enum { BATCH_OPS = 8 * 1024, FIRST_KEPT = 16, KEPT_PER_K = 128 };
-/* Near the cap; an operation takes a fifth of that. */
-enum { SMALL_BATCH = 64, OP_BYTES = 128, KEPT_BYTES = 32 };
-/* While full; see rec_writer.h. */
-enum { PACE = 8, STILL_PART = 4, RESERVE_BYTES = 16 * 1024, OLDEST = 200 };
-#define SECOND_NS 1000000000ULL
-#define STILL_NS (2 * SECOND_NS)  /* a snapshot this old may be a hang */
-#define AGAIN_NS (10 * SECOND_NS) /* an unchanged one is told again */
-/* What nobody waits for is told again after this part of the time that nothing
- * changed, where that is longer. */
-enum { AGAIN_PART = 60, BEAT_PART = 600 };
-
-static struct {
-    struct jpr_packer *ops;
-    struct jpr_packer *snapshot;
-    struct jpr_header header;
-    bool told_header;
-    /* operations of the block that is in the buffer or being packed */
-    uint32_t n_batch;
-    struct jp_rec_who batch[BATCH_OPS];
-    bool full;
-    uint64_t full_since_ns;
-    uint64_t flushed_ns;     /* while full: when the last time */
-    uint64_t flush_bytes;    /* what that took without operations */
-    uint64_t ops_bytes;      /* of the block of operations just added */
-    uint64_t still_told_ns;  /* when the last time for that alone */
-    uint64_t allowance;      /* when it became full */
-    uint64_t oldest[OLDEST]; /* starts of operations in flight, ascending */
-    uint32_t n_oldest;
-    uint64_t counted_ns; /* the last counters */
-    uint64_t changed_ns; /* ... that were new */
-    bool only_header;
-    uint64_t n_seen; /* while full */
-    uint64_t n_kept;
-    uint64_t k;
-    uint64_t signature; /* of what was in flight at the last flush */
-    uint64_t still_since_ns;
-    uint64_t told_signature;
-    uint64_t told_at_ns;
-    bool told_some;
-    bool failed; /* the last write */
-} f;
-
-int rec_writer_init(const struct jp_rec_settings *settings, int interface,
-                    bool only_header)
+/* Prepares the packers and the sink. The packers are kept over a fork. */
+static int begin(const struct jp_rec_settings *settings, int interface,
+                 bool only_header)
 {
     struct jpr_packer *ops = f.ops, *snapshot = f.snapshot;
 
@@ -169,7 +192,7 @@ int rec_writer_init(const struct jp_rec_settings *settings, int interface,
         ops = jpr_packer_create();
     if (!snapshot)
         snapshot = jpr_packer_create();
-    if (!ops || !snapshot || rec_blocks_init() < 0) {
+    if (!ops || !snapshot || rec_sink_begin(settings, interface) < 0) {
         jpr_packer_destroy(ops);
         jpr_packer_destroy(snapshot);
         f.ops = f.snapshot = NULL;
@@ -180,60 +203,50 @@ int rec_writer_init(const struct jp_rec_settings *settings, int interface,
     f.snapshot = snapshot;
     f.k = FIRST_KEPT;
     f.only_header = only_header;
+    f.net = settings->net;
     f.changed_ns = rec_clock_ns();
     jpr_packer_begin(f.ops, false, rec_clock_ns());
-    rec_env_header(settings, interface, &f.header);
-    rec_tally_init();
     return 0;
 }
 
 /* ------------------------------------------------- buffer and its accounts */
 
-/* Writes the buffer; what was in it is written, or lost or left out. */
-static void write_out(bool last)
+static struct jp_rec_count *count_of(struct who who)
 {
-    int rc = rec_blocks_write(last);
+    return &rec_comm_at(who.comm)->counts[who.kind][who.func];
+}
+
+/* The batch was counted as written but is not in the file: it is left out if
+ * the sink is full, else lost. */
+static void take_back(void)
+{
+    bool on_purpose = f.n_batch > 0 && rec_sink_allowance() != UINT64_MAX;
     uint32_t i;
 
-    if (rc < 0) {
-        for (i = 0; i < f.n_batch; i++)
-            rec_tally_take_back(f.batch[i], rec_sink_is_full());
-        f.told_header = f.told_header && rec_blocks_ever();
+    for (i = 0; i < f.n_batch; i++) {
+        struct jp_rec_count *count = count_of(f.batch[i]);
+
+        count->written--;
+        if (on_purpose)
+            count->left_out++;
+        else
+            atomic_fetch_add_explicit(&count->lost, 1, memory_order_relaxed);
+    }
+}
+
+/* Writes the buffer. After a failure the snapshot is written again. */
+static void write_out(bool last)
+{
+    f.failed = rec_sink_write(last) < 0;
+    if (f.failed) {
+        take_back();
         f.told_signature = 0;
         f.told_some = true;
     }
-    rec_tally_told(rc == 0);
-    f.failed = rc < 0;
     f.n_batch = 0;
 }
 
-static void add_header(void)
-{
-    struct jpr_out *out;
-
-    if (f.told_header)
-        return;
-    out = rec_blocks_payload();
-    jpr_put_header(out, &f.header);
-    rec_blocks_add(JPR_BLOCK_HEADER, out->bytes, out->full ? 0 : out->used);
-    f.told_header = true;
-}
-
-/* The communicator's block, before the first thing that names it. */
-static void tell_comm(struct jp_rec_comm *comm)
-{
-    struct jpr_out *out;
-
-    if (comm->told)
-        return;
-    add_header();
-    comm->told = true;
-    out = rec_blocks_payload();
-    jpr_put_u64(out, 1);
-    jpr_put_comm(out, &comm->about);
-    rec_blocks_add(JPR_BLOCK_COMM, out->bytes, out->used);
-}
-
+/* Moves the packed operations into the buffer as a block. */
 static void end_ops(void)
 {
     const uint8_t *raw;
@@ -243,14 +256,14 @@ static void end_ops(void)
     if (jpr_packer_count(f.ops) == 0)
         return;
     raw = jpr_packer_end(f.ops, 0, &n);
-    f.ops_bytes = rec_blocks_add(JPR_BLOCK_OPS, raw, n);
+    f.ops_bytes = rec_sink_add(JPR_BLOCK_OPS, raw, n);
     jpr_packer_begin(f.ops, false, rec_clock_ns());
 }
 
 /* ------------------------------------------------------------- operations */
 
-/* Whether a full sink takes this one: every k-th, from a quarter of what it
- * still takes. */
+/* Returns whether a full sink takes this operation: every k-th, until a quarter
+ * of the allowance is used. */
 static bool is_kept(void)
 {
     uint64_t spent = f.allowance - rec_sink_allowance();
@@ -263,22 +276,25 @@ static bool is_kept(void)
     return true;
 }
 
+/* Looks whether the sink is full, and starts its pace anew when it has become
+ * so. */
 static void set_full(uint64_t now)
 {
-    bool full = rec_sink_is_full();
+    uint64_t allowance = rec_sink_allowance();
+    bool full = allowance != UINT64_MAX;
 
     if (full && !f.full) {
         f.full_since_ns = now;
         f.flushed_ns = f.still_told_ns = 0;
-        f.allowance = rec_sink_allowance();
+        f.allowance = allowance;
         f.n_seen = f.n_kept = 0;
         f.k = FIRST_KEPT;
     }
     f.full = full;
 }
 
-/* Operations of one write: near the cap ever fewer, so that what does not fit
- * any more is little. */
+/* Returns how many operations go into one write. Near the cap these are fewer
+ * and fewer, so that little is lost by the last one that does not fit. */
 static uint32_t batch_limit(void)
 {
     uint64_t n = rec_sink_room() / OP_BYTES;
@@ -288,19 +304,20 @@ static uint32_t batch_limit(void)
     return n > SMALL_BATCH ? (uint32_t) n : SMALL_BATCH;
 }
 
+/* Takes a finished record. When the block is full, it is written and the record
+ * begins the next one. */
 static void take(const struct jp_rec_record *record)
 {
-    struct jp_rec_who who = {record->facts.comm, record->facts.kind,
-                             record->facts.func};
+    struct who who = {record->facts.comm, record->facts.kind,
+                      record->facts.func};
     struct jp_rec_comm *comm = rec_comm_at(who.comm);
     struct jpr_op op;
 
-    rec_finish_saw(record);
     if (f.full && !is_kept()) {
-        rec_tally_left_out(who);
+        count_of(who)->left_out++;
         return;
     }
-    tell_comm(comm);
+    rec_sink_comm(comm);
     convert(record, comm->about.index, &op);
     if (op.source == JPR_KERNEL_GPU && op.exec_ns == 0)
         atomic_fetch_add_explicit(&comm->trust.n_refused, 1,
@@ -309,11 +326,11 @@ static void take(const struct jp_rec_record *record)
         end_ops();
         write_out(false);
         set_full(rec_clock_ns());
-        tell_comm(comm);                   /* again, should that have failed */
+        rec_sink_comm(comm);               /* again, if the write has failed */
         (void) jpr_packer_add(f.ops, &op); /* an empty block takes any */
     }
     f.batch[f.n_batch++] = who;
-    rec_tally_written(who);
+    count_of(who)->written++;
 }
 
 /* -------------------------------------------------- snapshot and counters */
@@ -324,7 +341,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
-/* Keeps the starts of the oldest operations in flight. */
+/* Keeps the starts of the oldest operations in flight, sorted by insertion. */
 static void note_start(uint64_t ns)
 {
     uint32_t i = f.n_oldest;
@@ -340,6 +357,7 @@ static void note_start(uint64_t ns)
     f.oldest[i] = ns;
 }
 
+/* Of the first n places. */
 static void find_oldest(uint32_t n)
 {
     struct jp_rec_record record;
@@ -347,19 +365,20 @@ static void find_oldest(uint32_t n)
 
     f.n_oldest = 0;
     for (i = 0; i < n; i++) {
-        if (rec_finish_look(i, &record))
+        if (rec_op_look(i, &record))
             note_start(record.facts.start_ns);
     }
 }
 
-/* Whether a snapshot has room for one that started then. */
+/* Returns whether the snapshot takes an operation that started then: in a full
+ * sink only the oldest. */
 static bool is_told(uint64_t start_ns)
 {
     return !f.full || f.n_oldest < OLDEST || start_ns <= f.oldest[OLDEST - 1];
 }
 
-/* Packs what is in flight; how many there are, and a number that changes with
- * them. */
+/* Packs the operations in flight. Returns how many there are, and in *omitted
+ * those without room. The signature changes when any of them moves. */
 static uint64_t take_snapshot(uint64_t now, uint64_t *omitted)
 {
     uint32_t n = jp_rec_ops ? rec_pool_used(&jp_rec_op_pool) : 0;
@@ -372,14 +391,14 @@ static uint64_t take_snapshot(uint64_t now, uint64_t *omitted)
     if (f.full)
         find_oldest(n);
     for (i = 0; i < n; i++) {
-        if (!rec_finish_look(i, &record))
+        if (!rec_op_look(i, &record))
             continue;
         count++;
         hash = mix(hash, record.facts.start_ns + record.started);
         hash = mix(hash, record.times[JP_REC_ENQUEUE_STOP] + record.stopped);
         if (!is_told(record.facts.start_ns))
             continue;
-        tell_comm(rec_comm_at(record.facts.comm));
+        rec_sink_comm(rec_comm_at(record.facts.comm));
         convert(&record, rec_comm_at(record.facts.comm)->about.index, &op);
         (void) jpr_packer_add(f.snapshot, &op);
     }
@@ -395,6 +414,8 @@ static uint64_t longer(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* Adds the snapshot to the buffer if it has changed, or again after a while. An
+ * empty one is added once, to replace the last. */
 static void add_snapshot(uint64_t now, uint64_t count, uint64_t omitted)
 {
     uint64_t again_ns = longer(AGAIN_NS, (now - f.still_since_ns) / AGAIN_PART);
@@ -407,12 +428,14 @@ static void add_snapshot(uint64_t now, uint64_t count, uint64_t omitted)
         (f.full || now - f.told_at_ns < again_ns))
         return;
     raw = jpr_packer_end(f.snapshot, omitted, &n);
-    rec_blocks_add(JPR_BLOCK_INFLIGHT, raw, n);
+    rec_sink_add(JPR_BLOCK_INFLIGHT, raw, n);
     f.told_signature = f.signature;
     f.told_at_ns = now;
     f.told_some = count > 0;
 }
 
+/* Adds communicators even before their first operation, once their name is
+ * known. */
 static void tell_comms(void)
 {
     unsigned i;
@@ -422,16 +445,17 @@ static void tell_comms(void)
 
         if (rec_comm_used(comm) &&
             atomic_load_explicit(&comm->known, memory_order_acquire))
-            tell_comm(comm);
+            rec_sink_comm(comm);
     }
 }
 
+/* Adds the counters if they have changed, or as a sign of life. */
 static void add_counters(uint64_t now, uint64_t in_flight, bool final)
 {
     uint64_t beat_ns = longer(SECOND_NS, (now - f.changed_ns) / BEAT_PART);
     bool beat = f.full || (rec_comm_live() > 0 && now - f.counted_ns > beat_ns);
 
-    switch (rec_tally_add(in_flight, final, beat)) {
+    switch (rec_sink_counters(in_flight, final, beat)) {
     case JP_REC_TALLY_CHANGED:
         f.changed_ns = now;
         /* fall through */
@@ -445,7 +469,8 @@ static void add_counters(uint64_t now, uint64_t in_flight, bool final)
 
 /* --------------------------------------------------------------- the flush */
 
-/* Whether a full sink gets its counters and snapshot now. */
+/* Returns whether a full sink gets its counters and snapshot now; always true
+ * for one that is not full. rec_writer.h has the formula. */
 static bool is_due(uint64_t now, uint64_t in_flight)
 {
     bool still = in_flight > 0 && now - f.still_since_ns > STILL_NS &&
@@ -461,7 +486,8 @@ static bool is_due(uint64_t now, uint64_t in_flight)
         return true;
     if (!still)
         left -= left < reserve ? left : reserve;
-    /* what is left is used up: each time after as long again */
+    /* nothing for another flush: wait as long again as the sink has been full
+     */
     wait_ns = (double) age_ns;
     if (left > f.flush_bytes)
         wait_ns *= PACE * (double) f.flush_bytes / (double) left;
@@ -477,14 +503,14 @@ static bool is_due(uint64_t now, uint64_t in_flight)
     return true;
 }
 
-/* Writes all that is to be told now. */
+/* Writes all that is new. */
 static void flush(uint64_t now, uint64_t in_flight, uint64_t omitted,
                   bool final)
 {
     uint64_t left = rec_sink_allowance();
 
     if (f.only_header)
-        add_header();
+        rec_sink_header();
     tell_comms();
     end_ops();
     add_snapshot(now, in_flight, omitted);
@@ -501,19 +527,22 @@ static void flush_run(bool final)
     uint64_t now = rec_clock_ns();
     uint64_t in_flight, omitted;
 
-    if (!f.ops || !rec_sink_ready())
+    if (!f.ops)
         return;
     set_full(now);
-    rec_done_drain(take);
+    /* finished operations before the snapshot: one that ends in between is in
+     * the next flush, not in both */
+    rec_op_drain(take);
     in_flight = take_snapshot(now, &omitted);
     if (final || is_due(now, in_flight))
         flush(now, in_flight, omitted, final);
-    if (final && f.failed) { /* without the operations there may be room */
+    /* without the operations there may be room for the counters */
+    if (final && f.failed) {
         tell_comms();
-        rec_tally_add(in_flight, final, false);
+        rec_sink_counters(in_flight, final, false);
         write_out(final);
     }
-    rec_tally_release(f.failed && f.n_batch == 0);
+    rec_sink_release(f.failed && f.n_batch == 0);
 }
 
 /* --- the thread that writes: every 100 ms, or when much is waiting ------- */
@@ -526,21 +555,19 @@ static void flush_run(bool final)
 
 static struct {
     bool started;
-    pid_t pid; /* whose thread it is */
-    atomic_bool sleeping;
+    pid_t pid; /* of the process that has the thread */
     atomic_bool closing;
-    atomic_bool ready; /* to write */
-    atomic_bool late;  /* somebody waited in vain */
+    atomic_bool ready; /* rec_writer_init() was called: it may write */
+    atomic_bool late;  /* a caller waited until its timeout */
     char dir[4096];
     const struct jp_rec_settings *settings;
-    const char *why_not;       /* the directory cannot be used */
+    const char *why_not;       /* why the directory cannot be used, or NULL */
     _Atomic uint32_t opened;   /* 1: why_not is set */
-    _Atomic uint32_t bell;     /* changes when there is a reason to wake */
     _Atomic uint32_t asked;    /* flushes wanted so far */
     _Atomic uint32_t answered; /* flushes done so far */
 } w;
 
-/* Sleeps while *word is `value`; ns 0: for ever. */
+/* Sleeps while *word is `value`, at most ns; 0: without a limit. */
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
 {
     struct timespec ts = {(time_t) (ns / 1000000000), (long) (ns % 1000000000)};
@@ -554,17 +581,12 @@ static void futex_wake(_Atomic uint32_t *word)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
+/* Wakes the writer. The count changes first, so that a thread about to sleep
+ * does not. */
 static void ring(void)
 {
-    atomic_fetch_add(&w.bell, 1);
-    futex_wake(&w.bell);
-}
-
-void rec_writer_nudge(void)
-{
-    if (atomic_load_explicit(&w.sleeping, memory_order_relaxed) &&
-        atomic_exchange(&w.sleeping, false))
-        ring();
+    atomic_fetch_add(&jp_rec_bell.rung, 1);
+    futex_wake(&jp_rec_bell.rung);
 }
 
 void rec_writer_wake(void)
@@ -574,42 +596,50 @@ void rec_writer_wake(void)
 
 /* ------------------------------------------------------------- the thread */
 
+/* Sleeps until *next_ns, without a limit while no communicator is live, or
+ * until the bell rings. The bell is read before the conditions: a change after
+ * that makes the futex return at once. */
 static void sleep_a_while(uint64_t *next_ns)
 {
-    uint32_t bell = atomic_load(&w.bell);
+    uint32_t bell = atomic_load(&jp_rec_bell.rung);
     uint64_t now = rec_clock_ns();
 
-    atomic_store(&w.sleeping, true);
+    atomic_store(&jp_rec_bell.sleeping, true);
     if (atomic_load(&w.asked) == atomic_load(&w.answered) &&
         !atomic_load(&w.closing)) {
         if (rec_comm_live() == 0)
-            futex_wait(&w.bell, bell, 0);
+            futex_wait(&jp_rec_bell.rung, bell, 0);
         else if (now < *next_ns)
-            futex_wait(&w.bell, bell, *next_ns - now);
+            futex_wait(&jp_rec_bell.rung, bell, *next_ns - now);
     }
-    atomic_store(&w.sleeping, false);
+    atomic_store(&jp_rec_bell.sleeping, false);
     *next_ns = rec_clock_ns() + DRAIN_NS;
 }
 
+/* Ends what is over, then writes. */
 static void write_once(bool closing)
 {
     if (closing) {
         rec_comm_close(NULL);
-        rec_finish_all(NULL);
+        rec_op_end_all(NULL);
     } else {
-        rec_finish_quiet();
+        rec_op_end_quiet();
     }
     flush_run(closing || rec_comm_live() == 0);
 }
 
+/* Opens the directory and wakes rec_writer_start(), which waits for the
+ * outcome. */
 static bool open_directory(void)
 {
-    w.why_not = rec_sink_init(w.dir, w.settings);
+    w.why_not = rec_sink_open(w.dir, w.settings);
     atomic_store(&w.opened, 1);
     futex_wake(&w.opened);
     return !w.why_not;
 }
 
+/* The writer thread. `asked` is read before writing, so that an answer covers
+ * everything that was there at the time of the request. */
 static void *writer_main(void *unused)
 {
     uint64_t next_ns = rec_clock_ns() + DRAIN_NS;
@@ -634,7 +664,7 @@ static void *writer_main(void *unused)
     return NULL;
 }
 
-/* 0 or -1 */
+/* Returns 0 or -1. The thread inherits a mask that blocks all signals. */
 static int start_thread(void)
 {
     pthread_t thread;
@@ -645,7 +675,7 @@ static int start_thread(void)
     sigfillset(&all);
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    /* on Linux it is the thread's mask, by an older name */
+    /* sets the thread's mask on Linux, under a symbol that older glibcs have */
     sigprocmask(SIG_SETMASK, &all, &old);
     rc = pthread_create(&thread, &attr, writer_main, NULL);
     sigprocmask(SIG_SETMASK, &old, NULL);
@@ -683,20 +713,28 @@ const char *rec_writer_start(const char *dir,
     return w.why_not;
 }
 
-void rec_writer_go(void)
+int rec_writer_init(const struct jp_rec_settings *settings, int interface,
+                    bool only_header)
 {
+    if (begin(settings, interface, only_header) < 0)
+        return -1;
     atomic_store(&w.ready, true);
+    if (only_header) /* no communicator will wake the thread */
+        ring();
+    return 0;
 }
 
 /* ------------------------------------------------------------------ others */
 
+/* Requests a flush and waits until it is done, at most wait_ns. */
 static void ask_and_wait(uint64_t wait_ns)
 {
     uint64_t until = rec_clock_ns() + wait_ns;
     uint32_t mine, answered;
 
     if (!w.started || getpid() != w.pid)
-        return; /* no thread: a copy by clone(), which tells nobody of it */
+        return; /* no thread here: a copy by clone(), which runs no fork
+                   handlers */
     mine = atomic_fetch_add(&w.asked, 1) + 1;
     ring();
     while ((int32_t) ((answered = atomic_load(&w.answered)) - mine) < 0) {
@@ -724,5 +762,6 @@ void rec_writer_close(void)
 
 void rec_writer_after_fork(void)
 {
+    rec_sink_close();
     w.started = false;
 }

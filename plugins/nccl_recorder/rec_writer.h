@@ -1,23 +1,26 @@
-/* The thread that writes: every 100 ms, or when much is waiting.
+/* rec_writer.h - the thread that writes, every 100 ms or when much is waiting,
+ * and the file that it writes to.
  *
- * All file work is done here and never in a thread of NCCL's. Signals are
- * blocked in it: a file size limit gives an error instead of SIGXFSZ. While
- * no communicator is live it sleeps without a timer.
+ * The writer does all file work; NCCL's threads do none. Signals are blocked in
+ * it, so that a file size limit gives an error instead of SIGXFSZ. While no
+ * communicator is live it sleeps without a timer.
  *
- * Order of a flush: communicators, operations, the snapshot of what is in
+ * Order of a flush: communicators, operations, the snapshot of operations in
  * flight, counters; in one write where they fit. Counters are also written when
- * nothing changed, each second or, when nothing has for more than ten minutes,
- * each 1/600 of that time: their clock says how long the process was there.
+ * nothing has changed, each second or, when nothing has changed for more than
+ * ten minutes, each 1/600 of that time: their clock shows how long the process
+ * lived.
  *
- * While the sink is full its allowance has to last for any length of run. Every
- * k-th operation is kept (k doubles each time 128 were), until a quarter of
- * it is used. The rest is written at intervals that grow with the time t it has
- * been full and with what was used: 8 t x (bytes of a flush) / (bytes left), a
- * second at least. Of A bytes then A (1 s / t)^(1/8) are left: a half after 4
- * minutes, a quarter after 18 hours. When nothing moves for two seconds it may
- * be a hang: that is written at once, a quarter of the interval apart, from
- * bytes of its own (16 KiB, a quarter at most), with the 200 oldest operations
- * in flight.
+ * While the sink is full its allowance has to last for a run of any length.
+ * Every k-th operation is kept (k doubles each time 128 were kept), until a
+ * quarter of the allowance is used. The rest is written at intervals that grow
+ * with the time t since the sink became full and with what was used:
+ * 8 t x (bytes of a flush) / (bytes left), at least a second. Of A bytes,
+ * A (1 s / t)^(1/8) are then left: a half after 4 minutes, a quarter after 18
+ * hours. When nothing moves for two seconds it may be a hang. A hang is written
+ * at once, then a quarter of the interval apart, from bytes of its own (16 KiB,
+ * a quarter of the allowance at most), with the 200 oldest operations in
+ * flight.
  */
 #ifndef JP_REC_WRITER_H
 #define JP_REC_WRITER_H
@@ -36,187 +39,106 @@
 
 /* The file of one process, and how large it may grow.
  *
- * Name: <hostname>-pid<pid>.jpr; where that exists already (two containers may
- * share host name and pid), "-1", "-2", ... before the suffix. Nothing is ever
- * overwritten; mode 0600. One caller at a time (the writer thread).
+ * Name: <hostname>-pid<pid>.jpr. Where that exists already (two containers may
+ * share host name and pid), "-1", "-2", ... precede the suffix. Nothing is ever
+ * overwritten; the mode is 0600. Only the writer thread calls these functions.
  *
- * The cap: most of JOBPROF_RECORDER_DISK is for everything; when that is used
- * up, or the file system has less free than JOBPROF_RECORDER_MIN_FREE, the
- * sink is "full", and what is left is an allowance for the little that a full
- * sink still takes: a sixteenth of the cap, 128 KiB at least (half of a cap
- * below 256 KiB) and 1 MiB at most.
+ * The cap: most of JOBPROF_RECORDER_DISK is for everything. When that is used
+ * up, or the file system has less free than JOBPROF_RECORDER_MIN_FREE, the sink
+ * is "full". What is left then is an allowance for the little that a full sink
+ * still takes: a sixteenth of the cap, at least 128 KiB (half of a cap below
+ * 256 KiB) and at most 1 MiB.
  *
  * A program may close descriptors that it has not opened, as one that becomes a
- * daemon does, and its own files then get their numbers. Device and inode are
- * compared with what was opened before each write and close: where they differ
- * the sink is lost. It then touches neither descriptor again, and refuses all
- * blocks until rec_sink_close(), so that what was in them counts as lost.
+ * daemon does, and its own files then get their numbers. Before each write and
+ * close, device and inode are compared with what was opened. Where they differ
+ * the sink is lost: it touches neither descriptor again and refuses all blocks
+ * until rec_sink_close(), so that their contents count as lost.
  */
 
 /* Opens the directory, which may take as long as its file system does. Returns
- * NULL, or why it cannot be used (static text); then nothing changed. */
-const char *rec_sink_init(const char *dir,
+ * NULL, or why it cannot be used (static text); then nothing has changed. */
+const char *rec_sink_open(const char *dir,
                           const struct jp_rec_settings *settings);
 
-bool rec_sink_ready(void);
-
-/* Whether only the allowance is left; looks at the file system once a second
- * and each MiB, where little more than `min_free` is free each 256 KiB. */
-bool rec_sink_is_full(void);
-
-/* Bytes of the allowance that are left, 0 with none; UINT64_MAX while the
- * sink is not full. */
+/* Returns the bytes of the allowance that are left, or UINT64_MAX while the
+ * sink is not full. Looks at the file system once a second and after each MiB;
+ * where little more than `min_free` is free, after each 256 KiB. */
 uint64_t rec_sink_allowance(void);
 
-/* Bytes of the cap that are left before only the allowance is; UINT64_MAX
+/* Returns the bytes of the cap that are left until the sink is full; UINT64_MAX
  * without a cap. */
 uint64_t rec_sink_room(void);
 
-/* Closes what is still ours, back to not ready; for a forked child too. */
+/* Closes the descriptors that are still the recorder's; also in a forked child.
+ */
 void rec_sink_close(void);
 
-/* Allocates once (about 800 KB with zlib's), empties. 0 or -1. */
-int rec_blocks_init(void);
+/* Begins a file's contents: allocates once (about 800 KB with zlib's), and
+ * empties all that is kept about an earlier file. 0 or -1. `interface` is 1 to
+ * 6. */
+int rec_sink_begin(const struct jp_rec_settings *settings, int interface);
 
-/* An empty payload to fill; valid until the next call. */
-struct jpr_out *rec_blocks_payload(void);
+/* Blocks of the file are collected in a buffer for one write. */
 
-/* Adds a block, an empty payload is left out; bytes it takes in the file. */
-size_t rec_blocks_add(enum jpr_block type, const uint8_t *raw, size_t n);
+/* Adds the header's block, unless it is in the file or in the buffer. */
+void rec_sink_header(void);
 
-/* Writes what was added since the last call, all or nothing: 0 or -1. */
-int rec_blocks_write(bool last);
+/* Adds the communicator's block, unless it is there already: before the first
+ * block that names the communicator. */
+void rec_sink_comm(struct jp_rec_comm *comm);
 
-/* Whether a write ever succeeded. */
-bool rec_blocks_ever(void);
+/* Adds a block; an empty payload is left out. Returns the bytes that it takes
+ * in the file. */
+size_t rec_sink_add(enum jpr_block type, const uint8_t *raw, size_t n);
 
-/* Produced, written, lost, left out: the writer's side. */
-
-/* Whose operation it is. */
-struct jp_rec_who {
-    uint16_t comm; /* place in the table of communicators */
-    uint8_t kind;
-    uint8_t func;
-};
-
-void rec_tally_init(void);
-
-void rec_tally_written(struct jp_rec_who who);
-void rec_tally_left_out(struct jp_rec_who who);
-/* It was counted as written but is not in the file. */
-void rec_tally_take_back(struct jp_rec_who who, bool on_purpose);
-
-/* Adds blocks of counters if any changed since the last, or where they are to
- * be told `anyway`. */
+/* Adds blocks of counters if any changed since the last, or in any case with
+ * `anyway`. `final`: nothing follows. */
 enum jp_rec_tally {
     JP_REC_TALLY_NONE,
-    JP_REC_TALLY_BEAT,
+    JP_REC_TALLY_BEAT, /* nothing had changed */
     JP_REC_TALLY_CHANGED
 };
-enum jp_rec_tally rec_tally_add(uint64_t in_flight, bool final, bool anyway);
+enum jp_rec_tally rec_sink_counters(uint64_t in_flight, bool final,
+                                    bool anyway);
 
-/* What was told is in the file; or it is not, and is told again. */
-void rec_tally_told(bool in_file);
+/* Writes what was added since the last call, all or nothing: 0 or -1. After -1
+ * communicators and counters are added again by the next calls. `last`: the
+ * write may use what is kept for a last block. */
+int rec_sink_write(bool last);
 
-/* Frees the places of communicators of which everything is in the file, or,
- * where that takes no more (`anyway`), was at least counted. */
-void rec_tally_release(bool anyway);
+/* Frees the places of finalized communicators of which everything is in the
+ * file; with `anyway`, where the file takes no more, of those of which
+ * everything was counted. */
+void rec_sink_release(bool anyway);
 
-/* --- how an operation ends and becomes a record -------------------------- */
-
-/* See rec_abi.c for when it is over. Whoever takes an operation's state from
- * live to over makes the record; everybody else finds it gone.
- *
- * Each thread fills a chunk of records of its own; a full one goes onto a
- * common stack, which the writer takes whole. The writer also reads the chunks
- * that are being filled, as far as they are. No locks; without a free chunk the
- * record is not taken. */
-
-struct jp_rec_thread;
-
-/* A finished operation: what jpr_op holds, before names are text. */
-struct jp_rec_record {
-    struct jp_rec_facts facts;
-    uint64_t times[JP_REC_N_TIMES];
-    uint32_t started;
-    uint32_t stopped;
-    uint32_t refused;
-    uint32_t unused;
-    uint64_t net[JP_REC_N_NET]; /* only with network events */
-};
-
-/* Counts one of `one` (if `mask` has any left) off the state and sets bits;
- * finishes the operation if that was its last event. Does nothing when it is
- * not live in that generation any more. */
-void rec_finish_settle(struct jp_rec_op *op, uint64_t generation, uint64_t one,
-                       uint64_t mask, uint64_t set);
-
-/* Records what is pending, as incomplete where it is: of one communicator, or
- * of all (NULL). */
-void rec_finish_all(struct jp_rec_comm *comm);
-
-/* Records what is over without having said so: loose operations, and those that
- * never get all of their events. For the writer only, which tells what it has
- * seen of finished ones. */
-void rec_finish_quiet(void);
-void rec_finish_saw(const struct jp_rec_record *record);
-
-/* A loose operation begins. */
-void rec_finish_expect_loose(void);
-
-/* Its kernel events are not used from now on; nothing where it is not live in
- * that generation any more. */
-void rec_finish_doubt(struct jp_rec_op *op, uint64_t generation);
-
-/* An operation that there is no room for. */
-void rec_finish_lost(const struct jp_rec_facts *facts);
-
-/* Copies what is known of the operation in place `index`; false when there is
- * none. */
-bool rec_finish_look(uint32_t index, struct jp_rec_record *record);
-
-/* Bytes for `n` records, and taking that memory, zeroed, into use; `net`:
- * records hold network waits. */
-size_t rec_done_bytes(uint32_t n, bool net);
-void rec_done_init(void *memory, uint32_t n, bool net);
-
-/* Whether records hold network waits. */
-bool rec_done_has_net(void);
-
-/* Calls `take` for every record handed over so far. For the writer only. */
-void rec_done_drain(void (*take)(const struct jp_rec_record *record));
+/* --- rec_writer.c ------------------------------------------------------- */
 
 /* Bytes of memory this module takes. */
 enum { JP_REC_WRITER_BYTES = 1600 * 1024 };
 
-/* Starts the thread once, which opens the directory. NULL, or why it cannot
- * (static text). Waits 200 ms for that at most: a file system that takes longer
- * is tried further while NCCL continues. Not thread-safe. */
+/* Starts the thread, once; it opens the directory. Returns NULL, or why that is
+ * impossible (static text). Waits at most 200 ms: with a slower file system the
+ * thread keeps trying while NCCL continues. Not thread-safe. */
 const char *rec_writer_start(const char *dir,
                              const struct jp_rec_settings *settings);
 
-/* What it writes from is there: it may. */
-void rec_writer_go(void);
-
-/* Much is waiting: writes soon. Never waits; a system call at most, and only
- * if the thread sleeps. */
-void rec_writer_nudge(void);
-
-/* Looks again whether there is a communicator. */
+/* Wakes the thread: there may be a communicator now. */
 void rec_writer_wake(void);
 
-/* Writes everything, and waits for that: 40 ms at most, and not again before
- * the thread has come back from where it then was. */
+/* Has everything written and waits for that, at most 40 ms. After a timeout it
+ * does not wait again before the thread has answered. */
 void rec_writer_flush(void);
 
-/* The last flush; the thread ends. Waits 2 s at most, for the process ends. */
+/* Has everything written for the last time; the thread ends. Waits at most 2 s,
+ * as the process ends. */
 void rec_writer_close(void);
 
-/* In a forked child: there is no thread. */
+/* In a forked child, which has no thread. */
 void rec_writer_after_fork(void);
 
-/* Allocates once, and begins a file; `only_header`: it will hold nothing else.
- * 0, or -1 without memory. */
+/* Allocates once and begins a file, which the thread writes from then on.
+ * `only_header`: the file will hold nothing else. 0, or -1 without memory. */
 int rec_writer_init(const struct jp_rec_settings *settings, int interface,
                     bool only_header);
 

@@ -1,4 +1,11 @@
-/* recfile.c - what stands once in a recorder's file, and its operations. */
+/* recfile.c - a recorder's file: what it has once, and its operations as
+ * records.
+ *
+ * recfile_next() reads the next record of the file and updates what is known of
+ * the file: header, communicators, counters (tail). recfile_record() turns an
+ * operation into a record. Sums over a file are kept up to date row by row,
+ * because a damaged or hostile file may have as many rows as bytes.
+ */
 #include "plugins/nccl_recorder/recfile.h"
 
 #include <inttypes.h>
@@ -13,7 +20,8 @@
 
 #define MAGIC_BYTES 8
 
-/* Up to cap first bytes of a file as they are; -1 and err. */
+/* Reads up to cap first bytes of a file as they are. Returns how many; -1 and
+ * err. */
 static ssize_t raw_head(const char *path, uint8_t *head, size_t cap,
                         struct jp_error *err)
 {
@@ -29,7 +37,7 @@ static ssize_t raw_head(const char *path, uint8_t *head, size_t cap,
     return n;
 }
 
-/* The same of a compressed file unpacked. */
+/* The same for a compressed file, unpacked. */
 static ssize_t packed_head(const char *path, uint8_t *head, size_t cap,
                            struct jp_error *err)
 {
@@ -57,6 +65,7 @@ int recfile_probe(const char *path, struct jp_error *err)
     return n < 0 ? -1 : n > 0 && !memcmp(head, magic, (size_t) n);
 }
 
+/* Takes reader and source over. Returns 0, or -1 without a reader. */
 static int begin(struct jp_recfile *file, struct jpr_reader *reader,
                  struct jp_logsource *source)
 {
@@ -71,11 +80,14 @@ static int begin(struct jp_recfile *file, struct jpr_reader *reader,
     return reader ? 0 : -1;
 }
 
+/* Gives the recorder's reader the bytes of a compressed file. */
 static ssize_t fill(void *arg, void *buf, size_t cap)
 {
     return logsource_read(arg, buf, cap, NULL);
 }
 
+/* Two bytes show whether the file is compressed; only then it goes through a
+ * stream. */
 int recfile_open(struct jp_recfile *file, const char *path,
                  struct jp_error *err)
 {
@@ -93,7 +105,7 @@ int recfile_open(struct jp_recfile *file, const char *path,
                : -1;
 }
 
-/* The same for bytes that are compressed. */
+/* The same as recfile_open_bytes() for compressed bytes. */
 static int open_packed(struct jp_recfile *file, const void *bytes, size_t n,
                        const char *name, struct jp_error *err)
 {
@@ -117,6 +129,7 @@ const char *recfile_damage(const struct jp_recfile *file)
     return file->source ? logsource_damage(file->source) : NULL;
 }
 
+/* NULL is fine. */
 static void free_comm(struct recfile_comm *comm)
 {
     if (comm) {
@@ -137,7 +150,7 @@ void recfile_close(struct jp_recfile *file)
     *file = (struct jp_recfile){0};
 }
 
-/* Copies text, cut at a whole character. */
+/* Copies a text, cut to size between two UTF-8 characters. */
 static void recfile_copy(char *out, size_t size, const char *text)
 {
     size_t n = strlen(text);
@@ -151,18 +164,20 @@ static void recfile_copy(char *out, size_t size, const char *text)
     out[n] = '\0';
 }
 
+/* Returns a text that borrows the string. */
 static struct record_text text_of(const char *text)
 {
     return (struct record_text){text, strlen(text)};
 }
 
+/* Joins the notes of the header with "; ". */
 static void take_notes(struct jp_recfile *file, const struct jpr_header *h)
 {
     size_t len = 0;
     FILE *out = h->n_notes ? open_memstream(&file->notes, &len) : NULL;
 
     if (!out)
-        return; /* notes are no figures */
+        return; /* without memory the notes are left out */
     for (uint32_t i = 0; i < h->n_notes; i++)
         fprintf(out, "%s%.200s", i ? "; " : "", h->notes[i]);
     if (fclose(out) != 0) {
@@ -171,8 +186,10 @@ static void take_notes(struct jp_recfile *file, const struct jpr_header *h)
     }
 }
 
+/* Takes the first header; `why` stays NULL if its host and pid can be used. */
 static void take_header(struct jp_recfile *file, const struct jpr_header *h)
 {
+    /* a second header, of a damaged or joined file, changes nothing */
     if (file->has_header)
         return;
     file->has_header = true;
@@ -199,11 +216,12 @@ void recfile_id(uint64_t hash, char id[RECORD_MAX_ID + 1])
     snprintf(id, RECORD_MAX_ID + 1, "%.16s", full);
 }
 
+/* Returns NULL, or why records of the communicator would be out of bounds. */
 static const char *judge(const struct jpr_comm *comm)
 {
     if (!comm->n_ranks && !comm->n_nodes && comm->rank >= 0 &&
         comm->rank < RECORD_MAX_RANKS)
-        return NULL; /* NCCL before 2.27 tells no sizes */
+        return NULL; /* NCCL before 2.27 does not report sizes */
     if (comm->n_ranks < 1 || comm->n_ranks > RECORD_MAX_RANKS ||
         comm->rank < 0 || comm->rank >= comm->n_ranks)
         return "bad rank";
@@ -212,6 +230,8 @@ static const char *judge(const struct jpr_comm *comm)
     return NULL;
 }
 
+/* Prepares what all records of the communicator share. NCCL's name "unknown"
+ * means that there is none. */
 static void fill_comm(struct recfile_comm *to, const struct jpr_comm *comm)
 {
     struct record *base = &to->base;
@@ -230,15 +250,18 @@ static void fill_comm(struct recfile_comm *to, const struct jpr_comm *comm)
     base->nnodes = (uint32_t) comm->n_nodes;
 }
 
-/* 0, or -1 without memory. */
+/* Adds a communicator. Returns 0, or -1 without memory. */
 static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
 {
     uint32_t n = file->n_comms;
     struct recfile_comm *one = comm->index < n ? file->comms[comm->index]
                                                : NULL;
 
-    if (one) { /* told again: records may still have its texts */
-        struct jpr_doubts doubts = one->doubts; /* in the file's sums */
+    /* it comes again: reuse the memory, as records may still point to its texts
+     */
+    if (one) {
+        /* the file's sums include them */
+        struct jpr_doubts doubts = one->doubts;
 
         free(one->counts);
         free(one->unseen);
@@ -249,6 +272,7 @@ static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
     one = calloc(1, sizeof(*one));
     if (!one)
         return -1;
+    /* the index is below JPR_MAX_COMMS, so the table is bounded */
     if (comm->index >= n) {
         struct recfile_comm **more;
 
@@ -268,25 +292,16 @@ static int take_comm(struct jp_recfile *file, const struct jpr_comm *comm)
     return 0;
 }
 
-/* --- the last state that a recording tells --- */
+/* --- the last state of a recording --------------------------------------- */
 
-void recfile_sum(const struct recfile_comm *comm, struct jpr_counts *sum)
-{
-    *sum = (struct jpr_counts){0};
-    for (size_t i = 0; i < comm->n_counts; i++) {
-        sum->produced = num_add(sum->produced, comm->counts[i].counts.produced);
-        sum->written = num_add(sum->written, comm->counts[i].counts.written);
-        sum->lost = num_add(sum->lost, comm->counts[i].counts.lost);
-        sum->left_out = num_add(sum->left_out, comm->counts[i].counts.left_out);
-    }
-}
-
-/* NCCL has a dozen functions; a file that names more is not worth memory. Nor
- * is one with more rows in all: four functions of every communicator. */
+/* Limits of memory: NCCL has a dozen functions, so a file that names more is
+ * not worth it. In all there are at most four functions for every communicator.
+ */
 #define MAX_COUNTS 64
 #define MAX_ROWS (4u * JPR_MAX_COMMS)
 
-/* Replaces the row of a (communicator, function). */
+/* Replaces the row of a communicator and function. Returns 0, or -1 without
+ * memory. */
 static int take_row(struct jp_recfile *file, struct recfile_comm *comm,
                     const struct jpr_comm_counts *row)
 {
@@ -309,6 +324,8 @@ static int take_row(struct jp_recfile *file, struct recfile_comm *comm,
     return 0;
 }
 
+/* Takes the counters of communicators that the file has described; others are
+ * ignored. */
 static int take_rows(struct jp_recfile *file, const struct jpr_counters *c)
 {
     for (uint64_t i = 0; i < c->n_rows; i++) {
@@ -321,16 +338,18 @@ static int take_rows(struct jp_recfile *file, const struct jpr_counters *c)
     return 0;
 }
 
-/* Adds calls of a function to the sums over all communicators. */
+/* Replaces `before` calls of a function by `calls` in the sums over all
+ * communicators. */
 static void add_unseen(struct recfile_tail *tail, const char *func,
                        uint64_t calls, uint64_t before)
 {
     uint32_t i = 0;
 
-    tail->unseen_calls += calls - before; /* modulo 2^64, as it may sink */
+    tail->unseen_calls += calls -
+                          before; /* modulo 2^64, as the number may fall */
     while (i < tail->n_unseen && strcmp(tail->unseen[i].func, func) != 0)
         i++;
-    if (i == RECFILE_UNSEEN)
+    if (i == RECFILE_UNSEEN) /* no place: only in the sum */
         return;
     if (i == tail->n_unseen) {
         recfile_copy(tail->unseen[i].func, sizeof(tail->unseen[i].func), func);
@@ -340,6 +359,8 @@ static void add_unseen(struct recfile_tail *tail, const char *func,
     tail->unseen[i].calls += calls - before;
 }
 
+/* Replaces the unseen calls of a communicator and function. Returns 0, or -1
+ * without memory. */
 static int take_unseen(struct jp_recfile *file, struct recfile_comm *comm,
                        const struct jpr_unseen *row)
 {
@@ -366,6 +387,7 @@ static int take_unseen(struct jp_recfile *file, struct recfile_comm *comm,
     return 0;
 }
 
+/* The same for unseen calls. */
 static int take_all_unseen(struct jp_recfile *file,
                            const struct jpr_counters *c)
 {
@@ -379,6 +401,7 @@ static int take_all_unseen(struct jp_recfile *file,
     return 0;
 }
 
+/* The earlier of two times where 0 means "none". */
 static void set_oldest(struct recfile_tail *tail)
 {
     tail->oldest_ns = !tail->fly_ns                 ? tail->cut_ns
@@ -387,7 +410,7 @@ static void set_oldest(struct recfile_tail *tail)
                                                     : tail->cut_ns;
 }
 
-/* The file tells of this time. */
+/* Notes that the file has something of this time. */
 static void take_time(struct jp_recfile *file, uint64_t mono_ns)
 {
     uint64_t at = recfile_wall_ns(file, mono_ns);
@@ -396,6 +419,7 @@ static void take_time(struct jp_recfile *file, uint64_t mono_ns)
         file->tail.last_ns = at;
 }
 
+/* Returns the earlier of before_ns and the operation's start, wall clock. */
 static uint64_t earlier(const struct jp_recfile *file, uint64_t before_ns,
                         const struct jpr_op *op)
 {
@@ -404,12 +428,13 @@ static uint64_t earlier(const struct jp_recfile *file, uint64_t before_ns,
     return start && (!before_ns || start < before_ns) ? start : before_ns;
 }
 
+/* Takes an operation of a snapshot; a new snapshot replaces the one before. */
 static void tail_inflight(struct jp_recfile *file,
                           const struct jpr_inflight *in)
 {
     struct recfile_tail *tail = &file->tail;
 
-    if (in->at_mono_ns != tail->at_mono_ns)
+    if (in->at_mono_ns != tail->at_mono_ns) /* a new snapshot */
         tail->fly_ns = 0;
     tail->at_mono_ns = in->at_mono_ns;
     take_time(file, in->at_mono_ns);
@@ -418,17 +443,19 @@ static void tail_inflight(struct jp_recfile *file,
     set_oldest(tail);
 }
 
+/* Takes an operation for what the tail has of it. */
 static void tail_op(struct jp_recfile *file, const struct jpr_op *op)
 {
     file->tail.has_replays |= recfile_seq(op) != op->seq;
     if (!op->incomplete || op->overtaken)
         return;
-    file->tail.cut_short += !op->unsure; /* else it may have ended */
+    file->tail.cut_short += !op->unsure; /* an unsure one may have ended */
     file->tail.cut_ns = earlier(file, file->tail.cut_ns, op);
     set_oldest(&file->tail);
 }
 
-/* More than any process has; the sums over all communicators do not wrap. */
+/* A limit above anything real, so that sums over all communicators cannot
+ * overflow. */
 #define MOST_DOUBTED (UINT64_MAX / JPR_MAX_COMMS)
 
 static uint64_t at_most(uint64_t value)
@@ -436,8 +463,8 @@ static uint64_t at_most(uint64_t value)
     return value < MOST_DOUBTED ? value : MOST_DOUBTED;
 }
 
-/* A communicator's last row in place of the one before, in the file's sums,
- * too: a file may have as many counters as it has bytes. */
+/* Replaces a communicator's last row, also in the file's sums, instead of
+ * adding up all rows at the end: a file may have as many counters as bytes. */
 static void change_doubts(struct recfile_tail *tail, struct jpr_doubts *have,
                           const struct jpr_doubts *row)
 {
@@ -446,6 +473,7 @@ static void change_doubts(struct recfile_tail *tail, struct jpr_doubts *have,
                                    .unsure = at_most(row->unsure),
                                    .refused = at_most(row->refused)};
 
+    /* take the old row out of the sums, and put the new one in */
     tail->unsure += now.unsure - have->unsure;
     tail->refused += now.refused - have->refused;
     for (unsigned i = 0; i < RECFILE_DOUBTS; i++) {
@@ -457,6 +485,7 @@ static void change_doubts(struct recfile_tail *tail, struct jpr_doubts *have,
     *have = now;
 }
 
+/* Takes the doubts of communicators that the file has described. */
 static void take_doubts(struct jp_recfile *file, const struct jpr_counters *c)
 {
     for (uint64_t i = 0; i < c->n_doubts; i++) {
@@ -468,6 +497,7 @@ static void take_doubts(struct jp_recfile *file, const struct jpr_counters *c)
     }
 }
 
+/* Replaces the sums of the tail. */
 static void take_counters(struct recfile_tail *tail,
                           const struct jpr_counters *c)
 {
@@ -488,10 +518,12 @@ static void take_counters(struct recfile_tail *tail,
         tail->counts.left_out =
             num_add(tail->counts.left_out, c->kinds[i].left_out);
     }
+    /* operations of communicators without a place were produced and lost */
     tail->counts.produced = num_add(tail->counts.produced, c->lost_foreign);
     tail->counts.lost = num_add(tail->counts.lost, c->lost_foreign);
 }
 
+/* The time of the process is what the cost is compared with. */
 static void take_cost(struct jp_recfile *file, const struct jpr_counters *c)
 {
     file->tail.cost = c->cost;
@@ -507,7 +539,8 @@ int recfile_tail_counters(struct jp_recfile *file,
     take_doubts(file, counters);
     if (counters->cost.told)
         take_cost(file, counters);
-    if (!counters->in_flight) { /* all of the last snapshot has ended */
+    /* all operations of the last snapshot have ended */
+    if (!counters->in_flight) {
         file->tail.fly_ns = 0;
         set_oldest(&file->tail);
     }
@@ -515,9 +548,10 @@ int recfile_tail_counters(struct jp_recfile *file,
     return take_rows(file, counters) < 0 ? -1 : take_all_unseen(file, counters);
 }
 
-/* --- its records --- */
+/* --- its operations as records ------------------------------------------- */
 
-/* A few bytes may be millions of operations: no recording is as even. */
+/* Returns whether the file expands to more than any recording does. A few
+ * hostile bytes can unpack to millions of operations. */
 static bool expands(const struct jp_recfile *file)
 {
     const struct jpr_end *end = jpr_end(file->reader);
@@ -532,12 +566,13 @@ int recfile_next(struct jp_recfile *file, struct jpr_record *record,
 {
     int rc = jpr_next(file->reader, record, err);
 
+    /* checked after each record, as one block may hold very many */
     if (rc > 0 && expands(file))
         return jpr_stop(file->reader, "expands more than 300 to 1", err);
     if (rc <= 0)
         return rc;
     if (record->type != JPR_COUNTERS)
-        file->tail.final = false; /* something follows the last block */
+        file->tail.final = false; /* those were not the last counters */
     switch (record->type) {
     case JPR_HEADER:
         take_header(file, record->header);
@@ -568,9 +603,10 @@ const struct recfile_comm *recfile_comm(const struct jp_recfile *file,
 
 uint64_t recfile_wall_ns(const struct jp_recfile *file, uint64_t mono_ns)
 {
-    /* modulo 2^64, as the difference may be negative */
+    /* modulo 2^64: the difference may be negative */
     uint64_t wall = file->clocks.real_ns + (mono_ns - file->clocks.mono_ns);
 
+    /* later than the year 2262 is damage */
     return mono_ns && file->has_header && wall <= INT64_MAX ? wall : 0;
 }
 
@@ -592,6 +628,7 @@ uint64_t recfile_end_ns(const struct jpr_op *op)
     return end > op->enqueue_stop_mono_ns ? end : op->enqueue_stop_mono_ns;
 }
 
+/* Returns whether the operation has a number of the recorder, not of NCCL. */
 static bool is_replay(const struct jpr_op *op)
 {
     return op->kind == JPR_COLL && op->seq >= JPR_REPLAY_SEQ &&
@@ -612,15 +649,17 @@ uint64_t recfile_seq(const struct jpr_op *op)
     return is_replay(op) ? op->seq - JPR_REPLAY_SEQ : op->seq;
 }
 
-/* Puts a function in the place of the oldest; NULL: its name is none. */
+/* Puts a function in the place of the oldest. Returns NULL if records cannot
+ * have its name. */
 static const struct recfile_func *add_func(struct jp_recfile *file,
                                            const struct jpr_op *op)
 {
     struct recfile_func *f = &file->funcs[file->next_func];
     size_t n = strlen(op->func);
 
-    *f->asked = '\0'; /* what was here is gone */
+    *f->asked = '\0'; /* the old function is gone, also if this fails */
     file->forgot_funcs |= file->next_func < file->n_funcs;
+    /* the longest suffix must fit */
     if (n + sizeof(RECORD_REPLAY) > sizeof(f->name))
         return NULL;
     n = strlen(recfile_func_name(op, f->name, sizeof(f->name)));
@@ -639,6 +678,8 @@ static const struct recfile_func *add_func(struct jp_recfile *file,
     return f;
 }
 
+/* Returns the function of an operation, or NULL. A file has few, so a linear
+ * search is enough. */
 static const struct recfile_func *find_func(struct jp_recfile *file,
                                             const struct jpr_op *op)
 {
@@ -650,6 +691,7 @@ static const struct recfile_func *find_func(struct jp_recfile *file,
     return add_func(file, op);
 }
 
+/* Sets the kind of a mistake and returns the reason. */
 static const char *refuse(struct jp_recfile *file, enum jp_bad bad,
                           const char *why)
 {
@@ -657,7 +699,8 @@ static const char *refuse(struct jp_recfile *file, enum jp_bad bad,
     return why;
 }
 
-/* The number of the records of a communicator and the last function. */
+/* Returns the number of the series, the records of a communicator and the last
+ * function; 0 once a function had to be replaced. */
 static uint64_t series_of(struct jp_recfile *file, struct recfile_comm *comm)
 {
     uint64_t *series = &comm->series[file->func - file->funcs];
@@ -676,6 +719,7 @@ const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
                                                          : NULL;
     uint32_t most;
 
+    /* header, communicator and function must be good */
     if (file->why)
         return refuse(file, file->why_bad, file->why);
     if (!comm)
@@ -699,17 +743,19 @@ const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
     out->start_us = recfile_wall_ns(file, op->kernel_first_mono_ns) / 1000;
     if (!op->incomplete)
         out->end_us = recfile_wall_ns(file, op->kernel_last_mono_ns) / 1000;
+    /* the bounds of common/record.h */
     if (out->sn == UINT64_MAX)
         return refuse(file, JP_BAD_RANGE, "bad sequence number");
     if (out->bytes > RECORD_MAX_BYTES)
         return refuse(file, JP_BAD_RANGE, "bad size");
     if (out->exec_us > RECORD_MAX_TIME_US)
         return refuse(file, JP_BAD_RANGE, "bad time");
+    /* before NCCL 2.27 the size is unknown, and any rank may be a peer */
     most = out->n_ranks ? out->n_ranks : RECORD_MAX_RANKS;
     if (out->p2p && (op->peer < 0 || op->peer >= most))
         return refuse(file, JP_BAD_VALUE, "bad peer");
     out->peer = out->p2p ? (uint32_t) op->peer : 0;
-    out->busbw_nan = !out->n_ranks;
+    out->busbw_nan = !out->n_ranks; /* bus bandwidth needs the size */
     if (file->only_times)
         return NULL;
     out->busbw_micro = bandwidth_micro(

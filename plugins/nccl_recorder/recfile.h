@@ -1,20 +1,20 @@
 /* recfile.h - a recorder's file as the records that the join takes.
  *
- * A thin layer over plugins/nccl_recorder/jpr_read.h: it remembers what stands
- * once in a file (header, communicators, the last counters) and turns an
- * operation into what Inspector would have written of it. Bounds are those of
- * common/record.h, so that a file and its exported lines say the same.
+ * A thin layer over plugins/nccl_recorder/jpr_read.h. It remembers what a file
+ * has once (header, communicators, the last counters) and turns an operation
+ * into the record that Inspector would have written. Bounds are those of
+ * common/record.h, so that a file and its exported lines agree.
  *
  * - id: NCCL's hash as Inspector prints it, "0x%lx" cut to 16 characters.
- * - function of an operation by the copy engines: "AllGather-CE". NCCL numbers
- *   those by a counter of their own (ceSeqNum, one for all functions of a
- *   communicator), so they must not meet the kernels' "AllGather".
+ * - function of an operation by the copy engines: "AllGather-CE". NCCL has a
+ *   separate counter for those (ceSeqNum, one for all functions of a
+ *   communicator), so they must not be joined with the kernels' "AllGather".
  * - function of a replayed collective that NCCL does not number:
- *   "AllReduce-Graph"; the recorder numbers those by themselves, and they must
- *   not meet the eager "AllReduce".
+ *   "AllReduce-Graph". The recorder numbers those separately, so they must not
+ *   be joined with the eager "AllReduce".
  * - dump time: the wall clock at the operation's end, by the header's clocks.
  * - start and end: when the host saw the kernel's first channel start and its
- *   last one stop, by the same clocks; none without such events.
+ *   last one stop, by the same clocks; 0 without such events.
  */
 #ifndef JP_NCCL_RECORDER_RECFILE_H
 #define JP_NCCL_RECORDER_RECFILE_H
@@ -29,7 +29,8 @@
 #include "common/record.h"
 #include "plugins/nccl_recorder/jpr_read.h"
 
-/* Functions that are remembered: all that NCCL has; more only cost time. */
+/* Functions that are remembered: as many as NCCL has. More of them only cost
+ * time. */
 #define RECFILE_FUNCS 32
 
 /* The last counters of one function in a communicator. */
@@ -38,7 +39,7 @@ struct recfile_count {
     struct jpr_counts counts;
 };
 
-/* Calls of one function that NCCL told no operation of. */
+/* Calls of one function for which NCCL reported no operation. */
 struct recfile_unseen {
     char func[RECORD_MAX_FUNC + 1]; /* cut if it is longer */
     uint64_t calls;
@@ -50,55 +51,58 @@ struct recfile_comm {
     char id[RECORD_MAX_ID + 1];
     char name[RECORD_MAX_NAME + 1];
     struct record base;             /* what all its records share */
-    uint64_t series[RECFILE_FUNCS]; /* of records, by function; 0: none yet */
+    uint64_t series[RECFILE_FUNCS]; /* number of the series of records, by
+                                       function; 0: none yet */
     struct recfile_count *counts;
     size_t n_counts;
     struct recfile_unseen *unseen;
     size_t n_unseen;
-    struct jpr_doubts doubts; /* the last */
+    struct jpr_doubts doubts; /* the last row */
 };
 
 /* A function that operations of the file have named. */
 struct recfile_func {
     enum jpr_op_kind kind;
     bool replay;
-    char asked[RECORD_MAX_FUNC + 1]; /* as the file has it */
-    char name[RECORD_MAX_FUNC + 1];  /* as records have it */
+    char asked[RECORD_MAX_FUNC + 1]; /* as in the file */
+    char name[RECORD_MAX_FUNC + 1];  /* as in records */
     size_t len;
     enum bandwidth_rule rule;
 };
 
-/* Why operations have no kernel events: bits of enum jpr_doubt. */
+/* Reasons why operations have no kernel events: bits of enum jpr_doubt. */
 #define RECFILE_DOUBTS 5
 
-#define RECFILE_UNSEEN 8 /* distinct functions; the rest is in the sum */
+/* distinct functions; further ones are only in the sum */
+#define RECFILE_UNSEEN 8
 
 /* The last counters of a file, and how it ends. */
 struct recfile_tail {
     bool counted; /* there were counters */
-    bool final;   /* the process ended in order: nothing is missing behind */
+    bool final; /* the process ended normally: nothing is missing after this */
     struct jpr_clocks clocks;
-    struct jpr_counts counts; /* over all kinds; communicators there was no
-                                 room for count as lost */
+    struct jpr_counts counts; /* over all kinds; operations of communicators
+                                 without a place count as lost */
     uint64_t in_flight, lost_steps, lost_comms;
     uint64_t by_ce;     /* produced by the copy engines */
-    uint64_t cut_short; /* operations that finalize or exit ended */
-    bool has_replays;   /* operations that NCCL does not number */
-    /* over all communicators: operations without kernel events, also those with
-     * each reason among others; operations whose times were refused */
+    uint64_t cut_short; /* operations that finalize or exit cut short */
+    bool has_replays;   /* there are operations that NCCL does not number */
+    /* over all communicators: operations without kernel events; of these the
+     * ones with each reason (maybe among others); operations with refused times
+     */
     uint64_t unsure, unsure_by[RECFILE_DOUBTS], refused;
     /* over all communicators */
     struct recfile_unseen unseen[RECFILE_UNSEEN];
     uint32_t n_unseen;
     uint64_t unseen_calls;
-    struct jpr_cost cost; /* by the last counters that tell */
-    uint64_t wall_ns;     /* the process' time that it is of */
-    /* wall clock, 0: none. The last counters or snapshot; and since when there
-     * was an operation that had not ended in the last snapshot, or that was
-     * truncated: the earliest */
+    struct jpr_cost cost; /* by the last counters that have it */
+    uint64_t wall_ns;     /* how long the process ran meanwhile */
+    /* Wall clock, 0: none. last_ns: the last counters or snapshot. oldest_ns:
+     * the earliest start of an operation that had not ended in the last
+     * snapshot or that was cut short. */
     uint64_t last_ns, oldest_ns;
     uint64_t at_mono_ns;     /* of the last snapshot */
-    uint64_t fly_ns, cut_ns; /* the two that oldest_ns is the earlier of */
+    uint64_t fly_ns, cut_ns; /* oldest_ns is the earlier of the two */
 };
 
 struct jp_recfile {
@@ -109,28 +113,29 @@ struct jp_recfile {
     char host[RECORD_MAX_HOST + 1];
     size_t host_len;
     char recorder[64]; /* "jobprof 0.1.0" */
-    char *notes;       /* settings that were not taken; NULL: none */
+    char *notes;       /* settings that were ignored; NULL: none */
     int64_t pid, procid;
     const char *why;     /* NULL: the header is good */
-    enum jp_bad why_bad; /* its kind */
-    enum jp_bad bad;     /* of the last reason that recfile_record gave */
+    enum jp_bad why_bad; /* kind of `why` */
+    enum jp_bad bad; /* kind of the last reason that recfile_record() gave */
     struct recfile_comm **comms; /* by index; entries may be NULL */
     uint32_t n_comms;
     uint32_t n_counts, n_unseen; /* rows of all communicators */
     struct recfile_tail tail;
     struct recfile_func funcs[RECFILE_FUNCS];
     unsigned n_funcs, next_func;
-    bool only_times;   /* the reader's caller looks at no bandwidth */
-    bool forgot_funcs; /* there were more: records have no series any more */
+    bool only_times;   /* the caller does not need bandwidths */
+    bool forgot_funcs; /* a function was replaced: records have no series any
+                          more */
     uint64_t n_series;
     const struct recfile_func *func; /* of the last operation */
 };
 
-/* Is it a recorder's, by its first bytes (those of a compressed file
- * unpacked)? 1, 0, or -1: cannot be read. */
+/* Returns whether the first bytes are a recorder's, unpacked if the file is
+ * compressed: 1, 0, or -1 if it cannot be read. */
 int recfile_probe(const char *path, struct jp_error *err);
 
-/* 0 or -1. recfile_close is due only after 0. */
+/* Returns 0 or -1. Only after 0 recfile_close() must be called. */
 int recfile_open(struct jp_recfile *file, const char *path,
                  struct jp_error *err);
 /* The same over bytes, borrowed until the close; errors use name. */
@@ -141,40 +146,40 @@ void recfile_close(struct jp_recfile *file);
 /* Why a compressed file ended early, or NULL. */
 const char *recfile_damage(const struct jp_recfile *file);
 
-/* jpr_next, which sees to the members above. */
+/* As jpr_next(); also updates the members above. */
 int recfile_next(struct jp_recfile *file, struct jpr_record *record,
                  struct jp_error *err);
 
-/* NULL: *out is the record of the operation, texts borrowed until the next
- * call; else why there is none ("bad rank"), and file->bad is its kind. */
+/* Makes *out the record of an operation; its texts are borrowed until the next
+ * call. Returns NULL, or why there is no record ("bad rank"); then file->bad is
+ * the kind. */
 const char *recfile_record(struct jp_recfile *file, const struct jpr_op *op,
                            struct record *out);
 
-/* The communicator that an operation names, NULL: unknown. */
+/* Returns the communicator that an operation names, or NULL if it is unknown.
+ */
 const struct recfile_comm *recfile_comm(const struct jp_recfile *file,
                                         uint32_t index);
 
-/* Wall clock, ns since 1970, of a CLOCK_MONOTONIC time; 0: not known. */
+/* Converts a CLOCK_MONOTONIC time to wall clock, ns since 1970; 0: unknown. */
 uint64_t recfile_wall_ns(const struct jp_recfile *file, uint64_t mono_ns);
 
-/* When the operation was over, CLOCK_MONOTONIC: its kernel's end as the host
- * saw it, else its start and its time. */
+/* Returns when the operation was over, CLOCK_MONOTONIC: its kernel's end as the
+ * host saw it, else its start plus its time. */
 uint64_t recfile_end_ns(const struct jpr_op *op);
 
-/* The execution time; 0: not known. What finalize or exit ended has none, and
- * from being enqueued to the last child (JPR_COLLECTIVE_CPU) is mostly waiting
- * in the stream: as a kernel's time it would blame the wrong rank. */
+/* Returns the execution time in us; 0: unknown. An operation that finalize or
+ * exit ended has none. The time from being enqueued to the last child
+ * (JPR_COLLECTIVE_CPU) is not used either: it is mostly waiting in the stream,
+ * and as a kernel's time it would blame the wrong rank. */
 uint64_t recfile_exec_us(const struct jpr_op *op);
 
-/* The function's name in records, and its number there. A name longer than buf
- * is cut. Returns buf. */
+/* The function's name in records, and the sequence number there. A name longer
+ * than buf is cut. Returns buf. */
 char *recfile_func_name(const struct jpr_op *op, char *buf, size_t size);
 uint64_t recfile_seq(const struct jpr_op *op);
 
-/* Adds up the functions of a communicator. */
-void recfile_sum(const struct recfile_comm *comm, struct jpr_counts *sum);
-
-/* Takes counters into file->tail and the communicators. 0, or -1 without
+/* Adds counters to file->tail and the communicators. Returns 0, or -1 without
  * memory. */
 int recfile_tail_counters(struct jp_recfile *file,
                           const struct jpr_counters *counters);

@@ -1,4 +1,7 @@
-/* recorder.c - our own recorder as a backend: variables, cost, its files. */
+/* recorder.c - the recorder as a backend: its reader, and its planner with
+ * variables, cost and notes. The part that runs in the tasks begins in
+ * rec_abi.c.
+ */
 #include "plugins/backend.h"
 
 #include <limits.h>
@@ -13,20 +16,20 @@
 #include "plugins/nccl_recorder/jpr_frame.h"
 #include "plugins/nccl_recorder/launches.h"
 
-/* A recording becomes records. */
+/* --- reader: a recording becomes records ---------------------------------- */
 
-/* Operations between two looks at *stop. */
+/* Operations between two checks of *stop. */
 #define LOOK_EVERY 4096
 
-/* One file's way into the sink. */
+/* One file on its way into the sink. */
 struct way {
     const struct reader_sink *sink;
     struct jp_recfile *source;
     struct source_facts *facts;
-    struct launches *launches; /* NULL: only times are asked for */
+    struct launches *launches; /* NULL: only times are needed */
 };
 
-/* A file that was cut within the magic bytes is a recording, too. */
+/* A file that is cut within the magic bytes counts as a recording as well. */
 static bool probe(const char *name, const void *head, size_t len)
 {
     uint8_t magic[JPR_HEAD_BYTES];
@@ -35,7 +38,7 @@ static bool probe(const char *name, const void *head, size_t len)
     return len > 0 && !memcmp(head, magic, len < 8 ? len : 8);
 }
 
-/* What comes out of launches.h. */
+/* Receives records from launches.h. */
 static int take(void *arg, const struct record *record)
 {
     struct way *w = arg;
@@ -43,6 +46,7 @@ static int take(void *arg, const struct record *record)
     return w->sink->take(w->sink->arg, record, 1);
 }
 
+/* Passes an operation on; one that makes no record is counted as bad. */
 static int take_op(struct way *w, const struct jpr_op *op)
 {
     struct record record;
@@ -57,6 +61,8 @@ static int take_op(struct way *w, const struct jpr_op *op)
     return 0;
 }
 
+/* The watcher (search for hangs) gets every record of the file before it is
+ * used. */
 static int take_record(struct way *w, const struct jpr_record *record)
 {
     int rc = w->sink->watch ? w->sink->watch(w->sink->arg, w->source, record)
@@ -65,7 +71,8 @@ static int take_record(struct way *w, const struct jpr_record *record)
     return rc || record->type != JPR_OP ? rc : take_op(w, record->op);
 }
 
-/* The first damage is named; err says "name: offset N: what". */
+/* Notes the first damage. err has "name: offset N: what", of which the file's
+ * name is dropped. */
 static void note_damage(struct source_facts *facts, const struct jp_error *err)
 {
     const char *at = strstr(err->text, ": offset ");
@@ -73,7 +80,20 @@ static void note_damage(struct source_facts *facts, const struct jp_error *err)
     reader_note_damage(facts, at ? at + 2 : err->text);
 }
 
-/* What was produced, lost and left out, to the communicators. */
+/* Adds up the functions of a communicator. */
+static void sum_functions(const struct recfile_comm *comm,
+                          struct jpr_counts *sum)
+{
+    *sum = (struct jpr_counts){0};
+    for (size_t i = 0; i < comm->n_counts; i++) {
+        sum->produced = num_add(sum->produced, comm->counts[i].counts.produced);
+        sum->written = num_add(sum->written, comm->counts[i].counts.written);
+        sum->lost = num_add(sum->lost, comm->counts[i].counts.lost);
+        sum->left_out = num_add(sum->left_out, comm->counts[i].counts.left_out);
+    }
+}
+
+/* Passes on what each communicator produced, lost and left out. */
 static int add_counts(struct way *w)
 {
     struct jpr_counts counts;
@@ -84,13 +104,13 @@ static int add_counts(struct way *w)
 
         if (!comm || comm->why || !comm->n_counts)
             continue;
-        recfile_sum(comm, &counts);
+        sum_functions(comm, &counts);
         rc = w->sink->counts(w->sink->arg, &comm->base, &counts);
     }
     return rc;
 }
 
-/* What is told at the end of the file. */
+/* Ends the file: what is held back, the watcher, the counters. */
 static int take_end(struct way *w)
 {
     int rc = w->launches ? launches_flush(w->launches) : 0;
@@ -100,6 +120,7 @@ static int take_end(struct way *w)
     return rc ? rc : add_counts(w);
 }
 
+/* Fills in what is known about the whole file. The notes are handed over. */
 static void sum_up(struct jp_recfile *source, struct source_facts *facts)
 {
     reader_note_damage(facts, recfile_damage(source));
@@ -111,6 +132,8 @@ static void sum_up(struct jp_recfile *source, struct source_facts *facts)
     source->notes = NULL;
 }
 
+/* Reads to the end of the file or until *stop is set. Damaged blocks are
+ * skipped. */
 static int read_all(struct jp_recfile *source, const struct reader_input *in,
                     const struct reader_sink *sink, struct source_facts *facts)
 {
@@ -137,6 +160,8 @@ static int read_all(struct jp_recfile *source, const struct reader_input *in,
     return rc;
 }
 
+/* Recordings have all that is needed in the file, so nothing is kept between
+ * files. */
 static int read_file(void *state, const struct reader_input *in,
                      const struct reader_sink *sink, struct source_facts *facts)
 {
@@ -157,24 +182,24 @@ static int read_file(void *state, const struct reader_input *in,
 static const struct backend_reader recorder_reader = {.probe = probe,
                                                       .read = read_file};
 
-/* The recorder's variable for kernels=. */
+/* The variable of the knob kernels=. */
 #define KERNELS_VARIABLE "JOBPROF_RECORDER_KERNELS"
-/* Of memory, unless mem= is named or the rate asks for more. */
+/* Memory of one process, unless mem= is set or the rate needs more. */
 #define MEM_BYTES (16u << 20)
 #define INSTALLED JP_PKGLIBDIR "/libnccl-profiler-jobprof.so"
 
-/* One operation in the file, at most (measured: 11 to 13 without network
- * waits; jitter of real times makes it more). */
+/* Bytes of one operation in the file, at most. Measured: 11 to 13 without
+ * network waits; the jitter of real times adds to that. */
 #define RECORD_BYTES 40
 
-/* One operation in a buffer; the writer drains each 100 ms, and twice that is
- * held ready. */
+/* Bytes of one operation in a buffer. The writer drains ten times a second, and
+ * memory for twice that is provided. */
 #define SLOT_BYTES 256
 #define DRAINS_A_SECOND 10
 
 struct recorder_plan {
     uint64_t memory_bytes, disk_bytes, cap_bytes, planned_ops, kept_ops;
-    const char *limit; /* what keeps it from all, or "" */
+    const char *limit; /* the setting that limits the file, or "" */
 };
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -182,6 +207,8 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* Computes memory and file of one rank. Returns -1 if not even the minimum of
+ * memory is allowed. */
 static int size_recorder(const struct backend_input *in,
                          struct recorder_plan *p, struct jp_error *err)
 {
@@ -201,6 +228,7 @@ static int size_recorder(const struct backend_input *in,
                          "the recorder needs at least %s for each rank, but a "
                          "quarter of the step's memory on a node allows %s",
                          FIG_BYTES(JP_REC_MEM_MIN), FIG_BYTES(limit));
+    /* memory: what two drains of all communicators bring, within the limits */
     p->memory_bytes =
         num_mul(num_mul(plan_number(side, "comms"), plan_number(side, "rate")),
                 2 * SLOT_BYTES) /
@@ -208,6 +236,7 @@ static int size_recorder(const struct backend_input *in,
     if (p->memory_bytes < MEM_BYTES)
         p->memory_bytes = MEM_BYTES;
     p->memory_bytes = least(least(p->memory_bytes, limit), JP_REC_MEM_MAX);
+    /* the file: all planned operations, or what disk= and min_free= allow */
     p->planned_ops =
         num_mul(num_add(plan_number(side, "colls"), plan_number(side, "p2p")),
                 plan_number(side, "iterations"));
@@ -220,6 +249,7 @@ static int size_recorder(const struct backend_input *in,
     return 0;
 }
 
+/* Says what the profile costs, and what a too small file will not have. */
 static int recorder_forecast(const struct backend_input *in,
                              struct backend_forecast *out, struct jp_error *err)
 {
@@ -245,8 +275,8 @@ static int recorder_forecast(const struct backend_input *in,
     return 0;
 }
 
-/* Whether the library is on the nodes is for `begin` to say: srun's host need
- * not have it. */
+/* Adds the variables of the tasks. Whether the library exists is not checked
+ * here: srun's host need not have it, so `begin` checks it on the nodes. */
 static int recorder_env(const struct backend_input *in, struct backend_env *out,
                         struct jp_error *err)
 {
@@ -268,7 +298,7 @@ static int recorder_env(const struct backend_input *in, struct backend_env *out,
         backend_env_add(out, err, KERNELS_VARIABLE, "%s",
                         plan_get(in->side, "kernels")) < 0)
         return -1;
-    /* which NCCL the program loads is known only there */
+    /* only the process knows which NCCL it has loaded */
     return in->declined && *in->declined
                ? backend_env_add(out, err, "JOBPROF_RECORDER_DECLINE", "%s",
                                  in->declined)
@@ -292,19 +322,20 @@ static int recorder_env(const struct backend_input *in, struct backend_env *out,
     "after a Send to oneself (in each AlltoAll) a communicator's operations "  \
     "have no time"
 
-/* Values of kernels=. */
+/* Values of kernels= as bits. */
 enum { AUTO = 1, ON = 2, OFF = 4, ANY = AUTO | ON | OFF };
 
-/* What makes a row hold beside the release and kernels=. */
+/* What makes a row apply, in addition to release and kernels=. */
 enum when {
     ALWAYS,
-    BROADCASTS, /* NCCL merges Broadcasts: NCCL_ALLGATHERV_ENABLE is not 0 */
-    WINDOWS,    /* symmetric kernels are likely: one of `signs` is set */
+    BROADCASTS, /* NCCL merges Broadcasts, as NCCL_ALLGATHERV_ENABLE is not 0 */
+    WINDOWS,    /* symmetric kernels are likely, as one of `signs` is set */
 };
 
-/* Releases are minor ones, 27 is 2.27; `until` is inclusive, 0 is no end. %s is
- * the variable that made it WINDOWS. Facts and their places in NCCL's source:
- * docs/recorder-format.md. */
+/* What users should know about a release. Releases are minor ones, 27 is 2.27;
+ * `until` is inclusive, 0 means no end. In a text of WINDOWS, %s is the
+ * variable that made it apply. The facts and their places in NCCL's source are
+ * in docs/recorder-format.md. */
 static const struct {
     unsigned from, until, kernels;
     enum when when;
@@ -350,8 +381,8 @@ static const struct {
      "calls, and nothing if a graph captures them"},
 };
 
-/* Variables of who works with windows and symmetric kernels. NCCL_WIN_ENABLE is
- * 1 by default: set to it, somebody thinks of windows. */
+/* Variables that a user of windows and symmetric kernels sets. NCCL_WIN_ENABLE
+ * is 1 by default, so a user who sets it to 1 has windows in mind. */
 static const struct {
     const char *name;
     unsigned since;
@@ -364,6 +395,8 @@ static const struct {
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
+/* Returns the variable that makes symmetric kernels likely with this minor
+ * release, or NULL. NCCL_WIN_ENABLE=0 rules them out. */
 static const char *find_sign(const struct backend_input *in, unsigned minor)
 {
     const char *off = in->user ? plan_env(in->user, "NCCL_WIN_ENABLE") : NULL;
@@ -379,6 +412,7 @@ static const char *find_sign(const struct backend_input *in, unsigned minor)
     return NULL;
 }
 
+/* Returns whether NCCL may merge Broadcasts, which is its default. */
 static bool merges_broadcasts(const struct backend_input *in)
 {
     const char *value = in->user ? plan_env(in->user, "NCCL_ALLGATHERV_ENABLE")
@@ -387,6 +421,7 @@ static bool merges_broadcasts(const struct backend_input *in)
     return !value || strcmp(value, "0") != 0;
 }
 
+/* Returns the value of kernels= as a bit. */
 static unsigned kernels_bit(const struct backend_input *in)
 {
     const char *word = plan_get(in->side, "kernels");
@@ -394,7 +429,8 @@ static unsigned kernels_bit(const struct backend_input *in)
     return !strcmp(word, "0") ? OFF : !strcmp(word, "1") ? ON : AUTO;
 }
 
-/* The program's release, not a library's: nccl=. */
+/* Says what should be known about the program's release (nccl=), not the
+ * library's. */
 static int recorder_notes(const struct backend_input *in, backend_note *say,
                           void *arg, struct jp_error *err)
 {
@@ -435,8 +471,8 @@ static const struct jp_mode words[] = {
 
 static const struct jp_knob knobs[] = {
     NCCL_KNOB_RATE,
-    /* Kernel events are the only GPU times there are. They are left out where
-     * they can end the program (docs/recorder-format.md, "Kernel events"). */
+    /* Kernel events are the only source of GPU times. They are off where they
+     * can crash the program (docs/recorder-format.md, "Kernel events"). */
     {JP_KNOB("kernels", JP_KNOB_WORD, 0, 0, "auto|1|0", "auto",
              "whether the recorder uses NCCL's kernel events"),
      .variable = KERNELS_VARIABLE},
@@ -448,7 +484,7 @@ static const struct jp_knob site_keys[] = {
         "libnccl-profiler-jobprof.so to use instead of the installed one")},
     {0}};
 
-/* What its half in the tasks reads (rec_env.h). */
+/* Variables that the part in the tasks reads (rec_env.h). */
 static const char *const variables[] = {
     "JOBPROF_RECORDER_DIR",     "JOBPROF_RECORDER_MEM",
     "JOBPROF_RECORDER_DISK",    "JOBPROF_RECORDER_MIN_FREE",
@@ -474,5 +510,6 @@ const struct backend backend_nccl_recorder = {
     .reader = &recorder_reader,
 };
 
-/* auto: it streams, loses nothing, works on every NCCL since 2.23. */
+/* The choice of auto, because it streams, loses nothing and works with every
+ * NCCL since 2.23. */
 extern const struct backend backend_nccl_recorder;

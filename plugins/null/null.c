@@ -1,19 +1,19 @@
 /* null.c - the template of a backend, and the tests' double.
  *
- * To add a profiler, copy this folder and replace its name everywhere, in files
- * and in their names, by that of the new one (CONTRIBUTING.md has the
- * commands); then add the folder's line to plugins/Makefile.inc. From there on
- * this file is the only one to change. Nothing outside the folder knows a
- * profiler by name.
+ * To add a profiler, copy this folder and replace its name by the new one, in
+ * files and in their names (CONTRIBUTING.md has the commands). Then add the
+ * folder's line to plugins/Makefile.inc. From then on this file is the only one
+ * to change. Nothing outside of the folder knows a profiler by name.
  *
- * The imagined profiler of the template is told by a variable in which folder
- * its logs are to be. A process writes one of two lines or more:
+ * The imagined profiler of the template reads from a variable in which folder
+ * its logs go. A process writes one of these first lines and any number of the
+ * second kind:
  *
  *     null 1 HOST PID RANK RANKS NODES
  *     COMM FUNCTION FIRST LAST BYTES EXEC_US
  *
  * The second kind stands for the operations FIRST to LAST of a communicator.
- * The template is built with everything else, but no option knows it.
+ * The template is built with everything else, but no option offers it.
  */
 #include "plugins/backend.h"
 
@@ -26,32 +26,31 @@
 #include "common/logsource.h"
 #include "common/num.h"
 
-/* --- what it says of itself ----------------------------------------------- */
+/* --- names and settings --------------------------------------------------- */
 
-/* The words of the option that ask for it: usually one, the name. */
+/* The words of the option that select it: usually one, the name. */
 static const struct jp_mode words[] = {
     {.name = "null", .help = "the null profiler: two lines of text a process"},
     {0}};
 
-/* Knobs that no other profiler has, a row each; what all share (iterations,
- * mem, disk, dir ...) is there already. The parser, --help, the settings files
- * and plan read the row. */
+/* Knobs of this profiler alone, one row each. Those that all share (iterations,
+ * mem, disk, dir ...) exist already. The parser, --help, the settings files and
+ * the plan read the row. */
 static const struct jp_knob knobs[] = {
     {JP_KNOB("depth", JP_KNOB_COUNT, 1, 1000, NULL, "100",
              "operations that one line may stand for")},
     {0}};
 
-/* What only the site's file says: nccl.<key>. */
+/* Keys of the site's file only: nccl.<key>. */
 static const struct jp_knob site_keys[] = {
     {JP_KNOB("null", JP_KNOB_PATH, 0, 0, NULL, NULL,
              "a library for the null profiler, which needs none")},
     {0}};
 
-/* --- planner: in srun, before the launch; pure -----------------------------
- */
+/* --- planner: in srun, before the launch; pure ---------------------------- */
 
-/* Says no, with a reason that the user can act upon, when something that it
- * needs is not there. A named library stands for that here. */
+/* Refuses, with a reason that the user can act upon, if something is missing.
+ * Here this is a library that the site names. */
 static int usable(const struct backend_input *in, struct jp_error *err)
 {
     if (in->library && !in->library_exists)
@@ -59,8 +58,8 @@ static int usable(const struct backend_input *in, struct jp_error *err)
     return 0;
 }
 
-/* Memory and disk of one rank, how they were counted, and what will be
- * missing. -1 where it cannot fit: the sentence names what would. */
+/* Memory and disk of one rank, how they were counted, and what will be missing.
+ * -1 if it cannot fit: err says what would. */
 static int size(const struct backend_input *in, struct backend_forecast *out,
                 struct jp_error *err)
 {
@@ -70,7 +69,8 @@ static int size(const struct backend_input *in, struct backend_forecast *out,
     return 0;
 }
 
-/* Each variable once. %N is the node's name, filled in on the node. */
+/* Adds the variables, each once. %N is the node's name, filled in on the node.
+ */
 static int env(const struct backend_input *in, struct backend_env *out,
                struct jp_error *err)
 {
@@ -81,7 +81,7 @@ static int env(const struct backend_input *in, struct backend_env *out,
                               plan_number(in->side, "depth"), "depth=");
 }
 
-/* One line where something has to be known about a release or a setting. */
+/* Adds a line if a user should know something about a release or a setting. */
 static int notes(const struct backend_input *in, backend_note *say, void *arg,
                  struct jp_error *err)
 {
@@ -98,25 +98,24 @@ static const struct backend_planner planner = {
     .fallback = NULL, /* no other backend takes over */
 };
 
-/* --- reader: after the step; a file is foreign input -----------------------
- */
+/* --- reader: after the step; a file is foreign input ---------------------- */
 
 #define MAGIC "null 1 "
 #define LINE_MAX_BYTES 512
-#define OPS_MAX 1000 /* of one line */
+#define OPS_MAX 1000 /* that one line may stand for */
 
 /* One file on its way into the sink. */
 struct way {
     const struct reader_sink *sink;
     struct source_facts *facts;
-    bool begun;                     /* the first line was good */
+    bool begun;                     /* the first line was there and good */
     struct record base;             /* what all its records share */
-    char host[RECORD_MAX_HOST + 1]; /* for base */
+    char host[RECORD_MAX_HOST + 1]; /* base.host points here */
     char line[LINE_MAX_BYTES];      /* being filled */
     size_t len;
 };
 
-/* By the first bytes; a name is only a hint. */
+/* Decides by the first bytes; a name is only a hint. */
 static bool probe(const char *name, const void *head, size_t len)
 {
     return len >= strlen(MAGIC) && !memcmp(head, MAGIC, strlen(MAGIC));
@@ -136,13 +135,15 @@ static bool split(char *line, char **list, size_t n)
     return found == n;
 }
 
+/* Parses a whole number within bounds. */
 static bool number(const char *text, uint64_t least, uint64_t most,
                    uint64_t *out)
 {
     return num_parse_u64(text, least, most, out, NULL) == 0;
 }
 
-/* "null 1 HOST PID RANK RANKS NODES". NULL: good, else why not. */
+/* Reads "null 1 HOST PID RANK RANKS NODES". Returns NULL, or why the line is
+ * bad. */
 static const char *take_head(struct way *w, char *line)
 {
     uint64_t pid, rank, ranks, nodes;
@@ -166,6 +167,7 @@ static const char *take_head(struct way *w, char *line)
     return NULL;
 }
 
+/* Returns whether a text is an id as records have it: "0x" and hex digits. */
 static bool is_id(const char *text)
 {
     size_t n = strlen(text);
@@ -174,8 +176,9 @@ static bool is_id(const char *text)
            strspn(text + 2, "0123456789abcdef") == n - 2;
 }
 
-/* "COMM FUNCTION FIRST LAST BYTES EXEC_US". Records keep the bounds of
- * common/record.h: nothing behind looks again. */
+/* Reads "COMM FUNCTION FIRST LAST BYTES EXEC_US". The reader must keep the
+ * bounds of common/record.h, because no later code checks them. *rc is the
+ * result of the sink. */
 static const char *take_ops(struct way *w, char *line, int *rc)
 {
     uint64_t first, last, busbw;
@@ -206,6 +209,8 @@ static const char *take_ops(struct way *w, char *line, int *rc)
     return NULL;
 }
 
+/* Reads the line in w->line. A bad one is counted and does not end the reading.
+ */
 static int take_line(struct way *w)
 {
     const char *why;
@@ -220,7 +225,8 @@ static int take_line(struct way *w)
     return rc;
 }
 
-/* What is too long is cut, and then is a bad line. */
+/* Splits bytes into lines. A line that is too long is cut and so becomes a bad
+ * one. */
 static int take_bytes(struct way *w, const char *bytes, size_t n)
 {
     int rc = 0;
@@ -234,8 +240,8 @@ static int take_bytes(struct way *w, const char *bytes, size_t n)
     return rc;
 }
 
-/* A reader of lines that cannot be split and keeps nothing from file to file.
- * It counts nothing: what is lost shows in the sequence numbers. */
+/* Reads a file. This reader cannot split files, keeps nothing from file to file
+ * and has no counters: losses show in the sequence numbers. */
 static int read_file(void *state, const struct reader_input *in,
                      const struct reader_sink *sink, struct source_facts *facts)
 {
@@ -262,12 +268,11 @@ static int read_file(void *state, const struct reader_input *in,
 
 static const struct backend_reader reader = {.probe = probe, .read = read_file};
 
-/* --- runner: beside the tasks of a node; see plugins/backend.h --------------
- */
+/* --- runner: beside the tasks of a node; see plugins/backend.h ------------ */
 
-/* What lives beside the tasks here is one number. */
+/* What runs beside the tasks here is just one number. */
 struct beside {
-    unsigned asked; /* how often ready was asked */
+    unsigned asked; /* how often ready() was called */
     bool ended;
 };
 
@@ -278,7 +283,7 @@ static int start(const struct jp_jobconf *conf, const char *step_dir,
     return *state ? 0 : error_set(err, "out of memory");
 }
 
-/* Never blocks: it is asked again. */
+/* Must not block: it is called again until it says yes. */
 static int ready(void *state, struct jp_error *err)
 {
     struct beside *beside = state;
@@ -314,10 +319,9 @@ static const struct backend_runner runner = {
     .destroy = destroy,
 };
 
-/* --- doctor ------------------------------------------------------------------
- */
+/* --- doctor --------------------------------------------------------------- */
 
-/* What can be looked at from here, a line each. */
+/* Checks on this host, one line each. */
 static int look(const struct jp_plan *plan, backend_note *say, void *arg,
                 struct jp_error *err)
 {

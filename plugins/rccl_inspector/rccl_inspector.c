@@ -1,19 +1,20 @@
-/* rccl_inspector.c - RCCL's Inspector: AMD's port of NVIDIA's, for its library.
+/* rccl_inspector.c - the backend of RCCL's Inspector, AMD's port of NVIDIA's.
  *
  * librccl-profiler-inspector.so writes the same lines (format v4.0), which
- * NVIDIA's reader takes, and has its rings and variables of 2.30. What differs
- * (ROCm, plugins/profiler/inspector and "Using the RCCL Inspector plugin"):
+ * NVIDIA's reader takes, and has the rings and variables of 2.30. The
+ * differences (ROCm, plugins/profiler/inspector and "Using the RCCL Inspector
+ * plugin"):
  *
- *   DUMP_THREAD_INTERVAL_MICROSECONDS  -1, the default, writes at a
- *       communicator's end: what its rings hold then. NVIDIA's writes nothing.
- *   release  RCCL's own counts as NCCL's does, but an older RCCL than 2.30 may
- *       have the port: without rccl_inspector_release it is of 2.30.
- *   DDA  does AllReduce of eight ranks in one node past every profiler;
- *       RCCL_DDA_ENABLE=0 shows it.
+ *   DUMP_THREAD_INTERVAL_MICROSECONDS  -1, the default, writes at the end of a
+ *       communicator what its rings then hold. NVIDIA's writes nothing.
+ *   release  RCCL numbers its releases like NCCL, but an RCCL older than 2.30
+ * may have the port. Without rccl_inspector_release it counts as 2.30. DDA runs
+ * AllReduce of eight ranks in one node without any profiler; RCCL_DDA_ENABLE=0
+ * makes it visible.
  *
  * RCCL finds profilers as NCCL does (NCCL_PROFILER_PLUGIN), so the recorder
- * runs under both. Nobody knows before the launch which of the two a program
- * loads: auto is the recorder, and this one is asked for by name.
+ * runs under both. Before the launch it is unknown which of the two a program
+ * loads. So auto means the recorder, and this backend is used only by its name.
  */
 #include "plugins/backend.h"
 
@@ -25,12 +26,14 @@
 #include "common/num.h"
 #include "plugins/nccl_inspector/inspector.h"
 
-#define FIRST JP_NCCL_VERSION(2, 27) /* RCCL with the interface it needs */
+/* first RCCL with the interface that it needs */
+#define FIRST JP_NCCL_VERSION(2, 27)
 #define PORTED JP_NCCL_VERSION(2, 30)
 
+/* What the value of a variable is taken from. */
 enum what { ONE, ZERO, INTERVAL, VERBOSE, MIN_SIZE, RING, P2P_RING, P2P };
 
-/* Its variables, their values and reasons; defaults are written out. */
+/* Its variables, their values and reasons; defaults are set as well. */
 static const struct {
     const char *name;
     enum what what;
@@ -55,7 +58,8 @@ static const struct {
      "their clock"},
 };
 
-/* The library's release, which is not the program's. */
+/* Returns the input with the release of the library, which may differ from the
+ * program's. */
 static struct backend_input of_library(const struct backend_input *in)
 {
     struct backend_input out = *in;
@@ -81,6 +85,7 @@ static int usable(const struct backend_input *in, struct jp_error *err)
     return 0;
 }
 
+/* With a negative interval of the user only what the rings hold is kept. */
 static int forecast(const struct backend_input *in,
                     struct backend_forecast *out, struct jp_error *err)
 {
@@ -122,6 +127,7 @@ static int forecast(const struct backend_input *in,
     return 0;
 }
 
+/* Returns the value of a variable. */
 static uint64_t number(const struct plan_side *side,
                        const struct inspector_plan *plan, enum what what)
 {
@@ -172,7 +178,7 @@ static int env(const struct backend_input *in, struct backend_env *out,
     return 0;
 }
 
-/* Not switched off for the user: it would be another run. */
+/* DDA is not switched off for the user, as that would measure another run. */
 static int notes(const struct backend_input *in, backend_note *say, void *arg,
                  struct jp_error *err)
 {
@@ -219,5 +225,5 @@ const struct backend backend_rccl_inspector = {
               .library = "rccl_inspector",
               .release = "rccl_inspector_release"},
     .planner = &planner,
-    /* its lines are those of NVIDIA's, whose reader takes them */
+    /* no reader: NVIDIA's takes its lines */
 };

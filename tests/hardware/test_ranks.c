@@ -33,7 +33,7 @@ static void test_passed_over(void **state)
     (void) state;
     sample_fill(&file, NULL);
     r = jpr_open_bytes(file.bytes, file.n, "sample", NULL);
-    jpr_pass_ops(r);
+    jpr_pass(r, JPR_PASS_OPS);
     while ((rc = jpr_next(r, &record, NULL)) > 0)
         seen[record.type]++;
     assert_int_equal(rc, 0);
@@ -46,7 +46,7 @@ static void test_passed_over(void **state)
     jpr_close(r);
     /* the third block is of operations: cut, it is no end in order */
     r = jpr_open_bytes(file.bytes, file.ends[3] - 1, "cut", NULL);
-    jpr_pass_ops(r);
+    jpr_pass(r, JPR_PASS_OPS);
     while ((rc = jpr_next(r, &record, NULL)) > 0)
         ;
     assert_int_equal(rc, 0);

@@ -1,7 +1,8 @@
-/* Compares a process's records and counters with what ncclsim says it issued.
+/* check_counts.c - compares a process's records and counters with what ncclsim
+ * issued.
  *
  * Usage: check_counts DIR COUNTS.json INTERFACE
- * COUNTS.json is one file of ncclsim --counts; the recorder's file of the same
+ * COUNTS.json is one file of ncclsim --counts. The recorder's file of the same
  * process is found by host name and pid. Exit status 0 or 1.
  */
 #include <inttypes.h>
@@ -43,7 +44,7 @@ static int64_t number_of(json_t *object, const char *key)
     return json_integer_value(json_object_get(object, key));
 }
 
-/* ncclsim's entry of a communicator of the file, or NULL. */
+/* Returns ncclsim's entry of a communicator of the file, or NULL. */
 static json_t *find_comm(json_t *sim, const struct jpr_comm *comm)
 {
     json_t *comms = json_object_get(sim, "comms");
@@ -80,13 +81,14 @@ static void check_comm(json_t *sim, const struct jpr_comm *comm)
         bad("%s: sizes differ", text_of(entry, "id"));
 }
 
-/* NCCL reports no kernel of it. */
+/* Returns whether NCCL reports no kernel of the operation. */
 static bool is_to_self(const struct jpr_op *op, const struct jpr_comm *comm)
 {
     return op->kind == JPR_P2P && comm && op->peer == comm->rank;
 }
 
-/* Takes one off the cell of (function, size) and marks its number as seen. */
+/* Subtracts one from the cell of function and size, and marks the number as
+ * seen. */
 static void check_op(json_t *sim, struct jpr_reader *r, const struct jpr_op *op)
 {
     json_t *entry = find_comm(sim, jpr_comm(r, op->comm));
@@ -137,7 +139,7 @@ static void check_row(json_t *sim, struct jpr_reader *r,
     json_t *function =
         json_object_get(json_object_get(entry, "functions"), row->func);
 
-    /* the last one counts */
+    /* the last row counts */
     json_object_set_new(function, "finalized", json_boolean(row->finalized));
     json_object_set_new(function, "produced",
                         json_integer((int64_t) row->counts.produced));

@@ -1,4 +1,9 @@
-/* fake_time.c - a clock that a scenario moves, for the recorder's waits. */
+/* fake_time.c - a clock that a scenario moves, for the recorder's waits.
+ *
+ * clock_gettime() and syscall() here replace libc's in the recorder. A wait of
+ * the writer on its futex is noted in place of made; fake_time_pass_us() moves
+ * the clock from one deadline to the next and lets the writer do its work.
+ */
 #include "tests/nccl_recorder/fake_time.h"
 
 #include <dlfcn.h>
@@ -17,10 +22,10 @@
 
 typedef long syscall_fn(long number, ...);
 
-static _Atomic uint64_t clock_ns; /* 0: the real one */
+static _Atomic uint64_t clock_ns; /* 0: the real clock */
 static atomic_bool writer_hangs;
 static atomic_bool writer_is_held;
-/* What the writer waits for, and until when; 0: it is at work. */
+/* What the writer waits for, and until when; 0: it is working. */
 static _Atomic uint64_t deadline_ns;
 static _Atomic(_Atomic uint32_t *) writer_word;
 static _Atomic uint32_t writer_value;
@@ -47,7 +52,7 @@ SHARED int clock_gettime(clockid_t clock, struct timespec *ts)
     return 0;
 }
 
-/* Sleeps for a real moment unless the word changes. */
+/* Sleeps for a real moment, or until the word changes. */
 static void nap(_Atomic uint32_t *word, uint32_t value)
 {
     const struct timespec moment = {0, (long) MS};
@@ -62,7 +67,7 @@ static long time_out(void)
     return -1;
 }
 
-/* A thread of NCCL's waits for the writer. */
+/* A thread of NCCL waits for the writer. */
 static long wait_for_writer(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
 {
     uint64_t until = clock_ns + ns;
@@ -94,8 +99,8 @@ static long writer_waits(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
 
 SHARED long syscall(long number, ...)
 {
-    /* a futex has six arguments, everything else here five at most: more would
-     * be read from the caller's stack */
+    /* a futex has six arguments, all other calls at most five: more would be
+     * read from the caller's stack */
     int n = number == SYS_futex ? 6 : 5;
     long a[6] = {0};
     va_list ap;
@@ -128,7 +133,7 @@ uint64_t fake_time_ns(void)
     return clock_ns;
 }
 
-/* Rung for, it is as good as at work. */
+/* A writer that was woken counts as working. */
 static bool writer_is_asleep(void)
 {
     return deadline_ns > clock_ns && *writer_word == writer_value;

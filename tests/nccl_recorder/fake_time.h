@@ -22,12 +22,12 @@ uint64_t fake_time_ns(void);
  * when the writer has done what was due and waits again. */
 void fake_time_pass_us(uint64_t us);
 
-/* While it is on, the writer sleeps on whatever rings for it. No time may pass
- * then. */
+/* While this is on, the writer sleeps on although it is woken. No time may pass
+ * meanwhile. */
 void fake_time_hold(bool on);
 
-/* The writer's thread calls it where it is to hang: from then on each bounded
- * wait for the writer takes its whole bound of this clock at once. */
+/* Called in the writer thread where it shall hang. From then on each bounded
+ * wait for the writer takes its whole time of this clock at once. */
 void fake_time_hang(void) __attribute__((noreturn));
 
 #endif

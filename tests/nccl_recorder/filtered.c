@@ -1,8 +1,8 @@
-/* filtered.c - run a program under a seccomp filter.
+/* filtered.c - runs a program under a seccomp filter.
  *
  * filtered ACTION CALL... -- PROGRAM [ARGUMENT...]: those system calls end the
  * process (kill), fail with EPERM (refuse) or do not exist (absent). Exit
- * status 77: there are no filters here.
+ * status 77: this machine has no filters.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -41,7 +41,7 @@ static const struct {
     {"setrlimit", SYS_setrlimit},
 };
 
-/* The number, or -1: this machine has no such call. */
+/* Returns the call's number, or -1 if this machine does not have it. */
 static long find(const char *name)
 {
     for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)

@@ -1,4 +1,5 @@
-/* A small recorder file in memory, every member set. */
+/* jpr_sample.c - a small recorder file in memory, with every member set, so
+ * that each one that is not read back is noticed. */
 #include "tests/nccl_recorder/jpr_sample.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* jpr_sample.h - a small recorder file in memory, every member set. */
+/* jpr_sample.h - a small recorder file in memory, with every member set. */
 #ifndef JP_JPR_SAMPLE_H
 #define JP_JPR_SAMPLE_H
 

@@ -1,4 +1,5 @@
-/* A recorder file as JSON lines, for tests and for eyes. */
+/* jpr_text.c - a recorder file as JSON lines, to compare in tests and to read.
+ */
 #include "tests/nccl_recorder/jpr_text.h"
 
 #include <inttypes.h>

@@ -1,7 +1,8 @@
-/* jpr_text.h - a recorder file as JSON lines, for tests and for eyes.
+/* jpr_text.h - a recorder file as JSON lines, to compare in tests and to read.
  *
- * One object a record: {"type":"header"|"comm"|"op"|"inflight"|"counters"|
- * "row"|"end",...}; a row is one (communicator, function) of counters.
+ * One object for each record: {"type":"header"|"comm"|"op"|"inflight"|
+ * "counters"|"row"|"end",...}. A row is one communicator and function of
+ * counters.
  */
 #ifndef JP_JPR_TEXT_H
 #define JP_JPR_TEXT_H

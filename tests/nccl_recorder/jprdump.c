@@ -1,4 +1,4 @@
-/* jprdump FILE...: recorder files as JSON lines. */
+/* jprdump.c - prints recorder files as JSON lines: jprdump FILE... */
 #include "tests/nccl_recorder/jpr_text.h"
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* rec_asserts.h - what the recorder's tests say about a rec_result. */
+/* rec_asserts.h - assertions of the recorder's tests about a rec_result. */
 #ifndef JP_REC_ASSERTS_H
 #define JP_REC_ASSERTS_H
 
@@ -11,7 +11,7 @@
 
 #define assert_ok(r) assert_int_equal((r).status, 0)
 
-/* How often a text is in the lines of all files. */
+/* Returns how often a text is in the lines of all files. */
 static inline int has(const struct rec_result *r, const char *text)
 {
     return rec_harness_count(r->text, text);

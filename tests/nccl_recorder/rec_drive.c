@@ -39,8 +39,7 @@ struct lane {
     int n_comms;
 };
 
-/* ------------------------------------------------------------ null plugin --
- */
+/* ----------------------------------------------------------- null plugin -- */
 
 static int null_init(void **context, uint64_t hash, int *mask, const char *name,
                      int n_nodes, int n_ranks, int rank, jp_nccl_log_fn *log)
@@ -68,8 +67,7 @@ static int null_record(void *handle, int state, union jp_nccl_args_v4 *args)
 static struct jp_nccl_plugin_v6 null_plugin = {
     "null", null_init, null_start, null_stop, null_record, null_stop};
 
-/* --------------------------------------------------------------- the calls --
- */
+/* ------------------------------------------------------------- the calls -- */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -151,7 +149,7 @@ static void pace(uint64_t began, uint64_t done)
 
 static void make_comms(struct lane *lane)
 {
-    static int mask; /* NCCL's is there as long as the plugin */
+    static int mask; /* static: NCCL's mask lives as long as the plugin */
     int i;
 
     lane->n_comms = n_comms / n_threads > 0 ? n_comms / n_threads : 1;
@@ -193,8 +191,7 @@ static void *run(void *data)
     return NULL;
 }
 
-/* ------------------------------------------------------------------ frame --
- */
+/* ----------------------------------------------------------------- frame -- */
 
 static long rss_kb(void)
 {

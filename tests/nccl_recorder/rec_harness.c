@@ -1,4 +1,5 @@
-/* Runs a scenario against the built recorder in a process of its own. */
+/* rec_harness.c - runs a scenario against the built recorder in its own
+ * process, and reads the files that it leaves. */
 #include "tests/nccl_recorder/rec_harness.h"
 
 #include <dirent.h>
@@ -12,8 +13,8 @@
 #include "contrib/ncclsim/sim_shim.h"
 #include "tests/nccl_recorder/jpr_text.h"
 
-/* LeakSanitizer's tracer crashes now and then where a process exits while the
- * recorder's thread or its own go on, as programs do. */
+/* LeakSanitizer's tracer sometimes crashes when a process exits while the
+ * recorder's thread or the sanitizer's own still runs. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -55,7 +56,7 @@ static void child(rec_scenario_fn *scenario, int version, const char *dir)
         setenv("JOBPROF_RECORDER_DIR", dir, 1);
     else
         unsetenv("JOBPROF_RECORDER_DIR");
-    alarm(300); /* for what hangs; a busy machine may take a minute */
+    alarm(300); /* in case it hangs; a busy machine may take a minute */
     scene.lib = dlopen(rec_harness_library(), RTLD_NOW | RTLD_LOCAL);
     if (!scene.lib) {
         fprintf(stderr, "%s\n", dlerror());
@@ -63,7 +64,7 @@ static void child(rec_scenario_fn *scenario, int version, const char *dir)
     }
     scene.api = dress(scene.lib, version);
     scenario(&scene);
-    exit(0); /* with destructors: the recorder writes what is left */
+    exit(0); /* exit(), for its destructors: the recorder writes the rest */
 }
 
 static int ends_with(const char *name, const char *end)
@@ -73,7 +74,8 @@ static int ends_with(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-/* Moves the lines of snapshots from `text` to `inflight`, which has room. */
+/* Moves the lines of snapshots from `text` to `inflight`, which has room for
+ * them. */
 static void split(char *text, char *inflight)
 {
     char *out = text;
@@ -89,7 +91,7 @@ static void split(char *text, char *inflight)
     *out = *inflight = '\0';
 }
 
-/* All files of the folder as JSON lines. */
+/* Reads all files of the folder as JSON lines. */
 static void read_back(struct rec_result *r)
 {
     DIR *d = opendir(r->dir);
@@ -187,7 +189,7 @@ int rec_harness_count(const char *where, const char *text)
     size_t length = strlen(text);
     int n = 0;
 
-    /* not strstr(): ASan's one measures the whole text at each call */
+    /* not strstr(): with ASan it measures the whole text at each call */
     for (where = strchr(where, text[0]); where;
          where = strchr(where + 1, text[0]))
         n += strncmp(where, text, length) == 0;

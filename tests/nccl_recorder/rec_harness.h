@@ -1,7 +1,9 @@
-/* Runs a scenario against the built recorder in a process of its own.
+/* rec_harness.h - runs a scenario against the built recorder in its own
+ * process.
  *
- * The library reads its environment once and lives as long as its process, so
- * each scenario gets a child: fresh directory, fresh library, then exit().
+ * The library reads its environment once and lives as long as its process. So
+ * each scenario gets a child process with a fresh directory and a fresh
+ * library, and ends with exit().
  */
 #ifndef JP_REC_HARNESS_H
 #define JP_REC_HARNESS_H
@@ -11,27 +13,27 @@
 
 #include "plugins/nccl_recorder/nccl_profiler.h"
 
-/* What a scenario is given in the child. */
+/* What a scenario gets in the child. */
 struct rec_scene {
     void *lib;
     const char *dir;               /* NULL: JOBPROF_RECORDER_DIR is unset */
-    struct jp_nccl_plugin_v6 *api; /* v6, or an older table dressed as v6 */
+    struct jp_nccl_plugin_v6 *api; /* v6, or an older table behind v6's calls */
     int version;
 };
 
-/* What it left behind. */
+/* What a scenario left behind. */
 struct rec_result {
     int status; /* of waitpid() */
     char dir[256];
     char *text;     /* all *.jpr files as jpr_text's lines */
-    char *inflight; /* those of snapshots, which `text` lacks */
+    char *inflight; /* lines of snapshots, which are not in `text` */
     int n_ops;
     int n_files;
     int n_bad;      /* files with damage */
     uint64_t bytes; /* of all files */
 };
 
-/* The last row of a (communicator's id, function); all zeros: none. */
+/* The last row of a communicator (by its id) and function; zeros: none. */
 struct rec_counts {
     char finalized[8]; /* "true" or "false" */
     uint64_t produced;
@@ -44,24 +46,26 @@ struct rec_counts rec_harness_counts(const char *text, const char *comm,
 
 typedef void rec_scenario_fn(struct rec_scene *scene);
 
-/* Runs it with interface `version` in a new directory and reads the files. */
+/* Runs a scenario with interface `version` in a new directory and reads the
+ * files. */
 void rec_harness_run(rec_scenario_fn *scenario, int version,
                      struct rec_result *result);
 
-/* The same with a directory of the caller's, which stays; NULL: unset. */
+/* The same in a directory of the caller, which stays; NULL: the variable is
+ * unset. */
 void rec_harness_run_in(rec_scenario_fn *scenario, int version, const char *dir,
                         struct rec_result *result);
 
-/* Frees the texts and removes the directory if it was made here. */
+/* Frees the texts, and removes the directory if rec_harness_run() made it. */
 void rec_harness_fini(struct rec_result *result);
 
-/* How often `text` occurs. */
+/* Returns how often `text` occurs. */
 int rec_harness_count(const char *where, const char *text);
 
-/* The library's file name. */
+/* Returns the library's file name. */
 const char *rec_harness_library(void);
 
-/* In a scenario: ends the child with status 1 unless it holds. */
+/* In a scenario: ends the child with status 1 unless the condition holds. */
 #define CHECK(what)                                                            \
     do {                                                                       \
         if (!(what)) {                                                         \
@@ -70,17 +74,17 @@ const char *rec_harness_library(void);
         }                                                                      \
     } while (0)
 
-/* In a scenario: waits until its files hold `text` n times, as jpr_text's
- * lines; ends the child with status 1 where they do not within 20 s. */
+/* In a scenario: waits until its files have `text` n times, as lines of
+ * jpr_text; ends the child with status 1 if that takes more than 20 s. */
 void scene_wait(const struct rec_scene *scene, const char *text, int n);
 
-/* NCCL's mask: what the recorder asks for. */
+/* NCCL's mask: what the recorder requests. */
 extern int scene_mask;
 
 /* Helpers that speak v6. */
 void *scene_comm(struct rec_scene *scene, const char *name, uint64_t hash,
                  int rank, int n_ranks);
-/* NCCL launches a plan: the handle of its Group event. */
+/* NCCL launches a plan. Returns the handle of its Group event. */
 void *scene_launch(struct rec_scene *scene, void *comm);
 void *scene_coll(struct rec_scene *scene, void *comm, const char *func,
                  uint64_t seq, uint64_t bytes, int n_channels);

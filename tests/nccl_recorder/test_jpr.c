@@ -1,4 +1,5 @@
-/* The recorder's file: written and read back, cut, damaged, strange. */
+/* test_jpr.c - the recorder's file, written and read back: whole, cut, damaged
+ * and with unknown contents. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ static void bad_numbers(void **state)
 
         assert_int_equal(jpr_get_u64(&in), 0);
         assert_true(in.bad);
-        assert_int_equal(jpr_get_u64(&in), 0); /* and stays so */
+        assert_int_equal(jpr_get_u64(&in), 0); /* and so do later reads */
     }
 }
 
@@ -192,7 +193,7 @@ static void check_whole(struct jpr_reader *r)
     assert_int_equal(jpr_end(r)->offset, file.n);
 }
 
-/* It lives as long as the process. */
+/* a compressor lives as long as its process */
 static struct jpr_zip *shared_zip(void)
 {
     static struct jpr_zip *zip;
@@ -227,7 +228,7 @@ static void round_trip(void **state)
     unlink(path);
 }
 
-/* Until a block is full: by different operations, then by equal ones. */
+/* Fills a block: with different operations, then with equal ones. */
 static void full_blocks(void **state)
 {
     struct jpr_packer *packer = jpr_packer_create();
@@ -269,7 +270,8 @@ static void full_blocks(void **state)
 
 /* --------------------------------------------------------- cut, damaged -- */
 
-/* Reads all there is; the number of records, and the errors in *n_errors. */
+/* Reads to the end. Returns the number of records, and the errors in *n_errors.
+ */
 static int read_all(const uint8_t *bytes, size_t n, struct jpr_end *end,
                     int *n_errors)
 {
@@ -336,7 +338,7 @@ static void flipped_bits(void **state)
             records = read_all(file.bytes, file.n, &end, &errors);
             if (bit < 8 * JPR_HEAD_BYTES)
                 assert_int_equal(records, -1);
-            else /* one block is gone, the others are there */
+            else /* one block is lost, the others are read */
                 assert_true(errors == 1 && end.damaged == 1 && records >= 7);
             file.bytes[bit / 8] ^= (uint8_t) (1 << bit % 8);
         }
@@ -356,7 +358,7 @@ static void zeros_at_the_end(void **state)
     assert_true(errors == 0 && end.cut && end.offset == file.ends[3]);
 }
 
-/* Blocks whose frame is right and whose payload lies. */
+/* Blocks with a correct frame and a false payload. */
 static void lying_payloads(void **state)
 {
     static const struct {
@@ -433,9 +435,9 @@ static void later_releases(void **state)
     assert_null(jpr_open("/", &err));
 }
 
-/* Counters of 0.1 end before the calls that nothing came of; later ones, which
- * the sample's are in all else, before the recorder's cost, and those of
- * version 1 behind it. */
+/* Counters of release 0.1 end before the calls without operation; later ones,
+ * like most of the sample, before the recorder's cost; those of version 1 after
+ * it. */
 static void older_counters(void **state)
 {
     uint8_t raw[1024] = {0};

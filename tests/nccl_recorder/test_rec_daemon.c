@@ -1,5 +1,5 @@
-/* test_rec_daemon.c - a host that closes all descriptors keeps its own files.
- */
+/* test_rec_daemon.c - a program that closes all descriptors keeps its own
+ * files: the recorder never writes to them. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,8 @@
 
 #define assert_ok(r) assert_int_equal((r).status, 0)
 
-/* As many as the recorder may have: one of them gets its number. */
+/* Opens as many files as the recorder may have, so that one of them gets its
+ * number. */
 enum { MANY = 10000, OWN = 64 };
 static const char own_text[] = "the program's own";
 
@@ -63,7 +64,7 @@ static void closing_all(struct rec_scene *s)
 #if !defined(__SANITIZE_ADDRESS__)
     int status = 0;
 
-    if (fork() == 0) { /* which closes what it has of the recorder's */
+    if (fork() == 0) { /* the child closes its copies of the recorder's */
         check_own(own);
         _exit(0);
     }
@@ -74,14 +75,14 @@ static void closing_all(struct rec_scene *s)
     unlink(path);
 }
 
-/* With a floor of free space the folder is looked at, too. */
+/* With a limit of free space the folder is looked at as well. */
 static void closing_all_with_floor(struct rec_scene *s)
 {
     setenv("JOBPROF_RECORDER_MIN_FREE", "1", 1);
     closing_all(s);
 }
 
-/* Before there is a file. */
+/* The same before there is a file. */
 static void closing_early(struct rec_scene *s)
 {
     char path[300];
@@ -110,7 +111,7 @@ static void the_programs_files_are_its_own(void **state)
     rec_harness_run(closing_all, 6, &r);
     assert_ok(r);
     assert_int_equal(r.n_bad, 0);
-    assert_int_equal(r.n_ops, 1); /* what was written before */
+    assert_int_equal(r.n_ops, 1); /* written before the close */
     assert_non_null(strstr(r.text, "\"complete\":false"));
     rec_harness_fini(&r);
     rec_harness_run(closing_all_with_floor, 6, &r);
@@ -123,7 +124,7 @@ static void the_programs_files_are_its_own(void **state)
     rec_harness_fini(&r);
 }
 
-/* A daemon without 0, 1 and 2, which prints all the same. */
+/* A daemon without descriptors 0 to 2 that prints nevertheless. */
 static void without_standard(struct rec_scene *s)
 {
     const int kept[] = {dup(0), dup(1), dup(2)};
@@ -135,7 +136,7 @@ static void without_standard(struct rec_scene *s)
     comm = scene_comm(s, "bare", 0xba, 0, 2);
     for (uint64_t i = 0; i < 10; i++)
         scene_whole(s, comm, i, 10);
-    fake_time_pass_us(300000); /* the file is there */
+    fake_time_pass_us(300000); /* now the file exists */
     for (int fd = 0; fd < 3; fd++)
         (void) !write(fd, own_text, sizeof(own_text));
     CHECK(s->api->finalize(comm) == 0);
@@ -155,8 +156,7 @@ static void standard_descriptors_are_the_programs(void **state)
     rec_harness_fini(&r);
 }
 
-/* By clone() alone no handler of fork() runs: there is no writer to wait for.
- */
+/* clone() alone runs no fork handlers: the copy has no writer to wait for. */
 static void cloning(struct rec_scene *s)
 {
     int status = 1;
@@ -168,7 +168,7 @@ static void cloning(struct rec_scene *s)
     scene_whole(s, comm, 0, 10);
     child = (pid_t) syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (child == 0) {
-        /* nobody moves this clock: a wait would have no end */
+        /* nothing moves the clock here: a wait would never end */
         alarm(30);
         exit(s->api->finalize(comm));
     }

@@ -1,4 +1,5 @@
-/* What the later interfaces tell: API calls, copy engines, network steps. */
+/* test_rec_events.c - events that only later interfaces have: API calls, copy
+ * engines, network steps. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,13 +38,13 @@ static void with_api(struct rec_scene *s)
     coll.coll.proto = "LL128";
     coll.coll.n_channels = 1;
     op = start_event(s, comm, &coll);
-    CHECK(s->api->stop(coll.parent) == 0); /* late: nothing */
+    CHECK(s->api->stop(coll.parent) == 0); /* too late: ignored */
     scene_kernel_stop(s, scene_kernel(s, comm, op, 0, 1000), 3000);
     CHECK(s->api->stop(op) == 0);
 
     api.type = JP_NCCL_P2P_API;
     api.p2p_api.func = "SomethingNew";
-    api.p2p_api.count = 1ULL << 50; /* more than a handle carries */
+    api.p2p_api.count = 1ULL << 50; /* more than a handle can hold */
     api.p2p_api.datatype = "ncclSomeType";
     api.p2p_api.graph_captured = false;
     p2p.parent = start_event(s, comm, &api);
@@ -113,9 +114,9 @@ static void operation_of(struct rec_scene *s, void *comm, const char *func,
     scene_kernel_stop(s, scene_kernel(s, comm, op, 0, 1000), 3000);
 }
 
-/* Six rounds: no operation comes of five calls of Broadcast, as in NCCL 2.29
- * with AllGatherV; five of Reduce are captured in a graph. The writer looks at
- * the counts whenever it likes: half of the calls come `gap_us` later. */
+/* Six rounds. Five calls of Broadcast get no operation, as in NCCL 2.29 with
+ * AllGatherV; five of Reduce are captured in a graph. The writer looks at the
+ * counts at any time; half of the calls come `gap_us` later. */
 static void calls(struct rec_scene *s, void *comm, unsigned gap_us)
 {
     void *handle;
@@ -146,7 +147,7 @@ static void unseen_finalize(struct rec_scene *s)
     void *comm = scene_comm(s, "unseen", 0xb, 0, 4);
 
     calls(s, comm, 0);
-    CHECK(s->api->finalize(comm) == 0); /* it waits for the writer for 40 ms */
+    CHECK(s->api->finalize(comm) == 0); /* waits 40 ms for the writer */
     wait_for_all(s);
     _exit(0);
 }
@@ -160,7 +161,7 @@ static void unseen_killed(struct rec_scene *s)
     _exit(0);
 }
 
-/* The first two are told before the others are made. */
+/* The first two are written before the others are made. */
 static void unseen_by_and_by(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "unseen", 0xb, 0, 4);
@@ -170,7 +171,8 @@ static void unseen_by_and_by(struct rec_scene *s)
     _exit(0);
 }
 
-/* A call of a group that is still open is not one without operation. */
+/* A call in a group that is still open does not count as one without operation.
+ */
 static void in_flight(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "unseen", 0xb, 0, 4);
@@ -193,8 +195,8 @@ static unsigned long calls_in(const char *line)
     return strtoul(at + strlen("\"calls\":"), NULL, 10);
 }
 
-/* Only those of Broadcast are told, never fewer than before, and five at last;
- * returns how many lines tell them. */
+/* Only calls of Broadcast are written, never fewer than before, and five in the
+ * end. Returns how many lines have them. */
 static int broadcasts_told(const struct rec_result *r)
 {
     static const char unseen[] = "{\"type\":\"unseen\",\"comm\":\"0xb\","
@@ -232,7 +234,8 @@ static void calls_without_operation_are_counted(void **state)
     }
 }
 
-/* 100 operations of a start, a stop, and a kernel's start, record and stop. */
+/* 100 operations, each with a start, a stop, and a kernel's start, record and
+ * stop. */
 static void much(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "cost", 0xc, 0, 4);
@@ -324,7 +327,7 @@ static void one_step(struct rec_scene *s, void *comm, void *proxy,
         usleep((useconds_t) (2000 * (i + 1)));
     }
     CHECK(s->api->stop(step) == 0);
-    CHECK(s->api->stop(step) == 0); /* once more does nothing */
+    CHECK(s->api->stop(step) == 0); /* a second stop does nothing */
     CHECK(s->api->record(step, states[0], &args) == 0);
 }
 
@@ -348,7 +351,8 @@ static void with_net(struct rec_scene *s)
     proxies[0] = start_event(s, comm, &d);
     proxies[1] = start_event(s, comm, &d);
     scene_kernel_stop(s, scene_kernel(s, comm, op, 0, 1000), 3000);
-    one_step(s, comm, proxies[0], send); /* not over before its proxies are */
+    one_step(s, comm, proxies[0],
+             send); /* the operation ends with its proxies */
     CHECK(s->api->stop(proxies[0]) == 0);
     one_step(s, comm, proxies[1], recv);
     CHECK(s->api->stop(proxies[1]) == 0);

@@ -1,4 +1,5 @@
-/* The recorder's files: where there is none, where there are many, forks. */
+/* test_rec_files.c - the recorder's files: where none can be written, where
+ * there are many, and after forks. */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -78,7 +79,7 @@ static void directory_that_takes_no_file(void **state)
     struct rec_result r;
 
     (void) state;
-    /* only root may try to write to /proc; others are told at once */
+    /* only root gets as far as writing to /proc */
     rec_harness_run_in(geteuid() == 0 ? many : unprofiled, 6, "/proc", &r);
     assert_ok(r);
     rec_harness_fini(&r);
@@ -99,7 +100,7 @@ static void full_disk(void **state)
 
     (void) state;
     rec_harness_run(limited, 6, &r);
-    assert_ok(r); /* and not killed by SIGXFSZ */
+    assert_ok(r); /* not killed by SIGXFSZ */
     assert_int_equal(r.n_bad, 0);
     c = rec_harness_counts(r.text, "0xabc", "AllReduce");
     assert_true(c.written <= (uint64_t) r.n_ops && r.n_ops < 50000);
@@ -107,7 +108,8 @@ static void full_disk(void **state)
     rec_harness_fini(&r);
 }
 
-/* At the cap: the file stays below it, a sample goes on, all is counted. */
+/* At the cap the file stays below it, a sample of operations continues, and all
+ * are counted. */
 static void capped_scene(struct rec_scene *s)
 {
     void *comm;
@@ -142,11 +144,12 @@ static void capped_file(void **state)
     rec_harness_fini(&r);
 }
 
-/* Little free space: as at the cap, from the start. */
+/* With little free space all is as at the cap, from the start. */
 static void low_space_scene(struct rec_scene *s)
 {
     setenv("JOBPROF_RECORDER_MIN_FREE", "9000000000000000", 1);
-    setenv("JOBPROF_RECORDER_MEM", "16M", 1); /* and a number that is none */
+    /* and one value that is no number */
+    setenv("JOBPROF_RECORDER_MEM", "16M", 1);
     many(s);
 }
 
@@ -169,8 +172,7 @@ static void low_space(void **state)
     rec_harness_fini(&r);
 }
 
-/* ---------------------------------------------------------- more than one --
- */
+/* -------------------------------------------------------- more than one -- */
 
 static void taken_name(struct rec_scene *s)
 {
@@ -201,7 +203,7 @@ static void nothing_is_overwritten(void **state)
     rec_harness_run(taken_name, 6, &r);
     assert_ok(r);
     assert_int_equal(r.n_ops, MANY);
-    assert_int_equal(r.n_bad, 2); /* somebody else's and the dead link */
+    assert_int_equal(r.n_bad, 2); /* another file and the dead link */
     rec_harness_fini(&r);
 }
 
@@ -217,7 +219,7 @@ static void forking(struct rec_scene *s)
     if (pid == 0) {
         void *own;
 
-        /* nothing of the parent's is ours */
+        /* the child uses nothing of its parent */
         scene_kernel_stop(s, scene_kernel(s, comm, op, 0, 1), 2);
         CHECK(scene_coll(s, comm, "AllReduce", 100, 64, 1) == NULL);
         CHECK(s->api->finalize(comm) == 0);
@@ -257,7 +259,7 @@ static void a_fork_has_its_own_file(void **state)
 static void reloading(struct rec_scene *s)
 {
     many(s);
-    CHECK(dlclose(s->lib) == 0); /* NCCL does so after the last communicator */
+    CHECK(dlclose(s->lib) == 0); /* as NCCL does after the last communicator */
     s->lib = dlopen(rec_harness_library(), RTLD_NOW | RTLD_LOCAL);
     CHECK(s->lib != NULL);
     s->api = dlsym(s->lib, "ncclProfiler_v6");
@@ -280,8 +282,8 @@ static void reloaded_goes_on(void **state)
 
 /* ----------------------------------------------------------------- time -- */
 
-/* Operations and counters reach the file within a flush, what is in flight
- * too: a process that is killed then has told them. */
+/* Operations, counters and those in flight reach the file within a flush: a
+ * process that is killed then has written them. */
 static void killed_scene(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "live", 1, 0, 2);
@@ -316,8 +318,8 @@ static void written_while_running(void **state)
     rec_harness_fini(&r);
 }
 
-/* Destroyed right after its last operation, a thousand times: nothing lost,
- * and places are used again. */
+/* A communicator destroyed right after its last operation, a thousand times:
+ * nothing is lost, and places are used again. */
 static void short_lives(struct rec_scene *s)
 {
     uint64_t i;
@@ -348,7 +350,7 @@ static void nothing_is_lost_at_destroy(void **state)
     rec_harness_fini(&r);
 }
 
-/* More communicators than there are places: counted, and harmless. */
+/* More communicators than places are counted and do no harm. */
 static void crowd(struct rec_scene *s)
 {
     void *comms[600];
@@ -374,7 +376,7 @@ static void too_many_communicators(void **state)
     rec_harness_fini(&r);
 }
 
-/* Names that are no file are not read, and not waited for. */
+/* Names of things that are no files are not opened and not waited for. */
 static void only_files(void **state)
 {
     char dir[] = "/tmp/jobprof-jpr-XXXXXX";

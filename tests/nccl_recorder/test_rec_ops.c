@@ -1,4 +1,5 @@
-/* The recorder's operations through each of its six interfaces. */
+/* test_rec_ops.c - operations through each of the six interfaces: their life,
+ * strange callers, times and amounts. */
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,16 +83,17 @@ static void late_children(struct rec_scene *s)
     void *op = scene_coll(s, comm, "AllGather", 7, 4096, 2);
     void *next, *k;
 
-    CHECK(s->api->stop(op) == 0); /* enqueued; the kernels come later */
+    CHECK(s->api->stop(op) == 0); /* enqueued; its kernels come later */
     usleep(300000);
     k = scene_kernel(s, comm, op, 0, 1000);
     CHECK(k != NULL);
     scene_kernel_stop(s, k, 21000);
     k = scene_kernel(s, comm, op, 1, 1000);
-    CHECK(k != NULL); /* after the first channel is done, too */
+    CHECK(k != NULL); /* also after the first channel is done */
     scene_kernel_stop(s, k, 31000);
-    CHECK(scene_kernel(s, comm, op, 2, 1000) == NULL);   /* it is over */
-    next = scene_coll(s, comm, "AllGather", 8, 4096, 1); /* in its slot */
+    CHECK(scene_kernel(s, comm, op, 2, 1000) == NULL); /* it is over */
+    /* in the place of the last one */
+    next = scene_coll(s, comm, "AllGather", 8, 4096, 1);
     CHECK(scene_kernel(s, comm, op, 0, 1000) == NULL);
     CHECK(s->api->stop(op) == 0);
     scene_kernel_stop(s, scene_kernel(s, comm, next, 0, 1000), 51000);
@@ -125,7 +127,7 @@ static void leave_pending(struct rec_scene *s, int finalize)
     CHECK(scene_kernel(s, comm, half, 1, 1000) != NULL); /* never ends */
     if (finalize) {
         CHECK(s->api->finalize(comm) == 0);
-        CHECK(s->api->finalize(comm) == 0); /* once more does nothing */
+        CHECK(s->api->finalize(comm) == 0); /* a second finalize does nothing */
     }
 }
 
@@ -133,7 +135,7 @@ static void pending_finalize(struct rec_scene *s)
 {
     leave_pending(s, 1);
     scene_wait(s, "{\"type\":\"op\",", 2);
-    _exit(0); /* finalize alone must have ended it */
+    _exit(0); /* without destructors: finalize alone must have ended it */
 }
 
 static void pending_exit(struct rec_scene *s)
@@ -233,7 +235,7 @@ static void quiet_proxies(struct rec_scene *s)
     d.parent = op;
     d.proxy_op.pid = getpid();
     CHECK(s->api->start(comm, &proxy, &d) == 0 && proxy != NULL);
-    d.proxy_op.pid++; /* PXN: another process's operation */
+    d.proxy_op.pid++; /* PXN: an operation of another process */
     CHECK(s->api->start(comm, &foreign, &d) == 0 && foreign == NULL);
     CHECK(s->api->stop(op) == 0);
     usleep(20000);
@@ -254,7 +256,9 @@ static void quiet_operations_end(void **state)
     assert_int_equal(r.n_ops, 1);
     assert_int_equal(
         sscanf(strstr(r.text, "\"exec_us\""), "\"exec_us\":%u", &us), 1);
-    assert_in_range(us, 20000, 900000); /* not when it was found quiet */
+    assert_in_range(
+        us, 20000,
+        900000); /* its last event, not the moment when it was found quiet */
     rec_harness_fini(&r);
 }
 
@@ -316,7 +320,7 @@ static void full_table_is_counted(void **state)
     assert_ok(r);
     c = rec_harness_counts(r.text, "0x1", "AllReduce");
     assert_int_equal(c.produced, 100001);
-    assert_in_range(c.written, 6000, 16000); /* 16 MiB hold so many */
+    assert_in_range(c.written, 6000, 16000); /* as many as 16 MiB can hold */
     assert_int_equal(c.written, r.n_ops);
     assert_int_equal(c.written + c.lost, c.produced);
     rec_harness_fini(&r);

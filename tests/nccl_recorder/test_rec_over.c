@@ -1,4 +1,5 @@
-/* Operations whose end NCCL does not tell, or tells while we end them. */
+/* test_rec_over.c - operations whose end NCCL does not report, or reports while
+ * the recorder ends them. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -13,7 +14,8 @@
 
 enum { ROUNDS = 8000 };
 
-/* An AlltoAll's part to itself: channels announced, none reported. */
+/* The part of an AlltoAll to oneself: channels are announced, none is reported.
+ */
 static void to_oneself(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "world", 0x5e1f, 3, 8);
@@ -32,7 +34,7 @@ static void to_oneself(struct rec_scene *s)
     }
     /* the writer may lag on a busy machine */
     scene_wait(s, "{\"type\":\"op\",", 3 * ROUNDS * 3 / 4 + 1);
-    _exit(0); /* nothing is left for finalize to end */
+    _exit(0); /* before finalize could end anything */
 }
 
 static void messages_to_oneself_end(void **state)
@@ -55,7 +57,7 @@ static void messages_to_oneself_end(void **state)
     }
 }
 
-/* Before 2.28 it is over, as any message, when a later launch comes. */
+/* Before 2.28 it is over, like any message, when a later launch comes. */
 static void to_oneself_once(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "world", 1, 3, 8);
@@ -104,7 +106,7 @@ static void too_few(struct rec_scene *s)
     void *other = scene_comm(s, "other", 2, 0, 2);
     void *grouped[2];
 
-    enqueue(s, other, 100, 2); /* nothing of its own communicator follows */
+    enqueue(s, other, 100, 2); /* no operation of its communicator follows */
     report(s, comm, enqueue(s, comm, 0, 4), 3);
     enqueue(s, comm, 1, 2);
     report(s, comm, enqueue(s, comm, 2, 2), 2);
@@ -143,8 +145,8 @@ static void fewer_channels_than_announced(void **state)
     rec_harness_fini(&r);
 }
 
-/* The GPU's clock stands: the stamps are of different operations, and the time
- * is not known. What the host saw is no time: it may see both at once. */
+/* The GPU's clock stands still: the stamps are of different operations, and the
+ * time is unknown. The host's times do not help, as it may see both at once. */
 static void clock_back(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "back", 1, 0, 2);
@@ -173,8 +175,7 @@ static void a_useless_gpu_time(void **state)
     rec_harness_fini(&r);
 }
 
-/* ------------------------------------------------------- events meanwhile --
- */
+/* ------------------------------------------------------ events meanwhile -- */
 
 enum { LIVES = 1000, CHANNELS = 60 };
 
@@ -270,7 +271,7 @@ static void exit_meanwhile(struct rec_scene *s)
     usleep(20000);
 }
 
-/* What the last counters of collectives say. */
+/* Reads the last counters of collectives. */
 static void the_end_adds_up(void **state)
 {
     unsigned long long produced, written, lost, left_out, in_flight;
@@ -294,8 +295,8 @@ static void the_end_adds_up(void **state)
     rec_harness_fini(&r);
 }
 
-/* The driver's, for scenarios with a GPU: the recorder compares its clock with
- * the host's. */
+/* Stands for the driver's function in scenarios with a GPU: the recorder
+ * compares the GPU's clock with the host's. */
 #define SHARED __attribute__((visibility("default")))
 static bool has_gpu;
 SHARED int cuCtxGetDevice(int *device);
@@ -324,7 +325,7 @@ static void *launch(struct rec_scene *s, void *comm, uint64_t seq,
     return op;
 }
 
-/* The GPU's clock: the host's of a day ago. */
+/* The GPU's clock: the host's, a day behind. */
 static uint64_t gpu_now(void)
 {
     struct timespec ts;
@@ -334,8 +335,8 @@ static uint64_t gpu_now(void)
            UINT64_C(86400000000000);
 }
 
-/* Two windows of a second make the clocks known. Then a span that is longer
- * than the operation was there, and a start before its launch. */
+/* Two windows of a second make the clocks comparable. Then come a span longer
+ * than the operation existed, and a start before its launch. */
 static void impossible_times(struct rec_scene *s)
 {
     void *comm, *op, *kernel;
@@ -362,7 +363,7 @@ static void impossible_times(struct rec_scene *s)
     from = gpu_now();
     CHECK(launch(s, comm, 4, 1) != NULL);
     usleep(10000);
-    /* of a channel that no launch has had yet */
+    /* a channel without an earlier launch */
     op = launch(s, comm, 5, 2);
     CHECK(scene_kernel(s, comm, op, 1, from - 5000000) == NULL);
     scene_wait(s, "{\"type\":\"op\",", 4);

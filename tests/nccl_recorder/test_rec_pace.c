@@ -1,4 +1,5 @@
-/* What the recorder tells while nothing happens, and with little room. */
+/* test_rec_pace.c - what the recorder writes while nothing happens, and with
+ * little room. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -9,7 +10,7 @@
 
 #define KILLED(r) (WIFSIGNALED((r).status) && WTERMSIG((r).status) == SIGKILL)
 
-/* The last time a key stands in the text: its number. */
+/* Returns the number at the last place of a key in the text. */
 static uint64_t last_number(const char *text, const char *type, const char *key)
 {
     const char *last = NULL;
@@ -71,7 +72,7 @@ static void counters_are_told_each_second(void **state)
     }
 }
 
-/* 64 KiB are full at once; then a run, then a hang. */
+/* 64 KiB are full at once. Then follow a run and a hang. */
 static void small_cap(struct rec_scene *s)
 {
     uint64_t seq = 0;
@@ -110,7 +111,7 @@ static void a_full_file_goes_on(void **state)
     rec_harness_fini(&r);
 }
 
-/* More in flight than a full file tells: the oldest ones. */
+/* More operations in flight than a full file takes: the oldest are written. */
 static void many_in_flight(struct rec_scene *s)
 {
     uint64_t seq;
@@ -124,7 +125,7 @@ static void many_in_flight(struct rec_scene *s)
     fake_time_pass_us(300000);
     for (seq = 1000; seq < 4000; seq++) {
         CHECK(s->api->stop(scene_coll(s, comm, "AllReduce", seq, 64, 1)) == 0);
-        fake_time_pass_us(1); /* each has a start of its own */
+        fake_time_pass_us(1); /* each starts at another time */
     }
     fake_time_pass_us(4000000);
     kill(getpid(), SIGKILL);

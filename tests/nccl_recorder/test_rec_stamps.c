@@ -1,5 +1,6 @@
-/* Which time stamps are believed, asked directly: what takes too many
- * operations or threads to reach through the library.
+/* test_rec_stamps.c - which time stamps are used, by direct calls of
+ * rec_trust.c: cases that need too many operations or threads to reach through
+ * the library.
  */
 
 #include <dlfcn.h>
@@ -11,7 +12,8 @@
 
 #include "plugins/nccl_recorder/rec_comm.h"
 
-/* A communicator that runs for weeks: stale is stale after 2^31 operations. */
+/* A communicator that runs for weeks: stale stamps are found after 2^31
+ * operations as well. */
 static void many_operations(void **state)
 {
     struct jp_rec_trust trust = {0};
@@ -19,16 +21,17 @@ static void many_operations(void **state)
 
     (void) state;
     atomic_store(&trust.n_ops, UINT64_C(3000000000));
-    rec_trust_launch(&trust);
-    rec_trust_op(&trust, 100, &place);
+    atomic_fetch_add(&trust.launch, 1);
+    rec_trust_op(&trust, 100, false, &place);
     assert_int_equal(rec_trust_start(&trust, 0, &place, 1000, 0), JP_REC_FRESH);
     assert_true(rec_trust_stop(&trust, 0, place.number, 1000, 2000));
-    rec_trust_launch(&trust);
-    rec_trust_op(&trust, 200, &place);
+    atomic_fetch_add(&trust.launch, 1);
+    rec_trust_op(&trust, 200, false, &place);
     assert_int_equal(rec_trust_start(&trust, 0, &place, 1000, 0), JP_REC_STALE);
 }
 
-/* Another thread's init writes the mask that it computed before. */
+/* Once requests have ended they stay off, even if the init of another thread
+ * writes the mask that it computed before. */
 static void asking_ends_for_good(void **state)
 {
     static int mask = JP_NCCL_COLL | JP_NCCL_KERNEL_CH;
@@ -39,15 +42,15 @@ static void asking_ends_for_good(void **state)
     rec_trust_init(true, 6, &mask);
     rec_trust_mask();
     assert_int_equal(mask, JP_NCCL_COLL | JP_NCCL_KERNEL_CH);
-    rec_trust_broadcast(&trust, &thread, 0, true);
+    rec_trust_call(&trust, &thread, true, 0);
     assert_int_equal(mask, JP_NCCL_COLL | JP_NCCL_PROXY_OP);
     mask = JP_NCCL_COLL | JP_NCCL_KERNEL_CH;
     rec_trust_mask();
     assert_int_equal(mask, JP_NCCL_COLL | JP_NCCL_PROXY_OP);
 }
 
-/* The program unloads a second NCCL: its mask is gone. The address is that of
- * any library that nobody else has loaded. */
+/* The program unloads a second NCCL, and its mask is gone. Any library that
+ * nothing else has loaded can stand for it. */
 static void mask_of_an_unloaded_library(void **state)
 {
     void *library = dlopen("libBrokenLocale.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -67,13 +70,13 @@ static void take_stale(struct jp_rec_trust *trust, int n)
     struct jp_rec_place place;
 
     for (int i = 0; i < n; i++) {
-        rec_trust_launch(trust);
-        rec_trust_op(trust, 100, &place);
+        atomic_fetch_add(&trust->launch, 1);
+        rec_trust_op(trust, 100, false, &place);
         assert_int_equal(rec_trust_start(trust, 0, &place, 0, 0), JP_REC_STALE);
     }
 }
 
-/* One in a while costs its own time only. */
+/* A stale stamp now and then costs only that operation its time. */
 static void few_stale_stamps(void **state)
 {
     struct jp_rec_trust trust = {0};

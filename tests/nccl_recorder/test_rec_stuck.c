@@ -1,4 +1,5 @@
-/* A file system that does not answer: NCCL's threads do not wait for it. */
+/* test_rec_stuck.c - a file system that does not answer: NCCL's threads do not
+ * wait for it. */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -13,7 +14,7 @@
 static atomic_int open_hangs;
 static atomic_int write_hangs;
 
-/* In place of libc's: the recorder calls these. */
+/* They replace libc's in the recorder. */
 SHARED ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
 {
     if (atomic_load(&write_hangs))
@@ -36,7 +37,8 @@ SHARED int open(const char *path, int flags, ...)
     return (int) syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
-/* Fake time that has passed: what NCCL's threads have waited. */
+/* Returns the fake time that has passed, which is what NCCL's threads waited.
+ */
 static uint64_t since_ms(uint64_t began_ns)
 {
     return (fake_time_ns() - began_ns) / 1000000;
@@ -71,7 +73,7 @@ static void finalize_waits_once(void **state)
     rec_harness_run(dead_writes, 6, &r);
     assert_ok(r);
     assert_int_equal(r.n_bad, 0);
-    assert_int_equal(r.n_ops, 1); /* of before: the hook was at work */
+    assert_int_equal(r.n_ops, 1); /* written before the hook was on */
     rec_harness_fini(&r);
 }
 

@@ -1,6 +1,7 @@
-/* Which of NCCL's kernel events the recorder asks for, and which it believes.
+/* test_rec_trust.c - which of NCCL's kernel events the recorder requests, and
+ * which it uses.
  *
- * What NCCL does in each case was read in its source and seen by driving its
+ * NCCL's behaviour in each case was read in its source and seen by driving its
  * own functions: docs/recorder-format.md, "Kernel events".
  */
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 
 enum { NOT_ASKED = 1, SELF_COPY = 2, BROADCAST = 4, GRAPH_MIX = 8, STALE = 16 };
 
-/* A call of the user's: its handle. A collective's unless `peer` >= 0. */
+/* A call of the program; returns its handle. A collective unless `peer` >= 0.
+ */
 static void *call(struct rec_scene *s, void *comm, const char *func, int root,
                   bool captured)
 {
@@ -28,7 +30,7 @@ static void *call(struct rec_scene *s, void *comm, const char *func, int root,
     return handle;
 }
 
-/* The user's calls from here on are of a new group. */
+/* The program's calls from here on are of a new group. */
 static void group(struct rec_scene *s, void *comm, int depth)
 {
     struct jp_nccl_descr_v6 d = {.type = JP_NCCL_GROUP_API};
@@ -38,7 +40,7 @@ static void group(struct rec_scene *s, void *comm, int depth)
     CHECK(s->api->start(comm, &handle, &d) == 0 && handle == NULL);
 }
 
-/* An operation of `api`, enqueued, of a launch of its own. */
+/* An enqueued operation of `api`, in a launch of its own. */
 static void *launch(struct rec_scene *s, void *comm, void *api, uint64_t seq,
                     int n_channels)
 {
@@ -47,7 +49,7 @@ static void *launch(struct rec_scene *s, void *comm, void *api, uint64_t seq,
     void *op = NULL;
 
     if (s->version <= 4 && !plan)
-        return NULL; /* NCCL tells nothing of it */
+        return NULL; /* NCCL does not report it */
     d.coll.func = "AllReduce";
     d.coll.seq = seq;
     d.coll.count = 1024;
@@ -58,7 +60,7 @@ static void *launch(struct rec_scene *s, void *comm, void *api, uint64_t seq,
     return op;
 }
 
-/* Its only channel; false: its start was not believed. */
+/* Reports its only channel; false: its start was not used. */
 static bool report(struct rec_scene *s, void *comm, void *op, uint64_t from_ns,
                    uint64_t to_ns)
 {
@@ -85,7 +87,7 @@ static int doubts(const struct rec_result *r, const char *comm, int reasons)
     return 0;
 }
 
-/* Lines that have both. */
+/* Returns how many lines have both texts. */
 static int count_with(const char *lines, const char *a, const char *b)
 {
     int n = 0;
@@ -99,8 +101,7 @@ static int count_with(const char *lines, const char *a, const char *b)
     return n;
 }
 
-/* ------------------------------------------------------ what is asked for --
- */
+/* ----------------------------------------------------- what is requested -- */
 
 static void many(struct rec_scene *s)
 {
@@ -112,7 +113,7 @@ static void many(struct rec_scene *s)
     CHECK(s->api->finalize(comm) == 0);
 }
 
-/* Without an answer to Group NCCL 2.23 to 2.27 tells of no operation. */
+/* Without a handle for Group NCCL 2.23 to 2.27 reports no operation. */
 static void every_launch_is_told(void **state)
 {
     struct rec_result r;
@@ -168,8 +169,7 @@ static void kernels_where_they_are_safe(void **state)
     }
 }
 
-/* ---------------------------------------------------- counters that differ --
- */
+/* ------------------------------------------------- counters that differ -- */
 
 static void to_oneself(struct rec_scene *s)
 {
@@ -185,7 +185,7 @@ static void to_oneself(struct rec_scene *s)
     CHECK(s->api->stop(self) == 0 && s->api->stop(send) == 0 &&
           s->api->stop(recv) == 0);
     CHECK(report(s, comm, before, 1000, 21000)); /* enqueued earlier */
-    /* of the copy; told before the kernel has run */
+    /* the copy's stamps, reported before the kernel has run */
     CHECK(!report(s, comm, send, 31000, 41000));
     CHECK(!report(s, comm, recv, 31000, 41000));
     scene_wait(s, "{\"type\":\"op\",", 2); /* `before` and the copy */
@@ -195,7 +195,7 @@ static void to_oneself(struct rec_scene *s)
     _exit(0);
 }
 
-/* They hang, as far as can be told, until a later launch comes. */
+/* They seem to hang until a later launch comes. */
 static void a_copy_to_oneself_shifts_the_stamps(void **state)
 {
     struct rec_result r;
@@ -244,8 +244,8 @@ static void a_later_launch_ends_it(void **state)
     rec_harness_fini(&r);
 }
 
-/* With an open proxy it is not over, whatever comes later; with a closed one
- * it is. */
+/* With an open proxy an operation is not over, whatever comes later; with a
+ * closed one it is. */
 static void by_proxies(struct rec_scene *s)
 {
     struct jp_nccl_descr_v6 d = {.type = JP_NCCL_PROXY_OP};
@@ -280,8 +280,8 @@ static void network_transfers_tell_the_end(void **state)
     rec_harness_fini(&r);
 }
 
-/* The first hangs in the network. NCCL 2.23 to 2.26 tell of the others' proxies
- * only when it is their turn. */
+/* The first operation hangs in the network. NCCL 2.23 to 2.26 report the
+ * proxies of the others only when it is their turn. */
 static void behind_a_proxy(struct rec_scene *s)
 {
     struct jp_nccl_descr_v6 d = {.type = JP_NCCL_PROXY_OP};
@@ -348,8 +348,8 @@ static void broadcasts(struct rec_scene *s)
     CHECK(s->api->finalize(comm) == 0);
 }
 
-/* NCCL 2.29 and 2.30 can wait for ever for kernel events behind an AllGatherV:
- * none are asked for any more. */
+/* After an AllGatherV NCCL 2.29 and 2.30 can wait forever for kernel events, so
+ * none are requested any more. */
 static void broadcasts_of_several_roots(void **state)
 {
     static const struct {
@@ -386,8 +386,7 @@ static void broadcasts_of_several_roots(void **state)
     unsetenv("TEST_GROUPS");
 }
 
-/* ----------------------------------------------------------------- graphs --
- */
+/* ---------------------------------------------------------------- graphs -- */
 
 enum { REPLAYS = 1000, IN_GRAPH = 4 };
 
@@ -427,8 +426,8 @@ static void graphs_alone_are_right(void **state)
     rec_harness_fini(&r);
 }
 
-/* An eager call in between: from then on a replay is not counted, and its
- * stamps are old. */
+/* After an eager call in between replays are not counted, and their stamps are
+ * old. */
 static void graph_mixed(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "g", 0xa, 0, 2);
@@ -459,7 +458,7 @@ static void graphs_and_eager_calls(void **state)
     rec_harness_fini(&r);
 }
 
-/* Without kernel events NCCL numbers no replay. */
+/* Without kernel events NCCL does not number replays. */
 static void unnumbered(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "g", 0xa, 0, 2);
@@ -493,7 +492,7 @@ static void replays_without_numbers(void **state)
     rec_harness_fini(&r);
 }
 
-/* A captured Broadcast: counted once, and never at a replay. */
+/* A captured Broadcast is counted once, and not at replays. */
 static void captured(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "g", 0xa, 0, 2);
@@ -520,7 +519,7 @@ static void a_captured_broadcast(void **state)
     }
 }
 
-/* Before 2.28 a number that comes again is a replay's. */
+/* Before 2.28 a number that comes again is that of a replay. */
 static void frozen(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "g", 0xa, 0, 2);
@@ -545,8 +544,7 @@ static void frozen_numbers(void **state)
     }
 }
 
-/* ------------------------------------------------------------------ stamps --
- */
+/* ---------------------------------------------------------------- stamps -- */
 
 static void old_stamps(struct rec_scene *s)
 {
@@ -559,9 +557,9 @@ static void old_stamps(struct rec_scene *s)
     CHECK(report(s, comm, launch(s, comm, NULL, 3, 1), 21000, 31000));
     for (uint64_t i = 4; i < 10; i++)
         CHECK(!report(s, comm, launch(s, comm, NULL, i, 1), 22000, 31000));
-    /* enough is enough, though these might be true */
+    /* no events are used any more, though these might be true */
     CHECK(!report(s, comm, launch(s, comm, NULL, 10, 1), 41000, 51000));
-    /* works of a batch share their times */
+    /* operations of a batch share their stamps */
     comm = scene_comm(s, "batch", 0xb, 0, 2);
     CHECK(scene_launch(s, comm) == NULL);
     a = scene_coll(s, comm, "AllReduce", 0, 1024, 1);
@@ -588,7 +586,7 @@ static void stamps_of_earlier_operations(void **state)
     rec_harness_fini(&r);
 }
 
-/* Stamps that are not believed do not say that an earlier one is over. */
+/* Stamps that are not used do not show that an earlier operation is over. */
 static void stale_behind(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "stale", 0xa, 0, 2);
@@ -598,7 +596,7 @@ static void stale_behind(struct rec_scene *s)
     op = launch(s, comm, NULL, 1, 2);
     kernel = scene_kernel(s, comm, op, 0, 1000);
     CHECK(kernel != NULL);
-    if (getenv("TEST_REVERSED")) /* refused, before it is not believed at all */
+    if (getenv("TEST_REVERSED")) /* refused, before all events are unused */
         scene_kernel_stop(s, kernel, 900);
     else
         scene_kernel_stop(s, kernel, 2000000);
@@ -634,8 +632,8 @@ static void stale_stamps_overtake_nothing(void **state)
     rec_harness_fini(&r);
 }
 
-/* The progress thread lags by more than 64 works: it reports the starts of all,
- * the first of them with the stamps of later ones. */
+/* The progress thread lags by more than 64 operations. It reports all starts,
+ * the first ones with stamps of later operations. */
 enum { LAG = 160, STEP = 16 };
 
 static void overrun(struct rec_scene *s)
@@ -645,7 +643,7 @@ static void overrun(struct rec_scene *s)
 
     for (uint64_t i = 0; i < LAG; i++)
         ops[i] = launch(s, comm, NULL, i, 1);
-    for (uint64_t i = 0; i < LAG; i += STEP) { /* it takes over some a time */
+    for (uint64_t i = 0; i < LAG; i += STEP) { /* it reports some at a time */
         for (uint64_t k = i; k < i + STEP; k++) {
             uint64_t work = k + (LAG - 1 - k) / 64 * 64; /* last in its slot */
 
@@ -674,8 +672,8 @@ static void an_overrun_ring(void **state)
     assert_int_equal(has(&r, "\"exec_us\":7,"), 1);
     assert_int_equal(has(&r, "\"unsure\":true"), 0);
     assert_true(doubts(&r, "0xa", 0));
-    /* those with another one's times that nothing tells from the first are in
-     * the first lap: they were over before a stamp ran backwards */
+    /* those with stamps of another operation that look right are in the first
+     * lap: they were over before a stamp ran backwards */
     assert_int_equal(has(&r, "\"exec_us\":9,") +
                          has(&r, "\"exec_us\":0,\"source\":\"kernel_gpu\""),
                      LAG);
@@ -683,7 +681,7 @@ static void an_overrun_ring(void **state)
     rec_harness_fini(&r);
 }
 
-/* CollNet tells no number of channels: it waits for the first. */
+/* CollNet announces no number of channels: the recorder waits for the first. */
 static void collnet(struct rec_scene *s)
 {
     void *comm = scene_comm(s, "sharp", 0xa, 0, 2);

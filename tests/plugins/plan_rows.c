@@ -1,10 +1,10 @@
 /* plan_rows.c - expected plans: release x mode x run x shape x memory.
  *
- * Every figure is worked out by hand in the comment above its row, from the
- * formulas of example.h, inspector.h and recorder.c and from
- * the slot sizes of example_planner.c. Terms:
+ * The comment above a row works out every figure by hand, from the formulas of
+ * example.h, inspector.h and recorder.c and the slot sizes of
+ * example_planner.c. Terms:
  *
- *   W, V     collectives and sends/receives asked for in each communicator
+ *   W, V     collectives and sends/receives needed in each communicator
  *   T        touched bytes of a COLL slot: 4 pages within one node, else
  *            4 + 3 x channels pages (100 pages = 409,600 B at 32), of 4,096 B
  *   S(n, v)  small pools of one communicator, resident whole. From 2.29.3 on:

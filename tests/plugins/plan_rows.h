@@ -1,4 +1,4 @@
-/* plan_rows.h - the table of expected plans. */
+/* plan_rows.h - the table of expected plans, which test_plans.c checks. */
 #ifndef JP_TEST_PLAN_ROWS_H
 #define JP_TEST_PLAN_ROWS_H
 
@@ -11,10 +11,10 @@ struct plan_row {
     const char *name;
     const char *backend, *option;
     struct jp_jobshape shape;
-    const char *refused; /* part of the sentence; NULL: it fits */
+    const char *refused; /* a part of the error; NULL: it fits */
     struct {
         uint64_t memory, reserved, disk, planned, kept;
-        const char *lost; /* part of the sentence; NULL: nothing is lost */
+        const char *lost; /* a part of the sentence; NULL: nothing is lost */
     } forecast;
     struct {
         const char *name;

@@ -67,7 +67,8 @@ static void test_registry(void **state)
         assert_string_equal(backend->about.name, names[i]);
         assert_true(*backend->about.title && *backend->about.words->help);
     }
-    assert_null(backend_find("null")); /* built, and no option knows it */
+    assert_null(
+        backend_find("null")); /* it is built, but no option offers it */
     assert_null(backend_find("wibble"));
     assert_null(backend_find(NULL));
 }
@@ -139,7 +140,7 @@ static void test_usable(void **state)
 #define INSP "NCCL_INSPECTOR_"
 #define POOL(name) "NCCL_PROFILE_" name "_POOL_SIZE"
 
-/* One variable of one setting; NULL: it must be absent. */
+/* One variable with one setting; NULL: it must not be set. */
 static const struct {
     const char *backend, *option, *name, *value;
 } env_rows[] = {
@@ -194,7 +195,7 @@ static const struct {
     {"example", "example,nccl=2.27", "NCCL_PROFILE_EVENT_MASK", "14"},
     {"example", "example,nccl=2.27.7,p2p=off", "NCCL_PROFILE_EVENT_MASK", "10"},
     {"example", "example,nccl=2.28", "NCCL_PROFILE_EVENT_MASK", "78"},
-    /* those of later releases too */
+    /* variables of later releases are set as well */
     {"example", "example,nccl=2.27", POOL("COLL_API"), "71"},
     {"example", "example,nccl=2.27", POOL("CE_COLL"), "8"},
     {"null", "auto", "NULL_PROFILER_DIR", "/s/raw/%N"},
@@ -222,13 +223,13 @@ static void test_env(void **state)
     }
 }
 
-/* What the user has set counts as given. */
+/* Variables that the user has set count as given. */
 static const struct {
     const char *backend, *option;
     const char *user, *user_value;
     const char *name, *value; /* of the plan; NULL: it does not fit */
     uint64_t kept;
-    const char *words; /* in what is lost, or in the error */
+    const char *words; /* words of the loss, or of the error */
 } user_rows[] = {
     /* 5,000 x (1 s + 0.3 s) = 6,500; pending 5,000 x 1.05 of 12,800 */
     {"inspector", "inspector,comms=1", INSP "DUMP_THREAD_INTERVAL_MICROSECONDS",
@@ -324,7 +325,7 @@ static void test_recorder_default(void **state)
     plan_fini(&plan);
 }
 
-/* The recorder's cap, buffers and volume; more in test_plans.c. */
+/* The recorder's cap, buffers and volume; test_plans.c has more. */
 static void test_recorder_size(void **state)
 {
     static const struct {
@@ -340,13 +341,13 @@ static void test_recorder_size(void **state)
         /* 4 x 50,000 / 10 x 2 x 256 B = 9.8 MiB: 16 MiB hold it */
         {"recorder,rate=50000", 4, "16777216", "2684354560", 512000, 12800,
          NULL},
-        /* ten times that is more, mem= caps it */
+        /* ten times the rate needs more, and mem= limits it */
         {"recorder,rate=500000", 4, "102400000", "2684354560", 512000, 12800,
          NULL},
         {"recorder,rate=500000,mem=32M", 4, "33554432", "2684354560", 512000,
          12800, NULL},
         {"recorder,mem=6M", 4, "6291456", "2684354560", 512000, 12800, NULL},
-        /* the recorder takes no more */
+        /* the recorder's own limit */
         {"recorder,rate=9999999,mem=64G", 4, "1073741824", "2684354560", 512000,
          12800, NULL},
         /* 1 MiB over 8 ranks: 131,072 B hold 3,276 of 40 B */
@@ -382,7 +383,7 @@ static void test_recorder_size(void **state)
     }
 }
 
-/* Less than the recorder itself takes is no plan. */
+/* Less memory than the recorder needs gives no plan. */
 static void test_recorder_least(void **state)
 {
     static const struct {
@@ -411,10 +412,10 @@ static void test_recorder_least(void **state)
     }
 }
 
-/* What the plan says of kernel events; `words` in the lines of their kind, in
- * this order, and no line more. */
+/* What the plan says about kernel events. The `words` must be in the lines of
+ * their kind, in this order, and there must be no other line. */
 static const struct {
-    const char *option, *name, *value; /* one variable of the user's */
+    const char *option, *name, *value; /* a variable that the user has set */
     const char *warnings[6], *notes[6];
 } notes_rows[] = {
     {"recorder,nccl=2.23.4", NULL, NULL, {NULL}, {"before 2.26: operations"}},
@@ -564,7 +565,7 @@ static void test_notes(void **state)
             notes_rows[i].notes[said.n[false]])
             fail_msg("row %zu (%s): %zu warnings, %zu notes", i,
                      notes_rows[i].option, said.n[true], said.n[false]);
-        in.user = NULL; /* without an environment */
+        in.user = NULL; /* without the user's variables */
         assert_int_equal(planner->notes(&in, stop_hearing, &n, NULL), -1);
         assert_int_equal(n, i + 1);
         plan_fini(&plan);
@@ -587,7 +588,7 @@ static void test_slots(void **state)
         {JP_NCCL_RELEASE(2, 28, 9), 755066640, 23597416, 256, KEEPS_FIRST},
         {JP_NCCL_RELEASE(2, 29, 2), 755066640, 23597416, 256, KEEPS_FIRST},
         {JP_NCCL_RELEASE(2, 29, 3), 23684880, 741736, 8, KEEPS_FIRST},
-        /* any of 2.29: the largest */
+        /* any patch of 2.29: the largest */
         {JP_NCCL_RELEASE(2, 29, 999), 755066640, 23597416, 256, KEEPS_FIRST},
         {JP_NCCL_RELEASE(2, 30, 7), 23684880, 741736, 8, KEEPS_FIRST},
         {JP_NCCL_RELEASE(3, 0, 0), 23684880, 741736, 8, KEEPS_FIRST},
@@ -604,8 +605,7 @@ static void test_slots(void **state)
     }
 }
 
-/* --- the template's reader and runner --------------------------------------
- */
+/* --- the template's reader and runner ------------------------------------- */
 
 struct taken {
     size_t n, stop_at; /* 0: never */

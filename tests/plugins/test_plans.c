@@ -113,7 +113,8 @@ static void test_plans(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* One row for genuine.sh: what to run, what is promised, the variables. */
+/* Prints one row for genuine.sh: what to run, what the plan promises, the
+ * variables. */
 static void print_row(const struct plan_row *row, const char *dir)
 {
     const struct backend_planner *planner = backend_find(row->backend)->planner;

@@ -1,4 +1,5 @@
-/* assertions.c - what tests share: what they claim, and a step's course. */
+/* assertions.c - assertions that the module's tests share, and the course of a
+ * step. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +59,8 @@ void assert_job(const char *name, const char *want)
         assert_null(host_getenv(name));
 }
 
-/* A step that srun wants profiled into /x/step-0; remote init and options. */
+/* Begins a step that srun profiles into /x/step-0: init and options in
+ * slurmstepd. */
 void host_remote_init(void)
 {
     host.context = S_CTX_REMOTE;

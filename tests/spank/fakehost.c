@@ -1,4 +1,6 @@
-/* fakehost.c - the symbols and the life of a host for the module's tests. */
+/* fakehost.c - the fake host of the module's tests: Slurm's symbols, counters
+ * of calls that the module must not make, and its life from load to unload.
+ */
 #include "tests/spank/fakehost.h"
 
 #include <dirent.h>
@@ -23,8 +25,8 @@
 
 struct host host;
 
-/* With sanitizers: what the module holds to its host's end loses its last
- * pointer in dlclose() here, and is no leak. */
+/* With sanitizers: memory that the module keeps until its host ends loses its
+ * last pointer in dlclose() here. That is no leak. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -37,8 +39,7 @@ static char *words[9];
 static int nwords;
 static char srcdir[PATH_MAX], builddir[PATH_MAX]; /* before clearenv() */
 
-/* --- what the module must not do by itself: counted on the way to libc -----
- */
+/* --- calls that the module must not make itself: counted on the way to libc */
 
 pid_t fork(void)
 {
@@ -54,8 +55,8 @@ int socket(int domain, int type, int protocol)
     return (int) syscall(SYS_socket, domain, type, protocol);
 }
 
-/* Of a forked process that has not become a helper: a busy machine lets it
- * wait before its end. */
+/* A forked process that has not become a helper: a busy machine may delay its
+ * end. */
 #undef _exit /* a macro in the coverage build */
 void _exit(int status)
 {
@@ -231,7 +232,7 @@ spank_err_t spank_setenv(spank_t spank, const char *name, const char *value,
     return ESPANK_SUCCESS;
 }
 
-/* From Slurm 23.11 on; older headers lack it. */
+/* From Slurm 23.11 on; older headers do not have it. */
 spank_err_t spank_prepend_task_argv(spank_t spank, int argc,
                                     const char *argv[]);
 spank_err_t spank_prepend_task_argv(spank_t spank, int argc, const char *argv[])
@@ -269,8 +270,7 @@ spank_err_t spank_getenv(spank_t spank, const char *name, char *buf, int len)
                                                           : ESPANK_NOSPACE;
 }
 
-/* --- life ------------------------------------------------------------------
- */
+/* --- life ----------------------------------------------------------------- */
 
 const char *host_dir(void)
 {
@@ -396,7 +396,7 @@ static void keep(const char *name, char to[PATH_MAX])
 
 int host_setup(void **state)
 {
-    static char output[32]; /* cmocka looks it up at every line */
+    static char output[32]; /* static: cmocka reads it for every line */
     char so[PATH_MAX * 2];
 
     (void) state;

@@ -17,7 +17,7 @@
 enum { HOST_ENV = 256, HOST_OPTIONS = 5 };
 
 struct host {
-    /* what spank_context() says; REMOTE also for spank_remote() */
+    /* result of spank_context(); REMOTE also makes spank_remote() true */
     spank_context_t context;
     /* items; absent: spank_get_item() fails for all of them */
     bool absent;
@@ -28,64 +28,68 @@ struct host {
     char **argv;
     int argc;
     char *env[HOST_ENV]; /* the job's environment, for REMOTE; owned */
-    /* the task that task_exit is about */
+    /* the task of task_exit */
     int task_local, task_status;
     uint32_t task_global;
     pid_t task_pid;
     bool task_exited;
-    int exit_ms; /* a process that the module forked takes so long to end */
-    /* what the module did */
+    int exit_ms; /* how long a process that the module forked takes to end */
+    /* what the module has done */
     struct spank_option options[HOST_OPTIONS];
     int noptions;
-    char prepended[2048]; /* words before the task's, a line each */
+    char prepended[2048]; /* words put before the task's, one on each line */
     char log[16384];      /* "error: ...\n", "spank: ...\n", "info: ...\n" */
     int forks, opens, sockets;
 };
 extern struct host host;
 
-/* Fresh host, fresh module, fresh folder host_dir() with the two fake helpers.
- * cmocka setup and teardown. */
+/* Setup and teardown for cmocka: fresh host, fresh module, and a fresh folder
+ * host_dir() with the two fake helpers. */
 int host_setup(void **state);
 int host_teardown(void **state);
 
-/* The folder of this test; everybody may write there, but not remove. */
+/* The folder of this test; all users may create files in it, but not remove
+ * others'. */
 const char *host_dir(void);
-const char *host_path(const char *name); /* in it; four at a time */
-char *host_read(const char *name);       /* whole file or "", caller frees */
+/* a path in it; the last four stay valid */
+const char *host_path(const char *name);
+char *host_read(const char *name); /* whole file or "", caller frees */
 void host_setenv(const char *name, const char *value); /* job environment */
 const char *host_getenv(const char *name);
 
-/* Calls slurm_spank_<callback> with the plugstack words given; asserts that it
- * returns 0. */
+/* Calls slurm_spank_<callback> with the given words of the plugstack line;
+ * asserts that it returns 0. */
 void host_call(const char *callback);
 void host_plugstack(const char *first, ...) __attribute__((sentinel));
-/* The option's callback as Slurm calls it. */
+/* Calls the option's callback as Slurm does. */
 int host_option(const char *name, const char *value, int remote);
 
-/* What the fake helper is to do: shell code that sees its verb as $1; set in
- * the environment of srun and of the job. */
+/* Sets what the fake helper does: shell code that gets its verb as $1, by the
+ * environment of srun and of the job. */
 void host_helper_does(const char *code);
 
-/* What hangs in these tests sleeps for so long: any end before is a bound. */
+/* How long hanging programs of these tests sleep: any earlier end was forced.
+ */
 #define HELPER_HANGS_MS 60000
 long long host_now_ms(void);
-/* How many processes that run from host_dir() are there, waits for that many
- * up to 1 s. */
+/* Returns how many processes run from host_dir(); waits up to 1 s for that
+ * many. */
 int host_helpers(int want);
 
-/* Assertions about a text; about what a helper noted in NAME.VERB.run, whole
- * lines; about our own environment (NULL: not there). */
+/* Assertions about a text; about whole lines that a helper wrote to
+ * NAME.VERB.run; about our own environment (NULL: not set). */
 void assert_has(const char *text, const char *part);
 void assert_has_not(const char *text, const char *part);
 void assert_ran(const char *run, const char *lines);
 void assert_ran_without(const char *run, const char *part);
 void assert_env(const char *name, const char *want);
-/* The same about the job's; that all of SLURM_JOBPROF_* has gone from it. */
+/* The same about the job's environment; and that no SLURM_JOBPROF_* is left in
+ * it. */
 void assert_job(const char *name, const char *want);
 void assert_carried_gone(void);
 
-/* slurmstepd, up to before or after user_init, of step 0 on 3 nodes with
- * --nccl-profile=recorder whose directory is /x/step-0. */
+/* slurmstepd until before or after user_init, for step 0 on 3 nodes with
+ * --nccl-profile=recorder and the directory /x/step-0. */
 void host_remote_init(void);
 void host_user_init(const char *does);
 void host_task_ends(int local, uint32_t global, pid_t pid, int status);

@@ -85,7 +85,7 @@ static void test_not_profiled(void **state)
     assert_carried_gone();
 }
 
-/* A nested profiled step replaces what the outer one set. */
+/* A nested profiled step replaces what the outer step has set. */
 static void test_nested(void **state)
 {
     host_setenv("JOBPROF_SET", "NCCL_PROFILE_A,NCCL_PROFILE_B");
@@ -100,7 +100,7 @@ static void test_nested(void **state)
     host_call("exit");
 }
 
-/* A site's list stays before ours, also through a step within a step. */
+/* A site's list stays in front of ours, also in a step within a step. */
 static void test_lists(void **state)
 {
     host_setenv("APPTAINER_BINDPATH", "/site:/site");
@@ -112,7 +112,7 @@ static void test_lists(void **state)
     host_call("exit");
 }
 
-/* A list without room for ours stays; the step is profiled all the same. */
+/* A list without room for ours is kept, and the step is still profiled. */
 static void test_lists_full(void **state)
 {
     static const struct {
@@ -217,7 +217,7 @@ static void test_begin_void(void **state)
         assert_job("JOBPROF_SET", NULL);
         assert_carried_gone();
         assert_int_equal(host_helpers(0), 0);
-        /* the others must not wait for this node */
+        /* other nodes must not wait for this one */
         unlink(host_path(FINISH));
         host_call("exit");
         assert_ran(FINISH, "arg finish\narg --dir\narg /x/step-0\n");
@@ -238,7 +238,7 @@ static void test_begin_says(void **state)
     host_call("exit");
 }
 
-/* Each het component has a node 0; the first of the list speaks. */
+/* Each het component has a node 0. Only the first node of the list prints. */
 static void test_het_says_once(void **state)
 {
     static const struct {
@@ -261,7 +261,7 @@ static void test_het_says_once(void **state)
     }
 }
 
-/* A site's default never speaks to the user. */
+/* A site's default prints nothing for the user. */
 static void test_default_is_quiet(void **state)
 {
     char node[PATH_MAX];
@@ -298,7 +298,7 @@ static void test_begin_hangs(void **state)
     host_call("exit");
 }
 
-/* begin computes the directory where srun has named none. */
+/* begin computes the directory if srun has named none. */
 static void test_begin_names_dir(void **state)
 {
     host_remote_init();
@@ -323,7 +323,7 @@ static void test_no_dir(void **state)
     assert_int_equal(host.forks, 0);
 }
 
-/* --- begin goes on beside the tasks --------------------------------------- */
+/* --- begin continues beside the tasks ------------------------------------- */
 
 static void test_background(void **state)
 {
@@ -333,7 +333,7 @@ static void test_background(void **state)
                    "while :; do sleep 0.05; done");
     assert_in_range(host_now_ms() - start, 0, 1900);
     assert_int_equal(host_helpers(1), 1);
-    /* slurmstepd's wait3() must not meet it */
+    /* slurmstepd's wait3() must not find it */
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);
     host_helper_does("exit 0");
@@ -355,7 +355,7 @@ static void test_stubborn(void **state)
     assert_int_equal(host_helpers(0), 0);
 }
 
-/* With begin gone its group's number may be anybody's. */
+/* When begin has ended, its group's number may be another process'. */
 static void test_foreign_group(void **state)
 {
     host_user_init("(sh -c 'sleep 1; : '${0%/*} >/dev/null 2>&1 &) ; echo .");
@@ -370,7 +370,8 @@ static void test_foreign_group(void **state)
 
 /* --- /proc with hidepid: no helper is seen before its exec ---------------- */
 
-static int hide; /* errno of its exe; ENOENT: nor is its folder there */
+/* errno for its exe; ENOENT: its folder does not exist either */
+static int hide;
 
 int stat(const char *path, struct stat *st)
 {
@@ -404,7 +405,7 @@ static void test_hidepid(void **state)
     }
 }
 
-/* Its init may reap it late: a zombie's exe is gone, its folder is not. */
+/* init may reap it late: a zombie has no exe, but still a folder. */
 static void test_begin_ends(void **state)
 {
     long long start = host_now_ms();

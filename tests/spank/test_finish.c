@@ -1,5 +1,4 @@
-/* test_finish.c - the module in slurmstepd: the tasks' ends, finish, the user.
- */
+/* test_finish.c - the module in slurmstepd: ends of tasks, finish, the user. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -28,7 +27,7 @@
 #define FINISH "jobprof-node.finish.run"
 #define TASK "jobprof-node.task.run"
 
-/* A task's line: its beginning, then times between the two moments. */
+/* Asserts a task's line: its beginning, then times between the two moments. */
 static void assert_line(char **rest, const char *begins,
                         const struct timespec from[2])
 {
@@ -54,7 +53,7 @@ static void test_finish(void **state)
     struct timespec from[2];
     char *text, *rest;
 
-    host.job = 13; /* a component's own id */
+    host.job = 13; /* the id of a component */
     host.nodeid = 1;
     host_user_init("echo NCCL_A=1; echo .");
     clock_gettime(CLOCK_MONOTONIC, &from[0]);
@@ -86,19 +85,19 @@ static void test_finish(void **state)
     assert_int_equal(host.forks, 0);
 }
 
-/* A task's record is made where GPUs were chosen for it, and keeps nobody. */
+/* A task's record is made if GPUs were chosen for it, and it delays no task. */
 static void test_start(void **state)
 {
     long long start;
 
     host_user_init("echo .");
     host.forks = 0;
-    host_call("task_init"); /* it has them all */
+    host_call("task_init"); /* it has all GPUs */
     assert_int_equal(host.forks, 0);
     host_setenv("CUDA_VISIBLE_DEVICES", "2");
     host_setenv("SLURM_PROCID", "4");
     host_helper_does("exit 5");
-    /* it has half a second, which a busy machine may not give it */
+    /* its half second may be too short on a busy machine */
     for (int i = 0; i < 20 && access(host_path(TASK), F_OK) < 0; i++)
         host_call("task_init");
     assert_ran(TASK, "arg task\narg --dir\narg /x/step-0\narg --node\n"
@@ -117,16 +116,17 @@ static void test_start(void **state)
     host.forks = 0;
     host_call("task_init"); /* of another step, which is not profiled */
     assert_int_equal(host.forks, 0);
-    while (waitpid(-1, NULL, WNOHANG) > 0) /* killed, and died later */
+    /* it was killed, and may end later */
+    while (waitpid(-1, NULL, WNOHANG) > 0)
         ;
 }
 
-/* A program goes before the task's where resolve says so and Slurm can; not in
- * a step that is not profiled. */
+/* A program is put before the task's if resolve says so and Slurm can; not in a
+ * step that is not profiled. */
 static void test_wrap(void **state)
 {
     host_setenv("JOBPROF_NSYS_WRAP", "/x/jobprof-wrap");
-    host_call("task_init"); /* nobody has begun */
+    host_call("task_init"); /* begin has not run */
     assert_string_equal(host.prepended, "");
     host_user_init("echo JOBPROF_NSYS_WRAP=/x/jobprof-wrap; echo .");
     host_call("task_init");
@@ -186,7 +186,7 @@ static void test_finish_crashes(void **state)
     assert_int_equal(host_helpers(0), 0);
 }
 
-/* Not a descendant, not for a moment: the end of the job must not end it. */
+/* At no moment it is a descendant: it must survive the end of the job. */
 static void test_finish_is_no_descendant(void **state)
 {
     char *text;
@@ -207,7 +207,7 @@ static void test_finish_is_no_descendant(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-/* What finish leaves behind in a session of its own goes on. */
+/* A process that finish leaves in a session of its own survives. */
 static void test_watcher_lives(void **state)
 {
     host_user_init("echo .");
@@ -218,7 +218,8 @@ static void test_watcher_lives(void **state)
     assert_int_equal(host_helpers(0), 0);
 }
 
-/* A fork whose number is asked for; -1: it is taken, or we may not. */
+/* Forks a process with a given pid; -1: the pid is taken, or that is not
+ * allowed. */
 static pid_t fork_as(pid_t pid)
 {
     struct clone_args args = {
@@ -227,7 +228,8 @@ static pid_t fork_as(pid_t pid)
     return (pid_t) syscall(SYS_clone3, &args, sizeof(args));
 }
 
-/* Another user's process group: its leader and one more have these numbers. */
+/* Another user's process group, whose leader and second member have these
+ * numbers. */
 static pid_t strangers(pid_t group, pid_t member)
 {
     pid_t pid = fork_as(group);
@@ -249,7 +251,7 @@ static pid_t strangers(pid_t group, pid_t member)
     return pid;
 }
 
-/* begin is over for hours, and its numbers are others' now. */
+/* begin ended hours ago, and other processes have its numbers. */
 static void test_numbers_again(void **state)
 {
     pid_t group, member, pid = -1;
@@ -264,7 +266,7 @@ static void test_numbers_again(void **state)
         member = (pid_t) strtol(text, &end, 10);
         group = (pid_t) strtol(end, NULL, 10);
         free(text);
-        waitpid(member, NULL, 0); /* process 1 may take long to do it */
+        waitpid(member, NULL, 0); /* process 1 may reap it late */
         pid = strangers(group, member);
         host_call("exit");
     }
@@ -302,14 +304,14 @@ static void test_no_descriptor_left(void **state)
     assert_int_equal(before, after);
 }
 
-/* --- whose helper, which user --------------------------------------------- */
+/* --- owner of the helper, user of the process ----------------------------- */
 
-/* Who may replace a folder on its way may replace the helper. */
+/* A user who may replace a folder of its path may replace the helper. */
 static void test_untrusted(void **state)
 {
     static const struct {
         mode_t program, folder;
-        uid_t program_of, folder_of; /* 0: ours */
+        uid_t program_of, folder_of; /* 0: our own */
         const char *by;              /* its name in host_dir() */
         bool runs;
     } rows[] = {
@@ -370,7 +372,7 @@ static void test_no_helper(void **state)
     assert_job("A", NULL);
 }
 
-/* slurmstepd that is not root, and a job of somebody else. */
+/* slurmstepd is not root, and the job is another user's. */
 static void test_not_root(void **state)
 {
     if (getuid() == 0)
@@ -382,7 +384,7 @@ static void test_not_root(void **state)
     host_call("exit");
 }
 
-/* What shuts finish against the user's other processes. */
+/* What protects finish from the user's other processes. */
 static bool has_lock(void)
 {
     struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -393,7 +395,8 @@ static bool has_lock(void)
            prctl(PR_CAPBSET_READ, CAP_BLOCK_SUSPEND, 0, 0, 0) == 1;
 }
 
-/* user_init: only the effective uid is the user's; exit: all of it is root. */
+/* In user_init only the effective uid is the user's; at exit all ids are
+ * root's. */
 static void test_drop(void **state)
 {
     static const char caps[] =
@@ -433,7 +436,7 @@ static void test_drop(void **state)
     assert_int_equal(geteuid(), 0);
 }
 
-/* Another process of the user's: 0 if it may not enter, 1 if it may. */
+/* Another process of the user: 0 if it cannot enter the helper, 1 if it can. */
 static int enters(void)
 {
     char text[32] = "", path[64];
@@ -455,7 +458,8 @@ static int enters(void)
                                                           : 2;
 }
 
-/* A script cannot make itself undumpable, nor a program before its main(). */
+/* A script cannot make itself undumpable, and a program not before its main().
+ */
 static void test_nobody_enters(void **state)
 {
     pid_t other;
@@ -486,7 +490,8 @@ static void test_environment(void **state)
     host_setenv("LD_LIBRARY_PATH", "/evil");
     host_setenv("PATH", "/evil");
     host_setenv("HWLOC_PLUGINS_PATH", "/evil");
-    host_setenv("SLURM_CONF", "/mine/slurm.conf"); /* names libraries */
+    /* it names libraries to load */
+    host_setenv("SLURM_CONF", "/mine/slurm.conf");
     host_setenv("NCCL_DEBUG", "INFO");
     host_setenv("HOME", "/home/alice");
     host_user_init("echo .");
@@ -495,7 +500,7 @@ static void test_environment(void **state)
     assert_ran_without(BEGIN, "SLURM_OF_STEPD");
     assert_ran(BEGIN,
                "env PATH=/usr/local/bin:/usr/bin:/bin\n"
-               "env SLURM_CONF=/run/slurm.conf\n"); /* the first counts */
+               "env SLURM_CONF=/run/slurm.conf\n"); /* the first one counts */
     assert_ran(BEGIN, "env NCCL_DEBUG=INFO\n");
     assert_ran(BEGIN, "env HOME=/home/alice\n");
     host_call("exit");

@@ -1,4 +1,4 @@
-/* test_option.c - the plugstack line, the options, and what asks for profiling.
+/* test_option.c - the plugstack line, the options, and what requests profiling.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,10 +28,11 @@ static void test_registers(void **state)
         assert_int_equal(host.options[1].has_arg, 1);
         assert_int_equal(host.options[2].has_arg, 1);
         assert_string_equal(host.options[3].name, "clock-profile");
-        /* 2 is not taken from Slurm 25.11 on */
+        /* Slurm 25.11 and later refuse 2 */
         assert_int_equal(host.options[3].has_arg, 1);
         assert_has(host.options[3].usage, "accurate");
-        /* what it does, where the report goes, what to read, the default */
+        /* the help says what it does, where the report goes, what to read, the
+         * default */
         assert_has(host.options[0].usage, "jobprof-JOBID/step-STEPID");
         assert_has(host.options[0].usage, "man jobprof");
         for (int k = 0; k < host.noptions; k++) {
@@ -123,7 +124,7 @@ static void test_check(void **state)
         snprintf(value, sizeof(value), "auto,ring=%zu", i);
         assert_int_equal(host_option("nccl-profile", value, 0), cases[i].want);
         assert_int_equal(host.log[0] != '\0', cases[i].said);
-        /* not asked successfully is off */
+        /* a check that could not run counts as off */
         host_call("init_post_opt");
         assert_env("SLURM_JOBPROF_REQ", i == 0 ? "1" : NULL);
         host.noptions = 0;
@@ -168,7 +169,8 @@ static void test_check_missing(void **state)
         "users other than root can write to it: /nowhere/jobprof-node\n");
 }
 
-/* Slurm calls back for the environment, the command line, every component. */
+/* Slurm calls back for the environment, the command line and every component.
+ */
 static void test_last_value(void **state)
 {
     host_call("init");
@@ -188,10 +190,9 @@ static void test_last_value(void **state)
     assert_env("SLURM_JOBPROF_REQ", "1");
 }
 
-/* --- what asks -------------------------------------------------------------
- */
+/* --- what requests profiling ---------------------------------------------- */
 
-/* NULL: not given, not set. */
+/* NULL: not given or not set. */
 static void give(const char *option, const char *value, const char *variable,
                  const char *env)
 {
@@ -304,7 +305,7 @@ static void test_unset_inherited(void **state)
     assert_env("NCCL_USER", "3");
 }
 
-/* A user may write there what he likes. */
+/* Users may write anything there. */
 static void test_unset_ours_only(void **state)
 {
     setenv("PATH", "/usr/bin:/bin", 1);

@@ -1,5 +1,4 @@
-/* test_srun.c - the module in srun: resolve, the helper's surroundings, report.
- */
+/* test_srun.c - the module in srun: resolve, how helpers are run, report. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,12 +16,12 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-/* --- resolve ---------------------------------------------------------------
- */
+/* --- resolve -------------------------------------------------------------- */
 
 static void resolve(const char *does)
 {
-    /* on a busy machine the check may take over its second: then it is off */
+    /* on a busy machine the check may take longer than its second: then the
+     * option is off */
     for (int i = 0; i < 10; i++) {
         host.log[0] = '\0';
         host.noptions = 0;
@@ -109,7 +108,7 @@ static void test_resolve_hangs(void **state)
     assert_int_equal(host_helpers(0), 0);
 }
 
-/* An answer is void while its giver hangs on: the step has begun without it. */
+/* An answer does not count if its helper hangs: the step begins without it. */
 static void test_resolve_dribbles(void **state)
 {
     long long start = host_now_ms();
@@ -138,8 +137,7 @@ static void test_special_steps(void **state)
     assert_env("SLURM_JOBPROF_DIR", NULL);
 }
 
-/* --- how a helper is run ---------------------------------------------------
- */
+/* --- how a helper is run -------------------------------------------------- */
 
 static void test_environment(void **state)
 {
@@ -203,13 +201,13 @@ static void test_hygiene(void **state)
     assert_ran("jobprof-node.resolve.run", "SigBlk:\t0000000000000000\n");
     text = host_read("jobprof-node.resolve.run");
     assert_non_null(strstr(text, "SigIgn:\t"));
-    /* 32 and 33 are glibc's own, whose posix_spawn() ignores them */
+    /* 32 and 33 are glibc's own; its posix_spawn() ignores them */
     assert_int_equal(
         strtoull(strstr(text, "SigIgn:\t") + 8, NULL, 16) & ~0x180000000ULL, 0);
     free(text);
     assert_ran("jobprof-node.resolve.run", "NoNewPrivs:\t1\n");
     assert_ran("jobprof-node.resolve.run", "umask 0077\ncwd /\ncore 0\n");
-    text = getcwd(NULL, 0); /* where srun stands, and so its tasks */
+    text = getcwd(NULL, 0); /* the folder of srun, and so of its tasks */
     snprintf(stand, sizeof(stand), "env PWD=%s\n", text);
     assert_ran("jobprof-node.resolve.run", stand);
     free(text);
@@ -237,7 +235,7 @@ static void test_own_session(void **state)
     free(text);
 }
 
-/* srun started with closed descriptors or an ignored SIGCHLD. */
+/* srun was started with closed descriptors or an ignored SIGCHLD. */
 static void test_odd_srun(void **state)
 {
     int kept[3], i;
@@ -277,14 +275,14 @@ static void test_no_descriptor_left(void **state)
     after = dup(0);
     close(after);
     assert_int_equal(before, after);
-    /* on a busy machine a helper takes over its time, is killed, and left to
-     * die; all others were waited for */
+    /* on a busy machine a helper may take too long and be killed, and nothing
+     * waits for its end; all others were waited for */
     while (waitpid(-1, &status, 0) > 0)
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-/* So many descriptors are left, and what the program writes is not to be seen:
- * with none of its own it had srun's standard output. */
+/* Only so many descriptors are left. The program's output must not be seen:
+ * without descriptors of its own it would get srun's standard output. */
 static void resolve_with(int left)
 {
     int seen = memfd_create("stdout", 0), kept = dup(1), fds[64], n = 0;
@@ -325,11 +323,10 @@ static void test_no_descriptors(void **state)
         unsetenv("SLURM_JOBPROF_DIR");
         resolve_with(left);
     }
-    assert_env("SLURM_JOBPROF_DIR", "/x"); /* these were enough */
+    assert_env("SLURM_JOBPROF_DIR", "/x"); /* that many were enough */
 }
 
-/* --- report ----------------------------------------------------------------
- */
+/* --- report --------------------------------------------------------------- */
 
 static void test_report(void **state)
 {
