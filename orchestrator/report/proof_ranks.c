@@ -411,18 +411,14 @@ static int strips_write(const struct jp_report *report,
     return 0;
 }
 
-int proof_arrivals(const struct jp_report *report, const struct jp_finding *f,
-                   FILE *out)
-{
-    return strips_write(report, f, arrival, "arrivals",
-                        "late in each operation", out);
-}
-
-int proof_stalls(const struct jp_report *report, const struct jp_finding *f,
+int proof_strips(const struct jp_report *report, const struct jp_finding *f,
                  FILE *out)
 {
-    return strips_write(report, f, stalled, "stalls",
-                        "of stalls in a twentieth of the run", out);
+    if (f && f->kind == JP_FINDING_STALL)
+        return strips_write(report, f, stalled, "stalls",
+                            "of stalls in a twentieth of the run", out);
+    return strips_write(report, f, arrival, "arrivals",
+                        "late in each operation", out);
 }
 
 /* --- nobody stands out -----------------------------------------------------
