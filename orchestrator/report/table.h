@@ -28,13 +28,9 @@
 typedef double jp_row_weight(const struct jp_result *result, size_t row);
 
 jp_row_weight rows_comm_time; /* time of the slowest ranks, us */
-jp_row_weight rows_cell_time; /* number of operations x mean time of the slowest
-                                 rank, us */
-jp_row_weight rows_cell_busbw;  /* the same; < 0: no known bandwidth */
-jp_row_weight rows_rank_caused; /* wait that the rank caused, us */
-jp_row_weight rows_p2p_bytes;
-jp_row_weight rows_p2p_node_bytes;
-jp_row_weight rows_window_time;
+/* number of operations x mean time of the slowest rank, us; < 0: the cell has
+ * no known bandwidth */
+jp_row_weight rows_cell_busbw;
 
 struct jp_rows {
     size_t *index; /* indices of the rows shown */

@@ -310,9 +310,10 @@ static const char *const percentiles[] = {"exact", "rounded"};
 JP_GETTER(cell_type, jp_cell, value_text(v, comm_type_name(at->type)))
 static double weigh_cell(const struct jp_result *result, size_t row)
 {
-    double time = rows_cell_time(result, row);
+    const struct jp_cell *cell = &result->cells[row];
+    double time = (double) cell->exec.n * cell->exec.mean;
 
-    return result->cells[row].type == JP_COMM_SINGLE_RANK ? fold(time) : time;
+    return cell->type == JP_COMM_SINGLE_RANK ? fold(time) : time;
 }
 
 JP_GETTER(cell_percentiles, jp_cell, value_text(v, percentiles[at->rounded]))
@@ -443,7 +444,9 @@ JP_GETTER(rank_wait, jp_rank,
 
 static double weigh_rank(const struct jp_result *result, size_t row)
 {
-    return result->ranks[row].caused_us ? rows_rank_caused(result, row) : -1;
+    uint64_t caused_us = result->ranks[row].caused_us;
+
+    return caused_us ? (double) caused_us : -1;
 }
 
 #define FIELD(member) JP_FIELD(struct jp_rank, member)
@@ -596,6 +599,11 @@ void tables_op_csv(struct jp_csv *csv, const struct jp_row *row)
 
 /* --- pairs ---------------------------------------------------------------- */
 
+static double weigh_pair(const struct jp_result *result, size_t row)
+{
+    return (double) result->p2p[row].bytes;
+}
+
 #define FIELD(member) JP_FIELD(struct jp_p2p, member)
 static const struct jp_column pairs[] = {
     {"comm", JP_COL_ID, JP_CSV, 1, 1, 0, "Communicator", "its id",
@@ -625,7 +633,7 @@ const struct jp_table table_pairs = {
     .help = "a row for the Send or Recv of two ranks of a communicator",
     JP_COLUMNS(pairs),
     JP_ROWS(p2p),
-    .weight = rows_p2p_bytes,
+    .weight = weigh_pair,
     .by_weight = true,
     .max_json = 10000,
     .max_html = 200,
@@ -633,6 +641,11 @@ const struct jp_table table_pairs = {
 
 JP_GETTER(src_host, jp_p2p_node, value_name(v, at->src_host))
 JP_GETTER(dst_host, jp_p2p_node, value_name(v, at->dst_host))
+
+static double weigh_node_pair(const struct jp_result *result, size_t row)
+{
+    return (double) result->p2p_nodes[row].bytes;
+}
 
 #define FIELD(member) JP_FIELD(struct jp_p2p_node, member)
 static const struct jp_column node_pairs[] = {
@@ -667,7 +680,7 @@ const struct jp_table table_node_pairs = {
     .title = "Send and Recv between hosts, most data first (each by the side "
              "that recorded it)",
     JP_ROWS(p2p_nodes),
-    .weight = rows_p2p_node_bytes,
+    .weight = weigh_node_pair,
     .by_weight = true,
     .max_json = 10000,
     .max_html = 200,
@@ -675,6 +688,11 @@ const struct jp_table table_node_pairs = {
 };
 
 /* --- windows -------------------------------------------------------------- */
+
+static double weigh_window(const struct jp_result *result, size_t row)
+{
+    return (double) result->windows[row].time_us;
+}
 
 #define FIELD(member) JP_FIELD(struct jp_window, member)
 static const struct jp_column windows[] = {
@@ -705,7 +723,7 @@ const struct jp_table table_windows = {
             "could make more than 50,000 rows); none of traces",
     JP_COLUMNS(windows),
     JP_ROWS(windows),
-    .weight = rows_window_time,
+    .weight = weigh_window,
     .max_json = 10000,
 };
 

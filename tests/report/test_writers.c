@@ -160,13 +160,18 @@ static bool before(const struct jp_rank *ranks, size_t a, size_t b)
                : a < b;
 }
 
+static double caused(const struct jp_result *result, size_t row)
+{
+    return (double) result->ranks[row].caused_us;
+}
+
 static void check_rows(const struct jp_result *r, size_t max, bool by_weight)
 {
     struct jp_rows rows;
     size_t n = r->n_ranks < max ? r->n_ranks : max;
 
-    assert_int_equal(
-        rows_pick(r, r->n_ranks, max, rows_rank_caused, by_weight, &rows), 0);
+    assert_int_equal(rows_pick(r, r->n_ranks, max, caused, by_weight, &rows),
+                     0);
     assert_int_equal(rows.n, n);
     assert_int_equal(rows.left_out, r->n_ranks - n);
     for (size_t i = 0; i < n; i++) {

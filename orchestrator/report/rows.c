@@ -1,30 +1,19 @@
-/* table_rows.c - pick the rows of a table that are worth most. See table.h. */
+/* rows.c - pick the rows of a table that are worth most. See table.h. */
 #include "orchestrator/report/table.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define WEIGHT(name, rows, member)                                             \
-    double name(const struct jp_result *result, size_t row)                    \
-    {                                                                          \
-        return (double) result->rows[row].member;                              \
-    }
-WEIGHT(rows_comm_time, comms, time_us)
-WEIGHT(rows_rank_caused, ranks, caused_us)
-WEIGHT(rows_p2p_bytes, p2p, bytes)
-WEIGHT(rows_p2p_node_bytes, p2p_nodes, bytes)
-WEIGHT(rows_window_time, windows, time_us)
-
-double rows_cell_time(const struct jp_result *result, size_t row)
+double rows_comm_time(const struct jp_result *result, size_t row)
 {
-    const struct jp_cell *cell = &result->cells[row];
-
-    return (double) cell->exec.n * cell->exec.mean;
+    return (double) result->comms[row].time_us;
 }
 
 double rows_cell_busbw(const struct jp_result *result, size_t row)
 {
-    return result->cells[row].busbw.max > 0 ? rows_cell_time(result, row) : -1;
+    const struct jp_cell *cell = &result->cells[row];
+
+    return cell->busbw.max > 0 ? (double) cell->exec.n * cell->exec.mean : -1;
 }
 
 struct weighed {
