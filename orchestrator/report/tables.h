@@ -30,9 +30,8 @@ void tables_clock_json(struct jp_json_stream *s,
 extern const struct jp_table table_cuda;
 /* table_cuda and its companions; ends with NULL */
 extern const struct jp_table *const tables_cuda[];
-/* Write cuda{} of summary.json, and the line in summary.txt. */
+/* Writes cuda{} of summary.json. */
 void tables_cuda_json(struct jp_json_stream *s, const struct jp_report *report);
-void tables_cuda_line(const struct jp_report *report, FILE *out);
 extern const struct jp_table table_nsys_sums, table_nsys_ranks, table_nsys_gaps;
 /* these three; ends with NULL */
 extern const struct jp_table *const tables_nsys[];
@@ -43,10 +42,9 @@ int tables_nsys_text(const struct jp_report *report, FILE *out);
 
 /* Evidence of a hang (tables_hang.c); no rows if report->hang is NULL. */
 extern const struct jp_table *const tables_hang[]; /* ends with NULL */
-/* Write hang{} of summary.json, a line of summary.txt and the part there. -1:
- * out of memory. */
+/* Write hang{} of summary.json, and the tables in summary.txt. -1: out of
+ * memory. */
 void tables_hang_json(struct jp_json_stream *s, const struct jp_report *report);
-void tables_hang_line(const struct jp_report *report, FILE *out);
 int tables_hang_text(const struct jp_report *report, FILE *out);
 
 /* All tables; ends with NULL. Each has a file in csv/ if a column is in CSV.

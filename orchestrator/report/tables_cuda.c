@@ -280,13 +280,3 @@ void tables_cuda_json(struct jp_json_stream *s, const struct jp_report *report)
     }
     json_stream_end_object(s);
 }
-
-void tables_cuda_line(const struct jp_report *report, FILE *out)
-{
-    char text[JP_CUDA_TEXT];
-
-    if (!report->cuda)
-        return;
-    fprintf(out, "  %-26s ", "CUDA calls");
-    text_out_wrap(out, 29, 29, util_cuda_text(report->cuda, text));
-}

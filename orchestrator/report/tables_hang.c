@@ -311,16 +311,6 @@ void tables_hang_json(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_object(s);
 }
 
-void tables_hang_line(const struct jp_report *report, FILE *out)
-{
-    char text[HANGSTACKS_TEXT];
-
-    if (!report->hang)
-        return;
-    fprintf(out, "  %-26s ", "Evidence of the hang");
-    text_out_wrap(out, 29, 29, hangstacks_text(report->hang, text));
-}
-
 int tables_hang_text(const struct jp_report *report, FILE *out)
 {
     int rc = 0;
