@@ -11,13 +11,11 @@ extern const struct jp_table table_cells, table_comms, table_ranks, table_ops,
 /* Utilisation (tables_util.c); no rows if report->util is NULL. */
 extern const struct jp_table table_util, table_util_totals;
 
-/* Causes that coincide with findings (tables_cause.c); no rows if
+/* Causes that coincide with findings (tables_findings.c); no rows if
  * report->causes is NULL. */
 extern const struct jp_table table_causes, table_bottlenecks, table_iteration;
 /* Writes iteration{} and bottlenecks[] of summary.json. */
 void tables_pace_json(struct jp_json_stream *s, const struct jp_report *report);
-/* Writes the causes of a row of table_findings, as an array in its object. */
-void tables_cause_json(struct jp_json_stream *s, const struct jp_row *row);
 
 /* The nodes' clocks (tables_clock.c); no rows if there is only one node. */
 extern const struct jp_table table_clock, table_arrivals;
