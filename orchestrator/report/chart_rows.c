@@ -181,6 +181,23 @@ static struct windows_series *list_series(const struct jp_result *r, size_t *n)
     return NULL;
 }
 
+/* "NAME ..1a2b": the name and the end of the id, since names may be shared;
+ * without a name the id. Returns buf. */
+static char *plot_comm(const struct jp_comm *comm, char *buf, size_t size)
+{
+    size_t len = strlen(comm->id);
+    char name[20], id[20];
+
+    plot_script_name(comm->id, id, sizeof(id));
+    if (!comm->name || !*comm->name)
+        snprintf(buf, size, "%s", id);
+    else
+        snprintf(buf, size, "%s ..%s",
+                 plot_script_name(comm->name, name, sizeof(name)),
+                 len > 4 ? id + len - 4 : id);
+    return buf;
+}
+
 /* Windows are sorted by start. */
 static void window_rows(const struct jp_result *r,
                         const struct windows_series *s,
@@ -189,7 +206,7 @@ static void window_rows(const struct jp_result *r,
     uint64_t start = r->windows[0].t0_us;
     char name[32];
 
-    chart_line(f, plot_script_comm(rows_comm(r, s->comm), name, sizeof(name)),
+    chart_line(f, plot_comm(rows_comm(r, s->comm), name, sizeof(name)),
                s->coll);
     for (size_t i = 0; i < r->n_windows; i++) {
         const struct jp_window *w = &r->windows[i];

@@ -1,5 +1,5 @@
 /* charts.c - all charts, and their two writers: the figures of the page, and
- * plots/ with scripts for gnuplot. */
+ * the tables and scripts of plots/. */
 #include "orchestrator/report/report.h"
 
 #include <inttypes.h>
@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/figure.h"
 #include "common/fileio.h"
@@ -428,11 +427,17 @@ static struct span span_of(const struct drawn *d, unsigned from, unsigned to)
     return span;
 }
 
+/* Returns 2 or 10: the base that gives enough, but not too many, ticks. */
+static int log_base(double least, double most)
+{
+    return most / least < 500 ? 2 : 10;
+}
+
 static void put_log_axis(FILE *gp, const struct span *span)
 {
     fprintf(gp, "set logscale y %d\nset yrange [%s:%s]\n",
-            plot_script_log_base(span->least, span->most),
-            FIG_EXACT(span->least / 1.5), FIG_EXACT(span->most * 1.5));
+            log_base(span->least, span->most), FIG_EXACT(span->least / 1.5),
+            FIG_EXACT(span->most * 1.5));
 }
 
 static void draw_lines(const struct drawn *d, const char *after, FILE *gp)
@@ -573,20 +578,6 @@ static void put_script(const struct drawn *d, FILE *gp)
 
 /* --- plots/: tables for gnuplot, scripts; later the pictures -------------- */
 
-#define RENDER_LIMIT_MS 5000 /* a picture takes about 0.3 s */
-
-/* Removes a picture that gnuplot left unfinished or that belongs to older data,
- * or a script. Scripts may run programs, so only scripts written now are drawn.
- */
-static void remove_file(const char *dir, const char *name, const char *suffix)
-{
-    char *path = text_format("%s/%s.%s", dir, name, suffix);
-
-    if (path)
-        unlink(path);
-    free(path);
-}
-
 static int write_file(const struct drawn *d, const char *dir,
                       const char *suffix,
                       void (*put)(const struct drawn *, FILE *),
@@ -625,46 +616,6 @@ static int write_plot(const struct jp_chart *chart,
     return rc;
 }
 
-/* Draws NAME.gp if it exists. */
-static int render_one(const char *dir, const char *name, struct jp_error *err)
-{
-    char *path = text_format("%s/%s.gp", dir, name);
-    int rc;
-
-    if (!path)
-        return error_set(err, "out of memory");
-    rc = access(path, R_OK) < 0
-             ? 0
-             : gnuplot_run(dir, &name, 1, RENDER_LIMIT_MS, err);
-    free(path);
-    if (rc != 0)
-        remove_file(dir, name, "png");
-    return rc;
-}
-
-/* Pictures are optional: if gnuplot is absent or fails, plots/NOTE says so, and
- * the report is still complete. */
-static int plots_render(const char *dir, struct jp_error *err)
-{
-    struct jp_error why = {""};
-    char *note = text_format("%s/NOTE", dir);
-    int rc = 0;
-
-    if (!note)
-        return error_set(err, "out of memory");
-    for (size_t i = 0; charts[i] && rc == 0; i++)
-        if (charts[i]->plot)
-            rc = render_one(dir, charts[i]->plot->name, &why);
-    if (rc != 0) {
-        error_wrap(&why, "no pictures (render them by: gnuplot -d *.gp)");
-        rc = fileio_write(note, why.text, strlen(why.text), err);
-    } else {
-        unlink(note);
-    }
-    free(note);
-    return rc;
-}
-
 int report_write_plots(const struct jp_report *report, const char *plots_dir,
                        struct jp_error *err)
 {
@@ -680,106 +631,15 @@ int report_write_plots(const struct jp_report *report, const char *plots_dir,
         return -1;
     for (size_t i = 0; charts[i]; i++)
         if (charts[i]->plot)
-            remove_file(plots_dir, charts[i]->plot->name, "gp");
+            gnuplot_remove(plots_dir, charts[i]->plot->name, "gp");
     for (size_t i = 0; charts[i]; i++) {
         const struct jp_chart_plot *plot = charts[i]->plot;
 
         if (!plot || (plot->copper && !report->copper))
             continue;
-        remove_file(plots_dir, plot->name, "png");
+        gnuplot_remove(plots_dir, plot->name, "png");
         if (write_plot(charts[i], &view, plots_dir, err) < 0)
             return -1;
     }
     return 0;
-}
-
-/* --- gnuplot's pictures in a page without charts --- */
-
-#define PAGE_MAX (64 << 20)
-#define PICTURE_MAX (1 << 20)
-
-/* Marks the place of the pictures. Foreign text in a page never has a bare '<',
- * so it cannot contain the mark. */
-static const char place[] = "<!-- pictures -->";
-
-bool html_pictures_present(const struct jp_report *report)
-{
-    return !html_out_has_charts() && report->result;
-}
-
-int html_pictures_put(const struct jp_report *report, FILE *out)
-{
-    (void) report;
-    fprintf(out,
-            "<p class=\"note\">This jobprof was built without charts. "
-            "<code>--png</code> puts gnuplot&#39;s pictures here; "
-            "<code>cd plots; gnuplot -d *.gp</code> draws them by hand.</p>\n"
-            "%s\n",
-            place);
-    return 0;
-}
-
-/* A picture that was not drawn is left out. */
-static void put_picture(FILE *out, const char *dir, const char *name,
-                        const char *caption)
-{
-    char *path = text_format("%s/plots/%s.png", dir, name), *data = NULL;
-    size_t len = 0;
-
-    if (path && fileio_read(path, false, PICTURE_MAX, &data, &len, NULL) == 0) {
-        fprintf(out,
-                "<figure><figcaption>%s</figcaption><img alt=\"%s\" "
-                "src=\"data:image/png;base64,",
-                caption, caption);
-        html_out_base64(out, (const unsigned char *) data, len);
-        fputs("\"></figure>\n", out);
-    }
-    free(data);
-    free(path);
-}
-
-/* Inserts the pictures of dir/plots into dir/report.html (temp + rename) if
- * that page has no charts. */
-static int embed(const char *dir, struct jp_error *err)
-{
-    char *path = text_format("%s/report.html", dir), *page = NULL, *at;
-    struct jp_tempfile file;
-    size_t len = 0;
-    int rc = -1;
-
-    if (!path) {
-        error_set(err, "out of memory");
-        goto out;
-    }
-    if (fileio_read(path, false, PAGE_MAX, &page, &len, err) < 0)
-        goto out;
-    at = strstr(page, place);
-    if (!at) { /* the page has charts, or already the pictures */
-        rc = 0;
-        goto out;
-    }
-    if (fileio_temp_open(&file, path, err) < 0)
-        goto out;
-    fwrite(page, 1, (size_t) (at - page), file.stream);
-    for (size_t i = 0; charts[i]; i++)
-        if (charts[i]->plot && charts[i]->plot->caption)
-            put_picture(file.stream, dir, charts[i]->plot->name,
-                        charts[i]->plot->caption);
-    at += strlen(place);
-    fwrite(at, 1, len - (size_t) (at - page), file.stream);
-    rc = fileio_temp_commit(&file, err);
-out:
-    free(page);
-    free(path);
-    return rc;
-}
-
-int report_draw(const char *dir, struct jp_error *err)
-{
-    char *plots_dir = text_format("%s/plots", dir);
-    int rc = plots_dir ? plots_render(plots_dir, err)
-                       : error_set(err, "out of memory");
-
-    free(plots_dir);
-    return rc < 0 ? -1 : embed(dir, err);
 }

@@ -567,16 +567,6 @@ static int open_file(const struct tree *tree, const char *name,
     return rc;
 }
 
-static void remove_file(const struct tree *tree, const char *name,
-                        const char *suffix)
-{
-    char *path = text_format("%s/%s.%s", tree->dir, name, suffix);
-
-    if (path)
-        unlink(path);
-    free(path);
-}
-
 /* Writes one script for the cells from..to; a picture of one size uses only
  * cell `from`. Takes over name. */
 static int put_script(struct tree *tree, enum exporter_picture kind,
@@ -594,7 +584,7 @@ static int put_script(struct tree *tree, enum exporter_picture kind,
         fileio_temp_abort(&gp);
         return error_set(err, "out of memory");
     }
-    remove_file(tree, name, "png"); /* remove a picture of older data */
+    gnuplot_remove(tree->dir, name, "png"); /* remove a picture of older data */
     return fileio_temp_commit(&gp, err);
 }
 
@@ -674,7 +664,7 @@ static int draw_some(struct tree *tree, size_t at, size_t n,
                          RENDER_LIMIT_MS + RENDER_EACH_MS * (unsigned) n, why);
 
     for (size_t i = 0; i < n; i++)
-        remove_file(tree, tree->names[at + i], rc == 0 ? "gp" : "png");
+        gnuplot_remove(tree->dir, tree->names[at + i], rc == 0 ? "gp" : "png");
     return rc;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/child.h"
 #include "common/fileio.h"
@@ -22,21 +23,6 @@ char *plot_script_name(const char *text, char *buf, size_t size)
         buf[n++] = (char) (good ? c : '_');
     }
     buf[n] = '\0';
-    return buf;
-}
-
-char *plot_script_comm(const struct jp_comm *comm, char *buf, size_t size)
-{
-    size_t len = strlen(comm->id);
-    char name[20], id[20];
-
-    plot_script_name(comm->id, id, sizeof(id));
-    if (!comm->name || !*comm->name)
-        snprintf(buf, size, "%s", id);
-    else
-        snprintf(buf, size, "%s ..%s",
-                 plot_script_name(comm->name, name, sizeof(name)),
-                 len > 4 ? id + len - 4 : id);
     return buf;
 }
 
@@ -74,11 +60,6 @@ void plot_script_begin(FILE *out, const char *name, const char *title,
           "linecolor rgb '#bbbbbb'\n",
           out);
     fprintf(out, "set title '%s' font ',15'\n", title);
-}
-
-int plot_script_log_base(double least, double most)
-{
-    return most / least < 500 ? 2 : 10;
 }
 
 void plot_script_nothing(FILE *out, const char *why)
@@ -126,4 +107,13 @@ out:
     for (size_t i = 0; i < n && i < GNUPLOT_MAX_SCRIPTS; i++)
         free(argv[2 + i]);
     return rc;
+}
+
+void gnuplot_remove(const char *dir, const char *name, const char *suffix)
+{
+    char *path = text_format("%s/%s.%s", dir, name, suffix);
+
+    if (path)
+        unlink(path);
+    free(path);
 }

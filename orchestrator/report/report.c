@@ -18,6 +18,8 @@
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/processes.h"
 #include "orchestrator/report/busy.h"
+#include "orchestrator/report/chart.h"
+#include "orchestrator/report/gnuplot.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/sections.h"
@@ -413,4 +415,116 @@ int report_write(const struct jp_report *report, const char *dir,
         write_file(report, dir, "report.html", report_write_html, err) < 0)
         return -1;
     return write_file(report, dir, JP_SUMMARY_NAME, report_write_json, err);
+}
+
+/* --- gnuplot's pictures, in plots/ and in a page without charts ------------
+ */
+
+#define RENDER_LIMIT_MS 5000 /* a picture takes about 0.3 s */
+#define PAGE_MAX (64 << 20)
+#define PICTURE_MAX (1 << 20)
+
+/* Draws NAME.gp if it exists. */
+static int render_one(const char *dir, const char *name, struct jp_error *err)
+{
+    char *path = text_format("%s/%s.gp", dir, name);
+    int rc;
+
+    if (!path)
+        return error_set(err, "out of memory");
+    rc = access(path, R_OK) < 0
+             ? 0
+             : gnuplot_run(dir, &name, 1, RENDER_LIMIT_MS, err);
+    free(path);
+    if (rc != 0)
+        gnuplot_remove(dir, name, "png");
+    return rc;
+}
+
+/* Pictures are optional: if gnuplot is absent or fails, plots/NOTE says so, and
+ * the report is still complete. */
+static int plots_render(const char *dir, struct jp_error *err)
+{
+    struct jp_error why = {""};
+    char *note = text_format("%s/NOTE", dir);
+    int rc = 0;
+
+    if (!note)
+        return error_set(err, "out of memory");
+    for (size_t i = 0; charts[i] && rc == 0; i++)
+        if (charts[i]->plot)
+            rc = render_one(dir, charts[i]->plot->name, &why);
+    if (rc != 0) {
+        error_wrap(&why, "no pictures (render them by: gnuplot -d *.gp)");
+        rc = fileio_write(note, why.text, strlen(why.text), err);
+    } else {
+        unlink(note);
+    }
+    free(note);
+    return rc;
+}
+
+/* A picture that was not drawn is left out. */
+static void put_picture(FILE *out, const char *dir, const char *name,
+                        const char *caption)
+{
+    char *path = text_format("%s/plots/%s.png", dir, name), *data = NULL;
+    size_t len = 0;
+
+    if (path && fileio_read(path, false, PICTURE_MAX, &data, &len, NULL) == 0) {
+        fprintf(out,
+                "<figure><figcaption>%s</figcaption><img alt=\"%s\" "
+                "src=\"data:image/png;base64,",
+                caption, caption);
+        html_out_base64(out, (const unsigned char *) data, len);
+        fputs("\"></figure>\n", out);
+    }
+    free(data);
+    free(path);
+}
+
+/* Inserts the pictures of dir/plots into dir/report.html (temp + rename) if
+ * that page has no charts. */
+static int embed(const char *dir, struct jp_error *err)
+{
+    char *path = text_format("%s/report.html", dir), *page = NULL, *at;
+    struct jp_tempfile file;
+    size_t len = 0;
+    int rc = -1;
+
+    if (!path) {
+        error_set(err, "out of memory");
+        goto out;
+    }
+    if (fileio_read(path, false, PAGE_MAX, &page, &len, err) < 0)
+        goto out;
+    at = strstr(page, HTML_PICTURES);
+    if (!at) { /* the page has charts, or already the pictures */
+        rc = 0;
+        goto out;
+    }
+    if (fileio_temp_open(&file, path, err) < 0)
+        goto out;
+    fwrite(page, 1, (size_t) (at - page), file.stream);
+    for (size_t i = 0; charts[i]; i++)
+        if (charts[i]->plot && charts[i]->plot->caption)
+            put_picture(file.stream, dir, charts[i]->plot->name,
+                        charts[i]->plot->caption);
+    at += strlen(HTML_PICTURES);
+    fwrite(at, 1, len - (size_t) (at - page), file.stream);
+    rc = fileio_temp_commit(&file, err);
+out:
+    free(page);
+    free(path);
+    return rc;
+}
+
+int report_draw(const char *dir, struct jp_error *err)
+{
+    char *plots_dir = text_format("%s/plots", dir);
+    int rc = plots_dir ? plots_render(plots_dir, err)
+                       : error_set(err, "out of memory");
+
+    free(plots_dir);
+    return rc < 0 ? -1 : embed(dir, err);
 }

@@ -318,6 +318,25 @@ static int html_charts_put(const struct jp_report *report, FILE *out)
     return 0;
 }
 
+/* --- section: gnuplot's pictures, in a page without charts */
+
+static bool html_pictures_present(const struct jp_report *report)
+{
+    return !html_out_has_charts() && report->result;
+}
+
+static int html_pictures_put(const struct jp_report *report, FILE *out)
+{
+    (void) report;
+    fprintf(out,
+            "<p class=\"note\">This jobprof was built without charts. "
+            "<code>--png</code> puts gnuplot&#39;s pictures here; "
+            "<code>cd plots; gnuplot -d *.gp</code> draws them by hand.</p>\n"
+            "%s\n",
+            HTML_PICTURES);
+    return 0;
+}
+
 /* --- the page's foot: limits with their reasons, the writer */
 
 /* Writes how the verdict is decided and who wrote the page, below all sections.

@@ -76,8 +76,11 @@ html_present html_timeline_proves; /* a finding refers to the timeline */
  * only if the timeline is present. In timeline_detail.c. */
 int report_write_timeline(const struct jp_report *report, FILE *out,
                           struct jp_error *err);
-html_present html_pictures_present;
-html_put html_pictures_put;
+
+/* Marks the place of the pictures. Foreign text in a page never has a bare '<',
+ * so it cannot contain the mark. */
+#define HTML_PICTURES "<!-- pictures -->"
+
 /* --- figures about the data itself, one row each -------------------------
  *
  * summary.json, quality.csv, summary.txt and report.html read this table. */
