@@ -185,7 +185,7 @@ static unsigned put_notes(const json_t *root, unsigned columns, FILE *out)
                  summary_file_real(warmup, "times"));
     if (isfinite(share))
         snprintf(took, sizeof(took), "recorder: %s of the time%s",
-                 overhead_percent(share, percent), *left ? "; " : "");
+                 quality_overhead_percent(share, percent), *left ? "; " : "");
     if (*left || *took)
         text_out_fit(out, columns, "  note     %s%s", took, left);
     return *left || *took;

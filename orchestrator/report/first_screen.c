@@ -232,7 +232,7 @@ static void tile_busiest(const struct jp_report *report, struct tile *t)
 /* Returns true if the report has only Copper's profiles. */
 static bool is_copper_alone(const struct jp_report *report)
 {
-    return report->copper && !report_has_nccl(report);
+    return report->copper && !quality_has_nccl(report);
 }
 
 /* The same figures for a file cache. */
@@ -445,7 +445,7 @@ static void put_command(const struct jp_report *report, FILE *out)
  * without JavaScript. */
 static void put_timeline(const struct jp_report *report, FILE *out)
 {
-    if (html_timeline_proves(report))
+    if (timeline_html_proves(report))
         fputs("<p class=\"charts\"><a href=\"#timeline\">See it in the "
               "timeline of all ranks</a></p>\n",
               out);
@@ -460,7 +460,7 @@ static void put_full(const struct jp_report *report, FILE *out)
     fputs("<details class=\"full\"><summary>In full</summary><p>", out);
     put_sentence(out, report->verdict->text);
     fputs("</p>", out);
-    if (report_judged(report, judged)) {
+    if (quality_judged(report, judged)) {
         fputs("<p><a href=\"#hypotheses\">Judged</a>: ", out);
         html_out_text(out, judged);
         fputs("</p>", out);

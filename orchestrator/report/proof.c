@@ -597,7 +597,7 @@ int proof_write(const struct jp_report *report, FILE *out)
             rc = own(report, f, out);
     }
     if (rc == 1 && report->copper &&
-        (!report_has_nccl(report) || (word == JP_VERDICT_DEGRADED && !made)))
+        (!quality_has_nccl(report) || (word == JP_VERDICT_DEGRADED && !made)))
         rc = proof_copper(report, NULL, out);
     picture = by_word(word);
     if (rc == 1 && picture)

@@ -21,7 +21,7 @@ static bool is_long(const struct jp_overhead *o)
            limits_get(JP_LIMIT_OVERHEAD) * 1e3 * (double) o->recordings;
 }
 
-double overhead_share(const struct jp_overhead *o)
+double quality_overhead_share(const struct jp_overhead *o)
 {
     return o->wall_ns > 0 && is_long(o)
                ? (o->callbacks_ns + o->life_ns) / o->wall_ns
@@ -40,7 +40,7 @@ static void add_parts(const struct jp_overhead *o, struct jp_sentence *s)
                  FIG_COUNT(o->events), each, FIG_US(o->life_ns / 1e3));
 }
 
-char *overhead_percent(double share, char buf[JP_FIGURE_LEN])
+char *quality_overhead_percent(double share, char buf[JP_FIGURE_LEN])
 {
     snprintf(buf, JP_FIGURE_LEN, share < 0.995 ? "%.2g %%" : "%.0f %%",
              100 * share);
@@ -55,7 +55,8 @@ static const char *who_does_not(const struct jp_quality *q)
                          : "not known: no data";
 }
 
-void overhead_text(const struct jp_quality *q, char text[JP_OVERHEAD_TEXT])
+void quality_overhead_text(const struct jp_quality *q,
+                           char text[JP_OVERHEAD_TEXT])
 {
     const struct jp_overhead *o = &q->overhead;
     struct jp_sentence s;
@@ -69,13 +70,15 @@ void overhead_text(const struct jp_quality *q, char text[JP_OVERHEAD_TEXT])
     }
     sentence_init(&p, parts, sizeof(parts));
     add_parts(o, &p);
-    if (isfinite(overhead_share(o))) {
-        sentence_add(&s, "%s of the processes' time, at most %s of one: %s",
-                     overhead_percent(overhead_share(o), share[0]),
-                     overhead_percent(o->worst_share, share[1]), parts);
-        sentence_add(&s, "besides %s of a processor to write %s",
-                     overhead_percent(o->writer_ns / o->wall_ns, share[0]),
-                     FIG_BYTES(o->bytes));
+    if (isfinite(quality_overhead_share(o))) {
+        sentence_add(
+            &s, "%s of the processes' time, at most %s of one: %s",
+            quality_overhead_percent(quality_overhead_share(o), share[0]),
+            quality_overhead_percent(o->worst_share, share[1]), parts);
+        sentence_add(
+            &s, "besides %s of a processor to write %s",
+            quality_overhead_percent(o->writer_ns / o->wall_ns, share[0]),
+            FIG_BYTES(o->bytes));
     } else {
         sentence_add(&s, "no share of a run of %s, %g s at least: %s",
                      FIG_US(o->wall_ns / 1e3 / (double) o->recordings),
@@ -297,13 +300,13 @@ const char *quality_coverage_of(const struct jp_report *report)
                : "";
 }
 
-bool report_has_nccl(const struct jp_report *report)
+bool quality_has_nccl(const struct jp_report *report)
 {
     return !report->copper || (report->result && report->result->quality.files);
 }
 
-const char *report_judged(const struct jp_report *report,
-                          char buf[JP_HYPOTHESES_LINE])
+const char *quality_judged(const struct jp_report *report,
+                           char buf[JP_HYPOTHESES_LINE])
 {
     return report->insight && report->result &&
                    report->result->quality.records > 0
@@ -315,8 +318,8 @@ const char *report_judged(const struct jp_report *report,
 
 #define MAX_NOTES 20
 
-void html_put_notes(FILE *out, const struct jp_file_note *notes, size_t n,
-                    uint64_t left_out, const char *where)
+void quality_html_notes(FILE *out, const struct jp_file_note *notes, size_t n,
+                        uint64_t left_out, const char *where)
 {
     uint64_t all = n + left_out;
 
@@ -370,11 +373,13 @@ static const char *explain_kind(const char *kind)
            "ranks would not show.";
 }
 
-int html_quality_put(const struct jp_report *report, FILE *out)
+int quality_html(const struct jp_report *report, FILE *out)
 {
     double coverage = report->verdict->coverage;
     char share[128], warmup[JP_WARMUP_TEXT];
 
+    if (!quality_has_nccl(report))
+        return 0;
     fputs("<dl>\n", out);
     snprintf(share, sizeof(share), "%s%s",
              coverage < 0 ? "unknown" : FIG_SHARE(coverage),
@@ -395,7 +400,7 @@ int html_quality_put(const struct jp_report *report, FILE *out)
     if (report->result) {
         char text[JP_OVERHEAD_TEXT];
 
-        overhead_text(&report->result->quality, text);
+        quality_overhead_text(&report->result->quality, text);
         html_out_fact(out, "Recorder&#39;s own cost", text);
     }
     if (quality_warmup(report, warmup))
@@ -409,8 +414,8 @@ int html_quality_put(const struct jp_report *report, FILE *out)
     fprintf(out, "</dl><p class=\"note\">%s</p>\n",
             explain_kind(quality_expected_kind(report)));
     if (report->result)
-        html_put_notes(out, report->result->quality.notes,
-                       report->result->quality.n_notes,
-                       report->result->quality.notes_left_out, NULL);
+        quality_html_notes(out, report->result->quality.notes,
+                           report->result->quality.n_notes,
+                           report->result->quality.notes_left_out, NULL);
     return 0;
 }

@@ -58,7 +58,7 @@ static void put_judged(FILE *out, const struct jp_report *report)
 {
     char text[JP_HYPOTHESES_LINE];
 
-    if (!report_judged(report, text))
+    if (!quality_judged(report, text))
         return;
     fputs("  judged: ", out);
     text_out_wrap(out, 10, 10, text);
@@ -154,7 +154,7 @@ static void put_quality(FILE *out, const struct jp_report *report)
     if (q)
         put_bad(out, q);
     if (q) {
-        overhead_text(q, text);
+        quality_overhead_text(q, text);
         fprintf(out, "  %-26s ", "Recorder's own cost");
         text_out_wrap(out, 29, 29, text);
     }
@@ -315,7 +315,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
     put_judged(out, report);
     put_findings(out, report->insight, report->causes);
     put_job(out, report);
-    if (report_has_nccl(report))
+    if (quality_has_nccl(report))
         put_quality(out, report);
     put_pace(out, report);
     put_clocks(out, report);
@@ -394,7 +394,7 @@ static int write_timeline(const struct jp_report *report, const char *dir,
 {
     char *path;
 
-    if (html_out_has_charts() && html_timeline_present(report))
+    if (html_out_has_charts() && timeline_html_present(report))
         return write_file(report, dir, "timeline.js", report_write_timeline,
                           err);
     path = text_format("%s/timeline.js", dir);

@@ -458,21 +458,18 @@ static void put_files(const struct jp_copper *c, FILE *out)
     fputs("</ul></details>\n", out);
 }
 
-bool html_copper_present(const struct jp_report *report)
-{
-    return report->copper;
-}
-
-int html_copper_put(const struct jp_report *report, FILE *out)
+int report_copper_html(const struct jp_report *report, FILE *out)
 {
     const struct jp_copper *c = report->copper;
 
+    if (!c)
+        return 0;
     put_findings(c, out);
     put_totals(c, out);
     put_pictures(c, out);
     put_guide(out);
-    html_put_notes(out, c->notes, c->n_notes, c->notes_left_out,
-                   "csv/copper_notes.csv");
+    quality_html_notes(out, c->notes, c->n_notes, c->notes_left_out,
+                       "csv/copper_notes.csv");
     put_files(c, out);
     put_answers(c, out);
     if (put_tables(report, out) < 0)

@@ -248,10 +248,10 @@ static void put_overhead(struct jp_csv *csv, const struct jp_result *r)
     const struct jp_quality *q = r ? &r->quality : &none;
     char text[JP_OVERHEAD_TEXT];
 
-    overhead_text(q, text);
+    quality_overhead_text(q, text);
     csv_out_text(csv, "overhead");
     if (q->overhead.recordings)
-        csv_out_real(csv, overhead_share(&q->overhead));
+        csv_out_real(csv, quality_overhead_share(&q->overhead));
     else
         csv_out_empty(csv);
     csv_out_text(csv, text);

@@ -215,9 +215,10 @@ static void put_overhead(struct jp_json_stream *s, const struct jp_overhead *o)
     json_stream_real(s, "writer_cpu_us", o->writer_ns / 1e3);
     json_stream_count(s, "bytes_written", o->bytes);
     json_stream_real(s, "wall_us", o->wall_ns / 1e3);
-    json_stream_real(s, "share", overhead_share(o));
+    json_stream_real(s, "share", quality_overhead_share(o));
     json_stream_real(s, "worst_share",
-                     isfinite(overhead_share(o)) ? o->worst_share : NAN);
+                     isfinite(quality_overhead_share(o)) ? o->worst_share
+                                                         : NAN);
     json_stream_end_object(s);
 }
 
@@ -505,7 +506,7 @@ static void put_head(struct jp_json_stream *s, const struct jp_report *report)
     for (int i = 0; checks && i < JP_PLAIN_CHECKS; i++)
         json_stream_text(s, NULL, checks[i]);
     json_stream_end_array(s);
-    json_stream_text(s, "judged", report_judged(report, judged));
+    json_stream_text(s, "judged", quality_judged(report, judged));
     json_stream_end_object(s);
     put_job(s, report);
     put_end(s, report);

@@ -323,16 +323,13 @@ int tables_hang_text(const struct jp_report *report, FILE *out)
     return rc;
 }
 
-bool html_hang_present(const struct jp_report *report)
-{
-    return report->hang != NULL;
-}
-
-int html_hang_put(const struct jp_report *report, FILE *out)
+int tables_hang_html(const struct jp_report *report, FILE *out)
 {
     char text[HANGSTACKS_TEXT];
     int rc = 0;
 
+    if (!report->hang)
+        return 0;
     fputs("<p>", out);
     html_out_text(out, hangstacks_text(report->hang, text));
     fputs(". A row of the stacks is a run of frames that the same ranks are "

@@ -349,16 +349,13 @@ int tables_nsys_text(const struct jp_report *report, FILE *out)
     return rc;
 }
 
-bool html_nsys_present(const struct jp_report *report)
-{
-    return report->nsys != NULL;
-}
-
-int html_nsys_put(const struct jp_report *report, FILE *out)
+int tables_nsys_html(const struct jp_report *report, FILE *out)
 {
     char text[JP_NSYS_TEXT];
     int rc = 0;
 
+    if (!report->nsys)
+        return 0;
     fputs("<p>", out);
     html_out_text(out, nsys_text(report->nsys, text));
     fputs(".</p>\n", out);

@@ -11,7 +11,7 @@
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/report/sections.h"
 
-bool html_timeline_present(const struct jp_report *report)
+bool timeline_html_present(const struct jp_report *report)
 {
     const struct jp_result *r = report->result;
 
@@ -23,11 +23,11 @@ bool html_timeline_present(const struct jp_report *report)
 }
 
 /* Findings for which the timeline shows when, and at which rank. */
-bool html_timeline_proves(const struct jp_report *report)
+bool timeline_html_proves(const struct jp_report *report)
 {
     const struct jp_insight *x = report->insight;
 
-    if (!html_out_has_charts() || !html_timeline_present(report))
+    if (!html_out_has_charts() || !timeline_html_present(report))
         return false;
     for (size_t i = 0; x && i < x->findings.n; i++)
         switch (x->findings.at[i].kind) {
@@ -189,11 +189,13 @@ static void put_clocks(const struct jp_report *report, FILE *out)
     fputs("</p>\n", out);
 }
 
-int html_timeline_put(const struct jp_report *report, FILE *out)
+int timeline_html(const struct jp_report *report, FILE *out)
 {
     struct timeline_page page = {0};
     int rc;
 
+    if (!timeline_html_present(report))
+        return 0;
     if (timeline_page_make(report->result, report->processes, &page) < 0)
         return -1;
     put_clocks(report, out);

@@ -169,16 +169,13 @@ static void html_missing(const struct jp_step_labels *l, FILE *out)
     fputs("</p>\n", out);
 }
 
-bool html_topology_present(const struct jp_report *report)
-{
-    return is_telling(report->labels) && report->result;
-}
-
-int html_topology_put(const struct jp_report *report, FILE *out)
+int topology_html(const struct jp_report *report, FILE *out)
 {
     const struct jp_step_labels *l = report->labels;
     const struct jp_result *r = report->result;
 
+    if (!is_telling(l) || !r)
+        return 0;
     html_warnings(l, r, out);
     for (size_t i = 0; i < l->n_pictures && i < MAX_SHAPES; i++)
         if (html_shape(l, &l->pictures[i], r, out) < 0)

@@ -1,5 +1,5 @@
-/* report_job_html.c - the page's bookkeeping: what ran, with which settings,
- * the commands to run it again, the report's other files. */
+/* job_html.c - the page's bookkeeping: what ran, with which settings, the
+ * commands to run it again. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +7,6 @@
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/sections.h"
-#include "orchestrator/report/summary_file.h"
 
 /* 0 means unknown. */
 static void put_fact_count(FILE *out, const char *name, uint64_t value)
@@ -67,17 +66,12 @@ static void put_option(FILE *out, const struct jp_jobconf *conf)
     }
 }
 
-bool html_command_present(const struct jp_report *report)
+int job_html_command(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *conf = report->conf;
 
-    return conf && conf->nccl_request && conf->command && conf->step_id;
-}
-
-int html_command_put(const struct jp_report *report, FILE *out)
-{
-    const struct jp_jobconf *conf = report->conf;
-
+    if (!conf || !conf->nccl_request || !conf->command || !conf->step_id)
+        return 0;
     fputs("<dl class=\"commands\"><dt>Run it again</dt><dd><code>srun", out);
     if (conf->nnodes)
         fprintf(out, " -N%" PRIu32, conf->nnodes);
@@ -103,35 +97,9 @@ int html_command_put(const struct jp_report *report, FILE *out)
     return 0;
 }
 
-/* --- section: the report's other files */
-
-int html_files_put(const struct jp_report *report, FILE *out)
-{
-    static const char *const files[] = {
-        "summary.txt",          JP_SUMMARY_NAME,
-        "csv/cells.csv",        "csv/comms.csv",
-        "csv/ranks.csv",        "csv/ops.csv",
-        "csv/p2p.csv",          "csv/p2p_nodes.csv",
-        "csv/windows.csv",      "csv/busy.csv",
-        "csv/busy_windows.csv", "csv/network.csv",
-        "csv/quality.csv",      "plots/",
-    };
-    static const char *const job_files[] = {"job.conf", "../index.html"};
-
-    fputs("<ul class=\"files\">\n", out);
-    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-        fprintf(out, "<li><a href=\"%s\">%s</a></li>\n", files[i], files[i]);
-    for (size_t i = 0;
-         report->conf && i < sizeof(job_files) / sizeof(*job_files); i++)
-        fprintf(out, "<li><a href=\"%s\">%s</a></li>\n", job_files[i],
-                job_files[i]);
-    fputs("</ul>\n", out);
-    return 0;
-}
-
 /* --- section: what ran, where, by whom */
 
-int html_job_put(const struct jp_report *report, FILE *out)
+int job_html_facts(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *c = report->conf;
     const struct jp_nodes *nodes = report->nodes;
@@ -188,13 +156,7 @@ static void setting_rows(FILE *out, const char *area,
     }
 }
 
-bool html_settings_present(const struct jp_report *report)
-{
-    return report->conf &&
-           report->conf->n_settings + report->conf->n_copper_settings;
-}
-
-int html_settings_put(const struct jp_report *report, FILE *out)
+int job_html_settings(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *conf = report->conf;
     static const struct jp_html_column columns[] = {
@@ -202,6 +164,8 @@ int html_settings_put(const struct jp_report *report, FILE *out)
         {"From", NULL, false}, {"Where", NULL, false},   {"Why", NULL, false},
     };
 
+    if (!conf || conf->n_settings + conf->n_copper_settings == 0)
+        return 0;
     html_out_table(out, columns, COLUMNS(columns), true);
     setting_rows(out, "NCCL", conf->settings, conf->n_settings);
     setting_rows(out, "Copper", conf->copper_settings, conf->n_copper_settings);
@@ -209,12 +173,7 @@ int html_settings_put(const struct jp_report *report, FILE *out)
     return 0;
 }
 
-bool html_env_present(const struct jp_report *report)
-{
-    return report->conf && report->conf->n_env;
-}
-
-int html_env_put(const struct jp_report *report, FILE *out)
+int job_html_env(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *conf = report->conf;
     static const struct jp_html_column columns[] = {
@@ -223,6 +182,8 @@ int html_env_put(const struct jp_report *report, FILE *out)
         {"If the user has set it", NULL, false},
     };
 
+    if (!conf || !conf->n_env)
+        return 0;
     html_out_table(out, columns, COLUMNS(columns), false);
     for (size_t i = 0; i < conf->n_env; i++) {
         html_out_row(out);
