@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,13 +14,9 @@
 
 #include <jansson.h>
 
-#include "common/figure.h"
 #include "common/fileio.h"
 #include "common/jsonload.h"
-#include "common/sorted.h"
-#include "orchestrator/insight/verdict.h"
-#include "orchestrator/report/index_util.h"
-#include "orchestrator/report/out.h"
+#include "orchestrator/report/index_page.h"
 #include "orchestrator/report/summary_file.h"
 
 #define STEPS_MAX 10000
@@ -154,7 +149,7 @@ static void put_summary(struct jp_json *j, json_t *entry, const json_t *root)
     copy(j, entry, "records", quality, "records");
     copy(j, entry, "coverage", quality, "coverage");
     put_cells(j, entry, root);
-    index_util_step(j, entry, root);
+    index_page_step(j, entry, root);
 }
 
 static void put_paths(struct jp_json *j, json_t *entry, const struct step *step)
@@ -311,187 +306,6 @@ static bool steps_equal(const struct steps *a, const struct steps *b)
     return true;
 }
 
-/* --- lay out the list of steps */
-
-#define MAX_ROWS 500 /* the worst steps; of equally bad ones the latest */
-
-/* Ranks a step's word by badness; an unknown word counts like a missing one. */
-static unsigned badness(const json_t *step)
-{
-    const char *word = summary_file_text(step, "verdict");
-    unsigned i = 0;
-
-    while (i <= JP_VERDICT_OK &&
-           strcmp(word, verdict_word_name((enum jp_verdict_word) i)) != 0)
-        i++;
-    return i <= JP_VERDICT_OK ? i : JP_VERDICT_NODATA;
-}
-
-static int by_badness(const void *a, const void *b, void *arg)
-{
-    const json_t *steps = arg;
-    size_t x = *(const size_t *) a, y = *(const size_t *) b;
-    unsigned bx = badness(json_array_get(steps, x));
-    unsigned by = badness(json_array_get(steps, y));
-
-    if (bx != by)
-        return bx < by ? -1 : 1;
-    return x > y ? -1 : 1;
-}
-
-/* Returns the indices of the steps, worst first; the caller frees them. NULL:
- * out of memory. */
-static size_t *sort_steps(const json_t *steps, size_t n)
-{
-    size_t *order = calloc(n + 1, sizeof(*order));
-
-    for (size_t i = 0; order && i < n; i++)
-        order[i] = i;
-    if (order && n)
-        qsort_r(order, n, sizeof(*order), by_badness, (void *) steps);
-    return order;
-}
-
-/* "12 steps: 1 HANG, 2 SLOW, 9 OK." */
-static void put_counts(FILE *out, const json_t *steps, size_t n)
-{
-    size_t count[JP_VERDICT_OK + 1] = {0};
-    const char *before = ": ";
-
-    for (size_t i = 0; i < n; i++)
-        count[badness(json_array_get(steps, i))]++;
-    fprintf(out, "<p class=\"note\">%s step%s", FIG_COUNT(n), plural(n));
-    for (unsigned i = 0; i <= JP_VERDICT_OK; i++)
-        if (count[i]) {
-            fprintf(out, "%s%s %s", before, FIG_COUNT(count[i]),
-                    verdict_word_name((enum jp_verdict_word) i));
-            before = ", ";
-        }
-    fputs(".</p>\n", out);
-}
-
-/* The job's verdict is that of its worst step. */
-static void put_answer(FILE *out, const json_t *steps, const size_t *order,
-                       size_t n)
-{
-    const json_t *worst = json_array_get(steps, order[0]);
-    const char *word = verdict_word_name((enum jp_verdict_word) badness(worst));
-
-    fprintf(out,
-            "<div id=\"answer\" class=\"%s\">\n<div class=\"verdict\">"
-            "<strong>%s</strong><p><a href=\"",
-            word, word);
-    html_out_text(out, summary_file_text(worst, "report"));
-    fputs("\">Step ", out);
-    html_out_text(out, summary_file_text(worst, "id"));
-    fputs("</a>: ", out);
-    html_out_text(out, summary_file_sentence(worst));
-    fputs("</p></div>\n", out);
-    put_counts(out, steps, n);
-    fputs("</div>\n", out);
-}
-
-static void put_word(FILE *out, const char *word)
-{
-    const char *name = *word ? word : "NODATA";
-
-    fputs("<td><b class=\"", out);
-    html_out_text(out, name);
-    fputs("\">", out);
-    html_out_text(out, *word ? word : "-");
-    fputs("</b></td>", out);
-}
-
-static void put_number(FILE *out, const json_t *step, const char *key)
-{
-    uint64_t n;
-
-    if (summary_file_count(step, key, &n))
-        html_out_figure(out, FIG_COUNT(n), (double) n);
-    else
-        html_out_figure(out, "-", NAN);
-}
-
-static void put_step(FILE *out, const json_t *step)
-{
-    double coverage = summary_file_real(step, "coverage");
-    uint64_t created = 0;
-    char words[600];
-
-    summary_file_count(step, "created_us", &created);
-    html_out_row(out);
-    fputs("<td><a href=\"", out);
-    html_out_text(out, summary_file_text(step, "report"));
-    fputs("\">", out);
-    html_out_text(out, summary_file_text(step, "id"));
-    fputs("</a></td>", out);
-    put_word(out, summary_file_text(step, "verdict"));
-    html_out_prose(out, summary_file_sentence(step));
-    put_number(out, step, "nodes");
-    put_number(out, step, "ntasks");
-    html_out_figure(out, FIG_SHARE(coverage), coverage);
-    html_out_cell(out, FIG_UTC(created));
-    html_out_prose(out, summary_file_text(step, "command"));
-    html_out_prose(out, index_util_words(step, words, sizeof(words)));
-    html_out_row_end(out);
-}
-
-static void put_heading(FILE *out, const json_t *facts)
-{
-    uint64_t id = 0;
-
-    fputs("<h1>jobprof", out);
-    if (summary_file_count(facts, "id", &id)) {
-        fprintf(out, " &middot; job %" PRIu64 " &middot; ", id);
-        html_out_short(out, summary_file_text(facts, "name"), 200);
-        fputs(" &middot; ", out);
-        html_out_short(out, summary_file_text(facts, "user"), 200);
-    }
-    fputs("</h1>\n", out);
-}
-
-/* Writes the page for a job.json's content. Failed writes show in the stream.
- */
-static void index_page_write(const json_t *job, FILE *out)
-{
-    static const struct jp_html_column columns[] = {
-        {"Step", NULL, false},
-        {"Verdict", NULL, false},
-        {"Summary", NULL, false},
-        {"Nodes", NULL, true},
-        {"Tasks", NULL, true},
-        {"Coverage",
-         "records read of those "
-         "expected",
-         true},
-        {"Started", NULL, false},
-        {"Command", NULL, false},
-        {"Labels", "in the user's words, and what the tasks loaded", false},
-    };
-    const size_t n_columns = sizeof(columns) / sizeof(*columns);
-    const json_t *steps = json_object_get(job, "steps");
-    size_t n = json_array_size(steps);
-    size_t shown = n < MAX_ROWS ? n : MAX_ROWS;
-    size_t *order = sort_steps(steps, n);
-
-    html_out_begin(out, "jobprof: steps of the job");
-    fputs("<main class=\"job\">\n", out);
-    put_heading(out, json_object_get(job, "job"));
-    if (order && n)
-        put_answer(out, steps, order, n);
-    fputs("<section id=\"steps\"><h2>Steps, worst first</h2>\n", out);
-    html_out_table(out, columns, n_columns, true);
-    for (size_t i = 0; order && i < shown; i++)
-        put_step(out, json_array_get(steps, order[i]));
-    html_out_table_end(out, n_columns, n - shown, "job.json");
-    fputs("</section>\n", out);
-    index_trend_write(steps, out);
-    index_util_write(job, out);
-    fputs("</main>\n", out);
-    free(order);
-    html_out_end(out);
-}
-
 /* --- job.json and index.html --------------------------------------------- */
 
 #define JOB_SCHEMA 1
@@ -566,7 +380,7 @@ static json_t *make_job(struct jp_json *j, const char *job_dir,
     for (size_t i = 0; i < steps->n; i++)
         json_out_append(j, list,
                         steps_entry(job_dir, &steps->list[i], old, &hint));
-    index_util_job(j, root, list);
+    index_page_job(j, root, list);
     json_out_put(j, root, "steps", list);
     json_out_count(j, root, "left_out", steps->left_out);
     return root;

@@ -1,12 +1,15 @@
-/* index_util.c - the maxima of utilisation over the steps of a job. */
-#include "orchestrator/report/index_util.h"
+/* index_page.c - index.html of a job: its steps, their trend, and the maxima of
+ * utilisation, which are kept in job.json. */
+#include "orchestrator/report/index_page.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/figure.h"
 #include "common/sorted.h"
+#include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/util/util.h"
@@ -117,7 +120,7 @@ static void put_framework(struct jp_json *j, json_t *to, const json_t *one)
     json_out_text(j, to, clean, all);
 }
 
-void index_util_step(struct jp_json *j, json_t *entry, const json_t *summary)
+void index_page_step(struct jp_json *j, json_t *entry, const json_t *summary)
 {
     const json_t *list =
         json_object_get(json_object_get(summary, "job"), "frameworks");
@@ -132,7 +135,7 @@ void index_util_step(struct jp_json *j, json_t *entry, const json_t *summary)
 
 /* --- the job -------------------------------------------------------------- */
 
-void index_util_job(struct jp_json *j, json_t *root, const json_t *steps)
+void index_page_job(struct jp_json *j, json_t *root, const json_t *steps)
 {
     json_t *list = json_out_array(j);
     char key[NAME_MAX_BYTES];
@@ -194,7 +197,8 @@ static const char *say_figure(enum util_unit unit, double v,
     return buf;
 }
 
-static void put_row(const json_t *job, size_t i, const json_t *row, FILE *out)
+static void put_maximum(const json_t *job, size_t i, const json_t *row,
+                        FILE *out)
 {
     const char *id = summary_file_text(row, "step");
     const json_t *step = step_of(json_object_get(job, "steps"), id);
@@ -215,7 +219,8 @@ static void put_row(const json_t *job, size_t i, const json_t *row, FILE *out)
     html_out_row_end(out);
 }
 
-void index_util_write(const json_t *job, FILE *out)
+/* Writes the section of index.html; nothing if no step was sampled. */
+static void write_util(const json_t *job, FILE *out)
 {
     static const struct jp_html_column columns[] = {
         {"Of", "one member of the step", false},
@@ -237,7 +242,7 @@ void index_util_write(const json_t *job, FILE *out)
         size_t i = find_kept(row);
 
         if (i < N_KEPT)
-            put_row(job, i, row, out);
+            put_maximum(job, i, row, out);
     }
     html_out_table_end(out, n_columns, 0, NULL);
     fputs("</section>\n", out);
@@ -263,7 +268,9 @@ static size_t say_pairs(const json_t *object, char *buf, size_t size)
     return len < size ? len : size - 1;
 }
 
-char *index_util_words(const json_t *entry, char *buf, size_t size)
+/* Formats a step's entry into buf: "model gpt, run 7; torch 2.4.0". Returns
+ * buf. */
+static char *words_of(const json_t *entry, char *buf, size_t size)
 {
     size_t len = say_pairs(json_object_get(entry, "labels"), buf, size);
 
@@ -477,7 +484,10 @@ static void put_kinds(const struct trend *t, FILE *out)
     html_out_table_end(out, n_columns, 0, NULL);
 }
 
-void index_trend_write(const json_t *steps, FILE *out)
+/* Writes the section on the steps in job.json; nothing for fewer than two
+ * steps. It shows bandwidths by kind (type, function, size). Only kinds of
+ * several steps count; of these, the ones of most time are shown. */
+static void write_trend(const json_t *steps, FILE *out)
 {
     size_t all = json_array_size(steps);
     struct trend t = {.steps = steps,
@@ -505,4 +515,183 @@ void index_trend_write(const json_t *steps, FILE *out)
     put_kinds(&t, out);
     fputs("</section>\n", out);
     free(t.kinds);
+}
+
+/* --- the page: the list of steps, and all of it --------------------------- */
+
+#define MAX_ROWS 500 /* the worst steps; of equally bad ones the latest */
+
+/* Ranks a step's word by badness; an unknown word counts like a missing one. */
+static unsigned badness(const json_t *step)
+{
+    const char *word = summary_file_text(step, "verdict");
+    unsigned i = 0;
+
+    while (i <= JP_VERDICT_OK &&
+           strcmp(word, verdict_word_name((enum jp_verdict_word) i)) != 0)
+        i++;
+    return i <= JP_VERDICT_OK ? i : JP_VERDICT_NODATA;
+}
+
+static int by_badness(const void *a, const void *b, void *arg)
+{
+    const json_t *steps = arg;
+    size_t x = *(const size_t *) a, y = *(const size_t *) b;
+    unsigned bx = badness(json_array_get(steps, x));
+    unsigned by = badness(json_array_get(steps, y));
+
+    if (bx != by)
+        return bx < by ? -1 : 1;
+    return x > y ? -1 : 1;
+}
+
+/* Returns the indices of the steps, worst first; the caller frees them. NULL:
+ * out of memory. */
+static size_t *sort_steps(const json_t *steps, size_t n)
+{
+    size_t *order = calloc(n + 1, sizeof(*order));
+
+    for (size_t i = 0; order && i < n; i++)
+        order[i] = i;
+    if (order && n)
+        qsort_r(order, n, sizeof(*order), by_badness, (void *) steps);
+    return order;
+}
+
+/* "12 steps: 1 HANG, 2 SLOW, 9 OK." */
+static void put_counts(FILE *out, const json_t *steps, size_t n)
+{
+    size_t count[JP_VERDICT_OK + 1] = {0};
+    const char *before = ": ";
+
+    for (size_t i = 0; i < n; i++)
+        count[badness(json_array_get(steps, i))]++;
+    fprintf(out, "<p class=\"note\">%s step%s", FIG_COUNT(n), plural(n));
+    for (unsigned i = 0; i <= JP_VERDICT_OK; i++)
+        if (count[i]) {
+            fprintf(out, "%s%s %s", before, FIG_COUNT(count[i]),
+                    verdict_word_name((enum jp_verdict_word) i));
+            before = ", ";
+        }
+    fputs(".</p>\n", out);
+}
+
+/* The job's verdict is that of its worst step. */
+static void put_answer(FILE *out, const json_t *steps, const size_t *order,
+                       size_t n)
+{
+    const json_t *worst = json_array_get(steps, order[0]);
+    const char *word = verdict_word_name((enum jp_verdict_word) badness(worst));
+
+    fprintf(out,
+            "<div id=\"answer\" class=\"%s\">\n<div class=\"verdict\">"
+            "<strong>%s</strong><p><a href=\"",
+            word, word);
+    html_out_text(out, summary_file_text(worst, "report"));
+    fputs("\">Step ", out);
+    html_out_text(out, summary_file_text(worst, "id"));
+    fputs("</a>: ", out);
+    html_out_text(out, summary_file_sentence(worst));
+    fputs("</p></div>\n", out);
+    put_counts(out, steps, n);
+    fputs("</div>\n", out);
+}
+
+static void put_word(FILE *out, const char *word)
+{
+    const char *name = *word ? word : "NODATA";
+
+    fputs("<td><b class=\"", out);
+    html_out_text(out, name);
+    fputs("\">", out);
+    html_out_text(out, *word ? word : "-");
+    fputs("</b></td>", out);
+}
+
+static void put_number(FILE *out, const json_t *step, const char *key)
+{
+    uint64_t n;
+
+    if (summary_file_count(step, key, &n))
+        html_out_figure(out, FIG_COUNT(n), (double) n);
+    else
+        html_out_figure(out, "-", NAN);
+}
+
+static void put_step(FILE *out, const json_t *step)
+{
+    double coverage = summary_file_real(step, "coverage");
+    uint64_t created = 0;
+    char words[600];
+
+    summary_file_count(step, "created_us", &created);
+    html_out_row(out);
+    fputs("<td><a href=\"", out);
+    html_out_text(out, summary_file_text(step, "report"));
+    fputs("\">", out);
+    html_out_text(out, summary_file_text(step, "id"));
+    fputs("</a></td>", out);
+    put_word(out, summary_file_text(step, "verdict"));
+    html_out_prose(out, summary_file_sentence(step));
+    put_number(out, step, "nodes");
+    put_number(out, step, "ntasks");
+    html_out_figure(out, FIG_SHARE(coverage), coverage);
+    html_out_cell(out, FIG_UTC(created));
+    html_out_prose(out, summary_file_text(step, "command"));
+    html_out_prose(out, words_of(step, words, sizeof(words)));
+    html_out_row_end(out);
+}
+
+static void put_heading(FILE *out, const json_t *facts)
+{
+    uint64_t id = 0;
+
+    fputs("<h1>jobprof", out);
+    if (summary_file_count(facts, "id", &id)) {
+        fprintf(out, " &middot; job %" PRIu64 " &middot; ", id);
+        html_out_short(out, summary_file_text(facts, "name"), 200);
+        fputs(" &middot; ", out);
+        html_out_short(out, summary_file_text(facts, "user"), 200);
+    }
+    fputs("</h1>\n", out);
+}
+
+void index_page_write(const json_t *job, FILE *out)
+{
+    static const struct jp_html_column columns[] = {
+        {"Step", NULL, false},
+        {"Verdict", NULL, false},
+        {"Summary", NULL, false},
+        {"Nodes", NULL, true},
+        {"Tasks", NULL, true},
+        {"Coverage",
+         "records read of those "
+         "expected",
+         true},
+        {"Started", NULL, false},
+        {"Command", NULL, false},
+        {"Labels", "in the user's words, and what the tasks loaded", false},
+    };
+    const size_t n_columns = sizeof(columns) / sizeof(*columns);
+    const json_t *steps = json_object_get(job, "steps");
+    size_t n = json_array_size(steps);
+    size_t shown = n < MAX_ROWS ? n : MAX_ROWS;
+    size_t *order = sort_steps(steps, n);
+
+    html_out_begin(out, "jobprof: steps of the job");
+    fputs("<main class=\"job\">\n", out);
+    put_heading(out, json_object_get(job, "job"));
+    if (order && n)
+        put_answer(out, steps, order, n);
+    fputs("<section id=\"steps\"><h2>Steps, worst first</h2>\n", out);
+    html_out_table(out, columns, n_columns, true);
+    for (size_t i = 0; order && i < shown; i++)
+        put_step(out, json_array_get(steps, order[i]));
+    html_out_table_end(out, n_columns, n - shown, "job.json");
+    fputs("</section>\n", out);
+    write_trend(steps, out);
+    write_util(job, out);
+    fputs("</main>\n", out);
+    free(order);
+    html_out_end(out);
 }
