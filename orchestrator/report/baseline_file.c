@@ -22,41 +22,44 @@ static bool is_told(const char *word)
     return strcmp(word, "unknown") && strcmp(word, "none");
 }
 
-char *netnames_link(const struct jp_netkey *key, char *buf)
+static char *name_link(const struct jp_netkey *key, char *buf)
 {
     bool fabric = is_told(key->fabric), inter = is_told(key->inter);
 
     if (fabric || inter)
-        snprintf(buf, NETNAMES_LEN, "%s%s%s", fabric ? key->fabric : "",
+        snprintf(buf, NETKEY_NAME, "%s%s%s", fabric ? key->fabric : "",
                  fabric && inter ? ", " : "", inter ? key->inter : "");
     else
-        snprintf(buf, NETNAMES_LEN, "%s", comm_type_name(key->type));
+        snprintf(buf, NETKEY_NAME, "%s", comm_type_name(key->type));
     return buf;
 }
 
-char *netnames_shape(const struct jp_netkey *key, char *buf)
+static char *name_shape(const struct jp_netkey *key, char *buf)
 {
-    snprintf(buf, NETNAMES_LEN, "%s rank%s on %s node%s",
+    snprintf(buf, NETKEY_NAME, "%s rank%s on %s node%s",
              FIG_COUNT(key->n_ranks), plural(key->n_ranks),
              FIG_COUNT(key->n_hosts), plural(key->n_hosts));
     return buf;
 }
 
-char *netnames_series(const struct jp_netkey *key, char *buf)
+char *netkey_name(const struct jp_netkey *key, enum netkey_form form, char *buf)
 {
-    char link[NETNAMES_LEN], shape[NETNAMES_LEN];
+    char link[NETKEY_NAME], shape[NETKEY_NAME];
 
-    snprintf(buf, NETNAMES_LEN, "%.31s, %.40s, %.60s", key->coll,
-             netnames_link(key, link), netnames_shape(key, shape));
-    return buf;
-}
-
-char *netnames_kind(const struct jp_netkey *key, char *buf)
-{
-    char link[NETNAMES_LEN];
-
-    snprintf(buf, NETNAMES_LEN, "%.40s, %" PRIu32 "r/%" PRIu32 "n",
-             netnames_link(key, link), key->n_ranks, key->n_hosts);
+    switch (form) {
+    case NETKEY_LINK:
+        return name_link(key, buf);
+    case NETKEY_SHAPE:
+        return name_shape(key, buf);
+    case NETKEY_BRIEF:
+        snprintf(buf, NETKEY_NAME, "%.40s, %" PRIu32 "r/%" PRIu32 "n",
+                 name_link(key, link), key->n_ranks, key->n_hosts);
+        break;
+    case NETKEY_SERIES:
+        snprintf(buf, NETKEY_NAME, "%.31s, %.40s, %.60s", key->coll,
+                 name_link(key, link), name_shape(key, shape));
+        break;
+    }
     return buf;
 }
 
@@ -165,7 +168,8 @@ static int read_size(const json_t *row, uint32_t *out, struct jp_error *err)
     return 0;
 }
 
-int netkey_read(const json_t *row, struct jp_netkey *key, struct jp_error *err)
+static int read_key(const json_t *row, struct jp_netkey *key,
+                    struct jp_error *err)
 {
     memset(key, 0, sizeof(*key));
     if (!json_is_object(row))
@@ -183,7 +187,7 @@ int netkey_read(const json_t *row, struct jp_netkey *key, struct jp_error *err)
     return read_size(row, &key->size, err);
 }
 
-int netkey_read_hist(const json_t *row, const char *name,
+static int read_hist(const json_t *row, const char *name,
                      struct jp_bwhist *hist, struct jp_error *err)
 {
     const json_t *list = json_object_get(row, name);
@@ -218,6 +222,15 @@ int netkey_read_hist(const json_t *row, const char *name,
                              name);
     }
     return 0;
+}
+
+int netkey_read_row(const json_t *row, struct jp_netkey *key,
+                    struct jp_bwhist *hist, struct jp_error *err)
+{
+    return read_key(row, key, err) < 0 ||
+                   read_hist(row, "histogram", hist, err) < 0
+               ? -1
+               : 0;
 }
 
 #define FINGERPRINT_LEN 16
@@ -274,9 +287,9 @@ static int read_reports(const json_t *root, struct jp_baseline *b,
 static int read_cell(const json_t *row, const struct jp_baseline *b,
                      struct jp_baseline_cell *cell, struct jp_error *err)
 {
-    if (netkey_read(row, &cell->key, err) < 0 ||
-        netkey_read_hist(row, "ops_histogram", &cell->ops, err) < 0 ||
-        netkey_read_hist(row, "medians_histogram", &cell->medians, err) < 0)
+    if (read_key(row, &cell->key, err) < 0 ||
+        read_hist(row, "ops_histogram", &cell->ops, err) < 0 ||
+        read_hist(row, "medians_histogram", &cell->medians, err) < 0)
         return -1;
     if (!cell->medians.total || cell->medians.total > b->n_reports)
         return error_set(
@@ -312,8 +325,8 @@ static int read_cells(const json_t *root, struct jp_baseline *b,
     return 0;
 }
 
-int baseline_file_parse(const json_t *root, struct jp_baseline *out,
-                        struct jp_error *err)
+static int parse(const json_t *root, struct jp_baseline *out,
+                 struct jp_error *err)
 {
     struct jp_baseline b = {0};
     uint64_t version = 0;
@@ -351,7 +364,7 @@ int baseline_file_read(const char *path, bool owned, struct jp_baseline *out,
         root = jsonload(JSONLOAD_BASELINE, path, text, len,
                         JSON_REJECT_DUPLICATES, err);
     if (root) {
-        rc = baseline_file_parse(root, out, err);
+        rc = parse(root, out, err);
         if (rc < 0)
             error_wrap(err, "%s", path);
     }
@@ -372,6 +385,11 @@ json_t *baseline_file_load(const char *path, struct jp_error *err)
         root = jsonload(JSONLOAD_SUMMARY, path, text, len,
                         JSON_REJECT_DUPLICATES, err);
     free(text);
+    if (root && !baseline_file_is(root) &&
+        summary_file_check(root, path, err) < 0) {
+        json_decref(root);
+        root = NULL;
+    }
     return root;
 }
 
@@ -498,8 +516,7 @@ static int read_row(const json_t *row, struct jp_baseline *b,
 {
     struct jp_baseline_cell *cell = &b->cells[b->n_cells];
 
-    if (netkey_read(row, &cell->key, err) < 0 ||
-        netkey_read_hist(row, "histogram", &cell->ops, err) < 0) {
+    if (netkey_read_row(row, &cell->key, &cell->ops, err) < 0) {
         bwhist_fini(&cell->ops);
         return -1;
     }
@@ -539,9 +556,9 @@ static int read_rows(const json_t *network, struct jp_baseline *b,
     return 0;
 }
 
-int baseline_from_summary(const json_t *root, bool degraded,
-                          struct jp_baseline *out, char *why, size_t size,
-                          struct jp_error *err)
+static int from_summary(const json_t *root, bool degraded,
+                        struct jp_baseline *out, char *why, size_t size,
+                        struct jp_error *err)
 {
     const json_t *network = json_object_get(root, "network");
     struct jp_baseline b = {0};
@@ -567,4 +584,13 @@ int baseline_from_summary(const json_t *root, bool degraded,
     b.reports[b.n_reports++] = fingerprint(root);
     *out = b;
     return 0;
+}
+
+int baseline_file_take(const json_t *root, bool degraded,
+                       struct jp_baseline *out, char *why, size_t size,
+                       struct jp_error *err)
+{
+    return baseline_file_is(root)
+               ? parse(root, out, err)
+               : from_summary(root, degraded, out, why, size, err);
 }

@@ -290,12 +290,12 @@ static int network_build(const struct jp_chart_view *view,
 
     for (size_t i = 0; x && i < x->network.n; i++) {
         struct jp_netkey like = x->network.at[i].key;
-        char name[NETNAMES_LEN];
+        char name[NETKEY_NAME];
 
         if (i)
             like.size = x->network.at[i - 1].key.size;
         if (!i || netkey_compare(&like, &x->network.at[i - 1].key))
-            chart_line(f, netnames_series(&like, name), NULL);
+            chart_line(f, netkey_name(&like, NETKEY_SERIES, name), NULL);
         network_row(&x->network.at[i], &x->expected[i], f);
     }
     return 0;

@@ -33,8 +33,8 @@ struct compare_cell {
     uint64_t ops[2];
     double time_us[2]; /* medians; NAN: unknown */
     double busbw_gbs[2];
-    double change;           /* change of time, as a share; NAN: unknown */
-    char kind[NETNAMES_LEN]; /* kind of a network cell; "" for other cells */
+    double change;          /* change of time, as a share; NAN: unknown */
+    char kind[NETKEY_NAME]; /* kind of a network cell; "" for other cells */
     enum compare_course course;
 };
 
@@ -236,8 +236,7 @@ static bool read_network(const json_t *row, struct jp_netkey *key,
                          struct compare_cell *cell)
 {
     struct jp_bwhist hist = {0};
-    bool good = netkey_read(row, key, NULL) == 0 &&
-                netkey_read_hist(row, "histogram", &hist, NULL) == 0;
+    bool good = netkey_read_row(row, key, &hist, NULL) == 0;
 
     *cell = (struct compare_cell){.type = comm_type_name(key->type),
                                   .coll = summary_file_text(row, "coll"),
@@ -248,7 +247,7 @@ static bool read_network(const json_t *row, struct jp_netkey *key,
     cell->bytes = netcells_bytes(key->size);
     cell->ops[1] = hist.total;
     cell->busbw_gbs[1] = bwhist_quantile(&hist, 0.5);
-    netnames_kind(key, cell->kind);
+    netkey_name(key, NETKEY_BRIEF, cell->kind);
     bwhist_fini(&hist);
     return good;
 }

@@ -75,9 +75,10 @@ JP_GETTER(net_p5, jp_netcell, (void) at; value_real(v, quantile(row, 0.05)))
 JP_GETTER(net_p50, jp_netcell, (void) at; value_real(v, quantile(row, 0.5)))
 JP_GETTER(net_p95, jp_netcell, (void) at; value_real(v, quantile(row, 0.95)))
 JP_GETTER(net_hist, jp_netcell, v->type = JP_VALUE_HIST; v->hist = &at->gbs)
-JP_GETTER(net_link, jp_netcell, value_text(v, netnames_link(&at->key, v->buf)))
+JP_GETTER(net_link, jp_netcell,
+          value_text(v, netkey_name(&at->key, NETKEY_LINK, v->buf)))
 JP_GETTER(net_shape, jp_netcell,
-          value_text(v, netnames_shape(&at->key, v->buf)))
+          value_text(v, netkey_name(&at->key, NETKEY_SHAPE, v->buf)))
 JP_GETTER(net_range, jp_netcell, (void) at;
           value_range(v, quantile(row, 0.05), quantile(row, 0.95),
                       quantile(row, 0.5)))
