@@ -1,5 +1,10 @@
 /* chart_rows.c - charts of rows: bandwidth by size and over the run, the
- * network and its expectation, waits of processes and nodes. */
+ * network and its expectation, waits of processes and nodes.
+ *
+ * A builder adds lines (one per function, communicator or other group) and the
+ * rows of each line. The same rows feed the page and plots/; a row and a column
+ * say which of the two show them. Each chart's description follows its builder.
+ */
 #include "orchestrator/report/chart.h"
 
 #include <math.h>
@@ -13,13 +18,14 @@
 
 #define MAX_CELLS 400 /* in the page: number of heaviest cells */
 
+/* Returns true if the cell can stand on the plot's logarithmic axes. */
 static int is_plottable(const struct jp_cell *cell)
 {
     return cell->bytes > 0 && cell->busbw.n > 0 && cell->busbw.p50 > 0;
 }
 
-/* Picks the heaviest cells for the page. A cell of a single rank has no
- * bandwidth. */
+/* Returns a flag per cell: whether the page draws it. The caller frees the
+ * list; NULL: out of memory. A cell of a single rank has no bandwidth. */
 static bool *heaviest(const struct jp_result *r)
 {
     bool *is_heavy = calloc(r->n_cells + 1, sizeof(*is_heavy));
@@ -36,6 +42,8 @@ static bool *heaviest(const struct jp_result *r)
     return is_heavy;
 }
 
+/* Adds a cell to the current line. The values are in the order of
+ * busbw_columns. */
 static void busbw_row(struct jp_chart_figures *f, const struct jp_cell *c,
                       bool is_heavy)
 {
@@ -54,12 +62,14 @@ static void busbw_row(struct jp_chart_figures *f, const struct jp_cell *c,
     chart_row(f,
               (is_heavy ? JP_CHART_PAGE : 0) | (plottable ? JP_CHART_PLOT : 0),
               values);
+    /* not 0, so that a line without times is still heavier than none */
     if (plottable && !f->failed)
         f->lines[f->n_lines - 1].weight += (double) c->exec.n * c->exec.mean +
                                            1e-9;
 }
 
-/* Cells are sorted by type and function: those of a line are neighbours. */
+/* Cells are sorted by type and function, so the cells of a line are neighbours.
+ */
 static int busbw_build(const struct jp_chart_view *view,
                        struct jp_chart_figures *f)
 {
@@ -118,13 +128,14 @@ const struct jp_chart chart_busbw = {
 
 #define MAX_WINDOW_LINES 8
 
-/* One communicator and function. */
+/* One communicator and function, and its time over all windows, us. */
 struct windows_series {
     size_t comm;
     const char *coll;
     double time;
 };
 
+/* Sorts by communicator and function, which no two series share. */
 static int by_owner(const void *a, const void *b)
 {
     const struct windows_series *x = a, *y = b;
@@ -198,7 +209,7 @@ static char *plot_comm(const struct jp_comm *comm, char *buf, size_t size)
     return buf;
 }
 
-/* Windows are sorted by start. */
+/* Adds a line with the series' windows, which are sorted by start. */
 static void window_rows(const struct jp_result *r,
                         const struct windows_series *s,
                         struct jp_chart_figures *f)
@@ -210,6 +221,7 @@ static void window_rows(const struct jp_result *r,
                s->coll);
     for (size_t i = 0; i < r->n_windows; i++) {
         const struct jp_window *w = &r->windows[i];
+        /* seconds since the start, in the middle of the window */
         double middle =
             ((double) (w->t0_us - start) + (double) (w->t1_us - start)) / 2e6;
         const struct jp_chart_value values[] = {
@@ -221,7 +233,7 @@ static void window_rows(const struct jp_result *r,
     }
 }
 
-/* The lines of most time; the heaviest comes first. */
+/* The series of most time, the heaviest first. f->of counts all of them. */
 static int windows_build(const struct jp_chart_view *view,
                          struct jp_chart_figures *f)
 {
@@ -261,6 +273,8 @@ const struct jp_chart chart_windows = {
 /* --- the network's bandwidth by message size, beside what was expected -----
  */
 
+/* Adds a network cell with what was expected of it. A cell that is only
+ * compared with itself has no expectation to draw. */
 static void network_row(const struct jp_netcell *c,
                         const struct jp_expected_bw *e,
                         struct jp_chart_figures *f)
@@ -281,7 +295,7 @@ static void network_row(const struct jp_netcell *c,
         f->lines[f->n_lines - 1].weight += c->time_us;
 }
 
-/* Cells are sorted so that the cells of a line, which differ only in size, are
+/* Cells are sorted so that those of a line, which differ only in size, are
  * neighbours. */
 static int network_build(const struct jp_chart_view *view,
                          struct jp_chart_figures *f)
@@ -292,6 +306,7 @@ static int network_build(const struct jp_chart_view *view,
         struct jp_netkey like = x->network.at[i].key;
         char name[NETKEY_NAME];
 
+        /* compare without the size, which is part of the key */
         if (i)
             like.size = x->network.at[i - 1].key.size;
         if (!i || netkey_compare(&like, &x->network.at[i - 1].key))
@@ -327,18 +342,20 @@ const struct jp_chart chart_network = {
 /* bars that fit on a page, and on a plot */
 enum { MAX_BARS = 32, MAX_PLOT_BARS = 24 };
 
+/* Returns part / all; unknown if there is nothing to share. */
 static struct jp_chart_value share(uint64_t part, uint64_t all)
 {
     return chart_real(all ? (double) part / (double) all : NAN);
 }
 
+/* Returns a rank's own wait, unless the input cannot show it. */
 static struct jp_chart_value waited(const struct jp_result *r, uint64_t us)
 {
     return r->quality.waits_unknown ? chart_text(NULL) : chart_count(us);
 }
 
-/* Returns true if a finding says that the process is late by its own fault. pid
- * < 0: the whole node. */
+/* Returns true if a finding names the process as late by its own fault. pid <
+ * 0: asks for the whole node. */
 static bool is_named(const struct jp_insight *insight, const char *host,
                      int64_t pid)
 {
@@ -367,6 +384,7 @@ static const char *plot_name(const char *rank, const char *place, char buf[80])
     return buf;
 }
 
+/* Adds a process. It counts as named if it or its node is. */
 static void wait_row(const struct jp_chart_view *view,
                      const struct jp_process *p, bool plotted,
                      struct jp_chart_figures *f)
@@ -395,6 +413,7 @@ static int waits_build(const struct jp_chart_view *view,
 
     f->of = procs->n;
     for (size_t i = 0; places && i < n; i++) {
+        /* a bar of length 0 on the plot would say nothing */
         const struct jp_process *p = &procs->list[places[i]];
 
         wait_row(view, p, i < MAX_PLOT_BARS && (p->caused_us || p->wait_us), f);
@@ -427,6 +446,7 @@ const struct jp_chart chart_waits = {
         .bars = {"the others waited for it", "it waited for others"},
     }};
 
+/* The nodes with the most wait caused; only in the page. */
 static int nodes_build(const struct jp_chart_view *view,
                        struct jp_chart_figures *f)
 {

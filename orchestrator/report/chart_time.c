@@ -1,4 +1,9 @@
-/* chart_time.c - charts over the run, in slices of time. */
+/* chart_time.c - charts over the run, in slices of time: drift of
+ * communicators, waits by rank and node, bandwidth by kind of operation, busy
+ * processes.
+ *
+ * A chart that takes single operations has a state (make, add, put, destroy),
+ * whose size does not depend on the length of the run. */
 #include "orchestrator/report/chart.h"
 
 #include <inttypes.h>
@@ -42,6 +47,8 @@ struct drift {
     uint32_t n;
 };
 
+/* Returns the series of an operation, new if needed; NULL if there are too many
+ * or memory is short. Then the chart misses the series, which is no error. */
 static struct series *find_series(struct drift *d, uint32_t row,
                                   const struct jp_op *op)
 {
@@ -68,11 +75,14 @@ static int add(void *state, const struct jp_chart_op *o)
     if (!s)
         return 0;
     s->sum[o->slice] += o->net_gbs;
+    /* the time of the last rank: the operation itself, without waits */
     s->us[o->slice] += (double) o->op->exec_min_us;
     s->n[o->slice]++;
     return 0;
 }
 
+/* Sets the usual bandwidth: the median over slices, so that a slow phase does
+ * not move it. */
 static void find_usual(struct series *s)
 {
     double means[JP_CHART_SLICES];
@@ -103,6 +113,7 @@ static double off(const struct drift *d, size_t row, unsigned slice)
     return weights > 0 ? 100 * sum / weights : NAN;
 }
 
+/* Writes three numbers per cell: row, slice, percent with one decimal. */
 static void put_cells(struct jp_json_stream *json, const struct drift *d,
                       unsigned slices)
 {
@@ -120,6 +131,7 @@ static void put_cells(struct jp_json_stream *json, const struct drift *d,
     json_stream_end_array(json);
 }
 
+/* Writes the chart's object: the slices, the communicators, the cells. */
 static void put_drift(const struct jp_chart_view *view,
                       struct jp_json_stream *json, const struct drift *d)
 {
@@ -141,7 +153,8 @@ static void put_drift(const struct jp_chart_view *view,
     json_stream_end_object(json);
 }
 
-/* A single rank has no bandwidth. */
+/* Weighs a communicator by its time. A single rank has no bandwidth, and -1
+ * drops it. */
 static double weigh(const struct jp_result *r, size_t row)
 {
     return r->comms[row].n_ranks > 1 ? rows_comm_time(r, row) : -1;
@@ -160,6 +173,8 @@ static void destroy(void *state)
     free(d);
 }
 
+/* Allocates the state with the communicators of most time; NULL: out of memory.
+ */
 static void *make(const struct jp_chart_view *view)
 {
     const struct jp_result *r = view->result;
@@ -174,6 +189,7 @@ static void *make(const struct jp_chart_view *view)
         destroy(d);
         return NULL;
     }
+    /* the heaviest come first, so the dropped ones are at the end */
     while (d->rows.n && weigh(r, d->rows.index[d->rows.n - 1]) < 0)
         d->rows.n--;
     for (size_t i = 0; i < r->n_comms; i++) {
@@ -190,6 +206,7 @@ static int put(const struct jp_chart_view *view, void *state,
 {
     struct drift *d = state;
 
+    /* no operation has a time */
     if (!view->slices) {
         json_stream_null(json, NULL);
         return 0;
@@ -213,6 +230,7 @@ const struct jp_chart chart_drift = {
 #define MAX_ROWS 64 /* rows of a readable heat map */
 #define NO_ROW UINT32_MAX
 
+/* The wait caused in each slice, us. */
 struct row {
     uint64_t us[JP_CHART_SLICES];
 };
@@ -233,6 +251,8 @@ static void map_fini(struct map *map)
     free(map->rows);
 }
 
+/* Chooses the processes or nodes that caused the most wait. Returns 0, or -1
+ * when out of memory; call map_fini in any case. */
 static int map_make(const struct jp_processes *procs, bool nodes,
                     struct map *map)
 {
@@ -248,6 +268,7 @@ static int map_make(const struct jp_processes *procs, bool nodes,
         qsort(map->places, map->n, sizeof(*map->places), sorted_ascending_u32);
     else
         processes_sort_by_rank(procs, map->places, map->n);
+    /* those not shown have no row */
     for (size_t i = 0; i < all; i++)
         map->row_of[i] = NO_ROW;
     for (size_t i = 0; i < map->n; i++)
@@ -255,6 +276,7 @@ static int map_make(const struct jp_processes *procs, bool nodes,
     return 0;
 }
 
+/* Adds a wait to a row. A sum that overflows stays at the maximum. */
 static void add_wait(struct map *map, uint32_t place, unsigned slice,
                      uint64_t us)
 {
@@ -296,6 +318,7 @@ static void *late_make(const struct jp_chart_view *view)
     return s;
 }
 
+/* The wait counts for the rank that arrived last, and for its node. */
 static int late_add(void *state, const struct jp_chart_op *o)
 {
     struct state *s = state;
@@ -309,6 +332,8 @@ static int late_add(void *state, const struct jp_chart_op *o)
     return 0;
 }
 
+/* Writes one heat map: names of the rows, then row, slice and us per cell with
+ * a wait. */
 static void put_map(struct jp_json_stream *json,
                     const struct jp_chart_view *view, const struct map *map,
                     bool nodes)
@@ -370,6 +395,7 @@ const struct jp_chart chart_late = {
 
 #define MAX_CELLS 12 /* more lines cannot be distinguished */
 
+/* The operations of one kind in one slice; bandwidths in GB/s. */
 struct point {
     uint64_t ops;
     double sum, least, most;
@@ -418,6 +444,7 @@ static void *time_make(const struct jp_chart_view *view)
     return s;
 }
 
+/* Adds an operation to the line of its cell, if that is drawn. */
 static int time_add(void *time_state, const struct jp_chart_op *o)
 {
     struct time_state *s = time_state;
@@ -431,6 +458,8 @@ static int time_add(void *time_state, const struct jp_chart_op *o)
     return 0;
 }
 
+/* Writes five numbers per slice with operations: slice, operations, mean,
+ * least, most. */
 static void put_line(struct jp_json_stream *json, const struct jp_cell *cell,
                      const struct point *points)
 {
@@ -483,14 +512,15 @@ const struct jp_chart chart_time = {
 
 /* --- figures: how busy processes were over the run */
 
-/* Picks the processes to show, by rank: all, or, if there are too many, the
- * least and the most busy. */
+/* Picks the processes to show, by rank: all, or, if there are too many, half of
+ * the rows for the least busy and half for the most busy. */
 static size_t pick(const struct jp_result *r, const struct jp_busy_rows *rows,
                    size_t picked[MAX_ROWS])
 {
     bool *is_picked = calloc(r->n_busy + 1, sizeof(*is_picked));
     size_t n = 0;
 
+    /* told[] is sorted by share, by_rank[] by rank */
     for (size_t i = 0; is_picked && i < rows->n_told; i++)
         if (i < MAX_ROWS / 2 || rows->n_told - i <= MAX_ROWS / 2)
             is_picked[rows->told[i]] = true;
@@ -501,6 +531,8 @@ static size_t pick(const struct jp_result *r, const struct jp_busy_rows *rows,
     return n;
 }
 
+/* Writes the process's name. A process that left no rank is named by host and
+ * pid. */
 static void put_name(struct jp_json_stream *json,
                      const struct jp_chart_view *view, const struct jp_busy *b)
 {
@@ -524,6 +556,7 @@ static void busy_put_cells(struct jp_json_stream *json,
         for (size_t k = 0; k < r->n_busy_slices; k++) {
             double share = busy_slice_share(r, &r->busy[picked[i]], k);
 
+            /* it did not run in this slice */
             if (isnan(share))
                 continue;
             json_stream_count(json, NULL, i);

@@ -1,5 +1,11 @@
 /* charts.c - all charts, and their two writers: the figures of the page, and
- * the tables and scripts of plots/. */
+ * the tables and scripts of plots/.
+ *
+ * charts[] is the list. chart_data_write makes the JSON of the page: charts of
+ * rows are built and written, the others collect operations in one common walk
+ * and write their own form. report_write_plots builds the same rows again and
+ * writes NAME.tsv with NAME.gp; the plot's style decides which draw_* function
+ * writes the script. */
 #include "orchestrator/report/report.h"
 
 #include <inttypes.h>
@@ -24,6 +30,7 @@ const struct jp_chart *const charts[] = {
     &chart_copper_series, NULL};
 /* clang-format on */
 
+/* Indices of the lines that are shown; `of` counts all. */
 struct picked {
     size_t lines[JP_CHART_MAX_LINES], n, of;
 };
@@ -36,12 +43,15 @@ static void figures_fini(struct jp_chart_figures *f)
     for (size_t i = 0; i < f->n_rows; i++)
         for (size_t k = 0; k < JP_CHART_COLUMNS; k++)
             if (f->rows[i].values[k].kind == JP_CHART_TEXT)
+                /* chart_row has copied it */
                 free((char *) f->rows[i].values[k].text);
     free(f->lines);
     free(f->rows);
     *f = (struct jp_chart_figures){0};
 }
 
+/* Builds a chart's rows. Returns 0, or -1 when out of memory. Free with
+ * figures_fini only after 0. */
 static int build(const struct jp_chart *chart, const struct jp_chart_view *view,
                  struct jp_chart_figures *f)
 {
@@ -52,6 +62,7 @@ static int build(const struct jp_chart *chart, const struct jp_chart_view *view,
     return -1;
 }
 
+/* Returns the index after the last row of a line. */
 static size_t line_end(const struct jp_chart_figures *f, size_t line)
 {
     return line + 1 < f->n_lines ? f->lines[line + 1].from : f->n_rows;
@@ -88,10 +99,12 @@ static void pick(const struct jp_chart_figures *f, unsigned face, size_t max,
                 least = k;
         if (f->lines[i].weight <= f->lines[p->lines[least]].weight)
             continue;
+        /* the lightest goes, and the order of the others stays */
         memmove(&p->lines[least], &p->lines[least + 1],
                 (p->n - least - 1) * sizeof(*p->lines));
         p->lines[p->n - 1] = i;
     }
+    /* the builder may have left out lines itself */
     if (f->of > p->of)
         p->of = f->of;
 }
@@ -105,6 +118,7 @@ struct states {
     void *of[N_CHARTS];
 };
 
+/* Hands an operation to each chart that takes operations. */
 static int visit(void *arg, const struct jp_chart_op *op)
 {
     struct states *states = arg;
@@ -115,6 +129,8 @@ static int visit(void *arg, const struct jp_chart_op *op)
     return 0;
 }
 
+/* Makes the states and fills them in one walk. Returns 0, or -1 when out of
+ * memory; the states made so far are destroyed by the caller. */
 static int make_all(const struct jp_chart_view *view, struct states *states)
 {
     for (size_t i = 0; i < N_CHARTS; i++) {
@@ -140,6 +156,7 @@ static void page_value(struct jp_json_stream *json,
         json_stream_null(json, NULL);
 }
 
+/* Writes the row's columns that the page shows. */
 static void page_values(struct jp_json_stream *json,
                         const struct jp_chart *chart,
                         const struct jp_chart_row *row)
@@ -166,6 +183,7 @@ static void page_points(struct jp_json_stream *json,
     json_stream_end_object(json);
 }
 
+/* Writes the lines: the heaviest ones, or all if the chart has no limit. */
 static void page_lines(struct jp_json_stream *json,
                        const struct jp_chart_figures *f)
 {
@@ -183,6 +201,7 @@ static void page_lines(struct jp_json_stream *json,
         json_stream_count(json, "of", picked.of);
 }
 
+/* Writes a chart without lines: one array per row. */
 static void page_arrays(struct jp_json_stream *json,
                         const struct jp_chart_figures *f)
 {
@@ -214,6 +233,8 @@ static int page_rows(const struct jp_chart *chart,
     return 0;
 }
 
+/* Writes the object with one key per chart. A chart without a name is only in
+ * plots/. */
 static int page_all(const struct jp_chart_view *view, struct states *states,
                     FILE *out)
 {
@@ -262,6 +283,7 @@ const struct jp_chart *chart_find(const char *name)
 {
     size_t i = 0;
 
+    /* no check of the end: the caller's name must exist */
     while (!charts[i]->name || strcmp(charts[i]->name, name))
         i++;
     return charts[i];
@@ -269,6 +291,7 @@ const struct jp_chart *chart_find(const char *name)
 
 /* --- plots/NAME.tsv --- */
 
+/* A plot while it is written; n_rows counts its rows. */
 struct drawn {
     const struct jp_chart_figures *figures;
     const struct jp_chart_plot *plot;
@@ -284,6 +307,7 @@ static double number_at(const struct drawn *d, const struct jp_chart_row *row,
     const struct jp_chart_column *c = d->figures->chart->columns;
     const struct jp_chart_value *v = row->values;
 
+    /* count only the columns that the .tsv has */
     for (; !(c->faces & JP_CHART_PLOT) || --k; c++)
         v++;
     return v->kind == JP_CHART_COUNT  ? (double) v->count / c->unit
@@ -291,6 +315,8 @@ static double number_at(const struct drawn *d, const struct jp_chart_row *row,
                                       : NAN;
 }
 
+/* Writes a field. A text is reduced to characters that gnuplot takes literally.
+ */
 static void put_value(FILE *tsv, const struct jp_chart_value *v, double unit)
 {
     char text[80];
@@ -305,6 +331,7 @@ static void put_value(FILE *tsv, const struct jp_chart_value *v, double unit)
         fputs(FIG_EXACT(v->kind == JP_CHART_REAL ? v->real / unit : NAN), tsv);
 }
 
+/* Writes the rows [from, to) that plots show, separated by tabs. */
 static void put_rows(FILE *tsv, const struct jp_chart_figures *f, size_t from,
                      size_t to)
 {
@@ -326,6 +353,7 @@ static void put_rows(FILE *tsv, const struct jp_chart_figures *f, size_t from,
     }
 }
 
+/* Writes the headings as a comment of gnuplot. */
 static void put_headings(FILE *tsv, const struct jp_chart *chart)
 {
     const char *before = "# ";
@@ -351,6 +379,8 @@ static const char *line_name(const struct drawn *d, size_t i, char buf[80])
     return buf;
 }
 
+/* Writes the table. Lines of a chart become data sets, which a script can name
+ * by index. */
 static void put_tsv(const struct drawn *d, FILE *tsv)
 {
     const struct jp_chart_figures *f = d->figures;
@@ -386,6 +416,7 @@ struct span {
     double least, most;
 };
 
+/* Extends the range by a value. A logarithmic axis has no place for 0. */
 static void widen(struct span *span, double value)
 {
     if (!(value > 0) || !isfinite(value))
@@ -401,6 +432,7 @@ static void put_size_axis(FILE *gp, const struct span *bytes)
 {
     double low = exp2(floor(log2(bytes->least)));
     double high = exp2(ceil(log2(bytes->most)));
+    /* at most 14 ticks */
     double step = exp2(1 + floor(log2(high / low) / 14));
     unsigned n = 0;
 
@@ -433,6 +465,7 @@ static int log_base(double least, double most)
     return most / least < 500 ? 2 : 10;
 }
 
+/* Writes a logarithmic y axis with a margin on both sides. */
 static void put_log_axis(FILE *gp, const struct span *span)
 {
     fprintf(gp, "set logscale y %d\nset yrange [%s:%s]\n",
@@ -440,6 +473,8 @@ static void put_log_axis(FILE *gp, const struct span *span)
             FIG_EXACT(span->most * 1.5));
 }
 
+/* Writes the plot command with one clause per line. after: further properties.
+ */
 static void draw_lines(const struct drawn *d, const char *after, FILE *gp)
 {
     char name[80];
@@ -457,6 +492,7 @@ static void draw_lines(const struct drawn *d, const char *after, FILE *gp)
     fputc('\n', gp);
 }
 
+/* Draws lines over message size; both axes are logarithmic. */
 static void draw_sizes(const struct drawn *d, FILE *gp)
 {
     struct span bytes = span_of(d, 1, 1);
@@ -474,6 +510,8 @@ static void draw_sizes(const struct drawn *d, FILE *gp)
 
 #define WIDE 5 /* most / least beyond which an axis is logarithmic */
 
+/* Draws lines over time. The y axis is logarithmic only if the values differ
+ * much, such as those of a fast and a slow network. */
 static void draw_time(const struct drawn *d, FILE *gp)
 {
     struct span span = span_of(d, d->plot->from, d->plot->to);
@@ -511,6 +549,7 @@ static void draw_seconds(const struct drawn *d, FILE *gp)
           "set rmargin 5\n"
           "set xrange [0:*]\n",
           gp);
+    /* reversed, so the first row is on top */
     fprintf(gp, "set yrange [%zu:-1]\n", d->n_rows);
     fputs("unset grid\n"
           "set grid xtics linetype 0 linewidth 1 linecolor rgb '#bbbbbb'\n"
@@ -533,6 +572,7 @@ static void draw_percents(const struct drawn *d, FILE *gp)
     draw_bars(d, (const unsigned[]){1, 2}, gp);
 }
 
+/* Draws a point per rank over its level. */
 static void draw_levels(const struct drawn *d, FILE *gp)
 {
     put_labels(gp, d->plot);
@@ -548,6 +588,7 @@ static void draw_levels(const struct drawn *d, FILE *gp)
     fputs("\n", gp);
 }
 
+/* Draws a line per rank; its colour follows from the rank. */
 static void draw_snapshots(const struct drawn *d, FILE *gp)
 {
     put_labels(gp, d->plot);
@@ -559,12 +600,15 @@ static void draw_snapshots(const struct drawn *d, FILE *gp)
             d->plot->name);
 }
 
+/* by enum jp_plot_style */
 static void (*const styles[])(const struct drawn *, FILE *) = {
     [JP_PLOT_SIZES] = draw_sizes,     [JP_PLOT_TIME] = draw_time,
     [JP_PLOT_SECONDS] = draw_seconds, [JP_PLOT_PERCENTS] = draw_percents,
     [JP_PLOT_LEVELS] = draw_levels,   [JP_PLOT_SNAPSHOTS] = draw_snapshots,
 };
 
+/* Writes the script. If there is nothing to draw, the picture has the reason in
+ * it. */
 static void put_script(const struct drawn *d, FILE *gp)
 {
     const char *why = d->figures->why;
@@ -578,6 +622,7 @@ static void put_script(const struct drawn *d, FILE *gp)
 
 /* --- plots/: tables for gnuplot, scripts; later the pictures -------------- */
 
+/* Writes <dir>/NAME.<suffix> by temp + rename. */
 static int write_file(const struct drawn *d, const char *dir,
                       const char *suffix,
                       void (*put)(const struct drawn *, FILE *),
@@ -595,6 +640,8 @@ static int write_file(const struct drawn *d, const char *dir,
     return fileio_temp_commit(&file, err);
 }
 
+/* Builds a chart and writes its table and its script. Returns 0, or -1 and err.
+ */
 static int write_plot(const struct jp_chart *chart,
                       const struct jp_chart_view *view, const char *dir,
                       struct jp_error *err)
@@ -629,6 +676,7 @@ int report_write_plots(const struct jp_report *report, const char *plots_dir,
 
     if (fileio_mkdir(plots_dir, err) < 0)
         return -1;
+    /* all scripts go first, also those that this report does not write again */
     for (size_t i = 0; charts[i]; i++)
         if (charts[i]->plot)
             gnuplot_remove(plots_dir, charts[i]->plot->name, "gp");

@@ -1,5 +1,4 @@
-/* gnuplot.c - begin a script; run gnuplot with a deadline, say what went wrong.
- */
+/* gnuplot.c - begin a script for gnuplot; run gnuplot with a deadline. */
 #include "orchestrator/report/gnuplot.h"
 
 #include <ctype.h>
@@ -35,6 +34,7 @@ void plot_script_begin(FILE *out, const char *name, const char *title,
         "E69F00", "56B4E9", "666666", "B09C00",
     };
 
+    /* pngcairo draws better, but small builds of gnuplot have only png */
     fprintf(out, "# Run in this folder: gnuplot -d %s.gp\nreset session\n",
             name);
     fprintf(out,
@@ -78,18 +78,21 @@ void plot_script_nothing(FILE *out, const char *why)
 int gnuplot_run(const char *dir, const char *const *names, size_t n,
                 unsigned limit_ms, struct jp_error *err)
 {
+    /* the two words before the scripts, and the NULL after them */
     char *argv[GNUPLOT_MAX_SCRIPTS + 3] = {(char *) "gnuplot", (char *) "-d"};
     const struct child child = {.argv = argv, .dir = dir, .limit_ms = limit_ms};
     struct child_result r;
     enum child_end end;
     int rc = -1;
 
+    /* text_format allocates each; argv stays NULL-terminated after the last */
     for (size_t i = 0; i < n && i < GNUPLOT_MAX_SCRIPTS; i++)
         if (!(argv[2 + i] = text_format("%s.gp", names[i]))) {
             error_set(err, "out of memory");
             goto out;
         }
     end = child_run(&child, &r);
+    /* it did not start, or did not end in time */
     if (end != CHILD_ENDED)
         error_set(err, "gnuplot: %s: %s", n ? argv[2] : "",
                   end == CHILD_LATE ? "no end in time" : strerror(errno));
@@ -98,6 +101,7 @@ int gnuplot_run(const char *dir, const char *const *names, size_t n,
     else if (!WIFEXITED(r.status))
         error_set(err, "gnuplot: %s: signal %d", n ? argv[2] : "",
                   WTERMSIG(r.status));
+    /* the child's exec failed */
     else if (WEXITSTATUS(r.status) == EXIT_NOT_FOUND)
         error_set(err, "gnuplot was not found");
     else

@@ -1,5 +1,8 @@
-/* timeline_html.c - the section of the timeline: figures that web/src/timeline
- * draws. */
+/* timeline_html.c - the section of the timeline: the figures that
+ * web/src/timeline draws.
+ *
+ * Names and times are JSON. The cells, which are most of the bytes, are
+ * arranged as planes of similar bytes, deflated, and written in base64. */
 #include "orchestrator/report/timeline_page.h"
 
 #include <stdlib.h>
@@ -11,6 +14,8 @@
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/report/sections.h"
 
+/* A timeline needs one process with start and end times, in a file of its own.
+ */
 bool timeline_html_present(const struct jp_report *report)
 {
     const struct jp_result *r = report->result;
@@ -64,6 +69,8 @@ static void put_kinds(const struct timeline_page *p, const struct jp_result *r,
     json_stream_end_array(json);
 }
 
+/* Writes the hosts, and per row its host, its rank and its pid. Rows are sorted
+ * by host, so a host's index is a running number. */
 static void put_rows(const struct timeline_page *p, const struct jp_result *r,
                      const struct jp_processes *processes,
                      struct jp_json_stream *json)
@@ -95,6 +102,8 @@ static void put_rows(const struct timeline_page *p, const struct jp_result *r,
     json_stream_end_array(json);
 }
 
+/* Writes what the page needs to read the cells. Returns 0, or -1 when a write
+ * failed. */
 static int put_figures(const struct timeline_page *p,
                        const struct jp_report *report, FILE *out)
 {
@@ -107,6 +116,7 @@ static int put_figures(const struct timeline_page *p,
     json_stream_bool(&json, "waits", p->waits);
     json_stream_count(&json, "rowsLeft", p->rows_left);
     json_stream_count(&json, "left", p->left);
+    /* 1: kinds have two bytes */
     json_stream_count(&json, "wide", p->n_kinds > UINT8_MAX);
     put_kinds(p, report->result, &json);
     put_rows(p, report->result, report->processes, &json);
@@ -140,6 +150,7 @@ static unsigned char *shrink(unsigned char *bytes, size_t n, size_t *len)
     unsigned char *small = NULL;
     uLong room;
 
+    /* -MAX_WBITS: raw deflate; page.js has its own inflater */
     if (deflateInit2(&z, 6, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) !=
         Z_OK)
         return NULL;
@@ -167,6 +178,7 @@ int timeline_put_packed(unsigned char *bytes, size_t n, FILE *out)
     return small ? 0 : -1;
 }
 
+/* Writes the cells. Returns 0, or -1 when out of memory. */
 static int put_cells(const struct timeline_page *p, FILE *out)
 {
     size_t n = 0;

@@ -1,4 +1,9 @@
-/* timeline_page.c - make the page's timeline from the strips of processes. */
+/* timeline_page.c - make the page's timeline from the strips of processes.
+ *
+ * timeline_page_make runs the stages in order: sources (the strips, sorted by
+ * node and rank), rows, kinds, bins, the time that operations were at work,
+ * cells. A strip has its own width of bins and its own clock; here all get the
+ * same bins on one clock. */
 #include "orchestrator/report/timeline_page.h"
 
 #include <stdlib.h>
@@ -58,12 +63,14 @@ static void build_fini(struct build *b)
 
 /* ---------------------------------------------------------------- sources */
 
+/* Returns the rank for sorting: processes without one come last. */
 static int64_t rank_of(const struct source *s)
 {
     return s->process && s->process->world_rank >= 0 ? s->process->world_rank
                                                      : INT64_MAX;
 }
 
+/* Sorts by node, rank, pid, so that a node's rows are neighbours. */
 static int by_process(const void *a, const void *b)
 {
     const struct source *x = a, *y = b;
@@ -83,11 +90,14 @@ static bool is_same(const struct source *a, const struct source *b)
            !strcmp(a->timeline->host, b->timeline->host);
 }
 
+/* A mixed file holds several processes, so it has no row. */
 static bool has_strip(const struct timeline *t)
 {
     return t->strip && t->strip->n && !t->mixed;
 }
 
+/* Lists the strips. Returns 0, or -1 when out of memory, like the other stages.
+ */
 static int find_sources(struct build *b)
 {
     const struct jp_result *r = b->result;
@@ -112,7 +122,8 @@ static int find_sources(struct build *b)
     return 0;
 }
 
-/* Makes one row per process. */
+/* Makes one row per process, at most TIMELINE_ROWS, and drops the sources of
+ * those beyond it. */
 static int make_rows(struct build *b)
 {
     struct timeline_page *p = b->page;
@@ -124,6 +135,7 @@ static int make_rows(struct build *b)
     for (size_t i = 0; i < b->n_sources; i++) {
         const struct source *s = &b->sources[i];
 
+        /* several strips of one process are one row */
         if (i && is_same(s, s - 1)) {
             if (!p->rows_left)
                 kept = i + 1;
@@ -143,12 +155,14 @@ static int make_rows(struct build *b)
 
 /* ------------------------------------------------------------------ kinds */
 
+/* A key of a strip, to sort the keys of all strips. */
 struct ref {
     const struct strip_key *key;
     struct source *source;
     unsigned at; /* index of the key in its source */
 };
 
+/* Sorts by communicator, function, size. Groups are then neighbours, too. */
 static int by_kind(const void *a, const void *b)
 {
     const struct strip_key *x = ((const struct ref *) a)->key;
@@ -220,6 +234,7 @@ static int make_kinds(struct build *b)
                                       &b->sources[i], k};
     if (n)
         qsort(refs, n, sizeof(*refs), by_kind);
+    /* equal keys of different strips get the same kind */
     for (size_t i = 0; i < n; i++) {
         if (!i || by_kind(&refs[i - 1], &refs[i]))
             new_kind(b, refs[i].key);
@@ -231,6 +246,7 @@ static int make_kinds(struct build *b)
 
 /* ------------------------------------------------------------------- bins */
 
+/* Returns when a bin of the strip starts, on the common clock. */
 static uint64_t edge_of(const struct source *s, uint64_t bin)
 {
     return clockmap_us(s->clock, bin << s->timeline->strip->shift);
@@ -254,6 +270,7 @@ static void make_bins(struct build *b)
     }
     if (!b->n_sources || to <= from)
         return;
+    /* double the width until the page's limits hold */
     while (((to - 1) >> b->shift) - (from >> b->shift) >= STRIP_MAX_BINS ||
            (((to - 1) >> b->shift) - (from >> b->shift) + 1) * p->n_rows >
                TIMELINE_CELLS)
@@ -276,6 +293,7 @@ static void spread(const struct timeline_page *p, double *bins, uint64_t from,
         size_t at = (size_t) ((from - p->from_us) / p->width_us);
         uint64_t edge = p->from_us + (at + 1) * p->width_us;
 
+        /* up to the end of the bin, or of the range */
         edge = edge < to ? edge : to;
         bins[at] += rate * (double) (edge - from);
         from = edge;
@@ -284,6 +302,7 @@ static void spread(const struct timeline_page *p, double *bins, uint64_t from,
 
 /* ------------------------------------------------------------------ waits */
 
+/* Finds a group by binary search; groups were added in sorted order. */
 static uint32_t find_group(const struct build *b, const char *id,
                            const char *func)
 {
@@ -314,6 +333,7 @@ static int find_work(struct build *b)
     struct ops_reader reader = {.ops = r->ops};
     uint32_t comm = UINT32_MAX, coll = UINT32_MAX, group = UINT32_MAX;
 
+    /* without complete records, or with too many groups, waits stay unknown */
     p->waits = !r->quality.waits_unknown && r->ops &&
                b->n_groups <= GROUP_CELLS / p->n_bins;
     if (!p->waits)
@@ -327,6 +347,8 @@ static int find_work(struct build *b)
         bool whole;
         uint64_t us;
 
+        /* neighbouring operations are alike, so the search is rarely repeated
+         */
         if (op->comm != comm || op->coll != coll) {
             comm = op->comm;
             coll = op->coll;
@@ -346,6 +368,7 @@ static int find_work(struct build *b)
 
 /* ------------------------------------------------------------------ cells */
 
+/* Returns a share as 0 to LEVELS, rounded. */
 static uint8_t level_of(double share)
 {
     double level = share * LEVELS + 0.5;
@@ -366,6 +389,8 @@ static size_t row_kinds(const struct source *from, size_t n, uint32_t *kinds)
                 at--;
             if (at > 0 && kinds[at - 1] == from[i].kind[k])
                 continue;
+            /* more kinds than a row of several strips usually has: ignore the
+             * rest */
             if (found == STRIP_KEYS * 4)
                 continue;
             memmove(kinds + at + 1, kinds + at, (found - at) * sizeof(*kinds));
@@ -375,6 +400,9 @@ static size_t row_kinds(const struct source *from, size_t n, uint32_t *kinds)
     return found;
 }
 
+/* Fills a cell: the kind of most time, the share in operations, and the share
+ * of waits. The kinds are sorted, so a group ends where the next kind has
+ * another. */
 static void put_cell(const struct build *b, const uint32_t *kinds, size_t n,
                      size_t bin, struct timeline_cell *cell)
 {
@@ -402,6 +430,7 @@ static void put_cell(const struct build *b, const uint32_t *kinds, size_t n,
     if (!(sum > 0))
         return;
     cell->busy = level_of(sum / (double) p->width_us);
+    /* any operation must be visible */
     cell->busy += !cell->busy;
     cell->waits = level_of(waits / sum);
 }
@@ -447,6 +476,7 @@ static int make_cells(struct build *b)
     if (!p->cells || !b->acc)
         return -1;
     for (size_t i = 0, n; i < b->n_sources && row < p->n_rows; i += n, row++) {
+        /* the sources of one process follow each other */
         for (n = 1; i + n < b->n_sources &&
                     is_same(&b->sources[i], &b->sources[i + n]);)
             n++;
