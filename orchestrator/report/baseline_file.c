@@ -1,4 +1,10 @@
-/* baseline_file.c - read and write baselines and the network cells in them. */
+/* baseline_file.c - read and write baselines and the network cells in them.
+ *
+ * A baseline adds up the network cells of many reports
+ * (docs/baseline-format.md). Both a baseline and a summary are foreign input:
+ * whatever is read is checked, and an error names the member.
+ * baseline_file_take makes a baseline from either kind; baseline_file_read
+ * reads the site's file. */
 #include "orchestrator/report/baseline_file.h"
 
 #include <inttypes.h>
@@ -17,11 +23,13 @@
 
 /* --- names of network cells ---------------------------------------------- */
 
+/* Returns true if a word of a label says something. */
 static bool is_told(const char *word)
 {
     return strcmp(word, "unknown") && strcmp(word, "none");
 }
 
+/* Writes what the communicators run over, or their type without labels. */
 static char *name_link(const struct jp_netkey *key, char *buf)
 {
     bool fabric = is_told(key->fabric), inter = is_told(key->inter);
@@ -96,6 +104,7 @@ void netkey_put_hist(struct jp_json_stream *s, const char *name,
 {
     json_stream_array(s, name);
     for (uint32_t i = 0; i < hist->n; i++) {
+        /* only buckets in use: most of them are empty */
         if (!hist->counts[i])
             continue;
         json_stream_array(s, NULL);
@@ -129,6 +138,8 @@ static int read_text(const json_t *row, const char *name, bool may_be_empty,
     return 0;
 }
 
+/* Each of these readers returns 0, or -1 and err, and changes *out only on
+ * success. */
 static int read_u32(const json_t *row, const char *name, uint32_t *out,
                     struct jp_error *err)
 {
@@ -153,6 +164,7 @@ static int read_type(const json_t *row, enum jp_comm_type *out,
     return error_set(err, "\"comm_type\": no such type: \"%s\"", QUOTE(text));
 }
 
+/* Reads a class of sizes by its start; any other number of bytes is refused. */
 static int read_size(const json_t *row, uint32_t *out, struct jp_error *err)
 {
     uint64_t bytes;
@@ -168,6 +180,7 @@ static int read_size(const json_t *row, uint32_t *out, struct jp_error *err)
     return 0;
 }
 
+/* Reads the members of a cell's key. */
 static int read_key(const json_t *row, struct jp_netkey *key,
                     struct jp_error *err)
 {
@@ -187,6 +200,7 @@ static int read_key(const json_t *row, struct jp_netkey *key,
     return read_size(row, &key->size, err);
 }
 
+/* Reads [[bucket, count], ...], buckets ascending, counts above 0. */
 static int read_hist(const json_t *row, const char *name,
                      struct jp_bwhist *hist, struct jp_error *err)
 {
@@ -208,6 +222,7 @@ static int read_hist(const json_t *row, const char *name,
                              "\"%s\"[%zu] is no pair of a bucket and a "
                              "count",
                              name, i);
+        /* ascending order also excludes a bucket that occurs twice */
         if (at <= before || at >= BWHIST_BUCKETS)
             return error_set(err,
                              "\"%s\"[%zu]: bucket %" JSON_INTEGER_FORMAT
@@ -242,6 +257,7 @@ bool baseline_file_is(const json_t *root)
 
 /* --- baselines, read likewise -------------------------------------------- */
 
+/* Reads 16 hexadecimal digits. Returns 0, or -1. */
 static int read_fingerprint(const json_t *value, uint64_t *out)
 {
     const char *text = json_string_value(value);
@@ -260,6 +276,7 @@ static int read_fingerprint(const json_t *value, uint64_t *out)
     return 0;
 }
 
+/* Reads the fingerprints of the reports in the baseline, ascending. */
 static int read_reports(const json_t *root, struct jp_baseline *b,
                         struct jp_error *err)
 {
@@ -279,11 +296,13 @@ static int read_reports(const json_t *root, struct jp_baseline *b,
             return error_set(err, "reports[%zu] is not 16 digits of 0-9a-f", i);
         if (i && b->reports[i] <= b->reports[i - 1])
             return error_set(err, "reports[%zu] is not in order", i);
+        /* counts what is filled, for baseline_fini after an error */
         b->n_reports++;
     }
     return 0;
 }
 
+/* Reads a cell. `medians` has one entry per report, so it cannot have more. */
 static int read_cell(const json_t *row, const struct jp_baseline *b,
                      struct jp_baseline_cell *cell, struct jp_error *err)
 {
@@ -301,6 +320,7 @@ static int read_cell(const json_t *row, const struct jp_baseline *b,
     return 0;
 }
 
+/* Reads the cells, ascending by key. */
 static int read_cells(const json_t *root, struct jp_baseline *b,
                       struct jp_error *err)
 {
@@ -316,6 +336,7 @@ static int read_cells(const json_t *root, struct jp_baseline *b,
     if (!b->cells)
         return error_set(err, "out of memory");
     for (size_t i = 0; i < n; i++) {
+        /* before reading: a half-read cell has memory to free */
         b->n_cells++;
         if (read_cell(json_array_get(list, i), b, &b->cells[i], err) < 0)
             return error_wrap(err, "cells[%zu]", i);
@@ -325,6 +346,7 @@ static int read_cells(const json_t *root, struct jp_baseline *b,
     return 0;
 }
 
+/* Reads a baseline into a local, so *out is unchanged on failure. */
 static int parse(const json_t *root, struct jp_baseline *out,
                  struct jp_error *err)
 {
@@ -358,6 +380,7 @@ int baseline_file_read(const char *path, bool owned, struct jp_baseline *out,
 
     if (fd < 0)
         return -1;
+    /* check the open file, so that it cannot be exchanged after the check */
     if ((!owned || fileio_check_site(fd, path, err) == 0) &&
         fileio_read_fd(fd, path, jsonload_limits[JSONLOAD_BASELINE].bytes,
                        &text, &len, err) == 0)
@@ -385,6 +408,7 @@ json_t *baseline_file_load(const char *path, struct jp_error *err)
         root = jsonload(JSONLOAD_SUMMARY, path, text, len,
                         JSON_REJECT_DUPLICATES, err);
     free(text);
+    /* anything else must be a summary */
     if (root && !baseline_file_is(root) &&
         summary_file_check(root, path, err) < 0) {
         json_decref(root);
@@ -395,6 +419,8 @@ json_t *baseline_file_load(const char *path, struct jp_error *err)
 
 /* --- writing -------------------------------------------------------------- */
 
+/* Writes a cell. The quantiles are for readers; only the histograms are read
+ * again. */
 static void put_cell(struct jp_json_stream *s,
                      const struct jp_baseline_cell *cell)
 {
@@ -438,6 +464,7 @@ int baseline_file_write(const struct jp_baseline *b, FILE *out,
 #define FNV_START UINT64_C(0xcbf29ce484222325)
 #define FNV_PRIME UINT64_C(0x100000001b3)
 
+/* Adds bytes to an FNV-1a hash. */
 static int take_bytes(const char *text, size_t n, void *arg)
 {
     uint64_t *hash = arg;
@@ -447,6 +474,7 @@ static int take_bytes(const char *text, size_t n, void *arg)
     return 0;
 }
 
+/* Adds a value in a fixed form: compact, with sorted keys. */
 static void take_json(const json_t *value, uint64_t *hash)
 {
     json_dump_callback(value, take_bytes, hash,
@@ -465,6 +493,7 @@ static uint64_t fingerprint(const json_t *root)
 
     for (size_t i = 0; i < sizeof(of_job) / sizeof(*of_job); i++)
         take_json(json_object_get(job, of_job[i]), &hash);
+    /* a job is identified by its facts; a folder of logs has none */
     if (json_is_integer(json_object_get(job, "id")))
         return hash;
     take_json(json_object_get(root, "ranks"), &hash);
@@ -473,7 +502,7 @@ static uint64_t fingerprint(const json_t *root)
 }
 
 /* Returns true, with the reason in why, if the report does not show how the
- * network normally behaves. */
+ * network normally behaves. degraded: a slow network is acceptable. */
 static bool is_unfit(const json_t *root, bool degraded, char *why, size_t size)
 {
     const json_t *verdict = json_object_get(root, "verdict");
@@ -520,17 +549,21 @@ static int read_row(const json_t *row, struct jp_baseline *b,
         bwhist_fini(&cell->ops);
         return -1;
     }
+    /* too few operations for a median */
     if ((double) cell->ops.total < limits_table[JP_LIMIT_NET_OPS].value) {
         bwhist_fini(&cell->ops);
         return 0;
     }
     b->n_cells++;
+    /* this report's median is one entry of the histogram of medians */
     return bwhist_add(&cell->medians,
                       bwhist_bucket(bwhist_quantile(&cell->ops, 0.5)), 1) < 0
                ? error_set(err, "out of memory")
                : 0;
 }
 
+/* Reads the report's network into cells sorted by key, as a baseline has them.
+ */
 static int read_rows(const json_t *network, struct jp_baseline *b,
                      struct jp_error *err)
 {
@@ -556,6 +589,7 @@ static int read_rows(const json_t *network, struct jp_baseline *b,
     return 0;
 }
 
+/* Makes a baseline of one report. For the result, see baseline_file_take. */
 static int from_summary(const json_t *root, bool degraded,
                         struct jp_baseline *out, char *why, size_t size,
                         struct jp_error *err)
@@ -581,6 +615,7 @@ static int from_summary(const json_t *root, bool degraded,
                  limits_table[JP_LIMIT_NET_OPS].value);
         return 1;
     }
+    /* makes sure that a report is added to a baseline only once */
     b.reports[b.n_reports++] = fingerprint(root);
     *out = b;
     return 0;

@@ -1,5 +1,8 @@
 /* summary_file.c - JSON as a tree: reads summaries and writes small documents.
- */
+ *
+ * The first half reads foreign JSON: each function accepts a missing object, a
+ * missing key and a wrong type. The second half wraps jansson for writing:
+ * strings are cleaned, failures are collected in struct jp_json. */
 #include "orchestrator/report/summary_file.h"
 
 #include <errno.h>
@@ -45,6 +48,7 @@ double summary_file_real(const json_t *object, const char *key)
     return json_is_number(number) ? json_number_value(number) : NAN;
 }
 
+/* Returns true for a verdict's word of this version. */
 static bool is_known_word(const char *text)
 {
     for (int word = JP_VERDICT_HANG; word <= JP_VERDICT_OK; word++)
@@ -67,6 +71,7 @@ int summary_file_check(const json_t *root, const char *path,
     return 0;
 }
 
+/* the long tables, which most readers do not need */
 static const char *const tables[] = {"comms", "ranks", "windows", "busy", NULL};
 
 json_t *summary_file_read(const char *step_dir, enum summary_parts parts,
@@ -86,6 +91,7 @@ json_t *summary_file_read(const char *step_dir, enum summary_parts parts,
     if (fileio_read(path, false, jsonload_limits[kind].bytes, &text, &len,
                     err) < 0)
         goto out;
+    /* cut out of the text: parsing them would take most time and memory */
     if (parts == SUMMARY_WITHOUT_TABLES)
         len = jsonscan_drop(text, len, tables);
     root = jsonload(kind, path, text, len, 0, err);
@@ -103,6 +109,7 @@ out:
 
 /* --- jansson with cleaned strings and finite numbers --------------------- */
 
+/* Remembers a failed allocation, so that callers check once at the end. */
 static json_t *note(struct jp_json *json, json_t *value)
 {
     if (!value)
@@ -172,6 +179,7 @@ int json_out_dump(struct jp_json *json, json_t *root, FILE *out,
         json_decref(root);
         return error_set(err, "out of memory");
     }
+    /* json_dumpf does not say why it failed */
     errno = 0;
     rc = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     json_decref(root);

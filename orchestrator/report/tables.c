@@ -21,6 +21,7 @@
 
 /* --- what a communicator runs over, in a few words */
 
+/* Returns true for a known word that equals `what`. */
 static bool is(const char *word, const char *what)
 {
     return word && strcmp(word, what) == 0;
@@ -47,6 +48,7 @@ static char *medium_text(const struct jp_comm *comm, char *buf, size_t size)
         snprintf(buf, size, "-");
         return buf;
     }
+    /* each part may be absent: a single node has nothing between nodes */
     n = snprintf(buf, size, "%s%s%s", inside ? comm->fabric : "",
                  inside && between ? " + " : "", between ? comm->inter : "");
     if (!n)
@@ -102,6 +104,8 @@ JP_GETTER(comm_warnings, jp_comm, v->type = JP_VALUE_LIST;
 JP_GETTER(comm_n_warnings, jp_comm,
           value_known(v, at->fabric != NULL, at->n_warnings))
 
+/* Formats the ranks that left records and the communicator's size; sorted by
+ * the first. */
 static void put_seen(const struct jp_row *row, const char *of,
                      struct jp_value *v)
 {
@@ -128,6 +132,7 @@ static char *carriers_text(const struct jp_carriers *c, char *buf, size_t size)
 {
     char gdr[32] = "";
 
+    /* all channels, or none of them, need no percentage */
     if (c->has_net && c->gdr_share > 0 && c->gdr_share < 1)
         snprintf(gdr, sizeof(gdr), ", GDRDMA %.3g %%", 100 * c->gdr_share);
     else if (c->has_net)
@@ -141,6 +146,7 @@ static char *carriers_text(const struct jp_carriers *c, char *buf, size_t size)
              : is(c->collnet, "no") ? ""
                                     : c->collnet,
              gdr, c->pxn ? ", PXN" : "");
+    /* drop the first ", " */
     if (*buf)
         memmove(buf, buf + 2, strlen(buf + 2) + 1);
     return buf;
@@ -153,7 +159,8 @@ static void get_comm_carriers(const struct jp_row *row, struct jp_value *v)
     value_name(v, *carriers_text(&c->carriers, v->buf, 120) ? v->buf : NULL);
 }
 
-/* Without a topology: the evidence for the type. */
+/* Shows what the communicator runs over, with the rule behind a click. Without
+ * a topology, shows the evidence for the type. */
 static void get_comm_medium(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_comm *c = row->at;
@@ -167,6 +174,8 @@ static void get_comm_medium(const struct jp_row *row, struct jp_value *v)
     v->more = c->why;
 }
 
+/* Writes lines of text below a communicator's row: its medium and what carries
+ * it, as far as known. */
 static void put_medium(const struct jp_row *row, FILE *out)
 {
     const struct jp_comm *c = row->at;
@@ -179,12 +188,14 @@ static void put_medium(const struct jp_row *row, FILE *out)
         text_out_line(out, "  %-18s carried by %s", "", carriers);
 }
 
-/* Maps a time to a weight below 0 that keeps the order of times. */
+/* Maps a time to a weight in (-1, 0], in the order of times. Rows of such
+ * weights are folded in the page, the one of most time first. */
 static double fold(double time)
 {
     return -1 / (1 + time);
 }
 
+/* Folds communicators that show nothing: of one rank, or without operations. */
 static double weigh_comm(const struct jp_result *result, size_t row)
 {
     const struct jp_comm *c = &result->comms[row];
@@ -194,6 +205,7 @@ static double weigh_comm(const struct jp_result *result, size_t row)
 }
 
 #define FIELD(member) JP_FIELD(struct jp_comm, member)
+/* key, kind, flags, position in JSON, page and text, title, help */
 static const struct jp_column comms[] = {
     {"id", JP_COL_ID, JP_CSV, 2, 1, 1, "Id",
      "as in the records; two communicators may have the same id",
@@ -307,6 +319,7 @@ const struct jp_table table_comms = {
 /* --- cells ---------------------------------------------------------------- */
 
 static const char *const percentiles[] = {"exact", "rounded"};
+/* Folds the operations of single ranks, which use no network. */
 JP_GETTER(cell_type, jp_cell, value_text(v, comm_type_name(at->type)))
 static double weigh_cell(const struct jp_result *result, size_t row)
 {
@@ -319,6 +332,7 @@ static double weigh_cell(const struct jp_result *result, size_t row)
 JP_GETTER(cell_percentiles, jp_cell, value_text(v, percentiles[at->rounded]))
 
 #define FIELD(member) JP_FIELD(struct jp_cell, member)
+/* A figure of a distribution, which is unknown if the distribution is empty. */
 #define DIST(dist, member)                                                     \
     JP_FIELD(struct jp_cell, dist.member), JP_IF(struct jp_cell, dist.n)
 #define READERS (JP_CSV | JP_MAYBE | JP_TIP | JP_LOWEST)
@@ -442,6 +456,7 @@ JP_GETTER(rank_exec, jp_rank,
 JP_GETTER(rank_wait, jp_rank,
           value_known(v, !row->result->quality.waits_unknown, at->wait_us))
 
+/* Folds ranks for which no other rank waited. */
 static double weigh_rank(const struct jp_result *result, size_t row)
 {
     uint64_t caused_us = result->ranks[row].caused_us;
@@ -520,6 +535,7 @@ JP_GETTER(op_coll, jp_op,
     }
 OP_WRITER(n_ranks, true,
           csv_out_count(csv, rows_comm(row->result, at->comm)->n_ranks))
+/* sums are in millionths of GB/s, hence 6 decimals */
 OP_WRITER(mean, at->n_busbw,
           csv_out_mean(csv, at->busbw_sum_micro, at->n_busbw, 6))
 OP_WRITER(exec_mean, at->n_exec,
@@ -592,6 +608,7 @@ const struct jp_table table_ops = {
 
 void tables_op_csv(struct jp_csv *csv, const struct jp_row *row)
 {
+/* The array is constant, so the unrolled loop has no branches on columns. */
 #pragma GCC unroll 32
     for (size_t i = TABLES_OP_BEGINNING; i < sizeof(ops) / sizeof(*ops); i++)
         table_csv_column(csv, &ops[i], row);
@@ -727,6 +744,8 @@ const struct jp_table table_windows = {
     .max_json = 10000,
 };
 
+/* All tables of csv/ that every report has. Those of optional inputs (util,
+ * clock, cuda, nsys, hang, copper) have lists of their own. */
 const struct jp_table *const tables[] = {&table_comms,      &table_cells,
                                          &table_ranks,      &table_ops,
                                          &table_pairs,      &table_node_pairs,

@@ -1,12 +1,14 @@
 /* tables_clock.c - the columns of the nodes' clocks, and summary.json's object.
  * See tables.c.
- */
+ *
+ * Both tables are empty unless clocks of several nodes were compared. */
 #include <math.h>
 
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/insight/processes.h"
 #include "orchestrator/report/tables.h"
 
+/* Returns the clocks, or NULL if there are fewer than two. */
 static const struct jp_clocks *clocks_of(const struct jp_report *report)
 {
     const struct jp_clocks *c = report->result ? report->result->clocks : NULL;
@@ -33,6 +35,7 @@ JP_GETTER(clock_drift, jp_clock,
           value_finite(v, at->aligned ? at->drift_ppm : NAN))
 JP_GETTER(clock_unc, jp_clock, value_finite(v, at->aligned ? at->unc_us : NAN))
 
+/* The clock farthest from the reference comes first. */
 static double distance(const struct jp_result *result, size_t row)
 {
     return fabs(result->clocks->nodes[row].offset_us);
@@ -94,6 +97,7 @@ static void find_arrival(struct jp_row *row)
 JP_GETTER(arrival_late, clocks_arrival,
           value_real(v, (double) at->late_ns / 1000))
 
+/* Returns the rank of the row's process in the job; -1 if it has none. */
 static int64_t rank_of(const struct jp_row *row)
 {
     const struct clocks_arrival *a = row->at;
@@ -110,6 +114,7 @@ static void get_arrival_rank(const struct jp_row *row, struct jp_value *v)
     value_signed(v, rank_of(row));
 }
 
+/* The process that was latest over all operations comes first. */
 static double lateness(const struct jp_result *result, size_t row)
 {
     return (double) result->clocks->arrivals[row].late_ns;
@@ -154,6 +159,8 @@ const struct jp_table table_arrivals = {
     .max_json = 4096,
 };
 
+/* Writes how often an order that must hold was violated: no rank leaves a
+ * barrier-like operation before the last one enters it. */
 static void put_check(struct jp_json_stream *s, const char *name,
                       const struct clocks_check *check)
 {
@@ -164,6 +171,8 @@ static void put_check(struct jp_json_stream *s, const char *name,
     json_stream_end_object(s);
 }
 
+/* Writes the probes between nodes and, if both methods gave a result, how far
+ * they are apart. */
 static void put_probes(struct jp_json_stream *s, const struct jp_clocks *c)
 {
     const struct clocks_probes *p = &c->probes;
@@ -197,6 +206,7 @@ void tables_clock_json(struct jp_json_stream *s, const struct jp_report *report)
 
     json_stream_object(s, "clock");
     if (c) {
+        /* {} without clocks to compare */
         json_stream_text(s, "method", clockmap_method_name(c->map.method));
         json_stream_text(s, "text", clocks_text(c, text));
         if (c->probes.files || c->probes.bad_files)

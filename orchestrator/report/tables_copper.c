@@ -1,7 +1,8 @@
 /* tables_copper.c - the columns of a Copper cache's tables. See tables.c.
  *
- * A row's `at` points into report->copper, which is not NULL.
- */
+ * A row's `at` points into report->copper, which is not NULL. "Rank" means a
+ * daemon of Copper here, usually one per node. METRICS are the columns of the
+ * eleven counters that several tables share. */
 #include <math.h>
 
 #include "common/figure.h"
@@ -9,12 +10,14 @@
 
 #define MAX_HTML 200
 
+/* Returns the daemon with this index. */
 static const struct jp_copper_rank *rank_at(const struct jp_row *row,
                                             size_t rank)
 {
     return &row->report->copper->ranks[rank];
 }
 
+/* A number that may be negative. */
 static void value_int(struct jp_value *v, int64_t number)
 {
     v->type = JP_VALUE_INT;
@@ -93,6 +96,7 @@ const struct jp_table table_copper_totals = {
 
 JP_COPPER_SOME(operation, op, COPPER_N_OPS + 1, c->op[i].calls > 0)
 
+/* Returns the row's operation as an index into copper_op_names. */
 static size_t op_index(const struct jp_row *row)
 {
     return (size_t) ((const struct copper_op *) row->at -
@@ -104,6 +108,7 @@ static void get_operation(const struct jp_row *row, struct jp_value *v)
     value_text(v, copper_op_names[op_index(row)]);
 }
 
+/* Returns the mean time of a call, us; NaN without calls. */
 static double mean_us(const struct copper_op *op)
 {
     return op->calls ? (double) op->time_us / (double) op->calls : NAN;
@@ -111,6 +116,7 @@ static double mean_us(const struct copper_op *op)
 
 JP_GETTER(operation_mean, copper_op, value_finite(v, mean_us(at)))
 
+/* The full bar is all calls. */
 static void get_operation_calls(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_copper *c = row->report->copper;
@@ -122,6 +128,8 @@ static void get_operation_calls(const struct jp_row *row, struct jp_value *v)
     value_fill(v, calls);
 }
 
+/* The full bar is the time of all operations but init, whose time would hide
+ * the others. */
 static void get_operation_time(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_copper *c = row->report->copper;
@@ -182,6 +190,7 @@ static void value_host(const struct jp_row *row, size_t rank,
     value_text(v, r->n ? rank_at(row, rank)->host : NULL);
 }
 
+/* Shows a figure of a range in its unit: times, or counts without decimals. */
 static void value_in_unit(struct jp_value *v, const struct jp_copper_range *r,
                           double value)
 {
@@ -258,6 +267,7 @@ JP_COPPER_ARRAY(rank, ranks, n_ranks)
 
 static const char *const compared[] = {"equal", "different"};
 
+/* Returns the time of the daemon's start, us. */
 static uint64_t init_us(const struct jp_copper_rank *r)
 {
     return r->op[copper_op_find("init", 4)].time_us;
@@ -298,6 +308,7 @@ JP_GETTER(rank_read, jp_copper_rank,
 JP_GETTER(rank_readdir, jp_copper_rank,
           value_mean_us(v, at, copper_op_find("readdir", 7)))
 
+/* CSV has seconds, JSON us. */
 static void csv_rank_init(struct jp_csv *csv, const struct jp_row *row)
 {
     const struct jp_copper_rank *r = row->at;
@@ -308,6 +319,7 @@ static void csv_rank_init(struct jp_csv *csv, const struct jp_row *row)
         csv_out_empty(csv);
 }
 
+/* The full bar is the greatest latency without start-up. */
 static void get_rank_latency(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_copper_range *all =

@@ -1,6 +1,8 @@
 /* tables_copper_paths.c - the columns of a Copper cache's tables on paths,
  * folders and caches. See tables_copper.c.
- */
+ *
+ * Figures on paths have two sources: the busiest paths of each daemon, whose
+ * sums are lower bounds, and full tables, whose sums are exact. */
 #include <math.h>
 
 #include "common/figure.h"
@@ -14,6 +16,8 @@
 JP_COPPER_SOME(class, classes, JP_COPPER_N_CLASSES,
                c->classes[i].top_rows || c->classes[i].paths)
 
+/* Unknown unless a daemon left its busiest paths; below, the same for full
+ * tables. */
 static void value_of_top(const struct jp_row *row, struct jp_value *v,
                          uint64_t n)
 {
@@ -72,6 +76,7 @@ JP_COPPER_ARRAY(path, paths, n_paths)
 
 static const char *const path_sources[] = {"top", "full"};
 
+/* The full bar is the busiest path of the category, which comes first. */
 static void get_path_events(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_copper *c = row->report->copper;
@@ -181,6 +186,8 @@ JP_COPPER_ARRAY(search, failed_lookups, n_failed_lookups)
 JP_GETTER(search_class, jp_copper_failed,
           value_text(v, copper_class_names[at->class]))
 
+/* Unknown unless all daemons left full tables, which name every file that was
+ * read. */
 static void get_search_never_read(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_copper_failed *at = row->at;
@@ -220,17 +227,20 @@ const struct jp_table table_copper_searches = {
 
 JP_COPPER_ARRAY(root, used_roots, n_used_roots)
 
+/* Returns true if all files below the root were counted. */
 static bool is_counted(const struct jp_copper_root *r)
 {
     return r->exists && !r->cut;
 }
 
+/* A share of files; unknown if they were not counted. */
 static void value_part(struct jp_value *v, const struct jp_copper_root *r,
                        uint64_t part, uint64_t all)
 {
     value_finite(v, is_counted(r) && all ? (double) part / (double) all : NAN);
 }
 
+/* by exists + cut */
 static const char *const root_states[] = {"no", "yes", "cut"};
 
 #define ROOT_GETTER(name, ...)                                                 \

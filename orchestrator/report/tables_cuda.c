@@ -1,6 +1,8 @@
 /* tables_cuda.c - the columns of CUDA's calls, and summary.json's object. See
  * tables.c.
- */
+ *
+ * A row is the sum over a process's life, or one part of it (about a second).
+ * Both tables share most columns, which are the macros WHO and CALLS. */
 #include <math.h>
 #include <string.h>
 
@@ -11,6 +13,7 @@
 
 /* --- what a process, and a part of its time, have in common --------------- */
 
+/* Returns the process that the row belongs to. */
 static const struct jp_cuda_process *process_of(const struct jp_row *row)
 {
     const struct jp_cuda_row *at = row->at;
@@ -18,6 +21,7 @@ static const struct jp_cuda_process *process_of(const struct jp_row *row)
     return &row->report->cuda->processes[at->process];
 }
 
+/* Returns the share of us that ns is; NaN if there was no time. */
 static double share(uint64_t ns, uint64_t us)
 {
     return us ? (double) ns / 1e3 / (double) us : NAN;
@@ -217,6 +221,7 @@ static size_t count_processes(const struct jp_report *report)
     return report->cuda ? report->cuda->n_processes : 0;
 }
 
+/* Sums of processes and of parts have the same type. */
 static void find_process(struct jp_row *row)
 {
     row->at = &row->report->cuda->totals[row->index];

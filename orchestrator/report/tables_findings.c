@@ -1,5 +1,8 @@
 /* tables_findings.c - the columns of findings and of causes that coincide with
- * them, of a job's bottlenecks and of its iterations. See tables.c. */
+ * them, of a job's bottlenecks and of its iterations. See tables.c.
+ *
+ * In summary.json the causes are part of their finding; in the page they are a
+ * table of their own. For both, a row is an element of report->causes. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -9,6 +12,7 @@
 
 /* --- causes --------------------------------------------------------------- */
 
+/* No rows if utilisation was not sampled. */
 static size_t count_causes(const struct jp_report *report)
 {
     return report->causes ? report->causes->n : 0;
@@ -34,6 +38,7 @@ JP_GETTER(cause_finding, jp_cause,
                      finding_kind_name(
                          row->report->insight->findings.at[at->finding].kind)))
 
+/* the words of the schema; util_scope_name prints the same */
 static const char *const scopes[] = {"step", "node", "task", "gpu", "port"};
 
 #define FIELD(member) JP_FIELD(struct jp_cause, member)
@@ -112,6 +117,7 @@ static void find_finding(struct jp_row *row)
 static const char *const against[] = {"peaks", "baseline", "likes", "own"};
 static const char *const gain_kinds[] = {"replayed", "part", "bound"};
 
+/* Returns the finding's communicator; NULL if it concerns several. */
 static const struct jp_comm *comm_of(const struct jp_row *row)
 {
     const struct jp_finding *f = row->at;
@@ -121,7 +127,8 @@ static const struct jp_comm *comm_of(const struct jp_row *row)
                : NULL;
 }
 
-/* "rank 19 (gpu-node-0312, pid 4711), in TP1", as far as known. */
+/* Formats "rank 19 (gpu-node-0312, pid 4711), in TP1", as far as it is known.
+ */
 static void get_finding_where(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_finding *f = row->at;
@@ -131,6 +138,8 @@ static void get_finding_where(const struct jp_row *row, struct jp_value *v)
                                                  : comm->id;
     char rank[80] = "", place[140] = "";
 
+    /* the rank in the job, else the process's own name, else the rank in its
+     * communicator */
     if (f->world_rank >= 0)
         snprintf(rank, sizeof(rank), "rank %" PRId64, f->world_rank);
     else if (*f->name)
@@ -148,6 +157,8 @@ static void get_finding_where(const struct jp_row *row, struct jp_value *v)
     value_text(v, v->buf);
 }
 
+/* The plain text needs a buffer of its own, because v->buf is also its result.
+ */
 static void get_finding_plain(const struct jp_row *row, struct jp_value *v)
 {
     char text[JP_PLAIN_TEXT];
@@ -162,6 +173,7 @@ static void get_finding_comm(const struct jp_row *row, struct jp_value *v)
     value_text(v, comm_of(row) ? comm_of(row)->id : NULL);
 }
 
+/* Formats the start of the finding; unknown if it lasted for the whole run. */
 static void get_finding_since(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_finding *f = row->at;
@@ -171,11 +183,13 @@ static void get_finding_since(const struct jp_row *row, struct jp_value *v)
                       : NULL);
 }
 
+/* Below 0 or NaN: unknown. */
 static void value_positive(struct jp_value *v, double value)
 {
     value_finite(v, value >= 0 ? value : NAN);
 }
 
+/* a double beyond int64_t must not be converted */
 JP_GETTER(finding_kind, jp_finding, value_text(v, finding_kind_name(at->kind)))
 JP_GETTER(finding_comm_index, jp_finding, value_signed(v, at->comm))
 JP_GETTER(finding_rank, jp_finding, value_signed(v, at->rank))
@@ -202,6 +216,8 @@ JP_GETTER(finding_against, jp_finding,
 JP_GETTER(finding_text, jp_finding, value_text(v, at->text))
 JP_GETTER(finding_next, jp_finding, value_text(v, at->next))
 
+/* Lists the kinds of causes that the samples could have shown, also without a
+ * hit. */
 static void get_finding_looked_at(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_cause_look *look =
@@ -212,6 +228,7 @@ static void get_finding_looked_at(const struct jp_row *row, struct jp_value *v)
     v->list = look ? look->list : NULL;
 }
 
+/* The sentence on the strongest cause; unknown if no cause was looked for. */
 static void get_finding_why(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_cause_look *look =
@@ -303,7 +320,8 @@ static const struct jp_column findings[] = {
      "by the times of the records", .get = get_finding_since},
 };
 #undef FIELD
-/* Writes the causes of a finding, as an array in its object. */
+/* Writes the causes of a finding, as an array in its object; empty if there are
+ * none or none were looked for. */
 static void put_causes(struct jp_json_stream *s, const struct jp_row *row)
 {
     const struct jp_cause_look *look =
@@ -315,6 +333,7 @@ static void put_causes(struct jp_json_stream *s, const struct jp_row *row)
     json_stream_end_array(s);
 }
 
+/* sorted by the analysis; the page must not sort them again */
 const struct jp_table table_findings = {
     .name = "findings",
     .json = "findings",
@@ -375,6 +394,7 @@ const struct jp_table table_bottlenecks = {
     .unsorted = true,
 };
 
+/* One row, or none if no period was recognised. */
 static size_t count_iterations(const struct jp_report *report)
 {
     return report->iteration && report->iteration->source;
@@ -385,6 +405,7 @@ static void find_iteration(struct jp_row *row)
     row->at = row->report->iteration;
 }
 
+/* 0 means that the samples do not show the figure. */
 static void value_above_zero(struct jp_value *v, double value)
 {
     value_finite(v, value > 0 ? value : NAN);
@@ -399,6 +420,7 @@ JP_GETTER(iteration_ops, jp_iteration, value_known(v, at->ops > 0, at->ops))
 JP_GETTER(iteration_drift, jp_iteration, value_finite(v, at->drift))
 JP_GETTER(iteration_text, jp_iteration, value_text(v, at->text))
 
+/* the words of the schema for iteration_sources */
 static const char *const sources[] = {"collectives", "utilisation"};
 
 #define FIELD(member) JP_FIELD(struct jp_iteration, member)
@@ -446,6 +468,8 @@ const struct jp_table table_iteration = {
 
 void tables_pace_json(struct jp_json_stream *s, const struct jp_report *report)
 {
+    /* iteration is one object, not an array: null if no period was recognised
+     */
     if (count_iterations(report)) {
         json_stream_key(s, "iteration");
         table_json_row(s, &table_iteration, report, 0);

@@ -1,6 +1,8 @@
 /* tables_hang.c - the columns of what stuck processes looked like while they
  * lived, and summary.json's object. See tables.c.
- */
+ *
+ * Four tables: the processes, their merged stacks, what NCCL's RAS reported,
+ * and which parts of the evidence could be collected. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -92,7 +94,8 @@ static void find_branch(struct jp_row *row)
     row->at = &row->report->hang->branches[row->index];
 }
 
-/* Shows the innermost frames first, as many as fit: the threads are there. */
+/* Formats a run of frames, the innermost first, as many as fit: it is where the
+ * threads are. Leading dots show the depth, at most 20. */
 static void put_run(const struct hangstacks_branch *b, struct jp_value *v)
 {
     size_t room = sizeof(v->buf), len = 0;
@@ -179,9 +182,11 @@ static void find_ras(struct jp_row *row)
     row->at = &row->report->hang->ras[row->index];
 }
 
+/* 0x0: RAS did not name the communicator */
 JP_GETTER(ras_kind, hangstacks_ras, value_name(v, at->kind))
 JP_GETTER(ras_comm, hangstacks_ras,
           value_name(v, strcmp(at->comm, "0x0") == 0 ? "" : at->comm))
+/* counts without a function are not set */
 JP_GETTER(ras_rank, hangstacks_ras, value_signed(v, at->rank))
 JP_GETTER(ras_pid, hangstacks_ras, value_signed(v, at->pid))
 JP_GETTER(ras_host, hangstacks_ras, value_name(v, at->host))
@@ -243,6 +248,7 @@ static void find_part(struct jp_row *row)
     row->at = &row->report->hang->parts[row->index];
 }
 
+/* 0 or below: a part of the node, not of a process */
 JP_GETTER(part_node, hangstacks_part, value_name(v, at->node))
 JP_GETTER(part_name, hangstacks_part, value_name(v, at->part))
 JP_GETTER(part_pid, hangstacks_part,
@@ -336,6 +342,7 @@ int tables_hang_html(const struct jp_report *report, FILE *out)
           "in, the innermost first; the tools&#39; own output is in "
           "hang/.</p>\n",
           out);
+    /* what the agent said when it noticed the hang */
     if (*report->hang->hang) {
         fputs("<p>", out);
         html_out_text(out, report->hang->hang);

@@ -1,5 +1,5 @@
 /* tables_insight.c - the columns of judgements: the network and its
- * expectation, hypotheses. See tables.c. */
+ * expectation, hypotheses; also those of quality.csv. See tables.c. */
 #include <math.h>
 
 #include "common/figure.h"
@@ -35,11 +35,14 @@ static void find_network(struct jp_row *row)
 {
     const size_t *order = row->extra;
 
+    /* the page shows the cells by time, the files in their own order */
     if (order)
         row->index = order[row->index];
     row->at = &row->report->insight->network.at[row->index];
 }
 
+/* Returns the expectation of the row's cell. The list is parallel to the cells.
+ */
 static const struct jp_expected_bw *expected_of(const struct jp_row *row)
 {
     return &row->report->insight->expected[row->index];
@@ -47,6 +50,7 @@ static const struct jp_expected_bw *expected_of(const struct jp_row *row)
 
 static const char *const net_against[] = {"peaks", "baseline", "own"};
 
+/* Returns a quantile of the cell's bandwidths, GB/s. */
 static double quantile(const struct jp_row *row, double q)
 {
     const struct jp_netcell *cell = row->at;
@@ -103,6 +107,7 @@ EXPECTED_GETTER(band, value_range(v, e->low_gbs, e->high_gbs, e->low_gbs))
 EXPECTED_GETTER(share,
                 value_real(v, e->gbs > 0 ? quantile(row, 0.5) / e->gbs : NAN))
 
+/* Formats where the expectation comes from, with its basis. */
 static void get_expected_by(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_expected_bw *e = expected_of(row);
@@ -219,12 +224,13 @@ static void find_hypothesis(struct jp_row *row)
     row->at = &hypotheses_table[row->index];
 }
 
+/* Returns the answer to the row's question. */
 static const struct jp_judgement *judgement_of(const struct jp_row *row)
 {
     return &row->report->insight->hypotheses.of[row->index];
 }
 
-/* The page's word for a state. */
+/* Returns the page's word for a state; summary.json has its own. */
 static const char *say_state(enum jp_hypothesis_state state)
 {
     switch (state) {
@@ -245,18 +251,20 @@ JP_GETTER(hypothesis_least, jp_hypothesis, (void) at; value_finite(
               v, judgement_of(row)->least > 0 ? judgement_of(row)->least : NAN))
 JP_GETTER(hypothesis_unit, jp_hypothesis,
           value_text(v, hypotheses_units[at->unit]))
+/* of an answered question: a remark, if there is one */
 JP_GETTER(hypothesis_why, jp_hypothesis, (void) at;
           value_name(v, judgement_of(row)->state == JP_HYPOTHESIS_NOT_JUDGED
                             ? hypothesis_why(&row->report->insight->hypotheses,
                                              (enum jp_hypothesis_id) row->index)
                             : judgement_of(row)->text))
+/* the judgement may have advice that fits better than the question's own */
 JP_GETTER(hypothesis_todo, jp_hypothesis,
           value_text(v, judgement_of(row)->state != JP_HYPOTHESIS_NOT_JUDGED
                             ? NULL
                         : judgement_of(row)->todo ? judgement_of(row)->todo
                                                   : at->todo))
 
-/* "1.2 % of the run's time" */
+/* Formats "1.2 % of the run's time"; unknown if the question was not judged. */
 static void get_hypothesis_effect(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_hypothesis *h = row->at;

@@ -1,6 +1,9 @@
 /* tables_nsys.c - the columns of what exports of Nsight Systems show, and
  * summary.json's object. See tables.c.
- */
+ *
+ * The sums of all ranks are one table in the files and six for readers, one for
+ * each kind of name (TABLE_OF). The ranks and the longest gaps have tables of
+ * their own. */
 #include <math.h>
 #include <string.h>
 
@@ -9,8 +12,10 @@
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
 
+/* rows of each kind in summary.txt and in the page */
 enum { IN_TEXT = 8, ON_PAGE = 50 };
 
+/* Returns the last part of a path. */
 static const char *file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -30,6 +35,7 @@ static void find_sum(struct jp_row *row)
     row->at = &row->report->nsys->rows[row->index];
 }
 
+/* all other tables are of times */
 JP_GETTER(sum_table, jp_nsys_row, value_text(v, nsys_table_names[at->table]))
 JP_GETTER(sum_unit, jp_nsys_row,
           value_text(v, at->table == NSYS_MEM_SIZE ? "bytes" : "ns"))
@@ -130,6 +136,7 @@ static void find_rank(struct jp_row *row)
     row->at = &row->report->nsys->ranks[row->index];
 }
 
+/* Returns part / whole; NaN if there is nothing to share. */
 static double share(uint64_t part, uint64_t whole)
 {
     return whole ? (double) part / (double) whole : NAN;
@@ -253,6 +260,7 @@ static void find_gap(struct jp_row *row)
     row->at = &row->report->nsys->gaps[row->index];
 }
 
+/* Returns the rank that the row's gap belongs to. */
 static const struct jp_nsys_rank *rank_of(const struct jp_row *row)
 {
     const struct jp_nsys_gap *gap = row->at;
@@ -260,6 +268,7 @@ static const struct jp_nsys_rank *rank_of(const struct jp_row *row)
     return &row->report->nsys->ranks[gap->rank];
 }
 
+/* Returns the length of the gap, ns. */
 static uint64_t length_of(const struct jp_nsys_gap *gap)
 {
     return (uint64_t) (gap->gap.to_ns - gap->gap.from_ns);
@@ -364,6 +373,7 @@ int tables_nsys_html(const struct jp_report *report, FILE *out)
             fprintf(out, "<h3>%s</h3>\n", tables_nsys_kinds[i]->title);
             rc = table_html(tables_nsys_kinds[i], report, NULL, out);
         }
+    /* without the first table, whose rows are above by kind */
     for (size_t i = 1; tables_nsys[i] && rc == 0; i++)
         if (table_count(tables_nsys[i], report)) {
             fputs("<h3>", out);
