@@ -1,5 +1,10 @@
 /* index_page.c - index.html of a job: its steps, their trend, and the maxima of
- * utilisation, which are kept in job.json. */
+ * utilisation, which are kept in job.json.
+ *
+ * index_page_step and index_page_job add what the page needs to job.json;
+ * index_page_write lays out the page from that file alone, so it can be written
+ * without the steps' reports. job.json may be of another version: a missing
+ * member shows as "-" or is left out. */
 #include "orchestrator/report/index_page.h"
 
 #include <inttypes.h>
@@ -47,6 +52,7 @@ static const struct {
 };
 #define N_KEPT (sizeof(kept) / sizeof(*kept))
 
+/* Returns the description of the i-th kept metric. */
 static const struct util_column *column_of(size_t i)
 {
     return &util_tables[kept[i].kind].columns[kept[i].column];
@@ -92,6 +98,7 @@ static void put_maxima(struct jp_json *j, json_t *entry, const json_t *series)
 
         if (i == N_KEPT || !isfinite(max))
             continue;
+        /* the row over all members: the maximum itself */
         if (!*node && !found[i]) {
             found[i] = json_out_object(j);
             json_out_real(j, found[i], "max", max);
@@ -150,6 +157,7 @@ void index_page_job(struct jp_json *j, json_t *root, const json_t *steps)
                 json_object_get(json_object_get(entry, "util"), key_of(i, key));
             double max = summary_file_real(one, "max");
 
+            /* of equal maxima, the first step has it */
             if (!isfinite(max) ||
                 (best && max <= summary_file_real(best, "max")))
                 continue;
@@ -173,6 +181,7 @@ void index_page_job(struct jp_json *j, json_t *root, const json_t *steps)
 
 /* --- the page ------------------------------------------------------------- */
 
+/* Returns the step with this id, or NULL. */
 static const json_t *step_of(const json_t *steps, const char *id)
 {
     for (size_t i = 0; i < json_array_size(steps); i++)
@@ -181,7 +190,7 @@ static const json_t *step_of(const json_t *steps, const char *id)
     return NULL;
 }
 
-/* Formats a figure in its usual unit. */
+/* Formats a figure in the unit that readers expect. Returns buf. */
 static const char *say_figure(enum util_unit unit, double v,
                               char buf[JP_FIGURE_LEN])
 {
@@ -197,6 +206,7 @@ static const char *say_figure(enum util_unit unit, double v,
     return buf;
 }
 
+/* Writes one metric's maximum, with a link to the step's report. */
 static void put_maximum(const json_t *job, size_t i, const json_t *row,
                         FILE *out)
 {
@@ -248,7 +258,8 @@ static void write_util(const json_t *job, FILE *out)
     fputs("</section>\n", out);
 }
 
-/* Formats an object of texts as "a 1, b 2". */
+/* Formats an object of texts as "a 1, b 2". Returns the length; a text that
+ * does not fit is cut. */
 static size_t say_pairs(const json_t *object, char *buf, size_t size)
 {
     const char *key;
@@ -276,6 +287,7 @@ static char *words_of(const json_t *entry, char *buf, size_t size)
 
     if (json_object_size(json_object_get(entry, "frameworks")) == 0)
         return buf;
+    /* labels and frameworks are separated by "; " */
     if (len && len + 2 < size) {
         memcpy(buf + len, "; ", 3);
         len += 2;
@@ -302,6 +314,7 @@ struct kind {
     unsigned n;
 };
 
+/* The steps shown, and the kinds of operations that they have. */
 struct trend {
     const json_t *steps;
     size_t first, n; /* the range of steps shown */
@@ -309,11 +322,14 @@ struct trend {
     size_t n_kinds;
 };
 
+/* Returns the i-th step that is shown. */
 static const json_t *step_at(const struct trend *t, size_t i)
 {
     return json_array_get(t->steps, t->first + i);
 }
 
+/* Finds the kind of a cell, or adds it. There is room for MAX_KINDS per step.
+ */
 static struct kind *find_kind(struct trend *t, const json_t *cell)
 {
     const char *type = summary_file_text(cell, "comm_type");
@@ -333,6 +349,7 @@ static struct kind *find_kind(struct trend *t, const json_t *cell)
     return kind;
 }
 
+/* Takes the kinds of step i. job.json has only the heaviest cells of a step. */
 static void take_step(struct trend *t, size_t i)
 {
     const json_t *cells = json_object_get(step_at(t, i), "cells");
@@ -346,12 +363,14 @@ static void take_step(struct trend *t, size_t i)
         if (!(gbs > 0) || !isfinite(gbs))
             continue;
         kind = find_kind(t, cell);
+        /* a step counts once, even if it has the kind twice */
         kind->n += isnan(kind->gbs[i]);
         kind->gbs[i] = gbs;
         kind->time_us += isfinite(time) ? time : 0;
     }
 }
 
+/* Kinds of several steps first, then most time first. */
 static int by_time(const void *a, const void *b)
 {
     const struct kind *x = a, *y = b;
@@ -363,6 +382,8 @@ static int by_time(const void *a, const void *b)
 
 /* ---------------------------------------------------------------- pictures */
 
+/* Draws a square per step, in the colour of its verdict, with its first letter.
+ */
 static void put_strip(const struct trend *t, FILE *out)
 {
     fprintf(out,
@@ -387,6 +408,7 @@ static void put_strip(const struct trend *t, FILE *out)
     fputs("</svg></div>\n", out);
 }
 
+/* Returns the position of step i, px; and below, that of a bandwidth. */
 static double x_of(const struct trend *t, size_t i)
 {
     return EDGE +
@@ -398,7 +420,8 @@ static double y_of(double gbs, double most)
     return HEIGHT - EDGE - gbs / most * (HEIGHT - 2 * EDGE);
 }
 
-/* The axis starts at 0, so a small change looks small. */
+/* Draws a kind's bandwidth over the steps. The axis starts at 0, so a small
+ * change looks small. */
 static void put_line(const struct trend *t, const struct kind *k, FILE *out)
 {
     double most = 0;
@@ -432,6 +455,7 @@ static void put_line(const struct trend *t, const struct kind *k, FILE *out)
 
 /* ------------------------------------------------------------------- table */
 
+/* Writes a row of the table of kinds: figures over the steps, and the curve. */
 static void put_kind(const struct trend *t, const struct kind *k, FILE *out)
 {
     double values[MAX_STEPS], last = NAN, median, change;
@@ -474,6 +498,7 @@ static void put_kinds(const struct trend *t, FILE *out)
     const size_t n_columns = sizeof(columns) / sizeof(*columns);
     size_t lines = 0;
 
+    /* sorted: those of a single step come last and show no trend */
     while (lines < t->n_kinds && lines < LINES && t->kinds[lines].n > 1)
         lines++;
     if (!lines)
@@ -494,6 +519,7 @@ static void write_trend(const json_t *steps, FILE *out)
                       .first = all > MAX_STEPS ? all - MAX_STEPS : 0};
 
     t.n = all - t.first;
+    /* one step has no trend */
     if (t.n < 2)
         return;
     t.kinds = calloc(t.n * MAX_KINDS, sizeof(*t.kinds));
@@ -521,7 +547,8 @@ static void write_trend(const json_t *steps, FILE *out)
 
 #define MAX_ROWS 500 /* the worst steps; of equally bad ones the latest */
 
-/* Ranks a step's word by badness; an unknown word counts like a missing one. */
+/* Returns the step's word as a number, 0 for the worst. A missing or unknown
+ * word counts as NODATA. */
 static unsigned badness(const json_t *step)
 {
     const char *word = summary_file_text(step, "verdict");
@@ -533,6 +560,7 @@ static unsigned badness(const json_t *step)
     return i <= JP_VERDICT_OK ? i : JP_VERDICT_NODATA;
 }
 
+/* Worst first; of equally bad ones the latest first. */
 static int by_badness(const void *a, const void *b, void *arg)
 {
     const json_t *steps = arg;
@@ -597,6 +625,7 @@ static void put_answer(FILE *out, const json_t *steps, const size_t *order,
     fputs("</div>\n", out);
 }
 
+/* Writes the verdict as a cell in its colour. */
 static void put_word(FILE *out, const char *word)
 {
     const char *name = *word ? word : "NODATA";
@@ -608,6 +637,7 @@ static void put_word(FILE *out, const char *word)
     fputs("</b></td>", out);
 }
 
+/* Writes a member of the step as a figure; "-" if it is missing. */
 static void put_number(FILE *out, const json_t *step, const char *key)
 {
     uint64_t n;
@@ -618,6 +648,7 @@ static void put_number(FILE *out, const json_t *step, const char *key)
         html_out_figure(out, "-", NAN);
 }
 
+/* Writes a row of the list of steps. */
 static void put_step(FILE *out, const json_t *step)
 {
     double coverage = summary_file_real(step, "coverage");
@@ -681,6 +712,7 @@ void index_page_write(const json_t *job, FILE *out)
     html_out_begin(out, "jobprof: steps of the job");
     fputs("<main class=\"job\">\n", out);
     put_heading(out, json_object_get(job, "job"));
+    /* without memory for the order, the page has no rows but is valid */
     if (order && n)
         put_answer(out, steps, order, n);
     fputs("<section id=\"steps\"><h2>Steps, worst first</h2>\n", out);

@@ -1,4 +1,4 @@
-/* job_html.c - the page's bookkeeping: what ran, with which settings, the
+/* job_html.c - the page's bookkeeping: what ran, with which settings, and the
  * commands to run it again. */
 #include <inttypes.h>
 #include <string.h>
@@ -30,6 +30,8 @@ static void put_word(FILE *out, const char *text)
         return;
     }
     fputs("&#39;", out);
+    /* A quote ends the quoted part, is escaped, and starts a new part. The text
+     * between quotes is written in pieces of at most WORD_MAX bytes. */
     for (size_t n; *text; text += n) {
         char part[WORD_MAX];
 
@@ -48,8 +50,8 @@ static void put_word(FILE *out, const char *text)
     fputs("&#39;", out);
 }
 
-/* Writes what the user gave as srun's option; settings from other sources apply
- * anyway. */
+/* Writes srun's option as the user gave it. Settings from other sources, such
+ * as the environment or the site's file, apply again without it. */
 static void put_option(FILE *out, const struct jp_jobconf *conf)
 {
     fputs(" --nccl-profile=", out);
@@ -106,6 +108,7 @@ int job_html_facts(const struct jp_report *report, FILE *out)
     char loaded[JP_AGENTS_TEXT];
 
     fputs("<dl>\n", out);
+    /* an unknown fact is shown as "-" */
     if (c) {
         html_out_fact(out, "Command", c->command);
         html_out_fact(out, "User", c->user);
@@ -141,6 +144,7 @@ int job_html_facts(const struct jp_report *report, FILE *out)
 
 #define COLUMNS(list) (sizeof(list) / sizeof(*(list)))
 
+/* Writes a row for each setting, with its source and reason. */
 static void setting_rows(FILE *out, const char *area,
                          const struct jp_setting *list, size_t n)
 {

@@ -1,4 +1,10 @@
-/* proof.c - which picture proves a verdict. */
+/* proof.c - which picture proves a verdict; the pictures of a step's end and of
+ * the Copper cache.
+ *
+ * proof_write is the start: the first finding that made the verdict and has a
+ * picture draws it (by_kind), else the verdict's word chooses one (by_word). A
+ * picture returns 1 if it has nothing to draw, and then the next candidate is
+ * tried. */
 #include "orchestrator/report/proof.h"
 
 #include <inttypes.h>
@@ -36,6 +42,7 @@ static const struct {
     [JP_HANG_UNKNOWN] = {"unknown", "?", "is not known"},
 };
 
+/* Draws the ranks of an operation, each with the sign of its state. */
 static void put_chips(FILE *out, const struct jp_hang_op *op)
 {
     uint32_t shown = 0;
@@ -56,7 +63,8 @@ static void put_chips(FILE *out, const struct jp_hang_op *op)
     fputs("</div>\n", out);
 }
 
-/* "0-2, 4-6 -> wait for 3" */
+/* Writes which ranks wait for which: "0-2, 4-6 wait for 3". Nothing if one side
+ * is unknown. */
 static void put_arrow(FILE *out, const struct jp_hang_op *op)
 {
     char ranks[JP_HANG_STATES][120];
@@ -65,6 +73,8 @@ static void put_arrow(FILE *out, const struct jp_hang_op *op)
     for (unsigned s = 0; s < JP_HANG_STATES; s++)
         plain_hang_ranks(op, (enum jp_hang_state) s, 6, ranks[s],
                          sizeof(ranks[s]));
+    /* none is absent: they wait for those elsewhere, else for the unknown ones
+     */
     if (!*ranks[JP_HANG_ABSENT])
         whom = *ranks[JP_HANG_ELSEWHERE] ? JP_HANG_ELSEWHERE : JP_HANG_UNKNOWN;
     if (!*ranks[JP_HANG_IN] || !*ranks[whom])
@@ -80,7 +90,8 @@ static void put_arrow(FILE *out, const struct jp_hang_op *op)
     fputs("</p>\n", out);
 }
 
-/* Some rank never entered it: other operations wait for this one. */
+/* Returns true if some rank never entered the operation. Then the other
+ * operations that hang wait for this one. */
 static bool is_cause(const struct jp_hang_op *op)
 {
     for (uint32_t i = 0; i < op->n_ranks; i++)
@@ -89,6 +100,8 @@ static bool is_cause(const struct jp_hang_op *op)
     return false;
 }
 
+/* Writes one operation that hangs. One that only waits for another shows its
+ * ranks only if they are few. */
 static void put_op(FILE *out, const struct jp_hang_op *op)
 {
     fputs("<div class=\"op\"><h3>", out);
@@ -97,6 +110,7 @@ static void put_op(FILE *out, const struct jp_hang_op *op)
     html_out_text(out, op->name);
     fputs("</h3><span class=\"soft\">", out);
     if (op->since_us > 0)
+        /* + 11: without the date */
         fprintf(out, "since %s, ", FIG_UTC((uint64_t) op->since_us) + 11);
     fprintf(out, "for at least %s</span>\n", FIG_US((double) op->age_us));
     if (op->n_ranks <= CHIPS_FEW || is_cause(op))
@@ -105,6 +119,7 @@ static void put_op(FILE *out, const struct jp_hang_op *op)
     fputs("</div>\n", out);
 }
 
+/* Explains the signs that occur. */
 static void put_states(FILE *out, const struct jp_hang *hang)
 {
     bool used[JP_HANG_STATES] = {false};
@@ -134,6 +149,8 @@ static int by_ops(const void *a, const void *b, void *arg)
     return x < y ? -1 : 1;
 }
 
+/* Logs contain only operations that ended, so a hang shows as a communicator
+ * that came less far than its peers. Returns as a proof_picture. */
 static int put_progress(const struct jp_result *r, const struct jp_finding *f,
                         FILE *out)
 {
@@ -190,6 +207,7 @@ static int put_progress(const struct jp_result *r, const struct jp_finding *f,
     return 0;
 }
 
+/* The operations in flight, or without recordings the progress. */
 static int proof_hang(const struct jp_report *report,
                       const struct jp_finding *f, FILE *out)
 {
@@ -222,8 +240,8 @@ static const char *const ways[] = {
     [JP_CRASH_UNTOLD] = "left no status",
 };
 
-/* Draws the ends of tasks that ended in one way, as ticks; without the first
- * task. */
+/* Draws the ends of the tasks that ended in one way, as ticks, without the
+ * first task. Returns their number. out NULL: only counts. */
 static uint32_t put_ticks(FILE *out, const struct jp_nodes *nodes,
                           const struct jp_task *first, enum jp_crash_way way,
                           int64_t from_us, double full_us)
@@ -245,6 +263,8 @@ static uint32_t put_ticks(FILE *out, const struct jp_nodes *nodes,
     return n;
 }
 
+/* Draws when the tasks ended: the first one by itself, the others by the way in
+ * which they ended. */
 static int proof_tasks(const struct jp_report *report,
                        const struct jp_finding *f, FILE *out)
 {
@@ -282,6 +302,7 @@ static int proof_tasks(const struct jp_report *report,
                 2 + 96 * (double) (crash->task->end_us - from) / full);
     fprintf(out, "</svg><span class=\"num\">%s</span></div>\n",
             crash->signal ? crash_signal_name(crash->signal) : "exit");
+    /* count first: a row without tasks is left out */
     for (unsigned way = 0; way < 4; way++) {
         uint32_t n =
             put_ticks(NULL, nodes, crash->task, (enum jp_crash_way) way, 0, 1);
@@ -321,7 +342,7 @@ static const struct {
     {"init_s", "init", "What the start takes"},
 };
 
-/* What a rank takes, us; NAN: not known. */
+/* Returns what a rank takes by one measure, us; NaN if it is unknown. */
 static double measure(const struct jp_copper_rank *r, unsigned m)
 {
     const char *name = measures[m].op ? measures[m].op : "init";
@@ -338,7 +359,8 @@ static double measure(const struct jp_copper_rank *r, unsigned m)
     return op->calls ? (double) op->time_us / (double) op->calls : NAN;
 }
 
-/* The outlier that a finding is about; NULL: none. */
+/* Returns the outlier that a finding is about, and its measure in *m; NULL if
+ * there is none. */
 static const struct jp_copper_outlier *outlier_of(const struct jp_copper *c,
                                                   unsigned *m)
 {
@@ -355,12 +377,14 @@ static const struct jp_copper_outlier *outlier_of(const struct jp_copper *c,
     return NULL;
 }
 
+/* Draws a daemon at its time; `most` is the right edge. */
 static void put_tick(FILE *out, double us, double most, const char *class)
 {
     fprintf(out, "<rect class=\"%s\" x=\"%.2f\" width=\"0.6\" height=\"1\"/>",
             class, 0.2 + 98.8 * us / most);
 }
 
+/* A row is: begin_row, more text, begin_cells, drawings, end_row. */
 static void begin_row(FILE *out, bool hit, const char *name)
 {
     fprintf(out, "<div class=\"row%s\"><span class=\"who\"><strong>",
@@ -381,7 +405,7 @@ static void end_row(FILE *out, const char *figure)
     fprintf(out, "</svg><span class=\"num\">%s</span></div>\n", figure);
 }
 
-/* Its daemons as ticks, at most TICKS of them. */
+/* Draws the daemons of one level as ticks, at most TICKS of them. */
 static void put_level(FILE *out, const struct jp_copper *c, int level,
                       unsigned m, double most)
 {
@@ -408,6 +432,8 @@ static void put_level(FILE *out, const struct jp_copper *c, int level,
     free(values);
 }
 
+/* Draws the slow daemon below those of its level, and the other levels for
+ * comparison. */
 static int put_slow(const struct jp_copper *c,
                     const struct jp_copper_outlier *o, unsigned m, FILE *out)
 {
@@ -457,6 +483,7 @@ static int by_share(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+/* Draws a part of a bar from `from`. Returns where it ends. */
 static double put_part(FILE *out, double from, uint64_t count, double all,
                        const char *class)
 {
@@ -467,6 +494,8 @@ static double put_part(FILE *out, double from, uint64_t count, double all,
     return from + width;
 }
 
+/* Draws what a daemon answered; a daemon without a whole profile shows its
+ * state. */
 static void put_daemon(FILE *out, const struct daemon *d)
 {
     const struct jp_copper_rank *r = d->rank;
@@ -488,6 +517,8 @@ static void put_daemon(FILE *out, const struct daemon *d)
     end_row(out, figure);
 }
 
+/* Draws the daemons with the lowest shares of hits. Returns as a proof_picture.
+ */
 static int put_answers(const struct jp_copper *c, FILE *out)
 {
     struct daemon *list = calloc(c->n_ranks + 1, sizeof(*list));
@@ -527,6 +558,7 @@ static int put_answers(const struct jp_copper *c, FILE *out)
     return 0;
 }
 
+/* A slow daemon if there is one, else what the caches answered. */
 static int proof_copper(const struct jp_report *report,
                         const struct jp_finding *f, FILE *out)
 {
@@ -592,6 +624,7 @@ int proof_write(const struct jp_report *report, FILE *out)
                                  ? by_kind[f->kind]
                                  : NULL;
 
+        /* so Copper's picture does not replace one of NCCL's findings */
         made |= findings_about[f->kind].verdict == word;
         if (findings_about[f->kind].verdict == word && own)
             rc = own(report, f, out);

@@ -24,7 +24,7 @@ typedef int proof_picture(const struct jp_report *report,
 proof_picture
     proof_strips; /* how late each rank was, or stalled, over the run */
 proof_picture proof_excess;  /* no rank stands out */
-proof_picture proof_records; /* which processes lack records */
+proof_picture proof_records; /* which processes miss records */
 proof_picture proof_network; /* bandwidth over the run, or by communicator */
 
 #endif

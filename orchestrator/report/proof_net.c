@@ -1,6 +1,10 @@
 /* proof_net.c - pictures of the network: bandwidth over the run beside its
  * baseline, by communicator, and between pairs of nodes.
- */
+ *
+ * proof_network chooses one of the three. For the first two, look_make picks
+ * the function and size of most time (find_cell) and sorts its operations into
+ * histograms: by slice of time and by communicator, and before and after the
+ * change that the finding names. */
 #include "orchestrator/report/proof.h"
 
 #include <inttypes.h>
@@ -40,6 +44,7 @@ struct look {
     bool failed;
 };
 
+/* Returns true if a rank of the communicator ran on the host. */
 static bool spans_host(const struct jp_comm *c, const char *host)
 {
     for (size_t i = 0; i < c->n_hosts; i++)
@@ -59,8 +64,9 @@ static bool is_slow(const struct look *l, size_t comm)
            spans_host(rows_comm(l->report->result, comm), l->f->host);
 }
 
-/* Returns the cell of most time: of the finding's communicator, else of those
- * that span nodes, else of all. NULL: no cell has a network bandwidth. */
+/* Returns the cell of most time of the finding's communicator type, or of any
+ * type if the finding names no communicator. NULL: no cell has a network
+ * bandwidth. */
 static const struct jp_cell *find_cell(const struct jp_report *report,
                                        const struct jp_comm *like)
 {
@@ -75,6 +81,7 @@ static const struct jp_cell *find_cell(const struct jp_report *report,
         if (!c->net_busbw.n || (like && c->type != like->type))
             continue;
         if (!like && c->type == JP_COMM_NVLINK_ONLY)
+            /* cells within a node only if nothing else is there */
             us /= 1e6;
         if (us > most) {
             most = us;
@@ -84,8 +91,8 @@ static const struct jp_cell *find_cell(const struct jp_report *report,
     return best;
 }
 
-/* -1: before the change, 1: behind it, 0: neither. Drift is from the first
- * tenth to the last one. */
+/* Returns -1 for a slice before the change, 1 for one after it, 0 for neither.
+ * A drift is measured from the first tenth of the run to the last one. */
 static int side_of(const struct look *l, unsigned slice)
 {
     double n = (double) l->n_slices, at = (double) slice;
@@ -99,6 +106,8 @@ static int side_of(const struct look *l, unsigned slice)
     return at > l->from_slice;
 }
 
+/* Returns true if the operation is of the chosen function and size, in a
+ * communicator of the finding's size. */
 static bool is_looked_at(const struct look *l, const struct jp_chart_op *op)
 {
     const struct jp_result *r = l->report->result;
@@ -109,6 +118,8 @@ static bool is_looked_at(const struct look *l, const struct jp_chart_op *op)
            op->net_gbs > 0 && (!l->like || comm->n_ranks == l->like->n_ranks);
 }
 
+/* First walk: sorts operations by communicator and side of the change. Returns
+ * 0, or -1 when out of memory. */
 static int take_side(void *arg, const struct jp_chart_op *op)
 {
     struct look *l = arg;
@@ -120,6 +131,8 @@ static int take_side(void *arg, const struct jp_chart_op *op)
                       bwhist_bucket(op->net_gbs), 1);
 }
 
+/* Second walk: sorts operations by communicator, by slice, and into those
+ * before and after the change. Returns 0, or -1 when out of memory. */
 static int take(void *arg, const struct jp_chart_op *op)
 {
     struct look *l = arg;
@@ -130,6 +143,7 @@ static int take(void *arg, const struct jp_chart_op *op)
         return 0;
     bucket = bwhist_bucket(op->net_gbs);
     rc = bwhist_add(&l->comms[op->op->comm], bucket, 1);
+    /* an operation without a time is in no slice */
     if (rc < 0 || op->slice >= l->n_slices)
         return rc;
     if (!is_slow(l, op->op->comm))
@@ -141,6 +155,7 @@ static int take(void *arg, const struct jp_chart_op *op)
     return rc;
 }
 
+/* Frees n histograms and the list; accepts NULL. */
 static void hists_free(struct jp_bwhist *list, size_t n)
 {
     for (size_t i = 0; list && i < n; i++)
@@ -167,9 +182,10 @@ static void look_fini(struct look *l)
     free(l->slow);
 }
 
-/* Which communicators became slower: by half of what the finding says of them
- * at least. Where the finding names a node, or none of them did, all that it is
- * about are drawn. 0, or -1 without memory. */
+/* Finds which communicators became slower: by at least half of the ratio that
+ * the finding gives. If the finding names a communicator or a node, or if none
+ * became slower, l->slow stays NULL, and all that the finding is about are
+ * drawn. Returns 0, or -1 when out of memory. */
 static int find_slow(struct look *l, const struct jp_chart_view *view)
 {
     size_t n = l->report->result->n_comms, found = 0;
@@ -187,6 +203,7 @@ static int find_slow(struct look *l, const struct jp_chart_view *view)
              ? chart_view_walk(view, take_side, l)
              : -1;
     for (size_t c = 0; rc == 0 && c < n; c++)
+        /* only communicators with operations on both sides can be compared */
         if (l->sides[0][c].total && l->sides[1][c].total) {
             slow[c] = bwhist_quantile(&l->sides[0][c], 0.5) >
                       least * bwhist_quantile(&l->sides[1][c], 0.5);
@@ -217,6 +234,7 @@ static int look_make(const struct jp_report *report, const struct jp_finding *f,
     l->slices = calloc(l->n_slices, sizeof(*l->slices));
     l->others = calloc(l->n_slices, sizeof(*l->others));
     l->comms = calloc(report->result->n_comms + 1, sizeof(*l->comms));
+    /* the slice in which the change began, with a fraction */
     from = (f->from_us - (double) view->from_us) / (double) view->width_us;
     l->from_slice = isfinite(from) && from > 0    ? from
                     : f->kind == JP_FINDING_DRIFT ? (double) l->n_slices / 10
@@ -229,12 +247,13 @@ static int look_make(const struct jp_report *report, const struct jp_finding *f,
 /* --- bandwidth over the run -------------------------------------------------
  */
 
-/* The usual range and its middle. */
+/* The usual range of bandwidth, and its middle. */
 struct band {
     double low, mid, high; /* GB/s; NAN: unknown */
     const char *what;
 };
 
+/* Returns what the band is called in the key. */
 static const char *expected_words(enum jp_against against)
 {
     return against == JP_AGAINST_PEAKS      ? "by its peak"
@@ -242,6 +261,9 @@ static const char *expected_words(enum jp_against against)
                                             : "expected";
 }
 
+/* Returns what the bandwidth is compared with: the operations before the
+ * change, else the expectation of the heaviest cell of this kind, else nothing.
+ */
 static struct band find_band(const struct look *l)
 {
     const struct jp_insight *x = l->report->insight;
@@ -272,11 +294,13 @@ static struct band find_band(const struct look *l)
     return band;
 }
 
+/* Returns the position in a picture of height 100, from the top. */
 static double y_of(double gbs, double most)
 {
     return 100 - 100 * gbs / most;
 }
 
+/* Draws the band, and a line at its middle. */
 static void put_band(FILE *out, const struct look *l, const struct band *band,
                      double most)
 {
@@ -294,9 +318,9 @@ static void put_band(FILE *out, const struct look *l, const struct band *band,
             l->n_slices, y_of(band->mid, most), y_of(band->mid, most));
 }
 
-/* Broken where slices have none for a tenth of the run: a short run has less
- * operations than slices, and a line of dashes would be read as another sign.
- */
+/* Draws the median of each slice. Slices without operations are bridged up to a
+ * tenth of the run: a short run has fewer operations than slices, and a broken
+ * line would look like a dashed one. */
 static void put_line(FILE *out, const struct jp_bwhist *slices, unsigned n,
                      const char *class, double most)
 {
@@ -313,7 +337,7 @@ static void put_line(FILE *out, const struct jp_bwhist *slices, unsigned n,
     fputs("\"/>", out);
 }
 
-/* The highest median; 0: none. */
+/* Returns the highest median of a slice; 0 if no slice has operations. */
 static double highest(const struct jp_bwhist *slices, unsigned n)
 {
     double most = 0;
@@ -324,6 +348,7 @@ static double highest(const struct jp_bwhist *slices, unsigned n)
     return most;
 }
 
+/* Returns the upper end of the axis, with a small margin. */
 static double find_most(const struct look *l, const struct band *band)
 {
     double most = isfinite(band->high) ? band->high : 0;
@@ -334,13 +359,16 @@ static double find_most(const struct look *l, const struct band *band)
     return 1.08 * fmax(most, highest(l->others, l->n_slices));
 }
 
+/* Returns true if the finding has a moment from which on it was slower. A drift
+ * has none. */
 static bool has_change(const struct look *l)
 {
     return isfinite(l->f->from_us) && isfinite(l->from_slice) &&
            l->f->kind != JP_FINDING_DRIFT;
 }
 
-/* Above the line: its words begin there, or end there where it is far right. */
+/* Writes the words of the change above its line. They end at the line if it is
+ * far to the right, so that they stay in the picture. */
 static void put_change(FILE *out, const struct look *l,
                        const struct jp_chart_view *view)
 {
@@ -353,6 +381,7 @@ static void put_change(FILE *out, const struct look *l,
             FIG_US(l->f->from_us - (double) view->from_us));
 }
 
+/* Writes the ends of the time axis, and the key with the figures. */
 static void put_labels(FILE *out, const struct look *l,
                        const struct jp_chart_view *view,
                        const struct band *band)
@@ -376,6 +405,8 @@ static void put_labels(FILE *out, const struct look *l,
     fputs("</p>\n", out);
 }
 
+/* Opens the picture. The caption names function, size, and the communicators.
+ * how: further words. */
 static void put_caption(FILE *out, const struct look *l, const char *kind,
                         const char *how)
 {
@@ -398,6 +429,7 @@ static void put_caption(FILE *out, const struct look *l, const char *kind,
     html_out_proof(out, kind, caption);
 }
 
+/* Draws the bandwidth over the run. Returns 0, or 1 if there is none. */
 static int put_course(const struct look *l, const struct jp_chart_view *view,
                       FILE *out)
 {
@@ -434,6 +466,7 @@ static int put_course(const struct look *l, const struct jp_chart_view *view,
 /* --- by communicator --------------------------------------------------------
  */
 
+/* A communicator's median bandwidth; hit: the finding is about it. */
 struct bar {
     size_t comm;
     double gbs;
@@ -449,6 +482,7 @@ static int by_gbs(const void *a, const void *b)
     return x->comm < y->comm ? -1 : 1;
 }
 
+/* Draws a communicator's bar, relative to the fastest. */
 static void put_bar(FILE *out, const struct jp_comm *c, const struct bar *bar,
                     double most)
 {
@@ -469,6 +503,8 @@ static void put_bar(FILE *out, const struct jp_comm *c, const struct bar *bar,
             100 * bar->gbs / most, FIG_GBS(bar->gbs));
 }
 
+/* Draws the communicators of the kind, slowest first. Returns as a
+ * proof_picture. */
 static int put_bars(const struct look *l, FILE *out)
 {
     const struct jp_result *r = l->report->result;
@@ -504,7 +540,8 @@ static int put_bars(const struct look *l, FILE *out)
 /* --- between pairs of nodes --------------------------------------------------
  */
 
-/* GB/s, from both sides' records; NAN: no message. */
+/* Returns the bandwidth from one node to another, GB/s, from the records of
+ * both sides; NaN if there was no message. */
 static double pair_gbs(const struct jp_result *r, const char *from,
                        const char *to)
 {
@@ -518,9 +555,11 @@ static double pair_gbs(const struct jp_result *r, const char *from,
         bytes += p->bytes;
         us += p->exec_us;
     }
+    /* 1 byte per us is 1e6 bytes a second, a thousandth of 1 GB/s */
     return us ? (double) bytes / (double) us / 1e3 : NAN;
 }
 
+/* Returns true if the node exchanged data with another one. */
 static bool has_messages(const struct jp_result *r, const char *host)
 {
     for (size_t i = 0; i < r->n_p2p_nodes; i++)
@@ -542,6 +581,8 @@ static size_t pick_nodes(const struct jp_result *r, const char *text,
         for (size_t h = 0; h < r->n_hosts && n < NODES_DRAWN; h++) {
             const char *host = r->hosts[h];
             const char *at = strstr(text, host);
+            /* the name must not be the start of a longer one: node1 in node12
+             */
             bool named = at &&
                          !(at[strlen(host)] >= '0' && at[strlen(host)] <= '9');
             bool near = false, is = false;
@@ -559,6 +600,8 @@ static size_t pick_nodes(const struct jp_result *r, const char *text,
     return n;
 }
 
+/* Draws the bandwidths between the nodes that the finding names and some
+ * others. Returns as a proof_picture. */
 static int put_matrix(const struct jp_report *report,
                       const struct jp_finding *f, FILE *out)
 {

@@ -1,4 +1,8 @@
-/* quality.c - figures about the data itself, and their section of the page. */
+/* quality.c - figures about the data itself, and their section of the page.
+ *
+ * quality_items is the table of these figures; summary.json, quality.csv,
+ * summary.txt and the page read it. A getter returns false if the figure is
+ * unknown, which is not the same as 0. */
 #include "orchestrator/report/sections.h"
 
 #include <inttypes.h>
@@ -14,7 +18,8 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/report/out.h"
 
-/* Returns true if the mean run time of a process is long enough. */
+/* Returns true if the processes lived long enough on average for a share of
+ * their time to mean something (JP_LIMIT_OVERHEAD, us). */
 static bool is_long(const struct jp_overhead *o)
 {
     return o->wall_ns >=
@@ -28,7 +33,7 @@ double quality_overhead_share(const struct jp_overhead *o)
                : NAN;
 }
 
-/* Adds the parts, which are times and not shares. */
+/* Adds the absolute times, which are valid for a run of any length. */
 static void add_parts(const struct jp_overhead *o, struct jp_sentence *s)
 {
     char each[40] = "";
@@ -47,6 +52,7 @@ char *quality_overhead_percent(double share, char buf[JP_FIGURE_LEN])
     return buf;
 }
 
+/* Returns why the recorder's cost is unknown, by the kind of the input. */
 static const char *who_does_not(const struct jp_quality *q)
 {
     return q->recordings ? "not told: recordings of an older release"
@@ -68,8 +74,10 @@ void quality_overhead_text(const struct jp_quality *q,
         sentence_add(&s, "%s", who_does_not(q));
         return;
     }
+    /* the parts are built first, as they stand within both sentences */
     sentence_init(&p, parts, sizeof(parts));
     add_parts(o, &p);
+    /* a share for a long run, else the times alone */
     if (isfinite(quality_overhead_share(o))) {
         sentence_add(
             &s, "%s of the processes' time, at most %s of one: %s",
@@ -88,6 +96,7 @@ void quality_overhead_text(const struct jp_quality *q,
     }
     if (q->recordings)
         sentence_add(&s, "what NCCL itself does for its events is not in it");
+    /* the rest are logs or recordings of an older release */
     if (o->recordings < q->files)
         sentence_add(&s, "told by %s of %s files", FIG_COUNT(o->recordings),
                      FIG_COUNT(q->files));
@@ -165,6 +174,8 @@ static bool get_nodes_expected(const struct jp_report *report, uint64_t *value)
     return *value > 0;
 }
 
+/* own_folder: files that the profiler wrote into a folder of the user's choice.
+ */
 static bool get_own_taken(const struct jp_report *report, uint64_t *value)
 {
     if (!report->nodes || !report->nodes->own_folder)
@@ -181,6 +192,7 @@ static bool get_own_missed(const struct jp_report *report, uint64_t *value)
     return true;
 }
 
+/* key, label, help, whether readers see it even if it is 0, getter */
 const struct jp_quality_item quality_items[] = {
     {"records", "Records read", "good records of collectives and Send/Recv",
      true, get_records},
@@ -360,6 +372,7 @@ static void put_bad(FILE *out, const struct jp_quality *q)
     }
 }
 
+/* Returns a sentence on what the expected number of records is based on. */
 static const char *explain_kind(const char *kind)
 {
     if (!kind)
@@ -389,6 +402,7 @@ int quality_html(const struct jp_report *report, FILE *out)
         uint64_t value = 0;
         bool known = quality_items[i].get(report, &value);
 
+        /* a counter of problems is worth a line only if it is not 0 */
         if (quality_items[i].always || value)
             html_out_fact(out, quality_items[i].label,
                           known ? FIG_COUNT(value) : "unknown");
@@ -405,6 +419,7 @@ int quality_html(const struct jp_report *report, FILE *out)
     }
     if (quality_warmup(report, warmup))
         html_out_fact(out, "Warm-up", warmup);
+    /* settings that leave out records by intent, so they are no loss */
     for (size_t i = 0; report->conf && i < report->conf->n_settings; i++)
         if (expected_is_filter(report->conf, &report->conf->settings[i]))
             html_out_fact(out, "Left out by", report->conf->settings[i].key);

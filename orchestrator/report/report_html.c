@@ -1,4 +1,9 @@
-/* report_html.c - report.html: one page that needs no other file. */
+/* report_html.c - report.html: one page that needs no other file.
+ *
+ * html_sections lists all sections in the order of the page; read it first. A
+ * section is a described table with charts above it, or a function that writes
+ * its body. report_write_html makes all bodies, then writes the contents, the
+ * first screen, the sections, and the data of the charts. */
 #include "orchestrator/report/report.h"
 
 #include <errno.h>
@@ -32,6 +37,7 @@ static void put_chart(FILE *out, const char *name)
 
 /* --- section: how much of the time processes communicated */
 
+/* Writes a sentence on all processes, the chart, and the table of processes. */
 static int html_busy_put(const struct jp_report *report, FILE *out)
 {
     const struct jp_result *r = report->result;
@@ -56,7 +62,7 @@ static int html_busy_put(const struct jp_report *report, FILE *out)
 
 /* --- section: what the network did, and what was expected */
 
-/* Most time first. */
+/* Sorts indices of network cells: most time first. */
 static int by_time(const void *a, const void *b, void *arg)
 {
     const struct jp_netcell *cells = arg;
@@ -67,6 +73,7 @@ static int by_time(const void *a, const void *b, void *arg)
     return x < y ? -1 : x > y;
 }
 
+/* Writes the network's cells, heaviest first, beside what was expected. */
 static int html_network_put(const struct jp_report *report, FILE *out)
 {
     const struct jp_netcells *cells;
@@ -104,6 +111,7 @@ static bool has_nodes(const struct jp_report *report)
     return false;
 }
 
+/* Writes a node's sums. full: the wait of a full bar, us. */
 static void put_row(FILE *out, const struct jp_result *r,
                     const struct jp_process_host *node, double full)
 {
@@ -125,6 +133,8 @@ static void put_row(FILE *out, const struct jp_result *r,
     html_out_row_end(out);
 }
 
+/* Writes the n nodes in places, which are sorted by the wait that they caused.
+ */
 static void put_table(FILE *out, const struct jp_result *r,
                       const struct jp_processes *procs, const uint32_t *places,
                       size_t n)
@@ -151,6 +161,8 @@ static void put_table(FILE *out, const struct jp_result *r,
                        procs->n_hosts - n, "csv/ranks.csv");
 }
 
+/* Writes a row for each node; nothing for a single node, which could not be
+ * compared. */
 static int html_nodes_put(const struct jp_report *report, FILE *out)
 {
     const struct jp_processes *procs = report->processes;
@@ -174,11 +186,14 @@ static int html_nodes_put(const struct jp_report *report, FILE *out)
 
 enum { BINS = 64 }; /* bins at powers of two */
 
+/* Operations whose size is in [2^i, 2^(i+1)), over all cells. */
 struct bin {
     uint64_t ops;
     double bytes, us;
 };
 
+/* Sorts the cells into bins and adds them up. A cell has operations of one size
+ * only, so it falls into one bin. */
 static void add_up(const struct jp_result *r, struct bin *bins,
                    struct bin *total)
 {
@@ -186,6 +201,7 @@ static void add_up(const struct jp_result *r, struct bin *bins,
         const struct jp_cell *c = &r->cells[i];
         double bytes = (double) c->bytes * (double) c->ops;
         double us = c->exec.n ? c->exec.mean * (double) c->exec.n : 0;
+        /* a size of 0 goes into the first bin, with 1 */
         struct bin *bin = &bins[c->bytes ? 63 - __builtin_clzll(c->bytes) : 0];
 
         bin->ops += c->ops;
@@ -197,11 +213,13 @@ static void add_up(const struct jp_result *r, struct bin *bins,
     }
 }
 
+/* Returns part / all, or 0 if there is nothing to share. */
 static double share(double part, double all)
 {
     return all > 0 ? part / all : 0;
 }
 
+/* Writes one bin. `exponent`: the power of two at which it starts. */
 static void sizes_put_row(FILE *out, unsigned exponent, const struct bin *bin,
                           const struct bin *total)
 {
@@ -227,6 +245,7 @@ static void sizes_put_row(FILE *out, unsigned exponent, const struct bin *bin,
     html_out_row_end(out);
 }
 
+/* Writes the bins that have operations. */
 static int html_sizes_put(const struct jp_report *report, FILE *out)
 {
     static const struct jp_html_column columns[] = {
@@ -263,6 +282,7 @@ static int html_time_put(const struct jp_report *report, FILE *out)
     return 0;
 }
 
+/* Needs cells, as each chart shows the operations of one cell. */
 static int html_spread_put(const struct jp_report *report, FILE *out)
 {
     if (!report->result || !report->result->n_cells)
@@ -283,6 +303,7 @@ static int put_chart_data(const struct jp_report *report, FILE *out)
 
     if (!text)
         return -1;
+    /* into memory first: the text is deflated as one block */
     rc = chart_data_write(report->result, report->processes, report->insight,
                           report->samples, text);
     if (fclose(text) != 0)
@@ -293,7 +314,8 @@ static int put_chart_data(const struct jp_report *report, FILE *out)
     return rc;
 }
 
-/* Writes the charts' figures and their script, below all sections. */
+/* Writes the charts' figures and their script after all sections, so the page
+ * can be read before they are parsed. */
 static int html_charts_put(const struct jp_report *report, FILE *out)
 {
     if (!html_out_has_charts())
@@ -322,8 +344,8 @@ static int html_pictures_put(const struct jp_report *report, FILE *out)
 
 /* --- the page's foot: limits with their reasons, the writer */
 
-/* Writes how the verdict is decided and who wrote the page, below all sections.
- */
+/* Writes how the verdict is decided and which program wrote the page. The list
+ * is the table of limits itself, so it cannot differ from what is applied. */
 static void html_footer_put(const struct jp_report *report, FILE *out)
 {
     fputs("<footer><details><summary>How the verdict is decided</summary><ul>",
@@ -344,7 +366,7 @@ static void html_footer_put(const struct jp_report *report, FILE *out)
             FIG_US((double) report->duration_us));
 }
 
-/* Without records, the answer to every question is the same. */
+/* Without records, every question would have the same answer: not judged. */
 static bool html_hypotheses_present(const struct jp_report *report)
 {
     char text[JP_HYPOTHESES_LINE];
@@ -354,6 +376,7 @@ static bool html_hypotheses_present(const struct jp_report *report)
 
 /* --- section: the report's other files */
 
+/* Links the report's files. A folder of logs has no job.conf and no index. */
 static int html_files_put(const struct jp_report *report, FILE *out)
 {
     static const char *const files[] = {
@@ -498,6 +521,8 @@ struct body {
     size_t len;
 };
 
+/* Writes a section that is a described table, with its charts above; nothing if
+ * the table has no rows. */
 static int html_put_table(const struct jp_html_section *section,
                           const struct jp_report *report, FILE *out)
 {
@@ -544,6 +569,7 @@ static void put_top(const struct body *bodies, FILE *out)
           "</a></li>\n",
           out);
     for (size_t i = 0; i < HTML_SECTIONS; i++)
+        /* a section without a body has no entry */
         if (bodies[i].len)
             fprintf(out, "<li%s><a href=\"#%s\">%s</a></li>\n",
                     class_of(&html_sections[i]), html_sections[i].id,
@@ -555,6 +581,8 @@ static void put_top(const struct body *bodies, FILE *out)
               out);
 }
 
+/* Writes a section with its heading. It is folded unless its kind or this
+ * report opens it. */
 static void put_section(const struct jp_html_section *section,
                         const struct jp_report *report, const struct body *body,
                         FILE *out)
@@ -569,6 +597,7 @@ static void put_section(const struct jp_html_section *section,
             section->title);
     if (section->note)
         fprintf(out, "<p class=\"note\">%s</p>\n", section->note);
+    /* not fputs: the length is known */
     fwrite(body->text, 1, body->len, out);
     fputs("</details></section>\n", out);
 }
@@ -597,6 +626,7 @@ static void put_sections(const struct jp_report *report,
 
         if (!bodies[i].len)
             continue;
+        /* the line stands once, above the first section of the bookkeeping */
         if (section->kind == JP_HTML_BOOKS && !in_books)
             put_books(report, out);
         in_books |= section->kind == JP_HTML_BOOKS;
@@ -629,6 +659,7 @@ int report_write_html(const struct jp_report *report, FILE *out,
     char title[128] = "jobprof report";
     int rc;
 
+    /* a write that fails later sets it */
     errno = 0;
     if (report->conf)
         snprintf(title, sizeof(title), "%s %" PRIu64 ".%s - jobprof",

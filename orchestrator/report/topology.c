@@ -1,4 +1,5 @@
-/* topology.c - the nodes' topology, and oddities of a step's media. */
+/* topology.c - the nodes' topology, and oddities of what communicators run
+ * over, in summary.txt, summary.json and the page. */
 #include "orchestrator/report/sections.h"
 
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 #define MAX_SHAPES 12   /* pictures */
 #define NAMES_MAX 60
 
-/* Returns one sentence: what to do about a warning. */
+/* Returns one sentence: what to do about a warning; "" for a warning of another
+ * version. */
 static const char *topology_advice(enum jp_warning_kind kind)
 {
     static const char *const advice[JP_N_WARNINGS] = {
@@ -44,6 +46,8 @@ static const char *topology_advice(enum jp_warning_kind kind)
 
 /* --- summary.txt --------------------------------------------------------- */
 
+/* Writes a shape, that is the hardware that several nodes have in common, and
+ * the names of these nodes. Returns 0, or -1 when out of memory. */
 static int text_shape(const struct jp_step_labels *l, size_t at, FILE *out)
 {
     const struct jp_shape *shape = &l->shapes.shapes[at];
@@ -62,7 +66,8 @@ static int text_shape(const struct jp_step_labels *l, size_t at, FILE *out)
     return 0;
 }
 
-/* Nodes without GPUs have no topology worth showing. */
+/* Returns true if there is a topology worth showing: nodes without GPUs have
+ * none. */
 static bool is_telling(const struct jp_step_labels *l)
 {
     return l && (l->n_pictures || l->n_warnings);
@@ -90,6 +95,7 @@ int topology_text(const struct jp_step_labels *l, FILE *out)
 
 /* --- report.html --------------------------------------------------------- */
 
+/* Writes each warning with the communicator of most time and the advice. */
 static void html_warnings(const struct jp_step_labels *l,
                           const struct jp_result *r, FILE *out)
 {
@@ -118,7 +124,8 @@ static void html_warnings(const struct jp_step_labels *l,
                 FIG_COUNT(l->n_warnings - MAX_ITEMS));
 }
 
-/* The ranks in the picture, if any, all belong to one communicator. */
+/* Draws one shape as SVG. The ranks in the picture, if any, all belong to one
+ * communicator, because ranks of several would be ambiguous. */
 static int html_shape(const struct jp_step_labels *l,
                       const struct jp_step_picture *p,
                       const struct jp_result *r, FILE *out)
@@ -146,6 +153,7 @@ static int html_shape(const struct jp_step_labels *l,
     return 0;
 }
 
+/* Writes which nodes left no topology and why: at most 5 of them. */
 static void html_missing(const struct jp_step_labels *l, FILE *out)
 {
     size_t n = 0;
@@ -204,6 +212,7 @@ void topology_findings(struct jp_json_stream *s, const struct jp_step_labels *l,
         json_stream_text(s, "comm",
                          w->n_comms ? rows_comm(r, w->comm)->id : NULL);
         json_stream_known(s, "comm_index", w->n_comms, w->comm);
+        /* the keys of table_findings, so all findings have the same form */
         for (size_t k = 0; k < sizeof(unknown) / sizeof(*unknown); k++)
             json_stream_null(s, unknown[k]);
         json_stream_text(s, "text", w->text);
