@@ -1,4 +1,9 @@
-/* compare.c - match the cells and findings of two summaries. */
+/* compare.c - match the cells and findings of two summaries, or of a baseline
+ * and a summary, and print what differs.
+ *
+ * init and init_baseline fill struct compare; print_text and print_json show
+ * it. A cell has a side A (index 0) and a side B (index 1). All strings are
+ * borrowed from the two JSON trees. */
 #include "orchestrator/report/compare.h"
 
 #include <errno.h>
@@ -56,6 +61,7 @@ static size_t at_most(size_t n, size_t most)
     return n < most ? n : most;
 }
 
+/* Sets the key of a cell; its figures are unknown so far. */
 static void read_cell(const json_t *row, struct compare_cell *cell)
 {
     *cell = (struct compare_cell){.type = summary_file_text(row, "comm_type"),
@@ -67,6 +73,7 @@ static void read_cell(const json_t *row, struct compare_cell *cell)
     summary_file_count(row, "msg_size_bytes", &cell->bytes);
 }
 
+/* Reads the figures of one side. */
 static void read_side(const json_t *row, struct compare_cell *cell, int side)
 {
     summary_file_count(row, "ops", &cell->ops[side]);
@@ -76,6 +83,8 @@ static void read_side(const json_t *row, struct compare_cell *cell, int side)
         summary_file_real(json_object_get(row, "busbw_gbs"), "p50");
 }
 
+/* Finds A's cell with the key of `like`; NULL: B has it alone. *hint, initially
+ * 0, makes a walk over all of B linear. */
 static struct compare_cell *
 find_cell(struct compare *c, const struct compare_cell *like, size_t *hint)
 {
@@ -105,6 +114,8 @@ static bool is_incomplete(const json_t *root)
            coverage < limits_table[JP_LIMIT_COVERAGE].value;
 }
 
+/* Decides a comparable cell. A cell is faster if A would count as slower in the
+ * reverse comparison, so the result does not depend on the order of A and B. */
 static void set_course(struct compare *c, struct compare_cell *cell)
 {
     cell->course = COMPARE_SAME;
@@ -119,6 +130,7 @@ static void set_course(struct compare *c, struct compare_cell *cell)
     }
 }
 
+/* Compares a cell of two reports by its median time. */
 static void judge(struct compare *c, struct compare_cell *cell)
 {
     if (!cell->ops[0] || !cell->ops[1])
@@ -131,6 +143,8 @@ static void judge(struct compare *c, struct compare_cell *cell)
     set_course(c, cell);
 }
 
+/* Lists A's cells, then those that only B has, and judges them. Returns 0, or
+ * -1 when out of memory. */
 static int match_cells(struct compare *c)
 {
     const json_t *a = json_object_get(c->roots[0], "cells");
@@ -150,6 +164,7 @@ static int match_cells(struct compare *c)
 
         read_cell(json_array_get(b, i), &like);
         cell = find_cell(c, &like, &hint);
+        /* there is room for all of both */
         if (!cell) {
             cell = &c->cells[c->n_cells++];
             *cell = like;
@@ -161,6 +176,8 @@ static int match_cells(struct compare *c)
     return 0;
 }
 
+/* Returns true if both findings are of one kind, on one node, and about one
+ * rank of the program. Findings without a rank are equal in that. */
 static bool same_finding(const json_t *x, const json_t *y)
 {
     static const char *const keys[] = {"kind", "host"};
@@ -181,8 +198,9 @@ static bool is_certain(const json_t *finding)
     return !strcmp(summary_file_text(finding, "kind"), "hang");
 }
 
-/* Collects the findings of one side that the other lacks. all: also those that
- * need complete data on both sides. */
+/* Collects the findings of one side that the other does not have. all: also
+ * those that need complete data on both sides. Returns 0, or -1 when out of
+ * memory. */
 static int only_in(bool all, const json_t *these, const json_t *others,
                    const json_t ***list, size_t *n)
 {
@@ -212,6 +230,8 @@ static void fini(struct compare *c)
     *c = (struct compare){0};
 }
 
+/* Compares two reports. Returns 0, or -1 when out of memory; *c is then empty.
+ */
 static int init(struct compare *c, const json_t *a, const json_t *b,
                 double threshold)
 {
@@ -231,7 +251,8 @@ static int init(struct compare *c, const json_t *a, const json_t *b,
     return -1;
 }
 
-/* Reads a row of the report's network; false: not a valid row. */
+/* Reads a row of the report's network into side B. Returns false if it is not a
+ * valid row. */
 static bool read_network(const json_t *row, struct jp_netkey *key,
                          struct compare_cell *cell)
 {
@@ -252,6 +273,8 @@ static bool read_network(const json_t *row, struct jp_netkey *key,
     return good;
 }
 
+/* Compares a network cell with the baseline. Bandwidths are compared, and the
+ * change is given as a change of time: half the bandwidth is twice the time. */
 static void judge_network(struct compare *c, const struct jp_netkey *key,
                           struct compare_cell *cell)
 {
@@ -269,6 +292,7 @@ static void judge_network(struct compare *c, const struct jp_netkey *key,
     set_course(c, cell);
 }
 
+/* Compares a report with a baseline. Returns 0, or -1 when out of memory. */
 static int init_baseline(struct compare *c, const struct jp_baseline *baseline,
                          const json_t *b, double threshold)
 {
@@ -297,6 +321,7 @@ static int init_baseline(struct compare *c, const struct jp_baseline *baseline,
     return -1;
 }
 
+/* Returns true if both sides have cells, but none in common. */
 static bool has_nothing(const struct compare *c)
 {
     for (size_t i = 0; i < c->n_cells; i++)
@@ -319,6 +344,7 @@ static const json_t *verdict_of(const struct compare *c, int side)
     return json_object_get(c->roots[side], "verdict");
 }
 
+/* Prints A or B: its path, and its verdict or the size of the baseline. */
 static void put_side(const struct compare *c, const char *name, int side,
                      FILE *out)
 {
@@ -346,6 +372,7 @@ static const char *signed_share(double change, char buf[JP_FIGURE_LEN])
     return buf;
 }
 
+/* Returns the word for a cell's row. A cell of one side names the side. */
 static const char *course_text(const struct compare_cell *cell)
 {
     return cell->course != COMPARE_ONE_SIDED ? courses[cell->course]
@@ -379,6 +406,7 @@ static void put_cell(const struct compare_cell *cell, FILE *out)
                   signed_share(cell->change, change), course_text(cell));
 }
 
+/* Prints findings, each with its sign and its kind. */
 static void put_findings(const json_t *const *list, size_t n, const char *sign,
                          FILE *out)
 {
@@ -394,6 +422,8 @@ static void put_findings(const json_t *const *list, size_t n, const char *sign,
     }
 }
 
+/* Prints the comparison for a terminal: both sides, the cells, the findings,
+ * the counts. */
 static int print_text(const struct compare *c, const char *const names[2],
                       FILE *out, struct jp_error *err)
 {
@@ -413,6 +443,7 @@ static int print_text(const struct compare *c, const char *const names[2],
         fputs("\nFindings: + new in B, - gone\n", out);
     put_findings(c->fresh, c->n_fresh, "+", out);
     put_findings(c->gone, c->n_gone, "-", out);
+    /* explain why no cell is called slower or faster */
     if (c->incomplete[0] || c->incomplete[1])
         quote_printf(
             out,
@@ -436,6 +467,7 @@ static int print_text(const struct compare *c, const char *const names[2],
     return 0;
 }
 
+/* Returns [A, B]; null for an unknown figure. */
 static json_t *pair(struct jp_json *j, const double v[2])
 {
     json_t *array = json_out_array(j);
@@ -446,6 +478,7 @@ static json_t *pair(struct jp_json *j, const double v[2])
     return array;
 }
 
+/* Returns a cell as an object. */
 static json_t *cell_row(struct jp_json *j, const struct compare_cell *cell)
 {
     static const char *const words[] = {[COMPARE_SAME] = "same",
@@ -470,6 +503,7 @@ static json_t *cell_row(struct jp_json *j, const struct compare_cell *cell)
     return row;
 }
 
+/* Adds findings under a key, as they are in their summary. */
 static void put_copies(struct jp_json *j, json_t *root, const char *key,
                        const json_t *const *list, size_t n)
 {
@@ -480,6 +514,7 @@ static void put_copies(struct jp_json *j, json_t *root, const char *key,
     json_out_put(j, root, key, array);
 }
 
+/* Prints the same as JSON. */
 static int print_json(const struct compare *c, const char *const names[2],
                       FILE *out, struct jp_error *err)
 {

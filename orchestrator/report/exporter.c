@@ -1,4 +1,9 @@
-/* exporter.c - rows, files and folders of the exporter's tree. */
+/* exporter.c - rows, files and folders of the exporter's tree.
+ *
+ * exporter_write is the way through it: exporter_table_init groups the
+ * operations into rows and files, put_tree writes tables and scripts, draw runs
+ * gnuplot on the scripts, output.log says what was done. The formats follow
+ * NCCL's script, so that tools for its output also read ours. */
 #include "orchestrator/report/exporter.h"
 
 #include <ctype.h>
@@ -61,9 +66,9 @@ char *exporter_real(double value, char *buf)
     return buf;
 }
 
-/* The name of a function for a file's name. Letters, digits and "._-" stay; any
- * other byte becomes '_', and then the function's number is appended to keep
- * names distinct. */
+/* Returns the name of a function for a file's name. Letters, digits and "._-"
+ * stay; any other byte becomes '_', and then the function's number is appended
+ * to keep names distinct. */
 static char *exporter_coll(const struct jp_result *result, uint32_t coll,
                            char *buf)
 {
@@ -130,6 +135,7 @@ static void fill_keys(struct exporter_table *table)
         table->keys[table->n_keys++] = (struct exporter_key){
             .bytes = op->bytes,
             .sn = op->sn,
+            /* one number for type and function, so the sort compares once */
             .group = type * (uint32_t) r->n_coll_names + op->coll,
             .comm = op->comm,
             .op = i,
@@ -155,6 +161,7 @@ static void sum_cell(const struct exporter_table *table,
     double sum = 0;
 
     cell->first_us = UINT64_MAX;
+    /* by rows, as the exporter's figures are means of rows */
     for (size_t at = cell->from; at < cell->to;) {
         struct exporter_row row;
 
@@ -223,6 +230,8 @@ static int most_time_first(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Marks the max cells of most time as kept. Returns 0, or -1 when out of
+ * memory. */
 static int keep_cells(struct exporter_table *table, size_t max)
 {
     struct exporter_cell **all =
@@ -292,6 +301,7 @@ static void put_sizes(struct jp_csv *csv, const struct exporter_table *table,
     size_t used = 1;
     uint64_t least = 0; /* smallest size not yet written */
 
+    /* the next larger size each time, without a sorted copy */
     for (unsigned n = 0;; n++) {
         uint64_t next = UINT64_MAX;
 
@@ -664,6 +674,8 @@ static int draw_some(struct tree *tree, size_t at, size_t n,
                          RENDER_LIMIT_MS + RENDER_EACH_MS * (unsigned) n, why);
 
     for (size_t i = 0; i < n; i++)
+        /* a drawn script is not needed; a picture of a failed run may be
+         * incomplete */
         gnuplot_remove(tree->dir, tree->names[at + i], rc == 0 ? "gp" : "png");
     return rc;
 }

@@ -1,7 +1,10 @@
-/* report.c - the order in which the files of a report appear; summary.txt.
+/* report.c - summary.txt, the order in which the files of a report appear, and
+ * gnuplot's pictures.
  *
- * summary.txt is ASCII of at most 100 columns; the verdict's word comes first.
- */
+ * Start with report_write at the end of the second part: it names every writer.
+ * report_write_text lists the parts of summary.txt, which is ASCII of at most
+ * 100 columns with the verdict's word first. report_draw runs later, because
+ * pictures take time and nothing waits for them. */
 #include "orchestrator/report/report.h"
 
 #include <errno.h>
@@ -27,11 +30,12 @@
 
 /* --- summary.txt: the report for a terminal or a mail -------------------- */
 
+/* limits of the lists in summary.txt; summary.json has more */
 #define MAX_NOTES 10
 #define MAX_FINDINGS 20
 
-/* The text, cleaned and cut to the column's width; valid until the end of the
- * block. */
+/* Returns the text, cleaned and cut to the column's width. The buffer is a
+ * compound literal, so it lives until the end of the enclosing block. */
 #define COLUMN(text, width)                                                    \
     clean_text((text), JP_CLEAN_ASCII, (char[(width) + 1]){0}, (width) + 1)
 
@@ -47,6 +51,7 @@ static void put_verdict(FILE *out, const struct jp_report *report)
     text_out_wrap(
         out, (unsigned) strlen(word) + 1, 4,
         plain_verdict(report->verdict, report->result, report->insight, text));
+    /* the label stands once, before the first of several checks */
     for (int i = 0; checks && i < JP_PLAIN_CHECKS; i++)
         text_out_line(out, "  %s  %s", i ? "      " : "check:", checks[i]);
     text_out_line(out, "  type:   %s", first_screen_command(report, command));
@@ -54,6 +59,7 @@ static void put_verdict(FILE *out, const struct jp_report *report)
     text_out_wrap(out, 11, 10, report->verdict->text);
 }
 
+/* Writes how small an effect would have been detected. */
 static void put_judged(FILE *out, const struct jp_report *report)
 {
     char text[JP_HYPOTHESES_LINE];
@@ -64,11 +70,13 @@ static void put_judged(FILE *out, const struct jp_report *report)
     text_out_wrap(out, 10, 10, text);
 }
 
+/* Returns "-" for a missing or empty text, so that columns stay aligned. */
 static const char *or_dash(const char *text)
 {
     return text && *text ? text : "-";
 }
 
+/* Writes the libraries that the tasks loaded, such as torch, with versions. */
 static void put_frameworks(FILE *out, const struct jp_agents *agents)
 {
     char text[JP_AGENTS_TEXT];
@@ -77,6 +85,7 @@ static void put_frameworks(FILE *out, const struct jp_agents *agents)
         text_out_line(out, "  loaded     %s", text);
 }
 
+/* Writes the labels that the user gave to the run. */
 static void put_labels(FILE *out, const struct jp_jobconf *conf)
 {
     const char *labels = jobconf_util(conf, "labels");
@@ -85,6 +94,8 @@ static void put_labels(FILE *out, const struct jp_jobconf *conf)
         text_out_line(out, "  labels     %s", labels);
 }
 
+/* Writes the facts about the job. A folder of logs has no job.conf, so most
+ * facts are unknown then. */
 static void put_job(FILE *out, const struct jp_report *report)
 {
     const struct jp_jobconf *c = report->conf;
@@ -129,6 +140,9 @@ static void put_bad(FILE *out, const struct jp_quality *q)
                           q->bad[i].path, q->bad[i].line);
 }
 
+/* Writes how complete the data is: the table of figures, then what is known
+ * only for some inputs (bad lines, overhead, warm-up, planned losses), then
+ * notes on files. */
 static void put_quality(FILE *out, const struct jp_report *report)
 {
     const char *kind = quality_expected_kind(report);
@@ -147,6 +161,7 @@ static void put_quality(FILE *out, const struct jp_report *report)
         uint64_t value = 0;
         bool known = quality_items[i].get(report, &value);
 
+        /* a counter of problems is worth a line only if it is not 0 */
         if (quality_items[i].always || value)
             text_out_line(out, "  %-26s %s", quality_items[i].label,
                           known ? FIG_COUNT(value) : "unknown");
@@ -226,6 +241,7 @@ static void put_nsys(FILE *out, const struct jp_report *report)
     text_out_wrap(out, 29, 29, nsys_text(report->nsys, text));
 }
 
+/* Writes what the processes called in CUDA's library. */
 static void put_cuda(FILE *out, const struct jp_report *report)
 {
     char text[JP_CUDA_TEXT];
@@ -236,6 +252,7 @@ static void put_cuda(FILE *out, const struct jp_report *report)
     text_out_wrap(out, 29, 29, util_cuda_text(report->cuda, text));
 }
 
+/* Writes in one line what was collected while the step hung. */
 static void put_hang(FILE *out, const struct jp_report *report)
 {
     char text[HANGSTACKS_TEXT];
@@ -263,6 +280,7 @@ static int put_util(FILE *out, const struct jp_report *report)
         fprintf(out, "  %-26s ", "Utilisation");
         text_out_wrap(out, 29, 29, text);
     }
+    /* name unreadable input: it explains figures that are too low */
     if (util->bad_files || util->cut_files || util->bad_lines)
         text_out_line(out,
                       "  note: utilisation: %s bad and %s cut files of %s, %s "
@@ -272,12 +290,14 @@ static int put_util(FILE *out, const struct jp_report *report)
     return 0;
 }
 
+/* Writes that n rows more are in the file `where`; nothing if n is 0. */
 static void put_left_out(FILE *out, size_t n, const char *where)
 {
     if (n)
         text_out_line(out, "  ... and %s more in %s", FIG_COUNT(n), where);
 }
 
+/* Writes each finding with its cause and its advice. causes may be NULL. */
 static void put_findings(FILE *out, const struct jp_insight *insight,
                          const struct jp_causes *causes)
 {
@@ -311,6 +331,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
     const struct jp_result *r = report->result;
 
     errno = 0;
+    /* the answer first, then what supports it, then the tables */
     put_verdict(out, report);
     put_judged(out, report);
     put_findings(out, report->insight, report->causes);
@@ -338,6 +359,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
          table_text(&table_cuda, report, out) < 0) ||
         report_copper_text(report, out) < 0)
         return error_set(err, "out of memory");
+    /* errno was cleared above, so it belongs to a failed write */
     if (fflush(out) || ferror(out))
         return error_set(err, "%s",
                          errno ? strerror(errno) : "cannot be written");
@@ -346,10 +368,13 @@ int report_write_text(const struct jp_report *report, FILE *out,
 
 /* --- the order in which a report's files appear -------------------------- */
 
+/* Writers of a file and of a folder. They return 0, or -1 and err. */
 typedef int write_stream(const struct jp_report *, FILE *, struct jp_error *);
 typedef int write_folder(const struct jp_report *, const char *,
                          struct jp_error *);
 
+/* Writes dir/name by temp + rename. On failure, an earlier file of that name
+ * stays. */
 static int write_file(const struct jp_report *report, const char *dir,
                       const char *name, write_stream *write,
                       struct jp_error *err)
@@ -369,6 +394,8 @@ static int write_file(const struct jp_report *report, const char *dir,
         fileio_temp_abort(&file);
         goto out;
     }
+    /* Readers take summary.json as the sign that the report is complete, and
+     * raw files may be deleted after that. So only this file is synced. */
     rc = strcmp(name, JP_SUMMARY_NAME) == 0
              ? fileio_temp_commit_synced(&file, JP_DEF_SYNC_MS, err)
              : fileio_temp_commit(&file, err);
@@ -377,6 +404,7 @@ out:
     return rc;
 }
 
+/* Calls a writer for the folder dir/name. */
 static int write_below(const struct jp_report *report, const char *dir,
                        const char *name, write_folder *write,
                        struct jp_error *err)
@@ -388,7 +416,8 @@ static int write_below(const struct jp_report *report, const char *dir,
     return rc;
 }
 
-/* Writes timeline.js, or removes that of an earlier report. */
+/* Writes timeline.js, or removes the one of an earlier report: the page would
+ * load it and show operations of other data. */
 static int write_timeline(const struct jp_report *report, const char *dir,
                           struct jp_error *err)
 {
@@ -404,6 +433,8 @@ static int write_timeline(const struct jp_report *report, const char *dir,
     return 0;
 }
 
+/* The order matters: report.html links to csv/ and plots/, and summary.json
+ * comes last because it says that the report is complete. */
 int report_write(const struct jp_report *report, const char *dir,
                  struct jp_error *err)
 {
@@ -424,7 +455,7 @@ int report_write(const struct jp_report *report, const char *dir,
 #define PAGE_MAX (64 << 20)
 #define PICTURE_MAX (1 << 20)
 
-/* Draws NAME.gp if it exists. */
+/* Draws NAME.gp if it exists. Returns 0, or what gnuplot_run returns. */
 static int render_one(const char *dir, const char *name, struct jp_error *err)
 {
     char *path = text_format("%s/%s.gp", dir, name);
@@ -436,13 +467,15 @@ static int render_one(const char *dir, const char *name, struct jp_error *err)
              ? 0
              : gnuplot_run(dir, &name, 1, RENDER_LIMIT_MS, err);
     free(path);
+    /* gnuplot may have left half a picture */
     if (rc != 0)
         gnuplot_remove(dir, name, "png");
     return rc;
 }
 
-/* Pictures are optional: if gnuplot is absent or fails, plots/NOTE says so, and
- * the report is still complete. */
+/* Draws all scripts of plots/. Pictures are optional: if gnuplot is absent or
+ * fails, plots/NOTE has the reason, and the report is still complete. Stops at
+ * the first failure, because all later ones would fail alike. */
 static int plots_render(const char *dir, struct jp_error *err)
 {
     struct jp_error why = {""};
@@ -458,13 +491,15 @@ static int plots_render(const char *dir, struct jp_error *err)
         error_wrap(&why, "no pictures (render them by: gnuplot -d *.gp)");
         rc = fileio_write(note, why.text, strlen(why.text), err);
     } else {
+        /* a note of an earlier attempt is no longer true */
         unlink(note);
     }
     free(note);
     return rc;
 }
 
-/* A picture that was not drawn is left out. */
+/* Writes a picture as a data URL, because the page must not need other files. A
+ * picture that was not drawn is left out. */
 static void put_picture(FILE *out, const char *dir, const char *name,
                         const char *caption)
 {
@@ -505,6 +540,7 @@ static int embed(const char *dir, struct jp_error *err)
     }
     if (fileio_temp_open(&file, path, err) < 0)
         goto out;
+    /* copy the page up to the mark, then the pictures, then the rest */
     fwrite(page, 1, (size_t) (at - page), file.stream);
     for (size_t i = 0; charts[i]; i++)
         if (charts[i]->plot && charts[i]->plot->caption)

@@ -1,8 +1,9 @@
 /* report_copper.c - Copper's part of csv/, summary.json, summary.txt and
  * plots/.
  *
- * Tables with rows are described in tables_copper.c.
- */
+ * Tables with rows are described in tables_copper*.c; this file has the rest,
+ * one section per file of the report. All of it handles a report without
+ * Copper's profiles. */
 #include "orchestrator/report/sections.h"
 
 #include <math.h>
@@ -16,6 +17,8 @@
 #include "orchestrator/report/tables.h"
 #include "orchestrator/report/out.h"
 
+/* Returns true for the counters of remembered ENOENTs, which older daemons
+ * do not have. */
 static bool is_ttl(size_t metric)
 {
     return metric >= COPPER_TTL_STORES && metric <= COPPER_TTL_AVOIDED;
@@ -23,6 +26,7 @@ static bool is_ttl(size_t metric)
 
 /* --- csv/copper_totals.csv ------------------------------------------------ */
 
+/* Writes a row of a time, in seconds. ranks 0: the time is unknown. */
 static void put_seconds(struct jp_csv *csv, const char *name, uint64_t us,
                         uint32_t ranks)
 {
@@ -42,6 +46,7 @@ int report_copper_totals(struct jp_csv *csv, const struct jp_report *report,
 
     (void) table;
     for (size_t i = 0; i < COPPER_N_METRICS; i++) {
+        /* the number of daemons that report this counter */
         uint32_t n = is_ttl(i) ? c->n_ttl : c->n_counted;
 
         if (i == COPPER_LATENCY_US) {
@@ -79,9 +84,11 @@ static void put_line(FILE *out, const char *path)
     putc_unlocked('\n', out);
 }
 
+/* The lists of observed paths against existing ones. */
 enum list { ALL, USED, UNUSED, MISSING };
 
-/* A root that is not on this host gives no information about missing files. */
+/* Returns true if the path is in the list. Files are missing only if their root
+ * exists on this host: else nothing was looked up there. */
 static bool belongs(const struct jp_copper *c, const struct jp_copper_used *u,
                     enum list list)
 {
@@ -97,6 +104,7 @@ static bool belongs(const struct jp_copper *c, const struct jp_copper_used *u,
     }
 }
 
+/* Writes one list by temp + rename. */
 static int write_list(const struct jp_copper *c, const char *dir,
                       const char *name, enum list list, struct jp_error *err)
 {
@@ -137,11 +145,13 @@ int report_copper_lists(const struct jp_copper *c, const char *dir,
 
 /* --- summary.json --------------------------------------------------------- */
 
+/* Writes a number, or null if it is below 0. */
 static void put_signed(struct jp_json_stream *s, const char *key, int64_t value)
 {
     json_stream_known(s, key, value >= 0, value < 0 ? 0 : (uint64_t) value);
 }
 
+/* Writes the daemons' settings; null for those that no profile contains. */
 static void settings(struct jp_json_stream *s, const struct jp_copper *c)
 {
     const struct copper_settings *of = &c->settings;
@@ -156,6 +166,7 @@ static void settings(struct jp_json_stream *s, const struct jp_copper *c)
     json_stream_bool(s, "differ", c->settings_differ);
 }
 
+/* Writes how many daemons left which of their files. */
 static void coverage(struct jp_json_stream *s, const struct jp_copper *c)
 {
     json_stream_count(s, "ranks", c->n_ranks);
@@ -174,7 +185,8 @@ static void coverage(struct jp_json_stream *s, const struct jp_copper *c)
     json_stream_count(s, "bytes_read", c->bytes_read);
 }
 
-/* The names are Copper's, except for the unit of the latency. */
+/* Writes the sums over daemons, null for counters that no daemon reports. The
+ * names are Copper's, except for the unit of the latency. */
 static void totals(struct jp_json_stream *s, const struct jp_copper *c)
 {
     for (size_t i = 0; i < COPPER_N_METRICS; i++)
@@ -187,6 +199,7 @@ static void totals(struct jp_json_stream *s, const struct jp_copper *c)
                       c->without_init_us);
 }
 
+/* Writes the answers to fixed questions, and what could be pruned. */
 static void advice(struct jp_json_stream *s, const struct jp_copper *c)
 {
     json_stream_array(s, "answers");
@@ -230,6 +243,7 @@ static void put_members(struct jp_json_stream *s,
     put_object(s, "totals", c, totals);
     table_json(s, &table_copper_operations, report, NULL);
     table_json(s, &table_copper_ranges, report, NULL);
+    /* the numbers of rows left out are written together at the end */
     launches = table_json(s, &table_copper_launches, report, NULL);
     ranks = table_json(s, &table_copper_ranks, report, NULL);
     outliers = table_json(s, &table_copper_outliers, report, NULL);
@@ -276,6 +290,7 @@ void report_copper_findings(struct jp_json_stream *s, const struct jp_copper *c)
 
         json_stream_object(s, NULL);
         json_stream_text(s, "kind", f->kind);
+        /* the keys of other findings, which do not apply to a daemon */
         for (size_t k = 0; k < sizeof(none) / sizeof(*none); k++)
             json_stream_null(s, none[k]);
         json_stream_text(s, "host", r->host);
@@ -304,6 +319,8 @@ void report_copper_findings(struct jp_json_stream *s, const struct jp_copper *c)
 #define ASCII(text)                                                            \
     clean_text((text), JP_CLEAN_ASCII, (char[256]){0}, sizeof(char[256]))
 
+/* Writes the figures of the first lines. Without counters, only the states of
+ * the daemons. */
 static void put_head(const struct jp_copper *c, FILE *out)
 {
     uint64_t latency = c->total[COPPER_LATENCY_US];
@@ -351,6 +368,7 @@ static void put_findings(const struct jp_copper *c, FILE *out)
                       FIG_COUNT(c->n_findings - MAX_FINDINGS));
 }
 
+/* Writes each question with its answer below. */
 static void put_answers(const struct jp_copper *c, FILE *out)
 {
     fputc('\n', out);
@@ -381,6 +399,7 @@ static void put_guidance(const struct jp_copper *c, FILE *out)
     }
 }
 
+/* Writes the first notes on files that were damaged or odd. */
 static void put_notes(const struct jp_copper *c, FILE *out)
 {
     uint64_t all = c->n_notes + c->notes_left_out;
@@ -418,11 +437,13 @@ int report_copper_text(const struct jp_report *report, FILE *out)
 #define MAX_PLOT_RANKS 20000
 #define MAX_POINTS 20000
 
+/* Returns a part of all as percent; 0 if there is nothing. */
 static struct jp_chart_value percent(uint64_t part, uint64_t all)
 {
     return chart_real(all ? 100.0 * (double) part / (double) all : 0);
 }
 
+/* A bar per operation. init is left out, as its time would hide the others. */
 static int ops_build(const struct jp_chart_view *view,
                      struct jp_chart_figures *f)
 {
@@ -504,6 +525,7 @@ const struct jp_chart chart_copper_ranks = {
         .style = JP_PLOT_LEVELS,
         .copper = true}};
 
+/* A bar per class of paths, by the busiest paths and by all paths. */
 static int classes_build(const struct jp_chart_view *view,
                          struct jp_chart_figures *f)
 {
@@ -556,6 +578,7 @@ static int series_build(const struct jp_chart_view *view,
                      : "fewer than two snapshots";
         return 0;
     }
+    /* points are sorted by rank, so the first in time may be anywhere */
     first = c->points[0].time_us;
     for (size_t i = 0; i < c->n_points; i++)
         if (c->points[i].time_us < first)

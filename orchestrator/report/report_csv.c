@@ -1,7 +1,12 @@
 /* report_csv.c - the files of csv/; ops.csv by several threads.
  *
- * A CSV file always has a header row. Columns and units:
- * docs/report-format.md. */
+ * A CSV file always has a header row. Columns and units: docs/report-format.md.
+ * report_write_csvs writes one file per table. Most tables follow from their
+ * description (table_csv); the table `special` names those with a writer of
+ * their own.
+ *
+ * ops.csv can have tens of millions of rows. csv_ops_write cuts them into
+ * chunks of rows; threads format chunks in parallel and write them in order. */
 #include "orchestrator/report/report.h"
 
 #include <inttypes.h>
@@ -22,13 +27,16 @@
 #define CHUNK (128 * OPS_CHUNK) /* rows; about 2 MB of text */
 #define MAX_THREADS 8
 
-/* The first columns of table_ops, for one communicator and function. */
+/* The first columns of table_ops as text, for one communicator and function.
+ * Neighbouring rows share them, and formatting them again would take most of
+ * the time. */
 struct beginning {
     uint32_t comm, coll;
     size_t len; /* 0: not set */
     char text[512];
 };
 
+/* Begins a row with those columns, from *last if they are the same. */
 static void begin_op(struct jp_csv *csv, const struct jp_row *row,
                      struct beginning *last)
 {
@@ -41,9 +49,12 @@ static void begin_op(struct jp_csv *csv, const struct jp_row *row,
     table_csv_part(csv, &table_ops, row, 0, TABLES_OP_BEGINNING);
     last->comm = o->comm;
     last->coll = o->coll;
+    /* 0 if they do not fit; then each row formats them again */
     last->len = csv_out_keep(csv, last->text, sizeof(last->text));
 }
 
+/* Writes the operations [from, to) with a reader of its own, so threads do not
+ * share one. */
 static void put_rows(struct jp_csv *csv, const struct jp_result *r, size_t from,
                      size_t to)
 {
@@ -59,7 +70,8 @@ static void put_rows(struct jp_csv *csv, const struct jp_result *r, size_t from,
     }
 }
 
-/* Threads take chunks in turn and write them to out in order. */
+/* Threads take chunks in turn and write them to out in the same order, so the
+ * file does not depend on the number of threads. */
 struct line {
     const struct jp_result *r;
     FILE *out;
@@ -68,6 +80,7 @@ struct line {
     size_t taken, written; /* numbers of chunks */
 };
 
+/* Returns the number of the next chunk that no thread has taken. */
 static size_t take(struct line *line)
 {
     size_t chunk;
@@ -78,9 +91,11 @@ static size_t take(struct line *line)
     return chunk;
 }
 
+/* Waits until all earlier chunks are written. */
 static void wait_turn(struct line *line, size_t chunk)
 {
     pthread_mutex_lock(&line->lock);
+    /* in a loop: each end of a turn wakes all waiting threads */
     while (line->written != chunk)
         pthread_cond_wait(&line->moved, &line->lock);
     pthread_mutex_unlock(&line->lock);
@@ -102,11 +117,14 @@ struct text {
     size_t used, size;
 };
 
+/* Appends bytes to the text: the stream's write function. Returning 0 marks the
+ * stream as failed. */
 static ssize_t keep(void *cookie, const char *bytes, size_t n)
 {
     struct text *t = cookie;
 
     if (n > t->size - t->used) {
+        /* doubled, so a chunk costs few copies */
         size_t size = 2 * (t->used + n);
         char *at = realloc(t->at, size);
 
@@ -135,7 +153,7 @@ static void text_fini(struct text *t)
     free(t->at);
 }
 
-/* Returns false when out of memory. */
+/* Formats the rows [from, to) into *t. Returns false when out of memory. */
 static bool format(const struct jp_result *r, size_t from, size_t to,
                    struct text *t)
 {
@@ -149,10 +167,13 @@ static bool format(const struct jp_result *r, size_t from, size_t to,
     csv_out_flush(&csv);
     if (!ferror(t->stream))
         return true;
+    /* the next chunk may fit into memory again */
     clearerr(t->stream);
     return false;
 }
 
+/* Formats a chunk without a lock, then waits for its turn to write it. Without
+ * memory, the chunk is formatted directly into the file, in its turn. */
 static void write_chunk(struct line *line, size_t chunk, struct text *t)
 {
     size_t from = chunk * CHUNK, to = from + CHUNK;
@@ -174,6 +195,7 @@ static void write_chunk(struct line *line, size_t chunk, struct text *t)
     end_turn(line);
 }
 
+/* A thread's work: chunks until none is left. */
 static void *work(void *arg)
 {
     struct line *line = arg;
@@ -187,6 +209,8 @@ static void *work(void *arg)
     return NULL;
 }
 
+/* Returns how many threads to use: those wanted (0: one per CPU), at most
+ * MAX_THREADS, and no more than there are chunks. */
 static unsigned count_threads(const struct jp_result *r, unsigned wanted)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -210,6 +234,8 @@ void csv_ops_write(struct jp_csv *csv, const struct jp_result *r,
     }
     pthread_mutex_init(&line.lock, NULL);
     pthread_cond_init(&line.moved, NULL);
+    /* The caller is one of the threads. If a thread cannot be created, those
+     * that exist do the work. */
     while (n + 1 < wanted &&
            pthread_create(&helpers[n], NULL, work, &line) == 0)
         n++;
@@ -277,6 +303,7 @@ static int put_quality_rows(struct jp_csv *csv, const struct jp_report *report,
         csv_out_text(csv, quality_items[i].help);
         csv_out_end(csv);
     }
+    /* below the table: rows whose keys depend on the input */
     if (r)
         put_bad_kinds(csv, &r->quality);
     put_overhead(csv, r);
@@ -300,6 +327,7 @@ static int put_quality_rows(struct jp_csv *csv, const struct jp_report *report,
     return 0;
 }
 
+/* Both tables of busy time need the processes sorted by rank. */
 static int put_busy_rows(struct jp_csv *csv, const struct jp_report *report,
                          const struct jp_table *table)
 {
@@ -314,6 +342,7 @@ static int put_busy_rows(struct jp_csv *csv, const struct jp_report *report,
     return 0;
 }
 
+/* Writes ops.csv. Returns 0; failures show in the stream. */
 static int put_ops(struct jp_csv *csv, const struct jp_report *report,
                    const struct jp_table *table)
 {
@@ -336,6 +365,7 @@ static const struct {
     {&table_copper_totals, report_copper_totals},
 };
 
+/* Writes all rows of a table. Returns 0, or -1 when out of memory. */
 static int put_table(struct jp_csv *csv, const struct jp_report *report,
                      const struct jp_table *table)
 {
@@ -346,6 +376,7 @@ static int put_table(struct jp_csv *csv, const struct jp_report *report,
     return 0;
 }
 
+/* Writes <dir>/<name>.csv by temp + rename. */
 static int write_table(const struct jp_report *report, const char *dir,
                        const struct jp_table *table, struct jp_error *err)
 {
@@ -381,6 +412,7 @@ int report_write_csvs(const struct jp_report *report, const char *csv_dir,
     if (fileio_mkdir(csv_dir, err) < 0)
         return -1;
     for (size_t i = 0; tables[i]; i++)
+        /* a table whose first column is not in CSV has no file */
         if (tables[i]->columns->flags & JP_CSV &&
             write_table(report, csv_dir, tables[i], err) < 0)
             return -1;

@@ -1,4 +1,9 @@
-/* report_index.c - job.json and index.html over all steps of a job. */
+/* report_index.c - job.json and index.html over all steps of a job.
+ *
+ * Every step's report calls report_index when it ends, perhaps at the same time
+ * on several nodes. write_until_stable therefore writes both files again until
+ * no step has changed meanwhile: whoever writes last has seen all. An earlier
+ * job.json saves reading summaries that have not changed. */
 #include "orchestrator/report/report.h"
 
 #include <dirent.h>
@@ -37,6 +42,8 @@ struct steps {
 
 /* --- what job.json says of a step ---------------------------------------- */
 
+/* Returns true if the entry was made of this summary.json and has all members
+ * that this version needs. */
 static bool is_same(const json_t *entry, const struct step *step)
 {
     uint64_t bytes, mtime;
@@ -64,6 +71,7 @@ static json_t *find_known(const json_t *old, const struct step *step,
 
         if (strcmp(summary_file_text(entry, "dir"), step->dir))
             continue;
+        /* both lists are sorted, so the next one is usually the match */
         *hint = at + 1;
         return is_same(entry, step) ? entry : NULL;
     }
@@ -79,6 +87,7 @@ static void copy(struct jp_json *j, json_t *entry, const char *key,
     if (json_is_string(value))
         json_out_text(j, entry, key, json_string_value(value));
     else if (json_is_number(value) || json_is_object(value))
+        /* shared, as neither document is changed later */
         json_out_put(j, entry, key, json_incref(value));
     else
         json_out_put(j, entry, key, json_null());
@@ -86,6 +95,7 @@ static void copy(struct jp_json *j, json_t *entry, const char *key,
 
 #define CELLS_KEPT 8
 
+/* Returns the total time of a cell, us; 0 if it is unknown. */
 static double time_of(const json_t *cell)
 {
     const json_t *exec = json_object_get(cell, "exec_us");
@@ -107,7 +117,7 @@ static void put_cell(struct jp_json *j, json_t *list, const json_t *cell)
     json_out_append(j, list, object);
 }
 
-/* The heaviest cells with a bandwidth, most time first. */
+/* Keeps the heaviest cells with a bandwidth, most time first, for the trend. */
 static void put_cells(struct jp_json *j, json_t *entry, const json_t *root)
 {
     const json_t *cells = json_object_get(root, "cells"), *kept[CELLS_KEPT + 1];
@@ -120,6 +130,7 @@ static void put_cells(struct jp_json *j, json_t *entry, const json_t *root)
 
         if (!(summary_file_real(json_object_get(cell, "busbw_gbs"), "p50") > 0))
             continue;
+        /* one place more than is kept: the lightest falls out at the end */
         for (; at > 0 && time_of(cell) > time_of(kept[at - 1]); at--)
             kept[at] = kept[at - 1];
         kept[at] = cell;
@@ -130,6 +141,8 @@ static void put_cells(struct jp_json *j, json_t *entry, const json_t *root)
     json_out_put(j, entry, "cells", list);
 }
 
+/* Copies what the index shows from a summary. root may be NULL: then the values
+ * are null. */
 static void put_summary(struct jp_json *j, json_t *entry, const json_t *root)
 {
     const json_t *job = json_object_get(root, "job");
@@ -152,6 +165,7 @@ static void put_summary(struct jp_json *j, json_t *entry, const json_t *root)
     index_page_step(j, entry, root);
 }
 
+/* Adds the step's names, its links, and the fingerprint of its summary. */
 static void put_paths(struct jp_json *j, json_t *entry, const struct step *step)
 {
     char path[512];
@@ -200,6 +214,7 @@ static json_t *steps_entry(const char *job_dir, const struct step *step,
 
 /* --- find the steps of a job --------------------------------------------- */
 
+/* A filter of scandirat. The allowed characters are safe in a link. */
 static int is_step_name(const struct dirent *entry)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
@@ -211,7 +226,9 @@ static int is_step_name(const struct dirent *entry)
            !name[strspn(name, allowed)];
 }
 
-/* Returns false if the folder has no summary.json. */
+/* Takes the fingerprint of the step's summary.json. Returns false if the folder
+ * has none. Does not follow links, because a link could lead out of the job's
+ * folder. */
 static bool look_at(int job_fd, const char *name, struct step *step)
 {
     int fd =
@@ -232,7 +249,8 @@ static bool look_at(int job_fd, const char *name, struct step *step)
     return found;
 }
 
-/* Takes over the names. */
+/* Keeps the folders that are steps. Takes over the names. Returns 0, or -1 when
+ * out of memory. */
 static int collect(int job_fd, struct dirent **names, size_t n,
                    struct steps *steps)
 {
@@ -323,6 +341,7 @@ static json_t *read_old(const char *path)
                     &len, NULL) == 0)
         root = jsonload(JSONLOAD_JOB, path, text, len, 0, NULL);
     free(text);
+    /* another version or a damaged file is ignored */
     if (summary_file_count(root, "schema_version", &schema) &&
         schema == JOB_SCHEMA)
         return root;
@@ -342,6 +361,7 @@ static json_t *job_facts(struct jp_json *j, const char *job_dir,
     if (json_is_integer(json_object_get(known, "id")))
         return json_incref(known);
     job = json_out_object(j);
+    /* a few steps are enough: usually the first has the facts */
     for (size_t i = 0; i < steps->n && i < 16; i++) {
         char *dir = text_format("%s/%s", job_dir, steps->list[i].dir);
         json_t *root =
@@ -364,6 +384,7 @@ static json_t *job_facts(struct jp_json *j, const char *job_dir,
     return job;
 }
 
+/* Makes the content of job.json. A failure is remembered in *j. */
 static json_t *make_job(struct jp_json *j, const char *job_dir,
                         const struct steps *steps, const json_t *old)
 {
@@ -386,6 +407,7 @@ static json_t *make_job(struct jp_json *j, const char *job_dir,
     return root;
 }
 
+/* Writes job.json by temp + rename. root stays the caller's. */
 static int write_json(const char *path, json_t *root, struct jp_error *err)
 {
     struct jp_json j = {0};
@@ -430,6 +452,9 @@ static int write_once(const char *job_dir, const char *const paths[2],
     return rc;
 }
 
+/* Writes the files until two scans are equal. Another process may have scanned
+ * before this step ended and write after it; then that process sees the change
+ * in its second scan and writes again. */
 static int write_until_stable(const char *job_dir, const char *const paths[2],
                               struct jp_error *err)
 {

@@ -1,7 +1,10 @@
 /* report_json.c - summary.json, the stable machine interface.
  *
- * docs/summary.schema.json describes it field by field.
- */
+ * docs/summary.schema.json describes it field by field; a field that exists
+ * never changes its meaning. report_write_json is the list of the top-level
+ * keys. Tables come from their descriptions (tables*.c); this file writes the
+ * rest. Nothing is kept in memory: the stream writes each value at once and
+ * remembers a failure. */
 #include "orchestrator/report/report.h"
 
 #include <inttypes.h>
@@ -22,6 +25,8 @@
 #define MAX_NAMES 1000   /* names of missing nodes, and of nodes with notes */
 #define MAX_LATENESS 512 /* rows: ranks of communicators */
 
+/* Writes settings with their source (option, environment, file) and the reason
+ * for the value. An array, because keys may occur for several sources. */
 static void put_settings(struct jp_json_stream *s, const char *key,
                          const struct jp_setting *list, size_t n)
 {
@@ -108,6 +113,8 @@ static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
     put_labels(s, conf);
 }
 
+/* Writes what ran. A folder of logs has no job: the id and the step are null.
+ */
 static void put_job(struct jp_json_stream *s, const struct jp_report *report)
 {
     const struct jp_nodes *nodes = report->nodes;
@@ -121,6 +128,7 @@ static void put_job(struct jp_json_stream *s, const struct jp_report *report)
         json_stream_null(s, "id");
         json_stream_null(s, "step");
     }
+    /* 0 is unknown here, and null says so */
     json_stream_known(s, "nodes", n_nodes > 0, n_nodes);
     json_stream_known(s, "ntasks", n_tasks > 0, n_tasks);
     json_stream_text(s, "nodelist", nodes ? nodes->step_nodelist : NULL);
@@ -137,6 +145,7 @@ static void put_end(struct jp_json_stream *s, const struct jp_report *report)
     const struct jp_crash *c = report->insight ? &report->insight->crash : NULL;
     bool first = c && c->task;
 
+    /* unknown: nothing ended abnormally, or no node left a record */
     if (!c || !nodes || c->cause == JP_CRASH_NONE) {
         json_stream_null(s, "end");
         return;
@@ -146,6 +155,7 @@ static void put_end(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_bool(s, "fault", crash_is_fault(c));
     json_stream_bool(s, "sure", c->sure);
     json_stream_text(s, "text", c->text);
+    /* the task that ended first; null if it could not be decided */
     json_stream_known(s, "task", first, first ? c->task->gtid : 0);
     json_stream_known(s, "world_rank", c->world_rank >= 0,
                       (uint64_t) c->world_rank);
@@ -185,6 +195,8 @@ static void put_doubts(struct jp_json_stream *s, const struct jp_result *result)
     json_stream_end_array(s);
 }
 
+/* Writes the settings that left out records by intent. Then fewer records than
+ * usual are no loss. */
 static void put_filters(struct jp_json_stream *s, const struct jp_jobconf *conf)
 {
     json_stream_array(s, "filters");
@@ -199,6 +211,8 @@ static void put_filters(struct jp_json_stream *s, const struct jp_jobconf *conf)
     json_stream_end_array(s);
 }
 
+/* Writes the recorder's own cost; null without recordings of it. The share is
+ * null for short runs, in which start and end would dominate. */
 static void put_overhead(struct jp_json_stream *s, const struct jp_overhead *o)
 {
     if (!o || !o->recordings) {
@@ -241,6 +255,7 @@ static void put_bad(struct jp_json_stream *s, const struct jp_result *result)
     json_stream_end_array(s);
 }
 
+/* Writes notes on files that were damaged or odd. */
 static void put_notes(struct jp_json_stream *s, const struct jp_result *result)
 {
     json_stream_array(s, "notes");
@@ -261,6 +276,7 @@ static void put_quality(struct jp_json_stream *s,
     double coverage = report->verdict->coverage;
 
     json_stream_object(s, "quality");
+    /* every figure of the table, 0 or not: readers rely on the keys */
     for (size_t i = 0; i < quality_n_items; i++) {
         uint64_t value = 0;
         bool known = quality_items[i].get(report, &value);
@@ -310,7 +326,8 @@ static int by_rank(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Picks the n ranks that were latest, in the result's order. */
+/* Picks the ranks with the largest lateness, at most MAX_LATENESS, and sorts
+ * them by their index. The caller frees the list. NULL: out of memory. */
 static struct heat *pick(const struct jp_result *r,
                          const struct jp_insight *insight, size_t *n)
 {
@@ -329,6 +346,8 @@ static struct heat *pick(const struct jp_result *r,
     return heats;
 }
 
+/* Writes one rank of a communicator. Times are in us and rounded: the error of
+ * the estimate is larger. */
 static void put_late_rank(struct jp_json_stream *s, const struct jp_result *r,
                           const struct jp_insight *insight, size_t i)
 {
@@ -349,6 +368,7 @@ static void put_late_rank(struct jp_json_stream *s, const struct jp_result *r,
     json_stream_end_object(s);
 }
 
+/* Writes the array, empty if nothing was judged. */
 static void put_lateness(struct jp_json_stream *s,
                          const struct jp_report *report)
 {
@@ -371,6 +391,7 @@ static void put_lateness(struct jp_json_stream *s,
 
 /* --- busy ----------------------------------------------------------------- */
 
+/* Adds the members of a spread to the open object. */
 static void put_spread(struct jp_json_stream *s,
                        const struct jp_busy_spread *spread)
 {
@@ -380,6 +401,8 @@ static void put_spread(struct jp_json_stream *s,
     json_stream_real(s, "most", spread->most);
 }
 
+/* Writes busy{}: the sentence, the spread over the run, the table of processes,
+ * the spread in each slice of time. values: scratch for rows->n_told values. */
 static void put_busy_rows(struct jp_json_stream *s,
                           const struct jp_report *report,
                           const struct jp_busy_rows *rows, double *values)
@@ -409,6 +432,7 @@ static void put_busy_rows(struct jp_json_stream *s,
     json_stream_end_object(s);
 }
 
+/* Writes busy{}, or null without records. */
 static void put_busy(struct jp_json_stream *s, const struct jp_report *report)
 {
     struct jp_busy_rows rows;
@@ -433,6 +457,8 @@ static void put_busy(struct jp_json_stream *s, const struct jp_report *report)
 
 /* --- the rest ------------------------------------------------------------- */
 
+/* Writes warmup{}, or null if warm-up was not looked for. ops is 0 if none was
+ * found. */
 static void put_warmup(struct jp_json_stream *s, const struct jp_report *report)
 {
     const struct jp_warmup *w;
@@ -455,6 +481,7 @@ static void put_warmup(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_object(s);
 }
 
+/* Writes what the network was compared with. x may be NULL. */
 static void put_expectation(struct jp_json_stream *s,
                             const struct jp_expectation *x)
 {
@@ -466,6 +493,7 @@ static void put_expectation(struct jp_json_stream *s,
     json_stream_end_object(s);
 }
 
+/* All findings are one array for readers, although three rooms make them. */
 static void put_findings(struct jp_json_stream *s,
                          const struct jp_report *report)
 {
@@ -482,6 +510,7 @@ static void put_head(struct jp_json_stream *s, const struct jp_report *report)
     const char *const *checks = first_screen_checks(report);
     struct timespec now = {0};
 
+    /* the time of writing; same-output.py leaves it out of comparisons */
     clock_gettime(CLOCK_REALTIME, &now);
     json_stream_count(s, "schema_version", JP_SUMMARY_SCHEMA);
     json_stream_object(s, "generator");
@@ -535,6 +564,7 @@ static void put_tables(struct jp_json_stream *s, const struct jp_report *report)
 
     for (size_t i = 0; i < PAIRS; i++)
         left_out[i] = table_json(s, list[i], report, NULL);
+    /* sums over all pairs, also those that the limit leaves out */
     for (size_t i = 0; r && i < r->n_p2p; i++) {
         count += r->p2p[i].count;
         bytes += r->p2p[i].bytes;
@@ -590,6 +620,7 @@ static void put_util(struct jp_json_stream *s, const struct jp_report *report)
         json_stream_count(s, "bad_lines", util->bad_lines);
         json_stream_text(s, "trouble", *util->trouble ? util->trouble : NULL);
         left_out = table_json(s, &table_util, report, NULL);
+        /* rows beyond the limit of JSON, and rows that were never made */
         json_stream_count(s, "left_out", left_out + util->left_out);
         put_agents(s, report->agents);
     }
