@@ -23,7 +23,7 @@
 
 /* --- names of network cells ---------------------------------------------- */
 
-/* Returns true if a word of a label says something. */
+/* Returns true if a word of a label is known. */
 static bool is_told(const char *word)
 {
     return strcmp(word, "unknown") && strcmp(word, "none");
@@ -133,6 +133,7 @@ static int read_text(const json_t *row, const char *name, bool may_be_empty,
     if (strcmp(text, clean_text(text, JP_CLEAN_UTF8, clean, sizeof(clean))) !=
         0)
         return error_set(err, "\"%s\" has odd characters", name);
+    /* no byte of an earlier value remains after the text */
     memset(out, 0, size);
     memcpy(out, text, strlen(text));
     return 0;
@@ -151,6 +152,7 @@ static int read_u32(const json_t *row, const char *name, uint32_t *out,
     return 0;
 }
 
+/* Accepts the names that comm_type_name gives. */
 static int read_type(const json_t *row, enum jp_comm_type *out,
                      struct jp_error *err)
 {
@@ -229,6 +231,7 @@ static int read_hist(const json_t *row, const char *name,
                              " is not behind the one before and below %d",
                              name, i, at, BWHIST_BUCKETS);
         before = at;
+        /* fails also when the sum of the counts would overflow */
         if (bwhist_add(hist, (uint32_t) at,
                        (uint64_t) json_integer_value(count)) < 0)
             return error_set(err,
@@ -255,7 +258,7 @@ bool baseline_file_is(const json_t *root)
     return !strcmp(summary_file_text(root, "format"), BASELINE_FORMAT);
 }
 
-/* --- baselines, read likewise -------------------------------------------- */
+/* --- baselines, read without trust --------------------------------------- */
 
 /* Reads 16 hexadecimal digits. Returns 0, or -1. */
 static int read_fingerprint(const json_t *value, uint64_t *out)
@@ -340,6 +343,7 @@ static int read_cells(const json_t *root, struct jp_baseline *b,
         b->n_cells++;
         if (read_cell(json_array_get(list, i), b, &b->cells[i], err) < 0)
             return error_wrap(err, "cells[%zu]", i);
+        /* also finds a key that occurs twice */
         if (i && netkey_compare(&b->cells[i - 1].key, &b->cells[i].key) >= 0)
             return error_set(err, "cells[%zu] is not in order", i);
     }
@@ -356,6 +360,7 @@ static int parse(const json_t *root, struct jp_baseline *out,
     if (!baseline_file_is(root))
         return error_set(err, "is no baseline (\"format\" is not "
                               "\"" BASELINE_FORMAT "\")");
+    /* another version may mean another thing by the same names */
     if (!summary_file_count(root, "version", &version) ||
         version != BASELINE_VERSION)
         return error_set(err,
@@ -453,6 +458,7 @@ int baseline_file_write(const struct jp_baseline *b, FILE *out,
     }
     json_stream_end_array(&s);
     json_stream_array(&s, "cells");
+    /* sorted by key, so equal baselines give equal bytes */
     for (size_t i = 0; i < b->n_cells; i++)
         put_cell(&s, &b->cells[i]);
     json_stream_end_array(&s);
@@ -487,6 +493,7 @@ static void take_json(const json_t *value, uint64_t *hash)
  * reported. For a folder of logs, it depends on what the ranks did and when. */
 static uint64_t fingerprint(const json_t *root)
 {
+    /* restart and created_us tell apart a requeued job with the same id */
     static const char *const of_job[] = {"id", "step", "restart", "created_us"};
     const json_t *job = json_object_get(root, "job");
     uint64_t hash = FNV_START;
@@ -514,12 +521,14 @@ static bool is_unfit(const json_t *root, bool degraded, char *why, size_t size)
         snprintf(why, size, "its verdict is %s", word);
         return true;
     }
+    /* the user accepts a slow network */
     if (degraded)
         return false;
     if (!strcmp(word, "DEGRADED")) {
         snprintf(why, size, "its verdict is DEGRADED");
         return true;
     }
+    /* the verdict may be about something worse */
     for (size_t i = 0; i < json_array_size(findings); i++) {
         const char *kind =
             summary_file_text(json_array_get(findings, i), "kind");
@@ -583,6 +592,7 @@ static int read_rows(const json_t *network, struct jp_baseline *b,
             return error_wrap(err, "network[%zu]", i);
     if (b->n_cells)
         qsort(b->cells, b->n_cells, sizeof(*b->cells), by_key);
+    /* a baseline has each key once */
     for (size_t i = 1; i < b->n_cells; i++)
         if (!by_key(&b->cells[i - 1], &b->cells[i]))
             return error_set(err, "two rows of \"network\" have one key");
@@ -599,6 +609,7 @@ static int from_summary(const json_t *root, bool degraded,
 
     if (is_unfit(root, degraded, why, size))
         return 1;
+    /* summaries of older versions */
     if (!json_is_array(network)) {
         snprintf(why, size,
                  "it was made by a jobprof that did not keep the "

@@ -62,6 +62,7 @@ struct jp_busy_spread busy_spread(const struct jp_result *r,
     if (!s.n)
         return s;
     qsort(values, s.n, sizeof(*values), sorted_ascending);
+    /* sorted, so the ends are the extremes */
     s.least = values[0];
     s.most = values[s.n - 1];
     s.median = sorted_median(values, s.n);
@@ -132,7 +133,7 @@ int busy_rows_make(const struct jp_result *r,
     rows->rank = calloc(r->n_busy + 1, sizeof(*rows->rank));
     rows->by_rank = calloc(r->n_busy + 1, sizeof(*rows->by_rank));
     rows->told = calloc(r->n_busy + 1, sizeof(*rows->told));
-    /* told doubles as the sign of success: busy_rows_fini clears it */
+    /* told is also the sign of success: busy_rows_fini clears it */
     if (places && rows->rank && rows->by_rank && rows->told)
         fill(r, processes, rows, places);
     else
@@ -192,10 +193,12 @@ void busy_text(const struct jp_result *r, const struct jp_busy_rows *rows,
     struct jp_sentence s;
 
     sentence_init(&s, text, JP_BUSY_TEXT);
+    /* first what is known, then how much is unknown and why */
     if (rows->n_told) {
         const struct jp_busy *low = &r->busy[rows->told[0]];
         const struct jp_busy *high = &r->busy[rows->told[rows->n_told - 1]];
         size_t n = rows->n_told;
+        /* told[] is sorted, so the median is in its middle */
         double middle = (busy_share(&r->busy[rows->told[(n - 1) / 2]]) +
                          busy_share(&r->busy[rows->told[n / 2]])) /
                         2;
@@ -246,6 +249,7 @@ static void get_busy_rank(const struct jp_row *row, struct jp_value *v)
 
 JP_GETTER(busy_pid, jp_busy, v->type = JP_VALUE_INT; v->number = at->pid;
           if (at->pid < 0) v->type = JP_VALUE_UNKNOWN)
+/* the times are unknown together with the share */
 JP_GETTER(busy_from, jp_busy, value_known(v, !busy_why(at), at->from_us))
 JP_GETTER(busy_to, jp_busy, value_known(v, !busy_why(at), at->to_us))
 JP_GETTER(busy_time, jp_busy,
@@ -302,7 +306,7 @@ const struct jp_table table_busy = {
     .max_html = 200,
 };
 
-/* --- table of slices of time; extra likewise ----------------------------- */
+/* --- table of slices of time; extra is a struct jp_busy_rows ------------- */
 
 /* A row per slice and process, slice by slice. */
 static size_t count_busy_windows(const struct jp_report *report)

@@ -129,7 +129,7 @@ static const char *share_of(const json_t *quality, char *buf, size_t size)
 {
     uint64_t records, expected, unseen;
 
-    /* only if all expected records are there: else the coverage says that some
+    /* only if all expected records are there: else the coverage shows that some
      * are missing */
     if (!summary_file_count(quality, "records", &records) ||
         !summary_file_count(quality, "expected", &expected) ||
@@ -386,7 +386,7 @@ static void put_findings(const json_t *root, unsigned columns, bool whole,
     }
 }
 
-/* Prints what to check if no finding says it, one line each. */
+/* Prints what to check if no finding has advice, one line each. */
 static void put_checks(const json_t *root, unsigned columns, FILE *out)
 {
     const json_t *checks =

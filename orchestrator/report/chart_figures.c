@@ -71,6 +71,7 @@ static void put_bins(const struct bins *b, struct jp_json_stream *json)
         }
 }
 
+/* Writes the chart of message sizes: the functions, then the bins. */
 static int put_sizes(const struct jp_chart_view *view, void *state,
                      struct jp_json_stream *json)
 {
@@ -128,6 +129,7 @@ static void destroy(void *state)
     free(s);
 }
 
+/* Allocates the state of the spread; NULL: out of memory. */
 static void *make(const struct jp_chart_view *view)
 {
     struct state *s = calloc(1, sizeof(*s));
@@ -146,6 +148,7 @@ static void *make(const struct jp_chart_view *view)
 static int append(struct values *v, double gbs)
 {
     if (v->n == v->room) {
+        /* doubled, so most operations need no allocation */
         size_t room = v->room ? 2 * v->room : 1024;
         double *more = reallocarray(v->list, room, sizeof(*more));
 
@@ -265,6 +268,7 @@ static int put_cell(struct jp_json_stream *json, const struct jp_cell *cell,
     return 0;
 }
 
+/* Writes the spread of each drawn cell. Returns 0, or -1 when out of memory. */
 static int put(const struct jp_chart_view *view, void *state,
                struct jp_json_stream *json)
 {
@@ -327,6 +331,7 @@ static void numbers_destroy(void *state)
     free(s);
 }
 
+/* Allocates the state of the numbers; NULL: out of memory. */
 static void *numbers_make(const struct jp_chart_view *view)
 {
     struct numbers *s = calloc(1, sizeof(*s));
@@ -368,6 +373,7 @@ static void draw(struct number_line *l, struct number_point p)
         l->points[l->n++] = p;
 }
 
+/* Adds an operation to the line of its cell, and keeps the extremes. */
 static int numbers_add(void *state, const struct jp_chart_op *o)
 {
     struct numbers *s = state;
@@ -408,6 +414,7 @@ static void add_missing(struct number_line *l, struct number_point p)
     l->points[l->n++] = p;
 }
 
+/* Writes a line's points, sorted by sequence number. */
 static void put_numbers_line(struct jp_json_stream *json,
                              const struct jp_cell *cell, struct number_line *l)
 {
@@ -549,6 +556,7 @@ static int choose(const struct jp_chart_view *v, struct matrix *m)
         list[to].bytes += flow.bytes;
     }
     qsort(list, total, sizeof(*list), most_first);
+    /* sorted by data, so those without any are at the end */
     while (m->all < total && list[m->all].bytes > 0)
         m->all++;
     m->n = m->all < MAX_NAMES ? m->all : MAX_NAMES;
@@ -621,6 +629,7 @@ static void put_matrix(const struct jp_chart_view *v,
     json_stream_end_object(json);
 }
 
+/* Writes the matrix of Send and Recv; null without messages. */
 static int put_p2p(const struct jp_chart_view *view, void *state,
                    struct jp_json_stream *json)
 {

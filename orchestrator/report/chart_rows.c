@@ -3,7 +3,8 @@
  *
  * A builder adds lines (one per function, communicator or other group) and the
  * rows of each line. The same rows feed the page and plots/; a row and a column
- * say which of the two show them. Each chart's description follows its builder.
+ * name the writers that show them. Each chart's description follows its
+ * builder.
  */
 #include "orchestrator/report/chart.h"
 
@@ -36,6 +37,7 @@ static bool *heaviest(const struct jp_result *r)
         free(is_heavy);
         return NULL;
     }
+    /* a cell without a bandwidth may have been picked to fill up */
     for (size_t i = 0; i < rows.n; i++)
         is_heavy[rows.index[i]] = r->cells[rows.index[i]].busbw.max > 0;
     rows_fini(&rows);
@@ -163,6 +165,7 @@ static int add_window(struct windows_series *list, size_t *n,
     uint64_t coll = (uintptr_t) w->coll;
     uint32_t at = keymap_find(map, w->comm, coll);
 
+    /* the first window of this communicator and function */
     if (at == KEYMAP_NONE) {
         at = (uint32_t) *n;
         if (keymap_add(map, w->comm, coll, at) < 0)
@@ -185,6 +188,7 @@ static struct windows_series *list_series(const struct jp_result *r, size_t *n)
         rc = add_window(list, n, &map, &r->windows[i]);
     keymap_fini(&map);
     if (rc == 0) {
+        /* most time first; equal times in a fixed order */
         qsort(list, *n, sizeof(*list), by_time);
         return list;
     }
@@ -270,8 +274,7 @@ const struct jp_chart chart_windows = {
         .label_size = 32,
     }};
 
-/* --- the network's bandwidth by message size, beside what was expected -----
- */
+/* --- the network's bandwidth by message size, beside what was expected ---- */
 
 /* Adds a network cell with what was expected of it. A cell that is only
  * compared with itself has no expectation to draw. */
@@ -336,8 +339,7 @@ const struct jp_chart chart_network = {
     .labels = {"name"},
     .max_lines = 12};
 
-/* --- for which processes and nodes the others waited -----------------------
- */
+/* --- for which processes and nodes the others waited ---------------------- */
 
 /* bars that fit on a page, and on a plot */
 enum { MAX_BARS = 32, MAX_PLOT_BARS = 24 };
@@ -355,7 +357,7 @@ static struct jp_chart_value waited(const struct jp_result *r, uint64_t us)
 }
 
 /* Returns true if a finding names the process as late by its own fault. pid <
- * 0: asks for the whole node. */
+ * 0: the whole node. */
 static bool is_named(const struct jp_insight *insight, const char *host,
                      int64_t pid)
 {
@@ -404,6 +406,8 @@ static void wait_row(const struct jp_chart_view *view,
                               is_named(view->insight, p->host, -1))});
 }
 
+/* The processes with the most wait caused; fewer of them on the plot than in
+ * the page. */
 static int waits_build(const struct jp_chart_view *view,
                        struct jp_chart_figures *f)
 {
@@ -413,7 +417,7 @@ static int waits_build(const struct jp_chart_view *view,
 
     f->of = procs->n;
     for (size_t i = 0; places && i < n; i++) {
-        /* a bar of length 0 on the plot would say nothing */
+        /* a bar of length 0 is of no use on the plot */
         const struct jp_process *p = &procs->list[places[i]];
 
         wait_row(view, p, i < MAX_PLOT_BARS && (p->caused_us || p->wait_us), f);

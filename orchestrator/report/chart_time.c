@@ -63,6 +63,7 @@ static struct series *find_series(struct drift *d, uint32_t row,
     return &d->series[d->n++];
 }
 
+/* Adds an operation's bandwidth to its series and slice. */
 static int add(void *state, const struct jp_chart_op *o)
 {
     struct drift *d = state;
@@ -105,6 +106,7 @@ static double off(const struct drift *d, size_t row, unsigned slice)
         const struct series *s = &d->series[i];
         double weight = s->us[slice] > 0 ? s->us[slice] : 1;
 
+        /* the row's series in this slice */
         if (s->row != row || !s->n[slice] || !(s->usual > 0))
             continue;
         sum += weight * (s->sum[slice] / (double) s->n[slice] / s->usual - 1);
@@ -201,6 +203,7 @@ static void *make(const struct jp_chart_view *view)
     return d;
 }
 
+/* Writes the drift; null if no operation has a time. */
 static int put(const struct jp_chart_view *view, void *state,
                struct jp_json_stream *json)
 {
@@ -303,6 +306,7 @@ static void late_destroy(void *state)
     free(s);
 }
 
+/* Allocates both heat maps; NULL: out of memory. */
 static void *late_make(const struct jp_chart_view *view)
 {
     struct state *s = calloc(1, sizeof(*s));
@@ -364,6 +368,7 @@ static void put_map(struct jp_json_stream *json,
     json_stream_end_object(json);
 }
 
+/* Writes both heat maps; the page lets the reader choose. */
 static int late_put(const struct jp_chart_view *view, void *state,
                     struct jp_json_stream *json)
 {
@@ -430,6 +435,7 @@ static void time_destroy(void *time_state)
     free(s);
 }
 
+/* Allocates the lines of the heaviest cells; NULL: out of memory. */
 static void *time_make(const struct jp_chart_view *view)
 {
     struct time_state *s = calloc(1, sizeof(*s));
@@ -481,6 +487,7 @@ static void put_line(struct jp_json_stream *json, const struct jp_cell *cell,
     json_stream_end_object(json);
 }
 
+/* Writes the lines; null if no operation has a time. */
 static int time_put(const struct jp_chart_view *view, void *time_state,
                     struct jp_json_stream *json)
 {
@@ -565,6 +572,8 @@ static void busy_put_cells(struct jp_json_stream *json,
         }
 }
 
+/* Writes the busy shares. They have slices of their own, as they also cover
+ * Send and Recv. */
 static int busy_put(const struct jp_chart_view *view, void *state,
                     struct jp_json_stream *json)
 {

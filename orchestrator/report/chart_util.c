@@ -81,6 +81,7 @@ static void measure(struct metric *m)
         for (size_t i = 0; i < m->n; i++) {
             double v = value_at(m, i, k);
 
+            /* the member was not sampled in this slice */
             if (!isfinite(v))
                 continue;
             m->off[i] += fabs(v - median) / m->s->n_slices;
@@ -424,6 +425,8 @@ static bool begin(const struct samples *s, struct jp_json_stream *json)
     return true;
 }
 
+/* Writes every metric that varies, by scope. Returns 0, or -1 when out of
+ * memory. */
 static int put_util(const struct jp_chart_view *view, void *state,
                     struct jp_json_stream *json)
 {
@@ -497,6 +500,7 @@ static size_t make_rows(const struct metric *m, struct map_row *rows, size_t *n)
         if (nodes && *n &&
             m->s->at[m->members[i]].node == m->s->at[m->members[i - 1]].node) {
             rows[*n - 1].to = i + 1;
+            /* a node is as far off as its farthest member */
             rows[*n - 1].off = fmax(rows[*n - 1].off, m->off[i]);
             continue;
         }
@@ -564,6 +568,8 @@ static int put_map(const struct metric *m, struct jp_json_stream *json)
     return 0;
 }
 
+/* Writes the heat maps of a few metrics. Returns 0, or -1 when out of memory.
+ */
 static int put_maps(const struct jp_chart_view *view, void *state,
                     struct jp_json_stream *json)
 {

@@ -143,6 +143,7 @@ static int make_all(const struct jp_chart_view *view, struct states *states)
     return chart_view_walk(view, visit, states);
 }
 
+/* Writes a value in JSON's type. */
 static void page_value(struct jp_json_stream *json,
                        const struct jp_chart_value *v)
 {
@@ -269,6 +270,7 @@ int chart_data_write(const struct jp_result *result,
         return -1;
     view.insight = insight;
     view.samples = samples;
+    /* a failure leaves the states that were made; the loop below frees them */
     rc = make_all(&view, &states);
     if (rc == 0)
         rc = page_all(&view, &states, out);
@@ -372,6 +374,7 @@ static const char *line_name(const struct drawn *d, size_t i, char buf[80])
     const struct jp_chart_line *line = &d->figures->lines[d->picked.lines[i]];
     char text[2][40] = {"", ""};
 
+    /* a missing label leaves a blank */
     for (size_t k = 0; k < JP_CHART_LABELS; k++)
         plot_script_name(line->labels[k] ? line->labels[k] : "", text[k],
                          d->plot->label_size);
@@ -542,6 +545,7 @@ static void draw_bars(const struct drawn *d, const unsigned types[2], FILE *gp)
             d->plot->bars[1]);
 }
 
+/* Draws two horizontal bars per row, in seconds. */
 static void draw_seconds(const struct drawn *d, FILE *gp)
 {
     put_labels(gp, d->plot);
@@ -560,6 +564,7 @@ static void draw_seconds(const struct drawn *d, FILE *gp)
     draw_bars(d, (const unsigned[]){2, 1}, gp);
 }
 
+/* Draws two horizontal bars per row, in percent. */
 static void draw_percents(const struct drawn *d, FILE *gp)
 {
     fprintf(gp, "set xrange [0:100]\nset yrange [%zu:-1]\n", d->n_rows);

@@ -27,7 +27,7 @@ enum compare_course {
     COMPARE_SAME,
     COMPARE_FASTER,
     COMPARE_SLOWER,
-    COMPARE_FEW,        /* too few operations to say */
+    COMPARE_FEW,        /* too few operations to compare */
     COMPARE_INCOMPLETE, /* records are missing */
     COMPARE_ONE_SIDED
 };
@@ -101,7 +101,7 @@ find_cell(struct compare *c, const struct compare_cell *like, size_t *hint)
     return NULL;
 }
 
-/* Returns true if the summary says that records of the step are missing. */
+/* Returns true if records of the step are missing, by its summary. */
 static bool is_incomplete(const json_t *root)
 {
     const json_t *quality = json_object_get(root, "quality");
@@ -109,6 +109,7 @@ static bool is_incomplete(const json_t *root)
     const char *word = summary_file_text(verdict, "word");
     double coverage = summary_file_real(quality, "coverage");
 
+    /* verdicts that mean missing data, or too few records */
     return !strcmp(word, "INCOMPLETE") || !strcmp(word, "NODATA") ||
            !strcmp(word, "FAILED") ||
            coverage < limits_table[JP_LIMIT_COVERAGE].value;
@@ -133,6 +134,7 @@ static void set_course(struct compare *c, struct compare_cell *cell)
 /* Compares a cell of two reports by its median time. */
 static void judge(struct compare *c, struct compare_cell *cell)
 {
+    /* only one side has the cell */
     if (!cell->ops[0] || !cell->ops[1])
         return;
     cell->course = COMPARE_FEW;
@@ -163,6 +165,7 @@ static int match_cells(struct compare *c)
         struct compare_cell like, *cell;
 
         read_cell(json_array_get(b, i), &like);
+        /* A's cell gets its second side, or B's cell is appended */
         cell = find_cell(c, &like, &hint);
         /* there is room for all of both */
         if (!cell) {
@@ -354,6 +357,7 @@ static void put_side(const struct compare *c, const char *name, int side,
                text, sizeof(text));
     clean_text(name, JP_CLEAN_ASCII, path, sizeof(path));
     quote_printf(out, "%c  %s\n   ", side ? 'B' : 'A', path);
+    /* a baseline has no verdict */
     if (!c->roots[side]) {
         quote_printf(out, "baseline of %s earlier steps\n",
                      FIG_COUNT(c->baseline->n_reports));
@@ -393,6 +397,7 @@ static void put_network(const struct compare_cell *cell, FILE *out)
                   signed_share(cell->change, change), course_text(cell));
 }
 
+/* Prints a cell of two reports. */
 static void put_cell(const struct compare_cell *cell, FILE *out)
 {
     char change[JP_FIGURE_LEN], coll[16], type[16];

@@ -15,9 +15,8 @@
 #include "common/sorted.h"
 #include "orchestrator/report/gnuplot.h"
 
-#define EXPORTER_MAX_PANELS                                                    \
-    48 /* panels of a combined plot, 500 pixels each                           \
-        */
+/* panels of a combined plot, 500 pixels each */
+#define EXPORTER_MAX_PANELS 48
 #define EXPORTER_TITLE 160
 
 enum {
@@ -39,7 +38,7 @@ size_t exporter_table_row(const struct exporter_table *table,
 
     *row = (struct exporter_row){
         .id = id, .sn = first->sn, .start_us = UINT64_MAX, .from = at};
-    /* the exporter knows only ids, so communicators with the same id share a
+    /* the exporter has only ids, so communicators with the same id share a
      * row */
     for (; at < cell->to && table->keys[at].sn == first->sn &&
            !strcmp(r->comms[table->keys[at].comm].id, id);
@@ -270,7 +269,7 @@ static void put_axes(FILE *gp)
           gp);
 }
 
-/* Says that points are left out, unless all are there. */
+/* Writes that points are left out, unless all are there. */
 static void put_note(FILE *gp, bool all)
 {
     if (!all)

@@ -21,8 +21,7 @@
 #include "orchestrator/report/proof.h"
 #include "orchestrator/report/sections.h"
 
-/* --- tiles: a figure each ---------------------------------------------------
- */
+/* --- tiles: a figure each ------------------------------------------------- */
 
 struct tile {
     const char *label;
@@ -68,7 +67,8 @@ static void tile_lost(const struct jp_report *report,
         SAY(t->note, "of communication time%s%s",
             isfinite(f->cost_us) ? ": " : "",
             isfinite(f->cost_us) ? plain_gpu_time(f->cost_us, gpu) : "");
-        /* a replay without the fault says more than the cost alone */
+        /* the gain from a replay without the fault is better than the cost
+         * alone */
         if (isfinite(f->gain) && f->gain > 0)
             SAY(t->note,
                 "of communication time. Without it the run takes %s less",
@@ -326,8 +326,7 @@ static void put_tiles(const struct jp_report *report, FILE *out)
     fputs("</dl>\n", out);
 }
 
-/* --- causes, what to do ------------------------------------------------------
- */
+/* --- causes, what to do --------------------------------------------------- */
 
 /* Writes text in which the name of an option is not broken at its hyphens. */
 static void put_words(FILE *out, const char *text)
@@ -399,13 +398,13 @@ const char *const *first_screen_checks(const struct jp_report *report)
     const struct jp_finding *f = worst_of(report);
 
     if (is_unread(report) || (f && f->kind == JP_FINDING_UNEVEN))
-        return NULL; /* the finding says what to do */
+        return NULL; /* the finding has advice */
     return plain_checks(report->verdict,
                         is_copper_alone(report) &&
                             report->verdict->word != JP_VERDICT_OK);
 }
 
-/* Writes what to check, or what the finding says to look at. */
+/* Writes what to check, or the advice of the finding. */
 static void put_checks(const struct jp_report *report,
                        const struct jp_finding *f, FILE *out)
 {
@@ -461,6 +460,7 @@ char *first_screen_command(const struct jp_report *report,
     return buf;
 }
 
+/* Writes the command to type next. */
 static void put_command(const struct jp_report *report, FILE *out)
 {
     char text[FIRST_SCREEN_COMMAND];
@@ -500,9 +500,9 @@ static void put_full(const struct jp_report *report, FILE *out)
     fputs("</details>\n", out);
 }
 
-/* --- the whole
- * ----------------------------------------------------------------- */
+/* --- the whole ------------------------------------------------------------ */
 
+/* Writes the step and the job's name. A folder of logs has neither. */
 static void put_heading(const struct jp_report *report, FILE *out)
 {
     fputs("<h1>jobprof", out);
@@ -522,6 +522,7 @@ int first_screen_write(const struct jp_report *report, FILE *out)
     char text[JP_PLAIN_TEXT];
 
     put_heading(report, out);
+    /* the class gives the colour of the verdict */
     fprintf(out,
             "<div id=\"answer\" class=\"%s\">\n<div class=\"verdict\"><strong>"
             "%s</strong><p>",
@@ -531,6 +532,7 @@ int first_screen_write(const struct jp_report *report, FILE *out)
     fputs("</p></div>\n", out);
     put_tiles(report, out);
     put_command(report, out);
+    /* the proof stands beside causes and checks on a wide screen */
     fputs("<div class=\"why\">\n", out);
     if (proof_write(report, out) < 0)
         return -1;

@@ -11,6 +11,8 @@
 #include "common/child.h"
 #include "common/fileio.h"
 
+/* Quotes, backslashes and '@' mean something in a script, so only a few
+ * characters stay. */
 char *plot_script_name(const char *text, char *buf, size_t size)
 {
     size_t n = 0;
@@ -45,6 +47,7 @@ void plot_script_begin(FILE *out, const char *name, const char *title,
             "}\n",
             width, height, width, height);
     fprintf(out, "set output '%s.png'\n", name);
+    /* tabs separate the columns of a .tsv: names contain blanks */
     fputs("set encoding utf8\n"
           "set datafile separator '\\t'\n",
           out);
@@ -62,6 +65,8 @@ void plot_script_begin(FILE *out, const char *name, const char *title,
     fprintf(out, "set title '%s' font ',15'\n", title);
 }
 
+/* gnuplot refuses a plot without data, so this plots a line outside of the
+ * range. */
 void plot_script_nothing(FILE *out, const char *why)
 {
     fprintf(out,

@@ -296,9 +296,6 @@ static char *words_of(const json_t *entry, char *buf, size_t size)
     return buf;
 }
 
-/* Index.html's pictures: verdicts by step, and bandwidths of
- * the kinds of operations that several steps have. */
-
 /* --- a strip of verdicts, a line for each kind of operation -------------- */
 
 /* latest steps; kinds of one step; lines drawn */
@@ -380,7 +377,7 @@ static int by_time(const void *a, const void *b)
     return x->time_us > y->time_us ? -1 : x->time_us < y->time_us;
 }
 
-/* ---------------------------------------------------------------- pictures */
+/* --- pictures of the trend */
 
 /* Draws a square per step, in the colour of its verdict, with its first letter.
  */
@@ -393,6 +390,7 @@ static void put_strip(const struct trend *t, FILE *out)
     for (size_t i = 0; i < t->n; i++) {
         const char *word = summary_file_text(step_at(t, i), "verdict");
 
+        /* a step without a readable report is drawn like NODATA */
         fputs("<g class=\"", out);
         html_out_text(out, *word ? word : "NODATA");
         fprintf(out, "\"><title>step ");
@@ -453,7 +451,7 @@ static void put_line(const struct trend *t, const struct kind *k, FILE *out)
     fputs("</svg></td>", out);
 }
 
-/* ------------------------------------------------------------------- table */
+/* --- table of the trend */
 
 /* Writes a row of the table of kinds: figures over the steps, and the curve. */
 static void put_kind(const struct trend *t, const struct kind *k, FILE *out)
@@ -466,6 +464,7 @@ static void put_kind(const struct trend *t, const struct kind *k, FILE *out)
         if (!isnan(k->gbs[i]))
             last = values[n++] = k->gbs[i];
     qsort(values, n, sizeof(*values), sorted_ascending);
+    /* the last step is compared with all, also with itself */
     median = sorted_median(values, n);
     change = 100 * (last / median - 1);
     snprintf(text, sizeof(text), "%+.1f %%", change);
@@ -482,6 +481,8 @@ static void put_kind(const struct trend *t, const struct kind *k, FILE *out)
     html_out_row_end(out);
 }
 
+/* Writes the table of the trend: the kinds of most time that several steps
+ * have. */
 static void put_kinds(const struct trend *t, FILE *out)
 {
     static const struct jp_html_column columns[] = {
@@ -673,6 +674,7 @@ static void put_step(FILE *out, const json_t *step)
     html_out_row_end(out);
 }
 
+/* Writes the job's id, name and user; foreign text. */
 static void put_heading(FILE *out, const json_t *facts)
 {
     uint64_t id = 0;

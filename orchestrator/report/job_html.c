@@ -8,7 +8,7 @@
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/sections.h"
 
-/* 0 means unknown. */
+/* Writes a count; 0 means that it is unknown. */
 static void put_fact_count(FILE *out, const char *name, uint64_t value)
 {
     html_out_fact(out, name, value ? FIG_COUNT(value) : "unknown");

@@ -47,6 +47,7 @@ void text_out_fit(FILE *out, unsigned columns, const char *fmt, ...)
     va_start(ap, fmt);
     n = vsnprintf(raw, sizeof(raw), fmt, ap);
     va_end(ap);
+    /* an invalid multibyte sequence in the format; print nothing */
     if (n < 0)
         raw[0] = '\0';
     if (columns > JP_TEXT_COLUMNS)
@@ -58,6 +59,7 @@ void text_out_fit(FILE *out, unsigned columns, const char *fmt, ...)
     if (len >= 8 && len == columns && strcmp(line + len - 3, "...") == 0)
         end_well(line, len);
     len = strlen(line);
+    /* an empty last column leaves blanks */
     while (len > 0 && line[len - 1] == ' ')
         line[--len] = '\0';
     fprintf(out, "%s\n", line);
@@ -111,6 +113,7 @@ void csv_out_flush(struct jp_csv *csv)
     csv->from = csv->inside ? SIZE_MAX : 0;
 }
 
+/* Appends one byte to the buffer. */
 static void put(struct jp_csv *csv, char c)
 {
     *csv_out_room(csv, 1) = c;
@@ -134,6 +137,7 @@ void csv_out_end(struct jp_csv *csv)
 {
     put(csv, '\n');
     csv->inside = false;
+    /* the next row starts here */
     csv->from = csv->used;
 }
 
@@ -151,6 +155,7 @@ size_t csv_out_keep(const struct jp_csv *csv, char *buf, size_t size)
 void csv_out_again(struct jp_csv *csv, const char *kept, size_t len)
 {
     put_bytes(csv, kept, len);
+    /* the copy ends with a value, so a comma comes next */
     csv->inside = true;
 }
 
@@ -219,6 +224,7 @@ void csv_out_list(struct jp_csv *csv, char *const *texts, size_t n)
         char buf[JP_CLEAN_MAX];
 
         clean_text(texts[i], JP_CLEAN_UTF8, buf, sizeof(buf));
+        /* only the first character of a cell makes a formula */
         if (i)
             put(csv, ' ');
         else if (is_formula(buf))
@@ -321,6 +327,7 @@ void html_out_short(FILE *out, const char *text, size_t max)
 {
     char buf[JP_CLEAN_MAX];
 
+    /* no text is longer after cleaning */
     if (max > sizeof(buf))
         max = sizeof(buf);
     put_escaped(out, clean_text(text, JP_CLEAN_UTF8, buf, max));
@@ -382,6 +389,8 @@ bool html_out_has_charts(void)
 void html_out_table(FILE *out, const struct jp_html_column *columns, size_t n,
                     bool sortable)
 {
+    /* the table scrolls in its own box; tabindex makes that possible with keys
+     */
     fprintf(out, "<div class=\"scroll\" tabindex=\"0\"><table%s><thead><tr>",
             sortable ? " class=\"sortable\"" : "");
     for (size_t i = 0; i < n; i++) {
@@ -478,6 +487,7 @@ void html_out_table_end(FILE *out, size_t columns, size_t left_out,
                         const char *where)
 {
     fputs("</tbody>", out);
+    /* say where the other rows are */
     if (left_out)
         fprintf(out,
                 "<tfoot><tr><td colspan=\"%zu\">%s more row%s in "

@@ -19,19 +19,15 @@
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/table.h"
 
-/* Pictures of a step's end: which rank waits where and for whom,
- * and which task ended first. */
-
 #define CHIPS 128    /* ranks of an operation drawn one by one */
 #define CHIPS_FEW 16 /* ... also where it only waits for another operation */
 #define OPS_DRAWN 6  /* operations */
 #define BARS_DRAWN 12
 #define TICKS 400 /* of a group of tasks, or of a level of daemons */
 
-/* --- operations that hang ----------------------------------------------------
- */
+/* --- operations that hang ------------------------------------------------- */
 
-/* Each colour has a sign, too, because colour alone is not accessible. */
+/* Each colour also has a sign, because colour alone is not accessible. */
 static const struct {
     const char *class, *sign, *words;
 } states[JP_HANG_STATES] = {
@@ -58,6 +54,8 @@ static void put_chips(FILE *out, const struct jp_hang_op *op)
             break;
         fprintf(out, "<span class=\"chip %s\"><i>%s</i>%" PRId64 "</span>",
                 states[s].class, states[s].sign,
+                /* the task's number if it is known, else the rank in the
+                 * communicator */
                 op->tasks[i] >= 0 ? op->tasks[i] : i);
     }
     fputs("</div>\n", out);
@@ -83,6 +81,7 @@ static void put_arrow(FILE *out, const struct jp_hang_op *op)
             "<p class=\"arrow\"><strong>%s</strong> <span class=\"line\">wait "
             "for</span> <strong class=\"%s\">%s</strong>",
             ranks[JP_HANG_IN], states[whom].class, ranks[whom]);
+    /* some are absent and others elsewhere: name both */
     if (whom == JP_HANG_ABSENT && *ranks[JP_HANG_ELSEWHERE])
         fprintf(out,
                 " and <strong class=\"elsewhere\">%s</strong>, in another one",
@@ -105,6 +104,7 @@ static bool is_cause(const struct jp_hang_op *op)
 static void put_op(FILE *out, const struct jp_hang_op *op)
 {
     fputs("<div class=\"op\"><h3>", out);
+    /* "AllReduce 17 of TP1" */
     html_out_text(out, op->coll);
     fprintf(out, " %" PRIu64 " of ", op->sn);
     html_out_text(out, op->name);
@@ -135,8 +135,7 @@ static void put_states(FILE *out, const struct jp_hang *hang)
     fputs("</p>\n", out);
 }
 
-/* --- without recordings: how far each communicator came
- * ------------------------ */
+/* --- without recordings: how far each communicator came ------------------- */
 
 static int by_ops(const void *a, const void *b, void *arg)
 {
@@ -162,9 +161,11 @@ static int put_progress(const struct jp_result *r, const struct jp_finding *f,
     if (!list)
         return -1;
     for (size_t c = 0; c < r->n_comms; c++)
+        /* only communicators that should do the same number of operations */
         if (r->comms[c].n_ranks == like->n_ranks &&
             r->comms[c].type == like->type && r->comms[c].ops)
             list[n++] = c;
+    /* nothing to compare with */
     if (n < 2) {
         free(list);
         return 1;
@@ -216,6 +217,7 @@ static int proof_hang(const struct jp_report *report,
 
     if (!hang)
         return 1;
+    /* recordings without operations in flight, or logs */
     if (!hang->n_ops || !hang->ops[0].n_ranks)
         return f && f->comm >= 0 ? put_progress(report->result, f, out) : 1;
     html_out_proof(out, "hang", "Who waits where, and for whom");
@@ -230,8 +232,7 @@ static int proof_hang(const struct jp_report *report,
     return 0;
 }
 
-/* --- who ended first
- * ----------------------------------------------------------- */
+/* --- the task that ended first -------------------------------------------- */
 
 static const char *const ways[] = {
     [JP_CRASH_WELL] = "ended well",
@@ -277,6 +278,7 @@ static int proof_tasks(const struct jp_report *report,
     (void) f;
     if (!nodes || !crash || !crash->task)
         return 1;
+    /* the range of the axis; an end of 0 is unknown */
     for (size_t i = 0; i < nodes->n_nodes; i++)
         for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++) {
             int64_t end = nodes->nodes[i].tasks[k].end_us;
@@ -329,8 +331,7 @@ static int proof_tasks(const struct jp_report *report,
 #define LEVELS_DRAWN 10
 #define DAEMONS_DRAWN 12
 
-/* --- a slow daemon ----------------------------------------------------------
- */
+/* --- a slow daemon -------------------------------------------------------- */
 
 static const struct {
     const char *metric, *op, *words;
@@ -367,6 +368,7 @@ static const struct jp_copper_outlier *outlier_of(const struct jp_copper *c,
     for (size_t i = 0; i < c->n_findings; i++) {
         if (strcmp(c->findings[i].kind, "copper_slow_rank") != 0)
             continue;
+        /* the measures with a picture, in order of preference */
         for (*m = 0; *m < sizeof(measures) / sizeof(*measures); ++*m)
             for (size_t k = 0; k < c->n_outliers; k++)
                 if (c->outliers[k].slow &&
@@ -424,6 +426,7 @@ static void put_level(FILE *out, const struct jp_copper *c, int level,
         begin_row(out, false, name);
         fprintf(out, "%s daemon%s", FIG_COUNT(n), plural(n));
         begin_cells(out);
+        /* daemons beyond the limit are skipped evenly */
         step = n / TICKS + 1;
         for (k = 0; k < n; k += step)
             put_tick(out, values[k], most, "col");
@@ -448,6 +451,7 @@ static int put_slow(const struct jp_copper *c,
     snprintf(caption, sizeof(caption), "%s, by level of Copper's tree",
              measures[m].words);
     html_out_proof(out, "tasks daemons", caption);
+    /* levels without daemons write nothing */
     for (int level = 0; level < LEVELS_DRAWN; level++) {
         put_level(out, c, level, m, most);
         if (level != o->level)
@@ -466,8 +470,7 @@ static int put_slow(const struct jp_copper *c,
     return 0;
 }
 
-/* --- what caches answered ----------------------------------------------------
- */
+/* --- what caches answered ------------------------------------------------- */
 
 struct daemon {
     const struct jp_copper_rank *rank;
@@ -531,6 +534,7 @@ static int put_answers(const struct jp_copper *c, FILE *out)
         const struct jp_copper_rank *r = &c->ranks[i];
         bool has = r->has_counts && r->value[COPPER_OPERATIONS];
 
+        /* daemons without a profile come first: -1 */
         list[n++] =
             (struct daemon){r, has ? (double) r->value[COPPER_HITS] /
                                          (double) r->value[COPPER_OPERATIONS]
@@ -590,7 +594,8 @@ static proof_picture *const by_kind[] = {
     [JP_FINDING_UNEVEN] = proof_records,
 };
 
-/* The picture for a verdict none of whose findings has one. */
+/* Returns the picture for a verdict without a finding that has one; NULL: the
+ * verdict has none. */
 static proof_picture *by_word(enum jp_verdict_word word)
 {
     switch (word) {

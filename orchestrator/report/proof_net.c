@@ -21,9 +21,9 @@
 #define BARS_DRAWN 12
 #define NODES_DRAWN 6
 
-/* --- what is looked at: one function and size of communicators of a kind ---
- */
+/* --- operations of one function and size --- */
 
+/* The operations that a picture is about, sorted into histograms of GB/s. */
 struct look {
     const struct jp_report *report;
     const struct jp_finding *f;
@@ -31,16 +31,16 @@ struct look {
     const struct jp_comm *like; /* NULL: any of the cell's type */
     struct jp_bwhist *slices;   /* of the finding's communicators, by time */
     struct jp_bwhist *others;   /* of the others, by time */
-    struct jp_bwhist *sides[2]; /* by communicator: before the change, behind
-                                   it; NULL once `slow` is known */
+    struct jp_bwhist *sides[2]; /* by communicator: before and after the
+                                   change; NULL once `slow` is known */
     bool *slow;                 /* by communicator: it became slower; NULL: it
-                                   is not known which did */
-    struct jp_bwhist after;     /* behind the change; without one, of the
+                                   is unknown which ones did */
+    struct jp_bwhist after;     /* after the change; without one, of the
                                    whole run */
-    struct jp_bwhist *comms;    /* of all of the kind, by communicator */
-    struct jp_bwhist base;      /* before the change, or of the peers */
-    unsigned n_slices;
-    double from_slice; /* slice of the change; NAN: none */
+    struct jp_bwhist *comms;    /* of every communicator of the kind */
+    struct jp_bwhist base;      /* before the change */
+    unsigned n_slices;          /* slices of the run, as in the view */
+    double from_slice;          /* slice of the change; NAN: none */
     bool failed;
 };
 
@@ -58,8 +58,10 @@ static bool is_slow(const struct look *l, size_t comm)
 {
     if (l->f->comm >= 0)
         return (size_t) l->f->comm == comm;
+    /* the first walk decided */
     if (l->slow)
         return l->slow[comm];
+    /* no node is named: all communicators of the kind */
     return !*l->f->host ||
            spans_host(rows_comm(l->report->result, comm), l->f->host);
 }
@@ -125,6 +127,7 @@ static int take_side(void *arg, const struct jp_chart_op *op)
     struct look *l = arg;
     int side = side_of(l, op->slice);
 
+    /* near the change, or of another kind */
     if (!side || !is_looked_at(l, op))
         return 0;
     return bwhist_add(&l->sides[side > 0][op->op->comm],
@@ -189,6 +192,7 @@ static void look_fini(struct look *l)
 static int find_slow(struct look *l, const struct jp_chart_view *view)
 {
     size_t n = l->report->result->n_comms, found = 0;
+    /* half of the slowdown that the finding gives */
     double least = 1 + (l->f->ratio - 1) / 2;
     bool *slow;
     int rc;
@@ -244,8 +248,7 @@ static int look_make(const struct jp_report *report, const struct jp_finding *f,
     return chart_view_walk(view, take, l);
 }
 
-/* --- bandwidth over the run -------------------------------------------------
- */
+/* --- bandwidth over the run ----------------------------------------------- */
 
 /* The usual range of bandwidth, and its middle. */
 struct band {
@@ -270,6 +273,7 @@ static struct band find_band(const struct look *l)
     struct band band = {NAN, NAN, NAN, ""};
     double most = 0;
 
+    /* the run itself is the best comparison */
     if (l->base.total) {
         band = (struct band){
             bwhist_quantile(&l->base, 0.1), bwhist_quantile(&l->base, 0.5),
@@ -330,6 +334,7 @@ static void put_line(FILE *out, const struct jp_bwhist *slices, unsigned n,
     for (unsigned i = 0; i < n; i++) {
         if (!slices[i].total)
             continue;
+        /* M: moves to the point; L: draws a line to it */
         fprintf(out, "%c%.1f %.2f", last < n && i - last <= bridge ? 'L' : 'M',
                 i + 0.5, y_of(bwhist_quantile(&slices[i], 0.5), most));
         last = i;
@@ -397,6 +402,7 @@ static void put_labels(FILE *out, const struct look *l,
                 : has_change(l)                ? "since the change"
                                                : "in this step",
                 FIG_GBS(bwhist_quantile(&l->after, 0.5)));
+    /* only what the picture shows is in its key */
     if (isfinite(band->mid))
         fprintf(out, " <i class=\"band\"></i> %s: <strong>%s GB/s</strong>",
                 band->what, FIG_GBS(band->mid));
@@ -463,8 +469,7 @@ static int put_course(const struct look *l, const struct jp_chart_view *view,
     return 0;
 }
 
-/* --- by communicator --------------------------------------------------------
- */
+/* --- by communicator ------------------------------------------------------ */
 
 /* A communicator's median bandwidth; hit: the finding is about it. */
 struct bar {
@@ -537,8 +542,7 @@ static int put_bars(const struct look *l, FILE *out)
     return 0;
 }
 
-/* --- between pairs of nodes --------------------------------------------------
- */
+/* --- between pairs of nodes ----------------------------------------------- */
 
 /* Returns the bandwidth from one node to another, GB/s, from the records of
  * both sides; NaN if there was no message. */
@@ -577,6 +581,7 @@ static size_t pick_nodes(const struct jp_result *r, const char *text,
 {
     size_t n = 0;
 
+    /* round 0: named; 1: with messages to or from those; 2: any */
     for (int round = 0; round < 3; round++)
         for (size_t h = 0; h < r->n_hosts && n < NODES_DRAWN; h++) {
             const char *host = r->hosts[h];
@@ -663,6 +668,7 @@ int proof_network(const struct jp_report *report, const struct jp_finding *f,
 
     if (!f || !report->result || !report->processes)
         return 1;
+    /* the finding is about Send and Recv */
     if (f->messages)
         return put_matrix(report, f, out);
     if (chart_view_make(report->result, report->processes, &view) < 0)

@@ -23,8 +23,7 @@
 #define ROWS_DRAWN 128
 #define LEVELS 5
 
-/* --- strips: a row a rank, a column a part of the run ----------------------
- */
+/* --- strips: a row a rank, a column a part of the run --------------------- */
 
 /* A rank of a communicator of the finding's shape. */
 struct strip {
@@ -441,8 +440,7 @@ int proof_strips(const struct jp_report *report, const struct jp_finding *f,
                         "late in each operation", out);
 }
 
-/* --- nobody stands out -----------------------------------------------------
- */
+/* --- no rank stands out --------------------------------------------------- */
 
 #define BINS 61
 #define REACH 1.5 /* the axis ends at this multiple of the line */
@@ -535,8 +533,7 @@ int proof_excess(const struct jp_report *report, const struct jp_finding *f,
     return 0;
 }
 
-/* --- whose records are missing ---------------------------------------------
- */
+/* --- processes with missing records --------------------------------------- */
 
 #define COLUMNS 256
 #define SHORT 0.8 /* share of the mean below which a bar is marked ... */
@@ -602,7 +599,6 @@ int proof_records(const struct jp_report *report, const struct jp_finding *f,
     records = calloc(n, sizeof(*records));
     if (!records)
         return -1;
-    /* a process has ranks in several communicators */
     for (size_t i = 0; i < report->result->n_ranks; i++)
         records[p->of_rank[i]] += report->result->ranks[i].records;
     for (size_t i = 0; i < n; i++) {
@@ -638,7 +634,6 @@ int proof_records(const struct jp_report *report, const struct jp_finding *f,
             "</svg></div>\n<div class=\"scale\"><span>first process</span>"
             "<span>%s</span><span>last</span></div>\n",
             coverage > 0 && coverage < 1 ? "dashed: expected on average" : "");
-    /* a rank's number needs the word "rank", a host name does not */
     processes_name(p, report->result, &p->list[lowest], name);
     snprintf(note, sizeof(note), "From %s to %s. Fewest: %s%.120s.%s",
              FIG_COUNT(least), FIG_COUNT(most),

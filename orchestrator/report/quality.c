@@ -113,6 +113,7 @@ void quality_overhead_text(const struct jp_quality *q,
         *value = report->result->quality.field;                                \
         return true;                                                           \
     }
+/* the name of the member is the name of the figure */
 COUNTER(records)
 COUNTER(coll_records)
 COUNTER(p2p_records)
@@ -145,6 +146,8 @@ COUNTER(left_out_records)
 COUNTER(shared_ranks)
 COUNTER(rounded_cells)
 
+/* The expected number depends on the input: counted by the recorder, implied by
+ * sequence numbers, or planned. */
 static bool get_expected(const struct jp_report *report, uint64_t *value)
 {
     if (!quality_expected_kind(report))
@@ -154,6 +157,7 @@ static bool get_expected(const struct jp_report *report, uint64_t *value)
     return true;
 }
 
+/* 0 is unknown, also for the nodes below. */
 static bool get_ranks_expected(const struct jp_report *report, uint64_t *value)
 {
     *value = expected_ranks(report->conf, report->nodes, report->result);
@@ -280,6 +284,7 @@ const char *quality_expected_kind(const struct jp_report *report)
 {
     if (!report->result)
         return NULL;
+    /* the words of the schema */
     switch (
         expected_records(report->conf, report->nodes, report->result).kind) {
     case JP_EXPECT_COUNTED:
@@ -297,6 +302,7 @@ const char *quality_warmup(const struct jp_report *report, char *text)
 {
     const struct jp_result *r = report->result;
 
+    /* without collectives, there is no warm-up to look for */
     if (!report->insight || !r || !r->quality.coll_records)
         return NULL;
     warmup_text(&report->insight->warmup, report->insight->judged,
@@ -346,6 +352,7 @@ void quality_html_notes(FILE *out, const struct jp_file_note *notes, size_t n,
         fputs("</li>\n", out);
     }
     fputs("</ul>", out);
+    /* notes beyond the limit of the list, and those that were not kept */
     if (all > MAX_NOTES) {
         fprintf(out, "<p class=\"note\">and %s more",
                 FIG_COUNT(all - MAX_NOTES));
@@ -356,7 +363,8 @@ void quality_html_notes(FILE *out, const struct jp_file_note *notes, size_t n,
     fputs("</details>\n", out);
 }
 
-/* Writes the number of bad lines of each kind that occurred. */
+/* Writes the number of bad lines of each kind that occurred, with the place of
+ * the first one. */
 static void put_bad(FILE *out, const struct jp_quality *q)
 {
     for (unsigned i = 0; i < JP_BAD_KINDS; i++) {
@@ -394,6 +402,7 @@ int quality_html(const struct jp_report *report, FILE *out)
     if (!quality_has_nccl(report))
         return 0;
     fputs("<dl>\n", out);
+    /* < 0: coverage is unknown */
     snprintf(share, sizeof(share), "%s%s",
              coverage < 0 ? "unknown" : FIG_SHARE(coverage),
              coverage < 0 ? "" : quality_coverage_of(report));

@@ -448,8 +448,7 @@ int report_write(const struct jp_report *report, const char *dir,
     return write_file(report, dir, JP_SUMMARY_NAME, report_write_json, err);
 }
 
-/* --- gnuplot's pictures, in plots/ and in a page without charts ------------
- */
+/* --- gnuplot's pictures, in plots/ and in a page without charts ----------- */
 
 #define RENDER_LIMIT_MS 5000 /* a picture takes about 0.3 s */
 #define PAGE_MAX (64 << 20)

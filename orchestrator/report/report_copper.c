@@ -2,8 +2,7 @@
  * plots/.
  *
  * Tables with rows are described in tables_copper*.c; this file has the rest,
- * one section per file of the report. All of it handles a report without
- * Copper's profiles. */
+ * one section per file of the report. */
 #include "orchestrator/report/sections.h"
 
 #include <math.h>
@@ -49,6 +48,7 @@ int report_copper_totals(struct jp_csv *csv, const struct jp_report *report,
         /* the number of daemons that report this counter */
         uint32_t n = is_ttl(i) ? c->n_ttl : c->n_counted;
 
+        /* Copper's own tool prints this one in seconds */
         if (i == COPPER_LATENCY_US) {
             put_seconds(csv, copper_metric_names[i], c->total[i], n);
             continue;
@@ -76,6 +76,7 @@ static void put_line(FILE *out, const char *path)
     for (; *path; path++) {
         unsigned char c = (unsigned char) *path;
 
+        /* a path may contain a newline, which would look like two paths */
         if (c < 0x20 || c == 0x7f)
             fprintf(out, "\\x%02x", c);
         else
@@ -133,6 +134,7 @@ int report_copper_lists(const struct jp_copper *c, const char *dir,
     char *folder;
     int rc;
 
+    /* no roots were given, so nothing was compared */
     if (!c || !c->n_used)
         return 0;
     folder = text_format("%s/copper_paths", dir);
@@ -159,6 +161,7 @@ static void settings(struct jp_json_stream *s, const struct jp_copper *c)
     json_stream_text(s, "mode", *of->mode ? of->mode : NULL);
     put_signed(s, "md_enoent_ttl_ms", of->ttl_ms);
     put_signed(s, "top_n", of->top_n);
+    /* below 0: unknown */
     if (of->full < 0)
         json_stream_null(s, "paths_full");
     else
@@ -231,6 +234,7 @@ put_object(struct jp_json_stream *s, const char *key, const struct jp_copper *c,
     json_stream_end_object(s);
 }
 
+/* Writes the members of summary.json's copper{}. */
 static void put_members(struct jp_json_stream *s,
                         const struct jp_report *report)
 {
@@ -242,6 +246,7 @@ static void put_members(struct jp_json_stream *s,
     put_object(s, "coverage", c, coverage);
     put_object(s, "totals", c, totals);
     table_json(s, &table_copper_operations, report, NULL);
+    /* all metrics, also those that no daemon reports */
     table_json(s, &table_copper_ranges, report, NULL);
     /* the numbers of rows left out are written together at the end */
     launches = table_json(s, &table_copper_launches, report, NULL);
@@ -298,6 +303,7 @@ void report_copper_findings(struct jp_json_stream *s, const struct jp_copper *c)
             json_stream_int(s, "pid", r->pid);
         else
             json_stream_null(s, "pid");
+        /* of a slow daemon: the median of its level and its own figure */
         json_stream_real(s, "from", f->from);
         json_stream_real(s, "to", f->to);
         if (isfinite(f->cost_us))
@@ -330,6 +336,7 @@ static void put_head(const struct jp_copper *c, FILE *out)
                   FIG_COUNT(c->n_counted), FIG_COUNT(c->n_ranks),
                   c->n_launches > 1 ? ", launch " : "",
                   c->n_launches > 1 ? FIG_COUNT(c->n_launches) : "");
+    /* state 0 is good */
     for (unsigned i = 1; i < JP_COPPER_N_STATES; i++)
         if (c->n_state[i])
             text_out_line(out, "             %s %s", FIG_COUNT(c->n_state[i]),
@@ -382,6 +389,7 @@ static void put_answers(const struct jp_copper *c, FILE *out)
     }
 }
 
+/* Writes what could be pruned, with a few paths for each piece of advice. */
 static void put_guidance(const struct jp_copper *c, FILE *out)
 {
     if (!c->n_advice)
@@ -423,6 +431,7 @@ int report_copper_text(const struct jp_report *report, FILE *out)
     put_findings(c, out);
     if (c->n_ops && table_text(&table_copper_operations, report, out) < 0)
         return -1;
+    /* a spread needs two daemons */
     if (c->n_counted > 1 &&
         table_text(&table_copper_known_ranges, report, out) < 0)
         return -1;
@@ -492,6 +501,7 @@ static int ranks_build(const struct jp_chart_view *view,
     for (size_t i = 0; c && i < c->n_ranks && f->n_rows < MAX_PLOT_RANKS; i++) {
         const struct jp_copper_rank *r = &c->ranks[i];
         const struct copper_op *op = &r->op[getattr];
+        /* the latency without start-up */
         double us = (double) r->value[COPPER_LATENCY_US] -
                     (double) r->op[start].time_us;
         char host[64];
@@ -586,6 +596,7 @@ static int series_build(const struct jp_chart_view *view,
     for (size_t i = 0; i < c->n_points && i < MAX_POINTS; i++) {
         const struct jp_copper_point *p = &c->points[i];
 
+        /* a line per daemon: points are sorted by rank */
         if (!i || p->rank != p[-1].rank)
             chart_line(f, NULL, NULL);
         chart_row(f, JP_CHART_PLOT,

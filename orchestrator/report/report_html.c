@@ -329,6 +329,8 @@ static int html_charts_put(const struct jp_report *report, FILE *out)
 
 /* --- section: gnuplot's pictures, in a page without charts */
 
+/* In a program without charts: leaves the mark where report_draw inserts
+ * gnuplot's pictures. */
 static int html_pictures_put(const struct jp_report *report, FILE *out)
 {
     if (html_out_has_charts() || !report->result)
@@ -557,7 +559,8 @@ static const char *class_of(const struct jp_html_section *section)
     return section->kind == JP_HTML_CHARTS ? " class=\"charts\"" : "";
 }
 
-/* Links to the sections: beside them if there is room, else behind a button.
+/* Writes links to the sections: beside them if there is room, else below a
+ * button.
  * page.js marks the current section, and adds the switch between light and
  * dark. */
 static void put_top(const struct body *bodies, FILE *out)
@@ -616,6 +619,7 @@ static void put_books(const struct jp_report *report, FILE *out)
             FIG_US((double) report->duration_us));
 }
 
+/* Writes the sections that have a body. */
 static void put_sections(const struct jp_report *report,
                          const struct body *bodies, FILE *out)
 {

@@ -40,7 +40,7 @@ struct steps {
     size_t left_out; /* number of steps beyond STEPS_MAX */
 };
 
-/* --- what job.json says of a step ---------------------------------------- */
+/* --- the entry of a step in job.json ------------------------------------- */
 
 /* Returns true if the entry was made of this summary.json and has all members
  * that this version needs. */
@@ -104,6 +104,7 @@ static double time_of(const json_t *cell)
     return isfinite(us) ? us : 0;
 }
 
+/* Appends a cell with the few figures that the trend needs. */
 static void put_cell(struct jp_json *j, json_t *list, const json_t *cell)
 {
     json_t *object = json_out_object(j);
@@ -194,6 +195,7 @@ static json_t *steps_entry(const char *job_dir, const struct step *step,
     json_t *entry, *root;
     char *dir;
 
+    /* the usual case: only the step that has just ended is read */
     if (known)
         return json_incref(known);
     dir = text_format("%s/%s", job_dir, step->dir);

@@ -151,6 +151,7 @@ static int read_job(const char *folder, const char *name, struct job *job)
     size_t len;
     int rc = path ? 0 : -1;
 
+    /* a file that cannot be read is no job, and no error */
     if (path && fileio_read(path, false, jsonload_limits[JSONLOAD_JOB].bytes,
                             &text, &len, NULL) == 0)
         root = jsonload(JSONLOAD_JOB, path, text, len, 0, NULL);
@@ -323,6 +324,7 @@ int report_jobs(const char *folder, struct report_jobs_done *done,
     } else if (!jobs.n) {
         error_set(err, "%s: no job with a report in it", folder);
     } else if (fileio_temp_open(&file, path, err) == 0) {
+        /* the worst job is the first; *done needs it, too */
         qsort(jobs.list, jobs.n, sizeof(*jobs.list), by_badness);
         page_write(&jobs, file.stream);
         *done = (struct report_jobs_done){jobs.n, jobs.list[0].word};

@@ -21,7 +21,7 @@
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/report/tables.h"
 
-#define JP_SUMMARY_SCHEMA 1
+#define JP_SUMMARY_SCHEMA 1 /* only a change that breaks readers raises it */
 #define MAX_NAMES 1000   /* names of missing nodes, and of nodes with notes */
 #define MAX_LATENESS 512 /* rows: ranks of communicators */
 
@@ -43,13 +43,14 @@ static void put_settings(struct jp_json_stream *s, const char *key,
     json_stream_end_array(s);
 }
 
-/* Writes the labels that the user gave to the run. */
+/* Writes the labels that the user gave to the run, as an object. */
 static void put_labels(struct jp_json_stream *s, const struct jp_jobconf *conf)
 {
     const char *at = jobconf_util(conf, "labels");
     struct userlabel label;
 
     json_stream_object(s, "labels");
+    /* the text was checked when the option was parsed */
     while (at && *at && userlabels_next(&at, &label))
         json_stream_text(s, label.key, label.value);
     json_stream_end_object(s);
@@ -64,6 +65,7 @@ static void put_frameworks(struct jp_json_stream *s, const struct jp_agents *a)
 
         json_stream_object(s, NULL);
         json_stream_text(s, "name", one->name);
+        /* null: the library was loaded, but its version is unknown */
         json_stream_text(s, "version", *one->version ? one->version : NULL);
         json_stream_count(s, "nodes", a->on[i]);
         json_stream_end_object(s);
@@ -74,6 +76,7 @@ static void put_frameworks(struct jp_json_stream *s, const struct jp_agents *a)
 /* Writes the content of job.conf; a folder of logs has none. */
 static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
 {
+    /* the plain texts of job.conf; a missing one becomes null */
     const struct {
         const char *key;
         const char *text;
@@ -128,7 +131,7 @@ static void put_job(struct jp_json_stream *s, const struct jp_report *report)
         json_stream_null(s, "id");
         json_stream_null(s, "step");
     }
-    /* 0 is unknown here, and null says so */
+    /* 0 is unknown here, which is null in JSON */
     json_stream_known(s, "nodes", n_nodes > 0, n_nodes);
     json_stream_known(s, "ntasks", n_tasks > 0, n_tasks);
     json_stream_text(s, "nodelist", nodes ? nodes->step_nodelist : NULL);
@@ -165,6 +168,7 @@ static void put_end(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_known(s, "exit_code", c->code >= 0, (uint64_t) c->code);
     json_stream_known(s, "end_us", first && c->task->end_us,
                       first ? (uint64_t) c->task->end_us : 0);
+    /* how long before the next task it ended; below 0: unknown */
     json_stream_known(s, "before_us", c->before_us >= 0,
                       (uint64_t) c->before_us);
     json_stream_text(s, "in_flight", *c->in ? c->in : NULL);
@@ -215,6 +219,7 @@ static void put_filters(struct jp_json_stream *s, const struct jp_jobconf *conf)
  * null for short runs, in which start and end would dominate. */
 static void put_overhead(struct jp_json_stream *s, const struct jp_overhead *o)
 {
+    /* no recording has these figures */
     if (!o || !o->recordings) {
         json_stream_null(s, "overhead");
         return;
@@ -268,6 +273,7 @@ static void put_notes(struct jp_json_stream *s, const struct jp_result *result)
     json_stream_end_array(s);
 }
 
+/* Writes quality{}: the table of figures, then lists with details. */
 static void put_quality(struct jp_json_stream *s,
                         const struct jp_report *report)
 {
@@ -291,6 +297,7 @@ static void put_quality(struct jp_json_stream *s,
     put_filters(s, report->conf);
     put_overhead(s, result ? &result->quality.overhead : NULL);
     json_stream_text(s, "own_folder", nodes ? nodes->own_folder : NULL);
+    /* lists of names are bounded; nodes_expected has the number */
     json_stream_texts(s, "nodes_missing", nodes ? nodes->missing : NULL,
                       nodes ? nodes->n_missing : 0, MAX_NAMES);
     json_stream_texts(s, "node_notes", nodes ? nodes->notes : NULL,
@@ -379,6 +386,7 @@ static void put_lateness(struct jp_json_stream *s,
 
     if (insight && r && insight->lateness) {
         heats = pick(r, insight, &n);
+        /* the stream remembers it, and json_stream_close reports it */
         if (!heats)
             s->failed = true;
     }
@@ -417,6 +425,7 @@ static void put_busy_rows(struct jp_json_stream *s,
     json_stream_text(s, "text", text);
     put_spread(s, &spread);
     left_out = table_json(s, &table_busy, report, rows);
+    /* the spread in each slice; csv/busy_windows.csv has each process */
     json_stream_array(s, "windows");
     for (size_t k = 0; k < r->n_busy_slices; k++) {
         spread = busy_spread(r, rows, k, values);
@@ -474,6 +483,7 @@ static void put_warmup(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_count(s, "ops", w->ops);
     json_stream_count(s, "kinds", w->kinds);
     json_stream_count(s, "of_kinds", w->of_kinds);
+    /* unknown if no warm-up was found */
     json_stream_known(s, "until_us", w->ops && isfinite(w->until_us),
                       w->until_us > 0 ? (uint64_t) w->until_us : 0);
     json_stream_real(s, "times", w->ops ? w->times : 1);
@@ -562,6 +572,7 @@ static void put_tables(struct jp_json_stream *s, const struct jp_report *report)
     uint64_t count = 0, bytes = 0;
     size_t left_out[N];
 
+    /* the key of a table is its own; left_out uses the same keys */
     for (size_t i = 0; i < PAIRS; i++)
         left_out[i] = table_json(s, list[i], report, NULL);
     /* sums over all pairs, also those that the limit leaves out */

@@ -1,5 +1,6 @@
 /* sections.h - parts of a report, each in the file of its subject: the quality
- * of the data, the nodes' topology, Copper, pictures. */
+ * of the data, the nodes' topology, Copper, the job, the timeline. The page,
+ * the text and the JSON of a subject are together there. */
 #ifndef JP_REPORT_SECTIONS_H
 #define JP_REPORT_SECTIONS_H
 
@@ -93,31 +94,32 @@ extern const size_t quality_n_items;
  * profiles has not. */
 bool quality_has_nccl(const struct jp_report *report);
 
-/* Says how small an effect would have been detected, and what was not judged.
- * Returns buf, or NULL if there are no records. */
+/* Formats how small an effect would have been detected, and what was not
+ * judged. Returns buf, or NULL if there are no records. */
 const char *quality_judged(const struct jp_report *report,
                            char buf[JP_HYPOTHESES_LINE]);
 /* Returns "counted", "bound" or "planned"; NULL if the expected number of
  * records is unknown. */
 const char *quality_expected_kind(const struct jp_report *report);
 /* Describes the warm-up in text, which has JP_WARMUP_TEXT bytes. Returns text,
- * or NULL if there is nothing to say. */
+ * or NULL if warm-up was not looked for. */
 const char *quality_warmup(const struct jp_report *report, char *text);
-/* " of ...": the total that the coverage refers to, if that is less than
- * everything; else "". */
+/* Returns " of ...", the total that the coverage refers to, if that is less
+ * than everything; else "". */
 const char *quality_coverage_of(const struct jp_report *report);
 
-/* Share of the processes' wall time spent in the recorder, in their own
- * threads. NAN: unknown, or the processes lived for less than 10 s. */
+/* Returns the share of the processes' wall time spent in the recorder, in their
+ * own threads. NAN: unknown, or the processes ran for too short a time
+ * (JP_LIMIT_OVERHEAD). */
 double quality_overhead_share(const struct jp_overhead *overhead);
 
-/* Formats the figures, or says which processes have none. */
+/* Formats the recorder's cost, or why it is unknown. */
 #define JP_OVERHEAD_TEXT 300
 void quality_overhead_text(const struct jp_quality *quality,
                            char text[JP_OVERHEAD_TEXT]);
 
-/* "0.071 %", "69 %", "130 %": two digits, or all digits before the point.
- * Returns buf. */
+/* Formats "0.071 %", "69 %", "130 %": two digits, or all digits before the
+ * point. Returns buf. */
 char *quality_overhead_percent(double share, char buf[JP_FIGURE_LEN]);
 
 /* --- the nodes' topology, and oddities of a step's media -----------------

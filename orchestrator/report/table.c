@@ -161,6 +161,7 @@ static int pick_rows(const struct jp_table *table, const struct jp_row *row,
     for (size_t i = 0; by_weight && table->worst && i < table->n_columns; i++)
         if (!strcmp(table->columns[i].key, table->worst))
             worth.column = &table->columns[i];
+    /* the rows that a reader should see first */
     if (worth.column)
         return rows_pick_by(n, max, worth_of, &worth, rows);
     return rows_pick(row->result, n, max, table->weight, by_weight, rows);
@@ -444,6 +445,8 @@ size_t table_json(struct jp_json_stream *s, const struct jp_table *table,
 
 /* --- for readers ---------------------------------------------------------- */
 
+/* Returns the number to sort or compare by; NaN for a text or an unknown value.
+ */
 static double as_real(const struct jp_value *v)
 {
     switch (v->type) {
@@ -568,6 +571,7 @@ static double full_bar(const struct jp_table *table,
     for (size_t i = 0; table->weight && i < rows->n; i++)
         if (table->weight(result, rows->index[i]) > most)
             most = table->weight(result, rows->index[i]);
+    /* a table of zeros draws empty bars */
     return most > 0 ? most : 1;
 }
 
@@ -586,6 +590,7 @@ static void put_html_head(FILE *out, const struct order *order, bool sortable)
     html_out_table(out, heads, order->n, sortable);
 }
 
+/* Writes a row of the page. */
 static void put_html_row(FILE *out, const struct order *order,
                          const struct jp_row *row, double full)
 {
@@ -704,6 +709,7 @@ static const char *cut_text(const struct jp_column *c, const char *text,
         return clean_text(text, JP_CLEAN_ASCII, cut,
                           width < 64 ? width + 1 : 64);
     n = strlen(clean_text(text, JP_CLEAN_ASCII, whole, sizeof(whole)));
+    /* short enough after cleaning */
     if (n <= width)
         return memcpy(cut, whole, n + 1);
     /* "beginning...end": the end has the smaller half */
@@ -713,6 +719,7 @@ static const char *cut_text(const struct jp_column *c, const char *text,
     return cut;
 }
 
+/* Writes a row of text: figures right-aligned, texts left-aligned. */
 static void put_text_row(const struct order *order, const struct jp_row *row,
                          FILE *out)
 {

@@ -219,6 +219,7 @@ struct jp_table {
     .n_rows = offsetof(struct jp_result, n_##member),                          \
     .row_size = sizeof(*((struct jp_result *) 0)->member)
 
+/* Returns the number of rows, shown or not. */
 size_t table_count(const struct jp_table *table,
                    const struct jp_report *report);
 
@@ -227,8 +228,7 @@ size_t table_count(const struct jp_table *table,
 void table_csv_head(const struct jp_table *table, FILE *out);
 void table_csv_part(struct jp_csv *csv, const struct jp_table *table,
                     const struct jp_row *row, size_t from, size_t to);
-/* Writes one column of a row. Inline, so that the compiler unrolls a loop over
- * a constant array of columns. */
+/* Returns true if a member is 0, so the value that depends on it is unknown. */
 static inline __attribute__((always_inline)) bool
 table_is_zero(enum jp_field field, const void *at)
 {
@@ -244,9 +244,12 @@ table_is_zero(enum jp_field field, const void *at)
     }
 }
 
+/* For table_csv_column: writes any other value. */
 void table_csv_other(struct jp_csv *csv, const struct jp_column *c,
                      const struct jp_row *row);
 
+/* Writes one column of a row. Inline, so that the compiler unrolls a loop over
+ * a constant array of columns. */
 static inline __attribute__((always_inline)) void
 table_csv_column(struct jp_csv *csv, const struct jp_column *c,
                  const struct jp_row *row)
@@ -293,6 +296,7 @@ int table_html(const struct jp_table *table, const struct jp_report *report,
 int table_text(const struct jp_table *table, const struct jp_report *report,
                FILE *out);
 
+/* Returns the kind's word in docs/report-format.md. */
 const char *table_kind_name(enum jp_column_kind kind);
 
 /* --- for getters --- */

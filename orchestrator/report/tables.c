@@ -27,7 +27,8 @@ static bool is(const char *word, const char *what)
     return word && strcmp(word, what) == 0;
 }
 
-/* Returns true if any part of the label is known. */
+/* Returns true if some part of the label is known, within domains or between
+ * them. */
 static bool medium_known(const struct jp_comm *comm)
 {
     bool inside = !is(comm->fabric, "unknown") && !is(comm->fabric, "none");
@@ -86,6 +87,7 @@ COMM_GETTERS(op)
 COMM_GETTERS(p2p)
 COMM_GETTERS(window)
 
+/* from the closest to the farthest */
 static const char *const hca_paths[] = {"PIX", "PXB",  "P2C",
                                         "PHB", "NODE", "SYS"};
 
@@ -122,6 +124,7 @@ static void get_comm_seen(const struct jp_row *row, struct jp_value *v)
     put_seen(row, " of ", v);
 }
 
+/* The same for the narrow column in text. */
 static void get_comm_seen_short(const struct jp_row *row, struct jp_value *v)
 {
     put_seen(row, "/", v);
@@ -152,6 +155,7 @@ static char *carriers_text(const struct jp_carriers *c, char *buf, size_t size)
     return buf;
 }
 
+/* Unknown without a log of NCCL, and without any carrier. */
 static void get_comm_carriers(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_comm *c = row->at;
@@ -336,6 +340,7 @@ JP_GETTER(cell_percentiles, jp_cell, value_text(v, percentiles[at->rounded]))
 #define DIST(dist, member)                                                     \
     JP_FIELD(struct jp_cell, dist.member), JP_IF(struct jp_cell, dist.n)
 #define READERS (JP_CSV | JP_MAYBE | JP_TIP | JP_LOWEST)
+/* the first columns are the key of the row */
 static const struct jp_column cells[] = {
     {"comm_type", JP_COL_WORD, JP_CSV, 1, 1, 1, "Type", "of the communicator",
      .get = get_cell_type, JP_WORDS(comm_types)},
@@ -465,6 +470,7 @@ static double weigh_rank(const struct jp_result *result, size_t row)
 }
 
 #define FIELD(member) JP_FIELD(struct jp_rank, member)
+/* times are sums over the operations that were timed on all ranks */
 static const struct jp_column ranks[] = {
     {"comm", JP_COL_ID, JP_CSV, 1, 4, 3, "Communicator", "its id",
      .get = get_rank_comm},
@@ -546,6 +552,7 @@ OP_WRITER(second, at->n_exec > 1, csv_out_count(csv, at->exec_second_us))
 
 #define FIELD(member) JP_FIELD(struct jp_op, member)
 #define IF(member) JP_IF(struct jp_op, member)
+/* JSON and the page have no operations: there are too many */
 static const struct jp_column ops[] = {
     {"comm", JP_COL_ID, JP_CSV, .help = "the communicator's id",
      .get = get_op_comm},
@@ -712,6 +719,7 @@ static double weigh_window(const struct jp_result *result, size_t row)
 }
 
 #define FIELD(member) JP_FIELD(struct jp_window, member)
+/* only in JSON and CSV */
 static const struct jp_column windows[] = {
     {"t0_us", JP_COL_CLOCK, JP_CSV, 1, .help = "the slice's begin",
      FIELD(t0_us)},

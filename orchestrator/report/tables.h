@@ -8,7 +8,7 @@ extern const struct jp_table table_cells, table_comms, table_ranks, table_ops,
     table_pairs, table_node_pairs, table_windows, table_busy, table_network,
     table_findings, table_hypotheses, table_busy_windows, table_quality;
 
-/* Utilisation (tables_util.c); no rows if report->util is NULL. */
+/* Utilisation (busy.c); no rows if report->util is NULL. */
 extern const struct jp_table table_util, table_util_totals;
 
 /* Causes that coincide with findings (tables_findings.c); no rows if
@@ -46,7 +46,7 @@ void tables_hang_json(struct jp_json_stream *s, const struct jp_report *report);
 int tables_hang_text(const struct jp_report *report, FILE *out);
 
 /* All tables; ends with NULL. Each has a file in csv/ if a column is in CSV.
- * The docs are made from them, too. */
+ * The docs are also made from them. */
 extern const struct jp_table *const tables[];
 
 /* Tables of a Copper cache (tables_copper.c); no rows if report->copper is

@@ -80,7 +80,7 @@ const struct jp_table table_clock = {
     .title = "Clocks of the nodes",
 };
 
-/* --- who came last, by starts and by times --- */
+/* --- the processes that arrived last, by starts and by times --- */
 
 static size_t count_arrivals(const struct jp_report *report)
 {

@@ -46,6 +46,7 @@ JP_GETTER(ccall_why, jp_cuda_row, (void) at;
           value_name(v, process_of(row)->why))
 
 #define FIELD(member) JP_FIELD(struct jp_cuda_row, member)
+/* A counter of the row: a sum of calls, bytes or ns over its time. */
 #define SUM(counter) FIELD(sum[CUDA_##counter])
 /* json, html and text: the position of the first of these columns */
 #define WHO                                                                    \
@@ -192,6 +193,7 @@ JP_GETTER(ccall_why, jp_cuda_row, (void) at;
             "calls that failed", SUM(ERRORS)                                   \
     }
 
+/* the life of a process */
 static const struct jp_column processes[] = {
     WHO,
     {"span_us", JP_COL_US, JP_CSV, 5, 4, 3, "Time",
@@ -208,6 +210,7 @@ static const struct jp_column processes[] = {
      .get = get_ccall_why},
 };
 
+/* a part of a process's time; it has no columns of the whole process */
 static const struct jp_column parts[] = {
     WHO,
     {"length_us", JP_COL_US, JP_CSV, 5, .help = "of the row, mostly a second",
@@ -273,6 +276,7 @@ void tables_cuda_json(struct jp_json_stream *s, const struct jp_report *report)
     size_t left_out = 0;
 
     json_stream_object(s, "cuda");
+    /* {} without counters */
     if (cuda) {
         json_stream_text(s, "text", util_cuda_text(cuda, text));
         json_stream_count(s, "files", cuda->n_processes + cuda->skipped);

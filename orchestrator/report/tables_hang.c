@@ -14,6 +14,7 @@
 
 /* --- processes ------------------------------------------------------------ */
 
+/* No rows in any of the four tables without evidence of a hang. */
 static size_t count_processes(const struct jp_report *report)
 {
     return report->hang ? report->hang->n_processes : 0;
@@ -103,6 +104,7 @@ static void put_run(const struct hangstacks_branch *b, struct jp_value *v)
     v->buf[0] = '\0';
     for (uint32_t i = 0; i < b->depth && i < 20; i++)
         len += (size_t) snprintf(v->buf + len, room - len, ". ");
+    /* frames are stored with the outermost first */
     for (size_t i = b->n_frames; i-- > 0;) {
         if (len + strlen(b->frames[i]) + 8 > room) {
             snprintf(v->buf + len, room - len, " < ...");
@@ -302,6 +304,7 @@ void tables_hang_json(struct jp_json_stream *s, const struct jp_report *report)
     size_t left_out = 0;
 
     json_stream_object(s, "hang");
+    /* {} without evidence */
     if (hang) {
         json_stream_object(s, "evidence");
         json_stream_text(s, "text", hangstacks_text(hang, text));
@@ -342,7 +345,7 @@ int tables_hang_html(const struct jp_report *report, FILE *out)
           "in, the innermost first; the tools&#39; own output is in "
           "hang/.</p>\n",
           out);
-    /* what the agent said when it noticed the hang */
+    /* the hang in one line, from the agent that noticed it */
     if (*report->hang->hang) {
         fputs("<p>", out);
         html_out_text(out, report->hang->hang);

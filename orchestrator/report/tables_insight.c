@@ -26,6 +26,7 @@ const struct jp_table table_quality = {
 
 /* --- network: extra is NULL, or the cells' order (size_t) ----------------- */
 
+/* The cells of the network, as the analysis found them. */
 static size_t count_network(const struct jp_report *report)
 {
     return report->insight ? report->insight->network.n : 0;
@@ -58,7 +59,8 @@ static double quantile(const struct jp_row *row, double q)
     return bwhist_quantile(&cell->gbs, q);
 }
 
-/* Formats "80 to 95", with another value to sort by; "-" if unknown. */
+/* Formats "80 to 95", or "-" if a bound is unknown. by: the value to sort by.
+ */
 static void value_range(struct jp_value *v, double low, double high, double by)
 {
     snprintf(v->buf, sizeof(v->buf), "%s to %s", FIG_GBS(low), FIG_GBS(high));
@@ -214,6 +216,7 @@ const struct jp_table table_network = {
 
 /* --- hypotheses: what was looked for -------------------------------------- */
 
+/* All questions or none: an analysed step has an answer to each. */
 static size_t count_hypotheses(const struct jp_report *report)
 {
     return report->insight ? JP_N_HYPOTHESES : 0;

@@ -25,6 +25,7 @@ static const char *file_name(const char *path)
 
 /* --- names: calls, kernels, copies, ranges -------------------------------- */
 
+/* No rows in any table without exports of nsys. */
 static size_t count_sums(const struct jp_report *report)
 {
     return report->nsys ? report->nsys->n_rows : 0;
@@ -331,6 +332,7 @@ void tables_nsys_json(struct jp_json_stream *s, const struct jp_report *report)
     size_t left_out = 0;
 
     json_stream_object(s, "nsys");
+    /* {} without exports */
     if (nsys) {
         json_stream_text(s, "text", nsys_text(nsys, text));
         json_stream_count(s, "files", nsys->n_ranks + nsys->skipped);
@@ -344,6 +346,7 @@ void tables_nsys_json(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_object(s);
 }
 
+/* Writes the tables that have rows. Returns 0, or -1 when out of memory. */
 int tables_nsys_text(const struct jp_report *report, FILE *out)
 {
     int rc = 0;

@@ -123,6 +123,7 @@ static void find_window(struct detail *d)
     for (size_t i = 0; i < d->n_held; i++) {
         uint64_t waits = waits_of(&d->page, i);
 
+        /* of equally bad bins, the first */
         if (i == 0 || waits > most) {
             most = waits;
             d->from = i;
@@ -137,7 +138,7 @@ static void find_window(struct detail *d)
     }
 }
 
-/* ---------------------------------------------------------------- packing */
+/* --- packing -------------------------------------------------------------- */
 
 /* Writes a number in groups of 7 bits, the lowest first (LEB128). */
 static void put_number(struct detail *d, uint64_t value)
@@ -197,6 +198,7 @@ static int pack(struct detail *d)
 
     for (size_t i = d->from; i < d->to; i++)
         n += d->ops[i];
+    /* enough for the longest numbers, so put_number needs no check */
     d->bytes = d->at = malloc(n * NUMBERS * NUMBER_BYTES + p->n_rows + 1);
     if (!d->bytes)
         return -1;

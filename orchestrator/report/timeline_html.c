@@ -87,6 +87,7 @@ static void put_rows(const struct timeline_page *p, const struct jp_result *r,
     for (size_t i = 0; i < p->n_rows; i++) {
         const struct timeline_row *row = &p->rows[i];
 
+        /* the host changes: the next index */
         host += i && strcmp(row->host, p->rows[i - 1].host);
         json_stream_array(json, NULL);
         json_stream_count(json, NULL, host);
@@ -129,6 +130,7 @@ static int put_figures(const struct timeline_page *p,
 static unsigned char *make_planes(const struct timeline_page *p, size_t *len)
 {
     size_t n = p->n_rows * p->n_bins;
+    /* the high bytes only if there are more kinds than a byte can name */
     bool wide = p->n_kinds > UINT8_MAX;
     unsigned char *planes = malloc((wide ? 3 : 2) * n + 1), *at = planes;
 
@@ -201,6 +203,7 @@ static void put_clocks(const struct jp_report *report, FILE *out)
     fputs("</p>\n", out);
 }
 
+/* Writes the section; nothing without a timeline. */
 int timeline_html(const struct jp_report *report, FILE *out)
 {
     struct timeline_page page = {0};

@@ -61,7 +61,7 @@ static void build_fini(struct build *b)
     free(b->acc);
 }
 
-/* ---------------------------------------------------------------- sources */
+/* --- sources -------------------------------------------------------------- */
 
 /* Returns the rank for sorting: processes without one come last. */
 static int64_t rank_of(const struct source *s)
@@ -111,6 +111,7 @@ static int find_sources(struct build *b)
 
         if (!has_strip(t))
             continue;
+        /* the page shows how many operations have no kind */
         b->page->left += t->strip->left;
         b->sources[b->n_sources++] = (struct source){
             .timeline = t,
@@ -137,6 +138,7 @@ static int make_rows(struct build *b)
 
         /* several strips of one process are one row */
         if (i && is_same(s, s - 1)) {
+            /* a source of a row that is shown */
             if (!p->rows_left)
                 kept = i + 1;
             continue;
@@ -153,7 +155,7 @@ static int make_rows(struct build *b)
     return 0;
 }
 
-/* ------------------------------------------------------------------ kinds */
+/* --- kinds ---------------------------------------------------------------- */
 
 /* A key of a strip, to sort the keys of all strips. */
 struct ref {
@@ -162,7 +164,8 @@ struct ref {
     unsigned at; /* index of the key in its source */
 };
 
-/* Sorts by communicator, function, size. Groups are then neighbours, too. */
+/* Sorts by communicator, function, size. The kinds of a group are
+ * then neighbours. */
 static int by_kind(const void *a, const void *b)
 {
     const struct strip_key *x = ((const struct ref *) a)->key;
@@ -215,6 +218,8 @@ static void new_kind(struct build *b, const struct strip_key *key)
         .comm = same_comm ? last->comm : find_comm(b->result, key->id)};
 }
 
+/* Gives each key of each strip the index of its kind, and lists the groups.
+ * Keys that are equal in several strips are one kind. */
 static int make_kinds(struct build *b)
 {
     struct timeline_page *p = b->page;
@@ -244,7 +249,7 @@ static int make_kinds(struct build *b)
     return 0;
 }
 
-/* ------------------------------------------------------------------- bins */
+/* --- bins ----------------------------------------------------------------- */
 
 /* Returns when a bin of the strip starts, on the common clock. */
 static uint64_t edge_of(const struct source *s, uint64_t bin)
@@ -300,7 +305,7 @@ static void spread(const struct timeline_page *p, double *bins, uint64_t from,
     }
 }
 
-/* ------------------------------------------------------------------ waits */
+/* --- waits ---------------------------------------------------------------- */
 
 /* Finds a group by binary search; groups were added in sorted order. */
 static uint32_t find_group(const struct build *b, const char *id,
@@ -366,7 +371,7 @@ static int find_work(struct build *b)
     return 0;
 }
 
-/* ------------------------------------------------------------------ cells */
+/* --- cells ---------------------------------------------------------------- */
 
 /* Returns a share as 0 to LEVELS, rounded. */
 static uint8_t level_of(double share)
@@ -443,6 +448,7 @@ static void put_row(struct build *b, const struct source *from, size_t n,
     uint32_t kinds[STRIP_KEYS * 4];
     size_t n_kinds = row_kinds(from, n, kinds);
 
+    /* only the part that this row uses */
     memset(b->acc, 0, n_kinds * p->n_bins * sizeof(*b->acc));
     for (size_t i = 0; i < n; i++) {
         const struct strip *s = from[i].timeline->strip;
@@ -466,6 +472,7 @@ static void put_row(struct build *b, const struct source *from, size_t n,
         put_cell(b, kinds, n_kinds, bin, &cells[bin]);
 }
 
+/* Fills the cells row by row, so the scratch memory is that of one row. */
 static int make_cells(struct build *b)
 {
     struct timeline_page *p = b->page;
@@ -499,6 +506,7 @@ int timeline_page_make(const struct jp_result *result,
         rc = make_kinds(&b);
     if (rc == 0)
         make_bins(&b);
+    /* no operation has a start and an end, so there are no rows */
     if (!made.n_bins)
         made.n_rows = 0;
     if (rc == 0 && made.n_bins)

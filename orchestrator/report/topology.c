@@ -78,6 +78,7 @@ int topology_text(const struct jp_step_labels *l, FILE *out)
     if (!is_telling(l))
         return 0;
     fputs("\nTopology (jobprof topo tells more)\n", out);
+    /* a shape without GPUs says nothing about communicators */
     for (size_t i = 0; i < l->shapes.n_shapes && i < MAX_SHAPES; i++)
         if (l->shapes.shapes[i].topo->n_gpus && text_shape(l, i, out) < 0)
             return -1;
@@ -107,6 +108,7 @@ static void html_warnings(const struct jp_step_labels *l,
 
         fprintf(out, "<li><b>%s</b> ", label_warning_word[w->kind]);
         html_out_short(out, w->text, 600);
+        /* where it matters most: the communicator of most time */
         if (w->n_comms) {
             fprintf(out,
                     " <span class=\"soft\">(%s communicator%s, most time in ",
@@ -185,6 +187,7 @@ int topology_html(const struct jp_report *report, FILE *out)
     if (!is_telling(l) || !r)
         return 0;
     html_warnings(l, r, out);
+    /* one picture per shape, not per node */
     for (size_t i = 0; i < l->n_pictures && i < MAX_SHAPES; i++)
         if (html_shape(l, &l->pictures[i], r, out) < 0)
             return -1;
