@@ -267,6 +267,7 @@ static void get_busy_share_or_why(const struct jp_row *row, struct jp_value *v)
 }
 
 #define FIELD(member) JP_FIELD(struct jp_busy, member)
+/* a row per process, also if its share is unknown: why has the reason */
 static const struct jp_column busy[] = {
     {"rank", JP_COL_RANK, JP_CSV | JP_MAYBE | JP_TIP, 1, 1, 0, "Rank",
      "in the job, where it is known", .get = get_busy_rank},
@@ -350,12 +351,14 @@ static void get_slice_rank(const struct jp_row *row, struct jp_value *v)
                  rows->rank[rows->by_rank[row->index % row->result->n_busy]]);
 }
 
+/* the bounds of the slice; the process may have run in a part of it */
 JP_GETTER(slice_from, jp_busy, (void) at; value_slice_end(row, 0, v))
 JP_GETTER(slice_to, jp_busy, (void) at; value_slice_end(row, 1, v))
 JP_GETTER(slice_busy, jp_busy, value_count(v, at->slice_us[slice_of(row)]))
 JP_GETTER(slice_share, jp_busy,
           value_finite(v, busy_slice_share(row->result, at, slice_of(row))))
 
+/* a row per process and slice */
 static const struct jp_column busy_windows[] = {
     {"t0_us", JP_COL_CLOCK, JP_CSV, .help = "the slice's begin",
      .get = get_slice_from},
@@ -416,6 +419,7 @@ JP_GETTER(util_imbalance, jp_util_row, value_finite(v, at->imbalance))
 static const char *const scopes[] = {"step", "node", "task", "gpu", "port"};
 
 #define FIELD(member) JP_FIELD(struct jp_util_row, member)
+/* mean to max are in the unit of the row */
 static const struct jp_column util[] = {
     {"scope", JP_COL_WORD, JP_CSV, 1, 1, 1, "Of", "what was sampled",
      JP_WORDS(scopes), .get = get_util_scope},

@@ -316,6 +316,7 @@ static void put_tiles(const struct jp_report *report, FILE *out)
     }
     tile_busiest(report, &tiles[4]);
     fputs("<dl class=\"tiles\">\n", out);
+    /* always five, so the layout does not depend on the data */
     for (size_t i = 0; i < sizeof(tiles) / sizeof(*tiles); i++) {
         fprintf(out, "<div><dt>%s</dt><dd><strong>", tiles[i].label);
         html_out_text(out, tiles[i].value);

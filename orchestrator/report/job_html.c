@@ -25,6 +25,7 @@ static void put_word(FILE *out, const char *text)
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_./:=,%+@-";
 
+    /* needs no quotes */
     if (*text && !text[strspn(text, plain)]) {
         html_out_short(out, text, WORD_MAX);
         return;
@@ -68,6 +69,8 @@ static void put_option(FILE *out, const struct jp_jobconf *conf)
     }
 }
 
+/* Writes commands that can be copied. The program's arguments are not recorded.
+ */
 int job_html_command(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *conf = report->conf;
@@ -101,6 +104,7 @@ int job_html_command(const struct jp_report *report, FILE *out)
 
 /* --- section: what ran, where, by whom */
 
+/* Writes the user, the command and the place; unknown facts are "-". */
 int job_html_facts(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *c = report->conf;
@@ -160,6 +164,7 @@ static void setting_rows(FILE *out, const char *area,
     }
 }
 
+/* Writes the settings of NCCL's and of Copper's profile, with their sources. */
 int job_html_settings(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *conf = report->conf;
@@ -177,6 +182,7 @@ int job_html_settings(const struct jp_report *report, FILE *out)
     return 0;
 }
 
+/* Writes the variables that the launch set for the tasks. */
 int job_html_env(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *conf = report->conf;

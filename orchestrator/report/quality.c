@@ -47,6 +47,7 @@ static void add_parts(const struct jp_overhead *o, struct jp_sentence *s)
 
 char *quality_overhead_percent(double share, char buf[JP_FIGURE_LEN])
 {
+    /* from 99.5 % on, %.2g would print an exponent */
     snprintf(buf, JP_FIGURE_LEN, share < 0.995 ? "%.2g %%" : "%.0f %%",
              100 * share);
     return buf;
@@ -164,6 +165,7 @@ static bool get_ranks_expected(const struct jp_report *report, uint64_t *value)
     return *value > 0;
 }
 
+/* Without records of nodes, as for a folder of logs, the number is unknown. */
 static bool get_nodes_seen(const struct jp_report *report, uint64_t *value)
 {
     if (!report->nodes)
@@ -312,6 +314,7 @@ const char *quality_warmup(const struct jp_report *report, char *text)
 
 const char *quality_coverage_of(const struct jp_report *report)
 {
+    /* sequence numbers cannot show what all ranks lost */
     return expected_records(report->conf, report->nodes, report->result)
                    .excludes_unseen
                ? " of the sequence numbers any rank recorded"
@@ -320,6 +323,7 @@ const char *quality_coverage_of(const struct jp_report *report)
 
 bool quality_has_nccl(const struct jp_report *report)
 {
+    /* without Copper, the report is about NCCL even if there is no data */
     return !report->copper || (report->result && report->result->quality.files);
 }
 

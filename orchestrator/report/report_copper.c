@@ -180,6 +180,7 @@ static void coverage(struct jp_json_stream *s, const struct jp_copper *c)
     json_stream_count(s, "with_operations", c->n_ops);
     json_stream_count(s, "with_full_tables", c->n_tables);
     json_stream_count(s, "with_top_paths", c->n_top);
+    /* of daemons with both kinds of files */
     json_stream_count(s, "pre_destroy_compared", c->compared);
     json_stream_count(s, "pre_destroy_equal", c->equal);
     json_stream_count(s, "damaged_path_files", c->notes_bad);
@@ -402,6 +403,7 @@ static void put_guidance(const struct jp_copper *c, FILE *out)
         clean_text(c->advice[i].text, JP_CLEAN_ASCII, text, sizeof(text));
         fputs("  - ", out);
         text_out_wrap(out, 4, 4, text);
+        /* a few examples; summary.json has all */
         for (size_t k = 0; k < c->advice[i].n_paths && k < MAX_HOT; k++)
             text_out_line(out, "      %s", ASCII(c->advice[i].paths[k]));
     }
@@ -460,6 +462,7 @@ static int ops_build(const struct jp_chart_view *view,
     size_t init = copper_op_find("init", 4);
     uint64_t calls = 0, us = 0;
 
+    /* the last index counts operations of unknown names */
     for (size_t i = 0; c && i <= COPPER_N_OPS; i++) {
         calls += c->op[i].calls;
         us += i == init ? 0 : c->op[i].time_us;

@@ -104,6 +104,7 @@ static double place_y(double share)
 static void put_scale(FILE *out, double most, bool us)
 {
     for (int i = 0; i <= 2; i++) {
+        /* the lines are at 0, the half and the whole */
         double y = place_y(i / 2.0), value = most * i / 2.0;
 
         fprintf(out,
@@ -159,6 +160,7 @@ static void put_level(const struct jp_copper *c, int level, unsigned column,
             place_x((column + 0.5) / columns), HEIGHT - BOTTOM + 18,
             level < 0 ? "level unknown" : "level ",
             level < 0 ? "" : FIG_COUNT((uint64_t) level));
+    /* daemons beyond the limit are skipped evenly */
     step = n / MAX_MARKS + 1;
     for (size_t i = 0; i < c->n_ranks; i++) {
         double us = getattr_us(&c->ranks[i]);
@@ -456,6 +458,7 @@ static void put_guidance(const struct jp_copper *c, FILE *out)
         html_out_short(out, a->text, 1000);
         if (a->n_paths)
             fputs("<ul class=\"files\">", out);
+        /* examples of what the advice is about */
         for (size_t k = 0; k < a->n_paths; k++) {
             fputs("<li><code>", out);
             html_out_short(out, a->paths[k], 400);
@@ -494,6 +497,7 @@ int report_copper_html(const struct jp_report *report, FILE *out)
 
     if (!c)
         return 0;
+    /* findings first, then the figures that support them */
     put_findings(c, out);
     put_totals(c, out);
     put_pictures(c, out);

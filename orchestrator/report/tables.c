@@ -119,6 +119,7 @@ static void put_seen(const struct jp_row *row, const char *of,
     v->real = c->ranks_seen;
 }
 
+/* "6 of 8" */
 static void get_comm_seen(const struct jp_row *row, struct jp_value *v)
 {
     put_seen(row, " of ", v);
@@ -524,6 +525,7 @@ const struct jp_table table_ranks = {
 
 /* --- operations ----------------------------------------------------------- */
 
+/* an index out of range names no function */
 JP_GETTER(op_coll, jp_op,
           value_text(v, at->coll < row->result->n_coll_names
                             ? row->result->coll_names[at->coll]
@@ -629,6 +631,8 @@ static double weigh_pair(const struct jp_result *result, size_t row)
 }
 
 #define FIELD(member) JP_FIELD(struct jp_p2p, member)
+/* a message can occur twice: as Send of its sender and as Recv of its receiver
+ */
 static const struct jp_column pairs[] = {
     {"comm", JP_COL_ID, JP_CSV, 1, 1, 0, "Communicator", "its id",
      .get = get_p2p_comm},
@@ -672,6 +676,7 @@ static double weigh_node_pair(const struct jp_result *result, size_t row)
 }
 
 #define FIELD(member) JP_FIELD(struct jp_p2p_node, member)
+/* the same, summed over ranks and communicators */
 static const struct jp_column node_pairs[] = {
     {"src_host", JP_COL_TEXT, JP_CSV | JP_MAYBE | JP_TIP, 1, 1, 1, "From host",
      "of the ranks' own records", .brief = "from", .width = 24,

@@ -29,6 +29,7 @@ static void find_clock(struct jp_row *row)
     row->at = &row->report->result->clocks->nodes[row->index];
 }
 
+/* of a node that could not be aligned: unknown */
 JP_GETTER(clock_offset, jp_clock,
           value_finite(v, at->aligned ? at->offset_us : NAN))
 JP_GETTER(clock_drift, jp_clock,
@@ -42,6 +43,7 @@ static double distance(const struct jp_result *result, size_t row)
 }
 
 #define FIELD(member) JP_FIELD(struct jp_clock, member)
+/* the reference has offset 0 */
 static const struct jp_column clock_columns[] = {
     {"host", JP_COL_TEXT, JP_CSV, 1, 1, 1, "Node", "whose clock it is",
      FIELD(host)},
@@ -82,6 +84,7 @@ const struct jp_table table_clock = {
 
 /* --- the processes that arrived last, by starts and by times --- */
 
+/* No rows unless the clocks of several nodes could be compared. */
 static size_t count_arrivals(const struct jp_report *report)
 {
     const struct jp_clocks *c = clocks_of(report);
@@ -121,6 +124,8 @@ static double lateness(const struct jp_result *result, size_t row)
 }
 
 #define FIELD(member) JP_FIELD(struct clocks_arrival, member)
+/* two independent signs of being last: the latest start and the shortest time
+ */
 static const struct jp_column arrival_columns[] = {
     {"world_rank", JP_COL_RANK, JP_CSV | JP_MAYBE, 1, 1,
      .help = "rank of the job, as processes[] has it", .get = get_arrival_rank},
@@ -211,6 +216,7 @@ void tables_clock_json(struct jp_json_stream *s, const struct jp_report *report)
         json_stream_text(s, "text", clocks_text(c, text));
         if (c->probes.files || c->probes.bad_files)
             put_probes(s, c);
+        /* before and after the correction, so that its effect can be seen */
         put_check(s, "as_recorded", &c->before);
         put_check(s, "aligned", &c->after);
         json_stream_count(s, "left_out", c->before.left_out);

@@ -143,6 +143,7 @@ static void get_operation_time(const struct jp_row *row, struct jp_value *v)
 }
 
 #define FIELD(member) JP_FIELD(struct copper_op, member)
+/* sums over the daemons that left a table of operations */
 static const struct jp_column operations[] = {
     {"operation", JP_COL_ID, JP_CSV, 1, 1, 1, "Operation", "of FUSE",
      .width = 16, .get = get_operation},
@@ -211,6 +212,7 @@ JP_GETTER(range_median, jp_copper_range, value_in_unit(v, at, at->median))
 
 #define FIELD(member)                                                          \
     JP_FIELD(struct jp_copper_range, member), JP_IF(struct jp_copper_range, n)
+/* the figures of the files are numbers, those for readers have units */
 static const struct jp_column ranges[] = {
     {"metric", JP_COL_WORD, JP_CSV, 1, 1, 1, "Metric",
      "Copper's, or of a daemon's start", .brief = "across ranks", .width = 22,
@@ -273,6 +275,7 @@ static uint64_t init_us(const struct jp_copper_rank *r)
     return r->op[copper_op_find("init", 4)].time_us;
 }
 
+/* 0 or below: no file of the daemon names it */
 JP_GETTER(rank_pid, jp_copper_rank, value_int(v, at->pid);
           if (at->pid <= 0) v->type = JP_VALUE_UNKNOWN)
 JP_GETTER(rank_state, jp_copper_rank,
@@ -419,6 +422,7 @@ JP_GETTER(outlier_median, jp_copper_outlier, value_short(v, true, at->median))
 JP_GETTER(outlier_z, jp_copper_outlier, value_short(v, false, at->z))
 
 #define FIELD(member) JP_FIELD(struct jp_copper_outlier, member)
+/* the same figures twice: as numbers in the files, formatted in the page */
 static const struct jp_column outliers[] = {
     {"host", JP_COL_ID, JP_CSV, 1, 1, 0, "Host", "on which the daemon ran",
      .get = get_outlier_host},
@@ -477,6 +481,7 @@ static void get_launch_number(const struct jp_row *row, struct jp_value *v)
 JP_GETTER(launch_start, jp_copper_launch, value_signed(v, at->start_us))
 
 #define FIELD(member) JP_FIELD(struct jp_copper_launch, member)
+/* sums over the daemons of one launch */
 static const struct jp_column launches[] = {
     {"launch", JP_COL_COUNT, JP_CSV, 0, 1, 0, "Launch", "from 1",
      .get = get_launch_number},
@@ -509,10 +514,12 @@ JP_COPPER_ARRAY(point, points, n_points)
 
 JP_GETTER(point_host, jp_copper_point,
           value_text(v, rank_at(row, at->rank)->host))
+/* a copy without times made all files equally new */
 JP_GETTER(point_pid, jp_copper_point, value_int(v, rank_at(row, at->rank)->pid))
 JP_GETTER(point_time, jp_copper_point, value_int(v, at->time_us);
           if (row->report->copper->times_lost) v->type = JP_VALUE_UNKNOWN)
 
+/* counters since the daemon's start, not since the last snapshot */
 static const struct jp_column points[] = {
     {"time_us", JP_COL_CLOCK, JP_CSV | JP_MAYBE, 1,
      .help = "when the file was written; unknown: lost by a copy",

@@ -40,6 +40,7 @@ SUM_GETTER(class_any_example,
            value_text(v, at->example ? at->example : at->top_example))
 
 #define FIELD(member) JP_FIELD(struct jp_copper_class_sum, member)
+/* top_*: lower bounds; paths, events, example: exact */
 static const struct jp_column classes[] = {
     {"class", JP_COL_TEXT, JP_CSV, 1, 1, 0, "Class", "of paths",
      .get = get_class_name},
@@ -198,6 +199,7 @@ static void get_search_never_read(const struct jp_row *row, struct jp_value *v)
 }
 
 #define FIELD(member) JP_FIELD(struct jp_copper_failed, member)
+/* the folders with most failed lookups */
 static const struct jp_column searches[] = {
     {"folder", JP_COL_CODE, JP_CSV, 1, 1, 0, "Folder", "that was searched",
      FIELD(folder)},
@@ -253,6 +255,7 @@ ROOT_GETTER(dir_share, value_part(v, at, at->observed_dirs, at->dirs))
 
 #define FIELD(member) JP_FIELD(struct jp_copper_root, member)
 #define EXISTS JP_IF(struct jp_copper_root, exists)
+/* files of the root now, against the paths that were observed then */
 static const struct jp_column roots[] = {
     {"root", JP_COL_CODE, JP_CSV, 1, 1, 0, "Root", "folder", FIELD(path)},
     {"exists", JP_COL_WORD, JP_CSV,
@@ -305,6 +308,7 @@ JP_GETTER(cache_human, jp_copper_cache_sum,
 
 #define FIELD(member) JP_FIELD(struct jp_copper_cache_sum, member)
 #define FOUND JP_IF(struct jp_copper_cache_sum, files_found)
+/* only daemons in which an ioctl asked for the figures */
 static const struct jp_column caches[] = {
     {"table", JP_COL_WORD, JP_CSV, 1, 1, 0, "Cache", "one of a daemon's",
      FIELD(table), JP_WORDS(cache_names)},

@@ -219,6 +219,7 @@ static const struct jp_column parts[] = {
 };
 #undef FIELD
 
+/* Rows are processes that started CUDA, whether or not anything was counted. */
 static size_t count_processes(const struct jp_report *report)
 {
     return report->cuda ? report->cuda->n_processes : 0;
@@ -230,6 +231,7 @@ static void find_process(struct jp_row *row)
     row->at = &row->report->cuda->totals[row->index];
 }
 
+/* Rows are parts in which the process called something. */
 static size_t count_parts(const struct jp_report *report)
 {
     return report->cuda ? report->cuda->n_parts : 0;
@@ -240,6 +242,7 @@ static void find_part(struct jp_row *row)
     row->at = &row->report->cuda->parts[row->index];
 }
 
+/* readers see the processes that wait most for a GPU first */
 const struct jp_table table_cuda = {
     .name = "cuda",
     .json = "cuda.processes",
@@ -282,6 +285,7 @@ void tables_cuda_json(struct jp_json_stream *s, const struct jp_report *report)
         json_stream_count(s, "files", cuda->n_processes + cuda->skipped);
         json_stream_count(s, "bad_files", cuda->n_bad);
         json_stream_count(s, "unread_files", cuda->skipped);
+        /* started CUDA, but its calls could not be counted */
         json_stream_count(s, "uncounted", cuda->n_uncounted);
         for (size_t i = 0; tables_cuda[i]; i++)
             left_out += table_json(s, tables_cuda[i], report, NULL);

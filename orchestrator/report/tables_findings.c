@@ -42,6 +42,7 @@ JP_GETTER(cause_finding, jp_cause,
 static const char *const scopes[] = {"step", "node", "task", "gpu", "port"};
 
 #define FIELD(member) JP_FIELD(struct jp_cause, member)
+/* evidence.*: what was measured; when.*: when it differed from the rest */
 static const struct jp_column causes[] = {
     {"what", JP_COL_WORD, 0, 1, 2, .title = "Coincides",
      .help = "the kind of cause", .words = cause_words, .n_words = JP_CAUSES,
@@ -114,7 +115,9 @@ static void find_finding(struct jp_row *row)
     row->at = &row->report->insight->findings.at[row->index];
 }
 
+/* the words of the schema for expectation_word */
 static const char *const against[] = {"peaks", "baseline", "likes", "own"};
+/* the words of the schema for finding_gain_word */
 static const char *const gain_kinds[] = {"replayed", "part", "bound"};
 
 /* Returns the finding's communicator; NULL if it concerns several. */
@@ -238,6 +241,7 @@ static void get_finding_why(const struct jp_row *row, struct jp_value *v)
 }
 
 #define FIELD(member) JP_FIELD(struct jp_finding, member)
+/* new keys come last in JSON; where and part are for the page only */
 static const struct jp_column findings[] = {
     {"kind", JP_COL_WORD, 0, 1, 1, 0, "Kind", "what is wrong",
      .get = get_finding_kind},
@@ -366,6 +370,7 @@ JP_GETTER(bottleneck_unit, jp_bottleneck,
 JP_GETTER(bottleneck_text, jp_bottleneck, value_text(v, at->text))
 
 #define FIELD(member) JP_FIELD(struct jp_bottleneck, member)
+/* a row per resource that the job is bound by */
 static const struct jp_column bottlenecks[] = {
     {"kind", JP_COL_WORD, 0, 1, 1, .title = "Bound by",
      .help = "several may hold", .words = bottleneck_words,
@@ -400,6 +405,7 @@ static size_t count_iterations(const struct jp_report *report)
     return report->iteration && report->iteration->source;
 }
 
+/* The only row. */
 static void find_iteration(struct jp_row *row)
 {
     row->at = row->report->iteration;
@@ -413,6 +419,7 @@ static void value_above_zero(struct jp_value *v, double value)
 
 JP_GETTER(iteration_source, jp_iteration,
           value_text(v, iteration_sources[at->source]))
+/* period_us is above 0 if there is a row */
 JP_GETTER(iteration_p5, jp_iteration, value_above_zero(v, at->p5_us))
 JP_GETTER(iteration_p95, jp_iteration, value_above_zero(v, at->p95_us))
 JP_GETTER(iteration_rate, jp_iteration, value_real(v, 1e6 / at->period_us))
@@ -424,6 +431,7 @@ JP_GETTER(iteration_text, jp_iteration, value_text(v, at->text))
 static const char *const sources[] = {"collectives", "utilisation"};
 
 #define FIELD(member) JP_FIELD(struct jp_iteration, member)
+/* times are those of one iteration of the program's loop */
 static const struct jp_column iteration[] = {
     {"source", JP_COL_WORD, 0, 1, 1, .title = "By",
      .help = "what it was derived from", JP_WORDS(sources),

@@ -25,6 +25,7 @@ static void find_process(struct jp_row *row)
     row->at = &row->report->hang->processes[row->index];
 }
 
+/* a task's number below 0, and empty texts, are unknown */
 JP_GETTER(hproc_rank, hangstacks_process, value_signed(v, at->task))
 JP_GETTER(hproc_node, hangstacks_process, value_name(v, at->node))
 JP_GETTER(hproc_role, hangstacks_process, value_name(v, at->role))
@@ -35,6 +36,7 @@ JP_GETTER(hproc_waits, hangstacks_process, value_name(v, at->waits))
 JP_GETTER(hproc_where, hangstacks_process, value_name(v, at->where))
 
 #define FIELD(member) JP_FIELD(struct hangstacks_process, member)
+/* figures of one moment, except cpu_us, which covers about a second */
 static const struct jp_column processes[] = {
     {"rank", JP_COL_RANK, JP_CSV | JP_MAYBE, 1, 1, 1, "Rank", "Slurm's task",
      .get = get_hproc_rank},
@@ -125,6 +127,8 @@ JP_GETTER(stack_in, hangstacks_branch, value_name(v, at->in))
 JP_GETTER(stack_out, hangstacks_branch, value_name(v, at->out))
 
 #define FIELD(member) JP_FIELD(struct hangstacks_branch, member)
+/* rows are in the order of a tree: a row's callers are the rows above it with a
+ * smaller depth */
 static const struct jp_column stacks[] = {
     {"thread", JP_COL_TEXT, JP_CSV, 1, 1, 1, "Thread",
      "threads of this name, of all processes", .width = 18,
@@ -199,6 +203,7 @@ JP_GETTER(ras_most, hangstacks_ras, value_known(v, *at->func != 0, at->most))
 JP_GETTER(ras_word, hangstacks_ras, value_name(v, at->word))
 JP_GETTER(ras_node, hangstacks_ras, value_name(v, at->node))
 
+/* rank and pid are those that NCCL printed, not those of Slurm */
 static const struct jp_column ras[] = {
     {"kind", JP_COL_TEXT, JP_CSV | JP_MAYBE | JP_TIP, 1, 1, 1, "RAS",
      "behind: it has launched fewer operations; missing, dead: it does not "
@@ -262,6 +267,7 @@ JP_GETTER(part_file, hangstacks_part, v->buf[0] = '\0';
 JP_GETTER(part_why, hangstacks_part, value_name(v, at->why))
 JP_GETTER(part_took, hangstacks_part, value_count(v, at->ms * 1000))
 
+/* why is empty if the part is complete */
 static const struct jp_column parts[] = {
     {"node", JP_COL_TEXT, JP_CSV | JP_MAYBE, 1, 1, 1, "Node",
      "where it was tried", .width = 14, .get = get_part_node},
@@ -351,6 +357,7 @@ int tables_hang_html(const struct jp_report *report, FILE *out)
         html_out_text(out, report->hang->hang);
         fputs("</p>\n", out);
     }
+    /* here with the parts that failed */
     for (size_t i = 0; tables_hang[i] && rc == 0; i++)
         if (table_count(tables_hang[i], report)) {
             fputs("<h3>", out);

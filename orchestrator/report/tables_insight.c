@@ -49,6 +49,7 @@ static const struct jp_expected_bw *expected_of(const struct jp_row *row)
     return &row->report->insight->expected[row->index];
 }
 
+/* the words of the schema for expectation_word */
 static const char *const net_against[] = {"peaks", "baseline", "own"};
 
 /* Returns a quantile of the cell's bandwidths, GB/s. */
@@ -70,6 +71,7 @@ static void value_range(struct jp_value *v, double low, double high, double by)
     v->real = by;
 }
 
+/* the key has the number of a class of sizes; readers need its bounds */
 JP_GETTER(net_fabric, jp_netcell, value_text(v, at->key.fabric))
 JP_GETTER(net_inter, jp_netcell, value_text(v, at->key.inter))
 JP_GETTER(net_type, jp_netcell, value_text(v, comm_type_name(at->key.type)))
@@ -129,6 +131,7 @@ static void get_expected_by(const struct jp_row *row, struct jp_value *v)
 }
 
 #define FIELD(member) JP_FIELD(struct jp_netcell, member)
+/* the first nine columns are the cell's key, as in a baseline */
 static const struct jp_column network[] = {
     {"fabric", JP_COL_WORD, JP_CSV, 1, .help = "inside NVLink domains",
      .get = get_net_fabric},
@@ -250,6 +253,7 @@ JP_GETTER(hypothesis_state, jp_hypothesis, (void) at;
           value_text(v, hypotheses_states[judgement_of(row)->state]))
 JP_GETTER(hypothesis_answer, jp_hypothesis, (void) at;
           value_text(v, say_state(judgement_of(row)->state)))
+/* 0: the smallest effect is unknown */
 JP_GETTER(hypothesis_least, jp_hypothesis, (void) at; value_finite(
               v, judgement_of(row)->least > 0 ? judgement_of(row)->least : NAN))
 JP_GETTER(hypothesis_unit, jp_hypothesis,
@@ -280,6 +284,7 @@ static void get_hypothesis_effect(const struct jp_row *row, struct jp_value *v)
 }
 
 #define FIELD(member) JP_FIELD(struct jp_hypothesis, member)
+/* a row per question, in the order of hypotheses_table */
 static const struct jp_column hypotheses[] = {
     {"key", JP_COL_WORD, 0, 1, .help = "its short name", FIELD(key)},
     {"title", JP_COL_TEXT, 0, 2, 1, 0, "Looked for", "what was looked for",

@@ -45,6 +45,7 @@ JP_GETTER(sum_deviation, jp_nsys_row,
           value_real(v, nsys_sum_deviation(&at->sum)))
 
 #define FIELD(member) JP_FIELD(struct jp_nsys_row, member)
+/* figures are ns or bytes, by the table; unit names it */
 static const struct jp_column sums[] = {
     {"table", JP_COL_WORD, JP_CSV, 1, .help = "what the name is of",
      .words = nsys_table_names, .n_words = NSYS_TABLES, .get = get_sum_table},
@@ -119,6 +120,7 @@ TABLE_OF(mem_size, NSYS_MEM_SIZE, "CUDA memory operations, bytes")
 TABLE_OF(pushpop, NSYS_PUSHPOP, "NVTX ranges of a thread, ns")
 TABLE_OF(startend, NSYS_STARTEND, "NVTX ranges between threads, ns")
 
+/* the order on the page and in summary.txt */
 static const struct jp_table *const tables_nsys_kinds[NSYS_TABLES] = {
     [NSYS_API] = &table_api,           [NSYS_KERNELS] = &table_kernels,
     [NSYS_MEM_TIME] = &table_mem_time, [NSYS_MEM_SIZE] = &table_mem_size,
@@ -143,12 +145,14 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? (double) part / (double) whole : NAN;
 }
 
+/* NaN, so unknown, without activity of a GPU */
 JP_GETTER(nrank_rank, jp_nsys_rank, value_signed(v, at->rank))
 JP_GETTER(nrank_host, jp_nsys_rank, value_name(v, at->host))
 JP_GETTER(nrank_file, jp_nsys_rank, value_text(v, file_name(at->path)))
 JP_GETTER(nrank_busy, jp_nsys_rank, value_finite(v, nsys_busy_share(&at->p)))
 JP_GETTER(nrank_short, jp_nsys_rank,
           value_finite(v, nsys_short_gap_share(&at->p)))
+/* ns to us; unknown for an export that could not be read */
 JP_GETTER(nrank_span, jp_nsys_rank,
           value_known(v, !at->bad, at->p.span_ns / 1000))
 JP_GETTER(nrank_kernel_us, jp_nsys_rank,
@@ -173,6 +177,7 @@ JP_GETTER(nrank_why, jp_nsys_rank, value_name(v, at->why))
 JP_GETTER(nrank_schema, jp_nsys_rank, value_name(v, at->p.schema))
 
 #define FIELD(member) JP_FIELD(struct jp_nsys_rank, member)
+/* an unreadable export has a row, with bad set and all figures unknown */
 static const struct jp_column ranks[] = {
     {"rank", JP_COL_RANK, JP_CSV | JP_MAYBE | JP_TIP, 1, 1, 1, "Rank",
      "by the file's name", .get = get_nrank_rank},
@@ -233,6 +238,7 @@ static const struct jp_column ranks[] = {
 };
 #undef FIELD
 
+/* readers see the ranks with the least busy GPUs first */
 const struct jp_table table_nsys_ranks = {
     .name = "nsys_ranks",
     .json = "nsys.ranks",
@@ -286,6 +292,8 @@ JP_GETTER(gap_share, jp_nsys_gap,
           value_real(v, share(at->gap.call_ns, length_of(at))))
 
 #define FIELD(member) JP_FIELD(struct jp_nsys_gap, member)
+/* call is the CUDA call of the process during the gap: what the GPU waited for
+ */
 static const struct jp_column gaps[] = {
     {"rank", JP_COL_RANK, JP_CSV | JP_MAYBE, 1, 1, 1, "Rank",
      "by the file's name", .get = get_gap_rank},
