@@ -431,6 +431,7 @@ static void put_cell(struct jp_json_stream *s,
 {
     json_stream_object(s, NULL);
     netkey_put(s, &cell->key);
+    /* one median per report */
     json_stream_count(s, "reports", cell->medians.total);
     json_stream_count(s, "ops", cell->ops.total);
     netkey_put_quantiles(s, "net_busbw_gbs", &cell->ops);
@@ -454,6 +455,8 @@ int baseline_file_write(const struct jp_baseline *b, FILE *out,
         char text[FINGERPRINT_LEN + 1];
 
         snprintf(text, sizeof(text), "%016" PRIx64, b->reports[i]);
+        /* as hexadecimal text: JSON numbers of 64 bits are not exact everywhere
+         */
         json_stream_text(&s, NULL, text);
     }
     json_stream_end_array(&s);

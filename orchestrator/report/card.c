@@ -198,6 +198,7 @@ static unsigned put_notes(const json_t *root, unsigned columns, FILE *out)
     if (isfinite(share))
         snprintf(took, sizeof(took), "recorder: %s of the time%s",
                  quality_overhead_percent(share, percent), *left ? "; " : "");
+    /* both share a line, so the card keeps its height */
     if (*left || *took)
         text_out_fit(out, columns, "  note     %s%s", took, left);
     return *left || *took;
@@ -241,6 +242,7 @@ static void put_row(FILE *out, unsigned columns, const char *const texts[9])
 {
     bool wide = columns >= JP_CARD_MAX_COLUMNS;
 
+    /* a width of 0 with an empty text leaves one blank only */
     text_out_fit(out, columns, "  %-11.11s %-15s %9s %9s %8s %*s %*s %9s %9s",
                  texts[0], texts[1], texts[2], texts[3], texts[4], wide ? 8 : 0,
                  wide ? texts[5] : "", wide ? 8 : 0, wide ? texts[6] : "",
@@ -280,6 +282,7 @@ static void put_cells(const json_t *root, unsigned columns, unsigned notes,
     /* the verdict takes one more line if lines are short */
     most -= json_array_size(json_object_get(root, "findings")) > 0;
     most -= columns < JP_CARD_MAX_COLUMNS;
+    /* a note takes the place of a cell */
     most -= notes;
     n = n < most ? n : most;
     if (!n)
@@ -554,6 +557,7 @@ static void print_line(const json_t *root, const char *step_dir, FILE *out)
     bool alone = !strcmp(said, JP_PLAIN_NOTHING);
     char text[1024], dir[JP_CLEAN_MAX];
 
+    /* a log may be read by any program, so nothing raw goes into it */
     clean_text(said, how, text, sizeof(text));
     clean_text(step_dir, how, dir, sizeof(dir));
     fputs("jobprof: ", out);
@@ -578,6 +582,7 @@ int report_print_line(const char *step_dir, enum jp_summary how, FILE *out,
     if (!root)
         return -1;
     errno = 0;
+    /* automatic: the card for people, the line for files and pipes */
     if (how == JP_SUMMARY_CARD || (how == JP_SUMMARY_AUTO && is_terminal(out)))
         card_print(root, step_dir, wants_colour(out), columns_of(out), out);
     else

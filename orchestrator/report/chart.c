@@ -33,6 +33,8 @@ static unsigned count_slices(const struct jp_result *r, uint64_t span)
         runs += !i || start - before > width;
         before = start;
     }
+    /* Not separated enough, or so many filled windows that equal slices fit
+     * better. */
     if (runs < 2 || filled > 2 * runs || !width || 2 * filled >= span / width)
         return JP_CHART_SLICES;
     return runs < JP_CHART_SLICES ? (unsigned) runs : JP_CHART_SLICES;
@@ -195,6 +197,7 @@ int chart_view_walk(const struct jp_chart_view *view,
                 kept = *o.op;
                 o.op = &kept;
             }
+            /* operations with one number are neighbours, before or after */
             two_sizes |= has_number(ops_at(&reader, i + 1), &number);
         }
         before = number;

@@ -40,6 +40,7 @@ static size_t coll_place(struct bins *b, const char *coll)
     return b->n_colls++;
 }
 
+/* Adds a cell to the bin of its size and function. */
 static void add_cell(struct bins *b, const struct jp_cell *c)
 {
     /* the position of the highest bit; 0 and 1 share the first row */
@@ -83,6 +84,7 @@ static int put_sizes(const struct jp_chart_view *view, void *state,
     json_stream_array(json, "colls");
     for (size_t i = 0; i < b.n_colls; i++)
         json_stream_text(json, NULL, b.colls[i]);
+    /* the name for the last column, if there may be further functions */
     if (b.n_colls == MAX_COLLS)
         json_stream_text(json, NULL, "other");
     json_stream_end_array(json);
@@ -279,6 +281,7 @@ static int put(const struct jp_chart_view *view, void *state,
     json_stream_count(json, "of", s->cells.of);
     json_stream_array(json, "cells");
     for (size_t i = 0; i < s->cells.rows.n; i++)
+        /* a cell may have no operation with a bandwidth */
         if (s->values[i].n && put_cell(json, &r->cells[s->cells.rows.index[i]],
                                        &s->values[i]) < 0)
             return -1;
@@ -352,6 +355,7 @@ static void thin(struct number_line *l)
     for (size_t i = 0; i < MAX_POINTS / 2; i++)
         l->points[i] = l->points[2 * i + mix(l->seen + i) % 2];
     l->n = MAX_POINTS / 2;
+    /* each remaining point now stands for twice as many operations */
     l->stride *= 2;
 }
 
@@ -447,6 +451,7 @@ static int numbers_put(const struct jp_chart_view *view, void *state,
     json_stream_count(json, "of", s->cells.of);
     json_stream_array(json, "series");
     for (size_t i = 0; i < s->cells.rows.n; i++)
+        /* a cell may have no operation with a bandwidth */
         if (s->lines[i].seen)
             put_numbers_line(json, &view->result->cells[s->cells.rows.index[i]],
                              &s->lines[i]);
@@ -591,6 +596,7 @@ static int fill(const struct jp_chart_view *v, struct matrix *m)
         if (from == NO_PLACE || to == NO_PLACE ||
             m->place_of[from] == NO_PLACE || m->place_of[to] == NO_PLACE)
             continue;
+        /* a row may have several ranks, so flows add up */
         cell = &m->flows[m->place_of[from] * m->n + m->place_of[to]];
         cell->bytes += flow.bytes;
         cell->us += flow.us;

@@ -93,6 +93,7 @@ static void find_usual(struct series *s)
         if (s->n[i])
             means[n++] = s->sum[i] / (double) s->n[i];
     qsort(means, n, sizeof(*means), sorted_ascending);
+    /* the upper one of two middle values */
     s->usual = n ? means[n / 2] : 0;
 }
 
@@ -110,6 +111,7 @@ static double off(const struct drift *d, size_t row, unsigned slice)
         if (s->row != row || !s->n[slice] || !(s->usual > 0))
             continue;
         sum += weight * (s->sum[slice] / (double) s->n[slice] / s->usual - 1);
+        /* by time, so that small operations hardly count */
         weights += weight;
     }
     return weights > 0 ? 100 * sum / weights : NAN;
@@ -194,6 +196,7 @@ static void *make(const struct jp_chart_view *view)
     /* the heaviest come first, so the dropped ones are at the end */
     while (d->rows.n && weigh(r, d->rows.index[d->rows.n - 1]) < 0)
         d->rows.n--;
+    /* first nothing is shown, then the picked ones get their rows */
     for (size_t i = 0; i < r->n_comms; i++) {
         d->row_of[i] = MAX_COMMS;
         d->of += weigh(r, i) >= 0;
@@ -543,6 +546,7 @@ static size_t pick(const struct jp_result *r, const struct jp_busy_rows *rows,
 static void put_name(struct jp_json_stream *json,
                      const struct jp_chart_view *view, const struct jp_busy *b)
 {
+    /* a process without ranks in the result */
     const struct jp_process silent = {
         .host = b->host, .pid = b->pid, .world_rank = -1};
     const struct jp_process *found =

@@ -108,6 +108,7 @@ static int metric_make(const struct samples *s, enum jp_util_scope scope,
         return -1;
     }
     for (size_t i = s->first[scope]; i < s->first[scope + 1]; i++)
+        /* NULL: the member was never sampled for this metric */
         if (s->at[i].slices[column])
             m->members[m->n++] = i;
     measure(m);
@@ -163,6 +164,7 @@ static void put_number(struct jp_json_stream *json, double v)
         json_stream_null(json, NULL);
         return;
     }
+    /* the value of the fourth digit */
     unit = v == 0 ? 1 : pow(10, floor(log10(fabs(v))) - 3);
     json_stream_real(json, NULL, round(v / unit) * unit);
 }
@@ -212,6 +214,7 @@ static double pick_out(const struct metric *m, const double *off, size_t n,
         size_t best = SIZE_MAX;
 
         for (size_t i = 0; i < n; i++) {
+            /* not far enough, left out before, or picked already */
             bool taken = off[i] <= least || (without && without[i]);
 
             for (size_t k = 0; k < *found; k++)
@@ -308,6 +311,7 @@ static int find_out_nodes(const struct metric *m, bool *without,
         *score = pick_out(m, off, n_nodes, NULL, picked, MAX_NODES, n);
         for (size_t i = 0; i < *n; i++) {
             out[i] = nodes[picked[i]];
+            /* from now on, the node stands for its members */
             for (size_t k = out[i].from; k < out[i].to; k++)
                 without[k] = true;
         }
@@ -444,6 +448,7 @@ static int put_util(const struct jp_chart_view *view, void *state,
         for (unsigned c = 0;
              rc == 0 && c < util_tables[samples_kind(scopes[i])].n; c++) {
             struct metric m;
+            /* most metrics do not vary, and the page leaves them out */
             int found = metric_make(s, scopes[i], c, &m);
 
             rc = found > 0 ? put_lines(&m, json) : found;

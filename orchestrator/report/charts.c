@@ -228,6 +228,7 @@ static int page_rows(const struct jp_chart *chart,
     if (build(chart, view, &f) < 0)
         return -1;
     json_stream_object(json, NULL);
+    /* a chart with labels has lines, one without has rows */
     (chart->labels[0] ? page_lines : page_arrays)(json, &f);
     json_stream_end_object(json);
     figures_fini(&f);
@@ -390,6 +391,7 @@ static void put_tsv(const struct drawn *d, FILE *tsv)
     char name[80];
 
     put_headings(tsv, f->chart);
+    /* a chart of bars has rows without lines */
     if (!f->n_lines)
         put_rows(tsv, f, 0, f->n_rows);
     /* one blank line ends a line of the plot, two begin a data set */
@@ -658,9 +660,11 @@ static int write_plot(const struct jp_chart *chart,
     if (build(chart, view, &f) < 0)
         return error_set(err, "out of memory");
     d.figures = &f;
+    /* rows that only the page shows do not count */
     for (size_t i = 0; i < f.n_rows; i++)
         d.n_rows += (f.rows[i].faces & JP_CHART_PLOT) != 0;
     pick(&f, JP_CHART_PLOT, d.plot->max_lines, &d.picked);
+    /* the table first, so a script never stands without its data */
     rc = write_file(&d, dir, "tsv", put_tsv, err);
     if (rc == 0)
         rc = write_file(&d, dir, "gp", put_script, err);

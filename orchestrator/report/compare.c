@@ -92,6 +92,7 @@ find_cell(struct compare *c, const struct compare_cell *like, size_t *hint)
     for (size_t i = 0; i < c->n_cells; i++) {
         struct compare_cell *cell = &c->cells[(*hint + i) % c->n_cells];
 
+        /* compares the number first: it differs most often */
         if (cell->bytes == like->bytes && !strcmp(cell->type, like->type) &&
             !strcmp(cell->coll, like->coll)) {
             *hint = (size_t) (cell - c->cells) + 1;
@@ -215,6 +216,8 @@ static int only_in(bool all, const json_t *these, const json_t *others,
         return -1;
     for (size_t i = 0; i < size; i++) {
         const json_t *finding = json_array_get(these, i);
+        /* a finding that needs complete data is treated as if the other side
+         * had it */
         bool found = !all && !is_certain(finding);
 
         for (size_t k = 0; k < n_others && !found; k++)
@@ -312,6 +315,8 @@ static int init_baseline(struct compare *c, const struct jp_baseline *baseline,
         struct compare_cell *cell = &c->cells[c->n_cells];
         struct jp_netkey key;
 
+        /* a damaged row is ignored; the cell is not overwritten until the next
+         * one */
         if (!read_network(json_array_get(rows, i), &key, cell))
             continue;
         judge_network(c, &key, cell);
@@ -532,6 +537,7 @@ static int print_json(const struct compare *c, const char *const names[2],
         json_t *one = json_out_object(&j);
 
         json_out_text(&j, one, "dir", names[side]);
+        /* a baseline has no verdict's word */
         if (c->roots[side])
             json_out_text(&j, one, "word",
                           summary_file_text(verdict_of(c, side), "word"));

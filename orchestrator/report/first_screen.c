@@ -124,6 +124,7 @@ static void tile_sure(const struct jp_report *report,
 
     t->label = "Confidence";
     if (f && isfinite(f->low) && f->share > 0) {
+        /* relative to the share: 1 % is wide for a share of 2 % */
         double width = (f->high - f->low) / f->share;
 
         SAY(t->value, "%s",
@@ -265,6 +266,7 @@ static void tiles_copper(const struct jp_copper *c, struct tile tiles[4])
     double ops = (double) c->total[COPPER_OPERATIONS];
     char text[JP_PLAIN_FIGURE];
 
+    /* the first finding about a slow daemon */
     for (size_t i = 0; !slow && i < c->n_findings; i++)
         if (!strcmp(c->findings[i].kind, "copper_slow_rank"))
             slow = &c->findings[i];
@@ -341,6 +343,7 @@ static void put_words(FILE *out, const char *text)
 
         if (strncmp(text, "--", 2) && !n)
             n = 1; /* a hyphen within a word */
+        /* longer pieces are written in parts */
         n = n < sizeof(word) ? n : sizeof(word) - 1;
         snprintf(word, n + 1, "%s", text);
         fputs(strncmp(text, "--", 2) ? "" : "<span class=\"whole\">", out);

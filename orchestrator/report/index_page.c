@@ -75,6 +75,7 @@ static size_t find_kept(const json_t *row)
     const char *scope = summary_file_text(row, "scope"),
                *metric = summary_file_text(row, "metric");
 
+    /* the list is short, and job.json has few rows */
     for (size_t i = 0; i < N_KEPT; i++)
         if (strcmp(util_scope_name(kept[i].scope), scope) == 0 &&
             strcmp(column_of(i)->name, metric) == 0)
@@ -133,6 +134,7 @@ void index_page_step(struct jp_json *j, json_t *entry, const json_t *summary)
         json_object_get(json_object_get(summary, "job"), "frameworks");
     json_t *frameworks = json_out_object(j);
 
+    /* bounded, as the summary is foreign */
     for (size_t i = 0; i < json_array_size(list) && i < UTIL_LOADED_MAX; i++)
         put_framework(j, frameworks, json_array_get(list, i));
     json_out_put(j, entry, "frameworks", frameworks);
@@ -251,6 +253,7 @@ static void write_util(const json_t *job, FILE *out)
         const json_t *row = json_array_get(list, r);
         size_t i = find_kept(row);
 
+        /* a metric of another version is left out */
         if (i < N_KEPT)
             put_maximum(job, i, row, out);
     }
@@ -357,6 +360,7 @@ static void take_step(struct trend *t, size_t i)
         double time = summary_file_real(cell, "time_us");
         struct kind *kind;
 
+        /* also false for NaN */
         if (!(gbs > 0) || !isfinite(gbs))
             continue;
         kind = find_kind(t, cell);
@@ -433,6 +437,7 @@ static void put_line(const struct trend *t, const struct kind *k, FILE *out)
             "<path d=\"M0 %d H%d\"/><polyline points=\"",
             WIDTH, HEIGHT, WIDTH, HEIGHT, HEIGHT - EDGE, WIDTH);
     for (size_t i = 0; i < t->n; i++)
+        /* steps without the kind leave no gap in the line */
         if (!isnan(k->gbs[i]))
             fprintf(out, "%.1f,%.1f ", x_of(t, i), y_of(k->gbs[i], most));
     fputs("\"/>", out);
@@ -721,6 +726,7 @@ void index_page_write(const json_t *job, FILE *out)
     html_out_table(out, columns, n_columns, true);
     for (size_t i = 0; order && i < shown; i++)
         put_step(out, json_array_get(steps, order[i]));
+    /* job.json has all steps */
     html_out_table_end(out, n_columns, n - shown, "job.json");
     fputs("</section>\n", out);
     write_trend(steps, out);

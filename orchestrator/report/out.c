@@ -81,6 +81,7 @@ void text_out_wrap_fit(FILE *out, unsigned columns, unsigned at,
 {
     char buf[JP_CLEAN_MAX];
     const char *rest = clean_text(text, JP_CLEAN_ASCII, buf, sizeof(buf));
+    /* the first line starts at column `at`, the others at indent */
     size_t room = columns - at;
 
     while (strlen(rest) > room) {
@@ -207,6 +208,7 @@ void csv_out_text(struct jp_csv *csv, const char *text)
         put_bytes(csv, buf, strlen(buf));
         return;
     }
+    /* quotes are needed */
     put(csv, '"');
     /* an apostrophe keeps it a text */
     if (is_formula(buf))
@@ -499,6 +501,7 @@ void html_out_table_end(FILE *out, size_t columns, size_t left_out,
 void html_out_fact(FILE *out, const char *name, const char *value)
 {
     fprintf(out, "<dt>%s</dt><dd>", name);
+    /* a fact may be a long path or command */
     html_out_short(out, value && *value ? value : "-", FACT_MAX);
     fputs("</dd>\n", out);
 }

@@ -163,9 +163,9 @@ static void measure(const struct view *view, part_of *of, struct strip *s)
     }
     /* stalls are summed up, lateness is a mean */
     s->told = n && of == stalled ? s->mean : n ? s->mean / n : NAN;
+    /* the figure of the finding's sentence */
     if (n && of == arrival && rank->timed_ops && isfinite(l->arrival_us))
-        s->told = own * l->arrival_us / (double) rank->timed_ops; /* the
-                                                          sentence's figure */
+        s->told = own * l->arrival_us / (double) rank->timed_ops;
     s->mean = n ? s->mean / n : NAN;
 }
 

@@ -117,6 +117,7 @@ static void put_job(FILE *out, const struct jp_report *report)
     } else {
         text_out_line(out, "  input      a folder of logs, without a job");
     }
+    /* 0 nodes or tasks: unknown */
     if (expected_nodes(c, nodes) || expected_tasks(c, nodes))
         text_out_line(out, "  size       %s node%s, %s task%s  %s",
                       FIG_COUNT(expected_nodes(c, nodes)),
@@ -195,6 +196,7 @@ static int put_busy(FILE *out, const struct jp_report *report)
     struct jp_busy_rows rows;
     char text[JP_BUSY_TEXT];
 
+    /* the sentence would only repeat that there are no records */
     if (!report->result || !report->result->quality.records)
         return 0;
     if (busy_rows_make(report->result, report->processes, &rows) < 0)

@@ -55,6 +55,7 @@ static int html_busy_put(const struct jp_report *report, FILE *out)
     fputs(".</p>\n", out);
     if (rows.n_told)
         put_chart(out, "busy");
+    /* without processes, the sentence has the reason */
     rc = r->n_busy ? table_html(&table_busy, report, &rows, out) : 0;
     busy_rows_fini(&rows);
     return rc;
@@ -115,6 +116,7 @@ static bool has_nodes(const struct jp_report *report)
 static void put_row(FILE *out, const struct jp_result *r,
                     const struct jp_process_host *node, double full)
 {
+    /* without timed operations, the share is unknown */
     double share = node->timed_ops
                        ? (double) node->last_ops / (double) node->timed_ops
                        : NAN;
@@ -200,6 +202,7 @@ static void add_up(const struct jp_result *r, struct bin *bins,
     for (size_t i = 0; i < r->n_cells; i++) {
         const struct jp_cell *c = &r->cells[i];
         double bytes = (double) c->bytes * (double) c->ops;
+        /* the total time of the cell's operations */
         double us = c->exec.n ? c->exec.mean * (double) c->exec.n : 0;
         /* a size of 0 goes into the first bin, with 1 */
         struct bin *bin = &bins[c->bytes ? 63 - __builtin_clzll(c->bytes) : 0];

@@ -205,6 +205,7 @@ static json_t *steps_entry(const char *job_dir, const struct step *step,
     put_summary(&j, entry, root);
     if (!root)
         json_out_text(&j, entry, "text", dir ? why.text : "out of memory");
+    /* accepts NULL */
     json_decref(root);
     free(dir);
     if (j.failed) {
@@ -265,6 +266,7 @@ static int collect(int job_fd, struct dirent **names, size_t n,
         if (!steps->list) {
             rc = -1;
         } else if (look_at(job_fd, names[i]->d_name, &step)) {
+            /* names are sorted, so the last steps are left out */
             if (steps->n == STEPS_MAX)
                 steps->left_out++;
             else if ((step.dir = strdup(names[i]->d_name)))
@@ -440,6 +442,7 @@ static int write_once(const char *job_dir, const char *const paths[2],
                       const struct steps *steps, struct jp_error *err)
 {
     struct jp_json j = {0};
+    /* read each time: another process may have written it */
     json_t *old = read_old(paths[0]);
     json_t *root = make_job(&j, job_dir, steps, old);
     int rc = -1;
@@ -473,6 +476,7 @@ static int write_until_stable(const char *job_dir, const char *const paths[2],
         }
         stable = steps_equal(&before, &after);
         steps_fini(&before);
+        /* after owns the list that the next round compares with */
         before = after;
         if (stable)
             break;

@@ -368,6 +368,7 @@ static void put_late_rank(struct jp_json_stream *s, const struct jp_result *r,
     json_stream_real(s, "arrival_us", round(l->arrival_us));
     json_stream_real(s, "peers_us", round(l->peers_us));
     json_stream_bool(s, "late", l->late);
+    /* over the run, in equal parts */
     json_stream_array(s, "parts_us");
     for (unsigned k = 0; k < JP_SLICES; k++)
         json_stream_real(s, NULL, round((double) l->parts_us[k]));
@@ -404,6 +405,7 @@ static void put_spread(struct jp_json_stream *s,
                        const struct jp_busy_spread *spread)
 {
     json_stream_count(s, "processes", spread->n);
+    /* NAN, so null, without processes */
     json_stream_real(s, "least", spread->least);
     json_stream_real(s, "median", spread->median);
     json_stream_real(s, "most", spread->most);

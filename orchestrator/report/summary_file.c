@@ -181,6 +181,7 @@ int json_out_dump(struct jp_json *json, json_t *root, FILE *out,
 {
     int rc;
 
+    /* root is freed in any case */
     if (json->failed || !root) {
         json_decref(root);
         return error_set(err, "out of memory");

@@ -271,6 +271,7 @@ static void make_bins(struct build *b)
 
         from = first < from ? first : from;
         to = last > to ? last : to;
+        /* a strip has no details below its own width */
         b->shift = s->shift > b->shift ? s->shift : b->shift;
     }
     if (!b->n_sources || to <= from)
@@ -281,6 +282,7 @@ static void make_bins(struct build *b)
                TIMELINE_CELLS)
         b->shift++;
     p->width_us = UINT64_C(1) << b->shift;
+    /* bins start at multiples of their width */
     p->from_us = from >> b->shift << b->shift;
     p->n_bins = (size_t) (((to - 1) >> b->shift) - (from >> b->shift)) + 1;
 }
@@ -364,6 +366,7 @@ static int find_work(struct build *b)
         /* the last rank to arrive is known only if all ranks have records */
         whole = op->n_exec == r->comms[comm].n_ranks;
         us = whole ? op->exec_min_us : op->exec_max_us;
+        /* a damaged time must not start before 0 */
         us = us < op->end_max_us ? us : op->end_max_us;
         spread(p, b->work + group * p->n_bins, op->end_max_us - us,
                op->end_max_us, (double) us);
@@ -460,6 +463,8 @@ static void put_row(struct build *b, const struct source *from, size_t n,
                 at++;
             for (unsigned bin = 0; bin < s->n && at < n_kinds; bin++)
                 if (s->keys[k].us[bin]) {
+                    /* a strip's bin may cover several bins of the page, or a
+                     * part of one */
                     spread(p, b->acc + at * p->n_bins,
                            edge_of(&from[i], s->first + bin),
                            edge_of(&from[i], s->first + bin + 1),
