@@ -402,6 +402,7 @@ static size_t count_util_totals(const struct jp_report *report)
 {
     size_t n = 0;
 
+    /* the first row of a node ends them */
     while (n < count_util(report) && !*report->util->rows[n].node)
         n++;
     return n;

@@ -82,6 +82,7 @@ static int busbw_build(const struct jp_chart_view *view,
     for (size_t i = 0; is_heavy && i < r->n_cells; i++) {
         const struct jp_cell *c = &r->cells[i];
 
+        /* neither the page nor the plot shows it */
         if (!is_heavy[i] && !is_plottable(c))
             continue;
         if (!before || c->type != before->type || strcmp(c->coll, before->coll))
@@ -232,6 +233,7 @@ static void window_rows(const struct jp_result *r,
             chart_real(middle), chart_real(w->busbw_mean), chart_count(w->ops),
             chart_count(w->bytes)};
 
+        /* of all windows, those of the series */
         if (w->comm == s->comm && !strcmp(w->coll, s->coll))
             chart_row(f, JP_CHART_PLOT, values);
     }
@@ -367,6 +369,7 @@ static bool is_named(const struct jp_insight *insight, const char *host,
     for (size_t i = 0; insight && i < insight->findings.n; i++) {
         const struct jp_finding *f = &insight->findings.at[i];
 
+        /* a finding on a node names no process */
         if (f->kind == kind && !strcmp(f->host, host) &&
             (pid < 0 || f->pid == pid))
             return true;
@@ -382,6 +385,7 @@ static const char *plot_name(const char *rank, const char *place, char buf[80])
     snprintf(buf, 80, "%s%s%s", *rank ? "rank " : "",
              plot_script_name(rank, cleaned, sizeof(cleaned)),
              *rank ? " on " : "");
+    /* the rest of the buffer, which is enough for a host and a pid */
     plot_script_name(place, buf + strlen(buf), 36);
     return buf;
 }

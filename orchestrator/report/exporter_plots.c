@@ -320,6 +320,7 @@ static void put_scatter(const struct exporter_table *table, size_t from,
                 ", \\\n     $s%zu using 1:2 with points pointtype 7 "
                 "pointsize 0.8 linecolor rgb '#80%06x' ",
                 k, colour_of(k, n));
+        /* only every step-th size has an entry in the legend */
         if (k % step == 0)
             fprintf(gp, "title '%s (%s)'", exporter_size(cell->bytes, size),
                     FIG_GBS(cell->mean));
@@ -411,6 +412,7 @@ static void put_histogram(const struct exporter_table *table,
 {
     uint64_t counts[MAX_BINS] = {0};
     double range = cell->max - cell->min, low = cell->min, width;
+    /* about one bin per GB/s, as in the exporter, but within the limits */
     unsigned bins = range >= MAX_BINS  ? MAX_BINS
                     : range > MIN_BINS ? (unsigned) range + 1
                                        : MIN_BINS;
@@ -455,6 +457,7 @@ static double *sorted_means(const struct exporter_table *table,
     double *means = reallocarray(NULL, cell->valued + 1, sizeof(*means));
     size_t n = 0;
 
+    /* rows without a bandwidth are left out, so `valued` is enough room */
     for (size_t at = cell->from; means && at < cell->to;) {
         struct exporter_row row;
 
@@ -476,6 +479,7 @@ static void put_outliers(const double *means, uint64_t n, uint64_t low,
     uint64_t step = (all + MAX_OUTLIERS - 1) / MAX_OUTLIERS;
 
     fputs("$outliers << EOD\n", gp);
+    /* from the lowest up, then from the highest down */
     for (uint64_t i = 0; i < low; i += step)
         fprintf(gp, "%s\t1\n", FIG_EXACT(means[i]));
     for (uint64_t i = n - 1; i > high; i = i - high > step ? i - step : high)
@@ -555,6 +559,7 @@ static int put_boxplot(const struct exporter_table *table,
         high--;
     put_outliers(means, n, low, high, gp);
     put_box(gp, means[low], q1, median, q3, means[high]);
+    /* a single value still needs a range */
     margin = 0.05 * (cell->max - cell->min);
     if (!(margin > 0))
         margin = cell->max > 0 ? 0.02 * cell->max : 1;

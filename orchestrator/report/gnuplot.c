@@ -56,6 +56,7 @@ void plot_script_begin(FILE *out, const char *name, const char *title,
                 "set linetype %zu linecolor rgb '#%s' linewidth 2 "
                 "pointtype %zu pointsize 1\n",
                 i + 1, colours[i], 5 + 2 * (i % 6)); /* odd ones are filled */
+    /* line types repeat after the eight colours */
     fputs("set linetype cycle 8\n"
           "set border 3 linecolor rgb '#444444'\n"
           "set tics nomirror\n"
@@ -85,6 +86,7 @@ int gnuplot_run(const char *dir, const char *const *names, size_t n,
 {
     /* the two words before the scripts, and the NULL after them */
     char *argv[GNUPLOT_MAX_SCRIPTS + 3] = {(char *) "gnuplot", (char *) "-d"};
+    /* no shell: the names are arguments */
     const struct child child = {.argv = argv, .dir = dir, .limit_ms = limit_ms};
     struct child_result r;
     enum child_end end;

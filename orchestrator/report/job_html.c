@@ -42,6 +42,7 @@ static void put_word(FILE *out, const char *text)
             continue;
         }
         n = strcspn(text, "'");
+        /* a long part is written in several pieces */
         if (n >= sizeof(part))
             n = sizeof(part) - 1;
         memcpy(part, text, n);
@@ -60,6 +61,7 @@ static void put_option(FILE *out, const struct jp_jobconf *conf)
     for (size_t i = 0; i < conf->n_settings; i++) {
         const struct jp_setting *s = &conf->settings[i];
 
+        /* the mode comes first in the option, without its key */
         if (strcmp(s->source, "option") || !strcmp(s->key, "mode"))
             continue;
         fputc(',', out);

@@ -378,6 +378,7 @@ static void put_bad(FILE *out, const struct jp_quality *q)
             continue;
         value = text_format("%s, first %s:%" PRIu64, FIG_COUNT(q->bad[i].n),
                             q->bad[i].path, q->bad[i].line);
+        /* without memory, the line is left out */
         if (value)
             html_out_fact(out, badkind_text((enum jp_bad) i), value);
         free(value);

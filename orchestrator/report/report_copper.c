@@ -111,6 +111,7 @@ static int write_list(const struct jp_copper *c, const char *dir,
 {
     char *path = text_format("%s/copper_paths/%s", dir, name);
     struct jp_tempfile file;
+    /* by temp + rename, like all files of a report */
     int rc = path ? fileio_temp_open(&file, path, err)
                   : error_set(err, "out of memory");
 
@@ -226,6 +227,7 @@ static void advice(struct jp_json_stream *s, const struct jp_copper *c)
     json_stream_end_array(s);
 }
 
+/* Writes an object whose members a function adds. */
 static void
 put_object(struct jp_json_stream *s, const char *key, const struct jp_copper *c,
            void (*put)(struct jp_json_stream *, const struct jp_copper *))
@@ -365,6 +367,7 @@ static void put_head(const struct jp_copper *c, FILE *out)
                       FIG_COUNT(c->equal), FIG_COUNT(c->compared));
 }
 
+/* Writes the first findings, marked by "!". */
 static void put_findings(const struct jp_copper *c, FILE *out)
 {
     for (size_t i = 0; i < c->n_findings && i < MAX_FINDINGS; i++) {
@@ -422,6 +425,7 @@ static void put_notes(const struct jp_copper *c, FILE *out)
                       FIG_COUNT(all - MAX_NOTES));
 }
 
+/* Order: figures, findings, tables, answers, advice, notes. */
 int report_copper_text(const struct jp_report *report, FILE *out)
 {
     const struct jp_copper *c = report->copper;

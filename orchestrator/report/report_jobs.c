@@ -314,6 +314,7 @@ int report_jobs(const char *folder, struct report_jobs_done *done,
     struct dirent **names = NULL;
     struct jobs jobs = {0};
     char *path = text_format("%s/" REPORT_JOBS_NAME, folder);
+    /* sorted by name, numbers by value: job 9 before job 10 */
     int n = scandir(folder, &names, NULL, versionsort), rc = -1;
     struct jp_tempfile file;
 

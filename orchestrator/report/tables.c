@@ -52,6 +52,7 @@ static char *medium_text(const struct jp_comm *comm, char *buf, size_t size)
     /* each part may be absent: a single node has nothing between nodes */
     n = snprintf(buf, size, "%s%s%s", inside ? comm->fabric : "",
                  inside && between ? " + " : "", between ? comm->inter : "");
+    /* neither within nor between domains: a single rank */
     if (!n)
         n = snprintf(buf, size, "none");
     if (comm->rail && !is(comm->rail, "n/a") && (size_t) n < size)
@@ -141,6 +142,7 @@ static char *carriers_text(const struct jp_carriers *c, char *buf, size_t size)
         snprintf(gdr, sizeof(gdr), ", GDRDMA %.3g %%", 100 * c->gdr_share);
     else if (c->has_net)
         snprintf(gdr, sizeof(gdr), ", %sGDRDMA", c->gdr_share > 0 ? "" : "no ");
+    /* each part begins with ", " */
     snprintf(buf, size, "%s%s%s%s%s",
              is(c->nvls, "yes")     ? ", NVLS"
              : is(c->nvls, "ready") ? ", NVLS ready"
@@ -625,6 +627,7 @@ void tables_op_csv(struct jp_csv *csv, const struct jp_row *row)
 
 /* --- pairs ---------------------------------------------------------------- */
 
+/* Most data first; below, the same for hosts. */
 static double weigh_pair(const struct jp_result *result, size_t row)
 {
     return (double) result->p2p[row].bytes;

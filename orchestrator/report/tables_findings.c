@@ -18,6 +18,7 @@ static size_t count_causes(const struct jp_report *report)
     return report->causes ? report->causes->n : 0;
 }
 
+/* Causes of one finding are neighbours. */
 static void find_cause(struct jp_row *row)
 {
     row->at = &row->report->causes->at[row->index];
@@ -332,6 +333,7 @@ static void put_causes(struct jp_json_stream *s, const struct jp_row *row)
         causes_look(row->report->causes, row->index);
 
     json_stream_array(s, "causes");
+    /* strongest first */
     for (size_t i = 0; look && i < look->n; i++)
         table_json_row(s, &table_causes, row->report, look->first + i);
     json_stream_end_array(s);

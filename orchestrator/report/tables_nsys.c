@@ -31,6 +31,7 @@ static size_t count_sums(const struct jp_report *report)
     return report->nsys ? report->nsys->n_rows : 0;
 }
 
+/* The rows of all tables, one table after the other. */
 static void find_sum(struct jp_row *row)
 {
     row->at = &row->report->nsys->rows[row->index];
@@ -359,6 +360,7 @@ int tables_nsys_text(const struct jp_report *report, FILE *out)
 {
     int rc = 0;
 
+    /* first what ran, by name, then ranks and gaps */
     for (int i = 0; i < NSYS_TABLES && rc == 0; i++)
         if (table_count(tables_nsys_kinds[i], report))
             rc = table_text(tables_nsys_kinds[i], report, out);

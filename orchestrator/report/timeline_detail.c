@@ -64,6 +64,7 @@ static size_t bin_of(const struct detail *d, uint64_t us)
 {
     const struct timeline_page *p = &d->page;
 
+    /* before or after the page's bins */
     if (us < p->from_us || (us - p->from_us) / p->width_us >= p->n_bins)
         return p->n_bins;
     return (size_t) ((us - p->from_us) / p->width_us);
@@ -94,6 +95,7 @@ static void find_held(struct detail *d)
         /* complete, or without a row */
         if (!t->left || t->mixed)
             continue;
+        /* a timeline that holds nothing is complete up to no bin */
         bin = t->n ? bin_of(d, clockmap_us(
                                    clockmap_find(map, t->host, strlen(t->host)),
                                    t->last_us))

@@ -32,6 +32,7 @@ bool timeline_html_proves(const struct jp_report *report)
 {
     const struct jp_insight *x = report->insight;
 
+    /* without charts, there is nothing to link to */
     if (!html_out_has_charts() || !timeline_html_present(report))
         return false;
     for (size_t i = 0; x && i < x->findings.n; i++)
@@ -217,6 +218,7 @@ int timeline_html(const struct jp_report *report, FILE *out)
     fputs("<figure class=\"timeline\"></figure>\n"
           "<script type=\"application/json\" id=\"timeline-data\">",
           out);
+    /* the scripts are closed in any case, so the page stays valid */
     rc = put_figures(&page, report, out);
     fputs("</script>\n<script type=\"text/plain\" id=\"timeline-cells\">", out);
     rc = rc < 0 ? rc : put_cells(&page, out);

@@ -41,6 +41,7 @@ static const char *topology_advice(enum jp_warning_kind kind)
         [JP_WARN_ODD_NODE] = "take it out if steps with it are slower",
     };
 
+    /* no advice for a kind that this table does not have */
     return (unsigned) kind < JP_N_WARNINGS && advice[kind] ? advice[kind] : "";
 }
 
@@ -142,6 +143,7 @@ static int html_shape(const struct jp_step_labels *l,
     snprintf(title, sizeof(title), "shape %s: %s, %s node%s: %s",
              shapes_letter(p->shape, letter), shape->topo->product,
              FIG_COUNT(shape->n_nodes), plural(shape->n_nodes), names);
+    /* the title has a copy */
     free(names);
     fputs("<div class=\"scroll\">", out);
     topo_svg(shape->topo, (const char *const *) p->gpu_text, title, out);
