@@ -251,7 +251,7 @@ int netkey_read_row(const json_t *row, struct jp_netkey *key,
                : 0;
 }
 
-#define FINGERPRINT_LEN 16
+#define FINGERPRINT_LEN 16 /* hexadecimal digits */
 
 bool baseline_file_is(const json_t *root)
 {

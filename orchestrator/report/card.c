@@ -25,11 +25,11 @@
 
 /* one less if there are findings, and one less if there is a note */
 #define CELLS_SHOWN 4
-#define FINDINGS_SHOWN 3
-#define NEXT_BYTES 200
-#define JUDGED_BYTES 180
-#define PACE_BYTES 400
-#define WHY_BYTES 260 /* three lines */
+#define FINDINGS_SHOWN 3 /* the verdict's own among them */
+#define NEXT_BYTES 200   /* advice and checks */
+#define JUDGED_BYTES 180 /* cut if longer */
+#define PACE_BYTES 400   /* cut to one line when printed */
+#define WHY_BYTES 260    /* three lines */
 /* bytes of a finding that are searched for in the verdict */
 #define SAID_BYTES 80
 #define VERDICT_BYTES 270 /* three lines */

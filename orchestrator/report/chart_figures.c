@@ -23,7 +23,7 @@ struct bin {
 };
 
 struct bins {
-    const char *colls[MAX_COLLS];
+    const char *colls[MAX_COLLS]; /* borrowed from the result */
     size_t n_colls;
     struct bin list[64][MAX_COLLS + 1]; /* the last column: other functions */
 };
@@ -106,9 +106,9 @@ enum { MAX_CELLS_SPREAD = 16, BARS = 40, QUANTILES = 100, SAMPLE = 1 << 17 };
 
 /* The bandwidths of a cell's operations, GB/s: all, or a sample of SAMPLE. */
 struct values {
-    double *list;
+    double *list; /* GB/s */
     size_t n, room;
-    uint64_t seen;
+    uint64_t seen;      /* operations so far */
     double least, most; /* over all operations */
 };
 
@@ -312,7 +312,7 @@ struct number_point {
 
 /* The slowest and the fastest may not be in the sample, so they follow it. */
 struct number_line {
-    struct number_point points[MAX_POINTS + 2];
+    struct number_point points[MAX_POINTS + 2]; /* n of them are in use */
     struct number_point least, most;
     size_t n;
     /* each point stands for `stride` operations in a row */
@@ -475,7 +475,7 @@ const struct jp_chart chart_numbers = {
 
 /* Traffic from one process or node to another. */
 struct flow {
-    double bytes, us;
+    double bytes, us; /* data, and the sum of the messages' times */
 };
 
 struct matrix {

@@ -129,13 +129,13 @@ const struct jp_chart chart_busbw = {
 
 /* --- mean bus bandwidth over the run -------------------------------------- */
 
-#define MAX_WINDOW_LINES 8
+#define MAX_WINDOW_LINES 8 /* also on the plot */
 
 /* One communicator and function, and its time over all windows, us. */
 struct windows_series {
-    size_t comm;
+    size_t comm; /* index into the result's communicators */
     const char *coll;
-    double time;
+    double time; /* us */
 };
 
 /* Sorts by communicator and function, which no two series share. */

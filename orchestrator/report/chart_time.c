@@ -32,7 +32,7 @@ enum {
 
 /* Operations of one communicator, function and size, by slice. */
 struct series {
-    size_t row;
+    size_t row;   /* index into drift.rows */
     double usual; /* median of the slices' means */
     double sum[JP_CHART_SLICES], us[JP_CHART_SLICES];
     uint64_t n[JP_CHART_SLICES];
@@ -238,7 +238,7 @@ const struct jp_chart chart_drift = {
 
 /* The wait caused in each slice, us. */
 struct row {
-    uint64_t us[JP_CHART_SLICES];
+    uint64_t us[JP_CHART_SLICES]; /* by slice */
 };
 
 /* A heat map: which process or node has which row, and the waits by row and
@@ -295,7 +295,7 @@ static void add_wait(struct map *map, uint32_t place, unsigned slice,
 
 struct state {
     const struct jp_processes *procs;
-    struct map ranks, nodes;
+    struct map ranks, nodes; /* the same waits, by process and by node */
 };
 
 static void late_destroy(void *state)
@@ -406,7 +406,7 @@ const struct jp_chart chart_late = {
 /* The operations of one kind in one slice; bandwidths in GB/s. */
 struct point {
     uint64_t ops;
-    double sum, least, most;
+    double sum, least, most; /* GB/s */
 };
 
 struct line {

@@ -23,13 +23,13 @@
  * of the others' distance, and this share of their value. */
 #define OUT_TIMES 5
 #define OUT_SHARE 0.05
-#define NAME_LEN 128
+#define NAME_LEN 128 /* a host name and an id, cut if longer */
 
 /* One column of a scope. */
 struct metric {
     const struct samples *s;
     enum jp_util_scope scope;
-    unsigned column;
+    unsigned column; /* of the scope's table of samples */
     size_t n;        /* members with a value */
     size_t *members; /* n indices of members */
     double *off;     /* n distances from the median of all, over the run */
@@ -472,7 +472,7 @@ const struct jp_chart chart_util = {
 /* A row of the map: the mean of the members [from, to). */
 struct map_row {
     size_t from, to;
-    double off;
+    double off; /* the greatest distance of its members */
 };
 
 /* Sorts by distance; of equal ones, the first member first. */

@@ -115,7 +115,7 @@ enum { N_CHARTS = sizeof(charts) / sizeof(*charts) - 1 };
 
 /* The state of each chart, in the order of charts[]. */
 struct states {
-    void *of[N_CHARTS];
+    void *of[N_CHARTS]; /* NULL: the chart has no state */
 };
 
 /* Hands an operation to each chart that takes operations. */
@@ -299,7 +299,7 @@ struct drawn {
     const struct jp_chart_figures *figures;
     const struct jp_chart_plot *plot;
     struct picked picked;
-    size_t n_rows;
+    size_t n_rows; /* rows that plots show */
 };
 
 /* Returns the number in the k-th column (from 1) of the row's .tsv; NAN: not a

@@ -35,7 +35,7 @@ enum compare_course {
 struct compare_cell {
     const char *type, *coll; /* borrowed from the summaries */
     uint64_t bytes;
-    uint64_t ops[2];
+    uint64_t ops[2];   /* 0: the side has no such cell */
     double time_us[2]; /* medians; NAN: unknown */
     double busbw_gbs[2];
     double change;          /* change of time, as a share; NAN: unknown */

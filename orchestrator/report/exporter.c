@@ -562,14 +562,14 @@ static void exporter_log_end(const struct exporter_table *table,
 
 /* A picture takes 0.02 s, a scatter plot of many points 0.5 s. */
 #define RENDER_LIMIT_MS 5000
-#define RENDER_EACH_MS 500
+#define RENDER_EACH_MS 500 /* more for each script of a run */
 
 struct tree {
     struct exporter_table table;
     char *dir;    /* .../summary */
     char **names; /* pictures to draw: paths relative to dir, without suffix */
     size_t n_names;
-    struct jp_exporter_done *done;
+    struct jp_exporter_done *done; /* the caller's counts */
 };
 
 /* Opens dir/name.suffix, and creates its folder. */

@@ -17,7 +17,7 @@
 
 /* panels of a combined plot, 500 pixels each */
 #define EXPORTER_MAX_PANELS 48
-#define EXPORTER_TITLE 160
+#define EXPORTER_TITLE 160 /* bytes of a title */
 
 enum {
     KEY_LINES = 30, /* more lines of a legend would be unreadable */
@@ -228,7 +228,7 @@ static unsigned colour_of(size_t k, size_t n)
 
 /* The ranges of the axes. */
 struct span {
-    double x0, x1, y0, y1;
+    double x0, x1, y0, y1; /* sequence numbers, GB/s */
 };
 
 static void widen(struct span *span, const struct exporter_table *table,

@@ -24,8 +24,8 @@
 /* --- tiles: a figure each ------------------------------------------------- */
 
 struct tile {
-    const char *label;
-    char value[64], note[200];
+    const char *label;         /* HTML */
+    char value[64], note[200]; /* plain text */
 };
 
 #define SAY(text, ...) snprintf((text), sizeof(text), __VA_ARGS__)

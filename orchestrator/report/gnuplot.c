@@ -79,7 +79,7 @@ void plot_script_nothing(FILE *out, const char *why)
 
 /* --- run gnuplot --------------------------------------------------------- */
 
-#define EXIT_NOT_FOUND 127
+#define EXIT_NOT_FOUND 127 /* of a child that could not execute its program */
 
 int gnuplot_run(const char *dir, const char *const *names, size_t n,
                 unsigned limit_ms, struct jp_error *err)

@@ -20,8 +20,8 @@
 #include "orchestrator/util/util.h"
 #include "plugins/util/util_loaded.h"
 
-#define NAME_MAX_BYTES 64
-#define VERSIONS_MAX 96
+#define NAME_MAX_BYTES 64 /* of a metric's key, or of a library's name */
+#define VERSIONS_MAX 96   /* of the versions of one library */
 
 /* The metrics kept per step, in the page's order. */
 static const struct {
@@ -309,15 +309,15 @@ enum { STRIP = 22, WIDTH = 360, HEIGHT = 44, EDGE = 6 }; /* px */
 struct kind {
     const char *type, *coll; /* borrowed */
     uint64_t bytes;
-    double time_us;
+    double time_us;        /* over all steps */
     double gbs[MAX_STEPS]; /* median; NAN: the step has none */
     unsigned n;
 };
 
 /* The steps shown, and the kinds of operations that they have. */
 struct trend {
-    const json_t *steps;
-    size_t first, n; /* the range of steps shown */
+    const json_t *steps; /* all steps of job.json; borrowed */
+    size_t first, n;     /* the range of steps shown */
     struct kind *kinds;
     size_t n_kinds;
 };

@@ -289,9 +289,9 @@ void csv_out_mean(struct jp_csv *csv, uint64_t sum, uint64_t n,
 
 /* --- HTML: escape text, write the pieces of tables ----------------------- */
 
-#define CELL_MAX 200
-#define PROSE_MAX 600
-#define FACT_MAX 400
+#define CELL_MAX 200  /* bytes of a text in a cell */
+#define PROSE_MAX 600 /* bytes of sentences, paths and code */
+#define FACT_MAX 400  /* bytes of a value in a list of facts */
 
 /* Writes text so that it is safe in elements and in attributes with either kind
  * of quotes. */

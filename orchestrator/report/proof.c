@@ -328,8 +328,8 @@ static int proof_tasks(const struct jp_report *report,
     return 0;
 }
 
-#define LEVELS_DRAWN 10
-#define DAEMONS_DRAWN 12
+#define LEVELS_DRAWN 10  /* of Copper's tree, from the root on */
+#define DAEMONS_DRAWN 12 /* those with the lowest shares of hits */
 
 /* --- a slow daemon -------------------------------------------------------- */
 
@@ -473,8 +473,8 @@ static int put_slow(const struct jp_copper *c,
 /* --- what caches answered ------------------------------------------------- */
 
 struct daemon {
-    const struct jp_copper_rank *rank;
-    double share; /* of hits; -1: no profile */
+    const struct jp_copper_rank *rank; /* borrowed */
+    double share;                      /* of hits; -1: no profile */
 };
 
 static int by_share(const void *a, const void *b)

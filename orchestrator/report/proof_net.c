@@ -18,8 +18,8 @@
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/table.h"
 
-#define BARS_DRAWN 12
-#define NODES_DRAWN 6
+#define BARS_DRAWN 12 /* the slowest communicators */
+#define NODES_DRAWN 6 /* rows of the matrix */
 
 /* --- operations of one function and size --- */
 

@@ -21,7 +21,7 @@
 
 #define ROWS_NAMED 16 /* with more rows, each is too thin for a name */
 #define ROWS_DRAWN 128
-#define LEVELS 5
+#define LEVELS 5 /* colours, the background among them */
 
 /* --- strips: a row a rank, a column a part of the run --------------------- */
 
@@ -442,7 +442,7 @@ int proof_strips(const struct jp_report *report, const struct jp_finding *f,
 
 /* --- no rank stands out --------------------------------------------------- */
 
-#define BINS 61
+#define BINS 61   /* odd: the middle bin is "like its peers" */
 #define REACH 1.5 /* the axis ends at this multiple of the line */
 
 /* Gets the process's own excess as a share of the run, and the smallest excess
@@ -535,9 +535,9 @@ int proof_excess(const struct jp_report *report, const struct jp_finding *f,
 
 /* --- processes with missing records --------------------------------------- */
 
-#define COLUMNS 256
-#define SHORT 0.8 /* share of the mean below which a bar is marked ... */
-#define CHANCE 4  /* ... unless so many square roots of it explain as much */
+#define COLUMNS 256 /* bars; more processes share one */
+#define SHORT 0.8   /* share of the mean below which a bar is marked ... */
+#define CHANCE 4    /* ... unless so many square roots of it explain as much */
 
 /* The scale of the bars: where they begin, how many records a complete process
  * has, and the mean of all processes. */

@@ -338,7 +338,7 @@ const char *quality_judged(const struct jp_report *report,
 
 /* --- section: how complete the data is ------------------------------------ */
 
-#define MAX_NOTES 20
+#define MAX_NOTES 20 /* in the page */
 
 void quality_html_notes(FILE *out, const struct jp_file_note *notes, size_t n,
                         uint64_t left_out, const char *where)

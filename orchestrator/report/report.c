@@ -454,7 +454,7 @@ int report_write(const struct jp_report *report, const char *dir,
 
 #define RENDER_LIMIT_MS 5000 /* a picture takes about 0.3 s */
 #define PAGE_MAX (64 << 20)
-#define PICTURE_MAX (1 << 20)
+#define PICTURE_MAX (1 << 20) /* a larger picture is left out */
 
 /* Draws NAME.gp if it exists. Returns 0, or what gnuplot_run returns. */
 static int render_one(const char *dir, const char *name, struct jp_error *err)

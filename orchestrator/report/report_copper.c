@@ -321,9 +321,9 @@ void report_copper_findings(struct jp_json_stream *s, const struct jp_copper *c)
 
 /* --- summary.txt ---------------------------------------------------------- */
 
-#define MAX_NOTES 10
-#define MAX_FINDINGS 10
-#define MAX_HOT 5
+#define MAX_NOTES 10    /* in summary.txt */
+#define MAX_FINDINGS 10 /* in summary.txt */
+#define MAX_HOT 5       /* example paths of a piece of advice */
 
 #define ASCII(text)                                                            \
     clean_text((text), JP_CLEAN_ASCII, (char[256]){0}, sizeof(char[256]))
@@ -449,8 +449,8 @@ int report_copper_text(const struct jp_report *report, FILE *out)
 
 /* --- plots/copper_* ------------------------------------------------------- */
 
-#define MAX_PLOT_RANKS 20000
-#define MAX_POINTS 20000
+#define MAX_PLOT_RANKS 20000 /* points of a plot */
+#define MAX_POINTS 20000     /* snapshots of a plot */
 
 /* Returns a part of all as percent; 0 if there is nothing. */
 static struct jp_chart_value percent(uint64_t part, uint64_t all)

@@ -65,12 +65,12 @@ static void put_guide(FILE *out)
 
 /* --- two pictures, without a script --------------------------------------- */
 
-#define WIDTH 900
+#define WIDTH 900 /* in coordinates of the SVG */
 #define HEIGHT 260
-#define LEFT 80
+#define LEFT 80 /* room for the figures of the scale */
 #define TOP 12
-#define BOTTOM 40
-#define MAX_MARKS 5000
+#define BOTTOM 40      /* room for the names of levels */
+#define MAX_MARKS 5000 /* circles of a level; points of a line */
 
 /* Opens a picture. The size is that of the SVG's own coordinates; the page
  * scales it. */

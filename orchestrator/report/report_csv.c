@@ -75,8 +75,8 @@ static void put_rows(struct jp_csv *csv, const struct jp_result *r, size_t from,
 struct line {
     const struct jp_result *r;
     FILE *out;
-    pthread_mutex_t lock;
-    pthread_cond_t moved;
+    pthread_mutex_t lock;  /* of the two counts */
+    pthread_cond_t moved;  /* signalled when `written` grows */
     size_t taken, written; /* numbers of chunks */
 };
 

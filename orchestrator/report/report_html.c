@@ -98,7 +98,7 @@ static int html_network_put(const struct jp_report *report, FILE *out)
 
 /* --- section: for which nodes the others waited */
 
-#define MAX_ROWS 200
+#define MAX_ROWS 200 /* nodes; csv/ranks.csv has all */
 
 /* Returns true if the ranks ran on more than one host. */
 static bool has_nodes(const struct jp_report *report)

@@ -24,7 +24,7 @@
 #include "orchestrator/report/index_page.h"
 #include "orchestrator/report/summary_file.h"
 
-#define STEPS_MAX 10000
+#define STEPS_MAX 10000 /* in job.json; left_out counts the others */
 
 /* The finished steps of a job directory: folders step-<id> (no symbolic links)
  * with a summary.json. */
@@ -93,7 +93,7 @@ static void copy(struct jp_json *j, json_t *entry, const char *key,
         json_out_put(j, entry, key, json_null());
 }
 
-#define CELLS_KEPT 8
+#define CELLS_KEPT 8 /* the heaviest of a step */
 
 /* Returns the total time of a cell, us; 0 if it is unknown. */
 static double time_of(const json_t *cell)
@@ -330,8 +330,8 @@ static bool steps_equal(const struct steps *a, const struct steps *b)
 
 /* --- job.json and index.html --------------------------------------------- */
 
-#define JOB_SCHEMA 1
-#define ROUNDS 50 /* give up if a step ends during each of so many rounds */
+#define JOB_SCHEMA 1 /* a file of another version is made again */
+#define ROUNDS 50    /* give up if a step ends during each of so many rounds */
 
 /* Reads an earlier job.json, which only saves work; NULL: none. */
 static json_t *read_old(const char *path)

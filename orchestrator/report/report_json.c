@@ -313,8 +313,8 @@ static void put_quality(struct jp_json_stream *s,
 
 /* A rank of the result, and its weight in a heat map. */
 struct heat {
-    size_t rank;
-    double weight;
+    size_t rank;   /* index into the result's ranks */
+    double weight; /* size of its lateness, us */
 };
 
 static int by_weight(const void *a, const void *b)

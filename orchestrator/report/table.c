@@ -18,8 +18,8 @@
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/baseline_file.h"
 
-#define MAX_COLUMNS 64
-#define LINE_MAX_BYTES 400
+#define MAX_COLUMNS 64     /* of one medium */
+#define LINE_MAX_BYTES 400 /* longer than a line before it is cut */
 
 /* How values of each kind are shown. */
 static const struct {
@@ -124,8 +124,8 @@ static void find_row(const struct jp_table *table, size_t index,
 /* How rows are compared by a column, for a table that shows its worst rows. */
 struct worth {
     const struct jp_table *table;
-    const struct jp_column *column;
-    struct jp_row row;
+    const struct jp_column *column; /* the figure that makes a row bad */
+    struct jp_row row;              /* scratch */
 };
 
 /* Returns the row's figure in that column, greatest for the worst row;

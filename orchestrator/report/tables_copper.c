@@ -8,7 +8,7 @@
 #include "common/figure.h"
 #include "orchestrator/report/tables.h"
 
-#define MAX_HTML 200
+#define MAX_HTML 200 /* rows in the page */
 
 /* Returns the daemon with this index. */
 static const struct jp_copper_rank *rank_at(const struct jp_row *row,

@@ -9,7 +9,7 @@
 #include "orchestrator/report/tables.h"
 
 #define ALL SIZE_MAX
-#define MAX_HTML 200
+#define MAX_HTML 200 /* rows in the page */
 
 /* --- classes of paths ----------------------------------------------------- */
 

@@ -24,7 +24,7 @@ enum {
 
 struct detail {
     const struct jp_result *result;
-    struct timeline_page page;
+    struct timeline_page page; /* rows, kinds and bins, as in the page */
     uint32_t *ops;   /* by bin: operations that begin there and are held */
     size_t n_held;   /* number of bins of which all operations are held */
     size_t from, to; /* the window: bins [from, to) */

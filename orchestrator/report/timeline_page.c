@@ -19,23 +19,23 @@ enum { LEVELS = 15, GROUP_CELLS = 1 << 23 };
 /* One strip of a row, with the kind of each of its keys. */
 struct source {
     const struct timeline *timeline;
-    const struct clockmap_node *clock;
-    uint32_t kind[STRIP_KEYS];
+    const struct clockmap_node *clock; /* NULL: times are not mapped */
+    uint32_t kind[STRIP_KEYS];         /* by key: index into page.kinds */
     const struct jp_process *process;
 };
 
 /* A function of a communicator: the unit in which ranks wait. */
 struct group {
     const char *id, *func;
-    bool barrier;
+    bool barrier; /* no rank leaves it before all have entered */
 };
 
 struct build {
-    struct timeline_page *page;
+    struct timeline_page *page; /* what is made */
     const struct jp_result *result;
     const struct jp_processes *processes;
     struct source *sources;
-    size_t n_sources;
+    size_t n_sources;   /* sources of the rows that are shown */
     unsigned shift;     /* a bin of the page is 1 << shift us */
     uint32_t *group_of; /* by kind */
     struct group *groups;
