@@ -396,6 +396,7 @@ int baseline_file_read(const char *path, bool owned, struct jp_baseline *out,
         if (rc < 0)
             error_wrap(err, "%s", path);
     }
+    /* accepts NULL */
     json_decref(root);
     free(text);
     close(fd);

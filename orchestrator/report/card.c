@@ -225,6 +225,7 @@ static size_t pick_cells(const json_t *root, const json_t **picked)
         size_t at = n < CELLS_SHOWN ? n++ : CELLS_SHOWN;
 
         if (at == CELLS_SHOWN) {
+            /* the list is full and this cell is lighter than all */
             if (cell_time(cell) <= cell_time(picked[CELLS_SHOWN - 1]))
                 continue;
             at--;
@@ -509,6 +510,7 @@ void card_print(const json_t *root, const char *step_dir, bool colour,
         if (fits)
             fputs(text, out); /* raw: its parts are cleaned */
         free(text);
+        /* a failed open_memstream leaves the pointer as it is */
         text = NULL;
     }
     /* out of memory, or too long even so */

@@ -623,6 +623,7 @@ static void put_matrix(const struct jp_chart_view *v,
                                       &v->processes->list[m->names[i]], name));
     json_stream_end_array(json);
     json_stream_array(json, "cells");
+    /* most pairs exchange nothing, so cells without data are left out */
     for (size_t i = 0; i < m->n * m->n; i++) {
         if (!(m->flows[i].bytes > 0))
             continue;

@@ -360,6 +360,7 @@ static void put_map(struct jp_json_stream *json,
     json_stream_end_array(json);
     json_stream_array(json, "cells");
     for (size_t i = 0; i < map->n; i++)
+        /* cells without a wait are left out */
         for (unsigned k = 0; k < JP_CHART_SLICES; k++) {
             if (!map->rows[i].us[k])
                 continue;
@@ -588,6 +589,7 @@ static int busy_put(const struct jp_chart_view *view, void *state,
     (void) state;
     if (busy_rows_make(r, view->processes, &rows) < 0)
         return -1;
+    /* nothing to draw: out of memory in pick, or no known share */
     n = pick(r, &rows, picked);
     if (!n) {
         json_stream_null(json, NULL);

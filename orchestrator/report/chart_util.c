@@ -558,6 +558,7 @@ static int put_map(const struct metric *m, struct jp_json_stream *json)
     json_stream_end_array(json);
     json_stream_array(json, "cells");
     for (size_t i = 0; i < n; i++)
+        /* cells without a sample are left out */
         for (unsigned k = 0; k < m->s->n_slices; k++) {
             double v = row_value(m, &rows[i], k);
 

@@ -94,6 +94,7 @@ static void pick(const struct jp_chart_figures *f, unsigned face, size_t max,
             p->lines[p->n++] = i;
             continue;
         }
+        /* the list is short, so a search for the lightest is enough */
         for (size_t k = 1; k < p->n; k++)
             if (f->lines[p->lines[k]].weight < f->lines[p->lines[least]].weight)
                 least = k;
@@ -643,6 +644,7 @@ static int write_file(const struct drawn *d, const char *dir,
     free(path);
     if (rc < 0)
         return -1;
+    /* a failed write shows when the file is committed */
     put(d, file.stream);
     return fileio_temp_commit(&file, err);
 }

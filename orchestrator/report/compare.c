@@ -175,6 +175,7 @@ static int match_cells(struct compare *c)
         }
         read_side(json_array_get(b, i), cell, 1);
     }
+    /* after both sides are read */
     for (size_t i = 0; i < c->n_cells; i++)
         judge(c, &c->cells[i]);
     return 0;
@@ -441,6 +442,7 @@ static int print_text(const struct compare *c, const char *const names[2],
     for (int side = 0; side < 2; side++)
         put_side(c, names[side], side, out);
     fputc('\n', out);
+    /* network cells have other columns */
     if (c->baseline)
         text_out_line(out, "  %-29s %-13s %8s %8s %8s %9s", "network",
                       "function", "size", "GB/s A", "B", "time");

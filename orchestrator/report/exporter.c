@@ -519,6 +519,7 @@ static void log_series(const struct exporter_table *table, size_t from,
         records += cell->records;
         first = cell->first_us < first ? cell->first_us : first;
         last = cell->last_us > last ? cell->last_us : last;
+        /* also counted above: the log is about all operations */
         if (!cell->kept)
             exporter_log(out, "WARNING",
                          "%s %s, %" PRIu64 " bytes: left out, %" PRIu64
@@ -782,6 +783,7 @@ int exporter_write(const struct jp_result *result, const char *dir,
         error_set(err, "out of memory");
         goto out;
     }
+    /* known before anything is written */
     done->left_out = tree.table.n_cells - tree.table.n_kept;
     if (fileio_mkdirs(tree.dir, err) < 0 ||
         fileio_temp_open(&log, path, err) < 0)

@@ -511,6 +511,7 @@ static void put_box(FILE *gp, double low, double q1, double median, double q3,
             "set arrow 3 from %s,1 to %s,1 nohead dashtype 2 linewidth 2 "
             "linecolor rgb '#009E73'\n",
             FIG_EXACT(q3), FIG_EXACT(high));
+    /* the ends of the whiskers */
     for (int i = 0; i < 2; i++)
         fprintf(gp,
                 "set arrow %d from %s,0.93 to %s,1.07 nohead linewidth 2 "

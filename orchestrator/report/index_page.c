@@ -601,6 +601,7 @@ static void put_counts(FILE *out, const json_t *steps, size_t n)
     for (size_t i = 0; i < n; i++)
         count[badness(json_array_get(steps, i))]++;
     fprintf(out, "<p class=\"note\">%s step%s", FIG_COUNT(n), plural(n));
+    /* worst first, words without steps left out */
     for (unsigned i = 0; i <= JP_VERDICT_OK; i++)
         if (count[i]) {
             fprintf(out, "%s%s %s", before, FIG_COUNT(count[i]),

@@ -80,6 +80,7 @@ int job_html_command(const struct jp_report *report, FILE *out)
     if (!conf || !conf->nccl_request || !conf->command || !conf->step_id)
         return 0;
     fputs("<dl class=\"commands\"><dt>Run it again</dt><dd><code>srun", out);
+    /* 0: unknown */
     if (conf->nnodes)
         fprintf(out, " -N%" PRIu32, conf->nnodes);
     if (conf->ntasks)

@@ -184,6 +184,7 @@ static size_t plain_length(const char *text)
 
     if (!text || is_formula(text) || *text == ' ')
         return 0;
+    /* long texts take the other way, which cuts them */
     for (; text[n]; n++)
         if (text[n] < 0x20 || text[n] > 0x7e || text[n] == '"' ||
             text[n] == ',' || n >= JP_CLEAN_MAX / 2)
@@ -369,6 +370,7 @@ void html_out_base64(FILE *out, const unsigned char *data, size_t len)
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                  "abcdefghijklmnopqrstuvwxyz0123456789+/";
 
+    /* the last group may have one or two bytes */
     for (size_t i = 0; i < len; i += 3) {
         unsigned n = (unsigned) data[i] << 16;
 

@@ -288,6 +288,7 @@ static int proof_tasks(const struct jp_report *report,
         }
     full = to > from ? (double) (to - from) : 1;
     html_out_proof(out, "tasks", "When the tasks ended");
+    /* the task that ended first has a row of its own */
     fprintf(out,
             "<div class=\"row hit\"><span class=\"who\"><strong>rank %" PRId64
             "</strong> ",
@@ -509,6 +510,7 @@ static void put_daemon(FILE *out, const struct daemon *d)
     if (!whole)
         html_out_text(out, copper_state_names[r->state]);
     begin_cells(out);
+    /* hits, misses and negative results side by side */
     if (d->share >= 0) {
         double all = (double) r->value[COPPER_OPERATIONS], at = 0;
 

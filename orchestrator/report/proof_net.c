@@ -455,6 +455,7 @@ static int put_course(const struct look *l, const struct jp_chart_view *view,
             "<svg viewBox=\"0 0 %u 100\" preserveAspectRatio=\"none\" "
             "aria-hidden=\"true\">",
             l->n_slices);
+    /* the band below, the line of the change above it, then the curves */
     put_band(out, l, &band, most);
     if (has_change(l))
         fprintf(out,
@@ -615,6 +616,7 @@ static int put_matrix(const struct jp_report *report,
     size_t n = pick_nodes(r, f->text, nodes);
     double most = 0, least = INFINITY;
 
+    /* the range first: the marks depend on it */
     for (size_t i = 0; i < n * n; i++) {
         double gbs = i / n == i % n ? NAN
                                     : pair_gbs(r, nodes[i / n], nodes[i % n]);
@@ -644,6 +646,7 @@ static int put_matrix(const struct jp_report *report,
         for (size_t k = 0; k < n; k++) {
             double gbs = i == k ? NAN : pair_gbs(r, nodes[i], nodes[k]);
 
+            /* the same node, or no message */
             if (!isfinite(gbs))
                 fputs("<td>&middot;</td>", out);
             else

@@ -196,6 +196,7 @@ static struct strip *strips_make(const struct view *view,
     for (size_t i = 0; list && seen && i < r->n_ranks; i++) {
         size_t process = p->of_rank[i];
 
+        /* a process may be in several communicators of the shape */
         if (seen[process] || !is_alike(&r->comms[r->ranks[i].comm], like))
             continue;
         seen[process] = true;
@@ -566,6 +567,7 @@ static bool put_records(const struct jp_report *report,
         double share = 1;
         bool hit = false;
 
+        /* the processes that share this bar */
         for (size_t i = c * n / columns; i < (c + 1) * n / columns; i++) {
             share = fmin(share, ((double) records[i] - axis->from) /
                                     (axis->full - axis->from));

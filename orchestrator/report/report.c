@@ -311,6 +311,7 @@ static void put_findings(FILE *out, const struct jp_insight *insight,
 
         fprintf(out, "  %-15s ", finding_kind_name(f->kind));
         text_out_wrap(out, 18, 18, f->text);
+        /* what was sampled at the same time */
         if (causes_look(causes, i)) {
             fprintf(out, "  %-15s ", "  why");
             text_out_wrap(out, 18, 18, causes_look(causes, i)->why);

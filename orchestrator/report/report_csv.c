@@ -392,6 +392,7 @@ static int write_table(const struct jp_report *report, const char *dir,
     if (fileio_temp_open(&file, path, err) < 0)
         goto out;
     csv.out = file.stream;
+    /* the header also stands in a table without rows */
     table_csv_head(table, csv.out);
     rc = put_table(&csv, report, table);
     csv_out_flush(&csv);

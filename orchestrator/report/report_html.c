@@ -309,6 +309,7 @@ static int put_chart_data(const struct jp_report *report, FILE *out)
     /* into memory first: the text is deflated as one block */
     rc = chart_data_write(report->result, report->processes, report->insight,
                           report->samples, text);
+    /* the buffer is valid only after the stream is closed */
     if (fclose(text) != 0)
         rc = -1;
     if (rc == 0)
@@ -581,6 +582,7 @@ static void put_top(const struct body *bodies, FILE *out)
                     class_of(&html_sections[i]), html_sections[i].id,
                     html_sections[i].title);
     fputs("</ul></nav></details></header>\n", out);
+    /* without JavaScript, sections of charts only are hidden */
     if (html_out_has_charts())
         fputs("<noscript><p class=\"note\">The charts need JavaScript; text "
               "and tables do not.</p></noscript>\n",

@@ -135,6 +135,7 @@ static void put_cells(struct jp_json *j, json_t *entry, const json_t *root)
         for (; at > 0 && time_of(cell) > time_of(kept[at - 1]); at--)
             kept[at] = kept[at - 1];
         kept[at] = cell;
+        /* the list grows up to its limit */
         n += n < CELLS_KEPT;
     }
     for (size_t i = 0; i < n; i++)
@@ -320,6 +321,7 @@ static bool steps_equal(const struct steps *a, const struct steps *b)
 {
     if (a->n != b->n || a->left_out != b->left_out)
         return false;
+    /* both lists are sorted */
     for (size_t i = 0; i < a->n; i++)
         if (strcmp(a->list[i].dir, b->list[i].dir) ||
             a->list[i].bytes != b->list[i].bytes ||

@@ -179,6 +179,7 @@ static int collect(const char *folder, struct dirent **names, size_t n,
     for (size_t i = n; rc >= 0 && i-- > 0;) {
         struct job job = {0};
 
+        /* folders of other things are common */
         if (!is_job(fd, names[i]->d_name))
             continue;
         if (jobs->n == JOBS_MAX) {
@@ -303,6 +304,7 @@ static void page_write(const struct jobs *jobs, FILE *out)
     html_out_table(out, columns, n_columns, true);
     for (size_t i = 0; i < jobs->n; i++)
         put_job(out, &jobs->list[i]);
+    /* jobs beyond JOBS_MAX are in no file */
     html_out_table_end(out, n_columns, jobs->left_out, "older folders");
     fputs("</section>\n</main>\n", out);
     html_out_end(out);

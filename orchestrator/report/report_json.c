@@ -346,6 +346,7 @@ static struct heat *pick(const struct jp_result *r,
             heats[(*n)++] =
                 (struct heat){i, fabs(insight->lateness[i].arrival_us)};
     if (heats && *n) {
+        /* first the latest ranks, then the order of the result */
         qsort(heats, *n, sizeof(*heats), by_weight);
         *n = *n < MAX_LATENESS ? *n : MAX_LATENESS;
         qsort(heats, *n, sizeof(*heats), by_rank);
@@ -552,6 +553,7 @@ static void put_head(struct jp_json_stream *s, const struct jp_report *report)
     put_job(s, report);
     put_end(s, report);
     put_quality(s, report);
+    /* three tables in one array */
     json_stream_array(s, table_findings.json);
     put_findings(s, report);
     json_stream_end_array(s);

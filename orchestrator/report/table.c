@@ -158,6 +158,7 @@ static int pick_rows(const struct jp_table *table, const struct jp_row *row,
     size_t n = table_count(table, row->report);
     struct worth worth = {table, NULL, *row};
 
+    /* the column that the table names as `worst` */
     for (size_t i = 0; by_weight && table->worst && i < table->n_columns; i++)
         if (!strcmp(table->columns[i].key, table->worst))
             worth.column = &table->columns[i];
@@ -214,6 +215,7 @@ void table_csv_other(struct jp_csv *csv, const struct jp_column *c,
     case JP_VALUE_LIST:
         csv_out_list(csv, v->list, v->n);
         break;
+    /* unknown: an empty field; a histogram has no form in CSV */
     default:
         csv_out_empty(csv);
     }
@@ -316,6 +318,7 @@ static void put_json(struct jp_json_stream *s, const char *key,
     case JP_VALUE_LIST:
         json_stream_texts(s, key, v->list, v->n, c->max);
         break;
+    /* unknown */
     default:
         json_stream_null(s, key);
     }
@@ -538,6 +541,8 @@ static void put_html(FILE *out, const struct jp_column *c,
     /* the page sorts cells without a value last; -1 sorts below all others */
     if (v->type == JP_VALUE_UNKNOWN && c->flags & JP_LOWEST)
         real = -1;
+    /* the kind of the column decides; a text in a column of figures is an
+     * exception */
     if (c->kind == JP_COL_ID)
         html_out_id(out, v->text);
     else if (c->kind == JP_COL_CODE)

@@ -193,6 +193,7 @@ static void put_probes(struct jp_json_stream *s, const struct jp_clocks *c)
     json_stream_bool(s, "used", p->used);
     json_stream_bool(s, "by_xla", p->by_xla);
     json_stream_end_object(s);
+    /* the collectives gave no clocks to compare with */
     if (!p->check.done)
         return;
     json_stream_object(s, "probes_and_collectives");

@@ -205,6 +205,7 @@ static int pack(struct detail *d)
     if (!d->bytes)
         return -1;
     for (size_t i = 0; i < p->n_rows; i++) {
+        /* second walk: the operations of the window */
         if (walk_row(d, &p->rows[i], put_op) < 0)
             return -1;
         put_number(d, 0);

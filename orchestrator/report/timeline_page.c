@@ -208,6 +208,7 @@ static void new_kind(struct build *b, const struct strip_key *key)
     bool same_comm = last && !strcmp(last->id, key->id);
 
     if (!same_comm || strcmp(last->func, key->func))
+        /* the kinds of a group differ only in size */
         b->groups[b->n_groups++] = (struct group){
             key->id, key->func, !key->p2p && collective_is_barrier(key->func)};
     b->group_of[p->n_kinds] = (uint32_t) b->n_groups - 1;
@@ -393,6 +394,7 @@ static size_t row_kinds(const struct source *from, size_t n, uint32_t *kinds)
         for (unsigned k = 0; k < from[i].timeline->strip->n_keys; k++) {
             size_t at = found;
 
+            /* an insertion sort: a row has few kinds */
             while (at > 0 && kinds[at - 1] > from[i].kind[k])
                 at--;
             if (at > 0 && kinds[at - 1] == from[i].kind[k])
