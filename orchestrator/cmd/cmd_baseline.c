@@ -79,13 +79,10 @@ static int add_json(struct gathering *g, const char *what, const json_t *root)
     struct jp_baseline one = {0};
     struct jp_error err = {""};
     char why[160] = "";
-    int rc = JP_EXIT_OK, unfit;
+    int rc = JP_EXIT_OK;
+    int unfit = baseline_file_take(root, g->arguments->degraded, &one, why,
+                                   sizeof(why), &err);
 
-    if (baseline_file_is(root))
-        unfit = baseline_file_parse(root, &one, &err);
-    else
-        unfit = baseline_from_summary(root, g->arguments->degraded, &one, why,
-                                      sizeof(why), &err);
     if (unfit < 0) {
         rc = fail(JP_EXIT_IO, what, &err);
     } else if (unfit) {
@@ -122,10 +119,7 @@ static int add_file(struct gathering *g, const char *path)
 
     if (!root)
         return fail(JP_EXIT_IO, "", &err);
-    if (!baseline_file_is(root) && summary_file_check(root, path, &err) < 0)
-        rc = fail(JP_EXIT_IO, "", &err);
-    else
-        rc = add_json(g, path, root);
+    rc = add_json(g, path, root);
     json_decref(root);
     return rc;
 }

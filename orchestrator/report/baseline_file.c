@@ -1,4 +1,10 @@
-/* baseline_file.c - read and write baselines and the network cells in them. */
+/* baseline_file.c - read and write baselines and the network cells in them.
+ *
+ * A baseline adds up the network cells of many reports
+ * (docs/baseline-format.md). Both a baseline and a summary are foreign input:
+ * whatever is read is checked, and an error names the member.
+ * baseline_file_take makes a baseline from either kind; baseline_file_read
+ * reads the site's file. */
 #include "orchestrator/report/baseline_file.h"
 
 #include <inttypes.h>
@@ -17,46 +23,51 @@
 
 /* --- names of network cells ---------------------------------------------- */
 
+/* Returns true if a word of a label is known. */
 static bool is_told(const char *word)
 {
     return strcmp(word, "unknown") && strcmp(word, "none");
 }
 
-char *netnames_link(const struct jp_netkey *key, char *buf)
+/* Writes what the communicators run over, or their type without labels. */
+static char *name_link(const struct jp_netkey *key, char *buf)
 {
     bool fabric = is_told(key->fabric), inter = is_told(key->inter);
 
     if (fabric || inter)
-        snprintf(buf, NETNAMES_LEN, "%s%s%s", fabric ? key->fabric : "",
+        snprintf(buf, NETKEY_NAME, "%s%s%s", fabric ? key->fabric : "",
                  fabric && inter ? ", " : "", inter ? key->inter : "");
     else
-        snprintf(buf, NETNAMES_LEN, "%s", comm_type_name(key->type));
+        snprintf(buf, NETKEY_NAME, "%s", comm_type_name(key->type));
     return buf;
 }
 
-char *netnames_shape(const struct jp_netkey *key, char *buf)
+static char *name_shape(const struct jp_netkey *key, char *buf)
 {
-    snprintf(buf, NETNAMES_LEN, "%s rank%s on %s node%s",
+    snprintf(buf, NETKEY_NAME, "%s rank%s on %s node%s",
              FIG_COUNT(key->n_ranks), plural(key->n_ranks),
              FIG_COUNT(key->n_hosts), plural(key->n_hosts));
     return buf;
 }
 
-char *netnames_series(const struct jp_netkey *key, char *buf)
+char *netkey_name(const struct jp_netkey *key, enum netkey_form form, char *buf)
 {
-    char link[NETNAMES_LEN], shape[NETNAMES_LEN];
+    char link[NETKEY_NAME], shape[NETKEY_NAME];
 
-    snprintf(buf, NETNAMES_LEN, "%.31s, %.40s, %.60s", key->coll,
-             netnames_link(key, link), netnames_shape(key, shape));
-    return buf;
-}
-
-char *netnames_kind(const struct jp_netkey *key, char *buf)
-{
-    char link[NETNAMES_LEN];
-
-    snprintf(buf, NETNAMES_LEN, "%.40s, %" PRIu32 "r/%" PRIu32 "n",
-             netnames_link(key, link), key->n_ranks, key->n_hosts);
+    switch (form) {
+    case NETKEY_LINK:
+        return name_link(key, buf);
+    case NETKEY_SHAPE:
+        return name_shape(key, buf);
+    case NETKEY_BRIEF:
+        snprintf(buf, NETKEY_NAME, "%.40s, %" PRIu32 "r/%" PRIu32 "n",
+                 name_link(key, link), key->n_ranks, key->n_hosts);
+        break;
+    case NETKEY_SERIES:
+        snprintf(buf, NETKEY_NAME, "%.31s, %.40s, %.60s", key->coll,
+                 name_link(key, link), name_shape(key, shape));
+        break;
+    }
     return buf;
 }
 
@@ -93,6 +104,7 @@ void netkey_put_hist(struct jp_json_stream *s, const char *name,
 {
     json_stream_array(s, name);
     for (uint32_t i = 0; i < hist->n; i++) {
+        /* only buckets in use: most of them are empty */
         if (!hist->counts[i])
             continue;
         json_stream_array(s, NULL);
@@ -121,11 +133,14 @@ static int read_text(const json_t *row, const char *name, bool may_be_empty,
     if (strcmp(text, clean_text(text, JP_CLEAN_UTF8, clean, sizeof(clean))) !=
         0)
         return error_set(err, "\"%s\" has odd characters", name);
+    /* no byte of an earlier value remains after the text */
     memset(out, 0, size);
     memcpy(out, text, strlen(text));
     return 0;
 }
 
+/* Each of these readers returns 0, or -1 and err, and changes *out only on
+ * success. */
 static int read_u32(const json_t *row, const char *name, uint32_t *out,
                     struct jp_error *err)
 {
@@ -137,6 +152,7 @@ static int read_u32(const json_t *row, const char *name, uint32_t *out,
     return 0;
 }
 
+/* Accepts the names that comm_type_name gives. */
 static int read_type(const json_t *row, enum jp_comm_type *out,
                      struct jp_error *err)
 {
@@ -150,6 +166,7 @@ static int read_type(const json_t *row, enum jp_comm_type *out,
     return error_set(err, "\"comm_type\": no such type: \"%s\"", QUOTE(text));
 }
 
+/* Reads a class of sizes by its start; any other number of bytes is refused. */
 static int read_size(const json_t *row, uint32_t *out, struct jp_error *err)
 {
     uint64_t bytes;
@@ -165,7 +182,9 @@ static int read_size(const json_t *row, uint32_t *out, struct jp_error *err)
     return 0;
 }
 
-int netkey_read(const json_t *row, struct jp_netkey *key, struct jp_error *err)
+/* Reads the members of a cell's key. */
+static int read_key(const json_t *row, struct jp_netkey *key,
+                    struct jp_error *err)
 {
     memset(key, 0, sizeof(*key));
     if (!json_is_object(row))
@@ -183,7 +202,8 @@ int netkey_read(const json_t *row, struct jp_netkey *key, struct jp_error *err)
     return read_size(row, &key->size, err);
 }
 
-int netkey_read_hist(const json_t *row, const char *name,
+/* Reads [[bucket, count], ...], buckets ascending, counts above 0. */
+static int read_hist(const json_t *row, const char *name,
                      struct jp_bwhist *hist, struct jp_error *err)
 {
     const json_t *list = json_object_get(row, name);
@@ -204,12 +224,14 @@ int netkey_read_hist(const json_t *row, const char *name,
                              "\"%s\"[%zu] is no pair of a bucket and a "
                              "count",
                              name, i);
+        /* ascending order also excludes a bucket that occurs twice */
         if (at <= before || at >= BWHIST_BUCKETS)
             return error_set(err,
                              "\"%s\"[%zu]: bucket %" JSON_INTEGER_FORMAT
                              " is not behind the one before and below %d",
                              name, i, at, BWHIST_BUCKETS);
         before = at;
+        /* fails also when the sum of the counts would overflow */
         if (bwhist_add(hist, (uint32_t) at,
                        (uint64_t) json_integer_value(count)) < 0)
             return error_set(err,
@@ -220,15 +242,25 @@ int netkey_read_hist(const json_t *row, const char *name,
     return 0;
 }
 
-#define FINGERPRINT_LEN 16
+int netkey_read_row(const json_t *row, struct jp_netkey *key,
+                    struct jp_bwhist *hist, struct jp_error *err)
+{
+    return read_key(row, key, err) < 0 ||
+                   read_hist(row, "histogram", hist, err) < 0
+               ? -1
+               : 0;
+}
+
+#define FINGERPRINT_LEN 16 /* hexadecimal digits */
 
 bool baseline_file_is(const json_t *root)
 {
     return !strcmp(summary_file_text(root, "format"), BASELINE_FORMAT);
 }
 
-/* --- baselines, read likewise -------------------------------------------- */
+/* --- baselines, read without trust --------------------------------------- */
 
+/* Reads 16 hexadecimal digits. Returns 0, or -1. */
 static int read_fingerprint(const json_t *value, uint64_t *out)
 {
     const char *text = json_string_value(value);
@@ -247,6 +279,7 @@ static int read_fingerprint(const json_t *value, uint64_t *out)
     return 0;
 }
 
+/* Reads the fingerprints of the reports in the baseline, ascending. */
 static int read_reports(const json_t *root, struct jp_baseline *b,
                         struct jp_error *err)
 {
@@ -266,17 +299,19 @@ static int read_reports(const json_t *root, struct jp_baseline *b,
             return error_set(err, "reports[%zu] is not 16 digits of 0-9a-f", i);
         if (i && b->reports[i] <= b->reports[i - 1])
             return error_set(err, "reports[%zu] is not in order", i);
+        /* counts what is filled, for baseline_fini after an error */
         b->n_reports++;
     }
     return 0;
 }
 
+/* Reads a cell. `medians` has one entry per report, so it cannot have more. */
 static int read_cell(const json_t *row, const struct jp_baseline *b,
                      struct jp_baseline_cell *cell, struct jp_error *err)
 {
-    if (netkey_read(row, &cell->key, err) < 0 ||
-        netkey_read_hist(row, "ops_histogram", &cell->ops, err) < 0 ||
-        netkey_read_hist(row, "medians_histogram", &cell->medians, err) < 0)
+    if (read_key(row, &cell->key, err) < 0 ||
+        read_hist(row, "ops_histogram", &cell->ops, err) < 0 ||
+        read_hist(row, "medians_histogram", &cell->medians, err) < 0)
         return -1;
     if (!cell->medians.total || cell->medians.total > b->n_reports)
         return error_set(
@@ -288,6 +323,7 @@ static int read_cell(const json_t *row, const struct jp_baseline *b,
     return 0;
 }
 
+/* Reads the cells, ascending by key. */
 static int read_cells(const json_t *root, struct jp_baseline *b,
                       struct jp_error *err)
 {
@@ -303,17 +339,20 @@ static int read_cells(const json_t *root, struct jp_baseline *b,
     if (!b->cells)
         return error_set(err, "out of memory");
     for (size_t i = 0; i < n; i++) {
+        /* before reading: a half-read cell has memory to free */
         b->n_cells++;
         if (read_cell(json_array_get(list, i), b, &b->cells[i], err) < 0)
             return error_wrap(err, "cells[%zu]", i);
+        /* also finds a key that occurs twice */
         if (i && netkey_compare(&b->cells[i - 1].key, &b->cells[i].key) >= 0)
             return error_set(err, "cells[%zu] is not in order", i);
     }
     return 0;
 }
 
-int baseline_file_parse(const json_t *root, struct jp_baseline *out,
-                        struct jp_error *err)
+/* Reads a baseline into a local, so *out is unchanged on failure. */
+static int parse(const json_t *root, struct jp_baseline *out,
+                 struct jp_error *err)
 {
     struct jp_baseline b = {0};
     uint64_t version = 0;
@@ -321,6 +360,7 @@ int baseline_file_parse(const json_t *root, struct jp_baseline *out,
     if (!baseline_file_is(root))
         return error_set(err, "is no baseline (\"format\" is not "
                               "\"" BASELINE_FORMAT "\")");
+    /* another version may mean another thing by the same names */
     if (!summary_file_count(root, "version", &version) ||
         version != BASELINE_VERSION)
         return error_set(err,
@@ -345,16 +385,18 @@ int baseline_file_read(const char *path, bool owned, struct jp_baseline *out,
 
     if (fd < 0)
         return -1;
+    /* check the open file, so that it cannot be exchanged after the check */
     if ((!owned || fileio_check_site(fd, path, err) == 0) &&
         fileio_read_fd(fd, path, jsonload_limits[JSONLOAD_BASELINE].bytes,
                        &text, &len, err) == 0)
         root = jsonload(JSONLOAD_BASELINE, path, text, len,
                         JSON_REJECT_DUPLICATES, err);
     if (root) {
-        rc = baseline_file_parse(root, out, err);
+        rc = parse(root, out, err);
         if (rc < 0)
             error_wrap(err, "%s", path);
     }
+    /* accepts NULL */
     json_decref(root);
     free(text);
     close(fd);
@@ -372,16 +414,25 @@ json_t *baseline_file_load(const char *path, struct jp_error *err)
         root = jsonload(JSONLOAD_SUMMARY, path, text, len,
                         JSON_REJECT_DUPLICATES, err);
     free(text);
+    /* anything else must be a summary */
+    if (root && !baseline_file_is(root) &&
+        summary_file_check(root, path, err) < 0) {
+        json_decref(root);
+        root = NULL;
+    }
     return root;
 }
 
 /* --- writing -------------------------------------------------------------- */
 
+/* Writes a cell. The quantiles are for readers; only the histograms are read
+ * again. */
 static void put_cell(struct jp_json_stream *s,
                      const struct jp_baseline_cell *cell)
 {
     json_stream_object(s, NULL);
     netkey_put(s, &cell->key);
+    /* one median per report */
     json_stream_count(s, "reports", cell->medians.total);
     json_stream_count(s, "ops", cell->ops.total);
     netkey_put_quantiles(s, "net_busbw_gbs", &cell->ops);
@@ -405,10 +456,13 @@ int baseline_file_write(const struct jp_baseline *b, FILE *out,
         char text[FINGERPRINT_LEN + 1];
 
         snprintf(text, sizeof(text), "%016" PRIx64, b->reports[i]);
+        /* as hexadecimal text: JSON numbers of 64 bits are not exact everywhere
+         */
         json_stream_text(&s, NULL, text);
     }
     json_stream_end_array(&s);
     json_stream_array(&s, "cells");
+    /* sorted by key, so equal baselines give equal bytes */
     for (size_t i = 0; i < b->n_cells; i++)
         put_cell(&s, &b->cells[i]);
     json_stream_end_array(&s);
@@ -420,6 +474,7 @@ int baseline_file_write(const struct jp_baseline *b, FILE *out,
 #define FNV_START UINT64_C(0xcbf29ce484222325)
 #define FNV_PRIME UINT64_C(0x100000001b3)
 
+/* Adds bytes to an FNV-1a hash. */
 static int take_bytes(const char *text, size_t n, void *arg)
 {
     uint64_t *hash = arg;
@@ -429,6 +484,7 @@ static int take_bytes(const char *text, size_t n, void *arg)
     return 0;
 }
 
+/* Adds a value in a fixed form: compact, with sorted keys. */
 static void take_json(const json_t *value, uint64_t *hash)
 {
     json_dump_callback(value, take_bytes, hash,
@@ -441,12 +497,14 @@ static void take_json(const json_t *value, uint64_t *hash)
  * reported. For a folder of logs, it depends on what the ranks did and when. */
 static uint64_t fingerprint(const json_t *root)
 {
+    /* restart and created_us tell apart a requeued job with the same id */
     static const char *const of_job[] = {"id", "step", "restart", "created_us"};
     const json_t *job = json_object_get(root, "job");
     uint64_t hash = FNV_START;
 
     for (size_t i = 0; i < sizeof(of_job) / sizeof(*of_job); i++)
         take_json(json_object_get(job, of_job[i]), &hash);
+    /* a job is identified by its facts; a folder of logs has none */
     if (json_is_integer(json_object_get(job, "id")))
         return hash;
     take_json(json_object_get(root, "ranks"), &hash);
@@ -455,7 +513,7 @@ static uint64_t fingerprint(const json_t *root)
 }
 
 /* Returns true, with the reason in why, if the report does not show how the
- * network normally behaves. */
+ * network normally behaves. degraded: a slow network is acceptable. */
 static bool is_unfit(const json_t *root, bool degraded, char *why, size_t size)
 {
     const json_t *verdict = json_object_get(root, "verdict");
@@ -467,12 +525,14 @@ static bool is_unfit(const json_t *root, bool degraded, char *why, size_t size)
         snprintf(why, size, "its verdict is %s", word);
         return true;
     }
+    /* the user accepts a slow network */
     if (degraded)
         return false;
     if (!strcmp(word, "DEGRADED")) {
         snprintf(why, size, "its verdict is DEGRADED");
         return true;
     }
+    /* the verdict may be about something worse */
     for (size_t i = 0; i < json_array_size(findings); i++) {
         const char *kind =
             summary_file_text(json_array_get(findings, i), "kind");
@@ -498,22 +558,25 @@ static int read_row(const json_t *row, struct jp_baseline *b,
 {
     struct jp_baseline_cell *cell = &b->cells[b->n_cells];
 
-    if (netkey_read(row, &cell->key, err) < 0 ||
-        netkey_read_hist(row, "histogram", &cell->ops, err) < 0) {
+    if (netkey_read_row(row, &cell->key, &cell->ops, err) < 0) {
         bwhist_fini(&cell->ops);
         return -1;
     }
+    /* too few operations for a median */
     if ((double) cell->ops.total < limits_table[JP_LIMIT_NET_OPS].value) {
         bwhist_fini(&cell->ops);
         return 0;
     }
     b->n_cells++;
+    /* this report's median is one entry of the histogram of medians */
     return bwhist_add(&cell->medians,
                       bwhist_bucket(bwhist_quantile(&cell->ops, 0.5)), 1) < 0
                ? error_set(err, "out of memory")
                : 0;
 }
 
+/* Reads the report's network into cells sorted by key, as a baseline has them.
+ */
 static int read_rows(const json_t *network, struct jp_baseline *b,
                      struct jp_error *err)
 {
@@ -533,21 +596,24 @@ static int read_rows(const json_t *network, struct jp_baseline *b,
             return error_wrap(err, "network[%zu]", i);
     if (b->n_cells)
         qsort(b->cells, b->n_cells, sizeof(*b->cells), by_key);
+    /* a baseline has each key once */
     for (size_t i = 1; i < b->n_cells; i++)
         if (!by_key(&b->cells[i - 1], &b->cells[i]))
             return error_set(err, "two rows of \"network\" have one key");
     return 0;
 }
 
-int baseline_from_summary(const json_t *root, bool degraded,
-                          struct jp_baseline *out, char *why, size_t size,
-                          struct jp_error *err)
+/* Makes a baseline of one report. For the result, see baseline_file_take. */
+static int from_summary(const json_t *root, bool degraded,
+                        struct jp_baseline *out, char *why, size_t size,
+                        struct jp_error *err)
 {
     const json_t *network = json_object_get(root, "network");
     struct jp_baseline b = {0};
 
     if (is_unfit(root, degraded, why, size))
         return 1;
+    /* summaries of older versions */
     if (!json_is_array(network)) {
         snprintf(why, size,
                  "it was made by a jobprof that did not keep the "
@@ -564,7 +630,17 @@ int baseline_from_summary(const json_t *root, bool degraded,
                  limits_table[JP_LIMIT_NET_OPS].value);
         return 1;
     }
+    /* makes sure that a report is added to a baseline only once */
     b.reports[b.n_reports++] = fingerprint(root);
     *out = b;
     return 0;
+}
+
+int baseline_file_take(const json_t *root, bool degraded,
+                       struct jp_baseline *out, char *why, size_t size,
+                       struct jp_error *err)
+{
+    return baseline_file_is(root)
+               ? parse(root, out, err)
+               : from_summary(root, degraded, out, why, size, err);
 }

@@ -1,4 +1,9 @@
-/* busy.c - how busy processes and nodes were: figures, sentences, tables. */
+/* busy.c - how busy processes and nodes were: figures, a sentence, tables; also
+ * the tables of utilisation.
+ *
+ * The share of a process is the time with at least one operation in flight, of
+ * the time from its first start to its last end. It is NaN if the records do
+ * not allow it; busy_why gives the reason. */
 #include "orchestrator/report/busy.h"
 
 #include <inttypes.h>
@@ -17,6 +22,7 @@
 /* share of the records: with fewer, a share of busy time is only a bound */
 #define LITTLE_LOST 0.99
 
+/* Returns the process's share over the run; NaN if it is unknown. */
 static double busy_share(const struct jp_busy *b)
 {
     return b->state == JP_BUSY_TOLD && b->to_us > b->from_us
@@ -32,6 +38,7 @@ double busy_slice_share(const struct jp_result *r, const struct jp_busy *b,
 
     if (b->state != JP_BUSY_TOLD)
         return NAN;
+    /* only the part of the slice in which the process ran */
     from = from > b->from_us ? from : b->from_us;
     to = to < b->to_us ? to : b->to_us;
     return from < to ? (double) b->slice_us[slice] / (double) (to - from) : NAN;
@@ -45,6 +52,7 @@ struct jp_busy_spread busy_spread(const struct jp_result *r,
 
     for (size_t i = 0; i < rows->n_told; i++) {
         const struct jp_busy *b = &r->busy[rows->told[i]];
+        /* SIZE_MAX: over the whole run */
         double share = slice == SIZE_MAX ? busy_share(b)
                                          : busy_slice_share(r, b, slice);
 
@@ -54,6 +62,7 @@ struct jp_busy_spread busy_spread(const struct jp_result *r,
     if (!s.n)
         return s;
     qsort(values, s.n, sizeof(*values), sorted_ascending);
+    /* sorted, so the ends are the extremes */
     s.least = values[0];
     s.most = values[s.n - 1];
     s.median = sorted_median(values, s.n);
@@ -62,6 +71,7 @@ struct jp_busy_spread busy_spread(const struct jp_result *r,
 
 /* --- which process has which rank ---------------------------------------- */
 
+/* Returns the process's rank in the job; -1 if it has none. */
 static int64_t find_rank(const struct jp_processes *processes,
                          const struct jp_busy *b)
 {
@@ -71,7 +81,7 @@ static int64_t find_rank(const struct jp_processes *processes,
     return process ? process->world_rank : -1;
 }
 
-/* An index and its sort key. */
+/* An index and its sort key. Equal keys keep the order of the indices. */
 struct place {
     double key;
     size_t at;
@@ -86,6 +96,7 @@ static int by_key(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
+/* Writes the indices to `into`, sorted by their keys. */
 static void sort_places(struct place *places, size_t n, size_t *into)
 {
     if (n)
@@ -94,6 +105,7 @@ static void sort_places(struct place *places, size_t n, size_t *into)
         into[i] = places[i].at;
 }
 
+/* Fills the lists of *rows, which have room. places: scratch. */
 static void fill(const struct jp_result *r,
                  const struct jp_processes *processes,
                  struct jp_busy_rows *rows, struct place *places)
@@ -101,6 +113,7 @@ static void fill(const struct jp_result *r,
     for (size_t i = 0; i < r->n_busy; i++) {
         int64_t rank = rows->rank[i] = find_rank(processes, &r->busy[i]);
 
+        /* without a rank: at the end */
         places[i] = (struct place){rank < 0 ? INFINITY : (double) rank, i};
     }
     sort_places(places, r->n_busy, rows->by_rank);
@@ -120,6 +133,7 @@ int busy_rows_make(const struct jp_result *r,
     rows->rank = calloc(r->n_busy + 1, sizeof(*rows->rank));
     rows->by_rank = calloc(r->n_busy + 1, sizeof(*rows->by_rank));
     rows->told = calloc(r->n_busy + 1, sizeof(*rows->told));
+    /* told is also the sign of success: busy_rows_fini clears it */
     if (places && rows->rank && rows->by_rank && rows->told)
         fill(r, processes, rows, places);
     else
@@ -155,6 +169,7 @@ static const char *busy_why(const struct jp_busy *b)
     }
 }
 
+/* Adds why files or traces give no share at all. */
 static void put_silent(const struct jp_result *r, struct jp_sentence *s)
 {
     if (r->quality.traces && !r->n_busy)
@@ -173,14 +188,17 @@ static void put_silent(const struct jp_result *r, struct jp_sentence *s)
 void busy_text(const struct jp_result *r, const struct jp_busy_rows *rows,
                double coverage, char text[JP_BUSY_TEXT])
 {
+    /* missing records can only make a share smaller */
     bool bound = coverage >= 0 && coverage < LITTLE_LOST;
     struct jp_sentence s;
 
     sentence_init(&s, text, JP_BUSY_TEXT);
+    /* first what is known, then how much is unknown and why */
     if (rows->n_told) {
         const struct jp_busy *low = &r->busy[rows->told[0]];
         const struct jp_busy *high = &r->busy[rows->told[rows->n_told - 1]];
         size_t n = rows->n_told;
+        /* told[] is sorted, so the median is in its middle */
         double middle = (busy_share(&r->busy[rows->told[(n - 1) / 2]]) +
                          busy_share(&r->busy[rows->told[n / 2]])) /
                         2;
@@ -196,6 +214,7 @@ void busy_text(const struct jp_result *r, const struct jp_busy_rows *rows,
     if (r->n_busy > rows->n_told) {
         size_t i = 0;
 
+        /* one reason, that of the first process, stands for all */
         while (!busy_why(&r->busy[i]))
             i++;
         sentence_add(&s, "not told of %s process%s: %s",
@@ -213,6 +232,7 @@ static size_t count_busy(const struct jp_report *report)
     return report->result ? report->result->n_busy : 0;
 }
 
+/* The table's rows are sorted by rank; busy[] is not. */
 static void find_busy(struct jp_row *row)
 {
     const struct jp_busy_rows *rows = row->extra;
@@ -229,6 +249,7 @@ static void get_busy_rank(const struct jp_row *row, struct jp_value *v)
 
 JP_GETTER(busy_pid, jp_busy, v->type = JP_VALUE_INT; v->number = at->pid;
           if (at->pid < 0) v->type = JP_VALUE_UNKNOWN)
+/* the times are unknown together with the share */
 JP_GETTER(busy_from, jp_busy, value_known(v, !busy_why(at), at->from_us))
 JP_GETTER(busy_to, jp_busy, value_known(v, !busy_why(at), at->to_us))
 JP_GETTER(busy_time, jp_busy,
@@ -237,6 +258,7 @@ JP_GETTER(busy_busy, jp_busy, value_known(v, !busy_why(at), at->busy_us))
 JP_GETTER(busy_share, jp_busy, value_finite(v, busy_share(at)))
 JP_GETTER(busy_why, jp_busy, value_text(v, busy_why(at)))
 
+/* The page shows the reason in place of the share. */
 static void get_busy_share_or_why(const struct jp_row *row, struct jp_value *v)
 {
     get_busy_share(row, v);
@@ -245,6 +267,7 @@ static void get_busy_share_or_why(const struct jp_row *row, struct jp_value *v)
 }
 
 #define FIELD(member) JP_FIELD(struct jp_busy, member)
+/* a row per process, also if its share is unknown: why has the reason */
 static const struct jp_column busy[] = {
     {"rank", JP_COL_RANK, JP_CSV | JP_MAYBE | JP_TIP, 1, 1, 0, "Rank",
      "in the job, where it is known", .get = get_busy_rank},
@@ -284,8 +307,9 @@ const struct jp_table table_busy = {
     .max_html = 200,
 };
 
-/* --- table of slices of time; extra likewise ----------------------------- */
+/* --- table of slices of time; extra is a struct jp_busy_rows ------------- */
 
+/* A row per slice and process, slice by slice. */
 static size_t count_busy_windows(const struct jp_report *report)
 {
     return report->result
@@ -293,12 +317,13 @@ static size_t count_busy_windows(const struct jp_report *report)
                : 0;
 }
 
+/* Returns the slice of a row. */
 static size_t slice_of(const struct jp_row *row)
 {
     return row->index / row->result->n_busy;
 }
 
-/* There is no row for a window in which the process did not run. */
+/* Sets at to NULL for a slice in which the process did not run: no row. */
 static void find_busy_window(struct jp_row *row)
 {
     const struct jp_busy_rows *rows = row->extra;
@@ -308,6 +333,7 @@ static void find_busy_window(struct jp_row *row)
     row->at = isnan(busy_slice_share(row->result, b, slice_of(row))) ? NULL : b;
 }
 
+/* The start of the row's slice, plus `slices` slices. */
 static void value_slice_end(const struct jp_row *row, size_t slices,
                             struct jp_value *v)
 {
@@ -325,12 +351,14 @@ static void get_slice_rank(const struct jp_row *row, struct jp_value *v)
                  rows->rank[rows->by_rank[row->index % row->result->n_busy]]);
 }
 
+/* the bounds of the slice; the process may have run in a part of it */
 JP_GETTER(slice_from, jp_busy, (void) at; value_slice_end(row, 0, v))
 JP_GETTER(slice_to, jp_busy, (void) at; value_slice_end(row, 1, v))
 JP_GETTER(slice_busy, jp_busy, value_count(v, at->slice_us[slice_of(row)]))
 JP_GETTER(slice_share, jp_busy,
           value_finite(v, busy_slice_share(row->result, at, slice_of(row))))
 
+/* a row per process and slice */
 static const struct jp_column busy_windows[] = {
     {"t0_us", JP_COL_CLOCK, JP_CSV, .help = "the slice's begin",
      .get = get_slice_from},
@@ -368,11 +396,13 @@ static void find_util(struct jp_row *row)
     row->at = &row->report->util->rows[row->index];
 }
 
-/* The rows for all members together come first. */
+/* Counts the rows for all members together, which come first and have no node.
+ */
 static size_t count_util_totals(const struct jp_report *report)
 {
     size_t n = 0;
 
+    /* the first row of a node ends them */
     while (n < count_util(report) && !*report->util->rows[n].node)
         n++;
     return n;
@@ -390,6 +420,7 @@ JP_GETTER(util_imbalance, jp_util_row, value_finite(v, at->imbalance))
 static const char *const scopes[] = {"step", "node", "task", "gpu", "port"};
 
 #define FIELD(member) JP_FIELD(struct jp_util_row, member)
+/* mean to max are in the unit of the row */
 static const struct jp_column util[] = {
     {"scope", JP_COL_WORD, JP_CSV, 1, 1, 1, "Of", "what was sampled",
      JP_WORDS(scopes), .get = get_util_scope},

@@ -1,4 +1,4 @@
-/* joinrun.h - the share of wall time that processes spent communicating, and
+/* busy.h - the share of wall time that processes spent communicating, and
  * its tables; also the tables of utilisation.
  *
  * The wall time of a process runs from the start of its first operation to the

@@ -1,4 +1,10 @@
-/* card.c - lay out the card from a summary.json. */
+/* card.c - lay out the card from a summary.json, and print the line or card
+ * that srun shows.
+ *
+ * The card has at most 12 lines, the most important first. put_card writes it
+ * in one of four forms (enum form), from whole to shortest; card_print takes
+ * the first form that fits. summary.json is read without trust: every text is
+ * cleaned, every member may be missing. */
 #include "orchestrator/report/report.h"
 
 #include <errno.h>
@@ -19,11 +25,11 @@
 
 /* one less if there are findings, and one less if there is a note */
 #define CELLS_SHOWN 4
-#define FINDINGS_SHOWN 3
-#define NEXT_BYTES 200
-#define JUDGED_BYTES 180
-#define PACE_BYTES 400
-#define WHY_BYTES 260 /* three lines */
+#define FINDINGS_SHOWN 3 /* the verdict's own among them */
+#define NEXT_BYTES 200   /* advice and checks */
+#define JUDGED_BYTES 180 /* cut if longer */
+#define PACE_BYTES 400   /* cut to one line when printed */
+#define WHY_BYTES 260    /* three lines */
 /* bytes of a finding that are searched for in the verdict */
 #define SAID_BYTES 80
 #define VERDICT_BYTES 270 /* three lines */
@@ -65,6 +71,8 @@ static const char *card_colour_end(bool colour)
     return colour ? "\033[0m" : "";
 }
 
+/* Writes the word, in colour, and the verdict in plain words on at most three
+ * lines. */
 static void put_verdict(const json_t *root, bool colour, unsigned columns,
                         FILE *out)
 {
@@ -82,8 +90,8 @@ static void put_verdict(const json_t *root, bool colour, unsigned columns,
     text_out_wrap_fit(out, columns, (unsigned) strlen(word) + 10, 9, text);
 }
 
-/* Prints a line of as many clauses as fit. A clause ends in ", " or "; ",
- * unless that is in brackets. */
+/* Prints a line with as many whole clauses as fit. A clause ends in ", ", "; "
+ * or ". " outside of brackets. A text whose first clause is too long is cut. */
 static void put_clauses(FILE *out, unsigned columns, const char *label,
                         const char *text)
 {
@@ -121,6 +129,8 @@ static const char *share_of(const json_t *quality, char *buf, size_t size)
 {
     uint64_t records, expected, unseen;
 
+    /* only if all expected records are there: else the coverage shows that some
+     * are missing */
     if (!summary_file_count(quality, "records", &records) ||
         !summary_file_count(quality, "expected", &expected) ||
         !summary_file_count(quality, "unseen_records", &unseen) || !unseen ||
@@ -131,6 +141,8 @@ static const char *share_of(const json_t *quality, char *buf, size_t size)
     return buf;
 }
 
+/* Prints ranks, nodes and records that were seen, of those expected. Nothing
+ * without records of NCCL. */
 static void put_data(const json_t *root, unsigned columns, FILE *out)
 {
     const json_t *quality = json_object_get(root, "quality");
@@ -185,12 +197,14 @@ static unsigned put_notes(const json_t *root, unsigned columns, FILE *out)
                  summary_file_real(warmup, "times"));
     if (isfinite(share))
         snprintf(took, sizeof(took), "recorder: %s of the time%s",
-                 overhead_percent(share, percent), *left ? "; " : "");
+                 quality_overhead_percent(share, percent), *left ? "; " : "");
+    /* both share a line, so the card keeps its height */
     if (*left || *took)
         text_out_fit(out, columns, "  note     %s%s", took, left);
     return *left || *took;
 }
 
+/* Returns the total time of a cell, us; 0 if it is unknown. */
 static double cell_time(const json_t *cell)
 {
     const json_t *exec = json_object_get(cell, "exec_us");
@@ -211,10 +225,12 @@ static size_t pick_cells(const json_t *root, const json_t **picked)
         size_t at = n < CELLS_SHOWN ? n++ : CELLS_SHOWN;
 
         if (at == CELLS_SHOWN) {
+            /* the list is full and this cell is lighter than all */
             if (cell_time(cell) <= cell_time(picked[CELLS_SHOWN - 1]))
                 continue;
             at--;
         }
+        /* insertion into the short sorted list */
         for (; at > 0 && cell_time(cell) > cell_time(picked[at - 1]); at--)
             picked[at] = picked[at - 1];
         picked[at] = cell;
@@ -227,12 +243,14 @@ static void put_row(FILE *out, unsigned columns, const char *const texts[9])
 {
     bool wide = columns >= JP_CARD_MAX_COLUMNS;
 
+    /* a width of 0 with an empty text leaves one blank only */
     text_out_fit(out, columns, "  %-11.11s %-15s %9s %9s %8s %*s %*s %9s %9s",
                  texts[0], texts[1], texts[2], texts[3], texts[4], wide ? 8 : 0,
                  wide ? texts[5] : "", wide ? 8 : 0, wide ? texts[6] : "",
                  texts[7], texts[8]);
 }
 
+/* Writes a row of the card's table: one kind of operation. */
 static void put_cell(const json_t *cell, unsigned columns, FILE *out)
 {
     const json_t *busbw = json_object_get(cell, "busbw_gbs");
@@ -254,6 +272,8 @@ static void put_cell(const json_t *cell, unsigned columns, FILE *out)
                              FIG_US(summary_file_real(exec, "p99"))});
 }
 
+/* Writes the cells of most time, fewer if other lines need the room. notes: the
+ * number of lines that put_notes wrote. */
 static void put_cells(const json_t *root, unsigned columns, unsigned notes,
                       FILE *out)
 {
@@ -263,6 +283,7 @@ static void put_cells(const json_t *root, unsigned columns, unsigned notes,
     /* the verdict takes one more line if lines are short */
     most -= json_array_size(json_object_get(root, "findings")) > 0;
     most -= columns < JP_CARD_MAX_COLUMNS;
+    /* a note takes the place of a cell */
     most -= notes;
     n = n < most ? n : most;
     if (!n)
@@ -274,7 +295,8 @@ static void put_cells(const json_t *root, unsigned columns, unsigned notes,
         put_cell(picked[i], columns, out);
 }
 
-/* Returns true if the verdict, which may be cut, contains this text. */
+/* Returns true if the verdict contains the beginning of this text. The verdict
+ * may be cut, so the whole text cannot be searched for. */
 static bool is_said(const json_t *root, const char *text)
 {
     char begin[SAID_BYTES];
@@ -309,6 +331,7 @@ static void put_pace(const json_t *root, unsigned columns, FILE *out)
                  i ? " and " : "bound by ",
                  bound_title(summary_file_text(row, "kind")));
     }
+    /* either part may be missing */
     if (*pace)
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
                  *text ? "; " : "", pace);
@@ -344,6 +367,7 @@ static void put_findings(const json_t *root, unsigned columns, bool whole,
     const json_t *first = json_array_get(findings, 0);
     char text[NEXT_BYTES];
 
+    /* the verdict itself is the first of those shown */
     for (size_t i = 0, n = 1;
          i < json_array_size(findings) && n < FINDINGS_SHOWN; i++) {
         const char *found = summary_file_sentence(json_array_get(findings, i));
@@ -366,7 +390,7 @@ static void put_findings(const json_t *root, unsigned columns, bool whole,
     }
 }
 
-/* Prints what to check if no finding says it, one line each. */
+/* Prints what to check if no finding has advice, one line each. */
 static void put_checks(const json_t *root, unsigned columns, FILE *out)
 {
     const json_t *checks =
@@ -400,6 +424,7 @@ static void put_copper(const json_t *root, unsigned columns, FILE *out)
     uint64_t ops, hits = 0, saved = 0, us = 0;
     char ranks[64];
 
+    /* no profiles of Copper */
     if (!summary_file_count(totals, "total_counted_fuse_operations", &ops))
         return;
     summary_file_count(totals, "total_cache_hits", &hits);
@@ -428,6 +453,7 @@ static void put_util(const json_t *root, unsigned columns, FILE *out)
 /* What a card leaves out if it is too long, in this order. */
 enum form { CARD_WHOLE, CARD_SHORT_NEXT, CARD_NO_CELLS, CARD_NOT_JUDGED };
 
+/* Writes all lines in the given form. `dir` is cleaned already. */
 static void put_card(const json_t *root, const char *dir, bool colour,
                      unsigned columns, enum form form, FILE *out)
 {
@@ -472,6 +498,7 @@ void card_print(const json_t *root, const char *step_dir, bool colour,
     clean_text(step_dir,
                clean_locale_is_utf8() ? JP_CLEAN_UTF8 : JP_CLEAN_ASCII, dir,
                sizeof(dir));
+    /* into memory, to count the lines before anything is printed */
     for (int form = CARD_WHOLE; !fits && form <= CARD_NOT_JUDGED; form++) {
         size_t len;
         FILE *memory = open_memstream(&text, &len);
@@ -483,8 +510,10 @@ void card_print(const json_t *root, const char *step_dir, bool colour,
         if (fits)
             fputs(text, out); /* raw: its parts are cleaned */
         free(text);
+        /* a failed open_memstream leaves the pointer as it is */
         text = NULL;
     }
+    /* out of memory, or too long even so */
     if (!fits)
         put_card(root, dir, colour, columns, CARD_NOT_JUDGED, out);
 }
@@ -519,6 +548,7 @@ static unsigned columns_of(FILE *out)
                : JP_CARD_MAX_COLUMNS;
 }
 
+/* Prints one line for logs: the verdict and where the report is. */
 static void print_line(const json_t *root, const char *step_dir, FILE *out)
 {
     const json_t *verdict = json_object_get(root, "verdict");
@@ -529,12 +559,14 @@ static void print_line(const json_t *root, const char *step_dir, FILE *out)
     bool alone = !strcmp(said, JP_PLAIN_NOTHING);
     char text[1024], dir[JP_CLEAN_MAX];
 
+    /* a log may be read by any program, so nothing raw goes into it */
     clean_text(said, how, text, sizeof(text));
     clean_text(step_dir, how, dir, sizeof(dir));
     fputs("jobprof: ", out);
     fputs(card_colour(word, colour), out);
     quote_print(out, word);
     fputs(card_colour_end(colour), out);
+    /* a verdict without a reason points to the findings */
     quote_printf(out, " %s%s | report: %s/report.html\n", text,
                  alone ? JP_PLAIN_REASONS : "", dir);
 }
@@ -547,10 +579,12 @@ int report_print_line(const char *step_dir, enum jp_summary how, FILE *out,
 
     if (how == JP_SUMMARY_OFF)
         return 0;
+    /* the long tables are skipped: the card needs none of them */
     root = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
     if (!root)
         return -1;
     errno = 0;
+    /* automatic: the card for people, the line for files and pipes */
     if (how == JP_SUMMARY_CARD || (how == JP_SUMMARY_AUTO && is_terminal(out)))
         card_print(root, step_dir, wants_colour(out), columns_of(out), out);
     else

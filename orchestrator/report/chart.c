@@ -1,5 +1,9 @@
-/* chart.c - the input of the charts; rows of figures, and their form in the
- * page. */
+/* chart.c - the input of the charts, and the rows of figures that they build.
+ *
+ * A jp_chart_view is the result cut into equal slices of time. chart_view_walk
+ * passes over all operations once and derives for each what charts need: its
+ * slice, its bandwidths, the last rank to arrive and the wait that it caused.
+ */
 #include "orchestrator/report/chart.h"
 
 #include <math.h>
@@ -9,10 +13,10 @@
 #include "common/bandwidth.h"
 #include "orchestrator/aggregate/ops.h"
 
-/* Returns the number of slices. Inspector writes its logs only now and then, so
- * the operations of a short run end at a few moments. If most windows (sorted
- * by start) are empty and the filled ones stand alone between them, each of the
- * filled ones gets its own slice. */
+/* Returns the number of slices for a run of span us. Inspector writes its logs
+ * only now and then, so the operations of a short run end at a few moments. If
+ * most windows (sorted by start) are empty and the filled ones stand alone
+ * between them, each of the filled ones gets its own slice. */
 static unsigned count_slices(const struct jp_result *r, uint64_t span)
 {
     uint64_t filled = 0, runs = 0, before = 0;
@@ -21,18 +25,23 @@ static unsigned count_slices(const struct jp_result *r, uint64_t span)
     for (size_t i = 0; i < r->n_windows; i++) {
         uint64_t start = r->windows[i].t0_us;
 
+        /* windows of several communicators start at the same time */
         if (i && start == before)
             continue;
+        /* filled: windows with operations; runs: groups of adjacent ones */
         filled++;
         runs += !i || start - before > width;
         before = start;
     }
+    /* Not separated enough, or so many filled windows that equal slices fit
+     * better. */
     if (runs < 2 || filled > 2 * runs || !width || 2 * filled >= span / width)
         return JP_CHART_SLICES;
     return runs < JP_CHART_SLICES ? (unsigned) runs : JP_CHART_SLICES;
 }
 
-/* The windows cover all times. */
+/* Sets the slices. The windows of the result cover all times, so the operations
+ * themselves need not be read. Without windows, slices stays 0. */
 static void cut(struct jp_chart_view *v)
 {
     const struct jp_result *r = v->result;
@@ -45,6 +54,7 @@ static void cut(struct jp_chart_view *v)
         return;
     v->from_us = r->windows[0].t0_us;
     span = end - v->from_us;
+    /* rounded up, so the last slice contains the end */
     v->width_us = (span - 1) / count_slices(r, span) + 1;
     v->slices = (unsigned) ((span - 1) / v->width_us) + 1;
 }
@@ -58,6 +68,7 @@ int chart_view_make(const struct jp_result *result,
     v.barrier = calloc(result->n_coll_names + 1, sizeof(*v.barrier));
     if (!v.barrier)
         return -1;
+    /* once per function instead of once per operation */
     for (size_t i = 0; i < result->n_coll_names; i++)
         v.barrier[i] = collective_is_barrier(result->coll_names[i]);
     cut(&v);
@@ -79,6 +90,7 @@ size_t chart_view_rank(const struct jp_chart_view *view, size_t comm,
                : SIZE_MAX;
 }
 
+/* Returns the mean bandwidth over the ranks, GB/s; -1 if none is known. */
 static double mean_gbs(const struct jp_op *op)
 {
     return op->n_busbw
@@ -94,6 +106,8 @@ static bool is_whole(const struct jp_chart_view *v, const struct jp_op *op)
     return v->barrier[op->coll] && n_ranks > 1 && op->n == n_ranks;
 }
 
+/* Returns the operation's slice, or JP_CHART_SLICES if it has no time in the
+ * run, as in traces. */
 static unsigned slice_of(const struct jp_chart_view *v, const struct jp_op *op)
 {
     uint64_t slice;
@@ -104,8 +118,9 @@ static unsigned slice_of(const struct jp_chart_view *v, const struct jp_op *op)
     return slice < v->slices ? (unsigned) slice : JP_CHART_SLICES;
 }
 
-/* Finds the last rank to arrive at an operation that all ranks recorded with a
- * time. */
+/* Finds the last rank to arrive: all ranks leave the operation together, so the
+ * one with the shortest time came last. Needs a time from every rank. The wait
+ * that it caused is how much longer all others were in the operation. */
 static void find_last(const struct jp_chart_view *v, struct jp_chart_op *o)
 {
     const struct jp_op *op = o->op;
@@ -121,6 +136,8 @@ static void find_last(const struct jp_chart_view *v, struct jp_chart_op *o)
     o->last = chart_view_rank(v, op->comm, op->min_rank);
 }
 
+/* Derives the figures of one operation. two_sizes: it shares its sequence
+ * number with a neighbour of another size, so no rank can be blamed. */
 static void look_at(const struct jp_chart_view *v, struct jp_chart_op *o,
                     bool two_sizes)
 {
@@ -128,6 +145,8 @@ static void look_at(const struct jp_chart_view *v, struct jp_chart_op *o,
 
     o->slice = slice_of(v, op);
     o->busbw_gbs = mean_gbs(op);
+    /* the rank that came last waited for no other: it has the greatest
+     * bandwidth */
     o->net_gbs = is_whole(v, op) && op->n_busbw == op->n
                      ? (double) op->busbw_max_micro / 1e6
                      : o->busbw_gbs;
@@ -136,6 +155,7 @@ static void look_at(const struct jp_chart_view *v, struct jp_chart_op *o,
         o->last = SIZE_MAX;
 }
 
+/* Returns false for indices that a damaged input could have. */
 static bool is_known(const struct jp_result *r, const struct jp_op *op)
 {
     return op->comm < r->n_comms && op->coll < r->n_coll_names;
@@ -172,10 +192,12 @@ int chart_view_walk(const struct jp_chart_view *view,
         number = (struct number){o.op->comm, o.op->coll, o.op->sn};
         two_sizes = has_number(o.op, &before);
         if (i + 1 < r->n_ops) {
+            /* unpacking the next chunk overwrites the operation in hand */
             if (i + 1 - reader.first >= reader.n) {
                 kept = *o.op;
                 o.op = &kept;
             }
+            /* operations with one number are neighbours, before or after */
             two_sizes |= has_number(ops_at(&reader, i + 1), &number);
         }
         before = number;
@@ -188,6 +210,7 @@ int chart_view_walk(const struct jp_chart_view *view,
     return 0;
 }
 
+/* Packs a communicator type and a function into one half of a map's key. */
 static uint64_t cell_key(enum jp_comm_type type, size_t coll)
 {
     return (uint64_t) type << 32 | coll;
@@ -210,6 +233,7 @@ int chart_cells_make(const struct jp_chart_view *view, size_t max,
             c.rows.n = i; /* drops the lightest */
             break;
         }
+        /* an operation has the index of its function, a cell its name */
         for (size_t k = 0; k < r->n_coll_names; k++)
             if (!strcmp(r->coll_names[k], cell->coll) &&
                 keymap_find(&c.map, cell_key(cell->type, k), cell->bytes) ==
@@ -242,7 +266,8 @@ void chart_cells_fini(struct jp_chart_cells *cells)
 
 /* --- rows of figures ------------------------------------------------------ */
 
-/* Makes room for one more element; capacity doubles at powers of two. */
+/* Makes room for one more element; the capacity doubles at powers of two, so it
+ * need not be stored. On failure, sets f->failed and returns the old list. */
 static void *grow(struct jp_chart_figures *f, void *list, size_t n, size_t size)
 {
     void *bigger = list;
@@ -253,6 +278,7 @@ static void *grow(struct jp_chart_figures *f, void *list, size_t n, size_t size)
     return bigger ? bigger : list;
 }
 
+/* Returns a copy that the figures own; NULL for NULL. */
 static char *copy(struct jp_chart_figures *f, const char *text)
 {
     char *copied = text ? strdup(text) : NULL;
@@ -267,6 +293,7 @@ void chart_line(struct jp_chart_figures *f, const char *label,
     f->lines = grow(f, f->lines, f->n_lines, sizeof(*f->lines));
     if (f->failed)
         return;
+    /* the line's rows are those that follow */
     f->lines[f->n_lines++] = (struct jp_chart_line){
         .labels = {copy(f, label), copy(f, second)}, .from = f->n_rows};
 }

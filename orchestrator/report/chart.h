@@ -4,7 +4,7 @@
  *
  * The code in web/src draws the charts of the page, under the same names. The
  * output is bounded: it holds the heaviest rows and at most JP_CHART_SLICES
- * slices of time. The key "of" says how many rows there were. Times are in
+ * slices of time. The key "of" has the number of all rows. Times are in
  * microseconds, bandwidths in GB/s.
  */
 #ifndef JP_REPORT_CHART_H
@@ -24,13 +24,12 @@
 #include "orchestrator/insight/processes.h"
 #include "orchestrator/report/table.h"
 
-/* --- input of the charts: operations in equal slices of time, each with the
- * last rank to arrive and the wait that it caused ----------------------------
- */
+/* --- input of the charts: operations in equal slices of time --------------
+ *
+ * Each operation has the last rank to arrive and the wait that it caused. */
 
-#define JP_CHART_SLICES                                                        \
-    100 /* of the run at most: what a wide screen can tell apart               \
-         */
+/* most slices of a run: more cannot be distinguished on a wide screen */
+#define JP_CHART_SLICES 100
 
 struct jp_chart_view {
     const struct jp_result *result;

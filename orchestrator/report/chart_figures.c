@@ -1,5 +1,9 @@
 /* chart_figures.c - charts with figures of their own form: spread, numbers,
- * message sizes, Send and Recv. */
+ * message sizes, Send and Recv.
+ *
+ * Each chart ends in a struct jp_chart. Charts of single operations have a
+ * state: make allocates it, add takes an operation, put writes the JSON. The
+ * memory of a state is bounded, whatever the length of the run. */
 #include "orchestrator/report/chart.h"
 
 #include <math.h>
@@ -19,11 +23,12 @@ struct bin {
 };
 
 struct bins {
-    const char *colls[MAX_COLLS];
+    const char *colls[MAX_COLLS]; /* borrowed from the result */
     size_t n_colls;
     struct bin list[64][MAX_COLLS + 1]; /* the last column: other functions */
 };
 
+/* Returns the function's column; MAX_COLLS if there are too many. */
 static size_t coll_place(struct bins *b, const char *coll)
 {
     for (size_t i = 0; i < b->n_colls; i++)
@@ -35,8 +40,10 @@ static size_t coll_place(struct bins *b, const char *coll)
     return b->n_colls++;
 }
 
+/* Adds a cell to the bin of its size and function. */
 static void add_cell(struct bins *b, const struct jp_cell *c)
 {
+    /* the position of the highest bit; 0 and 1 share the first row */
     unsigned exponent = c->bytes ? 63 - (unsigned) __builtin_clzll(c->bytes)
                                  : 0;
     struct bin *bin = &b->list[exponent][coll_place(b, c->coll)];
@@ -47,6 +54,7 @@ static void add_cell(struct bins *b, const struct jp_cell *c)
         bin->us += c->exec.mean * (double) c->exec.n;
 }
 
+/* Writes five numbers per bin: exponent, function, operations, bytes, us. */
 static void put_bins(const struct bins *b, struct jp_json_stream *json)
 {
     for (size_t e = 0; e < 64; e++)
@@ -56,6 +64,7 @@ static void put_bins(const struct bins *b, struct jp_json_stream *json)
             if (!bin->ops)
                 continue;
             json_stream_count(json, NULL, e);
+            /* "other" is the name after the known ones */
             json_stream_count(json, NULL, k == MAX_COLLS ? b->n_colls : k);
             json_stream_count(json, NULL, bin->ops);
             json_stream_real(json, NULL, bin->bytes);
@@ -63,6 +72,7 @@ static void put_bins(const struct bins *b, struct jp_json_stream *json)
         }
 }
 
+/* Writes the chart of message sizes: the functions, then the bins. */
 static int put_sizes(const struct jp_chart_view *view, void *state,
                      struct jp_json_stream *json)
 {
@@ -74,6 +84,7 @@ static int put_sizes(const struct jp_chart_view *view, void *state,
     json_stream_array(json, "colls");
     for (size_t i = 0; i < b.n_colls; i++)
         json_stream_text(json, NULL, b.colls[i]);
+    /* the name for the last column, if there may be further functions */
     if (b.n_colls == MAX_COLLS)
         json_stream_text(json, NULL, "other");
     json_stream_end_array(json);
@@ -93,14 +104,15 @@ const struct jp_chart chart_sizes = {
 
 enum { MAX_CELLS_SPREAD = 16, BARS = 40, QUANTILES = 100, SAMPLE = 1 << 17 };
 
-/* The bandwidths of a cell's operations, all or a sample. */
+/* The bandwidths of a cell's operations, GB/s: all, or a sample of SAMPLE. */
 struct values {
-    double *list;
+    double *list; /* GB/s */
     size_t n, room;
-    uint64_t seen;
+    uint64_t seen;      /* operations so far */
     double least, most; /* over all operations */
 };
 
+/* The cells that are drawn, with their values in the same order. */
 struct state {
     const struct jp_chart_view *view;
     struct jp_chart_cells cells;
@@ -119,6 +131,7 @@ static void destroy(void *state)
     free(s);
 }
 
+/* Allocates the state of the spread; NULL: out of memory. */
 static void *make(const struct jp_chart_view *view)
 {
     struct state *s = calloc(1, sizeof(*s));
@@ -133,9 +146,11 @@ static void *make(const struct jp_chart_view *view)
     return s;
 }
 
+/* Appends a value. Returns 0, or -1 when out of memory. */
 static int append(struct values *v, double gbs)
 {
     if (v->n == v->room) {
+        /* doubled, so most operations need no allocation */
         size_t room = v->room ? 2 * v->room : 1024;
         double *more = reallocarray(v->list, room, sizeof(*more));
 
@@ -165,6 +180,7 @@ static int add(void *state, const struct jp_chart_op *o)
     uint32_t at = o->busbw_gbs < 0
                       ? KEYMAP_NONE
                       : chart_cells_find(s->view, &s->cells, o->op);
+    /* operations of other cells are not drawn */
     struct values *v = at == KEYMAP_NONE ? NULL : &s->values[at];
     uint64_t place;
 
@@ -174,6 +190,7 @@ static int add(void *state, const struct jp_chart_op *o)
         v->least = o->busbw_gbs;
     if (!v->seen || o->busbw_gbs > v->most)
         v->most = o->busbw_gbs;
+    /* exact even if the sample misses the extreme operations */
     v->seen++;
     if (v->n < SAMPLE)
         return append(v, o->busbw_gbs);
@@ -183,6 +200,8 @@ static int add(void *state, const struct jp_chart_op *o)
     return 0;
 }
 
+/* Writes {from, width, counts} over the range of the values. Equal values make
+ * one bar of width 0. */
 static void put_histogram(struct jp_json_stream *json, const double *sorted,
                           size_t n)
 {
@@ -192,6 +211,7 @@ static void put_histogram(struct jp_json_stream *json, const double *sorted,
     for (size_t i = 0; i < n; i++) {
         size_t at = width > 0 ? (size_t) ((sorted[i] - from) / width) : 0;
 
+        /* the greatest value is on the upper edge of the last bar */
         counts[at < BARS ? at : BARS - 1]++;
     }
     json_stream_object(json, NULL);
@@ -204,6 +224,8 @@ static void put_histogram(struct jp_json_stream *json, const double *sorted,
     json_stream_end_object(json);
 }
 
+/* Writes the box (its whiskers are 5 % and 95 %) and the 101 points of the
+ * cumulative distribution. */
 static void put_quantiles(struct jp_json_stream *json, const double *sorted,
                           size_t n)
 {
@@ -220,6 +242,7 @@ static void put_quantiles(struct jp_json_stream *json, const double *sorted,
     json_stream_end_array(json);
 }
 
+/* Writes one cell. Sorts the values. Returns 0, or -1 when out of memory. */
 static int put_cell(struct jp_json_stream *json, const struct jp_cell *cell,
                     struct values *v)
 {
@@ -230,6 +253,7 @@ static int put_cell(struct jp_json_stream *json, const struct jp_cell *cell,
         return -1;
     dist_make(v->list, scratch, v->n, &dist); /* sorts them */
     free(scratch);
+    /* the extremes are known exactly, but may not be in the sample */
     v->list[0] = v->least;
     v->list[v->n - 1] = v->most;
     json_stream_object(json, NULL);
@@ -246,6 +270,7 @@ static int put_cell(struct jp_json_stream *json, const struct jp_cell *cell,
     return 0;
 }
 
+/* Writes the spread of each drawn cell. Returns 0, or -1 when out of memory. */
 static int put(const struct jp_chart_view *view, void *state,
                struct jp_json_stream *json)
 {
@@ -256,6 +281,7 @@ static int put(const struct jp_chart_view *view, void *state,
     json_stream_count(json, "of", s->cells.of);
     json_stream_array(json, "cells");
     for (size_t i = 0; i < s->cells.rows.n; i++)
+        /* a cell may have no operation with a bandwidth */
         if (s->values[i].n && put_cell(json, &r->cells[s->cells.rows.index[i]],
                                        &s->values[i]) < 0)
             return -1;
@@ -278,14 +304,15 @@ const struct jp_chart chart_spread = {
 /* per kind: more cannot be seen on a screen; an even number */
 #define MAX_POINTS 512
 
+/* An operation: its sequence number, bandwidth and time. */
 struct number_point {
     uint64_t sn;
     double gbs, us; /* us < 0: no time */
 };
 
-/* The sample may lack the slowest and the fastest, so these follow it. */
+/* The slowest and the fastest may not be in the sample, so they follow it. */
 struct number_line {
-    struct number_point points[MAX_POINTS + 2];
+    struct number_point points[MAX_POINTS + 2]; /* n of them are in use */
     struct number_point least, most;
     size_t n;
     /* each point stands for `stride` operations in a row */
@@ -307,6 +334,7 @@ static void numbers_destroy(void *state)
     free(s);
 }
 
+/* Allocates the state of the numbers; NULL: out of memory. */
 static void *numbers_make(const struct jp_chart_view *view)
 {
     struct numbers *s = calloc(1, sizeof(*s));
@@ -327,11 +355,13 @@ static void thin(struct number_line *l)
     for (size_t i = 0; i < MAX_POINTS / 2; i++)
         l->points[i] = l->points[2 * i + mix(l->seen + i) % 2];
     l->n = MAX_POINTS / 2;
+    /* each remaining point now stands for twice as many operations */
     l->stride *= 2;
 }
 
-/* Takes one of every `stride` operations in a row, at random: a fixed one could
- * follow the rhythm of the program. */
+/* Keeps one of every `stride` operations in a row, at a random place: a fixed
+ * place could follow the rhythm of the program. When the points are full, the
+ * stride doubles. */
 static void draw(struct number_line *l, struct number_point p)
 {
     uint64_t at;
@@ -341,10 +371,13 @@ static void draw(struct number_line *l, struct number_point p)
     if (l->n == MAX_POINTS && l->seen % l->stride == 0)
         thin(l);
     at = l->seen++;
+    /* the group's number decides the place, so equal input gives equal points
+     */
     if (mix(at / l->stride) % l->stride == at % l->stride)
         l->points[l->n++] = p;
 }
 
+/* Adds an operation to the line of its cell, and keeps the extremes. */
 static int numbers_add(void *state, const struct jp_chart_op *o)
 {
     struct numbers *s = state;
@@ -356,6 +389,7 @@ static int numbers_add(void *state, const struct jp_chart_op *o)
 
     if (!l)
         return 0;
+    /* the mean over the ranks */
     if (o->op->n_exec)
         p.us = (double) o->op->exec_sum_us / o->op->n_exec;
     if (!l->seen || p.gbs < l->least.gbs)
@@ -375,6 +409,7 @@ static int by_number(const void *a, const void *b)
     return x->gbs < y->gbs ? -1 : x->gbs > y->gbs;
 }
 
+/* Adds a point unless it is there. */
 static void add_missing(struct number_line *l, struct number_point p)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -383,9 +418,11 @@ static void add_missing(struct number_line *l, struct number_point p)
     l->points[l->n++] = p;
 }
 
+/* Writes a line's points, sorted by sequence number. */
 static void put_numbers_line(struct jp_json_stream *json,
                              const struct jp_cell *cell, struct number_line *l)
 {
+    /* outliers are what readers look for, so they must not be thinned out */
     add_missing(l, l->least);
     add_missing(l, l->most);
     qsort(l->points, l->n, sizeof(*l->points), by_number);
@@ -414,6 +451,7 @@ static int numbers_put(const struct jp_chart_view *view, void *state,
     json_stream_count(json, "of", s->cells.of);
     json_stream_array(json, "series");
     for (size_t i = 0; i < s->cells.rows.n; i++)
+        /* a cell may have no operation with a bandwidth */
         if (s->lines[i].seen)
             put_numbers_line(json, &view->result->cells[s->cells.rows.index[i]],
                              &s->lines[i]);
@@ -437,7 +475,7 @@ const struct jp_chart chart_numbers = {
 
 /* Traffic from one process or node to another. */
 struct flow {
-    double bytes, us;
+    double bytes, us; /* data, and the sum of the messages' times */
 };
 
 struct matrix {
@@ -456,6 +494,7 @@ static struct flow pair_flow(const struct jp_result *r, size_t i, size_t *next)
     const struct jp_p2p *first = &r->p2p[i];
     struct flow most = {0, 0};
 
+    /* sender and receiver recorded the same messages: do not add them up */
     for (; i < r->n_p2p && r->p2p[i].comm == first->comm &&
            r->p2p[i].src == first->src && r->p2p[i].dst == first->dst;
          i++)
@@ -509,6 +548,7 @@ static int choose(const struct jp_chart_view *v, struct matrix *m)
         list[i].place = (uint32_t) i;
         m->place_of[i] = NO_PLACE;
     }
+    /* a process counts with what it sends and what it receives */
     for (size_t i = 0; i < v->result->n_p2p; i = next) {
         const struct jp_p2p *p = &v->result->p2p[i];
         struct flow flow = pair_flow(v->result, i, &next);
@@ -521,11 +561,13 @@ static int choose(const struct jp_chart_view *v, struct matrix *m)
         list[to].bytes += flow.bytes;
     }
     qsort(list, total, sizeof(*list), most_first);
+    /* sorted by data, so those without any are at the end */
     while (m->all < total && list[m->all].bytes > 0)
         m->all++;
     m->n = m->all < MAX_NAMES ? m->all : MAX_NAMES;
     for (size_t i = 0; i < m->n; i++)
         m->names[i] = list[i].place;
+    /* heaviest first was for the choice; readers look for a rank or a node */
     if (m->nodes)
         qsort(m->names, m->n, sizeof(*m->names), sorted_ascending_u32);
     else
@@ -536,6 +578,8 @@ static int choose(const struct jp_chart_view *v, struct matrix *m)
     return 0;
 }
 
+/* Adds up the flows between the chosen rows. Returns 0, or -1 when out of
+ * memory. */
 static int fill(const struct jp_chart_view *v, struct matrix *m)
 {
     size_t next;
@@ -552,6 +596,7 @@ static int fill(const struct jp_chart_view *v, struct matrix *m)
         if (from == NO_PLACE || to == NO_PLACE ||
             m->place_of[from] == NO_PLACE || m->place_of[to] == NO_PLACE)
             continue;
+        /* a row may have several ranks, so flows add up */
         cell = &m->flows[m->place_of[from] * m->n + m->place_of[to]];
         cell->bytes += flow.bytes;
         cell->us += flow.us;
@@ -559,6 +604,8 @@ static int fill(const struct jp_chart_view *v, struct matrix *m)
     return 0;
 }
 
+/* Writes the names and four numbers per cell with data: sender, receiver,
+ * bytes, us. */
 static void put_matrix(const struct jp_chart_view *v,
                        struct jp_json_stream *json, const struct matrix *m)
 {
@@ -576,6 +623,7 @@ static void put_matrix(const struct jp_chart_view *v,
                                       &v->processes->list[m->names[i]], name));
     json_stream_end_array(json);
     json_stream_array(json, "cells");
+    /* most pairs exchange nothing, so cells without data are left out */
     for (size_t i = 0; i < m->n * m->n; i++) {
         if (!(m->flows[i].bytes > 0))
             continue;
@@ -588,11 +636,13 @@ static void put_matrix(const struct jp_chart_view *v,
     json_stream_end_object(json);
 }
 
+/* Writes the matrix of Send and Recv; null without messages. */
 static int put_p2p(const struct jp_chart_view *view, void *state,
                    struct jp_json_stream *json)
 {
     struct matrix m = {.nodes = view->processes->n > MAX_NAMES &&
                                 view->processes->n_hosts > 1};
+    /* rows are nodes if there are too many processes */
     int rc = choose(view, &m);
 
     if (rc == 0)

@@ -1,5 +1,11 @@
 /* chart_rows.c - charts of rows: bandwidth by size and over the run, the
- * network and its expectation, waits of processes and nodes. */
+ * network and its expectation, waits of processes and nodes.
+ *
+ * A builder adds lines (one per function, communicator or other group) and the
+ * rows of each line. The same rows feed the page and plots/; a row and a column
+ * name the writers that show them. Each chart's description follows its
+ * builder.
+ */
 #include "orchestrator/report/chart.h"
 
 #include <math.h>
@@ -13,13 +19,14 @@
 
 #define MAX_CELLS 400 /* in the page: number of heaviest cells */
 
+/* Returns true if the cell can stand on the plot's logarithmic axes. */
 static int is_plottable(const struct jp_cell *cell)
 {
     return cell->bytes > 0 && cell->busbw.n > 0 && cell->busbw.p50 > 0;
 }
 
-/* Picks the heaviest cells for the page. A cell of a single rank has no
- * bandwidth. */
+/* Returns a flag per cell: whether the page draws it. The caller frees the
+ * list; NULL: out of memory. A cell of a single rank has no bandwidth. */
 static bool *heaviest(const struct jp_result *r)
 {
     bool *is_heavy = calloc(r->n_cells + 1, sizeof(*is_heavy));
@@ -30,12 +37,15 @@ static bool *heaviest(const struct jp_result *r)
         free(is_heavy);
         return NULL;
     }
+    /* a cell without a bandwidth may have been picked to fill up */
     for (size_t i = 0; i < rows.n; i++)
         is_heavy[rows.index[i]] = r->cells[rows.index[i]].busbw.max > 0;
     rows_fini(&rows);
     return is_heavy;
 }
 
+/* Adds a cell to the current line. The values are in the order of
+ * busbw_columns. */
 static void busbw_row(struct jp_chart_figures *f, const struct jp_cell *c,
                       bool is_heavy)
 {
@@ -54,12 +64,14 @@ static void busbw_row(struct jp_chart_figures *f, const struct jp_cell *c,
     chart_row(f,
               (is_heavy ? JP_CHART_PAGE : 0) | (plottable ? JP_CHART_PLOT : 0),
               values);
+    /* not 0, so that a line without times is still heavier than none */
     if (plottable && !f->failed)
         f->lines[f->n_lines - 1].weight += (double) c->exec.n * c->exec.mean +
                                            1e-9;
 }
 
-/* Cells are sorted by type and function: those of a line are neighbours. */
+/* Cells are sorted by type and function, so the cells of a line are neighbours.
+ */
 static int busbw_build(const struct jp_chart_view *view,
                        struct jp_chart_figures *f)
 {
@@ -70,6 +82,7 @@ static int busbw_build(const struct jp_chart_view *view,
     for (size_t i = 0; is_heavy && i < r->n_cells; i++) {
         const struct jp_cell *c = &r->cells[i];
 
+        /* neither the page nor the plot shows it */
         if (!is_heavy[i] && !is_plottable(c))
             continue;
         if (!before || c->type != before->type || strcmp(c->coll, before->coll))
@@ -116,15 +129,16 @@ const struct jp_chart chart_busbw = {
 
 /* --- mean bus bandwidth over the run -------------------------------------- */
 
-#define MAX_WINDOW_LINES 8
+#define MAX_WINDOW_LINES 8 /* also on the plot */
 
-/* One communicator and function. */
+/* One communicator and function, and its time over all windows, us. */
 struct windows_series {
-    size_t comm;
+    size_t comm; /* index into the result's communicators */
     const char *coll;
-    double time;
+    double time; /* us */
 };
 
+/* Sorts by communicator and function, which no two series share. */
 static int by_owner(const void *a, const void *b)
 {
     const struct windows_series *x = a, *y = b;
@@ -152,6 +166,7 @@ static int add_window(struct windows_series *list, size_t *n,
     uint64_t coll = (uintptr_t) w->coll;
     uint32_t at = keymap_find(map, w->comm, coll);
 
+    /* the first window of this communicator and function */
     if (at == KEYMAP_NONE) {
         at = (uint32_t) *n;
         if (keymap_add(map, w->comm, coll, at) < 0)
@@ -174,6 +189,7 @@ static struct windows_series *list_series(const struct jp_result *r, size_t *n)
         rc = add_window(list, n, &map, &r->windows[i]);
     keymap_fini(&map);
     if (rc == 0) {
+        /* most time first; equal times in a fixed order */
         qsort(list, *n, sizeof(*list), by_time);
         return list;
     }
@@ -181,7 +197,24 @@ static struct windows_series *list_series(const struct jp_result *r, size_t *n)
     return NULL;
 }
 
-/* Windows are sorted by start. */
+/* "NAME ..1a2b": the name and the end of the id, since names may be shared;
+ * without a name the id. Returns buf. */
+static char *plot_comm(const struct jp_comm *comm, char *buf, size_t size)
+{
+    size_t len = strlen(comm->id);
+    char name[20], id[20];
+
+    plot_script_name(comm->id, id, sizeof(id));
+    if (!comm->name || !*comm->name)
+        snprintf(buf, size, "%s", id);
+    else
+        snprintf(buf, size, "%s ..%s",
+                 plot_script_name(comm->name, name, sizeof(name)),
+                 len > 4 ? id + len - 4 : id);
+    return buf;
+}
+
+/* Adds a line with the series' windows, which are sorted by start. */
 static void window_rows(const struct jp_result *r,
                         const struct windows_series *s,
                         struct jp_chart_figures *f)
@@ -189,22 +222,24 @@ static void window_rows(const struct jp_result *r,
     uint64_t start = r->windows[0].t0_us;
     char name[32];
 
-    chart_line(f, plot_script_comm(rows_comm(r, s->comm), name, sizeof(name)),
+    chart_line(f, plot_comm(rows_comm(r, s->comm), name, sizeof(name)),
                s->coll);
     for (size_t i = 0; i < r->n_windows; i++) {
         const struct jp_window *w = &r->windows[i];
+        /* seconds since the start, in the middle of the window */
         double middle =
             ((double) (w->t0_us - start) + (double) (w->t1_us - start)) / 2e6;
         const struct jp_chart_value values[] = {
             chart_real(middle), chart_real(w->busbw_mean), chart_count(w->ops),
             chart_count(w->bytes)};
 
+        /* of all windows, those of the series */
         if (w->comm == s->comm && !strcmp(w->coll, s->coll))
             chart_row(f, JP_CHART_PLOT, values);
     }
 }
 
-/* The lines of most time; the heaviest comes first. */
+/* The series of most time, the heaviest first. f->of counts all of them. */
 static int windows_build(const struct jp_chart_view *view,
                          struct jp_chart_figures *f)
 {
@@ -241,9 +276,10 @@ const struct jp_chart chart_windows = {
         .label_size = 32,
     }};
 
-/* --- the network's bandwidth by message size, beside what was expected -----
- */
+/* --- the network's bandwidth by message size, beside what was expected ---- */
 
+/* Adds a network cell with what was expected of it. A cell that is only
+ * compared with itself has no expectation to draw. */
 static void network_row(const struct jp_netcell *c,
                         const struct jp_expected_bw *e,
                         struct jp_chart_figures *f)
@@ -264,7 +300,7 @@ static void network_row(const struct jp_netcell *c,
         f->lines[f->n_lines - 1].weight += c->time_us;
 }
 
-/* Cells are sorted so that the cells of a line, which differ only in size, are
+/* Cells are sorted so that those of a line, which differ only in size, are
  * neighbours. */
 static int network_build(const struct jp_chart_view *view,
                          struct jp_chart_figures *f)
@@ -273,12 +309,13 @@ static int network_build(const struct jp_chart_view *view,
 
     for (size_t i = 0; x && i < x->network.n; i++) {
         struct jp_netkey like = x->network.at[i].key;
-        char name[NETNAMES_LEN];
+        char name[NETKEY_NAME];
 
+        /* compare without the size, which is part of the key */
         if (i)
             like.size = x->network.at[i - 1].key.size;
         if (!i || netkey_compare(&like, &x->network.at[i - 1].key))
-            chart_line(f, netnames_series(&like, name), NULL);
+            chart_line(f, netkey_name(&like, NETKEY_SERIES, name), NULL);
         network_row(&x->network.at[i], &x->expected[i], f);
     }
     return 0;
@@ -304,24 +341,25 @@ const struct jp_chart chart_network = {
     .labels = {"name"},
     .max_lines = 12};
 
-/* --- for which processes and nodes the others waited -----------------------
- */
+/* --- for which processes and nodes the others waited ---------------------- */
 
 /* bars that fit on a page, and on a plot */
 enum { MAX_BARS = 32, MAX_PLOT_BARS = 24 };
 
+/* Returns part / all; unknown if there is nothing to share. */
 static struct jp_chart_value share(uint64_t part, uint64_t all)
 {
     return chart_real(all ? (double) part / (double) all : NAN);
 }
 
+/* Returns a rank's own wait, unless the input cannot show it. */
 static struct jp_chart_value waited(const struct jp_result *r, uint64_t us)
 {
     return r->quality.waits_unknown ? chart_text(NULL) : chart_count(us);
 }
 
-/* Returns true if a finding says that the process is late by its own fault. pid
- * < 0: the whole node. */
+/* Returns true if a finding names the process as late by its own fault. pid <
+ * 0: the whole node. */
 static bool is_named(const struct jp_insight *insight, const char *host,
                      int64_t pid)
 {
@@ -331,6 +369,7 @@ static bool is_named(const struct jp_insight *insight, const char *host,
     for (size_t i = 0; insight && i < insight->findings.n; i++) {
         const struct jp_finding *f = &insight->findings.at[i];
 
+        /* a finding on a node names no process */
         if (f->kind == kind && !strcmp(f->host, host) &&
             (pid < 0 || f->pid == pid))
             return true;
@@ -346,10 +385,12 @@ static const char *plot_name(const char *rank, const char *place, char buf[80])
     snprintf(buf, 80, "%s%s%s", *rank ? "rank " : "",
              plot_script_name(rank, cleaned, sizeof(cleaned)),
              *rank ? " on " : "");
+    /* the rest of the buffer, which is enough for a host and a pid */
     plot_script_name(place, buf + strlen(buf), 36);
     return buf;
 }
 
+/* Adds a process. It counts as named if it or its node is. */
 static void wait_row(const struct jp_chart_view *view,
                      const struct jp_process *p, bool plotted,
                      struct jp_chart_figures *f)
@@ -369,6 +410,8 @@ static void wait_row(const struct jp_chart_view *view,
                               is_named(view->insight, p->host, -1))});
 }
 
+/* The processes with the most wait caused; fewer of them on the plot than in
+ * the page. */
 static int waits_build(const struct jp_chart_view *view,
                        struct jp_chart_figures *f)
 {
@@ -378,6 +421,7 @@ static int waits_build(const struct jp_chart_view *view,
 
     f->of = procs->n;
     for (size_t i = 0; places && i < n; i++) {
+        /* a bar of length 0 is of no use on the plot */
         const struct jp_process *p = &procs->list[places[i]];
 
         wait_row(view, p, i < MAX_PLOT_BARS && (p->caused_us || p->wait_us), f);
@@ -410,6 +454,7 @@ const struct jp_chart chart_waits = {
         .bars = {"the others waited for it", "it waited for others"},
     }};
 
+/* The nodes with the most wait caused; only in the page. */
 static int nodes_build(const struct jp_chart_view *view,
                        struct jp_chart_figures *f)
 {

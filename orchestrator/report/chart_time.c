@@ -1,4 +1,9 @@
-/* chart_time.c - charts over the run, in slices of time. */
+/* chart_time.c - charts over the run, in slices of time: drift of
+ * communicators, waits by rank and node, bandwidth by kind of operation, busy
+ * processes.
+ *
+ * A chart that takes single operations has a state (make, add, put, destroy),
+ * whose size does not depend on the length of the run. */
 #include "orchestrator/report/chart.h"
 
 #include <inttypes.h>
@@ -27,7 +32,7 @@ enum {
 
 /* Operations of one communicator, function and size, by slice. */
 struct series {
-    size_t row;
+    size_t row;   /* index into drift.rows */
     double usual; /* median of the slices' means */
     double sum[JP_CHART_SLICES], us[JP_CHART_SLICES];
     uint64_t n[JP_CHART_SLICES];
@@ -42,6 +47,8 @@ struct drift {
     uint32_t n;
 };
 
+/* Returns the series of an operation, new if needed; NULL if there are too many
+ * or memory is short. Then the chart misses the series, which is no error. */
 static struct series *find_series(struct drift *d, uint32_t row,
                                   const struct jp_op *op)
 {
@@ -56,6 +63,7 @@ static struct series *find_series(struct drift *d, uint32_t row,
     return &d->series[d->n++];
 }
 
+/* Adds an operation's bandwidth to its series and slice. */
 static int add(void *state, const struct jp_chart_op *o)
 {
     struct drift *d = state;
@@ -68,11 +76,14 @@ static int add(void *state, const struct jp_chart_op *o)
     if (!s)
         return 0;
     s->sum[o->slice] += o->net_gbs;
+    /* the time of the last rank: the operation itself, without waits */
     s->us[o->slice] += (double) o->op->exec_min_us;
     s->n[o->slice]++;
     return 0;
 }
 
+/* Sets the usual bandwidth: the median over slices, so that a slow phase does
+ * not move it. */
 static void find_usual(struct series *s)
 {
     double means[JP_CHART_SLICES];
@@ -82,6 +93,7 @@ static void find_usual(struct series *s)
         if (s->n[i])
             means[n++] = s->sum[i] / (double) s->n[i];
     qsort(means, n, sizeof(*means), sorted_ascending);
+    /* the upper one of two middle values */
     s->usual = n ? means[n / 2] : 0;
 }
 
@@ -95,14 +107,17 @@ static double off(const struct drift *d, size_t row, unsigned slice)
         const struct series *s = &d->series[i];
         double weight = s->us[slice] > 0 ? s->us[slice] : 1;
 
+        /* the row's series in this slice */
         if (s->row != row || !s->n[slice] || !(s->usual > 0))
             continue;
         sum += weight * (s->sum[slice] / (double) s->n[slice] / s->usual - 1);
+        /* by time, so that small operations hardly count */
         weights += weight;
     }
     return weights > 0 ? 100 * sum / weights : NAN;
 }
 
+/* Writes three numbers per cell: row, slice, percent with one decimal. */
 static void put_cells(struct jp_json_stream *json, const struct drift *d,
                       unsigned slices)
 {
@@ -120,6 +135,7 @@ static void put_cells(struct jp_json_stream *json, const struct drift *d,
     json_stream_end_array(json);
 }
 
+/* Writes the chart's object: the slices, the communicators, the cells. */
 static void put_drift(const struct jp_chart_view *view,
                       struct jp_json_stream *json, const struct drift *d)
 {
@@ -141,7 +157,8 @@ static void put_drift(const struct jp_chart_view *view,
     json_stream_end_object(json);
 }
 
-/* A single rank has no bandwidth. */
+/* Weighs a communicator by its time. A single rank has no bandwidth, and -1
+ * drops it. */
 static double weigh(const struct jp_result *r, size_t row)
 {
     return r->comms[row].n_ranks > 1 ? rows_comm_time(r, row) : -1;
@@ -160,6 +177,8 @@ static void destroy(void *state)
     free(d);
 }
 
+/* Allocates the state with the communicators of most time; NULL: out of memory.
+ */
 static void *make(const struct jp_chart_view *view)
 {
     const struct jp_result *r = view->result;
@@ -174,8 +193,10 @@ static void *make(const struct jp_chart_view *view)
         destroy(d);
         return NULL;
     }
+    /* the heaviest come first, so the dropped ones are at the end */
     while (d->rows.n && weigh(r, d->rows.index[d->rows.n - 1]) < 0)
         d->rows.n--;
+    /* first nothing is shown, then the picked ones get their rows */
     for (size_t i = 0; i < r->n_comms; i++) {
         d->row_of[i] = MAX_COMMS;
         d->of += weigh(r, i) >= 0;
@@ -185,11 +206,13 @@ static void *make(const struct jp_chart_view *view)
     return d;
 }
 
+/* Writes the drift; null if no operation has a time. */
 static int put(const struct jp_chart_view *view, void *state,
                struct jp_json_stream *json)
 {
     struct drift *d = state;
 
+    /* no operation has a time */
     if (!view->slices) {
         json_stream_null(json, NULL);
         return 0;
@@ -213,8 +236,9 @@ const struct jp_chart chart_drift = {
 #define MAX_ROWS 64 /* rows of a readable heat map */
 #define NO_ROW UINT32_MAX
 
+/* The wait caused in each slice, us. */
 struct row {
-    uint64_t us[JP_CHART_SLICES];
+    uint64_t us[JP_CHART_SLICES]; /* by slice */
 };
 
 /* A heat map: which process or node has which row, and the waits by row and
@@ -233,6 +257,8 @@ static void map_fini(struct map *map)
     free(map->rows);
 }
 
+/* Chooses the processes or nodes that caused the most wait. Returns 0, or -1
+ * when out of memory; call map_fini in any case. */
 static int map_make(const struct jp_processes *procs, bool nodes,
                     struct map *map)
 {
@@ -248,6 +274,7 @@ static int map_make(const struct jp_processes *procs, bool nodes,
         qsort(map->places, map->n, sizeof(*map->places), sorted_ascending_u32);
     else
         processes_sort_by_rank(procs, map->places, map->n);
+    /* those not shown have no row */
     for (size_t i = 0; i < all; i++)
         map->row_of[i] = NO_ROW;
     for (size_t i = 0; i < map->n; i++)
@@ -255,6 +282,7 @@ static int map_make(const struct jp_processes *procs, bool nodes,
     return 0;
 }
 
+/* Adds a wait to a row. A sum that overflows stays at the maximum. */
 static void add_wait(struct map *map, uint32_t place, unsigned slice,
                      uint64_t us)
 {
@@ -267,7 +295,7 @@ static void add_wait(struct map *map, uint32_t place, unsigned slice,
 
 struct state {
     const struct jp_processes *procs;
-    struct map ranks, nodes;
+    struct map ranks, nodes; /* the same waits, by process and by node */
 };
 
 static void late_destroy(void *state)
@@ -281,6 +309,7 @@ static void late_destroy(void *state)
     free(s);
 }
 
+/* Allocates both heat maps; NULL: out of memory. */
 static void *late_make(const struct jp_chart_view *view)
 {
     struct state *s = calloc(1, sizeof(*s));
@@ -296,6 +325,7 @@ static void *late_make(const struct jp_chart_view *view)
     return s;
 }
 
+/* The wait counts for the rank that arrived last, and for its node. */
 static int late_add(void *state, const struct jp_chart_op *o)
 {
     struct state *s = state;
@@ -309,6 +339,8 @@ static int late_add(void *state, const struct jp_chart_op *o)
     return 0;
 }
 
+/* Writes one heat map: names of the rows, then row, slice and us per cell with
+ * a wait. */
 static void put_map(struct jp_json_stream *json,
                     const struct jp_chart_view *view, const struct map *map,
                     bool nodes)
@@ -328,6 +360,7 @@ static void put_map(struct jp_json_stream *json,
     json_stream_end_array(json);
     json_stream_array(json, "cells");
     for (size_t i = 0; i < map->n; i++)
+        /* cells without a wait are left out */
         for (unsigned k = 0; k < JP_CHART_SLICES; k++) {
             if (!map->rows[i].us[k])
                 continue;
@@ -339,6 +372,7 @@ static void put_map(struct jp_json_stream *json,
     json_stream_end_object(json);
 }
 
+/* Writes both heat maps; the page lets the reader choose. */
 static int late_put(const struct jp_chart_view *view, void *state,
                     struct jp_json_stream *json)
 {
@@ -370,9 +404,10 @@ const struct jp_chart chart_late = {
 
 #define MAX_CELLS 12 /* more lines cannot be distinguished */
 
+/* The operations of one kind in one slice; bandwidths in GB/s. */
 struct point {
     uint64_t ops;
-    double sum, least, most;
+    double sum, least, most; /* GB/s */
 };
 
 struct line {
@@ -404,6 +439,7 @@ static void time_destroy(void *time_state)
     free(s);
 }
 
+/* Allocates the lines of the heaviest cells; NULL: out of memory. */
 static void *time_make(const struct jp_chart_view *view)
 {
     struct time_state *s = calloc(1, sizeof(*s));
@@ -418,6 +454,7 @@ static void *time_make(const struct jp_chart_view *view)
     return s;
 }
 
+/* Adds an operation to the line of its cell, if that is drawn. */
 static int time_add(void *time_state, const struct jp_chart_op *o)
 {
     struct time_state *s = time_state;
@@ -431,6 +468,8 @@ static int time_add(void *time_state, const struct jp_chart_op *o)
     return 0;
 }
 
+/* Writes five numbers per slice with operations: slice, operations, mean,
+ * least, most. */
 static void put_line(struct jp_json_stream *json, const struct jp_cell *cell,
                      const struct point *points)
 {
@@ -452,6 +491,7 @@ static void put_line(struct jp_json_stream *json, const struct jp_cell *cell,
     json_stream_end_object(json);
 }
 
+/* Writes the lines; null if no operation has a time. */
 static int time_put(const struct jp_chart_view *view, void *time_state,
                     struct jp_json_stream *json)
 {
@@ -483,14 +523,15 @@ const struct jp_chart chart_time = {
 
 /* --- figures: how busy processes were over the run */
 
-/* Picks the processes to show, by rank: all, or, if there are too many, the
- * least and the most busy. */
+/* Picks the processes to show, by rank: all, or, if there are too many, half of
+ * the rows for the least busy and half for the most busy. */
 static size_t pick(const struct jp_result *r, const struct jp_busy_rows *rows,
                    size_t picked[MAX_ROWS])
 {
     bool *is_picked = calloc(r->n_busy + 1, sizeof(*is_picked));
     size_t n = 0;
 
+    /* told[] is sorted by share, by_rank[] by rank */
     for (size_t i = 0; is_picked && i < rows->n_told; i++)
         if (i < MAX_ROWS / 2 || rows->n_told - i <= MAX_ROWS / 2)
             is_picked[rows->told[i]] = true;
@@ -501,9 +542,12 @@ static size_t pick(const struct jp_result *r, const struct jp_busy_rows *rows,
     return n;
 }
 
+/* Writes the process's name. A process that left no rank is named by host and
+ * pid. */
 static void put_name(struct jp_json_stream *json,
                      const struct jp_chart_view *view, const struct jp_busy *b)
 {
+    /* a process without ranks in the result */
     const struct jp_process silent = {
         .host = b->host, .pid = b->pid, .world_rank = -1};
     const struct jp_process *found =
@@ -524,6 +568,7 @@ static void busy_put_cells(struct jp_json_stream *json,
         for (size_t k = 0; k < r->n_busy_slices; k++) {
             double share = busy_slice_share(r, &r->busy[picked[i]], k);
 
+            /* it did not run in this slice */
             if (isnan(share))
                 continue;
             json_stream_count(json, NULL, i);
@@ -532,6 +577,8 @@ static void busy_put_cells(struct jp_json_stream *json,
         }
 }
 
+/* Writes the busy shares. They have slices of their own, as they also cover
+ * Send and Recv. */
 static int busy_put(const struct jp_chart_view *view, void *state,
                     struct jp_json_stream *json)
 {
@@ -542,6 +589,7 @@ static int busy_put(const struct jp_chart_view *view, void *state,
     (void) state;
     if (busy_rows_make(r, view->processes, &rows) < 0)
         return -1;
+    /* nothing to draw: out of memory in pick, or no known share */
     n = pick(r, &rows, picked);
     if (!n) {
         json_stream_null(json, NULL);

@@ -1,5 +1,10 @@
 /* chart_util.c - utilisation over the run: a line and a band for all members,
- * the members that stand out, and a map of GPUs or nodes over time. */
+ * the members that stand out, and a map of GPUs or nodes over time.
+ *
+ * A member is a task, a GPU, a port or a node, by the metric's scope. For each
+ * metric, the page gets the spread of all members that do not stand out, and a
+ * curve for each one that does. A node that stands out as a whole is drawn as a
+ * band of its own. */
 #include "orchestrator/report/chart.h"
 
 #include <math.h>
@@ -18,13 +23,13 @@
  * of the others' distance, and this share of their value. */
 #define OUT_TIMES 5
 #define OUT_SHARE 0.05
-#define NAME_LEN 128
+#define NAME_LEN 128 /* a host name and an id, cut if longer */
 
 /* One column of a scope. */
 struct metric {
     const struct samples *s;
     enum jp_util_scope scope;
-    unsigned column;
+    unsigned column; /* of the scope's table of samples */
     size_t n;        /* members with a value */
     size_t *members; /* n indices of members */
     double *off;     /* n distances from the median of all, over the run */
@@ -32,6 +37,7 @@ struct metric {
     double least, most;
 };
 
+/* Returns member i's mean in a slice; NaN if it was not sampled then. */
 static double value_at(const struct metric *m, size_t i, unsigned slice)
 {
     return (double) m->s->at[m->members[i]].slices[m->column][slice];
@@ -44,7 +50,8 @@ static void metric_fini(struct metric *m)
     free(m->sorted);
 }
 
-/* Sorts the known values of a slice. */
+/* Puts the known values of a slice into m->sorted, ascending, without the
+ * members flagged in `without` (NULL: with all). Returns their number. */
 static size_t sort_slice(const struct metric *m, unsigned slice,
                          const bool *without)
 {
@@ -60,7 +67,9 @@ static size_t sort_slice(const struct metric *m, unsigned slice,
     return n;
 }
 
-/* A member that was present for a moment only cannot be far off. */
+/* Computes each member's mean distance from the median of all. The sum is
+ * divided by the number of all slices, so a member that was present for a
+ * moment only cannot be far off. */
 static void measure(struct metric *m)
 {
     m->least = INFINITY;
@@ -72,6 +81,7 @@ static void measure(struct metric *m)
         for (size_t i = 0; i < m->n; i++) {
             double v = value_at(m, i, k);
 
+            /* the member was not sampled in this slice */
             if (!isfinite(v))
                 continue;
             m->off[i] += fabs(v - median) / m->s->n_slices;
@@ -81,8 +91,9 @@ static void measure(struct metric *m)
     }
 }
 
-/* Returns false if no member has the metric, or it never changes; -1 when out
- * of memory. */
+/* Collects the members that have the metric. Returns 1; 0 if no member has it
+ * or it never changes; -1 when out of memory. Free with metric_fini only after
+ * 1. */
 static int metric_make(const struct samples *s, enum jp_util_scope scope,
                        unsigned column, struct metric *m)
 {
@@ -97,6 +108,7 @@ static int metric_make(const struct samples *s, enum jp_util_scope scope,
         return -1;
     }
     for (size_t i = s->first[scope]; i < s->first[scope + 1]; i++)
+        /* NULL: the member was never sampled for this metric */
         if (s->at[i].slices[column])
             m->members[m->n++] = i;
     measure(m);
@@ -142,7 +154,8 @@ static const char *row_name(const struct metric *m, size_t from, size_t to,
     return out;
 }
 
-/* Writes four digits, more than a screen shows. */
+/* Writes four significant digits, more than a screen shows, to keep the page
+ * small. */
 static void put_number(struct jp_json_stream *json, double v)
 {
     double unit;
@@ -151,10 +164,12 @@ static void put_number(struct jp_json_stream *json, double v)
         json_stream_null(json, NULL);
         return;
     }
+    /* the value of the fourth digit */
     unit = v == 0 ? 1 : pow(10, floor(log10(fabs(v))) - 3);
     json_stream_real(json, NULL, round(v / unit) * unit);
 }
 
+/* Writes the keys that name a metric. */
 static void put_head(const struct metric *m, struct jp_json_stream *json)
 {
     const struct util_column *column =
@@ -176,8 +191,9 @@ static void put_time(const struct samples *s, struct jp_json_stream *json)
 
 /* --- lines ---------------------------------------------------------------- */
 
-/* Picks at most `room` of n distances that stand out, except members that are
- * left out already. Returns how far the first one stands out; 0: none does. */
+/* Picks at most `room` of n distances that stand out, except those flagged in
+ * `without`, the farthest first. Returns how far the first one stands out, as a
+ * share of the values' range; 0: none does. */
 static double pick_out(const struct metric *m, const double *off, size_t n,
                        const bool *without, size_t *out, size_t room,
                        size_t *found)
@@ -185,16 +201,20 @@ static double pick_out(const struct metric *m, const double *off, size_t n,
     double span = fmax(fabs(m->least), fabs(m->most)), usual, least;
 
     *found = 0;
+    /* of two members, neither is the odd one */
     if (n < 3)
         return 0;
     memcpy(m->sorted, off, n * sizeof(*off));
     qsort(m->sorted, n, sizeof(*m->sorted), sorted_ascending);
     usual = sorted_quantile(m->sorted, n, 0.5);
+    /* far from the others' distances, and not only a tiny fraction of the value
+     */
     least = fmax(OUT_TIMES * usual, OUT_SHARE * span);
     for (; *found < room; ++*found) {
         size_t best = SIZE_MAX;
 
         for (size_t i = 0; i < n; i++) {
+            /* not far enough, left out before, or picked already */
             bool taken = off[i] <= least || (without && without[i]);
 
             for (size_t k = 0; k < *found; k++)
@@ -216,7 +236,8 @@ struct node_range {
     size_t from, to;
 };
 
-/* The nodes, as members are in their order; none where nodes have one each. */
+/* Groups the members by node; they are sorted so. Returns the number of nodes,
+ * or 0 if each has one member: then a node is no more than its member. */
 static size_t find_nodes(const struct metric *m, struct node_range *nodes)
 {
     size_t n = 0;
@@ -231,6 +252,7 @@ static size_t find_nodes(const struct metric *m, struct node_range *nodes)
     return n < m->n ? n : 0;
 }
 
+/* Returns the median of a node's members in a slice; NaN without values. */
 static double node_median(const struct metric *m, const struct node_range *node,
                           unsigned slice)
 {
@@ -246,7 +268,7 @@ static double node_median(const struct metric *m, const struct node_range *node,
     return n ? sorted_quantile(m->sorted, n, 0.5) : NAN;
 }
 
-/* How far each node's median is from that of all nodes, over the run. */
+/* Computes each node's mean distance from the median of all nodes' medians. */
 static void measure_nodes(const struct metric *m,
                           const struct node_range *nodes, size_t n_nodes,
                           double *medians, double *off)
@@ -268,8 +290,9 @@ static void measure_nodes(const struct metric *m,
     }
 }
 
-/* Finds the nodes that stand out as a whole; their members are left out from
- * then on. Returns -1 when out of memory. */
+/* Finds the nodes that stand out as a whole. Their members are flagged in
+ * `without`, so they are not named one by one. Returns 0, or -1 when out of
+ * memory. */
 static int find_out_nodes(const struct metric *m, bool *without,
                           struct node_range out[MAX_NODES], size_t *n,
                           double *score)
@@ -288,6 +311,7 @@ static int find_out_nodes(const struct metric *m, bool *without,
         *score = pick_out(m, off, n_nodes, NULL, picked, MAX_NODES, n);
         for (size_t i = 0; i < *n; i++) {
             out[i] = nodes[picked[i]];
+            /* from now on, the node stands for its members */
             for (size_t k = out[i].from; k < out[i].to; k++)
                 without[k] = true;
         }
@@ -299,6 +323,8 @@ static int find_out_nodes(const struct metric *m, bool *without,
     return rc;
 }
 
+/* Writes one quantile of the members that are not left out, a value per slice.
+ */
 static void put_quantile(const struct metric *m, const bool *without,
                          const char *key, double quantile,
                          struct jp_json_stream *json)
@@ -312,7 +338,8 @@ static void put_quantile(const struct metric *m, const bool *without,
     json_stream_end_array(json);
 }
 
-/* Writes the band of all members that are not left out. */
+/* Writes the band of the members that are not left out. With few members, 5 %
+ * would be less than one, so the band has all of them. */
 static void put_band(const struct metric *m, const bool *without, size_t n,
                      struct jp_json_stream *json)
 {
@@ -336,6 +363,7 @@ static void put_node(const struct metric *m, const struct node_range *node,
     json_stream_end_object(json);
 }
 
+/* Writes the curve of one member. */
 static void put_member(const struct metric *m, size_t i,
                        struct jp_json_stream *json)
 {
@@ -350,6 +378,8 @@ static void put_member(const struct metric *m, size_t i,
     json_stream_end_object(json);
 }
 
+/* Writes a metric: spread of the usual members, nodes and members that stand
+ * out. Returns 0, or -1 when out of memory. */
 static int put_lines(const struct metric *m, struct jp_json_stream *json)
 {
     bool *without = calloc(m->n + 1, sizeof(*without));
@@ -362,6 +392,7 @@ static int put_lines(const struct metric *m, struct jp_json_stream *json)
     if (!without || !others ||
         find_out_nodes(m, without, nodes, &n_nodes, &node_score) < 0)
         goto out;
+    /* nodes first: their members are left out here */
     score = pick_out(m, m->off, m->n, without, out, MAX_OUT, &n);
     for (size_t i = 0; i < n; i++)
         without[out[i]] = true;
@@ -398,9 +429,12 @@ static bool begin(const struct samples *s, struct jp_json_stream *json)
     return true;
 }
 
+/* Writes every metric that varies, by scope. Returns 0, or -1 when out of
+ * memory. */
 static int put_util(const struct jp_chart_view *view, void *state,
                     struct jp_json_stream *json)
 {
+    /* in the order in which readers look */
     static const enum jp_util_scope scopes[] = {
         JP_UTIL_GPU, JP_UTIL_TASK, JP_UTIL_STEP, JP_UTIL_NODE, JP_UTIL_PORT};
     const struct samples *s = view->samples;
@@ -414,6 +448,7 @@ static int put_util(const struct jp_chart_view *view, void *state,
         for (unsigned c = 0;
              rc == 0 && c < util_tables[samples_kind(scopes[i])].n; c++) {
             struct metric m;
+            /* most metrics do not vary, and the page leaves them out */
             int found = metric_make(s, scopes[i], c, &m);
 
             rc = found > 0 ? put_lines(&m, json) : found;
@@ -437,9 +472,10 @@ const struct jp_chart chart_util = {
 /* A row of the map: the mean of the members [from, to). */
 struct map_row {
     size_t from, to;
-    double off;
+    double off; /* the greatest distance of its members */
 };
 
+/* Sorts by distance; of equal ones, the first member first. */
 static int most_off_first(const void *a, const void *b)
 {
     const struct map_row *x = a, *y = b;
@@ -469,6 +505,7 @@ static size_t make_rows(const struct metric *m, struct map_row *rows, size_t *n)
         if (nodes && *n &&
             m->s->at[m->members[i]].node == m->s->at[m->members[i - 1]].node) {
             rows[*n - 1].to = i + 1;
+            /* a node is as far off as its farthest member */
             rows[*n - 1].off = fmax(rows[*n - 1].off, m->off[i]);
             continue;
         }
@@ -482,6 +519,7 @@ static size_t make_rows(const struct metric *m, struct map_row *rows, size_t *n)
     return all;
 }
 
+/* Returns the mean of the row's members in a slice; NaN if none was sampled. */
 static double row_value(const struct metric *m, const struct map_row *row,
                         unsigned slice)
 {
@@ -499,6 +537,8 @@ static double row_value(const struct metric *m, const struct map_row *row,
     return n ? sum / (double) n : NAN;
 }
 
+/* Writes a heat map: names, then row, slice and value per known cell. Returns
+ * 0, or -1 when out of memory. */
 static int put_map(const struct metric *m, struct jp_json_stream *json)
 {
     struct map_row *rows = calloc(m->n + 1, sizeof(*rows));
@@ -518,6 +558,7 @@ static int put_map(const struct metric *m, struct jp_json_stream *json)
     json_stream_end_array(json);
     json_stream_array(json, "cells");
     for (size_t i = 0; i < n; i++)
+        /* cells without a sample are left out */
         for (unsigned k = 0; k < m->s->n_slices; k++) {
             double v = row_value(m, &rows[i], k);
 
@@ -533,6 +574,8 @@ static int put_map(const struct metric *m, struct jp_json_stream *json)
     return 0;
 }
 
+/* Writes the heat maps of a few metrics. Returns 0, or -1 when out of memory.
+ */
 static int put_maps(const struct jp_chart_view *view, void *state,
                     struct jp_json_stream *json)
 {

@@ -1,5 +1,11 @@
 /* charts.c - all charts, and their two writers: the figures of the page, and
- * plots/ with scripts for gnuplot. */
+ * the tables and scripts of plots/.
+ *
+ * charts[] is the list. chart_data_write makes the JSON of the page: charts of
+ * rows are built and written, the others collect operations in one common walk
+ * and write their own form. report_write_plots builds the same rows again and
+ * writes NAME.tsv with NAME.gp; the plot's style decides which draw_* function
+ * writes the script. */
 #include "orchestrator/report/report.h"
 
 #include <inttypes.h>
@@ -7,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/figure.h"
 #include "common/fileio.h"
@@ -25,6 +30,7 @@ const struct jp_chart *const charts[] = {
     &chart_copper_series, NULL};
 /* clang-format on */
 
+/* Indices of the lines that are shown; `of` counts all. */
 struct picked {
     size_t lines[JP_CHART_MAX_LINES], n, of;
 };
@@ -37,12 +43,15 @@ static void figures_fini(struct jp_chart_figures *f)
     for (size_t i = 0; i < f->n_rows; i++)
         for (size_t k = 0; k < JP_CHART_COLUMNS; k++)
             if (f->rows[i].values[k].kind == JP_CHART_TEXT)
+                /* chart_row has copied it */
                 free((char *) f->rows[i].values[k].text);
     free(f->lines);
     free(f->rows);
     *f = (struct jp_chart_figures){0};
 }
 
+/* Builds a chart's rows. Returns 0, or -1 when out of memory. Free with
+ * figures_fini only after 0. */
 static int build(const struct jp_chart *chart, const struct jp_chart_view *view,
                  struct jp_chart_figures *f)
 {
@@ -53,6 +62,7 @@ static int build(const struct jp_chart *chart, const struct jp_chart_view *view,
     return -1;
 }
 
+/* Returns the index after the last row of a line. */
 static size_t line_end(const struct jp_chart_figures *f, size_t line)
 {
     return line + 1 < f->n_lines ? f->lines[line + 1].from : f->n_rows;
@@ -84,15 +94,18 @@ static void pick(const struct jp_chart_figures *f, unsigned face, size_t max,
             p->lines[p->n++] = i;
             continue;
         }
+        /* the list is short, so a search for the lightest is enough */
         for (size_t k = 1; k < p->n; k++)
             if (f->lines[p->lines[k]].weight < f->lines[p->lines[least]].weight)
                 least = k;
         if (f->lines[i].weight <= f->lines[p->lines[least]].weight)
             continue;
+        /* the lightest goes, and the order of the others stays */
         memmove(&p->lines[least], &p->lines[least + 1],
                 (p->n - least - 1) * sizeof(*p->lines));
         p->lines[p->n - 1] = i;
     }
+    /* the builder may have left out lines itself */
     if (f->of > p->of)
         p->of = f->of;
 }
@@ -103,9 +116,10 @@ enum { N_CHARTS = sizeof(charts) / sizeof(*charts) - 1 };
 
 /* The state of each chart, in the order of charts[]. */
 struct states {
-    void *of[N_CHARTS];
+    void *of[N_CHARTS]; /* NULL: the chart has no state */
 };
 
+/* Hands an operation to each chart that takes operations. */
 static int visit(void *arg, const struct jp_chart_op *op)
 {
     struct states *states = arg;
@@ -116,6 +130,8 @@ static int visit(void *arg, const struct jp_chart_op *op)
     return 0;
 }
 
+/* Makes the states and fills them in one walk. Returns 0, or -1 when out of
+ * memory; the states made so far are destroyed by the caller. */
 static int make_all(const struct jp_chart_view *view, struct states *states)
 {
     for (size_t i = 0; i < N_CHARTS; i++) {
@@ -128,6 +144,7 @@ static int make_all(const struct jp_chart_view *view, struct states *states)
     return chart_view_walk(view, visit, states);
 }
 
+/* Writes a value in JSON's type. */
 static void page_value(struct jp_json_stream *json,
                        const struct jp_chart_value *v)
 {
@@ -141,6 +158,7 @@ static void page_value(struct jp_json_stream *json,
         json_stream_null(json, NULL);
 }
 
+/* Writes the row's columns that the page shows. */
 static void page_values(struct jp_json_stream *json,
                         const struct jp_chart *chart,
                         const struct jp_chart_row *row)
@@ -167,6 +185,7 @@ static void page_points(struct jp_json_stream *json,
     json_stream_end_object(json);
 }
 
+/* Writes the lines: the heaviest ones, or all if the chart has no limit. */
 static void page_lines(struct jp_json_stream *json,
                        const struct jp_chart_figures *f)
 {
@@ -184,6 +203,7 @@ static void page_lines(struct jp_json_stream *json,
         json_stream_count(json, "of", picked.of);
 }
 
+/* Writes a chart without lines: one array per row. */
 static void page_arrays(struct jp_json_stream *json,
                         const struct jp_chart_figures *f)
 {
@@ -209,12 +229,15 @@ static int page_rows(const struct jp_chart *chart,
     if (build(chart, view, &f) < 0)
         return -1;
     json_stream_object(json, NULL);
+    /* a chart with labels has lines, one without has rows */
     (chart->labels[0] ? page_lines : page_arrays)(json, &f);
     json_stream_end_object(json);
     figures_fini(&f);
     return 0;
 }
 
+/* Writes the object with one key per chart. A chart without a name is only in
+ * plots/. */
 static int page_all(const struct jp_chart_view *view, struct states *states,
                     FILE *out)
 {
@@ -249,6 +272,7 @@ int chart_data_write(const struct jp_result *result,
         return -1;
     view.insight = insight;
     view.samples = samples;
+    /* a failure leaves the states that were made; the loop below frees them */
     rc = make_all(&view, &states);
     if (rc == 0)
         rc = page_all(&view, &states, out);
@@ -263,6 +287,7 @@ const struct jp_chart *chart_find(const char *name)
 {
     size_t i = 0;
 
+    /* no check of the end: the caller's name must exist */
     while (!charts[i]->name || strcmp(charts[i]->name, name))
         i++;
     return charts[i];
@@ -270,11 +295,12 @@ const struct jp_chart *chart_find(const char *name)
 
 /* --- plots/NAME.tsv --- */
 
+/* A plot while it is written; n_rows counts its rows. */
 struct drawn {
     const struct jp_chart_figures *figures;
     const struct jp_chart_plot *plot;
     struct picked picked;
-    size_t n_rows;
+    size_t n_rows; /* rows that plots show */
 };
 
 /* Returns the number in the k-th column (from 1) of the row's .tsv; NAN: not a
@@ -285,6 +311,7 @@ static double number_at(const struct drawn *d, const struct jp_chart_row *row,
     const struct jp_chart_column *c = d->figures->chart->columns;
     const struct jp_chart_value *v = row->values;
 
+    /* count only the columns that the .tsv has */
     for (; !(c->faces & JP_CHART_PLOT) || --k; c++)
         v++;
     return v->kind == JP_CHART_COUNT  ? (double) v->count / c->unit
@@ -292,6 +319,8 @@ static double number_at(const struct drawn *d, const struct jp_chart_row *row,
                                       : NAN;
 }
 
+/* Writes a field. A text is reduced to characters that gnuplot takes literally.
+ */
 static void put_value(FILE *tsv, const struct jp_chart_value *v, double unit)
 {
     char text[80];
@@ -306,6 +335,7 @@ static void put_value(FILE *tsv, const struct jp_chart_value *v, double unit)
         fputs(FIG_EXACT(v->kind == JP_CHART_REAL ? v->real / unit : NAN), tsv);
 }
 
+/* Writes the rows [from, to) that plots show, separated by tabs. */
 static void put_rows(FILE *tsv, const struct jp_chart_figures *f, size_t from,
                      size_t to)
 {
@@ -327,6 +357,7 @@ static void put_rows(FILE *tsv, const struct jp_chart_figures *f, size_t from,
     }
 }
 
+/* Writes the headings as a comment of gnuplot. */
 static void put_headings(FILE *tsv, const struct jp_chart *chart)
 {
     const char *before = "# ";
@@ -345,6 +376,7 @@ static const char *line_name(const struct drawn *d, size_t i, char buf[80])
     const struct jp_chart_line *line = &d->figures->lines[d->picked.lines[i]];
     char text[2][40] = {"", ""};
 
+    /* a missing label leaves a blank */
     for (size_t k = 0; k < JP_CHART_LABELS; k++)
         plot_script_name(line->labels[k] ? line->labels[k] : "", text[k],
                          d->plot->label_size);
@@ -352,12 +384,15 @@ static const char *line_name(const struct drawn *d, size_t i, char buf[80])
     return buf;
 }
 
+/* Writes the table. Lines of a chart become data sets, which a script can name
+ * by index. */
 static void put_tsv(const struct drawn *d, FILE *tsv)
 {
     const struct jp_chart_figures *f = d->figures;
     char name[80];
 
     put_headings(tsv, f->chart);
+    /* a chart of bars has rows without lines */
     if (!f->n_lines)
         put_rows(tsv, f, 0, f->n_rows);
     /* one blank line ends a line of the plot, two begin a data set */
@@ -387,6 +422,7 @@ struct span {
     double least, most;
 };
 
+/* Extends the range by a value. A logarithmic axis has no place for 0. */
 static void widen(struct span *span, double value)
 {
     if (!(value > 0) || !isfinite(value))
@@ -402,6 +438,7 @@ static void put_size_axis(FILE *gp, const struct span *bytes)
 {
     double low = exp2(floor(log2(bytes->least)));
     double high = exp2(ceil(log2(bytes->most)));
+    /* at most 14 ticks */
     double step = exp2(1 + floor(log2(high / low) / 14));
     unsigned n = 0;
 
@@ -428,13 +465,22 @@ static struct span span_of(const struct drawn *d, unsigned from, unsigned to)
     return span;
 }
 
+/* Returns 2 or 10: the base that gives enough, but not too many, ticks. */
+static int log_base(double least, double most)
+{
+    return most / least < 500 ? 2 : 10;
+}
+
+/* Writes a logarithmic y axis with a margin on both sides. */
 static void put_log_axis(FILE *gp, const struct span *span)
 {
     fprintf(gp, "set logscale y %d\nset yrange [%s:%s]\n",
-            plot_script_log_base(span->least, span->most),
-            FIG_EXACT(span->least / 1.5), FIG_EXACT(span->most * 1.5));
+            log_base(span->least, span->most), FIG_EXACT(span->least / 1.5),
+            FIG_EXACT(span->most * 1.5));
 }
 
+/* Writes the plot command with one clause per line. after: further properties.
+ */
 static void draw_lines(const struct drawn *d, const char *after, FILE *gp)
 {
     char name[80];
@@ -452,6 +498,7 @@ static void draw_lines(const struct drawn *d, const char *after, FILE *gp)
     fputc('\n', gp);
 }
 
+/* Draws lines over message size; both axes are logarithmic. */
 static void draw_sizes(const struct drawn *d, FILE *gp)
 {
     struct span bytes = span_of(d, 1, 1);
@@ -469,6 +516,8 @@ static void draw_sizes(const struct drawn *d, FILE *gp)
 
 #define WIDE 5 /* most / least beyond which an axis is logarithmic */
 
+/* Draws lines over time. The y axis is logarithmic only if the values differ
+ * much, such as those of a fast and a slow network. */
 static void draw_time(const struct drawn *d, FILE *gp)
 {
     struct span span = span_of(d, d->plot->from, d->plot->to);
@@ -499,6 +548,7 @@ static void draw_bars(const struct drawn *d, const unsigned types[2], FILE *gp)
             d->plot->bars[1]);
 }
 
+/* Draws two horizontal bars per row, in seconds. */
 static void draw_seconds(const struct drawn *d, FILE *gp)
 {
     put_labels(gp, d->plot);
@@ -506,6 +556,7 @@ static void draw_seconds(const struct drawn *d, FILE *gp)
           "set rmargin 5\n"
           "set xrange [0:*]\n",
           gp);
+    /* reversed, so the first row is on top */
     fprintf(gp, "set yrange [%zu:-1]\n", d->n_rows);
     fputs("unset grid\n"
           "set grid xtics linetype 0 linewidth 1 linecolor rgb '#bbbbbb'\n"
@@ -516,6 +567,7 @@ static void draw_seconds(const struct drawn *d, FILE *gp)
     draw_bars(d, (const unsigned[]){2, 1}, gp);
 }
 
+/* Draws two horizontal bars per row, in percent. */
 static void draw_percents(const struct drawn *d, FILE *gp)
 {
     fprintf(gp, "set xrange [0:100]\nset yrange [%zu:-1]\n", d->n_rows);
@@ -528,6 +580,7 @@ static void draw_percents(const struct drawn *d, FILE *gp)
     draw_bars(d, (const unsigned[]){1, 2}, gp);
 }
 
+/* Draws a point per rank over its level. */
 static void draw_levels(const struct drawn *d, FILE *gp)
 {
     put_labels(gp, d->plot);
@@ -543,6 +596,7 @@ static void draw_levels(const struct drawn *d, FILE *gp)
     fputs("\n", gp);
 }
 
+/* Draws a line per rank; its colour follows from the rank. */
 static void draw_snapshots(const struct drawn *d, FILE *gp)
 {
     put_labels(gp, d->plot);
@@ -554,12 +608,15 @@ static void draw_snapshots(const struct drawn *d, FILE *gp)
             d->plot->name);
 }
 
+/* by enum jp_plot_style */
 static void (*const styles[])(const struct drawn *, FILE *) = {
     [JP_PLOT_SIZES] = draw_sizes,     [JP_PLOT_TIME] = draw_time,
     [JP_PLOT_SECONDS] = draw_seconds, [JP_PLOT_PERCENTS] = draw_percents,
     [JP_PLOT_LEVELS] = draw_levels,   [JP_PLOT_SNAPSHOTS] = draw_snapshots,
 };
 
+/* Writes the script. If there is nothing to draw, the picture has the reason in
+ * it. */
 static void put_script(const struct drawn *d, FILE *gp)
 {
     const char *why = d->figures->why;
@@ -573,20 +630,7 @@ static void put_script(const struct drawn *d, FILE *gp)
 
 /* --- plots/: tables for gnuplot, scripts; later the pictures -------------- */
 
-#define RENDER_LIMIT_MS 5000 /* a picture takes about 0.3 s */
-
-/* Removes a picture that gnuplot left unfinished or that belongs to older data,
- * or a script. Scripts may run programs, so only scripts written now are drawn.
- */
-static void remove_file(const char *dir, const char *name, const char *suffix)
-{
-    char *path = text_format("%s/%s.%s", dir, name, suffix);
-
-    if (path)
-        unlink(path);
-    free(path);
-}
-
+/* Writes <dir>/NAME.<suffix> by temp + rename. */
 static int write_file(const struct drawn *d, const char *dir,
                       const char *suffix,
                       void (*put)(const struct drawn *, FILE *),
@@ -600,10 +644,13 @@ static int write_file(const struct drawn *d, const char *dir,
     free(path);
     if (rc < 0)
         return -1;
+    /* a failed write shows when the file is committed */
     put(d, file.stream);
     return fileio_temp_commit(&file, err);
 }
 
+/* Builds a chart and writes its table and its script. Returns 0, or -1 and err.
+ */
 static int write_plot(const struct jp_chart *chart,
                       const struct jp_chart_view *view, const char *dir,
                       struct jp_error *err)
@@ -615,53 +662,15 @@ static int write_plot(const struct jp_chart *chart,
     if (build(chart, view, &f) < 0)
         return error_set(err, "out of memory");
     d.figures = &f;
+    /* rows that only the page shows do not count */
     for (size_t i = 0; i < f.n_rows; i++)
         d.n_rows += (f.rows[i].faces & JP_CHART_PLOT) != 0;
     pick(&f, JP_CHART_PLOT, d.plot->max_lines, &d.picked);
+    /* the table first, so a script never stands without its data */
     rc = write_file(&d, dir, "tsv", put_tsv, err);
     if (rc == 0)
         rc = write_file(&d, dir, "gp", put_script, err);
     figures_fini(&f);
-    return rc;
-}
-
-/* Draws NAME.gp if it exists. */
-static int render_one(const char *dir, const char *name, struct jp_error *err)
-{
-    char *path = text_format("%s/%s.gp", dir, name);
-    int rc;
-
-    if (!path)
-        return error_set(err, "out of memory");
-    rc = access(path, R_OK) < 0
-             ? 0
-             : gnuplot_run(dir, &name, 1, RENDER_LIMIT_MS, err);
-    free(path);
-    if (rc != 0)
-        remove_file(dir, name, "png");
-    return rc;
-}
-
-/* Pictures are optional: if gnuplot is absent or fails, plots/NOTE says so, and
- * the report is still complete. */
-static int plots_render(const char *dir, struct jp_error *err)
-{
-    struct jp_error why = {""};
-    char *note = text_format("%s/NOTE", dir);
-    int rc = 0;
-
-    if (!note)
-        return error_set(err, "out of memory");
-    for (size_t i = 0; charts[i] && rc == 0; i++)
-        if (charts[i]->plot)
-            rc = render_one(dir, charts[i]->plot->name, &why);
-    if (rc != 0) {
-        error_wrap(&why, "no pictures (render them by: gnuplot -d *.gp)");
-        rc = fileio_write(note, why.text, strlen(why.text), err);
-    } else {
-        unlink(note);
-    }
-    free(note);
     return rc;
 }
 
@@ -678,108 +687,18 @@ int report_write_plots(const struct jp_report *report, const char *plots_dir,
 
     if (fileio_mkdir(plots_dir, err) < 0)
         return -1;
+    /* all scripts go first, also those that this report does not write again */
     for (size_t i = 0; charts[i]; i++)
         if (charts[i]->plot)
-            remove_file(plots_dir, charts[i]->plot->name, "gp");
+            gnuplot_remove(plots_dir, charts[i]->plot->name, "gp");
     for (size_t i = 0; charts[i]; i++) {
         const struct jp_chart_plot *plot = charts[i]->plot;
 
         if (!plot || (plot->copper && !report->copper))
             continue;
-        remove_file(plots_dir, plot->name, "png");
+        gnuplot_remove(plots_dir, plot->name, "png");
         if (write_plot(charts[i], &view, plots_dir, err) < 0)
             return -1;
     }
     return 0;
-}
-
-/* --- gnuplot's pictures in a page without charts --- */
-
-#define PAGE_MAX (64 << 20)
-#define PICTURE_MAX (1 << 20)
-
-/* Marks the place of the pictures. Foreign text in a page never has a bare '<',
- * so it cannot contain the mark. */
-static const char place[] = "<!-- pictures -->";
-
-bool html_pictures_present(const struct jp_report *report)
-{
-    return !html_out_has_charts() && report->result;
-}
-
-int html_pictures_put(const struct jp_report *report, FILE *out)
-{
-    (void) report;
-    fprintf(out,
-            "<p class=\"note\">This jobprof was built without charts. "
-            "<code>--png</code> puts gnuplot&#39;s pictures here; "
-            "<code>cd plots; gnuplot -d *.gp</code> draws them by hand.</p>\n"
-            "%s\n",
-            place);
-    return 0;
-}
-
-/* A picture that was not drawn is left out. */
-static void put_picture(FILE *out, const char *dir, const char *name,
-                        const char *caption)
-{
-    char *path = text_format("%s/plots/%s.png", dir, name), *data = NULL;
-    size_t len = 0;
-
-    if (path && fileio_read(path, false, PICTURE_MAX, &data, &len, NULL) == 0) {
-        fprintf(out,
-                "<figure><figcaption>%s</figcaption><img alt=\"%s\" "
-                "src=\"data:image/png;base64,",
-                caption, caption);
-        html_out_base64(out, (const unsigned char *) data, len);
-        fputs("\"></figure>\n", out);
-    }
-    free(data);
-    free(path);
-}
-
-/* Inserts the pictures of dir/plots into dir/report.html (temp + rename) if
- * that page has no charts. */
-static int embed(const char *dir, struct jp_error *err)
-{
-    char *path = text_format("%s/report.html", dir), *page = NULL, *at;
-    struct jp_tempfile file;
-    size_t len = 0;
-    int rc = -1;
-
-    if (!path) {
-        error_set(err, "out of memory");
-        goto out;
-    }
-    if (fileio_read(path, false, PAGE_MAX, &page, &len, err) < 0)
-        goto out;
-    at = strstr(page, place);
-    if (!at) { /* the page has charts, or already the pictures */
-        rc = 0;
-        goto out;
-    }
-    if (fileio_temp_open(&file, path, err) < 0)
-        goto out;
-    fwrite(page, 1, (size_t) (at - page), file.stream);
-    for (size_t i = 0; charts[i]; i++)
-        if (charts[i]->plot && charts[i]->plot->caption)
-            put_picture(file.stream, dir, charts[i]->plot->name,
-                        charts[i]->plot->caption);
-    at += strlen(place);
-    fwrite(at, 1, len - (size_t) (at - page), file.stream);
-    rc = fileio_temp_commit(&file, err);
-out:
-    free(page);
-    free(path);
-    return rc;
-}
-
-int report_draw(const char *dir, struct jp_error *err)
-{
-    char *plots_dir = text_format("%s/plots", dir);
-    int rc = plots_dir ? plots_render(plots_dir, err)
-                       : error_set(err, "out of memory");
-
-    free(plots_dir);
-    return rc < 0 ? -1 : embed(dir, err);
 }

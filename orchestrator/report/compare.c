@@ -1,4 +1,9 @@
-/* compare.c - match the cells and findings of two summaries. */
+/* compare.c - match the cells and findings of two summaries, or of a baseline
+ * and a summary, and print what differs.
+ *
+ * init and init_baseline fill struct compare; print_text and print_json show
+ * it. A cell has a side A (index 0) and a side B (index 1). All strings are
+ * borrowed from the two JSON trees. */
 #include "orchestrator/report/compare.h"
 
 #include <errno.h>
@@ -22,7 +27,7 @@ enum compare_course {
     COMPARE_SAME,
     COMPARE_FASTER,
     COMPARE_SLOWER,
-    COMPARE_FEW,        /* too few operations to say */
+    COMPARE_FEW,        /* too few operations to compare */
     COMPARE_INCOMPLETE, /* records are missing */
     COMPARE_ONE_SIDED
 };
@@ -30,11 +35,11 @@ enum compare_course {
 struct compare_cell {
     const char *type, *coll; /* borrowed from the summaries */
     uint64_t bytes;
-    uint64_t ops[2];
+    uint64_t ops[2];   /* 0: the side has no such cell */
     double time_us[2]; /* medians; NAN: unknown */
     double busbw_gbs[2];
-    double change;           /* change of time, as a share; NAN: unknown */
-    char kind[NETNAMES_LEN]; /* kind of a network cell; "" for other cells */
+    double change;          /* change of time, as a share; NAN: unknown */
+    char kind[NETKEY_NAME]; /* kind of a network cell; "" for other cells */
     enum compare_course course;
 };
 
@@ -56,6 +61,7 @@ static size_t at_most(size_t n, size_t most)
     return n < most ? n : most;
 }
 
+/* Sets the key of a cell; its figures are unknown so far. */
 static void read_cell(const json_t *row, struct compare_cell *cell)
 {
     *cell = (struct compare_cell){.type = summary_file_text(row, "comm_type"),
@@ -67,6 +73,7 @@ static void read_cell(const json_t *row, struct compare_cell *cell)
     summary_file_count(row, "msg_size_bytes", &cell->bytes);
 }
 
+/* Reads the figures of one side. */
 static void read_side(const json_t *row, struct compare_cell *cell, int side)
 {
     summary_file_count(row, "ops", &cell->ops[side]);
@@ -76,6 +83,8 @@ static void read_side(const json_t *row, struct compare_cell *cell, int side)
         summary_file_real(json_object_get(row, "busbw_gbs"), "p50");
 }
 
+/* Finds A's cell with the key of `like`; NULL: B has it alone. *hint, initially
+ * 0, makes a walk over all of B linear. */
 static struct compare_cell *
 find_cell(struct compare *c, const struct compare_cell *like, size_t *hint)
 {
@@ -83,6 +92,7 @@ find_cell(struct compare *c, const struct compare_cell *like, size_t *hint)
     for (size_t i = 0; i < c->n_cells; i++) {
         struct compare_cell *cell = &c->cells[(*hint + i) % c->n_cells];
 
+        /* compares the number first: it differs most often */
         if (cell->bytes == like->bytes && !strcmp(cell->type, like->type) &&
             !strcmp(cell->coll, like->coll)) {
             *hint = (size_t) (cell - c->cells) + 1;
@@ -92,7 +102,7 @@ find_cell(struct compare *c, const struct compare_cell *like, size_t *hint)
     return NULL;
 }
 
-/* Returns true if the summary says that records of the step are missing. */
+/* Returns true if records of the step are missing, by its summary. */
 static bool is_incomplete(const json_t *root)
 {
     const json_t *quality = json_object_get(root, "quality");
@@ -100,11 +110,14 @@ static bool is_incomplete(const json_t *root)
     const char *word = summary_file_text(verdict, "word");
     double coverage = summary_file_real(quality, "coverage");
 
+    /* verdicts that mean missing data, or too few records */
     return !strcmp(word, "INCOMPLETE") || !strcmp(word, "NODATA") ||
            !strcmp(word, "FAILED") ||
            coverage < limits_table[JP_LIMIT_COVERAGE].value;
 }
 
+/* Decides a comparable cell. A cell is faster if A would count as slower in the
+ * reverse comparison, so the result does not depend on the order of A and B. */
 static void set_course(struct compare *c, struct compare_cell *cell)
 {
     cell->course = COMPARE_SAME;
@@ -119,8 +132,10 @@ static void set_course(struct compare *c, struct compare_cell *cell)
     }
 }
 
+/* Compares a cell of two reports by its median time. */
 static void judge(struct compare *c, struct compare_cell *cell)
 {
+    /* only one side has the cell */
     if (!cell->ops[0] || !cell->ops[1])
         return;
     cell->course = COMPARE_FEW;
@@ -131,6 +146,8 @@ static void judge(struct compare *c, struct compare_cell *cell)
     set_course(c, cell);
 }
 
+/* Lists A's cells, then those that only B has, and judges them. Returns 0, or
+ * -1 when out of memory. */
 static int match_cells(struct compare *c)
 {
     const json_t *a = json_object_get(c->roots[0], "cells");
@@ -149,18 +166,23 @@ static int match_cells(struct compare *c)
         struct compare_cell like, *cell;
 
         read_cell(json_array_get(b, i), &like);
+        /* A's cell gets its second side, or B's cell is appended */
         cell = find_cell(c, &like, &hint);
+        /* there is room for all of both */
         if (!cell) {
             cell = &c->cells[c->n_cells++];
             *cell = like;
         }
         read_side(json_array_get(b, i), cell, 1);
     }
+    /* after both sides are read */
     for (size_t i = 0; i < c->n_cells; i++)
         judge(c, &c->cells[i]);
     return 0;
 }
 
+/* Returns true if both findings are of one kind, on one node, and about one
+ * rank of the program. Findings without a rank are equal in that. */
 static bool same_finding(const json_t *x, const json_t *y)
 {
     static const char *const keys[] = {"kind", "host"};
@@ -181,8 +203,9 @@ static bool is_certain(const json_t *finding)
     return !strcmp(summary_file_text(finding, "kind"), "hang");
 }
 
-/* Collects the findings of one side that the other lacks. all: also those that
- * need complete data on both sides. */
+/* Collects the findings of one side that the other does not have. all: also
+ * those that need complete data on both sides. Returns 0, or -1 when out of
+ * memory. */
 static int only_in(bool all, const json_t *these, const json_t *others,
                    const json_t ***list, size_t *n)
 {
@@ -194,6 +217,8 @@ static int only_in(bool all, const json_t *these, const json_t *others,
         return -1;
     for (size_t i = 0; i < size; i++) {
         const json_t *finding = json_array_get(these, i);
+        /* a finding that needs complete data is treated as if the other side
+         * had it */
         bool found = !all && !is_certain(finding);
 
         for (size_t k = 0; k < n_others && !found; k++)
@@ -212,6 +237,8 @@ static void fini(struct compare *c)
     *c = (struct compare){0};
 }
 
+/* Compares two reports. Returns 0, or -1 when out of memory; *c is then empty.
+ */
 static int init(struct compare *c, const json_t *a, const json_t *b,
                 double threshold)
 {
@@ -231,13 +258,13 @@ static int init(struct compare *c, const json_t *a, const json_t *b,
     return -1;
 }
 
-/* Reads a row of the report's network; false: not a valid row. */
+/* Reads a row of the report's network into side B. Returns false if it is not a
+ * valid row. */
 static bool read_network(const json_t *row, struct jp_netkey *key,
                          struct compare_cell *cell)
 {
     struct jp_bwhist hist = {0};
-    bool good = netkey_read(row, key, NULL) == 0 &&
-                netkey_read_hist(row, "histogram", &hist, NULL) == 0;
+    bool good = netkey_read_row(row, key, &hist, NULL) == 0;
 
     *cell = (struct compare_cell){.type = comm_type_name(key->type),
                                   .coll = summary_file_text(row, "coll"),
@@ -248,11 +275,13 @@ static bool read_network(const json_t *row, struct jp_netkey *key,
     cell->bytes = netcells_bytes(key->size);
     cell->ops[1] = hist.total;
     cell->busbw_gbs[1] = bwhist_quantile(&hist, 0.5);
-    netnames_kind(key, cell->kind);
+    netkey_name(key, NETKEY_BRIEF, cell->kind);
     bwhist_fini(&hist);
     return good;
 }
 
+/* Compares a network cell with the baseline. Bandwidths are compared, and the
+ * change is given as a change of time: half the bandwidth is twice the time. */
 static void judge_network(struct compare *c, const struct jp_netkey *key,
                           struct compare_cell *cell)
 {
@@ -270,6 +299,7 @@ static void judge_network(struct compare *c, const struct jp_netkey *key,
     set_course(c, cell);
 }
 
+/* Compares a report with a baseline. Returns 0, or -1 when out of memory. */
 static int init_baseline(struct compare *c, const struct jp_baseline *baseline,
                          const json_t *b, double threshold)
 {
@@ -286,6 +316,8 @@ static int init_baseline(struct compare *c, const struct jp_baseline *baseline,
         struct compare_cell *cell = &c->cells[c->n_cells];
         struct jp_netkey key;
 
+        /* a damaged row is ignored; the cell is not overwritten until the next
+         * one */
         if (!read_network(json_array_get(rows, i), &key, cell))
             continue;
         judge_network(c, &key, cell);
@@ -298,6 +330,7 @@ static int init_baseline(struct compare *c, const struct jp_baseline *baseline,
     return -1;
 }
 
+/* Returns true if both sides have cells, but none in common. */
 static bool has_nothing(const struct compare *c)
 {
     for (size_t i = 0; i < c->n_cells; i++)
@@ -320,6 +353,7 @@ static const json_t *verdict_of(const struct compare *c, int side)
     return json_object_get(c->roots[side], "verdict");
 }
 
+/* Prints A or B: its path, and its verdict or the size of the baseline. */
 static void put_side(const struct compare *c, const char *name, int side,
                      FILE *out)
 {
@@ -329,6 +363,7 @@ static void put_side(const struct compare *c, const char *name, int side,
                text, sizeof(text));
     clean_text(name, JP_CLEAN_ASCII, path, sizeof(path));
     quote_printf(out, "%c  %s\n   ", side ? 'B' : 'A', path);
+    /* a baseline has no verdict */
     if (!c->roots[side]) {
         quote_printf(out, "baseline of %s earlier steps\n",
                      FIG_COUNT(c->baseline->n_reports));
@@ -347,6 +382,7 @@ static const char *signed_share(double change, char buf[JP_FIGURE_LEN])
     return buf;
 }
 
+/* Returns the word for a cell's row. A cell of one side names the side. */
 static const char *course_text(const struct compare_cell *cell)
 {
     return cell->course != COMPARE_ONE_SIDED ? courses[cell->course]
@@ -367,6 +403,7 @@ static void put_network(const struct compare_cell *cell, FILE *out)
                   signed_share(cell->change, change), course_text(cell));
 }
 
+/* Prints a cell of two reports. */
 static void put_cell(const struct compare_cell *cell, FILE *out)
 {
     char change[JP_FIGURE_LEN], coll[16], type[16];
@@ -380,6 +417,7 @@ static void put_cell(const struct compare_cell *cell, FILE *out)
                   signed_share(cell->change, change), course_text(cell));
 }
 
+/* Prints findings, each with its sign and its kind. */
 static void put_findings(const json_t *const *list, size_t n, const char *sign,
                          FILE *out)
 {
@@ -395,6 +433,8 @@ static void put_findings(const json_t *const *list, size_t n, const char *sign,
     }
 }
 
+/* Prints the comparison for a terminal: both sides, the cells, the findings,
+ * the counts. */
 static int print_text(const struct compare *c, const char *const names[2],
                       FILE *out, struct jp_error *err)
 {
@@ -402,6 +442,7 @@ static int print_text(const struct compare *c, const char *const names[2],
     for (int side = 0; side < 2; side++)
         put_side(c, names[side], side, out);
     fputc('\n', out);
+    /* network cells have other columns */
     if (c->baseline)
         text_out_line(out, "  %-29s %-13s %8s %8s %8s %9s", "network",
                       "function", "size", "GB/s A", "B", "time");
@@ -414,6 +455,7 @@ static int print_text(const struct compare *c, const char *const names[2],
         fputs("\nFindings: + new in B, - gone\n", out);
     put_findings(c->fresh, c->n_fresh, "+", out);
     put_findings(c->gone, c->n_gone, "-", out);
+    /* explain why no cell is called slower or faster */
     if (c->incomplete[0] || c->incomplete[1])
         quote_printf(
             out,
@@ -437,6 +479,7 @@ static int print_text(const struct compare *c, const char *const names[2],
     return 0;
 }
 
+/* Returns [A, B]; null for an unknown figure. */
 static json_t *pair(struct jp_json *j, const double v[2])
 {
     json_t *array = json_out_array(j);
@@ -447,6 +490,7 @@ static json_t *pair(struct jp_json *j, const double v[2])
     return array;
 }
 
+/* Returns a cell as an object. */
 static json_t *cell_row(struct jp_json *j, const struct compare_cell *cell)
 {
     static const char *const words[] = {[COMPARE_SAME] = "same",
@@ -471,6 +515,7 @@ static json_t *cell_row(struct jp_json *j, const struct compare_cell *cell)
     return row;
 }
 
+/* Adds findings under a key, as they are in their summary. */
 static void put_copies(struct jp_json *j, json_t *root, const char *key,
                        const json_t *const *list, size_t n)
 {
@@ -481,6 +526,7 @@ static void put_copies(struct jp_json *j, json_t *root, const char *key,
     json_out_put(j, root, key, array);
 }
 
+/* Prints the same as JSON. */
 static int print_json(const struct compare *c, const char *const names[2],
                       FILE *out, struct jp_error *err)
 {
@@ -493,6 +539,7 @@ static int print_json(const struct compare *c, const char *const names[2],
         json_t *one = json_out_object(&j);
 
         json_out_text(&j, one, "dir", names[side]);
+        /* a baseline has no verdict's word */
         if (c->roots[side])
             json_out_text(&j, one, "word",
                           summary_file_text(verdict_of(c, side), "word"));

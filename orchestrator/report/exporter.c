@@ -1,4 +1,9 @@
-/* exporter.c - rows, files and folders of the exporter's tree. */
+/* exporter.c - rows, files and folders of the exporter's tree.
+ *
+ * exporter_write is the way through it: exporter_table_init groups the
+ * operations into rows and files, put_tree writes tables and scripts, draw runs
+ * gnuplot on the scripts, output.log lists what was done. The formats follow
+ * NCCL's script, so that tools for its output also read ours. */
 #include "orchestrator/report/exporter.h"
 
 #include <ctype.h>
@@ -21,9 +26,8 @@
 
 /* --- the exporter's notation --------------------------------------------- */
 
-#define NAME_MAX_BYTES                                                         \
-    60 /* bytes of a function's name within a file's name                      \
-        */
+/* bytes of a function's name within a file's name */
+#define NAME_MAX_BYTES 60
 
 char *exporter_datetime(uint64_t us, char *buf)
 {
@@ -33,6 +37,7 @@ char *exporter_datetime(uint64_t us, char *buf)
 
     localtime_r(&seconds, &tm);
     len = strftime(buf, EXPORTER_WORD, "%Y-%m-%d %H:%M:%S", &tm);
+    /* truncated, not rounded */
     snprintf(buf + len, EXPORTER_WORD - len, ".%03u",
              (unsigned) (us % 1000000 / 1000));
     return buf;
@@ -41,6 +46,7 @@ char *exporter_datetime(uint64_t us, char *buf)
 char *exporter_duration(uint64_t us, char *buf)
 {
     if (us < 1000)
+        /* in whole us, as the records have them */
         snprintf(buf, EXPORTER_WORD, "%" PRIu64 ".0\xce\xbcs", us);
     else if (us < 1000000)
         snprintf(buf, EXPORTER_WORD, "%.1fms", (double) us / 1000);
@@ -61,9 +67,9 @@ char *exporter_real(double value, char *buf)
     return buf;
 }
 
-/* The name of a function for a file's name. Letters, digits and "._-" stay; any
- * other byte becomes '_', and then the function's number is appended to keep
- * names distinct. */
+/* Returns the name of a function for a file's name. Letters, digits and "._-"
+ * stay; any other byte becomes '_', and then the function's number is appended
+ * to keep names distinct. */
 static char *exporter_coll(const struct jp_result *result, uint32_t coll,
                            char *buf)
 {
@@ -99,6 +105,7 @@ static bool exporter_knows(const char *coll)
 
 /* --- sort operations into the exporter's rows and files */
 
+/* Sorts the operations by file, then in the order of the file's rows. */
 static int by_cell_and_row(const void *a, const void *b)
 {
     const struct exporter_key *x = a, *y = b;
@@ -114,6 +121,8 @@ static int by_cell_and_row(const void *a, const void *b)
     return x->op < y->op ? -1 : x->op > y->op;
 }
 
+/* Copies from each operation what the exporter needs. The sort then moves small
+ * keys, and operations stay packed. */
 static void fill_keys(struct exporter_table *table)
 {
     const struct jp_result *r = table->result;
@@ -130,6 +139,7 @@ static void fill_keys(struct exporter_table *table)
         table->keys[table->n_keys++] = (struct exporter_key){
             .bytes = op->bytes,
             .sn = op->sn,
+            /* one number for type and function, so the sort compares once */
             .group = type * (uint32_t) r->n_coll_names + op->coll,
             .comm = op->comm,
             .op = i,
@@ -142,6 +152,7 @@ static void fill_keys(struct exporter_table *table)
     }
 }
 
+/* Returns true if two operations belong to one file. */
 static bool same_cell(const struct exporter_key *a,
                       const struct exporter_key *b)
 {
@@ -155,6 +166,7 @@ static void sum_cell(const struct exporter_table *table,
     double sum = 0;
 
     cell->first_us = UINT64_MAX;
+    /* by rows, as the exporter's figures are means of rows */
     for (size_t at = cell->from; at < cell->to;) {
         struct exporter_row row;
 
@@ -177,6 +189,7 @@ static void sum_cell(const struct exporter_table *table,
     if (cell->valued)
         cell->mean = sum / (double) cell->valued;
     cell->last_sn = table->keys[cell->to - 1].sn;
+    /* the time of a cell decides whether it is kept */
     for (size_t i = cell->from; i < cell->to; i++) {
         uint64_t us = table->keys[i].exec_max_us;
 
@@ -185,11 +198,14 @@ static void sum_cell(const struct exporter_table *table,
     }
 }
 
+/* Makes a cell for each run of keys with the same type, function and size.
+ * Returns 0, or -1 when out of memory. */
 static int fill_cells(struct exporter_table *table)
 {
     const struct jp_result *r = table->result;
     size_t n = 0;
 
+    /* count first: the keys are sorted, so cells are runs of equal ones */
     for (size_t i = 0; i < table->n_keys; i++)
         n += i == 0 || !same_cell(&table->keys[i - 1], &table->keys[i]);
     table->cells = calloc(n + 1, sizeof(*table->cells));
@@ -213,6 +229,7 @@ static int fill_cells(struct exporter_table *table)
     return 0;
 }
 
+/* Sorts pointers to cells, so that the table itself keeps its order. */
 static int most_time_first(const void *a, const void *b)
 {
     const struct exporter_cell *x = *(struct exporter_cell *const *) a;
@@ -223,6 +240,8 @@ static int most_time_first(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Marks the max cells of most time as kept. Returns 0, or -1 when out of
+ * memory. */
 static int keep_cells(struct exporter_table *table, size_t max)
 {
     struct exporter_cell **all =
@@ -292,6 +311,7 @@ static void put_sizes(struct jp_csv *csv, const struct exporter_table *table,
     size_t used = 1;
     uint64_t least = 0; /* smallest size not yet written */
 
+    /* the next larger size each time, without a sorted copy */
     for (unsigned n = 0;; n++) {
         uint64_t next = UINT64_MAX;
 
@@ -316,6 +336,8 @@ static void put_sizes(struct jp_csv *csv, const struct exporter_table *table,
     csv_out_text(csv, list);
 }
 
+/* Writes one row with the exporter's columns. size: the cell's size in words.
+ */
 static void put_row(const struct exporter_table *table,
                     const struct exporter_cell *cell,
                     const struct exporter_row *row, const char *size,
@@ -356,6 +378,7 @@ static void exporter_csv(const struct exporter_table *table,
           "coll_duration_us,human_readable_coll_msg_size_bytes,"
           "coll_start_datetime,coll_end_datetime,coll_duration_human\n",
           out);
+    /* a row may consist of several operations */
     for (size_t at = cell->from; at < cell->to;) {
         struct exporter_row row;
 
@@ -385,6 +408,7 @@ static void exporter_log(FILE *out, const char *level, const char *fmt, ...)
             clean_text(text, JP_CLEAN_UTF8, clean, sizeof(clean)));
 }
 
+/* Returns a time for measuring durations. */
 static uint64_t clock_mono_us(void)
 {
     struct timespec now;
@@ -410,6 +434,7 @@ static void log_some(FILE *out, const char *level, uint64_t n, const char *what)
         exporter_log(out, level, "%s: %" PRIu64, what, n);
 }
 
+/* Logs what was read and what was wrong with it. */
 static void log_quality(const struct jp_quality *q, FILE *out)
 {
     exporter_log(out, "INFO", "Processing files: %" PRIu64 "/%" PRIu64 ", %s",
@@ -434,6 +459,7 @@ static void log_quality(const struct jp_quality *q, FILE *out)
     log_some(out, "ERROR", q->damaged_blocks, "damaged blocks, left out");
     log_some(out, "ERROR", q->left_out_records,
              "records over the memory limit, left out");
+    /* a bad line is an error, an odd file a warning */
     for (size_t i = 0; i < q->n_notes; i++)
         exporter_log(
             out, strncmp(q->notes[i].what, "line ", 5) ? "WARNING" : "ERROR",
@@ -478,6 +504,7 @@ static void exporter_log_begin(const struct exporter_table *table, FILE *out)
     log_range(out, "time range of all", first, last);
 }
 
+/* Logs the cells [from, to), which have one type and function. */
 static void log_series(const struct exporter_table *table, size_t from,
                        size_t to, FILE *out)
 {
@@ -492,6 +519,7 @@ static void log_series(const struct exporter_table *table, size_t from,
         records += cell->records;
         first = cell->first_us < first ? cell->first_us : first;
         last = cell->last_us > last ? cell->last_us : last;
+        /* also counted above: the log is about all operations */
         if (!cell->kept)
             exporter_log(out, "WARNING",
                          "%s %s, %" PRIu64 " bytes: left out, %" PRIu64
@@ -535,14 +563,14 @@ static void exporter_log_end(const struct exporter_table *table,
 
 /* A picture takes 0.02 s, a scatter plot of many points 0.5 s. */
 #define RENDER_LIMIT_MS 5000
-#define RENDER_EACH_MS 500
+#define RENDER_EACH_MS 500 /* more for each script of a run */
 
 struct tree {
     struct exporter_table table;
     char *dir;    /* .../summary */
     char **names; /* pictures to draw: paths relative to dir, without suffix */
     size_t n_names;
-    struct jp_exporter_done *done;
+    struct jp_exporter_done *done; /* the caller's counts */
 };
 
 /* Opens dir/name.suffix, and creates its folder. */
@@ -567,16 +595,6 @@ static int open_file(const struct tree *tree, const char *name,
     return rc;
 }
 
-static void remove_file(const struct tree *tree, const char *name,
-                        const char *suffix)
-{
-    char *path = text_format("%s/%s.%s", tree->dir, name, suffix);
-
-    if (path)
-        unlink(path);
-    free(path);
-}
-
 /* Writes one script for the cells from..to; a picture of one size uses only
  * cell `from`. Takes over name. */
 static int put_script(struct tree *tree, enum exporter_picture kind,
@@ -594,10 +612,12 @@ static int put_script(struct tree *tree, enum exporter_picture kind,
         fileio_temp_abort(&gp);
         return error_set(err, "out of memory");
     }
-    remove_file(tree, name, "png"); /* remove a picture of older data */
+    gnuplot_remove(tree->dir, name, "png"); /* remove a picture of older data */
     return fileio_temp_commit(&gp, err);
 }
 
+/* Writes the table of one cell and the scripts of its two pictures. Returns 0,
+ * or -1 and err. */
 static int put_cell(struct tree *tree, size_t at, struct jp_error *err)
 {
     const struct exporter_cell *cell = &tree->table.cells[at];
@@ -607,6 +627,7 @@ static int put_cell(struct tree *tree, size_t at, struct jp_error *err)
     int rc = -1;
 
     exporter_coll(tree->table.result, cell->coll, coll);
+    /* as the exporter names it: bytes and a readable size */
     folder = text_format("msg_size_%" PRIu64 "_%s", cell->bytes,
                          exporter_size_numpy(cell->bytes, size));
     name = folder ? text_format("%s/summary_%s_%s_%" PRIu64, folder, type, coll,
@@ -674,7 +695,9 @@ static int draw_some(struct tree *tree, size_t at, size_t n,
                          RENDER_LIMIT_MS + RENDER_EACH_MS * (unsigned) n, why);
 
     for (size_t i = 0; i < n; i++)
-        remove_file(tree, tree->names[at + i], rc == 0 ? "gp" : "png");
+        /* a drawn script is not needed; a picture of a failed run may be
+         * incomplete */
+        gnuplot_remove(tree->dir, tree->names[at + i], rc == 0 ? "gp" : "png");
     return rc;
 }
 
@@ -695,18 +718,20 @@ static void draw(struct tree *tree, const struct jp_exporter_options *options)
     tree->done->scripts = tree->n_names - tree->done->pictures;
 }
 
+/* Returns true if the folder has files of an earlier run. */
 static bool has_entries(const char *dir)
 {
     DIR *open = opendir(dir);
     unsigned n = 0;
 
     while (open && n < 3 && readdir(open))
-        n++; /* counts "." and "..", too */
+        n++; /* "." and ".." count */
     if (open)
         closedir(open);
     return n > 2;
 }
 
+/* Writes all tables and scripts, draws the pictures, and logs each stage. */
 static int put_tree(struct tree *tree,
                     const struct jp_exporter_options *options, FILE *log,
                     struct jp_error *err)
@@ -758,6 +783,7 @@ int exporter_write(const struct jp_result *result, const char *dir,
         error_set(err, "out of memory");
         goto out;
     }
+    /* known before anything is written */
     done->left_out = tree.table.n_cells - tree.table.n_kept;
     if (fileio_mkdirs(tree.dir, err) < 0 ||
         fileio_temp_open(&log, path, err) < 0)

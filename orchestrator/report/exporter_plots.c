@@ -1,5 +1,9 @@
 /* exporter_plots.c - rows of the exporter's tables, its notation of sizes, and
- * the four kinds of pictures. */
+ * the four kinds of pictures.
+ *
+ * exporter_picture_put chooses the kind. Each script has its data inside, so it
+ * can be drawn anywhere. All pictures are bounded, whatever the number of
+ * operations. */
 #include "orchestrator/report/exporter.h"
 
 #include <inttypes.h>
@@ -11,10 +15,9 @@
 #include "common/sorted.h"
 #include "orchestrator/report/gnuplot.h"
 
-#define EXPORTER_MAX_PANELS                                                    \
-    48 /* panels of a combined plot, 500 pixels each                           \
-        */
-#define EXPORTER_TITLE 160
+/* panels of a combined plot, 500 pixels each */
+#define EXPORTER_MAX_PANELS 48
+#define EXPORTER_TITLE 160 /* bytes of a title */
 
 enum {
     KEY_LINES = 30, /* more lines of a legend would be unreadable */
@@ -35,7 +38,7 @@ size_t exporter_table_row(const struct exporter_table *table,
 
     *row = (struct exporter_row){
         .id = id, .sn = first->sn, .start_us = UINT64_MAX, .from = at};
-    /* the exporter knows only ids, so communicators with the same id share a
+    /* the exporter has only ids, so communicators with the same id share a
      * row */
     for (; at < cell->to && table->keys[at].sn == first->sn &&
            !strcmp(r->comms[table->keys[at].comm].id, id);
@@ -55,6 +58,7 @@ size_t exporter_table_row(const struct exporter_table *table,
     return at;
 }
 
+/* Formats a size in powers of 1000. numpy: rounds as numpy does. */
 static char *put_size(uint64_t bytes, bool numpy, char *buf)
 {
     static const char *const units[] = {"B",  "KB", "MB", "GB",
@@ -99,6 +103,7 @@ static char *exporter_title(const struct exporter_table *table,
     return buf;
 }
 
+/* Returns how many cells of [from, to) have files and a bandwidth. */
 static size_t count_kept(const struct exporter_table *table, size_t from,
                          size_t to)
 {
@@ -143,11 +148,13 @@ static void put_points(const struct exporter_table *table,
 
     for (size_t at = cell->from; at < cell->to; i++) {
         struct exporter_row row;
+        /* all rows if they fit, else slices of equally many rows */
         uint64_t mine = cell->rows <= max ? i
                                           : (uint64_t) ((double) i * slices /
                                                         (double) cell->rows);
 
         at = exporter_table_row(table, cell, at, &row);
+        /* the slice ends: write its extremes in order of their numbers */
         if (some && mine != slice) {
             put_point(gp, low.from < high.from ? &low : &high);
             if (low.from != high.from)
@@ -175,6 +182,7 @@ static void put_points(const struct exporter_table *table,
 static bool put_data(const struct exporter_table *table, size_t from, size_t to,
                      size_t n, size_t most, FILE *gp)
 {
+    /* the points are shared by all sizes of the picture */
     size_t max = EXPORTER_MAX_POINTS / n, k = 0;
     bool all = true;
 
@@ -204,6 +212,7 @@ static unsigned colour_of(size_t k, size_t n)
                                              {235, 190, 30}};
     static const unsigned few[] = {0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7,
                                    0xE69F00, 0x56B4E9, 0x666666, 0xB09C00};
+    /* a position on the scale of 5 stops; below 4, so that stop + 1 exists */
     double at = n > 1 ? 3.999 * (double) k / (double) (n - 1) : 0;
     unsigned stop = (unsigned) at, colour = 0;
 
@@ -219,7 +228,7 @@ static unsigned colour_of(size_t k, size_t n)
 
 /* The ranges of the axes. */
 struct span {
-    double x0, x1, y0, y1;
+    double x0, x1, y0, y1; /* sequence numbers, GB/s */
 };
 
 static void widen(struct span *span, const struct exporter_table *table,
@@ -231,6 +240,7 @@ static void widen(struct span *span, const struct exporter_table *table,
     span->y1 = fmax(span->y1, cell->max);
 }
 
+/* Returns an empty range, which any point replaces. */
 static struct span no_span(void)
 {
     return (struct span){INFINITY, -INFINITY, INFINITY, -INFINITY};
@@ -259,6 +269,7 @@ static void put_axes(FILE *gp)
           gp);
 }
 
+/* Writes that points are left out, unless all are there. */
 static void put_note(FILE *gp, bool all)
 {
     if (!all)
@@ -283,6 +294,7 @@ static void put_scatter(const struct exporter_table *table, size_t from,
         plot_script_nothing(gp, "no operation with a bandwidth");
         return;
     }
+    /* the data blocks must come before the plot command */
     put_axes(gp);
     put_note(gp, put_data(table, from, to, n, n, gp));
     for (size_t i = from; i < to; i++)
@@ -308,6 +320,7 @@ static void put_scatter(const struct exporter_table *table, size_t from,
                 ", \\\n     $s%zu using 1:2 with points pointtype 7 "
                 "pointsize 0.8 linecolor rgb '#80%06x' ",
                 k, colour_of(k, n));
+        /* only every step-th size has an entry in the legend */
         if (k % step == 0)
             fprintf(gp, "title '%s (%s)'", exporter_size(cell->bytes, size),
                     FIG_GBS(cell->mean));
@@ -340,6 +353,7 @@ static void put_combined(const struct exporter_table *table, size_t from,
     every = put_data(table, from, to, n, n, gp);
     exporter_title(table, &table->cells[from], title);
     fprintf(gp, "set multiplot layout %u,%u title '%s", rows, columns, title);
+    /* the title names what is left out, as there is no legend */
     if (n < all)
         fprintf(gp, " (the %zu of %zu sizes with most time)", n, all);
     if (!every)
@@ -398,6 +412,7 @@ static void put_histogram(const struct exporter_table *table,
 {
     uint64_t counts[MAX_BINS] = {0};
     double range = cell->max - cell->min, low = cell->min, width;
+    /* about one bin per GB/s, as in the exporter, but within the limits */
     unsigned bins = range >= MAX_BINS  ? MAX_BINS
                     : range > MIN_BINS ? (unsigned) range + 1
                                        : MIN_BINS;
@@ -412,6 +427,7 @@ static void put_histogram(const struct exporter_table *table,
     width = range / bins;
     for (size_t at = cell->from; at < cell->to;) {
         struct exporter_row row;
+        /* the greatest value is on the upper edge of the last bin */
         double bin;
 
         at = exporter_table_row(table, cell, at, &row);
@@ -441,6 +457,7 @@ static double *sorted_means(const struct exporter_table *table,
     double *means = reallocarray(NULL, cell->valued + 1, sizeof(*means));
     size_t n = 0;
 
+    /* rows without a bandwidth are left out, so `valued` is enough room */
     for (size_t at = cell->from; means && at < cell->to;) {
         struct exporter_row row;
 
@@ -462,6 +479,7 @@ static void put_outliers(const double *means, uint64_t n, uint64_t low,
     uint64_t step = (all + MAX_OUTLIERS - 1) / MAX_OUTLIERS;
 
     fputs("$outliers << EOD\n", gp);
+    /* from the lowest up, then from the highest down */
     for (uint64_t i = 0; i < low; i += step)
         fprintf(gp, "%s\t1\n", FIG_EXACT(means[i]));
     for (uint64_t i = n - 1; i > high; i = i - high > step ? i - step : high)
@@ -471,6 +489,8 @@ static void put_outliers(const double *means, uint64_t n, uint64_t low,
     fputs("EOD\n", gp);
 }
 
+/* Draws the box, the median and the whiskers as objects and arrows, from the
+ * quartiles that are given. */
 static void put_box(FILE *gp, double low, double q1, double median, double q3,
                     double high)
 {
@@ -491,6 +511,7 @@ static void put_box(FILE *gp, double low, double q1, double median, double q3,
             "set arrow 3 from %s,1 to %s,1 nohead dashtype 2 linewidth 2 "
             "linecolor rgb '#009E73'\n",
             FIG_EXACT(q3), FIG_EXACT(high));
+    /* the ends of the whiskers */
     for (int i = 0; i < 2; i++)
         fprintf(gp,
                 "set arrow %d from %s,0.93 to %s,1.07 nohead linewidth 2 "
@@ -532,12 +553,14 @@ static int put_boxplot(const struct exporter_table *table,
     q1 = sorted_quantile(means, n, 0.25);
     q3 = sorted_quantile(means, n, 0.75);
     median = sorted_quantile(means, n, 0.5);
+    /* the whiskers end at the outermost values that are no outliers */
     while (low < n - 1 && means[low] < q1 - 1.5 * (q3 - q1))
         low++;
     while (high > low && means[high] > q3 + 1.5 * (q3 - q1))
         high--;
     put_outliers(means, n, low, high, gp);
     put_box(gp, means[low], q1, median, q3, means[high]);
+    /* a single value still needs a range */
     margin = 0.05 * (cell->max - cell->min);
     if (!(margin > 0))
         margin = cell->max > 0 ? 0.02 * cell->max : 1;

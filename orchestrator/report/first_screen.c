@@ -1,5 +1,10 @@
-/* first_screen.c - the verdict in plain words, its figures, its proof, what to
- * do next. */
+/* first_screen.c - what a reader sees before scrolling: the verdict in plain
+ * words, its figures, its proof, and what to do next.
+ *
+ * first_screen_write is the order of the parts. Five tiles have a figure each;
+ * the first two depend on the verdict and on the finding that made it
+ * (worst_of). The command and the checks are also used by summary.txt and
+ * summary.json. */
 #include "orchestrator/report/report.h"
 
 #include <ctype.h>
@@ -16,18 +21,17 @@
 #include "orchestrator/report/proof.h"
 #include "orchestrator/report/sections.h"
 
-/* --- tiles: a figure each ---------------------------------------------------
- */
+/* --- tiles: a figure each ------------------------------------------------- */
 
 struct tile {
-    const char *label;
-    char value[64], note[200];
+    const char *label;         /* HTML */
+    char value[64], note[200]; /* plain text */
 };
 
 #define SAY(text, ...) snprintf((text), sizeof(text), __VA_ARGS__)
 
-/* Returns the first finding with the verdict's own word; NULL: there is none.
- */
+/* Returns the finding that made the verdict: the first one of its kind, as
+ * findings are sorted worst first. NULL: the verdict has no finding. */
 static const struct jp_finding *worst_of(const struct jp_report *report)
 {
     const struct jp_insight *x = report->insight;
@@ -39,6 +43,8 @@ static const struct jp_finding *worst_of(const struct jp_report *report)
     return NULL;
 }
 
+/* Time lost, by verdict: how long a hang lasts, the share of communication
+ * time, the tasks that a crash ended, or that nothing was found. */
 static void tile_lost(const struct jp_report *report,
                       const struct jp_finding *f, struct tile *t)
 {
@@ -52,6 +58,7 @@ static void tile_lost(const struct jp_report *report,
             SAY(t->value, "%s", FIG_US((double) report->result->hang.age_us));
         else
             SAY(t->value, "not known");
+        /* the value begins with 'n' only for "not known" */
         SAY(t->note, "%s",
             *t->value == 'n' ? "logs of ended operations do not show it"
                              : "at least, by the recordings");
@@ -60,6 +67,8 @@ static void tile_lost(const struct jp_report *report,
         SAY(t->note, "of communication time%s%s",
             isfinite(f->cost_us) ? ": " : "",
             isfinite(f->cost_us) ? plain_gpu_time(f->cost_us, gpu) : "");
+        /* the gain from a replay without the fault is better than the cost
+         * alone */
         if (isfinite(f->gain) && f->gain > 0)
             SAY(t->note,
                 "of communication time. Without it the run takes %s less",
@@ -77,6 +86,8 @@ static void tile_lost(const struct jp_report *report,
             FIG_COUNT(ended[JP_CRASH_KILL]));
     } else if (report->verdict->word == JP_VERDICT_OK && x) {
         SAY(t->value, "none found");
+        /* "none found" is worth as much as the smallest effect that would be
+         * seen */
         hypothesis_least(&x->hypotheses, JP_HYPOTHESIS_LATE_RANK, least);
         if (*least)
             SAY(t->note, "a rank that costs %s would be seen", least);
@@ -92,6 +103,7 @@ static void tile_lost(const struct jp_report *report,
     }
 }
 
+/* In place of a confidence: how many questions could be answered. */
 static void tile_judged(const struct jp_insight *x, struct tile *t)
 {
     unsigned judged = 0;
@@ -102,6 +114,8 @@ static void tile_judged(const struct jp_insight *x, struct tile *t)
     SAY(t->note, "questions were answered");
 }
 
+/* Confidence, from the width of the confidence interval relative to the share;
+ * for a hang or a crash, from the kind of evidence. */
 static void tile_sure(const struct jp_report *report,
                       const struct jp_finding *f, struct tile *t)
 {
@@ -110,12 +124,14 @@ static void tile_sure(const struct jp_report *report,
 
     t->label = "Confidence";
     if (f && isfinite(f->low) && f->share > 0) {
+        /* relative to the share: 1 % is wide for a share of 2 % */
         double width = (f->high - f->low) / f->share;
 
         SAY(t->value, "%s",
             width < limits_get(JP_LIMIT_SURE_HIGH)     ? "high"
             : width < limits_get(JP_LIMIT_SURE_MEDIUM) ? "medium"
                                                        : "low");
+        /* one decimal if the interval would otherwise be hidden by rounding */
         digits = f->share < 0.1 || f->high - f->low < 0.02;
         SAY(t->note, "%.*f to %.*f %%, from %s operations", digits,
             100 * f->low, digits, 100 * f->high, FIG_COUNT(f->evidence));
@@ -141,6 +157,8 @@ static void tile_sure(const struct jp_report *report,
     }
 }
 
+/* How complete the data is: coverage, or the number of records if it is
+ * unknown. */
 static void tile_data(const struct jp_report *report, struct tile *t)
 {
     const struct jp_result *r = report->result;
@@ -159,6 +177,8 @@ static void tile_data(const struct jp_report *report, struct tile *t)
         SAY(t->value, "%s", plain_share(report->verdict->coverage, share));
     else
         SAY(t->value, "%s", FIG_COUNT(r->quality.records));
+    /* more processes than ranks of any communicator: there are several groups
+     */
     if (report->processes && report->processes->n > r->quality.ranks_seen)
         SAY(t->note, "%s of %s processes", what,
             FIG_COUNT(report->processes->n));
@@ -169,6 +189,8 @@ static void tile_data(const struct jp_report *report, struct tile *t)
         SAY(t->note, "%s of %s ranks", what, FIG_COUNT(r->quality.ranks_seen));
 }
 
+/* The network's bandwidth relative to what is expected, averaged over time;
+ * without an expectation, that of the heaviest operations in GB/s. */
 static void tile_network(const struct jp_report *report, struct tile *t)
 {
     const struct jp_insight *x = report->insight;
@@ -187,6 +209,7 @@ static void tile_network(const struct jp_report *report, struct tile *t)
             most = c->time_us;
             gbs = p50;
         }
+        /* weighted by time, so rare sizes hardly count */
         if (x->expected && x->expected[i].gbs > 0) {
             us += c->time_us;
             sum += c->time_us * p50 / x->expected[i].gbs;
@@ -212,6 +235,7 @@ static void tile_network(const struct jp_report *report, struct tile *t)
     }
 }
 
+/* What limits the job, by the samples of utilisation. */
 static void tile_busiest(const struct jp_report *report, struct tile *t)
 {
     const struct jp_bottlenecks *b = report->bottlenecks;
@@ -232,16 +256,17 @@ static void tile_busiest(const struct jp_report *report, struct tile *t)
 /* Returns true if the report has only Copper's profiles. */
 static bool is_copper_alone(const struct jp_report *report)
 {
-    return report->copper && !report_has_nccl(report);
+    return report->copper && !quality_has_nccl(report);
 }
 
-/* The same figures for a file cache. */
+/* The first four tiles of a report that has only Copper's profiles. */
 static void tiles_copper(const struct jp_copper *c, struct tile tiles[4])
 {
     const struct jp_copper_finding *slow = NULL;
     double ops = (double) c->total[COPPER_OPERATIONS];
     char text[JP_PLAIN_FIGURE];
 
+    /* the first finding about a slow daemon */
     for (size_t i = 0; !slow && i < c->n_findings; i++)
         if (!strcmp(c->findings[i].kind, "copper_slow_rank"))
             slow = &c->findings[i];
@@ -255,6 +280,7 @@ static void tiles_copper(const struct jp_copper *c, struct tile tiles[4])
     } else {
         SAY(tiles[0].value, slow ? "not known" : "none found");
     }
+    /* from: the median of the daemons of its level; to: its own */
     if (slow && slow->from > 0) {
         tiles[1].label = "Slowest daemon";
         SAY(tiles[1].value, "%.1f x", slow->to / slow->from);
@@ -276,6 +302,7 @@ static void tiles_copper(const struct jp_copper *c, struct tile tiles[4])
         FIG_COUNT(c->total[COPPER_OPERATIONS]));
 }
 
+/* Writes the tiles. The labels are HTML, the other texts are cleaned. */
 static void put_tiles(const struct jp_report *report, FILE *out)
 {
     const struct jp_finding *f = worst_of(report);
@@ -291,6 +318,7 @@ static void put_tiles(const struct jp_report *report, FILE *out)
     }
     tile_busiest(report, &tiles[4]);
     fputs("<dl class=\"tiles\">\n", out);
+    /* always five, so the layout does not depend on the data */
     for (size_t i = 0; i < sizeof(tiles) / sizeof(*tiles); i++) {
         fprintf(out, "<div><dt>%s</dt><dd><strong>", tiles[i].label);
         html_out_text(out, tiles[i].value);
@@ -301,8 +329,7 @@ static void put_tiles(const struct jp_report *report, FILE *out)
     fputs("</dl>\n", out);
 }
 
-/* --- causes, what to do ------------------------------------------------------
- */
+/* --- causes, what to do --------------------------------------------------- */
 
 /* Writes text in which the name of an option is not broken at its hyphens. */
 static void put_words(FILE *out, const char *text)
@@ -310,11 +337,13 @@ static void put_words(FILE *out, const char *text)
     char word[80];
 
     while (*text) {
+        /* an option ends at a blank, other text at a hyphen */
         size_t n = strncmp(text, "--", 2) ? strcspn(text, "-")
                                           : strcspn(text, " ");
 
         if (strncmp(text, "--", 2) && !n)
             n = 1; /* a hyphen within a word */
+        /* longer pieces are written in parts */
         n = n < sizeof(word) ? n : sizeof(word) - 1;
         snprintf(word, n + 1, "%s", text);
         fputs(strncmp(text, "--", 2) ? "" : "<span class=\"whole\">", out);
@@ -324,6 +353,7 @@ static void put_words(FILE *out, const char *text)
     }
 }
 
+/* Writes text with a capital and a full stop; nothing for "". */
 static void put_sentence(FILE *out, const char *text)
 {
     if (!*text)
@@ -334,6 +364,8 @@ static void put_sentence(FILE *out, const char *text)
         fputc('.', out);
 }
 
+/* Writes what was sampled at the time of the finding. A hang, a crash and
+ * uneven records have other evidence, so they have no such part. */
 static void put_why(const struct jp_report *report, const struct jp_finding *f,
                     FILE *out)
 {
@@ -370,12 +402,13 @@ const char *const *first_screen_checks(const struct jp_report *report)
     const struct jp_finding *f = worst_of(report);
 
     if (is_unread(report) || (f && f->kind == JP_FINDING_UNEVEN))
-        return NULL; /* the finding says what to do */
+        return NULL; /* the finding has advice */
     return plain_checks(report->verdict,
                         is_copper_alone(report) &&
                             report->verdict->word != JP_VERDICT_OK);
 }
 
+/* Writes what to check, or the advice of the finding. */
 static void put_checks(const struct jp_report *report,
                        const struct jp_finding *f, FILE *out)
 {
@@ -407,6 +440,7 @@ char *first_screen_command(const struct jp_report *report,
     bool known = conf && conf->step_id;
     size_t n = 0;
 
+    /* nothing can be shown before the analysis */
     if (is_unread(report))
         c = (struct jp_plain_command){"jobprof report", false, true};
     if (is_copper_alone(report)) { /* other commands do not handle this case */
@@ -421,6 +455,7 @@ char *first_screen_command(const struct jp_report *report,
     if (c.rank)
         n += (size_t) snprintf(buf + n, FIRST_SCREEN_COMMAND - n, " %" PRId64,
                                f->world_rank);
+    /* "." works in the report's folder */
     if (c.job && known)
         snprintf(buf + n, FIRST_SCREEN_COMMAND - n, " %" PRIu64 ".%.60s",
                  conf->job_id, conf->step_id);
@@ -429,6 +464,7 @@ char *first_screen_command(const struct jp_report *report,
     return buf;
 }
 
+/* Writes the command to type next. */
 static void put_command(const struct jp_report *report, FILE *out)
 {
     char text[FIRST_SCREEN_COMMAND];
@@ -436,6 +472,7 @@ static void put_command(const struct jp_report *report, FILE *out)
     fputs("<p class=\"command\"><strong>Next</strong><code>", out);
     html_out_text(out, first_screen_command(report, text));
     fputs("</code>", out);
+    /* the command refers to files of this folder */
     if (!strcmp(text + strlen(text) - 2, " .") || is_copper_alone(report))
         fputs("<span class=\"note\">in this report&#39;s folder</span>", out);
     fputs("</p>\n", out);
@@ -445,14 +482,13 @@ static void put_command(const struct jp_report *report, FILE *out)
  * without JavaScript. */
 static void put_timeline(const struct jp_report *report, FILE *out)
 {
-    if (html_timeline_proves(report))
+    if (timeline_html_proves(report))
         fputs("<p class=\"charts\"><a href=\"#timeline\">See it in the "
               "timeline of all ranks</a></p>\n",
               out);
 }
 
-/* Writes the full sentence of summary.json, with every figure, behind a click.
- */
+/* Writes the full sentence of summary.json, with every figure; folded. */
 static void put_full(const struct jp_report *report, FILE *out)
 {
     char judged[JP_HYPOTHESES_LINE];
@@ -460,7 +496,7 @@ static void put_full(const struct jp_report *report, FILE *out)
     fputs("<details class=\"full\"><summary>In full</summary><p>", out);
     put_sentence(out, report->verdict->text);
     fputs("</p>", out);
-    if (report_judged(report, judged)) {
+    if (quality_judged(report, judged)) {
         fputs("<p><a href=\"#hypotheses\">Judged</a>: ", out);
         html_out_text(out, judged);
         fputs("</p>", out);
@@ -468,9 +504,9 @@ static void put_full(const struct jp_report *report, FILE *out)
     fputs("</details>\n", out);
 }
 
-/* --- the whole
- * ----------------------------------------------------------------- */
+/* --- the whole ------------------------------------------------------------ */
 
+/* Writes the step and the job's name. A folder of logs has neither. */
 static void put_heading(const struct jp_report *report, FILE *out)
 {
     fputs("<h1>jobprof", out);
@@ -490,6 +526,7 @@ int first_screen_write(const struct jp_report *report, FILE *out)
     char text[JP_PLAIN_TEXT];
 
     put_heading(report, out);
+    /* the class gives the colour of the verdict */
     fprintf(out,
             "<div id=\"answer\" class=\"%s\">\n<div class=\"verdict\"><strong>"
             "%s</strong><p>",
@@ -499,6 +536,7 @@ int first_screen_write(const struct jp_report *report, FILE *out)
     fputs("</p></div>\n", out);
     put_tiles(report, out);
     put_command(report, out);
+    /* the proof stands beside causes and checks on a wide screen */
     fputs("<div class=\"why\">\n", out);
     if (proof_write(report, out) < 0)
         return -1;

@@ -1,5 +1,4 @@
-/* gnuplot.c - begin a script; run gnuplot with a deadline, say what went wrong.
- */
+/* gnuplot.c - begin a script for gnuplot; run gnuplot with a deadline. */
 #include "orchestrator/report/gnuplot.h"
 
 #include <ctype.h>
@@ -7,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/child.h"
 #include "common/fileio.h"
 
+/* Quotes, backslashes and '@' mean something in a script, so only a few
+ * characters stay. */
 char *plot_script_name(const char *text, char *buf, size_t size)
 {
     size_t n = 0;
@@ -25,21 +27,6 @@ char *plot_script_name(const char *text, char *buf, size_t size)
     return buf;
 }
 
-char *plot_script_comm(const struct jp_comm *comm, char *buf, size_t size)
-{
-    size_t len = strlen(comm->id);
-    char name[20], id[20];
-
-    plot_script_name(comm->id, id, sizeof(id));
-    if (!comm->name || !*comm->name)
-        snprintf(buf, size, "%s", id);
-    else
-        snprintf(buf, size, "%s ..%s",
-                 plot_script_name(comm->name, name, sizeof(name)),
-                 len > 4 ? id + len - 4 : id);
-    return buf;
-}
-
 void plot_script_begin(FILE *out, const char *name, const char *title,
                        unsigned width, unsigned height)
 {
@@ -49,6 +36,7 @@ void plot_script_begin(FILE *out, const char *name, const char *title,
         "E69F00", "56B4E9", "666666", "B09C00",
     };
 
+    /* pngcairo draws better, but small builds of gnuplot have only png */
     fprintf(out, "# Run in this folder: gnuplot -d %s.gp\nreset session\n",
             name);
     fprintf(out,
@@ -59,6 +47,7 @@ void plot_script_begin(FILE *out, const char *name, const char *title,
             "}\n",
             width, height, width, height);
     fprintf(out, "set output '%s.png'\n", name);
+    /* tabs separate the columns of a .tsv: names contain blanks */
     fputs("set encoding utf8\n"
           "set datafile separator '\\t'\n",
           out);
@@ -67,6 +56,7 @@ void plot_script_begin(FILE *out, const char *name, const char *title,
                 "set linetype %zu linecolor rgb '#%s' linewidth 2 "
                 "pointtype %zu pointsize 1\n",
                 i + 1, colours[i], 5 + 2 * (i % 6)); /* odd ones are filled */
+    /* line types repeat after the eight colours */
     fputs("set linetype cycle 8\n"
           "set border 3 linecolor rgb '#444444'\n"
           "set tics nomirror\n"
@@ -76,11 +66,8 @@ void plot_script_begin(FILE *out, const char *name, const char *title,
     fprintf(out, "set title '%s' font ',15'\n", title);
 }
 
-int plot_script_log_base(double least, double most)
-{
-    return most / least < 500 ? 2 : 10;
-}
-
+/* gnuplot refuses a plot without data, so this plots a line outside of the
+ * range. */
 void plot_script_nothing(FILE *out, const char *why)
 {
     fprintf(out,
@@ -92,23 +79,27 @@ void plot_script_nothing(FILE *out, const char *why)
 
 /* --- run gnuplot --------------------------------------------------------- */
 
-#define EXIT_NOT_FOUND 127
+#define EXIT_NOT_FOUND 127 /* of a child that could not execute its program */
 
 int gnuplot_run(const char *dir, const char *const *names, size_t n,
                 unsigned limit_ms, struct jp_error *err)
 {
+    /* the two words before the scripts, and the NULL after them */
     char *argv[GNUPLOT_MAX_SCRIPTS + 3] = {(char *) "gnuplot", (char *) "-d"};
+    /* no shell: the names are arguments */
     const struct child child = {.argv = argv, .dir = dir, .limit_ms = limit_ms};
     struct child_result r;
     enum child_end end;
     int rc = -1;
 
+    /* text_format allocates each; argv stays NULL-terminated after the last */
     for (size_t i = 0; i < n && i < GNUPLOT_MAX_SCRIPTS; i++)
         if (!(argv[2 + i] = text_format("%s.gp", names[i]))) {
             error_set(err, "out of memory");
             goto out;
         }
     end = child_run(&child, &r);
+    /* it did not start, or did not end in time */
     if (end != CHILD_ENDED)
         error_set(err, "gnuplot: %s: %s", n ? argv[2] : "",
                   end == CHILD_LATE ? "no end in time" : strerror(errno));
@@ -117,6 +108,7 @@ int gnuplot_run(const char *dir, const char *const *names, size_t n,
     else if (!WIFEXITED(r.status))
         error_set(err, "gnuplot: %s: signal %d", n ? argv[2] : "",
                   WTERMSIG(r.status));
+    /* the child's exec failed */
     else if (WEXITSTATUS(r.status) == EXIT_NOT_FOUND)
         error_set(err, "gnuplot was not found");
     else
@@ -126,4 +118,13 @@ out:
     for (size_t i = 0; i < n && i < GNUPLOT_MAX_SCRIPTS; i++)
         free(argv[2 + i]);
     return rc;
+}
+
+void gnuplot_remove(const char *dir, const char *name, const char *suffix)
+{
+    char *path = text_format("%s/%s.%s", dir, name, suffix);
+
+    if (path)
+        unlink(path);
+    free(path);
 }

@@ -3,10 +3,9 @@
 #define JP_REPORT_GNUPLOT_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "common/error.h"
-#include <stdio.h>
-#include "orchestrator/aggregate/aggregate.h"
 
 #define GNUPLOT_MAX_SCRIPTS 32
 
@@ -18,21 +17,19 @@
 int gnuplot_run(const char *dir, const char *const *names, size_t n,
                 unsigned limit_ms, struct jp_error *err);
 
+/* Removes dir/name.suffix: a picture that gnuplot left unfinished or that
+ * belongs to older data, or a script. Scripts may run programs, so only scripts
+ * written now are drawn. */
+void gnuplot_remove(const char *dir, const char *name, const char *suffix);
+
 /* Copies text for use in a script. Letters, digits and " ._-:" stay; any other
  * character becomes '_'. Writes at most size - 1 bytes. Returns buf. */
 char *plot_script_name(const char *text, char *buf, size_t size);
-
-/* "NAME ..1a2b": the name and the end of the id, since names may be shared;
- * without a name the id. Returns buf. */
-char *plot_script_comm(const struct jp_comm *comm, char *buf, size_t size);
 
 /* Writes the commands for terminal, output file NAME.png, fonts, colours, grid
  * and title. */
 void plot_script_begin(FILE *out, const char *name, const char *title,
                        unsigned width, unsigned height);
-
-/* Returns 2 or 10: the base that gives enough, but not too many, ticks. */
-int plot_script_log_base(double least, double most);
 
 /* Draws an empty picture with the reason in it. */
 void plot_script_nothing(FILE *out, const char *why);

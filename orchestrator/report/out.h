@@ -16,7 +16,7 @@
 #define JP_TEXT_COLUMNS 100
 
 /* Writes one line of at most `columns` (JP_TEXT_COLUMNS) bytes. A longer line
- * is cut behind a clause or a word and ends in "...". Trailing blanks are
+ * is cut after a clause or a word and ends in "...". Trailing blanks are
  * dropped. */
 void text_out_fit(FILE *out, unsigned columns, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,4 +1,10 @@
-/* proof.c - which picture proves a verdict. */
+/* proof.c - which picture proves a verdict; the pictures of a step's end and of
+ * the Copper cache.
+ *
+ * proof_write is the start: the first finding that made the verdict and has a
+ * picture draws it (by_kind), else the verdict's word chooses one (by_word). A
+ * picture returns 1 if it has nothing to draw, and then the next candidate is
+ * tried. */
 #include "orchestrator/report/proof.h"
 
 #include <inttypes.h>
@@ -7,23 +13,21 @@
 #include <string.h>
 
 #include "common/figure.h"
+#include "orchestrator/copper/copper.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/table.h"
 
-/* Pictures of a step's end: which rank waits where and for whom,
- * and which task ended first. */
-
 #define CHIPS 128    /* ranks of an operation drawn one by one */
 #define CHIPS_FEW 16 /* ... also where it only waits for another operation */
 #define OPS_DRAWN 6  /* operations */
 #define BARS_DRAWN 12
+#define TICKS 400 /* of a group of tasks, or of a level of daemons */
 
-/* --- operations that hang ----------------------------------------------------
- */
+/* --- operations that hang ------------------------------------------------- */
 
-/* Each colour has a sign, too, because colour alone is not accessible. */
+/* Each colour also has a sign, because colour alone is not accessible. */
 static const struct {
     const char *class, *sign, *words;
 } states[JP_HANG_STATES] = {
@@ -34,6 +38,7 @@ static const struct {
     [JP_HANG_UNKNOWN] = {"unknown", "?", "is not known"},
 };
 
+/* Draws the ranks of an operation, each with the sign of its state. */
 static void put_chips(FILE *out, const struct jp_hang_op *op)
 {
     uint32_t shown = 0;
@@ -49,12 +54,15 @@ static void put_chips(FILE *out, const struct jp_hang_op *op)
             break;
         fprintf(out, "<span class=\"chip %s\"><i>%s</i>%" PRId64 "</span>",
                 states[s].class, states[s].sign,
+                /* the task's number if it is known, else the rank in the
+                 * communicator */
                 op->tasks[i] >= 0 ? op->tasks[i] : i);
     }
     fputs("</div>\n", out);
 }
 
-/* "0-2, 4-6 -> wait for 3" */
+/* Writes which ranks wait for which: "0-2, 4-6 wait for 3". Nothing if one side
+ * is unknown. */
 static void put_arrow(FILE *out, const struct jp_hang_op *op)
 {
     char ranks[JP_HANG_STATES][120];
@@ -63,6 +71,8 @@ static void put_arrow(FILE *out, const struct jp_hang_op *op)
     for (unsigned s = 0; s < JP_HANG_STATES; s++)
         plain_hang_ranks(op, (enum jp_hang_state) s, 6, ranks[s],
                          sizeof(ranks[s]));
+    /* none is absent: they wait for those elsewhere, else for the unknown ones
+     */
     if (!*ranks[JP_HANG_ABSENT])
         whom = *ranks[JP_HANG_ELSEWHERE] ? JP_HANG_ELSEWHERE : JP_HANG_UNKNOWN;
     if (!*ranks[JP_HANG_IN] || !*ranks[whom])
@@ -71,6 +81,7 @@ static void put_arrow(FILE *out, const struct jp_hang_op *op)
             "<p class=\"arrow\"><strong>%s</strong> <span class=\"line\">wait "
             "for</span> <strong class=\"%s\">%s</strong>",
             ranks[JP_HANG_IN], states[whom].class, ranks[whom]);
+    /* some are absent and others elsewhere: name both */
     if (whom == JP_HANG_ABSENT && *ranks[JP_HANG_ELSEWHERE])
         fprintf(out,
                 " and <strong class=\"elsewhere\">%s</strong>, in another one",
@@ -78,7 +89,8 @@ static void put_arrow(FILE *out, const struct jp_hang_op *op)
     fputs("</p>\n", out);
 }
 
-/* Some rank never entered it: other operations wait for this one. */
+/* Returns true if some rank never entered the operation. Then the other
+ * operations that hang wait for this one. */
 static bool is_cause(const struct jp_hang_op *op)
 {
     for (uint32_t i = 0; i < op->n_ranks; i++)
@@ -87,14 +99,18 @@ static bool is_cause(const struct jp_hang_op *op)
     return false;
 }
 
+/* Writes one operation that hangs. One that only waits for another shows its
+ * ranks only if they are few. */
 static void put_op(FILE *out, const struct jp_hang_op *op)
 {
     fputs("<div class=\"op\"><h3>", out);
+    /* "AllReduce 17 of TP1" */
     html_out_text(out, op->coll);
     fprintf(out, " %" PRIu64 " of ", op->sn);
     html_out_text(out, op->name);
     fputs("</h3><span class=\"soft\">", out);
     if (op->since_us > 0)
+        /* + 11: without the date */
         fprintf(out, "since %s, ", FIG_UTC((uint64_t) op->since_us) + 11);
     fprintf(out, "for at least %s</span>\n", FIG_US((double) op->age_us));
     if (op->n_ranks <= CHIPS_FEW || is_cause(op))
@@ -103,6 +119,7 @@ static void put_op(FILE *out, const struct jp_hang_op *op)
     fputs("</div>\n", out);
 }
 
+/* Explains the signs that occur. */
 static void put_states(FILE *out, const struct jp_hang *hang)
 {
     bool used[JP_HANG_STATES] = {false};
@@ -118,8 +135,7 @@ static void put_states(FILE *out, const struct jp_hang *hang)
     fputs("</p>\n", out);
 }
 
-/* --- without recordings: how far each communicator came
- * ------------------------ */
+/* --- without recordings: how far each communicator came ------------------- */
 
 static int by_ops(const void *a, const void *b, void *arg)
 {
@@ -132,6 +148,8 @@ static int by_ops(const void *a, const void *b, void *arg)
     return x < y ? -1 : 1;
 }
 
+/* Logs contain only operations that ended, so a hang shows as a communicator
+ * that came less far than its peers. Returns as a proof_picture. */
 static int put_progress(const struct jp_result *r, const struct jp_finding *f,
                         FILE *out)
 {
@@ -143,9 +161,11 @@ static int put_progress(const struct jp_result *r, const struct jp_finding *f,
     if (!list)
         return -1;
     for (size_t c = 0; c < r->n_comms; c++)
+        /* only communicators that should do the same number of operations */
         if (r->comms[c].n_ranks == like->n_ranks &&
             r->comms[c].type == like->type && r->comms[c].ops)
             list[n++] = c;
+    /* nothing to compare with */
     if (n < 2) {
         free(list);
         return 1;
@@ -188,6 +208,7 @@ static int put_progress(const struct jp_result *r, const struct jp_finding *f,
     return 0;
 }
 
+/* The operations in flight, or without recordings the progress. */
 static int proof_hang(const struct jp_report *report,
                       const struct jp_finding *f, FILE *out)
 {
@@ -196,6 +217,7 @@ static int proof_hang(const struct jp_report *report,
 
     if (!hang)
         return 1;
+    /* recordings without operations in flight, or logs */
     if (!hang->n_ops || !hang->ops[0].n_ranks)
         return f && f->comm >= 0 ? put_progress(report->result, f, out) : 1;
     html_out_proof(out, "hang", "Who waits where, and for whom");
@@ -210,8 +232,7 @@ static int proof_hang(const struct jp_report *report,
     return 0;
 }
 
-/* --- who ended first
- * ----------------------------------------------------------- */
+/* --- the task that ended first -------------------------------------------- */
 
 static const char *const ways[] = {
     [JP_CRASH_WELL] = "ended well",
@@ -220,13 +241,12 @@ static const char *const ways[] = {
     [JP_CRASH_UNTOLD] = "left no status",
 };
 
-/* Draws the ends of tasks that ended in one way, as ticks; without the first
- * task. */
+/* Draws the ends of the tasks that ended in one way, as ticks, without the
+ * first task. Returns their number. out NULL: only counts. */
 static uint32_t put_ticks(FILE *out, const struct jp_nodes *nodes,
                           const struct jp_task *first, enum jp_crash_way way,
                           int64_t from_us, double full_us)
 {
-    enum { TICKS = 400 };
     uint32_t n = 0;
 
     for (size_t i = 0; i < nodes->n_nodes; i++)
@@ -244,6 +264,8 @@ static uint32_t put_ticks(FILE *out, const struct jp_nodes *nodes,
     return n;
 }
 
+/* Draws when the tasks ended: the first one by itself, the others by the way in
+ * which they ended. */
 static int proof_tasks(const struct jp_report *report,
                        const struct jp_finding *f, FILE *out)
 {
@@ -256,6 +278,7 @@ static int proof_tasks(const struct jp_report *report,
     (void) f;
     if (!nodes || !crash || !crash->task)
         return 1;
+    /* the range of the axis; an end of 0 is unknown */
     for (size_t i = 0; i < nodes->n_nodes; i++)
         for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++) {
             int64_t end = nodes->nodes[i].tasks[k].end_us;
@@ -265,6 +288,7 @@ static int proof_tasks(const struct jp_report *report,
         }
     full = to > from ? (double) (to - from) : 1;
     html_out_proof(out, "tasks", "When the tasks ended");
+    /* the task that ended first has a row of its own */
     fprintf(out,
             "<div class=\"row hit\"><span class=\"who\"><strong>rank %" PRId64
             "</strong> ",
@@ -281,6 +305,7 @@ static int proof_tasks(const struct jp_report *report,
                 2 + 96 * (double) (crash->task->end_us - from) / full);
     fprintf(out, "</svg><span class=\"num\">%s</span></div>\n",
             crash->signal ? crash_signal_name(crash->signal) : "exit");
+    /* count first: a row without tasks is left out */
     for (unsigned way = 0; way < 4; way++) {
         uint32_t n =
             put_ticks(NULL, nodes, crash->task, (enum jp_crash_way) way, 0, 1);
@@ -304,19 +329,275 @@ static int proof_tasks(const struct jp_report *report,
     return 0;
 }
 
+#define LEVELS_DRAWN 10  /* of Copper's tree, from the root on */
+#define DAEMONS_DRAWN 12 /* those with the lowest shares of hits */
+
+/* --- a slow daemon -------------------------------------------------------- */
+
+static const struct {
+    const char *metric, *op, *words;
+} measures[] = {
+    {"getattr_us", "getattr", "What a getattr takes"},
+    {"read_us", "read", "What a read takes"},
+    {"readdir_us", "readdir", "What a readdir takes"},
+    {"latency_without_init_s", NULL, "What all operations take"},
+    {"init_s", "init", "What the start takes"},
+};
+
+/* Returns what a rank takes by one measure, us; NaN if it is unknown. */
+static double measure(const struct jp_copper_rank *r, unsigned m)
+{
+    const char *name = measures[m].op ? measures[m].op : "init";
+    const struct copper_op *op = &r->op[copper_op_find(name, strlen(name))];
+
+    if (!r->has_ops)
+        return NAN;
+    if (!measures[m].op)
+        return r->has_counts
+                   ? (double) r->value[COPPER_LATENCY_US] - (double) op->time_us
+                   : NAN;
+    if (!strcmp(name, "init"))
+        return (double) op->time_us;
+    return op->calls ? (double) op->time_us / (double) op->calls : NAN;
+}
+
+/* Returns the outlier that a finding is about, and its measure in *m; NULL if
+ * there is none. */
+static const struct jp_copper_outlier *outlier_of(const struct jp_copper *c,
+                                                  unsigned *m)
+{
+    for (size_t i = 0; i < c->n_findings; i++) {
+        if (strcmp(c->findings[i].kind, "copper_slow_rank") != 0)
+            continue;
+        /* the measures with a picture, in order of preference */
+        for (*m = 0; *m < sizeof(measures) / sizeof(*measures); ++*m)
+            for (size_t k = 0; k < c->n_outliers; k++)
+                if (c->outliers[k].slow &&
+                    c->outliers[k].rank == c->findings[i].rank &&
+                    !strcmp(c->outliers[k].metric, measures[*m].metric))
+                    return &c->outliers[k];
+    }
+    return NULL;
+}
+
+/* Draws a daemon at its time; `most` is the right edge. */
+static void put_tick(FILE *out, double us, double most, const char *class)
+{
+    fprintf(out, "<rect class=\"%s\" x=\"%.2f\" width=\"0.6\" height=\"1\"/>",
+            class, 0.2 + 98.8 * us / most);
+}
+
+/* A row is: begin_row, more text, begin_cells, drawings, end_row. */
+static void begin_row(FILE *out, bool hit, const char *name)
+{
+    fprintf(out, "<div class=\"row%s\"><span class=\"who\"><strong>",
+            hit ? " hit" : "");
+    html_out_short(out, name, 32);
+    fputs("</strong> ", out);
+}
+
+static void begin_cells(FILE *out)
+{
+    fputs("</span><svg class=\"cells\" viewBox=\"0 0 100 1\" "
+          "preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+          out);
+}
+
+static void end_row(FILE *out, const char *figure)
+{
+    fprintf(out, "</svg><span class=\"num\">%s</span></div>\n", figure);
+}
+
+/* Draws the daemons of one level as ticks, at most TICKS of them. */
+static void put_level(FILE *out, const struct jp_copper *c, int level,
+                      unsigned m, double most)
+{
+    size_t n = 0, k = 0, step;
+    double *values = calloc(c->n_ranks + 1, sizeof(*values));
+    char name[32];
+
+    for (size_t i = 0; values && i < c->n_ranks; i++) {
+        double us = measure(&c->ranks[i], m);
+
+        if (c->ranks[i].level == level && isfinite(us))
+            values[n++] = us;
+    }
+    if (n) {
+        snprintf(name, sizeof(name), "level %d", level);
+        begin_row(out, false, name);
+        fprintf(out, "%s daemon%s", FIG_COUNT(n), plural(n));
+        begin_cells(out);
+        /* daemons beyond the limit are skipped evenly */
+        step = n / TICKS + 1;
+        for (k = 0; k < n; k += step)
+            put_tick(out, values[k], most, "col");
+        end_row(out, "");
+    }
+    free(values);
+}
+
+/* Draws the slow daemon below those of its level, and the other levels for
+ * comparison. */
+static int put_slow(const struct jp_copper *c,
+                    const struct jp_copper_outlier *o, unsigned m, FILE *out)
+{
+    const struct jp_copper_rank *slow = &c->ranks[o->rank];
+    double most = 0, own = measure(slow, m);
+    char caption[120], figure[JP_FIGURE_LEN];
+
+    for (size_t i = 0; i < c->n_ranks; i++)
+        most = fmax(most, measure(&c->ranks[i], m));
+    if (!(most > 0) || !isfinite(own))
+        return 1;
+    snprintf(caption, sizeof(caption), "%s, by level of Copper's tree",
+             measures[m].words);
+    html_out_proof(out, "tasks daemons", caption);
+    /* levels without daemons write nothing */
+    for (int level = 0; level < LEVELS_DRAWN; level++) {
+        put_level(out, c, level, m, most);
+        if (level != o->level)
+            continue;
+        begin_row(out, true, slow->host);
+        fprintf(out, "level %d", level);
+        begin_cells(out);
+        put_tick(out, own, most, "col hit");
+        snprintf(figure, sizeof(figure), "%s", FIG_US(own));
+        end_row(out, figure);
+    }
+    fprintf(out, "<div class=\"scale\"><span>0</span><span>%s</span></div>\n",
+            FIG_US(most));
+    html_out_proof_end(out, "A tick is a daemon. Levels differ by nature; a "
+                            "daemon is compared with those of its own.");
+    return 0;
+}
+
+/* --- what caches answered ------------------------------------------------- */
+
+struct daemon {
+    const struct jp_copper_rank *rank; /* borrowed */
+    double share;                      /* of hits; -1: no profile */
+};
+
+static int by_share(const void *a, const void *b)
+{
+    const struct daemon *x = a, *y = b;
+
+    if (x->share != y->share)
+        return x->share < y->share ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Draws a part of a bar from `from`. Returns where it ends. */
+static double put_part(FILE *out, double from, uint64_t count, double all,
+                       const char *class)
+{
+    double width = 100 * (double) count / all;
+
+    fprintf(out, "<rect class=\"%s\" x=\"%.2f\" width=\"%.2f\" height=\"1\"/>",
+            class, from, width);
+    return from + width;
+}
+
+/* Draws what a daemon answered; a daemon without a whole profile shows its
+ * state. */
+static void put_daemon(FILE *out, const struct daemon *d)
+{
+    const struct jp_copper_rank *r = d->rank;
+    bool whole = r->state == JP_COPPER_GOOD;
+    char figure[JP_FIGURE_LEN] = "";
+
+    begin_row(out, !whole, r->host);
+    if (!whole)
+        html_out_text(out, copper_state_names[r->state]);
+    begin_cells(out);
+    /* hits, misses and negative results side by side */
+    if (d->share >= 0) {
+        double all = (double) r->value[COPPER_OPERATIONS], at = 0;
+
+        at = put_part(out, at, r->value[COPPER_HITS], all, "col");
+        at = put_part(out, at, r->value[COPPER_MISSES], all, "col miss");
+        put_part(out, at, r->value[COPPER_NEGATIVES], all, "col neg");
+        snprintf(figure, sizeof(figure), "%s", FIG_SHARE(d->share));
+    }
+    end_row(out, figure);
+}
+
+/* Draws the daemons with the lowest shares of hits. Returns as a proof_picture.
+ */
+static int put_answers(const struct jp_copper *c, FILE *out)
+{
+    struct daemon *list = calloc(c->n_ranks + 1, sizeof(*list));
+    char note[120] = "";
+    size_t n = 0, known = 0;
+
+    if (!list)
+        return -1;
+    for (size_t i = 0; i < c->n_ranks; i++) {
+        const struct jp_copper_rank *r = &c->ranks[i];
+        bool has = r->has_counts && r->value[COPPER_OPERATIONS];
+
+        /* daemons without a profile come first: -1 */
+        list[n++] =
+            (struct daemon){r, has ? (double) r->value[COPPER_HITS] /
+                                         (double) r->value[COPPER_OPERATIONS]
+                                   : -1};
+        known += has;
+    }
+    if (!known) {
+        free(list);
+        return 1;
+    }
+    qsort(list, n, sizeof(*list), by_share);
+    html_out_proof(out, "bars answers",
+                   "What each daemon answered from its cache");
+    for (size_t i = 0; i < n && i < DAEMONS_DRAWN; i++)
+        put_daemon(out, &list[i]);
+    fputs("<p class=\"key\"><i class=\"col\"></i> cache hits <i class=\"col "
+          "miss\"></i> misses <i class=\"col neg\"></i> negative results; the "
+          "rest is not cached</p>\n",
+          out);
+    if (n > DAEMONS_DRAWN)
+        snprintf(note, sizeof(note), "%s more daemons, up to %s hits.",
+                 FIG_COUNT(n - DAEMONS_DRAWN), FIG_SHARE(list[n - 1].share));
+    html_out_proof_end(out, note);
+    free(list);
+    return 0;
+}
+
+/* A slow daemon if there is one, else what the caches answered. */
+static int proof_copper(const struct jp_report *report,
+                        const struct jp_finding *f, FILE *out)
+{
+    const struct jp_copper *c = report->copper;
+    const struct jp_copper_outlier *o;
+    unsigned m = 0;
+    int rc = 1;
+
+    (void) f;
+    if (!c)
+        return 1;
+    o = outlier_of(c, &m);
+    if (o)
+        rc = put_slow(c, o, m, out);
+    return rc == 1 ? put_answers(c, out) : rc;
+}
+
+/* --- which picture proves a verdict --- */
+
 /* By kind of finding; NULL: it has none. */
 static proof_picture *const by_kind[] = {
     [JP_FINDING_HANG] = proof_hang,
     [JP_FINDING_CRASH] = proof_tasks,
-    [JP_FINDING_LATE_RANK] = proof_arrivals,
-    [JP_FINDING_LATE_NODE] = proof_arrivals,
-    [JP_FINDING_STALL] = proof_stalls,
+    [JP_FINDING_LATE_RANK] = proof_strips,
+    [JP_FINDING_LATE_NODE] = proof_strips,
+    [JP_FINDING_STALL] = proof_strips,
     [JP_FINDING_SLOW_NETWORK] = proof_network,
     [JP_FINDING_DRIFT] = proof_network,
     [JP_FINDING_UNEVEN] = proof_records,
 };
 
-/* The picture for a verdict none of whose findings has one. */
+/* Returns the picture for a verdict without a finding that has one; NULL: the
+ * verdict has none. */
 static proof_picture *by_word(enum jp_verdict_word word)
 {
     switch (word) {
@@ -350,12 +631,13 @@ int proof_write(const struct jp_report *report, FILE *out)
                                  ? by_kind[f->kind]
                                  : NULL;
 
+        /* so Copper's picture does not replace one of NCCL's findings */
         made |= findings_about[f->kind].verdict == word;
         if (findings_about[f->kind].verdict == word && own)
             rc = own(report, f, out);
     }
     if (rc == 1 && report->copper &&
-        (!report_has_nccl(report) || (word == JP_VERDICT_DEGRADED && !made)))
+        (!quality_has_nccl(report) || (word == JP_VERDICT_DEGRADED && !made)))
         rc = proof_copper(report, NULL, out);
     picture = by_word(word);
     if (rc == 1 && picture)

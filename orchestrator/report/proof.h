@@ -21,11 +21,10 @@ int proof_write(const struct jp_report *report, FILE *out);
  * nothing was written. finding may be NULL. */
 typedef int proof_picture(const struct jp_report *report,
                           const struct jp_finding *finding, FILE *out);
-proof_picture proof_arrivals; /* who came how late, over the run */
-proof_picture proof_stalls;   /* the same of stalls */
-proof_picture proof_excess;   /* no rank stands out */
-proof_picture proof_records;  /* whose records are missing */
-proof_picture proof_network;  /* bandwidth over the run, or by communicator */
-proof_picture proof_copper;   /* a slow daemon, else what caches answered */
+proof_picture
+    proof_strips; /* how late each rank was, or stalled, over the run */
+proof_picture proof_excess;  /* no rank stands out */
+proof_picture proof_records; /* which processes miss records */
+proof_picture proof_network; /* bandwidth over the run, or by communicator */
 
 #endif

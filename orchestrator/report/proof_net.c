@@ -1,6 +1,10 @@
 /* proof_net.c - pictures of the network: bandwidth over the run beside its
  * baseline, by communicator, and between pairs of nodes.
- */
+ *
+ * proof_network chooses one of the three. For the first two, look_make picks
+ * the function and size of most time (find_cell) and sorts its operations into
+ * histograms: by slice of time and by communicator, and before and after the
+ * change that the finding names. */
 #include "orchestrator/report/proof.h"
 
 #include <inttypes.h>
@@ -14,12 +18,12 @@
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/table.h"
 
-#define BARS_DRAWN 12
-#define NODES_DRAWN 6
+#define BARS_DRAWN 12 /* the slowest communicators */
+#define NODES_DRAWN 6 /* rows of the matrix */
 
-/* --- what is looked at: one function and size of communicators of a kind ---
- */
+/* --- operations of one function and size --- */
 
+/* The operations that a picture is about, sorted into histograms of GB/s. */
 struct look {
     const struct jp_report *report;
     const struct jp_finding *f;
@@ -27,19 +31,20 @@ struct look {
     const struct jp_comm *like; /* NULL: any of the cell's type */
     struct jp_bwhist *slices;   /* of the finding's communicators, by time */
     struct jp_bwhist *others;   /* of the others, by time */
-    struct jp_bwhist *sides[2]; /* by communicator: before the change, behind
-                                   it; NULL once `slow` is known */
+    struct jp_bwhist *sides[2]; /* by communicator: before and after the
+                                   change; NULL once `slow` is known */
     bool *slow;                 /* by communicator: it became slower; NULL: it
-                                   is not known which did */
-    struct jp_bwhist after;     /* behind the change; without one, of the
+                                   is unknown which ones did */
+    struct jp_bwhist after;     /* after the change; without one, of the
                                    whole run */
-    struct jp_bwhist *comms;    /* of all of the kind, by communicator */
-    struct jp_bwhist base;      /* before the change, or of the peers */
-    unsigned n_slices;
-    double from_slice; /* slice of the change; NAN: none */
+    struct jp_bwhist *comms;    /* of every communicator of the kind */
+    struct jp_bwhist base;      /* before the change */
+    unsigned n_slices;          /* slices of the run, as in the view */
+    double from_slice;          /* slice of the change; NAN: none */
     bool failed;
 };
 
+/* Returns true if a rank of the communicator ran on the host. */
 static bool spans_host(const struct jp_comm *c, const char *host)
 {
     for (size_t i = 0; i < c->n_hosts; i++)
@@ -53,14 +58,17 @@ static bool is_slow(const struct look *l, size_t comm)
 {
     if (l->f->comm >= 0)
         return (size_t) l->f->comm == comm;
+    /* the first walk decided */
     if (l->slow)
         return l->slow[comm];
+    /* no node is named: all communicators of the kind */
     return !*l->f->host ||
            spans_host(rows_comm(l->report->result, comm), l->f->host);
 }
 
-/* Returns the cell of most time: of the finding's communicator, else of those
- * that span nodes, else of all. NULL: no cell has a network bandwidth. */
+/* Returns the cell of most time of the finding's communicator type, or of any
+ * type if the finding names no communicator. NULL: no cell has a network
+ * bandwidth. */
 static const struct jp_cell *find_cell(const struct jp_report *report,
                                        const struct jp_comm *like)
 {
@@ -75,6 +83,7 @@ static const struct jp_cell *find_cell(const struct jp_report *report,
         if (!c->net_busbw.n || (like && c->type != like->type))
             continue;
         if (!like && c->type == JP_COMM_NVLINK_ONLY)
+            /* cells within a node only if nothing else is there */
             us /= 1e6;
         if (us > most) {
             most = us;
@@ -84,8 +93,8 @@ static const struct jp_cell *find_cell(const struct jp_report *report,
     return best;
 }
 
-/* -1: before the change, 1: behind it, 0: neither. Drift is from the first
- * tenth to the last one. */
+/* Returns -1 for a slice before the change, 1 for one after it, 0 for neither.
+ * A drift is measured from the first tenth of the run to the last one. */
 static int side_of(const struct look *l, unsigned slice)
 {
     double n = (double) l->n_slices, at = (double) slice;
@@ -99,6 +108,8 @@ static int side_of(const struct look *l, unsigned slice)
     return at > l->from_slice;
 }
 
+/* Returns true if the operation is of the chosen function and size, in a
+ * communicator of the finding's size. */
 static bool is_looked_at(const struct look *l, const struct jp_chart_op *op)
 {
     const struct jp_result *r = l->report->result;
@@ -109,17 +120,22 @@ static bool is_looked_at(const struct look *l, const struct jp_chart_op *op)
            op->net_gbs > 0 && (!l->like || comm->n_ranks == l->like->n_ranks);
 }
 
+/* First walk: sorts operations by communicator and side of the change. Returns
+ * 0, or -1 when out of memory. */
 static int take_side(void *arg, const struct jp_chart_op *op)
 {
     struct look *l = arg;
     int side = side_of(l, op->slice);
 
+    /* near the change, or of another kind */
     if (!side || !is_looked_at(l, op))
         return 0;
     return bwhist_add(&l->sides[side > 0][op->op->comm],
                       bwhist_bucket(op->net_gbs), 1);
 }
 
+/* Second walk: sorts operations by communicator, by slice, and into those
+ * before and after the change. Returns 0, or -1 when out of memory. */
 static int take(void *arg, const struct jp_chart_op *op)
 {
     struct look *l = arg;
@@ -130,6 +146,7 @@ static int take(void *arg, const struct jp_chart_op *op)
         return 0;
     bucket = bwhist_bucket(op->net_gbs);
     rc = bwhist_add(&l->comms[op->op->comm], bucket, 1);
+    /* an operation without a time is in no slice */
     if (rc < 0 || op->slice >= l->n_slices)
         return rc;
     if (!is_slow(l, op->op->comm))
@@ -141,6 +158,7 @@ static int take(void *arg, const struct jp_chart_op *op)
     return rc;
 }
 
+/* Frees n histograms and the list; accepts NULL. */
 static void hists_free(struct jp_bwhist *list, size_t n)
 {
     for (size_t i = 0; list && i < n; i++)
@@ -167,12 +185,14 @@ static void look_fini(struct look *l)
     free(l->slow);
 }
 
-/* Which communicators became slower: by half of what the finding says of them
- * at least. Where the finding names a node, or none of them did, all that it is
- * about are drawn. 0, or -1 without memory. */
+/* Finds which communicators became slower: by at least half of the ratio that
+ * the finding gives. If the finding names a communicator or a node, or if none
+ * became slower, l->slow stays NULL, and all that the finding is about are
+ * drawn. Returns 0, or -1 when out of memory. */
 static int find_slow(struct look *l, const struct jp_chart_view *view)
 {
     size_t n = l->report->result->n_comms, found = 0;
+    /* half of the slowdown that the finding gives */
     double least = 1 + (l->f->ratio - 1) / 2;
     bool *slow;
     int rc;
@@ -187,6 +207,7 @@ static int find_slow(struct look *l, const struct jp_chart_view *view)
              ? chart_view_walk(view, take_side, l)
              : -1;
     for (size_t c = 0; rc == 0 && c < n; c++)
+        /* only communicators with operations on both sides can be compared */
         if (l->sides[0][c].total && l->sides[1][c].total) {
             slow[c] = bwhist_quantile(&l->sides[0][c], 0.5) >
                       least * bwhist_quantile(&l->sides[1][c], 0.5);
@@ -217,6 +238,7 @@ static int look_make(const struct jp_report *report, const struct jp_finding *f,
     l->slices = calloc(l->n_slices, sizeof(*l->slices));
     l->others = calloc(l->n_slices, sizeof(*l->others));
     l->comms = calloc(report->result->n_comms + 1, sizeof(*l->comms));
+    /* the slice in which the change began, with a fraction */
     from = (f->from_us - (double) view->from_us) / (double) view->width_us;
     l->from_slice = isfinite(from) && from > 0    ? from
                     : f->kind == JP_FINDING_DRIFT ? (double) l->n_slices / 10
@@ -226,15 +248,15 @@ static int look_make(const struct jp_report *report, const struct jp_finding *f,
     return chart_view_walk(view, take, l);
 }
 
-/* --- bandwidth over the run -------------------------------------------------
- */
+/* --- bandwidth over the run ----------------------------------------------- */
 
-/* The usual range and its middle. */
+/* The usual range of bandwidth, and its middle. */
 struct band {
     double low, mid, high; /* GB/s; NAN: unknown */
     const char *what;
 };
 
+/* Returns what the band is called in the key. */
 static const char *expected_words(enum jp_against against)
 {
     return against == JP_AGAINST_PEAKS      ? "by its peak"
@@ -242,12 +264,16 @@ static const char *expected_words(enum jp_against against)
                                             : "expected";
 }
 
+/* Returns what the bandwidth is compared with: the operations before the
+ * change, else the expectation of the heaviest cell of this kind, else nothing.
+ */
 static struct band find_band(const struct look *l)
 {
     const struct jp_insight *x = l->report->insight;
     struct band band = {NAN, NAN, NAN, ""};
     double most = 0;
 
+    /* the run itself is the best comparison */
     if (l->base.total) {
         band = (struct band){
             bwhist_quantile(&l->base, 0.1), bwhist_quantile(&l->base, 0.5),
@@ -272,11 +298,13 @@ static struct band find_band(const struct look *l)
     return band;
 }
 
+/* Returns the position in a picture of height 100, from the top. */
 static double y_of(double gbs, double most)
 {
     return 100 - 100 * gbs / most;
 }
 
+/* Draws the band, and a line at its middle. */
 static void put_band(FILE *out, const struct look *l, const struct band *band,
                      double most)
 {
@@ -294,9 +322,9 @@ static void put_band(FILE *out, const struct look *l, const struct band *band,
             l->n_slices, y_of(band->mid, most), y_of(band->mid, most));
 }
 
-/* Broken where slices have none for a tenth of the run: a short run has less
- * operations than slices, and a line of dashes would be read as another sign.
- */
+/* Draws the median of each slice. Slices without operations are bridged up to a
+ * tenth of the run: a short run has fewer operations than slices, and a broken
+ * line would look like a dashed one. */
 static void put_line(FILE *out, const struct jp_bwhist *slices, unsigned n,
                      const char *class, double most)
 {
@@ -306,6 +334,7 @@ static void put_line(FILE *out, const struct jp_bwhist *slices, unsigned n,
     for (unsigned i = 0; i < n; i++) {
         if (!slices[i].total)
             continue;
+        /* M: moves to the point; L: draws a line to it */
         fprintf(out, "%c%.1f %.2f", last < n && i - last <= bridge ? 'L' : 'M',
                 i + 0.5, y_of(bwhist_quantile(&slices[i], 0.5), most));
         last = i;
@@ -313,7 +342,7 @@ static void put_line(FILE *out, const struct jp_bwhist *slices, unsigned n,
     fputs("\"/>", out);
 }
 
-/* The highest median; 0: none. */
+/* Returns the highest median of a slice; 0 if no slice has operations. */
 static double highest(const struct jp_bwhist *slices, unsigned n)
 {
     double most = 0;
@@ -324,6 +353,7 @@ static double highest(const struct jp_bwhist *slices, unsigned n)
     return most;
 }
 
+/* Returns the upper end of the axis, with a small margin. */
 static double find_most(const struct look *l, const struct band *band)
 {
     double most = isfinite(band->high) ? band->high : 0;
@@ -334,13 +364,16 @@ static double find_most(const struct look *l, const struct band *band)
     return 1.08 * fmax(most, highest(l->others, l->n_slices));
 }
 
+/* Returns true if the finding has a moment from which on it was slower. A drift
+ * has none. */
 static bool has_change(const struct look *l)
 {
     return isfinite(l->f->from_us) && isfinite(l->from_slice) &&
            l->f->kind != JP_FINDING_DRIFT;
 }
 
-/* Above the line: its words begin there, or end there where it is far right. */
+/* Writes the words of the change above its line. They end at the line if it is
+ * far to the right, so that they stay in the picture. */
 static void put_change(FILE *out, const struct look *l,
                        const struct jp_chart_view *view)
 {
@@ -353,6 +386,7 @@ static void put_change(FILE *out, const struct look *l,
             FIG_US(l->f->from_us - (double) view->from_us));
 }
 
+/* Writes the ends of the time axis, and the key with the figures. */
 static void put_labels(FILE *out, const struct look *l,
                        const struct jp_chart_view *view,
                        const struct band *band)
@@ -368,6 +402,7 @@ static void put_labels(FILE *out, const struct look *l,
                 : has_change(l)                ? "since the change"
                                                : "in this step",
                 FIG_GBS(bwhist_quantile(&l->after, 0.5)));
+    /* only what the picture shows is in its key */
     if (isfinite(band->mid))
         fprintf(out, " <i class=\"band\"></i> %s: <strong>%s GB/s</strong>",
                 band->what, FIG_GBS(band->mid));
@@ -376,6 +411,8 @@ static void put_labels(FILE *out, const struct look *l,
     fputs("</p>\n", out);
 }
 
+/* Opens the picture. The caption names function, size, and the communicators.
+ * how: further words. */
 static void put_caption(FILE *out, const struct look *l, const char *kind,
                         const char *how)
 {
@@ -398,6 +435,7 @@ static void put_caption(FILE *out, const struct look *l, const char *kind,
     html_out_proof(out, kind, caption);
 }
 
+/* Draws the bandwidth over the run. Returns 0, or 1 if there is none. */
 static int put_course(const struct look *l, const struct jp_chart_view *view,
                       FILE *out)
 {
@@ -417,6 +455,7 @@ static int put_course(const struct look *l, const struct jp_chart_view *view,
             "<svg viewBox=\"0 0 %u 100\" preserveAspectRatio=\"none\" "
             "aria-hidden=\"true\">",
             l->n_slices);
+    /* the band below, the line of the change above it, then the curves */
     put_band(out, l, &band, most);
     if (has_change(l))
         fprintf(out,
@@ -431,9 +470,9 @@ static int put_course(const struct look *l, const struct jp_chart_view *view,
     return 0;
 }
 
-/* --- by communicator --------------------------------------------------------
- */
+/* --- by communicator ------------------------------------------------------ */
 
+/* A communicator's median bandwidth; hit: the finding is about it. */
 struct bar {
     size_t comm;
     double gbs;
@@ -449,6 +488,7 @@ static int by_gbs(const void *a, const void *b)
     return x->comm < y->comm ? -1 : 1;
 }
 
+/* Draws a communicator's bar, relative to the fastest. */
 static void put_bar(FILE *out, const struct jp_comm *c, const struct bar *bar,
                     double most)
 {
@@ -469,6 +509,8 @@ static void put_bar(FILE *out, const struct jp_comm *c, const struct bar *bar,
             100 * bar->gbs / most, FIG_GBS(bar->gbs));
 }
 
+/* Draws the communicators of the kind, slowest first. Returns as a
+ * proof_picture. */
 static int put_bars(const struct look *l, FILE *out)
 {
     const struct jp_result *r = l->report->result;
@@ -501,10 +543,10 @@ static int put_bars(const struct look *l, FILE *out)
     return 0;
 }
 
-/* --- between pairs of nodes --------------------------------------------------
- */
+/* --- between pairs of nodes ----------------------------------------------- */
 
-/* GB/s, from both sides' records; NAN: no message. */
+/* Returns the bandwidth from one node to another, GB/s, from the records of
+ * both sides; NaN if there was no message. */
 static double pair_gbs(const struct jp_result *r, const char *from,
                        const char *to)
 {
@@ -518,9 +560,11 @@ static double pair_gbs(const struct jp_result *r, const char *from,
         bytes += p->bytes;
         us += p->exec_us;
     }
+    /* 1 byte per us is 1e6 bytes a second, a thousandth of 1 GB/s */
     return us ? (double) bytes / (double) us / 1e3 : NAN;
 }
 
+/* Returns true if the node exchanged data with another one. */
 static bool has_messages(const struct jp_result *r, const char *host)
 {
     for (size_t i = 0; i < r->n_p2p_nodes; i++)
@@ -538,10 +582,13 @@ static size_t pick_nodes(const struct jp_result *r, const char *text,
 {
     size_t n = 0;
 
+    /* round 0: named; 1: with messages to or from those; 2: any */
     for (int round = 0; round < 3; round++)
         for (size_t h = 0; h < r->n_hosts && n < NODES_DRAWN; h++) {
             const char *host = r->hosts[h];
             const char *at = strstr(text, host);
+            /* the name must not be the start of a longer one: node1 in node12
+             */
             bool named = at &&
                          !(at[strlen(host)] >= '0' && at[strlen(host)] <= '9');
             bool near = false, is = false;
@@ -559,6 +606,8 @@ static size_t pick_nodes(const struct jp_result *r, const char *text,
     return n;
 }
 
+/* Draws the bandwidths between the nodes that the finding names and some
+ * others. Returns as a proof_picture. */
 static int put_matrix(const struct jp_report *report,
                       const struct jp_finding *f, FILE *out)
 {
@@ -567,6 +616,7 @@ static int put_matrix(const struct jp_report *report,
     size_t n = pick_nodes(r, f->text, nodes);
     double most = 0, least = INFINITY;
 
+    /* the range first: the marks depend on it */
     for (size_t i = 0; i < n * n; i++) {
         double gbs = i / n == i % n ? NAN
                                     : pair_gbs(r, nodes[i / n], nodes[i % n]);
@@ -596,6 +646,7 @@ static int put_matrix(const struct jp_report *report,
         for (size_t k = 0; k < n; k++) {
             double gbs = i == k ? NAN : pair_gbs(r, nodes[i], nodes[k]);
 
+            /* the same node, or no message */
             if (!isfinite(gbs))
                 fputs("<td>&middot;</td>", out);
             else
@@ -620,6 +671,7 @@ int proof_network(const struct jp_report *report, const struct jp_finding *f,
 
     if (!f || !report->result || !report->processes)
         return 1;
+    /* the finding is about Send and Recv */
     if (f->messages)
         return put_matrix(report, f, out);
     if (chart_view_make(report->result, report->processes, &view) < 0)

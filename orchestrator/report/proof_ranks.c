@@ -1,5 +1,11 @@
 /* proof_ranks.c - pictures of ranks: how late each came over the run, which one
- * stalled, that none stands out, whose records are missing. */
+ * stalled, that none stands out, which processes miss records.
+ *
+ * A strip is a row per rank whose colour changes over the run. strips_write
+ * draws strips of lateness or of stalls, by the function `part_of` that it is
+ * given. With many ranks, rows become thin and only the marked ranks have
+ * names. proof_excess draws a histogram of all ranks, proof_records a bar per
+ * process. */
 #include "orchestrator/report/proof.h"
 
 #include <ctype.h>
@@ -15,10 +21,9 @@
 
 #define ROWS_NAMED 16 /* with more rows, each is too thin for a name */
 #define ROWS_DRAWN 128
-#define LEVELS 5
+#define LEVELS 5 /* colours, the background among them */
 
-/* --- strips: a row a rank, a column a part of the run ----------------------
- */
+/* --- strips: a row a rank, a column a part of the run --------------------- */
 
 /* A rank of a communicator of the finding's shape. */
 struct strip {
@@ -40,6 +45,7 @@ struct view {
 /* How late a rank was in a part of the run; NAN: unknown. */
 typedef double part_of(const struct view *view, size_t rank, unsigned part);
 
+/* Returns how late the rank was per operation in a part of the run, us. */
 static double arrival(const struct view *view, size_t rank, unsigned part)
 {
     const struct jp_report *report = view->report;
@@ -50,8 +56,8 @@ static double arrival(const struct view *view, size_t rank, unsigned part)
     return (double) report->insight->lateness[rank].parts_us[part] / ops;
 }
 
-/* How much of its coming late is its own doing: the rest it has waited for
- * somebody elsewhere, in another communicator. */
+/* Returns how much of the rank's lateness is its own doing. For the rest, it
+ * waited for another rank in another communicator. */
 static double own_share(const struct jp_lateness *l)
 {
     if (!l->judged || !(l->arrival_us > 0))
@@ -59,9 +65,9 @@ static double own_share(const struct jp_lateness *l)
     return fmax(0, fmin(1, l->excess_us / l->arrival_us));
 }
 
-/* The least over the process' communicators that are in use: who stalls comes
- * late to all of them, and who waited for him in one of them comes late to the
- * others only. */
+/* Returns the rank's stalls in a part of the run, us: the least over the
+ * process's communicators in use. A process that stalls is late in all of them;
+ * one that waited for it in one communicator is late only in the others. */
 static double stalled(const struct view *view, size_t rank, unsigned part)
 {
     const struct jp_report *report = view->report;
@@ -86,6 +92,7 @@ static bool is_alike(const struct jp_comm *a, const struct jp_comm *b)
            !strcmp(a->name ? a->name : "", b->name ? b->name : "");
 }
 
+/* Returns true if the finding is about this process or its node. */
 static bool is_hit(const struct jp_report *report, const struct jp_finding *f,
                    const struct jp_process *who)
 {
@@ -119,6 +126,7 @@ static int choose_comms(const struct jp_finding *f, struct view *view)
     view->in_use = calloc(r->n_comms + 1, sizeof(*view->in_use));
     if (!view->in_use)
         return -1;
+    /* first the most, then all shapes with at least half of it */
     for (unsigned pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < r->n_ranks; i++) {
             double sum = is_hit(view->report, f, &p->list[p->of_rank[i]])
@@ -135,6 +143,8 @@ static int choose_comms(const struct jp_finding *f, struct view *view)
     return 0;
 }
 
+/* Fills the strip's figures. Lateness of ranks that are not marked is reduced
+ * to their own share, so that only the cause is dark. */
 static void measure(const struct view *view, part_of *of, struct strip *s)
 {
     const struct jp_lateness *l = &view->report->insight->lateness[s->rank];
@@ -151,10 +161,11 @@ static void measure(const struct view *view, part_of *of, struct strip *s)
         s->most = fmax(s->most, s->part[k]);
         n++;
     }
+    /* stalls are summed up, lateness is a mean */
     s->told = n && of == stalled ? s->mean : n ? s->mean / n : NAN;
+    /* the figure of the finding's sentence */
     if (n && of == arrival && rank->timed_ops && isfinite(l->arrival_us))
-        s->told = own * l->arrival_us / (double) rank->timed_ops; /* the
-                                                          sentence's figure */
+        s->told = own * l->arrival_us / (double) rank->timed_ops;
     s->mean = n ? s->mean / n : NAN;
 }
 
@@ -185,6 +196,7 @@ static struct strip *strips_make(const struct view *view,
     for (size_t i = 0; list && seen && i < r->n_ranks; i++) {
         size_t process = p->of_rank[i];
 
+        /* a process may be in several communicators of the shape */
         if (seen[process] || !is_alike(&r->comms[r->ranks[i].comm], like))
             continue;
         seen[process] = true;
@@ -198,7 +210,8 @@ static struct strip *strips_make(const struct view *view,
     return list;
 }
 
-/* 0: as early as usual; 1 and above: by quarters of the greatest lateness. */
+/* Returns the colour of a part: 0 is as early as usual; 1 and above are
+ * quarters of the greatest lateness. */
 static unsigned level_of(double us, double most)
 {
     if (!(us > 0.12 * most))
@@ -206,8 +219,8 @@ static unsigned level_of(double us, double most)
     return 1 + (unsigned) fmin(LEVELS - 2, us / most * (LEVELS - 1));
 }
 
-/* Neighbouring cells of one level become one rectangle; level 0 is the
- * background. */
+/* Draws one row. Neighbouring parts of one level become one rectangle; level 0
+ * is the background. */
 static void put_cells(FILE *out, const double *part, double most, size_t row)
 {
     for (unsigned from = 0, to; from < JP_SLICES; from = to) {
@@ -224,7 +237,7 @@ static void put_cells(FILE *out, const double *part, double most, size_t row)
     }
 }
 
-/* Writes its rank, as all of the page calls it, and where it is. */
+/* Writes the rank by the name that the whole page uses, and where it ran. */
 static void put_name(FILE *out, const struct jp_report *report,
                      const struct strip *s)
 {
@@ -239,6 +252,7 @@ static void put_name(FILE *out, const struct jp_report *report,
     fputs("</span>", out);
 }
 
+/* Draws a rank's row with its name and its figure. */
 static void put_strip(FILE *out, const struct jp_report *report,
                       const struct strip *s, double most)
 {
@@ -255,7 +269,8 @@ static void put_strip(FILE *out, const struct jp_report *report,
             isfinite(s->told) ? plain_time(fmax(s->told, 0), text) : "-");
 }
 
-/* Beside the thin rows: where the marked ones are, a node's ranks together. */
+/* Writes beside the thin rows where the marked ranks are. Ranks of one node
+ * share a mark. */
 static void put_marks(FILE *out, const struct strip *list, size_t n,
                       bool of_node)
 {
@@ -301,6 +316,7 @@ static void put_field(FILE *out, const struct strip *list, size_t n,
     for (size_t row = 0; row < rows; row++) {
         double part[JP_SLICES] = {0};
 
+        /* the row stands for these ranks: take the largest of each part */
         for (size_t i = row * n / rows; i < (row + 1) * n / rows; i++)
             for (unsigned k = 0; k < JP_SLICES; k++)
                 if (list[i].part[k] > part[k])
@@ -310,6 +326,7 @@ static void put_field(FILE *out, const struct strip *list, size_t n,
     fputs("</svg><span class=\"num\"></span></div>\n", out);
 }
 
+/* The marked ranks first, then the latest. */
 static int by_mean(const void *a, const void *b)
 {
     const struct strip *x = a, *y = b;
@@ -334,6 +351,8 @@ static void put_latest(FILE *out, const struct jp_report *report,
             put_strip(out, report, &list[i], most);
 }
 
+/* Writes the time axis and the key. what: the meaning of the colours; told:
+ * that of the figures. */
 static void put_scale(FILE *out, double most, const char *what,
                       const char *told)
 {
@@ -349,6 +368,7 @@ static void put_scale(FILE *out, double most, const char *what,
     fprintf(out, " %s or more %s</p>\n", plain_time(most, text), what);
 }
 
+/* Draws the strips of a finding. Returns as a proof_picture. */
 static int strips_write(const struct jp_report *report,
                         const struct jp_finding *f, part_of *of,
                         const char *kind, const char *what, FILE *out)
@@ -411,29 +431,25 @@ static int strips_write(const struct jp_report *report,
     return 0;
 }
 
-int proof_arrivals(const struct jp_report *report, const struct jp_finding *f,
-                   FILE *out)
+int proof_strips(const struct jp_report *report, const struct jp_finding *f,
+                 FILE *out)
 {
+    if (f && f->kind == JP_FINDING_STALL)
+        return strips_write(report, f, stalled, "stalls",
+                            "of stalls in a twentieth of the run", out);
     return strips_write(report, f, arrival, "arrivals",
                         "late in each operation", out);
 }
 
-int proof_stalls(const struct jp_report *report, const struct jp_finding *f,
-                 FILE *out)
-{
-    return strips_write(report, f, stalled, "stalls",
-                        "of stalls in a twentieth of the run", out);
-}
+/* --- no rank stands out --------------------------------------------------- */
 
-/* --- nobody stands out -----------------------------------------------------
- */
-
-#define BINS 61
+#define BINS 61   /* odd: the middle bin is "like its peers" */
 #define REACH 1.5 /* the axis ends at this multiple of the line */
 
-/* Gets the process' own excess as a share of the run, and the least that would
- * have been named: in the communicator that shows the smallest effect, as the
- * answer on late ranks has it. */
+/* Gets the process's own excess as a share of the run, and the smallest excess
+ * that would have been called late, both from the communicator with the best
+ * resolution. The answer on late ranks uses the same figures. Returns false if
+ * the process was not judged. */
 static bool excess_of(const struct jp_report *report, size_t process,
                       double *share, double *least)
 {
@@ -454,6 +470,7 @@ static bool excess_of(const struct jp_report *report, size_t process,
     return isfinite(*least);
 }
 
+/* Draws the histogram, with a line at the limit. */
 static void put_columns(FILE *out, const uint64_t *bins)
 {
     uint64_t most = 1;
@@ -500,6 +517,7 @@ int proof_excess(const struct jp_report *report, const struct jp_finding *f,
         if (!excess_of(report, i, &share, &own))
             continue;
         most = fmax(most, share);
+        /* -REACH to REACH times the limit, mapped to the bins */
         at = (share / (REACH * least) + 1) / 2 * BINS;
         bins[(unsigned) fmin(fmax(at, 0), BINS - 1)]++;
     }
@@ -516,25 +534,27 @@ int proof_excess(const struct jp_report *report, const struct jp_finding *f,
     return 0;
 }
 
-/* --- whose records are missing ---------------------------------------------
- */
+/* --- processes with missing records --------------------------------------- */
 
-#define COLUMNS 256
-#define SHORT 0.8 /* share of the mean below which a bar is marked ... */
-#define CHANCE 4  /* ... unless so many square roots of it explain as much */
+#define COLUMNS 256 /* bars; more processes share one */
+#define SHORT 0.8   /* share of the mean below which a bar is marked ... */
+#define CHANCE 4    /* ... unless so many square roots of it explain as much */
 
-/* The bars' scale: where they begin, how many all of a process are. */
+/* The scale of the bars: where they begin, how many records a complete process
+ * has, and the mean of all processes. */
 struct axis {
     double from, full, mean;
 };
 
-/* Fewer records than others of the same step have by chance. */
+/* Returns true for fewer records than others of the same step have by chance.
+ */
 static bool is_short(double records, double mean)
 {
     return records < SHORT * mean && records < mean - CHANCE * sqrt(mean);
 }
 
-/* A bar a process, or the least of several. Returns true if one is marked. */
+/* Draws a bar per process, or the least of several. Returns true if one is
+ * marked. */
 static bool put_records(const struct jp_report *report,
                         const struct jp_finding *f, const uint64_t *records,
                         const struct axis *axis, FILE *out)
@@ -547,6 +567,7 @@ static bool put_records(const struct jp_report *report,
         double share = 1;
         bool hit = false;
 
+        /* the processes that share this bar */
         for (size_t i = c * n / columns; i < (c + 1) * n / columns; i++) {
             share = fmin(share, ((double) records[i] - axis->from) /
                                     (axis->full - axis->from));

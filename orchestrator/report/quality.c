@@ -1,4 +1,8 @@
-/* quality.c - figures about the data itself, and their section of the page. */
+/* quality.c - figures about the data itself, and their section of the page.
+ *
+ * quality_items is the table of these figures; summary.json, quality.csv,
+ * summary.txt and the page read it. A getter returns false if the figure is
+ * unknown, which is not the same as 0. */
 #include "orchestrator/report/sections.h"
 
 #include <inttypes.h>
@@ -14,21 +18,22 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/report/out.h"
 
-/* Returns true if the mean run time of a process is long enough. */
+/* Returns true if the processes lived long enough on average for a share of
+ * their time to mean something (JP_LIMIT_OVERHEAD, us). */
 static bool is_long(const struct jp_overhead *o)
 {
     return o->wall_ns >=
            limits_get(JP_LIMIT_OVERHEAD) * 1e3 * (double) o->recordings;
 }
 
-double overhead_share(const struct jp_overhead *o)
+double quality_overhead_share(const struct jp_overhead *o)
 {
     return o->wall_ns > 0 && is_long(o)
                ? (o->callbacks_ns + o->life_ns) / o->wall_ns
                : NAN;
 }
 
-/* Adds the parts, which are times and not shares. */
+/* Adds the absolute times, which are valid for a run of any length. */
 static void add_parts(const struct jp_overhead *o, struct jp_sentence *s)
 {
     char each[40] = "";
@@ -40,13 +45,15 @@ static void add_parts(const struct jp_overhead *o, struct jp_sentence *s)
                  FIG_COUNT(o->events), each, FIG_US(o->life_ns / 1e3));
 }
 
-char *overhead_percent(double share, char buf[JP_FIGURE_LEN])
+char *quality_overhead_percent(double share, char buf[JP_FIGURE_LEN])
 {
+    /* from 99.5 % on, %.2g would print an exponent */
     snprintf(buf, JP_FIGURE_LEN, share < 0.995 ? "%.2g %%" : "%.0f %%",
              100 * share);
     return buf;
 }
 
+/* Returns why the recorder's cost is unknown, by the kind of the input. */
 static const char *who_does_not(const struct jp_quality *q)
 {
     return q->recordings ? "not told: recordings of an older release"
@@ -55,7 +62,8 @@ static const char *who_does_not(const struct jp_quality *q)
                          : "not known: no data";
 }
 
-void overhead_text(const struct jp_quality *q, char text[JP_OVERHEAD_TEXT])
+void quality_overhead_text(const struct jp_quality *q,
+                           char text[JP_OVERHEAD_TEXT])
 {
     const struct jp_overhead *o = &q->overhead;
     struct jp_sentence s;
@@ -67,15 +75,19 @@ void overhead_text(const struct jp_quality *q, char text[JP_OVERHEAD_TEXT])
         sentence_add(&s, "%s", who_does_not(q));
         return;
     }
+    /* the parts are built first, as they stand within both sentences */
     sentence_init(&p, parts, sizeof(parts));
     add_parts(o, &p);
-    if (isfinite(overhead_share(o))) {
-        sentence_add(&s, "%s of the processes' time, at most %s of one: %s",
-                     overhead_percent(overhead_share(o), share[0]),
-                     overhead_percent(o->worst_share, share[1]), parts);
-        sentence_add(&s, "besides %s of a processor to write %s",
-                     overhead_percent(o->writer_ns / o->wall_ns, share[0]),
-                     FIG_BYTES(o->bytes));
+    /* a share for a long run, else the times alone */
+    if (isfinite(quality_overhead_share(o))) {
+        sentence_add(
+            &s, "%s of the processes' time, at most %s of one: %s",
+            quality_overhead_percent(quality_overhead_share(o), share[0]),
+            quality_overhead_percent(o->worst_share, share[1]), parts);
+        sentence_add(
+            &s, "besides %s of a processor to write %s",
+            quality_overhead_percent(o->writer_ns / o->wall_ns, share[0]),
+            FIG_BYTES(o->bytes));
     } else {
         sentence_add(&s, "no share of a run of %s, %g s at least: %s",
                      FIG_US(o->wall_ns / 1e3 / (double) o->recordings),
@@ -85,6 +97,7 @@ void overhead_text(const struct jp_quality *q, char text[JP_OVERHEAD_TEXT])
     }
     if (q->recordings)
         sentence_add(&s, "what NCCL itself does for its events is not in it");
+    /* the rest are logs or recordings of an older release */
     if (o->recordings < q->files)
         sentence_add(&s, "told by %s of %s files", FIG_COUNT(o->recordings),
                      FIG_COUNT(q->files));
@@ -101,6 +114,7 @@ void overhead_text(const struct jp_quality *q, char text[JP_OVERHEAD_TEXT])
         *value = report->result->quality.field;                                \
         return true;                                                           \
     }
+/* the name of the member is the name of the figure */
 COUNTER(records)
 COUNTER(coll_records)
 COUNTER(p2p_records)
@@ -133,6 +147,8 @@ COUNTER(left_out_records)
 COUNTER(shared_ranks)
 COUNTER(rounded_cells)
 
+/* The expected number depends on the input: counted by the recorder, implied by
+ * sequence numbers, or planned. */
 static bool get_expected(const struct jp_report *report, uint64_t *value)
 {
     if (!quality_expected_kind(report))
@@ -142,12 +158,14 @@ static bool get_expected(const struct jp_report *report, uint64_t *value)
     return true;
 }
 
+/* 0 is unknown, also for the nodes below. */
 static bool get_ranks_expected(const struct jp_report *report, uint64_t *value)
 {
     *value = expected_ranks(report->conf, report->nodes, report->result);
     return *value > 0;
 }
 
+/* Without records of nodes, as for a folder of logs, the number is unknown. */
 static bool get_nodes_seen(const struct jp_report *report, uint64_t *value)
 {
     if (!report->nodes)
@@ -162,6 +180,8 @@ static bool get_nodes_expected(const struct jp_report *report, uint64_t *value)
     return *value > 0;
 }
 
+/* own_folder: files that the profiler wrote into a folder of the user's choice.
+ */
 static bool get_own_taken(const struct jp_report *report, uint64_t *value)
 {
     if (!report->nodes || !report->nodes->own_folder)
@@ -178,6 +198,7 @@ static bool get_own_missed(const struct jp_report *report, uint64_t *value)
     return true;
 }
 
+/* key, label, help, whether readers see it even if it is 0, getter */
 const struct jp_quality_item quality_items[] = {
     {"records", "Records read", "good records of collectives and Send/Recv",
      true, get_records},
@@ -265,6 +286,7 @@ const char *quality_expected_kind(const struct jp_report *report)
 {
     if (!report->result)
         return NULL;
+    /* the words of the schema */
     switch (
         expected_records(report->conf, report->nodes, report->result).kind) {
     case JP_EXPECT_COUNTED:
@@ -282,6 +304,7 @@ const char *quality_warmup(const struct jp_report *report, char *text)
 {
     const struct jp_result *r = report->result;
 
+    /* without collectives, there is no warm-up to look for */
     if (!report->insight || !r || !r->quality.coll_records)
         return NULL;
     warmup_text(&report->insight->warmup, report->insight->judged,
@@ -291,19 +314,21 @@ const char *quality_warmup(const struct jp_report *report, char *text)
 
 const char *quality_coverage_of(const struct jp_report *report)
 {
+    /* sequence numbers cannot show what all ranks lost */
     return expected_records(report->conf, report->nodes, report->result)
                    .excludes_unseen
                ? " of the sequence numbers any rank recorded"
                : "";
 }
 
-bool report_has_nccl(const struct jp_report *report)
+bool quality_has_nccl(const struct jp_report *report)
 {
+    /* without Copper, the report is about NCCL even if there is no data */
     return !report->copper || (report->result && report->result->quality.files);
 }
 
-const char *report_judged(const struct jp_report *report,
-                          char buf[JP_HYPOTHESES_LINE])
+const char *quality_judged(const struct jp_report *report,
+                           char buf[JP_HYPOTHESES_LINE])
 {
     return report->insight && report->result &&
                    report->result->quality.records > 0
@@ -313,10 +338,10 @@ const char *report_judged(const struct jp_report *report,
 
 /* --- section: how complete the data is ------------------------------------ */
 
-#define MAX_NOTES 20
+#define MAX_NOTES 20 /* in the page */
 
-void html_put_notes(FILE *out, const struct jp_file_note *notes, size_t n,
-                    uint64_t left_out, const char *where)
+void quality_html_notes(FILE *out, const struct jp_file_note *notes, size_t n,
+                        uint64_t left_out, const char *where)
 {
     uint64_t all = n + left_out;
 
@@ -331,6 +356,7 @@ void html_put_notes(FILE *out, const struct jp_file_note *notes, size_t n,
         fputs("</li>\n", out);
     }
     fputs("</ul>", out);
+    /* notes beyond the limit of the list, and those that were not kept */
     if (all > MAX_NOTES) {
         fprintf(out, "<p class=\"note\">and %s more",
                 FIG_COUNT(all - MAX_NOTES));
@@ -341,7 +367,8 @@ void html_put_notes(FILE *out, const struct jp_file_note *notes, size_t n,
     fputs("</details>\n", out);
 }
 
-/* Writes the number of bad lines of each kind that occurred. */
+/* Writes the number of bad lines of each kind that occurred, with the place of
+ * the first one. */
 static void put_bad(FILE *out, const struct jp_quality *q)
 {
     for (unsigned i = 0; i < JP_BAD_KINDS; i++) {
@@ -351,12 +378,14 @@ static void put_bad(FILE *out, const struct jp_quality *q)
             continue;
         value = text_format("%s, first %s:%" PRIu64, FIG_COUNT(q->bad[i].n),
                             q->bad[i].path, q->bad[i].line);
+        /* without memory, the line is left out */
         if (value)
             html_out_fact(out, badkind_text((enum jp_bad) i), value);
         free(value);
     }
 }
 
+/* Returns a sentence on what the expected number of records is based on. */
 static const char *explain_kind(const char *kind)
 {
     if (!kind)
@@ -370,12 +399,15 @@ static const char *explain_kind(const char *kind)
            "ranks would not show.";
 }
 
-int html_quality_put(const struct jp_report *report, FILE *out)
+int quality_html(const struct jp_report *report, FILE *out)
 {
     double coverage = report->verdict->coverage;
     char share[128], warmup[JP_WARMUP_TEXT];
 
+    if (!quality_has_nccl(report))
+        return 0;
     fputs("<dl>\n", out);
+    /* < 0: coverage is unknown */
     snprintf(share, sizeof(share), "%s%s",
              coverage < 0 ? "unknown" : FIG_SHARE(coverage),
              coverage < 0 ? "" : quality_coverage_of(report));
@@ -384,6 +416,7 @@ int html_quality_put(const struct jp_report *report, FILE *out)
         uint64_t value = 0;
         bool known = quality_items[i].get(report, &value);
 
+        /* a counter of problems is worth a line only if it is not 0 */
         if (quality_items[i].always || value)
             html_out_fact(out, quality_items[i].label,
                           known ? FIG_COUNT(value) : "unknown");
@@ -395,11 +428,12 @@ int html_quality_put(const struct jp_report *report, FILE *out)
     if (report->result) {
         char text[JP_OVERHEAD_TEXT];
 
-        overhead_text(&report->result->quality, text);
+        quality_overhead_text(&report->result->quality, text);
         html_out_fact(out, "Recorder&#39;s own cost", text);
     }
     if (quality_warmup(report, warmup))
         html_out_fact(out, "Warm-up", warmup);
+    /* settings that leave out records by intent, so they are no loss */
     for (size_t i = 0; report->conf && i < report->conf->n_settings; i++)
         if (expected_is_filter(report->conf, &report->conf->settings[i]))
             html_out_fact(out, "Left out by", report->conf->settings[i].key);
@@ -409,8 +443,8 @@ int html_quality_put(const struct jp_report *report, FILE *out)
     fprintf(out, "</dl><p class=\"note\">%s</p>\n",
             explain_kind(quality_expected_kind(report)));
     if (report->result)
-        html_put_notes(out, report->result->quality.notes,
-                       report->result->quality.n_notes,
-                       report->result->quality.notes_left_out, NULL);
+        quality_html_notes(out, report->result->quality.notes,
+                           report->result->quality.n_notes,
+                           report->result->quality.notes_left_out, NULL);
     return 0;
 }

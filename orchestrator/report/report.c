@@ -1,429 +1,41 @@
-/* report.c - the order in which the files of a report appear; csv/ and
- * summary.txt.
+/* report.c - summary.txt, the order in which the files of a report appear, and
+ * gnuplot's pictures.
  *
- * A CSV file always has a header row. Columns and units:
- * docs/report-format.md. summary.txt is ASCII of at most 100 columns; the
- * verdict's word comes first.
- */
+ * Start with report_write at the end of the second part: it names every writer.
+ * report_write_text lists the parts of summary.txt, which is ASCII of at most
+ * 100 columns with the verdict's word first. report_draw runs later, because
+ * pictures take time and nothing waits for them. */
 #include "orchestrator/report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <unistd.h>
 
 #include "common/defaults.h"
 #include "common/figure.h"
 #include "common/fileio.h"
 #include "orchestrator/aggregate/clocks.h"
-#include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/insight/processes.h"
 #include "orchestrator/report/busy.h"
+#include "orchestrator/report/chart.h"
+#include "orchestrator/report/gnuplot.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
 
-/* --- csv/ops.csv, by several threads ------------------------------------- */
-
-#define CHUNK (128 * OPS_CHUNK) /* rows; about 2 MB of text */
-#define MAX_THREADS 8
-
-/* The first columns of table_ops, for one communicator and function. */
-struct beginning {
-    uint32_t comm, coll;
-    size_t len; /* 0: not set */
-    char text[512];
-};
-
-static void begin_op(struct jp_csv *csv, const struct jp_row *row,
-                     struct beginning *last)
-{
-    const struct jp_op *o = row->at;
-
-    if (last->len && last->comm == o->comm && last->coll == o->coll) {
-        csv_out_again(csv, last->text, last->len);
-        return;
-    }
-    table_csv_part(csv, &table_ops, row, 0, TABLES_OP_BEGINNING);
-    last->comm = o->comm;
-    last->coll = o->coll;
-    last->len = csv_out_keep(csv, last->text, sizeof(last->text));
-}
-
-static void put_rows(struct jp_csv *csv, const struct jp_result *r, size_t from,
-                     size_t to)
-{
-    struct ops_reader reader = {.ops = r->ops};
-    struct beginning last = {.len = 0};
-    struct jp_row row = {.result = r};
-
-    for (size_t i = from; i < to; i++) {
-        row.at = ops_at(&reader, i);
-        begin_op(csv, &row, &last);
-        tables_op_csv(csv, &row);
-        csv_out_end(csv);
-    }
-}
-
-/* Threads take chunks in turn and write them to out in order. */
-struct line {
-    const struct jp_result *r;
-    FILE *out;
-    pthread_mutex_t lock;
-    pthread_cond_t moved;
-    size_t taken, written; /* numbers of chunks */
-};
-
-static size_t take(struct line *line)
-{
-    size_t chunk;
-
-    pthread_mutex_lock(&line->lock);
-    chunk = line->taken++;
-    pthread_mutex_unlock(&line->lock);
-    return chunk;
-}
-
-static void wait_turn(struct line *line, size_t chunk)
-{
-    pthread_mutex_lock(&line->lock);
-    while (line->written != chunk)
-        pthread_cond_wait(&line->moved, &line->lock);
-    pthread_mutex_unlock(&line->lock);
-}
-
-static void end_turn(struct line *line)
-{
-    pthread_mutex_lock(&line->lock);
-    line->written++;
-    pthread_cond_broadcast(&line->moved);
-    pthread_mutex_unlock(&line->lock);
-}
-
-/* The text that a thread has formatted: a memory stream, reused for each chunk,
- * because fresh memory costs more than formatting. */
-struct text {
-    FILE *stream; /* NULL: out of memory */
-    char *at;
-    size_t used, size;
-};
-
-static ssize_t keep(void *cookie, const char *bytes, size_t n)
-{
-    struct text *t = cookie;
-
-    if (n > t->size - t->used) {
-        size_t size = 2 * (t->used + n);
-        char *at = realloc(t->at, size);
-
-        if (!at)
-            return 0;
-        t->at = at;
-        t->size = size;
-    }
-    memcpy(t->at + t->used, bytes, n);
-    t->used += n;
-    return (ssize_t) n;
-}
-
-static void text_init(struct text *t)
-{
-    *t = (struct text){0};
-    t->stream = fopencookie(t, "w", (cookie_io_functions_t){.write = keep});
-    if (t->stream)
-        setvbuf(t->stream, NULL, _IONBF, 0); /* jp_csv already has a buffer */
-}
-
-static void text_fini(struct text *t)
-{
-    if (t->stream)
-        fclose(t->stream);
-    free(t->at);
-}
-
-/* Returns false when out of memory. */
-static bool format(const struct jp_result *r, size_t from, size_t to,
-                   struct text *t)
-{
-    struct jp_csv csv;
-
-    if (!t->stream)
-        return false;
-    csv_out_begin(&csv, t->stream);
-    t->used = 0;
-    put_rows(&csv, r, from, to);
-    csv_out_flush(&csv);
-    if (!ferror(t->stream))
-        return true;
-    clearerr(t->stream);
-    return false;
-}
-
-static void write_chunk(struct line *line, size_t chunk, struct text *t)
-{
-    size_t from = chunk * CHUNK, to = from + CHUNK;
-    bool formatted;
-
-    if (to > line->r->n_ops)
-        to = line->r->n_ops;
-    formatted = format(line->r, from, to, t);
-    wait_turn(line, chunk);
-    if (formatted) {
-        fwrite_unlocked(t->at, 1, t->used, line->out);
-    } else {
-        struct jp_csv csv;
-
-        csv_out_begin(&csv, line->out);
-        put_rows(&csv, line->r, from, to);
-        csv_out_flush(&csv);
-    }
-    end_turn(line);
-}
-
-static void *work(void *arg)
-{
-    struct line *line = arg;
-    struct text text;
-    size_t chunk;
-
-    text_init(&text);
-    while (chunk = take(line), chunk < (line->r->n_ops + CHUNK - 1) / CHUNK)
-        write_chunk(line, chunk, &text);
-    text_fini(&text);
-    return NULL;
-}
-
-static unsigned count_threads(const struct jp_result *r, unsigned wanted)
-{
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t n = wanted ? wanted : cpus > 0 ? (size_t) cpus : 1;
-    size_t chunks = (r->n_ops + CHUNK - 1) / CHUNK;
-
-    n = n < MAX_THREADS ? n : MAX_THREADS;
-    return (unsigned) (n < chunks ? n : chunks);
-}
-
-void csv_ops_write(struct jp_csv *csv, const struct jp_result *r,
-                   unsigned threads)
-{
-    struct line line = {.r = r, .out = csv->out};
-    pthread_t helpers[MAX_THREADS];
-    unsigned wanted = count_threads(r, threads), n = 0;
-
-    if (wanted < 2) {
-        put_rows(csv, r, 0, r->n_ops);
-        return;
-    }
-    pthread_mutex_init(&line.lock, NULL);
-    pthread_cond_init(&line.moved, NULL);
-    while (n + 1 < wanted &&
-           pthread_create(&helpers[n], NULL, work, &line) == 0)
-        n++;
-    work(&line);
-    while (n)
-        pthread_join(helpers[--n], NULL);
-    pthread_cond_destroy(&line.moved);
-    pthread_mutex_destroy(&line.lock);
-}
-
-/* --- csv/: one table a file ---------------------------------------------- */
-
-/* Writes the number of bad lines of each kind that occurred. */
-static void put_bad_kinds(struct jp_csv *csv, const struct jp_quality *q)
-{
-    for (unsigned i = 0; i < JP_BAD_KINDS; i++) {
-        char item[64], note[JP_CLEAN_MAX + 64];
-
-        if (!q->bad[i].n)
-            continue;
-        snprintf(item, sizeof(item), "bad_lines.%s",
-                 badkind_key((enum jp_bad) i));
-        snprintf(note, sizeof(note), "%s; first %s:%" PRIu64,
-                 badkind_text((enum jp_bad) i), q->bad[i].path, q->bad[i].line);
-        csv_out_text(csv, item);
-        csv_out_count(csv, q->bad[i].n);
-        csv_out_text(csv, note);
-        csv_out_end(csv);
-    }
-}
-
-/* Writes the profiler's own share of the processes' time. */
-static void put_overhead(struct jp_csv *csv, const struct jp_result *r)
-{
-    static const struct jp_quality none;
-    const struct jp_quality *q = r ? &r->quality : &none;
-    char text[JP_OVERHEAD_TEXT];
-
-    overhead_text(q, text);
-    csv_out_text(csv, "overhead");
-    if (q->overhead.recordings)
-        csv_out_real(csv, overhead_share(&q->overhead));
-    else
-        csv_out_empty(csv);
-    csv_out_text(csv, text);
-    csv_out_end(csv);
-}
-
-/* Unlike the others, this table has rows even without a result. */
-static int put_quality_rows(struct jp_csv *csv, const struct jp_report *report,
-                            const struct jp_table *table)
-{
-    const struct jp_result *r = report->result;
-    const char *kind = quality_expected_kind(report);
-
-    (void) table;
-    for (size_t i = 0; i < quality_n_items; i++) {
-        uint64_t value = 0;
-
-        csv_out_text(csv, quality_items[i].key);
-        if (quality_items[i].get(report, &value))
-            csv_out_count(csv, value);
-        else
-            csv_out_empty(csv);
-        csv_out_text(csv, quality_items[i].help);
-        csv_out_end(csv);
-    }
-    if (r)
-        put_bad_kinds(csv, &r->quality);
-    put_overhead(csv, r);
-    csv_out_text(csv, "coverage");
-    if (report->verdict->coverage >= 0)
-        csv_out_real(csv, report->verdict->coverage);
-    else
-        csv_out_empty(csv);
-    csv_out_text(csv, kind ? kind : "unknown");
-    csv_out_end(csv);
-    for (size_t i = 0; r && i < r->quality.n_notes; i++) {
-        char note[2 * JP_CLEAN_MAX];
-
-        snprintf(note, sizeof(note), "%s: %s", r->quality.notes[i].path,
-                 r->quality.notes[i].what);
-        csv_out_text(csv, "note");
-        csv_out_empty(csv);
-        csv_out_text(csv, note);
-        csv_out_end(csv);
-    }
-    return 0;
-}
-
-static int put_busy_rows(struct jp_csv *csv, const struct jp_report *report,
-                         const struct jp_table *table)
-{
-    struct jp_busy_rows rows;
-
-    if (!report->result)
-        return 0;
-    if (busy_rows_make(report->result, report->processes, &rows) < 0)
-        return -1;
-    table_csv(csv, table, report, &rows);
-    busy_rows_fini(&rows);
-    return 0;
-}
-
-static int put_ops(struct jp_csv *csv, const struct jp_report *report,
-                   const struct jp_table *table)
-{
-    (void) table;
-    if (report->result)
-        csv_ops_write(csv, report->result, report->threads);
-    return 0;
-}
-
-/* Tables that need their own writer. */
-static const struct {
-    const struct jp_table *table;
-    int (*put)(struct jp_csv *, const struct jp_report *,
-               const struct jp_table *);
-} special[] = {
-    {&table_ops, put_ops},
-    {&table_busy, put_busy_rows},
-    {&table_busy_windows, put_busy_rows},
-    {&table_quality, put_quality_rows},
-    {&table_copper_totals, report_copper_totals},
-};
-
-static int put_table(struct jp_csv *csv, const struct jp_report *report,
-                     const struct jp_table *table)
-{
-    for (size_t i = 0; i < sizeof(special) / sizeof(*special); i++)
-        if (special[i].table == table)
-            return special[i].put(csv, report, table);
-    table_csv(csv, table, report, NULL);
-    return 0;
-}
-
-static int write_table(const struct jp_report *report, const char *dir,
-                       const struct jp_table *table, struct jp_error *err)
-{
-    char *path = text_format("%s/%s.csv", dir, table->name);
-    struct jp_tempfile file;
-    struct jp_csv csv = {0};
-    int rc = -1;
-
-    if (!path) {
-        error_set(err, "out of memory");
-        goto out;
-    }
-    if (fileio_temp_open(&file, path, err) < 0)
-        goto out;
-    csv.out = file.stream;
-    table_csv_head(table, csv.out);
-    rc = put_table(&csv, report, table);
-    csv_out_flush(&csv);
-    if (rc == 0) {
-        rc = fileio_temp_commit(&file, err);
-    } else {
-        fileio_temp_abort(&file);
-        error_set(err, "out of memory");
-    }
-out:
-    free(path);
-    return rc;
-}
-
-int report_write_csvs(const struct jp_report *report, const char *csv_dir,
-                      struct jp_error *err)
-{
-    if (fileio_mkdir(csv_dir, err) < 0)
-        return -1;
-    for (size_t i = 0; tables[i]; i++)
-        if (tables[i]->columns->flags & JP_CSV &&
-            write_table(report, csv_dir, tables[i], err) < 0)
-            return -1;
-    if (report->util && write_table(report, csv_dir, &table_util, err) < 0)
-        return -1;
-    if (table_count(&table_clock, report) &&
-        (write_table(report, csv_dir, &table_clock, err) < 0 ||
-         write_table(report, csv_dir, &table_arrivals, err) < 0))
-        return -1;
-    for (size_t i = 0; report->cuda && tables_cuda[i]; i++)
-        if (write_table(report, csv_dir, tables_cuda[i], err) < 0)
-            return -1;
-    for (size_t i = 0; report->nsys && tables_nsys[i]; i++)
-        if (write_table(report, csv_dir, tables_nsys[i], err) < 0)
-            return -1;
-    for (size_t i = 0; report->hang && tables_hang[i]; i++)
-        if (write_table(report, csv_dir, tables_hang[i], err) < 0)
-            return -1;
-    for (size_t i = 0; report->copper && tables_copper[i]; i++)
-        if (write_table(report, csv_dir, tables_copper[i], err) < 0)
-            return -1;
-    return 0;
-}
-
 /* --- summary.txt: the report for a terminal or a mail -------------------- */
 
+/* limits of the lists in summary.txt; summary.json has more */
 #define MAX_NOTES 10
 #define MAX_FINDINGS 20
 
-/* The text, cleaned and cut to the column's width; valid until the end of the
- * block. */
+/* Returns the text, cleaned and cut to the column's width. The buffer is a
+ * compound literal, so it lives until the end of the enclosing block. */
 #define COLUMN(text, width)                                                    \
     clean_text((text), JP_CLEAN_ASCII, (char[(width) + 1]){0}, (width) + 1)
 
@@ -439,6 +51,7 @@ static void put_verdict(FILE *out, const struct jp_report *report)
     text_out_wrap(
         out, (unsigned) strlen(word) + 1, 4,
         plain_verdict(report->verdict, report->result, report->insight, text));
+    /* the label stands once, before the first of several checks */
     for (int i = 0; checks && i < JP_PLAIN_CHECKS; i++)
         text_out_line(out, "  %s  %s", i ? "      " : "check:", checks[i]);
     text_out_line(out, "  type:   %s", first_screen_command(report, command));
@@ -446,21 +59,24 @@ static void put_verdict(FILE *out, const struct jp_report *report)
     text_out_wrap(out, 11, 10, report->verdict->text);
 }
 
+/* Writes how small an effect would have been detected. */
 static void put_judged(FILE *out, const struct jp_report *report)
 {
     char text[JP_HYPOTHESES_LINE];
 
-    if (!report_judged(report, text))
+    if (!quality_judged(report, text))
         return;
     fputs("  judged: ", out);
     text_out_wrap(out, 10, 10, text);
 }
 
+/* Returns "-" for a missing or empty text, so that columns stay aligned. */
 static const char *or_dash(const char *text)
 {
     return text && *text ? text : "-";
 }
 
+/* Writes the libraries that the tasks loaded, such as torch, with versions. */
 static void put_frameworks(FILE *out, const struct jp_agents *agents)
 {
     char text[JP_AGENTS_TEXT];
@@ -469,6 +85,7 @@ static void put_frameworks(FILE *out, const struct jp_agents *agents)
         text_out_line(out, "  loaded     %s", text);
 }
 
+/* Writes the labels that the user gave to the run. */
 static void put_labels(FILE *out, const struct jp_jobconf *conf)
 {
     const char *labels = jobconf_util(conf, "labels");
@@ -477,6 +94,8 @@ static void put_labels(FILE *out, const struct jp_jobconf *conf)
         text_out_line(out, "  labels     %s", labels);
 }
 
+/* Writes the facts about the job. A folder of logs has no job.conf, so most
+ * facts are unknown then. */
 static void put_job(FILE *out, const struct jp_report *report)
 {
     const struct jp_jobconf *c = report->conf;
@@ -498,6 +117,7 @@ static void put_job(FILE *out, const struct jp_report *report)
     } else {
         text_out_line(out, "  input      a folder of logs, without a job");
     }
+    /* 0 nodes or tasks: unknown */
     if (expected_nodes(c, nodes) || expected_tasks(c, nodes))
         text_out_line(out, "  size       %s node%s, %s task%s  %s",
                       FIG_COUNT(expected_nodes(c, nodes)),
@@ -521,6 +141,9 @@ static void put_bad(FILE *out, const struct jp_quality *q)
                           q->bad[i].path, q->bad[i].line);
 }
 
+/* Writes how complete the data is: the table of figures, then what is known
+ * only for some inputs (bad lines, overhead, warm-up, planned losses), then
+ * notes on files. */
 static void put_quality(FILE *out, const struct jp_report *report)
 {
     const char *kind = quality_expected_kind(report);
@@ -539,6 +162,7 @@ static void put_quality(FILE *out, const struct jp_report *report)
         uint64_t value = 0;
         bool known = quality_items[i].get(report, &value);
 
+        /* a counter of problems is worth a line only if it is not 0 */
         if (quality_items[i].always || value)
             text_out_line(out, "  %-26s %s", quality_items[i].label,
                           known ? FIG_COUNT(value) : "unknown");
@@ -546,7 +170,7 @@ static void put_quality(FILE *out, const struct jp_report *report)
     if (q)
         put_bad(out, q);
     if (q) {
-        overhead_text(q, text);
+        quality_overhead_text(q, text);
         fprintf(out, "  %-26s ", "Recorder's own cost");
         text_out_wrap(out, 29, 29, text);
     }
@@ -572,6 +196,7 @@ static int put_busy(FILE *out, const struct jp_report *report)
     struct jp_busy_rows rows;
     char text[JP_BUSY_TEXT];
 
+    /* the sentence would only repeat that there are no records */
     if (!report->result || !report->result->quality.records)
         return 0;
     if (busy_rows_make(report->result, report->processes, &rows) < 0)
@@ -618,6 +243,28 @@ static void put_nsys(FILE *out, const struct jp_report *report)
     text_out_wrap(out, 29, 29, nsys_text(report->nsys, text));
 }
 
+/* Writes what the processes called in CUDA's library. */
+static void put_cuda(FILE *out, const struct jp_report *report)
+{
+    char text[JP_CUDA_TEXT];
+
+    if (!report->cuda)
+        return;
+    fprintf(out, "  %-26s ", "CUDA calls");
+    text_out_wrap(out, 29, 29, util_cuda_text(report->cuda, text));
+}
+
+/* Writes in one line what was collected while the step hung. */
+static void put_hang(FILE *out, const struct jp_report *report)
+{
+    char text[HANGSTACKS_TEXT];
+
+    if (!report->hang)
+        return;
+    fprintf(out, "  %-26s ", "Evidence of the hang");
+    text_out_wrap(out, 29, 29, hangstacks_text(report->hang, text));
+}
+
 /* Writes what the nodes' agents sampled. */
 static int put_util(FILE *out, const struct jp_report *report)
 {
@@ -635,6 +282,7 @@ static int put_util(FILE *out, const struct jp_report *report)
         fprintf(out, "  %-26s ", "Utilisation");
         text_out_wrap(out, 29, 29, text);
     }
+    /* name unreadable input: it explains figures that are too low */
     if (util->bad_files || util->cut_files || util->bad_lines)
         text_out_line(out,
                       "  note: utilisation: %s bad and %s cut files of %s, %s "
@@ -644,12 +292,14 @@ static int put_util(FILE *out, const struct jp_report *report)
     return 0;
 }
 
+/* Writes that n rows more are in the file `where`; nothing if n is 0. */
 static void put_left_out(FILE *out, size_t n, const char *where)
 {
     if (n)
         text_out_line(out, "  ... and %s more in %s", FIG_COUNT(n), where);
 }
 
+/* Writes each finding with its cause and its advice. causes may be NULL. */
 static void put_findings(FILE *out, const struct jp_insight *insight,
                          const struct jp_causes *causes)
 {
@@ -661,6 +311,7 @@ static void put_findings(FILE *out, const struct jp_insight *insight,
 
         fprintf(out, "  %-15s ", finding_kind_name(f->kind));
         text_out_wrap(out, 18, 18, f->text);
+        /* what was sampled at the same time */
         if (causes_look(causes, i)) {
             fprintf(out, "  %-15s ", "  why");
             text_out_wrap(out, 18, 18, causes_look(causes, i)->why);
@@ -683,17 +334,18 @@ int report_write_text(const struct jp_report *report, FILE *out,
     const struct jp_result *r = report->result;
 
     errno = 0;
+    /* the answer first, then what supports it, then the tables */
     put_verdict(out, report);
     put_judged(out, report);
     put_findings(out, report->insight, report->causes);
     put_job(out, report);
-    if (report_has_nccl(report))
+    if (quality_has_nccl(report))
         put_quality(out, report);
     put_pace(out, report);
     put_clocks(out, report);
     put_nsys(out, report);
-    tables_cuda_line(report, out);
-    tables_hang_line(report, out);
+    put_cuda(out, report);
+    put_hang(out, report);
     if (tables_hang_text(report, out) < 0 || put_busy(out, report) < 0 ||
         put_util(out, report) < 0 ||
         (r && r->n_comms && table_text(&table_comms, report, out) < 0) ||
@@ -710,6 +362,7 @@ int report_write_text(const struct jp_report *report, FILE *out,
          table_text(&table_cuda, report, out) < 0) ||
         report_copper_text(report, out) < 0)
         return error_set(err, "out of memory");
+    /* errno was cleared above, so it belongs to a failed write */
     if (fflush(out) || ferror(out))
         return error_set(err, "%s",
                          errno ? strerror(errno) : "cannot be written");
@@ -718,10 +371,13 @@ int report_write_text(const struct jp_report *report, FILE *out,
 
 /* --- the order in which a report's files appear -------------------------- */
 
+/* Writers of a file and of a folder. They return 0, or -1 and err. */
 typedef int write_stream(const struct jp_report *, FILE *, struct jp_error *);
 typedef int write_folder(const struct jp_report *, const char *,
                          struct jp_error *);
 
+/* Writes dir/name by temp + rename. On failure, an earlier file of that name
+ * stays. */
 static int write_file(const struct jp_report *report, const char *dir,
                       const char *name, write_stream *write,
                       struct jp_error *err)
@@ -741,6 +397,8 @@ static int write_file(const struct jp_report *report, const char *dir,
         fileio_temp_abort(&file);
         goto out;
     }
+    /* Readers take summary.json as the sign that the report is complete, and
+     * raw files may be deleted after that. So only this file is synced. */
     rc = strcmp(name, JP_SUMMARY_NAME) == 0
              ? fileio_temp_commit_synced(&file, JP_DEF_SYNC_MS, err)
              : fileio_temp_commit(&file, err);
@@ -749,6 +407,7 @@ out:
     return rc;
 }
 
+/* Calls a writer for the folder dir/name. */
 static int write_below(const struct jp_report *report, const char *dir,
                        const char *name, write_folder *write,
                        struct jp_error *err)
@@ -760,13 +419,14 @@ static int write_below(const struct jp_report *report, const char *dir,
     return rc;
 }
 
-/* Writes timeline.js, or removes that of an earlier report. */
+/* Writes timeline.js, or removes the one of an earlier report: the page would
+ * load it and show operations of other data. */
 static int write_timeline(const struct jp_report *report, const char *dir,
                           struct jp_error *err)
 {
     char *path;
 
-    if (html_out_has_charts() && html_timeline_present(report))
+    if (html_out_has_charts() && timeline_html_present(report))
         return write_file(report, dir, "timeline.js", report_write_timeline,
                           err);
     path = text_format("%s/timeline.js", dir);
@@ -776,6 +436,8 @@ static int write_timeline(const struct jp_report *report, const char *dir,
     return 0;
 }
 
+/* The order matters: report.html links to csv/ and plots/, and summary.json
+ * comes last because it says that the report is complete. */
 int report_write(const struct jp_report *report, const char *dir,
                  struct jp_error *err)
 {
@@ -787,4 +449,120 @@ int report_write(const struct jp_report *report, const char *dir,
         write_file(report, dir, "report.html", report_write_html, err) < 0)
         return -1;
     return write_file(report, dir, JP_SUMMARY_NAME, report_write_json, err);
+}
+
+/* --- gnuplot's pictures, in plots/ and in a page without charts ----------- */
+
+#define RENDER_LIMIT_MS 5000 /* a picture takes about 0.3 s */
+#define PAGE_MAX (64 << 20)
+#define PICTURE_MAX (1 << 20) /* a larger picture is left out */
+
+/* Draws NAME.gp if it exists. Returns 0, or what gnuplot_run returns. */
+static int render_one(const char *dir, const char *name, struct jp_error *err)
+{
+    char *path = text_format("%s/%s.gp", dir, name);
+    int rc;
+
+    if (!path)
+        return error_set(err, "out of memory");
+    rc = access(path, R_OK) < 0
+             ? 0
+             : gnuplot_run(dir, &name, 1, RENDER_LIMIT_MS, err);
+    free(path);
+    /* gnuplot may have left half a picture */
+    if (rc != 0)
+        gnuplot_remove(dir, name, "png");
+    return rc;
+}
+
+/* Draws all scripts of plots/. Pictures are optional: if gnuplot is absent or
+ * fails, plots/NOTE has the reason, and the report is still complete. Stops at
+ * the first failure, because all later ones would fail alike. */
+static int plots_render(const char *dir, struct jp_error *err)
+{
+    struct jp_error why = {""};
+    char *note = text_format("%s/NOTE", dir);
+    int rc = 0;
+
+    if (!note)
+        return error_set(err, "out of memory");
+    for (size_t i = 0; charts[i] && rc == 0; i++)
+        if (charts[i]->plot)
+            rc = render_one(dir, charts[i]->plot->name, &why);
+    if (rc != 0) {
+        error_wrap(&why, "no pictures (render them by: gnuplot -d *.gp)");
+        rc = fileio_write(note, why.text, strlen(why.text), err);
+    } else {
+        /* a note of an earlier attempt is no longer true */
+        unlink(note);
+    }
+    free(note);
+    return rc;
+}
+
+/* Writes a picture as a data URL, because the page must not need other files. A
+ * picture that was not drawn is left out. */
+static void put_picture(FILE *out, const char *dir, const char *name,
+                        const char *caption)
+{
+    char *path = text_format("%s/plots/%s.png", dir, name), *data = NULL;
+    size_t len = 0;
+
+    if (path && fileio_read(path, false, PICTURE_MAX, &data, &len, NULL) == 0) {
+        fprintf(out,
+                "<figure><figcaption>%s</figcaption><img alt=\"%s\" "
+                "src=\"data:image/png;base64,",
+                caption, caption);
+        html_out_base64(out, (const unsigned char *) data, len);
+        fputs("\"></figure>\n", out);
+    }
+    free(data);
+    free(path);
+}
+
+/* Inserts the pictures of dir/plots into dir/report.html (temp + rename) if
+ * that page has no charts. */
+static int embed(const char *dir, struct jp_error *err)
+{
+    char *path = text_format("%s/report.html", dir), *page = NULL, *at;
+    struct jp_tempfile file;
+    size_t len = 0;
+    int rc = -1;
+
+    if (!path) {
+        error_set(err, "out of memory");
+        goto out;
+    }
+    if (fileio_read(path, false, PAGE_MAX, &page, &len, err) < 0)
+        goto out;
+    at = strstr(page, HTML_PICTURES);
+    if (!at) { /* the page has charts, or already the pictures */
+        rc = 0;
+        goto out;
+    }
+    if (fileio_temp_open(&file, path, err) < 0)
+        goto out;
+    /* copy the page up to the mark, then the pictures, then the rest */
+    fwrite(page, 1, (size_t) (at - page), file.stream);
+    for (size_t i = 0; charts[i]; i++)
+        if (charts[i]->plot && charts[i]->plot->caption)
+            put_picture(file.stream, dir, charts[i]->plot->name,
+                        charts[i]->plot->caption);
+    at += strlen(HTML_PICTURES);
+    fwrite(at, 1, len - (size_t) (at - page), file.stream);
+    rc = fileio_temp_commit(&file, err);
+out:
+    free(page);
+    free(path);
+    return rc;
+}
+
+int report_draw(const char *dir, struct jp_error *err)
+{
+    char *plots_dir = text_format("%s/plots", dir);
+    int rc = plots_dir ? plots_render(plots_dir, err)
+                       : error_set(err, "out of memory");
+
+    free(plots_dir);
+    return rc < 0 ? -1 : embed(dir, err);
 }

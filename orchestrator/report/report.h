@@ -70,12 +70,12 @@ int report_write_html(const struct jp_report *report, FILE *out,
                       struct jp_error *err);
 int report_write_csvs(const struct jp_report *report, const char *csv_dir,
                       struct jp_error *err);
-/* Writes the rows of ops.csv, by far the largest table. threads: 0: one per
- * CPU, at most 8. Each thread formats every nth chunk of rows and hands it over
- * in turn, so the bytes do not depend on the number of threads. The caller's
- * thread does all the work if threads or memory are not available. Failures
- * show in csv->out. */
 struct jp_csv;
+/* Writes the rows of ops.csv, by far the largest table. threads: 0 means one
+ * per CPU; at most 8 are used. Threads format chunks of rows in parallel and
+ * write them in order, so the bytes do not depend on the number of threads. The
+ * caller is one of them and does all the work if no other can be created.
+ * Failures show in csv->out. */
 void csv_ops_write(struct jp_csv *csv, const struct jp_result *result,
                    unsigned threads);
 int report_write_plots(const struct jp_report *report, const char *plots_dir,
@@ -83,14 +83,14 @@ int report_write_plots(const struct jp_report *report, const char *plots_dir,
 
 /* Draws the scripts that report_write left in dir/plots, with gnuplot. Drawing
  * takes time, so it comes after the summary and its card. If gnuplot is absent
- * or fails, plots/NOTE says so, and that is not an error. A report.html without
- * charts gets the pictures, too. */
+ * or fails, plots/NOTE has the reason, and that is not an error. The pictures
+ * are also put into a report.html without charts. */
 int report_draw(const char *dir, struct jp_error *err);
 
-/* Prints the line for srun's stderr; or, if `how` asks for it and it is a
- * terminal, the card of <= 12 lines and 100 columns. Reads the figures from
- * <step_dir>/summary.json, so the text is the same in a process that did not
- * write the report. */
+/* Prints the line for srun's stderr, or the card of at most 12 lines and 100
+ * columns. how: line, card, nothing, or the card only on a terminal. Reads the
+ * figures from <step_dir>/summary.json, so the text is the same in a process
+ * that did not write the report. */
 int report_print_line(const char *step_dir, enum jp_summary how, FILE *out,
                       struct jp_error *err);
 
@@ -131,17 +131,18 @@ int report_jobs(const char *folder, struct report_jobs_done *done,
 
 /* --- first_screen.c ----------------------------------------------------- */
 
-/* What a reader sees before scrolling: the verdict in plain
- * words, its figures, the picture that proves it, causes, the next command. */
+/* What a reader sees before scrolling: the verdict in plain words, its figures,
+ * the picture that proves it, causes, the next command. */
 
-/* The command to type next, for the page, the card and summary.txt. Uses "."
- * for the report's folder if no step is known. Returns buf. */
+/* Formats the command to type next, for the page, the card and summary.txt.
+ * Uses
+ * "." for the report's folder if no step is known. Returns buf. */
 #define FIRST_SCREEN_COMMAND 160
 char *first_screen_command(const struct jp_report *report,
                            char buf[FIRST_SCREEN_COMMAND]);
 
-/* What to check, as JP_PLAIN_CHECKS sentences; NULL if the findings already say
- * it. */
+/* Returns what to check, as JP_PLAIN_CHECKS sentences; NULL if the findings
+ * already have advice. */
 const char *const *first_screen_checks(const struct jp_report *report);
 
 /* Returns 0, or -1 when out of memory. */

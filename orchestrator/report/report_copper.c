@@ -1,8 +1,8 @@
 /* report_copper.c - Copper's part of csv/, summary.json, summary.txt and
  * plots/.
  *
- * Tables with rows are described in tables_copper.c.
- */
+ * Tables with rows are described in tables_copper*.c; this file has the rest,
+ * one section per file of the report. */
 #include "orchestrator/report/sections.h"
 
 #include <math.h>
@@ -16,6 +16,8 @@
 #include "orchestrator/report/tables.h"
 #include "orchestrator/report/out.h"
 
+/* Returns true for the counters of remembered ENOENTs, which older daemons
+ * do not have. */
 static bool is_ttl(size_t metric)
 {
     return metric >= COPPER_TTL_STORES && metric <= COPPER_TTL_AVOIDED;
@@ -23,6 +25,7 @@ static bool is_ttl(size_t metric)
 
 /* --- csv/copper_totals.csv ------------------------------------------------ */
 
+/* Writes a row of a time, in seconds. ranks 0: the time is unknown. */
 static void put_seconds(struct jp_csv *csv, const char *name, uint64_t us,
                         uint32_t ranks)
 {
@@ -42,8 +45,10 @@ int report_copper_totals(struct jp_csv *csv, const struct jp_report *report,
 
     (void) table;
     for (size_t i = 0; i < COPPER_N_METRICS; i++) {
+        /* the number of daemons that report this counter */
         uint32_t n = is_ttl(i) ? c->n_ttl : c->n_counted;
 
+        /* Copper's own tool prints this one in seconds */
         if (i == COPPER_LATENCY_US) {
             put_seconds(csv, copper_metric_names[i], c->total[i], n);
             continue;
@@ -71,6 +76,7 @@ static void put_line(FILE *out, const char *path)
     for (; *path; path++) {
         unsigned char c = (unsigned char) *path;
 
+        /* a path may contain a newline, which would look like two paths */
         if (c < 0x20 || c == 0x7f)
             fprintf(out, "\\x%02x", c);
         else
@@ -79,9 +85,11 @@ static void put_line(FILE *out, const char *path)
     putc_unlocked('\n', out);
 }
 
+/* The lists of observed paths against existing ones. */
 enum list { ALL, USED, UNUSED, MISSING };
 
-/* A root that is not on this host gives no information about missing files. */
+/* Returns true if the path is in the list. Files are missing only if their root
+ * exists on this host: else nothing was looked up there. */
 static bool belongs(const struct jp_copper *c, const struct jp_copper_used *u,
                     enum list list)
 {
@@ -97,11 +105,13 @@ static bool belongs(const struct jp_copper *c, const struct jp_copper_used *u,
     }
 }
 
+/* Writes one list by temp + rename. */
 static int write_list(const struct jp_copper *c, const char *dir,
                       const char *name, enum list list, struct jp_error *err)
 {
     char *path = text_format("%s/copper_paths/%s", dir, name);
     struct jp_tempfile file;
+    /* by temp + rename, like all files of a report */
     int rc = path ? fileio_temp_open(&file, path, err)
                   : error_set(err, "out of memory");
 
@@ -125,6 +135,7 @@ int report_copper_lists(const struct jp_copper *c, const char *dir,
     char *folder;
     int rc;
 
+    /* no roots were given, so nothing was compared */
     if (!c || !c->n_used)
         return 0;
     folder = text_format("%s/copper_paths", dir);
@@ -137,11 +148,13 @@ int report_copper_lists(const struct jp_copper *c, const char *dir,
 
 /* --- summary.json --------------------------------------------------------- */
 
+/* Writes a number, or null if it is below 0. */
 static void put_signed(struct jp_json_stream *s, const char *key, int64_t value)
 {
     json_stream_known(s, key, value >= 0, value < 0 ? 0 : (uint64_t) value);
 }
 
+/* Writes the daemons' settings; null for those that no profile contains. */
 static void settings(struct jp_json_stream *s, const struct jp_copper *c)
 {
     const struct copper_settings *of = &c->settings;
@@ -149,6 +162,7 @@ static void settings(struct jp_json_stream *s, const struct jp_copper *c)
     json_stream_text(s, "mode", *of->mode ? of->mode : NULL);
     put_signed(s, "md_enoent_ttl_ms", of->ttl_ms);
     put_signed(s, "top_n", of->top_n);
+    /* below 0: unknown */
     if (of->full < 0)
         json_stream_null(s, "paths_full");
     else
@@ -156,6 +170,7 @@ static void settings(struct jp_json_stream *s, const struct jp_copper *c)
     json_stream_bool(s, "differ", c->settings_differ);
 }
 
+/* Writes how many daemons left which of their files. */
 static void coverage(struct jp_json_stream *s, const struct jp_copper *c)
 {
     json_stream_count(s, "ranks", c->n_ranks);
@@ -166,6 +181,7 @@ static void coverage(struct jp_json_stream *s, const struct jp_copper *c)
     json_stream_count(s, "with_operations", c->n_ops);
     json_stream_count(s, "with_full_tables", c->n_tables);
     json_stream_count(s, "with_top_paths", c->n_top);
+    /* of daemons with both kinds of files */
     json_stream_count(s, "pre_destroy_compared", c->compared);
     json_stream_count(s, "pre_destroy_equal", c->equal);
     json_stream_count(s, "damaged_path_files", c->notes_bad);
@@ -174,7 +190,8 @@ static void coverage(struct jp_json_stream *s, const struct jp_copper *c)
     json_stream_count(s, "bytes_read", c->bytes_read);
 }
 
-/* The names are Copper's, except for the unit of the latency. */
+/* Writes the sums over daemons, null for counters that no daemon reports. The
+ * names are Copper's, except for the unit of the latency. */
 static void totals(struct jp_json_stream *s, const struct jp_copper *c)
 {
     for (size_t i = 0; i < COPPER_N_METRICS; i++)
@@ -187,6 +204,7 @@ static void totals(struct jp_json_stream *s, const struct jp_copper *c)
                       c->without_init_us);
 }
 
+/* Writes the answers to fixed questions, and what could be pruned. */
 static void advice(struct jp_json_stream *s, const struct jp_copper *c)
 {
     json_stream_array(s, "answers");
@@ -209,6 +227,7 @@ static void advice(struct jp_json_stream *s, const struct jp_copper *c)
     json_stream_end_array(s);
 }
 
+/* Writes an object whose members a function adds. */
 static void
 put_object(struct jp_json_stream *s, const char *key, const struct jp_copper *c,
            void (*put)(struct jp_json_stream *, const struct jp_copper *))
@@ -218,6 +237,7 @@ put_object(struct jp_json_stream *s, const char *key, const struct jp_copper *c,
     json_stream_end_object(s);
 }
 
+/* Writes the members of summary.json's copper{}. */
 static void put_members(struct jp_json_stream *s,
                         const struct jp_report *report)
 {
@@ -229,7 +249,9 @@ static void put_members(struct jp_json_stream *s,
     put_object(s, "coverage", c, coverage);
     put_object(s, "totals", c, totals);
     table_json(s, &table_copper_operations, report, NULL);
+    /* all metrics, also those that no daemon reports */
     table_json(s, &table_copper_ranges, report, NULL);
+    /* the numbers of rows left out are written together at the end */
     launches = table_json(s, &table_copper_launches, report, NULL);
     ranks = table_json(s, &table_copper_ranks, report, NULL);
     outliers = table_json(s, &table_copper_outliers, report, NULL);
@@ -276,6 +298,7 @@ void report_copper_findings(struct jp_json_stream *s, const struct jp_copper *c)
 
         json_stream_object(s, NULL);
         json_stream_text(s, "kind", f->kind);
+        /* the keys of other findings, which do not apply to a daemon */
         for (size_t k = 0; k < sizeof(none) / sizeof(*none); k++)
             json_stream_null(s, none[k]);
         json_stream_text(s, "host", r->host);
@@ -283,6 +306,7 @@ void report_copper_findings(struct jp_json_stream *s, const struct jp_copper *c)
             json_stream_int(s, "pid", r->pid);
         else
             json_stream_null(s, "pid");
+        /* of a slow daemon: the median of its level and its own figure */
         json_stream_real(s, "from", f->from);
         json_stream_real(s, "to", f->to);
         if (isfinite(f->cost_us))
@@ -297,13 +321,15 @@ void report_copper_findings(struct jp_json_stream *s, const struct jp_copper *c)
 
 /* --- summary.txt ---------------------------------------------------------- */
 
-#define MAX_NOTES 10
-#define MAX_FINDINGS 10
-#define MAX_HOT 5
+#define MAX_NOTES 10    /* in summary.txt */
+#define MAX_FINDINGS 10 /* in summary.txt */
+#define MAX_HOT 5       /* example paths of a piece of advice */
 
 #define ASCII(text)                                                            \
     clean_text((text), JP_CLEAN_ASCII, (char[256]){0}, sizeof(char[256]))
 
+/* Writes the figures of the first lines. Without counters, only the states of
+ * the daemons. */
 static void put_head(const struct jp_copper *c, FILE *out)
 {
     uint64_t latency = c->total[COPPER_LATENCY_US];
@@ -313,6 +339,7 @@ static void put_head(const struct jp_copper *c, FILE *out)
                   FIG_COUNT(c->n_counted), FIG_COUNT(c->n_ranks),
                   c->n_launches > 1 ? ", launch " : "",
                   c->n_launches > 1 ? FIG_COUNT(c->n_launches) : "");
+    /* state 0 is good */
     for (unsigned i = 1; i < JP_COPPER_N_STATES; i++)
         if (c->n_state[i])
             text_out_line(out, "             %s %s", FIG_COUNT(c->n_state[i]),
@@ -340,6 +367,7 @@ static void put_head(const struct jp_copper *c, FILE *out)
                       FIG_COUNT(c->equal), FIG_COUNT(c->compared));
 }
 
+/* Writes the first findings, marked by "!". */
 static void put_findings(const struct jp_copper *c, FILE *out)
 {
     for (size_t i = 0; i < c->n_findings && i < MAX_FINDINGS; i++) {
@@ -351,6 +379,7 @@ static void put_findings(const struct jp_copper *c, FILE *out)
                       FIG_COUNT(c->n_findings - MAX_FINDINGS));
 }
 
+/* Writes each question with its answer below. */
 static void put_answers(const struct jp_copper *c, FILE *out)
 {
     fputc('\n', out);
@@ -364,6 +393,7 @@ static void put_answers(const struct jp_copper *c, FILE *out)
     }
 }
 
+/* Writes what could be pruned, with a few paths for each piece of advice. */
 static void put_guidance(const struct jp_copper *c, FILE *out)
 {
     if (!c->n_advice)
@@ -376,11 +406,13 @@ static void put_guidance(const struct jp_copper *c, FILE *out)
         clean_text(c->advice[i].text, JP_CLEAN_ASCII, text, sizeof(text));
         fputs("  - ", out);
         text_out_wrap(out, 4, 4, text);
+        /* a few examples; summary.json has all */
         for (size_t k = 0; k < c->advice[i].n_paths && k < MAX_HOT; k++)
             text_out_line(out, "      %s", ASCII(c->advice[i].paths[k]));
     }
 }
 
+/* Writes the first notes on files that were damaged or odd. */
 static void put_notes(const struct jp_copper *c, FILE *out)
 {
     uint64_t all = c->n_notes + c->notes_left_out;
@@ -393,6 +425,7 @@ static void put_notes(const struct jp_copper *c, FILE *out)
                       FIG_COUNT(all - MAX_NOTES));
 }
 
+/* Order: figures, findings, tables, answers, advice, notes. */
 int report_copper_text(const struct jp_report *report, FILE *out)
 {
     const struct jp_copper *c = report->copper;
@@ -404,6 +437,7 @@ int report_copper_text(const struct jp_report *report, FILE *out)
     put_findings(c, out);
     if (c->n_ops && table_text(&table_copper_operations, report, out) < 0)
         return -1;
+    /* a spread needs two daemons */
     if (c->n_counted > 1 &&
         table_text(&table_copper_known_ranges, report, out) < 0)
         return -1;
@@ -415,14 +449,16 @@ int report_copper_text(const struct jp_report *report, FILE *out)
 
 /* --- plots/copper_* ------------------------------------------------------- */
 
-#define MAX_PLOT_RANKS 20000
-#define MAX_POINTS 20000
+#define MAX_PLOT_RANKS 20000 /* points of a plot */
+#define MAX_POINTS 20000     /* snapshots of a plot */
 
+/* Returns a part of all as percent; 0 if there is nothing. */
 static struct jp_chart_value percent(uint64_t part, uint64_t all)
 {
     return chart_real(all ? 100.0 * (double) part / (double) all : 0);
 }
 
+/* A bar per operation. init is left out, as its time would hide the others. */
 static int ops_build(const struct jp_chart_view *view,
                      struct jp_chart_figures *f)
 {
@@ -430,6 +466,7 @@ static int ops_build(const struct jp_chart_view *view,
     size_t init = copper_op_find("init", 4);
     uint64_t calls = 0, us = 0;
 
+    /* the last index counts operations of unknown names */
     for (size_t i = 0; c && i <= COPPER_N_OPS; i++) {
         calls += c->op[i].calls;
         us += i == init ? 0 : c->op[i].time_us;
@@ -471,6 +508,7 @@ static int ranks_build(const struct jp_chart_view *view,
     for (size_t i = 0; c && i < c->n_ranks && f->n_rows < MAX_PLOT_RANKS; i++) {
         const struct jp_copper_rank *r = &c->ranks[i];
         const struct copper_op *op = &r->op[getattr];
+        /* the latency without start-up */
         double us = (double) r->value[COPPER_LATENCY_US] -
                     (double) r->op[start].time_us;
         char host[64];
@@ -504,6 +542,7 @@ const struct jp_chart chart_copper_ranks = {
         .style = JP_PLOT_LEVELS,
         .copper = true}};
 
+/* A bar per class of paths, by the busiest paths and by all paths. */
 static int classes_build(const struct jp_chart_view *view,
                          struct jp_chart_figures *f)
 {
@@ -556,6 +595,7 @@ static int series_build(const struct jp_chart_view *view,
                      : "fewer than two snapshots";
         return 0;
     }
+    /* points are sorted by rank, so the first in time may be anywhere */
     first = c->points[0].time_us;
     for (size_t i = 0; i < c->n_points; i++)
         if (c->points[i].time_us < first)
@@ -563,6 +603,7 @@ static int series_build(const struct jp_chart_view *view,
     for (size_t i = 0; i < c->n_points && i < MAX_POINTS; i++) {
         const struct jp_copper_point *p = &c->points[i];
 
+        /* a line per daemon: points are sorted by rank */
         if (!i || p->rank != p[-1].rank)
             chart_line(f, NULL, NULL);
         chart_row(f, JP_CHART_PLOT,

@@ -1,4 +1,8 @@
-/* report_copper_html.c - Copper's section of report.html. */
+/* report_copper_html.c - Copper's section of report.html.
+ *
+ * report_copper_html at the end is the order of the parts: findings, totals,
+ * two pictures as SVG, an explanation of the counters, notes, links, answers,
+ * tables. A "rank" is a daemon of Copper. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,6 +53,7 @@ static const struct {
     {"Full tables", "Every path: sums over them are exact."},
 };
 
+/* Writes the meaning of the counters, folded. The texts are HTML. */
 static void put_guide(FILE *out)
 {
     fputs("<details><summary>How to read these figures</summary><dl>\n", out);
@@ -60,13 +65,15 @@ static void put_guide(FILE *out)
 
 /* --- two pictures, without a script --------------------------------------- */
 
-#define WIDTH 900
+#define WIDTH 900 /* in coordinates of the SVG */
 #define HEIGHT 260
-#define LEFT 80
+#define LEFT 80 /* room for the figures of the scale */
 #define TOP 12
-#define BOTTOM 40
-#define MAX_MARKS 5000
+#define BOTTOM 40      /* room for the names of levels */
+#define MAX_MARKS 5000 /* circles of a level; points of a line */
 
+/* Opens a picture. The size is that of the SVG's own coordinates; the page
+ * scales it. */
 static void begin_picture(FILE *out, const char *caption)
 {
     fprintf(out,
@@ -82,6 +89,7 @@ static void end_picture(FILE *out)
     fputs("</svg></figure>\n", out);
 }
 
+/* Return the position of a share (0 to 1) of the axis. */
 static double place_x(double share)
 {
     return LEFT + share * (WIDTH - LEFT - 10);
@@ -96,6 +104,7 @@ static double place_y(double share)
 static void put_scale(FILE *out, double most, bool us)
 {
     for (int i = 0; i <= 2; i++) {
+        /* the lines are at 0, the half and the whole */
         double y = place_y(i / 2.0), value = most * i / 2.0;
 
         fprintf(out,
@@ -107,6 +116,7 @@ static void put_scale(FILE *out, double most, bool us)
     }
 }
 
+/* Returns the mean time of a getattr, us; NaN if it is unknown. */
 static double getattr_us(const struct jp_copper_rank *r)
 {
     const struct copper_op *op = &r->op[copper_op_find("getattr", 7)];
@@ -115,6 +125,7 @@ static double getattr_us(const struct jp_copper_rank *r)
                                    : NAN;
 }
 
+/* Returns true if the daemon is a slow outlier by any metric. */
 static bool is_slow(const struct jp_copper *c, size_t rank)
 {
     for (size_t i = 0; i < c->n_outliers; i++)
@@ -123,6 +134,7 @@ static bool is_slow(const struct jp_copper *c, size_t rank)
     return false;
 }
 
+/* Draws a daemon as a circle, with its host and its time as a tooltip. */
 static void put_mark(FILE *out, double x, double y, bool slow,
                      const struct jp_copper_rank *rank, double us)
 {
@@ -134,7 +146,8 @@ static void put_mark(FILE *out, double x, double y, bool slow,
     fprintf(out, ": %s</title></circle>\n", FIG_US(us));
 }
 
-/* Draws the ranks of one level side by side in its column. */
+/* Draws the daemons of one level side by side in its column, at most about
+ * MAX_MARKS of them. Slow ones are always drawn. */
 static void put_level(const struct jp_copper *c, int level, unsigned column,
                       unsigned columns, double most, FILE *out)
 {
@@ -147,6 +160,7 @@ static void put_level(const struct jp_copper *c, int level, unsigned column,
             place_x((column + 0.5) / columns), HEIGHT - BOTTOM + 18,
             level < 0 ? "level unknown" : "level ",
             level < 0 ? "" : FIG_COUNT((uint64_t) level));
+    /* daemons beyond the limit are skipped evenly */
     step = n / MAX_MARKS + 1;
     for (size_t i = 0; i < c->n_ranks; i++) {
         double us = getattr_us(&c->ranks[i]);
@@ -162,11 +176,14 @@ static void put_level(const struct jp_copper *c, int level, unsigned column,
     }
 }
 
+/* Draws what a getattr takes on each daemon. Nothing if no daemon has a time.
+ */
 static void ranks_by_level(const struct jp_copper *c, FILE *out)
 {
     int least = 64, deepest = -1;
     double most = 0;
 
+    /* the deepest and the highest level in use, and the end of the axis */
     for (size_t i = 0; i < c->n_ranks; i++) {
         double us = getattr_us(&c->ranks[i]);
 
@@ -204,6 +221,7 @@ static void put_line(const struct jp_copper *c, size_t from, size_t to,
     fputs("</title></polyline>\n", out);
 }
 
+/* Draws the operations of each daemon over its snapshots. */
 static void series(const struct jp_copper *c, FILE *out)
 {
     int64_t first = INT64_MAX, last = INT64_MIN;
@@ -245,6 +263,7 @@ static void put_pictures(const struct jp_copper *c, FILE *out)
 
 /* --- tables --------------------------------------------------------------- */
 
+/* Writes a table with its heading. title and note are HTML. */
 static int put_table(const struct jp_table *table, const char *title,
                      const char *note, const struct jp_report *report,
                      FILE *out)
@@ -255,6 +274,7 @@ static int put_table(const struct jp_table *table, const char *title,
     return table_html(table, report, NULL, out);
 }
 
+/* Writes the busiest paths of each category. */
 static int put_hot(const struct jp_report *report, FILE *out)
 {
     static const char *const titles[COPPER_N_CATEGORIES] = {
@@ -273,6 +293,8 @@ static int put_hot(const struct jp_report *report, FILE *out)
     return 0;
 }
 
+/* Writes the tables that have something to show. Returns 0, or -1 when out of
+ * memory. */
 static int put_tables(const struct jp_report *report, FILE *out)
 {
     const struct jp_copper *c = report->copper;
@@ -316,6 +338,7 @@ static int put_tables(const struct jp_report *report, FILE *out)
 
 #define MAX_FINDINGS 20
 
+/* Writes how many daemons are in the sums, and the states of the others. */
 static void put_ranks_fact(const struct jp_copper *c, FILE *out)
 {
     char text[200];
@@ -329,6 +352,7 @@ static void put_ranks_fact(const struct jp_copper *c, FILE *out)
     html_out_fact(out, "Ranks (daemons)", text);
 }
 
+/* Writes the daemons' settings, as far as their profiles contain them. */
 static void put_settings(const struct jp_copper *c, FILE *out)
 {
     const struct copper_settings *s = &c->settings;
@@ -345,6 +369,7 @@ static void put_settings(const struct jp_copper *c, FILE *out)
         html_out_fact(out, "Settings", "differ between ranks");
 }
 
+/* Writes the sums over the daemons. */
 static void put_totals(const struct jp_copper *c, FILE *out)
 {
     uint64_t latency = c->total[COPPER_LATENCY_US];
@@ -352,6 +377,7 @@ static void put_totals(const struct jp_copper *c, FILE *out)
     fputs("<dl>\n", out);
     put_ranks_fact(c, out);
     put_settings(c, out);
+    /* a daemon without counters is in no sum */
     if (c->n_counted) {
         html_out_fact(out, "Counted operations",
                       FIG_COUNT(c->total[COPPER_OPERATIONS]));
@@ -376,6 +402,7 @@ static void put_totals(const struct jp_copper *c, FILE *out)
     if (c->unjudged)
         html_out_fact(out, "Ranks not compared with others",
                       FIG_COUNT(c->unjudged));
+    /* daemons with both kinds of files */
     if (c->compared) {
         char text[64];
 
@@ -386,6 +413,7 @@ static void put_totals(const struct jp_copper *c, FILE *out)
     fputs("</dl>\n", out);
 }
 
+/* Writes the first findings. */
 static void put_findings(const struct jp_copper *c, FILE *out)
 {
     if (!c->n_findings)
@@ -402,6 +430,7 @@ static void put_findings(const struct jp_copper *c, FILE *out)
                 FIG_COUNT(c->n_findings - MAX_FINDINGS));
 }
 
+/* Writes each fixed question with its answer. */
 static void put_answers(const struct jp_copper *c, FILE *out)
 {
     fputs("<h3>What the profile answers</h3>\n<dl>\n", out);
@@ -415,6 +444,8 @@ static void put_answers(const struct jp_copper *c, FILE *out)
     fputs("</dl>\n", out);
 }
 
+/* Writes which paths could be left out of the searched folders, with examples.
+ */
 static void put_guidance(const struct jp_copper *c, FILE *out)
 {
     if (!c->n_advice)
@@ -427,6 +458,7 @@ static void put_guidance(const struct jp_copper *c, FILE *out)
         html_out_short(out, a->text, 1000);
         if (a->n_paths)
             fputs("<ul class=\"files\">", out);
+        /* examples of what the advice is about */
         for (size_t k = 0; k < a->n_paths; k++) {
             fputs("<li><code>", out);
             html_out_short(out, a->paths[k], 400);
@@ -442,6 +474,7 @@ static void put_link(FILE *out, const char *path)
     fprintf(out, "<li><a href=\"%s\">%s</a></li>\n", path, path);
 }
 
+/* Links the files of csv/ that have every row. */
 static void put_files(const struct jp_copper *c, FILE *out)
 {
     fputs("<details><summary>Files with all rows</summary><ul class=\"files\">"
@@ -458,21 +491,19 @@ static void put_files(const struct jp_copper *c, FILE *out)
     fputs("</ul></details>\n", out);
 }
 
-bool html_copper_present(const struct jp_report *report)
-{
-    return report->copper;
-}
-
-int html_copper_put(const struct jp_report *report, FILE *out)
+int report_copper_html(const struct jp_report *report, FILE *out)
 {
     const struct jp_copper *c = report->copper;
 
+    if (!c)
+        return 0;
+    /* findings first, then the figures that support them */
     put_findings(c, out);
     put_totals(c, out);
     put_pictures(c, out);
     put_guide(out);
-    html_put_notes(out, c->notes, c->n_notes, c->notes_left_out,
-                   "csv/copper_notes.csv");
+    quality_html_notes(out, c->notes, c->n_notes, c->notes_left_out,
+                       "csv/copper_notes.csv");
     put_files(c, out);
     put_answers(c, out);
     if (put_tables(report, out) < 0)

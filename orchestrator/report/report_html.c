@@ -1,4 +1,9 @@
-/* report_html.c - report.html: one page that needs no other file. */
+/* report_html.c - report.html: one page that needs no other file.
+ *
+ * html_sections lists all sections in the order of the page; read it first. A
+ * section is a described table with charts above it, or a function that writes
+ * its body. report_write_html makes all bodies, then writes the contents, the
+ * first screen, the sections, and the data of the charts. */
 #include "orchestrator/report/report.h"
 
 #include <errno.h>
@@ -32,12 +37,7 @@ static void put_chart(FILE *out, const char *name)
 
 /* --- section: how much of the time processes communicated */
 
-static bool html_busy_present(const struct jp_report *report)
-{
-    return report->result &&
-           (report->result->n_busy || report->result->quality.records);
-}
-
+/* Writes a sentence on all processes, the chart, and the table of processes. */
 static int html_busy_put(const struct jp_report *report, FILE *out)
 {
     const struct jp_result *r = report->result;
@@ -45,6 +45,8 @@ static int html_busy_put(const struct jp_report *report, FILE *out)
     char text[JP_BUSY_TEXT];
     int rc;
 
+    if (!r || !(r->n_busy || r->quality.records))
+        return 0;
     if (busy_rows_make(r, report->processes, &rows) < 0)
         return -1;
     busy_text(r, &rows, report->verdict->coverage, text);
@@ -53,6 +55,7 @@ static int html_busy_put(const struct jp_report *report, FILE *out)
     fputs(".</p>\n", out);
     if (rows.n_told)
         put_chart(out, "busy");
+    /* without processes, the sentence has the reason */
     rc = r->n_busy ? table_html(&table_busy, report, &rows, out) : 0;
     busy_rows_fini(&rows);
     return rc;
@@ -60,12 +63,7 @@ static int html_busy_put(const struct jp_report *report, FILE *out)
 
 /* --- section: what the network did, and what was expected */
 
-static bool html_network_present(const struct jp_report *report)
-{
-    return report->insight && report->insight->network.n;
-}
-
-/* Most time first. */
+/* Sorts indices of network cells: most time first. */
 static int by_time(const void *a, const void *b, void *arg)
 {
     const struct jp_netcell *cells = arg;
@@ -76,12 +74,17 @@ static int by_time(const void *a, const void *b, void *arg)
     return x < y ? -1 : x > y;
 }
 
+/* Writes the network's cells, heaviest first, beside what was expected. */
 static int html_network_put(const struct jp_report *report, FILE *out)
 {
-    const struct jp_netcells *cells = &report->insight->network;
-    size_t *order = calloc(cells->n + 1, sizeof(*order));
+    const struct jp_netcells *cells;
+    size_t *order;
     int rc;
 
+    if (!report->insight || !report->insight->network.n)
+        return 0;
+    cells = &report->insight->network;
+    order = calloc(cells->n, sizeof(*order));
     if (!order)
         return -1;
     for (size_t i = 0; i < cells->n; i++)
@@ -95,9 +98,10 @@ static int html_network_put(const struct jp_report *report, FILE *out)
 
 /* --- section: for which nodes the others waited */
 
-#define MAX_ROWS 200
+#define MAX_ROWS 200 /* nodes; csv/ranks.csv has all */
 
-static bool html_nodes_present(const struct jp_report *report)
+/* Returns true if the ranks ran on more than one host. */
+static bool has_nodes(const struct jp_report *report)
 {
     const struct jp_result *r = report->result;
 
@@ -108,9 +112,11 @@ static bool html_nodes_present(const struct jp_report *report)
     return false;
 }
 
+/* Writes a node's sums. full: the wait of a full bar, us. */
 static void put_row(FILE *out, const struct jp_result *r,
                     const struct jp_process_host *node, double full)
 {
+    /* without timed operations, the share is unknown */
     double share = node->timed_ops
                        ? (double) node->last_ops / (double) node->timed_ops
                        : NAN;
@@ -129,6 +135,8 @@ static void put_row(FILE *out, const struct jp_result *r,
     html_out_row_end(out);
 }
 
+/* Writes the n nodes in places, which are sorted by the wait that they caused.
+ */
 static void put_table(FILE *out, const struct jp_result *r,
                       const struct jp_processes *procs, const uint32_t *places,
                       size_t n)
@@ -155,6 +163,8 @@ static void put_table(FILE *out, const struct jp_result *r,
                        procs->n_hosts - n, "csv/ranks.csv");
 }
 
+/* Writes a row for each node; nothing for a single node, which could not be
+ * compared. */
 static int html_nodes_put(const struct jp_report *report, FILE *out)
 {
     const struct jp_processes *procs = report->processes;
@@ -162,6 +172,8 @@ static int html_nodes_put(const struct jp_report *report, FILE *out)
     size_t n = 0;
     int rc = -1;
 
+    if (!has_nodes(report))
+        return 0;
     places = processes_heaviest_hosts(procs, MAX_ROWS, &n);
     if (places) {
         put_chart(out, "nodes");
@@ -176,23 +188,23 @@ static int html_nodes_put(const struct jp_report *report, FILE *out)
 
 enum { BINS = 64 }; /* bins at powers of two */
 
+/* Operations whose size is in [2^i, 2^(i+1)), over all cells. */
 struct bin {
     uint64_t ops;
     double bytes, us;
 };
 
-static bool html_sizes_present(const struct jp_report *report)
-{
-    return report->result && report->result->n_cells;
-}
-
+/* Sorts the cells into bins and adds them up. A cell has operations of one size
+ * only, so it falls into one bin. */
 static void add_up(const struct jp_result *r, struct bin *bins,
                    struct bin *total)
 {
     for (size_t i = 0; i < r->n_cells; i++) {
         const struct jp_cell *c = &r->cells[i];
         double bytes = (double) c->bytes * (double) c->ops;
+        /* the total time of the cell's operations */
         double us = c->exec.n ? c->exec.mean * (double) c->exec.n : 0;
+        /* a size of 0 goes into the first bin, with 1 */
         struct bin *bin = &bins[c->bytes ? 63 - __builtin_clzll(c->bytes) : 0];
 
         bin->ops += c->ops;
@@ -204,11 +216,13 @@ static void add_up(const struct jp_result *r, struct bin *bins,
     }
 }
 
+/* Returns part / all, or 0 if there is nothing to share. */
 static double share(double part, double all)
 {
     return all > 0 ? part / all : 0;
 }
 
+/* Writes one bin. `exponent`: the power of two at which it starts. */
 static void sizes_put_row(FILE *out, unsigned exponent, const struct bin *bin,
                           const struct bin *total)
 {
@@ -234,6 +248,7 @@ static void sizes_put_row(FILE *out, unsigned exponent, const struct bin *bin,
     html_out_row_end(out);
 }
 
+/* Writes the bins that have operations. */
 static int html_sizes_put(const struct jp_report *report, FILE *out)
 {
     static const struct jp_html_column columns[] = {
@@ -246,6 +261,8 @@ static int html_sizes_put(const struct jp_report *report, FILE *out)
     };
     struct bin bins[BINS] = {{0}}, total = {0};
 
+    if (!report->result || !report->result->n_cells)
+        return 0;
     add_up(report->result, bins, &total);
     put_chart(out, "sizes");
     html_out_table(out, columns, sizeof(columns) / sizeof(*columns), true);
@@ -259,27 +276,20 @@ static int html_sizes_put(const struct jp_report *report, FILE *out)
 /* --- sections that are charts only, and the charts' half of the page */
 
 /* Only operations with a time make windows; traces have none. */
-static bool html_time_present(const struct jp_report *report)
-{
-    return report->result && report->result->n_windows;
-}
-
 static int html_time_put(const struct jp_report *report, FILE *out)
 {
-    (void) report;
+    if (!report->result || !report->result->n_windows)
+        return 0;
     put_chart(out, "busbw-time");
     put_chart(out, "drift");
     return 0;
 }
 
-static bool html_spread_present(const struct jp_report *report)
-{
-    return report->result && report->result->n_cells;
-}
-
+/* Needs cells, as each chart shows the operations of one cell. */
 static int html_spread_put(const struct jp_report *report, FILE *out)
 {
-    (void) report;
+    if (!report->result || !report->result->n_cells)
+        return 0;
     put_chart(out, "spread");
     put_chart(out, "numbers");
     return 0;
@@ -296,8 +306,10 @@ static int put_chart_data(const struct jp_report *report, FILE *out)
 
     if (!text)
         return -1;
+    /* into memory first: the text is deflated as one block */
     rc = chart_data_write(report->result, report->processes, report->insight,
                           report->samples, text);
+    /* the buffer is valid only after the stream is closed */
     if (fclose(text) != 0)
         rc = -1;
     if (rc == 0)
@@ -306,7 +318,8 @@ static int put_chart_data(const struct jp_report *report, FILE *out)
     return rc;
 }
 
-/* Writes the charts' figures and their script, below all sections. */
+/* Writes the charts' figures and their script after all sections, so the page
+ * can be read before they are parsed. */
 static int html_charts_put(const struct jp_report *report, FILE *out)
 {
     if (!html_out_has_charts())
@@ -318,10 +331,27 @@ static int html_charts_put(const struct jp_report *report, FILE *out)
     return 0;
 }
 
+/* --- section: gnuplot's pictures, in a page without charts */
+
+/* In a program without charts: leaves the mark where report_draw inserts
+ * gnuplot's pictures. */
+static int html_pictures_put(const struct jp_report *report, FILE *out)
+{
+    if (html_out_has_charts() || !report->result)
+        return 0;
+    fprintf(out,
+            "<p class=\"note\">This jobprof was built without charts. "
+            "<code>--png</code> puts gnuplot&#39;s pictures here; "
+            "<code>cd plots; gnuplot -d *.gp</code> draws them by hand.</p>\n"
+            "%s\n",
+            HTML_PICTURES);
+    return 0;
+}
+
 /* --- the page's foot: limits with their reasons, the writer */
 
-/* Writes how the verdict is decided and who wrote the page, below all sections.
- */
+/* Writes how the verdict is decided and which program wrote the page. The list
+ * is the table of limits itself, so it cannot differ from what is applied. */
 static void html_footer_put(const struct jp_report *report, FILE *out)
 {
     fputs("<footer><details><summary>How the verdict is decided</summary><ul>",
@@ -342,12 +372,39 @@ static void html_footer_put(const struct jp_report *report, FILE *out)
             FIG_US((double) report->duration_us));
 }
 
-/* Without records, the answer to every question is the same. */
+/* Without records, every question would have the same answer: not judged. */
 static bool html_hypotheses_present(const struct jp_report *report)
 {
     char text[JP_HYPOTHESES_LINE];
 
-    return report_judged(report, text) != NULL;
+    return quality_judged(report, text) != NULL;
+}
+
+/* --- section: the report's other files */
+
+/* Links the report's files. A folder of logs has no job.conf and no index. */
+static int html_files_put(const struct jp_report *report, FILE *out)
+{
+    static const char *const files[] = {
+        "summary.txt",          JP_SUMMARY_NAME,
+        "csv/cells.csv",        "csv/comms.csv",
+        "csv/ranks.csv",        "csv/ops.csv",
+        "csv/p2p.csv",          "csv/p2p_nodes.csv",
+        "csv/windows.csv",      "csv/busy.csv",
+        "csv/busy_windows.csv", "csv/network.csv",
+        "csv/quality.csv",      "plots/",
+    };
+    static const char *const job_files[] = {"job.conf", "../index.html"};
+
+    fputs("<ul class=\"files\">\n", out);
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+        fprintf(out, "<li><a href=\"%s\">%s</a></li>\n", files[i], files[i]);
+    for (size_t i = 0;
+         report->conf && i < sizeof(job_files) / sizeof(*job_files); i++)
+        fprintf(out, "<li><a href=\"%s\">%s</a></li>\n", job_files[i],
+                job_files[i]);
+    fputs("</ul>\n", out);
+    return 0;
 }
 
 /* --- which sections report.html has, in which order */
@@ -362,9 +419,8 @@ static const struct jp_html_section html_sections[] = {
      "unlike before, strongest first. It coincides with the finding; that it "
      "is its cause is not proved.",
      JP_HTML_WIDE, .table = &table_causes},
-    {"timeline", "Timeline", NULL, JP_HTML_CHARTS,
-     .present = html_timeline_present, .put = html_timeline_put,
-     .open = html_timeline_proves},
+    {"timeline", "Timeline", NULL, JP_HTML_CHARTS, .put = timeline_html,
+     .open = timeline_html_proves},
     {"hypotheses", "What was looked for",
      "Each question has an answer: found; not found, with the smallest effect "
      "that would have been seen; or not judged, and why.",
@@ -373,15 +429,14 @@ static const struct jp_html_section html_sections[] = {
     {"topology", "Topology",
      "What the nodes have, by their own records; how a communicator's label "
      "follows from it stands in its row below.",
-     JP_HTML_WIDE, .present = html_topology_present, .put = html_topology_put},
+     JP_HTML_WIDE, .put = topology_html},
     {"communicators", "Communicators", "Most time first.", JP_HTML_WIDE,
      .table = &table_comms},
     {"time", "Over the run",
      "By the time at which records were written. csv/windows.csv has the "
      "figures by communicator.",
-     JP_HTML_CHARTS, .present = html_time_present, .put = html_time_put},
-    {"pictures", "Pictures", NULL, JP_HTML_WIDE,
-     .present = html_pictures_present, .put = html_pictures_put},
+     JP_HTML_CHARTS, .put = html_time_put},
+    {"pictures", "Pictures", NULL, JP_HTML_WIDE, .put = html_pictures_put},
     {"ranks", "Waits",
      "Most wait caused first. The rank that arrives last has the shortest "
      "time in an operation, as the others wait in it. That it arrived late "
@@ -390,15 +445,15 @@ static const struct jp_html_section html_sections[] = {
      "travel on: the findings name who was late on its own.",
      JP_HTML_WIDE, .table = &table_ranks, .charts = {"waits", "waits-time"}},
     {"nodes", "Nodes", "Sums over a node&#39;s processes and communicators.",
-     JP_HTML_WIDE, .present = html_nodes_present, .put = html_nodes_put},
+     JP_HTML_WIDE, .put = html_nodes_put},
     {"hang", "While the step hung", NULL, JP_HTML_WIDE,
-     .present = html_hang_present, .put = html_hang_put},
+     .put = tables_hang_html},
     {"busy", "Communication-busy share",
      "The share of its wall time, from its first operation&#39;s start to its "
      "last one&#39;s end, in which a process had at least one collective, Send "
      "or Recv in flight. Computing may go on beside it: this is neither time "
      "lost nor a measure of overlap.",
-     JP_HTML_WIDE, .present = html_busy_present, .put = html_busy_put},
+     JP_HTML_WIDE, .put = html_busy_put},
     {"pace", "Pace",
      "How long a step of the program&#39;s loop takes: by operations that "
      "repeat themselves in the same order, else by samples of utilisation.",
@@ -416,7 +471,7 @@ static const struct jp_html_section html_sections[] = {
      "What calls of CUDA, kernels, copies and NVTX ranges of the profiled "
      "ranks add up to; csv/nsys_sums.csv, nsys_ranks.csv and nsys_gaps.csv "
      "have all rows.",
-     JP_HTML_WIDE, .present = html_nsys_present, .put = html_nsys_put},
+     JP_HTML_WIDE, .put = tables_nsys_html},
     {"cuda", "Calls into CUDA",
      "What processes called, counted by --util-profile=cuda=1; "
      "csv/cuda_time.csv has each second.",
@@ -439,12 +494,11 @@ static const struct jp_html_section html_sections[] = {
      "what is expected is said by the site&#39;s peaks, else by earlier steps "
      "(jobprof baseline), else it is the best twentieth of the same "
      "operations. Warm-up is left out.",
-     JP_HTML_WIDE, .present = html_network_present, .put = html_network_put},
+     JP_HTML_WIDE, .put = html_network_put},
     {"spread", "Spread",
      "Bus bandwidth of the operations of one kind: those of most time.",
-     JP_HTML_CHARTS, .present = html_spread_present, .put = html_spread_put},
-    {"sizes", "Message sizes", NULL, JP_HTML_WIDE,
-     .present = html_sizes_present, .put = html_sizes_put},
+     JP_HTML_CHARTS, .put = html_spread_put},
+    {"sizes", "Message sizes", NULL, JP_HTML_WIDE, .put = html_sizes_put},
     {"p2p", "Send and Recv",
      "Most data first. AlltoAll, Gather and Scatter appear here too, as NCCL "
      "makes them of Send and Recv.",
@@ -453,33 +507,54 @@ static const struct jp_html_section html_sections[] = {
      "Most data first. Each message may stand twice, as its sender and its "
      "receiver recorded it; with both one host it stayed within.",
      JP_HTML_WIDE, .table = &table_node_pairs},
-    {"copper", "Copper cache", NULL, JP_HTML_WIDE,
-     .present = html_copper_present, .put = html_copper_put},
+    {"copper", "Copper cache", NULL, JP_HTML_WIDE, .put = report_copper_html},
     /* the first section of the bookkeeping, below a line */
-    {"quality", "Data quality", NULL, JP_HTML_BOOKS, .present = report_has_nccl,
-     .put = html_quality_put},
-    {"job", "Job", NULL, JP_HTML_BOOKS, .put = html_job_put},
-    {"settings", "Settings", NULL, JP_HTML_BOOKS,
-     .present = html_settings_present, .put = html_settings_put},
+    {"quality", "Data quality", NULL, JP_HTML_BOOKS, .put = quality_html},
+    {"job", "Job", NULL, JP_HTML_BOOKS, .put = job_html_facts},
+    {"settings", "Settings", NULL, JP_HTML_BOOKS, .put = job_html_settings},
     {"environment", "Environment", "Set for the tasks.", JP_HTML_BOOKS,
-     .present = html_env_present, .put = html_env_put},
-    {"command", "Commands", NULL, JP_HTML_BOOKS,
-     .present = html_command_present, .put = html_command_put},
+     .put = job_html_env},
+    {"command", "Commands", NULL, JP_HTML_BOOKS, .put = job_html_command},
     {"files", "Files", NULL, JP_HTML_BOOKS, .put = html_files_put},
 };
-static const size_t html_n_sections = sizeof(html_sections) /
-                                      sizeof(*html_sections);
+enum { HTML_SECTIONS = sizeof(html_sections) / sizeof(*html_sections) };
 
 /* --- report.html: one page that needs nothing but itself */
 
-static bool is_shown(const struct jp_html_section *section,
-                     const struct jp_report *report)
+/* The part of a section below its heading, as HTML. */
+struct body {
+    char *text; /* "": the section is left out */
+    size_t len;
+};
+
+/* Writes a section that is a described table, with its charts above; nothing if
+ * the table has no rows. */
+static int html_put_table(const struct jp_html_section *section,
+                          const struct jp_report *report, FILE *out)
 {
-    if (section->kind == JP_HTML_CHARTS && !html_out_has_charts())
-        return false;
-    if (section->present)
-        return section->present(report);
-    return !section->table || table_count(section->table, report);
+    if (section->present ? !section->present(report)
+                         : !table_count(section->table, report))
+        return 0;
+    for (size_t i = 0; i < sizeof(section->charts) / sizeof(*section->charts);
+         i++)
+        if (section->charts[i])
+            put_chart(out, section->charts[i]);
+    return table_html(section->table, report, NULL, out);
+}
+
+/* Writes a section into memory. Returns 0, or -1 when out of memory. */
+static int make_body(const struct jp_html_section *section,
+                     const struct jp_report *report, struct body *body)
+{
+    FILE *out = open_memstream(&body->text, &body->len);
+    int rc = 0;
+
+    if (!out)
+        return -1;
+    if (section->kind != JP_HTML_CHARTS || html_out_has_charts())
+        rc = section->put ? section->put(report, out)
+                          : html_put_table(section, report, out);
+    return fclose(out) == 0 ? rc : -1;
 }
 
 /* Returns a class that hides the section where charts cannot be shown. */
@@ -488,10 +563,11 @@ static const char *class_of(const struct jp_html_section *section)
     return section->kind == JP_HTML_CHARTS ? " class=\"charts\"" : "";
 }
 
-/* Links to the sections: beside them if there is room, else behind a button.
+/* Writes links to the sections: beside them if there is room, else below a
+ * button.
  * page.js marks the current section, and adds the switch between light and
  * dark. */
-static void put_top(const struct jp_report *report, FILE *out)
+static void put_top(const struct body *bodies, FILE *out)
 {
     fputs("<a class=\"skip\" href=\"#main\">To the report</a>\n"
           "<header class=\"top\"><details class=\"toc\" open><summary>"
@@ -499,30 +575,25 @@ static void put_top(const struct jp_report *report, FILE *out)
           "<nav aria-label=\"Sections\"><ul>\n<li><a href=\"#main\">Answer"
           "</a></li>\n",
           out);
-    for (size_t i = 0; i < html_n_sections; i++)
-        if (is_shown(&html_sections[i], report))
+    for (size_t i = 0; i < HTML_SECTIONS; i++)
+        /* a section without a body has no entry */
+        if (bodies[i].len)
             fprintf(out, "<li%s><a href=\"#%s\">%s</a></li>\n",
                     class_of(&html_sections[i]), html_sections[i].id,
                     html_sections[i].title);
     fputs("</ul></nav></details></header>\n", out);
+    /* without JavaScript, sections of charts only are hidden */
     if (html_out_has_charts())
         fputs("<noscript><p class=\"note\">The charts need JavaScript; text "
               "and tables do not.</p></noscript>\n",
               out);
 }
 
-static int html_put_table(const struct jp_html_section *section,
-                          const struct jp_report *report, FILE *out)
-{
-    for (size_t i = 0; i < sizeof(section->charts) / sizeof(*section->charts);
-         i++)
-        if (section->charts[i])
-            put_chart(out, section->charts[i]);
-    return table_html(section->table, report, NULL, out);
-}
-
-static int put_section(const struct jp_html_section *section,
-                       const struct jp_report *report, FILE *out)
+/* Writes a section with its heading. It is folded unless its kind or this
+ * report opens it. */
+static void put_section(const struct jp_html_section *section,
+                        const struct jp_report *report, const struct body *body,
+                        FILE *out)
 {
     fprintf(out,
             "<section id=\"%s\"%s><details%s><summary><h2>%s</h2></summary>\n",
@@ -534,11 +605,9 @@ static int put_section(const struct jp_html_section *section,
             section->title);
     if (section->note)
         fprintf(out, "<p class=\"note\">%s</p>\n", section->note);
-    if ((section->put ? section->put(report, out)
-                      : html_put_table(section, report, out)) < 0)
-        return -1;
+    /* not fputs: the length is known */
+    fwrite(body->text, 1, body->len, out);
     fputs("</details></section>\n", out);
-    return 0;
 }
 
 /* Writes the line above the bookkeeping. */
@@ -547,7 +616,7 @@ static void put_books(const struct jp_report *report, FILE *out)
     const struct jp_result *r = report->result;
 
     fputs("<p class=\"books\">Bookkeeping", out);
-    if (r && report_has_nccl(report))
+    if (r && quality_has_nccl(report))
         fprintf(out, ": %s record%s in %s file%s",
                 FIG_COUNT(r->quality.records), plural(r->quality.records),
                 FIG_COUNT(r->quality.files), plural(r->quality.files));
@@ -555,42 +624,61 @@ static void put_books(const struct jp_report *report, FILE *out)
             FIG_US((double) report->duration_us));
 }
 
-static int put_sections(const struct jp_report *report, FILE *out)
+/* Writes the sections that have a body. */
+static void put_sections(const struct jp_report *report,
+                         const struct body *bodies, FILE *out)
 {
     bool in_books = false;
 
-    for (size_t i = 0; i < html_n_sections; i++) {
+    for (size_t i = 0; i < HTML_SECTIONS; i++) {
         const struct jp_html_section *section = &html_sections[i];
 
-        if (!is_shown(section, report))
+        if (!bodies[i].len)
             continue;
+        /* the line stands once, above the first section of the bookkeeping */
         if (section->kind == JP_HTML_BOOKS && !in_books)
             put_books(report, out);
         in_books |= section->kind == JP_HTML_BOOKS;
-        if (put_section(section, report, out) < 0)
-            return -1;
+        put_section(section, report, &bodies[i], out);
     }
-    return 0;
+}
+
+/* The contents come first and list the sections that have something to show. So
+ * all sections are made before anything is written. */
+static int put_page(const struct jp_report *report, struct body *bodies,
+                    FILE *out)
+{
+    for (size_t i = 0; i < HTML_SECTIONS; i++)
+        if (make_body(&html_sections[i], report, &bodies[i]) < 0)
+            return -1;
+    put_top(bodies, out);
+    fputs("<main id=\"main\">\n", out);
+    if (first_screen_write(report, out) < 0)
+        return -1;
+    put_sections(report, bodies, out);
+    html_footer_put(report, out);
+    fputs("</main>\n", out);
+    return html_charts_put(report, out);
 }
 
 int report_write_html(const struct jp_report *report, FILE *out,
                       struct jp_error *err)
 {
+    struct body bodies[HTML_SECTIONS] = {{NULL, 0}};
     char title[128] = "jobprof report";
+    int rc;
 
+    /* a write that fails later sets it */
     errno = 0;
     if (report->conf)
         snprintf(title, sizeof(title), "%s %" PRIu64 ".%s - jobprof",
                  verdict_word_name(report->verdict->word), report->conf->job_id,
                  report->conf->step_id ? report->conf->step_id : "");
     html_out_begin(out, title);
-    put_top(report, out);
-    fputs("<main id=\"main\">\n", out);
-    if (first_screen_write(report, out) < 0 || put_sections(report, out) < 0)
-        return error_set(err, "out of memory");
-    html_footer_put(report, out);
-    fputs("</main>\n", out);
-    if (html_charts_put(report, out) < 0)
+    rc = put_page(report, bodies, out);
+    for (size_t i = 0; i < HTML_SECTIONS; i++)
+        free(bodies[i].text);
+    if (rc < 0)
         return error_set(err, "out of memory");
     html_out_end(out);
     if (fflush(out) || ferror(out))

@@ -1,10 +1,14 @@
-/* report_index.c - job.json and index.html over all steps of a job. */
+/* report_index.c - job.json and index.html over all steps of a job.
+ *
+ * Every step's report calls report_index when it ends, perhaps at the same time
+ * on several nodes. write_until_stable therefore writes both files again until
+ * no step has changed meanwhile: whoever writes last has seen all. An earlier
+ * job.json saves reading summaries that have not changed. */
 #include "orchestrator/report/report.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,16 +19,12 @@
 
 #include <jansson.h>
 
-#include "common/figure.h"
 #include "common/fileio.h"
 #include "common/jsonload.h"
-#include "common/sorted.h"
-#include "orchestrator/insight/verdict.h"
-#include "orchestrator/report/index_util.h"
-#include "orchestrator/report/out.h"
+#include "orchestrator/report/index_page.h"
 #include "orchestrator/report/summary_file.h"
 
-#define STEPS_MAX 10000
+#define STEPS_MAX 10000 /* in job.json; left_out counts the others */
 
 /* The finished steps of a job directory: folders step-<id> (no symbolic links)
  * with a summary.json. */
@@ -40,8 +40,10 @@ struct steps {
     size_t left_out; /* number of steps beyond STEPS_MAX */
 };
 
-/* --- what job.json says of a step ---------------------------------------- */
+/* --- the entry of a step in job.json ------------------------------------- */
 
+/* Returns true if the entry was made of this summary.json and has all members
+ * that this version needs. */
 static bool is_same(const json_t *entry, const struct step *step)
 {
     uint64_t bytes, mtime;
@@ -69,6 +71,7 @@ static json_t *find_known(const json_t *old, const struct step *step,
 
         if (strcmp(summary_file_text(entry, "dir"), step->dir))
             continue;
+        /* both lists are sorted, so the next one is usually the match */
         *hint = at + 1;
         return is_same(entry, step) ? entry : NULL;
     }
@@ -84,13 +87,15 @@ static void copy(struct jp_json *j, json_t *entry, const char *key,
     if (json_is_string(value))
         json_out_text(j, entry, key, json_string_value(value));
     else if (json_is_number(value) || json_is_object(value))
+        /* shared, as neither document is changed later */
         json_out_put(j, entry, key, json_incref(value));
     else
         json_out_put(j, entry, key, json_null());
 }
 
-#define CELLS_KEPT 8
+#define CELLS_KEPT 8 /* the heaviest of a step */
 
+/* Returns the total time of a cell, us; 0 if it is unknown. */
 static double time_of(const json_t *cell)
 {
     const json_t *exec = json_object_get(cell, "exec_us");
@@ -99,6 +104,7 @@ static double time_of(const json_t *cell)
     return isfinite(us) ? us : 0;
 }
 
+/* Appends a cell with the few figures that the trend needs. */
 static void put_cell(struct jp_json *j, json_t *list, const json_t *cell)
 {
     json_t *object = json_out_object(j);
@@ -112,7 +118,7 @@ static void put_cell(struct jp_json *j, json_t *list, const json_t *cell)
     json_out_append(j, list, object);
 }
 
-/* The heaviest cells with a bandwidth, most time first. */
+/* Keeps the heaviest cells with a bandwidth, most time first, for the trend. */
 static void put_cells(struct jp_json *j, json_t *entry, const json_t *root)
 {
     const json_t *cells = json_object_get(root, "cells"), *kept[CELLS_KEPT + 1];
@@ -125,9 +131,11 @@ static void put_cells(struct jp_json *j, json_t *entry, const json_t *root)
 
         if (!(summary_file_real(json_object_get(cell, "busbw_gbs"), "p50") > 0))
             continue;
+        /* one place more than is kept: the lightest falls out at the end */
         for (; at > 0 && time_of(cell) > time_of(kept[at - 1]); at--)
             kept[at] = kept[at - 1];
         kept[at] = cell;
+        /* the list grows up to its limit */
         n += n < CELLS_KEPT;
     }
     for (size_t i = 0; i < n; i++)
@@ -135,6 +143,8 @@ static void put_cells(struct jp_json *j, json_t *entry, const json_t *root)
     json_out_put(j, entry, "cells", list);
 }
 
+/* Copies what the index shows from a summary. root may be NULL: then the values
+ * are null. */
 static void put_summary(struct jp_json *j, json_t *entry, const json_t *root)
 {
     const json_t *job = json_object_get(root, "job");
@@ -154,9 +164,10 @@ static void put_summary(struct jp_json *j, json_t *entry, const json_t *root)
     copy(j, entry, "records", quality, "records");
     copy(j, entry, "coverage", quality, "coverage");
     put_cells(j, entry, root);
-    index_util_step(j, entry, root);
+    index_page_step(j, entry, root);
 }
 
+/* Adds the step's names, its links, and the fingerprint of its summary. */
 static void put_paths(struct jp_json *j, json_t *entry, const struct step *step)
 {
     char path[512];
@@ -185,6 +196,7 @@ static json_t *steps_entry(const char *job_dir, const struct step *step,
     json_t *entry, *root;
     char *dir;
 
+    /* the usual case: only the step that has just ended is read */
     if (known)
         return json_incref(known);
     dir = text_format("%s/%s", job_dir, step->dir);
@@ -194,6 +206,7 @@ static json_t *steps_entry(const char *job_dir, const struct step *step,
     put_summary(&j, entry, root);
     if (!root)
         json_out_text(&j, entry, "text", dir ? why.text : "out of memory");
+    /* accepts NULL */
     json_decref(root);
     free(dir);
     if (j.failed) {
@@ -205,6 +218,7 @@ static json_t *steps_entry(const char *job_dir, const struct step *step,
 
 /* --- find the steps of a job --------------------------------------------- */
 
+/* A filter of scandirat. The allowed characters are safe in a link. */
 static int is_step_name(const struct dirent *entry)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
@@ -216,7 +230,9 @@ static int is_step_name(const struct dirent *entry)
            !name[strspn(name, allowed)];
 }
 
-/* Returns false if the folder has no summary.json. */
+/* Takes the fingerprint of the step's summary.json. Returns false if the folder
+ * has none. Does not follow links, because a link could lead out of the job's
+ * folder. */
 static bool look_at(int job_fd, const char *name, struct step *step)
 {
     int fd =
@@ -237,7 +253,8 @@ static bool look_at(int job_fd, const char *name, struct step *step)
     return found;
 }
 
-/* Takes over the names. */
+/* Keeps the folders that are steps. Takes over the names. Returns 0, or -1 when
+ * out of memory. */
 static int collect(int job_fd, struct dirent **names, size_t n,
                    struct steps *steps)
 {
@@ -250,6 +267,7 @@ static int collect(int job_fd, struct dirent **names, size_t n,
         if (!steps->list) {
             rc = -1;
         } else if (look_at(job_fd, names[i]->d_name, &step)) {
+            /* names are sorted, so the last steps are left out */
             if (steps->n == STEPS_MAX)
                 steps->left_out++;
             else if ((step.dir = strdup(names[i]->d_name)))
@@ -303,6 +321,7 @@ static bool steps_equal(const struct steps *a, const struct steps *b)
 {
     if (a->n != b->n || a->left_out != b->left_out)
         return false;
+    /* both lists are sorted */
     for (size_t i = 0; i < a->n; i++)
         if (strcmp(a->list[i].dir, b->list[i].dir) ||
             a->list[i].bytes != b->list[i].bytes ||
@@ -311,191 +330,10 @@ static bool steps_equal(const struct steps *a, const struct steps *b)
     return true;
 }
 
-/* --- lay out the list of steps */
-
-#define MAX_ROWS 500 /* the worst steps; of equally bad ones the latest */
-
-/* Ranks a step's word by badness; an unknown word counts like a missing one. */
-static unsigned badness(const json_t *step)
-{
-    const char *word = summary_file_text(step, "verdict");
-    unsigned i = 0;
-
-    while (i <= JP_VERDICT_OK &&
-           strcmp(word, verdict_word_name((enum jp_verdict_word) i)) != 0)
-        i++;
-    return i <= JP_VERDICT_OK ? i : JP_VERDICT_NODATA;
-}
-
-static int by_badness(const void *a, const void *b, void *arg)
-{
-    const json_t *steps = arg;
-    size_t x = *(const size_t *) a, y = *(const size_t *) b;
-    unsigned bx = badness(json_array_get(steps, x));
-    unsigned by = badness(json_array_get(steps, y));
-
-    if (bx != by)
-        return bx < by ? -1 : 1;
-    return x > y ? -1 : 1;
-}
-
-/* Returns the indices of the steps, worst first; the caller frees them. NULL:
- * out of memory. */
-static size_t *sort_steps(const json_t *steps, size_t n)
-{
-    size_t *order = calloc(n + 1, sizeof(*order));
-
-    for (size_t i = 0; order && i < n; i++)
-        order[i] = i;
-    if (order && n)
-        qsort_r(order, n, sizeof(*order), by_badness, (void *) steps);
-    return order;
-}
-
-/* "12 steps: 1 HANG, 2 SLOW, 9 OK." */
-static void put_counts(FILE *out, const json_t *steps, size_t n)
-{
-    size_t count[JP_VERDICT_OK + 1] = {0};
-    const char *before = ": ";
-
-    for (size_t i = 0; i < n; i++)
-        count[badness(json_array_get(steps, i))]++;
-    fprintf(out, "<p class=\"note\">%s step%s", FIG_COUNT(n), plural(n));
-    for (unsigned i = 0; i <= JP_VERDICT_OK; i++)
-        if (count[i]) {
-            fprintf(out, "%s%s %s", before, FIG_COUNT(count[i]),
-                    verdict_word_name((enum jp_verdict_word) i));
-            before = ", ";
-        }
-    fputs(".</p>\n", out);
-}
-
-/* The job's verdict is that of its worst step. */
-static void put_answer(FILE *out, const json_t *steps, const size_t *order,
-                       size_t n)
-{
-    const json_t *worst = json_array_get(steps, order[0]);
-    const char *word = verdict_word_name((enum jp_verdict_word) badness(worst));
-
-    fprintf(out,
-            "<div id=\"answer\" class=\"%s\">\n<div class=\"verdict\">"
-            "<strong>%s</strong><p><a href=\"",
-            word, word);
-    html_out_text(out, summary_file_text(worst, "report"));
-    fputs("\">Step ", out);
-    html_out_text(out, summary_file_text(worst, "id"));
-    fputs("</a>: ", out);
-    html_out_text(out, summary_file_sentence(worst));
-    fputs("</p></div>\n", out);
-    put_counts(out, steps, n);
-    fputs("</div>\n", out);
-}
-
-static void put_word(FILE *out, const char *word)
-{
-    const char *name = *word ? word : "NODATA";
-
-    fputs("<td><b class=\"", out);
-    html_out_text(out, name);
-    fputs("\">", out);
-    html_out_text(out, *word ? word : "-");
-    fputs("</b></td>", out);
-}
-
-static void put_number(FILE *out, const json_t *step, const char *key)
-{
-    uint64_t n;
-
-    if (summary_file_count(step, key, &n))
-        html_out_figure(out, FIG_COUNT(n), (double) n);
-    else
-        html_out_figure(out, "-", NAN);
-}
-
-static void put_step(FILE *out, const json_t *step)
-{
-    double coverage = summary_file_real(step, "coverage");
-    uint64_t created = 0;
-    char words[600];
-
-    summary_file_count(step, "created_us", &created);
-    html_out_row(out);
-    fputs("<td><a href=\"", out);
-    html_out_text(out, summary_file_text(step, "report"));
-    fputs("\">", out);
-    html_out_text(out, summary_file_text(step, "id"));
-    fputs("</a></td>", out);
-    put_word(out, summary_file_text(step, "verdict"));
-    html_out_prose(out, summary_file_sentence(step));
-    put_number(out, step, "nodes");
-    put_number(out, step, "ntasks");
-    html_out_figure(out, FIG_SHARE(coverage), coverage);
-    html_out_cell(out, FIG_UTC(created));
-    html_out_prose(out, summary_file_text(step, "command"));
-    html_out_prose(out, index_util_words(step, words, sizeof(words)));
-    html_out_row_end(out);
-}
-
-static void put_heading(FILE *out, const json_t *facts)
-{
-    uint64_t id = 0;
-
-    fputs("<h1>jobprof", out);
-    if (summary_file_count(facts, "id", &id)) {
-        fprintf(out, " &middot; job %" PRIu64 " &middot; ", id);
-        html_out_short(out, summary_file_text(facts, "name"), 200);
-        fputs(" &middot; ", out);
-        html_out_short(out, summary_file_text(facts, "user"), 200);
-    }
-    fputs("</h1>\n", out);
-}
-
-/* Writes the page for a job.json's content. Failed writes show in the stream.
- */
-static void index_page_write(const json_t *job, FILE *out)
-{
-    static const struct jp_html_column columns[] = {
-        {"Step", NULL, false},
-        {"Verdict", NULL, false},
-        {"Summary", NULL, false},
-        {"Nodes", NULL, true},
-        {"Tasks", NULL, true},
-        {"Coverage",
-         "records read of those "
-         "expected",
-         true},
-        {"Started", NULL, false},
-        {"Command", NULL, false},
-        {"Labels", "in the user's words, and what the tasks loaded", false},
-    };
-    const size_t n_columns = sizeof(columns) / sizeof(*columns);
-    const json_t *steps = json_object_get(job, "steps");
-    size_t n = json_array_size(steps);
-    size_t shown = n < MAX_ROWS ? n : MAX_ROWS;
-    size_t *order = sort_steps(steps, n);
-
-    html_out_begin(out, "jobprof: steps of the job");
-    fputs("<main class=\"job\">\n", out);
-    put_heading(out, json_object_get(job, "job"));
-    if (order && n)
-        put_answer(out, steps, order, n);
-    fputs("<section id=\"steps\"><h2>Steps, worst first</h2>\n", out);
-    html_out_table(out, columns, n_columns, true);
-    for (size_t i = 0; order && i < shown; i++)
-        put_step(out, json_array_get(steps, order[i]));
-    html_out_table_end(out, n_columns, n - shown, "job.json");
-    fputs("</section>\n", out);
-    index_trend_write(steps, out);
-    index_util_write(job, out);
-    fputs("</main>\n", out);
-    free(order);
-    html_out_end(out);
-}
-
 /* --- job.json and index.html --------------------------------------------- */
 
-#define JOB_SCHEMA 1
-#define ROUNDS 50 /* give up if a step ends during each of so many rounds */
+#define JOB_SCHEMA 1 /* a file of another version is made again */
+#define ROUNDS 50    /* give up if a step ends during each of so many rounds */
 
 /* Reads an earlier job.json, which only saves work; NULL: none. */
 static json_t *read_old(const char *path)
@@ -509,6 +347,7 @@ static json_t *read_old(const char *path)
                     &len, NULL) == 0)
         root = jsonload(JSONLOAD_JOB, path, text, len, 0, NULL);
     free(text);
+    /* another version or a damaged file is ignored */
     if (summary_file_count(root, "schema_version", &schema) &&
         schema == JOB_SCHEMA)
         return root;
@@ -528,6 +367,7 @@ static json_t *job_facts(struct jp_json *j, const char *job_dir,
     if (json_is_integer(json_object_get(known, "id")))
         return json_incref(known);
     job = json_out_object(j);
+    /* a few steps are enough: usually the first has the facts */
     for (size_t i = 0; i < steps->n && i < 16; i++) {
         char *dir = text_format("%s/%s", job_dir, steps->list[i].dir);
         json_t *root =
@@ -550,6 +390,7 @@ static json_t *job_facts(struct jp_json *j, const char *job_dir,
     return job;
 }
 
+/* Makes the content of job.json. A failure is remembered in *j. */
 static json_t *make_job(struct jp_json *j, const char *job_dir,
                         const struct steps *steps, const json_t *old)
 {
@@ -566,12 +407,13 @@ static json_t *make_job(struct jp_json *j, const char *job_dir,
     for (size_t i = 0; i < steps->n; i++)
         json_out_append(j, list,
                         steps_entry(job_dir, &steps->list[i], old, &hint));
-    index_util_job(j, root, list);
+    index_page_job(j, root, list);
     json_out_put(j, root, "steps", list);
     json_out_count(j, root, "left_out", steps->left_out);
     return root;
 }
 
+/* Writes job.json by temp + rename. root stays the caller's. */
 static int write_json(const char *path, json_t *root, struct jp_error *err)
 {
     struct jp_json j = {0};
@@ -602,6 +444,7 @@ static int write_once(const char *job_dir, const char *const paths[2],
                       const struct steps *steps, struct jp_error *err)
 {
     struct jp_json j = {0};
+    /* read each time: another process may have written it */
     json_t *old = read_old(paths[0]);
     json_t *root = make_job(&j, job_dir, steps, old);
     int rc = -1;
@@ -616,6 +459,9 @@ static int write_once(const char *job_dir, const char *const paths[2],
     return rc;
 }
 
+/* Writes the files until two scans are equal. Another process may have scanned
+ * before this step ended and write after it; then that process sees the change
+ * in its second scan and writes again. */
 static int write_until_stable(const char *job_dir, const char *const paths[2],
                               struct jp_error *err)
 {
@@ -632,6 +478,7 @@ static int write_until_stable(const char *job_dir, const char *const paths[2],
         }
         stable = steps_equal(&before, &after);
         steps_fini(&before);
+        /* after owns the list that the next round compares with */
         before = after;
         if (stable)
             break;

@@ -40,6 +40,7 @@ struct jobs {
     size_t n, left_out;
 };
 
+/* Also frees a job that is filled in part. */
 static void job_fini(struct job *job)
 {
     free(job->dir);
@@ -64,6 +65,7 @@ static void jobs_fini(struct jobs *jobs)
 static bool is_job(int folder, const char *name)
 {
     struct stat st;
+    /* "." and ".." are no jobs */
     int fd = name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]))
                  ? -1
                  : openat(folder, name,
@@ -85,6 +87,7 @@ bool report_jobs_is_folder(const char *folder)
 
     if (!dir && fd >= 0)
         close(fd);
+    /* stops at the first job */
     while (dir && !found && (entry = readdir(dir)))
         found = is_job(fd, entry->d_name);
     if (dir)
@@ -92,6 +95,7 @@ bool report_jobs_is_folder(const char *folder)
     return found;
 }
 
+/* Returns the step's verdict. Worse words have smaller numbers. */
 static enum jp_verdict_word word_of(const json_t *step)
 {
     const char *text = summary_file_text(step, "verdict");
@@ -102,7 +106,8 @@ static enum jp_verdict_word word_of(const json_t *step)
     return JP_VERDICT_NODATA; /* its job.json cannot be read */
 }
 
-/* Copies the fields that the page shows. Returns false when out of memory. */
+/* Copies the fields that the page shows. Returns false when out of memory; free
+ * *job in any case. */
 static bool take(const json_t *root, const char *name, struct job *job)
 {
     const json_t *steps = json_object_get(root, "steps");
@@ -118,6 +123,8 @@ static bool take(const json_t *root, const char *name, struct job *job)
             worst = step;
             job->word = word_of(step);
         }
+        /* the job's size is that of its largest step, its start that of the
+         * first */
         if (summary_file_count(step, "nodes", &n) && n > job->nodes)
             job->nodes = n;
         if (summary_file_count(step, "created_us", &n) && n &&
@@ -144,9 +151,11 @@ static int read_job(const char *folder, const char *name, struct job *job)
     size_t len;
     int rc = path ? 0 : -1;
 
+    /* a file that cannot be read is no job, and no error */
     if (path && fileio_read(path, false, jsonload_limits[JSONLOAD_JOB].bytes,
                             &text, &len, NULL) == 0)
         root = jsonload(JSONLOAD_JOB, path, text, len, 0, NULL);
+    /* job.json is a common name: accept only ours */
     if (!strcmp(summary_file_text(json_object_get(root, "generator"), "name"),
                 "jobprof"))
         rc = take(root, name, job) ? 1 : -1;
@@ -156,6 +165,8 @@ static int read_job(const char *folder, const char *name, struct job *job)
     return rc;
 }
 
+/* Reads the jobs, the last names first, so JOBS_MAX leaves out the oldest.
+ * Returns 0, or -1 when out of memory. */
 static int collect(const char *folder, struct dirent **names, size_t n,
                    struct jobs *jobs)
 {
@@ -168,6 +179,7 @@ static int collect(const char *folder, struct dirent **names, size_t n,
     for (size_t i = n; rc >= 0 && i-- > 0;) {
         struct job job = {0};
 
+        /* folders of other things are common */
         if (!is_job(fd, names[i]->d_name))
             continue;
         if (jobs->n == JOBS_MAX) {
@@ -227,6 +239,7 @@ static void put_counts(FILE *out, const struct jobs *jobs)
     fputs(".</p>\n", out);
 }
 
+/* Writes the verdict of the worst job, as the list is sorted. */
 static void put_answer(FILE *out, const struct jobs *jobs)
 {
     const struct job *worst = &jobs->list[0];
@@ -246,6 +259,7 @@ static void put_answer(FILE *out, const struct jobs *jobs)
     fputs("</div>\n", out);
 }
 
+/* Writes a row of the list. */
 static void put_job(FILE *out, const struct job *job)
 {
     const char *word = verdict_word_name(job->word);
@@ -265,6 +279,7 @@ static void put_job(FILE *out, const struct job *job)
     html_out_row_end(out);
 }
 
+/* Writes the page. Failed writes show in the stream. */
 static void page_write(const struct jobs *jobs, FILE *out)
 {
     static const struct jp_html_column columns[] = {
@@ -289,6 +304,7 @@ static void page_write(const struct jobs *jobs, FILE *out)
     html_out_table(out, columns, n_columns, true);
     for (size_t i = 0; i < jobs->n; i++)
         put_job(out, &jobs->list[i]);
+    /* jobs beyond JOBS_MAX are in no file */
     html_out_table_end(out, n_columns, jobs->left_out, "older folders");
     fputs("</section>\n</main>\n", out);
     html_out_end(out);
@@ -300,6 +316,7 @@ int report_jobs(const char *folder, struct report_jobs_done *done,
     struct dirent **names = NULL;
     struct jobs jobs = {0};
     char *path = text_format("%s/" REPORT_JOBS_NAME, folder);
+    /* sorted by name, numbers by value: job 9 before job 10 */
     int n = scandir(folder, &names, NULL, versionsort), rc = -1;
     struct jp_tempfile file;
 
@@ -310,6 +327,7 @@ int report_jobs(const char *folder, struct report_jobs_done *done,
     } else if (!jobs.n) {
         error_set(err, "%s: no job with a report in it", folder);
     } else if (fileio_temp_open(&file, path, err) == 0) {
+        /* the worst job is the first; *done needs it, too */
         qsort(jobs.list, jobs.n, sizeof(*jobs.list), by_badness);
         page_write(&jobs, file.stream);
         *done = (struct report_jobs_done){jobs.n, jobs.list[0].word};

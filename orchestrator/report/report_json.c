@@ -1,7 +1,10 @@
 /* report_json.c - summary.json, the stable machine interface.
  *
- * docs/summary.schema.json describes it field by field.
- */
+ * docs/summary.schema.json describes it field by field; a field that exists
+ * never changes its meaning. report_write_json is the list of the top-level
+ * keys. Tables come from their descriptions (tables*.c); this file writes the
+ * rest. Nothing is kept in memory: the stream writes each value at once and
+ * remembers a failure. */
 #include "orchestrator/report/report.h"
 
 #include <inttypes.h>
@@ -18,10 +21,12 @@
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/report/tables.h"
 
-#define JP_SUMMARY_SCHEMA 1
+#define JP_SUMMARY_SCHEMA 1 /* only a change that breaks readers raises it */
 #define MAX_NAMES 1000   /* names of missing nodes, and of nodes with notes */
 #define MAX_LATENESS 512 /* rows: ranks of communicators */
 
+/* Writes settings with their source (option, environment, file) and the reason
+ * for the value. An array, because keys may occur for several sources. */
 static void put_settings(struct jp_json_stream *s, const char *key,
                          const struct jp_setting *list, size_t n)
 {
@@ -38,13 +43,14 @@ static void put_settings(struct jp_json_stream *s, const char *key,
     json_stream_end_array(s);
 }
 
-/* Writes the labels that the user gave to the run. */
+/* Writes the labels that the user gave to the run, as an object. */
 static void put_labels(struct jp_json_stream *s, const struct jp_jobconf *conf)
 {
     const char *at = jobconf_util(conf, "labels");
     struct userlabel label;
 
     json_stream_object(s, "labels");
+    /* the text was checked when the option was parsed */
     while (at && *at && userlabels_next(&at, &label))
         json_stream_text(s, label.key, label.value);
     json_stream_end_object(s);
@@ -59,6 +65,7 @@ static void put_frameworks(struct jp_json_stream *s, const struct jp_agents *a)
 
         json_stream_object(s, NULL);
         json_stream_text(s, "name", one->name);
+        /* null: the library was loaded, but its version is unknown */
         json_stream_text(s, "version", *one->version ? one->version : NULL);
         json_stream_count(s, "nodes", a->on[i]);
         json_stream_end_object(s);
@@ -69,6 +76,7 @@ static void put_frameworks(struct jp_json_stream *s, const struct jp_agents *a)
 /* Writes the content of job.conf; a folder of logs has none. */
 static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
 {
+    /* the plain texts of job.conf; a missing one becomes null */
     const struct {
         const char *key;
         const char *text;
@@ -108,6 +116,8 @@ static void put_conf(struct jp_json_stream *s, const struct jp_jobconf *conf)
     put_labels(s, conf);
 }
 
+/* Writes what ran. A folder of logs has no job: the id and the step are null.
+ */
 static void put_job(struct jp_json_stream *s, const struct jp_report *report)
 {
     const struct jp_nodes *nodes = report->nodes;
@@ -121,6 +131,7 @@ static void put_job(struct jp_json_stream *s, const struct jp_report *report)
         json_stream_null(s, "id");
         json_stream_null(s, "step");
     }
+    /* 0 is unknown here, which is null in JSON */
     json_stream_known(s, "nodes", n_nodes > 0, n_nodes);
     json_stream_known(s, "ntasks", n_tasks > 0, n_tasks);
     json_stream_text(s, "nodelist", nodes ? nodes->step_nodelist : NULL);
@@ -137,6 +148,7 @@ static void put_end(struct jp_json_stream *s, const struct jp_report *report)
     const struct jp_crash *c = report->insight ? &report->insight->crash : NULL;
     bool first = c && c->task;
 
+    /* unknown: nothing ended abnormally, or no node left a record */
     if (!c || !nodes || c->cause == JP_CRASH_NONE) {
         json_stream_null(s, "end");
         return;
@@ -146,6 +158,7 @@ static void put_end(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_bool(s, "fault", crash_is_fault(c));
     json_stream_bool(s, "sure", c->sure);
     json_stream_text(s, "text", c->text);
+    /* the task that ended first; null if it could not be decided */
     json_stream_known(s, "task", first, first ? c->task->gtid : 0);
     json_stream_known(s, "world_rank", c->world_rank >= 0,
                       (uint64_t) c->world_rank);
@@ -155,6 +168,7 @@ static void put_end(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_known(s, "exit_code", c->code >= 0, (uint64_t) c->code);
     json_stream_known(s, "end_us", first && c->task->end_us,
                       first ? (uint64_t) c->task->end_us : 0);
+    /* how long before the next task it ended; below 0: unknown */
     json_stream_known(s, "before_us", c->before_us >= 0,
                       (uint64_t) c->before_us);
     json_stream_text(s, "in_flight", *c->in ? c->in : NULL);
@@ -185,6 +199,8 @@ static void put_doubts(struct jp_json_stream *s, const struct jp_result *result)
     json_stream_end_array(s);
 }
 
+/* Writes the settings that left out records by intent. Then fewer records than
+ * usual are no loss. */
 static void put_filters(struct jp_json_stream *s, const struct jp_jobconf *conf)
 {
     json_stream_array(s, "filters");
@@ -199,8 +215,11 @@ static void put_filters(struct jp_json_stream *s, const struct jp_jobconf *conf)
     json_stream_end_array(s);
 }
 
+/* Writes the recorder's own cost; null without recordings of it. The share is
+ * null for short runs, in which start and end would dominate. */
 static void put_overhead(struct jp_json_stream *s, const struct jp_overhead *o)
 {
+    /* no recording has these figures */
     if (!o || !o->recordings) {
         json_stream_null(s, "overhead");
         return;
@@ -215,9 +234,10 @@ static void put_overhead(struct jp_json_stream *s, const struct jp_overhead *o)
     json_stream_real(s, "writer_cpu_us", o->writer_ns / 1e3);
     json_stream_count(s, "bytes_written", o->bytes);
     json_stream_real(s, "wall_us", o->wall_ns / 1e3);
-    json_stream_real(s, "share", overhead_share(o));
+    json_stream_real(s, "share", quality_overhead_share(o));
     json_stream_real(s, "worst_share",
-                     isfinite(overhead_share(o)) ? o->worst_share : NAN);
+                     isfinite(quality_overhead_share(o)) ? o->worst_share
+                                                         : NAN);
     json_stream_end_object(s);
 }
 
@@ -240,6 +260,7 @@ static void put_bad(struct jp_json_stream *s, const struct jp_result *result)
     json_stream_end_array(s);
 }
 
+/* Writes notes on files that were damaged or odd. */
 static void put_notes(struct jp_json_stream *s, const struct jp_result *result)
 {
     json_stream_array(s, "notes");
@@ -252,6 +273,7 @@ static void put_notes(struct jp_json_stream *s, const struct jp_result *result)
     json_stream_end_array(s);
 }
 
+/* Writes quality{}: the table of figures, then lists with details. */
 static void put_quality(struct jp_json_stream *s,
                         const struct jp_report *report)
 {
@@ -260,6 +282,7 @@ static void put_quality(struct jp_json_stream *s,
     double coverage = report->verdict->coverage;
 
     json_stream_object(s, "quality");
+    /* every figure of the table, 0 or not: readers rely on the keys */
     for (size_t i = 0; i < quality_n_items; i++) {
         uint64_t value = 0;
         bool known = quality_items[i].get(report, &value);
@@ -274,6 +297,7 @@ static void put_quality(struct jp_json_stream *s,
     put_filters(s, report->conf);
     put_overhead(s, result ? &result->quality.overhead : NULL);
     json_stream_text(s, "own_folder", nodes ? nodes->own_folder : NULL);
+    /* lists of names are bounded; nodes_expected has the number */
     json_stream_texts(s, "nodes_missing", nodes ? nodes->missing : NULL,
                       nodes ? nodes->n_missing : 0, MAX_NAMES);
     json_stream_texts(s, "node_notes", nodes ? nodes->notes : NULL,
@@ -289,8 +313,8 @@ static void put_quality(struct jp_json_stream *s,
 
 /* A rank of the result, and its weight in a heat map. */
 struct heat {
-    size_t rank;
-    double weight;
+    size_t rank;   /* index into the result's ranks */
+    double weight; /* size of its lateness, us */
 };
 
 static int by_weight(const void *a, const void *b)
@@ -309,7 +333,8 @@ static int by_rank(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Picks the n ranks that were latest, in the result's order. */
+/* Picks the ranks with the largest lateness, at most MAX_LATENESS, and sorts
+ * them by their index. The caller frees the list. NULL: out of memory. */
 static struct heat *pick(const struct jp_result *r,
                          const struct jp_insight *insight, size_t *n)
 {
@@ -321,6 +346,7 @@ static struct heat *pick(const struct jp_result *r,
             heats[(*n)++] =
                 (struct heat){i, fabs(insight->lateness[i].arrival_us)};
     if (heats && *n) {
+        /* first the latest ranks, then the order of the result */
         qsort(heats, *n, sizeof(*heats), by_weight);
         *n = *n < MAX_LATENESS ? *n : MAX_LATENESS;
         qsort(heats, *n, sizeof(*heats), by_rank);
@@ -328,6 +354,8 @@ static struct heat *pick(const struct jp_result *r,
     return heats;
 }
 
+/* Writes one rank of a communicator. Times are in us and rounded: the error of
+ * the estimate is larger. */
 static void put_late_rank(struct jp_json_stream *s, const struct jp_result *r,
                           const struct jp_insight *insight, size_t i)
 {
@@ -341,6 +369,7 @@ static void put_late_rank(struct jp_json_stream *s, const struct jp_result *r,
     json_stream_real(s, "arrival_us", round(l->arrival_us));
     json_stream_real(s, "peers_us", round(l->peers_us));
     json_stream_bool(s, "late", l->late);
+    /* over the run, in equal parts */
     json_stream_array(s, "parts_us");
     for (unsigned k = 0; k < JP_SLICES; k++)
         json_stream_real(s, NULL, round((double) l->parts_us[k]));
@@ -348,6 +377,7 @@ static void put_late_rank(struct jp_json_stream *s, const struct jp_result *r,
     json_stream_end_object(s);
 }
 
+/* Writes the array, empty if nothing was judged. */
 static void put_lateness(struct jp_json_stream *s,
                          const struct jp_report *report)
 {
@@ -358,6 +388,7 @@ static void put_lateness(struct jp_json_stream *s,
 
     if (insight && r && insight->lateness) {
         heats = pick(r, insight, &n);
+        /* the stream remembers it, and json_stream_close reports it */
         if (!heats)
             s->failed = true;
     }
@@ -370,15 +401,19 @@ static void put_lateness(struct jp_json_stream *s,
 
 /* --- busy ----------------------------------------------------------------- */
 
+/* Adds the members of a spread to the open object. */
 static void put_spread(struct jp_json_stream *s,
                        const struct jp_busy_spread *spread)
 {
     json_stream_count(s, "processes", spread->n);
+    /* NAN, so null, without processes */
     json_stream_real(s, "least", spread->least);
     json_stream_real(s, "median", spread->median);
     json_stream_real(s, "most", spread->most);
 }
 
+/* Writes busy{}: the sentence, the spread over the run, the table of processes,
+ * the spread in each slice of time. values: scratch for rows->n_told values. */
 static void put_busy_rows(struct jp_json_stream *s,
                           const struct jp_report *report,
                           const struct jp_busy_rows *rows, double *values)
@@ -393,6 +428,7 @@ static void put_busy_rows(struct jp_json_stream *s,
     json_stream_text(s, "text", text);
     put_spread(s, &spread);
     left_out = table_json(s, &table_busy, report, rows);
+    /* the spread in each slice; csv/busy_windows.csv has each process */
     json_stream_array(s, "windows");
     for (size_t k = 0; k < r->n_busy_slices; k++) {
         spread = busy_spread(r, rows, k, values);
@@ -408,6 +444,7 @@ static void put_busy_rows(struct jp_json_stream *s,
     json_stream_end_object(s);
 }
 
+/* Writes busy{}, or null without records. */
 static void put_busy(struct jp_json_stream *s, const struct jp_report *report)
 {
     struct jp_busy_rows rows;
@@ -432,6 +469,8 @@ static void put_busy(struct jp_json_stream *s, const struct jp_report *report)
 
 /* --- the rest ------------------------------------------------------------- */
 
+/* Writes warmup{}, or null if warm-up was not looked for. ops is 0 if none was
+ * found. */
 static void put_warmup(struct jp_json_stream *s, const struct jp_report *report)
 {
     const struct jp_warmup *w;
@@ -447,6 +486,7 @@ static void put_warmup(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_count(s, "ops", w->ops);
     json_stream_count(s, "kinds", w->kinds);
     json_stream_count(s, "of_kinds", w->of_kinds);
+    /* unknown if no warm-up was found */
     json_stream_known(s, "until_us", w->ops && isfinite(w->until_us),
                       w->until_us > 0 ? (uint64_t) w->until_us : 0);
     json_stream_real(s, "times", w->ops ? w->times : 1);
@@ -454,6 +494,7 @@ static void put_warmup(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_object(s);
 }
 
+/* Writes what the network was compared with. x may be NULL. */
 static void put_expectation(struct jp_json_stream *s,
                             const struct jp_expectation *x)
 {
@@ -465,6 +506,7 @@ static void put_expectation(struct jp_json_stream *s,
     json_stream_end_object(s);
 }
 
+/* All findings are one array for readers, although three rooms make them. */
 static void put_findings(struct jp_json_stream *s,
                          const struct jp_report *report)
 {
@@ -481,6 +523,7 @@ static void put_head(struct jp_json_stream *s, const struct jp_report *report)
     const char *const *checks = first_screen_checks(report);
     struct timespec now = {0};
 
+    /* the time of writing; same-output.py leaves it out of comparisons */
     clock_gettime(CLOCK_REALTIME, &now);
     json_stream_count(s, "schema_version", JP_SUMMARY_SCHEMA);
     json_stream_object(s, "generator");
@@ -505,11 +548,12 @@ static void put_head(struct jp_json_stream *s, const struct jp_report *report)
     for (int i = 0; checks && i < JP_PLAIN_CHECKS; i++)
         json_stream_text(s, NULL, checks[i]);
     json_stream_end_array(s);
-    json_stream_text(s, "judged", report_judged(report, judged));
+    json_stream_text(s, "judged", quality_judged(report, judged));
     json_stream_end_object(s);
     put_job(s, report);
     put_end(s, report);
     put_quality(s, report);
+    /* three tables in one array */
     json_stream_array(s, table_findings.json);
     put_findings(s, report);
     json_stream_end_array(s);
@@ -532,8 +576,10 @@ static void put_tables(struct jp_json_stream *s, const struct jp_report *report)
     uint64_t count = 0, bytes = 0;
     size_t left_out[N];
 
+    /* the key of a table is its own; left_out uses the same keys */
     for (size_t i = 0; i < PAIRS; i++)
         left_out[i] = table_json(s, list[i], report, NULL);
+    /* sums over all pairs, also those that the limit leaves out */
     for (size_t i = 0; r && i < r->n_p2p; i++) {
         count += r->p2p[i].count;
         bytes += r->p2p[i].bytes;
@@ -589,6 +635,7 @@ static void put_util(struct jp_json_stream *s, const struct jp_report *report)
         json_stream_count(s, "bad_lines", util->bad_lines);
         json_stream_text(s, "trouble", *util->trouble ? util->trouble : NULL);
         left_out = table_json(s, &table_util, report, NULL);
+        /* rows beyond the limit of JSON, and rows that were never made */
         json_stream_count(s, "left_out", left_out + util->left_out);
         put_agents(s, report->agents);
     }

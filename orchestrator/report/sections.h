@@ -1,5 +1,6 @@
 /* sections.h - parts of a report, each in the file of its subject: the quality
- * of the data, the nodes' topology, Copper, pictures. */
+ * of the data, the nodes' topology, Copper, the job, the timeline. The page,
+ * the text and the JSON of a subject are together there. */
 #ifndef JP_REPORT_SECTIONS_H
 #define JP_REPORT_SECTIONS_H
 
@@ -20,9 +21,8 @@
 
 /* --- the sections of report.html ------------------------------------------ */
 
-/* A section of the page. Its put writes the part below the heading. The page,
- * its table of contents and the order of the sections follow the table of
- * sections. */
+/* A section of the page. The page, its table of contents and the order of the
+ * sections follow the table of sections in report_html.c. */
 struct jp_html_section {
     const char *id;    /* anchor of the heading: [a-z0-9-] */
     const char *title; /* HTML */
@@ -31,12 +31,12 @@ struct jp_html_section {
      * left out by a program without charts and hidden without JavaScript.
      * JP_HTML_BOOKS: bookkeeping, after all other sections */
     enum { JP_HTML_WIDE, JP_HTML_OPEN, JP_HTML_CHARTS, JP_HTML_BOOKS } kind;
-    /* false: nothing to show, so the section is left out. NULL: always shown;
-     * if there is a table, only when it has rows */
+    /* of a section with a table: whether to show it; NULL: if it has rows */
     bool (*present)(const struct jp_report *report);
     /* Whether the section is open in this report. NULL: its kind decides. */
     bool (*open)(const struct jp_report *report);
-    /* Returns 0, or -1 when out of memory; failed writes show in the stream.
+    /* Writes the part below the heading; nothing if there is nothing to show,
+     * and then the section is left out. Returns 0, or -1 when out of memory.
      * NULL: the section is only its charts and its table. */
     int (*put)(const struct jp_report *report, FILE *out);
     const struct jp_table *table;
@@ -44,40 +44,36 @@ struct jp_html_section {
     const char *charts[2];
 };
 
-typedef bool html_present(const struct jp_report *report);
 typedef int html_put(const struct jp_report *report, FILE *out);
 
 /* Sections with a file of their own; the others are in report_html.c. */
-html_put html_quality_put;
+html_put quality_html;
 /* Writes the first notes on files. where: the file with all notes; NULL: none.
  */
-void html_put_notes(FILE *out, const struct jp_file_note *notes, size_t n,
-                    uint64_t left_out, const char *where);
-html_put html_job_put; /* this and the next two are in report_job_html.c */
-html_present html_settings_present;
-html_put html_settings_put;
-html_present html_env_present;
-html_put html_env_put;
-html_present html_command_present;
-html_put html_command_put;
-html_put html_files_put;
-html_present html_topology_present; /* in topology.c */
-html_put html_topology_put;
-html_present html_copper_present; /* in report_copper_html.c */
-html_put html_copper_put;
-html_present html_nsys_present; /* in tables_nsys.c */
-html_put html_nsys_put;
-html_present html_hang_present; /* in tables_hang.c */
-html_put html_hang_put;
-html_present html_timeline_present; /* in timeline_html.c */
-html_put html_timeline_put;
-html_present html_timeline_proves; /* a finding refers to the timeline */
+void quality_html_notes(FILE *out, const struct jp_file_note *notes, size_t n,
+                        uint64_t left_out, const char *where);
+html_put job_html_facts;
+html_put job_html_settings;
+html_put job_html_env;
+html_put job_html_command;
+html_put topology_html;
+html_put report_copper_html;
+html_put tables_nsys_html;
+html_put tables_hang_html;
+html_put timeline_html;
+/* Returns true if the report has a timeline. */
+bool timeline_html_present(const struct jp_report *report);
+/* Returns true if a finding refers to the timeline. */
+bool timeline_html_proves(const struct jp_report *report);
 /* Writes timeline.js: single operations of a window of the timeline. Call it
  * only if the timeline is present. In timeline_detail.c. */
 int report_write_timeline(const struct jp_report *report, FILE *out,
                           struct jp_error *err);
-html_present html_pictures_present;
-html_put html_pictures_put;
+
+/* Marks the place of the pictures. Foreign text in a page never has a bare '<',
+ * so it cannot contain the mark. */
+#define HTML_PICTURES "<!-- pictures -->"
+
 /* --- figures about the data itself, one row each -------------------------
  *
  * summary.json, quality.csv, summary.txt and report.html read this table. */
@@ -96,34 +92,35 @@ extern const size_t quality_n_items;
 
 /* Returns true if the report has anything about NCCL. A report of only Copper's
  * profiles has not. */
-bool report_has_nccl(const struct jp_report *report);
+bool quality_has_nccl(const struct jp_report *report);
 
-/* Says how small an effect would have been detected, and what was not judged.
- * Returns buf, or NULL if there are no records. */
-const char *report_judged(const struct jp_report *report,
-                          char buf[JP_HYPOTHESES_LINE]);
+/* Formats how small an effect would have been detected, and what was not
+ * judged. Returns buf, or NULL if there are no records. */
+const char *quality_judged(const struct jp_report *report,
+                           char buf[JP_HYPOTHESES_LINE]);
 /* Returns "counted", "bound" or "planned"; NULL if the expected number of
  * records is unknown. */
 const char *quality_expected_kind(const struct jp_report *report);
 /* Describes the warm-up in text, which has JP_WARMUP_TEXT bytes. Returns text,
- * or NULL if there is nothing to say. */
+ * or NULL if warm-up was not looked for. */
 const char *quality_warmup(const struct jp_report *report, char *text);
-/* " of ...": the total that the coverage refers to, if that is less than
- * everything; else "". */
+/* Returns " of ...", the total that the coverage refers to, if that is less
+ * than everything; else "". */
 const char *quality_coverage_of(const struct jp_report *report);
 
-/* Share of the processes' wall time spent in the recorder, in their own
- * threads. NAN: unknown, or the processes lived for less than 10 s. */
-double overhead_share(const struct jp_overhead *overhead);
+/* Returns the share of the processes' wall time spent in the recorder, in their
+ * own threads. NAN: unknown, or the processes ran for too short a time
+ * (JP_LIMIT_OVERHEAD). */
+double quality_overhead_share(const struct jp_overhead *overhead);
 
-/* Formats the figures, or says which processes have none. */
+/* Formats the recorder's cost, or why it is unknown. */
 #define JP_OVERHEAD_TEXT 300
-void overhead_text(const struct jp_quality *quality,
-                   char text[JP_OVERHEAD_TEXT]);
+void quality_overhead_text(const struct jp_quality *quality,
+                           char text[JP_OVERHEAD_TEXT]);
 
-/* "0.071 %", "69 %", "130 %": two digits, or all digits before the point.
- * Returns buf. */
-char *overhead_percent(double share, char buf[JP_FIGURE_LEN]);
+/* Formats "0.071 %", "69 %", "130 %": two digits, or all digits before the
+ * point. Returns buf. */
+char *quality_overhead_percent(double share, char buf[JP_FIGURE_LEN]);
 
 /* --- the nodes' topology, and oddities of a step's media -----------------
  *

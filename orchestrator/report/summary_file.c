@@ -1,5 +1,8 @@
 /* summary_file.c - JSON as a tree: reads summaries and writes small documents.
- */
+ *
+ * The first half reads foreign JSON: each function accepts a missing object, a
+ * missing key and a wrong type. The second half wraps jansson for writing:
+ * strings are cleaned, failures are collected in struct jp_json. */
 #include "orchestrator/report/summary_file.h"
 
 #include <errno.h>
@@ -25,6 +28,7 @@ const char *summary_file_sentence(const json_t *object)
 {
     const char *plain = summary_file_text(object, "plain");
 
+    /* reports of older versions have no plain text */
     return *plain ? plain : summary_file_text(object, "text");
 }
 
@@ -32,6 +36,7 @@ bool summary_file_count(const json_t *object, const char *key, uint64_t *value)
 {
     const json_t *number = json_object_get(object, key);
 
+    /* a number with a point is no count, even 3.0 */
     if (!json_is_integer(number) || json_integer_value(number) < 0)
         return false;
     *value = (uint64_t) json_integer_value(number);
@@ -45,6 +50,7 @@ double summary_file_real(const json_t *object, const char *key)
     return json_is_number(number) ? json_number_value(number) : NAN;
 }
 
+/* Returns true for a verdict's word of this version. */
 static bool is_known_word(const char *text)
 {
     for (int word = JP_VERDICT_HANG; word <= JP_VERDICT_OK; word++)
@@ -61,12 +67,14 @@ int summary_file_check(const json_t *root, const char *path,
 
     if (!summary_file_count(root, "schema_version", &schema) || schema != 1)
         return error_set(err, "%s: not a summary of schema_version 1", path);
+    /* callers may then use the word without another check */
     if (!is_known_word(summary_file_text(verdict, "word")) ||
         !json_is_string(json_object_get(verdict, "text")))
         return error_set(err, "%s: no verdict", path);
     return 0;
 }
 
+/* the long tables, which most readers do not need */
 static const char *const tables[] = {"comms", "ranks", "windows", "busy", NULL};
 
 json_t *summary_file_read(const char *step_dir, enum summary_parts parts,
@@ -86,8 +94,10 @@ json_t *summary_file_read(const char *step_dir, enum summary_parts parts,
     if (fileio_read(path, false, jsonload_limits[kind].bytes, &text, &len,
                     err) < 0)
         goto out;
+    /* cut out of the text: parsing them would take most time and memory */
     if (parts == SUMMARY_WITHOUT_TABLES)
         len = jsonscan_drop(text, len, tables);
+    /* the limits of jsonload bound the memory that a hostile file can take */
     root = jsonload(kind, path, text, len, 0, err);
     if (!root)
         goto out;
@@ -103,6 +113,7 @@ out:
 
 /* --- jansson with cleaned strings and finite numbers --------------------- */
 
+/* Remembers a failed allocation, so that callers check once at the end. */
 static json_t *note(struct jp_json *json, json_t *value)
 {
     if (!value)
@@ -137,6 +148,7 @@ json_t *json_out_string(const char *text)
 {
     char buf[JP_CLEAN_MAX];
 
+    /* unknown is null, not an empty string */
     if (!text)
         return json_null();
     return json_string(clean_text(text, JP_CLEAN_UTF8, buf, sizeof(buf)));
@@ -151,6 +163,7 @@ void json_out_text(struct jp_json *json, json_t *object, const char *key,
 void json_out_count(struct jp_json *json, json_t *object, const char *key,
                     uint64_t value)
 {
+    /* jansson has only signed integers */
     json_int_t n = value > INT64_MAX ? INT64_MAX : (json_int_t) value;
 
     json_out_put(json, object, key, json_integer(n));
@@ -168,10 +181,12 @@ int json_out_dump(struct jp_json *json, json_t *root, FILE *out,
 {
     int rc;
 
+    /* root is freed in any case */
     if (json->failed || !root) {
         json_decref(root);
         return error_set(err, "out of memory");
     }
+    /* json_dumpf gives no reason for a failure */
     errno = 0;
     rc = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     json_decref(root);

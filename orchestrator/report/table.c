@@ -1,4 +1,10 @@
-/* table.c - write a described table as CSV, JSON, HTML and text. */
+/* table.c - write a described table as CSV, JSON, HTML and text.
+ *
+ * A column's value comes from get_value: a member of the row's struct, or a
+ * getter. How it looks follows from the column's kind (`kinds` below). Each
+ * medium has its own columns in its own order (make_order). The four writers
+ * are table_csv, table_json, table_html and table_text; all but CSV show only
+ * the most important rows (pick_rows). */
 #include "orchestrator/report/table.h"
 
 #include <ctype.h>
@@ -12,8 +18,8 @@
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/baseline_file.h"
 
-#define MAX_COLUMNS 64
-#define LINE_MAX_BYTES 400
+#define MAX_COLUMNS 64     /* of one medium */
+#define LINE_MAX_BYTES 400 /* longer than a line before it is cut */
 
 /* How values of each kind are shown. */
 static const struct {
@@ -48,11 +54,14 @@ const char *table_kind_name(enum jp_column_kind kind)
     return kinds[kind].name;
 }
 
+/* Gets the value of a column in a row. v->buf stays uninitialised: clearing it
+ * for each value would cost more than the rest. */
 static void get_value(const struct jp_column *c, const struct jp_row *row,
                       struct jp_value *v)
 {
     const char *at = (const char *) row->at + c->offset;
 
+    /* the members that a getter may leave unset */
     v->text = NULL;
     v->full = 0;
     if (c->if_field &&
@@ -89,6 +98,7 @@ size_t table_count(const struct jp_table *table, const struct jp_report *report)
 {
     if (table->count)
         return table->count(report);
+    /* an array of the result: its count is a member at a known offset */
     return report->result
                ? *(const size_t *) (const void *) ((const char *)
                                                        report->result +
@@ -96,6 +106,8 @@ size_t table_count(const struct jp_table *table, const struct jp_report *report)
                : 0;
 }
 
+/* Sets row->at to the row with this index: by the table's function, or as the
+ * element of an array of the result. */
 static void find_row(const struct jp_table *table, size_t index,
                      struct jp_row *row)
 {
@@ -109,13 +121,15 @@ static void find_row(const struct jp_table *table, size_t index,
             index * table->row_size;
 }
 
+/* How rows are compared by a column, for a table that shows its worst rows. */
 struct worth {
     const struct jp_table *table;
-    const struct jp_column *column;
-    struct jp_row row;
+    const struct jp_column *column; /* the figure that makes a row bad */
+    struct jp_row row;              /* scratch */
 };
 
-/* A row's figure that makes it bad; -INFINITY: not known. */
+/* Returns the row's figure in that column, greatest for the worst row;
+ * -INFINITY if it is unknown, so that such rows come last. */
 static double worth_of(void *arg, size_t index)
 {
     struct worth *w = arg;
@@ -135,16 +149,20 @@ static double worth_of(void *arg, size_t index)
     return w->table->least_first ? -worth : worth;
 }
 
-/* At most max rows. 0, or -1 without memory. */
+/* Picks at most max rows. by_weight: the most important first, by the column
+ * `worst` if the table names one, else by its weight. Returns 0, or -1 when out
+ * of memory. */
 static int pick_rows(const struct jp_table *table, const struct jp_row *row,
                      size_t max, bool by_weight, struct jp_rows *rows)
 {
     size_t n = table_count(table, row->report);
     struct worth worth = {table, NULL, *row};
 
+    /* the column that the table names as `worst` */
     for (size_t i = 0; by_weight && table->worst && i < table->n_columns; i++)
         if (!strcmp(table->columns[i].key, table->worst))
             worth.column = &table->columns[i];
+    /* the rows that a reader should see first */
     if (worth.column)
         return rows_pick_by(n, max, worth_of, &worth, rows);
     return rows_pick(row->result, n, max, table->weight, by_weight, rows);
@@ -164,12 +182,14 @@ void table_csv_head(const struct jp_table *table, FILE *out)
     fputc('\n', out);
 }
 
+/* Returns the word for a bool in CSV, the page and text. */
 static const char *yes_or_no(const struct jp_value *v)
 {
     return v->count ? "yes" : "no";
 }
 
-/* Writes a value that is not a plain number of the row. */
+/* Writes a value that is not a plain number of the row. The inline part in the
+ * header handles those, because they are most values of the large tables. */
 void table_csv_other(struct jp_csv *csv, const struct jp_column *c,
                      const struct jp_row *row)
 {
@@ -195,6 +215,7 @@ void table_csv_other(struct jp_csv *csv, const struct jp_column *c,
     case JP_VALUE_LIST:
         csv_out_list(csv, v->list, v->n);
         break;
+    /* unknown: an empty field; a histogram has no form in CSV */
     default:
         csv_out_empty(csv);
     }
@@ -214,6 +235,8 @@ void table_csv(struct jp_csv *csv, const struct jp_table *table,
 
     for (size_t i = 0, n = table_count(table, report); i < n; i++) {
         find_row(table, i, &row);
+        /* a row that does not exist, such as a slice in which the process did
+         * not run */
         if (!row.at)
             continue;
         table_csv_part(csv, table, &row, 0, table->n_columns);
@@ -229,6 +252,7 @@ struct order {
     size_t n;
 };
 
+/* Each returns a column's position in one medium; 0 if it is absent. */
 static unsigned char place_json(const struct jp_column *c)
 {
     return c->json;
@@ -244,6 +268,9 @@ static unsigned char place_text(const struct jp_column *c)
     return c->text;
 }
 
+/* Collects the columns of a medium, sorted by position. Columns with the same
+ * position (JP_LAST) keep the order of the array. An insertion sort, as tables
+ * have few columns. */
 static void make_order(const struct jp_table *table,
                        unsigned char (*place)(const struct jp_column *),
                        struct order *order)
@@ -264,6 +291,7 @@ static void make_order(const struct jp_table *table,
 
 /* --- JSON ----------------------------------------------------------------- */
 
+/* Writes a value under its key; null if it is unknown. */
 static void put_json(struct jp_json_stream *s, const char *key,
                      const struct jp_column *c, const struct jp_value *v)
 {
@@ -290,11 +318,13 @@ static void put_json(struct jp_json_stream *s, const char *key,
     case JP_VALUE_LIST:
         json_stream_texts(s, key, v->list, v->n, c->max);
         break;
+    /* unknown */
     default:
         json_stream_null(s, key);
     }
 }
 
+/* Returns the column's path in JSON: "object.key", or only a key. */
 static const char *path_of(const struct jp_column *c)
 {
     return c->path ? c->path : c->key;
@@ -308,13 +338,16 @@ static size_t object_length(const struct jp_column *c)
     return dot ? (size_t) (dot - path) : 0;
 }
 
+/* Returns true if both columns are members of one object. Compares the dot,
+ * too, so that no name is taken for the start of another. */
 static bool same_object(const struct jp_column *a, const struct jp_column *b)
 {
     return object_length(a) == object_length(b) &&
            !strncmp(path_of(a), path_of(b), object_length(a) + 1);
 }
 
-/* Writes the columns [from, to) of order, which belong to one object. */
+/* Writes the columns [from, to) of order, which belong to one object. The
+ * object is null if all members but the count ".n" are unknown. */
 static void put_json_object(struct jp_json_stream *s, const struct order *order,
                             size_t from, size_t to, const struct jp_row *row)
 {
@@ -324,6 +357,7 @@ static void put_json_object(struct jp_json_stream *s, const struct order *order,
     char name[64];
 
     snprintf(name, sizeof(name), "%.*s", (int) len, path_of(order->at[from]));
+    /* all values first, because null is decided by all of them */
     for (size_t i = from; i < to; i++) {
         get_value(order->at[i], row, &v[i]);
         known |= v[i].type != JP_VALUE_UNKNOWN &&
@@ -339,6 +373,8 @@ static void put_json_object(struct jp_json_stream *s, const struct order *order,
     json_stream_end_object(s);
 }
 
+/* Writes the members of a row. Neighbouring columns of one object are grouped,
+ * so the columns of an object must be neighbours in JSON's order. */
 static void put_json_row(struct jp_json_stream *s, const struct order *order,
                          const struct jp_row *row)
 {
@@ -365,6 +401,7 @@ size_t table_json_rows(struct jp_json_stream *s, const struct jp_table *table,
     struct order order;
     size_t left_out;
 
+    /* the rows keep their order, so readers can use indices into them */
     if (pick_rows(table, &row, table->max_json, false, &rows) < 0) {
         s->failed = true;
         return 0;
@@ -399,6 +436,7 @@ void table_json_row(struct jp_json_stream *s, const struct jp_table *table,
 size_t table_json(struct jp_json_stream *s, const struct jp_table *table,
                   const struct jp_report *report, const void *extra)
 {
+    /* the key is the last part; the caller has opened the objects before it */
     const char *dot = strrchr(table->json, '.');
     size_t left_out;
 
@@ -410,6 +448,8 @@ size_t table_json(struct jp_json_stream *s, const struct jp_table *table,
 
 /* --- for readers ---------------------------------------------------------- */
 
+/* Returns the number to sort or compare by; NaN for a text or an unknown value.
+ */
 static double as_real(const struct jp_value *v)
 {
     switch (v->type) {
@@ -424,6 +464,7 @@ static double as_real(const struct jp_value *v)
     }
 }
 
+/* Returns what readers see in place of an unknown value. */
 static const char *none_of(const struct jp_column *c)
 {
     return c->none ? c->none : "-";
@@ -434,13 +475,16 @@ static double rounded(double value)
 {
     double size = fabs(value), scale;
 
+    /* beyond this range, the scale would be useless or overflow */
     if (!isfinite(value) || size >= 1000 || size < 1e-9)
         return round(value);
     scale = pow(10, 3 - floor(log10(size)));
     return round(value * scale) / scale;
 }
 
-/* Formats a figure. In text, ranks have no thousands separators. */
+/* Formats a figure with its unit. commas: whether ranks have thousands
+ * separators; in text they have none. Returns buf, or a borrowed text for an
+ * unknown value. */
 static const char *figure(const struct jp_column *c, const struct jp_value *v,
                           bool commas, char *buf)
 {
@@ -479,23 +523,31 @@ static const char *text_of(const struct jp_column *c, const struct jp_value *v)
     return v->type == JP_VALUE_TEXT && *v->text ? v->text : none_of(c);
 }
 
+/* Returns true if the column's values are texts, also a text of several
+ * figures. */
 static bool is_text(const struct jp_column *c)
 {
     return !kinds[c->kind].number || c->kind == JP_COL_FIGURE;
 }
 
+/* Writes one cell. full: the value of a full bar, unless the value has its own.
+ */
 static void put_html(FILE *out, const struct jp_column *c,
                      const struct jp_value *v, double full)
 {
     char buf[JP_FIGURE_LEN];
     double real = as_real(v);
 
+    /* the page sorts cells without a value last; -1 sorts below all others */
     if (v->type == JP_VALUE_UNKNOWN && c->flags & JP_LOWEST)
         real = -1;
+    /* the kind of the column decides; a text in a column of figures is an
+     * exception */
     if (c->kind == JP_COL_ID)
         html_out_id(out, v->text);
     else if (c->kind == JP_COL_CODE)
         html_out_code(out, v->text);
+    /* a text in place of a figure, such as the reason why it is unknown */
     else if (!is_text(c) && v->type == JP_VALUE_TEXT)
         html_out_cell(out, v->text);
     else if (c->kind == JP_COL_MORE)
@@ -513,7 +565,8 @@ static void put_html(FILE *out, const struct jp_column *c,
         html_out_figure(out, figure(c, v, true, buf), real);
 }
 
-/* Returns the greatest weight of the rows shown, which is a full bar. */
+/* Returns the value of a full bar: the greatest weight of the rows shown, or 1
+ * without weights, as for shares. */
 static double full_bar(const struct jp_table *table,
                        const struct jp_result *result,
                        const struct jp_rows *rows)
@@ -523,9 +576,11 @@ static double full_bar(const struct jp_table *table,
     for (size_t i = 0; table->weight && i < rows->n; i++)
         if (table->weight(result, rows->index[i]) > most)
             most = table->weight(result, rows->index[i]);
+    /* a table of zeros draws empty bars */
     return most > 0 ? most : 1;
 }
 
+/* Writes the headings. Only columns with JP_TIP explain themselves there. */
 static void put_html_head(FILE *out, const struct order *order, bool sortable)
 {
     struct jp_html_column heads[MAX_COLUMNS];
@@ -540,6 +595,7 @@ static void put_html_head(FILE *out, const struct order *order, bool sortable)
     html_out_table(out, heads, order->n, sortable);
 }
 
+/* Writes a row of the page. */
 static void put_html_row(FILE *out, const struct order *order,
                          const struct jp_row *row, double full)
 {
@@ -568,10 +624,12 @@ static void put_html_table(FILE *out, const struct jp_table *table,
         find_row(table, rows->index[i], row);
         put_html_row(out, &order, row, full);
     }
+    /* where readers find the rows that are left out */
     if (table->columns->flags & JP_CSV)
         snprintf(file, sizeof(file), "csv/%s.csv", table->name);
     else
         snprintf(file, sizeof(file), JP_SUMMARY_NAME);
+    /* the rows left out are counted once, below the last of two tables */
     html_out_table_end(out, order.n, to == rows->n ? rows->left_out : 0, file);
 }
 
@@ -624,6 +682,7 @@ static size_t add_text(char line[LINE_MAX_BYTES], size_t n,
     return n < LINE_MAX_BYTES ? n : LINE_MAX_BYTES - 1;
 }
 
+/* Writes the headings in lower case, unless the column has a brief one. */
 static void put_text_head(const struct order *order, FILE *out)
 {
     char line[LINE_MAX_BYTES] = "";
@@ -650,18 +709,22 @@ static const char *cut_text(const struct jp_column *c, const char *text,
     char whole[JP_CLEAN_MAX];
     size_t n, tail;
 
+    /* too narrow for a start, dots and an end, or no name */
     if (!name || width < 9 || width >= 64)
         return clean_text(text, JP_CLEAN_ASCII, cut,
                           width < 64 ? width + 1 : 64);
     n = strlen(clean_text(text, JP_CLEAN_ASCII, whole, sizeof(whole)));
+    /* short enough after cleaning */
     if (n <= width)
         return memcpy(cut, whole, n + 1);
+    /* "beginning...end": the end has the smaller half */
     tail = (width - 3) / 2;
     snprintf(cut, 64, "%.*s...%s", (int) (width - 3 - tail), whole,
              whole + n - tail);
     return cut;
 }
 
+/* Writes a row of text: figures right-aligned, texts left-aligned. */
 static void put_text_row(const struct order *order, const struct jp_row *row,
                          FILE *out)
 {
@@ -675,6 +738,8 @@ static void put_text_row(const struct order *order, const struct jp_row *row,
         struct jp_value v;
 
         get_value(c, row, &v);
+        /* figures always fit; names may be cut; other texts make a column wider
+         */
         if (!is_text(c))
             n = add_text(line, n, c, figure(c, &v, false, buf));
         else if (kinds[c->kind].cut)
@@ -695,6 +760,7 @@ int table_text(const struct jp_table *table, const struct jp_report *report,
     if (pick_rows(table, &row, table->max_text, table->by_weight, &rows) < 0)
         return -1;
     make_order(table, place_text, &order);
+    /* an empty line separates the table from what is above */
     fputc('\n', out);
     if (table->title)
         text_out_line(out, "%s", table->title);

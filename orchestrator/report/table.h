@@ -28,13 +28,9 @@
 typedef double jp_row_weight(const struct jp_result *result, size_t row);
 
 jp_row_weight rows_comm_time; /* time of the slowest ranks, us */
-jp_row_weight rows_cell_time; /* number of operations x mean time of the slowest
-                                 rank, us */
-jp_row_weight rows_cell_busbw;  /* the same; < 0: no known bandwidth */
-jp_row_weight rows_rank_caused; /* wait that the rank caused, us */
-jp_row_weight rows_p2p_bytes;
-jp_row_weight rows_p2p_node_bytes;
-jp_row_weight rows_window_time;
+/* number of operations x mean time of the slowest rank, us; < 0: the cell has
+ * no known bandwidth */
+jp_row_weight rows_cell_busbw;
 
 struct jp_rows {
     size_t *index; /* indices of the rows shown */
@@ -223,6 +219,7 @@ struct jp_table {
     .n_rows = offsetof(struct jp_result, n_##member),                          \
     .row_size = sizeof(*((struct jp_result *) 0)->member)
 
+/* Returns the number of rows, shown or not. */
 size_t table_count(const struct jp_table *table,
                    const struct jp_report *report);
 
@@ -231,8 +228,7 @@ size_t table_count(const struct jp_table *table,
 void table_csv_head(const struct jp_table *table, FILE *out);
 void table_csv_part(struct jp_csv *csv, const struct jp_table *table,
                     const struct jp_row *row, size_t from, size_t to);
-/* Writes one column of a row. Inline, so that the compiler unrolls a loop over
- * a constant array of columns. */
+/* Returns true if a member is 0, so the value that depends on it is unknown. */
 static inline __attribute__((always_inline)) bool
 table_is_zero(enum jp_field field, const void *at)
 {
@@ -248,9 +244,12 @@ table_is_zero(enum jp_field field, const void *at)
     }
 }
 
+/* For table_csv_column: writes any other value. */
 void table_csv_other(struct jp_csv *csv, const struct jp_column *c,
                      const struct jp_row *row);
 
+/* Writes one column of a row. Inline, so that the compiler unrolls a loop over
+ * a constant array of columns. */
 static inline __attribute__((always_inline)) void
 table_csv_column(struct jp_csv *csv, const struct jp_column *c,
                  const struct jp_row *row)
@@ -297,6 +296,7 @@ int table_html(const struct jp_table *table, const struct jp_report *report,
 int table_text(const struct jp_table *table, const struct jp_report *report,
                FILE *out);
 
+/* Returns the kind's word in docs/report-format.md. */
 const char *table_kind_name(enum jp_column_kind kind);
 
 /* --- for getters --- */

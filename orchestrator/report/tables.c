@@ -21,12 +21,14 @@
 
 /* --- what a communicator runs over, in a few words */
 
+/* Returns true for a known word that equals `what`. */
 static bool is(const char *word, const char *what)
 {
     return word && strcmp(word, what) == 0;
 }
 
-/* Returns true if any part of the label is known. */
+/* Returns true if some part of the label is known, within domains or between
+ * them. */
 static bool medium_known(const struct jp_comm *comm)
 {
     bool inside = !is(comm->fabric, "unknown") && !is(comm->fabric, "none");
@@ -47,8 +49,10 @@ static char *medium_text(const struct jp_comm *comm, char *buf, size_t size)
         snprintf(buf, size, "-");
         return buf;
     }
+    /* each part may be absent: a single node has nothing between nodes */
     n = snprintf(buf, size, "%s%s%s", inside ? comm->fabric : "",
                  inside && between ? " + " : "", between ? comm->inter : "");
+    /* neither within nor between domains: a single rank */
     if (!n)
         n = snprintf(buf, size, "none");
     if (comm->rail && !is(comm->rail, "n/a") && (size_t) n < size)
@@ -84,6 +88,7 @@ COMM_GETTERS(op)
 COMM_GETTERS(p2p)
 COMM_GETTERS(window)
 
+/* from the closest to the farthest */
 static const char *const hca_paths[] = {"PIX", "PXB",  "P2C",
                                         "PHB", "NODE", "SYS"};
 
@@ -102,6 +107,8 @@ JP_GETTER(comm_warnings, jp_comm, v->type = JP_VALUE_LIST;
 JP_GETTER(comm_n_warnings, jp_comm,
           value_known(v, at->fabric != NULL, at->n_warnings))
 
+/* Formats the ranks that left records and the communicator's size; sorted by
+ * the first. */
 static void put_seen(const struct jp_row *row, const char *of,
                      struct jp_value *v)
 {
@@ -113,11 +120,13 @@ static void put_seen(const struct jp_row *row, const char *of,
     v->real = c->ranks_seen;
 }
 
+/* "6 of 8" */
 static void get_comm_seen(const struct jp_row *row, struct jp_value *v)
 {
     put_seen(row, " of ", v);
 }
 
+/* The same for the narrow column in text. */
 static void get_comm_seen_short(const struct jp_row *row, struct jp_value *v)
 {
     put_seen(row, "/", v);
@@ -128,10 +137,12 @@ static char *carriers_text(const struct jp_carriers *c, char *buf, size_t size)
 {
     char gdr[32] = "";
 
+    /* all channels, or none of them, need no percentage */
     if (c->has_net && c->gdr_share > 0 && c->gdr_share < 1)
         snprintf(gdr, sizeof(gdr), ", GDRDMA %.3g %%", 100 * c->gdr_share);
     else if (c->has_net)
         snprintf(gdr, sizeof(gdr), ", %sGDRDMA", c->gdr_share > 0 ? "" : "no ");
+    /* each part begins with ", " */
     snprintf(buf, size, "%s%s%s%s%s",
              is(c->nvls, "yes")     ? ", NVLS"
              : is(c->nvls, "ready") ? ", NVLS ready"
@@ -141,11 +152,13 @@ static char *carriers_text(const struct jp_carriers *c, char *buf, size_t size)
              : is(c->collnet, "no") ? ""
                                     : c->collnet,
              gdr, c->pxn ? ", PXN" : "");
+    /* drop the first ", " */
     if (*buf)
         memmove(buf, buf + 2, strlen(buf + 2) + 1);
     return buf;
 }
 
+/* Unknown without a log of NCCL, and without any carrier. */
 static void get_comm_carriers(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_comm *c = row->at;
@@ -153,7 +166,8 @@ static void get_comm_carriers(const struct jp_row *row, struct jp_value *v)
     value_name(v, *carriers_text(&c->carriers, v->buf, 120) ? v->buf : NULL);
 }
 
-/* Without a topology: the evidence for the type. */
+/* Shows what the communicator runs over, with the rule behind a click. Without
+ * a topology, shows the evidence for the type. */
 static void get_comm_medium(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_comm *c = row->at;
@@ -167,6 +181,8 @@ static void get_comm_medium(const struct jp_row *row, struct jp_value *v)
     v->more = c->why;
 }
 
+/* Writes lines of text below a communicator's row: its medium and what carries
+ * it, as far as known. */
 static void put_medium(const struct jp_row *row, FILE *out)
 {
     const struct jp_comm *c = row->at;
@@ -179,12 +195,14 @@ static void put_medium(const struct jp_row *row, FILE *out)
         text_out_line(out, "  %-18s carried by %s", "", carriers);
 }
 
-/* Maps a time to a weight below 0 that keeps the order of times. */
+/* Maps a time to a weight in (-1, 0], in the order of times. Rows of such
+ * weights are folded in the page, the one of most time first. */
 static double fold(double time)
 {
     return -1 / (1 + time);
 }
 
+/* Folds communicators that show nothing: of one rank, or without operations. */
 static double weigh_comm(const struct jp_result *result, size_t row)
 {
     const struct jp_comm *c = &result->comms[row];
@@ -194,6 +212,7 @@ static double weigh_comm(const struct jp_result *result, size_t row)
 }
 
 #define FIELD(member) JP_FIELD(struct jp_comm, member)
+/* key, kind, flags, position in JSON, page and text, title, help */
 static const struct jp_column comms[] = {
     {"id", JP_COL_ID, JP_CSV, 2, 1, 1, "Id",
      "as in the records; two communicators may have the same id",
@@ -307,20 +326,24 @@ const struct jp_table table_comms = {
 /* --- cells ---------------------------------------------------------------- */
 
 static const char *const percentiles[] = {"exact", "rounded"};
+/* Folds the operations of single ranks, which use no network. */
 JP_GETTER(cell_type, jp_cell, value_text(v, comm_type_name(at->type)))
 static double weigh_cell(const struct jp_result *result, size_t row)
 {
-    double time = rows_cell_time(result, row);
+    const struct jp_cell *cell = &result->cells[row];
+    double time = (double) cell->exec.n * cell->exec.mean;
 
-    return result->cells[row].type == JP_COMM_SINGLE_RANK ? fold(time) : time;
+    return cell->type == JP_COMM_SINGLE_RANK ? fold(time) : time;
 }
 
 JP_GETTER(cell_percentiles, jp_cell, value_text(v, percentiles[at->rounded]))
 
 #define FIELD(member) JP_FIELD(struct jp_cell, member)
+/* A figure of a distribution, which is unknown if the distribution is empty. */
 #define DIST(dist, member)                                                     \
     JP_FIELD(struct jp_cell, dist.member), JP_IF(struct jp_cell, dist.n)
 #define READERS (JP_CSV | JP_MAYBE | JP_TIP | JP_LOWEST)
+/* the first columns are the key of the row */
 static const struct jp_column cells[] = {
     {"comm_type", JP_COL_WORD, JP_CSV, 1, 1, 1, "Type", "of the communicator",
      .get = get_cell_type, JP_WORDS(comm_types)},
@@ -441,12 +464,16 @@ JP_GETTER(rank_exec, jp_rank,
 JP_GETTER(rank_wait, jp_rank,
           value_known(v, !row->result->quality.waits_unknown, at->wait_us))
 
+/* Folds ranks for which no other rank waited. */
 static double weigh_rank(const struct jp_result *result, size_t row)
 {
-    return result->ranks[row].caused_us ? rows_rank_caused(result, row) : -1;
+    uint64_t caused_us = result->ranks[row].caused_us;
+
+    return caused_us ? (double) caused_us : -1;
 }
 
 #define FIELD(member) JP_FIELD(struct jp_rank, member)
+/* times are sums over the operations that were timed on all ranks */
 static const struct jp_column ranks[] = {
     {"comm", JP_COL_ID, JP_CSV, 1, 4, 3, "Communicator", "its id",
      .get = get_rank_comm},
@@ -500,6 +527,7 @@ const struct jp_table table_ranks = {
 
 /* --- operations ----------------------------------------------------------- */
 
+/* an index out of range names no function */
 JP_GETTER(op_coll, jp_op,
           value_text(v, at->coll < row->result->n_coll_names
                             ? row->result->coll_names[at->coll]
@@ -517,6 +545,7 @@ JP_GETTER(op_coll, jp_op,
     }
 OP_WRITER(n_ranks, true,
           csv_out_count(csv, rows_comm(row->result, at->comm)->n_ranks))
+/* sums are in millionths of GB/s, hence 6 decimals */
 OP_WRITER(mean, at->n_busbw,
           csv_out_mean(csv, at->busbw_sum_micro, at->n_busbw, 6))
 OP_WRITER(exec_mean, at->n_exec,
@@ -527,6 +556,7 @@ OP_WRITER(second, at->n_exec > 1, csv_out_count(csv, at->exec_second_us))
 
 #define FIELD(member) JP_FIELD(struct jp_op, member)
 #define IF(member) JP_IF(struct jp_op, member)
+/* JSON and the page have no operations: there are too many */
 static const struct jp_column ops[] = {
     {"comm", JP_COL_ID, JP_CSV, .help = "the communicator's id",
      .get = get_op_comm},
@@ -589,6 +619,7 @@ const struct jp_table table_ops = {
 
 void tables_op_csv(struct jp_csv *csv, const struct jp_row *row)
 {
+/* The array is constant, so the unrolled loop has no branches on columns. */
 #pragma GCC unroll 32
     for (size_t i = TABLES_OP_BEGINNING; i < sizeof(ops) / sizeof(*ops); i++)
         table_csv_column(csv, &ops[i], row);
@@ -596,7 +627,15 @@ void tables_op_csv(struct jp_csv *csv, const struct jp_row *row)
 
 /* --- pairs ---------------------------------------------------------------- */
 
+/* Most data first; below, the same for hosts. */
+static double weigh_pair(const struct jp_result *result, size_t row)
+{
+    return (double) result->p2p[row].bytes;
+}
+
 #define FIELD(member) JP_FIELD(struct jp_p2p, member)
+/* a message can occur twice: as Send of its sender and as Recv of its receiver
+ */
 static const struct jp_column pairs[] = {
     {"comm", JP_COL_ID, JP_CSV, 1, 1, 0, "Communicator", "its id",
      .get = get_p2p_comm},
@@ -625,7 +664,7 @@ const struct jp_table table_pairs = {
     .help = "a row for the Send or Recv of two ranks of a communicator",
     JP_COLUMNS(pairs),
     JP_ROWS(p2p),
-    .weight = rows_p2p_bytes,
+    .weight = weigh_pair,
     .by_weight = true,
     .max_json = 10000,
     .max_html = 200,
@@ -634,7 +673,13 @@ const struct jp_table table_pairs = {
 JP_GETTER(src_host, jp_p2p_node, value_name(v, at->src_host))
 JP_GETTER(dst_host, jp_p2p_node, value_name(v, at->dst_host))
 
+static double weigh_node_pair(const struct jp_result *result, size_t row)
+{
+    return (double) result->p2p_nodes[row].bytes;
+}
+
 #define FIELD(member) JP_FIELD(struct jp_p2p_node, member)
+/* the same, summed over ranks and communicators */
 static const struct jp_column node_pairs[] = {
     {"src_host", JP_COL_TEXT, JP_CSV | JP_MAYBE | JP_TIP, 1, 1, 1, "From host",
      "of the ranks' own records", .brief = "from", .width = 24,
@@ -667,7 +712,7 @@ const struct jp_table table_node_pairs = {
     .title = "Send and Recv between hosts, most data first (each by the side "
              "that recorded it)",
     JP_ROWS(p2p_nodes),
-    .weight = rows_p2p_node_bytes,
+    .weight = weigh_node_pair,
     .by_weight = true,
     .max_json = 10000,
     .max_html = 200,
@@ -676,7 +721,13 @@ const struct jp_table table_node_pairs = {
 
 /* --- windows -------------------------------------------------------------- */
 
+static double weigh_window(const struct jp_result *result, size_t row)
+{
+    return (double) result->windows[row].time_us;
+}
+
 #define FIELD(member) JP_FIELD(struct jp_window, member)
+/* only in JSON and CSV */
 static const struct jp_column windows[] = {
     {"t0_us", JP_COL_CLOCK, JP_CSV, 1, .help = "the slice's begin",
      FIELD(t0_us)},
@@ -705,10 +756,12 @@ const struct jp_table table_windows = {
             "could make more than 50,000 rows); none of traces",
     JP_COLUMNS(windows),
     JP_ROWS(windows),
-    .weight = rows_window_time,
+    .weight = weigh_window,
     .max_json = 10000,
 };
 
+/* All tables of csv/ that every report has. Those of optional inputs (util,
+ * clock, cuda, nsys, hang, copper) have lists of their own. */
 const struct jp_table *const tables[] = {&table_comms,      &table_cells,
                                          &table_ranks,      &table_ops,
                                          &table_pairs,      &table_node_pairs,

@@ -8,16 +8,14 @@ extern const struct jp_table table_cells, table_comms, table_ranks, table_ops,
     table_pairs, table_node_pairs, table_windows, table_busy, table_network,
     table_findings, table_hypotheses, table_busy_windows, table_quality;
 
-/* Utilisation (tables_util.c); no rows if report->util is NULL. */
+/* Utilisation (busy.c); no rows if report->util is NULL. */
 extern const struct jp_table table_util, table_util_totals;
 
-/* Causes that coincide with findings (tables_cause.c); no rows if
+/* Causes that coincide with findings (tables_findings.c); no rows if
  * report->causes is NULL. */
 extern const struct jp_table table_causes, table_bottlenecks, table_iteration;
 /* Writes iteration{} and bottlenecks[] of summary.json. */
 void tables_pace_json(struct jp_json_stream *s, const struct jp_report *report);
-/* Writes the causes of a row of table_findings, as an array in its object. */
-void tables_cause_json(struct jp_json_stream *s, const struct jp_row *row);
 
 /* The nodes' clocks (tables_clock.c); no rows if there is only one node. */
 extern const struct jp_table table_clock, table_arrivals;
@@ -30,9 +28,8 @@ void tables_clock_json(struct jp_json_stream *s,
 extern const struct jp_table table_cuda;
 /* table_cuda and its companions; ends with NULL */
 extern const struct jp_table *const tables_cuda[];
-/* Write cuda{} of summary.json, and the line in summary.txt. */
+/* Writes cuda{} of summary.json. */
 void tables_cuda_json(struct jp_json_stream *s, const struct jp_report *report);
-void tables_cuda_line(const struct jp_report *report, FILE *out);
 extern const struct jp_table table_nsys_sums, table_nsys_ranks, table_nsys_gaps;
 /* these three; ends with NULL */
 extern const struct jp_table *const tables_nsys[];
@@ -43,14 +40,13 @@ int tables_nsys_text(const struct jp_report *report, FILE *out);
 
 /* Evidence of a hang (tables_hang.c); no rows if report->hang is NULL. */
 extern const struct jp_table *const tables_hang[]; /* ends with NULL */
-/* Write hang{} of summary.json, a line of summary.txt and the part there. -1:
- * out of memory. */
+/* Write hang{} of summary.json, and the tables in summary.txt. -1: out of
+ * memory. */
 void tables_hang_json(struct jp_json_stream *s, const struct jp_report *report);
-void tables_hang_line(const struct jp_report *report, FILE *out);
 int tables_hang_text(const struct jp_report *report, FILE *out);
 
 /* All tables; ends with NULL. Each has a file in csv/ if a column is in CSV.
- * The docs are made from them, too. */
+ * The docs are also made from them. */
 extern const struct jp_table *const tables[];
 
 /* Tables of a Copper cache (tables_copper.c); no rows if report->copper is

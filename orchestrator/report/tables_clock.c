@@ -1,12 +1,14 @@
 /* tables_clock.c - the columns of the nodes' clocks, and summary.json's object.
  * See tables.c.
- */
+ *
+ * Both tables are empty unless clocks of several nodes were compared. */
 #include <math.h>
 
 #include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/insight/processes.h"
 #include "orchestrator/report/tables.h"
 
+/* Returns the clocks, or NULL if there are fewer than two. */
 static const struct jp_clocks *clocks_of(const struct jp_report *report)
 {
     const struct jp_clocks *c = report->result ? report->result->clocks : NULL;
@@ -27,18 +29,21 @@ static void find_clock(struct jp_row *row)
     row->at = &row->report->result->clocks->nodes[row->index];
 }
 
+/* of a node that could not be aligned: unknown */
 JP_GETTER(clock_offset, jp_clock,
           value_finite(v, at->aligned ? at->offset_us : NAN))
 JP_GETTER(clock_drift, jp_clock,
           value_finite(v, at->aligned ? at->drift_ppm : NAN))
 JP_GETTER(clock_unc, jp_clock, value_finite(v, at->aligned ? at->unc_us : NAN))
 
+/* The clock farthest from the reference comes first. */
 static double distance(const struct jp_result *result, size_t row)
 {
     return fabs(result->clocks->nodes[row].offset_us);
 }
 
 #define FIELD(member) JP_FIELD(struct jp_clock, member)
+/* the reference has offset 0 */
 static const struct jp_column clock_columns[] = {
     {"host", JP_COL_TEXT, JP_CSV, 1, 1, 1, "Node", "whose clock it is",
      FIELD(host)},
@@ -77,8 +82,9 @@ const struct jp_table table_clock = {
     .title = "Clocks of the nodes",
 };
 
-/* --- who came last, by starts and by times --- */
+/* --- the processes that arrived last, by starts and by times --- */
 
+/* No rows unless the clocks of several nodes could be compared. */
 static size_t count_arrivals(const struct jp_report *report)
 {
     const struct jp_clocks *c = clocks_of(report);
@@ -94,6 +100,7 @@ static void find_arrival(struct jp_row *row)
 JP_GETTER(arrival_late, clocks_arrival,
           value_real(v, (double) at->late_ns / 1000))
 
+/* Returns the rank of the row's process in the job; -1 if it has none. */
 static int64_t rank_of(const struct jp_row *row)
 {
     const struct clocks_arrival *a = row->at;
@@ -110,12 +117,15 @@ static void get_arrival_rank(const struct jp_row *row, struct jp_value *v)
     value_signed(v, rank_of(row));
 }
 
+/* The process that was latest over all operations comes first. */
 static double lateness(const struct jp_result *result, size_t row)
 {
     return (double) result->clocks->arrivals[row].late_ns;
 }
 
 #define FIELD(member) JP_FIELD(struct clocks_arrival, member)
+/* two independent signs of being last: the latest start and the shortest time
+ */
 static const struct jp_column arrival_columns[] = {
     {"world_rank", JP_COL_RANK, JP_CSV | JP_MAYBE, 1, 1,
      .help = "rank of the job, as processes[] has it", .get = get_arrival_rank},
@@ -154,6 +164,8 @@ const struct jp_table table_arrivals = {
     .max_json = 4096,
 };
 
+/* Writes how often an order that must hold was violated: no rank leaves a
+ * barrier-like operation before the last one enters it. */
 static void put_check(struct jp_json_stream *s, const char *name,
                       const struct clocks_check *check)
 {
@@ -164,6 +176,8 @@ static void put_check(struct jp_json_stream *s, const char *name,
     json_stream_end_object(s);
 }
 
+/* Writes the probes between nodes and, if both methods gave a result, how far
+ * they are apart. */
 static void put_probes(struct jp_json_stream *s, const struct jp_clocks *c)
 {
     const struct clocks_probes *p = &c->probes;
@@ -179,6 +193,7 @@ static void put_probes(struct jp_json_stream *s, const struct jp_clocks *c)
     json_stream_bool(s, "used", p->used);
     json_stream_bool(s, "by_xla", p->by_xla);
     json_stream_end_object(s);
+    /* the collectives gave no clocks to compare with */
     if (!p->check.done)
         return;
     json_stream_object(s, "probes_and_collectives");
@@ -197,10 +212,12 @@ void tables_clock_json(struct jp_json_stream *s, const struct jp_report *report)
 
     json_stream_object(s, "clock");
     if (c) {
+        /* {} without clocks to compare */
         json_stream_text(s, "method", clockmap_method_name(c->map.method));
         json_stream_text(s, "text", clocks_text(c, text));
         if (c->probes.files || c->probes.bad_files)
             put_probes(s, c);
+        /* before and after the correction, so that its effect can be seen */
         put_check(s, "as_recorded", &c->before);
         put_check(s, "aligned", &c->after);
         json_stream_count(s, "left_out", c->before.left_out);

@@ -1,20 +1,23 @@
 /* tables_copper.c - the columns of a Copper cache's tables. See tables.c.
  *
- * A row's `at` points into report->copper, which is not NULL.
- */
+ * A row's `at` points into report->copper, which is not NULL. "Rank" means a
+ * daemon of Copper here, usually one per node. METRICS are the columns of the
+ * eleven counters that several tables share. */
 #include <math.h>
 
 #include "common/figure.h"
 #include "orchestrator/report/tables.h"
 
-#define MAX_HTML 200
+#define MAX_HTML 200 /* rows in the page */
 
+/* Returns the daemon with this index. */
 static const struct jp_copper_rank *rank_at(const struct jp_row *row,
                                             size_t rank)
 {
     return &row->report->copper->ranks[rank];
 }
 
+/* A number that may be negative. */
 static void value_int(struct jp_value *v, int64_t number)
 {
     v->type = JP_VALUE_INT;
@@ -93,6 +96,7 @@ const struct jp_table table_copper_totals = {
 
 JP_COPPER_SOME(operation, op, COPPER_N_OPS + 1, c->op[i].calls > 0)
 
+/* Returns the row's operation as an index into copper_op_names. */
 static size_t op_index(const struct jp_row *row)
 {
     return (size_t) ((const struct copper_op *) row->at -
@@ -104,6 +108,7 @@ static void get_operation(const struct jp_row *row, struct jp_value *v)
     value_text(v, copper_op_names[op_index(row)]);
 }
 
+/* Returns the mean time of a call, us; NaN without calls. */
 static double mean_us(const struct copper_op *op)
 {
     return op->calls ? (double) op->time_us / (double) op->calls : NAN;
@@ -111,6 +116,7 @@ static double mean_us(const struct copper_op *op)
 
 JP_GETTER(operation_mean, copper_op, value_finite(v, mean_us(at)))
 
+/* The full bar is all calls. */
 static void get_operation_calls(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_copper *c = row->report->copper;
@@ -122,6 +128,8 @@ static void get_operation_calls(const struct jp_row *row, struct jp_value *v)
     value_fill(v, calls);
 }
 
+/* The full bar is the time of all operations but init, whose time would hide
+ * the others. */
 static void get_operation_time(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_copper *c = row->report->copper;
@@ -135,6 +143,7 @@ static void get_operation_time(const struct jp_row *row, struct jp_value *v)
 }
 
 #define FIELD(member) JP_FIELD(struct copper_op, member)
+/* sums over the daemons that left a table of operations */
 static const struct jp_column operations[] = {
     {"operation", JP_COL_ID, JP_CSV, 1, 1, 1, "Operation", "of FUSE",
      .width = 16, .get = get_operation},
@@ -182,6 +191,7 @@ static void value_host(const struct jp_row *row, size_t rank,
     value_text(v, r->n ? rank_at(row, rank)->host : NULL);
 }
 
+/* Shows a figure of a range in its unit: times, or counts without decimals. */
 static void value_in_unit(struct jp_value *v, const struct jp_copper_range *r,
                           double value)
 {
@@ -202,6 +212,7 @@ JP_GETTER(range_median, jp_copper_range, value_in_unit(v, at, at->median))
 
 #define FIELD(member)                                                          \
     JP_FIELD(struct jp_copper_range, member), JP_IF(struct jp_copper_range, n)
+/* the figures of the files are numbers, those for readers have units */
 static const struct jp_column ranges[] = {
     {"metric", JP_COL_WORD, JP_CSV, 1, 1, 1, "Metric",
      "Copper's, or of a daemon's start", .brief = "across ranks", .width = 22,
@@ -258,11 +269,13 @@ JP_COPPER_ARRAY(rank, ranks, n_ranks)
 
 static const char *const compared[] = {"equal", "different"};
 
+/* Returns the time of the daemon's start, us. */
 static uint64_t init_us(const struct jp_copper_rank *r)
 {
     return r->op[copper_op_find("init", 4)].time_us;
 }
 
+/* 0 or below: no file of the daemon names it */
 JP_GETTER(rank_pid, jp_copper_rank, value_int(v, at->pid);
           if (at->pid <= 0) v->type = JP_VALUE_UNKNOWN)
 JP_GETTER(rank_state, jp_copper_rank,
@@ -298,6 +311,7 @@ JP_GETTER(rank_read, jp_copper_rank,
 JP_GETTER(rank_readdir, jp_copper_rank,
           value_mean_us(v, at, copper_op_find("readdir", 7)))
 
+/* CSV has seconds, JSON us. */
 static void csv_rank_init(struct jp_csv *csv, const struct jp_row *row)
 {
     const struct jp_copper_rank *r = row->at;
@@ -308,6 +322,7 @@ static void csv_rank_init(struct jp_csv *csv, const struct jp_row *row)
         csv_out_empty(csv);
 }
 
+/* The full bar is the greatest latency without start-up. */
 static void get_rank_latency(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_copper_range *all =
@@ -407,6 +422,7 @@ JP_GETTER(outlier_median, jp_copper_outlier, value_short(v, true, at->median))
 JP_GETTER(outlier_z, jp_copper_outlier, value_short(v, false, at->z))
 
 #define FIELD(member) JP_FIELD(struct jp_copper_outlier, member)
+/* the same figures twice: as numbers in the files, formatted in the page */
 static const struct jp_column outliers[] = {
     {"host", JP_COL_ID, JP_CSV, 1, 1, 0, "Host", "on which the daemon ran",
      .get = get_outlier_host},
@@ -465,6 +481,7 @@ static void get_launch_number(const struct jp_row *row, struct jp_value *v)
 JP_GETTER(launch_start, jp_copper_launch, value_signed(v, at->start_us))
 
 #define FIELD(member) JP_FIELD(struct jp_copper_launch, member)
+/* sums over the daemons of one launch */
 static const struct jp_column launches[] = {
     {"launch", JP_COL_COUNT, JP_CSV, 0, 1, 0, "Launch", "from 1",
      .get = get_launch_number},
@@ -497,10 +514,12 @@ JP_COPPER_ARRAY(point, points, n_points)
 
 JP_GETTER(point_host, jp_copper_point,
           value_text(v, rank_at(row, at->rank)->host))
+/* a copy without times made all files equally new */
 JP_GETTER(point_pid, jp_copper_point, value_int(v, rank_at(row, at->rank)->pid))
 JP_GETTER(point_time, jp_copper_point, value_int(v, at->time_us);
           if (row->report->copper->times_lost) v->type = JP_VALUE_UNKNOWN)
 
+/* counters since the daemon's start, not since the last snapshot */
 static const struct jp_column points[] = {
     {"time_us", JP_COL_CLOCK, JP_CSV | JP_MAYBE, 1,
      .help = "when the file was written; unknown: lost by a copy",

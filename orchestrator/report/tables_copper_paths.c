@@ -1,19 +1,23 @@
 /* tables_copper_paths.c - the columns of a Copper cache's tables on paths,
  * folders and caches. See tables_copper.c.
- */
+ *
+ * Figures on paths have two sources: the busiest paths of each daemon, whose
+ * sums are lower bounds, and full tables, whose sums are exact. */
 #include <math.h>
 
 #include "common/figure.h"
 #include "orchestrator/report/tables.h"
 
 #define ALL SIZE_MAX
-#define MAX_HTML 200
+#define MAX_HTML 200 /* rows in the page */
 
 /* --- classes of paths ----------------------------------------------------- */
 
 JP_COPPER_SOME(class, classes, JP_COPPER_N_CLASSES,
                c->classes[i].top_rows || c->classes[i].paths)
 
+/* Unknown unless a daemon left its busiest paths; below, the same for full
+ * tables. */
 static void value_of_top(const struct jp_row *row, struct jp_value *v,
                          uint64_t n)
 {
@@ -36,6 +40,7 @@ SUM_GETTER(class_any_example,
            value_text(v, at->example ? at->example : at->top_example))
 
 #define FIELD(member) JP_FIELD(struct jp_copper_class_sum, member)
+/* top_*: lower bounds; paths, events, example: exact */
 static const struct jp_column classes[] = {
     {"class", JP_COL_TEXT, JP_CSV, 1, 1, 0, "Class", "of paths",
      .get = get_class_name},
@@ -72,6 +77,7 @@ JP_COPPER_ARRAY(path, paths, n_paths)
 
 static const char *const path_sources[] = {"top", "full"};
 
+/* The full bar is the busiest path of the category, which comes first. */
 static void get_path_events(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_copper *c = row->report->copper;
@@ -181,6 +187,8 @@ JP_COPPER_ARRAY(search, failed_lookups, n_failed_lookups)
 JP_GETTER(search_class, jp_copper_failed,
           value_text(v, copper_class_names[at->class]))
 
+/* Unknown unless all daemons left full tables, which name every file that was
+ * read. */
 static void get_search_never_read(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_copper_failed *at = row->at;
@@ -191,6 +199,7 @@ static void get_search_never_read(const struct jp_row *row, struct jp_value *v)
 }
 
 #define FIELD(member) JP_FIELD(struct jp_copper_failed, member)
+/* the folders with most failed lookups */
 static const struct jp_column searches[] = {
     {"folder", JP_COL_CODE, JP_CSV, 1, 1, 0, "Folder", "that was searched",
      FIELD(folder)},
@@ -220,17 +229,20 @@ const struct jp_table table_copper_searches = {
 
 JP_COPPER_ARRAY(root, used_roots, n_used_roots)
 
+/* Returns true if all files below the root were counted. */
 static bool is_counted(const struct jp_copper_root *r)
 {
     return r->exists && !r->cut;
 }
 
+/* A share of files; unknown if they were not counted. */
 static void value_part(struct jp_value *v, const struct jp_copper_root *r,
                        uint64_t part, uint64_t all)
 {
     value_finite(v, is_counted(r) && all ? (double) part / (double) all : NAN);
 }
 
+/* by exists + cut */
 static const char *const root_states[] = {"no", "yes", "cut"};
 
 #define ROOT_GETTER(name, ...)                                                 \
@@ -243,6 +255,7 @@ ROOT_GETTER(dir_share, value_part(v, at, at->observed_dirs, at->dirs))
 
 #define FIELD(member) JP_FIELD(struct jp_copper_root, member)
 #define EXISTS JP_IF(struct jp_copper_root, exists)
+/* files of the root now, against the paths that were observed then */
 static const struct jp_column roots[] = {
     {"root", JP_COL_CODE, JP_CSV, 1, 1, 0, "Root", "folder", FIELD(path)},
     {"exists", JP_COL_WORD, JP_CSV,
@@ -295,6 +308,7 @@ JP_GETTER(cache_human, jp_copper_cache_sum,
 
 #define FIELD(member) JP_FIELD(struct jp_copper_cache_sum, member)
 #define FOUND JP_IF(struct jp_copper_cache_sum, files_found)
+/* only daemons in which an ioctl asked for the figures */
 static const struct jp_column caches[] = {
     {"table", JP_COL_WORD, JP_CSV, 1, 1, 0, "Cache", "one of a daemon's",
      FIELD(table), JP_WORDS(cache_names)},

@@ -1,6 +1,8 @@
 /* tables_cuda.c - the columns of CUDA's calls, and summary.json's object. See
  * tables.c.
- */
+ *
+ * A row is the sum over a process's life, or one part of it (about a second).
+ * Both tables share most columns, which are the macros WHO and CALLS. */
 #include <math.h>
 #include <string.h>
 
@@ -11,6 +13,7 @@
 
 /* --- what a process, and a part of its time, have in common --------------- */
 
+/* Returns the process that the row belongs to. */
 static const struct jp_cuda_process *process_of(const struct jp_row *row)
 {
     const struct jp_cuda_row *at = row->at;
@@ -18,6 +21,7 @@ static const struct jp_cuda_process *process_of(const struct jp_row *row)
     return &row->report->cuda->processes[at->process];
 }
 
+/* Returns the share of us that ns is; NaN if there was no time. */
 static double share(uint64_t ns, uint64_t us)
 {
     return us ? (double) ns / 1e3 / (double) us : NAN;
@@ -42,6 +46,7 @@ JP_GETTER(ccall_why, jp_cuda_row, (void) at;
           value_name(v, process_of(row)->why))
 
 #define FIELD(member) JP_FIELD(struct jp_cuda_row, member)
+/* A counter of the row: a sum of calls, bytes or ns over its time. */
 #define SUM(counter) FIELD(sum[CUDA_##counter])
 /* json, html and text: the position of the first of these columns */
 #define WHO                                                                    \
@@ -188,6 +193,7 @@ JP_GETTER(ccall_why, jp_cuda_row, (void) at;
             "calls that failed", SUM(ERRORS)                                   \
     }
 
+/* the life of a process */
 static const struct jp_column processes[] = {
     WHO,
     {"span_us", JP_COL_US, JP_CSV, 5, 4, 3, "Time",
@@ -204,6 +210,7 @@ static const struct jp_column processes[] = {
      .get = get_ccall_why},
 };
 
+/* a part of a process's time; it has no columns of the whole process */
 static const struct jp_column parts[] = {
     WHO,
     {"length_us", JP_COL_US, JP_CSV, 5, .help = "of the row, mostly a second",
@@ -212,16 +219,19 @@ static const struct jp_column parts[] = {
 };
 #undef FIELD
 
+/* Rows are processes that started CUDA, whether or not anything was counted. */
 static size_t count_processes(const struct jp_report *report)
 {
     return report->cuda ? report->cuda->n_processes : 0;
 }
 
+/* Sums of processes and of parts have the same type. */
 static void find_process(struct jp_row *row)
 {
     row->at = &row->report->cuda->totals[row->index];
 }
 
+/* Rows are parts in which the process called something. */
 static size_t count_parts(const struct jp_report *report)
 {
     return report->cuda ? report->cuda->n_parts : 0;
@@ -232,6 +242,7 @@ static void find_part(struct jp_row *row)
     row->at = &row->report->cuda->parts[row->index];
 }
 
+/* readers see the processes that wait most for a GPU first */
 const struct jp_table table_cuda = {
     .name = "cuda",
     .json = "cuda.processes",
@@ -268,25 +279,17 @@ void tables_cuda_json(struct jp_json_stream *s, const struct jp_report *report)
     size_t left_out = 0;
 
     json_stream_object(s, "cuda");
+    /* {} without counters */
     if (cuda) {
         json_stream_text(s, "text", util_cuda_text(cuda, text));
         json_stream_count(s, "files", cuda->n_processes + cuda->skipped);
         json_stream_count(s, "bad_files", cuda->n_bad);
         json_stream_count(s, "unread_files", cuda->skipped);
+        /* started CUDA, but its calls could not be counted */
         json_stream_count(s, "uncounted", cuda->n_uncounted);
         for (size_t i = 0; tables_cuda[i]; i++)
             left_out += table_json(s, tables_cuda[i], report, NULL);
         json_stream_count(s, "left_out", left_out);
     }
     json_stream_end_object(s);
-}
-
-void tables_cuda_line(const struct jp_report *report, FILE *out)
-{
-    char text[JP_CUDA_TEXT];
-
-    if (!report->cuda)
-        return;
-    fprintf(out, "  %-26s ", "CUDA calls");
-    text_out_wrap(out, 29, 29, util_cuda_text(report->cuda, text));
 }

@@ -1,6 +1,8 @@
 /* tables_hang.c - the columns of what stuck processes looked like while they
  * lived, and summary.json's object. See tables.c.
- */
+ *
+ * Four tables: the processes, their merged stacks, what NCCL's RAS reported,
+ * and which parts of the evidence could be collected. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,6 +14,7 @@
 
 /* --- processes ------------------------------------------------------------ */
 
+/* No rows in any of the four tables without evidence of a hang. */
 static size_t count_processes(const struct jp_report *report)
 {
     return report->hang ? report->hang->n_processes : 0;
@@ -22,6 +25,7 @@ static void find_process(struct jp_row *row)
     row->at = &row->report->hang->processes[row->index];
 }
 
+/* a task's number below 0, and empty texts, are unknown */
 JP_GETTER(hproc_rank, hangstacks_process, value_signed(v, at->task))
 JP_GETTER(hproc_node, hangstacks_process, value_name(v, at->node))
 JP_GETTER(hproc_role, hangstacks_process, value_name(v, at->role))
@@ -32,6 +36,7 @@ JP_GETTER(hproc_waits, hangstacks_process, value_name(v, at->waits))
 JP_GETTER(hproc_where, hangstacks_process, value_name(v, at->where))
 
 #define FIELD(member) JP_FIELD(struct hangstacks_process, member)
+/* figures of one moment, except cpu_us, which covers about a second */
 static const struct jp_column processes[] = {
     {"rank", JP_COL_RANK, JP_CSV | JP_MAYBE, 1, 1, 1, "Rank", "Slurm's task",
      .get = get_hproc_rank},
@@ -92,7 +97,8 @@ static void find_branch(struct jp_row *row)
     row->at = &row->report->hang->branches[row->index];
 }
 
-/* Shows the innermost frames first, as many as fit: the threads are there. */
+/* Formats a run of frames, the innermost first, as many as fit: it is where the
+ * threads are. Leading dots show the depth, at most 20. */
 static void put_run(const struct hangstacks_branch *b, struct jp_value *v)
 {
     size_t room = sizeof(v->buf), len = 0;
@@ -100,6 +106,7 @@ static void put_run(const struct hangstacks_branch *b, struct jp_value *v)
     v->buf[0] = '\0';
     for (uint32_t i = 0; i < b->depth && i < 20; i++)
         len += (size_t) snprintf(v->buf + len, room - len, ". ");
+    /* frames are stored with the outermost first */
     for (size_t i = b->n_frames; i-- > 0;) {
         if (len + strlen(b->frames[i]) + 8 > room) {
             snprintf(v->buf + len, room - len, " < ...");
@@ -120,6 +127,8 @@ JP_GETTER(stack_in, hangstacks_branch, value_name(v, at->in))
 JP_GETTER(stack_out, hangstacks_branch, value_name(v, at->out))
 
 #define FIELD(member) JP_FIELD(struct hangstacks_branch, member)
+/* rows are in the order of a tree: a row's callers are the rows above it with a
+ * smaller depth */
 static const struct jp_column stacks[] = {
     {"thread", JP_COL_TEXT, JP_CSV, 1, 1, 1, "Thread",
      "threads of this name, of all processes", .width = 18,
@@ -179,9 +188,11 @@ static void find_ras(struct jp_row *row)
     row->at = &row->report->hang->ras[row->index];
 }
 
+/* 0x0: RAS did not name the communicator */
 JP_GETTER(ras_kind, hangstacks_ras, value_name(v, at->kind))
 JP_GETTER(ras_comm, hangstacks_ras,
           value_name(v, strcmp(at->comm, "0x0") == 0 ? "" : at->comm))
+/* counts without a function are not set */
 JP_GETTER(ras_rank, hangstacks_ras, value_signed(v, at->rank))
 JP_GETTER(ras_pid, hangstacks_ras, value_signed(v, at->pid))
 JP_GETTER(ras_host, hangstacks_ras, value_name(v, at->host))
@@ -192,6 +203,7 @@ JP_GETTER(ras_most, hangstacks_ras, value_known(v, *at->func != 0, at->most))
 JP_GETTER(ras_word, hangstacks_ras, value_name(v, at->word))
 JP_GETTER(ras_node, hangstacks_ras, value_name(v, at->node))
 
+/* rank and pid are those that NCCL printed, not those of Slurm */
 static const struct jp_column ras[] = {
     {"kind", JP_COL_TEXT, JP_CSV | JP_MAYBE | JP_TIP, 1, 1, 1, "RAS",
      "behind: it has launched fewer operations; missing, dead: it does not "
@@ -243,6 +255,7 @@ static void find_part(struct jp_row *row)
     row->at = &row->report->hang->parts[row->index];
 }
 
+/* 0 or below: a part of the node, not of a process */
 JP_GETTER(part_node, hangstacks_part, value_name(v, at->node))
 JP_GETTER(part_name, hangstacks_part, value_name(v, at->part))
 JP_GETTER(part_pid, hangstacks_part,
@@ -254,6 +267,7 @@ JP_GETTER(part_file, hangstacks_part, v->buf[0] = '\0';
 JP_GETTER(part_why, hangstacks_part, value_name(v, at->why))
 JP_GETTER(part_took, hangstacks_part, value_count(v, at->ms * 1000))
 
+/* why is empty if the part is complete */
 static const struct jp_column parts[] = {
     {"node", JP_COL_TEXT, JP_CSV | JP_MAYBE, 1, 1, 1, "Node",
      "where it was tried", .width = 14, .get = get_part_node},
@@ -296,6 +310,7 @@ void tables_hang_json(struct jp_json_stream *s, const struct jp_report *report)
     size_t left_out = 0;
 
     json_stream_object(s, "hang");
+    /* {} without evidence */
     if (hang) {
         json_stream_object(s, "evidence");
         json_stream_text(s, "text", hangstacks_text(hang, text));
@@ -311,16 +326,6 @@ void tables_hang_json(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_object(s);
 }
 
-void tables_hang_line(const struct jp_report *report, FILE *out)
-{
-    char text[HANGSTACKS_TEXT];
-
-    if (!report->hang)
-        return;
-    fprintf(out, "  %-26s ", "Evidence of the hang");
-    text_out_wrap(out, 29, 29, hangstacks_text(report->hang, text));
-}
-
 int tables_hang_text(const struct jp_report *report, FILE *out)
 {
     int rc = 0;
@@ -333,27 +338,26 @@ int tables_hang_text(const struct jp_report *report, FILE *out)
     return rc;
 }
 
-bool html_hang_present(const struct jp_report *report)
-{
-    return report->hang != NULL;
-}
-
-int html_hang_put(const struct jp_report *report, FILE *out)
+int tables_hang_html(const struct jp_report *report, FILE *out)
 {
     char text[HANGSTACKS_TEXT];
     int rc = 0;
 
+    if (!report->hang)
+        return 0;
     fputs("<p>", out);
     html_out_text(out, hangstacks_text(report->hang, text));
     fputs(". A row of the stacks is a run of frames that the same ranks are "
           "in, the innermost first; the tools&#39; own output is in "
           "hang/.</p>\n",
           out);
+    /* the hang in one line, from the agent that noticed it */
     if (*report->hang->hang) {
         fputs("<p>", out);
         html_out_text(out, report->hang->hang);
         fputs("</p>\n", out);
     }
+    /* here with the parts that failed */
     for (size_t i = 0; tables_hang[i] && rc == 0; i++)
         if (table_count(tables_hang[i], report)) {
             fputs("<h3>", out);

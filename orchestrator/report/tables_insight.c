@@ -1,11 +1,9 @@
 /* tables_insight.c - the columns of judgements: the network and its
- * expectation, findings, hypotheses. See tables.c. */
+ * expectation, hypotheses; also those of quality.csv. See tables.c. */
 #include <math.h>
-#include <inttypes.h>
 
 #include "common/figure.h"
 #include "orchestrator/insight/netcells.h"
-#include "orchestrator/insight/plain.h"
 #include "orchestrator/report/baseline_file.h"
 #include "orchestrator/report/tables.h"
 
@@ -28,6 +26,7 @@ const struct jp_table table_quality = {
 
 /* --- network: extra is NULL, or the cells' order (size_t) ----------------- */
 
+/* The cells of the network, as the analysis found them. */
 static size_t count_network(const struct jp_report *report)
 {
     return report->insight ? report->insight->network.n : 0;
@@ -37,18 +36,23 @@ static void find_network(struct jp_row *row)
 {
     const size_t *order = row->extra;
 
+    /* the page shows the cells by time, the files in their own order */
     if (order)
         row->index = order[row->index];
     row->at = &row->report->insight->network.at[row->index];
 }
 
+/* Returns the expectation of the row's cell. The list is parallel to the cells.
+ */
 static const struct jp_expected_bw *expected_of(const struct jp_row *row)
 {
     return &row->report->insight->expected[row->index];
 }
 
+/* the words of the schema for expectation_word */
 static const char *const net_against[] = {"peaks", "baseline", "own"};
 
+/* Returns a quantile of the cell's bandwidths, GB/s. */
 static double quantile(const struct jp_row *row, double q)
 {
     const struct jp_netcell *cell = row->at;
@@ -56,7 +60,8 @@ static double quantile(const struct jp_row *row, double q)
     return bwhist_quantile(&cell->gbs, q);
 }
 
-/* Formats "80 to 95", with another value to sort by; "-" if unknown. */
+/* Formats "80 to 95", or "-" if a bound is unknown. by: the value to sort by.
+ */
 static void value_range(struct jp_value *v, double low, double high, double by)
 {
     snprintf(v->buf, sizeof(v->buf), "%s to %s", FIG_GBS(low), FIG_GBS(high));
@@ -66,6 +71,7 @@ static void value_range(struct jp_value *v, double low, double high, double by)
     v->real = by;
 }
 
+/* the key has the number of a class of sizes; readers need its bounds */
 JP_GETTER(net_fabric, jp_netcell, value_text(v, at->key.fabric))
 JP_GETTER(net_inter, jp_netcell, value_text(v, at->key.inter))
 JP_GETTER(net_type, jp_netcell, value_text(v, comm_type_name(at->key.type)))
@@ -77,9 +83,10 @@ JP_GETTER(net_p5, jp_netcell, (void) at; value_real(v, quantile(row, 0.05)))
 JP_GETTER(net_p50, jp_netcell, (void) at; value_real(v, quantile(row, 0.5)))
 JP_GETTER(net_p95, jp_netcell, (void) at; value_real(v, quantile(row, 0.95)))
 JP_GETTER(net_hist, jp_netcell, v->type = JP_VALUE_HIST; v->hist = &at->gbs)
-JP_GETTER(net_link, jp_netcell, value_text(v, netnames_link(&at->key, v->buf)))
+JP_GETTER(net_link, jp_netcell,
+          value_text(v, netkey_name(&at->key, NETKEY_LINK, v->buf)))
 JP_GETTER(net_shape, jp_netcell,
-          value_text(v, netnames_shape(&at->key, v->buf)))
+          value_text(v, netkey_name(&at->key, NETKEY_SHAPE, v->buf)))
 JP_GETTER(net_range, jp_netcell, (void) at;
           value_range(v, quantile(row, 0.05), quantile(row, 0.95),
                       quantile(row, 0.5)))
@@ -104,6 +111,7 @@ EXPECTED_GETTER(band, value_range(v, e->low_gbs, e->high_gbs, e->low_gbs))
 EXPECTED_GETTER(share,
                 value_real(v, e->gbs > 0 ? quantile(row, 0.5) / e->gbs : NAN))
 
+/* Formats where the expectation comes from, with its basis. */
 static void get_expected_by(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_expected_bw *e = expected_of(row);
@@ -123,6 +131,7 @@ static void get_expected_by(const struct jp_row *row, struct jp_value *v)
 }
 
 #define FIELD(member) JP_FIELD(struct jp_netcell, member)
+/* the first nine columns are the cell's key, as in a baseline */
 static const struct jp_column network[] = {
     {"fabric", JP_COL_WORD, JP_CSV, 1, .help = "inside NVLink domains",
      .get = get_net_fabric},
@@ -208,227 +217,9 @@ const struct jp_table table_network = {
     .max_html = 200,
 };
 
-/* --- findings ------------------------------------------------------------- */
-
-static size_t count_findings(const struct jp_report *report)
-{
-    return report->insight && report->result ? report->insight->findings.n : 0;
-}
-
-static void find_finding(struct jp_row *row)
-{
-    row->at = &row->report->insight->findings.at[row->index];
-}
-
-static const char *const against[] = {"peaks", "baseline", "likes", "own"};
-static const char *const gain_kinds[] = {"replayed", "part", "bound"};
-
-static const struct jp_comm *comm_of(const struct jp_row *row)
-{
-    const struct jp_finding *f = row->at;
-
-    return f->comm >= 0 && (uint64_t) f->comm < row->result->n_comms
-               ? &row->result->comms[f->comm]
-               : NULL;
-}
-
-/* "rank 19 (gpu-node-0312, pid 4711), in TP1", as far as known. */
-static void get_finding_where(const struct jp_row *row, struct jp_value *v)
-{
-    const struct jp_finding *f = row->at;
-    const struct jp_comm *comm = comm_of(row);
-    const char *in = !comm                       ? ""
-                     : comm->name && *comm->name ? comm->name
-                                                 : comm->id;
-    char rank[80] = "", place[140] = "";
-
-    if (f->world_rank >= 0)
-        snprintf(rank, sizeof(rank), "rank %" PRId64, f->world_rank);
-    else if (*f->name)
-        snprintf(rank, sizeof(rank), "rank %s", f->name);
-    else if (f->rank >= 0)
-        snprintf(rank, sizeof(rank), "rank %" PRId64 " there", f->rank);
-    if (f->pid >= 0)
-        snprintf(place, sizeof(place), "%.100s%spid %" PRId64, f->host,
-                 *f->host ? ", " : "", f->pid);
-    else
-        snprintf(place, sizeof(place), "%.100s", f->host);
-    snprintf(v->buf, sizeof(v->buf), "%s%s%s%s%s%.64s", rank,
-             *rank && *place ? " (" : "", place, *rank && *place ? ")" : "",
-             *in && (*rank || *place) ? ", in " : "", in);
-    value_text(v, v->buf);
-}
-
-static void get_finding_plain(const struct jp_row *row, struct jp_value *v)
-{
-    char text[JP_PLAIN_TEXT];
-
-    snprintf(v->buf, sizeof(v->buf), "%s",
-             plain_finding(row->at, row->result, text));
-    value_text(v, v->buf);
-}
-
-static void get_finding_comm(const struct jp_row *row, struct jp_value *v)
-{
-    value_text(v, comm_of(row) ? comm_of(row)->id : NULL);
-}
-
-static void get_finding_since(const struct jp_row *row, struct jp_value *v)
-{
-    const struct jp_finding *f = row->at;
-
-    value_text(v, isfinite(f->from_us) && f->from_us > 0
-                      ? figure_utc((uint64_t) f->from_us, v->buf)
-                      : NULL);
-}
-
-static void value_positive(struct jp_value *v, double value)
-{
-    value_finite(v, value >= 0 ? value : NAN);
-}
-
-JP_GETTER(finding_kind, jp_finding, value_text(v, finding_kind_name(at->kind)))
-JP_GETTER(finding_comm_index, jp_finding, value_signed(v, at->comm))
-JP_GETTER(finding_rank, jp_finding, value_signed(v, at->rank))
-JP_GETTER(finding_world_rank, jp_finding, value_signed(v, at->world_rank))
-JP_GETTER(finding_host, jp_finding, value_name(v, at->host))
-JP_GETTER(finding_pid, jp_finding, value_signed(v, at->pid))
-JP_GETTER(finding_cost, jp_finding,
-          value_signed(v, isfinite(at->cost_us) && at->cost_us < 1e18
-                              ? (int64_t) at->cost_us
-                              : -1))
-JP_GETTER(finding_gpu_time, jp_finding, value_positive(v, at->cost_us))
-JP_GETTER(finding_gain, jp_finding, value_positive(v, at->gain))
-JP_GETTER(finding_gain_kind, jp_finding,
-          value_text(v, finding_gain_word(at->gain_kind)))
-JP_GETTER(finding_low, jp_finding, value_positive(v, at->low))
-JP_GETTER(finding_high, jp_finding, value_positive(v, at->high))
-JP_GETTER(finding_evidence, jp_finding,
-          value_known(v, at->evidence > 0, at->evidence))
-JP_GETTER(finding_part, jp_finding,
-          value_text(v, at->share >= 0 ? finding_share(at, v->buf) : NULL);
-          v->real = at->share)
-JP_GETTER(finding_against, jp_finding,
-          value_text(v, expectation_word(at->against)))
-JP_GETTER(finding_text, jp_finding, value_text(v, at->text))
-JP_GETTER(finding_next, jp_finding, value_text(v, at->next))
-
-static void get_finding_looked_at(const struct jp_row *row, struct jp_value *v)
-{
-    const struct jp_cause_look *look =
-        causes_look(row->report->causes, row->index);
-
-    v->type = JP_VALUE_LIST;
-    v->n = look ? look->n_list : 0;
-    v->list = look ? look->list : NULL;
-}
-
-static void get_finding_why(const struct jp_row *row, struct jp_value *v)
-{
-    const struct jp_cause_look *look =
-        causes_look(row->report->causes, row->index);
-
-    value_text(v, look ? look->why : NULL);
-}
-
-#define FIELD(member) JP_FIELD(struct jp_finding, member)
-static const struct jp_column findings[] = {
-    {"kind", JP_COL_WORD, 0, 1, 1, 0, "Kind", "what is wrong",
-     .get = get_finding_kind},
-    {"comm", JP_COL_ID, JP_MAYBE, 2,
-     .help = "id of the communicator where it begins; null: several",
-     .get = get_finding_comm},
-    {"comm_index", JP_COL_RANK, JP_MAYBE, 3,
-     .help = "index of the communicator in comms",
-     .get = get_finding_comm_index},
-    {"coll", JP_COL_TEXT, JP_MAYBE, 4, .help = "NCCL's function; null: several",
-     FIELD(coll)},
-    {"rank", JP_COL_RANK, JP_MAYBE, 5, .help = "in that communicator",
-     .get = get_finding_rank},
-    {"world_rank", JP_COL_RANK, JP_MAYBE, 6,
-     .help = "SLURM_PROCID, else the rank in a communicator of all processes",
-     .get = get_finding_world_rank},
-    {"host", JP_COL_TEXT, JP_MAYBE, 7, .help = "where it ran",
-     .get = get_finding_host},
-    {"pid", JP_COL_PID, JP_MAYBE, 8, .help = "its number on the host",
-     .get = get_finding_pid},
-    {"from", JP_COL_CLOCK, JP_MAYBE, 9,
-     .help = "when it began, by the times of the records", FIELD(from_us)},
-    {"to", JP_COL_CLOCK, JP_MAYBE, 10, .help = "when it ended, likewise",
-     FIELD(to_us)},
-    {"share", JP_COL_SHARE, JP_MAYBE, 11,
-     .help = "of the communication time of the ranks that it affects",
-     FIELD(share)},
-    {"share_low", JP_COL_SHARE, JP_MAYBE, 12,
-     .help = "start of share's 95 % confidence interval",
-     .get = get_finding_low},
-    {"share_high", JP_COL_SHARE, JP_MAYBE, 13, .help = "end of that interval",
-     .get = get_finding_high},
-    {"evidence", JP_COL_COUNT, JP_MAYBE | JP_TIP, 14, 5, 0, "Evidence",
-     "number of operations that show it", .get = get_finding_evidence},
-    {"cost_us", JP_COL_US, JP_MAYBE, 15,
-     .help = "GPU time that is lost: the waits of the others, or the network's "
-             "additional time",
-     .get = get_finding_cost},
-    {"gain", JP_COL_SHARE, JP_MAYBE, 16,
-     .help = "share of the run's time that a repair would save, by a replay of "
-             "the recorded run without the fault; null: not replayed",
-     .get = get_finding_gain},
-    {"gain_kind", JP_COL_WORD, JP_MAYBE, 17,
-     .help = "how much of the run was replayed: all of it (replayed), its "
-             "start, to which gain then refers (part), or nothing, so that "
-             "only cost_us is known (bound)",
-     .get = get_finding_gain_kind, JP_WORDS(gain_kinds)},
-    {"against", JP_COL_WORD, JP_MAYBE, 18,
-     .help = "what a slow network is compared with: the site's peaks or the "
-             "rates of the nodes' adapters (peaks), earlier steps (baseline), "
-             "communicators of the same shape (likes), or the same "
-             "communicators earlier in the step (own)",
-     .get = get_finding_against, JP_WORDS(against)},
-    {"text", JP_COL_PROSE, 0, 19, 2, 0, "What", "who, where, how much",
-     .get = get_finding_text},
-    {"next", JP_COL_PROSE, 0, 20, 9, 0, "What to do", "what to do",
-     .get = get_finding_next},
-    {"why", JP_COL_PROSE, JP_MAYBE, 21,
-     .help = "what the samples of utilisation show at the same time, in one "
-             "sentence; null: they were not examined",
-     .get = get_finding_why},
-    {"looked_at", JP_COL_LIST, 0, 22,
-     .help = "the kinds of causes that the samples could have shown",
-     .max = JP_CAUSES, .get = get_finding_looked_at},
-    {"plain", JP_COL_PROSE, 0, 23,
-     .help = "the same as text, in short sentences for people; the wording may "
-             "change",
-     .get = get_finding_plain},
-    {"where", JP_COL_PROSE, JP_TIP, 0, 3, 0, "Where", "as far as it is known",
-     .get = get_finding_where},
-    {"part", JP_COL_FIGURE, JP_TIP | JP_MAYBE, 0, 4, 0, "Share",
-     "of communication time; in brackets the 95 % confidence interval",
-     .get = get_finding_part},
-    {"gpu_time", JP_COL_US, JP_TIP, 0, 6, 0, "GPU time", "that is lost",
-     .get = get_finding_gpu_time},
-    {"win", JP_COL_SHARE, JP_TIP, 0, 7, 0, "Gain",
-     "share of the run's time that a repair would save; -: not replayed",
-     .get = get_finding_gain},
-    {"since", JP_COL_TEXT, JP_TIP, 0, 8, 0, "Since",
-     "by the times of the records", .get = get_finding_since},
-};
-#undef FIELD
-const struct jp_table table_findings = {
-    .name = "findings",
-    .json = "findings",
-    .help = "worst first",
-    JP_COLUMNS(findings),
-    .count = count_findings,
-    .find = find_finding,
-    .max_json = 200,
-    .max_html = 50,
-    .unsorted = true,
-    .json_more = tables_cause_json,
-};
-
 /* --- hypotheses: what was looked for -------------------------------------- */
 
+/* All questions or none: an analysed step has an answer to each. */
 static size_t count_hypotheses(const struct jp_report *report)
 {
     return report->insight ? JP_N_HYPOTHESES : 0;
@@ -439,12 +230,13 @@ static void find_hypothesis(struct jp_row *row)
     row->at = &hypotheses_table[row->index];
 }
 
+/* Returns the answer to the row's question. */
 static const struct jp_judgement *judgement_of(const struct jp_row *row)
 {
     return &row->report->insight->hypotheses.of[row->index];
 }
 
-/* The page's word for a state. */
+/* Returns the page's word for a state; summary.json has its own. */
 static const char *say_state(enum jp_hypothesis_state state)
 {
     switch (state) {
@@ -461,22 +253,25 @@ JP_GETTER(hypothesis_state, jp_hypothesis, (void) at;
           value_text(v, hypotheses_states[judgement_of(row)->state]))
 JP_GETTER(hypothesis_answer, jp_hypothesis, (void) at;
           value_text(v, say_state(judgement_of(row)->state)))
-JP_GETTER(hypothesis_least, jp_hypothesis, (void) at; value_positive(
+/* 0: the smallest effect is unknown */
+JP_GETTER(hypothesis_least, jp_hypothesis, (void) at; value_finite(
               v, judgement_of(row)->least > 0 ? judgement_of(row)->least : NAN))
 JP_GETTER(hypothesis_unit, jp_hypothesis,
           value_text(v, hypotheses_units[at->unit]))
+/* of an answered question: a remark, if there is one */
 JP_GETTER(hypothesis_why, jp_hypothesis, (void) at;
           value_name(v, judgement_of(row)->state == JP_HYPOTHESIS_NOT_JUDGED
                             ? hypothesis_why(&row->report->insight->hypotheses,
                                              (enum jp_hypothesis_id) row->index)
                             : judgement_of(row)->text))
+/* the judgement may have advice that fits better than the question's own */
 JP_GETTER(hypothesis_todo, jp_hypothesis,
           value_text(v, judgement_of(row)->state != JP_HYPOTHESIS_NOT_JUDGED
                             ? NULL
                         : judgement_of(row)->todo ? judgement_of(row)->todo
                                                   : at->todo))
 
-/* "1.2 % of the run's time" */
+/* Formats "1.2 % of the run's time"; unknown if the question was not judged. */
 static void get_hypothesis_effect(const struct jp_row *row, struct jp_value *v)
 {
     const struct jp_hypothesis *h = row->at;
@@ -489,6 +284,7 @@ static void get_hypothesis_effect(const struct jp_row *row, struct jp_value *v)
 }
 
 #define FIELD(member) JP_FIELD(struct jp_hypothesis, member)
+/* a row per question, in the order of hypotheses_table */
 static const struct jp_column hypotheses[] = {
     {"key", JP_COL_WORD, 0, 1, .help = "its short name", FIELD(key)},
     {"title", JP_COL_TEXT, 0, 2, 1, 0, "Looked for", "what was looked for",

@@ -1,6 +1,9 @@
 /* tables_nsys.c - the columns of what exports of Nsight Systems show, and
  * summary.json's object. See tables.c.
- */
+ *
+ * The sums of all ranks are one table in the files and six for readers, one for
+ * each kind of name (TABLE_OF). The ranks and the longest gaps have tables of
+ * their own. */
 #include <math.h>
 #include <string.h>
 
@@ -9,8 +12,10 @@
 #include "orchestrator/report/sections.h"
 #include "orchestrator/report/tables.h"
 
+/* rows of each kind in summary.txt and in the page */
 enum { IN_TEXT = 8, ON_PAGE = 50 };
 
+/* Returns the last part of a path. */
 static const char *file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -20,16 +25,19 @@ static const char *file_name(const char *path)
 
 /* --- names: calls, kernels, copies, ranges -------------------------------- */
 
+/* No rows in any table without exports of nsys. */
 static size_t count_sums(const struct jp_report *report)
 {
     return report->nsys ? report->nsys->n_rows : 0;
 }
 
+/* The rows of all tables, one table after the other. */
 static void find_sum(struct jp_row *row)
 {
     row->at = &row->report->nsys->rows[row->index];
 }
 
+/* all other tables are of times */
 JP_GETTER(sum_table, jp_nsys_row, value_text(v, nsys_table_names[at->table]))
 JP_GETTER(sum_unit, jp_nsys_row,
           value_text(v, at->table == NSYS_MEM_SIZE ? "bytes" : "ns"))
@@ -38,6 +46,7 @@ JP_GETTER(sum_deviation, jp_nsys_row,
           value_real(v, nsys_sum_deviation(&at->sum)))
 
 #define FIELD(member) JP_FIELD(struct jp_nsys_row, member)
+/* figures are ns or bytes, by the table; unit names it */
 static const struct jp_column sums[] = {
     {"table", JP_COL_WORD, JP_CSV, 1, .help = "what the name is of",
      .words = nsys_table_names, .n_words = NSYS_TABLES, .get = get_sum_table},
@@ -112,6 +121,7 @@ TABLE_OF(mem_size, NSYS_MEM_SIZE, "CUDA memory operations, bytes")
 TABLE_OF(pushpop, NSYS_PUSHPOP, "NVTX ranges of a thread, ns")
 TABLE_OF(startend, NSYS_STARTEND, "NVTX ranges between threads, ns")
 
+/* the order on the page and in summary.txt */
 static const struct jp_table *const tables_nsys_kinds[NSYS_TABLES] = {
     [NSYS_API] = &table_api,           [NSYS_KERNELS] = &table_kernels,
     [NSYS_MEM_TIME] = &table_mem_time, [NSYS_MEM_SIZE] = &table_mem_size,
@@ -130,17 +140,20 @@ static void find_rank(struct jp_row *row)
     row->at = &row->report->nsys->ranks[row->index];
 }
 
+/* Returns part / whole; NaN if there is nothing to share. */
 static double share(uint64_t part, uint64_t whole)
 {
     return whole ? (double) part / (double) whole : NAN;
 }
 
+/* NaN, so unknown, without activity of a GPU */
 JP_GETTER(nrank_rank, jp_nsys_rank, value_signed(v, at->rank))
 JP_GETTER(nrank_host, jp_nsys_rank, value_name(v, at->host))
 JP_GETTER(nrank_file, jp_nsys_rank, value_text(v, file_name(at->path)))
 JP_GETTER(nrank_busy, jp_nsys_rank, value_finite(v, nsys_busy_share(&at->p)))
 JP_GETTER(nrank_short, jp_nsys_rank,
           value_finite(v, nsys_short_gap_share(&at->p)))
+/* ns to us; unknown for an export that could not be read */
 JP_GETTER(nrank_span, jp_nsys_rank,
           value_known(v, !at->bad, at->p.span_ns / 1000))
 JP_GETTER(nrank_kernel_us, jp_nsys_rank,
@@ -165,6 +178,7 @@ JP_GETTER(nrank_why, jp_nsys_rank, value_name(v, at->why))
 JP_GETTER(nrank_schema, jp_nsys_rank, value_name(v, at->p.schema))
 
 #define FIELD(member) JP_FIELD(struct jp_nsys_rank, member)
+/* an unreadable export has a row, with bad set and all figures unknown */
 static const struct jp_column ranks[] = {
     {"rank", JP_COL_RANK, JP_CSV | JP_MAYBE | JP_TIP, 1, 1, 1, "Rank",
      "by the file's name", .get = get_nrank_rank},
@@ -225,6 +239,7 @@ static const struct jp_column ranks[] = {
 };
 #undef FIELD
 
+/* readers see the ranks with the least busy GPUs first */
 const struct jp_table table_nsys_ranks = {
     .name = "nsys_ranks",
     .json = "nsys.ranks",
@@ -253,6 +268,7 @@ static void find_gap(struct jp_row *row)
     row->at = &row->report->nsys->gaps[row->index];
 }
 
+/* Returns the rank that the row's gap belongs to. */
 static const struct jp_nsys_rank *rank_of(const struct jp_row *row)
 {
     const struct jp_nsys_gap *gap = row->at;
@@ -260,6 +276,7 @@ static const struct jp_nsys_rank *rank_of(const struct jp_row *row)
     return &row->report->nsys->ranks[gap->rank];
 }
 
+/* Returns the length of the gap, ns. */
 static uint64_t length_of(const struct jp_nsys_gap *gap)
 {
     return (uint64_t) (gap->gap.to_ns - gap->gap.from_ns);
@@ -276,6 +293,8 @@ JP_GETTER(gap_share, jp_nsys_gap,
           value_real(v, share(at->gap.call_ns, length_of(at))))
 
 #define FIELD(member) JP_FIELD(struct jp_nsys_gap, member)
+/* call is the CUDA call of the process during the gap: what the GPU waited for
+ */
 static const struct jp_column gaps[] = {
     {"rank", JP_COL_RANK, JP_CSV | JP_MAYBE, 1, 1, 1, "Rank",
      "by the file's name", .get = get_gap_rank},
@@ -322,6 +341,7 @@ void tables_nsys_json(struct jp_json_stream *s, const struct jp_report *report)
     size_t left_out = 0;
 
     json_stream_object(s, "nsys");
+    /* {} without exports */
     if (nsys) {
         json_stream_text(s, "text", nsys_text(nsys, text));
         json_stream_count(s, "files", nsys->n_ranks + nsys->skipped);
@@ -335,10 +355,12 @@ void tables_nsys_json(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_end_object(s);
 }
 
+/* Writes the tables that have rows. Returns 0, or -1 when out of memory. */
 int tables_nsys_text(const struct jp_report *report, FILE *out)
 {
     int rc = 0;
 
+    /* first what ran, by name, then ranks and gaps */
     for (int i = 0; i < NSYS_TABLES && rc == 0; i++)
         if (table_count(tables_nsys_kinds[i], report))
             rc = table_text(tables_nsys_kinds[i], report, out);
@@ -349,16 +371,13 @@ int tables_nsys_text(const struct jp_report *report, FILE *out)
     return rc;
 }
 
-bool html_nsys_present(const struct jp_report *report)
-{
-    return report->nsys != NULL;
-}
-
-int html_nsys_put(const struct jp_report *report, FILE *out)
+int tables_nsys_html(const struct jp_report *report, FILE *out)
 {
     char text[JP_NSYS_TEXT];
     int rc = 0;
 
+    if (!report->nsys)
+        return 0;
     fputs("<p>", out);
     html_out_text(out, nsys_text(report->nsys, text));
     fputs(".</p>\n", out);
@@ -367,6 +386,7 @@ int html_nsys_put(const struct jp_report *report, FILE *out)
             fprintf(out, "<h3>%s</h3>\n", tables_nsys_kinds[i]->title);
             rc = table_html(tables_nsys_kinds[i], report, NULL, out);
         }
+    /* without the first table, whose rows are above by kind */
     for (size_t i = 1; tables_nsys[i] && rc == 0; i++)
         if (table_count(tables_nsys[i], report)) {
             fputs("<h3>", out);

@@ -1,5 +1,10 @@
 /* timeline_detail.c - single operations of the part of the run in which ranks
- * wait most, as a script that the page loads on demand. */
+ * wait most, as a script that the page loads on demand.
+ *
+ * The timelines may be cut for memory, so only the bins up to find_held are
+ * complete. find_window widens the window around the worst bin until DETAIL_OPS
+ * operations are in it. Each operation is packed as five numbers of variable
+ * length. */
 #include "orchestrator/report/timeline_page.h"
 
 #include <errno.h>
@@ -19,7 +24,7 @@ enum {
 
 struct detail {
     const struct jp_result *result;
-    struct timeline_page page;
+    struct timeline_page page; /* rows, kinds and bins, as in the page */
     uint32_t *ops;   /* by bin: operations that begin there and are held */
     size_t n_held;   /* number of bins of which all operations are held */
     size_t from, to; /* the window: bins [from, to) */
@@ -31,6 +36,7 @@ struct detail {
 typedef void take_op(struct detail *d, const struct timeline *t,
                      const struct timeline_event *e, uint64_t start_us);
 
+/* Returns 0, or -1 when out of memory. */
 static int walk_row(struct detail *d, const struct timeline_row *row,
                     take_op *take)
 {
@@ -58,11 +64,13 @@ static size_t bin_of(const struct detail *d, uint64_t us)
 {
     const struct timeline_page *p = &d->page;
 
+    /* before or after the page's bins */
     if (us < p->from_us || (us - p->from_us) / p->width_us >= p->n_bins)
         return p->n_bins;
     return (size_t) ((us - p->from_us) / p->width_us);
 }
 
+/* First walk: counts operations by bin. */
 static void count_op(struct detail *d, const struct timeline *t,
                      const struct timeline_event *e, uint64_t start_us)
 {
@@ -84,8 +92,10 @@ static void find_held(struct detail *d)
         const struct timeline *t = d->result->timelines[i];
         size_t bin;
 
+        /* complete, or without a row */
         if (!t->left || t->mixed)
             continue;
+        /* a timeline that holds nothing is complete up to no bin */
         bin = t->n ? bin_of(d, clockmap_us(
                                    clockmap_find(map, t->host, strlen(t->host)),
                                    t->last_us))
@@ -94,6 +104,7 @@ static void find_held(struct detail *d)
     }
 }
 
+/* Returns a measure of the waits of all rows in a bin. */
 static uint64_t waits_of(const struct timeline_page *p, size_t bin)
 {
     uint64_t sum = 0;
@@ -114,12 +125,14 @@ static void find_window(struct detail *d)
     for (size_t i = 0; i < d->n_held; i++) {
         uint64_t waits = waits_of(&d->page, i);
 
+        /* of equally bad bins, the first */
         if (i == 0 || waits > most) {
             most = waits;
             d->from = i;
         }
     }
     d->to = d->from;
+    /* one bin to the right, then one to the left if it fits */
     for (n = 0; d->to < d->n_held && n + d->ops[d->to] <= DETAIL_OPS;) {
         n += d->ops[d->to++];
         if (d->from && n + d->ops[d->from - 1] <= DETAIL_OPS)
@@ -127,8 +140,9 @@ static void find_window(struct detail *d)
     }
 }
 
-/* ---------------------------------------------------------------- packing */
+/* --- packing -------------------------------------------------------------- */
 
+/* Writes a number in groups of 7 bits, the lowest first (LEB128). */
 static void put_number(struct detail *d, uint64_t value)
 {
     for (; value >= 0x80; value >>= 7)
@@ -136,6 +150,7 @@ static void put_number(struct detail *d, uint64_t value)
     *d->at++ = (unsigned char) value;
 }
 
+/* Returns the index of the kind + 1; 0 if the page does not have it. */
 static size_t kind_of(const struct timeline_page *p,
                       const struct timeline_series *s, enum strip_size size)
 {
@@ -169,6 +184,7 @@ static void put_op(struct detail *d, const struct timeline *t,
 
     if (bin < d->from || bin >= d->to)
         return;
+    /* + 1, because 0 ends the row */
     put_number(d, kind_of(p, s, strip_size_of(e->bytes)) + 1);
     put_number(d, start_us - p->from_us - d->from * p->width_us);
     put_number(d, e->time_us);
@@ -184,10 +200,12 @@ static int pack(struct detail *d)
 
     for (size_t i = d->from; i < d->to; i++)
         n += d->ops[i];
+    /* enough for the longest numbers, so put_number needs no check */
     d->bytes = d->at = malloc(n * NUMBERS * NUMBER_BYTES + p->n_rows + 1);
     if (!d->bytes)
         return -1;
     for (size_t i = 0; i < p->n_rows; i++) {
+        /* second walk: the operations of the window */
         if (walk_row(d, &p->rows[i], put_op) < 0)
             return -1;
         put_number(d, 0);
@@ -195,6 +213,8 @@ static int pack(struct detail *d)
     return 0;
 }
 
+/* Writes the script: a call with the page's key, the window, and the packed
+ * bytes. */
 static int write_detail(const struct detail *d, FILE *out)
 {
     const struct timeline_page *p = &d->page;
@@ -216,6 +236,7 @@ int report_write_timeline(const struct jp_report *report, FILE *out,
     int rc;
 
     errno = 0;
+    /* made again: the page is written by another call */
     rc = timeline_page_make(report->result, report->processes, &d.page);
     d.ops = calloc(d.page.n_bins + 1, sizeof(*d.ops));
     if (!d.ops)

@@ -1,5 +1,8 @@
-/* timeline_html.c - the section of the timeline: figures that web/src/timeline
- * draws. */
+/* timeline_html.c - the section of the timeline: the figures that
+ * web/src/timeline draws.
+ *
+ * Names and times are JSON. The cells, which are most of the bytes, are
+ * arranged as planes of similar bytes, deflated, and written in base64. */
 #include "orchestrator/report/timeline_page.h"
 
 #include <stdlib.h>
@@ -11,7 +14,9 @@
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/report/sections.h"
 
-bool html_timeline_present(const struct jp_report *report)
+/* A timeline needs one process with start and end times, in a file of its own.
+ */
+bool timeline_html_present(const struct jp_report *report)
 {
     const struct jp_result *r = report->result;
 
@@ -23,11 +28,12 @@ bool html_timeline_present(const struct jp_report *report)
 }
 
 /* Findings for which the timeline shows when, and at which rank. */
-bool html_timeline_proves(const struct jp_report *report)
+bool timeline_html_proves(const struct jp_report *report)
 {
     const struct jp_insight *x = report->insight;
 
-    if (!html_out_has_charts() || !html_timeline_present(report))
+    /* without charts, there is nothing to link to */
+    if (!html_out_has_charts() || !timeline_html_present(report))
         return false;
     for (size_t i = 0; x && i < x->findings.n; i++)
         switch (x->findings.at[i].kind) {
@@ -64,6 +70,8 @@ static void put_kinds(const struct timeline_page *p, const struct jp_result *r,
     json_stream_end_array(json);
 }
 
+/* Writes the hosts, and per row its host, its rank and its pid. Rows are sorted
+ * by host, so a host's index is a running number. */
 static void put_rows(const struct timeline_page *p, const struct jp_result *r,
                      const struct jp_processes *processes,
                      struct jp_json_stream *json)
@@ -80,6 +88,7 @@ static void put_rows(const struct timeline_page *p, const struct jp_result *r,
     for (size_t i = 0; i < p->n_rows; i++) {
         const struct timeline_row *row = &p->rows[i];
 
+        /* the host changes: the next index */
         host += i && strcmp(row->host, p->rows[i - 1].host);
         json_stream_array(json, NULL);
         json_stream_count(json, NULL, host);
@@ -95,6 +104,8 @@ static void put_rows(const struct timeline_page *p, const struct jp_result *r,
     json_stream_end_array(json);
 }
 
+/* Writes what the page needs to read the cells. Returns 0, or -1 when a write
+ * failed. */
 static int put_figures(const struct timeline_page *p,
                        const struct jp_report *report, FILE *out)
 {
@@ -107,6 +118,7 @@ static int put_figures(const struct timeline_page *p,
     json_stream_bool(&json, "waits", p->waits);
     json_stream_count(&json, "rowsLeft", p->rows_left);
     json_stream_count(&json, "left", p->left);
+    /* 1: kinds have two bytes */
     json_stream_count(&json, "wide", p->n_kinds > UINT8_MAX);
     put_kinds(p, report->result, &json);
     put_rows(p, report->result, report->processes, &json);
@@ -119,6 +131,7 @@ static int put_figures(const struct timeline_page *p,
 static unsigned char *make_planes(const struct timeline_page *p, size_t *len)
 {
     size_t n = p->n_rows * p->n_bins;
+    /* the high bytes only if there are more kinds than a byte can name */
     bool wide = p->n_kinds > UINT8_MAX;
     unsigned char *planes = malloc((wide ? 3 : 2) * n + 1), *at = planes;
 
@@ -140,6 +153,7 @@ static unsigned char *shrink(unsigned char *bytes, size_t n, size_t *len)
     unsigned char *small = NULL;
     uLong room;
 
+    /* -MAX_WBITS: raw deflate; page.js has its own inflater */
     if (deflateInit2(&z, 6, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) !=
         Z_OK)
         return NULL;
@@ -167,6 +181,7 @@ int timeline_put_packed(unsigned char *bytes, size_t n, FILE *out)
     return small ? 0 : -1;
 }
 
+/* Writes the cells. Returns 0, or -1 when out of memory. */
 static int put_cells(const struct timeline_page *p, FILE *out)
 {
     size_t n = 0;
@@ -189,17 +204,21 @@ static void put_clocks(const struct jp_report *report, FILE *out)
     fputs("</p>\n", out);
 }
 
-int html_timeline_put(const struct jp_report *report, FILE *out)
+/* Writes the section; nothing without a timeline. */
+int timeline_html(const struct jp_report *report, FILE *out)
 {
     struct timeline_page page = {0};
     int rc;
 
+    if (!timeline_html_present(report))
+        return 0;
     if (timeline_page_make(report->result, report->processes, &page) < 0)
         return -1;
     put_clocks(report, out);
     fputs("<figure class=\"timeline\"></figure>\n"
           "<script type=\"application/json\" id=\"timeline-data\">",
           out);
+    /* the scripts are closed in any case, so the page stays valid */
     rc = put_figures(&page, report, out);
     fputs("</script>\n<script type=\"text/plain\" id=\"timeline-cells\">", out);
     rc = rc < 0 ? rc : put_cells(&page, out);

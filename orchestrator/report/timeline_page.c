@@ -1,4 +1,9 @@
-/* timeline_page.c - make the page's timeline from the strips of processes. */
+/* timeline_page.c - make the page's timeline from the strips of processes.
+ *
+ * timeline_page_make runs the stages in order: sources (the strips, sorted by
+ * node and rank), rows, kinds, bins, the time that operations were at work,
+ * cells. A strip has its own width of bins and its own clock; here all get the
+ * same bins on one clock. */
 #include "orchestrator/report/timeline_page.h"
 
 #include <stdlib.h>
@@ -14,23 +19,23 @@ enum { LEVELS = 15, GROUP_CELLS = 1 << 23 };
 /* One strip of a row, with the kind of each of its keys. */
 struct source {
     const struct timeline *timeline;
-    const struct clockmap_node *clock;
-    uint32_t kind[STRIP_KEYS];
+    const struct clockmap_node *clock; /* NULL: times are not mapped */
+    uint32_t kind[STRIP_KEYS];         /* by key: index into page.kinds */
     const struct jp_process *process;
 };
 
 /* A function of a communicator: the unit in which ranks wait. */
 struct group {
     const char *id, *func;
-    bool barrier;
+    bool barrier; /* no rank leaves it before all have entered */
 };
 
 struct build {
-    struct timeline_page *page;
+    struct timeline_page *page; /* what is made */
     const struct jp_result *result;
     const struct jp_processes *processes;
     struct source *sources;
-    size_t n_sources;
+    size_t n_sources;   /* sources of the rows that are shown */
     unsigned shift;     /* a bin of the page is 1 << shift us */
     uint32_t *group_of; /* by kind */
     struct group *groups;
@@ -56,14 +61,16 @@ static void build_fini(struct build *b)
     free(b->acc);
 }
 
-/* ---------------------------------------------------------------- sources */
+/* --- sources -------------------------------------------------------------- */
 
+/* Returns the rank for sorting: processes without one come last. */
 static int64_t rank_of(const struct source *s)
 {
     return s->process && s->process->world_rank >= 0 ? s->process->world_rank
                                                      : INT64_MAX;
 }
 
+/* Sorts by node, rank, pid, so that a node's rows are neighbours. */
 static int by_process(const void *a, const void *b)
 {
     const struct source *x = a, *y = b;
@@ -83,11 +90,14 @@ static bool is_same(const struct source *a, const struct source *b)
            !strcmp(a->timeline->host, b->timeline->host);
 }
 
+/* A mixed file holds several processes, so it has no row. */
 static bool has_strip(const struct timeline *t)
 {
     return t->strip && t->strip->n && !t->mixed;
 }
 
+/* Lists the strips. Returns 0, or -1 when out of memory, like the other stages.
+ */
 static int find_sources(struct build *b)
 {
     const struct jp_result *r = b->result;
@@ -101,6 +111,7 @@ static int find_sources(struct build *b)
 
         if (!has_strip(t))
             continue;
+        /* the page shows how many operations have no kind */
         b->page->left += t->strip->left;
         b->sources[b->n_sources++] = (struct source){
             .timeline = t,
@@ -112,7 +123,8 @@ static int find_sources(struct build *b)
     return 0;
 }
 
-/* Makes one row per process. */
+/* Makes one row per process, at most TIMELINE_ROWS, and drops the sources of
+ * those beyond it. */
 static int make_rows(struct build *b)
 {
     struct timeline_page *p = b->page;
@@ -124,7 +136,9 @@ static int make_rows(struct build *b)
     for (size_t i = 0; i < b->n_sources; i++) {
         const struct source *s = &b->sources[i];
 
+        /* several strips of one process are one row */
         if (i && is_same(s, s - 1)) {
+            /* a source of a row that is shown */
             if (!p->rows_left)
                 kept = i + 1;
             continue;
@@ -141,14 +155,17 @@ static int make_rows(struct build *b)
     return 0;
 }
 
-/* ------------------------------------------------------------------ kinds */
+/* --- kinds ---------------------------------------------------------------- */
 
+/* A key of a strip, to sort the keys of all strips. */
 struct ref {
     const struct strip_key *key;
     struct source *source;
     unsigned at; /* index of the key in its source */
 };
 
+/* Sorts by communicator, function, size. The kinds of a group are
+ * then neighbours. */
 static int by_kind(const void *a, const void *b)
 {
     const struct strip_key *x = ((const struct ref *) a)->key;
@@ -191,6 +208,7 @@ static void new_kind(struct build *b, const struct strip_key *key)
     bool same_comm = last && !strcmp(last->id, key->id);
 
     if (!same_comm || strcmp(last->func, key->func))
+        /* the kinds of a group differ only in size */
         b->groups[b->n_groups++] = (struct group){
             key->id, key->func, !key->p2p && collective_is_barrier(key->func)};
     b->group_of[p->n_kinds] = (uint32_t) b->n_groups - 1;
@@ -201,6 +219,8 @@ static void new_kind(struct build *b, const struct strip_key *key)
         .comm = same_comm ? last->comm : find_comm(b->result, key->id)};
 }
 
+/* Gives each key of each strip the index of its kind, and lists the groups.
+ * Keys that are equal in several strips are one kind. */
 static int make_kinds(struct build *b)
 {
     struct timeline_page *p = b->page;
@@ -220,6 +240,7 @@ static int make_kinds(struct build *b)
                                       &b->sources[i], k};
     if (n)
         qsort(refs, n, sizeof(*refs), by_kind);
+    /* equal keys of different strips get the same kind */
     for (size_t i = 0; i < n; i++) {
         if (!i || by_kind(&refs[i - 1], &refs[i]))
             new_kind(b, refs[i].key);
@@ -229,8 +250,9 @@ static int make_kinds(struct build *b)
     return 0;
 }
 
-/* ------------------------------------------------------------------- bins */
+/* --- bins ----------------------------------------------------------------- */
 
+/* Returns when a bin of the strip starts, on the common clock. */
 static uint64_t edge_of(const struct source *s, uint64_t bin)
 {
     return clockmap_us(s->clock, bin << s->timeline->strip->shift);
@@ -250,15 +272,18 @@ static void make_bins(struct build *b)
 
         from = first < from ? first : from;
         to = last > to ? last : to;
+        /* a strip has no details below its own width */
         b->shift = s->shift > b->shift ? s->shift : b->shift;
     }
     if (!b->n_sources || to <= from)
         return;
+    /* double the width until the page's limits hold */
     while (((to - 1) >> b->shift) - (from >> b->shift) >= STRIP_MAX_BINS ||
            (((to - 1) >> b->shift) - (from >> b->shift) + 1) * p->n_rows >
                TIMELINE_CELLS)
         b->shift++;
     p->width_us = UINT64_C(1) << b->shift;
+    /* bins start at multiples of their width */
     p->from_us = from >> b->shift << b->shift;
     p->n_bins = (size_t) (((to - 1) >> b->shift) - (from >> b->shift)) + 1;
 }
@@ -276,14 +301,16 @@ static void spread(const struct timeline_page *p, double *bins, uint64_t from,
         size_t at = (size_t) ((from - p->from_us) / p->width_us);
         uint64_t edge = p->from_us + (at + 1) * p->width_us;
 
+        /* up to the end of the bin, or of the range */
         edge = edge < to ? edge : to;
         bins[at] += rate * (double) (edge - from);
         from = edge;
     }
 }
 
-/* ------------------------------------------------------------------ waits */
+/* --- waits ---------------------------------------------------------------- */
 
+/* Finds a group by binary search; groups were added in sorted order. */
 static uint32_t find_group(const struct build *b, const char *id,
                            const char *func)
 {
@@ -314,6 +341,7 @@ static int find_work(struct build *b)
     struct ops_reader reader = {.ops = r->ops};
     uint32_t comm = UINT32_MAX, coll = UINT32_MAX, group = UINT32_MAX;
 
+    /* without complete records, or with too many groups, waits stay unknown */
     p->waits = !r->quality.waits_unknown && r->ops &&
                b->n_groups <= GROUP_CELLS / p->n_bins;
     if (!p->waits)
@@ -327,6 +355,8 @@ static int find_work(struct build *b)
         bool whole;
         uint64_t us;
 
+        /* neighbouring operations are alike, so the search is rarely repeated
+         */
         if (op->comm != comm || op->coll != coll) {
             comm = op->comm;
             coll = op->coll;
@@ -337,6 +367,7 @@ static int find_work(struct build *b)
         /* the last rank to arrive is known only if all ranks have records */
         whole = op->n_exec == r->comms[comm].n_ranks;
         us = whole ? op->exec_min_us : op->exec_max_us;
+        /* a damaged time must not start before 0 */
         us = us < op->end_max_us ? us : op->end_max_us;
         spread(p, b->work + group * p->n_bins, op->end_max_us - us,
                op->end_max_us, (double) us);
@@ -344,8 +375,9 @@ static int find_work(struct build *b)
     return 0;
 }
 
-/* ------------------------------------------------------------------ cells */
+/* --- cells ---------------------------------------------------------------- */
 
+/* Returns a share as 0 to LEVELS, rounded. */
 static uint8_t level_of(double share)
 {
     double level = share * LEVELS + 0.5;
@@ -362,10 +394,13 @@ static size_t row_kinds(const struct source *from, size_t n, uint32_t *kinds)
         for (unsigned k = 0; k < from[i].timeline->strip->n_keys; k++) {
             size_t at = found;
 
+            /* an insertion sort: a row has few kinds */
             while (at > 0 && kinds[at - 1] > from[i].kind[k])
                 at--;
             if (at > 0 && kinds[at - 1] == from[i].kind[k])
                 continue;
+            /* more kinds than a row of several strips usually has: ignore the
+             * rest */
             if (found == STRIP_KEYS * 4)
                 continue;
             memmove(kinds + at + 1, kinds + at, (found - at) * sizeof(*kinds));
@@ -375,6 +410,9 @@ static size_t row_kinds(const struct source *from, size_t n, uint32_t *kinds)
     return found;
 }
 
+/* Fills a cell: the kind of most time, the share in operations, and the share
+ * of waits. The kinds are sorted, so a group ends where the next kind has
+ * another. */
 static void put_cell(const struct build *b, const uint32_t *kinds, size_t n,
                      size_t bin, struct timeline_cell *cell)
 {
@@ -402,6 +440,7 @@ static void put_cell(const struct build *b, const uint32_t *kinds, size_t n,
     if (!(sum > 0))
         return;
     cell->busy = level_of(sum / (double) p->width_us);
+    /* any operation must be visible */
     cell->busy += !cell->busy;
     cell->waits = level_of(waits / sum);
 }
@@ -414,6 +453,7 @@ static void put_row(struct build *b, const struct source *from, size_t n,
     uint32_t kinds[STRIP_KEYS * 4];
     size_t n_kinds = row_kinds(from, n, kinds);
 
+    /* only the part that this row uses */
     memset(b->acc, 0, n_kinds * p->n_bins * sizeof(*b->acc));
     for (size_t i = 0; i < n; i++) {
         const struct strip *s = from[i].timeline->strip;
@@ -425,6 +465,8 @@ static void put_row(struct build *b, const struct source *from, size_t n,
                 at++;
             for (unsigned bin = 0; bin < s->n && at < n_kinds; bin++)
                 if (s->keys[k].us[bin]) {
+                    /* a strip's bin may cover several bins of the page, or a
+                     * part of one */
                     spread(p, b->acc + at * p->n_bins,
                            edge_of(&from[i], s->first + bin),
                            edge_of(&from[i], s->first + bin + 1),
@@ -437,6 +479,7 @@ static void put_row(struct build *b, const struct source *from, size_t n,
         put_cell(b, kinds, n_kinds, bin, &cells[bin]);
 }
 
+/* Fills the cells row by row, so the scratch memory is that of one row. */
 static int make_cells(struct build *b)
 {
     struct timeline_page *p = b->page;
@@ -447,6 +490,7 @@ static int make_cells(struct build *b)
     if (!p->cells || !b->acc)
         return -1;
     for (size_t i = 0, n; i < b->n_sources && row < p->n_rows; i += n, row++) {
+        /* the sources of one process follow each other */
         for (n = 1; i + n < b->n_sources &&
                     is_same(&b->sources[i], &b->sources[i + n]);)
             n++;
@@ -469,6 +513,7 @@ int timeline_page_make(const struct jp_result *result,
         rc = make_kinds(&b);
     if (rc == 0)
         make_bins(&b);
+    /* no operation has a start and an end, so there are no rows */
     if (!made.n_bins)
         made.n_rows = 0;
     if (rc == 0 && made.n_bins)

@@ -1,4 +1,5 @@
-/* topology.c - the nodes' topology, and oddities of a step's media. */
+/* topology.c - the nodes' topology, and oddities of what communicators run
+ * over, in summary.txt, summary.json and the page. */
 #include "orchestrator/report/sections.h"
 
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 #define MAX_SHAPES 12   /* pictures */
 #define NAMES_MAX 60
 
-/* Returns one sentence: what to do about a warning. */
+/* Returns one sentence: what to do about a warning; "" for a warning of another
+ * version. */
 static const char *topology_advice(enum jp_warning_kind kind)
 {
     static const char *const advice[JP_N_WARNINGS] = {
@@ -39,11 +41,14 @@ static const char *topology_advice(enum jp_warning_kind kind)
         [JP_WARN_ODD_NODE] = "take it out if steps with it are slower",
     };
 
+    /* no advice for a kind that this table does not have */
     return (unsigned) kind < JP_N_WARNINGS && advice[kind] ? advice[kind] : "";
 }
 
 /* --- summary.txt --------------------------------------------------------- */
 
+/* Writes a shape, that is the hardware that several nodes have in common, and
+ * the names of these nodes. Returns 0, or -1 when out of memory. */
 static int text_shape(const struct jp_step_labels *l, size_t at, FILE *out)
 {
     const struct jp_shape *shape = &l->shapes.shapes[at];
@@ -62,7 +67,8 @@ static int text_shape(const struct jp_step_labels *l, size_t at, FILE *out)
     return 0;
 }
 
-/* Nodes without GPUs have no topology worth showing. */
+/* Returns true if there is a topology worth showing: nodes without GPUs have
+ * none. */
 static bool is_telling(const struct jp_step_labels *l)
 {
     return l && (l->n_pictures || l->n_warnings);
@@ -73,6 +79,7 @@ int topology_text(const struct jp_step_labels *l, FILE *out)
     if (!is_telling(l))
         return 0;
     fputs("\nTopology (jobprof topo tells more)\n", out);
+    /* a shape without GPUs says nothing about communicators */
     for (size_t i = 0; i < l->shapes.n_shapes && i < MAX_SHAPES; i++)
         if (l->shapes.shapes[i].topo->n_gpus && text_shape(l, i, out) < 0)
             return -1;
@@ -90,6 +97,7 @@ int topology_text(const struct jp_step_labels *l, FILE *out)
 
 /* --- report.html --------------------------------------------------------- */
 
+/* Writes each warning with the communicator of most time and the advice. */
 static void html_warnings(const struct jp_step_labels *l,
                           const struct jp_result *r, FILE *out)
 {
@@ -101,6 +109,7 @@ static void html_warnings(const struct jp_step_labels *l,
 
         fprintf(out, "<li><b>%s</b> ", label_warning_word[w->kind]);
         html_out_short(out, w->text, 600);
+        /* where it matters most: the communicator of most time */
         if (w->n_comms) {
             fprintf(out,
                     " <span class=\"soft\">(%s communicator%s, most time in ",
@@ -118,7 +127,8 @@ static void html_warnings(const struct jp_step_labels *l,
                 FIG_COUNT(l->n_warnings - MAX_ITEMS));
 }
 
-/* The ranks in the picture, if any, all belong to one communicator. */
+/* Draws one shape as SVG. The ranks in the picture, if any, all belong to one
+ * communicator, because ranks of several would be ambiguous. */
 static int html_shape(const struct jp_step_labels *l,
                       const struct jp_step_picture *p,
                       const struct jp_result *r, FILE *out)
@@ -133,6 +143,7 @@ static int html_shape(const struct jp_step_labels *l,
     snprintf(title, sizeof(title), "shape %s: %s, %s node%s: %s",
              shapes_letter(p->shape, letter), shape->topo->product,
              FIG_COUNT(shape->n_nodes), plural(shape->n_nodes), names);
+    /* the title has a copy */
     free(names);
     fputs("<div class=\"scroll\">", out);
     topo_svg(shape->topo, (const char *const *) p->gpu_text, title, out);
@@ -146,6 +157,7 @@ static int html_shape(const struct jp_step_labels *l,
     return 0;
 }
 
+/* Writes which nodes left no topology and why: at most 5 of them. */
 static void html_missing(const struct jp_step_labels *l, FILE *out)
 {
     size_t n = 0;
@@ -169,17 +181,15 @@ static void html_missing(const struct jp_step_labels *l, FILE *out)
     fputs("</p>\n", out);
 }
 
-bool html_topology_present(const struct jp_report *report)
-{
-    return is_telling(report->labels) && report->result;
-}
-
-int html_topology_put(const struct jp_report *report, FILE *out)
+int topology_html(const struct jp_report *report, FILE *out)
 {
     const struct jp_step_labels *l = report->labels;
     const struct jp_result *r = report->result;
 
+    if (!is_telling(l) || !r)
+        return 0;
     html_warnings(l, r, out);
+    /* one picture per shape, not per node */
     for (size_t i = 0; i < l->n_pictures && i < MAX_SHAPES; i++)
         if (html_shape(l, &l->pictures[i], r, out) < 0)
             return -1;
@@ -207,6 +217,7 @@ void topology_findings(struct jp_json_stream *s, const struct jp_step_labels *l,
         json_stream_text(s, "comm",
                          w->n_comms ? rows_comm(r, w->comm)->id : NULL);
         json_stream_known(s, "comm_index", w->n_comms, w->comm);
+        /* the keys of table_findings, so all findings have the same form */
         for (size_t k = 0; k < sizeof(unknown) / sizeof(*unknown); k++)
             json_stream_null(s, unknown[k]);
         json_stream_text(s, "text", w->text);

@@ -29,9 +29,11 @@ static struct jp_baseline again(const char *text, size_t len)
 {
     json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
     struct jp_baseline b;
-    struct jp_error err;
+    struct jp_error err = {"it is a report that is not fit"};
+    char why[160] = "";
 
-    if (!root || baseline_file_parse(root, &b, &err) < 0) {
+    if (!root ||
+        baseline_file_take(root, true, &b, why, sizeof(why), &err) != 0) {
         fprintf(stderr, "%s\n", err.text);
         abort();
     }
@@ -73,9 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!root)
         return 0;
-    rc = baseline_file_is(root)
-             ? baseline_file_parse(root, &b, &err)
-             : baseline_from_summary(root, true, &b, why, sizeof(why), &err);
+    rc = baseline_file_take(root, true, &b, why, sizeof(why), &err);
     if (rc == 0)
         use(&b);
     else if (rc < 0 ? !*err.text : !*why)

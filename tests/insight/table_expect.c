@@ -74,9 +74,9 @@ static void add_run(const char *dir, struct jp_baseline *all)
     struct jp_baseline one = {0};
     struct jp_error err = {""};
     char why[160] = "";
-    int rc =
-        root ? baseline_from_summary(root, false, &one, why, sizeof(why), &err)
-             : -1;
+    int rc = root
+                 ? baseline_file_take(root, false, &one, why, sizeof(why), &err)
+                 : -1;
 
     if (rc < 0 || (rc == 0 && baseline_merge(all, &one, &err) < 0)) {
         fprintf(stderr, "no baseline: %s\n", err.text);

@@ -1,4 +1,6 @@
-/* fixture.c - build a report's model by hand. */
+/* fixture.c - build a report's model by hand. fixture_good is the base of most
+ * others: a complete job of 32 ranks, whose figures the tests can compute on
+ * their own. */
 #include "tests/report/fixture_parts.h"
 
 #include <math.h>
@@ -175,7 +177,8 @@ static void make_comms(struct fixture *f)
               FIXTURE_NODES * FIXTURE_GPUS, FIXTURE_NODES);
 }
 
-/* A process is one rank of TP, of DP and of the communicator of all. */
+/* Returns the pid: a process has one rank in TP, one in DP and one in the
+ * communicator of all processes. */
 static int64_t pid_of(size_t comm, uint32_t rank)
 {
     if (comm < FIXTURE_NODES)
@@ -327,7 +330,7 @@ void fixture_processes(struct fixture *f)
         abort();
 }
 
-/* Late ranks were looked for; little else was. */
+/* Answers the question on late ranks; most other questions are not judged. */
 static void answer(struct fixture *f)
 {
     struct jp_hypotheses *h = &f->insight.hypotheses;

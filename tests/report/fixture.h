@@ -1,4 +1,4 @@
-/* fixture.h - reports made by hand for the tests of their writers. */
+/* fixture.h - reports made by hand for the tests of the writers. */
 #ifndef JP_TESTS_REPORT_FIXTURE_H
 #define JP_TESTS_REPORT_FIXTURE_H
 
@@ -16,31 +16,32 @@ struct fixture {
     size_t n_kept;
 };
 
-/* Quotes, tags, newlines, a shell command, a formula, bytes that are no UTF-8,
- * a bidirectional override. */
+/* Foreign text: quotes, tags, newlines, a shell command, a formula, bytes that
+ * are not UTF-8, a bidirectional override. */
 #define FIXTURE_HOSTILE                                                        \
     "=x\"'<script>alert(1)</script>&\n\r\t\x1b[31m`touch /tmp/no`\xff\xfe"     \
     "\xe2\x80\xae,;end"
 
-/* 32 ranks on four nodes: four communicators of 8 ranks in a node, eight of
- * four ranks across nodes, one of all; rank 19 arrives late. Complete. */
+/* 32 ranks on four nodes: four communicators of 8 ranks within a node, eight of
+ * four ranks across nodes, and one of all ranks. Rank 19 arrives late. No
+ * record is missing. */
 void fixture_good(struct fixture *f);
 /* As fixture_good, but every name is FIXTURE_HOSTILE or very long, numbers are
- * NaN, infinite or the largest, indices point nowhere. */
+ * NaN, infinite or the largest possible, and indices are out of range. */
 void fixture_hostile(struct fixture *f);
 /* A job of 8 tasks without any output. */
 void fixture_nodata(struct fixture *f);
-/* n more ranks and pairs than fixture_good (long tables). */
+/* As fixture_good with n more ranks and pairs, for long tables. */
 void fixture_many(struct fixture *f, size_t n);
-/* As fixture_good, with findings of each kind but hang and crash, some about
- * nobody. */
+/* As fixture_good, with a finding of each kind but hang and crash. Some
+ * findings name no rank. */
 void fixture_slow(struct fixture *f);
-/* As fixture_good; task 3 died of SIGSEGV, the other 31 were killed 4 s later.
- */
+/* As fixture_good; task 3 died of SIGSEGV, and the other 31 were killed 4 s
+ * later. */
 void fixture_failed(struct fixture *f);
-/* Ranks and nodes missing, files cut. */
+/* Ranks and nodes are missing, and files are cut. */
 void fixture_incomplete(struct fixture *f);
-/* Decides the verdict anew after a change. */
+/* Computes the verdict again after a change. */
 void fixture_judge(struct fixture *f, bool analysed);
 void fixture_fini(struct fixture *f);
 

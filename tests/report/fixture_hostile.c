@@ -1,4 +1,5 @@
-/* fixture_hostile.c - a report's model made of what nobody expects. */
+/* fixture_hostile.c - a report's model with the worst names, numbers and
+ * indices that each member can have. */
 #include "tests/report/fixture_parts.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* fixture_p2p.c - Send and Recv of a report made by hand. */
+/* fixture_p2p.c - Send and Recv in a report made by hand. */
 #include "tests/report/fixture_parts.h"
 
 void fixture_p2p(struct fixture *f, uint32_t n)

@@ -1,12 +1,14 @@
-/* hostile_json.c - write JSON that wants much memory, and measure who reads it.
+/* hostile_json.c - write JSON that needs much memory, and measure the program
+ * that reads it.
  *
- * hostile_json make SHAPE BYTES HEAD TAIL
- *     HEAD, a value of that shape and about so many bytes, TAIL; to stdout
- * hostile_json lines BYTES HEAD TAIL
- *     so many bytes of lines "HEAD number TAIL"
- * hostile_json run COMMAND [ARG...]
- *     peak of the resident set in MB on stdout; status 1: a signal, 127: none
- */
+ * hostile_json make SHAPE BYTES HEAD TAIL: writes HEAD, a value of that shape
+ * of about BYTES bytes, and TAIL to stdout.
+ *
+ * hostile_json lines BYTES HEAD TAIL: writes BYTES bytes of lines "HEAD number
+ * TAIL".
+ *
+ * hostile_json run COMMAND [ARG...]: prints the peak of the resident set in MB.
+ * Exit status 1: ended by a signal, 127: not found. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

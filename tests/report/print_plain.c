@@ -1,6 +1,6 @@
-/* print_plain.c - every sentence that a reader meets first, a line each: of
- * each kind of finding, of each verdict, what to check, the next command.
- */
+/* print_plain.c - print each sentence that a reader sees first, one per line:
+ * of each kind of finding, of each verdict, what to check, and the next
+ * command. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -144,7 +144,7 @@ static void put_hangs(struct jp_findings *list)
     result.hang = (struct jp_hang){0};
 }
 
-/* Kinds without a sentence of their own say their clause. */
+/* Adds the kinds without a plain sentence, which show their clause. */
 static void put_others(struct jp_findings *list)
 {
     struct jp_finding *f;
@@ -153,7 +153,7 @@ static void put_others(struct jp_findings *list)
         add(list, (enum jp_finding_kind) k, "n1");
         put_finding(list);
     }
-    /* too long: until its colon */
+    /* too long: cut at its colon */
     f = add(list, JP_FINDING_UNEVEN, "n1");
     snprintf(f->text, sizeof(f->text),
              "rank 6 of dp (n1, pid 4024) fell silent first: it lacks the last "

@@ -1,4 +1,5 @@
-/* print_tables.c - the report's tables as JSON, for what is documented. */
+/* print_tables.c - print the report's tables as JSON, from which `make tables`
+ * writes the documents. */
 #include <limits.h>
 #include <stdio.h>
 
@@ -40,7 +41,7 @@ static json_t *describe(const struct jp_table *table)
                      "columns", columns);
 }
 
-/* Kinds of findings, as words of the column of that name. */
+/* Returns the kinds of findings, as the words of that column. */
 static json_t *describe_kinds(void)
 {
     json_t *rows = json_array();

@@ -1,4 +1,5 @@
-/* test_charts.c - the figures behind the charts, against sums made here. */
+/* test_charts.c - the figures of the charts, compared with sums that the test
+ * computes itself. */
 #include "orchestrator/report/chart.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The JSON as text; caller frees. */
+/* Returns the JSON as text; the caller frees it. */
 static char *text_of_charts(const struct jp_result *result)
 {
     char *text = NULL;
@@ -51,7 +52,7 @@ static char *text_of_charts(const struct jp_result *result)
     return text;
 }
 
-/* All charts, parsed; caller decrefs. */
+/* Returns all charts, parsed; the caller drops the reference. */
 static json_t *charts_of(const struct jp_result *result)
 {
     char *text = text_of_charts(result);
@@ -71,7 +72,7 @@ static double number_at(const json_t *array, size_t i)
     return json_number_value(json_array_get(array, i));
 }
 
-/* The sum of every size-th number from first on. */
+/* Returns the sum of every size-th number, starting at first. */
 static double sum_of(const json_t *array, size_t first, size_t size)
 {
     double sum = 0;
@@ -81,7 +82,7 @@ static double sum_of(const json_t *array, size_t first, size_t size)
     return sum;
 }
 
-/* The first n operations anew, changed. */
+/* Packs the first n operations again, changed. */
 static void change_ops(size_t n, void (*change)(struct jp_op *op, size_t i))
 {
     struct jp_result *r = &f->result;
@@ -126,7 +127,8 @@ static void keeps_to_its_bounds(void **state)
     free(text);
 }
 
-/* Three ranks are one process; the communicator of all numbers it. */
+/* A process has three ranks; its rank in the job is the one in the communicator
+ * of all. */
 static void finds_processes(void **state)
 {
     const struct jp_processes *procs = &f->processes;
@@ -170,7 +172,7 @@ static size_t count_waits(void)
     return n;
 }
 
-/* Each wait stands once in the ranks' map and once in the nodes'. */
+/* Each wait is counted once in the map of ranks and once in that of nodes. */
 static void adds_up_waits(void **state)
 {
     struct ops_reader reader = {.ops = NULL};
@@ -193,7 +195,7 @@ static void adds_up_waits(void **state)
     assert_true(sum_of(json_object_get(json_object_get(map, "nodes"), "cells"),
                        2, 3) == expected);
     json_decref(root);
-    /* what misses a rank, or came with a second size, blames nobody */
+    /* an operation without a rank, or with a second size, blames no rank */
     change_ops(f->result.n_ops, lose_a_rank);
     assert_int_equal(count_waits(), 0);
     fixture_fini(f);
@@ -214,8 +216,8 @@ static void slow_the_end(struct jp_op *op, size_t i)
         op->busbw_max_micro /= 2;
 }
 
-/* A communicator is half as fast in the last quarter of its 432 operations:
- * slices of 4.32 ms, the 76th starts with operation 324. */
+/* One communicator is half as fast in the last quarter of its 432 operations.
+ * Slices have 4.32 ms, so the 76th starts with operation 324. */
 static void shows_drift(void **state)
 {
     struct jp_result *r = &f->result;
@@ -245,7 +247,7 @@ static void shows_drift(void **state)
     json_decref(root);
 }
 
-/* How many rows of a chart of bars are marked. */
+/* Returns how many rows of a bar chart are marked. */
 static unsigned count_named(const char *chart)
 {
     json_t *root = charts_of(&f->result);
@@ -262,7 +264,7 @@ static unsigned count_named(const char *chart)
     return n;
 }
 
-/* Who a finding names is marked among those for whom others waited. */
+/* The rank or node that a finding names is marked. */
 static void marks_who_is_named(void **state)
 {
     struct jp_finding *rank, *node;
@@ -282,7 +284,8 @@ static void marks_who_is_named(void **state)
     assert_int_equal(count_named("nodes"), 1);
 }
 
-/* A log is written ten times a run: as many slices, none of which is empty. */
+/* A log is written ten times in a run: there are ten slices, and none is empty.
+ */
 static void cuts_where_records_are(void **state)
 {
     static const struct {
@@ -318,7 +321,7 @@ static void raise_busbw(struct jp_op *op, size_t i)
     op->busbw_sum_micro = (i + 1) * 1000000 * op->n_busbw;
 }
 
-/* Bandwidths of 1 to 201 GB/s in one cell. */
+/* A cell with bandwidths of 1 to 201 GB/s. */
 static void shows_the_spread(void **state)
 {
     struct jp_result *r = &f->result;
@@ -353,7 +356,8 @@ static void shows_the_spread(void **state)
     json_decref(root);
 }
 
-/* One slow operation among many: in the sample or not, it is the least. */
+/* One slow operation among many is the least value, also if it is not in the
+ * sample. */
 static void samples_what_is_large(void **state)
 {
     enum { OPS = 400000 };
@@ -387,7 +391,8 @@ static void samples_what_is_large(void **state)
     json_decref(root);
 }
 
-/* n operations of one kind, one of them slow, one fast. */
+/* Returns the points of n operations of one kind, one of them slow and one
+ * fast. */
 static json_t *dots_of(size_t n, size_t slow, size_t fast)
 {
     struct jp_ops *ops = ops_create();
@@ -424,8 +429,8 @@ static json_t *points_of(json_t *root)
         "points");
 }
 
-/* A dot an operation, by sequence number; many are thinned evenly, and keep
- * the slowest and the fastest. */
+/* There is a point per operation, by sequence number. Many points are thinned
+ * evenly, but the slowest and the fastest stay. */
 static void thins_the_dots(void **state)
 {
     enum { MANY = 1 << 17, DOTS = 512, TENTHS = 10 };
@@ -460,7 +465,7 @@ static void thins_the_dots(void **state)
     assert_int_equal(fast, 1);
     for (size_t i = 0; i < TENTHS; i++)
         assert_in_range(tenths[i], DOTS / TENTHS - 1, DOTS / TENTHS + 4);
-    assert_in_range(odd, DOTS / 3, 2 * DOTS / 3); /* no rhythm of its own */
+    assert_in_range(odd, DOTS / 3, 2 * DOTS / 3); /* the sample has no period */
     json_decref(root);
     root = dots_of(DOTS + 1, 7, 300);
     assert_in_range(json_array_size(points_of(root)) / 3, DOTS / 2,
@@ -468,7 +473,7 @@ static void thins_the_dots(void **state)
     json_decref(root);
 }
 
-/* A pair counts once, though both sides recorded it. */
+/* A pair counts once, although both sides recorded it. */
 static void fills_the_matrix(void **state)
 {
     const struct jp_result *r = &f->result;
@@ -515,10 +520,11 @@ static void covers_the_run(void **state)
     for (size_t i = 0; i < json_array_size(series); i++)
         ops +=
             sum_of(json_object_get(json_array_get(series, i), "points"), 1, 5);
-    /* of the fixture's cells only this one has operations */
+    /* only this cell of the fixture has operations */
     assert_true(ops == expected);
     json_decref(root);
-    change_ops(r->n_ops, forget_time); /* as traces have none, nor windows */
+    /* as in traces, which also have no windows */
+    change_ops(r->n_ops, forget_time);
     r->n_windows = 0;
     root = charts_of(r);
     assert_true(json_is_null(json_object_get(root, "busbw-time")));
@@ -527,7 +533,7 @@ static void covers_the_run(void **state)
     json_decref(root);
 }
 
-/* What the writers rely on. */
+/* Every chart has what the writers rely on. */
 static void describes_all(void **state)
 {
     size_t n = 0;
@@ -548,7 +554,8 @@ static void describes_all(void **state)
             assert_true(c->columns[i].unit > 0);
         }
         if (c->name)
-            assert_ptr_equal(chart_find(c->name), c); /* no name twice */
+            /* each name occurs once */
+            assert_ptr_equal(chart_find(c->name), c);
         if (!p)
             continue;
         assert_true(p->name && p->title && p->nothing && (p->x || p->y));
@@ -559,8 +566,8 @@ static void describes_all(void **state)
     assert_in_range(n, 17, 64);
 }
 
-/* Clocks of four GPUs on two nodes over four slices: one falls, one comes for
- * the last slice only, and a hostile name. */
+/* Clocks of four GPUs on two nodes over four slices: one drops, one is there in
+ * the last slice only, and one has a hostile name. */
 static void shows_utilisation(void **state)
 {
     static float clocks[4][4] = {{1980, 1980, 1980, 1980},
@@ -596,7 +603,8 @@ static void shows_utilisation(void **state)
     assert_string_equal(json_string_value(json_object_get(metric, "name")),
                         "sm_clock");
     out = json_object_get(metric, "out");
-    assert_int_equal(json_array_size(out), 1); /* not who came at the end */
+    /* not the one of the last slice only */
+    assert_int_equal(json_array_size(out), 1);
     out = json_array_get(out, 0);
     assert_string_equal(json_string_value(json_object_get(out, "name")),
                         "GPU 22:00.0 of n1");
@@ -617,8 +625,8 @@ static void shows_utilisation(void **state)
     json_decref(root);
 }
 
-/* Three GPUs on each of four nodes: a node that is lower as a whole is a band,
- * a GPU of another node a line, and neither is in the band of the others. */
+/* Three GPUs on each of four nodes. A node that is lower as a whole is a band,
+ * a GPU of another node is a line, and neither is in the band of the others. */
 static void shows_nodes_as_bands(void **state)
 {
     enum { NODES = 4, EACH = 3, ALL = NODES * EACH };

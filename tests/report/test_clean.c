@@ -1,4 +1,4 @@
-/* test_clean.c - foreign text and odd numbers come out harmless. */
+/* test_clean.c - foreign text and odd numbers are harmless in every output. */
 
 #include <math.h>
 #include <setjmp.h>
@@ -100,7 +100,7 @@ static void test_figures(void **state)
     figure_gbs(-1e300, buf);
 }
 
-/* The quick way of a mean says what printf says. */
+/* The fast path for a mean prints the same as printf. */
 static void test_means(void **state)
 {
     char got[JP_FIGURE_LEN], want[JP_FIGURE_LEN];
@@ -135,7 +135,8 @@ static void test_exact(void **state)
     assert_string_equal(figure_exact(NAN, buf), "");
 }
 
-/* Runs what writes into a stream; returns its text, which the caller frees. */
+/* Calls a writer with a memory stream. Returns its text, which the caller
+ * frees. */
 static char *written(void (*write)(FILE *, const char *), const char *text)
 {
     char *buf = NULL;
@@ -231,7 +232,7 @@ static void assert_fit(const char *text, const char *line)
     free(is);
 }
 
-/* A line that is too long ends behind a clause, else behind a word. */
+/* A line that is too long ends after a clause, or else after a word. */
 static void test_fit(void **state)
 {
     (void) state;
@@ -256,7 +257,8 @@ static void test_plot_names(void **state)
                         "AllReduce-2");
 }
 
-/* ops.csv of a result by so many threads; caller frees. */
+/* Returns ops.csv of a result, written by that many threads; the caller frees
+ * it. */
 static char *write_ops(const struct jp_result *result, unsigned threads)
 {
     char *text = NULL;
@@ -270,9 +272,9 @@ static char *write_ops(const struct jp_result *result, unsigned threads)
     return text;
 }
 
-#define ROWS 70000 /* several chunks */
+#define ROWS 70000 /* more than one chunk */
 
-/* However many threads write them, rows stand in order. */
+/* The rows are in order, whatever the number of threads. */
 static void test_ops_rows(void **state)
 {
     static char coll[] = "AllReduce", *colls[] = {coll}, name[] = "dp";

@@ -1,5 +1,5 @@
-/* test_exporter.c - the exporter's notation, bounds, and results as bad as they
- * come. */
+/* test_exporter.c - the exporter's notation, its bounds, and its handling of
+ * hostile results. */
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/report/exporter.h"
 
@@ -17,7 +17,7 @@
 #include "common/fileio.h"
 #include "tests/report/fixture.h"
 
-/* What Python, pandas and numpy print. */
+/* The words are those that Python, pandas and numpy print. */
 static void test_words(void **state)
 {
     static const struct {
@@ -97,7 +97,7 @@ static void test_datetime(void **state)
                         "2026-11-21 09:02:21.000");
 }
 
-/* Writes what is in f; PATH has no gnuplot. */
+/* Writes the tree of a result. PATH has no gnuplot, so the scripts stay. */
 static void write_tree(const struct jp_result *result,
                        struct jp_exporter_done *done)
 {
@@ -148,7 +148,8 @@ static void test_unwritable(void **state)
     assert_non_null(strstr(err.text, "/dev/null"));
 }
 
-/* One communicator, n operations of one size; outliers at both ends. */
+/* Returns n operations of one communicator and size, with outliers at both
+ * ends. */
 static struct jp_ops *make_ops(size_t n)
 {
     struct jp_ops *ops = ops_create();
@@ -208,7 +209,7 @@ static void test_bounds(void **state)
     lines = count_lines(text, "\n");
     assert_true(lines > EXPORTER_MAX_POINTS / 2);
     assert_true(lines < EXPORTER_MAX_POINTS + 100);
-    assert_non_null(strstr(text, "\n12345\t1e-06\n")); /* none is lost */
+    assert_non_null(strstr(text, "\n12345\t1e-06\n")); /* no outlier is lost */
     assert_non_null(strstr(text, "\n23456\t"));
     free(text);
     gp = open_memstream(&text, &len);

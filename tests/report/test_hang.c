@@ -1,4 +1,4 @@
-/* test_hang.c - the word HANG, and calls that NCCL told nothing of.
+/* test_hang.c - the verdict HANG, and calls for which NCCL reported no event.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static void hangs(struct fixture *f)
     f->result.hang.operations = 3;
 }
 
-/* Whatever else is missing. */
+/* A hang is reported even if records are missing. */
 static void hang_incomplete(struct fixture *f)
 {
     f->result.quality.records /= 2;
@@ -66,7 +66,7 @@ static void unseen_more(struct fixture *f)
     f->result.quality.expected += 1997;
 }
 
-/* Task 3 failed, and 4 s later the others were ended. */
+/* Task 3 failed, and the others were killed 4 s later. */
 static void failed(struct fixture *f)
 {
     fixture_fini(f);
@@ -102,7 +102,7 @@ static void failed_before_records(struct fixture *f)
     f->result.quality.records = 0;
 }
 
-/* The end of the first task, as the hang's start plus so many us. */
+/* Sets the end of the first task to us after the start of the hang. */
 static void hang_failed(struct fixture *f, int64_t us)
 {
     failed(f);
@@ -120,7 +120,8 @@ static void failed_then_hang(struct fixture *f)
     hang_failed(f, JP_HANG_US - 1);
 }
 
-/* When it hung is not known; the others lived on for 4 s, then for longer. */
+/* The start of the hang is unknown; the other tasks lived for 4 s more, then
+ * for longer. */
 static void hang_some_time(struct fixture *f)
 {
     hang_failed(f, 0);

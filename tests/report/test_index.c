@@ -1,4 +1,5 @@
-/* test_index.c - the job's index loses no step, whoever writes it when. */
+/* test_index.c - the job's index contains every step, whichever process writes
+ * it and when. */
 #include "orchestrator/report/report.h"
 
 #include <setjmp.h>
@@ -117,17 +118,19 @@ static void test_steps(void **state)
     free(page);
 }
 
-/* The kinds that several steps have, and how the last one compares. */
+/* The trend has the kinds that several steps have, and compares the last step.
+ */
 static void test_trend(void **state)
 {
     char *page = text_format("%s/index.html", dir), *text = NULL;
     json_t *root, *cells;
 
     (void) state;
-    put_step("0", "OK", "12345678"); /* GB/s: the text's length */
+    /* the length of the text is the bandwidth in GB/s */
+    put_step("0", "OK", "12345678");
     index_now();
     assert_int_equal(fileio_read(page, false, 1 << 20, &text, NULL, NULL), 0);
-    assert_null(strstr(text, "id=\"trend\"")); /* of one step there is none */
+    assert_null(strstr(text, "id=\"trend\"")); /* a single step has no trend */
     free(text);
     put_step("1", "SLOW", "1234");
     put_step("2", "OK", "12345678");
@@ -146,13 +149,13 @@ static void test_trend(void **state)
     assert_int_equal(fileio_read(page, false, 1 << 20, &text, NULL, NULL), 0);
     assert_non_null(strstr(text, "id=\"trend\""));
     assert_non_null(strstr(text, "<g class=\"SLOW\"><title>step 1: SLOW"));
-    assert_non_null(strstr(text, "-14.3 %")); /* 6 of a median of 7 */
+    assert_non_null(strstr(text, "-14.3 %")); /* 6 against a median of 7 */
     assert_null(strstr(text, "All<i>"));
     free(text);
     free(page);
 }
 
-/* Makes step-<id> whose GPUs were so busy, on two nodes. */
+/* Makes step-<id> with samples of its GPUs, on two nodes. */
 static void put_sampled(const char *id, double sm, const char *node,
                         const char *job)
 {
@@ -177,7 +180,7 @@ static void put_sampled(const char *id, double sm, const char *node,
     free(step);
 }
 
-/* The job's maxima over its steps, whatever was read when. */
+/* The job's maxima over its steps do not depend on when each step was read. */
 static void test_util(void **state)
 {
     char *page = text_format("%s/index.html", dir), *text = NULL;
@@ -196,7 +199,7 @@ static void test_util(void **state)
                 "{\"name\":\"torch\",\"version\":\"2.5.1\"},{},3]");
     put_sampled("2", 0.5, "n2", "");
     index_now();
-    index_now(); /* from the former job.json */
+    index_now(); /* taken from the earlier job.json */
     root = read_job();
     assert_int_equal(json_array_size(json_object_get(root, "util")), 1);
     row = json_array_get(json_object_get(root, "util"), 0);
@@ -218,7 +221,7 @@ static void test_util(void **state)
     assert_non_null(strstr(text, ">90.0 %<"));
     assert_non_null(strstr(text, "model gpt&lt;3; torch 2.4.0, 2.5.1, nccl"));
     free(text);
-    /* a job.json of before there was utilisation in it */
+    /* a job.json of a version without utilisation */
     root = read_job();
     for (size_t i = 0; i < 3; i++)
         json_object_del(json_array_get(json_object_get(root, "steps"), i),
@@ -232,7 +235,7 @@ static void test_util(void **state)
     root = read_job();
     assert_int_equal(json_array_size(json_object_get(root, "util")), 1);
     json_decref(root);
-    /* its summary is another one now: a smaller maximum takes its place */
+    /* the summary has changed: a smaller maximum replaces the old one */
     put_sampled("1", 0.25, "n1", ",\"name\":\"a longer one\"");
     index_now();
     root = read_job();
@@ -242,7 +245,7 @@ static void test_util(void **state)
     free(page);
 }
 
-/* What changed is read anew, what did not is kept. */
+/* Only steps that have changed are read again. */
 static void test_changes(void **state)
 {
     json_t *root;
@@ -259,7 +262,7 @@ static void test_changes(void **state)
     json_decref(root);
 }
 
-/* Links, files, odd names and a broken job.json are no steps and no harm. */
+/* Links, files, odd names and a broken job.json are ignored. */
 static void test_foreign(void **state)
 {
     static const char *const junk[] = {"job.json", "step-file"};
@@ -284,7 +287,7 @@ static void test_foreign(void **state)
     assert_int_equal(report_index("/nonexistent/x", NULL), -1);
 }
 
-/* Step i ends in a process of its own. */
+/* Starts a process in which step i ends. */
 static pid_t end_step(int i)
 {
     pid_t pid = fork();
@@ -302,7 +305,7 @@ static pid_t end_step(int i)
     return pid;
 }
 
-/* Many steps end at once: none is lost. */
+/* Many steps end at the same time, and none is missing in the index. */
 static void test_concurrent(void **state)
 {
     enum { ROUNDS = 5, STEPS = 24 };
@@ -327,7 +330,7 @@ static void test_concurrent(void **state)
     }
 }
 
-/* A job's folder below dir, as its last report leaves it. */
+/* Makes a job's folder below dir, as its last report leaves it. */
 static void put_job(const char *name, const char *steps, const char *by)
 {
     char *job = text_format("%s/%s", dir, name);
@@ -345,8 +348,8 @@ static void put_job(const char *name, const char *steps, const char *by)
     free(job);
 }
 
-/* Of a folder of jobs: each with its worst step, worst first; no links, nothing
- * of others. */
+/* The page over a folder of jobs has each job with its worst step, worst first.
+ * It follows no links and ignores files of other programs. */
 static void test_jobs(void **state)
 {
     static const char *const rows[] = {

@@ -1,4 +1,5 @@
-/* test_line.c - the line and the card, read back from summary.json. */
+/* test_line.c - the line and the card, which are read back from summary.json.
+ */
 #include "orchestrator/insight/plain.h"
 #include "orchestrator/report/report.h"
 
@@ -118,7 +119,8 @@ static void test_card(void **state)
     check_card();
 }
 
-/* The first finding is the verdict's; the card adds two more and what to do. */
+/* The first finding made the verdict; the card adds two more findings and the
+ * advice. */
 static void test_card_findings(void **state)
 {
     static const char summary[] =
@@ -144,8 +146,8 @@ static void test_card_findings(void **state)
     free(text);
 }
 
-/* The plain sentences come first, where a report has them; what no finding says
- * is to be checked; what to type. */
+/* If a report has plain sentences, they come first. The card also has checks if
+ * no finding has advice, and the command to type. */
 static void test_plain(void **state)
 {
     static const char nothing[] =
@@ -182,8 +184,8 @@ static void test_plain(void **state)
     free(text);
 }
 
-/* Lines are cut between clauses, never in a word; words of the table of limits
- * are ours. */
+/* Lines are cut between clauses and never within a word. The words of the table
+ * of limits are those of the program. */
 static void test_clauses(void **state)
 {
     static const char json[] =
@@ -207,7 +209,7 @@ static void test_clauses(void **state)
     free(text);
 }
 
-/* The card of json at 80 columns; caller frees. */
+/* Returns the card of json at 80 columns; the caller frees it. */
 static char *narrow_card(const char *json)
 {
     json_t *root = json_loads(json, 0, NULL);
@@ -229,8 +231,8 @@ static char *narrow_card(const char *json)
 #define CELL                                                                   \
     "{\"comm_type\":\"mixed\",\"coll\":\"c\",\"msg_size_bytes\":1,\"ops\":1}"
 
-/* Where there is room for it, what to do is told to its end; never are there
- * more than 12 lines, and ranks and nodes are not what is cut. */
+/* If there is room, the advice is complete. There are never more than 12 lines,
+ * and the line on ranks and nodes always stays. */
 static void test_card_room(void **state)
 {
     static const char quality[] =
@@ -269,7 +271,7 @@ static void test_card_room(void **state)
     free(json);
 }
 
-/* The recorder's cost and the warm-up share a line, where they are known. */
+/* The recorder's cost and the warm-up share a line, if they are known. */
 static void test_note(void **state)
 {
     static const struct {
@@ -326,7 +328,7 @@ static void test_locale(void **state)
     free(text);
 }
 
-/* Foreign files: an error, nothing printed, no crash. */
+/* Foreign files give an error, print nothing and do not crash. */
 static void test_bad(void **state)
 {
     static const char *const bad[] = {
@@ -354,7 +356,7 @@ static void test_bad(void **state)
     char *text;
 
     (void) state;
-    assert_int_equal(print(JP_SUMMARY_LINE, &text), -1); /* absent */
+    assert_int_equal(print(JP_SUMMARY_LINE, &text), -1); /* no file */
     free(text);
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         put_summary(bad[i]);

@@ -1,4 +1,5 @@
-/* test_pools.c - the verdict on traces whose pools were full. */
+/* test_pools.c - the verdict on traces of profilers whose event pools were
+ * full. */
 #include "orchestrator/insight/verdict.h"
 
 #include <setjmp.h>
@@ -11,7 +12,7 @@
 
 #include "tests/report/verdict_rows.h"
 
-/* Traces whose pool of 1,200 collectives was made smaller than the run. */
+/* Traces with a pool of 1,200 collectives, fewer than the run had. */
 static void example_full(struct fixture *f)
 {
     static char example[] = "example", slots[] = "1200";
@@ -28,7 +29,7 @@ static void example_full(struct fixture *f)
     f->result.quality.trace_most[JP_TRACE_COLL] = 1200;
 }
 
-/* Sequence numbers tell of what the pools hold only. */
+/* Sequence numbers show only what the pools hold. */
 static void example_bound(struct fixture *f)
 {
     struct jp_quality *q = &f->result.quality;
@@ -72,8 +73,8 @@ static void folder_of_small_traces(struct fixture *f)
     f->result.quality.trace_most[JP_TRACE_GROUP_API] = 16;
 }
 
-/* A run whose length the user told, with Inspector: sequence numbers end where
- * all ranks' logs do. */
+/* The user gave the run's length, with Inspector: the sequence numbers end with
+ * the logs of all ranks. */
 static void inspector_tail(struct fixture *f)
 {
     static char mode[] = "inspector", option[] = "option", key[] = "colls",
@@ -99,7 +100,8 @@ static void inspector_tail_small(struct fixture *f)
         399 * (uint64_t) f->result.quality.ranks_seen;
 }
 
-/* The run's length is a default: nobody said how long it is. */
+/* The run's length is a default, so it does not show that records are missing.
+ */
 static void inspector_assumed(struct fixture *f)
 {
     static char assumed[] = "default";
@@ -108,7 +110,7 @@ static void inspector_assumed(struct fixture *f)
     f->conf.settings[3].source = assumed;
 }
 
-/* A site's file does not speak of this run. */
+/* The length comes from the site's file, which is not about this run. */
 static void inspector_by_site(struct fixture *f)
 {
     static char site[] = "site file";
@@ -117,7 +119,7 @@ static void inspector_by_site(struct fixture *f)
     f->conf.settings[1].source = site;
 }
 
-/* The size filter may have left them out. */
+/* The missing records may have been left out by the size filter. */
 static void inspector_filtered(struct fixture *f)
 {
     static char size[] = "8192";
@@ -126,7 +128,7 @@ static void inspector_filtered(struct fixture *f)
     f->conf.settings[4].value = size;
 }
 
-/* Nobody knows how far it came. */
+/* A task failed, so it is unknown how far the run came. */
 static void inspector_failed(struct fixture *f)
 {
     inspector_tail(f);
@@ -139,7 +141,7 @@ static void inspector_runs(struct fixture *f)
     f->nodes.nodes[0].finished = false;
 }
 
-/* The plan lost nothing: the program did less than it was told to. */
+/* The plan lost nothing: the program did less than was planned. */
 static void inspector_keeps_all(struct fixture *f)
 {
     static char none[] = "";
@@ -180,8 +182,7 @@ static const struct verdict_row rows[] = {
     {inspector_keeps_all, JP_VERDICT_OK, "no gap in the sequence numbers"},
 };
 
-/* A finding stands on the records that are there: no lost tail takes it back.
- */
+/* A finding rests on the records that exist: a lost tail does not remove it. */
 static void test_finding_stays(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));

@@ -1,4 +1,4 @@
-/* test_verdict.c - the verdict's word and sentence for kinds of evidence. */
+/* test_verdict.c - the verdict's word and sentence, by kind of evidence. */
 #include "orchestrator/insight/verdict.h"
 
 #include <setjmp.h>
@@ -53,7 +53,7 @@ static void no_library(struct fixture *f)
     no_result(f);
 }
 
-/* srun's side knew it. */
+/* srun had planned a run without any record. */
 static void planned_nothing(struct fixture *f)
 {
     static char lost[] = "loses all: nothing is written", text[] = "0",
@@ -80,7 +80,7 @@ static void bad_files(struct fixture *f)
     f->result.quality.bad_lines = 12;
 }
 
-/* In their only blocks, after a note of another kind. */
+/* The recordings are cut in their only block, after a note of another kind. */
 static void cut_at_once(struct fixture *f)
 {
     static char log[] = "raw/a.log", cut[] = "cut last line",
@@ -158,7 +158,7 @@ static void set_mode(struct fixture *f, const char *mode)
     f->conf.nccl_mode = (char *) mode;
 }
 
-/* NVIDIA's library, but with its filter off. */
+/* NVIDIA's library with its filter off. */
 static void inspector_lost_by_all(struct fixture *f)
 {
     bound_lost_by_all(f);
@@ -173,14 +173,14 @@ static void inspector_filter(struct fixture *f)
     f->conf.settings[4].value = size;
 }
 
-/* The recorder obeys no filter. */
+/* The recorder has no such filter, so it excuses nothing. */
 static void recorder_filter(struct fixture *f)
 {
     inspector_filter(f);
     set_mode(f, "recorder");
 }
 
-/* p2p=off excuses no collective. */
+/* p2p=off does not excuse a missing collective. */
 static void inspector_p2p_off(struct fixture *f)
 {
     static char p2p[] = "p2p", off[] = "off";
@@ -220,7 +220,8 @@ static void miscounted(struct fixture *f)
 
 static void rank_missing(struct fixture *f)
 {
-    size_t last = f->result.n_ranks - 1; /* rank 31 of the largest */
+    /* rank 31 of the largest communicator */
+    size_t last = f->result.n_ranks - 1;
 
     f->result.n_ranks = last;
     f->result.quality.ranks_seen = 31;
@@ -400,7 +401,7 @@ static void test_rows(void **state)
     verdict_rows_check(rows, sizeof(rows) / sizeof(*rows));
 }
 
-/* What counters of some nodes say is not about the whole. */
+/* Counters of some nodes do not show that the whole is complete. */
 static void test_coverage(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
@@ -440,8 +441,8 @@ static void test_not_analysed(void **state)
     free(f);
 }
 
-/* Late ranks make it SLOW, the network DEGRADED, the rest is told only; missing
- * data is weightier than all but a hang. */
+/* Late ranks make the verdict SLOW, a slow network DEGRADED; other findings do
+ * not change it. Missing data outranks everything but a hang. */
 static void test_findings(void **state)
 {
     static const struct {
@@ -484,7 +485,7 @@ static void test_findings(void **state)
     free(f);
 }
 
-/* Nothing found is OK only where lateness was looked for. */
+/* Without findings the verdict is OK only if late ranks were looked for. */
 static void test_unjudged(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
@@ -516,7 +517,7 @@ static void test_unjudged(void **state)
     free(f);
 }
 
-/* A sentence is bounded, one line, whatever names hold. */
+/* A sentence is one line of bounded length, whatever the names contain. */
 static void test_long_names(void **state)
 {
     static char name[3000];

@@ -43,7 +43,7 @@ static int tear_down(void **state)
 
 typedef int writer(const struct jp_report *, FILE *, struct jp_error *);
 
-/* What a writer writes; caller frees. */
+/* Returns what a writer writes; the caller frees it. */
 static char *text_of(writer *write)
 {
     struct jp_error err = {""};
@@ -59,7 +59,7 @@ static char *text_of(writer *write)
     return text;
 }
 
-/* Written in part by jansson, and as jansson alone would. */
+/* The report's JSON must equal what jansson alone would write. */
 static json_t *json_of_report(void)
 {
     char *text = text_of(report_write_json), *again;
@@ -152,7 +152,7 @@ static void test_json_bounded(void **state)
     json_decref(root);
 }
 
-/* Whether row a comes before row b by weight, and who came first. */
+/* Returns true if row a comes before row b: by weight, then by index. */
 static bool before(const struct jp_rank *ranks, size_t a, size_t b)
 {
     return ranks[a].caused_us != ranks[b].caused_us
@@ -160,13 +160,18 @@ static bool before(const struct jp_rank *ranks, size_t a, size_t b)
                : a < b;
 }
 
+static double caused(const struct jp_result *result, size_t row)
+{
+    return (double) result->ranks[row].caused_us;
+}
+
 static void check_rows(const struct jp_result *r, size_t max, bool by_weight)
 {
     struct jp_rows rows;
     size_t n = r->n_ranks < max ? r->n_ranks : max;
 
-    assert_int_equal(
-        rows_pick(r, r->n_ranks, max, rows_rank_caused, by_weight, &rows), 0);
+    assert_int_equal(rows_pick(r, r->n_ranks, max, caused, by_weight, &rows),
+                     0);
     assert_int_equal(rows.n, n);
     assert_int_equal(rows.left_out, r->n_ranks - n);
     for (size_t i = 0; i < n; i++) {
@@ -190,7 +195,7 @@ static void test_rows(void **state)
     const struct jp_result r = {.ranks = ranks, .n_ranks = 300};
 
     (void) state;
-    for (unsigned i = 0; i < 300; i++) /* each weight some times */
+    for (unsigned i = 0; i < 300; i++) /* each weight occurs several times */
         ranks[i].caused_us = i * 7919 % 97;
     for (size_t i = 0; i < sizeof(most) / sizeof(*most); i++) {
         check_rows(&r, most[i], true);
@@ -242,7 +247,7 @@ static void test_html(void **state)
     assert_null(strstr(text, "<script>alert"));
     assert_null(strstr(text, "<b>"));
     charts = strstr(text, "id=\"chart-data\"");
-    if (charts) /* behind it libraries name their licences and namespaces */
+    if (charts) /* after it, libraries name their licences and namespaces */
         *charts = '\0';
     assert_null(strstr(text, "http://"));
     assert_null(strstr(text, "https://"));
@@ -256,7 +261,7 @@ static void test_html(void **state)
     free(text);
 }
 
-/* A file of the report as text; caller frees. */
+/* Returns a file of the report as text; the caller frees it. */
 static char *file_of(const char *name)
 {
     char *path = text_format("%s/%s", dir, name), *text = NULL;
@@ -269,7 +274,7 @@ static char *file_of(const char *name)
     return text;
 }
 
-static int *n_synced; /* shared with the child that asks the disk */
+static int *n_synced; /* shared with the child that counts the calls of fsync */
 
 int fsync(int fd)
 {
@@ -332,7 +337,7 @@ static void test_csv(void **state)
     text = file_of("csv/ops.csv");
     assert_non_null(strstr(text, ",38.000001,37,39,"));
     free(text);
-    text = file_of("csv/p2p_nodes.csv"); /* nobody knows: empty */
+    text = file_of("csv/p2p_nodes.csv"); /* unknown is an empty field */
     assert_non_null(strstr(text, ",,Recv,8,6400,6710886400,576000,\n"));
     assert_non_null(strstr(text, ",Send,8,6400,6710886403,576000,23.5\n"));
     free(text);
@@ -352,7 +357,7 @@ static void test_csv_hostile(void **state)
     fixture_hostile(f);
     write_all();
     text = file_of("csv/comms.csv");
-    assert_int_equal(count_lines(text), 14); /* no newline from a name */
+    assert_int_equal(count_lines(text), 14); /* no name adds a line */
     assert_non_null(strstr(text, ",\"'=x\"\"'<script>"));
     free(text);
     text = file_of("plots/busbw.gp");
@@ -363,7 +368,8 @@ static void test_csv_hostile(void **state)
     free(text);
 }
 
-/* Without a result every table has its header, so that readers need no case. */
+/* Without a result, every table still has its header, so readers need no
+ * special case. */
 static void test_empty(void **state)
 {
     char *text;
@@ -392,8 +398,8 @@ static size_t count_temporaries(const char *path)
     return n;
 }
 
-/* Writes with a limit on a file's size; exit status 1: it failed, 2: without
- * naming a file. */
+/* Writes a report with a limit on the size of files. Exit status 1: it failed;
+ * 2: it failed without naming a file. */
 static int write_limited(rlim_t bytes)
 {
     pid_t pid = fork();
@@ -415,11 +421,12 @@ static int write_limited(rlim_t bytes)
     return WEXITSTATUS(status);
 }
 
-/* No room: an error that names the file, the former report stands. */
+/* With a full disk, the error names the file, and the earlier report stays. */
 static void test_full(void **state)
 {
     static const rlim_t limits[] = {0, 500, 5000, 100000, 150000};
-    static char *csv, *before; /* so that a child still has them at its end */
+    static char *csv, *before; /* static, so that a child process still has them
+                                  when it ends */
     char *after;
 
     (void) state;

@@ -1,10 +1,11 @@
-/* time_report.c - what each file of a report costs, as a share of the join.
+/* time_report.c - measure the cost of each file of a report, relative to the
+ * join.
  *
- * time_report THREADS DIR INPUT...: joins the inputs, judges, writes each file
- * of the report below DIR; milliseconds and shares on stdout, of CPU time in
- * brackets: on busy cores only those say much. "replay": once more, where
- * records tell starts, the run as it was and without one late process.
- */
+ * time_report THREADS DIR INPUT...: joins the inputs, judges them and writes
+ * each file of the report below DIR. Prints milliseconds and shares; those in
+ * brackets are CPU time, which is the better measure on a busy machine.
+ * "replay": if records have start times, replays the run as it was and without
+ * one late process. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ static double ms_of(clockid_t clock)
     return (double) t.tv_sec * 1e3 + (double) t.tv_nsec / 1e6;
 }
 
-/* Of the wall clock, and of all threads' CPU. */
+/* Durations by the wall clock, and of CPU time of all threads. */
 struct span {
     double ms, cpu_ms;
 };
@@ -110,7 +111,7 @@ static int time_all(struct timing *t, struct jp_error *err)
     return 0;
 }
 
-/* 0, or -1 without memory. */
+/* Returns 0, or -1 when out of memory. */
 static int time_replay(const struct timing *t, const struct jp_result *result,
                        const struct jp_processes *processes)
 {

@@ -1,4 +1,5 @@
-/* verdict_rows.c - judge a good report after each change of a table. */
+/* verdict_rows.c - apply each change of a table to a good report and check the
+ * verdict. */
 #include "tests/report/verdict_rows.h"
 
 #include <setjmp.h>

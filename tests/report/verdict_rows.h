@@ -1,4 +1,4 @@
-/* verdict_rows.h - a table of changes to a good report and its verdicts. */
+/* verdict_rows.h - a table of changes to a good report, with their verdicts. */
 #ifndef JP_TESTS_REPORT_VERDICT_ROWS_H
 #define JP_TESTS_REPORT_VERDICT_ROWS_H
 
@@ -13,7 +13,7 @@ struct verdict_row {
     const char *says; /* part of the text */
 };
 
-/* Fails the test at the first row whose verdict is another. */
+/* Fails the test at the first row with another verdict. */
 void verdict_rows_check(const struct verdict_row *rows, size_t n);
 
 #endif

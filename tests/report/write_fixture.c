@@ -15,7 +15,7 @@ static void many(struct fixture *f)
     fixture_many(f, 3000);
 }
 
-/* Plain logs: neither job.conf nor node records. */
+/* Plain logs: neither job.conf nor records of nodes. */
 static void folder(struct fixture *f)
 {
     fixture_good(f);

@@ -1,5 +1,5 @@
-/* report_job_html.c - the page's bookkeeping: what ran, with which settings,
- * the commands to run it again, the report's other files. */
+/* job_html.c - the page's bookkeeping: what ran, with which settings, and the
+ * commands to run it again. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,9 +7,8 @@
 #include "orchestrator/insight/expected.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/sections.h"
-#include "orchestrator/report/summary_file.h"
 
-/* 0 means unknown. */
+/* Writes a count; 0 means that it is unknown. */
 static void put_fact_count(FILE *out, const char *name, uint64_t value)
 {
     html_out_fact(out, name, value ? FIG_COUNT(value) : "unknown");
@@ -26,11 +25,14 @@ static void put_word(FILE *out, const char *text)
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_./:=,%+@-";
 
+    /* needs no quotes */
     if (*text && !text[strspn(text, plain)]) {
         html_out_short(out, text, WORD_MAX);
         return;
     }
     fputs("&#39;", out);
+    /* A quote ends the quoted part, is escaped, and starts a new part. The text
+     * between quotes is written in pieces of at most WORD_MAX bytes. */
     for (size_t n; *text; text += n) {
         char part[WORD_MAX];
 
@@ -40,6 +42,7 @@ static void put_word(FILE *out, const char *text)
             continue;
         }
         n = strcspn(text, "'");
+        /* a long part is written in several pieces */
         if (n >= sizeof(part))
             n = sizeof(part) - 1;
         memcpy(part, text, n);
@@ -49,8 +52,8 @@ static void put_word(FILE *out, const char *text)
     fputs("&#39;", out);
 }
 
-/* Writes what the user gave as srun's option; settings from other sources apply
- * anyway. */
+/* Writes srun's option as the user gave it. Settings from other sources, such
+ * as the environment or the site's file, apply again without it. */
 static void put_option(FILE *out, const struct jp_jobconf *conf)
 {
     fputs(" --nccl-profile=", out);
@@ -58,6 +61,7 @@ static void put_option(FILE *out, const struct jp_jobconf *conf)
     for (size_t i = 0; i < conf->n_settings; i++) {
         const struct jp_setting *s = &conf->settings[i];
 
+        /* the mode comes first in the option, without its key */
         if (strcmp(s->source, "option") || !strcmp(s->key, "mode"))
             continue;
         fputc(',', out);
@@ -67,18 +71,16 @@ static void put_option(FILE *out, const struct jp_jobconf *conf)
     }
 }
 
-bool html_command_present(const struct jp_report *report)
+/* Writes commands that can be copied. The program's arguments are not recorded.
+ */
+int job_html_command(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *conf = report->conf;
 
-    return conf && conf->nccl_request && conf->command && conf->step_id;
-}
-
-int html_command_put(const struct jp_report *report, FILE *out)
-{
-    const struct jp_jobconf *conf = report->conf;
-
+    if (!conf || !conf->nccl_request || !conf->command || !conf->step_id)
+        return 0;
     fputs("<dl class=\"commands\"><dt>Run it again</dt><dd><code>srun", out);
+    /* 0: unknown */
     if (conf->nnodes)
         fprintf(out, " -N%" PRIu32, conf->nnodes);
     if (conf->ntasks)
@@ -103,41 +105,17 @@ int html_command_put(const struct jp_report *report, FILE *out)
     return 0;
 }
 
-/* --- section: the report's other files */
-
-int html_files_put(const struct jp_report *report, FILE *out)
-{
-    static const char *const files[] = {
-        "summary.txt",          JP_SUMMARY_NAME,
-        "csv/cells.csv",        "csv/comms.csv",
-        "csv/ranks.csv",        "csv/ops.csv",
-        "csv/p2p.csv",          "csv/p2p_nodes.csv",
-        "csv/windows.csv",      "csv/busy.csv",
-        "csv/busy_windows.csv", "csv/network.csv",
-        "csv/quality.csv",      "plots/",
-    };
-    static const char *const job_files[] = {"job.conf", "../index.html"};
-
-    fputs("<ul class=\"files\">\n", out);
-    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-        fprintf(out, "<li><a href=\"%s\">%s</a></li>\n", files[i], files[i]);
-    for (size_t i = 0;
-         report->conf && i < sizeof(job_files) / sizeof(*job_files); i++)
-        fprintf(out, "<li><a href=\"%s\">%s</a></li>\n", job_files[i],
-                job_files[i]);
-    fputs("</ul>\n", out);
-    return 0;
-}
-
 /* --- section: what ran, where, by whom */
 
-int html_job_put(const struct jp_report *report, FILE *out)
+/* Writes the user, the command and the place; unknown facts are "-". */
+int job_html_facts(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *c = report->conf;
     const struct jp_nodes *nodes = report->nodes;
     char loaded[JP_AGENTS_TEXT];
 
     fputs("<dl>\n", out);
+    /* an unknown fact is shown as "-" */
     if (c) {
         html_out_fact(out, "Command", c->command);
         html_out_fact(out, "User", c->user);
@@ -173,6 +151,7 @@ int html_job_put(const struct jp_report *report, FILE *out)
 
 #define COLUMNS(list) (sizeof(list) / sizeof(*(list)))
 
+/* Writes a row for each setting, with its source and reason. */
 static void setting_rows(FILE *out, const char *area,
                          const struct jp_setting *list, size_t n)
 {
@@ -188,13 +167,8 @@ static void setting_rows(FILE *out, const char *area,
     }
 }
 
-bool html_settings_present(const struct jp_report *report)
-{
-    return report->conf &&
-           report->conf->n_settings + report->conf->n_copper_settings;
-}
-
-int html_settings_put(const struct jp_report *report, FILE *out)
+/* Writes the settings of NCCL's and of Copper's profile, with their sources. */
+int job_html_settings(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *conf = report->conf;
     static const struct jp_html_column columns[] = {
@@ -202,6 +176,8 @@ int html_settings_put(const struct jp_report *report, FILE *out)
         {"From", NULL, false}, {"Where", NULL, false},   {"Why", NULL, false},
     };
 
+    if (!conf || conf->n_settings + conf->n_copper_settings == 0)
+        return 0;
     html_out_table(out, columns, COLUMNS(columns), true);
     setting_rows(out, "NCCL", conf->settings, conf->n_settings);
     setting_rows(out, "Copper", conf->copper_settings, conf->n_copper_settings);
@@ -209,12 +185,8 @@ int html_settings_put(const struct jp_report *report, FILE *out)
     return 0;
 }
 
-bool html_env_present(const struct jp_report *report)
-{
-    return report->conf && report->conf->n_env;
-}
-
-int html_env_put(const struct jp_report *report, FILE *out)
+/* Writes the variables that the launch set for the tasks. */
+int job_html_env(const struct jp_report *report, FILE *out)
 {
     const struct jp_jobconf *conf = report->conf;
     static const struct jp_html_column columns[] = {
@@ -223,6 +195,8 @@ int html_env_put(const struct jp_report *report, FILE *out)
         {"If the user has set it", NULL, false},
     };
 
+    if (!conf || !conf->n_env)
+        return 0;
     html_out_table(out, columns, COLUMNS(columns), false);
     for (size_t i = 0; i < conf->n_env; i++) {
         html_out_row(out);

@@ -1,19 +1,27 @@
-/* index_util.c - the maxima of utilisation over the steps of a job. */
-#include "orchestrator/report/index_util.h"
+/* index_page.c - index.html of a job: its steps, their trend, and the maxima of
+ * utilisation, which are kept in job.json.
+ *
+ * index_page_step and index_page_job add what the page needs to job.json;
+ * index_page_write lays out the page from that file alone, so it can be written
+ * without the steps' reports. job.json may be of another version: a missing
+ * member shows as "-" or is left out. */
+#include "orchestrator/report/index_page.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/figure.h"
 #include "common/sorted.h"
+#include "orchestrator/insight/verdict.h"
 #include "orchestrator/report/out.h"
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/util/util.h"
 #include "plugins/util/util_loaded.h"
 
-#define NAME_MAX_BYTES 64
-#define VERSIONS_MAX 96
+#define NAME_MAX_BYTES 64 /* of a metric's key, or of a library's name */
+#define VERSIONS_MAX 96   /* of the versions of one library */
 
 /* The metrics kept per step, in the page's order. */
 static const struct {
@@ -44,6 +52,7 @@ static const struct {
 };
 #define N_KEPT (sizeof(kept) / sizeof(*kept))
 
+/* Returns the description of the i-th kept metric. */
 static const struct util_column *column_of(size_t i)
 {
     return &util_tables[kept[i].kind].columns[kept[i].column];
@@ -66,6 +75,7 @@ static size_t find_kept(const json_t *row)
     const char *scope = summary_file_text(row, "scope"),
                *metric = summary_file_text(row, "metric");
 
+    /* the list is short, and job.json has few rows */
     for (size_t i = 0; i < N_KEPT; i++)
         if (strcmp(util_scope_name(kept[i].scope), scope) == 0 &&
             strcmp(column_of(i)->name, metric) == 0)
@@ -89,6 +99,7 @@ static void put_maxima(struct jp_json *j, json_t *entry, const json_t *series)
 
         if (i == N_KEPT || !isfinite(max))
             continue;
+        /* the row over all members: the maximum itself */
         if (!*node && !found[i]) {
             found[i] = json_out_object(j);
             json_out_real(j, found[i], "max", max);
@@ -117,12 +128,13 @@ static void put_framework(struct jp_json *j, json_t *to, const json_t *one)
     json_out_text(j, to, clean, all);
 }
 
-void index_util_step(struct jp_json *j, json_t *entry, const json_t *summary)
+void index_page_step(struct jp_json *j, json_t *entry, const json_t *summary)
 {
     const json_t *list =
         json_object_get(json_object_get(summary, "job"), "frameworks");
     json_t *frameworks = json_out_object(j);
 
+    /* bounded, as the summary is foreign */
     for (size_t i = 0; i < json_array_size(list) && i < UTIL_LOADED_MAX; i++)
         put_framework(j, frameworks, json_array_get(list, i));
     json_out_put(j, entry, "frameworks", frameworks);
@@ -132,7 +144,7 @@ void index_util_step(struct jp_json *j, json_t *entry, const json_t *summary)
 
 /* --- the job -------------------------------------------------------------- */
 
-void index_util_job(struct jp_json *j, json_t *root, const json_t *steps)
+void index_page_job(struct jp_json *j, json_t *root, const json_t *steps)
 {
     json_t *list = json_out_array(j);
     char key[NAME_MAX_BYTES];
@@ -147,6 +159,7 @@ void index_util_job(struct jp_json *j, json_t *root, const json_t *steps)
                 json_object_get(json_object_get(entry, "util"), key_of(i, key));
             double max = summary_file_real(one, "max");
 
+            /* of equal maxima, the first step has it */
             if (!isfinite(max) ||
                 (best && max <= summary_file_real(best, "max")))
                 continue;
@@ -170,6 +183,7 @@ void index_util_job(struct jp_json *j, json_t *root, const json_t *steps)
 
 /* --- the page ------------------------------------------------------------- */
 
+/* Returns the step with this id, or NULL. */
 static const json_t *step_of(const json_t *steps, const char *id)
 {
     for (size_t i = 0; i < json_array_size(steps); i++)
@@ -178,7 +192,7 @@ static const json_t *step_of(const json_t *steps, const char *id)
     return NULL;
 }
 
-/* Formats a figure in its usual unit. */
+/* Formats a figure in the unit that readers expect. Returns buf. */
 static const char *say_figure(enum util_unit unit, double v,
                               char buf[JP_FIGURE_LEN])
 {
@@ -194,7 +208,9 @@ static const char *say_figure(enum util_unit unit, double v,
     return buf;
 }
 
-static void put_row(const json_t *job, size_t i, const json_t *row, FILE *out)
+/* Writes one metric's maximum, with a link to the step's report. */
+static void put_maximum(const json_t *job, size_t i, const json_t *row,
+                        FILE *out)
 {
     const char *id = summary_file_text(row, "step");
     const json_t *step = step_of(json_object_get(job, "steps"), id);
@@ -215,7 +231,8 @@ static void put_row(const json_t *job, size_t i, const json_t *row, FILE *out)
     html_out_row_end(out);
 }
 
-void index_util_write(const json_t *job, FILE *out)
+/* Writes the section of index.html; nothing if no step was sampled. */
+static void write_util(const json_t *job, FILE *out)
 {
     static const struct jp_html_column columns[] = {
         {"Of", "one member of the step", false},
@@ -236,14 +253,16 @@ void index_util_write(const json_t *job, FILE *out)
         const json_t *row = json_array_get(list, r);
         size_t i = find_kept(row);
 
+        /* a metric of another version is left out */
         if (i < N_KEPT)
-            put_row(job, i, row, out);
+            put_maximum(job, i, row, out);
     }
     html_out_table_end(out, n_columns, 0, NULL);
     fputs("</section>\n", out);
 }
 
-/* Formats an object of texts as "a 1, b 2". */
+/* Formats an object of texts as "a 1, b 2". Returns the length; a text that
+ * does not fit is cut. */
 static size_t say_pairs(const json_t *object, char *buf, size_t size)
 {
     const char *key;
@@ -263,12 +282,15 @@ static size_t say_pairs(const json_t *object, char *buf, size_t size)
     return len < size ? len : size - 1;
 }
 
-char *index_util_words(const json_t *entry, char *buf, size_t size)
+/* Formats a step's entry into buf: "model gpt, run 7; torch 2.4.0". Returns
+ * buf. */
+static char *words_of(const json_t *entry, char *buf, size_t size)
 {
     size_t len = say_pairs(json_object_get(entry, "labels"), buf, size);
 
     if (json_object_size(json_object_get(entry, "frameworks")) == 0)
         return buf;
+    /* labels and frameworks are separated by "; " */
     if (len && len + 2 < size) {
         memcpy(buf + len, "; ", 3);
         len += 2;
@@ -276,9 +298,6 @@ char *index_util_words(const json_t *entry, char *buf, size_t size)
     say_pairs(json_object_get(entry, "frameworks"), buf + len, size - len);
     return buf;
 }
-
-/* Index.html's pictures: verdicts by step, and bandwidths of
- * the kinds of operations that several steps have. */
 
 /* --- a strip of verdicts, a line for each kind of operation -------------- */
 
@@ -290,23 +309,27 @@ enum { STRIP = 22, WIDTH = 360, HEIGHT = 44, EDGE = 6 }; /* px */
 struct kind {
     const char *type, *coll; /* borrowed */
     uint64_t bytes;
-    double time_us;
+    double time_us;        /* over all steps */
     double gbs[MAX_STEPS]; /* median; NAN: the step has none */
     unsigned n;
 };
 
+/* The steps shown, and the kinds of operations that they have. */
 struct trend {
-    const json_t *steps;
-    size_t first, n; /* the range of steps shown */
+    const json_t *steps; /* all steps of job.json; borrowed */
+    size_t first, n;     /* the range of steps shown */
     struct kind *kinds;
     size_t n_kinds;
 };
 
+/* Returns the i-th step that is shown. */
 static const json_t *step_at(const struct trend *t, size_t i)
 {
     return json_array_get(t->steps, t->first + i);
 }
 
+/* Finds the kind of a cell, or adds it. There is room for MAX_KINDS per step.
+ */
 static struct kind *find_kind(struct trend *t, const json_t *cell)
 {
     const char *type = summary_file_text(cell, "comm_type");
@@ -326,6 +349,7 @@ static struct kind *find_kind(struct trend *t, const json_t *cell)
     return kind;
 }
 
+/* Takes the kinds of step i. job.json has only the heaviest cells of a step. */
 static void take_step(struct trend *t, size_t i)
 {
     const json_t *cells = json_object_get(step_at(t, i), "cells");
@@ -336,15 +360,18 @@ static void take_step(struct trend *t, size_t i)
         double time = summary_file_real(cell, "time_us");
         struct kind *kind;
 
+        /* also false for NaN */
         if (!(gbs > 0) || !isfinite(gbs))
             continue;
         kind = find_kind(t, cell);
+        /* a step counts once, even if it has the kind twice */
         kind->n += isnan(kind->gbs[i]);
         kind->gbs[i] = gbs;
         kind->time_us += isfinite(time) ? time : 0;
     }
 }
 
+/* Kinds of several steps first, then most time first. */
 static int by_time(const void *a, const void *b)
 {
     const struct kind *x = a, *y = b;
@@ -354,8 +381,10 @@ static int by_time(const void *a, const void *b)
     return x->time_us > y->time_us ? -1 : x->time_us < y->time_us;
 }
 
-/* ---------------------------------------------------------------- pictures */
+/* --- pictures of the trend */
 
+/* Draws a square per step, in the colour of its verdict, with its first letter.
+ */
 static void put_strip(const struct trend *t, FILE *out)
 {
     fprintf(out,
@@ -365,6 +394,7 @@ static void put_strip(const struct trend *t, FILE *out)
     for (size_t i = 0; i < t->n; i++) {
         const char *word = summary_file_text(step_at(t, i), "verdict");
 
+        /* a step without a readable report is drawn like NODATA */
         fputs("<g class=\"", out);
         html_out_text(out, *word ? word : "NODATA");
         fprintf(out, "\"><title>step ");
@@ -380,6 +410,7 @@ static void put_strip(const struct trend *t, FILE *out)
     fputs("</svg></div>\n", out);
 }
 
+/* Returns the position of step i, px; and below, that of a bandwidth. */
 static double x_of(const struct trend *t, size_t i)
 {
     return EDGE +
@@ -391,7 +422,8 @@ static double y_of(double gbs, double most)
     return HEIGHT - EDGE - gbs / most * (HEIGHT - 2 * EDGE);
 }
 
-/* The axis starts at 0, so a small change looks small. */
+/* Draws a kind's bandwidth over the steps. The axis starts at 0, so a small
+ * change looks small. */
 static void put_line(const struct trend *t, const struct kind *k, FILE *out)
 {
     double most = 0;
@@ -405,6 +437,7 @@ static void put_line(const struct trend *t, const struct kind *k, FILE *out)
             "<path d=\"M0 %d H%d\"/><polyline points=\"",
             WIDTH, HEIGHT, WIDTH, HEIGHT, HEIGHT - EDGE, WIDTH);
     for (size_t i = 0; i < t->n; i++)
+        /* steps without the kind leave no gap in the line */
         if (!isnan(k->gbs[i]))
             fprintf(out, "%.1f,%.1f ", x_of(t, i), y_of(k->gbs[i], most));
     fputs("\"/>", out);
@@ -423,8 +456,9 @@ static void put_line(const struct trend *t, const struct kind *k, FILE *out)
     fputs("</svg></td>", out);
 }
 
-/* ------------------------------------------------------------------- table */
+/* --- table of the trend */
 
+/* Writes a row of the table of kinds: figures over the steps, and the curve. */
 static void put_kind(const struct trend *t, const struct kind *k, FILE *out)
 {
     double values[MAX_STEPS], last = NAN, median, change;
@@ -435,6 +469,7 @@ static void put_kind(const struct trend *t, const struct kind *k, FILE *out)
         if (!isnan(k->gbs[i]))
             last = values[n++] = k->gbs[i];
     qsort(values, n, sizeof(*values), sorted_ascending);
+    /* the last step is compared with all, also with itself */
     median = sorted_median(values, n);
     change = 100 * (last / median - 1);
     snprintf(text, sizeof(text), "%+.1f %%", change);
@@ -451,6 +486,8 @@ static void put_kind(const struct trend *t, const struct kind *k, FILE *out)
     html_out_row_end(out);
 }
 
+/* Writes the table of the trend: the kinds of most time that several steps
+ * have. */
 static void put_kinds(const struct trend *t, FILE *out)
 {
     static const struct jp_html_column columns[] = {
@@ -467,6 +504,7 @@ static void put_kinds(const struct trend *t, FILE *out)
     const size_t n_columns = sizeof(columns) / sizeof(*columns);
     size_t lines = 0;
 
+    /* sorted: those of a single step come last and show no trend */
     while (lines < t->n_kinds && lines < LINES && t->kinds[lines].n > 1)
         lines++;
     if (!lines)
@@ -477,13 +515,17 @@ static void put_kinds(const struct trend *t, FILE *out)
     html_out_table_end(out, n_columns, 0, NULL);
 }
 
-void index_trend_write(const json_t *steps, FILE *out)
+/* Writes the section on the steps in job.json; nothing for fewer than two
+ * steps. It shows bandwidths by kind (type, function, size). Only kinds of
+ * several steps count; of these, the ones of most time are shown. */
+static void write_trend(const json_t *steps, FILE *out)
 {
     size_t all = json_array_size(steps);
     struct trend t = {.steps = steps,
                       .first = all > MAX_STEPS ? all - MAX_STEPS : 0};
 
     t.n = all - t.first;
+    /* one step has no trend */
     if (t.n < 2)
         return;
     t.kinds = calloc(t.n * MAX_KINDS, sizeof(*t.kinds));
@@ -505,4 +547,192 @@ void index_trend_write(const json_t *steps, FILE *out)
     put_kinds(&t, out);
     fputs("</section>\n", out);
     free(t.kinds);
+}
+
+/* --- the page: the list of steps, and all of it --------------------------- */
+
+#define MAX_ROWS 500 /* the worst steps; of equally bad ones the latest */
+
+/* Returns the step's word as a number, 0 for the worst. A missing or unknown
+ * word counts as NODATA. */
+static unsigned badness(const json_t *step)
+{
+    const char *word = summary_file_text(step, "verdict");
+    unsigned i = 0;
+
+    while (i <= JP_VERDICT_OK &&
+           strcmp(word, verdict_word_name((enum jp_verdict_word) i)) != 0)
+        i++;
+    return i <= JP_VERDICT_OK ? i : JP_VERDICT_NODATA;
+}
+
+/* Worst first; of equally bad ones the latest first. */
+static int by_badness(const void *a, const void *b, void *arg)
+{
+    const json_t *steps = arg;
+    size_t x = *(const size_t *) a, y = *(const size_t *) b;
+    unsigned bx = badness(json_array_get(steps, x));
+    unsigned by = badness(json_array_get(steps, y));
+
+    if (bx != by)
+        return bx < by ? -1 : 1;
+    return x > y ? -1 : 1;
+}
+
+/* Returns the indices of the steps, worst first; the caller frees them. NULL:
+ * out of memory. */
+static size_t *sort_steps(const json_t *steps, size_t n)
+{
+    size_t *order = calloc(n + 1, sizeof(*order));
+
+    for (size_t i = 0; order && i < n; i++)
+        order[i] = i;
+    if (order && n)
+        qsort_r(order, n, sizeof(*order), by_badness, (void *) steps);
+    return order;
+}
+
+/* "12 steps: 1 HANG, 2 SLOW, 9 OK." */
+static void put_counts(FILE *out, const json_t *steps, size_t n)
+{
+    size_t count[JP_VERDICT_OK + 1] = {0};
+    const char *before = ": ";
+
+    for (size_t i = 0; i < n; i++)
+        count[badness(json_array_get(steps, i))]++;
+    fprintf(out, "<p class=\"note\">%s step%s", FIG_COUNT(n), plural(n));
+    /* worst first, words without steps left out */
+    for (unsigned i = 0; i <= JP_VERDICT_OK; i++)
+        if (count[i]) {
+            fprintf(out, "%s%s %s", before, FIG_COUNT(count[i]),
+                    verdict_word_name((enum jp_verdict_word) i));
+            before = ", ";
+        }
+    fputs(".</p>\n", out);
+}
+
+/* The job's verdict is that of its worst step. */
+static void put_answer(FILE *out, const json_t *steps, const size_t *order,
+                       size_t n)
+{
+    const json_t *worst = json_array_get(steps, order[0]);
+    const char *word = verdict_word_name((enum jp_verdict_word) badness(worst));
+
+    fprintf(out,
+            "<div id=\"answer\" class=\"%s\">\n<div class=\"verdict\">"
+            "<strong>%s</strong><p><a href=\"",
+            word, word);
+    html_out_text(out, summary_file_text(worst, "report"));
+    fputs("\">Step ", out);
+    html_out_text(out, summary_file_text(worst, "id"));
+    fputs("</a>: ", out);
+    html_out_text(out, summary_file_sentence(worst));
+    fputs("</p></div>\n", out);
+    put_counts(out, steps, n);
+    fputs("</div>\n", out);
+}
+
+/* Writes the verdict as a cell in its colour. */
+static void put_word(FILE *out, const char *word)
+{
+    const char *name = *word ? word : "NODATA";
+
+    fputs("<td><b class=\"", out);
+    html_out_text(out, name);
+    fputs("\">", out);
+    html_out_text(out, *word ? word : "-");
+    fputs("</b></td>", out);
+}
+
+/* Writes a member of the step as a figure; "-" if it is missing. */
+static void put_number(FILE *out, const json_t *step, const char *key)
+{
+    uint64_t n;
+
+    if (summary_file_count(step, key, &n))
+        html_out_figure(out, FIG_COUNT(n), (double) n);
+    else
+        html_out_figure(out, "-", NAN);
+}
+
+/* Writes a row of the list of steps. */
+static void put_step(FILE *out, const json_t *step)
+{
+    double coverage = summary_file_real(step, "coverage");
+    uint64_t created = 0;
+    char words[600];
+
+    summary_file_count(step, "created_us", &created);
+    html_out_row(out);
+    fputs("<td><a href=\"", out);
+    html_out_text(out, summary_file_text(step, "report"));
+    fputs("\">", out);
+    html_out_text(out, summary_file_text(step, "id"));
+    fputs("</a></td>", out);
+    put_word(out, summary_file_text(step, "verdict"));
+    html_out_prose(out, summary_file_sentence(step));
+    put_number(out, step, "nodes");
+    put_number(out, step, "ntasks");
+    html_out_figure(out, FIG_SHARE(coverage), coverage);
+    html_out_cell(out, FIG_UTC(created));
+    html_out_prose(out, summary_file_text(step, "command"));
+    html_out_prose(out, words_of(step, words, sizeof(words)));
+    html_out_row_end(out);
+}
+
+/* Writes the job's id, name and user; foreign text. */
+static void put_heading(FILE *out, const json_t *facts)
+{
+    uint64_t id = 0;
+
+    fputs("<h1>jobprof", out);
+    if (summary_file_count(facts, "id", &id)) {
+        fprintf(out, " &middot; job %" PRIu64 " &middot; ", id);
+        html_out_short(out, summary_file_text(facts, "name"), 200);
+        fputs(" &middot; ", out);
+        html_out_short(out, summary_file_text(facts, "user"), 200);
+    }
+    fputs("</h1>\n", out);
+}
+
+void index_page_write(const json_t *job, FILE *out)
+{
+    static const struct jp_html_column columns[] = {
+        {"Step", NULL, false},
+        {"Verdict", NULL, false},
+        {"Summary", NULL, false},
+        {"Nodes", NULL, true},
+        {"Tasks", NULL, true},
+        {"Coverage",
+         "records read of those "
+         "expected",
+         true},
+        {"Started", NULL, false},
+        {"Command", NULL, false},
+        {"Labels", "in the user's words, and what the tasks loaded", false},
+    };
+    const size_t n_columns = sizeof(columns) / sizeof(*columns);
+    const json_t *steps = json_object_get(job, "steps");
+    size_t n = json_array_size(steps);
+    size_t shown = n < MAX_ROWS ? n : MAX_ROWS;
+    size_t *order = sort_steps(steps, n);
+
+    html_out_begin(out, "jobprof: steps of the job");
+    fputs("<main class=\"job\">\n", out);
+    put_heading(out, json_object_get(job, "job"));
+    /* without memory for the order, the page has no rows but is valid */
+    if (order && n)
+        put_answer(out, steps, order, n);
+    fputs("<section id=\"steps\"><h2>Steps, worst first</h2>\n", out);
+    html_out_table(out, columns, n_columns, true);
+    for (size_t i = 0; order && i < shown; i++)
+        put_step(out, json_array_get(steps, order[i]));
+    /* job.json has all steps */
+    html_out_table_end(out, n_columns, n - shown, "job.json");
+    fputs("</section>\n", out);
+    write_trend(steps, out);
+    write_util(job, out);
+    fputs("</main>\n", out);
+    free(order);
+    html_out_end(out);
 }

@@ -1,37 +1,33 @@
-/* table_rows.c - pick the rows of a table that are worth most. See table.h. */
+/* rows.c - pick the rows of a table that are worth most. See table.h.
+ *
+ * pick keeps the heaviest rows in a heap whose root is the lightest of them. So
+ * it needs memory only for the rows that are kept, and one comparison for most
+ * of the others. */
 #include "orchestrator/report/table.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define WEIGHT(name, rows, member)                                             \
-    double name(const struct jp_result *result, size_t row)                    \
-    {                                                                          \
-        return (double) result->rows[row].member;                              \
-    }
-WEIGHT(rows_comm_time, comms, time_us)
-WEIGHT(rows_rank_caused, ranks, caused_us)
-WEIGHT(rows_p2p_bytes, p2p, bytes)
-WEIGHT(rows_p2p_node_bytes, p2p_nodes, bytes)
-WEIGHT(rows_window_time, windows, time_us)
-
-double rows_cell_time(const struct jp_result *result, size_t row)
+double rows_comm_time(const struct jp_result *result, size_t row)
 {
-    const struct jp_cell *cell = &result->cells[row];
-
-    return (double) cell->exec.n * cell->exec.mean;
+    return (double) result->comms[row].time_us;
 }
 
 double rows_cell_busbw(const struct jp_result *result, size_t row)
 {
-    return result->cells[row].busbw.max > 0 ? rows_cell_time(result, row) : -1;
+    const struct jp_cell *cell = &result->cells[row];
+
+    return cell->busbw.max > 0 ? (double) cell->exec.n * cell->exec.mean : -1;
 }
 
+/* A row and its weight. Equal weights are ordered by row, so the result does
+ * not depend on the sort. */
 struct weighed {
     double weight;
     size_t row;
 };
 
+/* Compares for descending weight. Below 0: a is heavier than b. */
 static int heaviest_first(const void *a, const void *b)
 {
     const struct weighed *x = a, *y = b;
@@ -48,8 +44,7 @@ static int by_row(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Brings the row at `at` of a heap, whose lightest row is the first, to its
- * place. */
+/* Moves the row at index `at` down the heap until no child is lighter. */
 static void sift(struct weighed *heap, size_t n, size_t at)
 {
     struct weighed moved = heap[at];
@@ -64,30 +59,35 @@ static void sift(struct weighed *heap, size_t n, size_t at)
     heap[at] = moved;
 }
 
-/* The heaviest of n rows, in a heap of as many as are kept: most rows of a long
- * table only look at its first one. */
+/* Puts the heaviest `keep` of n rows into heap, in no particular order. */
 static void keep_heaviest(size_t n, jp_row_worth *worth, void *arg,
                           struct weighed *heap, size_t keep)
 {
     for (size_t i = 0; keep && i < n; i++) {
         double w = worth(arg, i);
+        /* NaN would break the order of the heap */
         struct weighed row = {isnan(w) ? 0 : w, i};
 
+        /* lighter than all that are kept */
         if (i >= keep && heaviest_first(&row, &heap[0]) > 0)
             continue;
         heap[i < keep ? i : 0] = row;
         if (i >= keep)
             sift(heap, keep, 0);
+        /* the first `keep` rows are there: make them a heap */
         else if (i + 1 == keep)
             for (size_t k = keep / 2; k > 0; k--)
                 sift(heap, keep, k - 1);
     }
 }
 
+/* Picks at most max rows by worth. in_order: heaviest first; else the rows keep
+ * their order. Returns 0, or -1 when out of memory; *rows is then unchanged. */
 static int pick(size_t n, size_t max, jp_row_worth *worth, void *arg,
                 bool in_order, struct jp_rows *rows)
 {
     size_t keep = n < max ? n : max;
+    /* one more, because calloc(0) may return NULL */
     struct weighed *kept = calloc(keep + 1, sizeof(*kept));
     size_t *index = calloc(keep + 1, sizeof(*index));
 
@@ -106,6 +106,7 @@ static int pick(size_t n, size_t max, jp_row_worth *worth, void *arg,
     return 0;
 }
 
+/* Adapts a weight of the result's rows to the general form. */
 struct of_result {
     const struct jp_result *result;
     jp_row_weight *weight;

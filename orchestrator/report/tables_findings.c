@@ -1,0 +1,490 @@
+/* tables_findings.c - the columns of findings and of causes that coincide with
+ * them, of a job's bottlenecks and of its iterations. See tables.c.
+ *
+ * In summary.json the causes are part of their finding; in the page they are a
+ * table of their own. For both, a row is an element of report->causes. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "common/figure.h"
+#include "orchestrator/insight/plain.h"
+#include "orchestrator/report/tables.h"
+
+/* --- causes --------------------------------------------------------------- */
+
+/* No rows if utilisation was not sampled. */
+static size_t count_causes(const struct jp_report *report)
+{
+    return report->causes ? report->causes->n : 0;
+}
+
+/* Causes of one finding are neighbours. */
+static void find_cause(struct jp_row *row)
+{
+    row->at = &row->report->causes->at[row->index];
+}
+
+JP_GETTER(cause_what, jp_cause, value_text(v, cause_words[at->what]))
+JP_GETTER(cause_scope, jp_cause, value_text(v, util_scope_name(at->scope)))
+JP_GETTER(cause_node, jp_cause, value_name(v, at->node))
+JP_GETTER(cause_id, jp_cause, value_name(v, at->id))
+JP_GETTER(cause_unit, jp_cause, value_text(v, util_unit_name(at->unit)))
+JP_GETTER(cause_peers, jp_cause, value_finite(v, at->peers))
+JP_GETTER(cause_before, jp_cause, value_finite(v, at->before))
+JP_GETTER(cause_deviations, jp_cause, value_finite(v, at->deviations))
+JP_GETTER(cause_follows, jp_cause, value_finite(v, at->follows))
+JP_GETTER(cause_text, jp_cause, value_text(v, at->text))
+JP_GETTER(cause_finding, jp_cause,
+          value_text(v,
+                     finding_kind_name(
+                         row->report->insight->findings.at[at->finding].kind)))
+
+/* the words of the schema; util_scope_name prints the same */
+static const char *const scopes[] = {"step", "node", "task", "gpu", "port"};
+
+#define FIELD(member) JP_FIELD(struct jp_cause, member)
+/* evidence.*: what was measured; when.*: when it differed from the rest */
+static const struct jp_column causes[] = {
+    {"what", JP_COL_WORD, 0, 1, 2, .title = "Coincides",
+     .help = "the kind of cause", .words = cause_words, .n_words = JP_CAUSES,
+     .get = get_cause_what},
+    {"scope", JP_COL_WORD, 0, 2, .help = "what the metric belongs to",
+     .path = "evidence.scope", JP_WORDS(scopes), .get = get_cause_scope},
+    {"node", JP_COL_TEXT, JP_MAYBE, 3, .help = "where", .path = "evidence.node",
+     .get = get_cause_node},
+    {"id", JP_COL_TEXT, JP_MAYBE, 4,
+     .help = "a task's rank, a GPU's bus id, a port; null: several, or a node",
+     .path = "evidence.id", .get = get_cause_id},
+    {"metric", JP_COL_TEXT, 0, 5, 4, .title = "Metric",
+     .help = "a column of the samples, or cpu (user and system), cpu_steal "
+             "(of all processors), other_cores, port_use",
+     .path = "evidence.metric", FIELD(metric)},
+    {"unit", JP_COL_TEXT, 0, 6, 5, .title = "Unit", .help = "of the figures",
+     .path = "evidence.unit", .get = get_cause_unit},
+    {"value", JP_COL_NUMBER, 0, 7, 6, .title = "Value",
+     .help = "its mean during the finding", .path = "evidence.value",
+     FIELD(value)},
+    {"peers", JP_COL_NUMBER, JP_MAYBE | JP_TIP, 8, 7, .title = "Peers",
+     .help = "median of the peers at the same time", .path = "evidence.peers",
+     .get = get_cause_peers},
+    {"n_peers", JP_COL_COUNT, 0, 9, .help = "number of peers",
+     .path = "evidence.n_peers", .get = NULL, FIELD(n_peers)},
+    {"otherwise", JP_COL_NUMBER, JP_MAYBE | JP_TIP, 10, 8, .title = "Otherwise",
+     .help = "its mean in the rest of the run", .path = "evidence.otherwise",
+     .get = get_cause_before},
+    {"deviations", JP_COL_NUMBER, JP_MAYBE, 11,
+     .help =
+         "distance from the median of the peers, in their standard deviations",
+     .path = "evidence.deviations", .get = get_cause_deviations},
+    {"follows", JP_COL_NUMBER, JP_MAYBE, 12,
+     .help = "-1 to 1: its correlation with the waits over the run; null: the "
+             "waits do not vary",
+     .path = "evidence.follows", .get = get_cause_follows},
+    {"start_us", JP_COL_CLOCK, 0, 13, .help = "when it began to differ",
+     .path = "when.start_us", FIELD(start_us)},
+    {"end_us", JP_COL_CLOCK, 0, 14, .help = "when it no longer differed",
+     .path = "when.end_us", FIELD(end_us)},
+    {"strength", JP_COL_SHARE, 0, 15, 9, .title = "Strength",
+     .help = "0 to 1: how well it would explain the finding", FIELD(strength)},
+    {"text", JP_COL_PROSE, 0, 16, 3, .title = "What was seen",
+     .help = "one sentence", .get = get_cause_text},
+    {"finding", JP_COL_WORD, 0, 0, 1, .title = "Finding", .help = "which",
+     .get = get_cause_finding},
+};
+#undef FIELD
+const struct jp_table table_causes = {
+    .name = "causes",
+    .json = "findings.causes",
+    .help = "what coincides with the finding, strongest first",
+    JP_COLUMNS(causes),
+    .count = count_causes,
+    .find = find_cause,
+    .max_json = 5,
+    .max_html = 200,
+    .unsorted = true,
+};
+
+/* --- findings ------------------------------------------------------------- */
+
+static size_t count_findings(const struct jp_report *report)
+{
+    return report->insight && report->result ? report->insight->findings.n : 0;
+}
+
+static void find_finding(struct jp_row *row)
+{
+    row->at = &row->report->insight->findings.at[row->index];
+}
+
+/* the words of the schema for expectation_word */
+static const char *const against[] = {"peaks", "baseline", "likes", "own"};
+/* the words of the schema for finding_gain_word */
+static const char *const gain_kinds[] = {"replayed", "part", "bound"};
+
+/* Returns the finding's communicator; NULL if it concerns several. */
+static const struct jp_comm *comm_of(const struct jp_row *row)
+{
+    const struct jp_finding *f = row->at;
+
+    return f->comm >= 0 && (uint64_t) f->comm < row->result->n_comms
+               ? &row->result->comms[f->comm]
+               : NULL;
+}
+
+/* Formats "rank 19 (gpu-node-0312, pid 4711), in TP1", as far as it is known.
+ */
+static void get_finding_where(const struct jp_row *row, struct jp_value *v)
+{
+    const struct jp_finding *f = row->at;
+    const struct jp_comm *comm = comm_of(row);
+    const char *in = !comm                       ? ""
+                     : comm->name && *comm->name ? comm->name
+                                                 : comm->id;
+    char rank[80] = "", place[140] = "";
+
+    /* the rank in the job, else the process's own name, else the rank in its
+     * communicator */
+    if (f->world_rank >= 0)
+        snprintf(rank, sizeof(rank), "rank %" PRId64, f->world_rank);
+    else if (*f->name)
+        snprintf(rank, sizeof(rank), "rank %s", f->name);
+    else if (f->rank >= 0)
+        snprintf(rank, sizeof(rank), "rank %" PRId64 " there", f->rank);
+    if (f->pid >= 0)
+        snprintf(place, sizeof(place), "%.100s%spid %" PRId64, f->host,
+                 *f->host ? ", " : "", f->pid);
+    else
+        snprintf(place, sizeof(place), "%.100s", f->host);
+    snprintf(v->buf, sizeof(v->buf), "%s%s%s%s%s%.64s", rank,
+             *rank && *place ? " (" : "", place, *rank && *place ? ")" : "",
+             *in && (*rank || *place) ? ", in " : "", in);
+    value_text(v, v->buf);
+}
+
+/* The plain text needs a buffer of its own, because v->buf is also its result.
+ */
+static void get_finding_plain(const struct jp_row *row, struct jp_value *v)
+{
+    char text[JP_PLAIN_TEXT];
+
+    snprintf(v->buf, sizeof(v->buf), "%s",
+             plain_finding(row->at, row->result, text));
+    value_text(v, v->buf);
+}
+
+static void get_finding_comm(const struct jp_row *row, struct jp_value *v)
+{
+    value_text(v, comm_of(row) ? comm_of(row)->id : NULL);
+}
+
+/* Formats the start of the finding; unknown if it lasted for the whole run. */
+static void get_finding_since(const struct jp_row *row, struct jp_value *v)
+{
+    const struct jp_finding *f = row->at;
+
+    value_text(v, isfinite(f->from_us) && f->from_us > 0
+                      ? figure_utc((uint64_t) f->from_us, v->buf)
+                      : NULL);
+}
+
+/* Below 0 or NaN: unknown. */
+static void value_positive(struct jp_value *v, double value)
+{
+    value_finite(v, value >= 0 ? value : NAN);
+}
+
+/* a double beyond int64_t must not be converted */
+JP_GETTER(finding_kind, jp_finding, value_text(v, finding_kind_name(at->kind)))
+JP_GETTER(finding_comm_index, jp_finding, value_signed(v, at->comm))
+JP_GETTER(finding_rank, jp_finding, value_signed(v, at->rank))
+JP_GETTER(finding_world_rank, jp_finding, value_signed(v, at->world_rank))
+JP_GETTER(finding_host, jp_finding, value_name(v, at->host))
+JP_GETTER(finding_pid, jp_finding, value_signed(v, at->pid))
+JP_GETTER(finding_cost, jp_finding,
+          value_signed(v, isfinite(at->cost_us) && at->cost_us < 1e18
+                              ? (int64_t) at->cost_us
+                              : -1))
+JP_GETTER(finding_gpu_time, jp_finding, value_positive(v, at->cost_us))
+JP_GETTER(finding_gain, jp_finding, value_positive(v, at->gain))
+JP_GETTER(finding_gain_kind, jp_finding,
+          value_text(v, finding_gain_word(at->gain_kind)))
+JP_GETTER(finding_low, jp_finding, value_positive(v, at->low))
+JP_GETTER(finding_high, jp_finding, value_positive(v, at->high))
+JP_GETTER(finding_evidence, jp_finding,
+          value_known(v, at->evidence > 0, at->evidence))
+JP_GETTER(finding_part, jp_finding,
+          value_text(v, at->share >= 0 ? finding_share(at, v->buf) : NULL);
+          v->real = at->share)
+JP_GETTER(finding_against, jp_finding,
+          value_text(v, expectation_word(at->against)))
+JP_GETTER(finding_text, jp_finding, value_text(v, at->text))
+JP_GETTER(finding_next, jp_finding, value_text(v, at->next))
+
+/* Lists the kinds of causes that the samples could have shown, also without a
+ * hit. */
+static void get_finding_looked_at(const struct jp_row *row, struct jp_value *v)
+{
+    const struct jp_cause_look *look =
+        causes_look(row->report->causes, row->index);
+
+    v->type = JP_VALUE_LIST;
+    v->n = look ? look->n_list : 0;
+    v->list = look ? look->list : NULL;
+}
+
+/* The sentence on the strongest cause; unknown if no cause was looked for. */
+static void get_finding_why(const struct jp_row *row, struct jp_value *v)
+{
+    const struct jp_cause_look *look =
+        causes_look(row->report->causes, row->index);
+
+    value_text(v, look ? look->why : NULL);
+}
+
+#define FIELD(member) JP_FIELD(struct jp_finding, member)
+/* new keys come last in JSON; where and part are for the page only */
+static const struct jp_column findings[] = {
+    {"kind", JP_COL_WORD, 0, 1, 1, 0, "Kind", "what is wrong",
+     .get = get_finding_kind},
+    {"comm", JP_COL_ID, JP_MAYBE, 2,
+     .help = "id of the communicator where it begins; null: several",
+     .get = get_finding_comm},
+    {"comm_index", JP_COL_RANK, JP_MAYBE, 3,
+     .help = "index of the communicator in comms",
+     .get = get_finding_comm_index},
+    {"coll", JP_COL_TEXT, JP_MAYBE, 4, .help = "NCCL's function; null: several",
+     FIELD(coll)},
+    {"rank", JP_COL_RANK, JP_MAYBE, 5, .help = "in that communicator",
+     .get = get_finding_rank},
+    {"world_rank", JP_COL_RANK, JP_MAYBE, 6,
+     .help = "SLURM_PROCID, else the rank in a communicator of all processes",
+     .get = get_finding_world_rank},
+    {"host", JP_COL_TEXT, JP_MAYBE, 7, .help = "where it ran",
+     .get = get_finding_host},
+    {"pid", JP_COL_PID, JP_MAYBE, 8, .help = "its number on the host",
+     .get = get_finding_pid},
+    {"from", JP_COL_CLOCK, JP_MAYBE, 9,
+     .help = "when it began, by the times of the records", FIELD(from_us)},
+    {"to", JP_COL_CLOCK, JP_MAYBE, 10, .help = "when it ended, likewise",
+     FIELD(to_us)},
+    {"share", JP_COL_SHARE, JP_MAYBE, 11,
+     .help = "of the communication time of the ranks that it affects",
+     FIELD(share)},
+    {"share_low", JP_COL_SHARE, JP_MAYBE, 12,
+     .help = "start of share's 95 % confidence interval",
+     .get = get_finding_low},
+    {"share_high", JP_COL_SHARE, JP_MAYBE, 13, .help = "end of that interval",
+     .get = get_finding_high},
+    {"evidence", JP_COL_COUNT, JP_MAYBE | JP_TIP, 14, 5, 0, "Evidence",
+     "number of operations that show it", .get = get_finding_evidence},
+    {"cost_us", JP_COL_US, JP_MAYBE, 15,
+     .help = "GPU time that is lost: the waits of the others, or the network's "
+             "additional time",
+     .get = get_finding_cost},
+    {"gain", JP_COL_SHARE, JP_MAYBE, 16,
+     .help = "share of the run's time that a repair would save, by a replay of "
+             "the recorded run without the fault; null: not replayed",
+     .get = get_finding_gain},
+    {"gain_kind", JP_COL_WORD, JP_MAYBE, 17,
+     .help = "how much of the run was replayed: all of it (replayed), its "
+             "start, to which gain then refers (part), or nothing, so that "
+             "only cost_us is known (bound)",
+     .get = get_finding_gain_kind, JP_WORDS(gain_kinds)},
+    {"against", JP_COL_WORD, JP_MAYBE, 18,
+     .help = "what a slow network is compared with: the site's peaks or the "
+             "rates of the nodes' adapters (peaks), earlier steps (baseline), "
+             "communicators of the same shape (likes), or the same "
+             "communicators earlier in the step (own)",
+     .get = get_finding_against, JP_WORDS(against)},
+    {"text", JP_COL_PROSE, 0, 19, 2, 0, "What", "who, where, how much",
+     .get = get_finding_text},
+    {"next", JP_COL_PROSE, 0, 20, 9, 0, "What to do", "what to do",
+     .get = get_finding_next},
+    {"why", JP_COL_PROSE, JP_MAYBE, 21,
+     .help = "what the samples of utilisation show at the same time, in one "
+             "sentence; null: they were not examined",
+     .get = get_finding_why},
+    {"looked_at", JP_COL_LIST, 0, 22,
+     .help = "the kinds of causes that the samples could have shown",
+     .max = JP_CAUSES, .get = get_finding_looked_at},
+    {"plain", JP_COL_PROSE, 0, 23,
+     .help = "the same as text, in short sentences for people; the wording may "
+             "change",
+     .get = get_finding_plain},
+    {"where", JP_COL_PROSE, JP_TIP, 0, 3, 0, "Where", "as far as it is known",
+     .get = get_finding_where},
+    {"part", JP_COL_FIGURE, JP_TIP | JP_MAYBE, 0, 4, 0, "Share",
+     "of communication time; in brackets the 95 % confidence interval",
+     .get = get_finding_part},
+    {"gpu_time", JP_COL_US, JP_TIP, 0, 6, 0, "GPU time", "that is lost",
+     .get = get_finding_gpu_time},
+    {"win", JP_COL_SHARE, JP_TIP, 0, 7, 0, "Gain",
+     "share of the run's time that a repair would save; -: not replayed",
+     .get = get_finding_gain},
+    {"since", JP_COL_TEXT, JP_TIP, 0, 8, 0, "Since",
+     "by the times of the records", .get = get_finding_since},
+};
+#undef FIELD
+/* Writes the causes of a finding, as an array in its object; empty if there are
+ * none or none were looked for. */
+static void put_causes(struct jp_json_stream *s, const struct jp_row *row)
+{
+    const struct jp_cause_look *look =
+        causes_look(row->report->causes, row->index);
+
+    json_stream_array(s, "causes");
+    /* strongest first */
+    for (size_t i = 0; look && i < look->n; i++)
+        table_json_row(s, &table_causes, row->report, look->first + i);
+    json_stream_end_array(s);
+}
+
+/* sorted by the analysis; the page must not sort them again */
+const struct jp_table table_findings = {
+    .name = "findings",
+    .json = "findings",
+    .help = "worst first",
+    JP_COLUMNS(findings),
+    .count = count_findings,
+    .find = find_finding,
+    .max_json = 200,
+    .max_html = 50,
+    .unsorted = true,
+    .json_more = put_causes,
+};
+
+/* --- what the job is bound by, and how long its steps take ---------------- */
+
+static size_t count_bottlenecks(const struct jp_report *report)
+{
+    return report->bottlenecks ? report->bottlenecks->n : 0;
+}
+
+static void find_bottleneck(struct jp_row *row)
+{
+    row->at = &row->report->bottlenecks->at[row->index];
+}
+
+JP_GETTER(bottleneck_kind, jp_bottleneck,
+          value_text(v, bottleneck_words[at->kind]))
+JP_GETTER(bottleneck_unit, jp_bottleneck,
+          value_text(v, util_unit_name(at->unit)))
+JP_GETTER(bottleneck_text, jp_bottleneck, value_text(v, at->text))
+
+#define FIELD(member) JP_FIELD(struct jp_bottleneck, member)
+/* a row per resource that the job is bound by */
+static const struct jp_column bottlenecks[] = {
+    {"kind", JP_COL_WORD, 0, 1, 1, .title = "Bound by",
+     .help = "several may hold", .words = bottleneck_words,
+     .n_words = JP_BOTTLENECKS, .get = get_bottleneck_kind},
+    {"metric", JP_COL_TEXT, 0, 2, .help = "the metric that shows it",
+     FIELD(metric)},
+    {"unit", JP_COL_TEXT, 0, 3, .help = "of value and limit",
+     .get = get_bottleneck_unit},
+    {"value", JP_COL_NUMBER, 0, 4, .help = "over the run, of all members",
+     FIELD(value)},
+    {"limit", JP_COL_NUMBER, 0, 5, 3, .title = "Limit",
+     .help = "the job counts as bound from this value on", FIELD(limit)},
+    {"text", JP_COL_PROSE, 0, 6, 2, .title = "Evidence",
+     .help = "the evidence, in one clause", .get = get_bottleneck_text},
+};
+#undef FIELD
+const struct jp_table table_bottlenecks = {
+    .name = "bottlenecks",
+    .json = "bottlenecks",
+    .help = "what the job as a whole is bound by",
+    JP_COLUMNS(bottlenecks),
+    .count = count_bottlenecks,
+    .find = find_bottleneck,
+    .max_json = JP_BOTTLENECKS,
+    .max_html = JP_BOTTLENECKS,
+    .unsorted = true,
+};
+
+/* One row, or none if no period was recognised. */
+static size_t count_iterations(const struct jp_report *report)
+{
+    return report->iteration && report->iteration->source;
+}
+
+/* The only row. */
+static void find_iteration(struct jp_row *row)
+{
+    row->at = row->report->iteration;
+}
+
+/* 0 means that the samples do not show the figure. */
+static void value_above_zero(struct jp_value *v, double value)
+{
+    value_finite(v, value > 0 ? value : NAN);
+}
+
+JP_GETTER(iteration_source, jp_iteration,
+          value_text(v, iteration_sources[at->source]))
+/* period_us is above 0 if there is a row */
+JP_GETTER(iteration_p5, jp_iteration, value_above_zero(v, at->p5_us))
+JP_GETTER(iteration_p95, jp_iteration, value_above_zero(v, at->p95_us))
+JP_GETTER(iteration_rate, jp_iteration, value_real(v, 1e6 / at->period_us))
+JP_GETTER(iteration_ops, jp_iteration, value_known(v, at->ops > 0, at->ops))
+JP_GETTER(iteration_drift, jp_iteration, value_finite(v, at->drift))
+JP_GETTER(iteration_text, jp_iteration, value_text(v, at->text))
+
+/* the words of the schema for iteration_sources */
+static const char *const sources[] = {"collectives", "utilisation"};
+
+#define FIELD(member) JP_FIELD(struct jp_iteration, member)
+/* times are those of one iteration of the program's loop */
+static const struct jp_column iteration[] = {
+    {"source", JP_COL_WORD, 0, 1, 1, .title = "By",
+     .help = "what it was derived from", JP_WORDS(sources),
+     .get = get_iteration_source},
+    {"period_us", JP_COL_US, JP_REAL, 2, 2, .title = "Step",
+     .help = "how long an iteration takes: the median", FIELD(period_us)},
+    {"p5_us", JP_COL_US, JP_MAYBE | JP_REAL, 3, 3, .title = "p5",
+     .help = "5th percentile; null: samples do not show it",
+     .get = get_iteration_p5},
+    {"p95_us", JP_COL_US, JP_MAYBE | JP_REAL, 4, 4, .title = "p95",
+     .help = "95th percentile, likewise", .get = get_iteration_p95},
+    {"steps_per_s", JP_COL_NUMBER, 0, 5, 5, .title = "A second",
+     .help = "steps a second", .get = get_iteration_rate},
+    {"count", JP_COL_COUNT, 0, 6, 6, .title = "Steps",
+     .help = "number of iterations that were recognised", FIELD(count)},
+    {"ops", JP_COL_COUNT, JP_MAYBE, 7, 7, .title = "Operations",
+     .help = "operations of a process in an iteration; null: samples do not "
+             "show it",
+     .get = get_iteration_ops},
+    {"confidence", JP_COL_SHARE, 0, 8, 8, .title = "Confidence",
+     .help = "from collectives: the share of operations that belong to such "
+             "iterations; from samples: the autocorrelation",
+     FIELD(confidence)},
+    {"drift", JP_COL_SHARE, JP_MAYBE, 9, 9, .title = "Drift",
+     .help = "how much longer the iterations of the last third are than those "
+             "of the first third",
+     .get = get_iteration_drift},
+    {"text", JP_COL_PROSE, 0, 10, .help = "one sentence",
+     .get = get_iteration_text},
+};
+#undef FIELD
+const struct jp_table table_iteration = {
+    .name = "iteration",
+    .help = "how long a step of the program's loop takes",
+    JP_COLUMNS(iteration),
+    .count = count_iterations,
+    .find = find_iteration,
+    .max_json = 1,
+    .max_html = 1,
+    .unsorted = true,
+};
+
+void tables_pace_json(struct jp_json_stream *s, const struct jp_report *report)
+{
+    /* iteration is one object, not an array: null if no period was recognised
+     */
+    if (count_iterations(report)) {
+        json_stream_key(s, "iteration");
+        table_json_row(s, &table_iteration, report, 0);
+    } else {
+        json_stream_null(s, "iteration");
+    }
+    table_json(s, &table_bottlenecks, report, NULL);
+}
