@@ -48,7 +48,7 @@ static size_t add(uint32_t *out, size_t n, uint32_t node)
     return n + 1;
 }
 
-size_t clock_peers_of(uint32_t n, uint32_t i, uint32_t out[CLOCK_DEGREE])
+static size_t neighbours(uint32_t n, uint32_t i, uint32_t out[CLOCK_DEGREE])
 {
     uint32_t by[STRIDES];
     size_t found = 0, n_by = 0;
@@ -67,9 +67,14 @@ size_t clock_peers_of(uint32_t n, uint32_t i, uint32_t out[CLOCK_DEGREE])
     return found;
 }
 
-bool clock_peers_initiates(uint32_t i, uint32_t j)
+size_t clock_peers_of(uint32_t n, uint32_t i, uint32_t out[CLOCK_DEGREE],
+                      bool asks[CLOCK_DEGREE])
 {
-    return (i + j) % 2 ? i > j : i < j;
+    size_t found = neighbours(n, i, out);
+
+    for (size_t k = 0; k < found; k++)
+        asks[k] = (i + out[k]) % 2 ? i > out[k] : i < out[k];
+    return found;
 }
 
 /* --- the file -------------------------------------------------------------
@@ -90,17 +95,6 @@ int clock_peer_write_file(const char *path, const struct clock_peer *peer,
                         ",\"addr%zu\":\"%s\"", i, peer->addresses[i].address);
     len += snprintf(text + len, sizeof(text) - (size_t) len, "}\n");
     return fileio_write(path, text, (size_t) len, err);
-}
-
-int clock_peer_write(const char *dir, const char *node,
-                     const struct clock_peer *peer, struct jp_error *err)
-{
-    char *path = text_format("%s/nodes/%s/" CLOCK_PEER_FILE, dir, node);
-    int rc = path ? clock_peer_write_file(path, peer, err)
-                  : error_set(err, "out of memory");
-
-    free(path);
-    return rc;
 }
 
 int clock_peer_parse(const char *text, struct clock_peer *peer,
@@ -144,17 +138,6 @@ int clock_peer_read_file(const char *path, struct clock_peer *peer,
             error_wrap(err, "%s", path);
     }
     free(text);
-    return rc;
-}
-
-int clock_peer_read(const char *dir, const char *node, struct clock_peer *peer,
-                    struct jp_error *err)
-{
-    char *path = text_format("%s/nodes/%s/" CLOCK_PEER_FILE, dir, node);
-    int rc = path ? clock_peer_read_file(path, peer, err)
-                  : error_set(err, "out of memory");
-
-    free(path);
     return rc;
 }
 

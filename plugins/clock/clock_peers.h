@@ -49,10 +49,10 @@ size_t clock_iface_find(const char *list,
 #define CLOCK_DEGREE 6
 #define CLOCK_PEER_FILE "clock.peer"
 
-/* The neighbours of node i of n into out, ascending. Returns how many. */
-size_t clock_peers_of(uint32_t n, uint32_t i, uint32_t out[CLOCK_DEGREE]);
-/* Whether i asks j, else j asks i: half of a node's neighbours each. */
-bool clock_peers_initiates(uint32_t i, uint32_t j);
+/* The neighbours of node i of n into out, ascending. asks: whether i asks it,
+ * else it asks i: half of a node's neighbours each. Returns how many. */
+size_t clock_peers_of(uint32_t n, uint32_t i, uint32_t out[CLOCK_DEGREE],
+                      bool asks[CLOCK_DEGREE]);
 
 /* What stands in a node's file. */
 struct clock_peer {
@@ -63,15 +63,10 @@ struct clock_peer {
     struct clock_iface addresses[CLOCK_ADDRESSES];
 };
 
-/* Into <dir>/nodes/<node>/clock.peer, by temp + rename. */
-int clock_peer_write(const char *dir, const char *node,
-                     const struct clock_peer *peer, struct jp_error *err);
-/* -1: it is not there yet, or is none. */
-int clock_peer_read(const char *dir, const char *node, struct clock_peer *peer,
-                    struct jp_error *err);
-/* The same of any path, for what else agents meet by. */
+/* By temp + rename. */
 int clock_peer_write_file(const char *path, const struct clock_peer *peer,
                           struct jp_error *err);
+/* -1: it is not there yet, or is none. */
 int clock_peer_read_file(const char *path, struct clock_peer *peer,
                          struct jp_error *err);
 int clock_peer_parse(const char *text, struct clock_peer *peer,

@@ -19,13 +19,10 @@ enum {
 #define ASKED_ALL (HAVE_T_TX * 3 | HAVE_R_RX * 3 | HAVE_STAMPS)
 #define ANSWERED_ALL (HAVE_T_RX * 3 | HAVE_R_TX * 3)
 
-const char *clock_why_name(enum clock_why why)
-{
-    static const char *const names[] = {"lost", "no send time",
+/* Why an exchange failed, and the phrase of its record. */
+enum why { LOST, UNSTAMPED, DISTURBED };
+static const char *const why_names[] = {"lost", "no send time",
                                         "a clock was set"};
-
-    return names[why];
-}
 
 /* --- tags: which packet a time of sending belongs to ----------------------
  */
@@ -48,7 +45,8 @@ void clock_talk_init(struct clock_talk *talk, uint32_t n, uint32_t self,
                      int64_t now_ns)
 {
     uint32_t peers[CLOCK_DEGREE];
-    size_t n_peers = clock_peers_of(n, self, peers);
+    bool asks[CLOCK_DEGREE];
+    size_t n_peers = clock_peers_of(n, self, peers, asks);
 
     memset(talk, 0, sizeof(*talk));
     talk->self = self;
@@ -56,7 +54,7 @@ void clock_talk_init(struct clock_talk *talk, uint32_t n, uint32_t self,
     talk->cadence_ns = cadence_ns;
     talk->spacing_ns = spacing_ns;
     for (size_t i = 0; i < n_peers; i++)
-        if (clock_peers_initiates(self, peers[i]))
+        if (asks[i])
             talk->edges[talk->n_edges++].peer = peers[i];
         else
             talk->answers[talk->n_answers++].peer = peers[i];
@@ -125,21 +123,21 @@ static int64_t patience_ns(const struct clock_talk *talk,
     return every < least ? least : every < most ? every : most;
 }
 
-static void fail(struct clock_talk *talk, struct clock_edge *e,
-                 enum clock_why why, int64_t now_ns)
+static void fail(struct clock_talk *talk, struct clock_edge *e, enum why why,
+                 int64_t now_ns)
 {
-    if (why == CLOCK_LOST) {
+    if (why == LOST) {
         e->span.lost++;
         /* only silence is a reason to ask less often */
         e->lost_in_row =
             e->have & (HAVE_R_RX * 3 | HAVE_STAMPS) ? 0 : e->lost_in_row + 1;
     } else {
-        *(why == CLOCK_UNSTAMPED ? &e->span.no_stamp : &e->span.disturbed) += 1;
+        *(why == UNSTAMPED ? &e->span.no_stamp : &e->span.disturbed) += 1;
         e->lost_in_row = 0;
     }
     e->failures++;
     if (talk->failed)
-        talk->failed(talk->arg, (size_t) (e - talk->edges), why);
+        talk->failed(talk->arg, (size_t) (e - talk->edges), why_names[why]);
     end_exchange(talk, e, now_ns);
 }
 
@@ -237,11 +235,7 @@ static void settle(struct clock_talk *talk, struct clock_edge *e,
         s->pure_back += is_pure(e->r_tx, e->r_rx);
         end_exchange(talk, e, now_ns);
     } else {
-        fail(talk, e,
-             !heard     ? CLOCK_LOST
-             : !stamped ? CLOCK_UNSTAMPED
-                        : CLOCK_DISTURBED,
-             now_ns);
+        fail(talk, e, !heard ? LOST : !stamped ? UNSTAMPED : DISTURBED, now_ns);
     }
 }
 
@@ -269,7 +263,7 @@ static void begin(struct clock_talk *talk, struct clock_edge *e, int64_t now_ns)
     e->unstamped = e->disturbed = false;
     e->begun_ns = now_ns;
     if (!ask(talk, e, 0))
-        fail(talk, e, CLOCK_LOST, now_ns);
+        fail(talk, e, LOST, now_ns);
 }
 
 static int64_t run_edge(struct clock_talk *talk, struct clock_edge *e,
@@ -281,7 +275,7 @@ static int64_t run_edge(struct clock_talk *talk, struct clock_edge *e,
         begin(talk, e, now_ns);
     if (e->state == EDGE_FIRST && now_ns - e->begun_ns >= talk->spacing_ns &&
         !ask(talk, e, 1))
-        fail(talk, e, CLOCK_LOST, now_ns);
+        fail(talk, e, LOST, now_ns);
     if (e->state == EDGE_SECOND && now_ns - e->begun_ns >= patience_ns(talk, e))
         settle(talk, e, now_ns);
     switch (e->state) {

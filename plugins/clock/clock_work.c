@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/fileio.h"
+
 #ifndef TFD_TIMER_CANCEL_ON_SET
 #define TFD_TIMER_CANCEL_ON_SET (1 << 1)
 #endif
@@ -52,7 +54,6 @@ struct peer {
 struct clock_work {
     struct module_place place;
     struct clock_conf conf;
-    struct clock_source source;
     struct clock_socket socket;
     struct clock_seal seal;
     struct clock_talk talk;
@@ -95,7 +96,7 @@ struct clock_work {
 
 static int64_t now_of(const struct clock_work *w)
 {
-    return clock_source_mono(&w->source);
+    return clock_source_mono(&w->socket.source);
 }
 
 /* Remembers the first trouble; the agent tells it once. */
@@ -119,17 +120,17 @@ static bool send_packet(void *arg, bool to_answer, size_t index,
     clock_packet_write(packet, &w->seal, bytes);
     w->sent++;
     if (to_answer)
-        clock_socket_send(&w->socket, &w->source, &w->askers[index].to,
+        clock_socket_send(&w->socket, &w->askers[index].to,
                           w->askers[index].to_len, bytes, tag);
     else
-        clock_socket_send(&w->socket, &w->source, &w->peers[index].to,
+        clock_socket_send(&w->socket, &w->peers[index].to,
                           w->peers[index].to_len, bytes, tag);
     if (w->listens) /* the time before the call counts */
-        clock_socket_flush(&w->socket, &w->source);
+        clock_socket_flush(&w->socket);
     return true;
 }
 
-static void note_failure(void *arg, size_t index, enum clock_why why)
+static void note_failure(void *arg, size_t index, const char *why)
 {
     struct clock_work *w = arg;
     const struct clock_edge *e = &w->talk.edges[index];
@@ -139,18 +140,17 @@ static void note_failure(void *arg, size_t index, enum clock_why why)
     if (w->windows[index].told++ < CLOCK_TOLD)
         note(w,
              clock_rows_failure(&w->rows, w->talk.self, e->peer, e->seq,
-                                now_of(w), clock_why_name(why), &err),
+                                now_of(w), why, &err),
              &err);
 }
 
 static void take_stamps(struct clock_work *w)
 {
-    int64_t tx_ns;
-    uint64_t tag;
+    struct clock_sent sent[CLOCK_PENDING];
+    size_t n = clock_socket_sent(&w->socket, sent);
 
-    clock_socket_collect(&w->socket, &w->source);
-    while (clock_socket_sent(&w->socket, &w->source, &tag, &tx_ns))
-        clock_talk_sent(&w->talk, tag, tx_ns, now_of(w));
+    for (size_t i = 0; i < n; i++)
+        clock_talk_sent(&w->talk, sent[i].tag, sent[i].tx_ns, now_of(w));
     w->talk.user_stamps = !w->socket.kernel;
 }
 
@@ -214,12 +214,12 @@ static void take_packets(struct clock_work *w)
 
     do {
         room = w->socket.kernel ? CLOCK_BATCH : 1;
-        n = clock_socket_receive(&w->socket, &w->source, in, room);
+        n = clock_socket_receive(&w->socket, in, room);
         for (size_t i = 0; i < n; i++)
             take_packet(w, &in[i]);
         taken += n;
     } while (n == room && taken < TAKEN_AT_ONCE && !w->deaf);
-    clock_socket_flush(&w->socket, &w->source);
+    clock_socket_flush(&w->socket);
 }
 
 /* --- neighbours -----------------------------------------------------------
@@ -240,6 +240,21 @@ static void use_address(struct clock_work *w, size_t index)
     }
     p->refused = !found;
     w->talk.edges[index].ready = found;
+}
+
+static char *peer_path(const struct clock_work *w, const char *node)
+{
+    return text_format("%s/nodes/%s/" CLOCK_PEER_FILE, w->place.dir, node);
+}
+
+static bool read_peer(const struct clock_work *w, const char *node,
+                      struct clock_peer *told)
+{
+    char *path = peer_path(w, node);
+    bool there = path && clock_peer_read_file(path, told, NULL) == 0;
+
+    free(path);
+    return there;
 }
 
 /* Where nothing has come, and where a neighbour does not answer any more. */
@@ -263,8 +278,7 @@ static void look_for_peer(struct clock_work *w, size_t index, int64_t now_ns)
             p->look_every_ns = LOOK_MAX_NS;
     }
     p->look_ns = now_ns + p->look_every_ns;
-    if (clock_peer_read(w->place.dir, p->node, &told, NULL) < 0 ||
-        told.node_id != e->peer)
+    if (!read_peer(w, p->node, &told) || told.node_id != e->peer)
         return;
     if (e->ready && memcmp(&told, &p->told, sizeof(told)) == 0)
         return;
@@ -293,7 +307,7 @@ static int64_t look_for_peers(struct clock_work *w, int64_t now_ns)
 
 static uint64_t window_of(const struct clock_work *w, int64_t now_ns)
 {
-    int64_t real = now_ns + clock_source_ahead(&w->source);
+    int64_t real = now_ns + w->socket.source.ahead;
 
     return real > 0 ? (uint64_t) (real / w->window_ns) : 0;
 }
@@ -320,7 +334,7 @@ static void take_snapshot(struct clock_work *w, int64_t now_ns)
     if (!w->conf.snapshot_ms || now_ns < w->snapshot_ns)
         return;
     w->snapshot_ns = now_ns + (int64_t) w->conf.snapshot_ms * 1000000;
-    clock_look(&w->source.shift, &look);
+    clock_look(&w->socket.source.shift, &look);
     expected = (double) w->raw_ahead_ns +
                w->raw_rate * (double) (look.mono_ns - w->raw_at_ns);
     if (fabs((double) (look.raw_ns - look.mono_ns) - expected) >
@@ -366,7 +380,7 @@ static void end_windows(struct clock_work *w, int64_t now_ns, bool all)
         end_window(w, i, now_ns);
         begin_window(w, i, now_ns);
     }
-    clock_look(&w->source.shift, &look);
+    clock_look(&w->socket.source.shift, &look);
     put_snapshot(w, &look);
 }
 
@@ -378,11 +392,11 @@ static bool look_at_wall(struct clock_work *w)
     int64_t by_ns;
     char line[120];
 
-    if (!clock_source_was_set(&w->source, &by_ns))
+    if (!clock_source_was_set(&w->socket.source, &by_ns))
         return false;
     clock_talk_disturb(&w->talk);
-    w->talk.real_less_mono = clock_source_ahead(&w->source);
-    clock_look(&w->source.shift, &look);
+    w->talk.real_less_mono = w->socket.source.ahead;
+    clock_look(&w->socket.source.shift, &look);
     note(w, clock_rows_step(&w->rows, &look, by_ns, &err), &err);
     if (w->steps++ || !w->place.log)
         return true;
@@ -481,7 +495,7 @@ int clock_work_run(struct clock_work *w, int64_t spent_ns, struct jp_error *err)
     take_snapshot(w, now);
     peers = look_for_peers(w, now);
     next = clock_talk_run(&w->talk, now);
-    clock_socket_flush(&w->socket, &w->source);
+    clock_socket_flush(&w->socket);
     if (w->listens)
         take_stamps(w);
     w->due_ns = peers < next ? peers : next;
@@ -513,11 +527,12 @@ static int watch(const struct clock_work *w, int fd)
     return fd < 0 ? -1 : epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-static int open_fds(struct clock_work *w, struct jp_error *err)
+static int open_fds(struct clock_work *w, const struct clock_shift *shift,
+                    struct jp_error *err)
 {
     int flags = TFD_CLOEXEC | TFD_NONBLOCK;
 
-    if (clock_socket_open(&w->socket, &w->source, err) < 0)
+    if (clock_socket_open(&w->socket, shift, err) < 0)
         return -1;
     w->epoll = epoll_create1(EPOLL_CLOEXEC);
     w->timer = timerfd_create(CLOCK_MONOTONIC, flags);
@@ -566,7 +581,7 @@ static void init_talk(struct clock_work *w, uint32_t self, int64_t now_ns)
     w->talk.send = send_packet;
     w->talk.failed = note_failure;
     w->talk.arg = w;
-    w->talk.real_less_mono = clock_source_ahead(&w->source);
+    w->talk.real_less_mono = w->socket.source.ahead;
     w->talk.user_stamps = !w->socket.kernel;
     for (size_t i = 0; i < w->talk.n_edges; i++) {
         w->peers[i].node = w->place.nodes[w->talk.edges[i].peer];
@@ -590,20 +605,27 @@ static int open_files(struct clock_work *w, const struct clock_peer *own,
                                   .conf = &w->conf};
     uint64_t most = w->place.disk_bytes < CLOCK_DISK_BYTES ? w->place.disk_bytes
                                                            : CLOCK_DISK_BYTES;
+    char *path;
+    int rc;
 
-    clock_look(&w->source.shift, &origin.look);
+    clock_look(&w->socket.source.shift, &origin.look);
     if (clock_rows_open(&w->rows, w->place.dir, &origin, most, err) < 0)
         return -1;
     w->has_rows = true;
-    return clock_peer_write(w->place.dir, w->place.node, own, err);
+    path = peer_path(w, w->place.node);
+    rc = path ? clock_peer_write_file(path, own, err)
+              : error_set(err, "out of memory");
+    free(path);
+    return rc;
 }
 
-static int start(struct clock_work *w, uint32_t self, struct jp_error *err)
+static int start(struct clock_work *w, uint32_t self,
+                 const struct clock_shift *shift, struct jp_error *err)
 {
     struct clock_peer own = {.node_id = self};
 
     own.n_addresses = clock_iface_find(w->conf.interfaces, own.addresses, err);
-    if (!own.n_addresses || open_fds(w, err) < 0)
+    if (!own.n_addresses || open_fds(w, shift, err) < 0)
         return -1;
     w->began_ns = w->cost_from_ns = now_of(w);
     init_talk(w, self, w->began_ns);
@@ -640,9 +662,8 @@ struct clock_work *clock_work_create(const struct module_place *place,
     w->conf = *place->clock;
     w->conf.interfaces[CLOCK_NAMES_BYTES - 1] = '\0';
     w->epoll = w->timer = w->set = w->socket.fd = -1;
-    clock_source_init(&w->source, shift);
     clock_seal_init(&w->seal, w->conf.key, place->job, place->step);
-    if (start(w, self, err) == 0)
+    if (start(w, self, shift, err) == 0)
         return w;
     clock_work_destroy(w);
     return NULL;
@@ -655,7 +676,8 @@ void clock_work_destroy(struct clock_work *w)
     clock_talk_fini(&w->talk);
     if (w->has_rows)
         clock_rows_close(&w->rows);
-    clock_socket_close(&w->socket);
+    if (w->socket.fd >= 0)
+        close(w->socket.fd);
     if (w->epoll >= 0)
         close(w->epoll);
     if (w->timer >= 0)

@@ -26,7 +26,7 @@
 #include "plugins/clock/clock_read.h"
 #include "plugins/module.h"
 
-/* --- clock_stamp.c ------------------------------------------------------ */
+/* --- clock_socket.c ------------------------------------------------------ */
 
 /* A socket whose packets get times from the kernel, and looks
  * at a node's clocks.
@@ -62,12 +62,9 @@ struct clock_source {
     struct clock_shift shift;
     int64_t real_less_mono; /* of the machine */
     int64_t set_by;         /* of the test's step, as far as it has come */
+    int64_t ahead; /* real less monotonic, as the node has it: their sum */
 };
-void clock_source_init(struct clock_source *source,
-                       const struct clock_shift *shift);
 int64_t clock_source_mono(const struct clock_source *source);
-/* real less monotonic, as the node has it. */
-int64_t clock_source_ahead(const struct clock_source *source);
 /* Whether the wall clock was set since the last call; *by_ns: by so much. */
 bool clock_source_was_set(struct clock_source *source, int64_t *by_ns);
 
@@ -75,6 +72,7 @@ bool clock_source_was_set(struct clock_source *source, int64_t *by_ns);
 #define CLOCK_BATCH 16   /* packets of one call */
 
 struct clock_socket {
+    struct clock_source source;
     int fd;
     bool ipv6;
     uint16_t port;
@@ -113,35 +111,34 @@ struct clock_arrival {
  * possible here. */
 int clock_socket_bind(bool *ipv6, uint16_t *port, struct jp_error *err);
 
-/* Binds a port of the system's choice. -1: not possible here. */
-int clock_socket_open(struct clock_socket *s, const struct clock_source *source,
+/* Binds a port of the system's choice; shift may be NULL. The caller closes
+ * s->fd. -1: not possible here. */
+int clock_socket_open(struct clock_socket *s, const struct clock_shift *shift,
                       struct jp_error *err);
-void clock_socket_close(struct clock_socket *s);
 
 /* Queues a packet for clock_socket_flush, which sends all of them by one call.
  * A tag other than 0: the time of it comes by clock_socket_sent. Neither
  * waits. */
 void clock_socket_send(struct clock_socket *s,
-                       const struct clock_source *source,
                        const struct sockaddr_storage *to, socklen_t to_len,
                        const uint8_t bytes[CLOCK_PACKET_BYTES], uint64_t tag);
-void clock_socket_flush(struct clock_socket *s,
-                        const struct clock_source *source);
+void clock_socket_flush(struct clock_socket *s);
 
-/* Takes the times of sending that the kernel has; one call for all. */
-void clock_socket_collect(struct clock_socket *s,
-                          const struct clock_source *source);
-/* One more of those that were taken: 1; 0: none is there. *tx_ns: INT64_MIN
- * where it will never be known, as the packet's that could not be sent. */
-int clock_socket_sent(struct clock_socket *s, const struct clock_source *source,
-                      uint64_t *tag, int64_t *tx_ns);
+/* When a packet left. tx_ns: INT64_MIN where that will never be known, as of a
+ * packet that could not be sent. */
+struct clock_sent {
+    uint64_t tag;
+    int64_t tx_ns;
+};
+/* Takes the times of sending that are known by now. Returns how many. */
+size_t clock_socket_sent(struct clock_socket *s,
+                         struct clock_sent out[CLOCK_PENDING]);
 
 /* The next packets, at most CLOCK_BATCH and one where the kernel gives no
  * stamps; by one call. Returns how many; fewer than requested: no more are
  * there. */
-size_t clock_socket_receive(struct clock_socket *s,
-                            const struct clock_source *source,
-                            struct clock_arrival *in, size_t room);
+size_t clock_socket_receive(struct clock_socket *s, struct clock_arrival *in,
+                            size_t room);
 
 /* --- clock_talk.c ------------------------------------------------------- */
 
@@ -181,9 +178,6 @@ size_t clock_socket_receive(struct clock_socket *s,
 #define CLOCK_PURE_NS 3000
 /* The kernel's stamps are this exact at best. */
 #define CLOCK_EXACT_NS 50.0
-
-enum clock_why { CLOCK_LOST, CLOCK_UNSTAMPED, CLOCK_DISTURBED };
-const char *clock_why_name(enum clock_why why);
 
 /* The bounds of one window, of every second exchange each: how far two lines of
  * half of them are apart tells how sure the one of all is. */
@@ -239,8 +233,8 @@ struct clock_talk {
      * clock_talk_sent, 0: its time is not needed. False: it could not. */
     bool (*send)(void *arg, bool to_answer, size_t index,
                  const struct clock_packet *packet, uint64_t tag);
-    /* An exchange has failed. May be NULL. */
-    void (*failed)(void *arg, size_t index, enum clock_why why);
+    /* An exchange has failed; why is a phrase of the records. May be NULL. */
+    void (*failed)(void *arg, size_t index, const char *why);
     void *arg;
 };
 

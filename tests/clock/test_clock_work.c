@@ -385,6 +385,24 @@ static void killed_and_foreign(void **state)
     clockprobes_fini(&probes);
 }
 
+static int read_peer(const char *dir, struct clock_peer *peer)
+{
+    char *path = tempdir_path(dir, "nodes/n0/" CLOCK_PEER_FILE);
+    int rc = clock_peer_read_file(path, peer, NULL);
+
+    free(path);
+    return rc;
+}
+
+static int write_peer(const char *dir, const struct clock_peer *peer)
+{
+    char *path = tempdir_path(dir, "nodes/n0/" CLOCK_PEER_FILE);
+    int rc = clock_peer_write_file(path, peer, NULL);
+
+    free(path);
+    return rc;
+}
+
 /* Puts the relay in front of node 0, which has told where it is. */
 static void field_relay(struct field *f)
 {
@@ -397,13 +415,13 @@ static void field_relay(struct field *f)
     f->relay = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(f->relay, (struct sockaddr *) &own, sizeof(own)), 0);
     assert_int_equal(getsockname(f->relay, (struct sockaddr *) &own, &len), 0);
-    assert_int_equal(clock_peer_read(f->dir, "n0", &peer, NULL), 0);
+    assert_int_equal(read_peer(f->dir, &peer), 0);
     f->behind = own;
     f->behind.sin_port = htons(peer.port);
     peer.port = ntohs(own.sin_port);
     snprintf(peer.addresses[0].address, CLOCK_ADDRESS_LEN, "127.0.0.1");
     peer.n_addresses = 1;
-    assert_int_equal(clock_peer_write(f->dir, "n0", &peer, NULL), 0);
+    assert_int_equal(write_peer(f->dir, &peer), 0);
     epoll_ctl(f->epoll, EPOLL_CTL_ADD, f->relay, &event);
 }
 
@@ -431,7 +449,7 @@ static void two_steps(void **state)
     }
     field_start(a);
     field_start(b);
-    assert_int_equal(clock_peer_read(b->dir, "n0", &peer, NULL), 0);
+    assert_int_equal(read_peer(b->dir, &peer), 0);
     a->also = (struct sockaddr_in){.sin_family = AF_INET,
                                    .sin_port = htons(peer.port),
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -522,7 +540,7 @@ static void flood(void **state)
     field_init(&f, *state, 2);
     field_start(&f);
     field_run(&f, 2 * SECOND);
-    assert_int_equal(clock_peer_read(f.dir, "n0", &peer, NULL), 0);
+    assert_int_equal(read_peer(f.dir, &peer), 0);
     to.sin_port = htons(peer.port);
     for (size_t n = 0; n <= sizeof(bytes); n += n < 200 ? 1 : 997) {
         (void) !sendto(s, bytes, n, 0, (struct sockaddr *) &to, sizeof(to));

@@ -1,4 +1,4 @@
-/* clock_stamp.c - packets with times from the kernel. */
+/* clock_socket.c - packets with times from the kernel. */
 #include "plugins/clock/clock_work.h"
 
 #include <errno.h>
@@ -91,8 +91,8 @@ void clock_look(const struct clock_shift *shift, struct clock_look *look)
     look->mono_ns += by;
 }
 
-void clock_source_init(struct clock_source *source,
-                       const struct clock_shift *shift)
+static void init_source(struct clock_source *source,
+                        const struct clock_shift *shift)
 {
     struct clock_look look;
 
@@ -102,16 +102,12 @@ void clock_source_init(struct clock_source *source,
     if (shift)
         source->shift = *shift;
     source->set_by = step_so_far(&source->shift, look.mono_ns);
+    source->ahead = source->real_less_mono + source->set_by;
 }
 
 int64_t clock_source_mono(const struct clock_source *source)
 {
     return clock_shift_apply(&source->shift, read_clock(CLOCK_MONOTONIC));
-}
-
-int64_t clock_source_ahead(const struct clock_source *source)
-{
-    return source->real_less_mono + source->set_by;
 }
 
 bool clock_source_was_set(struct clock_source *source, int64_t *by_ns)
@@ -128,6 +124,7 @@ bool clock_source_was_set(struct clock_source *source, int64_t *by_ns)
     *by_ns = by + set_by - source->set_by;
     source->real_less_mono = ahead;
     source->set_by = set_by;
+    source->ahead = ahead + set_by;
     return true;
 }
 
@@ -193,22 +190,16 @@ int clock_socket_bind(bool *ipv6, uint16_t *port, struct jp_error *err)
     return fd;
 }
 
-int clock_socket_open(struct clock_socket *s, const struct clock_source *source,
+int clock_socket_open(struct clock_socket *s, const struct clock_shift *shift,
                       struct jp_error *err)
 {
     memset(s, 0, sizeof(*s));
+    init_source(&s->source, shift);
     s->fd = clock_socket_bind(&s->ipv6, &s->port, err);
     if (s->fd < 0)
         return -1;
-    s->kernel = !source->shift.user_stamps && ask_stamps(s);
+    s->kernel = !s->source.shift.user_stamps && ask_stamps(s);
     return 0;
-}
-
-void clock_socket_close(struct clock_socket *s)
-{
-    if (s->fd >= 0)
-        close(s->fd);
-    s->fd = -1;
 }
 
 /* What was sent and has no stamp yet will have none: after a call that failed
@@ -286,9 +277,7 @@ static bool awaits_any(const struct clock_socket *s)
     return false;
 }
 
-static void note_stamp(struct clock_socket *s,
-                       const struct clock_source *source, uint32_t id,
-                       int64_t real_ns)
+static void note_stamp(struct clock_socket *s, uint32_t id, int64_t real_ns)
 {
     for (size_t i = 0; i < CLOCK_PENDING; i++) {
         struct clock_pending *p = &s->pending[i];
@@ -297,9 +286,9 @@ static void note_stamp(struct clock_socket *s,
             p->before_ns == INT64_MIN)
             continue;
         p->told = true;
-        p->tx_ns = from_real(source, real_ns);
+        p->tx_ns = from_real(&s->source, real_ns);
         if (p->tx_ns >= p->before_ns - SET_NS &&
-            p->tx_ns <= clock_source_mono(source) + SET_NS) {
+            p->tx_ns <= clock_source_mono(&s->source) + SET_NS) {
             s->proven = true;
             return;
         }
@@ -312,8 +301,8 @@ static void note_stamp(struct clock_socket *s,
     }
 }
 
-void clock_socket_collect(struct clock_socket *s,
-                          const struct clock_source *source)
+/* Takes the times of sending that the kernel has; one call for all. */
+static void collect(struct clock_socket *s)
 {
     int n = CLOCK_BATCH;
     char nothing[4];
@@ -328,7 +317,7 @@ void clock_socket_collect(struct clock_socket *s,
             uint32_t id = UINT32_MAX;
             int64_t real_ns = stamp_of(&told.m[i].msg_hdr, &id);
 
-            note_stamp(s, source, id, real_ns);
+            note_stamp(s, id, real_ns);
         }
     }
 }
@@ -347,8 +336,7 @@ static void await(struct clock_socket *s, const struct clock_leaving *l,
         }
 }
 
-void clock_socket_flush(struct clock_socket *s,
-                        const struct clock_source *source)
+void clock_socket_flush(struct clock_socket *s)
 {
     struct iovec iov[CLOCK_BATCH];
     struct mmsghdr m[CLOCK_BATCH];
@@ -364,7 +352,7 @@ void clock_socket_flush(struct clock_socket *s,
                                             .msg_iovlen = 1}};
     }
     while (at < n) {
-        int64_t before = clock_source_mono(source);
+        int64_t before = clock_source_mono(&s->source);
         int sent = sendmmsg(s->fd, m + at, (unsigned) (n - at),
                             MSG_DONTWAIT | MSG_NOSIGNAL);
 
@@ -375,7 +363,7 @@ void clock_socket_flush(struct clock_socket *s,
         if (sent > 0)
             continue;
         /* those before have their times by now */
-        clock_socket_collect(s, source);
+        collect(s);
         await(s, &s->leaving[at++], INT64_MIN);
         count_anew(s);
     }
@@ -383,14 +371,13 @@ void clock_socket_flush(struct clock_socket *s,
 }
 
 void clock_socket_send(struct clock_socket *s,
-                       const struct clock_source *source,
                        const struct sockaddr_storage *to, socklen_t to_len,
                        const uint8_t bytes[CLOCK_PACKET_BYTES], uint64_t tag)
 {
     struct clock_leaving *l;
 
     if (s->n_leaving == CLOCK_BATCH)
-        clock_socket_flush(s, source);
+        clock_socket_flush(s);
     l = &s->leaving[s->n_leaving++];
     l->to = *to;
     l->to_len = to_len;
@@ -398,46 +385,52 @@ void clock_socket_send(struct clock_socket *s,
     l->tag = tag;
 }
 
-static int take_pending(struct clock_pending *p, uint64_t *tag)
+static bool take_pending(struct clock_pending *p, int64_t tx_ns,
+                         struct clock_sent *out)
 {
-    *tag = p->tag;
+    *out = (struct clock_sent){.tag = p->tag, .tx_ns = tx_ns};
     p->used = false;
-    return 1;
+    return true;
 }
 
-int clock_socket_sent(struct clock_socket *s, const struct clock_source *source,
-                      uint64_t *tag, int64_t *tx_ns)
+/* The next of those that are settled; false: none is. */
+static bool next_sent(struct clock_socket *s, struct clock_sent *out)
 {
-    int64_t now = clock_source_mono(source);
+    int64_t now = clock_source_mono(&s->source);
 
     for (size_t i = 0; i < CLOCK_PENDING; i++) {
         struct clock_pending *p = &s->pending[i];
 
         if (!p->used)
             continue;
-        if (p->told) {
-            *tx_ns = p->tx_ns;
-            return take_pending(p, tag);
-        }
-        if (!s->kernel) {
-            *tx_ns = p->before_ns;
-            return take_pending(p, tag);
-        }
+        if (p->told)
+            return take_pending(p, p->tx_ns, out);
+        if (!s->kernel)
+            return take_pending(p, p->before_ns, out);
         /* one whose stamp comes no more */
         if (p->before_ns == INT64_MIN || now - p->before_ns > SENT_NS) {
-            *tx_ns = INT64_MIN;
             if (!s->proven && p->before_ns != INT64_MIN &&
                 ++s->missed >= MISSED_MAX)
                 give_up(s);
-            return take_pending(p, tag);
+            return take_pending(p, INT64_MIN, out);
         }
     }
-    return 0;
+    return false;
 }
 
-size_t clock_socket_receive(struct clock_socket *s,
-                            const struct clock_source *source,
-                            struct clock_arrival *in, size_t room)
+size_t clock_socket_sent(struct clock_socket *s,
+                         struct clock_sent out[CLOCK_PENDING])
+{
+    size_t n = 0;
+
+    collect(s);
+    while (n < CLOCK_PENDING && next_sent(s, &out[n]))
+        n++;
+    return n;
+}
+
+size_t clock_socket_receive(struct clock_socket *s, struct clock_arrival *in,
+                            size_t room)
 {
     struct told told;
     int n;
@@ -456,8 +449,8 @@ size_t clock_socket_receive(struct clock_socket *s,
 
         in[i].len = told.m[i].msg_len;
         in[i].from_len = told.m[i].msg_hdr.msg_namelen;
-        in[i].rx_ns = real_ns == INT64_MIN ? clock_source_mono(source)
-                                           : from_real(source, real_ns);
+        in[i].rx_ns = real_ns == INT64_MIN ? clock_source_mono(&s->source)
+                                           : from_real(&s->source, real_ns);
     }
     return n > 0 ? (size_t) n : 0;
 }
