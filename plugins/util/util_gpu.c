@@ -22,13 +22,17 @@ struct answer {
     struct util_row rows[UTIL_GPUS_MAX];
 };
 
-struct util_gpus {
+struct util_gpus_child {
     pid_t pid;
-    int fd;
     bool asked, first;
     uint64_t asked_ms;
-    uint64_t cpu_us, max_rss;
     struct answer answer;
+};
+
+/* Both parts are one allocation. */
+struct whole {
+    struct util_gpus gpus;
+    struct util_gpus_child child;
 };
 
 static size_t answer_bytes(uint32_t n)
@@ -119,19 +123,23 @@ serve(int fd, const char *nvml, const char *rsmi, const char *numbers)
 struct util_gpus *util_gpus_start(const char *nvml, const char *rsmi,
                                   const char *numbers, struct jp_error *err)
 {
-    struct util_gpus *gpus = calloc(1, sizeof(*gpus));
+    struct whole *whole = calloc(1, sizeof(*whole));
     int fd[2] = {-1, -1};
     pid_t parent = getpid();
+    struct util_gpus_child *child;
+    struct util_gpus *gpus;
 
-    if (!gpus ||
+    if (!whole ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0) {
         error_set(err, "no GPU: %s", strerror(errno));
-        free(gpus);
+        free(whole);
         return NULL;
     }
-    gpus->first = true;
-    gpus->pid = fork();
-    if (gpus->pid == 0) {
+    gpus = &whole->gpus;
+    child = gpus->child = &whole->child;
+    child->first = true;
+    child->pid = fork();
+    if (child->pid == 0) {
         close(fd[0]);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() == parent)
@@ -141,26 +149,21 @@ struct util_gpus *util_gpus_start(const char *nvml, const char *rsmi,
     close(fd[1]);
     gpus->fd = fd[0];
     fcntl(gpus->fd, F_SETFL, O_NONBLOCK);
-    if (gpus->pid > 0)
+    if (child->pid > 0)
         return gpus;
     error_set(err, "no GPU: %s", strerror(errno));
     util_gpus_stop(gpus);
     return NULL;
 }
 
-int util_gpus_fd(const struct util_gpus *gpus)
-{
-    return gpus->fd;
-}
-
 void util_gpus_ask(struct util_gpus *gpus, uint64_t now_ms,
                    const struct util_pids *pids)
 {
-    if (gpus->fd < 0 || gpus->asked ||
+    if (gpus->fd < 0 || gpus->child->asked ||
         send(gpus->fd, pids, pids_bytes(pids->n), MSG_NOSIGNAL) < 0)
         return;
-    gpus->asked = true;
-    gpus->asked_ms = now_ms;
+    gpus->child->asked = true;
+    gpus->child->asked_ms = now_ms;
 }
 
 /* A child that does not die in a driver is left to init. */
@@ -169,26 +172,27 @@ static void end_child(struct util_gpus *gpus)
     if (gpus->fd >= 0)
         close(gpus->fd);
     gpus->fd = -1;
-    if (gpus->pid <= 0)
+    if (gpus->child->pid <= 0)
         return;
-    kill(gpus->pid, SIGKILL);
-    for (int i = 0; i < 50 && waitpid(gpus->pid, NULL, WNOHANG) == 0; i++)
+    kill(gpus->child->pid, SIGKILL);
+    for (int i = 0; i < 50 && waitpid(gpus->child->pid, NULL, WNOHANG) == 0;
+         i++)
         usleep(1000);
-    gpus->pid = 0;
+    gpus->child->pid = 0;
 }
 
 int util_gpus_take(struct util_gpus *gpus, uint64_t now_ms,
                    struct util_row *out, struct jp_error *err)
 {
-    uint64_t limit = gpus->first ? UTIL_GPU_FIRST_MS : UTIL_GPU_LIMIT_MS;
-    struct answer *a = &gpus->answer;
+    uint64_t limit = gpus->child->first ? UTIL_GPU_FIRST_MS : UTIL_GPU_LIMIT_MS;
+    struct answer *a = &gpus->child->answer;
     ssize_t n;
 
     if (gpus->fd < 0)
         return 0;
     n = recv(gpus->fd, a, sizeof(*a), MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-        if (!gpus->asked || now_ms - gpus->asked_ms < limit)
+        if (!gpus->child->asked || now_ms - gpus->child->asked_ms < limit)
             return 0;
         end_child(gpus);
         return error_set(err,
@@ -196,7 +200,7 @@ int util_gpus_take(struct util_gpus *gpus, uint64_t now_ms,
                          "answer within %u s",
                          (unsigned) (limit / 1000));
     }
-    gpus->asked = gpus->first = false;
+    gpus->child->asked = gpus->child->first = false;
     if (n < (ssize_t) answer_bytes(0) || a->n > UTIL_GPUS_MAX ||
         (size_t) n != answer_bytes(a->n)) {
         end_child(gpus);
@@ -215,16 +219,6 @@ int util_gpus_take(struct util_gpus *gpus, uint64_t now_ms,
         out[i].id[UTIL_ID_MAX - 1] = '\0';
     }
     return (int) a->n;
-}
-
-uint64_t util_gpus_cpu_us(const struct util_gpus *gpus)
-{
-    return gpus->cpu_us;
-}
-
-uint64_t util_gpus_max_rss(const struct util_gpus *gpus)
-{
-    return gpus->max_rss;
 }
 
 void util_gpus_stop(struct util_gpus *gpus)

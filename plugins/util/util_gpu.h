@@ -20,15 +20,6 @@
 #include "plugins/util/util_rows.h"
 
 #define UTIL_GPUS_MAX 64
-/* Of a step on a node; with more of them nobody knows whose a GPU's processes
- * are. */
-#define UTIL_PIDS_MAX 4096
-
-/* The step's processes on this node. */
-struct util_pids {
-    uint32_t n; /* more than UTIL_PIDS_MAX: the list is not whole */
-    uint32_t pid[UTIL_PIDS_MAX];
-};
 
 /* --- the child ----------------------------------------------------------- */
 
@@ -37,7 +28,11 @@ struct util_pids {
 #define UTIL_GPU_FIRST_MS 60000
 #define UTIL_GPU_LIMIT_MS 10000
 
-struct util_gpus;
+struct util_gpus {
+    int fd; /* where an answer can be read; -1: the child has ended */
+    uint64_t cpu_us, max_rss; /* of the child by its last answer; in bytes */
+    struct util_gpus_child *child;
+};
 
 /* Starts the child. nvml: a path, or a name for dlopen(); rsmi: a path, or NULL
  * for its usual names. numbers: the GPUs to look at, "0,1,4-7", NVIDIA's by
@@ -45,8 +40,6 @@ struct util_gpus;
  * no child could be made. */
 struct util_gpus *util_gpus_start(const char *nvml, const char *rsmi,
                                   const char *numbers, struct jp_error *err);
-/* Where an answer can be read; -1: the child has ended. */
-int util_gpus_fd(const struct util_gpus *gpus);
 /* Asks for a sample, unless the last one has not come yet. pids: the step's
  * processes, to tell others on its GPUs. */
 void util_gpus_ask(struct util_gpus *gpus, uint64_t now_ms,
@@ -56,10 +49,7 @@ void util_gpus_ask(struct util_gpus *gpus, uint64_t now_ms,
  * for its slowness; err says so, once. */
 int util_gpus_take(struct util_gpus *gpus, uint64_t now_ms,
                    struct util_row *out, struct jp_error *err);
-/* What the child has cost by its last answer. */
-uint64_t util_gpus_cpu_us(const struct util_gpus *gpus);
-uint64_t util_gpus_max_rss(const struct util_gpus *gpus); /* bytes */
-void util_gpus_stop(struct util_gpus *gpus);              /* takes NULL */
+void util_gpus_stop(struct util_gpus *gpus); /* takes NULL */
 
 /* --- a counter's last value, from which rates are made ------------------- */
 
@@ -100,10 +90,6 @@ struct util_nvml *util_nvml_open(const char *library, const char *minors,
 size_t util_nvml_read(struct util_nvml *nvml, uint64_t real_us,
                       uint64_t mono_us, const struct util_pids *pids,
                       struct util_row *out);
-/* Whether a list of numbers ("0,4-7") has n; an empty one has all. */
-bool util_nvml_lists(const char *list, unsigned n);
-/* Whether the process is the step's. */
-bool util_nvml_is_ours(const struct util_pids *pids, unsigned pid);
 void util_nvml_close(struct util_nvml *nvml); /* takes NULL */
 
 /* --- one sample of AMD's GPUs, in the process that calls ----------------- */

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/stat.h>
@@ -31,6 +32,34 @@ const char *util_reader_text(struct util_reader *r, const char *path)
     return util_read_file(path, r->text, sizeof(r->text), NULL) ?: "";
 }
 
+/* The kernel's own files fill a page before they give less (seq_file): what is
+ * less than half a page is the end, and a second call is saved. */
+#define SHORT_READ 2048
+
+static const char *read_again(int *fd, const char *path, char *text,
+                              size_t room)
+{
+    size_t have = 0;
+    ssize_t n = -1;
+
+    if (*fd < 0)
+        *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0)
+        return NULL;
+    while (have < room - 1 &&
+           (n = pread(*fd, text + have, room - 1 - have, (off_t) have)) > 0) {
+        have += (size_t) n;
+        if (n < SHORT_READ)
+            break;
+    }
+    text[have] = '\0';
+    if (n >= 0 || have > 0)
+        return text;
+    close(*fd);
+    *fd = -1;
+    return NULL;
+}
+
 const char *util_reader_again(struct util_reader *r, int *fd, const char *path)
 {
     struct stat st;
@@ -40,7 +69,7 @@ const char *util_reader_again(struct util_reader *r, int *fd, const char *path)
         close(*fd);
         *fd = -1;
     }
-    return util_read_again(fd, path, r->text, sizeof(r->text)) ?: "";
+    return read_again(fd, path, r->text, sizeof(r->text)) ?: "";
 }
 
 /* The file's place among those that stay open; NULL: there is no room. */
@@ -94,33 +123,6 @@ const char *util_read_file(const char *path, char *text, size_t room,
     if (len)
         *len = have;
     return n < 0 && have == 0 ? NULL : text;
-}
-
-/* The kernel's own files fill a page before they give less (seq_file): what is
- * less than half a page is the end, and a second call is saved. */
-#define SHORT_READ 2048
-
-const char *util_read_again(int *fd, const char *path, char *text, size_t room)
-{
-    size_t have = 0;
-    ssize_t n = -1;
-
-    if (*fd < 0)
-        *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (*fd < 0)
-        return NULL;
-    while (have < room - 1 &&
-           (n = pread(*fd, text + have, room - 1 - have, (off_t) have)) > 0) {
-        have += (size_t) n;
-        if (n < SHORT_READ)
-            break;
-    }
-    text[have] = '\0';
-    if (n >= 0 || have > 0)
-        return text;
-    close(*fd);
-    *fd = -1;
-    return NULL;
 }
 
 /* The next decimal number of this line; false: there is none. */
@@ -367,6 +369,35 @@ bool util_read_process(const char *text, struct util_process *out)
                               .threads = v[THREADS],
                               .start = v[START]};
     return v[START] != UTIL_NONE && v[THREADS] != UTIL_NONE;
+}
+
+bool util_list_has(const char *list, unsigned n)
+{
+    unsigned long from, to;
+    char *end;
+
+    if (!list || !*list)
+        return true;
+    for (const char *at = list; *at; at = *end ? end + 1 : end) {
+        from = to = strtoul(at, &end, 10);
+        if (end == at) /* no list of numbers: it says nothing of GPUs */
+            return true;
+        if (*end == '-')
+            to = strtoul(end + 1, &end, 10);
+        if (n >= from && n <= to)
+            return true;
+        if (*end && *end != ',')
+            return true;
+    }
+    return false;
+}
+
+bool util_pids_have(const struct util_pids *pids, unsigned pid)
+{
+    for (uint32_t i = 0; i < pids->n; i++)
+        if (pids->pid[i] == pid)
+            return true;
+    return false;
 }
 
 const char *util_environ(const char *env, size_t len, const char *name)

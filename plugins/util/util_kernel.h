@@ -22,11 +22,6 @@
 const char *util_read_file(const char *path, char *text, size_t room,
                            size_t *len);
 
-/* The same of a file that is read in each sample: *fd, -1 at first, stays open,
- * and path is only for the first time. A file that cannot be read any more is
- * closed; the next call opens it again. */
-const char *util_read_again(int *fd, const char *path, char *text, size_t room);
-
 /* /proc/stat. Times in ticks of sysconf(_SC_CLK_TCK), over all processors. */
 struct util_cpu {
     uint64_t user, nice, system, idle, iowait, irq, softirq, steal;
@@ -78,6 +73,21 @@ struct util_process {
 /* False: not such a line. The name in brackets may hold anything. */
 bool util_read_process(const char *text, struct util_process *out);
 
+/* Whether a list of numbers ("0,4-7") has n. NULL, "" and text that is no list
+ * have every number. */
+bool util_list_has(const char *list, unsigned n);
+
+/* Of a step on a node. With more of them it is not known whether a process on a
+ * GPU belongs to the step. */
+#define UTIL_PIDS_MAX 4096
+
+/* The step's processes on this node. */
+struct util_pids {
+    uint32_t n; /* more than UTIL_PIDS_MAX: the list is not whole */
+    uint32_t pid[UTIL_PIDS_MAX];
+};
+bool util_pids_have(const struct util_pids *pids, unsigned pid);
+
 /* Whether an environment (NAME=VALUE, ended by NUL, len bytes in all) has name;
  * then its value, which is borrowed and ends with NUL as long as env does. */
 const char *util_environ(const char *env, size_t len, const char *name);
@@ -114,7 +124,8 @@ const char *util_reader_path(const struct util_reader *reader, char *out,
 const char *util_reader_text(struct util_reader *reader, const char *path);
 
 /* The same through *fd, which is -1 at first and stays open; the caller closes
- * it. */
+ * it. path is only for the first time. A file that cannot be read any more is
+ * closed; the next call opens it again. */
 const char *util_reader_again(struct util_reader *reader, int *fd,
                               const char *path);
 

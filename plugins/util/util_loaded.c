@@ -298,12 +298,6 @@ void util_loaded_find(const char *root, const struct util_pids *pids,
 /* --- in a child ------------------------------------------------------------
  */
 
-struct util_look {
-    pid_t pid;
-    int fd;
-    uint64_t start_ms, cpu_us;
-};
-
 struct util_look *util_look_start(const char *root,
                                   const struct util_pids *pids, uint64_t now_ms,
                                   struct jp_error *err)
@@ -372,11 +366,6 @@ int util_look_take(struct util_look *look, uint64_t now_ms,
         util_loaded_add(loaded, one->name, one->version);
     }
     return 1;
-}
-
-uint64_t util_look_cpu_us(const struct util_look *look)
-{
-    return look->cpu_us;
 }
 
 void util_look_stop(struct util_look *look)

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/error.h"
 #include "plugins/util/util_gpu.h"
@@ -41,7 +42,12 @@ void util_loaded_add(struct util_loaded *loaded, const char *name,
 
 /* The same in a child, which is killed after UTIL_LOOK_MS. */
 #define UTIL_LOOK_MS 10000
-struct util_look;
+struct util_look {
+    pid_t pid;
+    int fd; /* the child's answer */
+    uint64_t start_ms;
+    uint64_t cpu_us; /* that the child has taken; 0 until it has ended */
+};
 struct util_look *util_look_start(const char *root,
                                   const struct util_pids *pids, uint64_t now_ms,
                                   struct jp_error *err);
@@ -49,7 +55,6 @@ struct util_look *util_look_start(const char *root,
  * killed for its slowness or died; err says so. */
 int util_look_take(struct util_look *look, uint64_t now_ms,
                    struct util_loaded *loaded, struct jp_error *err);
-uint64_t util_look_cpu_us(const struct util_look *look); /* after its end */
-void util_look_stop(struct util_look *look);             /* takes NULL; frees */
+void util_look_stop(struct util_look *look); /* takes NULL; frees */
 
 #endif

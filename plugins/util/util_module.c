@@ -24,7 +24,8 @@ struct util {
     uint64_t began_us, flushed_us;
     uint64_t first_us, seen_us; /* when tasks were there; 0: not yet */
     bool over;
-    size_t rows; /* of tasks, in this sample */
+    size_t rows;  /* of tasks, in this sample */
+    size_t tasks; /* that were seen so far */
     struct util_row gpu_rows[UTIL_GPUS_MAX];
     struct util_pids pids;
     /* what the tasks have loaded */
@@ -93,7 +94,7 @@ static int fd(void *state)
 {
     const struct util *u = state;
 
-    return u->gpus ? util_gpus_fd(u->gpus) : -1;
+    return u->gpus ? u->gpus->fd : -1;
 }
 
 static int put(void *arg, enum util_kind kind, const struct util_row *row,
@@ -156,7 +157,7 @@ static int look_at_libraries(struct util *u, const struct module_time *now,
     if (u->look) {
         rc = util_look_take(u->look, now->mono_us / 1000, &u->loaded, err);
         if (rc) {
-            u->look_cpu_us += util_look_cpu_us(u->look);
+            u->look_cpu_us += u->look->cpu_us;
             util_look_stop(u->look);
             u->look = NULL;
         }
@@ -181,7 +182,7 @@ static int tick(void *state, const struct module_time *now,
     u->rows = 0;
     rc = util_probe_take(u->probe, now->real_us, now->mono_us, now->cpu_us, put,
                          u, err);
-    util_probe_pids(u->probe, &u->pids);
+    u->tasks = util_probe_seen(u->probe, &u->pids);
     if (u->gpus)
         util_gpus_ask(u->gpus, now->mono_us / 1000, &u->pids);
     if (u->rows > 1) /* besides the step's own */
@@ -225,7 +226,7 @@ static uint64_t cpu_us(void *state)
 {
     const struct util *u = state;
 
-    return u->look_cpu_us + (u->gpus ? util_gpus_cpu_us(u->gpus) : 0);
+    return u->look_cpu_us + (u->gpus ? u->gpus->cpu_us : 0);
 }
 
 /* What the tasks have loaded, and what asking cost. */
@@ -233,10 +234,9 @@ static void record(void *state, struct jp_json_stream *s)
 {
     const struct util *u = state;
 
-    json_stream_count(s, "tasks", util_probe_tasks(u->probe));
-    json_stream_count(s, "gpu_cpu_us", u->gpus ? util_gpus_cpu_us(u->gpus) : 0);
-    json_stream_count(s, "gpu_max_rss_bytes",
-                      u->gpus ? util_gpus_max_rss(u->gpus) : 0);
+    json_stream_count(s, "tasks", u->tasks);
+    json_stream_count(s, "gpu_cpu_us", u->gpus ? u->gpus->cpu_us : 0);
+    json_stream_count(s, "gpu_max_rss_bytes", u->gpus ? u->gpus->max_rss : 0);
     json_stream_array(s, "frameworks");
     for (uint32_t i = 0; i < u->loaded.n; i++) {
         json_stream_object(s, NULL);

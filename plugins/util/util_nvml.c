@@ -43,27 +43,6 @@ struct util_nvml {
 /* --- which GPUs ------------------------------------------------------------
  */
 
-bool util_nvml_lists(const char *list, unsigned n)
-{
-    unsigned long from, to;
-    char *end;
-
-    if (!list || !*list)
-        return true;
-    for (const char *at = list; *at; at = *end ? end + 1 : end) {
-        from = to = strtoul(at, &end, 10);
-        if (end == at) /* no list of numbers: it says nothing of GPUs */
-            return true;
-        if (*end == '-')
-            to = strtoul(end + 1, &end, 10);
-        if (n >= from && n <= to)
-            return true;
-        if (*end && *end != ',')
-            return true;
-    }
-    return false;
-}
-
 static void add_gpu(struct util_nvml *nvml, unsigned index, const char *minors)
 {
     struct gpu *gpu = &nvml->gpus[nvml->n_gpus];
@@ -87,7 +66,7 @@ static void add_gpu(struct util_nvml *nvml, unsigned index, const char *minors)
         return;
     if (!ASK(nvml, minor, gpu->device, &minor))
         minor = index;
-    if (!util_nvml_lists(minors, minor))
+    if (!util_list_has(minors, minor))
         return;
     /* from the numbers: the text may be anything */
     snprintf(gpu->id, sizeof(gpu->id), "%04x:%02x:%02x.0", pci.domain & 0xffff,
@@ -284,14 +263,6 @@ static void read_traffic(const struct util_nvml *nvml, struct gpu *gpu,
 /* --- whose processes -------------------------------------------------------
  */
 
-bool util_nvml_is_ours(const struct util_pids *pids, unsigned pid)
-{
-    for (uint32_t i = 0; i < pids->n; i++)
-        if (pids->pid[i] == pid)
-            return true;
-    return false;
-}
-
 /* Processes on the GPU, and those of them that are not the step's. */
 static void count_processes(const struct util_nvml *nvml, nvml_device gpu,
                             const struct util_pids *pids, struct util_row *row)
@@ -302,7 +273,7 @@ static void count_processes(const struct util_nvml *nvml, nvml_device gpu,
     if (!ASK(nvml, processes, gpu, &n, list) || n > ON_GPU_MAX)
         return;
     for (unsigned i = 0; i < n; i++)
-        others += !util_nvml_is_ours(pids, list[i].pid);
+        others += !util_pids_have(pids, list[i].pid);
     row->v[GPU_PROCESSES] = n - others;
     row->v[GPU_OTHERS] = others;
 }
@@ -328,8 +299,7 @@ static void share_others(const struct util_nvml *nvml, nvml_device gpu,
 
         for (unsigned k = i + 1; k < n; k++)
             later = later || list[k].pid == list[i].pid;
-        if (!later && list[i].sm <= 100 &&
-            !util_nvml_is_ours(pids, list[i].pid))
+        if (!later && list[i].sm <= 100 && !util_pids_have(pids, list[i].pid))
             percent += list[i].sm;
     }
     row->v[GPU_OTHERS_SM] = percent > 100 ? 1 : percent / 100.0;

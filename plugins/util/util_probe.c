@@ -15,8 +15,6 @@
 #include "plugins/util/util_kernel.h"
 #include "plugins/util/util_rows.h"
 
-#define ROOT_MAX 2048
-
 /* The files of a port. Those of the first ports stay open. */
 enum port_file {
     FILE_RATE,
@@ -37,14 +35,10 @@ struct port {
 };
 
 struct util_ports {
-    char root[ROOT_MAX];
+    struct util_reader *reader;
     struct port *ports;
     size_t n;
 };
-
-/* The ports of InfiniBand and RoCE adapters. */
-
-struct util_ports;
 
 #define PORTS_MAX 64
 #define PORTS_OPEN 16
@@ -99,6 +93,7 @@ struct util_probe {
     struct util_counter faults, net_in, net_out, disk_in, disk_out;
     struct util_counter cpu_wait, memory_wait, io_wait, agent;
     struct util_tasks *tasks;
+    struct util_tasks_now now; /* of the last sample */
     /* the step */
     enum cgroup_version version;
     char cgroup[4][PATH_MAX]; /* cpuacct or all, memory, blkio, cpu */
@@ -166,8 +161,8 @@ static void add_port(struct util_ports *p, const char *device, const char *name)
                           .downed = unset};
     snprintf(more->id, sizeof(more->id), "%.30s/%.10s", device, name);
     snprintf(more->path, sizeof(more->path),
-             "%s/sys/class/infiniband/%.255s/ports/%.255s", p->root, device,
-             name);
+             "%s/sys/class/infiniband/%.255s/ports/%.255s", p->reader->root,
+             device, name);
     for (size_t i = 0; i < PORT_FILES; i++)
         more->fd[i] = -1;
 }
@@ -178,8 +173,8 @@ static void add_device(struct util_ports *p, const char *device)
     struct dirent *entry;
     DIR *ports;
 
-    snprintf(path, sizeof(path), "%s/sys/class/infiniband/%.255s/ports",
-             p->root, device);
+    util_reader_path(p->reader, path, "/sys/class/infiniband/%.255s/ports",
+                     device);
     ports = opendir(path);
     while (ports && (entry = readdir(ports)))
         if (is_plain(entry->d_name) && p->n < PORTS_MAX)
@@ -188,8 +183,8 @@ static void add_device(struct util_ports *p, const char *device)
         closedir(ports);
 }
 
-/* Those that are there now; root replaces /. NULL without memory. */
-static struct util_ports *util_ports_create(const char *root)
+/* Those that are there now. NULL without memory. */
+static struct util_ports *ports_create(struct util_reader *reader)
 {
     struct util_ports *p = calloc(1, sizeof(*p));
     char path[PATH_MAX];
@@ -198,9 +193,8 @@ static struct util_ports *util_ports_create(const char *root)
 
     if (!p)
         return NULL;
-    snprintf(p->root, sizeof(p->root), "%s", root);
-    snprintf(path, sizeof(path), "%s/sys/class/infiniband", p->root);
-    devices = opendir(path);
+    p->reader = reader;
+    devices = opendir(util_reader_path(reader, path, "/sys/class/infiniband"));
     while (devices && (entry = readdir(devices)))
         if (is_plain(entry->d_name))
             add_device(p, entry->d_name);
@@ -209,7 +203,7 @@ static struct util_ports *util_ports_create(const char *root)
     return p;
 }
 
-static void util_ports_destroy(struct util_ports *p)
+static void ports_destroy(struct util_ports *p)
 {
     for (size_t i = 0; p && i < p->n; i++)
         for (size_t k = 0; k < PORT_FILES; k++)
@@ -228,7 +222,7 @@ static uint64_t number_of(const struct util_ports *p, struct port *port,
     const char *found;
 
     snprintf(path, sizeof(path), "%.4000s/%s", port->path, file_names[file]);
-    found = stays ? util_read_again(&port->fd[file], path, text, sizeof(text))
+    found = stays ? util_reader_again(p->reader, &port->fd[file], path)
                   : util_read_file(path, text, sizeof(text), NULL);
     return util_number(found ?: "");
 }
@@ -251,8 +245,8 @@ static uint64_t errors_of(const struct util_ports *p, struct port *port)
  * is none of that number. */
 /* The counters of data are in units of four bytes
  * (Documentation/ABI/stable/sysfs-class-infiniband). */
-static bool util_ports_take(struct util_ports *p, size_t i, double dt,
-                            struct util_row *row)
+static bool take_port(struct util_ports *p, size_t i, double dt,
+                      struct util_row *row)
 {
     struct port *port;
     uint64_t gbit, state;
@@ -411,7 +405,7 @@ static void find_cgroup(struct util_probe *p)
 {
     static const char *const v1[] = {"cpuacct", "memory", "blkio", "cpu"};
     char path[PATH_MAX], step[2048];
-    uint64_t pid = util_tasks_first(p->tasks);
+    uint64_t pid = p->now.first_pid;
     const char *text;
 
     if (!pid)
@@ -510,9 +504,6 @@ static void take_cgroup1(struct util_probe *p, struct util_row *row)
 /* What the cgroup does not tell is the sum of the tasks. */
 static void take_step(struct util_probe *p, struct util_row *row)
 {
-    struct util_row sum;
-
-    util_tasks_sum(p->tasks, &sum);
     /* a task may be moved after it has begun */
     if (p->version == CGROUP_UNKNOWN ||
         (p->version == CGROUP_NONE && p->samples % AGAIN_CGROUP == 0))
@@ -523,7 +514,7 @@ static void take_step(struct util_probe *p, struct util_row *row)
         take_cgroup1(p, row);
     for (size_t c = 0; c < TASK_COLUMNS; c++)
         if (isnan(row->v[c]))
-            row->v[c] = sum.v[c];
+            row->v[c] = p->now.sum.v[c];
 }
 
 /* --- all ------------------------------------------------------------------ */
@@ -549,7 +540,7 @@ struct util_probe *util_probe_create(const struct util_step *step)
     p->step = *step;
     p->reader.root = step->root;
     p->ticks_s = (double) sysconf(_SC_CLK_TCK);
-    p->ports = util_ports_create(step->root);
+    p->ports = ports_create(&p->reader);
     p->tasks = util_tasks_create(&p->step, &p->reader);
     if (p->ports && p->tasks)
         return p;
@@ -561,7 +552,7 @@ void util_probe_destroy(struct util_probe *p)
 {
     if (p) {
         util_tasks_destroy(p->tasks);
-        util_ports_destroy(p->ports);
+        ports_destroy(p->ports);
         util_reader_fini(&p->reader);
     }
     free(p);
@@ -581,12 +572,12 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
     util_row_init(&row, t_us, mono_us, "node");
     take_node(p, agent_us, &row);
     if (put(arg, UTIL_NODE, &row, err) < 0 ||
-        util_tasks_take(p->tasks, mono_us, p->dt, err) < 0)
+        util_tasks_take(p->tasks, mono_us, p->dt, &p->now, err) < 0)
         return -1;
     util_row_init(&row, t_us, mono_us, "step");
     take_step(p, &row);
     rc = put(arg, UTIL_TASK, &row, err);
-    for (size_t i = 0; i < util_tasks_seen(p->tasks) && rc == 0; i++) {
+    for (size_t i = 0; i < p->now.seen && rc == 0; i++) {
         const struct util_row *task = util_tasks_row(p->tasks, i, &rank);
 
         if (!task)
@@ -597,8 +588,7 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
         snprintf(row.id, sizeof(row.id), "%u", rank);
         rc = put(arg, UTIL_TASK, &row, err);
     }
-    for (size_t i = 0; rc == 0 && util_ports_take(p->ports, i, p->dt, &row);
-         i++) {
+    for (size_t i = 0; rc == 0 && take_port(p->ports, i, p->dt, &row); i++) {
         row.t_us = t_us;
         row.mono_us = mono_us;
         rc = put(arg, UTIL_PORT, &row, err);
@@ -608,12 +598,8 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
     return rc;
 }
 
-void util_probe_pids(const struct util_probe *p, struct util_pids *out)
+size_t util_probe_seen(const struct util_probe *p, struct util_pids *out)
 {
     util_tasks_pids(p->tasks, out);
-}
-
-size_t util_probe_tasks(const struct util_probe *p)
-{
-    return util_tasks_seen(p->tasks);
+    return p->now.seen;
 }

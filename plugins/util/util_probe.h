@@ -34,23 +34,24 @@ struct util_step {
 struct util_tasks *util_tasks_create(const struct util_step *step,
                                      struct util_reader *reader);
 
+/* What a sample finds of all tasks together. */
+struct util_tasks_now {
+    size_t seen;         /* tasks that were seen so far */
+    uint64_t first_pid;  /* one of their processes; 0: there is none */
+    struct util_row sum; /* what all of them do together */
+};
+
 /* One sample; dt: seconds since the one before, 0: this is the first. With many
  * processes what costs most of them is read by turns, and holds until the next
- * one. -1: no memory. */
+ * one. -1: no memory; *now is unchanged. */
 int util_tasks_take(struct util_tasks *tasks, uint64_t mono_us, double dt,
-                    struct jp_error *err);
+                    struct util_tasks_now *now, struct jp_error *err);
 
-/* Tasks that were seen so far. */
-size_t util_tasks_seen(const struct util_tasks *tasks);
 /* The sample of one of them, without times; NULL: it has no process now. */
 const struct util_row *util_tasks_row(const struct util_tasks *tasks, size_t i,
                                       uint32_t *rank);
-/* What all of them do together. */
-void util_tasks_sum(const struct util_tasks *tasks, struct util_row *sum);
 /* Their processes, as the last sample found them. */
 void util_tasks_pids(const struct util_tasks *tasks, struct util_pids *out);
-/* One of them; 0: there is none. */
-uint64_t util_tasks_first(const struct util_tasks *tasks);
 
 void util_tasks_destroy(struct util_tasks *tasks); /* takes NULL */
 
@@ -68,10 +69,9 @@ int util_probe_take(struct util_probe *probe, uint64_t t_us, uint64_t mono_us,
                     uint64_t agent_us, util_put *put, void *arg,
                     struct jp_error *err);
 
-/* The step's processes, as the last sample found them. */
-void util_probe_pids(const struct util_probe *probe, struct util_pids *out);
-/* Tasks that were seen so far. */
-size_t util_probe_tasks(const struct util_probe *probe);
+/* The step's processes, as the last sample found them. Returns how many tasks
+ * were seen so far. */
+size_t util_probe_seen(const struct util_probe *probe, struct util_pids *out);
 
 void util_probe_destroy(struct util_probe *probe); /* takes NULL */
 

@@ -256,7 +256,7 @@ struct util_rsmi *util_rsmi_open(const char *library, const char *numbers,
         goto fail;
     }
     for (uint32_t i = 0; i < n && i < UTIL_GPUS_MAX; i++)
-        if (util_nvml_lists(numbers, i))
+        if (util_list_has(numbers, i))
             add_gpu(rsmi, i);
     if (rsmi->n_gpus)
         return rsmi;
@@ -386,7 +386,7 @@ static void look_at_processes(struct util_rsmi *rsmi, struct gpu *gpu,
 
         if (!ASK(rsmi, process, rsmi->list[i].pid, gpu->number, &one))
             continue;
-        if (!util_nvml_is_ours(pids, rsmi->list[i].pid)) {
+        if (!util_pids_have(pids, rsmi->list[i].pid)) {
             others++;
             continue;
         }

@@ -437,14 +437,29 @@ static void finish_task(const struct util_tasks *p, struct task *task)
         task->slow_us = p->mono_us;
 }
 
+/* What all tasks do together. */
+static void sum_tasks(const struct util_tasks *p, struct util_row *sum)
+{
+    unsigned cpus = 0;
+
+    util_row_init(sum, 0, 0, "");
+    for (size_t i = 0; i < p->n_tasks; i++)
+        for (size_t c = 0; c < TASK_COLUMNS && p->tasks[i].row.samples; c++)
+            plus(&sum->v[c], p->tasks[i].row.v[c]);
+    sum->v[TASK_MEMORY_PEAK] = NAN; /* not at the same time */
+    sum->v[TASK_CPU_WAIT] = NAN;    /* a share is a task's own */
+    for (size_t i = 0; i < sizeof(p->cpus) / sizeof(*p->cpus); i++)
+        cpus += (unsigned) __builtin_popcountll(p->cpus[i]);
+    sum->v[TASK_CPUS] = cpus ? cpus : NAN;
+}
+
 int util_tasks_take(struct util_tasks *p, uint64_t mono_us, double dt,
-                    struct jp_error *err)
+                    struct util_tasks_now *now, struct jp_error *err)
 {
     size_t kept = 0;
 
     p->mono_us = mono_us;
     p->dt = dt;
-
     if (p->samples % SCAN_EVERY == 0 || p->n_processes == 0)
         if (scan_processes(p, err) < 0)
             return -1;
@@ -467,6 +482,9 @@ int util_tasks_take(struct util_tasks *p, uint64_t mono_us, double dt,
         if (p->tasks[i].row.samples)
             finish_task(p, &p->tasks[i]);
     p->samples++;
+    now->seen = p->n_tasks;
+    now->first_pid = p->n_processes ? p->processes[0].pid : 0;
+    sum_tasks(p, &now->sum);
     return 0;
 }
 
@@ -501,11 +519,6 @@ void util_tasks_destroy(struct util_tasks *p)
     free(p);
 }
 
-size_t util_tasks_seen(const struct util_tasks *p)
-{
-    return p->n_tasks;
-}
-
 const struct util_row *util_tasks_row(const struct util_tasks *p, size_t i,
                                       uint32_t *rank)
 {
@@ -513,29 +526,9 @@ const struct util_row *util_tasks_row(const struct util_tasks *p, size_t i,
     return p->tasks[i].row.samples ? &p->tasks[i].row : NULL;
 }
 
-void util_tasks_sum(const struct util_tasks *p, struct util_row *sum)
-{
-    unsigned cpus = 0;
-
-    util_row_init(sum, 0, 0, "");
-    for (size_t i = 0; i < p->n_tasks; i++)
-        for (size_t c = 0; c < TASK_COLUMNS && p->tasks[i].row.samples; c++)
-            plus(&sum->v[c], p->tasks[i].row.v[c]);
-    sum->v[TASK_MEMORY_PEAK] = NAN; /* not at the same time */
-    sum->v[TASK_CPU_WAIT] = NAN;    /* a share is a task's own */
-    for (size_t i = 0; i < sizeof(p->cpus) / sizeof(*p->cpus); i++)
-        cpus += (unsigned) __builtin_popcountll(p->cpus[i]);
-    sum->v[TASK_CPUS] = cpus ? cpus : NAN;
-}
-
 void util_tasks_pids(const struct util_tasks *p, struct util_pids *out)
 {
     out->n = (uint32_t) p->n_processes;
     for (size_t i = 0; i < p->n_processes && i < UTIL_PIDS_MAX; i++)
         out->pid[i] = (uint32_t) p->processes[i].pid;
-}
-
-uint64_t util_tasks_first(const struct util_tasks *p)
-{
-    return p->n_processes ? p->processes[0].pid : 0;
 }

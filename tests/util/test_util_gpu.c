@@ -284,7 +284,7 @@ static void of_older_amd(void **state)
 /* Waits for an answer; how many rows, or -1. */
 static int take(struct util_gpus *gpus, struct jp_error *err)
 {
-    struct pollfd wait = {.fd = util_gpus_fd(gpus), .events = POLLIN};
+    struct pollfd wait = {.fd = gpus->fd, .events = POLLIN};
 
     assert_int_equal(poll(&wait, 1, 60000), 1);
     return util_gpus_take(gpus, 1000, rows, err);
@@ -331,7 +331,7 @@ static void by_a_child(void **state)
     util_gpus_ask(gpus, 0, &nobody); /* once is enough */
     assert_int_equal(take(gpus, &err), 1);
     assert_true(rows[0].v[GPU_SM] == 0.5);
-    assert_true(util_gpus_cpu_us(gpus) > 0 && util_gpus_max_rss(gpus) > 0);
+    assert_true(gpus->cpu_us > 0 && gpus->max_rss > 0);
     assert_int_equal(util_gpus_take(gpus, 1000, rows, &err), 0);
     util_gpus_stop(gpus);
 }
@@ -356,7 +356,7 @@ static void a_driver_that(const char *variable, bool answers)
                          -1);
     }
     assert_non_null(strstr(err.text, "no longer sampled"));
-    assert_int_equal(util_gpus_fd(gpus), -1);
+    assert_int_equal(gpus->fd, -1);
     util_gpus_ask(gpus, 1, &nobody);
     assert_int_equal(util_gpus_take(gpus, 1000000, rows, &err), 0);
     util_gpus_stop(gpus);

@@ -225,7 +225,7 @@ static uint64_t look_once(const char *root, struct util_loaded *loaded)
     for (int i = 0; i < 6000 && rc == 0; i++, usleep(10000))
         rc = util_look_take(look, 1, loaded, &err);
     assert_int_equal(rc, 1);
-    us = util_look_cpu_us(look);
+    us = look->cpu_us;
     util_look_stop(look);
     return us;
 }

@@ -135,6 +135,7 @@ static struct util_probe *start(const char *root)
 
 static void node_and_tasks(void **state)
 {
+    static struct util_pids pids;
     struct util_probe *probe;
     struct sample s;
     const struct util_row *row;
@@ -186,7 +187,8 @@ static void node_and_tasks(void **state)
     row = find(&s, UTIL_TASK, "step");
     assert_true(row->v[TASK_PROCESSES] == 3 && row->v[TASK_CPUS] == 4);
     assert_true(fabs(row->v[TASK_USER] - 150 / hz / 2) < 1e-9);
-    assert_int_equal(util_probe_tasks(probe), 2);
+    assert_int_equal(util_probe_seen(probe, &pids), 2);
+    assert_int_equal(pids.n, 3);
     util_probe_destroy(probe);
 }
 
