@@ -360,7 +360,6 @@ static void find_gaps(struct reading *r)
                                          .from_ns = last->end,
                                          .to_ns = s->start});
     }
-    nsys_busy_fini(&r->busy);
 }
 
 /* --- calls --------------------------------------------------------------- */
@@ -668,7 +667,8 @@ static int read_all(struct reading *r, struct jp_error *err)
         TABLE("CUPTI_ACTIVITY_KIND_KERNEL", kernel_columns, K_COLUMNS,
               take_kernel) < 0)
         return -1;
-    nsys_meanings_fini(&r->meanings);
+    free(r->meanings.at);
+    r->meanings = (struct nsys_meanings){0};
     if (TABLE("CUPTI_ACTIVITY_KIND_MEMCPY", copy_columns, C_COLUMNS,
               take_copy) < 0 ||
         TABLE("CUPTI_ACTIVITY_KIND_MEMSET", copy_columns, C_BYTES + 1,
@@ -715,9 +715,9 @@ int nsys_read(const char *path, const struct nsys_options *options,
             error_wrap(err, "%s", QUOTE(path));
     }
     nsys_sql_close(r.db);
-    nsys_meanings_fini(&r.meanings);
-    nsys_busy_fini(&r.busy);
-    nsys_launches_fini(&r.launches);
+    free(r.meanings.at);
+    free(r.busy.at);
+    free(r.launches.at);
     if (rc == 0)
         *out = profile;
     else

@@ -130,7 +130,7 @@ struct nsys_span {
 
 /* Zeros are empty. */
 struct nsys_busy {
-    struct nsys_span *at;
+    struct nsys_span *at; /* the caller frees it */
     size_t n, room;
     size_t most;       /* that are kept; 0: NSYS_SPANS */
     uint64_t merge_ns; /* gaps no longer than that are closed; 0: none */
@@ -141,7 +141,6 @@ int nsys_busy_add(struct nsys_busy *busy, uint32_t device, int64_t start,
                   int64_t end);
 /* Sorts by device and time; afterwards spans of a device do not overlap. */
 void nsys_busy_settle(struct nsys_busy *busy);
-void nsys_busy_fini(struct nsys_busy *busy);
 
 /* What an export's numbers mean, looked up once each; and when
  * the kernels of launches began.
@@ -165,14 +164,13 @@ struct nsys_meaning {
 
 /* Zeros are empty. */
 struct nsys_meanings {
-    struct nsys_meaning *at;
-    size_t n, n_slots; /* a power of two */
+    struct nsys_meaning *at; /* the caller frees it */
+    size_t n, n_slots;       /* a power of two */
 };
 
 /* The place of a number; without a line it is new, and the caller sets id and
  * line and counts n up. Valid until the next call. NULL: no memory. */
 struct nsys_meaning *nsys_meaning_find(struct nsys_meanings *m, int64_t id);
-void nsys_meanings_fini(struct nsys_meanings *m);
 
 /* When a kernel began, by its launch's process and number. */
 struct nsys_launch {
@@ -182,7 +180,7 @@ struct nsys_launch {
 
 /* Zeros are empty. */
 struct nsys_launches {
-    struct nsys_launch *at;
+    struct nsys_launch *at; /* the caller frees it */
     size_t n, n_slots;
 };
 
@@ -192,7 +190,6 @@ int nsys_launch_keep(struct nsys_launches *l, uint64_t key, int64_t start);
 /* NULL: none. */
 const struct nsys_launch *nsys_launch_find(const struct nsys_launches *l,
                                            uint64_t key);
-void nsys_launches_fini(struct nsys_launches *l);
 
 enum nsys_table {
     NSYS_API,      /* calls of CUDA's runtime and driver */

@@ -47,12 +47,6 @@ struct nsys_meaning *nsys_meaning_find(struct nsys_meanings *m, int64_t id)
     return meaning_slot(m, id);
 }
 
-void nsys_meanings_fini(struct nsys_meanings *m)
-{
-    free(m->at);
-    *m = (struct nsys_meanings){0};
-}
-
 static struct nsys_launch *launch_slot(const struct nsys_launches *l,
                                        uint64_t key)
 {
@@ -102,12 +96,6 @@ const struct nsys_launch *nsys_launch_find(const struct nsys_launches *l,
     const struct nsys_launch *at = l->n ? launch_slot(l, key) : NULL;
 
     return at && at->key ? at : NULL;
-}
-
-void nsys_launches_fini(struct nsys_launches *l)
-{
-    free(l->at);
-    *l = (struct nsys_launches){0};
 }
 
 #define NSYS_SPANS ((size_t) 1 << 20)
@@ -215,12 +203,6 @@ int nsys_busy_add(struct nsys_busy *busy, uint32_t device, int64_t start,
     }
     busy->at[busy->n++] = span;
     return 0;
-}
-
-void nsys_busy_fini(struct nsys_busy *busy)
-{
-    free(busy->at);
-    *busy = (struct nsys_busy){0};
 }
 
 void nsys_sum_add(struct nsys_sum *sum, uint64_t value)
