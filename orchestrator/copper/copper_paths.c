@@ -343,10 +343,7 @@ static int read_rows(struct copper_build *b, const struct copper_file *file,
 
     if (copper_stream_open(&stream, file->path, why) < 0)
         return 1;
-    if (category < 0)
-        copper_rows_top(&rows, &stream);
-    else
-        copper_rows_table(&rows, &stream, (enum copper_category) category);
+    copper_rows_init(&rows, &stream, category);
     while ((rc = copper_rows_next(&rows, &row, why)) > 0)
         if (sink && add_row(sink, &row) < 0) {
             rc = -2;
@@ -384,8 +381,9 @@ static bool is_whole(struct copper_build *b, const struct copper_file *file,
 {
     struct jp_error why;
 
-    return category < 0 ? read_rows(b, file, category, NULL, &why) == 0
-                        : copper_table_is_whole(file->path);
+    return category == COPPER_TOP_PATHS
+               ? read_rows(b, file, category, NULL, &why) == 0
+               : copper_table_is_whole(file->path);
 }
 
 /* The first complete file of the kind; otherwise the first one. */
@@ -428,7 +426,8 @@ static int take_rank(struct copper_build *b, const struct copper_daemon *d,
                      size_t index, uint64_t *seen)
 {
     struct jp_copper_rank *rank = &b->copper->ranks[index];
-    const struct copper_file *top = pick(b, d, rank, COPPER_FILE_TOP, -1);
+    const struct copper_file *top =
+        pick(b, d, rank, COPPER_FILE_TOP, COPPER_TOP_PATHS);
     struct sink sink = {.b = b, .rank = index, .set = true, .full = true};
     unsigned tables = 0, whole = 0;
     int rc;
@@ -446,7 +445,7 @@ static int take_rank(struct copper_build *b, const struct copper_daemon *d,
     rank->has_tables = tables == COPPER_N_CATEGORIES && whole == tables;
     sink = (struct sink){
         .b = b, .rank = index, .classes = true, .set = !tables, .seen = seen};
-    rc = take_file(b, top, -1, &sink);
+    rc = take_file(b, top, COPPER_TOP_PATHS, &sink);
     rank->has_top = top != NULL && rc >= 0;
     b->copper->n_tables += rank->has_tables;
     b->copper->n_top += rank->has_top;

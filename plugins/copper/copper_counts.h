@@ -206,12 +206,11 @@ struct copper_row {
 /* Sum of the counts. */
 uint64_t copper_row_events(const struct copper_row *row);
 
-/* A reader of rows; both formats. Create with copper_rows_top or
- * copper_rows_table, which borrow the stream. */
+/* A reader of rows; both formats. */
 struct copper_rows {
     struct copper_stream *stream;
-    enum copper_category category; /* of a table */
-    bool top, started, ended;
+    int category; /* of a table, or COPPER_TOP_PATHS */
+    bool started, ended;
     size_t extra; /* columns that are not known, at the right */
     char *path;   /* grows to COPPER_PATH_MAX */
     size_t len, size;
@@ -220,9 +219,11 @@ struct copper_rows {
 /* Longest path with what a newline in it brings. */
 #define COPPER_PATH_MAX (64 * 1024)
 
-void copper_rows_top(struct copper_rows *rows, struct copper_stream *stream);
-void copper_rows_table(struct copper_rows *rows, struct copper_stream *stream,
-                       enum copper_category category);
+/* Borrows the stream. category: one of enum copper_category, of whose table the
+ * stream is; or COPPER_TOP_PATHS, which has rows of all categories. */
+#define COPPER_TOP_PATHS (-1)
+void copper_rows_init(struct copper_rows *rows, struct copper_stream *stream,
+                      int category);
 void copper_rows_fini(struct copper_rows *rows);
 
 /* 1: *row is filled, its path borrowed until the next call; 0: the end as it

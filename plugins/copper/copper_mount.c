@@ -136,12 +136,6 @@ static int look_into(void *path, int out)
     return !dir || (!readdir(dir) && errno);
 }
 
-pid_t copper_mount_probe(const char *path)
-{
-    return child_start(
-        &(struct child){.work = look_into, .arg = (char *) path});
-}
-
 static const char *const programs[] = {"fusermount3", "fusermount"};
 
 char *copper_mount_program(const char *dirs)
@@ -179,10 +173,15 @@ static int unmount_lazily(void *path, int out)
 }
 
 /* Not in the session of the daemon: a terminal's end is not ours. */
-pid_t copper_mount_end(const char *path, bool lazy)
+pid_t copper_mount_start(const char *path, enum copper_mount_work work)
 {
-    return child_start(&(struct child){.work = lazy ? unmount_lazily : unmount,
-                                       .arg = (char *) path});
+    static int (*const works[])(void *, int) = {
+        [COPPER_MOUNT_LOOK] = look_into,
+        [COPPER_MOUNT_END] = unmount,
+        [COPPER_MOUNT_END_LAZILY] = unmount_lazily};
+
+    return child_start(
+        &(struct child){.work = works[work], .arg = (char *) path});
 }
 
 int copper_mount_reap(pid_t *pid)

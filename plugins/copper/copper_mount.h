@@ -35,10 +35,14 @@ int copper_mount_prepare(const char *path, bool *made, struct jp_error *err);
  * most 3 s. True: there was one. */
 bool copper_mount_sweep(const char *prefix);
 
-/* Start a child that looks into path, or unmounts it (lazy: also one in use).
- * Its pid, for copper_mount_reap; -1: no process. */
-pid_t copper_mount_probe(const char *path);
-pid_t copper_mount_end(const char *path, bool lazy);
+/* What a child does with a mount point. */
+enum copper_mount_work {
+    COPPER_MOUNT_LOOK, /* reads its folder: does the daemon answer? */
+    COPPER_MOUNT_END,  /* unmounts it, unless it is in use */
+    COPPER_MOUNT_END_LAZILY
+};
+/* Starts the child. Its pid, for copper_mount_reap; -1: no process. */
+pid_t copper_mount_start(const char *path, enum copper_mount_work work);
 
 /* 0: still runs; 1: it did what it should; -1: it did not. *pid is 0 then. */
 int copper_mount_reap(pid_t *pid);

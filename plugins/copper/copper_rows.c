@@ -118,7 +118,8 @@ static int table_next(struct copper_rows *rows, struct copper_row *row,
 
     if (!rows->started && start(rows, err) < 0)
         return -1;
-    *row = (struct copper_row){.category = rows->category};
+    *row =
+        (struct copper_row){.category = (enum copper_category) rows->category};
     rc = take_path(rows, labels[0], row, err);
     if (rc <= 0)
         return rc;
@@ -323,13 +324,8 @@ uint64_t copper_row_events(const struct copper_row *row)
     return sum;
 }
 
-void copper_rows_top(struct copper_rows *rows, struct copper_stream *stream)
-{
-    *rows = (struct copper_rows){.stream = stream, .top = true};
-}
-
-void copper_rows_table(struct copper_rows *rows, struct copper_stream *stream,
-                       enum copper_category category)
+void copper_rows_init(struct copper_rows *rows, struct copper_stream *stream,
+                      int category)
 {
     *rows = (struct copper_rows){.stream = stream, .category = category};
 }
@@ -347,7 +343,8 @@ int copper_rows_next(struct copper_rows *rows, struct copper_row *row,
 
     if (rows->ended)
         return 0;
-    rc = rows->top ? top_next(rows, row, err) : table_next(rows, row, err);
+    rc = rows->category == COPPER_TOP_PATHS ? top_next(rows, row, err)
+                                            : table_next(rows, row, err);
     if (rc > 0 && memchr(row->path, '\0', row->len))
         rc = copper_stream_bad(rows->stream, err, "a NUL in a path");
     rows->ended = rc <= 0;

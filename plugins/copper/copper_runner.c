@@ -339,12 +339,16 @@ static int set_paths(struct copper_run *run, const struct jp_jobconf *conf,
     return copper_work_init(&run->work, conf, node, err);
 }
 
-/* Who is to be asked, from the step's book. -1: this node is not in it. */
+/* Who is to be asked, from the step's book. 0: the book is still to come; -1:
+ * there is none, or this node is not in it. */
 static int read_book(struct copper_run *run, struct jp_error *err)
 {
     char *text = NULL;
+    int there = copper_book_read(run->step_dir, &text, &run->len);
 
-    if (copper_book_read(run->step_dir, &text, &run->len) < 0)
+    if (there == 0 && run->asked)
+        return 0;
+    if (there <= 0)
         return error_set(err, "the step has no address book");
     if (copper_book_parents(text, run->node, run->trees, run->parents,
                             &run->n_parents) < 0) {
@@ -356,7 +360,7 @@ static int read_book(struct copper_run *run, struct jp_error *err)
                        "book");
     }
     run->book = text;
-    return 0;
+    return 1;
 }
 
 /* The number of trees that the site's -trees N cuts the book into. */
@@ -440,8 +444,8 @@ static int start(const struct jp_jobconf *conf, const char *step_dir,
     rc = set_paths(run, conf, step_dir, node, err);
     if (rc == 0)
         rc = check_program(err);
-    if (rc == 0 && !run->asked)
-        rc = read_book(run, err);
+    if (rc == 0 && !run->asked && read_book(run, err) < 0)
+        rc = -1;
     if (rc == 0)
         rc = check_device(conf, err);
     if (rc == 0) {
@@ -514,6 +518,7 @@ static int hand_book(struct copper_run *run, struct jp_error *err)
 {
     char address[256], *path;
     ssize_t n;
+    int rc;
 
     if (!run->asked)
         return 1;
@@ -523,10 +528,11 @@ static int hand_book(struct copper_run *run, struct jp_error *err)
             return -1;
         run->offered = true;
     }
-    if (!run->book && (!run->offered || !copper_book_is_there(run->step_dir)))
+    if (!run->book && !run->offered)
         return 0;
-    if (!run->book && read_book(run, err) < 0)
-        return -1;
+    rc = run->book ? 1 : read_book(run, err);
+    if (rc <= 0)
+        return rc;
     if (run->book_fd < 0) {
         path = text_format("%s/book", run->work.node);
         run->book_fd = path ? open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
@@ -582,7 +588,7 @@ static int look_up_tree(struct copper_run *run, struct jp_error *err)
         return 1;
     copper_work_bypass(&run->work);
     run->bypassed = true;
-    run->probe = copper_mount_probe(run->mount);
+    run->probe = copper_mount_start(run->mount, COPPER_MOUNT_LOOK);
     error_set(err,
               "the tasks continue without it: the daemon of %s, its parent, "
               "has ended",
@@ -607,7 +613,7 @@ static int ready(void *state, struct jp_error *err)
     if (run->probe > 0)
         run->answered = copper_mount_reap(&run->probe) > 0;
     else if (copper_mount_there(run->mount))
-        run->probe = copper_mount_probe(run->mount);
+        run->probe = copper_mount_start(run->mount, COPPER_MOUNT_LOOK);
     return run->answered;
 }
 
@@ -641,7 +647,9 @@ static void unmount(struct copper_run *run, bool force)
         return;
     run->tried_ms = now;
     run->unmounter =
-        copper_mount_end(run->mount, force || now - run->stop_ms > LAZY_MS);
+        copper_mount_start(run->mount, force || now - run->stop_ms > LAZY_MS
+                                           ? COPPER_MOUNT_END_LAZILY
+                                           : COPPER_MOUNT_END);
 }
 
 static int stop(void *state, bool force)

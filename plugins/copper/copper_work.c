@@ -209,20 +209,13 @@ int copper_book_gather(const char *step_dir, char *const *nodes, size_t n,
     return rc;
 }
 
-bool copper_book_is_there(const char *step_dir)
-{
-    char *path = text_format("%s/raw/" COPPER_BOOK_NAME, step_dir);
-    bool there = path && access(path, R_OK) == 0;
-
-    free(path);
-    return there;
-}
-
 int copper_book_read(const char *step_dir, char **text, size_t *len)
 {
     char *path = text_format("%s/raw/" COPPER_BOOK_NAME, step_dir);
-    int rc = path ? fileio_read(path, false, SITE_MAX, text, len, NULL) : -1;
+    int rc = path ? 0 : -1;
 
+    if (path && access(path, R_OK) == 0)
+        rc = fileio_read(path, false, SITE_MAX, text, len, NULL) < 0 ? -1 : 1;
     free(path);
     return rc;
 }

@@ -107,8 +107,8 @@ int copper_book_offer(const char *step_dir, const char *node,
 int copper_book_gather(const char *step_dir, char *const *nodes, size_t n,
                        bool late, struct jp_error *err);
 
-bool copper_book_is_there(const char *step_dir);
-/* The step's book as text. -1 where there is none yet. Caller frees. */
+/* The step's book as text. 1: it is in *text, which the caller frees; 0: there
+ * is none yet; -1: it cannot be read. */
 int copper_book_read(const char *step_dir, char **text, size_t *len);
 
 /* The names of the nodes between node and the file system, its parent first;
