@@ -8,7 +8,9 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +19,50 @@
 #include "common/error.h"
 #include "common/fileio.h"
 #include "plugins/copper/copper_counts.h"
+
+/* --- shared by the parts --- */
+
+int copper_note(struct copper_build *b, const char *path, bool bad,
+                const char *fmt, ...)
+{
+    struct jp_copper *c = b->copper;
+    struct jp_file_note *more = c->notes;
+    char what[600];
+    va_list ap;
+
+    c->notes_bad += bad;
+    if (c->n_notes == JP_COPPER_MAX_NOTES) {
+        c->notes_left_out++;
+        return 0;
+    }
+    if (!(c->n_notes & (c->n_notes - 1))) {
+        more =
+            reallocarray(more, c->n_notes ? 2 * c->n_notes : 1, sizeof(*more));
+        if (!more)
+            return -1;
+        c->notes = more;
+    }
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof(what), fmt, ap);
+    va_end(ap);
+    more[c->n_notes] = (struct jp_file_note){strdup(path), strdup(what)};
+    c->n_notes++;
+    return more[c->n_notes - 1].path && more[c->n_notes - 1].what ? 0 : -1;
+}
+
+int copper_read_done(struct copper_build *b, const struct copper_stream *s)
+{
+    const struct jp_copper_options *o = b->options;
+
+    b->copper->files++;
+    b->copper->bytes_read += s->bytes;
+    if (o->progress &&
+        o->progress(o->progress_arg, b->copper->bytes_read, b->bytes_all))
+        return error_set(b->err, "stopped");
+    return 0;
+}
+
+/* --- find files --- */
 
 #define COPPER_FIND_DEPTH 32
 
@@ -189,6 +235,14 @@ static void drop_twins(struct copper_found *found)
     found->n = kept;
 }
 
+static void found_fini(struct copper_found *found)
+{
+    for (size_t i = 0; i < found->n; i++)
+        free(found->files[i].path);
+    free(found->files);
+    *found = (struct copper_found){0};
+}
+
 int copper_find(const char *const *inputs, size_t n_inputs,
                 struct copper_found *found, struct jp_error *err)
 {
@@ -197,7 +251,7 @@ int copper_find(const char *const *inputs, size_t n_inputs,
         *err->text = '\0';
     for (size_t i = 0; i < n_inputs; i++)
         if (take_input(found, inputs[i], err) < 0) {
-            copper_found_fini(found);
+            found_fini(found);
             return -1;
         }
     if (found->n)
@@ -206,12 +260,44 @@ int copper_find(const char *const *inputs, size_t n_inputs,
     return 0;
 }
 
-void copper_found_fini(struct copper_found *found)
+static int by_text(const void *a, const void *b)
 {
-    for (size_t i = 0; i < found->n; i++)
-        free(found->files[i].path);
-    free(found->files);
-    *found = (struct copper_found){0};
+    return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+/* Lists the log directories and the kinds of files in them. */
+static int list_roots(struct copper_build *b)
+{
+    struct jp_copper *c = b->copper;
+    size_t kept = 0;
+
+    c->roots = calloc(b->found.n, sizeof(*c->roots));
+    if (!c->roots)
+        return -1;
+    for (size_t i = 0; i < b->found.n; i++) {
+        const struct copper_file *file = &b->found.files[i];
+
+        b->bytes_all += file->size;
+        /* lists of nodes may be outside of the log directories */
+        if (!*file->name.host)
+            continue;
+        if (c->n_roots && file->root_len == file[-1].root_len &&
+            !memcmp(file->path, file[-1].path, file->root_len))
+            continue;
+        c->roots[c->n_roots] =
+            file->root_len ? strndup(file->path, file->root_len) : strdup(".");
+        if (!c->roots[c->n_roots++])
+            return -1;
+    }
+    qsort(c->roots, c->n_roots, sizeof(*c->roots), by_text);
+    for (size_t i = 0; i < c->n_roots; i++) {
+        if (kept && !strcmp(c->roots[kept - 1], c->roots[i]))
+            free(c->roots[i]);
+        else
+            c->roots[kept++] = c->roots[i];
+    }
+    c->n_roots = kept;
+    return 0;
 }
 
 /* --- from files to daemons, and from daemons to launches --- */
@@ -293,7 +379,7 @@ static int add_daemon(struct copper_build *b, const struct copper_file *files,
     return read_log(b, d);
 }
 
-int copper_daemons(struct copper_build *b)
+static int group_files(struct copper_build *b)
 {
     const struct copper_file *files = b->found.files;
     const struct copper_file *last = NULL;
@@ -424,7 +510,7 @@ static int list_launches(struct copper_build *b)
     return 0;
 }
 
-int copper_launches(struct copper_build *b)
+static int find_launches(struct copper_build *b)
 {
     struct order *order =
         calloc(b->n_daemons ? b->n_daemons : 1, sizeof(*order));
@@ -447,11 +533,6 @@ int copper_launches(struct copper_build *b)
 /* --- the expected daemons and their levels in the tree --- */
 
 #define ROSTER_MAX 20000 /* each is searched for among the daemons */
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *) a, *(char *const *) b);
-}
 
 static int add_host(char ***hosts, size_t *n, const char *host, size_t len)
 {
@@ -571,7 +652,7 @@ static void sort_roster(struct copper_build *b)
     b->n_roster = kept;
 }
 
-int copper_roster(struct copper_build *b)
+static int find_roster(struct copper_build *b)
 {
     for (size_t i = 0; i < b->n_daemons; i++)
         if (b->daemons[i].log.level >= 0) {
@@ -582,4 +663,19 @@ int copper_roster(struct copper_build *b)
         return -1;
     sort_roster(b);
     return 0;
+}
+
+int copper_daemons(struct copper_build *b)
+{
+    return list_roots(b) < 0 || group_files(b) < 0 || find_launches(b) < 0 ||
+                   find_roster(b) < 0
+               ? -1
+               : 0;
+}
+
+void copper_daemons_fini(struct copper_build *b)
+{
+    free_hosts(b->roster, b->n_roster);
+    free(b->daemons);
+    found_fini(&b->found);
 }

@@ -418,7 +418,7 @@ static int note_absent(struct copper_build *b, const struct jp_copper_root *r)
                        r->observed);
 }
 
-int copper_usage(struct copper_build *b)
+static int compare_files(struct copper_build *b)
 {
     const struct jp_copper_options *o = b->options;
     struct jp_copper *c = b->copper;
@@ -558,7 +558,7 @@ static void drop_rest(struct jp_copper *c)
     }
 }
 
-int copper_failed_lookups(struct copper_build *b)
+static int failed_lookups(struct copper_build *b)
 {
     struct jp_copper *c = b->copper;
     size_t first = c->path_from[COPPER_TTL], n = 0, n_read = 0, i, k;
@@ -599,4 +599,9 @@ int copper_failed_lookups(struct copper_build *b)
     free(read);
     drop_rest(c);
     return rc;
+}
+
+int copper_usage(struct copper_build *b)
+{
+    return compare_files(b) < 0 || failed_lookups(b) < 0 ? -1 : 0;
 }
