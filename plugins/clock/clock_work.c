@@ -1,5 +1,11 @@
-/* clock_work.c - the clock module: sockets, timers, peers and budget around the
- * exchanges of clock_work.h. */
+/* clock_work.c - the clock module of the node agent: socket, timers,
+ * neighbours, windows and budget around the exchanges of clock_talk.c.
+ *
+ * One call, clock_work_run, does everything that can be done now: it reads
+ * stamps and packets, ends windows, looks for neighbours' files, starts
+ * exchanges and sets the timer for the next call. struct clock_work has all
+ * state; module_start and the others at the end adapt it to the agent's
+ * interface. Read clock_work_run first, then start. */
 #include "plugins/clock/clock_work.h"
 
 #include <errno.h>
@@ -20,35 +26,40 @@
 #endif
 
 #define SECOND_NS INT64_C(1000000000)
-/* A peer's file is looked for so often in the first half minute, then ever more
- * rarely. */
+/* A neighbour's file is looked for every LOOK_NS in the first EAGER_NS, then in
+ * intervals that double up to LOOK_MAX_NS. */
 #define LOOK_NS (SECOND_NS / 5)
 #define EAGER_NS (30 * SECOND_NS)
 #define LOOK_MAX_NS (60 * SECOND_NS)
-/* Packets that one call takes, and bad ones in a second before it stops to
- * listen for the rest of that second. */
+/* Most packets of one call, so that a flood cannot hold the agent. After
+ * BAD_A_SECOND invalid packets in a second, the rest of that second's packets
+ * stays unread. */
 #define TAKEN_AT_ONCE 64
 #define BAD_A_SECOND 1000
-/* The cost is looked at so often; asking begins no faster than this. */
+/* Interval between two looks at the cost. Asking begins no faster than
+ * FIRST_CADENCE_NS, until the cost is known. */
 #define COST_NS (2 * SECOND_NS)
 #define FIRST_CADENCE_NS (SECOND_NS / 20)
-#define AIM 0.8 /* of the budget: the agent's loop costs, too */
-/* A window has room for so many exchanges at least. */
+#define AIM 0.8 /* of the budget: the agent's loop takes the rest */
+/* A window has room for at least this many exchanges. */
 #define A_WINDOW 16
-/* With too few exchanges it lasts so many times as long. */
+/* A window with too few exchanges may last this many times as long. */
 #define LONGEST_WINDOW 4
-/* A snapshot says something new when the raw clock is off its line by more. */
+/* A snapshot is written when the raw clock is further than this from where the
+ * snapshots before would put it. */
 #define RAW_NS 1000
 
+/* A neighbour that this node asks. */
 struct peer {
     const char *node;
     struct clock_peer told; /* by its file */
-    size_t at;              /* of its addresses */
+    size_t at; /* index of the address in use, modulo their number */
     struct sockaddr_storage to;
     socklen_t to_len;
-    int64_t look_ns, look_every_ns; /* for its file */
-    uint32_t lost_seen;             /* in a row, when last looked at */
-    bool refused;                   /* none of its addresses can be used here */
+    int64_t look_ns,
+        look_every_ns;  /* next look at its file, and the interval */
+    uint32_t lost_seen; /* lost_in_row at the last change of address */
+    bool refused;       /* none of its addresses can be used here */
 };
 
 struct clock_work {
@@ -59,7 +70,7 @@ struct clock_work {
     struct clock_talk talk;
     struct clock_rows rows;
     bool has_rows;
-    int epoll, timer, set;           /* set: wakes when the wall clock is set */
+    int epoll, timer, set;           /* set: ready when the wall clock is set */
     struct peer peers[CLOCK_DEGREE]; /* by edge */
     /* where the last question of each neighbour came from */
     struct {
@@ -69,25 +80,25 @@ struct clock_work {
     int64_t began_ns;
     /* windows */
     int64_t window_ns;
-    uint64_t window_id; /* of this moment */
+    uint64_t window_id; /* of the current moment */
     struct {
-        uint64_t id; /* of its first moment */
+        uint64_t id; /* of the moment at which it began */
         int64_t start_ns;
-        uint32_t told;       /* failures */
+        uint32_t told;       /* failures written one by one */
     } windows[CLOCK_DEGREE]; /* by edge */
-    /* snapshots */
+    /* snapshots: when the next is due; moment and distance (raw less monotonic)
+     * of the last one, and the rate between the last two */
     int64_t snapshot_ns, raw_at_ns, raw_ahead_ns;
     double raw_rate;
-    /* cost */
+    /* cost: start of the period, processor time then and now */
     int64_t cost_from_ns, cost_cpu_ns, cpu_ns;
     int64_t due_ns; /* when the timer wakes */
-    /* floods */
     int64_t bad_from_ns;
     uint32_t bad_now;
-    bool deaf;
+    bool deaf;    /* packets stay unread until the second is over */
     bool listens; /* the socket wakes: packets need their times at once */
     uint64_t sent, received, bad, steps, failures;
-    bool troubled;
+    bool troubled; /* an error was met; trouble is the first one */
     struct jp_error trouble;
 };
 
@@ -99,7 +110,7 @@ static int64_t now_of(const struct clock_work *w)
     return clock_source_mono(&w->socket.source);
 }
 
-/* Remembers the first trouble; the agent tells it once. */
+/* Remembers the first error; the agent reports it once. */
 static void note(struct clock_work *w, int rc, const struct jp_error *err)
 {
     if (rc >= 0 || w->troubled)
@@ -111,6 +122,8 @@ static void note(struct clock_work *w, int rc, const struct jp_error *err)
 /* --- packets --------------------------------------------------------------
  */
 
+/* Seals a packet and queues it. An answer goes where the question came from,
+ * because the neighbour may be behind an address translation. */
 static bool send_packet(void *arg, bool to_answer, size_t index,
                         const struct clock_packet *packet, uint64_t tag)
 {
@@ -125,11 +138,14 @@ static bool send_packet(void *arg, bool to_answer, size_t index,
     else
         clock_socket_send(&w->socket, &w->peers[index].to,
                           w->peers[index].to_len, bytes, tag);
-    if (w->listens) /* the time before the call counts */
+    /* without the kernel's stamps, the time before the call counts: send at
+     * once */
+    if (w->listens)
         clock_socket_flush(&w->socket);
     return true;
 }
 
+/* Writes a failed exchange, at most CLOCK_TOLD in a window of a neighbour. */
 static void note_failure(void *arg, size_t index, const char *why)
 {
     struct clock_work *w = arg;
@@ -144,6 +160,7 @@ static void note_failure(void *arg, size_t index, const char *why)
              &err);
 }
 
+/* Passes known times of sending to their exchanges. */
 static void take_stamps(struct clock_work *w)
 {
     struct clock_sent sent[CLOCK_PENDING];
@@ -166,9 +183,9 @@ static void count_bad(struct clock_work *w)
     w->deaf |= ++w->bad_now >= BAD_A_SECOND;
 }
 
-/* Packets wake the agent where it has to take their times itself. Where the
- * kernel stamps them they lie until the next beat, and so many of them cost one
- * wake-up. */
+/* Adds the socket to epoll or removes it. Where the kernel stamps packets, they
+ * can lie until the next beat, and many of them cost one wake-up. Otherwise
+ * each packet wakes the agent, which then takes its time. */
 static void listen_as_needed(struct clock_work *w, int64_t now_ns)
 {
     struct epoll_event event = {.events = EPOLLIN};
@@ -196,6 +213,7 @@ static void take_packet(struct clock_work *w, const struct clock_arrival *in)
         count_bad(w);
         return;
     }
+    /* clock_talk_take may answer at once, so the address is stored before */
     asker = clock_talk_asker(&w->talk, &packet);
     if (asker >= 0) {
         w->askers[asker].to = in->from;
@@ -225,6 +243,8 @@ static void take_packets(struct clock_work *w)
 /* --- neighbours -----------------------------------------------------------
  */
 
+/* Uses the neighbour's current address, or the next one that this socket can
+ * reach. */
 static void use_address(struct clock_work *w, size_t index)
 {
     struct peer *p = &w->peers[index];
@@ -257,7 +277,8 @@ static bool read_peer(const struct clock_work *w, const char *node,
     return there;
 }
 
-/* Where nothing has come, and where a neighbour does not answer any more. */
+/* Reads a neighbour's file where its address is not known yet, or where it has
+ * stopped to answer: it may have been restarted. */
 static void look_for_peer(struct clock_work *w, size_t index, int64_t now_ns)
 {
     struct clock_edge *e = &w->talk.edges[index];
@@ -305,6 +326,7 @@ static int64_t look_for_peers(struct clock_work *w, int64_t now_ns)
 /* --- windows and snapshots ------------------------------------------------
  */
 
+/* The number of a window, by the wall clock, so that all nodes number alike. */
 static uint64_t window_of(const struct clock_work *w, int64_t now_ns)
 {
     int64_t real = now_ns + w->socket.source.ahead;
@@ -325,7 +347,8 @@ static void put_snapshot(struct clock_work *w, const struct clock_look *look)
     note(w, clock_rows_snapshot(&w->rows, look, &err), &err);
 }
 
-/* Looks at all clocks; what the records before foretell is not written. */
+/* Reads all clocks when that is due. A reading that the ones before predict is
+ * not written: it would say nothing new. */
 static void take_snapshot(struct clock_work *w, int64_t now_ns)
 {
     struct clock_look look;
@@ -360,8 +383,8 @@ static void begin_window(struct clock_work *w, size_t edge, int64_t now_ns)
     w->windows[edge].told = 0;
 }
 
-/* An edge that loses many packets has longer windows: what came so far is not
- * thrown away. */
+/* Whether a window with too few exchanges is continued, with half a window of
+ * tolerance. */
 static bool goes_on(const struct clock_work *w, size_t edge, int64_t now_ns)
 {
     return clock_edge_is_short(&w->talk, edge) &&
@@ -369,6 +392,8 @@ static bool goes_on(const struct clock_work *w, size_t edge, int64_t now_ns)
                LONGEST_WINDOW * w->window_ns - w->window_ns / 2;
 }
 
+/* Ends the windows of all neighbours; all: even those that could go on. A
+ * snapshot is written with each change of windows. */
 static void end_windows(struct clock_work *w, int64_t now_ns, bool all)
 {
     struct clock_look look;
@@ -384,7 +409,8 @@ static void end_windows(struct clock_work *w, int64_t now_ns, bool all)
     put_snapshot(w, &look);
 }
 
-/* Whether it was set since the last look. */
+/* Handles a wall clock that was set: stamps of open exchanges cannot be
+ * converted any more. Returns whether it was set since the last call. */
 static bool look_at_wall(struct clock_work *w)
 {
     struct clock_look look;
@@ -410,8 +436,8 @@ static bool look_at_wall(struct clock_work *w)
 /* --- cost -----------------------------------------------------------------
  */
 
-/* Asks less often where it costs more than it may, and as often as it was told
- * to where it does not. A window keeps enough exchanges. */
+/* Adapts the cadence to the cost: never faster than requested, and never so
+ * slow that a window has less than A_WINDOW exchanges. */
 static void keep_budget(struct clock_work *w, int64_t now_ns)
 {
     int64_t passed = now_ns - w->cost_from_ns,
@@ -438,7 +464,8 @@ static void keep_budget(struct clock_work *w, int64_t now_ns)
 /* --- the loop's calls -----------------------------------------------------
  */
 
-/* What has run out before is no more: nobody has to read it. */
+/* Sets the next wake-up, between 1 us and 1 s from now. Setting a timer also
+ * clears one that has run out, so it needs no read(). */
 static void set_timer(const struct clock_work *w, int64_t at_ns, int64_t now_ns)
 {
     int64_t wait = at_ns - now_ns;
@@ -453,7 +480,8 @@ static void set_timer(const struct clock_work *w, int64_t at_ns, int64_t now_ns)
     timerfd_settime(w->timer, 0, &when, NULL);
 }
 
-/* A timer that never runs out: it ends when the wall clock is set. */
+/* Arms a timer far in the future, which the kernel cancels when the wall clock
+ * is set. */
 static void await_set(const struct clock_work *w)
 {
     const struct itimerspec never = {.it_value = {.tv_sec = INT32_MAX}};
@@ -463,7 +491,8 @@ static void await_set(const struct clock_work *w)
                         &never, NULL);
 }
 
-/* It wakes until it is read. */
+/* Reads the cancelled timer, which would wake the agent again and again, and
+ * arms it anew. */
 static void drain_set(struct clock_work *w)
 {
     uint64_t count;
@@ -478,9 +507,12 @@ int clock_work_run(struct clock_work *w, int64_t spent_ns, struct jp_error *err)
     int64_t now = now_of(w), next, peers;
     bool was_troubled = w->troubled, was_set = look_at_wall(w);
 
+    /* an early wake-up comes from this timer or the socket */
     if (was_set || now < w->due_ns || w->listens)
         drain_set(w);
     listen_as_needed(w, now);
+    /* stamps before packets and after them: an answer's arrival may complete an
+     * exchange whose time of sending is still queued */
     if (!w->talk.has_beats || now >= w->talk.beat_ns || was_set) {
         take_stamps(w);
         if (!w->deaf)
@@ -527,6 +559,8 @@ static int watch(const struct clock_work *w, int fd)
     return fd < 0 ? -1 : epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
+/* Opens socket, timers and epoll. Without the timer that notices a set clock,
+ * clock_source_was_set notices it later. */
 static int open_fds(struct clock_work *w, const struct clock_shift *shift,
                     struct jp_error *err)
 {
@@ -541,12 +575,14 @@ static int open_fds(struct clock_work *w, const struct clock_shift *shift,
         return error_set(err, "no loop: %s", strerror(errno));
     w->listens = true;
     if (w->set >= 0) {
-        watch(w, w->set); /* without it the looks find out */
+        watch(w, w->set);
         await_set(w);
     }
     return 0;
 }
 
+/* This node's index in the step's list. Node names become parts of paths, so
+ * none may contain a slash. */
 static int find_self(const struct module_place *place, uint32_t *self,
                      struct jp_error *err)
 {
@@ -563,6 +599,7 @@ static int find_self(const struct module_place *place, uint32_t *self,
     return error_set(err, "this node is not in the step's list");
 }
 
+/* Lengthens the window if the cadence leaves too few exchanges in it. */
 static void init_talk(struct clock_work *w, uint32_t self, int64_t now_ns)
 {
     int64_t cadence = (int64_t) w->conf.cadence_us * 1000, window = 0;
@@ -619,6 +656,7 @@ static int open_files(struct clock_work *w, const struct clock_peer *own,
     return rc;
 }
 
+/* The order matters: addresses, socket, time, exchanges, then files. */
 static int start(struct clock_work *w, uint32_t self,
                  const struct clock_shift *shift, struct jp_error *err)
 {
