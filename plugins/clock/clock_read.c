@@ -256,7 +256,7 @@ static int take_wall(const char *line, struct clock_file *file, bool is_set)
     }
     file->walls[file->n_walls++] = (struct clock_wall){
         mono, ahead,
-        is_set && last}; /* the first record sets the distance, not somebody */
+        is_set && last}; /* the first record only says where the clock is */
     return 1;
 }
 

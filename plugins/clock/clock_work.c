@@ -122,8 +122,8 @@ static void note(struct clock_work *w, int rc, const struct jp_error *err)
 /* --- packets --------------------------------------------------------------
  */
 
-/* Seals a packet and queues it. An answer goes where the question came from,
- * because the neighbour may be behind an address translation. */
+/* Seals a packet and queues it. An answer goes where the question came from, so
+ * it needs no file of the neighbour. */
 static bool send_packet(void *arg, bool to_answer, size_t index,
                         const struct clock_packet *packet, uint64_t tag)
 {

@@ -28,15 +28,14 @@
 
 /* --- clock_socket.c ------------------------------------------------------ */
 
-/* A socket whose packets get times from the kernel, and looks
- * at a node's clocks.
+/* A socket whose packets get times from the kernel, and readings of a node's
+ * clocks.
  *
- * Times are nanoseconds of CLOCK_MONOTONIC, which nobody sets. The kernel
- * stamps packets by CLOCK_REALTIME: both run alike, so its distance from
- * CLOCK_MONOTONIC, which changes only when the wall clock is set, is taken off.
+ * Times are nanoseconds of CLOCK_MONOTONIC, which is never set. The kernel
+ * stamps packets by CLOCK_REALTIME. Both run at the same rate, so a stamp is
+ * converted by their distance, which changes only when the wall clock is set.
  * Where the kernel stamps no packets, the times before a call that sends and
- * after one that receives take their place: true bounds still, and looser ones.
- */
+ * after one that receives take their place: still true bounds, only looser. */
 
 /* Tests only: a node whose clocks are ahead and run fast, and whose wall clock
  * is set. All zeros: the machine's own clocks. */
@@ -143,7 +142,7 @@ size_t clock_socket_receive(struct clock_socket *s, struct clock_arrival *in,
 
 /* --- clock_talk.c ------------------------------------------------------- */
 
-/* Who asks whom when, and what the answers say.
+/* The exchanges: which node asks when, and what the answers say.
  *
  *     asks                                  answers
  *      |-- ASK1 ------------------------------>|  t_rx[0]
@@ -154,13 +153,13 @@ size_t clock_socket_receive(struct clock_socket *s, struct clock_arrival *in,
  *      |<--------------------------- STAMPS ---|  all four of them
  *
  * With theta = C(answers) - C(asks): t_rx - t_tx is an upper bound of it and
- * r_tx - r_rx a lower one, as no packet takes negative time. Who asks keeps the
- * bounds of a window and lays the line between them (common/clockline.h).
+ * r_tx - r_rx a lower one, because no packet takes negative time. The asking
+ * node keeps the bounds of a window and lays a line between them
+ * (common/clockline.h).
  *
- * There are no sockets here and no clock: who calls tells the time, sends what
- * it is told to, and hands over what came. Replays: a node answers a number
- * once, and takes the answers to the exchange that it has open.
- */
+ * There are no sockets and no clock here: the caller passes the time, sends
+ * packets and hands over what arrives. Replays: a node answers each number
+ * once, and takes only answers to its open exchange. */
 
 /* An exchange that is not complete after this is lost; with beats, when the
  * next one is due. */
@@ -231,7 +230,7 @@ struct clock_talk {
     size_t n_edges, n_answers;
     struct clock_edge edges[CLOCK_DEGREE];
     struct clock_answer answers[CLOCK_DEGREE];
-    bool user_stamps; /* set by who calls */
+    bool user_stamps; /* set by the caller */
     int64_t real_less_mono;
     /* Sends to neighbour `index` of edges (or of answers). tag comes back by
      * clock_talk_sent; 0: its time is not needed. false: it could not be
@@ -296,10 +295,9 @@ void clock_work_finish(struct clock_work *work);
 
 /* --- clock_rows.c: nodes/<node>/clock.jsonl ------------------------------ */
 
-/* The file whose records clock_read.h describes. It takes at most as many bytes
- * as it is given. When it would take more, every second window and snapshot
- * goes, also of those that come later: a run of any length keeps windows over
- * its whole time. */
+/* The file that clock_read.h describes, of limited size. When it is full, every
+ * second window and snapshot is dropped, of those that come later as well: a
+ * run of any length keeps windows over its whole time. */
 
 /* Limit of one node's file: 3 neighbours and windows of 4 s fill it in an
  * hour. */
