@@ -1,4 +1,7 @@
-/* util_columns.c - the columns of samples, each described once. */
+/* util_columns.c - the columns of samples, each described once.
+ *
+ * The order is that of the enums in util_rows.h, and of the files. A new column
+ * goes to the end of its kind, so that old readers still find theirs. */
 #include "plugins/util/util_rows.h"
 
 static const struct util_column node_columns[] = {

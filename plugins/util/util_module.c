@@ -1,4 +1,10 @@
-/* util_module.c - utilisation of node, step, tasks, GPUs and ports. */
+/* util_module.c - the utilisation module of the node agent: samples of node,
+ * step, tasks, GPUs and ports.
+ *
+ * tick takes a sample of everything but GPUs, whose rows come later from a
+ * child (readable, or the next tick). Rows go to compressed files
+ * (util_rows.h). Besides, a child looks a few times for the frameworks that the
+ * tasks have loaded. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -10,10 +16,10 @@
 #include "plugins/util/util_probe.h"
 #include "plugins/util/util_rows.h"
 
-#define FLUSH_US 60000000 /* a node that dies loses so much at most */
-/* A step whose processes are all gone for so long is over. */
+#define FLUSH_US 60000000 /* a node that dies loses at most this much */
+/* A step is over when all its processes have been gone for this long. */
 #define GONE_US 10000000
-/* So is one whose tasks have never come. */
+/* So is a step whose tasks have never been seen. */
 #define NEVER_US 600000000
 
 struct util {
@@ -22,17 +28,18 @@ struct util {
     struct util_files *files;
     struct util_gpus *gpus;
     uint64_t began_us, flushed_us;
-    uint64_t first_us, seen_us; /* when tasks were there; 0: not yet */
+    uint64_t first_us,
+        seen_us; /* first and last time that tasks were there; 0: not yet */
     bool over;
-    size_t rows;  /* of tasks, in this sample */
-    size_t tasks; /* that were seen so far */
+    size_t rows;  /* rows of tasks in this sample, with the step's */
+    size_t tasks; /* tasks that were seen so far */
     struct util_row gpu_rows[UTIL_GPUS_MAX];
     struct util_pids pids;
     /* what the tasks have loaded */
     struct util_loaded loaded;
     struct util_look *look;
-    unsigned looks;
-    uint64_t look_cpu_us;
+    unsigned looks;       /* looks for libraries so far */
+    uint64_t look_cpu_us; /* cost of these looks */
 };
 
 static void destroy(void *state)
@@ -56,6 +63,8 @@ static uint64_t now_us(void)
     return (uint64_t) t.tv_sec * 1000000 + (uint64_t) t.tv_nsec / 1000;
 }
 
+/* Returns NULL without an error if no samples are wanted. Without GPUs the
+ * module runs nevertheless; err then says why there are none. */
 static void *start(const struct module_place *place, struct jp_error *err)
 {
     const struct util_step step = {.root = place->root,
@@ -97,6 +106,7 @@ static int fd(void *state)
     return u->gpus ? u->gpus->fd : -1;
 }
 
+/* Takes a row of the probe. */
 static int put(void *arg, enum util_kind kind, const struct util_row *row,
                struct jp_error *err)
 {
@@ -106,7 +116,7 @@ static int put(void *arg, enum util_kind kind, const struct util_row *row,
     return util_files_add(u->files, kind, row, err);
 }
 
-/* What other modules may want to know of them. */
+/* Publishes the GPUs' last figures for other modules of the agent. */
 static void share_gpus(const struct util *u, size_t n,
                        const struct module_time *now)
 {
@@ -127,6 +137,8 @@ static void share_gpus(const struct util *u, size_t n,
     }
 }
 
+/* Takes the child's answer if there is one. The rows get the time of their
+ * arrival. */
 static int take_gpus(struct util *u, const struct module_time *now,
                      struct jp_error *err)
 {
@@ -145,8 +157,9 @@ static int take_gpus(struct util *u, const struct module_time *now,
     return n < 0 ? -1 : 0;
 }
 
-/* Programs load libraries in their first seconds, and a few later ones; a wait
- * for data may keep them from it. */
+/* Starts a child that looks for libraries, or takes its result. Programs load
+ * most libraries in their first seconds and a few later; a program that waits
+ * for its data may load them much later. */
 static int look_at_libraries(struct util *u, const struct module_time *now,
                              struct jp_error *err)
 {
@@ -180,12 +193,13 @@ static int tick(void *state, const struct module_time *now,
     int rc;
 
     u->rows = 0;
+    /* a failed part does not keep the others from being sampled */
     rc = util_probe_take(u->probe, now->real_us, now->mono_us, now->cpu_us, put,
                          u, err);
     u->tasks = util_probe_seen(u->probe, &u->pids);
     if (u->gpus)
         util_gpus_ask(u->gpus, now->mono_us / 1000, &u->pids);
-    if (u->rows > 1) /* besides the step's own */
+    if (u->rows > 1) /* more than the row of the step itself */
         u->seen_us = now->mono_us;
     if (!u->first_us)
         u->first_us = u->seen_us;
@@ -195,7 +209,7 @@ static int tick(void *state, const struct module_time *now,
         u->began_us = now->mono_us;
     u->over = u->seen_us ? now->mono_us - u->seen_us > GONE_US
                          : now->mono_us - u->began_us > NEVER_US;
-    /* an answer that never comes is noticed here */
+    /* also notices a child that does not answer */
     if (take_gpus(u, now, err) < 0)
         rc = -1;
     if (now->mono_us - u->flushed_us >= FLUSH_US || !u->flushed_us) {
@@ -229,7 +243,7 @@ static uint64_t cpu_us(void *state)
     return u->look_cpu_us + (u->gpus ? u->gpus->cpu_us : 0);
 }
 
-/* What the tasks have loaded, and what asking cost. */
+/* The module's part of agent.json. */
 static void record(void *state, struct jp_json_stream *s)
 {
     const struct util *u = state;

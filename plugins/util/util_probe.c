@@ -1,4 +1,10 @@
-/* util_probe.c - read the kernel's files once a sample. */
+/* util_probe.c - a sample of one node and one step: read the kernel's files
+ * once, and turn counters into rates.
+ *
+ * util_probe_take is a sample: the node, the step (its cgroup, or the sum of
+ * its tasks), each task (util_tasks.c), and the ports of InfiniBand and RoCE
+ * adapters. The counters whose rates are made are members of struct util_probe;
+ * files that are read each time stay open in its reader. */
 #include "plugins/util/util_probe.h"
 
 #include <dirent.h>
@@ -15,7 +21,7 @@
 #include "plugins/util/util_kernel.h"
 #include "plugins/util/util_rows.h"
 
-/* The files of a port. Those of the first ports stay open. */
+/* The files of a port in sysfs. */
 enum port_file {
     FILE_RATE,
     FILE_STATE,
@@ -23,14 +29,14 @@ enum port_file {
     FILE_OUT,
     FILE_WAIT,
     FILE_DOWNED,
-    FILE_ERRORS, /* the first of several that are added up */
+    FILE_ERRORS, /* the first of five that are added up */
     PORT_FILES = FILE_ERRORS + 5
 };
 
 struct port {
     char id[UTIL_ID_MAX];
     char path[PATH_MAX];
-    int fd[PORT_FILES]; /* -1: not open */
+    int fd[PORT_FILES];
     struct util_counter in, out, wait, errors, downed;
 };
 
@@ -41,7 +47,7 @@ struct util_ports {
 };
 
 #define PORTS_MAX 64
-#define PORTS_OPEN 16
+#define PORTS_OPEN 16 /* the files of this many ports stay open */
 
 static const char *const file_names[PORT_FILES] = {
     [FILE_RATE] = "rate",
@@ -56,7 +62,7 @@ static const char *const file_names[PORT_FILES] = {
     "counters/link_error_recovery",
     "counters/local_link_integrity_errors"};
 
-/* A device's name goes into rows. */
+/* Whether the name can be part of a row and of a path. */
 static bool is_plain(const char *name)
 {
     return *name && *name != '.' &&
@@ -66,9 +72,10 @@ static bool is_plain(const char *name)
 
 #define DEVICES_MAX 64
 
+/* CGROUP_UNKNOWN: no task has been seen yet. */
 enum cgroup_version { CGROUP_UNKNOWN, CGROUP_NONE, CGROUP_1, CGROUP_2 };
 
-/* Whether a network interface or disk counts, asked once. */
+/* Whether a network interface or a disk counts, which is determined once. */
 struct device {
     char name[32];
     bool is_disk, counts;
@@ -76,8 +83,8 @@ struct device {
 
 /* --- the node ------------------------------------------------------------- */
 
-/* Interfaces of hardware; where there is none (a container), all but loopback.
- */
+/* The argument of is_hardware. any: all interfaces except loopback count, as in
+ * a container, which shows none of hardware. */
 struct devices {
     struct util_probe *probe;
     bool any;
@@ -86,8 +93,9 @@ struct devices {
 struct util_probe {
     struct util_step step;
     double ticks_s;
-    uint64_t samples, last_mono_us;
-    double dt; /* seconds since the last sample; 0: this is the first */
+    uint64_t samples,
+        last_mono_us; /* number of samples; time of the last one */
+    double dt;        /* seconds since the last sample; 0: this is the first */
     /* the node */
     struct util_counter user, nice, system, iowait, irq, softirq, steal;
     struct util_counter faults, net_in, net_out, disk_in, disk_out;
@@ -96,7 +104,8 @@ struct util_probe {
     struct util_tasks_now now; /* of the last sample */
     /* the step */
     enum cgroup_version version;
-    char cgroup[4][PATH_MAX]; /* cpuacct or all, memory, blkio, cpu */
+    char cgroup[4][PATH_MAX]; /* v1: cpuacct, memory, blkio, cpu; v2: only the
+                                 first */
     struct util_counter step_user, step_system, step_throttled, step_major;
     struct util_counter step_in, step_out, step_cpu_wait, step_memory_wait;
     struct util_counter step_io_wait;
@@ -109,7 +118,8 @@ struct util_probe {
 static bool sysfs_has(struct util_probe *p, const char *device, bool is_disk,
                       const char *path);
 
-/* Whole disks: neither partitions nor what lies on top of other disks. */
+/* Whole disks: neither partitions nor devices on top of other disks, which
+ * would count everything twice. */
 static bool is_disk(void *arg, const char *device)
 {
     static const char *const above[] = {"loop", "ram", "dm-", "md", "zram"};
@@ -125,8 +135,8 @@ static bool is_disk(void *arg, const char *device)
     return sysfs_has(d->probe, device, true, path);
 }
 
-/* Whether sysfs has the path, asked once for a device: names of devices stay
- * what they are while a step runs, and new ones are asked for. */
+/* Whether sysfs has the path. The result is kept for the device's name: names
+ * do not change while a step runs, and new ones are looked up. */
 static bool sysfs_has(struct util_probe *p, const char *device, bool is_disk,
                       const char *path)
 {
@@ -145,6 +155,7 @@ static bool sysfs_has(struct util_probe *p, const char *device, bool is_disk,
     return at->counts;
 }
 
+/* Adds a port. Without memory it is left out. */
 static void add_port(struct util_ports *p, const char *device, const char *name)
 {
     static const struct util_counter unset = {UTIL_NONE};
@@ -167,6 +178,7 @@ static void add_port(struct util_ports *p, const char *device, const char *name)
         more->fd[i] = -1;
 }
 
+/* Adds the ports of an adapter. */
 static void add_device(struct util_ports *p, const char *device)
 {
     char path[PATH_MAX];
@@ -183,7 +195,8 @@ static void add_device(struct util_ports *p, const char *device)
         closedir(ports);
 }
 
-/* Those that are there now. NULL without memory. */
+/* The ports that exist now; later ones are not seen. Returns NULL without
+ * memory. */
 static struct util_ports *ports_create(struct util_reader *reader)
 {
     struct util_ports *p = calloc(1, sizeof(*p));
@@ -214,6 +227,7 @@ static void ports_destroy(struct util_ports *p)
     free(p);
 }
 
+/* The first number in a port's file; UTIL_NONE: there is none. */
 static uint64_t number_of(const struct util_ports *p, struct port *port,
                           unsigned file)
 {
@@ -227,7 +241,7 @@ static uint64_t number_of(const struct util_ports *p, struct port *port,
     return util_number(found ?: "");
 }
 
-/* Sums; of counters that the adapter does not have, none is known. */
+/* Sum of the error counters that the adapter has; UTIL_NONE: it has none. */
 static uint64_t errors_of(const struct util_ports *p, struct port *port)
 {
     uint64_t sum = UTIL_NONE;
@@ -241,9 +255,8 @@ static uint64_t errors_of(const struct util_ports *p, struct port *port)
     return sum;
 }
 
-/* Reads one port, dt seconds after the last time (0: the first). False: there
- * is none of that number. */
-/* The counters of data are in units of four bytes
+/* Reads port i, dt seconds after the last time (0: the first time). false:
+ * there are no more ports. Counters of data are in units of four bytes
  * (Documentation/ABI/stable/sysfs-class-infiniband). */
 static bool take_port(struct util_ports *p, size_t i, double dt,
                       struct util_row *row)
@@ -270,32 +283,36 @@ static bool take_port(struct util_ports *p, size_t i, double dt,
     return true;
 }
 
+/* Samples between two searches for a cgroup that was not found. */
 #define AGAIN_CGROUP 5 /* samples */
 
 /* --- rates ---------------------------------------------------------------- */
 
-/* Growth a second, of counts of `unit` seconds or bytes. */
+/* Growth per second of a counter in steps of `unit`. */
 static double rate(const struct util_probe *p, struct util_counter *counter,
                    uint64_t now, double unit)
 {
     return util_rate(counter, now, unit, p->dt);
 }
 
-/* Of a time in microseconds: the share of the time that passed. */
+/* Growth of a time in microseconds as a share of the time that passed. */
 static double share(const struct util_probe *p, struct util_counter *counter,
                     uint64_t now_us)
 {
     double s = rate(p, counter, now_us, 1e-6);
 
-    return s > 1 ? 1 : s; /* the files are read one after another */
+    return s > 1 ? 1 : s; /* files are read one after another, so the times
+                             differ slightly */
 }
 
-/* A file of the node, "proc/stat". */
+/* A file of the node, for instance "proc/stat". */
 static const char *kernel_text(struct util_probe *p, const char *name)
 {
     return util_reader_kept(&p->reader, p->step.root, name);
 }
 
+/* Interfaces of hardware have a device in sysfs; bridges and tunnels have
+ * not. */
 static bool is_hardware(void *arg, const char *device)
 {
     const struct devices *d = arg;
@@ -310,6 +327,7 @@ static bool is_hardware(void *arg, const char *device)
     return sysfs_has(d->probe, device, false, path);
 }
 
+/* Rates are cores: seconds of processor time per second. */
 static void take_cpu(struct util_probe *p, struct util_row *row)
 {
     double tick = 1 / p->ticks_s, user, system, iowait, steal;
@@ -339,6 +357,7 @@ static void take_memory(struct util_probe *p, struct util_row *row)
 
     util_read_meminfo(kernel_text(p, "proc/meminfo"), &m);
     row->v[NODE_MEMORY_TOTAL] = util_known(m.total);
+    /* UTIL_NONE is larger than any total, so it fails the test */
     if (m.total != UTIL_NONE && m.available <= m.total)
         row->v[NODE_MEMORY_USED] = (double) (m.total - m.available);
     if (m.swap_total != UTIL_NONE && m.swap_free <= m.swap_total)
@@ -355,6 +374,7 @@ static void take_traffic(struct util_probe *p, struct util_row *row)
     const char *text = kernel_text(p, "proc/net/dev");
 
     util_read_netdev(text, is_hardware, &devices, &t);
+    /* no interface of hardware: a container */
     if (t.in == UTIL_NONE) {
         devices.any = true;
         util_read_netdev(text, is_hardware, &devices, &t);
@@ -367,6 +387,7 @@ static void take_traffic(struct util_probe *p, struct util_row *row)
     row->v[NODE_DISK_WRITE] = rate(p, &p->disk_out, t.out, 1);
 }
 
+/* Share of the time in which some task waited. */
 static double pressure(const struct util_probe *p, const char *text,
                        struct util_counter *counter)
 {
@@ -393,6 +414,7 @@ static void take_node(struct util_probe *p, uint64_t agent_us,
 
 /* --- the step ------------------------------------------------------------- */
 
+/* The path of a file in the step's cgroup, into path. */
 static const char *step_file(const struct util_probe *p, int which,
                              const char *name, char *path)
 {
@@ -400,7 +422,8 @@ static const char *step_file(const struct util_probe *p, int which,
     return path;
 }
 
-/* Where the step's cgroup is, by that of one of its tasks. */
+/* Finds the step's cgroup by that of one of its tasks. v2 is tried first; a
+ * hybrid system may have both, but then v2 has no cpu.stat for us. */
 static void find_cgroup(struct util_probe *p)
 {
     static const char *const v1[] = {"cpuacct", "memory", "blkio", "cpu"};
@@ -434,12 +457,14 @@ static const char *step_text(struct util_probe *p, int which, const char *name)
     return util_reader_kept(&p->reader, p->cgroup[which], name);
 }
 
+/* A file that holds a single number. */
 static uint64_t step_number(struct util_probe *p, int which, const char *name)
 {
     return util_number(step_text(p, which, name));
 }
 
-/* A limit that no machine reaches is none. */
+/* A limit of 2^60 bytes or more means "no limit"; UTIL_NONE also becomes
+ * NAN. */
 static double limit_of(uint64_t bytes)
 {
     return bytes >= UINT64_C(1) << 60 ? NAN : (double) bytes;
@@ -501,10 +526,10 @@ static void take_cgroup1(struct util_probe *p, struct util_row *row)
               throttled_ns == UTIL_NONE ? UTIL_NONE : throttled_ns / 1000);
 }
 
-/* What the cgroup does not tell is the sum of the tasks. */
+/* What the cgroup does not have is taken from the sum of the tasks. */
 static void take_step(struct util_probe *p, struct util_row *row)
 {
-    /* a task may be moved after it has begun */
+    /* a task may be moved to its cgroup after it has begun */
     if (p->version == CGROUP_UNKNOWN ||
         (p->version == CGROUP_NONE && p->samples % AGAIN_CGROUP == 0))
         find_cgroup(p);
@@ -522,6 +547,7 @@ static void take_step(struct util_probe *p, struct util_row *row)
 struct util_probe *util_probe_create(const struct util_step *step)
 {
     struct util_probe *p = calloc(1, sizeof(*p));
+    /* all counters start as unknown */
     struct util_counter *const node[] = {
         &p->user,           &p->nice,          &p->system,
         &p->iowait,         &p->irq,           &p->softirq,
@@ -558,6 +584,7 @@ void util_probe_destroy(struct util_probe *p)
     free(p);
 }
 
+/* t_us and mono_us are the times of all rows. */
 int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
                     uint64_t agent_us, util_put *put, void *arg,
                     struct jp_error *err)
@@ -571,6 +598,8 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
                 : 0;
     util_row_init(&row, t_us, mono_us, "node");
     take_node(p, agent_us, &row);
+    /* the tasks before the step, which may need their sum and one of their
+     * processes */
     if (put(arg, UTIL_NODE, &row, err) < 0 ||
         util_tasks_take(p->tasks, mono_us, p->dt, &p->now, err) < 0)
         return -1;
