@@ -1,9 +1,8 @@
-/* cuda_cupti.h - what we use of CUPTI's and CUDA's interfaces.
+/* cuda_cupti.h - the parts of CUPTI's and CUDA's interfaces that are used here.
  *
- * Declared by us, for CUPTI is loaded while the program runs and is not needed
- * to build. contrib/checks/cupti-layout.sh compares all of it with genuine
- * headers.
- */
+ * Declared here, because CUPTI is loaded at run time and is not needed to
+ * build. contrib/checks/cupti-layout.sh compares everything with genuine
+ * headers. */
 #ifndef JP_CUDA_CUPTI_H
 #define JP_CUDA_CUPTI_H
 
@@ -13,11 +12,11 @@
 enum {
     CUPTI_OK = 0,
     CUPTI_TAKEN = 39,     /* another client has subscribed */
-    CUPTI_DRIVER_API = 1, /* the domain */
+    CUPTI_DRIVER_API = 1, /* a domain */
     CUPTI_ENTER = 0,
     CUPTI_EXIT = 1,
     CU_OK = 0,
-    CU_NOT_READY = 600, /* of a query: no failure */
+    CU_NOT_READY = 600, /* answer of a query: no failure */
     CU_HOST = 1,        /* memory types */
     CU_DEVICE = 2,
 };
@@ -30,7 +29,7 @@ struct cupti_callback {
     const char *symbol;
     void *context;
     uint32_t context_id;
-    uint64_t *scratch; /* ours from the entry to the exit of one call */
+    uint64_t *scratch; /* kept from the entry to the exit of one call */
     uint32_t correlation;
 };
 
