@@ -1,4 +1,11 @@
-/* nsys_read.c - the tables of an export, one after the other. */
+/* nsys_read.c - read the tables of an export, one after the other, into a
+ * profile.
+ *
+ * read_all has the order: kernels, copies and memsets fill the busy spans of
+ * the GPUs; find_gaps takes their gaps; then calls into CUDA are matched with
+ * gaps and with kernels' launches; NVTX ranges come last. Each table has a list
+ * of columns, an enum of their positions, and a function that takes a row. A
+ * row that makes no sense is counted as bad and skipped. */
 #include "plugins/nsys/nsys_read.h"
 
 #include <ctype.h>
@@ -10,36 +17,43 @@
 #include "common/num.h"
 #include "common/quote.h"
 
-#define FAR_NS (INT64_C(1) << 61) /* no time of a session is further */
+#define FAR_NS (INT64_C(1) << 61) /* larger times are refused */
 #define MAX_DEVICE 255
+/* The process id within globalPid and globalTid; the lower 24 bits are a
+ * thread's. */
 #define PID_OF(id) ((uint64_t) (id) >> 24 & 0xffffff)
+/* Types of NVTX events: 59 and 70 are push-pop ranges, 60 and 71 start-end
+ * ranges, 75 the name of a domain. */
 #define PUSHPOP_IS(type) ((type) == 59 || (type) == 70)
 #define STARTEND_IS(type) ((type) == 60 || (type) == 71)
 #define DOMAIN_IS(type) ((type) == 75)
 
+/* The state of reading one file. */
 struct reading {
     struct nsys_db *db;
     const struct nsys_options *options;
     struct nsys_profile *out;
-    struct nsys_meanings meanings; /* of the table that is read */
+    struct nsys_meanings meanings; /* of the table that is being read */
     struct nsys_launches launches;
     struct nsys_busy busy;
+    /* start of the first kernel, end of the last one */
     int64_t first_kernel, last_kernel; /* start, end */
-    int64_t classes[8];                /* of calls that count */
+    int64_t classes[8];                /* event classes of calls into CUDA */
     size_t n_classes;
-    int64_t severities[16]; /* of nsys' messages that are warnings */
+    int64_t severities[16]; /* severities of nsys' messages that are warnings or
+                               errors */
     size_t n_severities;
     struct domain {
         int64_t id;
         char name[64];
-    } domains[64]; /* NVTX's, that have a name */
+    } domains[64]; /* NVTX domains that have a name */
     size_t n_domains;
 };
 
 /* --- lines --------------------------------------------------------------- */
 
-/* Adds to a name's sum; beyond NSYS_NAMES to that of NSYS_OTHERS. Returns the
- * sum's place; -1: no memory. */
+/* The place of a name's sum, made if necessary. Beyond NSYS_NAMES it is that of
+ * NSYS_OTHERS. Returns -1 without memory. */
 static int64_t find_line(struct nsys_lines *lines, const char *name)
 {
     int64_t at = nsys_names_find(&lines->names, name);
@@ -75,6 +89,8 @@ static bool begins(const char *name, const char *with)
     return strncmp(name, with, strlen(with)) == 0;
 }
 
+/* The kind of a CUDA call, by the beginning of its name. An "Async" variant of
+ * a copy, wait or allocation does not block, so it is CALL_OTHER. */
 static enum nsys_call class_of(const char *name)
 {
     static const struct {
@@ -113,7 +129,8 @@ static enum nsys_call class_of(const char *name)
     return CALL_OTHER;
 }
 
-/* The line of a name, cleaned; NULL or "": unknown. -1: no memory. */
+/* The line of a name, which is cleaned first; NULL or "" is NSYS_UNKNOWN.
+ * Returns -1 without memory. */
 static int64_t line_of(struct reading *r, enum nsys_table table,
                        const char *name)
 {
@@ -126,12 +143,14 @@ static int64_t line_of(struct reading *r, enum nsys_table table,
     return find_line(&r->out->of[table], clean);
 }
 
-/* The line that a number of StringIds means, looked up once. */
+/* The line that an id of StringIds means. It is looked up once for each id
+ * and table, because tables have millions of rows and few names. NULL: no
+ * memory. */
 static struct nsys_meaning *mean_string(struct reading *r,
                                         enum nsys_table table,
                                         const struct nsys_cell *cell)
 {
-    /* NULL gets a number that nobody has */
+    /* a number that no string has stands for NULL */
     int64_t id = cell->type == NSYS_CELL_NUMBER ? cell->number : INT64_MIN;
     struct nsys_meaning *m;
     int64_t line;
@@ -158,7 +177,7 @@ static bool is_number(const struct nsys_cell *cell, int64_t least, int64_t most)
            cell->number <= most;
 }
 
-/* A start and an end, in order. */
+/* The first two cells are a start and an end, in order. */
 static bool is_interval(const struct nsys_cell *cells)
 {
     return is_number(&cells[0], -FAR_NS, FAR_NS) &&
@@ -184,11 +203,15 @@ static int no_memory(struct jp_error *err)
 
 /* --- kernels, copies, memsets -------------------------------------------- */
 
+/* Columns of each table, and their positions in a row. Start and end are always
+ * 0 and 1. */
 static const char *const kernel_columns[] = {
     "start",         "end",       "deviceId", "correlationId",
     "demangledName", "globalPid", "shortName"};
 enum { K_DEVICE = 2, K_CORRELATION, K_NAME, K_PID, K_SHORT, K_COLUMNS };
 
+/* Correlation ids are unique within a process. Exports without process ids use
+ * 0. */
 static uint64_t launch_key(const struct nsys_cell *process, int64_t correlation)
 {
     uint64_t pid = process->type == NSYS_CELL_NUMBER ? PID_OF(process->number)
@@ -197,6 +220,8 @@ static uint64_t launch_key(const struct nsys_cell *process, int64_t correlation)
     return pid << 40 | ((uint64_t) correlation & ((UINT64_C(1) << 40) - 1));
 }
 
+/* Keeps the start of the kernel for its launch's latency. Returns -1 without
+ * memory; kernels beyond the limit are counted. */
 static int remember_launch(struct reading *r, const struct nsys_cell *cells,
                            struct jp_error *err)
 {
@@ -217,6 +242,7 @@ static int take_kernel(void *arg, const struct nsys_cell *cells,
 {
     struct reading *r = arg;
     struct nsys_profile *out = r->out;
+    /* older exports only have short names */
     bool brief =
         cells[K_NAME].type != NSYS_CELL_NUMBER ||
         (r->options->short_names && cells[K_SHORT].type == NSYS_CELL_NUMBER);
@@ -240,6 +266,7 @@ static int take_kernel(void *arg, const struct nsys_cell *cells,
     count(&out->kernels, ns, 0);
     if (ns < r->options->small_kernel_ns)
         count(&out->small_kernels, ns, 0);
+    /* NCCL's kernels are ncclDevKernel_... or ncclKernel_... */
     if (begins(out->of[NSYS_KERNELS].names.at[m->line - 1], "nccl"))
         count(&out->nccl_kernels, ns, 0);
     return remember_launch(r, cells, err);
@@ -248,9 +275,13 @@ static int take_kernel(void *arg, const struct nsys_cell *cells,
 static const char *const copy_columns[] = {
     "start", "end", "deviceId", "bytes", "copyKind", "srcKind", "dstKind"};
 enum { C_DEVICE = 2, C_BYTES, C_KIND, C_FROM, C_TO, C_COLUMNS };
-enum { TO_DEVICE = 1, TO_HOST = 2, IS_PAGEABLE = 0 };
+enum {
+    TO_DEVICE = 1,
+    TO_HOST = 2,
+    IS_PAGEABLE = 0
+}; /* values of copyKind; of srcKind and dstKind */
 
-/* A copy or memset, in both tables of memory. */
+/* Adds a copy or memset to both tables of memory, by time and by size. */
 static int take_memory(struct reading *r, const struct nsys_cell *cells,
                        const char *label, struct jp_error *err)
 {
@@ -289,6 +320,7 @@ static int take_copy(void *arg, const struct nsys_cell *cells,
     }
     kind = cells[C_KIND].number;
     count(&r->out->copies, ns_of(cells), (uint64_t) cells[C_BYTES].number);
+    /* which end is host memory */
     if (kind == TO_DEVICE)
         host = &cells[C_FROM];
     else if (kind == TO_HOST)
@@ -314,6 +346,7 @@ static int take_memset(void *arg, const struct nsys_cell *cells,
 
 /* --- gaps ---------------------------------------------------------------- */
 
+/* Keeps the NSYS_GAPS longest gaps, longest first. */
 static void keep_top(struct nsys_profile *out, const struct nsys_gap *gap)
 {
     uint64_t ns = (uint64_t) (gap->to_ns - gap->from_ns);
@@ -333,7 +366,8 @@ static void keep_top(struct nsys_profile *out, const struct nsys_gap *gap)
     out->top[i] = *gap;
 }
 
-/* After all activities of the GPUs are in r->busy. */
+/* Finds the gaps between the busy spans of each GPU. All its activities must be
+ * in r->busy. */
 static void find_gaps(struct reading *r)
 {
     struct nsys_profile *out = r->out;
@@ -348,7 +382,8 @@ static void find_gaps(struct reading *r)
         out->busy_ns = num_add(out->busy_ns, s->busy);
         out->span_ns = num_add(out->span_ns, (uint64_t) (s->end - s->start));
         if (!last || last->device != s->device) {
-            out->devices++;
+            out->devices++; /* the first span of a device has no gap before it
+                             */
             continue;
         }
         ns = (uint64_t) (s->start - last->end);
@@ -370,6 +405,7 @@ enum { A_CLASS = 2, A_THREAD, A_CORRELATION, A_NAME, A_COLUMNS };
 
 static const char *const enum_columns[] = {"id", "name"};
 
+/* Remembers the ids of the event classes of CUDA's calls. */
 static int take_class(void *arg, const struct nsys_cell *cells,
                       struct jp_error *err)
 {
@@ -385,7 +421,7 @@ static int take_class(void *arg, const struct nsys_cell *cells,
     return 0;
 }
 
-/* Backtraces are rows of the same table. */
+/* The table also has rows of backtraces. Old exports have no such column. */
 static bool is_call(const struct reading *r, const struct nsys_cell *class)
 {
     if (class->type != NSYS_CELL_NUMBER)
@@ -396,7 +432,8 @@ static bool is_call(const struct reading *r, const struct nsys_cell *class)
     return false;
 }
 
-/* What the processor did while a GPU had nothing to do. */
+/* For each of the longest gaps, keeps the call that overlaps most of it: what
+ * the processor did while the GPU was idle. */
 static void explain_gaps(struct nsys_profile *out, const char *name,
                          int64_t start, int64_t end)
 {
@@ -412,6 +449,7 @@ static void explain_gaps(struct nsys_profile *out, const char *name,
     }
 }
 
+/* Adds the time from a launch to the start of its kernel. */
 static void match_launch(struct reading *r, const struct nsys_cell *cells)
 {
     const struct nsys_cell none = {.type = NSYS_CELL_NONE};
@@ -421,7 +459,7 @@ static void match_launch(struct reading *r, const struct nsys_cell *cells)
     if (!is_number(&cells[A_CORRELATION], 1, INT64_MAX))
         return;
     l = nsys_launch_find(&r->launches, launch_key(&cells[A_THREAD], number));
-    if (!l) /* exports whose kernels do not tell their process */
+    if (!l) /* exports whose kernels have no process id */
         l = nsys_launch_find(&r->launches, launch_key(&none, number));
     if (l && l->start >= cells[0].number)
         nsys_sum_add(&r->out->latency, (uint64_t) (l->start - cells[0].number));
@@ -433,6 +471,8 @@ static int take_call(void *arg, const struct nsys_cell *cells,
     struct reading *r = arg;
     struct nsys_profile *out = r->out;
     const struct nsys_meaning *m;
+    /* an allocation in the second half of the kernels' time hints at a steady
+     * state that allocates */
     int64_t middle = r->first_kernel + (r->last_kernel - r->first_kernel) / 2;
     uint64_t ns;
 
@@ -469,7 +509,7 @@ static int read_calls(struct reading *r, struct jp_error *err)
     if (nsys_sql_scan(r->db, "ENUM_NSYS_EVENT_CLASS", enum_columns, 2,
                       take_class, r, err) < 0)
         return -1;
-    if (!r->n_classes) { /* as they were before there was that table */
+    if (!r->n_classes) { /* exports from before that table existed */
         r->classes[0] = 0;
         r->classes[1] = 1;
         r->n_classes = 2;
@@ -484,6 +524,7 @@ static const char *const nvtx_columns[] = {"start", "end",    "eventType",
                                            "text",  "textId", "domainId"};
 enum { N_TYPE = 2, N_TEXT, N_TEXT_ID, N_DOMAIN, N_COLUMNS };
 
+/* The text of an event: stored directly, or by an id of StringIds. */
 static const char *nvtx_text(struct reading *r, const struct nsys_cell *cells)
 {
     if (cells[N_TEXT].type == NSYS_CELL_TEXT)
@@ -493,6 +534,7 @@ static const char *nvtx_text(struct reading *r, const struct nsys_cell *cells)
                : NULL;
 }
 
+/* The name of a domain is an event of its own. */
 static int take_domain(void *arg, const struct nsys_cell *cells,
                        struct jp_error *err)
 {
@@ -536,6 +578,7 @@ static int take_range(void *arg, const struct nsys_cell *cells,
 
     if (!PUSHPOP_IS(type) && !STARTEND_IS(type))
         return 0;
+    /* the program ended inside the range */
     if (cells[1].type == NSYS_CELL_NONE) {
         r->out->open_calls++;
         return 0;
@@ -555,6 +598,7 @@ static int take_range(void *arg, const struct nsys_cell *cells,
     return 0;
 }
 
+/* Reads the table twice: a domain's name may come after its ranges. */
 static int read_nvtx(struct reading *r, struct jp_error *err)
 {
     return nsys_sql_scan(r->db, "NVTX_EVENTS", nvtx_columns, N_COLUMNS,
@@ -566,6 +610,7 @@ static int read_nvtx(struct reading *r, struct jp_error *err)
 
 /* --- about the export ---------------------------------------------------- */
 
+/* Copies a text of the file, harmless to a terminal. */
 static void copy_text(const struct nsys_cell *cell, char *buf, size_t size)
 {
     if (cell->type == NSYS_CELL_TEXT)
@@ -607,6 +652,8 @@ static int take_start(void *arg, const struct nsys_cell *cells,
     return 0;
 }
 
+/* The numbers of severities depend on the release, so they are found by
+ * name. */
 static int take_severity(void *arg, const struct nsys_cell *cells,
                          struct jp_error *err)
 {
@@ -622,6 +669,7 @@ static int take_severity(void *arg, const struct nsys_cell *cells,
     return 0;
 }
 
+/* Counts nsys' warnings; the first is kept. */
 static int take_diagnostic(void *arg, const struct nsys_cell *cells,
                            struct jp_error *err)
 {
@@ -643,6 +691,7 @@ static const char *const name_value[] = {"name", "value"};
 static const char *const utc[] = {"utcEpochNs"};
 static const char *const diagnostic[] = {"severity", "text"};
 
+/* Scans a table with r and err of the function around it. */
 #define TABLE(name, columns, n, take)                                          \
     nsys_sql_scan(r->db, name, columns, n, take, r, err)
 
@@ -660,13 +709,14 @@ static int read_about(struct reading *r, struct jp_error *err)
                : 0;
 }
 
-/* Kernels come before calls, which are matched with them and with the gaps. */
+/* Kernels come before calls, which are matched with kernels and gaps. */
 static int read_all(struct reading *r, struct jp_error *err)
 {
     if (read_about(r, err) < 0 ||
         TABLE("CUPTI_ACTIVITY_KIND_KERNEL", kernel_columns, K_COLUMNS,
               take_kernel) < 0)
         return -1;
+    /* ids of StringIds mean other lines in another table */
     free(r->meanings.at);
     r->meanings = (struct nsys_meanings){0};
     if (TABLE("CUPTI_ACTIVITY_KIND_MEMCPY", copy_columns, C_COLUMNS,
@@ -678,7 +728,7 @@ static int read_all(struct reading *r, struct jp_error *err)
     return read_calls(r, err) < 0 || read_nvtx(r, err) < 0 ? -1 : 0;
 }
 
-/* Has it one of the tables of an export? */
+/* Whether the file has at least one table of an export. */
 static bool is_export(struct nsys_db *db)
 {
     static const char *const tables[] = {"META_DATA_EXPORT",
@@ -699,6 +749,7 @@ static bool is_export(struct nsys_db *db)
 int nsys_read(const char *path, const struct nsys_options *options,
               struct nsys_profile *out, struct jp_error *err)
 {
+    /* *out is only written on success */
     struct nsys_profile profile = {0};
     struct reading r = {.options = options, .out = &profile};
     int rc = -1;

@@ -1,4 +1,10 @@
-/* nsys_sql.c - SQLite on one descriptor, for reading. */
+/* nsys_sql.c - SQLite reads one descriptor, and nothing else.
+ *
+ * A VFS of our own (the file_... and vfs_... functions) gives SQLite that
+ * descriptor as its only file: no locks, no journal, no writing. nsys_sql_open
+ * checks the file before SQLite sees it; nsys_sql_scan reads a table row by row
+ * with a plain SELECT of its stored columns. At the end, the functions of a
+ * build without libsqlite3. */
 #include "config.h"
 
 #include "plugins/nsys/nsys_read.h"
@@ -18,21 +24,18 @@
 #include "common/num.h"
 #include "common/quote.h"
 
-enum {
-    CACHE_KIB = 8192,
-    MAX_VALUE = 1 << 20, /* bytes of one text or row */
-    STEPS = 100000,      /* of SQLite's machine, between two looks at stop */
-    HEAD = 100
-};
+/* MAX_VALUE: bytes of one text or row. STEPS: instructions of SQLite's virtual
+ * machine between two calls of stop. HEAD: bytes of SQLite's file header. */
+enum { CACHE_KIB = 8192, MAX_VALUE = 1 << 20, STEPS = 100000, HEAD = 100 };
 
 struct nsys_db {
     sqlite3 *sql;
-    sqlite3_stmt *text; /* of nsys_sql_text; NULL: not made */
-    bool no_text;
+    sqlite3_stmt *text; /* of nsys_sql_text; NULL: not prepared yet */
+    bool no_text;       /* the file has no table StringIds */
     int fd;
     nsys_stop *stop;
     void *arg;
-    bool stopped;
+    bool stopped; /* stop returned true */
 };
 
 bool nsys_sql_built(void)
@@ -42,17 +45,20 @@ bool nsys_sql_built(void)
 
 /* --- files as SQLite sees them: one, by its descriptor ------------------- */
 
+/* SQLite's view of a file, with our descriptor. */
 struct file {
     sqlite3_file base;
     int fd;
 };
 
+/* The descriptor belongs to struct nsys_db. */
 static int file_close(sqlite3_file *file)
 {
     (void) file;
     return SQLITE_OK;
 }
 
+/* Reads all n bytes, or reports a short read as SQLite defines it. */
 static int file_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
 {
     int fd = ((struct file *) file)->fd, done = 0;
@@ -65,6 +71,7 @@ static int file_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
             continue;
         if (got < 0)
             return SQLITE_IOERR_READ;
+        /* SQLite expects the rest to be zeros */
         if (got == 0) {
             memset((char *) to + done, 0, (size_t) (n - done));
             return SQLITE_IOERR_SHORT_READ;
@@ -74,6 +81,7 @@ static int file_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
     return SQLITE_OK;
 }
 
+/* Writing is refused, here and in file_truncate. */
 static int file_write(sqlite3_file *file, const void *from, int n,
                       sqlite3_int64 at)
 {
@@ -103,6 +111,7 @@ static int file_size(sqlite3_file *file, sqlite3_int64 *size)
     return SQLITE_OK;
 }
 
+/* Locks always succeed: nobody else writes the file. */
 static int file_lock(sqlite3_file *file, int how)
 {
     (void) file, (void) how;
@@ -128,7 +137,8 @@ static int file_sector(sqlite3_file *file)
     return 0;
 }
 
-/* Nobody changes it while it is read: no locks, no journal. */
+/* The file does not change while it is read: SQLite needs no locks and no
+ * journal. */
 static int file_traits(sqlite3_file *file)
 {
     (void) file;
@@ -151,7 +161,8 @@ static const sqlite3_io_methods file_methods = {
     .xDeviceCharacteristics = file_traits,
 };
 
-/* The name is the descriptor's number. */
+/* The name is the descriptor's number. Only the main database can be opened: no
+ * journal, no temporary file. */
 static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *out,
                     int flags, int *got)
 {
@@ -176,6 +187,7 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *name, int sync)
     return SQLITE_IOERR_DELETE;
 }
 
+/* No other file exists. */
 static int vfs_access(sqlite3_vfs *vfs, const char *name, int flags, int *out)
 {
     (void) vfs, (void) name, (void) flags;
@@ -183,6 +195,7 @@ static int vfs_access(sqlite3_vfs *vfs, const char *name, int flags, int *out)
     return SQLITE_OK;
 }
 
+/* The name stays the number. */
 static int vfs_full_name(sqlite3_vfs *vfs, const char *name, int size,
                          char *out)
 {
@@ -191,7 +204,8 @@ static int vfs_full_name(sqlite3_vfs *vfs, const char *name, int size,
     return SQLITE_OK;
 }
 
-/* The system's but for files. NULL: there is none. */
+/* The name of our VFS, which is the system's except for files; NULL: it cannot
+ * be registered. */
 static const char *own_vfs(void)
 {
     static sqlite3_vfs vfs;
@@ -199,6 +213,7 @@ static const char *own_vfs(void)
 
     if (!system)
         return NULL;
+    /* registered once a process */
     if (!vfs.zName) {
         vfs = *system;
         vfs.iVersion = 1;
@@ -217,6 +232,7 @@ static const char *own_vfs(void)
 
 /* --- open ---------------------------------------------------------------- */
 
+/* A big-endian number of n bytes. */
 static uint32_t number_at(const unsigned char *at, int n)
 {
     uint32_t number = 0;
@@ -226,7 +242,9 @@ static uint32_t number_at(const unsigned char *at, int n)
     return number;
 }
 
-/* What the first bytes say: SQLite, and as long as that says. */
+/* Checks that the file is SQLite and as long as its header says
+ * (https://sqlite.org/fileformat.html): page size at 16, number of pages at
+ * 28. */
 static int check_head(int fd, const char *path, struct jp_error *err)
 {
     unsigned char head[HEAD] = {0};
@@ -244,8 +262,10 @@ static int check_head(int fd, const char *path, struct jp_error *err)
                          "export --type=sqlite FILE)",
                          QUOTE(path));
     page = number_at(head + 16, 2);
-    page = page == 1 ? 65536 : page;
+    page = page == 1 ? 65536 : page; /* 1 stands for 65536 */
     pages = number_at(head + 28, 4);
+    /* the number of pages is valid only if the change counter (24) equals the
+     * version for which it was set (92) */
     if (n < HEAD || (uint64_t) st.st_size < page ||
         (number_at(head + 24, 4) == number_at(head + 92, 4) &&
          (uint64_t) st.st_size < pages * page))
@@ -255,7 +275,7 @@ static int check_head(int fd, const char *path, struct jp_error *err)
     return 0;
 }
 
-/* SQLite's journals stand beside the file until its writer has finished. */
+/* SQLite's journals are beside the file until its writer has finished. */
 static int check_journal(const char *path, struct jp_error *err)
 {
     static const char *const ends[] = {"journal", "wal"};
@@ -275,6 +295,7 @@ static int check_journal(const char *path, struct jp_error *err)
     return 0;
 }
 
+/* Called by SQLite while it reads; true interrupts it. */
 static int on_steps(void *arg)
 {
     struct nsys_db *db = arg;
@@ -283,11 +304,14 @@ static int on_steps(void *arg)
     return db->stopped;
 }
 
+/* Runs a command that returns no rows we need. */
 static int run(sqlite3 *sql, const char *command)
 {
     return sqlite3_exec(sql, command, NULL, NULL, NULL);
 }
 
+/* Opens the database with everything switched off that a foreign file could
+ * abuse: triggers, views, functions in the schema. */
 static int start(struct nsys_db *db, const char *path, struct jp_error *err)
 {
     const char *vfs = own_vfs();
@@ -299,6 +323,8 @@ static int start(struct nsys_db *db, const char *path, struct jp_error *err)
         sqlite3_open_v2(name, &db->sql, SQLITE_OPEN_READONLY, vfs) != SQLITE_OK)
         return error_set(err, "%s: SQLite cannot open it", QUOTE(path));
     sqlite3_limit(db->sql, SQLITE_LIMIT_LENGTH, MAX_VALUE);
+    /* a foreign file may contain triggers, views and functions: none of them
+     * may run */
     sqlite3_db_config(db->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(db->sql, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     sqlite3_db_config(db->sql, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
@@ -347,7 +373,7 @@ void nsys_sql_close(struct nsys_db *db)
 
 /* --- read ---------------------------------------------------------------- */
 
-/* A virtual table has no page of its own. */
+/* A virtual table has no page of its own (rootpage 0), so it is not found. */
 bool nsys_sql_has(struct nsys_db *db, const char *table)
 {
     sqlite3_stmt *find = NULL;
@@ -363,8 +389,8 @@ bool nsys_sql_has(struct nsys_db *db, const char *table)
     return found;
 }
 
-/* Marks which of the columns are stored ones: those that are computed are not
- * named by table_info. */
+/* Marks which of the columns are stored ones. table_info does not list computed
+ * (generated) columns. */
 static int find_columns(struct nsys_db *db, const char *table,
                         const char *const *columns, size_t n, bool *is_there)
 {
@@ -386,6 +412,8 @@ static int find_columns(struct nsys_db *db, const char *table,
     return rc == SQLITE_DONE ? 0 : -1;
 }
 
+/* Reads a value. A text for which there is no memory becomes
+ * NSYS_CELL_OTHER. */
 static void get_cell(sqlite3_stmt *select, int at, struct nsys_cell *cell)
 {
     *cell = (struct nsys_cell){.type = NSYS_CELL_NONE};
@@ -407,6 +435,7 @@ static void get_cell(sqlite3_stmt *select, int at, struct nsys_cell *cell)
     }
 }
 
+/* The error of SQLite, or the time limit. */
 static int said(struct nsys_db *db, const char *table, struct jp_error *err)
 {
     if (db->stopped)
@@ -414,7 +443,9 @@ static int said(struct nsys_db *db, const char *table, struct jp_error *err)
     return error_set(err, "%s: %s", table, sqlite3_errmsg(db->sql));
 }
 
-/* "SELECT a,b FROM t" of the n columns that are there; NULL: no memory. */
+/* "SELECT 1,"a",NULL FROM t": each column, or NULL for one that is not
+ * there, so that cells are at fixed positions; NULL: no memory. Freed by
+ * sqlite3_free. */
 static char *make_select(const char *table, const char *const *columns,
                          size_t n, const bool *is_there)
 {
@@ -460,6 +491,7 @@ int nsys_sql_scan(struct nsys_db *db, const char *table,
     }
     while ((step = sqlite3_step(select)) == SQLITE_ROW) {
         for (size_t i = 0; i < n; i++)
+            /* column 0 is the constant 1 */
             get_cell(select, (int) i + 1, &cells[i]);
         if (row(arg, cells, err) < 0)
             goto out;

@@ -1,4 +1,10 @@
-/* nsys_sums.c - sums, spans and meanings of an export: see nsys_read.h. */
+/* nsys_sums.c - the containers of an export's reader: sums, names, busy spans,
+ * and two hash tables.
+ *
+ * In this order: meanings (numbers of the export to lines), launches (when a
+ * kernel began), busy (spans of GPUs), sums, and names. The hash tables have
+ * open addressing with linear probing, a power of two of slots, and are never
+ * full. */
 #include "plugins/nsys/nsys_read.h"
 
 #include <math.h>
@@ -10,8 +16,10 @@
 
 #include "common/num.h"
 
-#define NSYS_LAUNCH_SLOTS ((size_t) 1 << 21) /* 32 MiB; three quarters used */
+/* 32 MiB; at most three quarters are used. */
+#define NSYS_LAUNCH_SLOTS ((size_t) 1 << 21)
 
+/* Spreads the bits of a key: ids of an export are often consecutive. */
 static size_t mix(uint64_t x)
 {
     x ^= x >> 31;
@@ -19,6 +27,7 @@ static size_t mix(uint64_t x)
     return (size_t) (x ^ x >> 29);
 }
 
+/* The slot of the id, or the free slot where it belongs. */
 static struct nsys_meaning *meaning_slot(const struct nsys_meanings *m,
                                          int64_t id)
 {
@@ -29,11 +38,14 @@ static struct nsys_meaning *meaning_slot(const struct nsys_meanings *m,
     return &m->at[i];
 }
 
+/* A table that is half full is doubled before the search, so the result stays
+ * valid until the caller has filled it. */
 struct nsys_meaning *nsys_meaning_find(struct nsys_meanings *m, int64_t id)
 {
     struct nsys_meanings bigger = {
         .n = m->n, .n_slots = m->n_slots ? 2 * m->n_slots : 256};
 
+    /* at most half full, also after the caller has added one */
     if (2 * m->n < m->n_slots)
         return meaning_slot(m, id);
     bigger.at = calloc(bigger.n_slots, sizeof(*bigger.at));
@@ -47,6 +59,7 @@ struct nsys_meaning *nsys_meaning_find(struct nsys_meanings *m, int64_t id)
     return meaning_slot(m, id);
 }
 
+/* The slot of the key, or the free slot where it belongs. */
 static struct nsys_launch *launch_slot(const struct nsys_launches *l,
                                        uint64_t key)
 {
@@ -57,6 +70,7 @@ static struct nsys_launch *launch_slot(const struct nsys_launches *l,
     return &l->at[i];
 }
 
+/* Doubles the slots. Returns 1 if there are too many, -1 without memory. */
 static int grow_launches(struct nsys_launches *l)
 {
     struct nsys_launches bigger = {
@@ -83,6 +97,7 @@ int nsys_launch_keep(struct nsys_launches *l, uint64_t key, int64_t start)
     if (rc != 0)
         return rc;
     at = launch_slot(l, key);
+    /* a launch with several kernels began with the first */
     if (at->key && at->start <= start)
         return 0;
     l->n += !at->key;
@@ -98,10 +113,13 @@ const struct nsys_launch *nsys_launch_find(const struct nsys_launches *l,
     return at && at->key ? at : NULL;
 }
 
-#define NSYS_SPANS ((size_t) 1 << 20)
+#define NSYS_SPANS ((size_t) 1 << 20) /* most spans that are kept */
 
+/* The first length of gaps that are closed when spans do not fit, and the
+ * factor by which it grows. */
 enum { FIRST_MERGE_NS = 100, FASTER = 4 };
 
+/* By device, then by time. */
 static int by_start(const void *a, const void *b)
 {
     const struct nsys_span *x = a, *y = b;
@@ -112,7 +130,8 @@ static int by_start(const void *a, const void *b)
                                 : (x->end > y->end) - (x->end < y->end);
 }
 
-/* later begins no sooner than span; may they be one? */
+/* Whether both can become one span: they overlap, or the gap between them is no
+ * longer than merge_ns. `later` begins no sooner than span. */
 static bool touches(const struct nsys_span *span, const struct nsys_span *later,
                     uint64_t merge_ns)
 {
@@ -121,8 +140,9 @@ static bool touches(const struct nsys_span *span, const struct nsys_span *later,
             (uint64_t) (later->start - span->end) <= merge_ns);
 }
 
-/* What later adds to the busy time of span. Where gaps of span were closed it
- * is as likely to lie in them as anywhere. */
+/* What `later` adds to the busy time of span. If gaps of span were closed, the
+ * part of `later` inside span is assumed to be spread evenly over busy and idle
+ * time. */
 static uint64_t fresh_in(const struct nsys_span *span,
                          const struct nsys_span *later)
 {
@@ -140,12 +160,14 @@ static uint64_t fresh_in(const struct nsys_span *span,
            (uint64_t) (inside * (1 - (double) span->busy / (double) len));
 }
 
+/* Extends span by `later`. */
 static void join(struct nsys_span *span, const struct nsys_span *later)
 {
     span->busy += fresh_in(span, later);
     span->end = span->end > later->end ? span->end : later->end;
 }
 
+/* Joins neighbours. The spans are sorted. */
 static void merge(struct nsys_busy *busy)
 {
     size_t n = 0;
@@ -158,10 +180,12 @@ static void merge(struct nsys_busy *busy)
     busy->n = busy->n ? n + 1 : 0;
 }
 
+/* Sorts, unless the spans are sorted already, and joins. */
 void nsys_busy_settle(struct nsys_busy *busy)
 {
     size_t i = 1;
 
+    /* rows of an export are often sorted already */
     while (i < busy->n && by_start(&busy->at[i - 1], &busy->at[i]) <= 0)
         i++;
     if (i < busy->n)
@@ -169,6 +193,7 @@ void nsys_busy_settle(struct nsys_busy *busy)
     merge(busy);
 }
 
+/* Closes longer and longer gaps until half of the room is free. */
 static void shrink(struct nsys_busy *busy, size_t most)
 {
     nsys_busy_settle(busy);
@@ -186,6 +211,7 @@ int nsys_busy_add(struct nsys_busy *busy, uint32_t device, int64_t start,
                                    device};
     size_t most = busy->most ? busy->most : NSYS_SPANS;
 
+    /* most activities follow the last one closely */
     if (busy->n && touches(&busy->at[busy->n - 1], &span, busy->merge_ns)) {
         join(&busy->at[busy->n - 1], &span);
         return 0;
@@ -205,6 +231,7 @@ int nsys_busy_add(struct nsys_busy *busy, uint32_t device, int64_t start,
     return 0;
 }
 
+/* Welford's method: mean and squared deviations are updated by each value. */
 void nsys_sum_add(struct nsys_sum *sum, uint64_t value)
 {
     double delta = (double) value - sum->mean;
@@ -217,6 +244,7 @@ void nsys_sum_add(struct nsys_sum *sum, uint64_t value)
     sum->squares += delta * ((double) value - sum->mean);
 }
 
+/* Chan's formula for two sets. */
 void nsys_sum_merge(struct nsys_sum *sum, const struct nsys_sum *other)
 {
     double a = (double) sum->n, b = (double) other->n, n = a + b;
@@ -244,7 +272,7 @@ double nsys_sum_deviation(const struct nsys_sum *sum)
                : 0;
 }
 
-/* FNV-1a */
+/* FNV-1a, with the upper bits mixed into the lower ones. */
 static uint64_t hash_of(const char *name)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -254,6 +282,7 @@ static uint64_t hash_of(const char *name)
     return hash ^ hash >> 29;
 }
 
+/* The slot of the name, or the free slot where it belongs. */
 static size_t find_slot(const struct nsys_names *names, const char *name)
 {
     size_t mask = names->n_slots - 1, i = hash_of(name) & mask;
@@ -263,7 +292,7 @@ static size_t find_slot(const struct nsys_names *names, const char *name)
     return i;
 }
 
-/* Twice the slots. */
+/* Doubles the slots. Returns -1 without memory. */
 static int grow(struct nsys_names *names)
 {
     struct nsys_names bigger = *names;
@@ -293,6 +322,7 @@ int64_t nsys_names_put(struct nsys_names *names, const char *name)
     slot = find_slot(names, name);
     if (names->slots[slot])
         return names->slots[slot] - 1;
+    /* slots hold number + 1 in 32 bits */
     if (names->n == UINT32_MAX - 1)
         return -1;
     if (names->n == names->room) {
