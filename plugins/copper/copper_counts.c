@@ -1,5 +1,11 @@
-/* copper_counts.c - read and cross-check a daemon's counters: two tables, or
- * dumps of an ioctl. */
+/* copper_counts.c - read a daemon's counters and check them against each other:
+ * two CSV tables, or dumps made by an ioctl.
+ *
+ * copper_totals_read reads the aggregate, copper_ops_read the operations; both
+ * contain the same sums, which copper_counts_agree compares. copper_dump_read
+ * reads one field of all operations, as an ioctl writes it. A file that is cut,
+ * or has a bad value, is refused as a whole; unknown rows of a later Copper are
+ * noted and skipped. */
 #include "plugins/copper/copper_counts.h"
 
 #include <inttypes.h>
@@ -12,7 +18,7 @@
 #include "common/error.h"
 #include "common/figure.h"
 
-/* "<digits>.<1 to 6 digits>" seconds as microseconds. */
+/* "<digits>.<1 to 6 digits>" seconds, in microseconds. */
 static bool copper_seconds(const char *text, size_t len, uint64_t *us)
 {
     const char *dot = len ? memchr(text, '.', len) : NULL;
@@ -29,8 +35,8 @@ static bool copper_seconds(const char *text, size_t len, uint64_t *us)
            !__builtin_add_overflow(seconds, fraction, us);
 }
 
-/* Sums of 43 counters of 32 bits, each widened with its sign, are either under
- * 2^38 or within 2^38 of 2^64. */
+/* The aggregate sums 43 counters of 32 bits, each widened with its sign. So a
+ * sum is either below 2^38, or within 2^38 of 2^64 if counters wrapped. */
 #define WRAPPED (UINT64_C(1) << 63)
 
 const char *const copper_metric_names[COPPER_N_METRICS] = {
@@ -47,6 +53,7 @@ const char *const copper_metric_names[COPPER_N_METRICS] = {
     "total_measured_latency_seconds",
 };
 
+/* Sorted, for bsearch. */
 const char *const copper_op_names[COPPER_N_OPS + 1] = {
     "access",   "bmap",       "chmod",       "chown",     "copy_file_range",
     "create",   "destroy",    "ext_getattr", "fallocate", "flock",
@@ -58,6 +65,7 @@ const char *const copper_op_names[COPPER_N_OPS + 1] = {
     "setxattr", "statfs",     "symlink",     "truncate",  "unlink",
     "utimens",  "write",      "write_buf",   "(other)"};
 
+/* A key without a NUL. */
 struct name {
     const char *text;
     size_t len;
@@ -82,8 +90,8 @@ size_t copper_op_find(const char *name, size_t len)
     return found ? (size_t) (found - copper_op_names) : COPPER_OTHER_OP;
 }
 
-/* A table must start with its own heading and end with a newline. A later
- * Copper may add columns: *extra of them. */
+/* Reads the heading, which must be complete. *extra: further columns, of a
+ * later Copper. */
 static int read_header(struct copper_stream *stream, const char *header,
                        size_t *extra, struct jp_error *err)
 {
@@ -101,7 +109,7 @@ static int read_header(struct copper_stream *stream, const char *header,
     return stream->cut ? copper_stream_bad(stream, err, "cut") : 0;
 }
 
-/* 1: a whole row; 0: end. */
+/* Returns 1 for a complete row, 0 at the end, -1 for a row that is cut. */
 static int read_row(struct copper_stream *stream, const char **text,
                     size_t *len, struct jp_error *err)
 {
@@ -113,7 +121,7 @@ static int read_row(struct copper_stream *stream, const char **text,
     return rc;
 }
 
-/* Skips at most n columns; false: there are more. */
+/* Skips at most n columns. false: there are more. */
 static bool passes_over(const char **text, size_t *len, size_t n)
 {
     const char *field;
@@ -124,6 +132,7 @@ static bool passes_over(const char **text, size_t *len, size_t n)
     return !*text;
 }
 
+/* COPPER_N_METRICS: unknown. */
 static size_t find_metric(const char *text, size_t len)
 {
     size_t i = 0;
@@ -134,6 +143,8 @@ static size_t find_metric(const char *text, size_t len)
     return i;
 }
 
+/* Takes a row of the aggregate. seen: a bit for each metric, since none may
+ * occur twice. */
 static int take_metric(const struct copper_stream *stream, const char *text,
                        size_t len, size_t extra, struct copper_totals *t,
                        uint32_t *seen, struct jp_error *err)
@@ -203,6 +214,8 @@ static void add_op(struct copper_op *sum, const struct copper_op *op)
     sum->time_us += op->time_us;
 }
 
+/* Takes a row of the operations. Operations that are unknown are added up in
+ * one row. */
 static int take_op(const struct copper_stream *stream, const char *text,
                    size_t len, size_t extra, struct copper_ops *ops, bool *seen,
                    struct jp_error *err)
@@ -217,6 +230,8 @@ static int take_op(const struct copper_stream *stream, const char *text,
             break;
     if (i < FIELDS || !passes_over(&text, &len, extra))
         return copper_stream_bad(stream, err, "not %d values", FIELDS);
+    /* Limits: counters have 32 bits, and the times of all operations must not
+     * overflow when they are added. */
     if (!copper_counter(field[CALLS], size[CALLS], &op.calls, &ops->overflow) ||
         !copper_counter(field[HITS], size[HITS], &op.hits, &ops->overflow) ||
         !copper_counter(field[MISSES], size[MISSES], &op.misses,
@@ -290,6 +305,7 @@ int copper_counts_agree(const struct copper_totals *totals,
     copper_ops_sum(ops, &sum);
     for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++) {
         uint64_t a = totals->value[both[i]], b = sum.value[both[i]];
+        /* each of 43 rows was rounded to a microsecond */
         uint64_t slack = both[i] == COPPER_LATENCY_US ? COPPER_N_OPS : 0;
 
         if ((a > b ? a - b : b - a) > slack)
@@ -306,12 +322,14 @@ int copper_counts_agree(const struct copper_totals *totals,
 
 /* --- read an ioctl's dumps of counters and cache sizes --- */
 
+/* First lines of the dumps. */
 static const char *const titles[COPPER_N_DUMPS] = {
     "Aggregate Operation Counter {",
     "Aggregate Operation Time (microseconds) {",
     "Aggregate Operation Cache Hit {", "Aggregate Operation Cache Miss {",
     "Aggregate Operation Cache Negative {"};
 
+/* The member that a dump fills. */
 static uint64_t *field_of(struct copper_op *op, enum copper_dump dump)
 {
     switch (dump) {
@@ -328,6 +346,7 @@ static uint64_t *field_of(struct copper_op *op, enum copper_dump dump)
     }
 }
 
+/* The first line must be the title. */
 static int start(struct copper_stream *stream, const char *title,
                  struct jp_error *err)
 {
@@ -345,7 +364,8 @@ static int start(struct copper_stream *stream, const char *title,
     return 0;
 }
 
-/* "name: value" with or without a comma. */
+/* "name: value", with a comma except in the last line. A negative value is a
+ * counter that wrapped. */
 static int take_line(const struct copper_stream *stream, const char *text,
                      size_t len, enum copper_dump dump, struct copper_ops *ops,
                      struct jp_error *err)
@@ -372,6 +392,7 @@ static int take_line(const struct copper_stream *stream, const char *text,
         copper_stream_bad(stream, &ops->odd, "unknown operation \"%s\"",
                           COPPER_SHOW(text, name_len));
     ops->overflow |= wrapped;
+    /* several unknown operations share one row */
     if (!wrapped && i == COPPER_OTHER_OP)
         value = *field_of(&ops->row[i], dump) <= limit - value
                     ? *field_of(&ops->row[i], dump) + value
@@ -391,6 +412,7 @@ int copper_dump_read(struct copper_stream *stream, enum copper_dump dump,
     if (start(stream, titles[dump], err) < 0)
         return -1;
     while ((rc = copper_stream_line(stream, &text, &len, err)) > 0) {
+        /* a dump without its closing brace was cut: nothing of it is used */
         if (copper_is(text, len, "}")) {
             *ops = more;
             return 0;
@@ -403,6 +425,8 @@ int copper_dump_read(struct copper_stream *stream, enum copper_dump dump,
                                       "cut: the closing brace is missing");
 }
 
+/* A counter that became smaller was reset in between: the difference would be
+ * meaningless. */
 int copper_ops_since(const struct copper_ops *later,
                      const struct copper_ops *earlier, struct copper_ops *out,
                      struct jp_error *err)
@@ -439,6 +463,7 @@ int copper_cache_size_read(struct copper_stream *stream,
     size_t len;
     int rc;
 
+    /* a line for each path, of which only the sums at the end matter */
     while ((rc = copper_stream_line(stream, &text, &len, err)) > 0) {
         if (copper_begins(text, len, bytes))
             has_bytes = copper_u64(text + sizeof(bytes) - 1,

@@ -1,5 +1,9 @@
-/* copper_notes.c - a daemon's side files: summary.md, address book, tree, log.
- */
+/* copper_notes.c - a daemon's other files: names, summary.md, address book,
+ * tree, log.
+ *
+ * copper_name_parse says what a file is, by its name alone. The readers take
+ * what they recognise in a file and ignore the rest, because these texts are
+ * written for people and change between releases. */
 
 #include <string.h>
 
@@ -11,6 +15,7 @@ const char *const copper_tag_names[COPPER_N_TAGS] = {
     "final",          "pre-destroy", "runtime-snapshot",
     "ioctl-snapshot", "pre-reset",   "before"};
 
+/* How the name of each kind of file ends. */
 static const struct {
     const char *suffix;
     enum copper_kind kind;
@@ -36,7 +41,8 @@ static const struct {
     {"-output.log", COPPER_FILE_LOG},
 };
 
-/* Does text of len bytes end so? Then *len loses the end. */
+/* Removes the end from the text: *len becomes smaller. false: it ends
+ * otherwise. */
 static bool strip(const char *text, size_t *len, const char *end)
 {
     size_t n = strlen(end);
@@ -47,7 +53,8 @@ static bool strip(const char *text, size_t *len, const char *end)
     return true;
 }
 
-/* The tag that a folder is named after, with a copy's number; false: none. */
+/* The tag that a folder is named after, and the number of a copy; false:
+ * another folder. */
 static bool tag_of(const char *folder, struct copper_name *name)
 {
     for (unsigned t = 0; t < COPPER_N_TAGS; t++) {
@@ -67,7 +74,8 @@ static bool tag_of(const char *folder, struct copper_name *name)
     return false;
 }
 
-/* "<host>-<pid>" of len bytes. */
+/* "<host>-<pid>". The host may contain dashes and digits, so the text is read
+ * from its end. */
 static bool host_and_pid(const char *text, size_t len, struct copper_name *name)
 {
     size_t digits = 0, host;
@@ -88,6 +96,7 @@ static bool host_and_pid(const char *text, size_t len, struct copper_name *name)
     return true;
 }
 
+/* Files of the cluster, without host and pid. */
 static bool cluster_file(const char *file, struct copper_name *name)
 {
     name->kind = !strcmp(file, "copper_address_book.txt") ? COPPER_FILE_BOOK
@@ -104,7 +113,7 @@ bool copper_name_parse(const char *folder, const char *file,
     size_t len = strlen(file);
 
     /* what Copper's own tool makes is no daemon's */
-    if (!strcmp(folder, "cluster"))
+    if (!strcmp(folder, "cluster")) /* output of Copper's own tool */
         return false;
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
         if (strip(file, &len, suffixes[i].suffix)) {
@@ -117,6 +126,8 @@ bool copper_name_parse(const char *folder, const char *file,
         *name = n;
         return true;
     }
+    /* The tag also stands in the name. A copied file may lie in another folder:
+     * then the name decides. */
     for (unsigned t = COPPER_TAG_PRE_DESTROY; t <= COPPER_TAG_PRE_RESET; t++) {
         char end[32] = "-";
 
@@ -133,7 +144,7 @@ bool copper_name_parse(const char *folder, const char *file,
 
 /* --- side files --- */
 
-/* The text between the first two backquotes, as a number or as it stands. */
+/* The text between the first two backquotes. */
 static bool quoted(const char *text, size_t len, const char **value, size_t *n)
 {
     const char *a = memchr(text, '`', len);
@@ -147,6 +158,7 @@ static bool quoted(const char *text, size_t len, const char **value, size_t *n)
     return true;
 }
 
+/* A line of the summary: "- Profiling mode: `top-path`". */
 static void take_bullet(const char *text, size_t len, struct copper_settings *s)
 {
     const char *value;
@@ -216,6 +228,8 @@ int copper_book_next(struct copper_stream *stream, const char **host,
     return rc;
 }
 
+/* Copper's own table: the smallest fanout with which n nodes have at most five
+ * levels; 7 for more nodes. */
 unsigned copper_tree_fanout(uint64_t n)
 {
     static const struct {
@@ -229,6 +243,7 @@ unsigned copper_tree_fanout(uint64_t n)
     return 7;
 }
 
+/* Levels have 1, fanout, fanout^2 ... nodes, in the order of the book. */
 unsigned copper_tree_level(uint64_t i, unsigned fanout)
 {
     uint64_t width = 1, before = 0;
@@ -244,7 +259,7 @@ unsigned copper_tree_level(uint64_t i, unsigned fanout)
 
 /* --- start-up times and settings from a daemon's log --- */
 
-/* Finds word in the line; returns what follows it, or NULL. */
+/* What follows the word in the line, or NULL. *rest: how many bytes. */
 static const char *after(const char *text, size_t len, const char *word,
                          size_t *rest)
 {
@@ -257,7 +272,7 @@ static const char *after(const char *text, size_t len, const char *word,
     return at;
 }
 
-/* The digits right behind word; false: none, or the word is not there. */
+/* The digits right after the word; false: there are none. */
 static bool number_after(const char *text, size_t len, const char *word,
                          int64_t *value)
 {
@@ -273,6 +288,7 @@ static bool number_after(const char *text, size_t len, const char *word,
     return true;
 }
 
+/* Reads n digits and the character `end` after them. */
 static bool digits(const char **text, unsigned n, char end, int64_t *value)
 {
     uint64_t number;
@@ -284,7 +300,8 @@ static bool digits(const char **text, unsigned n, char end, int64_t *value)
     return true;
 }
 
-/* Days since 1970 of a date of the Gregorian calendar. */
+/* Days from 1970 to a date of the Gregorian calendar (days_from_civil, by
+ * Howard Hinnant). */
 static int64_t days(int64_t year, int64_t month, int64_t day)
 {
     int64_t y = month > 2 ? year : year - 1;
@@ -296,7 +313,7 @@ static int64_t days(int64_t year, int64_t month, int64_t day)
            719468;
 }
 
-/* "2026-11-21 09-02-44.589 [" as microseconds. */
+/* "2026-11-21 09-02-44.589 [", as microseconds without a time zone. */
 static bool take_stamp(const char *text, size_t len, int64_t *us)
 {
     int64_t y, mo, d, h, mi, s, ms;
@@ -311,7 +328,7 @@ static bool take_stamp(const char *text, size_t len, int64_t *us)
     return true;
 }
 
-/* Keeps the first that comes. */
+/* Keeps the first number that follows the word in any line. */
 static void first(const char *text, size_t len, const char *word,
                   int64_t *value)
 {
@@ -321,6 +338,7 @@ static void first(const char *text, size_t len, const char *word,
         *value = n;
 }
 
+/* Settings that the daemon logs at its start. */
 static void take_settings(const char *text, size_t len,
                           struct copper_settings *s)
 {
@@ -333,6 +351,7 @@ static void take_settings(const char *text, size_t len,
                   NULL;
 }
 
+/* Times of the start-up. */
 static void take_startup(const char *text, size_t len, struct copper_log *log)
 {
     size_t rest;
@@ -350,10 +369,11 @@ static void take_startup(const char *text, size_t len, struct copper_log *log)
     first(text, len, "requested number of tree segments: ", &log->trees);
 }
 
-#define ADDRESS_LEN 128
+#define ADDRESS_LEN 128 /* longest address */
 
-/* The log prints the whole tree, "(depth 2) na+sm://2763-0" a daemon; before
- * that it tells the own address, twice in one word. */
+/* The daemon's level in the tree. The log first gives its own address, twice in
+ * one word; later the whole tree, a line "(depth 2) na+sm://2763-0" for each
+ * daemon. */
 static void take_level(const char *text, size_t len, char own[ADDRESS_LEN],
                        struct copper_log *log)
 {
@@ -361,6 +381,7 @@ static void take_level(const char *text, size_t len, char own[ADDRESS_LEN],
     const char *at = after(text, len, "match found ", &rest);
     int64_t level;
 
+    /* both halves of the word are equal */
     if (at && rest && rest % 2 == 0 && rest / 2 < ADDRESS_LEN &&
         !memcmp(at, at + rest / 2, rest / 2)) {
         memcpy(own, at, rest / 2);
@@ -398,6 +419,7 @@ int copper_log_read(struct copper_stream *stream, struct copper_log *out,
         take_settings(text, len, &log.settings);
         take_startup(text, len, &log);
         take_level(text, len, own, &log);
+        /* start-up comes first; the rest may be a line for every lookup */
         if (stream->bytes > COPPER_LOG_BYTES)
             break;
     }
@@ -407,6 +429,7 @@ int copper_log_read(struct copper_stream *stream, struct copper_log *out,
     return 0;
 }
 
+/* A time stamp, then "[level] (function)". */
 bool copper_log_probe(const char *head, size_t len)
 {
     const char *newline = len ? memchr(head, '\n', len) : NULL;

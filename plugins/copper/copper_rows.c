@@ -1,5 +1,10 @@
-/* copper_rows.c - path events: blocks of counters in tables, rows of
- * top_paths.csv. */
+/* copper_rows.c - events of paths, from Copper's two formats: blocks of
+ * counters in tables, and rows of top_paths.csv.
+ *
+ * Paths may contain anything, even newlines, quotes and text that looks like a
+ * counter. So a path in a table ends where a line " {" is followed by the first
+ * counter, and a path of top_paths.csv at its closing quote. table_next and
+ * top_next read the two formats. */
 #include "plugins/copper/copper_counts.h"
 
 #include <fcntl.h>
@@ -9,6 +14,7 @@
 
 #include "common/fileio.h"
 
+/* First lines of the tables; "Metdata" is Copper's spelling. */
 static const char *const titles[COPPER_N_CATEGORIES] = {
     "Metdata Cache Events {", "Data Cache Events {", "Tree Cache Events {",
     "Metadata ENOENT TTL Events {"};
@@ -17,6 +23,7 @@ static const char *const cache_labels[] = {
 static const char *const ttl_labels[] = {
     "stores: ", "serves: ", "expires: ", "clears: "};
 
+/* The first line must be the title of the category's table. */
 static int start(struct copper_rows *rows, struct jp_error *err)
 {
     const char *text;
@@ -35,7 +42,7 @@ static int start(struct copper_rows *rows, struct jp_error *err)
     return 0;
 }
 
-/* "<label><count>" with a comma unless it is the last. */
+/* "<label><count>", with a comma unless it is the last one. */
 static bool take_counter(const char *text, size_t len, const char *label,
                          bool last, uint64_t *value, bool *wrapped)
 {
@@ -48,7 +55,8 @@ static bool take_counter(const char *text, size_t len, const char *label,
     return len > n && copper_counter(text + n, len - n, value, wrapped);
 }
 
-/* Appends to rows->path; -1: too long or no memory. */
+/* Appends to rows->path. Returns -1 if the path becomes too long, or without
+ * memory. */
 static int rows_append(struct copper_rows *rows, const char *text, size_t len,
                        struct jp_error *err)
 {
@@ -73,12 +81,12 @@ static int rows_append(struct copper_rows *rows, const char *text, size_t len,
     return 0;
 }
 
-/* Lines of a path until the counters begin; their first goes to *row.
- * 1: so it is; 0: the table's end. */
+/* Reads the lines of a path until its counters begin; the first counter goes to
+ * *row. Returns 1 for a path, 0 at the end of the table. */
 static int take_path(struct copper_rows *rows, const char *label,
                      struct copper_row *row, struct jp_error *err)
 {
-    bool open = false, closed = false; /* last line: ends in " {", is "}" */
+    bool open = false, closed = false; /* the last line ends in " {"; is "}" */
     const char *text;
     size_t len, lines = 0;
     int rc;
@@ -87,6 +95,7 @@ static int take_path(struct copper_rows *rows, const char *label,
     while ((rc = copper_stream_line(rows->stream, &text, &len, err)) > 0) {
         if (open && take_counter(text, len, label, false, &row->count[0],
                                  &row->wrapped)) {
+            /* without " {" */
             rows->len -= 2;
             rows->path[rows->len] = '\0';
             return 1;
@@ -100,13 +109,14 @@ static int take_path(struct copper_rows *rows, const char *label,
     if (rc < 0)
         return -1;
     /* an ioctl's dump ends in one newline more */
-    if (lines == 1 && closed)
+    if (lines == 1 && closed) /* a dump of an ioctl ends in one more newline */
         return 0;
     return copper_stream_bad(rows->stream, err,
                              lines ? "cut within a path"
                                    : "cut: the closing brace is missing");
 }
 
+/* Reads a block: the path, its counters, a closing brace. */
 static int table_next(struct copper_rows *rows, struct copper_row *row,
                       struct jp_error *err)
 {
@@ -123,6 +133,7 @@ static int table_next(struct copper_rows *rows, struct copper_row *row,
     rc = take_path(rows, labels[0], row, err);
     if (rc <= 0)
         return rc;
+    /* the counters after the first, then the brace */
     for (size_t i = 1; i <= n; i++) {
         rc = copper_stream_line(rows->stream, &text, &len, err);
         if (rc < 0)
@@ -149,6 +160,8 @@ bool copper_table_is_whole(const char *path)
 
     if (fd < 0)
         return false;
+    /* the last bytes are those of a block and of the table: "}\n}", or "{\n}"
+     * if it is empty */
     size = lseek(fd, 0, SEEK_END);
     if (size > 0)
         n = pread(fd, tail, sizeof(tail),
@@ -167,6 +180,7 @@ static const char header[] =
     "category,path,total_events,cache_hits,cache_misses,negative_results,"
     "ttl_stores,ttl_serves,ttl_expires,ttl_clears";
 
+/* The first line must be the heading of top_paths.csv. */
 static int start_row(struct copper_rows *rows, struct jp_error *err)
 {
     const char *text;
@@ -184,8 +198,9 @@ static int start_row(struct copper_rows *rows, struct jp_error *err)
     return 0;
 }
 
-/* Takes the quoted path on; *text and *len move behind its closing quote.
- * 1: closed; 0: it continues in the next line. */
+/* Takes a part of a quoted path, in which quotes are doubled; *text and *len
+ * move past the closing quote. Returns 1 if the path is complete, 0 if it
+ * continues in the next line. */
 static int take_row_path(struct copper_rows *rows, const char **text,
                          size_t *len, struct jp_error *err)
 {
@@ -211,7 +226,7 @@ static int take_row_path(struct copper_rows *rows, const char **text,
     return 0;
 }
 
-/* Reads lines until the path is closed. */
+/* Reads lines until the path's closing quote. */
 static int whole_path(struct copper_rows *rows, const char **text, size_t *len,
                       struct jp_error *err)
 {
@@ -231,6 +246,7 @@ static int whole_path(struct copper_rows *rows, const char **text, size_t *len,
     return rc < 0 ? -1 : 0;
 }
 
+/* The first field. After it, a quote must begin the path. */
 static bool take_category(const char **text, size_t *len,
                           enum copper_category *category)
 {
@@ -246,7 +262,8 @@ static bool take_category(const char **text, size_t *len,
     return false;
 }
 
-/* ",total,hits,misses,neg,stores,serves,expires,clears" behind the path. */
+/* ",total,hits,misses,negatives,stores,serves,expires,clears" after the path.
+ * The row is refused if its counts do not add up to the total. */
 static int take_counts(struct copper_rows *rows, const char *text, size_t len,
                        struct copper_row *row, struct jp_error *err)
 {
@@ -270,6 +287,7 @@ static int take_counts(struct copper_rows *rows, const char *text, size_t len,
         return copper_stream_bad(
             rows->stream, err, "%s",
             rows->stream->cut ? "cut" : "not as many values as in the heading");
+    /* a path of the TTL has the last four figures, others the three before */
     memcpy(row->count, row->category == COPPER_TTL ? value + 4 : value + 1,
            sizeof(row->count));
     if (row->category != COPPER_TTL)
@@ -280,7 +298,7 @@ static int take_counts(struct copper_rows *rows, const char *text, size_t len,
     return 0;
 }
 
-/* The two formats' own, for copper_rows.c. */
+/* Reads a row of top_paths.csv. */
 static int top_next(struct copper_rows *rows, struct copper_row *row,
                     struct jp_error *err)
 {
@@ -345,6 +363,7 @@ int copper_rows_next(struct copper_rows *rows, struct copper_row *row,
         return 0;
     rc = rows->category == COPPER_TOP_PATHS ? top_next(rows, row, err)
                                             : table_next(rows, row, err);
+    /* a path is used as a C string later */
     if (rc > 0 && memchr(row->path, '\0', row->len))
         rc = copper_stream_bad(rows->stream, err, "a NUL in a path");
     rows->ended = rc <= 0;

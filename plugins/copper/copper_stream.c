@@ -1,5 +1,9 @@
-/* copper_stream.c - lines of a file that may be anything, and parts of lines.
- */
+/* copper_stream.c - lines of a file that may contain anything, and parts of
+ * lines.
+ *
+ * A stream has one buffer, whatever the file's size: fill moves the unread
+ * bytes to its start and reads behind them. The parts of lines need no NUL
+ * after them, so lines are used in place. */
 #include "plugins/copper/copper_counts.h"
 
 #include <errno.h>
@@ -16,6 +20,7 @@
 #include "common/fileio.h"
 #include "common/quote.h"
 
+/* Holds the longest line (COPPER_LINE_MAX) several times. */
 #define COPPER_BUFFER (256 * 1024)
 
 static int init(struct copper_stream *stream, struct jp_error *err)
@@ -51,6 +56,7 @@ void copper_stream_close(struct copper_stream *stream)
     *stream = (struct copper_stream){.fd = -1};
 }
 
+/* Reads from the file, or from memory in tests. */
 static ssize_t pull(struct copper_stream *stream, char *to, size_t room)
 {
     ssize_t n;
@@ -69,7 +75,7 @@ static ssize_t pull(struct copper_stream *stream, char *to, size_t room)
     return n;
 }
 
-/* More bytes behind those that are not used yet. */
+/* Makes room and reads more bytes after those that are not used yet. */
 static int fill(struct copper_stream *stream, struct jp_error *err)
 {
     ssize_t n;
@@ -95,6 +101,7 @@ int copper_stream_line(struct copper_stream *stream, const char **text,
     const char *newline = NULL;
     size_t seen = 0;
 
+    /* only the bytes that came with the last read are searched for a newline */
     for (;;) {
         const char *from = stream->buffer + stream->begin;
         size_t have = stream->end - stream->begin;
@@ -106,6 +113,7 @@ int copper_stream_line(struct copper_stream *stream, const char **text,
             return copper_stream_bad(stream, err, "over %d bytes",
                                      COPPER_LINE_MAX);
         }
+        /* a last line without a newline counts; `cut` says so */
         if (newline || (stream->eof && have))
             break;
         if (stream->eof)
@@ -146,8 +154,8 @@ bool copper_begins(const char *text, size_t len, const char *word)
     return len >= n && !memcmp(text, word, n);
 }
 
-/* num.c wants a NUL behind its text; tables have millions of counts in lines
- * that are read in place. */
+/* Not by common/num.h, which needs a NUL after the number: tables have millions
+ * of counts in lines that are read in place. */
 bool copper_u64(const char *text, size_t len, uint64_t *value)
 {
     uint64_t sum = 0;
@@ -165,6 +173,7 @@ bool copper_u64(const char *text, size_t len, uint64_t *value)
     return true;
 }
 
+/* A negative number is a counter that passed 2^31; its value is of no use. */
 bool copper_counter(const char *text, size_t len, uint64_t *value,
                     bool *wrapped)
 {
@@ -182,6 +191,8 @@ bool copper_heading(const char *line, size_t len, const char *heading,
 {
     size_t n = strlen(heading);
 
+    /* "metric,value" is the heading of "metric,value,unit", but not of
+     * "metric,values" */
     if (!copper_begins(line, len, heading) || (len > n && line[n] != ','))
         return false;
     *extra = 0;
@@ -195,6 +206,7 @@ bool copper_field(const char **text, size_t *len, const char **field,
 {
     const char *comma;
 
+    /* the last field has been taken */
     if (!*text)
         return false;
     comma = *len ? memchr(*text, ',', *len) : NULL;
