@@ -1,4 +1,10 @@
-/* util.c - make rows from samples, and add up the node agents' records. */
+/* util.c - make rows from samples, and add up the node agents' records.
+ *
+ * util_load reads the files of all nodes. Each column of each member (a node,
+ * task, GPU or port) becomes a series while its file is read; close_member
+ * turns it into a row and adds it to the total of its scope; add_totals makes
+ * the rows for all members. The node agents' records, at the end, are
+ * independent of that. */
 #include "orchestrator/util/util.h"
 
 #include <errno.h>
@@ -22,16 +28,17 @@
 
 /* One column of one member, or the means of all members. */
 struct series {
-    double *values;
+    double *values; /* kept for percentiles */
     size_t n, room;
     uint64_t stride, skipped; /* every stride-th value is kept */
-    double weight, sum, min, max;
+    double weight, sum, min,
+        max; /* weight: samples; sum: of values by weight */
     uint64_t samples, first_us, last_us;
 };
 
 struct member {
     char id[UTIL_ID_MAX];
-    struct series series[UTIL_COLUMNS_MAX];
+    struct series series[UTIL_COLUMNS_MAX]; /* by column */
 };
 
 /* One column over all members of a scope. */
@@ -50,6 +57,7 @@ struct loading {
     const struct clockmap_node *clock; /* clock of the file's node */
 };
 
+/* In which file the rows of a scope are. */
 static const enum util_kind kind_of[JP_UTIL_SCOPES] = {
     [JP_UTIL_STEP] = UTIL_TASK, [JP_UTIL_NODE] = UTIL_NODE,
     [JP_UTIL_TASK] = UTIL_TASK, [JP_UTIL_GPU] = UTIL_GPU,
@@ -77,12 +85,15 @@ static void thin_out(struct series *s)
     s->stride *= 2;
 }
 
+/* Keeps every stride-th value. Returns -1 without memory. */
 static int keep_value(struct series *s, double v, struct jp_error *err)
 {
     if (s->stride == 0)
         s->stride = 1;
     if (s->skipped++ % s->stride)
         return 0;
+    /* the value that would be too many is only kept if it fits the new
+     * stride */
     if (s->n == KEPT_VALUES) {
         thin_out(s);
         if ((s->skipped - 1) % s->stride)
@@ -101,6 +112,7 @@ static int keep_value(struct series *s, double v, struct jp_error *err)
     return 0;
 }
 
+/* Adds the mean and the maximum of `samples` samples. */
 static void add_figure(struct series *s, double mean, double max,
                        uint64_t samples)
 {
@@ -133,6 +145,7 @@ static void series_fini(struct series *s)
 
 /* --- a file --------------------------------------------------------------- */
 
+/* The member of that id, made if necessary; NULL: too many, or no memory. */
 static struct member *find_member(struct loading *l, const char *id)
 {
     struct member *more;
@@ -153,6 +166,8 @@ static struct member *find_member(struct loading *l, const char *id)
     return more;
 }
 
+/* Takes a row of the file that is being read; rows of members beyond the limit
+ * are counted. A callback of type util_take. */
 static int take_row(void *arg, const struct util_row *row, struct jp_error *err)
 {
     struct loading *l = arg;
@@ -165,6 +180,7 @@ static int take_row(void *arg, const struct util_row *row, struct jp_error *err)
     }
     for (size_t i = 0; i < UTIL_COLUMNS_MAX; i++) {
         struct series *s = &member->series[i];
+        /* a row of a single sample has no maximum of its own */
         double max = isnan(row->max[i]) ? row->v[i] : row->max[i];
 
         if (isnan(row->v[i]))
@@ -210,6 +226,8 @@ static void describe(struct jp_util_row *row, struct series *s)
     row->last_us = s->last_us;
 }
 
+/* Adds a member's series to the total of its scope: its mean as one value, and
+ * its samples. */
 static int add_to_total(struct total *total, const struct series *s,
                         struct jp_error *err)
 {
@@ -229,6 +247,7 @@ static int add_to_total(struct total *total, const struct series *s,
     return keep_value(&total->means, mean, err);
 }
 
+/* The row "step" of a task file is the step's cgroup. */
 static enum jp_util_scope scope_of(enum util_kind kind, const char *id)
 {
     switch (kind) {
@@ -258,6 +277,7 @@ static int close_member(struct loading *l, enum util_kind kind,
     for (size_t i = 0; i < util_tables[kind].n; i++) {
         struct series *s = &member->series[i];
 
+        /* after an error, the rest is only freed */
         if (rc == 0 && s->samples) {
             row.column = &util_tables[kind].columns[i];
             describe(&row, s);
@@ -272,6 +292,8 @@ static int close_member(struct loading *l, enum util_kind kind,
     return rc;
 }
 
+/* Reads one file if it exists. A file that cannot be read is counted; the rows
+ * before the damage are used. */
 static int load_file(struct loading *l, enum util_kind kind, const char *path,
                      const char *node, bool *there, struct jp_error *err)
 {
@@ -281,6 +303,7 @@ static int load_file(struct loading *l, enum util_kind kind, const char *path,
     struct jp_error why = {""};
     int rc = 0;
 
+    /* a node without such devices has no file */
     if (access(path, F_OK) < 0)
         return 0;
     l->n_members = 0;
@@ -299,6 +322,7 @@ static int load_file(struct loading *l, enum util_kind kind, const char *path,
     return rc;
 }
 
+/* Reads the files of a node. Its name is kept if it has any. */
 static int load_node(struct loading *l, const char *dir, const char *name,
                      struct jp_error *err)
 {
@@ -331,6 +355,8 @@ static int load_node(struct loading *l, const char *dir, const char *name,
 
 /* --- all members ---------------------------------------------------------- */
 
+/* Percentiles of all members are over their means; mean and bounds are over all
+ * samples. */
 static void close_total(struct total *total, struct jp_util_row *row)
 {
     struct series *all = &total->all;
@@ -356,6 +382,7 @@ static int add_totals(struct loading *l, struct jp_error *err)
     size_t n_members = util->n_rows;
     int rc = 0;
 
+    /* start a new list: totals first, then the rows made so far */
     util->rows = NULL;
     util->n_rows = l->rows_room = 0;
     for (int scope = 0; scope < JP_UTIL_SCOPES; scope++)
@@ -393,6 +420,7 @@ int util_load(const char *step_dir, const struct jp_nodes *nodes,
         l->clock = nodes->nodes[i].clock;
         rc = load_node(l, step_dir, nodes->nodes[i].name, err);
     }
+    /* also after an error, because it frees the totals */
     if (add_totals(l, rc ? NULL : err) < 0)
         rc = -1;
     l->util->left_out += l->lost_members;
@@ -442,7 +470,7 @@ static double sum_of(const struct jp_util *util, enum jp_util_scope scope,
     return row ? row->mean * (double) row->members : NAN;
 }
 
-/* The sum of all members' largest samples. No member's value can be larger. */
+/* The largest sample of any member; NAN: unknown. */
 static double most_of(const struct jp_util *util, enum jp_util_scope scope,
                       unsigned column)
 {
@@ -480,6 +508,7 @@ char *util_text(const struct jp_util *util, char *buf, size_t size)
     if (gpu && !isnan(busy))
         say(buf, size, "GPU%s %.0f %% busy", gpu->members == 1 ? "" : "s",
             gpu->mean * 100);
+    /* of the step on all nodes */
     cores = sum_of(util, JP_UTIL_STEP, TASK_USER) +
             sum_of(util, JP_UTIL_STEP, TASK_SYSTEM);
     all = sum_of(util, JP_UTIL_STEP, TASK_CPUS);
@@ -496,7 +525,7 @@ char *util_text(const struct jp_util *util, char *buf, size_t size)
             FIG_BYTES(bytes_of(most_of(util, JP_UTIL_STEP, TASK_MEMORY))),
             FIG_BYTES(bytes_of(all)));
     read = sum_of(util, JP_UTIL_STEP, TASK_READ_CALLS);
-    if (!isnan(read) && read >= 1e6)
+    if (!isnan(read) && read >= 1e6) /* less is not worth a mention */
         say(buf, size, "read %.3g MB/s", read / 1e6);
     return buf;
 }
@@ -512,6 +541,7 @@ static uint64_t count_of(const json_t *object, const char *key)
     return n > 0 ? (uint64_t) n : 0;
 }
 
+/* A text; "" if it is missing. */
 static const char *text_of(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -519,6 +549,7 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+/* The node's agent.json, or NULL. The caller releases it. */
 static json_t *load(const char *step_dir, const char *node)
 {
     char *path = text_format("%s/nodes/%s/agent.json", step_dir, node);
@@ -534,7 +565,8 @@ static json_t *load(const char *step_dir, const char *node)
     return root;
 }
 
-/* Counts a framework of one node. */
+/* Counts a framework of one node. The number of nodes is kept beside each
+ * entry. */
 static void add_loaded(struct jp_agents *a, const char *name,
                        const char *version)
 {
@@ -550,6 +582,7 @@ static void add_loaded(struct jp_agents *a, const char *name,
         }
 }
 
+/* Takes the part of one module. period_ms: as requested. */
 static void take_module(struct jp_agents *a, const char *node,
                         const json_t *module, uint32_t period_ms)
 {
@@ -590,6 +623,7 @@ static void take_record(struct jp_agents *a, const char *node,
     for (size_t i = 0; i < json_array_size(modules) && i < 8; i++) {
         const json_t *module = json_array_get(modules, i);
 
+        /* the child that samples GPUs is a process of its own */
         child = num_add(child, count_of(module, "gpu_max_rss_bytes"));
         take_module(a, node, module, period_ms);
     }
@@ -618,6 +652,7 @@ const char *util_agents_version(const struct jp_agents *a, const char *name)
     for (uint32_t i = 0; i < a->loaded.n; i++) {
         if (strcmp(a->loaded.list[i].name, name) != 0)
             continue;
+        /* two versions, or an unknown one */
         if (version || !*a->loaded.list[i].version)
             return NULL;
         version = a->loaded.list[i].version;

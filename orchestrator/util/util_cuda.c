@@ -1,4 +1,8 @@
-/* util_cuda.c - make rows from the counters of CUDA calls. */
+/* util_cuda.c - make rows from the files of CUDA counters.
+ *
+ * Finds the files below raw/, reads each of them (plugins/cuda/cuda_read.h),
+ * sorts the processes by rank, and makes a total for each and a row for each
+ * part of its time. */
 #include "orchestrator/util/util.h"
 
 #include <fcntl.h>
@@ -13,16 +17,18 @@
 #include "common/quote.h"
 #include "plugins/cuda/cuda_file.h"
 
-/* DEPTH: for raw/<node>/cuda/; PARTS_MIN: per file. */
+/* DEPTH: deep enough for raw/<node>/cuda/. PARTS_MIN: least number of rows for
+ * each file, however many files there are. */
 enum { DEPTH = 4, PARTS_MIN = 8 };
 /* --- find ----------------------------------------------------------------- */
 
 struct files {
     char **at;
     size_t n, room, skipped;
-    bool failed;
+    bool failed; /* no memory */
 };
 
+/* A callback of type treewalk_see. */
 static int see(void *arg, const struct treewalk_entry *entry)
 {
     static const char end[] = CUDA_FILE_END;
@@ -62,8 +68,10 @@ static void files_fini(struct files *f)
 
 /* --- rows ----------------------------------------------------------------- */
 
+/* All sums are 0 when a process begins. */
 static const struct cuda_moment beginning;
 
+/* The difference of two moments of a process. */
 static struct jp_cuda_row between(size_t process, uint64_t start_us,
                                   const struct cuda_moment *from,
                                   const struct cuda_moment *to)
@@ -107,6 +115,7 @@ static int add_rows(struct jp_cuda *cuda, size_t process,
         reallocarray(cuda->parts, cuda->n_parts + p->n_moments, sizeof(*more));
     if (!more)
         return -1;
+    /* a part ends with each moment that was kept */
     cuda->parts = more;
     for (size_t i = 0; i < p->n_moments; i++) {
         struct jp_cuda_row *row = &cuda->parts[cuda->n_parts++];
@@ -118,6 +127,7 @@ static int add_rows(struct jp_cuda *cuda, size_t process,
     return 0;
 }
 
+/* Copies what the file's head says. */
 static void describe(struct jp_cuda *cuda, struct jp_cuda_process *to,
                      const struct cuda_process *p)
 {
@@ -129,6 +139,7 @@ static void describe(struct jp_cuda *cuda, struct jp_cuda_process *to,
     cuda->n_uncounted += *p->note != '\0';
 }
 
+/* A file while the processes are sorted. */
 struct one {
     char *path;
     struct cuda_process p;
@@ -136,6 +147,7 @@ struct one {
     bool bad;
 };
 
+/* Bad files last; then by rank (none last), host, pid. */
 static int by_rank(const void *a, const void *b)
 {
     const struct one *x = a, *y = b;
@@ -152,6 +164,7 @@ static int by_rank(const void *a, const void *b)
     return rc ? rc : strcmp(x->path, y->path);
 }
 
+/* Moves a file into the result. */
 static int take(struct jp_cuda *cuda, struct one *one)
 {
     size_t i = cuda->n_processes++;
@@ -173,6 +186,7 @@ static int take(struct jp_cuda *cuda, struct one *one)
 static int read_all(struct files *f, struct jp_cuda *cuda)
 {
     struct one *ones = calloc(f->n, sizeof(*ones));
+    /* all files together have about this many parts */
     size_t parts = UTIL_CUDA_PARTS_MAX / f->n;
     int rc = ones ? 0 : -1;
 
@@ -201,6 +215,7 @@ int util_cuda_load(const char *raw, struct jp_cuda **out, struct jp_error *err)
     struct jp_cuda *cuda = NULL;
     struct files f = {0};
 
+    /* no step directory with raw/: nothing was counted */
     if (fd < 0) {
         *out = NULL;
         return 0;
@@ -277,6 +292,7 @@ char *util_cuda_text(const struct jp_cuda *cuda, char buf[JP_CUDA_TEXT])
             FIG_BYTES(all.peak_bytes));
     for (size_t i = 0; cuda->n_uncounted && i < cuda->n_processes; i++)
         if (*cuda->processes[i].why && !cuda->processes[i].bad) {
+            /* the reason of the first process stands for all */
             n += snprintf(buf + n, JP_CUDA_TEXT - (size_t) n, "; %s not: %s",
                           FIG_COUNT(cuda->n_uncounted), cuda->processes[i].why);
             break;
