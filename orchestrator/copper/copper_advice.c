@@ -1,5 +1,10 @@
 /* copper_advice.c - put a Copper profile into words: findings, answers and
- * advice. */
+ * advice.
+ *
+ * findings says what is wrong with single ranks. answers has a sentence for
+ * each of six questions (say_...), "Unknown" included. advice has rules, each
+ * of which adds at most one piece of advice with the paths that it concerns.
+ * All texts are written to a stream in memory (words_begin, words_end). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,13 +17,14 @@
 
 /* --- findings --- */
 
+/* A text while it is written. */
 struct copper_words {
     FILE *out;
     char *text;
     size_t len;
 };
 
-#define MAX_FINDINGS 200
+#define MAX_FINDINGS 200 /* further ones are dropped */
 
 /* Begins a text. Returns NULL when out of memory. */
 static FILE *words_begin(struct copper_words *words)
@@ -37,7 +43,8 @@ static char *words_end(struct copper_words *words)
     return NULL;
 }
 
-/* Takes ownership of text. */
+/* Takes ownership of text; NULL is an error of the caller's. Returns -1 without
+ * memory. */
 static int add_finding(struct jp_copper *c, const char *kind, size_t rank,
                        double from, double to, double cost_us, char *text)
 {
@@ -65,7 +72,8 @@ static int add_finding(struct jp_copper *c, const char *kind, size_t rank,
     return 0;
 }
 
-/* Averages say more than sums: a rank's first match in this table is used. */
+/* Averages say more than sums: for each rank, the first metric of this table in
+ * which it is slow becomes its finding. */
 static const struct {
     const char *metric, *words;
 } metric_words[] = {
@@ -77,6 +85,8 @@ static const struct {
 };
 #define N_METRICS (sizeof(metric_words) / sizeof(*metric_words))
 
+/* A rank whose latency is an outlier. Metrics ending in _us are microseconds,
+ * the others seconds. */
 static int slow_rank(struct jp_copper *c, const struct jp_copper_outlier *o,
                      const char *words)
 {
@@ -95,6 +105,7 @@ static int slow_rank(struct jp_copper *c, const struct jp_copper_outlier *o,
                        o->value * us, o->cost_us, words_end(&w));
 }
 
+/* Whether the rank has a finding already. */
 static bool was_told(const struct jp_copper *c, size_t rank)
 {
     for (size_t i = 0; i < c->n_findings; i++)
@@ -103,6 +114,7 @@ static bool was_told(const struct jp_copper *c, size_t rank)
     return false;
 }
 
+/* A rank that is not complete, by its state. */
 static int damaged_rank(struct jp_copper *c, size_t i)
 {
     static const char *const kinds[JP_COPPER_N_STATES] = {
@@ -132,6 +144,7 @@ static int damaged_rank(struct jp_copper *c, size_t i)
     return add_finding(c, kinds[rank->state], i, NAN, NAN, NAN, words_end(&w));
 }
 
+/* A rank whose start-up timed out. */
 static int late_parent(struct jp_copper *c, size_t i)
 {
     struct copper_words w;
@@ -152,6 +165,7 @@ static int findings(struct copper_build *b)
 {
     struct jp_copper *c = b->copper;
 
+    /* metrics outside, so that a rank gets its first one of the table */
     for (size_t m = 0; m < N_METRICS; m++)
         for (size_t i = 0; i < c->n_outliers; i++) {
             const struct jp_copper_outlier *o = &c->outliers[i];
@@ -169,7 +183,7 @@ static int findings(struct copper_build *b)
 
 /* --- the six questions that a profile answers --- */
 
-#define SHOWN 3
+#define SHOWN 3 /* operations or paths in an answer */
 
 static const struct copper_op *op_of(const struct jp_copper *c,
                                      const char *name)
@@ -177,6 +191,7 @@ static const struct copper_op *op_of(const struct jp_copper *c,
     return &c->op[copper_op_find(name, strlen(name))];
 }
 
+/* NAN without a total. */
 static double share(uint64_t part, uint64_t all)
 {
     return all ? (double) part / (double) all : NAN;
@@ -189,12 +204,14 @@ static uint64_t calls_of(const struct copper_op *op, size_t i)
     return op->calls;
 }
 
+/* The start of the daemons is not an operation of the tasks. */
 static uint64_t time_of(const struct copper_op *op, size_t i)
 {
     return i == copper_op_find("init", 4) ? 0 : op->time_us;
 }
 
-/* The indices of the heaviest operations. */
+/* The indices of the SHOWN heaviest operations, heaviest first. Returns their
+ * number. */
 static size_t heaviest(const struct jp_copper *c, weigh *weight, size_t *index)
 {
     size_t n = 0;
@@ -205,6 +222,8 @@ static size_t heaviest(const struct jp_copper *c, weigh *weight, size_t *index)
 
         if (!own)
             continue;
+        /* insertion sort of at most SHOWN entries; what moves beyond the end is
+         * dropped */
         while (at && weight(&c->op[index[at - 1]], index[at - 1]) < own) {
             if (at < SHOWN)
                 index[at] = index[at - 1];
@@ -218,6 +237,7 @@ static size_t heaviest(const struct jp_copper *c, weigh *weight, size_t *index)
     return n;
 }
 
+/* Which operations dominate by number. */
 static void say_count(const struct jp_copper *c, FILE *out)
 {
     size_t index[SHOWN], n = heaviest(c, calls_of, index);
@@ -235,6 +255,7 @@ static void say_count(const struct jp_copper *c, FILE *out)
         fprintf(out, ", of %s in all.", FIG_COUNT(all));
 }
 
+/* Which operations dominate by time. */
 static void say_time(const struct jp_copper *c, FILE *out)
 {
     size_t index[SHOWN], n = heaviest(c, time_of, index);
@@ -256,6 +277,8 @@ static void say_time(const struct jp_copper *c, FILE *out)
                 FIG_US((double) all), FIG_US((double) c->init_us));
 }
 
+/* The busiest paths of a category. Without full tables the figures are lower
+ * bounds. */
 static void say_paths(const struct jp_copper *c, enum copper_category category,
                       FILE *out)
 {
@@ -291,6 +314,7 @@ static void say_data(const struct jp_copper *c, FILE *out)
     say_paths(c, COPPER_DATA, out);
 }
 
+/* How much the caches served. */
 static void say_reuse(const struct jp_copper *c, FILE *out)
 {
     const struct copper_op *read = op_of(c, "read");
@@ -314,11 +338,13 @@ static void say_reuse(const struct jp_copper *c, FILE *out)
         fprintf(out, " Of %s readdirs %s (%s) were hits.",
                 FIG_COUNT(readdir->calls), FIG_COUNT(readdir->hits),
                 FIG_SHARE(share(readdir->hits, readdir->calls)));
+    /* Copper's counter, not a property of the run */
     fputs(" A getattr counts as a hit even where it asked the parent, so its "
           "hits say nothing on reuse.",
           out);
 }
 
+/* How much remembered ENOENT answers served. */
 static void say_ttl(const struct jp_copper *c, FILE *out)
 {
     uint64_t stores = c->total[COPPER_TTL_STORES];
@@ -376,8 +402,7 @@ static int answers(struct copper_build *b)
 #define MAX_ADVICE 16
 #define MAX_PATHS 10
 
-/* Takes ownership of text. Returns NULL when out of memory, or if text is
- * NULL. */
+/* Takes ownership of text. Returns NULL without memory, or if text is NULL. */
 static struct jp_copper_advice *add_advice(struct jp_copper *c, char *text)
 {
     struct jp_copper_advice *a = &c->advice[c->n_advice];
@@ -390,6 +415,7 @@ static struct jp_copper_advice *add_advice(struct jp_copper *c, char *text)
     return a->paths ? a : NULL;
 }
 
+/* Adds a path to the advice, up to MAX_PATHS. Returns -1 without memory. */
 static int add_path(struct jp_copper_advice *a, const char *path)
 {
     if (a->n_paths == MAX_PATHS)
@@ -398,6 +424,7 @@ static int add_path(struct jp_copper_advice *a, const char *path)
     return a->paths[a->n_paths++] ? 0 : -1;
 }
 
+/* Whether shared libraries were looked for. */
 static bool is_library(const struct jp_copper_failed *v)
 {
     return v->class == JP_COPPER_MISSING_LIBRARY_PROBE ||
@@ -449,8 +476,8 @@ static int vain_modules(struct jp_copper *c)
     return vain_folders(c, false);
 }
 
-/* Folders in use in which files of other folders were also searched. Only full
- * tables show which folders are in use. */
+/* Folders in use in which files of other folders were also looked for. Only
+ * full tables show which folders are in use. */
 static int order(struct jp_copper *c)
 {
     struct copper_words w;
@@ -487,7 +514,7 @@ static int order(struct jp_copper *c)
     return 0;
 }
 
-/* Reads that bypassed the cache, by file. */
+/* Reads that bypassed the cache: at least 5 % of all. */
 static int passed_by(struct jp_copper *c)
 {
     const struct copper_op *read = op_of(c, "read");
@@ -508,13 +535,14 @@ static int passed_by(struct jp_copper *c)
         return -1;
     for (size_t i = c->path_from[COPPER_DATA]; i < c->path_from[COPPER_TREE];
          i++)
+        /* files of which more than half of the reads bypassed it */
         if (2 * c->paths[i].count[COPPER_ROW_NEGATIVES] > c->paths[i].events &&
             add_path(a, c->paths[i].path) < 0)
             return -1;
     return 0;
 }
 
-/* ENOENT entries that expire before they are needed again. */
+/* ENOENT answers that expired and were needed again: at least a fifth. */
 static int short_ttl(struct jp_copper *c)
 {
     uint64_t stores = c->total[COPPER_TTL_STORES];
@@ -544,6 +572,7 @@ static int unused(struct jp_copper *c)
     uint64_t n = 0;
 
     for (size_t i = 0; i < c->n_used; i++)
+        /* found by the walk of the folders, but never asked for */
         n += c->used[i].walked && !c->used[i].observed && !c->used[i].is_dir;
     if (!n || !c->vain_known)
         return 0;
@@ -564,7 +593,7 @@ static int unused(struct jp_copper *c)
     return 0;
 }
 
-/* What must be kept. */
+/* What is in use and must stay, with an example for each class. */
 static int keep(struct jp_copper *c)
 {
     static const enum jp_copper_class core[] = {
@@ -594,6 +623,7 @@ static int keep(struct jp_copper *c)
 
 static int advice(struct copper_build *b)
 {
+    /* in this order in the report */
     static int (*const rules[])(struct jp_copper *) = {
         vain_libraries, vain_modules, order, passed_by,
         short_ttl,      unused,       keep};

@@ -35,11 +35,11 @@ struct copper_found {
     bool foreign;    /* a file, or an input, belongs to another user */
 };
 
-/* One daemon: a range of the files, as copper_find has sorted them. */
+/* One daemon: a range of the files. */
 struct copper_daemon {
     const char *host;
     int64_t pid;
-    const struct copper_file *files;
+    const struct copper_file *files; /* sorted by copper_find */
     size_t n_files;
     bool has_profile;
     bool has_log;

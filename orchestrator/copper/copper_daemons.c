@@ -1,5 +1,11 @@
 /* copper_daemons.c - find Copper's files, group them by daemon and launch, and
- * determine the expected daemons. */
+ * determine the expected daemons.
+ *
+ * copper_find walks the inputs and takes files by their names; copper_daemons
+ * groups them. A daemon is a host and a pid; daemons that were started together
+ * are a launch, and only the last launch is analysed. Lists of nodes say which
+ * daemons were expected (the roster). The first part has helpers that all parts
+ * of the analysis use. */
 #include "orchestrator/copper/copper_build.h"
 
 #include <errno.h>
@@ -31,10 +37,12 @@ int copper_note(struct copper_build *b, const char *path, bool bad,
     va_list ap;
 
     c->notes_bad += bad;
+    /* a thousand damaged files need no thousand notes */
     if (c->n_notes == JP_COPPER_MAX_NOTES) {
         c->notes_left_out++;
         return 0;
     }
+    /* room for a power of two: grow when the number has reached one */
     if (!(c->n_notes & (c->n_notes - 1))) {
         more =
             reallocarray(more, c->n_notes ? 2 * c->n_notes : 1, sizeof(*more));
@@ -64,7 +72,7 @@ int copper_read_done(struct copper_build *b, const struct copper_stream *s)
 
 /* --- find files --- */
 
-#define COPPER_FIND_DEPTH 32
+#define COPPER_FIND_DEPTH 32 /* folders below an input */
 
 /* The last component of path[0..len); *at is its start. */
 static size_t last_part(const char *path, size_t len, size_t *at)
@@ -77,7 +85,8 @@ static size_t last_part(const char *path, size_t len, size_t *at)
     return len - begin;
 }
 
-/* Length of the log directory's part of path. */
+/* Length of the log directory's part of path: the folder above profiling/,
+ * tables/ or logs/, otherwise the file's own folder. */
 static size_t root_length(const char *path)
 {
     static const char *const families[] = {"profiling", "tables", "logs"};
@@ -85,6 +94,7 @@ static size_t root_length(const char *path)
 
     last_part(path, len, &at);
     own = len = at ? at - 1 : 0;
+    /* profiling/final/FILE or logs/FILE */
     for (int up = 0; up < 2 && len; up++) {
         size_t n = last_part(path, len, &at);
 
@@ -96,6 +106,7 @@ static size_t root_length(const char *path)
     return own;
 }
 
+/* Adds a file. Returns -1 without memory. */
 static int add(struct copper_found *found, const char *path,
                const struct copper_name *name, const struct stat *st)
 {
@@ -120,8 +131,8 @@ static int add(struct copper_found *found, const char *path,
     return more[found->n++].path ? 0 : -1;
 }
 
-/* Checks the contents, because other programs use such names, too. At log level
- * 0, Copper's logs are empty. */
+/* Whether a file named like a log is one of Copper's: other programs use such
+ * names as well. At log level 0, Copper's logs are empty. */
 static bool is_copper_log(const char *path, const char *folder,
                           const struct stat *st)
 {
@@ -139,6 +150,7 @@ static bool is_copper_log(const char *path, const char *folder,
     return n > 0 && copper_log_probe(head, (size_t) n);
 }
 
+/* Takes the file if it is one of Copper's. Returns -1 without memory. */
 static int take_file(struct copper_found *found, const char *path,
                      const struct stat *st)
 {
@@ -168,6 +180,7 @@ static int take_entry(void *arg, const struct treewalk_entry *entry)
                                         : 0;
 }
 
+/* Walks a folder, or takes a single file. */
 static int take_input(struct copper_found *found, const char *input,
                       struct jp_error *err)
 {
@@ -175,6 +188,7 @@ static int take_input(struct copper_found *found, const char *input,
     char *path = strdup(input);
     struct stat st;
 
+    /* a folder of another user may be changed by that user at any time */
     if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != geteuid()))
         found->foreign = true;
     for (size_t n = path ? strlen(path) : 0; n > 1 && path[n - 1] == '/'; n--)
@@ -183,6 +197,7 @@ static int take_input(struct copper_found *found, const char *input,
         rc = -1;
     else if (fd >= 0)
         rc = treewalk(fd, path, COPPER_FIND_DEPTH, take_entry, found);
+    /* neither a folder nor a file */
     else if (errno != ENOTDIR || lstat(path, &st) < 0)
         rc = error_set(err, "%s: %s", path, strerror(errno));
     else
@@ -200,6 +215,8 @@ static int number_order(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
+/* By host, pid, log directory, kind, tag and copy: a daemon's files of one
+ * directory are then a range. */
 static int by_daemon(const void *a, const void *b)
 {
     const struct copper_file *x = a, *y = b;
@@ -221,7 +238,7 @@ static int by_daemon(const void *a, const void *b)
     return order ? order : strcmp(x->path, y->path);
 }
 
-/* Removes duplicates: a folder may have been given twice. */
+/* Removes duplicates: inputs may overlap. */
 static void drop_twins(struct copper_found *found)
 {
     size_t kept = 0;
@@ -265,7 +282,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* Lists the log directories and the kinds of files in them. */
+/* Lists the log directories, sorted, and adds up the bytes of all files. */
 static int list_roots(struct copper_build *b)
 {
     struct jp_copper *c = b->copper;
@@ -304,6 +321,7 @@ static int list_roots(struct copper_build *b)
 
 bool copper_same_host(const char *a, const char *b)
 {
+    /* the shorter name must end where the longer one has a dot */
     size_t x = strlen(a), y = strlen(b), n = x < y ? x : y;
 
     if (memcmp(a, b, n))
@@ -333,6 +351,8 @@ static bool same_daemon(const struct copper_file *a,
     return a->name.pid == b->name.pid && !strcmp(a->name.host, b->name.host);
 }
 
+/* Reads the daemon's log. A damaged log is only noted. Returns -1 without
+ * memory, or when stopped. */
 static int read_log(struct copper_build *b, struct copper_daemon *d)
 {
     const struct copper_file *file =
@@ -355,6 +375,7 @@ static int read_log(struct copper_build *b, struct copper_daemon *d)
     return rc;
 }
 
+/* Adds a daemon with its files, and reads its log. */
 static int add_daemon(struct copper_build *b, const struct copper_file *files,
                       size_t n)
 {
@@ -379,6 +400,7 @@ static int add_daemon(struct copper_build *b, const struct copper_file *files,
     return read_log(b, d);
 }
 
+/* Makes the daemons from the sorted files. */
 static int group_files(struct copper_build *b)
 {
     const struct copper_file *files = b->found.files;
@@ -394,6 +416,7 @@ static int group_files(struct copper_build *b)
             n++;
         if (!*files[i].name.host) /* skip lists of nodes */
             continue;
+        /* the same daemon in a second directory: a copy */
         if (last && same_daemon(last, files + i)) {
             if (copper_note(b, files[i].path, false,
                             "%s-%" PRId64 " is also in %.*s: passed over",
@@ -409,7 +432,7 @@ static int group_files(struct copper_build *b)
     return 0;
 }
 
-/* A daemon's start according to its log, or the time of its last profile. */
+/* A daemon's start according to its log, or the time of its last file. */
 static int64_t time_of(const struct copper_daemon *d, bool by_log)
 {
     int64_t latest = 0;
@@ -422,6 +445,7 @@ static int64_t time_of(const struct copper_daemon *d, bool by_log)
     return latest;
 }
 
+/* A daemon while they are sorted by time. */
 struct order {
     int64_t time;
     size_t daemon;
@@ -444,9 +468,9 @@ static size_t first_of_host(const struct copper_build *b, size_t i)
     return i;
 }
 
-/* Groups by host, for logs without start times. Times of copied files cannot be
- * compared between hosts. The last daemon of each host belongs to the last
- * launch, and so on backwards. */
+/* For logs without start times: times of copied files cannot be compared
+ * between hosts. The last daemon of each host belongs to the last launch, the
+ * one before it to the launch before, and so on. */
 static int launches_by_host(struct copper_build *b, const struct order *order)
 {
     size_t *later = calloc(b->n_daemons + 1, sizeof(*later)), most = 0;
@@ -456,6 +480,7 @@ static int launches_by_host(struct copper_build *b, const struct order *order)
     for (size_t i = b->n_daemons; i-- > 0;) {
         size_t host = first_of_host(b, order[i].daemon);
 
+        /* counted from the end; turned around below */
         b->daemons[order[i].daemon].launch = later[host]++;
         if (later[host] > most)
             most = later[host];
@@ -486,6 +511,7 @@ static int launches_by_time(struct copper_build *b, const struct order *order)
     return 0;
 }
 
+/* Makes the list of launches with their start times. */
 static int list_launches(struct copper_build *b)
 {
     struct jp_copper *c = b->copper;
@@ -510,6 +536,7 @@ static int list_launches(struct copper_build *b)
     return 0;
 }
 
+/* By time if all logs have one, otherwise by host. */
 static int find_launches(struct copper_build *b)
 {
     struct order *order =
@@ -534,6 +561,7 @@ static int find_launches(struct copper_build *b)
 
 #define ROSTER_MAX 20000 /* each is searched for among the daemons */
 
+/* Appends a name. Returns -1 without memory. */
 static int add_host(char ***hosts, size_t *n, const char *host, size_t len)
 {
     if (!(*n & (*n - 1))) {
@@ -554,7 +582,8 @@ static void free_hosts(char **hosts, size_t n)
     free(hosts);
 }
 
-/* Reads the hosts of one file in their order. */
+/* Reads the hosts of one file in their order. A file that is no list is
+ * noted. */
 static int read_list(struct copper_build *b, const struct copper_file *file,
                      char ***hosts, size_t *n)
 {
@@ -585,8 +614,8 @@ static int read_list(struct copper_build *b, const struct copper_file *file,
     return rc;
 }
 
-/* Assigns levels. The daemons are sorted by host; a list may have their short
- * names. */
+/* Assigns levels of the tree by position in the address book, to daemons of the
+ * last launch without a level in their log. The book may have short names. */
 static void place(struct copper_build *b, char *const *book, size_t n)
 {
     unsigned fanout = copper_tree_fanout(n);
@@ -595,6 +624,7 @@ static void place(struct copper_build *b, char *const *book, size_t n)
         struct copper_daemon *d = &b->daemons[k];
 
         if (d->level >= 0 || d->launch + 1 != b->copper->n_launches ||
+            /* several trees: the position in the book is not that in a tree */
             d->log.trees > 1)
             continue;
         for (size_t i = 0; i < n; i++)
@@ -606,6 +636,8 @@ static void place(struct copper_build *b, char *const *book, size_t n)
     }
 }
 
+/* Reads all lists of nodes into the roster. The longest address book gives the
+ * levels. */
 static int take_lists(struct copper_build *b)
 {
     char **book = NULL, **hosts = NULL;
@@ -637,6 +669,7 @@ static int take_lists(struct copper_build *b)
     return rc;
 }
 
+/* Sorts, and removes duplicates of short and full names. */
 static void sort_roster(struct copper_build *b)
 {
     size_t kept = 0;
@@ -652,6 +685,7 @@ static void sort_roster(struct copper_build *b)
     b->n_roster = kept;
 }
 
+/* A level in the log is more reliable than one from the book. */
 static int find_roster(struct copper_build *b)
 {
     for (size_t i = 0; i < b->n_daemons; i++)

@@ -1,5 +1,10 @@
-/* copper_run.c - run all parts, from the folders to the result; sums over the
- * ranks, and ranks that differ from their level. */
+/* copper_run.c - run all parts of the analysis, from the folders to the result;
+ * sums over the ranks, and ranks that differ from their level.
+ *
+ * copper_run at the end calls the parts in order (run); each works on struct
+ * copper_build and leaves its results in struct jp_copper. The two parts in
+ * this file are totals (sums, and the spread of metrics over ranks) and
+ * outliers. copper_destroy frees everything. */
 #include "orchestrator/copper/copper_build.h"
 
 #include <math.h>
@@ -13,16 +18,19 @@
 
 /* --- sums and outliers --- */
 
+/* Whether the metric is a TTL counter, which only the aggregate has. */
 static bool is_ttl(size_t metric)
 {
     return (metric >= COPPER_TTL_STORES && metric <= COPPER_TTL_AVOIDED);
 }
 
+/* Microseconds of the operation init: the start of the daemon. */
 static uint64_t init_of(const struct jp_copper_rank *rank)
 {
     return rank->op[copper_op_find("init", 4)].time_us;
 }
 
+/* Copper counts the start as latency. Most figures are without it. */
 static uint64_t without_init(const struct jp_copper_rank *rank)
 {
     uint64_t init = init_of(rank), all = rank->value[COPPER_LATENCY_US];
@@ -30,6 +38,7 @@ static uint64_t without_init(const struct jp_copper_rank *rank)
     return all > init ? all - init : 0;
 }
 
+/* Adds a rank to the sums for which it has values. */
 static void add_rank(struct jp_copper *c, const struct jp_copper_rank *rank)
 {
     c->n_counted += rank->has_counts;
@@ -56,12 +65,14 @@ static void add_rank(struct jp_copper *c, const struct jp_copper_rank *rank)
     }
 }
 
+/* Times from a log are -1 if unknown. */
 static bool is_known(int64_t us, uint64_t *value)
 {
     *value = us < 0 ? 0 : (uint64_t) us;
     return us >= 0;
 }
 
+/* The rank's value of a spread; false: it has none. */
 static bool spread_value(const struct jp_copper_rank *rank, unsigned spread,
                          uint64_t *value)
 {
@@ -90,6 +101,7 @@ static bool spread_value(const struct jp_copper_rank *rank, unsigned spread,
     return is_ttl(metrics[spread]) ? rank->has_ttl : rank->has_counts;
 }
 
+/* For qsort of uint64_t. */
 static int by_number(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
@@ -97,12 +109,14 @@ static int by_number(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* Sorts the values. */
 static double median(double *values, size_t n)
 {
     qsort(values, n, sizeof(*values), sorted_ascending);
     return sorted_median(values, n);
 }
 
+/* Mean, deviation and median of r->n values, which are sorted afterwards. */
 static void measure(struct jp_copper_range *r, uint64_t *values)
 {
     double sum = 0, squares = 0;
@@ -120,6 +134,7 @@ static void measure(struct jp_copper_range *r, uint64_t *values)
                 2;
 }
 
+/* Computes a spread. values: room for a value of each rank. */
 static void spread(struct jp_copper *c, unsigned s, uint64_t *values)
 {
     static const char *const names[JP_COPPER_N_SPREADS] = {
@@ -158,6 +173,7 @@ static void spread(struct jp_copper *c, unsigned s, uint64_t *values)
         measure(r, values);
 }
 
+/* Sums over the ranks, and all spreads. Returns -1 without memory. */
 static int totals(struct copper_build *b)
 {
     struct jp_copper *c = b->copper;
@@ -174,13 +190,15 @@ static int totals(struct copper_build *b)
 }
 
 /* --- ranks that differ from the others of their level in the tree --- */
-/* A parent answers requests of its children. Counters and times therefore
- * depend on the level, and the root always differs from all others. Only ranks
- * of one level are compared, by the median and the median absolute deviation,
- * which a single bad rank does not influence. */
+/* A parent answers requests of its children. So counters and times depend on
+ * the level in the tree, and the root always differs from all other ranks. Only
+ * ranks of one level are compared, by the median and the median absolute
+ * deviation, which a single bad rank does not change. */
 
+/* Fewer ranks have no usual value. */
 #define LEAST_OF_LEVEL 4 /* fewer ranks have no usual value */
-#define Z_LIMIT 3.5      /* from Iglewicz and Hoaglin */
+/* By Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993. */
+#define Z_LIMIT 3.5
 /* Standard deviation of a normal distribution, relative to its median absolute
  * deviation. If more than half of the values are equal, the mean absolute
  * deviation is used instead. */
@@ -220,6 +238,7 @@ static const struct {
     [TTL_EXPIRES] = {"ttl_expires", NULL, false},
 };
 
+/* Microseconds per operation; NAN: unknown, or too few operations. */
 static double average(const struct jp_copper_rank *rank, const char *name)
 {
     const struct copper_op *op = &rank->op[copper_op_find(name, strlen(name))];
@@ -229,6 +248,7 @@ static double average(const struct jp_copper_rank *rank, const char *name)
                : NAN;
 }
 
+/* A rank's value of a metric; NAN: unknown. */
 static double value_of(const struct jp_copper_rank *rank, enum metric m)
 {
     const double init = (double) rank->op[copper_op_find("init", 4)].time_us;
@@ -253,7 +273,8 @@ static double value_of(const struct jp_copper_rank *rank, enum metric m)
     }
 }
 
-/* Total microseconds of the rank per unit of the metric. */
+/* Microseconds of the rank for one unit of the metric: its number of
+ * operations, or a second. The cost of a deviation is its value times this. */
 static double weight_of(const struct jp_copper_rank *rank, enum metric m)
 {
     size_t len = metrics[m].op ? strlen(metrics[m].op) : 0;
@@ -262,6 +283,7 @@ static double weight_of(const struct jp_copper_rank *rank, enum metric m)
                : 1e6;
 }
 
+/* Appends an outlier. Returns -1 without memory. */
 static int keep(struct jp_copper *c, const struct jp_copper_outlier *outlier)
 {
     struct jp_copper_outlier *more = c->outliers;
@@ -286,6 +308,7 @@ static bool is_far(const struct jp_copper_options *options, enum metric m,
     double mid = o->median;
     double least = fabs(mid) * (WORTH_SHARE - 1);
 
+    /* too close, or a few operations where there are usually none */
     if (fabs(value - mid) <= least || (mid == 0 && value < LEAST_CALLS))
         return false;
     o->z = (value - mid) / scale;
@@ -296,6 +319,8 @@ static bool is_far(const struct jp_copper_options *options, enum metric m,
     return fabs(o->z) > Z_LIMIT;
 }
 
+/* Finds the outliers of one level and metric. values: room for a value of each
+ * rank. Returns -1 without memory. */
 static int judge(struct copper_build *b, int level, enum metric m,
                  double *values)
 {
@@ -313,10 +338,12 @@ static int judge(struct copper_build *b, int level, enum metric m,
         return 0;
     mid = median(values, n);
     for (size_t i = 0; i < n; i++)
+        /* the values become deviations */
         sum += values[i] = fabs(values[i] - mid);
-    if (sum == 0)
+    if (sum == 0) /* all ranks are equal */
         return 0;
     scale = OF_MEDIAN * median(values, n);
+    /* more than half of the ranks are equal */
     if (scale == 0)
         scale = OF_MEAN * sum / (double) n;
     for (size_t i = 0; i < c->n_ranks; i++) {
@@ -336,6 +363,7 @@ static int judge(struct copper_build *b, int level, enum metric m,
     return 0;
 }
 
+/* Slow ranks first, then the largest deviation. */
 static int by_z(const void *a, const void *b)
 {
     const struct jp_copper_outlier *x = a, *y = b;
@@ -359,6 +387,7 @@ static int outliers(struct copper_build *b)
     for (int level = 0; level <= deepest && rc == 0; level++)
         for (unsigned m = 0; m < N_OUTLIER_METRICS && rc == 0; m++)
             rc = judge(b, level, m, values);
+    /* count ranks that could not be judged, for the report to say so */
     for (size_t i = 0; i < c->n_ranks && rc == 0; i++) {
         uint32_t n = 0;
 
@@ -376,6 +405,7 @@ static int outliers(struct copper_build *b)
 
 /* --- all parts --- */
 
+/* Sums of the cache sizes over all ranks. */
 static void sum_caches(struct jp_copper *c)
 {
     static const char *const names[JP_COPPER_N_CACHES] = {
@@ -391,6 +421,7 @@ static void sum_caches(struct jp_copper *c)
     }
 }
 
+/* Runs the parts in order; each needs what the ones before have found. */
 static int run(struct copper_build *b)
 {
     static int (*const parts[])(struct copper_build *) = {
@@ -405,6 +436,7 @@ static int run(struct copper_build *b)
     return 0;
 }
 
+/* Frees what only the parts needed. Texts of daemons and files end here. */
 static void build_fini(struct copper_build *b)
 {
     copper_pathset_destroy(b->paths);
@@ -422,16 +454,19 @@ int copper_run(const char *const *inputs, size_t n_inputs,
     *out = NULL;
     if (copper_find(inputs, n_inputs, &b.found, b.err) < 0)
         return -1;
+    /* nothing of Copper's, or only a list of nodes that nobody expected */
     if (!b.found.profiles && !b.found.logs &&
         !(options->expected && b.found.lists)) {
         copper_daemons_fini(&b);
         return 0;
     }
     *b.err->text = '\0';
+    /* another user's data, or root's view: files are not looked up freely */
     b.guarded = b.found.foreign || geteuid() == 0;
     b.copper = calloc(1, sizeof(*b.copper));
     if (b.copper)
         rc = run(&b);
+    /* parts set an error unless they ran out of memory */
     if (rc < 0 && !*b.err->text)
         error_set(b.err, "out of memory");
     build_fini(&b);
@@ -451,6 +486,7 @@ static void free_ranks(struct jp_copper *c)
     free(c->ranks);
 }
 
+/* Answers, advice, findings and notes. */
 static void free_words(struct jp_copper *c)
 {
     for (size_t i = 0; i < JP_COPPER_QUESTIONS; i++)
@@ -498,6 +534,7 @@ void copper_destroy(struct jp_copper *c)
     free(c->outliers);
     free(c->points);
     free(c->paths);
+    /* paths are borrowed from these */
     copper_pathset_free(c->memory);
     copper_pathset_free(c->used_memory);
     free(c);

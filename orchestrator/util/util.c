@@ -479,6 +479,7 @@ static double most_of(const struct jp_util *util, enum jp_util_scope scope,
     return row ? row->max : NAN;
 }
 
+/* Appends to a list separated by "; ". */
 static void say(char *buf, size_t size, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 static void say(char *buf, size_t size, const char *fmt, ...)

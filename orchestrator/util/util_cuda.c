@@ -151,6 +151,7 @@ struct one {
 static int by_rank(const void *a, const void *b)
 {
     const struct one *x = a, *y = b;
+    /* "no rank" becomes the largest number */
     uint32_t i = (uint32_t) x->p.rank, k = (uint32_t) y->p.rank;
     int rc;
 
