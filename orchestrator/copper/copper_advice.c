@@ -54,6 +54,7 @@ static int add_finding(struct jp_copper *c, const char *kind, size_t rank,
         free(text);
         return text ? 0 : -1;
     }
+    /* room for a power of two: grow when the number has reached one */
     if (!(c->n_findings & (c->n_findings - 1))) {
         more = reallocarray(more, c->n_findings ? 2 * c->n_findings : 1,
                             sizeof(*more));
@@ -90,6 +91,7 @@ static const struct {
 static int slow_rank(struct jp_copper *c, const struct jp_copper_outlier *o,
                      const char *words)
 {
+    /* values of the outliers in microseconds */
     double us = strstr(o->metric, "_us") ? 1 : 1e6;
     struct copper_words w;
 
@@ -129,9 +131,11 @@ static int damaged_rank(struct jp_copper *c, size_t i)
         [JP_COPPER_OVERFLOW] = "is left out",
         [JP_COPPER_DAMAGED] = "is left out",
         [JP_COPPER_MISSING] = "is missing"};
+    /* the host, its pid if known, the words and the reason */
     const struct jp_copper_rank *rank = &c->ranks[i];
     struct copper_words w;
 
+    /* a good rank */
     if (!kinds[rank->state])
         return 0;
     if (!words_begin(&w))
@@ -168,6 +172,8 @@ static int findings(struct copper_build *b)
     /* metrics outside, so that a rank gets its first one of the table */
     for (size_t m = 0; m < N_METRICS; m++)
         for (size_t i = 0; i < c->n_outliers; i++) {
+            /* slow, in this metric, and without a finding from an earlier
+             * one */
             const struct jp_copper_outlier *o = &c->outliers[i];
 
             if (o->slow && !strcmp(o->metric, metric_words[m].metric) &&
@@ -220,6 +226,7 @@ static size_t heaviest(const struct jp_copper *c, weigh *weight, size_t *index)
         uint64_t own = weight(&c->op[i], i);
         size_t at = n;
 
+        /* an operation without any calls is never among them */
         if (!own)
             continue;
         /* insertion sort of at most SHOWN entries; what moves beyond the end is
@@ -285,6 +292,7 @@ static void say_paths(const struct jp_copper *c, enum copper_category category,
     size_t from = c->path_from[category], to = c->path_from[category + 1];
     uint64_t all = c->category_events[category];
 
+    /* no paths: either they were not recorded, or there were none */
     if (from == to) {
         fputs(c->n_counted && !c->n_tables && !c->n_top
                   ? "Unknown: paths were not recorded "
@@ -327,6 +335,7 @@ static void say_reuse(const struct jp_copper *c, FILE *out)
     fprintf(out, "%s of %s operations were served by the caches.",
             FIG_COUNT(c->total[COPPER_HITS]),
             FIG_COUNT(c->total[COPPER_OPERATIONS]));
+    /* negative results of reads are those that bypassed the cache */
     if (read->calls)
         fprintf(out,
                 " Of %s reads %s (%s) were hits, %s went past the cache "
@@ -358,6 +367,7 @@ static void say_ttl(const struct jp_copper *c, FILE *out)
             "%s lookups of absent paths were answered from memory; %s "
             "answers were remembered",
             FIG_COUNT(serves), FIG_COUNT(stores));
+    /* served answers for each that was remembered */
     if (stores)
         fprintf(out, ", so each saved %.1f lookups",
                 (double) serves / (double) stores);
@@ -418,6 +428,7 @@ static struct jp_copper_advice *add_advice(struct jp_copper *c, char *text)
 /* Adds a path to the advice, up to MAX_PATHS. Returns -1 without memory. */
 static int add_path(struct jp_copper_advice *a, const char *path)
 {
+    /* more paths would hide the advice */
     if (a->n_paths == MAX_PATHS)
         return 0;
     a->paths[a->n_paths] = strdup(path);
@@ -491,6 +502,7 @@ static int order(struct jp_copper *c)
         return 0;
     if (!words_begin(&w))
         return -1;
+    /* with full tables of all ranks, "in use" is certain */
     if (c->vain_known)
         fprintf(w.out,
                 "%s lookups ended in ENOENT in folders that are in use, too. "
@@ -574,6 +586,7 @@ static int unused(struct jp_copper *c)
     for (size_t i = 0; i < c->n_used; i++)
         /* found by the walk of the folders, but never asked for */
         n += c->used[i].walked && !c->used[i].observed && !c->used[i].is_dir;
+    /* without full tables, unobserved does not mean unused */
     if (!n || !c->vain_known)
         return 0;
     if (!words_begin(&w))
@@ -596,6 +609,7 @@ static int unused(struct jp_copper *c)
 /* What is in use and must stay, with an example for each class. */
 static int keep(struct jp_copper *c)
 {
+    /* classes that every Python job needs */
     static const enum jp_copper_class core[] = {
         JP_COPPER_STDLIB, JP_COPPER_SITE_PACKAGES, JP_COPPER_TORCH_PACKAGE,
         JP_COPPER_TORCH_LIBRARY};

@@ -79,6 +79,7 @@ static size_t last_part(const char *path, size_t len, size_t *at)
 {
     size_t begin = len;
 
+    /* back to the last slash */
     while (begin && path[begin - 1] != '/')
         begin--;
     *at = begin;
@@ -126,6 +127,7 @@ static int add(struct copper_found *found, const char *path,
         .mtime_us = (int64_t) st->st_mtim.tv_sec * 1000000 +
                     st->st_mtim.tv_nsec / 1000};
     found->foreign = found->foreign || st->st_uid != geteuid();
+    /* kinds are ordered: profiles, then logs, then others, then lists */
     found->lists += name->kind > COPPER_FILE_OTHER;
     found->profiles += name->kind < COPPER_FILE_LOG;
     return more[found->n++].path ? 0 : -1;
@@ -140,6 +142,7 @@ static bool is_copper_log(const char *path, const char *folder,
     ssize_t n = 0;
     int fd;
 
+    /* an empty log shows no contents: its folder decides */
     if (!st->st_size)
         return !strcmp(folder, "logs");
     fd = fileio_open_regular(path, false, NULL);
@@ -161,6 +164,7 @@ static int take_file(struct copper_found *found, const char *path,
 
     last_part(path, len, &at);
     file = path + at;
+    /* the folder's name is part of what a file is */
     len = last_part(path, at ? at - 1 : 0, &at);
     if (len >= sizeof(folder))
         return 0;
@@ -169,6 +173,7 @@ static int take_file(struct copper_found *found, const char *path,
     if (!copper_name_parse(folder, file, &name) ||
         (name.kind == COPPER_FILE_LOG && !is_copper_log(path, folder, st)))
         return 0;
+    /* an empty log alone is no result */
     found->logs += name.kind == COPPER_FILE_LOG && st->st_size;
     return add(found, path, &name, st);
 }
@@ -204,6 +209,7 @@ static int take_input(struct copper_found *found, const char *input,
         rc = S_ISREG(st.st_mode) ? take_file(found, path, &st) : 0;
     if (!path && fd >= 0)
         close(fd);
+    /* an error without a text is a lack of memory */
     if (rc < 0 && err && !*err->text)
         error_set(err, "out of memory");
     free(path);
@@ -298,6 +304,8 @@ static int list_roots(struct copper_build *b)
         /* lists of nodes may be outside of the log directories */
         if (!*file->name.host)
             continue;
+        /* files are sorted by directory within a daemon, which saves most
+         * comparisons */
         if (c->n_roots && file->root_len == file[-1].root_len &&
             !memcmp(file->path, file[-1].path, file->root_len))
             continue;
@@ -387,6 +395,7 @@ static int add_daemon(struct copper_build *b, const struct copper_file *files,
                                 .n_files = n,
                                 .level = -1,
                                 .level_from = ""};
+    /* unknown until a log is read */
     d->log = (struct copper_log){.start_us = -1,
                                  .registration_us = -1,
                                  .first_rpc_us = -1,
@@ -410,6 +419,7 @@ static int group_files(struct copper_build *b)
     if (!b->daemons)
         return -1;
     for (size_t i = 0, n; i < b->found.n; i += n) {
+        /* n files of one daemon in one directory */
         for (n = 1; i + n < b->found.n &&
                     same_daemon(files + i, files + i + n) &&
                     same_root(files + i, files + i + n);)
@@ -502,6 +512,7 @@ static int launches_by_time(struct copper_build *b, const struct order *order)
     for (size_t i = 0; i < b->n_daemons; i++) {
         size_t host = first_of_host(b, order[i].daemon);
 
+        /* this host has had a daemon in the current launch */
         if (next[host] > now)
             now = next[host];
         b->daemons[order[i].daemon].launch = now;
@@ -524,6 +535,7 @@ static int list_launches(struct copper_build *b)
     c->launches = calloc(c->n_launches, sizeof(*c->launches));
     if (!c->launches)
         return -1;
+    /* a launch starts with its first daemon */
     for (size_t i = 0; i < c->n_launches; i++)
         c->launches[i].start_us = -1;
     for (size_t i = 0; i < b->n_daemons; i++) {
@@ -596,6 +608,7 @@ static int read_list(struct copper_build *b, const struct copper_file *file,
     if (copper_stream_open(&stream, file->path, &why) < 0)
         return copper_note(b, file->path, false, "%s", why.text);
     while ((rc = copper_book_next(&stream, &host, &len, &why)) > 0) {
+        /* a file of that name that is something else */
         if (*n >= ROSTER_MAX || len >= COPPER_HOST_MAX) {
             rc = error_set(&why, "line %llu: no list of hosts",
                            (unsigned long long) stream.line);
@@ -690,6 +703,7 @@ static int find_roster(struct copper_build *b)
 {
     for (size_t i = 0; i < b->n_daemons; i++)
         if (b->daemons[i].log.level >= 0) {
+            /* place() below skips these */
             b->daemons[i].level = b->daemons[i].log.level;
             b->daemons[i].level_from = "log";
         }

@@ -93,6 +93,7 @@ static size_t cut(const char *text, char buf[CELL])
 
     while (text[at]) {
         uint32_t point;
+        /* an invalid byte counts as a character */
         size_t len = utf8_decode(text + at, strlen(text + at), &point);
 
         if (n == NAME_WIDTH) {
@@ -192,6 +193,7 @@ static void put_headings(const struct layout *l, const enum figure *columns,
 
     for (size_t i = 0; i < n; i++) {
         const char *word = heading(l, columns[i]);
+        /* `rest` is the space right of the heading before */
         size_t left = (widths[i] - strlen(word)) / 2;
 
         fprintf(out, "%*s%s", (int) (rest + (i ? 2 : 1) + left), "", word);
@@ -237,6 +239,7 @@ static void put_table(const struct jp_nsys *nsys, enum nsys_table table,
 
     if (!n && !l->always)
         return;
+    /* first find the widths, then print */
     n_columns = choose(l, nsys->n_ranks - nsys->n_bad > 1, columns);
     for (size_t i = 0; i < n_columns; i++) {
         widths[i] = strlen(heading(l, columns[i]));
@@ -346,6 +349,7 @@ static int find(const char *input, struct files *f, struct jp_error *err)
 {
     int fd = open(input, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+    /* treewalk takes over the descriptor */
     if (fd >= 0)
         return treewalk(fd, input, JP_NSYS_DEPTH, see, f) < 0 || f->failed
                    ? error_set(err, "out of memory")
@@ -368,6 +372,7 @@ static size_t count_unexported(const struct files *f)
     size_t n = 0;
 
     for (size_t i = 0; i < f->n_reports; i++) {
+        /* nsys names an export like its report */
         char *export = text_format("%s.sqlite", f->reports[i]);
 
         n += export &&
@@ -406,6 +411,7 @@ static struct jp_nsys_row *row_of(struct merging *m, enum nsys_table table,
     int64_t at = nsys_names_find(names, name);
 
     if (at < 0)
+        /* leave one name for the rest */
         at = nsys_names_put(names,
                             names->n < NSYS_NAMES - 1 ? name : NSYS_OTHERS);
     if (at < 0)
@@ -439,6 +445,7 @@ static int merge_table(struct merging *m, enum nsys_table table,
         if (!sum->n)
             continue;
         nsys_sum_merge(&row->sum, sum);
+        /* bounds are over the ranks that have the name */
         row->rank_min = row->ranks && row->rank_min < sum->total ? row->rank_min
                                                                  : sum->total;
         row->rank_max = row->rank_max > sum->total ? row->rank_max : sum->total;
@@ -491,6 +498,7 @@ static int take(struct merging *m, char *path,
     struct jp_error err;
     int rc = 0;
 
+    /* takes over the path */
     *rank = (struct jp_nsys_rank){.path = path};
     rank->rank = nsys_name_read(rank->path, rank->host, sizeof(rank->host));
     if (nsys_read(path, &how, &p, &err) < 0) {
@@ -503,6 +511,7 @@ static int take(struct merging *m, char *path,
         rc = merge_table(m, (enum nsys_table) i, &p.of[i]);
     /* the profile without its names, which are freed */
     rank->p = p;
+    /* the tables stay with p and are freed with it */
     memset(rank->p.of, 0, sizeof(rank->p.of));
     nsys_profile_fini(&p);
     /* a name without a host: the export may have it */
@@ -569,6 +578,7 @@ static int collect(struct merging *m)
                 continue;
             row.table = (enum nsys_table) t;
             row.name = m->names[t].at[i];
+            /* the row owns the name now */
             m->names[t].at[i] = NULL;
             row.share = total > 0 ? sum / total : 0;
             /* the largest rank's total divided by the mean over all ranks that
@@ -587,6 +597,7 @@ static int collect(struct merging *m)
 
 static void merging_fini(struct merging *m)
 {
+    /* shares are of the table's total */
     for (int t = 0; t < NSYS_TABLES; t++) {
         nsys_names_fini(&m->names[t]);
         free(m->rows[t]);
@@ -621,6 +632,7 @@ static int read_files(struct files *f, const struct jp_nsys_options *options,
             out->out_of_time = true;
             break;
         }
+        /* take owns the path from here on */
         f->at[i] = NULL;
         rc = take(&m, path, options);
     }
@@ -732,6 +744,7 @@ char *nsys_text(const struct jp_nsys *nsys, char buf[JP_NSYS_TEXT])
     }
     len =
         snprintf(buf, JP_NSYS_TEXT, "%s rank%s", FIG_COUNT(good), plural(good));
+    /* one GPU's share is no range */
     if (n && n > 1)
         len += snprintf(buf + len, JP_NSYS_TEXT - (size_t) len,
                         ", GPUs busy for %s to %s of the time from their "

@@ -81,6 +81,7 @@ static void thin_out(struct series *s)
 
     for (size_t i = 0; i < s->n; i += 2)
         s->values[kept++] = s->values[i];
+    /* every second value is gone, so the rest stays evenly spaced */
     s->n = kept;
     s->stride *= 2;
 }
@@ -172,6 +173,7 @@ static int take_row(void *arg, const struct util_row *row, struct jp_error *err)
 {
     struct loading *l = arg;
     struct member *member = find_member(l, row->id);
+    /* nodes' clocks differ: use the step's */
     uint64_t t_us = clockmap_us(l->clock, row->t_us);
 
     if (!member) {
@@ -198,6 +200,7 @@ static int add_row(struct loading *l, const struct jp_util_row *row,
 {
     struct jp_util *util = l->util;
 
+    /* double the room */
     if (util->n_rows == l->rows_room) {
         size_t room = l->rows_room ? l->rows_room * 2 : 256;
         struct jp_util_row *more = realloc(util->rows, room * sizeof(*more));
@@ -269,6 +272,7 @@ static int close_member(struct loading *l, enum util_kind kind,
 {
     struct jp_util_row row = {
         .scope = scope_of(kind, member->id), .node = node, .members = 1};
+    /* a node and its step need no id besides the node's name */
     bool named = row.scope != JP_UTIL_NODE && row.scope != JP_UTIL_STEP;
     int rc = 0;
 
@@ -333,6 +337,7 @@ static int load_node(struct loading *l, const char *dir, const char *name,
 
     if (!more)
         return error_set(err, "out of memory");
+    /* the name is kept only if there is a file */
     util->nodes = more;
     more[util->n_nodes] = strdup(name);
     if (!more[util->n_nodes])
@@ -366,6 +371,7 @@ static void close_total(struct total *total, struct jp_util_row *row)
     row->members = total->means.samples;
     row->samples = all->samples;
     row->mean = all->sum / all->weight;
+    /* a single member has no imbalance */
     if (row->members > 1 && mean_of_means > 0)
         row->imbalance = total->means.max / mean_of_means;
     row->min = all->min;
@@ -487,6 +493,7 @@ static void say(char *buf, size_t size, const char *fmt, ...)
     size_t n = strlen(buf);
     va_list args;
 
+    /* not the first part */
     if (n && n < size)
         n += (size_t) snprintf(buf + n, size - n, "; ");
     va_start(args, fmt);
@@ -526,7 +533,8 @@ char *util_text(const struct jp_util *util, char *buf, size_t size)
             FIG_BYTES(bytes_of(most_of(util, JP_UTIL_STEP, TASK_MEMORY))),
             FIG_BYTES(bytes_of(all)));
     read = sum_of(util, JP_UTIL_STEP, TASK_READ_CALLS);
-    if (!isnan(read) && read >= 1e6) /* less is not worth a mention */
+    /* less than 1 MB/s is not worth a mention */
+    if (!isnan(read) && read >= 1e6)
         say(buf, size, "read %.3g MB/s", read / 1e6);
     return buf;
 }
@@ -593,6 +601,7 @@ static void take_module(struct jp_agents *a, const char *node,
     char clean[160];
 
     a->bytes = num_add(a->bytes, count_of(module, "bytes"));
+    /* the module has lengthened its period to keep its budget */
     if (period_ms && period > period_ms && period <= UINT32_MAX) {
         a->slowed++;
         if (period > a->slowest_ms)
@@ -619,6 +628,7 @@ static void take_record(struct jp_agents *a, const char *node,
     a->nodes++;
     a->cpu_us = num_add(a->cpu_us, count_of(root, "cpu_us"));
     a->wakeups = num_add(a->wakeups, count_of(root, "wakeups"));
+    /* a clock that was set may make an agent end before it began */
     if (end > start)
         a->lived_us = num_add(a->lived_us, end - start);
     for (size_t i = 0; i < json_array_size(modules) && i < 8; i++) {

@@ -53,6 +53,7 @@ static int see(void *arg, const struct treewalk_entry *entry)
         f->at = more;
         f->room = room;
     }
+    /* a path without memory ends the walk */
     f->at[f->n] = strdup(entry->path);
     f->failed = !f->at[f->n];
     f->n += !f->failed;
@@ -107,6 +108,7 @@ static int add_rows(struct jp_cuda *cuda, size_t process,
 
     *total = (struct jp_cuda_row){
         .process = process, .at_us = p->start_us, .busiest = NAN};
+    /* nothing was called, or nothing could be counted */
     if (!p->n_moments)
         return 0;
     *total = between(process, p->start_us, &beginning,
@@ -121,6 +123,7 @@ static int add_rows(struct jp_cuda *cuda, size_t process,
         struct jp_cuda_row *row = &cuda->parts[cuda->n_parts++];
 
         *row = between(process, p->start_us, old, &p->moments[i]);
+        /* fmax ignores a NAN */
         total->busiest = fmax(total->busiest, rate(row));
         old = &p->moments[i];
     }
@@ -173,6 +176,7 @@ static int take(struct jp_cuda *cuda, struct one *one)
 
     *to = (struct jp_cuda_process){
         .path = one->path, .rank = -1, .bad = one->bad};
+    /* the path now belongs to the result */
     one->path = NULL;
     if (!one->bad) {
         describe(cuda, to, &one->p);
@@ -194,6 +198,7 @@ static int read_all(struct files *f, struct jp_cuda *cuda)
     for (size_t i = 0; rc == 0 && i < f->n; i++) {
         ones[i].path = f->at[i];
         f->at[i] = NULL;
+        /* a bad file is listed with its error */
         ones[i].bad = cuda_read(ones[i].path,
                                 parts < PARTS_MIN ? PARTS_MIN : parts,
                                 &ones[i].p, &ones[i].err) < 0;
@@ -264,6 +269,7 @@ struct jp_cuda_row util_cuda_sum(const struct jp_cuda *cuda)
 
         all.length_us = num_add(all.length_us, row->length_us);
         all.live_bytes = num_add(all.live_bytes, row->live_bytes);
+        /* peaks of different GPUs do not add up: the largest counts */
         all.peak_bytes = row->peak_bytes > all.peak_bytes ? row->peak_bytes
                                                           : all.peak_bytes;
         for (size_t k = 0; k < CUDA_COUNTERS_N; k++)
@@ -279,6 +285,7 @@ char *util_cuda_text(const struct jp_cuda *cuda, char buf[JP_CUDA_TEXT])
     int n = snprintf(buf, JP_CUDA_TEXT, "%s process%s counted",
                      FIG_COUNT(counted), counted == 1 ? "" : "es");
 
+    /* without any counted process, only the reasons follow */
     if (counted)
         n += snprintf(
             buf + n, JP_CUDA_TEXT - (size_t) n,

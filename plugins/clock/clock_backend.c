@@ -123,6 +123,7 @@ static int unknown_member(const char *name, struct jp_error *err)
     if (near)
         return error_set(err, "unknown key \"%s\"; did you mean \"%s\"?",
                          QUOTE(name), near);
+    /* no similar name: list all of them */
     for (size_t i = 0; i < n && used < sizeof(list); i++)
         used += (size_t) snprintf(list + used, sizeof(list) - used, "%s%s",
                                   i ? ", " : "", names[i]);
@@ -143,6 +144,7 @@ static void place_member(const char *text, size_t len, size_t n, unsigned *line,
     for (size_t i = 0; i < len; i++) {
         char c = text[i];
 
+        /* columns count from the start of the line */
         if (c == '\n') {
             ++*line;
             start = i + 1;
@@ -154,6 +156,7 @@ static void place_member(const char *text, size_t len, size_t n, unsigned *line,
             continue;
         }
         in_text = c == '"';
+        /* a string where a name is due, directly inside the object */
         if (in_text && depth == 1 && name_next && n-- == 0) {
             *column = (unsigned) (i - start) + 1;
             return;
@@ -175,6 +178,7 @@ static int member_text(const struct jp_knob *knob, const json_t *value,
     *text = NULL;
     if (knob->kind == JP_KNOB_BOOL && json_is_boolean(value))
         *text = json_is_true(value) ? "1" : "0";
+    /* COUNT takes no fractions, and PATH no numbers */
     if (knob->kind == JP_KNOB_COUNT && json_is_integer(value)) {
         snprintf(number, 24, "%" JSON_INTEGER_FORMAT,
                  json_integer_value(value));
@@ -199,6 +203,7 @@ static int take_member(const char *name, const json_t *value,
 
     if (!knob)
         return unknown_member(name, err);
+    /* the same check as for the option follows in take */
     if (member_text(knob, value, number, &text, err) < 0)
         return -1;
     return take(arg, name, text, err);
@@ -222,6 +227,7 @@ static int take_all(const char *path, const char *text, size_t len,
             place_member(text, len, n, &line, &column);
             return error_wrap(err, "%s:%u:%u", path, line, column);
         }
+        /* members are counted to find the position of a bad one */
         n++;
     }
     return 0;
@@ -235,6 +241,7 @@ static int load(const char *path, char **text, size_t *len,
 
     if (fd < 0)
         return -1;
+    /* slurmstepd's helper may run as root */
     if (geteuid() == 0)
         rc = fileio_check_site(fd, path, err);
     if (rc == 0)
@@ -260,6 +267,7 @@ static int read_file(const char *path, profiler_take *take, void *arg,
                        JSON_REJECT_DUPLICATES, &why, err);
     if (root)
         rc = take_all(path, text, len, root, take, arg, err);
+    /* jansson's own error has a position */
     else if (why.line > 0)
         error_set(err, "%s:%d:%d: %s", path, why.line, why.column, why.text);
     json_decref(root);
@@ -291,6 +299,7 @@ static int look(const struct jp_plan *plan, backend_note *say, void *arg,
     static const char source[] =
         "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     const struct plan_side *side = &plan->clock;
+    /* switched off by the site or the user, not by default */
     bool off = side->grammar && !side->mode &&
                side->mode_source != PLAN_DEFAULT;
     char line[512], *name = NULL;

@@ -144,6 +144,7 @@ void clock_seal_init(struct clock_seal *seal,
 {
     uint8_t text[128] = {0};
     uint64_t hash[2];
+    /* the length of the text that is hashed */
     int len;
 
     /* The 32 bytes of the step's key: the first 16 are the hash's key, the
@@ -177,12 +178,14 @@ void clock_packet_write(const struct clock_packet *packet,
 {
     memset(bytes, 0, CLOCK_PACKET_BYTES);
     put32(bytes, MAGIC);
+    /* single bytes need no byte order */
     bytes[4] = VERSION;
     bytes[5] = packet->type;
     put16(bytes + 6, packet->from);
     put16(bytes + 8, packet->to);
     put16(bytes + 10, packet->flags);
     put32(bytes + 12, packet->seq);
+    /* stamps are 0 in all types but CLOCK_STAMPS */
     put64(bytes + 32, (uint64_t) packet->t_rx[0]);
     put64(bytes + 40, (uint64_t) packet->t_rx[1]);
     put64(bytes + 48, (uint64_t) packet->r_tx[0]);
@@ -199,6 +202,7 @@ int clock_packet_read(const uint8_t *bytes, size_t len,
 {
     uint8_t expected[SEAL_BYTES], differs = 0;
 
+    /* cheap checks first: a flood of foreign packets costs no hash */
     if (len != CLOCK_PACKET_BYTES || get32(bytes) != MAGIC ||
         bytes[4] != VERSION || bytes[5] > CLOCK_STAMPS || bytes[5] == 2)
         return -1;

@@ -61,6 +61,7 @@ static bool see(const void *arg, const struct copper_mountinfo *mount)
 {
     const struct search *search = arg;
 
+    /* another user's Copper may not be ours to query */
     if (!copper_mountinfo_is_users(mount, geteuid()))
         return false;
     if (search->wanted
@@ -84,6 +85,7 @@ static int find_mount(const char *said, char **mount, struct jp_error *err)
     if (!found[0])
         rc = error_set(err, "%s%sno Copper mount of yours on this node",
                        wanted ? wanted : "", wanted ? ": " : "");
+    /* several mounts: the user must name one */
     else if (found[1])
         rc = error_set(
             err, "Copper is mounted at %s and at %s: choose one with mount=",
@@ -229,6 +231,7 @@ static int find_daemon(struct copper_target *out, struct jp_error *err)
     struct dirent *entry;
     int rc = 0;
 
+    /* every process of the user, until one serves the mount */
     while (proc && !rc && (entry = readdir(proc)))
         if (isdigit((unsigned char) entry->d_name[0]) &&
             is_users(entry->d_name)) {
@@ -275,6 +278,8 @@ long copper_attach_on(const char *net)
     long found = 0;
 
     while (proc && !found && (entry = readdir(proc))) {
+        /* command lines are readable for everybody, unless /proc hides
+         * processes */
         char *path = text_format("/proc/%s/cmdline", entry->d_name);
         struct copper_cmdline line;
         char *text = NULL;
@@ -356,6 +361,7 @@ static int copy(int from, const char *to, struct jp_error *err)
     while (all <= FILE_MAX && (n = read(from, buf, sizeof(buf))) > 0 &&
            fwrite(buf, 1, (size_t) n, out.stream) == (size_t) n)
         all += (size_t) n;
+    /* the end was reached, and everything was written */
     if (n == 0)
         return fileio_temp_commit(&out, err);
     fileio_temp_abort(&out);
@@ -425,6 +431,7 @@ static int snap(const struct copper_target *target, const char *to,
         rc = ask(target->mount, err);
         if (rc == 0)
             rc = keep_all(target, to, err);
+        /* cut copies: another ioctl has written at the same time */
         if (rc == 0 || i + 1 >= TRIES)
             return rc;
         usleep(PAUSE_US);
@@ -458,10 +465,12 @@ child(const struct attach *a, const char *to, int out)
     const char *text;
     int rc;
 
+    /* the child must not outlive the supervisor */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     rc = copper_target_find(a->mount, &target, &err);
     if (rc == 0)
         rc = snap(&target, to, &err);
+    /* one write of at most TEXT_MAX, which fits into the pipe */
     text = rc == 0 ? target.mount : err.text;
     if (write(out, text, strnlen(text, TEXT_MAX - 1)) < 0)
         rc = -1;
@@ -503,6 +512,7 @@ static int poll_child(struct attach *a)
 
     if (waitpid(a->child, &status, WNOHANG) == 0)
         return 0;
+    /* read only now: the pipe is complete when the child has ended */
     a->child = 0;
     n = read(a->from_child, a->text, TEXT_MAX - 1);
     a->text[n > 0 ? n : 0] = '\0';
@@ -603,11 +613,13 @@ static int stop(void *state, bool force)
         end_child(a);
         a->phase = OVER;
     }
+    /* the tasks have ended: second counters */
     if (a->phase == DURING) {
         a->phase = AFTER;
         if (start_child(a, "final", &err) < 0)
             lose(a, err.text);
     }
+    /* the supervisor has no more time */
     if (a->phase == AFTER && force)
         lose(a, "Copper does not answer");
     if (a->phase == AFTER && (rc = poll_child(a)) != 0) {

@@ -29,6 +29,7 @@ static bool copper_seconds(const char *text, size_t len, uint64_t *us)
     if (!copper_u64(text, whole, &seconds) || digits > 6 ||
         (dot && !copper_u64(dot + 1, digits, &fraction)))
         return false;
+    /* "1.5" is 1 s and 500000 us */
     for (; digits < 6; digits++)
         fraction *= 10;
     return !__builtin_mul_overflow(seconds, 1000000u, &seconds) &&
@@ -157,6 +158,7 @@ static int take_metric(const struct copper_stream *stream, const char *text,
     copper_field(&text, &len, &name, &name_len);
     i = find_metric(name, name_len);
     if (i == COPPER_N_METRICS) {
+        /* only the first thing that is ignored is noted */
         if (!*t->odd.text)
             copper_stream_bad(stream, &t->odd, "unknown metric \"%s\"",
                               COPPER_SHOW(name, name_len));
@@ -169,12 +171,14 @@ static int take_metric(const struct copper_stream *stream, const char *text,
         !passes_over(&text, &len, extra))
         return copper_stream_bad(stream, err, "%s without one value",
                                  copper_metric_names[i]);
+    /* all metrics are counts, except one time */
     good = i == COPPER_LATENCY_US ? copper_seconds(value, value_len, &n)
                                   : copper_u64(value, value_len, &n);
     if (!good)
         return copper_stream_bad(stream, err, "%s: bad value \"%s\"",
                                  copper_metric_names[i],
                                  COPPER_SHOW(value, value_len));
+    /* not an error: the caller leaves the rank out of sums */
     t->overflow |= n >= WRAPPED;
     t->value[i] = n;
     *seen |= UINT32_C(1) << i;
@@ -220,6 +224,7 @@ static int take_op(const struct copper_stream *stream, const char *text,
                    size_t len, size_t extra, struct copper_ops *ops, bool *seen,
                    struct jp_error *err)
 {
+    /* the fields of a row; the average is computed, so it is not read */
     enum { NAME, CALLS, HITS, MISSES, NEGATIVES, AVERAGE, TIME, FIELDS };
     const char *field[FIELDS];
     size_t size[FIELDS], i;
@@ -247,6 +252,7 @@ static int take_op(const struct copper_stream *stream, const char *text,
     if (i == COPPER_OTHER_OP && !*ops->odd.text)
         copper_stream_bad(stream, &ops->odd, "unknown operation \"%s\"",
                           COPPER_SHOW(field[NAME], size[NAME]));
+    /* unknown operations may share the last row */
     if (i != COPPER_OTHER_OP && seen[i])
         return copper_stream_bad(stream, err, "%s for the second time",
                                  copper_op_names[i]);
@@ -269,6 +275,7 @@ int copper_ops_read(struct copper_stream *stream, struct copper_ops *out,
                     "negative_results,avg_latency_us,total_latency_s",
                     &extra, err) < 0)
         return -1;
+    /* columns of a later Copper are noted, once for the file */
     if (extra)
         error_set(&ops.odd, "line 1: %zu unknown column%s", extra,
                   plural(extra));
@@ -297,6 +304,7 @@ void copper_ops_sum(const struct copper_ops *ops, struct copper_totals *out)
 int copper_counts_agree(const struct copper_totals *totals,
                         const struct copper_ops *ops, struct jp_error *err)
 {
+    /* metrics that both files contain */
     static const enum copper_metric both[] = {COPPER_OPERATIONS, COPPER_HITS,
                                               COPPER_MISSES, COPPER_NEGATIVES,
                                               COPPER_LATENCY_US};
@@ -314,6 +322,7 @@ int copper_counts_agree(const struct copper_totals *totals,
                              " in the operations",
                              copper_metric_names[both[i]], a, b);
     }
+    /* two rows that repeat another one */
     if (totals->value[COPPER_SAVED] != totals->value[COPPER_HITS] ||
         totals->value[COPPER_TTL_AVOIDED] != totals->value[COPPER_TTL_SERVES])
         return error_set(err, "a figure and its repetition differ");
@@ -377,8 +386,10 @@ static int take_line(const struct copper_stream *stream, const char *text,
     bool wrapped = false;
     size_t i;
 
+    /* the last line has no comma */
     if (len && text[len - 1] == ',')
         len--;
+    /* a negative count has wrapped */
     if (colon && at < len && text[at] == '-') {
         wrapped = true;
         at++;
@@ -435,6 +446,7 @@ int copper_ops_since(const struct copper_ops *later,
 
     for (size_t i = 0; i <= COPPER_N_OPS; i++)
         for (unsigned d = 0; d < COPPER_N_DUMPS; d++) {
+            /* a copy, because field_of takes no const */
             struct copper_op before = earlier->row[i];
             uint64_t *now = field_of(&diff.row[i], d);
             uint64_t then = *field_of(&before, d);
@@ -468,6 +480,7 @@ int copper_cache_size_read(struct copper_stream *stream,
         if (copper_begins(text, len, bytes))
             has_bytes = copper_u64(text + sizeof(bytes) - 1,
                                    len - sizeof(bytes) + 1, &size.bytes);
+        /* files and entries are called differently for each cache */
         for (size_t i = 0; i < 2; i++)
             if (copper_begins(text, len, counts[i]))
                 has_count = copper_u64(text + strlen(counts[i]),

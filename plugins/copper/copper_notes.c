@@ -81,6 +81,7 @@ static bool host_and_pid(const char *text, size_t len, struct copper_name *name)
     size_t digits = 0, host;
     uint64_t pid;
 
+    /* the digits at the end are the pid */
     while (digits < len && text[len - digits - 1] >= '0' &&
            text[len - digits - 1] <= '9')
         digits++;
@@ -120,6 +121,7 @@ bool copper_name_parse(const char *folder, const char *file,
             n.kind = suffixes[i].kind;
             break;
         }
+    /* no known ending: a file of the cluster, or not one of Copper's */
     if (n.kind == COPPER_N_FILES) {
         if (!cluster_file(file, &n))
             return false;
@@ -195,6 +197,7 @@ int copper_summary_read(struct copper_stream *stream,
     if (!copper_is(text, len, "# Copper Profiling Summary"))
         return copper_stream_bad(stream, err, "no heading of a summary");
     while ((rc = copper_stream_line(stream, &text, &len, err)) > 0) {
+        /* the settings end at the first heading */
         if (copper_begins(text, len, "## "))
             break;
         take_bullet(text, len, &s);
@@ -217,6 +220,7 @@ int copper_book_next(struct copper_stream *stream, const char **host,
     while ((rc = copper_stream_line(stream, &text, &n, err)) > 0) {
         size_t k = 0;
 
+        /* the host ends at the first blank */
         while (k < n && text[k] != ' ' && text[k] != '\t' && text[k] != '\r')
             k++;
         if (!k)
@@ -249,6 +253,7 @@ unsigned copper_tree_level(uint64_t i, unsigned fanout)
     uint64_t width = 1, before = 0;
     unsigned level = 0;
 
+    /* before: nodes on the levels above; width: nodes of this level */
     while (i - before >= width) {
         before += width;
         width *= fanout;
@@ -323,6 +328,7 @@ static bool take_stamp(const char *text, size_t len, int64_t *us)
         !digits(&text, 2, '-', &mi) || !digits(&text, 2, '.', &s) ||
         !digits(&text, 3, ' ', &ms) || mo < 1 || mo > 12 || d < 1 || d > 31)
         return false;
+    /* local time as if it were UTC: only differences are used */
     *us = (((days(y, mo, d) * 24 + h) * 60 + mi) * 60 + s) * 1000000 +
           ms * 1000;
     return true;

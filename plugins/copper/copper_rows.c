@@ -50,6 +50,7 @@ static bool take_counter(const char *text, size_t len, const char *label,
 
     if (!copper_begins(text, len, label))
         return false;
+    /* without the comma, the line was cut or belongs to a path */
     if (!last && (!len || text[--len] != ','))
         return false;
     return len > n && copper_counter(text + n, len - n, value, wrapped);
@@ -66,6 +67,7 @@ static int rows_append(struct copper_rows *rows, const char *text, size_t len,
         return copper_stream_bad(rows->stream, err, "a path over %d bytes",
                                  COPPER_PATH_MAX);
     if (need > rows->size) {
+        /* doubling keeps the copies of a long path few */
         size_t size = need < 512 ? 1024 : 2 * need;
         char *more = realloc(rows->path, size);
 
@@ -100,6 +102,7 @@ static int take_path(struct copper_rows *rows, const char *label,
             rows->path[rows->len] = '\0';
             return 1;
         }
+        /* not a counter: the line belongs to the path */
         if ((lines++ && rows_append(rows, "\n", 1, err) < 0) ||
             rows_append(rows, text, len, err) < 0)
             return -1;
@@ -214,6 +217,7 @@ static int take_row_path(struct copper_rows *rows, const char **text,
         *len -= n;
         if (!quote)
             break;
+        /* a doubled quote stands for one, a single one ends the path */
         *text += 1;
         *len -= 1;
         if (!*len || **text != '"')
@@ -257,6 +261,7 @@ static bool take_category(const char **text, size_t *len,
     for (unsigned i = 0; i < COPPER_N_CATEGORIES; i++)
         if (copper_is(field, n, copper_category_names[i])) {
             *category = i;
+            /* paths are always quoted */
             return *text && *len && **text == '"';
         }
     return false;
@@ -281,6 +286,7 @@ static int take_counts(struct copper_rows *rows, const char *text, size_t len,
             return copper_stream_bad(rows->stream, err, "%s count \"%s\"",
                                      rows->stream->cut ? "cut" : "bad",
                                      COPPER_SHOW(field, n));
+    /* skip the columns of a later Copper */
     for (size_t k = rows->extra; i == 8 && k; k--)
         copper_field(&text, &len, &field, &n);
     if (i < 8 || text || rows->stream->cut)
@@ -336,6 +342,7 @@ uint64_t copper_row_events(const struct copper_row *row)
 {
     uint64_t sum = 0;
 
+    /* a sum beyond 64 bits stays at the maximum */
     for (size_t i = 0; i < 4; i++)
         if (__builtin_add_overflow(sum, row->count[i], &sum))
             return UINT64_MAX;

@@ -23,6 +23,7 @@
 /* Holds the longest line (COPPER_LINE_MAX) several times. */
 #define COPPER_BUFFER (256 * 1024)
 
+/* Allocates the buffer. On failure the stream is closed. */
 static int init(struct copper_stream *stream, struct jp_error *err)
 {
     stream->buffer = malloc(COPPER_BUFFER);
@@ -80,6 +81,7 @@ static int fill(struct copper_stream *stream, struct jp_error *err)
 {
     ssize_t n;
 
+    /* move what is not used yet to the start */
     if (stream->begin) {
         memmove(stream->buffer, stream->buffer + stream->begin,
                 stream->end - stream->begin);
@@ -89,6 +91,7 @@ static int fill(struct copper_stream *stream, struct jp_error *err)
     n = pull(stream, stream->buffer + stream->end, COPPER_BUFFER - stream->end);
     if (n < 0)
         return error_set(err, "%s", strerror(errno));
+    /* a file that grows would be read on: its end is decided here, once */
     stream->eof = n == 0;
     stream->end += (size_t) n;
     stream->bytes += (uint64_t) n;
@@ -109,6 +112,7 @@ int copper_stream_line(struct copper_stream *stream, const char **text,
         newline = have > seen ? memchr(from + seen, '\n', have - seen) : NULL;
         seen = newline ? (size_t) (newline - from) : have;
         if (seen > COPPER_LINE_MAX) {
+            /* the number in the error is that of the line which is too long */
             stream->line++;
             return copper_stream_bad(stream, err, "over %d bytes",
                                      COPPER_LINE_MAX);
@@ -129,6 +133,8 @@ int copper_stream_line(struct copper_stream *stream, const char **text,
     return 1;
 }
 
+/* The formatted text is cut at 400 bytes; texts of the file are shortened
+ * before. */
 int copper_stream_bad(const struct copper_stream *stream, struct jp_error *err,
                       const char *fmt, ...)
 {
@@ -163,6 +169,7 @@ bool copper_u64(const char *text, size_t len, uint64_t *value)
     if (!len)
         return false;
     for (size_t i = 0; i < len; i++) {
+        /* anything else than a digit becomes larger than 9 */
         unsigned digit = (unsigned) (unsigned char) text[i] - '0';
 
         if (digit > 9 || __builtin_mul_overflow(sum, 10u, &sum) ||
@@ -182,6 +189,7 @@ bool copper_counter(const char *text, size_t len, uint64_t *value,
     if (len < 2 || text[0] != '-')
         return copper_u64(text, len, value);
     *value = 0;
+    /* the digits are checked nevertheless */
     *wrapped = true;
     return copper_u64(text + 1, len - 1, &below);
 }
@@ -217,6 +225,8 @@ bool copper_field(const char **text, size_t *len, const char **field,
     return true;
 }
 
+/* quote_text shows at most JP_QUOTE_SHOWN bytes, so one more is enough to show
+ * that there is more. */
 const char *copper_show(const char *text, size_t len, char buf[COPPER_SHOW_LEN])
 {
     char part[JP_QUOTE_SHOWN + 2];

@@ -68,6 +68,7 @@ static int64_t find_line(struct nsys_lines *lines, const char *name)
 
         if (!more)
             return -1;
+        /* new sums are empty */
         memset(more + lines->room, 0, (room - lines->room) * sizeof(*more));
         lines->sums = more;
         lines->room = room;
@@ -80,6 +81,7 @@ void nsys_strip_version(char *name)
     char *at = strrchr(name, '_');
     size_t digits = at && at[1] == 'v' ? strspn(at + 2, "0123456789") : 0;
 
+    /* only the runtime's versions have four or five digits */
     if ((digits == 4 || digits == 5) && !at[2 + digits])
         *at = '\0';
 }
@@ -158,6 +160,7 @@ static struct nsys_meaning *mean_string(struct reading *r,
     m = nsys_meaning_find(&r->meanings, id);
     if (!m || m->line)
         return m;
+    /* the first time that this id occurs */
     line = line_of(r, table, id == INT64_MIN ? NULL : nsys_sql_text(r->db, id));
     if (line < 0)
         return NULL;
@@ -232,6 +235,7 @@ static int remember_launch(struct reading *r, const struct nsys_cell *cells,
             &r->launches,
             launch_key(&cells[K_PID], cells[K_CORRELATION].number),
             cells[0].number);
+    /* the table of launches is full */
     if (rc > 0)
         r->out->latency_left_out++;
     return rc < 0 ? no_memory(err) : 0;
@@ -259,11 +263,13 @@ static int take_kernel(void *arg, const struct nsys_cell *cells,
                             cells[0].number, cells[1].number) < 0)
         return no_memory(err);
     nsys_sum_add(&out->of[NSYS_KERNELS].sums[m->line - 1], ns);
+    /* the time from the first to the last kernel */
     if (!out->kernels.n || cells[0].number < r->first_kernel)
         r->first_kernel = cells[0].number;
     if (!out->kernels.n || cells[1].number > r->last_kernel)
         r->last_kernel = cells[1].number;
     count(&out->kernels, ns, 0);
+    /* kernels whose launch may take longer than they run */
     if (ns < r->options->small_kernel_ns)
         count(&out->small_kernels, ns, 0);
     /* NCCL's kernels are ncclDevKernel_... or ncclKernel_... */
@@ -318,6 +324,7 @@ static int take_copy(void *arg, const struct nsys_cell *cells,
         r->out->bad_rows++;
         return 0;
     }
+    /* whether the host memory is pageable depends on its direction */
     kind = cells[C_KIND].number;
     count(&r->out->copies, ns_of(cells), (uint64_t) cells[C_BYTES].number);
     /* which end is host memory */
@@ -325,6 +332,7 @@ static int take_copy(void *arg, const struct nsys_cell *cells,
         host = &cells[C_FROM];
     else if (kind == TO_HOST)
         host = &cells[C_TO];
+    /* such a copy goes through a buffer of the driver */
     if (host && is_number(host, IS_PAGEABLE, IS_PAGEABLE))
         count(&r->out->pageable, ns_of(cells),
               (uint64_t) cells[C_BYTES].number);
@@ -374,6 +382,7 @@ static void find_gaps(struct reading *r)
     const struct nsys_busy *b = &r->busy;
 
     nsys_busy_settle(&r->busy);
+    /* shorter gaps were closed to save memory */
     out->closed_ns = b->merge_ns;
     for (size_t i = 0; i < b->n; i++) {
         const struct nsys_span *s = &b->at[i], *last = i ? s - 1 : NULL;
@@ -381,6 +390,7 @@ static void find_gaps(struct reading *r)
 
         out->busy_ns = num_add(out->busy_ns, s->busy);
         out->span_ns = num_add(out->span_ns, (uint64_t) (s->end - s->start));
+        /* spans are sorted by device */
         if (!last || last->device != s->device) {
             out->devices++; /* the first span of a device has no gap before it
                              */
@@ -414,6 +424,7 @@ static int take_class(void *arg, const struct nsys_cell *cells,
     const char *at = strstr(name, "CUDA_");
 
     (void) err;
+    /* names have had several prefixes */
     if (at && (!strcmp(at, "CUDA_RUNTIME") || !strcmp(at, "CUDA_DRIVER")) &&
         cells[0].type == NSYS_CELL_NUMBER &&
         r->n_classes < sizeof(r->classes) / sizeof(*r->classes))
@@ -476,6 +487,7 @@ static int take_call(void *arg, const struct nsys_cell *cells,
     int64_t middle = r->first_kernel + (r->last_kernel - r->first_kernel) / 2;
     uint64_t ns;
 
+    /* not counted as bad: other events share the table */
     if (!is_call(r, &cells[A_CLASS]))
         return 0;
     if (!is_interval(cells)) {
@@ -487,6 +499,7 @@ static int take_call(void *arg, const struct nsys_cell *cells,
     if (!m)
         return no_memory(err);
     nsys_sum_add(&out->of[NSYS_API].sums[m->line - 1], ns);
+    /* all gaps are known by now */
     explain_gaps(out, out->of[NSYS_API].names.at[m->line - 1], cells[0].number,
                  cells[1].number);
     if (m->class == CALL_LAUNCH)
@@ -680,6 +693,7 @@ static int take_diagnostic(void *arg, const struct nsys_cell *cells,
     for (size_t i = 0; i < r->n_severities; i++)
         bad |= cells[0].type == NSYS_CELL_NUMBER &&
                cells[0].number == r->severities[i];
+    /* the first one's text is shown */
     if (bad && !r->out->warnings++)
         copy_text(&cells[1], r->out->warning, sizeof(r->out->warning));
     return 0;

@@ -67,6 +67,7 @@ static int file_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
         ssize_t got = pread(fd, (char *) to + done, (size_t) (n - done),
                             (off_t) (at + done));
 
+        /* a signal is no error of the file */
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -170,6 +171,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *out,
     uint64_t fd = 0;
 
     (void) vfs;
+    /* SQLite does not call xClose then */
     file->base.pMethods = NULL;
     if (!(flags & SQLITE_OPEN_MAIN_DB) || !name ||
         num_parse_u64(name, 0, INT32_MAX, &fd, NULL) < 0)
@@ -220,6 +222,7 @@ static const char *own_vfs(void)
         vfs.szOsFile = sizeof(struct file);
         vfs.pNext = NULL;
         vfs.zName = "jobprof";
+        /* time, random numbers and sleeping stay the system's */
         vfs.xOpen = vfs_open;
         vfs.xDelete = vfs_delete;
         vfs.xAccess = vfs_access;
@@ -254,6 +257,7 @@ static int check_head(int fd, const char *path, struct jp_error *err)
 
     if (n < 0 || fstat(fd, &st) < 0)
         return error_set(err, "%s: %m", QUOTE(path));
+    /* the three most frequent mistakes have errors of their own */
     if (n == 0)
         return error_set(err, "%s: empty file", QUOTE(path));
     if (memcmp(head, "SQLite format 3", (size_t) (n < 16 ? n : 16)) != 0)
@@ -283,6 +287,7 @@ static int check_journal(const char *path, struct jp_error *err)
     for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
         char *beside = text_format("%s-%s", path, ends[i]);
         struct stat st;
+        /* an empty journal is a finished one */
         bool is_there = beside && lstat(beside, &st) == 0 && st.st_size > 0;
 
         free(beside);
@@ -331,6 +336,7 @@ static int start(struct nsys_db *db, const char *path, struct jp_error *err)
 #ifdef SQLITE_DBCONFIG_TRUSTED_SCHEMA
     sqlite3_db_config(db->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 #endif
+    /* without it, a damaged file could keep SQLite busy for long */
     if (db->stop)
         sqlite3_progress_handler(db->sql, STEPS, on_steps, db);
     if (run(db->sql, "PRAGMA cell_size_check=1") != SQLITE_OK ||
@@ -352,6 +358,7 @@ struct nsys_db *nsys_sql_open(const char *path, nsys_stop *stop, void *arg,
     }
     db->stop = stop;
     db->arg = arg;
+    /* the checks read the file before SQLite does */
     db->fd = fileio_open_regular(path, false, err);
     if (db->fd >= 0 && check_head(db->fd, path, err) == 0 &&
         check_journal(path, err) == 0 && start(db, path, err) == 0)
@@ -406,6 +413,7 @@ static int find_columns(struct nsys_db *db, const char *table,
         for (size_t i = 0; i < n; i++)
             is_there[i] |= name && columns[i] &&
                            sqlite3_stricmp(name, columns[i]) == 0;
+        /* any code except SQLITE_DONE at the end is an error */
         rc = SQLITE_OK;
     }
     sqlite3_finalize(list);
@@ -425,6 +433,7 @@ static void get_cell(sqlite3_stmt *select, int at, struct nsys_cell *cell)
     case SQLITE_TEXT:
         cell->type = NSYS_CELL_TEXT;
         cell->text = (const char *) sqlite3_column_text(select, at);
+        /* no memory for the conversion */
         if (!cell->text)
             cell->type = NSYS_CELL_OTHER;
         break;
@@ -478,6 +487,7 @@ int nsys_sql_scan(struct nsys_db *db, const char *table,
     char *text = NULL;
     int rc = -1, step = SQLITE_OK;
 
+    /* a table without events does not exist */
     if (!nsys_sql_has(db, table))
         return db->stopped ? said(db, table, err) : 0;
     if (n > NSYS_SQL_COLUMNS ||
@@ -505,6 +515,7 @@ out:
 
 const char *nsys_sql_text(struct nsys_db *db, int64_t id)
 {
+    /* prepared once: it is used for each new name */
     if (!db->text && !db->no_text &&
         (!nsys_sql_has(db, "StringIds") ||
          sqlite3_prepare_v2(db->sql,
@@ -513,6 +524,7 @@ const char *nsys_sql_text(struct nsys_db *db, int64_t id)
         db->no_text = true;
     if (db->no_text)
         return NULL;
+    /* the text of the last call ends here */
     sqlite3_reset(db->text);
     sqlite3_bind_int64(db->text, 1, id);
     return sqlite3_step(db->text) == SQLITE_ROW
