@@ -72,6 +72,7 @@ const char *copper_memory_keep(void **memory, const char *text, size_t len)
     struct chunk *c = *memory;
     char *at;
 
+    /* what is left of the old chunk stays unused */
     if (!c || c->size - c->used < len + 1) {
         size_t size = len + 1 > CHUNK_BYTES ? len + 1 : CHUNK_BYTES;
 
@@ -100,6 +101,7 @@ static uint64_t hash(const char *text, size_t len, unsigned seed)
         h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
         h ^= h >> 32;
     }
+    /* the last bytes, and the length, so that "a" and "a\0" differ */
     word = 0;
     if (len)
         memcpy(&word, text, len);
@@ -119,6 +121,7 @@ static bool is_row(const struct jp_copper_path *path,
 static size_t find(const struct copper_pathset *set,
                    const struct copper_row *row)
 {
+    /* n_slots is a power of two */
     size_t mask = set->n_slots - 1;
     size_t at = hash(row->path, row->len, row->category) & mask;
 
@@ -174,6 +177,7 @@ static int insert(struct copper_pathset *set, const struct copper_row *row,
     void *memory = set->chunks;
     const char *text;
 
+    /* slots hold the index plus 1 in 32 bits */
     if (set->used + bytes > set->limit || set->n >= UINT32_MAX - 1)
         return 1;
     if (set->n == set->room && more_entries(set) < 0)
@@ -382,6 +386,7 @@ static const struct copper_file *choice(const struct copper_daemon *d,
 
     for (int pass = 0; pass < 2; pass++)
         for (unsigned tag = 0; tag <= COPPER_TAG_PRE_RESET; tag++) {
+            /* first pass: the tag of the rank's counters; second: all others */
             bool own = !strcmp(copper_tag_names[tag], rank->source);
             const struct copper_file *file =
                 own == !pass ? copper_daemon_file(d, kind, tag, 0) : NULL;
@@ -462,6 +467,7 @@ static int take_rank(struct copper_build *b, const struct copper_daemon *d,
         tables += file != NULL;
         whole += rc > 0;
     }
+    /* all four tables, all complete */
     rank->has_tables = tables == COPPER_N_CATEGORIES && whole == tables;
     /* top rows only feed the set if the rank has no tables, which have the same
      * events */
@@ -490,6 +496,7 @@ static int sum_classes(struct jp_copper *c)
         /* classes are summed over full tables only */
         sum->paths++;
         sum->events = num_add(sum->events, p->events);
+        /* paths are sorted by category, so compare across them */
         if (sum->example && p->events <= most[p->class])
             continue;
         most[p->class] = p->events;
@@ -548,6 +555,7 @@ int copper_paths(struct copper_build *b)
     if (!b->paths)
         return -1;
     for (size_t i = 0; i < b->n_daemons; i++) {
+        /* only the last launch has ranks, in the order of its daemons */
         if (b->daemons[i].launch + 1 != c->n_launches)
             continue;
         if (b->daemons[i].has_profile &&

@@ -33,6 +33,7 @@ static uint64_t init_of(const struct jp_copper_rank *rank)
 /* Copper counts the start as latency. Most figures are without it. */
 static uint64_t without_init(const struct jp_copper_rank *rank)
 {
+    /* rounding may make the start longer than the total */
     uint64_t init = init_of(rank), all = rank->value[COPPER_LATENCY_US];
 
     return all > init ? all - init : 0;
@@ -76,6 +77,7 @@ static bool is_known(int64_t us, uint64_t *value)
 static bool spread_value(const struct jp_copper_rank *rank, unsigned spread,
                          uint64_t *value)
 {
+    /* the spreads that are counters, in the order of enum jp_copper_spread */
     static const enum copper_metric metrics[] = {
         COPPER_OPERATIONS, COPPER_HITS,       COPPER_MISSES,
         COPPER_NEGATIVES,  COPPER_TTL_STORES, COPPER_TTL_SERVES,
@@ -128,6 +130,7 @@ static void measure(struct jp_copper_range *r, uint64_t *values)
         squares += ((double) values[i] - r->mean) *
                    ((double) values[i] - r->mean);
     r->stddev = sqrt(squares / r->n);
+    /* without a mean there is no relation */
     r->cv = r->mean > 0 ? r->stddev / r->mean : NAN;
     qsort(values, r->n, sizeof(*values), by_number);
     r->median = ((double) values[(r->n - 1) / 2] + (double) values[r->n / 2]) /
@@ -159,6 +162,7 @@ static void spread(struct jp_copper *c, unsigned s, uint64_t *values)
 
         if (!spread_value(&c->ranks[i], s, &value))
             continue;
+        /* of equal values, the first rank is named */
         if (!r->n || value < r->min) {
             r->min = value;
             r->min_rank = i;
@@ -331,6 +335,7 @@ static int judge(struct copper_build *b, int level, enum metric m,
     for (size_t i = 0; i < c->n_ranks; i++) {
         double v = c->ranks[i].level == level ? value_of(&c->ranks[i], m) : NAN;
 
+        /* ranks of this level that have the metric */
         if (isfinite(v))
             values[n++] = v;
     }
@@ -342,6 +347,7 @@ static int judge(struct copper_build *b, int level, enum metric m,
         sum += values[i] = fabs(values[i] - mid);
     if (sum == 0) /* all ranks are equal */
         return 0;
+    /* the usual deviation of this level */
     scale = OF_MEDIAN * median(values, n);
     /* more than half of the ranks are equal */
     if (scale == 0)
@@ -382,6 +388,7 @@ static int outliers(struct copper_build *b)
     int deepest = -1, rc = values ? 0 : -1;
 
     for (size_t i = 0; i < c->n_ranks; i++)
+        /* levels are numbered from 0, the root */
         if (c->ranks[i].level > deepest)
             deepest = c->ranks[i].level;
     for (int level = 0; level <= deepest && rc == 0; level++)

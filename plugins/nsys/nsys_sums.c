@@ -33,6 +33,7 @@ static struct nsys_meaning *meaning_slot(const struct nsys_meanings *m,
 {
     size_t mask = m->n_slots - 1, i = mix((uint64_t) id) & mask;
 
+    /* a slot without a line is free */
     while (m->at[i].line && m->at[i].id != id)
         i = (i + 1) & mask;
     return &m->at[i];
@@ -76,6 +77,7 @@ static int grow_launches(struct nsys_launches *l)
     struct nsys_launches bigger = {
         .n = l->n, .n_slots = l->n_slots ? 2 * l->n_slots : 4096};
 
+    /* further launches are not kept, and counted by the caller */
     if (bigger.n_slots > NSYS_LAUNCH_SLOTS)
         return 1;
     bigger.at = calloc(bigger.n_slots, sizeof(*bigger.at));
@@ -152,8 +154,10 @@ static uint64_t fresh_in(const struct nsys_span *span,
     uint64_t most = later->busy < beyond ? later->busy : beyond;
     double inside = (double) (later->busy - most);
 
+    /* no overlap: all of it is new */
     if (later->start >= span->end)
         return later->busy;
+    /* no closed gaps: only what extends the span is new */
     if (span->busy >= len)
         return most;
     return most +
@@ -216,6 +220,7 @@ int nsys_busy_add(struct nsys_busy *busy, uint32_t device, int64_t start,
         join(&busy->at[busy->n - 1], &span);
         return 0;
     }
+    /* make room for at least half of the spans */
     if (busy->n >= most)
         shrink(busy, most);
     if (busy->n == busy->room) {
@@ -236,6 +241,7 @@ void nsys_sum_add(struct nsys_sum *sum, uint64_t value)
 {
     double delta = (double) value - sum->mean;
 
+    /* an empty sum has no least value */
     sum->min = sum->n && sum->min < value ? sum->min : value;
     sum->max = sum->max > value ? sum->max : value;
     sum->n++;
@@ -250,6 +256,7 @@ void nsys_sum_merge(struct nsys_sum *sum, const struct nsys_sum *other)
     double a = (double) sum->n, b = (double) other->n, n = a + b;
     double delta = other->mean - sum->mean;
 
+    /* nothing to merge, and no division by zero */
     if (!other->n)
         return;
     sum->min = sum->n && sum->min < other->min ? sum->min : other->min;
@@ -317,6 +324,7 @@ int64_t nsys_names_put(struct nsys_names *names, const char *name)
 {
     size_t slot;
 
+    /* at most half full */
     if (2 * names->n >= names->n_slots && grow(names) < 0)
         return -1;
     slot = find_slot(names, name);

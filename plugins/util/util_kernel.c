@@ -145,6 +145,7 @@ static bool next_number(const char **at, uint64_t *out)
     const char *c = *at;
     uint64_t n = 0;
 
+    /* never past the end of the line: a newline is no digit */
     while (*c == ' ' || *c == '\t')
         c++;
     if (!isdigit((unsigned char) *c))
@@ -194,6 +195,7 @@ uint64_t util_find(const char *text, const char *key)
 
     for (const char *line = text; *line; line = next_line(line))
         if (starts(line, key) && (line[len] == ' ' || line[len] == '\t'))
+            /* "kB" after the number is ignored */
             return util_number(line + len);
     return UTIL_NONE;
 }
@@ -217,6 +219,7 @@ bool util_read_stat(const char *text, struct util_cpu *out)
     }
     if (!found)
         return false;
+    /* lines "cpu0", "cpu1" ... are of processors that are online */
     out->n = cpus ? cpus : UTIL_NONE;
     out->switches = util_find(text, "ctxt");
     out->running = util_find(text, "procs_running");
@@ -249,6 +252,7 @@ void util_read_pressure(const char *text, struct util_pressure *out)
         /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=123" */
         const char *total = strstr(line, " total=");
 
+        /* the next line's total must not be taken */
         if (!total || total >= end)
             continue;
         if (starts(line, "some "))
@@ -264,6 +268,7 @@ static void add(uint64_t *sum, uint64_t n)
 {
     uint64_t old = *sum == UTIL_NONE ? 0 : *sum;
 
+    /* __builtin_add_overflow stores the wrapped sum, so restore it */
     if (n == UTIL_NONE || __builtin_add_overflow(old, n, sum))
         *sum = old ? old : *sum;
 }
@@ -377,6 +382,7 @@ bool util_read_process(const char *text, struct util_process *out)
 
     if (!next_number(&at, &pid) || !name_end || name_end[1] != ' ')
         return false;
+    /* field 3, the state, begins here */
     at = name_end + 2;
     for (int field = FIRST; field <= START; field++) {
         const char *number = at;
@@ -490,6 +496,7 @@ bool util_cgroup_step(const char *text, const char *controller, char *out,
                 ? !has_word(names + 1, (size_t) (path - names - 2), controller)
                 : names + 1 != path - 1)
             continue;
+        /* the first folder of that name */
         step = strstr(path, "/step_");
         if (!step || step >= end || !is_job_folder(path, step))
             continue;

@@ -79,6 +79,7 @@ static void *start(const struct module_place *place, struct jp_error *err)
     struct util *u = place->period_ms ? calloc(1, sizeof(*u)) : NULL;
     char *dir = text_format("%s/nodes/%s", place->dir, place->node);
 
+    /* sampling is switched off */
     if (!place->period_ms) {
         free(dir);
         return NULL;
@@ -124,6 +125,7 @@ static void share_gpus(const struct util *u, size_t n,
 
     if (!shared)
         return;
+    /* other modules run in this process, so no lock is needed */
     shared->n_gpus = n < MODULE_GPUS_MAX ? n : MODULE_GPUS_MAX;
     shared->gpus_us = now->mono_us;
     for (size_t i = 0; i < shared->n_gpus; i++) {
@@ -149,6 +151,7 @@ static int take_gpus(struct util *u, const struct module_time *now,
     for (int i = 0; i < n; i++) {
         u->gpu_rows[i].t_us = now->real_us;
         u->gpu_rows[i].mono_us = now->mono_us;
+        /* a row that cannot be written is lost, later ones are not */
         if (util_files_add(u->files, UTIL_GPU, &u->gpu_rows[i], err) < 0)
             return -1;
     }
@@ -169,6 +172,7 @@ static int look_at_libraries(struct util *u, const struct module_time *now,
 
     if (u->look) {
         rc = util_look_take(u->look, now->mono_us / 1000, &u->loaded, err);
+        /* the child has ended, well or not */
         if (rc) {
             u->look_cpu_us += u->look->cpu_us;
             util_look_stop(u->look);
@@ -178,6 +182,7 @@ static int look_at_libraries(struct util *u, const struct module_time *now,
     }
     if (u->looks < sizeof(at_us) / sizeof(*at_us) && u->pids.n &&
         age_us >= at_us[u->looks]) {
+        /* a look that fails is not repeated before the next time */
         u->looks++;
         u->look =
             util_look_start(u->place.root, &u->pids, now->mono_us / 1000, err);
@@ -212,6 +217,7 @@ static int tick(void *state, const struct module_time *now,
     /* also notices a child that does not answer */
     if (take_gpus(u, now, err) < 0)
         rc = -1;
+    /* the first flush makes the files visible early */
     if (now->mono_us - u->flushed_us >= FLUSH_US || !u->flushed_us) {
         u->flushed_us = now->mono_us;
         if (util_files_flush(u->files, false, err) < 0)

@@ -33,6 +33,7 @@ enum port_file {
     PORT_FILES = FILE_ERRORS + 5
 };
 
+/* A port, with the last values of its counters. */
 struct port {
     char id[UTIL_ID_MAX];
     char path[PATH_MAX];
@@ -40,6 +41,7 @@ struct port {
     struct util_counter in, out, wait, errors, downed;
 };
 
+/* All ports of the node. */
 struct util_ports {
     struct util_reader *reader;
     struct port *ports;
@@ -122,6 +124,7 @@ static bool sysfs_has(struct util_probe *p, const char *device, bool is_disk,
  * would count everything twice. */
 static bool is_disk(void *arg, const char *device)
 {
+    /* loop devices, RAM disks, device mapper, software RAID, compressed RAM */
     static const char *const above[] = {"loop", "ram", "dm-", "md", "zram"};
     const struct devices *d = arg;
     char path[PATH_MAX];
@@ -146,6 +149,7 @@ static bool sysfs_has(struct util_probe *p, const char *device, bool is_disk,
         if (p->devices[i].is_disk == is_disk &&
             strcmp(p->devices[i].name, device) == 0)
             return p->devices[i].counts;
+    /* no place to remember it: look each time */
     if (p->n_devices == DEVICES_MAX || strlen(device) >= sizeof(at->name))
         return access(path, F_OK) == 0;
     at = &p->devices[p->n_devices++];
@@ -159,6 +163,7 @@ static bool sysfs_has(struct util_probe *p, const char *device, bool is_disk,
 static void add_port(struct util_ports *p, const char *device, const char *name)
 {
     static const struct util_counter unset = {UTIL_NONE};
+    /* ports are few, so one at a time is fast enough */
     struct port *more = realloc(p->ports, (p->n + 1) * sizeof(*more));
 
     if (!more)
@@ -267,6 +272,7 @@ static bool take_port(struct util_ports *p, size_t i, double dt,
     if (i >= p->n)
         return false;
     port = &p->ports[i];
+    /* the files hold text after the number */
     gbit = number_of(p, port, FILE_RATE);   /* "200 Gb/sec (4X HDR)" */
     state = number_of(p, port, FILE_STATE); /* "4: ACTIVE" */
     util_row_init(row, 0, 0, port->id);
@@ -278,6 +284,7 @@ static bool take_port(struct util_ports *p, size_t i, double dt,
     row->v[PORT_ERRORS] = util_rate(&port->errors, errors_of(p, port), 1, dt);
     row->v[PORT_DOWNED] =
         util_rate(&port->downed, number_of(p, port, FILE_DOWNED), 1, dt);
+    /* Gbit/s in bytes per second */
     row->v[PORT_RATE] = util_known(gbit) * 1e9 / 8;
     row->v[PORT_UP] = state == UTIL_NONE ? NAN : state == 4;
     return true;
@@ -318,6 +325,7 @@ static bool is_hardware(void *arg, const char *device)
     const struct devices *d = arg;
     char path[PATH_MAX];
 
+    /* a name with a slash would leave the folder */
     if (strcmp(device, "lo") == 0 || strchr(device, '/'))
         return false;
     if (d->any)
@@ -335,6 +343,7 @@ static void take_cpu(struct util_probe *p, struct util_row *row)
 
     if (!util_read_stat(kernel_text(p, "proc/stat"), &cpu))
         return;
+    /* /proc/stat keeps the time of programs with a positive nice value apart */
     user = rate(p, &p->user, cpu.user, tick) +
            rate(p, &p->nice, cpu.nice, tick);
     system = rate(p, &p->system, cpu.system, tick) +
@@ -345,6 +354,7 @@ static void take_cpu(struct util_probe *p, struct util_row *row)
     row->v[NODE_CPUS] = util_known(cpu.n);
     row->v[NODE_USER] = user;
     row->v[NODE_SYSTEM] = system;
+    /* time in guests is part of user; waiting for disks is idle time */
     row->v[NODE_BUSY] = user + system;
     row->v[NODE_IOWAIT] = iowait;
     row->v[NODE_STEAL] = steal;
@@ -431,6 +441,7 @@ static void find_cgroup(struct util_probe *p)
     uint64_t pid = p->now.first_pid;
     const char *text;
 
+    /* no task has been found yet */
     if (!pid)
         return;
     util_reader_path(&p->reader, path, "/proc/%llu/cgroup",
@@ -439,6 +450,7 @@ static void find_cgroup(struct util_probe *p)
     p->version = CGROUP_NONE;
     if (util_cgroup_step(text, "", step, sizeof(step))) {
         util_reader_path(&p->reader, p->cgroup[0], "/sys/fs/cgroup%s", step);
+        /* the cgroup exists and is visible from here */
         if (access(step_file(p, 0, "cpu.stat", path), R_OK) == 0)
             p->version = CGROUP_2;
     }
@@ -537,6 +549,7 @@ static void take_step(struct util_probe *p, struct util_row *row)
         take_cgroup2(p, row);
     else if (p->version == CGROUP_1)
         take_cgroup1(p, row);
+    /* columns that the cgroup has not filled */
     for (size_t c = 0; c < TASK_COLUMNS; c++)
         if (isnan(row->v[c]))
             row->v[c] = p->now.sum.v[c];
@@ -564,6 +577,7 @@ struct util_probe *util_probe_create(const struct util_step *step)
     for (size_t i = 0; i < sizeof(node) / sizeof(*node); i++)
         node[i]->last = UTIL_NONE;
     p->step = *step;
+    /* the reader must exist before ports and tasks, which borrow it */
     p->reader.root = step->root;
     p->ticks_s = (double) sysconf(_SC_CLK_TCK);
     p->ports = ports_create(&p->reader);
@@ -607,6 +621,7 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
     take_step(p, &row);
     rc = put(arg, UTIL_TASK, &row, err);
     for (size_t i = 0; i < p->now.seen && rc == 0; i++) {
+        /* tasks that have no process now get no row */
         const struct util_row *task = util_tasks_row(p->tasks, i, &rank);
 
         if (!task)

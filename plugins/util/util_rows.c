@@ -49,6 +49,7 @@ static int text_add(struct text *t, const char *bytes, size_t len,
                     struct jp_error *err)
 {
     if (t->room - t->len < len) {
+        /* doubling keeps the copies few */
         size_t room = (t->len + len) * 2;
         char *more = realloc(t->bytes, room);
 
@@ -73,8 +74,10 @@ static size_t put_figure(char *out, size_t room, double v)
 
     if (isnan(v) || room < sizeof(digits) + 1)
         return (size_t) snprintf(out, room, ",");
+    /* negative, large or broken figures go through printf */
     if (!(v >= 0 && v < 1e6) || v != (double) (unsigned) v)
         return (size_t) snprintf(out, room, ",%.6g", v);
+    /* from the last digit to the first; at least one */
     for (n = (unsigned) v; i == sizeof(digits) || n; n /= 10)
         digits[--i] = (char) ('0' + n % 10);
     out[0] = ',';
@@ -196,6 +199,7 @@ uint64_t util_files_bytes(const struct util_files *files)
     uint64_t sum = 0;
 
     for (size_t i = 0; i < UTIL_KINDS; i++)
+        /* compressed bytes; text in memory is not counted */
         sum += files->file[i].bytes;
     return sum;
 }
@@ -207,6 +211,7 @@ static void merge_rows(struct util_row *into, const struct util_row *row)
     double a = (double) into->samples, b = (double) row->samples;
 
     for (size_t i = 0; i < UTIL_COLUMNS_MAX; i++) {
+        /* a row of one sample has its maximum in v */
         double max = row->samples > 1 ? row->max[i] : row->v[i];
         double old = into->samples > 1 ? into->max[i] : into->v[i];
 
@@ -237,6 +242,7 @@ static int take_row(struct util_file *file, enum util_kind kind,
     struct util_row *open = find_open(file, row->id), *more;
     int rc = 0;
 
+    /* nothing to merge: straight to the text */
     if (!open && row->samples >= file->merge)
         return put_row(&file->text, kind, row, err);
     if (open) {
@@ -283,6 +289,7 @@ static int compress_text(const struct text *text, unsigned char **out,
     if (deflateInit2(&z, ZIP_LEVEL, Z_DEFLATED, MAX_WBITS + 16, 8,
                      Z_DEFAULT_STRATEGY) != Z_OK)
         return error_set(err, "out of memory");
+    /* 32 for the gzip header and trailer */
     room = deflateBound(&z, text->len) + 32;
     *out = malloc(room);
     z.next_in = (unsigned char *) text->bytes;
@@ -314,6 +321,7 @@ static int append(const char *path, bool make, const unsigned char *bytes,
         return error_set(err, "%s: %s", path, strerror(errno));
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         error_set(err, "%s: not a regular file", path);
+    /* one call: a member is at most some hundred kilobytes */
     else if (write(fd, bytes, len) != (ssize_t) len) {
         error_set(err, "%s: %s", path, strerror(errno ? errno : ENOSPC));
         if (ftruncate(fd, st.st_size) < 0)
@@ -347,6 +355,7 @@ static int flush_file(struct util_files *files, enum util_kind kind,
         file->made = true;
         file->bytes += len;
     }
+    /* also after a failure */
     file->text.len = 0;
     free(packed);
     free(all.bytes);
@@ -402,6 +411,7 @@ static int merge_file(struct util_files *files, enum util_kind kind,
     struct util_read read;
     int rc = -1;
 
+    /* the old file stays until the new one is complete */
     if (fileio_temp_open(&m.temp, file->path, err) < 0)
         return -1;
     if (put_head(&m.into.text, kind, &files->origin, err) < 0 ||
@@ -432,6 +442,7 @@ static int keep_cap(struct util_files *files, struct jp_error *err)
         for (int i = 1; i < UTIL_KINDS; i++)
             if (files->file[i].bytes > files->file[largest].bytes)
                 largest = (enum util_kind) i;
+        /* to notice when merging does not help */
         before = files->file[largest].bytes;
         if (merge_file(files, largest, err) < 0)
             return -1;
@@ -448,6 +459,7 @@ int util_files_add(struct util_files *files, enum util_kind kind,
 
     if (take_row(file, kind, row, err) < 0)
         return -1;
+    /* larger members compress better */
     if (file->text.len < BUFFER_BYTES)
         return 0;
     if (flush_file(files, kind, err) < 0)
@@ -464,6 +476,7 @@ int util_files_flush(struct util_files *files, bool last, struct jp_error *err)
              close_rows(&files->file[i], (enum util_kind) i, err) < 0) ||
             flush_file(files, (enum util_kind) i, err) < 0)
             rc = -1;
+    /* only after all files are written, so that their sizes are known */
     return rc < 0 ? rc : keep_cap(files, err);
 }
 
@@ -509,6 +522,7 @@ static int read_first(struct parser *p, const char *line, struct jp_error *err)
     char word[32], kind[32];
 
     *p->head = (struct util_head){0};
+    /* the version is not compared: columns are found by name */
     if (strncmp(line, "# jobprof util ", 15) != 0 ||
         !take_word(line, " kind=", kind, sizeof(kind)) ||
         strcmp(kind, util_tables[p->kind].name) != 0)
@@ -590,6 +604,7 @@ static bool read_fields(const struct parser *p, char *line,
     char *fields[FIELDS_MAX];
     double *v;
 
+    /* a line that was cut has fewer fields */
     if (split(line, fields, FIELDS_MAX) != p->n_fields)
         return false;
     util_row_init(row, 0, 0, "");
@@ -601,6 +616,7 @@ static bool read_fields(const struct parser *p, char *line,
         strlen(fields[4]) >= sizeof(row->id))
         return false;
     memcpy(row->id, fields[4], strlen(fields[4]) + 1);
+    /* both kinds of lines have the same fields */
     v = *is_max ? row->max : row->v;
     for (size_t i = FIXED; i < p->n_fields; i++)
         if (p->place[i] != NO_COLUMN &&
@@ -660,6 +676,7 @@ static int read_source(struct jp_logsource *source, struct parser *p,
 
     while ((n = logsource_read(source, buf + have, sizeof(buf) - 1 - have,
                                err)) > 0) {
+        /* all complete lines of the buffer */
         char *line = buf, *end;
 
         have += (size_t) n;
