@@ -16,7 +16,8 @@
 #include "plugins/clock/clock_peers.h"
 #include "tests/common/tempdir.h"
 
-/* The paper's example (appendix A), and the first of its authors' vectors. */
+/* The example of the paper (appendix A), and the first vectors of its
+ * authors. */
 static void siphash_vectors(void **state)
 {
     static const uint8_t wide[][16] = {
@@ -88,8 +89,8 @@ static void packets(void **state)
     assert_int_equal(p.cadence_us, example.cadence_us);
 }
 
-/* One bit of anything, any other length, another step: not taken, and nothing
- * changes. */
+/* A changed bit, another length, another step: the packet is refused and
+ * nothing changes. */
 static void forgeries(void **state)
 {
     static const struct {
@@ -159,7 +160,7 @@ static void interfaces(void **state)
     assert_int_equal(clock_iface_choose("lo", all, 0), 0);
 }
 
-/* This machine has at least its own loopback. */
+/* Every machine has at least its loopback. */
 static void own_interfaces(void **state)
 {
     struct clock_iface found[CLOCK_ADDRESSES];
@@ -173,6 +174,8 @@ static void own_interfaces(void **state)
     assert_non_null(strstr(err.text, "no-such"));
 }
 
+/* Number of nodes that can be reached from node 0; *far: steps to the
+ * furthest. */
 static size_t reached(uint32_t n, uint32_t *far)
 {
     uint32_t *distance = calloc(n, sizeof(*distance)),
@@ -198,8 +201,8 @@ static size_t reached(uint32_t n, uint32_t *far)
     return tail;
 }
 
-/* Everybody has at most six neighbours, who are neighbours of his; one of two
- * asks; all are joined. */
+/* Every node has at most six neighbours, whose neighbour it is as well; one of
+ * two asks; all nodes are connected. */
 static void graph(void **state)
 {
     (void) state;
@@ -235,6 +238,8 @@ static void graph(void **state)
     }
 }
 
+/* A file written by one agent and read by another; damaged files; addresses for
+ * both kinds of sockets. */
 static void meeting(void **state)
 {
     static const char *const bad[] = {

@@ -168,7 +168,7 @@ static void test_agree(void **state)
     assert_int_equal(copper_counts_agree(&t, &ops, &err), -1);
 }
 
-/* "category path counts" a row, then "end" or the error. */
+/* "category path counts" for each row, then "end" or the error. */
 static char *list(const char *text, bool top, enum copper_category category)
 {
     struct jp_error err = {""};
