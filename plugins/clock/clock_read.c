@@ -3,7 +3,7 @@
  *
  * Both kinds of files have a JSON object a line, which is foreign input.
  * Members are found by a search for "key": in the line (find), without a JSON
- * parser: the lines are flat and there are many. clock_file_lines cuts the text
+ * parser: the lines are flat and there are many. each_line cuts the text
  * into lines and counts bad ones; take handles a line of an agent,
  * take_xla_window one of XLA. */
 #include "plugins/clock/clock_read.h"
@@ -85,7 +85,7 @@ bool clock_field_int(const char *line, const char *key, int64_t min,
 }
 
 /* A finite number. */
-static bool clock_field_real(const char *line, const char *key, double *out)
+static bool field_real(const char *line, const char *key, double *out)
 {
     char text[NUMBER_LEN], *end;
     double value;
@@ -132,13 +132,13 @@ static bool count(const char *line, const char *key, uint32_t max,
 /* A number from 0 to 1. */
 static bool share(const char *line, const char *key, double *out)
 {
-    return clock_field_real(line, key, out) && *out >= 0 && *out <= 1;
+    return field_real(line, key, out) && *out >= 0 && *out <= 1;
 }
 
 /* A number of plausible size; the caller checks the sign. */
 static bool positive(const char *line, const char *key, double *out)
 {
-    return clock_field_real(line, key, out) && fabs(*out) <= (double) FAR_NS;
+    return field_real(line, key, out) && fabs(*out) <= (double) FAR_NS;
 }
 
 /* The node's name becomes part of paths, so a slash is refused. */
@@ -184,8 +184,7 @@ static bool take_line(const char *line, struct clock_window *w)
     double alpha;
 
     if (!clock_field_int(line, "beta_ns", -FAR_NS, FAR_NS, &w->beta_ns) ||
-        !clock_field_real(line, "alpha", &alpha) ||
-        fabs(alpha - 1) > SLOPE_MAX ||
+        !field_real(line, "alpha", &alpha) || fabs(alpha - 1) > SLOPE_MAX ||
         !positive(line, "margin_ns", &w->margin_ns) ||
         !positive(line, "unc_ns", &w->unc_ns) || w->unc_ns < 0)
         return false;
@@ -261,8 +260,8 @@ static int take_wall(const char *line, struct clock_file *file, bool is_set)
 }
 
 /* Appends a window. Returns 1, or -1 without memory. */
-static int clock_file_append(struct clock_file *file,
-                             const struct clock_window *window)
+static int append_window(struct clock_file *file,
+                         const struct clock_window *window)
 {
     struct clock_window *grown;
 
@@ -284,7 +283,7 @@ static int add_window(const char *line, struct clock_file *file)
 
     if (!take_window(line, &w) || w.from != file->node_id)
         return 0;
-    return clock_file_append(file, &w);
+    return append_window(file, &w);
 }
 
 /* Takes a line of an agent. Returns 1 if it was taken or is of a kind that is
@@ -314,9 +313,9 @@ static int take(char *line, struct clock_file *file)
  * in place of the newline. It returns as take does. Bad lines are counted; a
  * last line without a newline is one. Returns -1 without memory: the file is
  * then released. */
-static int clock_file_lines(const char *text, size_t len, size_t longest,
-                            int (*each)(char *line, struct clock_file *file),
-                            struct clock_file *file, struct jp_error *err)
+static int each_line(const char *text, size_t len, size_t longest,
+                     int (*each)(char *line, struct clock_file *file),
+                     struct clock_file *file, struct jp_error *err)
 {
     char line[CLOCK_LINE_MAX];
 
@@ -346,7 +345,7 @@ int clock_file_parse(const char *text, size_t len, struct clock_file *file,
 {
     struct clock_file read = {.node = ""};
 
-    if (clock_file_lines(text, len, LINE_BYTES, take, &read, err) < 0)
+    if (each_line(text, len, LINE_BYTES, take, &read, err) < 0)
         return -1;
     if (!*read.node) {
         clock_file_fini(&read);
@@ -437,7 +436,7 @@ static int take_edge(const char *text, const struct clock_window *of,
     double alpha;
 
     if (!clock_field_int(text, "dst", 0, CLOCK_NODES_MAX, &dst) ||
-        dst == w.from || !clock_field_real(text, "alpha", &alpha) ||
+        dst == w.from || !field_real(text, "alpha", &alpha) ||
         !clock_field_int(text, "beta", -FAR_NS, FAR_NS, &w.beta_ns) ||
         !clock_field_int(text, "pairs", 0, UINT32_MAX, &pairs) ||
         !clock_field_int(text, "lost", 0, UINT32_MAX, &lost))
@@ -456,7 +455,7 @@ static int take_edge(const char *text, const struct clock_window *of,
         w.margin_ns = w.unc_ns = CLOCK_XLA_UNC_NS + ROUNDING_NS +
                                  fabs(w.slope) *
                                      (double) (w.end_ns - w.start_ns);
-    return clock_file_append(file, &w);
+    return append_window(file, &w);
 }
 
 /* Takes a line of XLA, which is changed: it is cut before "edges" and at each
@@ -503,8 +502,7 @@ int clock_xla_parse(const char *text, size_t len, uint32_t process,
 {
     struct clock_file read = {.node_id = process};
 
-    if (clock_file_lines(text, len, CLOCK_LINE_MAX, take_xla_window, &read,
-                         err) < 0)
+    if (each_line(text, len, CLOCK_LINE_MAX, take_xla_window, &read, err) < 0)
         return -1;
     if (!read.n_windows) {
         clock_file_fini(&read);

@@ -19,7 +19,7 @@
 #include "common/figure.h"
 
 /* "<digits>.<1 to 6 digits>" seconds, in microseconds. */
-static bool copper_seconds(const char *text, size_t len, uint64_t *us)
+static bool take_seconds(const char *text, size_t len, uint64_t *us)
 {
     const char *dot = len ? memchr(text, '.', len) : NULL;
     size_t whole = dot ? (size_t) (dot - text) : len;
@@ -172,7 +172,7 @@ static int take_metric(const struct copper_stream *stream, const char *text,
         return copper_stream_bad(stream, err, "%s without one value",
                                  copper_metric_names[i]);
     /* all metrics are counts, except one time */
-    good = i == COPPER_LATENCY_US ? copper_seconds(value, value_len, &n)
+    good = i == COPPER_LATENCY_US ? take_seconds(value, value_len, &n)
                                   : copper_u64(value, value_len, &n);
     if (!good)
         return copper_stream_bad(stream, err, "%s: bad value \"%s\"",
@@ -243,7 +243,7 @@ static int take_op(const struct copper_stream *stream, const char *text,
                         &ops->overflow) ||
         !copper_counter(field[NEGATIVES], size[NEGATIVES], &op.negatives,
                         &ops->overflow) ||
-        !copper_seconds(field[TIME], size[TIME], &op.time_us) ||
+        !take_seconds(field[TIME], size[TIME], &op.time_us) ||
         (op.calls | op.hits | op.misses | op.negatives) > UINT32_MAX ||
         op.time_us >= WRAPPED / COPPER_N_OPS)
         return copper_stream_bad(stream, err, "%s: bad number",

@@ -5,13 +5,13 @@
 
 /* Copper's daemons make the profile, not variables of the tasks. So it runs
  * beside an NCCL profiler, never in its place. */
-static int copper_usable(const struct backend_input *in, struct jp_error *err)
+static int usable(const struct backend_input *in, struct jp_error *err)
 {
     return error_set(err, "Copper runs with --copper-profile");
 }
 
-static const struct backend_planner copper_planner = {
-    .usable = copper_usable,
+static const struct backend_planner planner = {
+    .usable = usable,
 };
 
 static const struct jp_mode words[] = {
@@ -63,6 +63,6 @@ const struct backend backend_copper = {
               .words = words,
               .knobs = knobs,
               .site_keys = site_keys},
-    .planner = &copper_planner,
+    .planner = &planner,
     .runner = &copper_runner,
 };

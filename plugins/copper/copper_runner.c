@@ -114,7 +114,7 @@ static void add_profile(struct copper_flags *f, const struct jp_jobconf *conf)
 }
 
 /* The network that the daemons use. Borrowed. */
-static const char *copper_flags_net(const struct jp_jobconf *conf)
+static const char *net_of(const struct jp_jobconf *conf)
 {
     const char *named = jobconf_copper(conf, "net_type");
 
@@ -128,7 +128,7 @@ static const char *copper_flags_net(const struct jp_jobconf *conf)
 static void add_network(struct copper_flags *f, const struct jp_jobconf *conf,
                         const struct copper_paths *paths)
 {
-    add_pair(f, "-net_type", copper_flags_net(conf));
+    add_pair(f, "-net_type", net_of(conf));
     add_pair(f, "-nf", paths->list);
     add_pair(f, "-facility_address_book", paths->book);
     add_pair(f, "-prefiltered_address_book", "1");
@@ -419,7 +419,7 @@ static void leave_place(struct copper_run *run)
 /* Two daemons cannot share a cxi device: the book has one address for it. */
 static int check_device(const struct jp_jobconf *conf, struct jp_error *err)
 {
-    const char *net = copper_flags_net(conf);
+    const char *net = net_of(conf);
     long pid = strncmp(net, "cxi", 3) ? 0 : copper_attach_on(net);
 
     return pid ? error_set(err,
@@ -490,7 +490,7 @@ static int prepare(const struct jp_jobconf *conf, const char *step_dir,
                    char *const *nodes, size_t n, struct jp_error *err)
 {
     const char *book = jobconf_copper(conf, "address_book");
-    const char *net = copper_flags_net(conf);
+    const char *net = net_of(conf);
     enum copper_addresses kind = copper_book_kind(net);
 
     if (book)

@@ -1,7 +1,7 @@
 /* cuda_inject.c - the library that CUDA's driver loads into a task: it counts
  * calls and writes the sums once a second.
  *
- * CUPTI calls cuda_tally_see at the entry and exit of each counted call; enter
+ * CUPTI calls see at the entry and exit of each counted call; enter
  * and leave add to the sums. A thread of the library's own (run) writes records
  * of them and is the only one that touches a file system. InitializeInjection
  * starts all this, at_exit ends it.
@@ -62,7 +62,7 @@ static const uint16_t ids[] = {
         0};
 
 /* Returns the i-th callback id to enable; 0 marks the end of the list. */
-static uint32_t cuda_tally_wants(unsigned i)
+static uint32_t wanted_id(unsigned i)
 {
     return ids[i];
 }
@@ -388,8 +388,7 @@ static void leave(struct call call, const struct cupti_callback *data)
 }
 
 /* CUPTI's callback, of type cupti_function. Runs in the program's threads. */
-static void cuda_tally_see(void *arg, int domain, uint32_t id,
-                           const void *cbdata)
+static void see(void *arg, int domain, uint32_t id, const void *cbdata)
 {
     const struct cupti_callback *data = cbdata;
 
@@ -406,7 +405,7 @@ static void cuda_tally_see(void *arg, int domain, uint32_t id,
 
 /* The sums now, without time and checksum. Calls go on meanwhile, so the sums
  * are not of one instant. */
-static void cuda_tally_take(struct cuda_file_record *record)
+static void take_sums(struct cuda_file_record *record)
 {
     memset(record, 0, sizeof(*record));
     for (size_t i = 0; i < SHARDS; i++)
@@ -420,7 +419,7 @@ static void cuda_tally_take(struct cuda_file_record *record)
 }
 
 /* Stops counting in a child that fork() has made. */
-static void cuda_tally_stop(void)
+static void stop_counting(void)
 {
     atomic_store(&off, true);
 }
@@ -449,7 +448,7 @@ static struct writer {
 
 static void after_fork(void)
 {
-    cuda_tally_stop();
+    stop_counting();
     w.begun = false; /* the thread exists only in the parent */
 }
 
@@ -507,7 +506,7 @@ static void subscribe(void *library)
         note("libcupti.so lacks functions of CUPTI");
         return;
     }
-    rc = begin(&handle, cuda_tally_see, NULL);
+    rc = begin(&handle, see, NULL);
     if (rc != CUPTI_OK) {
         snprintf(text, sizeof(text),
                  rc == CUPTI_TAKEN
@@ -519,7 +518,7 @@ static void subscribe(void *library)
         return;
     }
     /* ids that this release of CUPTI does not have are refused one by one */
-    for (unsigned i = 0; (id = cuda_tally_wants(i)) != 0; i++)
+    for (unsigned i = 0; (id = wanted_id(i)) != 0; i++)
         on += enable(1, handle, CUPTI_DRIVER_API, id) == CUPTI_OK;
     if (!on) {
         end(handle);
@@ -682,7 +681,7 @@ static void put_record(void)
 {
     struct cuda_file_record r;
 
-    cuda_tally_take(&r);
+    take_sums(&r);
     if (memcmp(r.sum, w.last.sum, sizeof(r.sum)) == 0)
         return;
     r.since_ns = clock_ns(CLOCK_MONOTONIC) - w.start_ns;
@@ -771,7 +770,7 @@ int InitializeInjection(void)
         note("libcupti.so was not found (LD_LIBRARY_PATH)");
     w.begun = start_thread();
     if (!w.begun)
-        cuda_tally_stop();
+        stop_counting();
     return 1;
 }
 
