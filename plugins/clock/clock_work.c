@@ -1,11 +1,10 @@
 /* clock_work.c - the clock module of the node agent: socket, timers,
  * neighbours, windows and budget around the exchanges of clock_talk.c.
  *
- * One call, clock_work_run, does everything that can be done now: it reads
- * stamps and packets, ends windows, looks for neighbours' files, starts
- * exchanges and sets the timer for the next call. struct clock_work has all
- * state; module_start and the others at the end adapt it to the agent's
- * interface. Read clock_work_run first, then start. */
+ * One call, run, does everything that can be done now: it reads stamps and
+ * packets, ends windows, looks for neighbours' files, starts exchanges and sets
+ * the timer for the next call. struct clock_work has all state; clock_module at
+ * the end is the agent's view of it. Read run first, then start. */
 #include "plugins/clock/clock_work.h"
 
 #include <errno.h>
@@ -288,7 +287,7 @@ static void look_for_peer(struct clock_work *w, size_t index, int64_t now_ns)
 
     if (silent && e->lost_in_row != p->lost_seen && p->told.n_addresses > 1) {
         p->lost_seen = e->lost_in_row;
-        p->at++; /* perhaps by another way */
+        p->at++; /* another of its addresses may work */
         use_address(w, index);
     }
     if ((e->ready && !silent) || now_ns < p->look_ns)
@@ -502,8 +501,11 @@ static void drain_set(struct clock_work *w)
         await_set(w);
 }
 
-int clock_work_run(struct clock_work *w, int64_t spent_ns, struct jp_error *err)
+/* A callback of struct node_module, for tick and readable. */
+static int run(void *state, const struct module_time *time,
+               struct jp_error *err)
 {
+    struct clock_work *w = state;
     int64_t now = now_of(w), next, peers;
     bool was_troubled = w->troubled, was_set = look_at_wall(w);
 
@@ -532,21 +534,11 @@ int clock_work_run(struct clock_work *w, int64_t spent_ns, struct jp_error *err)
         take_stamps(w);
     w->due_ns = peers < next ? peers : next;
     set_timer(w, w->due_ns, now);
-    w->cpu_ns = spent_ns;
+    w->cpu_ns = (int64_t) time->module_us * 1000;
     keep_budget(w, now);
     if (!w->troubled || was_troubled)
         return 0;
     return error_set(err, "%s", w->trouble.text);
-}
-
-int clock_work_fd(const struct clock_work *work)
-{
-    return work->epoll;
-}
-
-void clock_work_finish(struct clock_work *w)
-{
-    end_windows(w, now_of(w), true);
 }
 
 /* --- begin and end --------------------------------------------------------
@@ -678,6 +670,28 @@ static int start(struct clock_work *w, uint32_t self,
     return 0;
 }
 
+static void destroy(void *state)
+{
+    struct clock_work *w = state;
+
+    if (!w)
+        return;
+    clock_talk_fini(&w->talk);
+    if (w->has_rows)
+        clock_rows_close(&w->rows);
+    if (w->socket.fd >= 0)
+        close(w->socket.fd);
+    if (w->epoll >= 0)
+        close(w->epoll);
+    if (w->timer >= 0)
+        close(w->timer);
+    if (w->set >= 0)
+        close(w->set);
+    explicit_bzero(&w->seal, sizeof(w->seal));
+    explicit_bzero(&w->conf, sizeof(w->conf));
+    free(w);
+}
+
 struct clock_work *clock_work_create(const struct module_place *place,
                                      const struct clock_shift *shift,
                                      struct jp_error *err)
@@ -703,56 +717,35 @@ struct clock_work *clock_work_create(const struct module_place *place,
     clock_seal_init(&w->seal, w->conf.key, place->job, place->step);
     if (start(w, self, shift, err) == 0)
         return w;
-    clock_work_destroy(w);
+    destroy(w);
     return NULL;
-}
-
-void clock_work_destroy(struct clock_work *w)
-{
-    if (!w)
-        return;
-    clock_talk_fini(&w->talk);
-    if (w->has_rows)
-        clock_rows_close(&w->rows);
-    if (w->socket.fd >= 0)
-        close(w->socket.fd);
-    if (w->epoll >= 0)
-        close(w->epoll);
-    if (w->timer >= 0)
-        close(w->timer);
-    if (w->set >= 0)
-        close(w->set);
-    explicit_bzero(&w->seal, sizeof(w->seal));
-    explicit_bzero(&w->conf, sizeof(w->conf));
-    free(w);
 }
 
 /* --- as a module ----------------------------------------------------------
  */
 
-static void *module_start(const struct module_place *place,
+static int fd(void *state)
+{
+    return ((const struct clock_work *) state)->epoll;
+}
+
+static void finish(void *state)
+{
+    end_windows(state, now_of(state), true);
+}
+
+static void *start_module(const struct module_place *place,
                           struct jp_error *err)
 {
     return clock_work_create(place, NULL, err);
 }
 
-static int module_fd(void *state)
-{
-    return clock_work_fd(state);
-}
-
-static int module_run(void *state, const struct module_time *now,
-                      struct jp_error *err)
-{
-    return clock_work_run(state, (int64_t) now->module_us * 1000, err);
-}
-
-static uint64_t module_bytes(void *state)
+static uint64_t bytes(void *state)
 {
     return ((const struct clock_work *) state)->rows.bytes;
 }
 
-static void module_record(void *state, struct jp_json_stream *s)
+static void record(void *state, struct jp_json_stream *s)
 {
     const struct clock_work *w = state;
     size_t answered = 0;
@@ -775,25 +768,15 @@ static void module_record(void *state, struct jp_json_stream *s)
     json_stream_count(s, "clock_steps", w->steps);
 }
 
-static void module_finish(void *state)
-{
-    clock_work_finish(state);
-}
-
-static void module_destroy(void *state)
-{
-    clock_work_destroy(state);
-}
-
 const struct node_module clock_module = {
     .name = "clock",
     .budget = CLOCK_BUDGET,
-    .start = module_start,
-    .fd = module_fd,
-    .tick = module_run,
-    .readable = module_run,
-    .bytes = module_bytes,
-    .record = module_record,
-    .finish = module_finish,
-    .destroy = module_destroy,
+    .start = start_module,
+    .fd = fd,
+    .tick = run,
+    .readable = run,
+    .bytes = bytes,
+    .record = record,
+    .finish = finish,
+    .destroy = destroy,
 };

@@ -279,20 +279,12 @@ void clock_edge_close(struct clock_talk *talk, size_t index, uint64_t id,
 
 struct clock_work;
 
-/* shift: for tests, otherwise NULL. Returns NULL if the module does not run
+/* The state of clock_module (plugins/module.h), which does everything else.
+ * shift: for tests, otherwise NULL. Returns NULL if the module does not run
  * here; err says why, "" where a single node has nothing to compare. */
 struct clock_work *clock_work_create(const struct module_place *place,
                                      const struct clock_shift *shift,
                                      struct jp_error *err);
-void clock_work_destroy(struct clock_work *work);
-int clock_work_fd(const struct clock_work *work);
-/* Does what can be done now. spent_ns: processor time of its calls so far.
- * Returns -1 for a new error. */
-int clock_work_run(struct clock_work *work, int64_t spent_ns,
-                   struct jp_error *err);
-/* Ends all open windows. */
-void clock_work_finish(struct clock_work *work);
-
 /* --- clock_rows.c: nodes/<node>/clock.jsonl ------------------------------ */
 
 /* The file that clock_read.h describes, of limited size. When it is full, every

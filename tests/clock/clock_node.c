@@ -128,6 +128,7 @@ static int run(struct node *n, int64_t for_ns)
     struct clock_work *work = clock_work_create(&n->place, &n->shift, &err);
     int64_t began = read_clock(CLOCK_MONOTONIC), now = began;
     int64_t cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+    struct module_time spent = {.module_us = 0};
     uint64_t wakeups = 0;
     struct epoll_event event;
     int epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -136,20 +137,21 @@ static int run(struct node *n, int64_t for_ns)
         return fail(err.text);
     event = (struct epoll_event){.events = EPOLLIN};
     if (epoll < 0 ||
-        epoll_ctl(epoll, EPOLL_CTL_ADD, clock_work_fd(work), &event) < 0)
+        epoll_ctl(epoll, EPOLL_CTL_ADD, clock_module.fd(work), &event) < 0)
         return fail(strerror(errno));
     while (now - began < for_ns) {
         epoll_wait(epoll, &event, 1, 1000);
         wakeups++;
-        if (clock_work_run(work, read_clock(CLOCK_PROCESS_CPUTIME_ID), &err) <
-            0)
+        spent.module_us = (uint64_t) read_clock(CLOCK_PROCESS_CPUTIME_ID) /
+                          1000;
+        if (clock_module.tick(work, &spent, &err) < 0)
             fprintf(stderr, "clock_node: %s\n", err.text);
         now = read_clock(CLOCK_MONOTONIC);
     }
-    clock_work_finish(work);
+    clock_module.finish(work);
     print_cost(work, read_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu, now - began,
                wakeups);
-    clock_work_destroy(work);
+    clock_module.destroy(work);
     close(epoll);
     return 0;
 }
