@@ -530,7 +530,7 @@ static int list_launches(struct copper_build *b)
     for (size_t i = 0; i < b->n_daemons; i++)
         if (b->daemons[i].launch >= c->n_launches)
             c->n_launches = b->daemons[i].launch + 1;
-    if (!c->n_launches) /* missing ranks belong to a launch, too */
+    if (!c->n_launches) /* missing ranks also belong to a launch */
         c->n_launches = 1;
     c->launches = calloc(c->n_launches, sizeof(*c->launches));
     if (!c->launches)

@@ -315,7 +315,7 @@ static size_t turn(struct worker *workers, size_t n_workers,
             clean(w);
         }
         /* after a failure, no further one is started: the others would most
-         * likely fail, too */
+         * likely fail as well */
         if (w->pid <= 0 && *next < list->n && done->failed == 0 &&
             !start(w, program, &list->at[(*next)++]))
             fail(done, "no export can be started", list->at[*next - 1].report);

@@ -131,7 +131,7 @@ static int unknown_member(const char *name, struct jp_error *err)
 }
 
 /* Sets line and column, from 1, of the name of the object's n-th member, from
- * 0. jansson tells positions only of syntax errors, so the text is scanned
+ * 0. jansson has positions only for syntax errors, so the text is scanned
  * again. It has been parsed, so brackets and quotes match. */
 static void place_member(const char *text, size_t len, size_t n, unsigned *line,
                          unsigned *column)

@@ -209,7 +209,7 @@ int clock_packet_read(const uint8_t *bytes, size_t len,
     /* *packet is only written when the seal is right */
     make_seal(seal, bytes, expected);
     /* no early exit: the time must not show how many bytes match */
-    for (int i = 0; i < SEAL_BYTES; i++) /* in the same time for all */
+    for (int i = 0; i < SEAL_BYTES; i++)
         differs |= expected[i] ^ bytes[SEAL_AT + i];
     if (differs)
         return -1;

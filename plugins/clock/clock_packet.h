@@ -3,15 +3,15 @@
  *      0 "PRCK"        4 version 1   5 type    6 from     8 to   10 flags
  *     12 sequence     16 seal (SipHash-2-4, 128 bit, of the other 64 bytes)
  *     32 t1_rx        40 t2_rx      48 r1_tx  56 r2_tx
- *     64 real less monotonic        72 epoch  76 cadence
+ *     64 real minus monotonic       72 epoch  76 cadence
  *
  * All types have the same size, so that they take the same time on a wire. Only
- * CLOCK_STAMPS carries stamps: those that the answering node took.
+ * CLOCK_STAMPS carries stamps: those of the answering node.
  *
- * The seal's key is made of the step's key, its job and its step id: a packet
- * of another step has a wrong seal. SipHash is that of Aumasson and Bernstein
- * (SipHash: a fast short-input PRF, 2012), written after the paper.
- */
+ * The key of the seal is derived from the step's key, job and step id, so
+ * packets of another step have a wrong seal. SipHash is described by Aumasson
+ * and Bernstein (SipHash: a fast short-input PRF, 2012); the code was written
+ * from the paper. */
 #ifndef JP_CLOCK_PACKET_H
 #define JP_CLOCK_PACKET_H
 

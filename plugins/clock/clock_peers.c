@@ -3,7 +3,7 @@
  *
  * Three parts, used one after the other: clock_peers_of says which nodes
  * compare their clocks, clock_iface_find which addresses an agent offers, and
- * the peer file tells these to the others. */
+ * the peer file passes these on. */
 #include "plugins/clock/clock_peers.h"
 
 #include <arpa/inet.h>

@@ -21,11 +21,6 @@
 
 #include "common/error.h"
 
-/* Names of interfaces are chosen as NCCL reads NCCL_SOCKET_IFNAME: a comma list
- * of prefixes; "=" in front takes whole names, "^" in front takes all others,
- * "^=" both. Without a list: all but docker's, virtual bridges' and loopback,
- * then docker's, then loopback. */
-
 #define CLOCK_ADDRESS_LEN 46 /* as INET6_ADDRSTRLEN */
 #define CLOCK_ADDRESSES 8    /* of one node */
 

@@ -397,7 +397,8 @@ bool clock_file_wall(const struct clock_file *file, int64_t mono_ns,
     return true;
 }
 
-/* Read what a program's XLA has found out of clocks. */
+/* --- files of a program's XLA ---------------------------------------------
+ */
 
 /* Times of the wall clock end in 2116, so that differences fit. */
 #define LAST_NS INT64_C(4600000000000000000)

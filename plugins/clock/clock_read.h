@@ -99,22 +99,6 @@ bool clock_field_int(const char *line, const char *key, int64_t min,
 bool clock_field_text(const char *line, const char *key, char *out,
                       size_t size);
 
-/* What a program's own XLA has probed of clocks:
- * probe_windows_node<N>.jsonl, as ROCm's XLA writes it at the end.
- *
- *     {"meta":true,"node_id":0,...}
- *     {"window_start_ns":U,"window_end_ns":U,"window_id":U,...,"node_id":I,
- *      "edges":[{"dst":I,"alpha":F,"beta":I,"pairs":I,"lost":I},...]}
- *
- * Numbers of nodes are XLA's process indices. Times are of the wall clock; beta
- * is how far that of dst is ahead at some moment of the window, alpha its slope
- * (about 0, in some descriptions 1 more). Its lines have no uncertainty: theirs
- * was measured to be tens of microseconds on an idle link, and beta's moment is
- * not known within the window.
- *
- * The file is foreign input: what is bad in it is skipped and counted.
- */
-
 /* What a program's own XLA has probed: probe_windows_node<N>.jsonl, which
  * ROCm's XLA writes at its end.
  *

@@ -208,7 +208,6 @@ int clock_socket_bind(bool *ipv6, uint16_t *port, struct jp_error *err)
             close(fd);
         return -1;
     }
-    /* both kinds have the port in the same place */
     if (port)
         /* sin_port and sin6_port are at the same offset */
         *port =

@@ -401,7 +401,7 @@ static int keep(const struct copper_target *target, const char *to, size_t kind,
     else if (fd >= 0)
         rc = copy(fd, path, err) < 0 ? -1 : check(path, kind, err);
     else if (kind >= COPPER_N_DUMPS)
-        rc = 0; /* figures do not need it */
+        rc = 0; /* no figure depends on cache sizes */
     if (fd >= 0)
         close(fd);
     free(from);

@@ -126,7 +126,7 @@ int copper_cache_size_read(struct copper_stream *stream,
 /* A regular file; links are not followed. Returns -1 with the stream closed. */
 int copper_stream_open(struct copper_stream *stream, const char *path,
                        struct jp_error *err);
-/* Bytes in memory, borrowed until close. */
+/* The same for bytes in memory, borrowed until close. */
 int copper_stream_bytes(struct copper_stream *stream, const void *bytes,
                         size_t size, struct jp_error *err);
 void copper_stream_close(struct copper_stream *stream);
@@ -244,7 +244,7 @@ bool copper_table_is_whole(const char *path);
 
 /* --- copper_notes.c ----------------------------------------------------- */
 
-/* A daemon's side files: settings, start-up, its tree. */
+/* Other files of a daemon: settings, start-up, its tree. */
 
 /* How a daemon was started, from the head of *-profiling_summary.md or from its
  * log. Unknown numbers are -1. */
@@ -266,8 +266,7 @@ int copper_summary_read(struct copper_stream *stream,
 #define COPPER_LOG_BYTES (1024 * 1024)
 struct copper_log {
     /* of the first line, in local time without a zone; -1: unknown */
-    int64_t start_us;        /* of the first line, local time without a zone;
-                                -1: none */
+    int64_t start_us;
     int64_t registration_us; /* until the provider was ready; -1 here and below:
                                 unknown */
     int64_t first_rpc_us;    /* until the parent first answered */

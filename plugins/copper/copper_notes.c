@@ -113,7 +113,6 @@ bool copper_name_parse(const char *folder, const char *file,
     bool in_tag = tag_of(folder, &n);
     size_t len = strlen(file);
 
-    /* what Copper's own tool makes is no daemon's */
     if (!strcmp(folder, "cluster")) /* output of Copper's own tool */
         return false;
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)

@@ -113,7 +113,8 @@ static void add_profile(struct copper_flags *f, const struct jp_jobconf *conf)
         add_pair(f, "-profile_snapshot_interval_s", interval);
 }
 
-/* The network that the daemons use. Borrowed. */
+/* The network that the daemons use, from the site file or by default.
+ * Borrowed. */
 static const char *net_of(const struct jp_jobconf *conf)
 {
     const char *named = jobconf_copper(conf, "net_type");
@@ -564,7 +565,7 @@ static int hand_book(struct copper_run *run, struct jp_error *err)
                             : -1;
         free(path);
         if (run->book_fd < 0)
-            return 0; /* it does not read yet */
+            return 0; /* the daemon has not opened it yet */
     }
     /* the FIFO may be full: the rest is written by a later call */
     while (run->written < run->len &&

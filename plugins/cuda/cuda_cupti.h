@@ -109,7 +109,7 @@ struct cu_batch_copy {
     size_t n;
 };
 
-struct cu_alloc { /* also of cuMemCreate, whose handle is a number, too */
+struct cu_alloc { /* also of cuMemCreate, whose handle is a number */
     uint64_t *at;
     size_t bytes;
 };
@@ -126,8 +126,8 @@ struct cu_free {
 
 /* --- which calls of CUDA's driver are counted, and as what --------------- */
 
-/* ROW(name, number of CUPTI's callback, what it does, shape of its arguments):
- * CUPTI's numbers never change. Calls of before CUDA 3.2 are left out. */
+/* ROW(name, CUPTI's callback id, what it does, shape of its arguments). CUPTI's
+ * ids never change. Calls from before CUDA 3.2 are left out. */
 
 enum cuda_what {
     CALL_NONE,
@@ -160,8 +160,8 @@ enum cuda_shape {
     SHAPE_LATER = 16, /* the call returns before the copy is done */
 };
 
-/* A copy that waits and one that does not, each also of the stream of a thread
- * (ptds, ptsz). */
+/* A copy that waits for its end and one that does not, each also for the
+ * per-thread default stream (ptds, ptsz). */
 #define COPIES(ROW, call, tail, a, b, c, d, what, shape)                       \
     ROW(call##tail, a, what, shape)                                            \
     ROW(call##Async##tail, b, what, shape | SHAPE_LATER)                       \

@@ -100,7 +100,7 @@ enum {
     CUDA_RECORDS_MAX = 24000
 };
 
-/* --- what resolve tells the library in the tasks ------------------------- */
+/* --- variables that resolve sets for the library in the tasks ------------ */
 
 /* CUDA's driver loads this library in cuInit() and calls its
  * InitializeInjection(). */

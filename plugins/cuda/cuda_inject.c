@@ -438,9 +438,8 @@ static struct writer {
     uint64_t start_ns, kept_ns; /* of the monotonic clock; time of the last
                                    record that stays */
     /* number of records that stay; the next record is overwritten until it
-     * stays, too */
-    uint32_t n; /* records that stay; the next one is written over until it
-                 * does, too */
+     * stays as well */
+    uint32_t n;
     int fd;
 } w = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 

@@ -394,7 +394,8 @@ static const char *prepare(struct run *run, char *path, size_t len)
     return make_state(run) ? NULL : "no file in TMPDIR";
 }
 
-/* The words of nsys, ourselves, and the program. */
+/* Executes nsys with this program inside, and the task's program as its
+ * arguments. */
 static void __attribute__((noreturn))
 start_nsys(const struct run *run, const char *nsys, unsigned were, char **argv)
 {

@@ -70,7 +70,7 @@ static const struct util_column task_columns[] = {
 };
 
 /* From NVML or rocm_smi. The names are NVIDIA's: on AMD's GPUs, sm is the
- * graphics engine. Either library lacks some of the figures. */
+ * graphics engine. Neither library has all figures. */
 static const struct util_column gpu_columns[] = {
     [GPU_SM] = {"sm", UTIL_SHARE, "of the time a kernel ran"},
     [GPU_MEMORY_BUSY] = {"memory_busy", UTIL_SHARE,
