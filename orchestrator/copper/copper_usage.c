@@ -524,8 +524,8 @@ static bool holds(const char **list, size_t n, const char *folder)
 
     while (low < high) {
         size_t mid = (low + high) / 2;
-        /* binary search: all paths below folder are next to each other, apart
-         * from names that begin with the folder's name */
+        /* binary search; a longer name that begins with the folder's is ordered
+         * by its next character */
         int order = strncmp(list[mid], folder, len);
 
         if (!order && list[mid][len] == '/')

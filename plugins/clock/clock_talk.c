@@ -129,9 +129,9 @@ static int64_t beat_of(int64_t cadence_ns)
 }
 
 /* How long after its beginning an exchange may be completed. With beats, a
- * packet may lie for a beat on each node, so the limit is up to two beats
- * longer; but it never exceeds the interval, because then the next exchange may
- * as well begin. */
+ * packet may lie for a beat on each node. The limit is then the interval to the
+ * next exchange, which may as well begin; but no less than the usual timeout,
+ * and at most two of the longest beats more. */
 static int64_t patience_ns(const struct clock_talk *talk,
                            const struct clock_edge *e)
 {
@@ -325,8 +325,8 @@ static int64_t run_edge(struct clock_talk *talk, struct clock_edge *e,
 }
 
 /* At this beat, exchanges that are due until then begin. Half a beat early
- * makes no difference. If an exchange of another neighbour begins at this very
- * beat, one that is due up to a beat later joins it, so that one wake-up serves
+ * makes no difference. If another neighbour's exchange begins at this very
+ * beat, one that is due a beat later joins it, so that one wake-up serves
  * both. */
 static int64_t begins_until(const struct clock_talk *talk,
                             const struct clock_edge *e, int64_t now_ns)

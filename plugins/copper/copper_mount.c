@@ -188,7 +188,8 @@ static int unmount_lazily(void *path, int out)
     return 127;
 }
 
-/* The child leaves this session, so the end of a terminal does not reach it. */
+/* The child stays in the supervisor's session. The daemon has a session of its
+ * own (copper_runner.c), so the end of a terminal does not reach the daemon. */
 pid_t copper_mount_start(const char *path, enum copper_mount_work work)
 {
     static int (*const works[])(void *, int) = {

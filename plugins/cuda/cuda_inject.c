@@ -752,9 +752,8 @@ static bool start_thread(void)
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
 
-/* CUDA's driver calls this in cuInit(). 1 means success; it continues whatever
- * is returned. The flag is needed because several drivers of one process may
- * call. */
+/* CUDA's driver calls this in cuInit(). 1 means success; the driver continues
+ * whatever is returned. Further calls in the same process do nothing. */
 int InitializeInjection(void)
 {
     static atomic_flag once = ATOMIC_FLAG_INIT;

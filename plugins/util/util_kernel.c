@@ -387,13 +387,14 @@ bool util_read_process(const char *text, struct util_process *out)
     for (int field = FIRST; field <= START; field++) {
         const char *number = at;
 
-        /* the field after each of these counts children that have ended */
         if (!next_number(&number, &v[field]))
             v[field] = UTIL_NONE;
         at += strcspn(at, " \n");
         if (field < START && *at++ != ' ')
             return false;
     }
+    /* one field after faults, and two after times, is that of children which
+     * have ended */
     *out =
         (struct util_process){.pid = pid,
                               .parent = v[PARENT],

@@ -240,7 +240,7 @@ static void forget_others(struct util_tasks *p)
 }
 
 /* Handles a process that the scan meets. sorted: number of others at the start
- * of the scan; later ones are appended behind them unsorted, and cannot be met
+ * of the scan; those that it adds come after them, unsorted, and are not met
  * twice. */
 static int look_at(struct util_tasks *p, uint64_t pid, size_t sorted,
                    bool again, struct jp_error *err)
