@@ -57,7 +57,7 @@ struct copper_build {
     size_t n_daemons;
     char **roster; /* expected hosts; sorted, distinct */
     size_t n_roster;
-    struct copper_pathset *paths;
+    struct copper_pathset *paths; /* while copper_paths runs */
     uint64_t bytes_all;
     /* false: a user looks at the user's own data with the user's own rights, so
      * that looking up files reveals no secret. true: files are looked up only

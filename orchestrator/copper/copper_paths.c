@@ -543,17 +543,14 @@ static void mark_categories(struct jp_copper *c)
     c->path_from[COPPER_N_CATEGORIES] = at;
 }
 
-int copper_paths(struct copper_build *b)
+/* Reads the files of all ranks into the set, and makes the result from it.
+ * Returns -1 when out of memory, or stopped. */
+static int read_paths(struct copper_build *b)
 {
     uint64_t seen[JP_COPPER_N_CLASSES + 1] = {0};
     struct jp_copper *c = b->copper;
     size_t rank = 0;
 
-    for (unsigned i = 0; i < JP_COPPER_N_CLASSES; i++)
-        c->classes[i].class = i;
-    b->paths = copper_pathset_create(b->options->memory_bytes);
-    if (!b->paths)
-        return -1;
     for (size_t i = 0; i < b->n_daemons; i++) {
         /* only the last launch has ranks, in the order of its daemons */
         if (b->daemons[i].launch + 1 != c->n_launches)
@@ -569,4 +566,19 @@ int copper_paths(struct copper_build *b)
         return -1;
     sort_classes(c, seen);
     return 0;
+}
+
+int copper_paths(struct copper_build *b)
+{
+    int rc;
+
+    for (unsigned i = 0; i < JP_COPPER_N_CLASSES; i++)
+        b->copper->classes[i].class = i;
+    b->paths = copper_pathset_create(b->options->memory_bytes);
+    if (!b->paths)
+        return -1;
+    rc = read_paths(b);
+    copper_pathset_destroy(b->paths);
+    b->paths = NULL;
+    return rc;
 }

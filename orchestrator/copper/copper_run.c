@@ -443,13 +443,6 @@ static int run(struct copper_build *b)
     return 0;
 }
 
-/* Frees what only the parts needed. Texts of daemons and files end here. */
-static void build_fini(struct copper_build *b)
-{
-    copper_pathset_destroy(b->paths);
-    copper_daemons_fini(b);
-}
-
 int copper_run(const char *const *inputs, size_t n_inputs,
                const struct jp_copper_options *options, struct jp_copper **out,
                struct jp_error *err)
@@ -476,7 +469,7 @@ int copper_run(const char *const *inputs, size_t n_inputs,
     /* parts set an error unless they ran out of memory */
     if (rc < 0 && !*b.err->text)
         error_set(b.err, "out of memory");
-    build_fini(&b);
+    copper_daemons_fini(&b);
     if (rc < 0)
         copper_destroy(b.copper);
     else
