@@ -50,6 +50,7 @@ static int add_finding(struct jp_copper *c, const char *kind, size_t rank,
 {
     struct jp_copper_finding *more = c->findings;
 
+    /* beyond the limit, the finding is dropped without an error */
     if (!text || c->n_findings == MAX_FINDINGS) {
         free(text);
         return text ? 0 : -1;
@@ -236,6 +237,7 @@ static size_t heaviest(const struct jp_copper *c, weigh *weight, size_t *index)
                 index[at] = index[at - 1];
             at--;
         }
+        /* a place was found among the first */
         if (at < SHOWN) {
             index[at] = i;
             n += n < SHOWN;
@@ -301,6 +303,7 @@ static void say_paths(const struct jp_copper *c, enum copper_category category,
               out);
         return;
     }
+    /* paths are sorted by events within a category */
     for (size_t i = from; i < to && i < from + SHOWN; i++)
         fprintf(out, "%s%s with %s (%s)", i > from ? ", then " : "",
                 c->paths[i].path, FIG_COUNT(c->paths[i].events),
@@ -328,6 +331,7 @@ static void say_reuse(const struct jp_copper *c, FILE *out)
     const struct copper_op *read = op_of(c, "read");
     const struct copper_op *readdir = op_of(c, "readdir");
 
+    /* no rank whose counters can be trusted */
     if (!c->n_counted) {
         fputs("Unknown: no counters could be read.", out);
         return;
@@ -373,6 +377,7 @@ static void say_ttl(const struct jp_copper *c, FILE *out)
                 (double) serves / (double) stores);
     fprintf(out, ". %s were forgotten after their time",
             FIG_COUNT(c->total[COPPER_TTL_EXPIRES]));
+    /* the setting is known from a summary or a log */
     if (c->settings.ttl_ms >= 0)
         fprintf(out, " (%s)", FIG_US((double) c->settings.ttl_ms * 1000));
     fputs(". A parent in the tree counts its children's requests, too.", out);

@@ -113,6 +113,7 @@ static int add(struct copper_found *found, const char *path,
 {
     struct copper_file *more = found->files;
 
+    /* room for a power of two: grow when the number has reached one */
     if (!(found->n & (found->n - 1))) {
         more = reallocarray(more, found->n ? 2 * found->n : 1, sizeof(*more));
         if (!more)
@@ -168,6 +169,7 @@ static int take_file(struct copper_found *found, const char *path,
     len = last_part(path, at ? at - 1 : 0, &at);
     if (len >= sizeof(folder))
         return 0;
+    /* the folder's name, with a NUL */
     memcpy(folder, path + at, len);
     folder[len] = '\0';
     if (!copper_name_parse(folder, file, &name) ||
@@ -207,6 +209,7 @@ static int take_input(struct copper_found *found, const char *input,
         rc = error_set(err, "%s: %s", path, strerror(errno));
     else
         rc = S_ISREG(st.st_mode) ? take_file(found, path, &st) : 0;
+    /* treewalk closes the descriptor in all other cases */
     if (!path && fd >= 0)
         close(fd);
     /* an error without a text is a lack of memory */
@@ -473,6 +476,7 @@ static int by_time(const void *a, const void *b)
 /* Index of the first daemon on the same host. Daemons are sorted by host. */
 static size_t first_of_host(const struct copper_build *b, size_t i)
 {
+    /* few daemons of one host */
     while (i && !strcmp(b->daemons[i - 1].host, b->daemons[i].host))
         i--;
     return i;
@@ -641,6 +645,7 @@ static void place(struct copper_build *b, char *const *book, size_t n)
             d->log.trees > 1)
             continue;
         for (size_t i = 0; i < n; i++)
+            /* each daemon searches the book: see ROSTER_MAX */
             if (copper_same_host(book[i], d->host)) {
                 d->level = (int) copper_tree_level(i, fanout);
                 d->level_from = "address book";

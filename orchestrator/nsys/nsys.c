@@ -237,6 +237,7 @@ static void put_table(const struct jp_nsys *nsys, enum nsys_table table,
     enum figure columns[MAX_COLUMNS];
     char cell[CELL];
 
+    /* NVTX tables are only printed if there are ranges */
     if (!n && !l->always)
         return;
     /* first find the widths, then print */
@@ -354,6 +355,7 @@ static int find(const char *input, struct files *f, struct jp_error *err)
         return treewalk(fd, input, JP_NSYS_DEPTH, see, f) < 0 || f->failed
                    ? error_set(err, "out of memory")
                    : 0;
+    /* neither a folder nor a file */
     if (errno != ENOTDIR)
         return error_set(err, "%s: %m", QUOTE(input));
     add_file(f, input);
@@ -472,6 +474,7 @@ static int keep_gaps(struct merging *m, size_t rank)
     const struct nsys_profile *p = &out->ranks[rank].p;
     struct jp_nsys_gap *more;
 
+    /* no gap in this rank */
     if (!p->n_top)
         return 0;
     more = reallocarray(out->gaps, out->n_gaps + p->n_top, sizeof(*more));
@@ -566,6 +569,7 @@ static int collect(struct merging *m)
     if (!out->rows)
         return -1;
     for (int t = 0; t < NSYS_TABLES; t++) {
+        /* shares are of the table's total */
         double total = 0;
 
         for (size_t i = 0; i < m->names[t].n; i++)
@@ -597,7 +601,6 @@ static int collect(struct merging *m)
 
 static void merging_fini(struct merging *m)
 {
-    /* shares are of the table's total */
     for (int t = 0; t < NSYS_TABLES; t++) {
         nsys_names_fini(&m->names[t]);
         free(m->rows[t]);
@@ -628,6 +631,7 @@ static int read_files(struct files *f, const struct jp_nsys_options *options,
     for (size_t i = 0; i < f->n && rc == 0; i++) {
         char *path = f->at[i];
 
+        /* checked before each file, and by the reader within one */
         if (options->stop && options->stop(options->arg)) {
             out->out_of_time = true;
             break;
@@ -736,6 +740,7 @@ char *nsys_text(const struct jp_nsys *nsys, char buf[JP_NSYS_TEXT])
         kernels += p->kernels.n;
         kernel_ns = num_add(kernel_ns, p->kernels.ns);
         nccl_ns = num_add(nccl_ns, p->nccl_kernels.ns);
+        /* a rank without GPUs has no share */
         if (isfinite(share)) {
             least = fmin(least, share);
             most = fmax(most, share);

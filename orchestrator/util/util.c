@@ -155,6 +155,7 @@ static struct member *find_member(struct loading *l, const char *id)
     for (size_t i = 0; i < l->n_members; i++)
         if (strcmp(l->members[i].id, id) == 0)
             return &l->members[i];
+    /* a hostile file could name a new id in every line */
     if (l->n_members >= MEMBERS_MAX)
         return NULL;
     more = realloc(l->members, (l->n_members + 1) * sizeof(*more));
@@ -162,6 +163,7 @@ static struct member *find_member(struct loading *l, const char *id)
         return NULL;
     l->members = more;
     more = &l->members[l->n_members++];
+    /* zeros are empty series */
     memset(more, 0, sizeof(*more));
     memcpy(more->id, id, sizeof(more->id));
     return more;
@@ -185,6 +187,7 @@ static int take_row(void *arg, const struct util_row *row, struct jp_error *err)
         /* a row of a single sample has no maximum of its own */
         double max = isnan(row->max[i]) ? row->v[i] : row->max[i];
 
+        /* unknown figures do not count as samples */
         if (isnan(row->v[i]))
             continue;
         add_figure(s, row->v[i], max, row->samples);
@@ -219,6 +222,7 @@ static void describe(struct jp_util_row *row, struct series *s)
 {
     qsort(s->values, s->n, sizeof(*s->values), sorted_ascending);
     row->samples = s->samples;
+    /* a row that covers more samples weighs more */
     row->mean = s->sum / s->weight;
     row->p50 = sorted_quantile(s->values, s->n, 0.5);
     row->p95 = sorted_quantile(s->values, s->n, 0.95);
@@ -319,6 +323,7 @@ static int load_file(struct loading *l, enum util_kind kind, const char *path,
             snprintf(util->trouble, sizeof(util->trouble), "%.255s", why.text);
     }
     util->cut_files += read.cut;
+    /* also counted for a file that ended in an error */
     util->bad_lines += read.bad_lines;
     for (size_t i = 0; i < l->n_members; i++)
         if (close_member(l, kind, node, &l->members[i], rc ? NULL : err) < 0)
@@ -430,6 +435,7 @@ int util_load(const char *step_dir, const struct jp_nodes *nodes,
     if (add_totals(l, rc ? NULL : err) < 0)
         rc = -1;
     l->util->left_out += l->lost_members;
+    /* no files: no result, and no error */
     if (rc < 0 || l->util->files == 0) {
         util_destroy(l->util);
         l->util = NULL;

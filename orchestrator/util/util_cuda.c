@@ -35,6 +35,7 @@ static int see(void *arg, const struct treewalk_entry *entry)
     size_t len = strlen(entry->name), tail = sizeof(end) - 1;
     struct files *f = arg;
 
+    /* files are recognised by their ending */
     if (entry->what != TREEWALK_FILE || len <= tail ||
         strcmp(entry->name + len - tail, end) != 0)
         return 0;
@@ -158,6 +159,7 @@ static int by_rank(const void *a, const void *b)
     uint32_t i = (uint32_t) x->p.rank, k = (uint32_t) y->p.rank;
     int rc;
 
+    /* a bad file has no rank, host or pid */
     if (x->bad != y->bad)
         return x->bad ? 1 : -1;
     if (i != k)
@@ -207,6 +209,7 @@ static int read_all(struct files *f, struct jp_cuda *cuda)
         qsort(ones, f->n, sizeof(*ones), by_rank);
     for (size_t i = 0; rc == 0 && i < f->n; i++)
         rc = take(cuda, &ones[i]);
+    /* paths that were taken over are NULL */
     for (size_t i = 0; ones && i < f->n; i++) {
         free(ones[i].path);
         cuda_process_fini(&ones[i].p);

@@ -72,6 +72,7 @@ struct name {
     size_t len;
 };
 
+/* For bsearch: compares a key of any length with a name. */
 static int by_name(const void *key, const void *element)
 {
     const struct name *name = key;
@@ -155,6 +156,7 @@ static int take_metric(const struct copper_stream *stream, const char *text,
     uint64_t n;
     bool good;
 
+    /* always succeeds: a line has at least one field */
     copper_field(&text, &len, &name, &name_len);
     i = find_metric(name, name_len);
     if (i == COPPER_N_METRICS) {
@@ -205,10 +207,13 @@ int copper_totals_read(struct copper_stream *stream, struct copper_totals *out,
         if (!(seen & UINT32_C(1) << i))
             return error_set(err, "ends after line %" PRIu64 " without %s",
                              stream->line, copper_metric_names[i]);
+    /* complete: only now the caller's struct changes */
     *out = t;
     return 0;
 }
 
+/* Adds an operation to a sum. The limits of take_op keep the sums of Copper's
+ * own operations below 2^64. */
 static void add_op(struct copper_op *sum, const struct copper_op *op)
 {
     sum->calls += op->calls;
@@ -226,6 +231,7 @@ static int take_op(const struct copper_stream *stream, const char *text,
 {
     /* the fields of a row; the average is computed, so it is not read */
     enum { NAME, CALLS, HITS, MISSES, NEGATIVES, AVERAGE, TIME, FIELDS };
+    /* all fields first, then the numbers, then the name */
     const char *field[FIELDS];
     size_t size[FIELDS], i;
     struct copper_op op = {0};
@@ -295,6 +301,7 @@ void copper_ops_sum(const struct copper_ops *ops, struct copper_totals *out)
     for (size_t i = 0; i <= COPPER_N_OPS; i++)
         add_op(&sum, &ops->row[i]);
     out->value[COPPER_OPERATIONS] = sum.calls;
+    /* the row "saved" repeats the hits */
     out->value[COPPER_HITS] = out->value[COPPER_SAVED] = sum.hits;
     out->value[COPPER_MISSES] = sum.misses;
     out->value[COPPER_NEGATIVES] = sum.negatives;
@@ -415,6 +422,7 @@ static int take_line(const struct copper_stream *stream, const char *text,
 int copper_dump_read(struct copper_stream *stream, enum copper_dump dump,
                      struct copper_ops *ops, struct jp_error *err)
 {
+    /* the caller's struct keeps its other fields */
     struct copper_ops more = *ops;
     const char *text;
     size_t len;
@@ -458,6 +466,7 @@ int copper_ops_since(const struct copper_ops *later,
                                  copper_op_names[i], then, *now);
             *now -= then;
         }
+    /* a difference of wrapped counters is useless as well */
     diff.overflow |= earlier->overflow;
     *out = diff;
     return 0;
@@ -488,6 +497,7 @@ int copper_cache_size_read(struct copper_stream *stream,
     }
     if (rc < 0)
         return -1;
+    /* a file that was cut has no sums */
     if (!has_bytes || !has_count)
         return error_set(err, "ends after line %" PRIu64 " without its sums",
                          stream->line);

@@ -47,6 +47,7 @@ static bool strip(const char *text, size_t *len, const char *end)
 {
     size_t n = strlen(end);
 
+    /* something must be left before the end */
     if (*len <= n || memcmp(text + *len - n, end, n))
         return false;
     *len -= n;
@@ -66,6 +67,7 @@ static bool tag_of(const char *folder, struct copper_name *name)
         name->copy = 0;
         if (!folder[n])
             return true;
+        /* only snapshots have copies: "runtime-snapshot-3" */
         if ((t == COPPER_TAG_RUNTIME || t == COPPER_TAG_IOCTL) &&
             folder[n] == '-' &&
             copper_u64(folder + n + 1, strlen(folder + n + 1), &name->copy))
@@ -88,6 +90,7 @@ static bool host_and_pid(const char *text, size_t len, struct copper_name *name)
     if (!digits || digits + 1 >= len || text[len - digits - 1] != '-')
         return false;
     host = len - digits - 1;
+    /* longer than any host's name, or no process id */
     if (host >= COPPER_HOST_MAX ||
         !copper_u64(text + len - digits, digits, &pid) || pid > INT32_MAX)
         return false;
@@ -173,6 +176,7 @@ static void take_bullet(const char *text, size_t len, struct copper_settings *s)
         s->mode[n] = '\0';
     } else if (copper_begins(text, len, "- Full path outputs enabled:")) {
         s->full = copper_is(value, n, "yes");
+        /* what is left are numbers */
     } else if (copper_u64(value, n, &number) && number <= INT32_MAX) {
         if (copper_begins(text, len, "- Metadata ENOENT TTL (ms):"))
             s->ttl_ms = (int64_t) number;
@@ -271,6 +275,7 @@ static const char *after(const char *text, size_t len, const char *word,
 
     if (!at)
         return NULL;
+    /* the caller reads on from here */
     at += strlen(word);
     *rest = len - (size_t) (at - text);
     return at;
@@ -297,6 +302,7 @@ static bool digits(const char **text, unsigned n, char end, int64_t *value)
 {
     uint64_t number;
 
+    /* the caller has checked the length of the line */
     if (!copper_u64(*text, n, &number) || (*text)[n] != end)
         return false;
     *text += n + 1;
@@ -370,6 +376,7 @@ static void take_startup(const char *text, size_t len, struct copper_log *log)
         first(text, len, " across ", &log->probes);
     }
     if (after(text, len, "timed out waiting for parent readiness", &rest))
+        /* the daemon goes on without its parent's confirmation */
         log->timed_out = true;
     first(text, len, "requested number of tree segments: ", &log->trees);
 }

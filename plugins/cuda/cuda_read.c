@@ -27,6 +27,7 @@ static int read_head(const unsigned char *data, size_t len,
     if (len < sizeof(*head))
         return error_set(err, "%zu bytes: the header is incomplete", len);
     memcpy(head, data, sizeof(*head));
+    /* the magic includes the format's version */
     if (memcmp(head->magic, CUDA_FILE_MAGIC, sizeof(head->magic)) != 0)
         return error_set(err, "not a file of CUDA counters");
     if (head->head_bytes < sizeof(*head) || head->head_bytes > RECORD_MAX ||
@@ -36,6 +37,7 @@ static int read_head(const unsigned char *data, size_t len,
     if (cuda_file_check(data, head->head_bytes - sizeof(check)) != check)
         return error_set(err, "the header's checksum is wrong");
     if (head->n_counters < CUDA_COUNTERS_N || head->record_bytes > RECORD_MAX ||
+        /* time, live, peak and checksum, then the counters */
         head->record_bytes !=
             (4 + (uint64_t) head->n_counters) * sizeof(uint64_t))
         return error_set(err, "records of %u bytes with %u counters",
@@ -46,6 +48,7 @@ static int read_head(const unsigned char *data, size_t len,
 /* Whether a record may come after `old`: sums only grow. */
 static bool follows(const struct cuda_moment *m, const struct cuda_moment *old)
 {
+    /* live memory may fall, everything else only grows */
     if (m->since_ns > NS_MAX || m->since_ns < old->since_ns ||
         m->peak_bytes < old->peak_bytes || m->live_bytes > m->peak_bytes)
         return false;
@@ -108,6 +111,7 @@ int cuda_parse(const void *data, size_t len, size_t max,
     if (last.since_ns &&
         (!p.n_moments || p.moments[p.n_moments - 1].since_ns != last.since_ns))
         p.moments[p.n_moments++] = last;
+    /* texts of the file may lack their NUL */
     head.host[sizeof(head.host) - 1] = '\0';
     head.note[sizeof(head.note) - 1] = '\0';
     clean_text(head.host, JP_CLEAN_ASCII, p.host, sizeof(p.host));
@@ -153,6 +157,7 @@ int cuda_read(const char *path, size_t max, struct cuda_process *out,
         error_set(err, "%s: %m", QUOTE(path));
         goto out;
     }
+    /* a limit, because the whole file is read into memory */
     if (!S_ISREG(st.st_mode) || st.st_size > CUDA_FILE_MAX) {
         error_set(err, "%s: not a file of CUDA counters", QUOTE(path));
         goto out;

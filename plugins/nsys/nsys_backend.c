@@ -74,6 +74,7 @@ static void ask_version(const char *path, char *line, size_t len)
         .argv = argv, .limit_ms = VERSION_MS, .out = line, .room = len - 1};
 
     memset(line, 0, len);
+    /* an nsys that cannot run here is still reported with its path */
     if (!child_succeeded(child_run(&child, &result), &result) || !*line)
         snprintf(line, len, "it fails with --version");
     line[strcspn(line, "\r\n")] = '\0';
@@ -129,6 +130,7 @@ static bool may_sample(void)
     if (fileio_read("/proc/sys/kernel/perf_event_paranoid", false, 32, &text,
                     NULL, NULL) < 0)
         return false;
+    /* the file ends in a newline */
     text[strcspn(text, "\n")] = '\0';
     if (num_parse_i64(text, INT32_MIN, INT32_MAX, &level, NULL) < 0)
         level = INT32_MAX;
@@ -141,6 +143,7 @@ static int look_place(backend_note *say, void *arg, struct jp_error *err)
 {
     const char *dir = getenv("TMPDIR");
     struct stat st;
+    /* jobprof-wrap then makes a folder in /tmp */
     bool gone = dir && *dir && (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode));
     char line[512];
 
@@ -162,6 +165,7 @@ static int look(const struct jp_plan *plan, backend_note *say, void *arg,
         "nsys: this Slurm cannot put nsys before a program (23.11 and later "
         "can): --nsys-profile is refused, with the command to type instead";
 
+    /* a constant of the build */
     if (!NSYS_CAN_WRAP)
         return say(arg, false, old, err);
     if (look_nsys(say, arg, err) < 0 || look_place(say, arg, err) < 0)

@@ -254,7 +254,6 @@ static void __attribute__((noreturn)) run_inside(unsigned were, char **argv)
     /* no process: become the program; its end stays unrecorded */
     if (pid < 0) {
         record(STARTED, (long) getpid());
-        /* the program has not started: restore everything and start it */
         give_back(were);
         become(argv);
     }
@@ -547,6 +546,7 @@ run_outside(struct run *run, const char *nsys, bool speaks, char **argv)
     snprintf(why, sizeof(why), "nsys ended before the program began (%s %d)",
              WIFSIGNALED(status) ? "signal" : "exit status",
              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    /* the program has not started: restore everything and start it */
     give_back(were);
     sigprocmask(SIG_SETMASK, &old, NULL);
     prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);

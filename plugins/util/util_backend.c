@@ -50,6 +50,7 @@ static bool find_cupti(char *path, size_t len)
 
         snprintf(pattern, sizeof(pattern), "%.*s/libcupti.so*", (int) n,
                  folders);
+        /* relative folders depend on where the task runs */
         if (*folders == '/' && find(pattern, path, len))
             return true;
         folders += n + (folders[n] == ':');
@@ -110,6 +111,7 @@ static int look(const struct jp_plan *plan, backend_note *say, void *arg,
                 struct jp_error *err)
 {
     uint64_t us = plan->util.grammar ? plan_number(&plan->util, "period") : 0;
+    /* only the unified hierarchy has this file at its root */
     bool v2 = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0,
          v1 = !v2 && access("/sys/fs/cgroup/memory", F_OK) == 0;
     char line[256], period[32], cuda[1024];

@@ -629,8 +629,7 @@ static bool read_fields(const struct parser *p, char *line,
  * when its second line or the next row has come. */
 static int read_row(struct parser *p, char *line, struct jp_error *err)
 {
-    struct util_row
-        row; /* a line of means, which its line of maxima may follow */
+    struct util_row row;
     bool is_max;
 
     if (!read_fields(p, line, &row, &is_max)) {

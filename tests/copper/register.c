@@ -38,7 +38,6 @@ struct bench {
     struct daemon *daemons; /* shared with the processes */
 };
 
-/* A daemon, which runs until all are registered. */
 static void __attribute__((noreturn)) fail(const char *what)
 {
     fprintf(stderr, "register: %s\n", what);
