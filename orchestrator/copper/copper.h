@@ -318,8 +318,4 @@ int copper_run(const char *const *inputs, size_t n_inputs,
                struct jp_error *err);
 void copper_destroy(struct jp_copper *copper);
 
-/* The sums of one operation, by its name. */
-const struct copper_op *copper_op_of(const struct jp_copper *copper,
-                                     const char *name);
-
 #endif

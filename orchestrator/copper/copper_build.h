@@ -35,11 +35,11 @@ struct copper_found {
     bool foreign;    /* a file, or an input, belongs to another user */
 };
 
-/* One daemon: a range of the files, as copper_find has sorted them. */
+/* One daemon: a range of the files. */
 struct copper_daemon {
     const char *host;
     int64_t pid;
-    const struct copper_file *files;
+    const struct copper_file *files; /* sorted by copper_find */
     size_t n_files;
     bool has_profile;
     bool has_log;
@@ -57,7 +57,7 @@ struct copper_build {
     size_t n_daemons;
     char **roster; /* expected hosts; sorted, distinct */
     size_t n_roster;
-    struct copper_pathset *paths;
+    struct copper_pathset *paths; /* while copper_paths runs */
     uint64_t bytes_all;
     /* false: a user looks at the user's own data with the user's own rights, so
      * that looking up files reveals no secret. true: files are looked up only
@@ -77,16 +77,14 @@ int copper_read_done(struct copper_build *b, const struct copper_stream *s);
 /* Whether both names, short or full, mean the same host. */
 bool copper_same_host(const char *a, const char *b);
 
-int copper_daemons(struct copper_build *b);  /* groups files, reads logs */
-int copper_launches(struct copper_build *b); /* assigns daemons to launches */
-int copper_roster(struct copper_build *b);   /* expected hosts and levels */
-int copper_ranks(struct copper_build *b);    /* counters of each daemon */
-int copper_totals(struct copper_build *b);   /* sums and spreads */
-int copper_outliers(struct copper_build *b);
+/* Groups files by daemon, reads logs, assigns daemons to launches, and finds
+ * the expected hosts and their levels. */
+int copper_daemons(struct copper_build *b);
+int copper_ranks(struct copper_build *b); /* counters of each daemon */
 int copper_paths(struct copper_build *b); /* tables and top rows */
-int copper_usage(struct copper_build *b); /* compares with existing files */
-int copper_failed_lookups(
-    struct copper_build *b); /* folders of unsuccessful lookups */
+/* Compares paths with existing files; folders of unsuccessful lookups. */
+int copper_usage(struct copper_build *b);
+int copper_advice(struct copper_build *b); /* findings, answers and advice */
 
 /* Finds a file of a daemon; NULL: none. */
 const struct copper_file *copper_daemon_file(const struct copper_daemon *d,
@@ -101,7 +99,8 @@ enum jp_copper_class copper_class_of(enum copper_category category,
 /* Returns 0, or -1: no memory, or an input cannot be opened. */
 int copper_find(const char *const *inputs, size_t n_inputs,
                 struct copper_found *found, struct jp_error *err);
-void copper_found_fini(struct copper_found *found);
+/* Frees the files, the daemons and the expected hosts. */
+void copper_daemons_fini(struct copper_build *b);
 
 /* limit in bytes; 0: 1 GiB. Returns NULL when out of memory. */
 struct copper_pathset *copper_pathset_create(uint64_t limit);

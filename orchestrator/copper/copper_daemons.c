@@ -1,5 +1,11 @@
 /* copper_daemons.c - find Copper's files, group them by daemon and launch, and
- * determine the expected daemons. */
+ * determine the expected daemons.
+ *
+ * copper_find walks the inputs and takes files by their names; copper_daemons
+ * groups them. A daemon is a host and a pid; daemons that were started together
+ * are a launch, and only the last launch is analysed. Lists of nodes say which
+ * daemons were expected (the roster). The first part has helpers that all parts
+ * of the analysis use. */
 #include "orchestrator/copper/copper_build.h"
 
 #include <errno.h>
@@ -8,7 +14,9 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,20 +26,68 @@
 #include "common/fileio.h"
 #include "plugins/copper/copper_counts.h"
 
-#define COPPER_FIND_DEPTH 32
+/* --- shared by the parts --- */
+
+int copper_note(struct copper_build *b, const char *path, bool bad,
+                const char *fmt, ...)
+{
+    struct jp_copper *c = b->copper;
+    struct jp_file_note *more = c->notes;
+    char what[600];
+    va_list ap;
+
+    c->notes_bad += bad;
+    /* a thousand damaged files need no thousand notes */
+    if (c->n_notes == JP_COPPER_MAX_NOTES) {
+        c->notes_left_out++;
+        return 0;
+    }
+    /* room for a power of two: grow when the number has reached one */
+    if (!(c->n_notes & (c->n_notes - 1))) {
+        more =
+            reallocarray(more, c->n_notes ? 2 * c->n_notes : 1, sizeof(*more));
+        if (!more)
+            return -1;
+        c->notes = more;
+    }
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof(what), fmt, ap);
+    va_end(ap);
+    more[c->n_notes] = (struct jp_file_note){strdup(path), strdup(what)};
+    c->n_notes++;
+    return more[c->n_notes - 1].path && more[c->n_notes - 1].what ? 0 : -1;
+}
+
+int copper_read_done(struct copper_build *b, const struct copper_stream *s)
+{
+    const struct jp_copper_options *o = b->options;
+
+    b->copper->files++;
+    b->copper->bytes_read += s->bytes;
+    if (o->progress &&
+        o->progress(o->progress_arg, b->copper->bytes_read, b->bytes_all))
+        return error_set(b->err, "stopped");
+    return 0;
+}
+
+/* --- find files --- */
+
+#define COPPER_FIND_DEPTH 32 /* folders below an input */
 
 /* The last component of path[0..len); *at is its start. */
 static size_t last_part(const char *path, size_t len, size_t *at)
 {
     size_t begin = len;
 
+    /* back to the last slash */
     while (begin && path[begin - 1] != '/')
         begin--;
     *at = begin;
     return len - begin;
 }
 
-/* Length of the log directory's part of path. */
+/* Length of the log directory's part of path: the folder above profiling/,
+ * tables/ or logs/, otherwise the file's own folder. */
 static size_t root_length(const char *path)
 {
     static const char *const families[] = {"profiling", "tables", "logs"};
@@ -39,6 +95,7 @@ static size_t root_length(const char *path)
 
     last_part(path, len, &at);
     own = len = at ? at - 1 : 0;
+    /* profiling/final/FILE or logs/FILE */
     for (int up = 0; up < 2 && len; up++) {
         size_t n = last_part(path, len, &at);
 
@@ -50,11 +107,13 @@ static size_t root_length(const char *path)
     return own;
 }
 
+/* Adds a file. Returns -1 without memory. */
 static int add(struct copper_found *found, const char *path,
                const struct copper_name *name, const struct stat *st)
 {
     struct copper_file *more = found->files;
 
+    /* room for a power of two: grow when the number has reached one */
     if (!(found->n & (found->n - 1))) {
         more = reallocarray(more, found->n ? 2 * found->n : 1, sizeof(*more));
         if (!more)
@@ -69,13 +128,14 @@ static int add(struct copper_found *found, const char *path,
         .mtime_us = (int64_t) st->st_mtim.tv_sec * 1000000 +
                     st->st_mtim.tv_nsec / 1000};
     found->foreign = found->foreign || st->st_uid != geteuid();
+    /* kinds are ordered: profiles, then logs, then others, then lists */
     found->lists += name->kind > COPPER_FILE_OTHER;
     found->profiles += name->kind < COPPER_FILE_LOG;
     return more[found->n++].path ? 0 : -1;
 }
 
-/* Checks the contents, because other programs use such names, too. At log level
- * 0, Copper's logs are empty. */
+/* Whether a file named like a log is one of Copper's: other programs use such
+ * names as well. At log level 0, Copper's logs are empty. */
 static bool is_copper_log(const char *path, const char *folder,
                           const struct stat *st)
 {
@@ -83,6 +143,7 @@ static bool is_copper_log(const char *path, const char *folder,
     ssize_t n = 0;
     int fd;
 
+    /* an empty log shows no contents: its folder decides */
     if (!st->st_size)
         return !strcmp(folder, "logs");
     fd = fileio_open_regular(path, false, NULL);
@@ -93,6 +154,7 @@ static bool is_copper_log(const char *path, const char *folder,
     return n > 0 && copper_log_probe(head, (size_t) n);
 }
 
+/* Takes the file if it is one of Copper's. Returns -1 without memory. */
 static int take_file(struct copper_found *found, const char *path,
                      const struct stat *st)
 {
@@ -103,14 +165,17 @@ static int take_file(struct copper_found *found, const char *path,
 
     last_part(path, len, &at);
     file = path + at;
+    /* the folder's name is part of what a file is */
     len = last_part(path, at ? at - 1 : 0, &at);
     if (len >= sizeof(folder))
         return 0;
+    /* the folder's name, with a NUL */
     memcpy(folder, path + at, len);
     folder[len] = '\0';
     if (!copper_name_parse(folder, file, &name) ||
         (name.kind == COPPER_FILE_LOG && !is_copper_log(path, folder, st)))
         return 0;
+    /* an empty log alone is no result */
     found->logs += name.kind == COPPER_FILE_LOG && st->st_size;
     return add(found, path, &name, st);
 }
@@ -122,6 +187,7 @@ static int take_entry(void *arg, const struct treewalk_entry *entry)
                                         : 0;
 }
 
+/* Walks a folder, or takes a single file. */
 static int take_input(struct copper_found *found, const char *input,
                       struct jp_error *err)
 {
@@ -129,6 +195,7 @@ static int take_input(struct copper_found *found, const char *input,
     char *path = strdup(input);
     struct stat st;
 
+    /* a folder of another user may be changed by that user at any time */
     if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != geteuid()))
         found->foreign = true;
     for (size_t n = path ? strlen(path) : 0; n > 1 && path[n - 1] == '/'; n--)
@@ -137,12 +204,15 @@ static int take_input(struct copper_found *found, const char *input,
         rc = -1;
     else if (fd >= 0)
         rc = treewalk(fd, path, COPPER_FIND_DEPTH, take_entry, found);
+    /* neither a folder nor a file */
     else if (errno != ENOTDIR || lstat(path, &st) < 0)
         rc = error_set(err, "%s: %s", path, strerror(errno));
     else
         rc = S_ISREG(st.st_mode) ? take_file(found, path, &st) : 0;
+    /* treewalk closes the descriptor in all other cases */
     if (!path && fd >= 0)
         close(fd);
+    /* an error without a text is a lack of memory */
     if (rc < 0 && err && !*err->text)
         error_set(err, "out of memory");
     free(path);
@@ -154,6 +224,8 @@ static int number_order(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
+/* By host, pid, log directory, kind, tag and copy: a daemon's files of one
+ * directory are then a range. */
 static int by_daemon(const void *a, const void *b)
 {
     const struct copper_file *x = a, *y = b;
@@ -175,7 +247,7 @@ static int by_daemon(const void *a, const void *b)
     return order ? order : strcmp(x->path, y->path);
 }
 
-/* Removes duplicates: a folder may have been given twice. */
+/* Removes duplicates: inputs may overlap. */
 static void drop_twins(struct copper_found *found)
 {
     size_t kept = 0;
@@ -189,6 +261,14 @@ static void drop_twins(struct copper_found *found)
     found->n = kept;
 }
 
+static void found_fini(struct copper_found *found)
+{
+    for (size_t i = 0; i < found->n; i++)
+        free(found->files[i].path);
+    free(found->files);
+    *found = (struct copper_found){0};
+}
+
 int copper_find(const char *const *inputs, size_t n_inputs,
                 struct copper_found *found, struct jp_error *err)
 {
@@ -197,7 +277,7 @@ int copper_find(const char *const *inputs, size_t n_inputs,
         *err->text = '\0';
     for (size_t i = 0; i < n_inputs; i++)
         if (take_input(found, inputs[i], err) < 0) {
-            copper_found_fini(found);
+            found_fini(found);
             return -1;
         }
     if (found->n)
@@ -206,18 +286,53 @@ int copper_find(const char *const *inputs, size_t n_inputs,
     return 0;
 }
 
-void copper_found_fini(struct copper_found *found)
+static int by_text(const void *a, const void *b)
 {
-    for (size_t i = 0; i < found->n; i++)
-        free(found->files[i].path);
-    free(found->files);
-    *found = (struct copper_found){0};
+    return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+/* Lists the log directories, sorted, and adds up the bytes of all files. */
+static int list_roots(struct copper_build *b)
+{
+    struct jp_copper *c = b->copper;
+    size_t kept = 0;
+
+    c->roots = calloc(b->found.n, sizeof(*c->roots));
+    if (!c->roots)
+        return -1;
+    for (size_t i = 0; i < b->found.n; i++) {
+        const struct copper_file *file = &b->found.files[i];
+
+        b->bytes_all += file->size;
+        /* lists of nodes may be outside of the log directories */
+        if (!*file->name.host)
+            continue;
+        /* files are sorted by directory within a daemon, which saves most
+         * comparisons */
+        if (c->n_roots && file->root_len == file[-1].root_len &&
+            !memcmp(file->path, file[-1].path, file->root_len))
+            continue;
+        c->roots[c->n_roots] =
+            file->root_len ? strndup(file->path, file->root_len) : strdup(".");
+        if (!c->roots[c->n_roots++])
+            return -1;
+    }
+    qsort(c->roots, c->n_roots, sizeof(*c->roots), by_text);
+    for (size_t i = 0; i < c->n_roots; i++) {
+        if (kept && !strcmp(c->roots[kept - 1], c->roots[i]))
+            free(c->roots[i]);
+        else
+            c->roots[kept++] = c->roots[i];
+    }
+    c->n_roots = kept;
+    return 0;
 }
 
 /* --- from files to daemons, and from daemons to launches --- */
 
 bool copper_same_host(const char *a, const char *b)
 {
+    /* the shorter name must end where the longer one has a dot */
     size_t x = strlen(a), y = strlen(b), n = x < y ? x : y;
 
     if (memcmp(a, b, n))
@@ -247,6 +362,8 @@ static bool same_daemon(const struct copper_file *a,
     return a->name.pid == b->name.pid && !strcmp(a->name.host, b->name.host);
 }
 
+/* Reads the daemon's log. A damaged log is only noted. Returns -1 without
+ * memory, or when stopped. */
 static int read_log(struct copper_build *b, struct copper_daemon *d)
 {
     const struct copper_file *file =
@@ -269,6 +386,7 @@ static int read_log(struct copper_build *b, struct copper_daemon *d)
     return rc;
 }
 
+/* Adds a daemon with its files, and reads its log. */
 static int add_daemon(struct copper_build *b, const struct copper_file *files,
                       size_t n)
 {
@@ -280,6 +398,7 @@ static int add_daemon(struct copper_build *b, const struct copper_file *files,
                                 .n_files = n,
                                 .level = -1,
                                 .level_from = ""};
+    /* unknown until a log is read */
     d->log = (struct copper_log){.start_us = -1,
                                  .registration_us = -1,
                                  .first_rpc_us = -1,
@@ -293,7 +412,8 @@ static int add_daemon(struct copper_build *b, const struct copper_file *files,
     return read_log(b, d);
 }
 
-int copper_daemons(struct copper_build *b)
+/* Makes the daemons from the sorted files. */
+static int group_files(struct copper_build *b)
 {
     const struct copper_file *files = b->found.files;
     const struct copper_file *last = NULL;
@@ -302,12 +422,14 @@ int copper_daemons(struct copper_build *b)
     if (!b->daemons)
         return -1;
     for (size_t i = 0, n; i < b->found.n; i += n) {
+        /* n files of one daemon in one directory */
         for (n = 1; i + n < b->found.n &&
                     same_daemon(files + i, files + i + n) &&
                     same_root(files + i, files + i + n);)
             n++;
         if (!*files[i].name.host) /* skip lists of nodes */
             continue;
+        /* the same daemon in a second directory: a copy */
         if (last && same_daemon(last, files + i)) {
             if (copper_note(b, files[i].path, false,
                             "%s-%" PRId64 " is also in %.*s: passed over",
@@ -323,7 +445,7 @@ int copper_daemons(struct copper_build *b)
     return 0;
 }
 
-/* A daemon's start according to its log, or the time of its last profile. */
+/* A daemon's start according to its log, or the time of its last file. */
 static int64_t time_of(const struct copper_daemon *d, bool by_log)
 {
     int64_t latest = 0;
@@ -336,6 +458,7 @@ static int64_t time_of(const struct copper_daemon *d, bool by_log)
     return latest;
 }
 
+/* A daemon while they are sorted by time. */
 struct order {
     int64_t time;
     size_t daemon;
@@ -353,14 +476,15 @@ static int by_time(const void *a, const void *b)
 /* Index of the first daemon on the same host. Daemons are sorted by host. */
 static size_t first_of_host(const struct copper_build *b, size_t i)
 {
+    /* few daemons of one host */
     while (i && !strcmp(b->daemons[i - 1].host, b->daemons[i].host))
         i--;
     return i;
 }
 
-/* Groups by host, for logs without start times. Times of copied files cannot be
- * compared between hosts. The last daemon of each host belongs to the last
- * launch, and so on backwards. */
+/* For logs without start times: times of copied files cannot be compared
+ * between hosts. The last daemon of each host belongs to the last launch, the
+ * one before it to the launch before, and so on. */
 static int launches_by_host(struct copper_build *b, const struct order *order)
 {
     size_t *later = calloc(b->n_daemons + 1, sizeof(*later)), most = 0;
@@ -370,6 +494,7 @@ static int launches_by_host(struct copper_build *b, const struct order *order)
     for (size_t i = b->n_daemons; i-- > 0;) {
         size_t host = first_of_host(b, order[i].daemon);
 
+        /* counted from the end; turned around below */
         b->daemons[order[i].daemon].launch = later[host]++;
         if (later[host] > most)
             most = later[host];
@@ -391,6 +516,7 @@ static int launches_by_time(struct copper_build *b, const struct order *order)
     for (size_t i = 0; i < b->n_daemons; i++) {
         size_t host = first_of_host(b, order[i].daemon);
 
+        /* this host has had a daemon in the current launch */
         if (next[host] > now)
             now = next[host];
         b->daemons[order[i].daemon].launch = now;
@@ -400,6 +526,7 @@ static int launches_by_time(struct copper_build *b, const struct order *order)
     return 0;
 }
 
+/* Makes the list of launches with their start times. */
 static int list_launches(struct copper_build *b)
 {
     struct jp_copper *c = b->copper;
@@ -407,11 +534,12 @@ static int list_launches(struct copper_build *b)
     for (size_t i = 0; i < b->n_daemons; i++)
         if (b->daemons[i].launch >= c->n_launches)
             c->n_launches = b->daemons[i].launch + 1;
-    if (!c->n_launches) /* missing ranks belong to a launch, too */
+    if (!c->n_launches) /* missing ranks also belong to a launch */
         c->n_launches = 1;
     c->launches = calloc(c->n_launches, sizeof(*c->launches));
     if (!c->launches)
         return -1;
+    /* a launch starts with its first daemon */
     for (size_t i = 0; i < c->n_launches; i++)
         c->launches[i].start_us = -1;
     for (size_t i = 0; i < b->n_daemons; i++) {
@@ -424,7 +552,8 @@ static int list_launches(struct copper_build *b)
     return 0;
 }
 
-int copper_launches(struct copper_build *b)
+/* By time if all logs have one, otherwise by host. */
+static int find_launches(struct copper_build *b)
 {
     struct order *order =
         calloc(b->n_daemons ? b->n_daemons : 1, sizeof(*order));
@@ -448,11 +577,7 @@ int copper_launches(struct copper_build *b)
 
 #define ROSTER_MAX 20000 /* each is searched for among the daemons */
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *) a, *(char *const *) b);
-}
-
+/* Appends a name. Returns -1 without memory. */
 static int add_host(char ***hosts, size_t *n, const char *host, size_t len)
 {
     if (!(*n & (*n - 1))) {
@@ -473,7 +598,8 @@ static void free_hosts(char **hosts, size_t n)
     free(hosts);
 }
 
-/* Reads the hosts of one file in their order. */
+/* Reads the hosts of one file in their order. A file that is no list is
+ * noted. */
 static int read_list(struct copper_build *b, const struct copper_file *file,
                      char ***hosts, size_t *n)
 {
@@ -486,6 +612,7 @@ static int read_list(struct copper_build *b, const struct copper_file *file,
     if (copper_stream_open(&stream, file->path, &why) < 0)
         return copper_note(b, file->path, false, "%s", why.text);
     while ((rc = copper_book_next(&stream, &host, &len, &why)) > 0) {
+        /* a file of that name that is something else */
         if (*n >= ROSTER_MAX || len >= COPPER_HOST_MAX) {
             rc = error_set(&why, "line %llu: no list of hosts",
                            (unsigned long long) stream.line);
@@ -504,8 +631,8 @@ static int read_list(struct copper_build *b, const struct copper_file *file,
     return rc;
 }
 
-/* Assigns levels. The daemons are sorted by host; a list may have their short
- * names. */
+/* Assigns levels of the tree by position in the address book, to daemons of the
+ * last launch without a level in their log. The book may have short names. */
 static void place(struct copper_build *b, char *const *book, size_t n)
 {
     unsigned fanout = copper_tree_fanout(n);
@@ -514,9 +641,11 @@ static void place(struct copper_build *b, char *const *book, size_t n)
         struct copper_daemon *d = &b->daemons[k];
 
         if (d->level >= 0 || d->launch + 1 != b->copper->n_launches ||
+            /* several trees: the position in the book is not that in a tree */
             d->log.trees > 1)
             continue;
         for (size_t i = 0; i < n; i++)
+            /* each daemon searches the book: see ROSTER_MAX */
             if (copper_same_host(book[i], d->host)) {
                 d->level = (int) copper_tree_level(i, fanout);
                 d->level_from = "address book";
@@ -525,6 +654,8 @@ static void place(struct copper_build *b, char *const *book, size_t n)
     }
 }
 
+/* Reads all lists of nodes into the roster. The longest address book gives the
+ * levels. */
 static int take_lists(struct copper_build *b)
 {
     char **book = NULL, **hosts = NULL;
@@ -556,6 +687,7 @@ static int take_lists(struct copper_build *b)
     return rc;
 }
 
+/* Sorts, and removes duplicates of short and full names. */
 static void sort_roster(struct copper_build *b)
 {
     size_t kept = 0;
@@ -571,10 +703,12 @@ static void sort_roster(struct copper_build *b)
     b->n_roster = kept;
 }
 
-int copper_roster(struct copper_build *b)
+/* A level in the log is more reliable than one from the book. */
+static int find_roster(struct copper_build *b)
 {
     for (size_t i = 0; i < b->n_daemons; i++)
         if (b->daemons[i].log.level >= 0) {
+            /* place() below skips these */
             b->daemons[i].level = b->daemons[i].log.level;
             b->daemons[i].level_from = "log";
         }
@@ -582,4 +716,19 @@ int copper_roster(struct copper_build *b)
         return -1;
     sort_roster(b);
     return 0;
+}
+
+int copper_daemons(struct copper_build *b)
+{
+    return list_roots(b) < 0 || group_files(b) < 0 || find_launches(b) < 0 ||
+                   find_roster(b) < 0
+               ? -1
+               : 0;
+}
+
+void copper_daemons_fini(struct copper_build *b)
+{
+    free_hosts(b->roster, b->n_roster);
+    free(b->daemons);
+    found_fini(&b->found);
 }

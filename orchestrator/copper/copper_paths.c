@@ -1,5 +1,10 @@
 /* copper_paths.c - add up path events of all ranks, from full tables or top
- * rows. */
+ * rows.
+ *
+ * First the set of paths (copper_pathset_...): a hash table of paths with their
+ * counts, whose texts are in an arena (struct chunk) that the result takes
+ * over. Then the classes of paths, by Copper's own rules. Then copper_paths,
+ * which reads the tables of each rank into the set. */
 #include "orchestrator/copper/copper_build.h"
 
 #include <stdlib.h>
@@ -8,8 +13,8 @@
 #include "common/num.h"
 #include "orchestrator/copper/copper.h"
 
-#define DEFAULT_LIMIT (UINT64_C(1) << 30)
-#define CHUNK_BYTES (1024 * 1024)
+#define DEFAULT_LIMIT (UINT64_C(1) << 30) /* bytes of a set */
+#define CHUNK_BYTES (1024 * 1024)         /* of texts, allocated at once */
 #define FIRST_SLOTS 4096
 
 /* Memory for texts, newest chunk first. */
@@ -22,10 +27,10 @@ struct chunk {
 struct copper_pathset {
     struct jp_copper_path *entries;
     size_t n, room;
-    uint32_t *slots; /* 1 + index; 0: free */
+    uint32_t *slots; /* hash table: 1 + index of the entry; 0: free */
     size_t n_slots;  /* a power of two, at most half full */
     struct chunk *chunks;
-    uint64_t used, limit;
+    uint64_t used, limit; /* bytes; used is estimated from the paths */
 };
 
 struct copper_pathset *copper_pathset_create(uint64_t limit)
@@ -61,11 +66,13 @@ void copper_pathset_destroy(struct copper_pathset *set)
     free(set);
 }
 
+/* A text longer than a chunk gets a chunk of its own. */
 const char *copper_memory_keep(void **memory, const char *text, size_t len)
 {
     struct chunk *c = *memory;
     char *at;
 
+    /* what is left of the old chunk stays unused */
     if (!c || c->size - c->used < len + 1) {
         size_t size = len + 1 > CHUNK_BYTES ? len + 1 : CHUNK_BYTES;
 
@@ -94,6 +101,7 @@ static uint64_t hash(const char *text, size_t len, unsigned seed)
         h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
         h ^= h >> 32;
     }
+    /* the last bytes, and the length, so that "a" and "a\0" differ */
     word = 0;
     if (len)
         memcpy(&word, text, len);
@@ -101,6 +109,7 @@ static uint64_t hash(const char *text, size_t len, unsigned seed)
     return h ^ h >> 29;
 }
 
+/* A path is counted separately for each category. */
 static bool is_row(const struct jp_copper_path *path,
                    const struct copper_row *row)
 {
@@ -112,6 +121,7 @@ static bool is_row(const struct jp_copper_path *path,
 static size_t find(const struct copper_pathset *set,
                    const struct copper_row *row)
 {
+    /* n_slots is a power of two */
     size_t mask = set->n_slots - 1;
     size_t at = hash(row->path, row->len, row->category) & mask;
 
@@ -120,6 +130,7 @@ static size_t find(const struct copper_pathset *set,
     return at;
 }
 
+/* Doubles the slots. Returns -1 without memory. */
 static int more_slots(struct copper_pathset *set)
 {
     size_t n = 2 * set->n_slots;
@@ -134,13 +145,14 @@ static int more_slots(struct copper_pathset *set)
         const struct jp_copper_path *p = &set->entries[i];
         size_t at = hash(p->path, p->len, p->category) & (n - 1);
 
-        while (slots[at])
+        while (slots[at]) /* all entries are distinct: no comparison */
             at = (at + 1) & (n - 1);
         slots[at] = (uint32_t) (i + 1);
     }
     return 0;
 }
 
+/* Doubles the entries. Returns -1 without memory. */
 static int more_entries(struct copper_pathset *set)
 {
     size_t room = set->room ? 2 * set->room : FIRST_SLOTS;
@@ -165,6 +177,7 @@ static int insert(struct copper_pathset *set, const struct copper_row *row,
     void *memory = set->chunks;
     const char *text;
 
+    /* slots hold the index plus 1 in 32 bits */
     if (set->used + bytes > set->limit || set->n >= UINT32_MAX - 1)
         return 1;
     if (set->n == set->room && more_entries(set) < 0)
@@ -202,12 +215,14 @@ int copper_pathset_add(struct copper_pathset *set, const struct copper_row *row,
     for (size_t i = 0; i < 4; i++)
         e->count[i] = num_add(e->count[i], row->count[i]);
     e->events = num_add(e->events, copper_row_events(row));
+    /* rows of one rank follow each other, so a rank is counted once */
     e->ranks += e->last_rank != rank;
     e->full |= full;
     e->last_rank = rank;
     return 0;
 }
 
+/* By category, then most events, then path. */
 static int by_weight(const void *a, const void *b)
 {
     const struct jp_copper_path *x = a, *y = b;
@@ -228,6 +243,7 @@ void copper_pathset_take(struct copper_pathset *set,
     *paths = set->entries;
     *n = set->n;
     *memory = set->chunks;
+    /* the set stays usable, and empty */
     set->entries = NULL;
     set->chunks = NULL;
     set->n = set->room = 0;
@@ -245,7 +261,7 @@ const char *const copper_class_names[JP_COPPER_N_CLASSES] = {
     "shared_library",       "environment_prefix",
 };
 
-/* The first matching rule decides. */
+/* The first rule that matches decides; the last one matches everything. */
 struct rule {
     const char *holds; /* text that the path contains; NULL: any */
     const char *ends;  /* text that the path ends in; NULL: any */
@@ -269,6 +285,7 @@ static const struct rule other_rules[] = {
     {NULL, NULL, JP_COPPER_PREFIX},
 };
 
+/* Whether the path matches both parts of the rule. */
 static bool fits(const struct rule *rule, const char *path)
 {
     size_t len = strlen(path), n = rule->ends ? strlen(rule->ends) : 0;
@@ -289,7 +306,7 @@ enum jp_copper_class copper_class_of(enum copper_category category,
 
 /* --- add up path events of all ranks --- */
 
-/* Where to add rows. */
+/* Where the rows of a file are added. */
 struct sink {
     struct copper_build *b;
     size_t rank;
@@ -299,6 +316,7 @@ struct sink {
     uint64_t wrapped; /* rows with a wrapped counter, left out */
 };
 
+/* Counts a row of top_paths.csv by class. */
 static int count_top(struct sink *sink, const struct copper_row *row)
 {
     enum jp_copper_class class = copper_class_of(row->category, row->path);
@@ -315,6 +333,7 @@ static int count_top(struct sink *sink, const struct copper_row *row)
     return 0;
 }
 
+/* Adds a row. Rows with a wrapped counter are only counted. */
 static int add_row(struct sink *sink, const struct copper_row *row)
 {
     int rc = 0;
@@ -343,12 +362,10 @@ static int read_rows(struct copper_build *b, const struct copper_file *file,
 
     if (copper_stream_open(&stream, file->path, why) < 0)
         return 1;
-    if (category < 0)
-        copper_rows_top(&rows, &stream);
-    else
-        copper_rows_table(&rows, &stream, (enum copper_category) category);
+    copper_rows_init(&rows, &stream, category);
     while ((rc = copper_rows_next(&rows, &row, why)) > 0)
         if (sink && add_row(sink, &row) < 0) {
+            /* no memory or stopped, as opposed to a damaged file */
             rc = -2;
             break;
         }
@@ -369,6 +386,7 @@ static const struct copper_file *choice(const struct copper_daemon *d,
 
     for (int pass = 0; pass < 2; pass++)
         for (unsigned tag = 0; tag <= COPPER_TAG_PRE_RESET; tag++) {
+            /* first pass: the tag of the rank's counters; second: all others */
             bool own = !strcmp(copper_tag_names[tag], rank->source);
             const struct copper_file *file =
                 own == !pass ? copper_daemon_file(d, kind, tag, 0) : NULL;
@@ -379,16 +397,20 @@ static const struct copper_file *choice(const struct copper_daemon *d,
     return NULL;
 }
 
+/* A table shows at its end whether it is complete; a top_paths.csv must be
+ * read. */
 static bool is_whole(struct copper_build *b, const struct copper_file *file,
                      int category)
 {
     struct jp_error why;
 
-    return category < 0 ? read_rows(b, file, category, NULL, &why) == 0
-                        : copper_table_is_whole(file->path);
+    return category == COPPER_TOP_PATHS
+               ? read_rows(b, file, category, NULL, &why) == 0
+               : copper_table_is_whole(file->path);
 }
 
-/* The first complete file of the kind; otherwise the first one. */
+/* The first complete file of the kind, otherwise the first one; NULL: there is
+ * none. */
 static const struct copper_file *pick(struct copper_build *b,
                                       const struct copper_daemon *d,
                                       const struct jp_copper_rank *rank,
@@ -424,11 +446,13 @@ static int take_file(struct copper_build *b, const struct copper_file *file,
                        why.text);
 }
 
+/* Reads all tables and the top rows of one rank. */
 static int take_rank(struct copper_build *b, const struct copper_daemon *d,
                      size_t index, uint64_t *seen)
 {
     struct jp_copper_rank *rank = &b->copper->ranks[index];
-    const struct copper_file *top = pick(b, d, rank, COPPER_FILE_TOP, -1);
+    const struct copper_file *top =
+        pick(b, d, rank, COPPER_FILE_TOP, COPPER_TOP_PATHS);
     struct sink sink = {.b = b, .rank = index, .set = true, .full = true};
     unsigned tables = 0, whole = 0;
     int rc;
@@ -443,10 +467,13 @@ static int take_rank(struct copper_build *b, const struct copper_daemon *d,
         tables += file != NULL;
         whole += rc > 0;
     }
+    /* all four tables, all complete */
     rank->has_tables = tables == COPPER_N_CATEGORIES && whole == tables;
+    /* top rows only feed the set if the rank has no tables, which have the same
+     * events */
     sink = (struct sink){
         .b = b, .rank = index, .classes = true, .set = !tables, .seen = seen};
-    rc = take_file(b, top, -1, &sink);
+    rc = take_file(b, top, COPPER_TOP_PATHS, &sink);
     rank->has_top = top != NULL && rc >= 0;
     b->copper->n_tables += rank->has_tables;
     b->copper->n_top += rank->has_top;
@@ -466,8 +493,10 @@ static int sum_classes(struct jp_copper *c)
             num_add(c->category_events[p->category], p->events);
         if (!p->full)
             continue;
+        /* classes are summed over full tables only */
         sum->paths++;
         sum->events = num_add(sum->events, p->events);
+        /* paths are sorted by category, so compare across them */
         if (sum->example && p->events <= most[p->class])
             continue;
         most[p->class] = p->events;
@@ -480,7 +509,8 @@ static int sum_classes(struct jp_copper *c)
 }
 
 /* Sorts classes by events in top rows. Equal ones keep the order in which they
- * were seen; classes found only in full tables come last. */
+ * were seen; classes that are only in full tables come last. Insertion sort:
+ * twelve classes. */
 static void sort_classes(struct jp_copper *c, const uint64_t *seen)
 {
     for (size_t i = 1; i < JP_COPPER_N_CLASSES; i++)
@@ -500,6 +530,7 @@ static void sort_classes(struct jp_copper *c, const uint64_t *seen)
         }
 }
 
+/* Sets where each category begins in the sorted paths. */
 static void mark_categories(struct jp_copper *c)
 {
     size_t at = 0;
@@ -512,18 +543,16 @@ static void mark_categories(struct jp_copper *c)
     c->path_from[COPPER_N_CATEGORIES] = at;
 }
 
-int copper_paths(struct copper_build *b)
+/* Reads the files of all ranks into the set, and makes the result from it.
+ * Returns -1 when out of memory, or stopped. */
+static int read_paths(struct copper_build *b)
 {
     uint64_t seen[JP_COPPER_N_CLASSES + 1] = {0};
     struct jp_copper *c = b->copper;
     size_t rank = 0;
 
-    for (unsigned i = 0; i < JP_COPPER_N_CLASSES; i++)
-        c->classes[i].class = i;
-    b->paths = copper_pathset_create(b->options->memory_bytes);
-    if (!b->paths)
-        return -1;
     for (size_t i = 0; i < b->n_daemons; i++) {
+        /* only the last launch has ranks, in the order of its daemons */
         if (b->daemons[i].launch + 1 != c->n_launches)
             continue;
         if (b->daemons[i].has_profile &&
@@ -537,4 +566,19 @@ int copper_paths(struct copper_build *b)
         return -1;
     sort_classes(c, seen);
     return 0;
+}
+
+int copper_paths(struct copper_build *b)
+{
+    int rc;
+
+    for (unsigned i = 0; i < JP_COPPER_N_CLASSES; i++)
+        b->copper->classes[i].class = i;
+    b->paths = copper_pathset_create(b->options->memory_bytes);
+    if (!b->paths)
+        return -1;
+    rc = read_paths(b);
+    copper_pathset_destroy(b->paths);
+    b->paths = NULL;
+    return rc;
 }

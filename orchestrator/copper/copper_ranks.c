@@ -1,5 +1,11 @@
 /* copper_ranks.c - load the counters of the last launch's ranks and find
- * missing ranks. */
+ * missing ranks.
+ *
+ * A daemon may have written its counters several times: at its end, before
+ * that, as snapshots, or by an ioctl. The files of one time are a set (struct
+ * copper_set). each_set loads and grades all sets of a daemon, is_better
+ * chooses one, settle makes the rank from it. Every set that can be used also
+ * becomes a point of the rank's course over time. */
 #include "orchestrator/copper/copper_build.h"
 
 #include <stdlib.h>
@@ -7,7 +13,8 @@
 
 #include "common/num.h"
 
-/* Reliability of a set of files, best first. */
+/* How far a set can be trusted, best first. HALF: only one of the two files is
+ * good. CONTRADICTORY: they disagree. */
 enum copper_grade {
     COPPER_SET_WHOLE,
     COPPER_SET_HALF,
@@ -19,8 +26,9 @@ enum copper_grade {
 struct copper_set {
     enum copper_tag tag;
     uint64_t copy;
-    int64_t mtime_us;
-    bool has_totals, has_ops, dumps;
+    int64_t mtime_us; /* of the file read last */
+    bool has_totals, has_ops,
+        dumps;  /* which files are good; dumps: by an ioctl */
     bool since; /* for dumps: values before the step are subtracted */
     enum copper_grade grade;
     struct copper_totals totals;
@@ -28,12 +36,13 @@ struct copper_set {
     struct jp_error why; /* what is wrong with it; "": nothing */
 };
 
-/* "final", ..., "ioctl dumps". */
+/* The name of the set in the report: "final", ..., "ioctl dumps". */
 static const char *set_source(const struct copper_set *set)
 {
     return set->dumps ? "ioctl dumps" : copper_tag_names[set->tag];
 }
 
+/* Reads one file of a set. */
 typedef int read_file(struct copper_stream *, struct copper_set *,
                       struct jp_error *);
 
@@ -69,6 +78,7 @@ static int load_file(struct copper_build *b, const struct copper_file *file,
         const char *slash = strrchr(file->path, '/');
 
         set->why = why;
+        /* the reason appears without the folder */
         error_wrap(&set->why, "%s", slash ? slash + 1 : file->path);
         rc = copper_note(b, file->path, false, "%s", why.text);
     } else {
@@ -81,6 +91,7 @@ static int load_file(struct copper_build *b, const struct copper_file *file,
     return rc;
 }
 
+/* Notes what was ignored in a file. */
 static int note_odd(struct copper_build *b, const struct copper_file *file,
                     const struct jp_error *odd)
 {
@@ -89,6 +100,7 @@ static int note_odd(struct copper_build *b, const struct copper_file *file,
                : 0;
 }
 
+/* Written while the daemon was at work. */
 static bool set_is_snapshot(enum copper_tag tag)
 {
     return tag == COPPER_TAG_RUNTIME || tag == COPPER_TAG_IOCTL;
@@ -108,6 +120,8 @@ static bool rows_are_missing(const struct copper_set *set)
     return true;
 }
 
+/* Grades a set after its files were read. A contradiction in a snapshot is
+ * normal and only noted. */
 static int grade(struct copper_build *b, struct copper_set *set,
                  const struct copper_file *totals,
                  const struct copper_file *ops)
@@ -131,6 +145,7 @@ static int grade(struct copper_build *b, struct copper_set *set,
     if (set_is_snapshot(set->tag))
         return copper_note(b, totals->path, false, "%s", why.text);
     set->why = why;
+    /* if rows of the operations are missing, the aggregate alone is used */
     set->grade = COPPER_SET_CONTRADICTORY;
     if (rows_are_missing(set)) {
         error_wrap(&set->why, "rows of the table of operations are missing");
@@ -160,7 +175,8 @@ static int set_load(struct copper_build *b, const struct copper_daemon *d,
     return grade(b, set, totals, ops);
 }
 
-/* Loads one dump of all counters. */
+/* Loads one dump of all counters: five files, which must all be good. *set is
+ * unchanged otherwise. Returns -1 when out of memory, or stopped. */
 static int load_dumps(struct copper_build *b, const struct copper_daemon *d,
                       enum copper_tag tag, struct copper_set *set)
 {
@@ -188,6 +204,7 @@ static int load_dumps(struct copper_build *b, const struct copper_daemon *d,
         }
         copper_stream_close(&stream);
     }
+    /* a part of the fields is of no use */
     if (n < COPPER_N_DUMPS)
         return 0;
     *set = (struct copper_set){.tag = tag,
@@ -200,9 +217,8 @@ static int load_dumps(struct copper_build *b, const struct copper_daemon *d,
     return 0;
 }
 
-/* Replaces best by complete ioctl dumps, minus those made before the step if
- * they exist. */
-/* Loads dumps, minus those made before the step if they exist. */
+/* Replaces *best by complete dumps of an ioctl, minus those made before the
+ * step if they exist. Returns -1 when out of memory, or stopped. */
 static int set_attached(struct copper_build *b, const struct copper_daemon *d,
                         struct copper_set *best)
 {
@@ -216,6 +232,7 @@ static int set_attached(struct copper_build *b, const struct copper_daemon *d,
     if (now.grade != COPPER_SET_WHOLE)
         return 0;
     if (before.grade == COPPER_SET_WHOLE) {
+        /* counters were reset during the step: nothing can be subtracted */
         if (copper_ops_since(&now.ops, &before.ops, &now.ops, &why) < 0)
             return copper_note(b, d->files->path, false, "%s", why.text);
         copper_ops_sum(&now.ops, &now.totals);
@@ -227,6 +244,8 @@ static int set_attached(struct copper_build *b, const struct copper_daemon *d,
 
 /* --- a daemon's counters from the best of its files --- */
 
+/* Adds the set to the rank's points, if its figures can be used. Returns -1
+ * without memory. */
 static int keep_point(struct copper_build *b, const struct copper_set *set,
                       size_t rank)
 {
@@ -249,6 +268,7 @@ static int keep_point(struct copper_build *b, const struct copper_set *set,
                                                  .time_us = set->mtime_us};
     memcpy(more[c->n_points].value, set->totals.value,
            sizeof(set->totals.value));
+    /* without the aggregate, from the operations */
     if (!set->has_totals) {
         struct copper_totals sum;
 
@@ -259,6 +279,7 @@ static int keep_point(struct copper_build *b, const struct copper_set *set,
     return 0;
 }
 
+/* Number of operations that a set has counted. */
 static uint64_t operations(const struct copper_set *set)
 {
     struct copper_totals sum;
@@ -269,9 +290,9 @@ static uint64_t operations(const struct copper_set *set)
     return sum.value[COPPER_OPERATIONS];
 }
 
-/* Lower is better. Final and pre-destroy files come first, even partial ones,
+/* Lower is better. Final and pre-destroy files come first, even half ones,
  * because they include all counts; then snapshots; then files written at a
- * reset. */
+ * reset; then dumps; last, sets that cannot be trusted. */
 static unsigned score(const struct copper_set *set)
 {
     unsigned half = set->grade == COPPER_SET_HALF ? 2 : 0;
@@ -285,6 +306,7 @@ static unsigned score(const struct copper_set *set)
     return (set->tag == COPPER_TAG_PRE_RESET ? 10 : set->tag) + half;
 }
 
+/* With equal scores, the set that counted more is the later one. */
 static bool is_better(const struct copper_set *a, const struct copper_set *b)
 {
     unsigned x = score(a), y = score(b);
@@ -304,6 +326,7 @@ static enum jp_copper_compared compare(const struct copper_set *a,
                : JP_COPPER_DIFFERENT;
 }
 
+/* The rank's state, by its best set. */
 static enum jp_copper_state state_of(const struct copper_set *best)
 {
     if (best->grade >= COPPER_SET_CONTRADICTORY)
@@ -317,6 +340,8 @@ static enum jp_copper_state state_of(const struct copper_set *best)
                : JP_COPPER_EARLIER;
 }
 
+/* Sets why a rank is not "good from its final files". Returns -1 without
+ * memory. */
 static int explain(struct jp_copper_rank *rank, const struct copper_set *best,
                    const struct copper_set *final)
 {
@@ -338,11 +363,13 @@ static int explain(struct jp_copper_rank *rank, const struct copper_set *best,
     return rank->why ? 0 : -1;
 }
 
+/* Makes the rank from its best set. Returns -1 without memory. */
 static int settle(struct jp_copper_rank *rank, const struct copper_set *best,
                   const struct copper_set *final)
 {
     rank->state = state_of(best);
     rank->source = best->grade == COPPER_SET_NOTHING ? "" : set_source(best);
+    /* a wrapped counter is in no sum */
     rank->has_counts = best->grade <= COPPER_SET_HALF &&
                        rank->state != JP_COPPER_OVERFLOW;
     rank->has_ttl = rank->has_counts && best->has_totals;
@@ -373,6 +400,8 @@ static int each_set(struct copper_build *b, const struct copper_daemon *d,
             struct copper_set set = {
                 .tag = tag, .copy = name->copy, .grade = COPPER_SET_NOTHING};
 
+            /* a set begins with its aggregate, or with its operations if there
+             * is no aggregate */
             if (name->tag != tag || name->kind > COPPER_FILE_OPERATIONS ||
                 (name->kind == COPPER_FILE_OPERATIONS &&
                  copper_daemon_file(d, COPPER_FILE_AGGREGATE, tag, name->copy)))
@@ -390,6 +419,7 @@ static int each_set(struct copper_build *b, const struct copper_daemon *d,
     return 0;
 }
 
+/* After a reset, counters start at 0 again. */
 static int note_reset(struct copper_build *b, const struct copper_daemon *d)
 {
     const struct copper_file *file =
@@ -404,7 +434,7 @@ static int note_reset(struct copper_build *b, const struct copper_daemon *d)
 static int rank_load(struct copper_build *b, const struct copper_daemon *d,
                      struct jp_copper_rank *rank, size_t index)
 {
-    /* several kilobytes each */
+    /* the best set and the final one, on the heap because of their size */
     struct copper_set *sets = calloc(2, sizeof(*sets));
     int rc = -1;
 
@@ -416,7 +446,9 @@ static int rank_load(struct copper_build *b, const struct copper_daemon *d,
     if (copper_daemon_file(d, COPPER_FILE_AGGREGATE, COPPER_TAG_PRE_RESET, 0) &&
         note_reset(b, d) < 0)
         goto out;
-    /* counts from before the step do not belong to it */
+    /* Dumps are used if nothing else is good. They are also used if some were
+     * made before the step: the daemon's own files then include what it counted
+     * earlier. */
     if ((sets[0].grade > COPPER_SET_HALF ||
          copper_daemon_file(d, COPPER_FILE_DUMP_COUNT, COPPER_TAG_BEFORE, 0)) &&
         set_attached(b, d, &sets[0]) < 0)
@@ -434,7 +466,8 @@ out:
 const char *const copper_state_names[JP_COPPER_N_STATES] = {
     "good", "earlier", "partial", "overflow", "damaged", "missing"};
 
-/* Reads the start options from the head of a summary.md or from the log. */
+/* Reads the start options from the head of a summary.md, otherwise from the
+ * log. Returns -1 when out of memory, or stopped. */
 static int load_settings(struct copper_build *b, const struct copper_daemon *d,
                          struct copper_settings *out)
 {
@@ -463,6 +496,7 @@ static int load_settings(struct copper_build *b, const struct copper_daemon *d,
     return 0;
 }
 
+/* Keeps the first rank's settings, and notices when others differ. */
 static void merge_settings(struct jp_copper *c, const struct copper_settings *s)
 {
     struct copper_settings *all = &c->settings;
@@ -512,6 +546,7 @@ static int load_caches(struct copper_build *b, const struct copper_daemon *d,
     return 0;
 }
 
+/* Makes a rank of a daemon of the last launch. */
 static int take_daemon(struct copper_build *b, const struct copper_daemon *d)
 {
     struct jp_copper *c = b->copper;
@@ -529,6 +564,7 @@ static int take_daemon(struct copper_build *b, const struct copper_daemon *d)
     c->n_ranks++;
     if (!rank->host)
         return -1;
+    /* a log alone shows that the daemon ran */
     if (!d->has_profile) {
         rank->why = strdup("it wrote a log but no profile: it was killed, or "
                            "started without profiling");
@@ -541,8 +577,8 @@ static int take_daemon(struct copper_build *b, const struct copper_daemon *d)
     return 0;
 }
 
-/* Whether the file is in that node's folder. A step's folders have Slurm's node
- * names, which may differ from the hosts' own. */
+/* Whether the file is in that node's folder. The folders of a step have Slurm's
+ * node names, which may differ from the hosts' own names. */
 static bool is_in_folder(const struct copper_daemon *d, const char *node)
 {
     size_t n = strlen(node), len = d->files->root_len;
@@ -551,6 +587,7 @@ static bool is_in_folder(const struct copper_daemon *d, const char *node)
            !memcmp(d->files->path + len - n, node, n);
 }
 
+/* Whether the expected host has a daemon in the last launch. */
 static bool is_present(const struct copper_build *b, const char *host)
 {
     for (size_t i = 0; i < b->n_daemons; i++)
@@ -561,6 +598,7 @@ static bool is_present(const struct copper_build *b, const char *host)
     return false;
 }
 
+/* Adds a rank for an expected host without any file. */
 static int add_missing(struct jp_copper *c, const char *host)
 {
     struct jp_copper_rank *rank = &c->ranks[c->n_ranks++];
@@ -583,6 +621,7 @@ static int add_missing(struct jp_copper *c, const char *host)
     return rank->host && rank->why ? 0 : -1;
 }
 
+/* Adds a rank to the sums of its launch. */
 static void add_to_launch(struct jp_copper_launch *launch,
                           const struct jp_copper_rank *rank)
 {
@@ -592,7 +631,8 @@ static void add_to_launch(struct jp_copper_launch *launch,
         launch->value[i] = num_add(launch->value[i], rank->value[i]);
 }
 
-/* Adds only the sums of an older launch. */
+/* Adds only the sums of a daemon of an earlier launch; its points are
+ * dropped. */
 static int older(struct copper_build *b, const struct copper_daemon *d)
 {
     struct jp_copper *c = b->copper;
@@ -607,6 +647,7 @@ static int older(struct copper_build *b, const struct copper_daemon *d)
     return rc;
 }
 
+/* By rank, then by number of operations. */
 static int by_count(const void *a, const void *b)
 {
     const struct jp_copper_point *x = a, *y = b;
@@ -616,6 +657,7 @@ static int by_count(const void *a, const void *b)
     return (x->value[0] > y->value[0]) - (x->value[0] < y->value[0]);
 }
 
+/* By rank, then by time of the file. */
 static int by_time(const void *a, const void *b)
 {
     const struct jp_copper_point *x = a, *y = b;
@@ -625,6 +667,7 @@ static int by_time(const void *a, const void *b)
     return by_count(a, b);
 }
 
+/* Written just before the counters were reset. */
 static bool is_reset(const struct jp_copper_point *p)
 {
     return !strcmp(p->tag, copper_tag_names[COPPER_TAG_PRE_RESET]);

@@ -1,649 +1,418 @@
-/* copper_run.c - run all parts, from the folders to the result. */
-#include <inttypes.h>
+/* copper_run.c - run all parts of the analysis, from the folders to the result;
+ * sums over the ranks, and ranks that differ from their level.
+ *
+ * copper_run at the end calls the parts in order (run); each works on struct
+ * copper_build and leaves its results in struct jp_copper. The two parts in
+ * this file are totals (sums, and the spread of metrics over ranks) and
+ * outliers. copper_destroy frees everything. */
+#include "orchestrator/copper/copper_build.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/figure.h"
 #include "common/num.h"
-#include "orchestrator/copper/copper_build.h"
+#include "common/sorted.h"
 
-/* --- findings, answers and advice --------------------------------------------
- */
+/* --- sums and outliers --- */
 
-struct copper_words {
-    FILE *out;
-    char *text;
-    size_t len;
-};
-
-#define MAX_FINDINGS 200
-
-/* Begins a text. Returns NULL when out of memory. */
-static FILE *words_begin(struct copper_words *words)
+/* Whether the metric is a TTL counter, which only the aggregate has. */
+static bool is_ttl(size_t metric)
 {
-    *words = (struct copper_words){0};
-    words->out = open_memstream(&words->text, &words->len);
-    return words->out;
+    return (metric >= COPPER_TTL_STORES && metric <= COPPER_TTL_AVOIDED);
 }
 
-/* Returns the text, which the caller frees; NULL when out of memory. */
-static char *words_end(struct copper_words *words)
+/* Microseconds of the operation init: the start of the daemon. */
+static uint64_t init_of(const struct jp_copper_rank *rank)
 {
-    if (fclose(words->out) == 0)
-        return words->text;
-    free(words->text);
-    return NULL;
+    return rank->op[copper_op_find("init", 4)].time_us;
 }
 
-/* Takes ownership of text. */
-static int add_finding(struct jp_copper *c, const char *kind, size_t rank,
-                       double from, double to, double cost_us, char *text)
+/* Copper counts the start as latency. Most figures are without it. */
+static uint64_t without_init(const struct jp_copper_rank *rank)
 {
-    struct jp_copper_finding *more = c->findings;
+    /* rounding may make the start longer than the total */
+    uint64_t init = init_of(rank), all = rank->value[COPPER_LATENCY_US];
 
-    if (!text || c->n_findings == MAX_FINDINGS) {
-        free(text);
-        return text ? 0 : -1;
+    return all > init ? all - init : 0;
+}
+
+/* Adds a rank to the sums for which it has values. */
+static void add_rank(struct jp_copper *c, const struct jp_copper_rank *rank)
+{
+    c->n_counted += rank->has_counts;
+    c->n_ttl += rank->has_ttl;
+    c->n_ops += rank->has_ops;
+    c->compared += rank->pre_destroy != JP_COPPER_NOT_COMPARED;
+    c->equal += rank->pre_destroy == JP_COPPER_EQUAL;
+    for (size_t i = 0; i < COPPER_N_METRICS; i++)
+        if (is_ttl(i) ? rank->has_ttl : rank->has_counts)
+            c->total[i] = num_add(c->total[i], rank->value[i]);
+    if (!rank->has_ops)
+        return;
+    c->init_us = num_add(c->init_us, init_of(rank));
+    c->without_init_us = num_add(c->without_init_us, without_init(rank));
+    for (size_t i = 0; i <= COPPER_N_OPS; i++) {
+        const struct copper_op *op = &rank->op[i];
+        struct copper_op *sum = &c->op[i];
+
+        sum->calls = num_add(sum->calls, op->calls);
+        sum->hits = num_add(sum->hits, op->hits);
+        sum->misses = num_add(sum->misses, op->misses);
+        sum->negatives = num_add(sum->negatives, op->negatives);
+        sum->time_us = num_add(sum->time_us, op->time_us);
     }
-    if (!(c->n_findings & (c->n_findings - 1))) {
-        more = reallocarray(more, c->n_findings ? 2 * c->n_findings : 1,
-                            sizeof(*more));
-        if (!more) {
-            free(text);
-            return -1;
+}
+
+/* Times from a log are -1 if unknown. */
+static bool is_known(int64_t us, uint64_t *value)
+{
+    *value = us < 0 ? 0 : (uint64_t) us;
+    return us >= 0;
+}
+
+/* The rank's value of a spread; false: it has none. */
+static bool spread_value(const struct jp_copper_rank *rank, unsigned spread,
+                         uint64_t *value)
+{
+    /* the spreads that are counters, in the order of enum jp_copper_spread */
+    static const enum copper_metric metrics[] = {
+        COPPER_OPERATIONS, COPPER_HITS,       COPPER_MISSES,
+        COPPER_NEGATIVES,  COPPER_TTL_STORES, COPPER_TTL_SERVES,
+        COPPER_LATENCY_US};
+
+    switch (spread) {
+    case JP_COPPER_SPREAD_NO_INIT:
+        *value = without_init(rank);
+        return rank->has_ops;
+    case JP_COPPER_SPREAD_INIT:
+        *value = init_of(rank);
+        return rank->has_ops && *value;
+    case JP_COPPER_SPREAD_REGISTRATION:
+        return is_known(rank->log.registration_us, value);
+    case JP_COPPER_SPREAD_PARENT:
+        return is_known(rank->log.parent_us, value);
+    case JP_COPPER_SPREAD_FIRST_RPC:
+        return is_known(rank->log.first_rpc_us, value);
+    default:
+        break;
+    }
+    *value = rank->value[metrics[spread]];
+    return is_ttl(metrics[spread]) ? rank->has_ttl : rank->has_counts;
+}
+
+/* For qsort of uint64_t. */
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Sorts the values. */
+static double median(double *values, size_t n)
+{
+    qsort(values, n, sizeof(*values), sorted_ascending);
+    return sorted_median(values, n);
+}
+
+/* Mean, deviation and median of r->n values, which are sorted afterwards. */
+static void measure(struct jp_copper_range *r, uint64_t *values)
+{
+    double sum = 0, squares = 0;
+
+    for (uint32_t i = 0; i < r->n; i++)
+        sum += (double) values[i];
+    r->mean = sum / r->n;
+    for (uint32_t i = 0; i < r->n; i++)
+        squares += ((double) values[i] - r->mean) *
+                   ((double) values[i] - r->mean);
+    r->stddev = sqrt(squares / r->n);
+    /* without a mean there is no relation */
+    r->cv = r->mean > 0 ? r->stddev / r->mean : NAN;
+    qsort(values, r->n, sizeof(*values), by_number);
+    r->median = ((double) values[(r->n - 1) / 2] + (double) values[r->n / 2]) /
+                2;
+}
+
+/* Computes a spread. values: room for a value of each rank. */
+static void spread(struct jp_copper *c, unsigned s, uint64_t *values)
+{
+    static const char *const names[JP_COPPER_N_SPREADS] = {
+        "counted_operations",
+        "cache_hits",
+        "cache_misses",
+        "negative_results",
+        "ttl_stores",
+        "ttl_serves",
+        "latency",
+        "latency_without_init",
+        "init",
+        "registration",
+        "parent_confirmed",
+        "first_parent_rpc"};
+    struct jp_copper_range *r = &c->range[s];
+
+    *r = (struct jp_copper_range){
+        .name = names[s], .seconds = s >= JP_COPPER_SPREAD_LATENCY, .cv = NAN};
+    for (size_t i = 0; i < c->n_ranks; i++) {
+        uint64_t value;
+
+        if (!spread_value(&c->ranks[i], s, &value))
+            continue;
+        /* of equal values, the first rank is named */
+        if (!r->n || value < r->min) {
+            r->min = value;
+            r->min_rank = i;
         }
-        c->findings = more;
+        if (!r->n || value > r->max) {
+            r->max = value;
+            r->max_rank = i;
+        }
+        values[r->n++] = value;
     }
-    more[c->n_findings++] = (struct jp_copper_finding){.kind = kind,
-                                                       .rank = rank,
-                                                       .from = from,
-                                                       .to = to,
-                                                       .cost_us = cost_us,
-                                                       .text = text};
-    return 0;
+    if (r->n)
+        measure(r, values);
 }
 
-/* Averages say more than sums: a rank's first match in this table is used. */
-static const struct {
-    const char *metric, *words;
-} metric_words[] = {
-    {"getattr_us", "a getattr takes"},
-    {"read_us", "a read takes"},
-    {"readdir_us", "a readdir takes"},
-    {"latency_without_init_s", "its operations take"},
-    {"init_s", "its start takes"},
-};
-#define N_METRICS (sizeof(metric_words) / sizeof(*metric_words))
-
-static int slow_rank(struct jp_copper *c, const struct jp_copper_outlier *o,
-                     const char *words)
-{
-    double us = strstr(o->metric, "_us") ? 1 : 1e6;
-    struct copper_words w;
-
-    if (!words_begin(&w))
-        return -1;
-    fprintf(w.out,
-            "%s is slow: %s %s, %.1f x the median of its tree level "
-            "(%s); %s more in all (level %d, %" PRIu32 " ranks)",
-            c->ranks[o->rank].host, words, FIG_US(o->value * us),
-            o->value / o->median, FIG_US(o->median * us), FIG_US(o->cost_us),
-            o->level, o->of);
-    return add_finding(c, "copper_slow_rank", o->rank, o->median * us,
-                       o->value * us, o->cost_us, words_end(&w));
-}
-
-static bool was_told(const struct jp_copper *c, size_t rank)
-{
-    for (size_t i = 0; i < c->n_findings; i++)
-        if (c->findings[i].rank == rank)
-            return true;
-    return false;
-}
-
-static int damaged_rank(struct jp_copper *c, size_t i)
-{
-    static const char *const kinds[JP_COPPER_N_STATES] = {
-        [JP_COPPER_EARLIER] = "copper_earlier_rank",
-        [JP_COPPER_PARTIAL] = "copper_partial_rank",
-        [JP_COPPER_OVERFLOW] = "copper_counter_overflow",
-        [JP_COPPER_DAMAGED] = "copper_damaged_rank",
-        [JP_COPPER_MISSING] = "copper_missing_rank"};
-    static const char *const words[JP_COPPER_N_STATES] = {
-        [JP_COPPER_EARLIER] = "is known up to a snapshot only",
-        [JP_COPPER_PARTIAL] = "is known in part",
-        [JP_COPPER_OVERFLOW] = "is left out",
-        [JP_COPPER_DAMAGED] = "is left out",
-        [JP_COPPER_MISSING] = "is missing"};
-    const struct jp_copper_rank *rank = &c->ranks[i];
-    struct copper_words w;
-
-    if (!kinds[rank->state])
-        return 0;
-    if (!words_begin(&w))
-        return -1;
-    fprintf(w.out, "%s", rank->host);
-    if (rank->pid)
-        fprintf(w.out, "-%" PRId64, rank->pid);
-    fprintf(w.out, " %s%s%s", words[rank->state], *rank->why ? ": " : "",
-            rank->why);
-    return add_finding(c, kinds[rank->state], i, NAN, NAN, NAN, words_end(&w));
-}
-
-static int late_parent(struct jp_copper *c, size_t i)
-{
-    struct copper_words w;
-
-    if (!c->ranks[i].log.timed_out)
-        return 0;
-    if (!words_begin(&w))
-        return -1;
-    fprintf(w.out,
-            "%s waited for its parent in the tree until the time for that "
-            "was up",
-            c->ranks[i].host);
-    return add_finding(c, "copper_parent_timeout", i, NAN, NAN, NAN,
-                       words_end(&w));
-}
-
-static int copper_findings(struct copper_build *b)
+/* Sums over the ranks, and all spreads. Returns -1 without memory. */
+static int totals(struct copper_build *b)
 {
     struct jp_copper *c = b->copper;
+    uint64_t *values = calloc(c->n_ranks ? c->n_ranks : 1, sizeof(*values));
 
-    for (size_t m = 0; m < N_METRICS; m++)
-        for (size_t i = 0; i < c->n_outliers; i++) {
-            const struct jp_copper_outlier *o = &c->outliers[i];
-
-            if (o->slow && !strcmp(o->metric, metric_words[m].metric) &&
-                !was_told(c, o->rank) &&
-                slow_rank(c, o, metric_words[m].words) < 0)
-                return -1;
-        }
+    if (!values)
+        return -1;
     for (size_t i = 0; i < c->n_ranks; i++)
-        if (damaged_rank(c, i) < 0 || late_parent(c, i) < 0)
-            return -1;
+        add_rank(c, &c->ranks[i]);
+    for (unsigned s = 0; s < JP_COPPER_N_SPREADS; s++)
+        spread(c, s, values);
+    free(values);
     return 0;
 }
 
-/* --- the six questions that a profile answers --- */
+/* --- ranks that differ from the others of their level in the tree --- */
+/* A parent answers requests of its children. So counters and times depend on
+ * the level in the tree, and the root always differs from all other ranks. Only
+ * ranks of one level are compared, by the median and the median absolute
+ * deviation, which a single bad rank does not change. */
 
-#define SHOWN 3
+/* Fewer ranks have no usual value. */
+#define LEAST_OF_LEVEL 4 /* fewer ranks have no usual value */
+/* By Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993. */
+#define Z_LIMIT 3.5
+/* Standard deviation of a normal distribution, relative to its median absolute
+ * deviation. If more than half of the values are equal, the mean absolute
+ * deviation is used instead. */
+#define OF_MEDIAN (1 / 0.6745)
+#define OF_MEAN 1.253314
+/* Least ratio of a value to the median. On a very even level, even a small
+ * difference has a large z. */
+#define WORTH_SHARE 1.1
+#define LEAST_CALLS 20 /* an average over fewer calls is meaningless */
 
-static double share(uint64_t part, uint64_t all)
+enum metric {
+    GETATTR_US,
+    READ_US,
+    READDIR_US,
+    LATENCY_S,
+    INIT_S,
+    OPERATIONS,
+    MISSES,
+    NEGATIVES,
+    TTL_EXPIRES,
+    N_OUTLIER_METRICS
+};
+
+static const struct {
+    const char *name;
+    const char *op; /* the metric is an average of this operation */
+    bool latency;   /* higher means slower */
+} metrics[N_OUTLIER_METRICS] = {
+    [GETATTR_US] = {"getattr_us", "getattr", true},
+    [READ_US] = {"read_us", "read", true},
+    [READDIR_US] = {"readdir_us", "readdir", true},
+    [LATENCY_S] = {"latency_without_init_s", NULL, true},
+    [INIT_S] = {"init_s", NULL, true},
+    [OPERATIONS] = {"counted_operations", NULL, false},
+    [MISSES] = {"cache_misses", NULL, false},
+    [NEGATIVES] = {"negative_results", NULL, false},
+    [TTL_EXPIRES] = {"ttl_expires", NULL, false},
+};
+
+/* Microseconds per operation; NAN: unknown, or too few operations. */
+static double average(const struct jp_copper_rank *rank, const char *name)
 {
-    return all ? (double) part / (double) all : NAN;
+    const struct copper_op *op = &rank->op[copper_op_find(name, strlen(name))];
+
+    return rank->has_ops && op->calls >= LEAST_CALLS
+               ? (double) op->time_us / (double) op->calls
+               : NAN;
 }
 
-typedef uint64_t weigh(const struct copper_op *op, size_t i);
-
-static uint64_t calls_of(const struct copper_op *op, size_t i)
+/* A rank's value of a metric; NAN: unknown. */
+static double value_of(const struct jp_copper_rank *rank, enum metric m)
 {
-    return op->calls;
+    const double init = (double) rank->op[copper_op_find("init", 4)].time_us;
+
+    if (metrics[m].op)
+        return average(rank, metrics[m].op);
+    switch (m) {
+    case LATENCY_S:
+        return rank->has_ops
+                   ? ((double) rank->value[COPPER_LATENCY_US] - init) / 1e6
+                   : NAN;
+    case INIT_S:
+        return rank->has_ops && init > 0 ? init / 1e6 : NAN;
+    case OPERATIONS:
+        return rank->has_counts ? (double) rank->value[COPPER_OPERATIONS] : NAN;
+    case MISSES:
+        return rank->has_counts ? (double) rank->value[COPPER_MISSES] : NAN;
+    case NEGATIVES:
+        return rank->has_counts ? (double) rank->value[COPPER_NEGATIVES] : NAN;
+    default:
+        return rank->has_ttl ? (double) rank->value[COPPER_TTL_EXPIRES] : NAN;
+    }
 }
 
-static uint64_t time_of(const struct copper_op *op, size_t i)
+/* Microseconds of the rank for one unit of the metric: its number of
+ * operations, or a second. The cost of a deviation is its value times this. */
+static double weight_of(const struct jp_copper_rank *rank, enum metric m)
 {
-    return i == copper_op_find("init", 4) ? 0 : op->time_us;
+    size_t len = metrics[m].op ? strlen(metrics[m].op) : 0;
+
+    return len ? (double) rank->op[copper_op_find(metrics[m].op, len)].calls
+               : 1e6;
 }
 
-/* The indices of the heaviest operations. */
-static size_t heaviest(const struct jp_copper *c, weigh *weight, size_t *index)
+/* Appends an outlier. Returns -1 without memory. */
+static int keep(struct jp_copper *c, const struct jp_copper_outlier *outlier)
 {
+    struct jp_copper_outlier *more = c->outliers;
+
+    if (!(c->n_outliers & (c->n_outliers - 1))) {
+        more = reallocarray(more, c->n_outliers ? 2 * c->n_outliers : 1,
+                            sizeof(*more));
+        if (!more)
+            return -1;
+        c->outliers = more;
+    }
+    more[c->n_outliers++] = *outlier;
+    return 0;
+}
+
+/* Whether the value is far from the level's median and the difference
+ * matters. */
+static bool is_far(const struct jp_copper_options *options, enum metric m,
+                   double value, double scale, double weight,
+                   struct jp_copper_outlier *o)
+{
+    double mid = o->median;
+    double least = fabs(mid) * (WORTH_SHARE - 1);
+
+    /* too close, or a few operations where there are usually none */
+    if (fabs(value - mid) <= least || (mid == 0 && value < LEAST_CALLS))
+        return false;
+    o->z = (value - mid) / scale;
+    o->cost_us = metrics[m].latency ? (value - mid) * weight : 0;
+    o->slow = metrics[m].latency && mid > 0 && options->slow_share > 0 &&
+              value >= options->slow_share * mid &&
+              o->cost_us >= options->slow_cost_us;
+    return fabs(o->z) > Z_LIMIT;
+}
+
+/* Finds the outliers of one level and metric. values: room for a value of each
+ * rank. Returns -1 without memory. */
+static int judge(struct copper_build *b, int level, enum metric m,
+                 double *values)
+{
+    struct jp_copper *c = b->copper;
+    double mid, scale, sum = 0;
     size_t n = 0;
 
-    for (size_t i = 0; i <= COPPER_N_OPS; i++) {
-        uint64_t own = weight(&c->op[i], i);
-        size_t at = n;
+    for (size_t i = 0; i < c->n_ranks; i++) {
+        double v = c->ranks[i].level == level ? value_of(&c->ranks[i], m) : NAN;
 
-        if (!own)
-            continue;
-        while (at && weight(&c->op[index[at - 1]], index[at - 1]) < own) {
-            if (at < SHOWN)
-                index[at] = index[at - 1];
-            at--;
-        }
-        if (at < SHOWN) {
-            index[at] = i;
-            n += n < SHOWN;
-        }
+        /* ranks of this level that have the metric */
+        if (isfinite(v))
+            values[n++] = v;
     }
-    return n;
-}
-
-static void say_count(const struct jp_copper *c, FILE *out)
-{
-    size_t index[SHOWN], n = heaviest(c, calls_of, index);
-    uint64_t all = 0;
-
-    for (size_t i = 0; i <= COPPER_N_OPS; i++)
-        all = num_add(all, c->op[i].calls);
-    if (!n)
-        fputs("Unknown: no table of operations could be read.", out);
+    if (n < LEAST_OF_LEVEL)
+        return 0;
+    mid = median(values, n);
     for (size_t i = 0; i < n; i++)
-        fprintf(out, "%s%s with %s requests (%s)", i ? ", then " : "",
-                copper_op_names[index[i]], FIG_COUNT(c->op[index[i]].calls),
-                FIG_SHARE(share(c->op[index[i]].calls, all)));
-    if (n)
-        fprintf(out, ", of %s in all.", FIG_COUNT(all));
-}
+        /* the values become deviations */
+        sum += values[i] = fabs(values[i] - mid);
+    if (sum == 0) /* all ranks are equal */
+        return 0;
+    /* the usual deviation of this level */
+    scale = OF_MEDIAN * median(values, n);
+    /* more than half of the ranks are equal */
+    if (scale == 0)
+        scale = OF_MEAN * sum / (double) n;
+    for (size_t i = 0; i < c->n_ranks; i++) {
+        struct jp_copper_outlier o = {.rank = i,
+                                      .metric = metrics[m].name,
+                                      .level = level,
+                                      .of = (uint32_t) n,
+                                      .median = mid};
 
-static void say_time(const struct jp_copper *c, FILE *out)
-{
-    size_t index[SHOWN], n = heaviest(c, time_of, index);
-    uint64_t all = 0;
-
-    for (size_t i = 0; i <= COPPER_N_OPS; i++)
-        all = num_add(all, time_of(&c->op[i], i));
-    if (!n)
-        fputs("Unknown: no table of operations could be read.", out);
-    for (size_t i = 0; i < n; i++)
-        fprintf(out, "%s%s with %s (%s)", i ? ", then " : "",
-                copper_op_names[index[i]],
-                FIG_US((double) c->op[index[i]].time_us),
-                FIG_SHARE(share(c->op[index[i]].time_us, all)));
-    if (n)
-        fprintf(out,
-                ", of %s in all. The daemons' start (init) took %s more, "
-                "which Copper's own total includes.",
-                FIG_US((double) all), FIG_US((double) c->init_us));
-}
-
-static void say_paths(const struct jp_copper *c, enum copper_category category,
-                      FILE *out)
-{
-    size_t from = c->path_from[category], to = c->path_from[category + 1];
-    uint64_t all = c->category_events[category];
-
-    if (from == to) {
-        fputs(c->n_counted && !c->n_tables && !c->n_top
-                  ? "Unknown: paths were not recorded "
-                    "(--copper-profile=top or full)."
-                  : "None was recorded.",
-              out);
-        return;
-    }
-    for (size_t i = from; i < to && i < from + SHOWN; i++)
-        fprintf(out, "%s%s with %s (%s)", i > from ? ", then " : "",
-                c->paths[i].path, FIG_COUNT(c->paths[i].events),
-                FIG_SHARE(share(c->paths[i].events, all)));
-    fprintf(out, ", of %s events on %s paths%s.", FIG_COUNT(all),
-            FIG_COUNT(to - from),
-            c->n_tables < c->n_counted
-                ? " (the busiest of each rank only: a lower bound)"
-                : "");
-}
-
-static void say_metadata(const struct jp_copper *c, FILE *out)
-{
-    say_paths(c, COPPER_METADATA, out);
-}
-
-static void say_data(const struct jp_copper *c, FILE *out)
-{
-    say_paths(c, COPPER_DATA, out);
-}
-
-static void say_reuse(const struct jp_copper *c, FILE *out)
-{
-    const struct copper_op *read = copper_op_of(c, "read");
-    const struct copper_op *readdir = copper_op_of(c, "readdir");
-
-    if (!c->n_counted) {
-        fputs("Unknown: no counters could be read.", out);
-        return;
-    }
-    fprintf(out, "%s of %s operations were served by the caches.",
-            FIG_COUNT(c->total[COPPER_HITS]),
-            FIG_COUNT(c->total[COPPER_OPERATIONS]));
-    if (read->calls)
-        fprintf(out,
-                " Of %s reads %s (%s) were hits, %s went past the cache "
-                "(large files, or errors).",
-                FIG_COUNT(read->calls), FIG_COUNT(read->hits),
-                FIG_SHARE(share(read->hits, read->calls)),
-                FIG_COUNT(read->negatives));
-    if (readdir->calls)
-        fprintf(out, " Of %s readdirs %s (%s) were hits.",
-                FIG_COUNT(readdir->calls), FIG_COUNT(readdir->hits),
-                FIG_SHARE(share(readdir->hits, readdir->calls)));
-    fputs(" A getattr counts as a hit even where it asked the parent, so its "
-          "hits say nothing on reuse.",
-          out);
-}
-
-static void say_ttl(const struct jp_copper *c, FILE *out)
-{
-    uint64_t stores = c->total[COPPER_TTL_STORES];
-    uint64_t serves = c->total[COPPER_TTL_SERVES];
-
-    if (!c->n_ttl) {
-        fputs("Unknown: no counters of it could be read.", out);
-        return;
-    }
-    fprintf(out,
-            "%s lookups of absent paths were answered from memory; %s "
-            "answers were remembered",
-            FIG_COUNT(serves), FIG_COUNT(stores));
-    if (stores)
-        fprintf(out, ", so each saved %.1f lookups",
-                (double) serves / (double) stores);
-    fprintf(out, ". %s were forgotten after their time",
-            FIG_COUNT(c->total[COPPER_TTL_EXPIRES]));
-    if (c->settings.ttl_ms >= 0)
-        fprintf(out, " (%s)", FIG_US((double) c->settings.ttl_ms * 1000));
-    fputs(". A parent in the tree counts its children's requests, too.", out);
-}
-
-static int copper_answers(struct copper_build *b)
-{
-    static const struct {
-        const char *question;
-        void (*say)(const struct jp_copper *, FILE *);
-    } questions[JP_COPPER_QUESTIONS] = {
-        {"Which operations dominate the number of requests?", say_count},
-        {"Which operations dominate the time?", say_time},
-        {"Which paths dominate the metadata traffic?", say_metadata},
-        {"Which paths dominate the data traffic?", say_data},
-        {"How much reuse comes from Copper's caches?", say_reuse},
-        {"How much reuse comes from remembered ENOENT?", say_ttl},
-    };
-
-    for (size_t i = 0; i < JP_COPPER_QUESTIONS; i++) {
-        struct jp_copper_answer *a = &b->copper->answers[i];
-        struct copper_words w;
-
-        if (!words_begin(&w))
-            return -1;
-        questions[i].say(b->copper, w.out);
-        a->question = questions[i].question;
-        a->answer = words_end(&w);
-        if (!a->answer)
+        o.value = c->ranks[i].level == level ? value_of(&c->ranks[i], m) : NAN;
+        if (isfinite(o.value) &&
+            is_far(b->options, m, o.value, scale, weight_of(&c->ranks[i], m),
+                   &o) &&
+            keep(c, &o) < 0)
             return -1;
     }
     return 0;
 }
 
-/* --- advice: what to remove or to set, each with its paths --- */
-
-#define MAX_ADVICE 16
-#define MAX_PATHS 10
-
-/* Takes ownership of text. Returns NULL when out of memory, or if text is
- * NULL. */
-static struct jp_copper_advice *add_advice(struct jp_copper *c, char *text)
+/* Slow ranks first, then the largest deviation. */
+static int by_z(const void *a, const void *b)
 {
-    struct jp_copper_advice *a = &c->advice[c->n_advice];
+    const struct jp_copper_outlier *x = a, *y = b;
 
-    if (!text)
-        return NULL;
-    c->n_advice++;
-    *a = (struct jp_copper_advice){
-        .text = text, .paths = calloc(MAX_PATHS, sizeof(*a->paths))};
-    return a->paths ? a : NULL;
+    if (x->slow != y->slow)
+        return x->slow ? -1 : 1;
+    if (fabs(x->z) != fabs(y->z))
+        return fabs(x->z) > fabs(y->z) ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static int add_path(struct jp_copper_advice *a, const char *path)
-{
-    if (a->n_paths == MAX_PATHS)
-        return 0;
-    a->paths[a->n_paths] = strdup(path);
-    return a->paths[a->n_paths++] ? 0 : -1;
-}
-
-static bool is_library(const struct jp_copper_failed *v)
-{
-    return v->class == JP_COPPER_MISSING_LIBRARY_PROBE ||
-           v->class == JP_COPPER_GLIBC_HWCAPS_PROBE;
-}
-
-/* Folders without any successful lookup: of libraries, or others. */
-static int vain_folders(struct jp_copper *c, bool libraries)
-{
-    struct copper_words w;
-    struct jp_copper_advice *a;
-    uint64_t events = 0, n = 0;
-
-    for (size_t i = 0; i < c->n_failed_lookups; i++)
-        if (c->failed_lookups[i].wholly &&
-            is_library(&c->failed_lookups[i]) == libraries) {
-            events = num_add(events, c->failed_lookups[i].events);
-            n++;
-        }
-    if (!n)
-        return 0;
-    if (!words_begin(&w))
-        return -1;
-    fprintf(w.out,
-            "%s folder%s searched for %s %s lookups and gave nothing: take "
-            "what is stale or twice out of %s.",
-            FIG_COUNT(n), n == 1 ? " was" : "s were",
-            libraries ? "shared libraries in" : "modules and settings in",
-            FIG_COUNT(events),
-            libraries ? "LD_LIBRARY_PATH" : "PYTHONPATH and PATH");
-    a = add_advice(c, words_end(&w));
-    if (!a)
-        return -1;
-    for (size_t i = 0; i < c->n_failed_lookups; i++)
-        if (c->failed_lookups[i].wholly &&
-            is_library(&c->failed_lookups[i]) == libraries &&
-            add_path(a, c->failed_lookups[i].folder) < 0)
-            return -1;
-    return 0;
-}
-
-static int vain_libraries(struct jp_copper *c)
-{
-    return vain_folders(c, true);
-}
-
-static int vain_modules(struct jp_copper *c)
-{
-    return vain_folders(c, false);
-}
-
-/* Folders in use in which files of other folders were also searched. Only full
- * tables show which folders are in use. */
-static int order(struct jp_copper *c)
-{
-    struct copper_words w;
-    struct jp_copper_advice *a;
-    uint64_t events = 0;
-
-    for (size_t i = 0; i < c->n_failed_lookups; i++)
-        if (!c->failed_lookups[i].wholly)
-            events = num_add(events, c->failed_lookups[i].events);
-    if (!events)
-        return 0;
-    if (!words_begin(&w))
-        return -1;
-    if (c->vain_known)
-        fprintf(w.out,
-                "%s lookups ended in ENOENT in folders that are in use, too. "
-                "Python's zip, pyvenv.cfg, suffix and hwcaps probes are "
-                "normal; what remains shrinks when the folder that holds most "
-                "comes first in the search path.",
-                FIG_COUNT(events));
-    else
-        fprintf(w.out,
-                "At least %s lookups ended in ENOENT. Full tables "
-                "(--copper-profile=full) would tell which of these folders "
-                "gave nothing and can leave the search paths.",
-                FIG_COUNT(events));
-    a = add_advice(c, words_end(&w));
-    if (!a)
-        return -1;
-    for (size_t i = 0; i < c->n_failed_lookups; i++)
-        if (!c->failed_lookups[i].wholly &&
-            add_path(a, c->failed_lookups[i].folder) < 0)
-            return -1;
-    return 0;
-}
-
-/* Reads that bypassed the cache, by file. */
-static int passed_by(struct jp_copper *c)
-{
-    const struct copper_op *read = copper_op_of(c, "read");
-    struct jp_copper_advice *a;
-    struct copper_words w;
-
-    if (read->negatives * 20 < read->calls || !read->negatives)
-        return 0;
-    if (!words_begin(&w))
-        return -1;
-    fprintf(w.out,
-            "%s of %s reads went past the cache: files of "
-            "-max_cacheable_byte_size and above are not kept. If memory "
-            "allows, raise it above the size of these.",
-            FIG_COUNT(read->negatives), FIG_COUNT(read->calls));
-    a = add_advice(c, words_end(&w));
-    if (!a)
-        return -1;
-    for (size_t i = c->path_from[COPPER_DATA]; i < c->path_from[COPPER_TREE];
-         i++)
-        if (2 * c->paths[i].count[COPPER_ROW_NEGATIVES] > c->paths[i].events &&
-            add_path(a, c->paths[i].path) < 0)
-            return -1;
-    return 0;
-}
-
-/* ENOENT entries that expire before they are needed again. */
-static int short_ttl(struct jp_copper *c)
-{
-    uint64_t stores = c->total[COPPER_TTL_STORES];
-    uint64_t expires = c->total[COPPER_TTL_EXPIRES];
-    struct copper_words w;
-
-    if (!expires || expires * 5 < stores)
-        return 0;
-    if (!words_begin(&w))
-        return -1;
-    fprintf(w.out,
-            "%s of %s remembered ENOENT answers ran out of time and were "
-            "asked for again: a longer -md_enoent_ttl_ms",
-            FIG_COUNT(expires), FIG_COUNT(stores));
-    if (c->settings.ttl_ms >= 0)
-        fprintf(w.out, " (now %" PRId64 ")", c->settings.ttl_ms);
-    fputs(" would keep them, unless files appear during the run.", w.out);
-    return add_advice(c, words_end(&w)) ? 0 : -1;
-}
-
-/* Files below the roots that no rank has used, if all ranks have full
- * tables. */
-static int unused(struct jp_copper *c)
-{
-    struct jp_copper_advice *a;
-    struct copper_words w;
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < c->n_used; i++)
-        n += c->used[i].walked && !c->used[i].observed && !c->used[i].is_dir;
-    if (!n || !c->vain_known)
-        return 0;
-    if (!words_begin(&w))
-        return -1;
-    fprintf(w.out,
-            "%s files below the environment were not asked for in this run "
-            "(copper_paths/"
-            "same_run_candidate_not_observed_existing_paths.txt). Try a "
-            "reduced copy, never the original: another run may need them.",
-            FIG_COUNT(n));
-    a = add_advice(c, words_end(&w));
-    if (!a)
-        return -1;
-    for (size_t i = 0; i < c->n_used_roots; i++)
-        if (add_path(a, c->used_roots[i].path) < 0)
-            return -1;
-    return 0;
-}
-
-/* What must be kept. */
-static int keep(struct jp_copper *c)
-{
-    static const enum jp_copper_class core[] = {
-        JP_COPPER_STDLIB, JP_COPPER_SITE_PACKAGES, JP_COPPER_TORCH_PACKAGE,
-        JP_COPPER_TORCH_LIBRARY};
-    struct jp_copper_advice *a = NULL;
-
-    for (size_t i = 0; i < sizeof(core) / sizeof(*core); i++)
-        for (size_t k = 0; k < JP_COPPER_N_CLASSES; k++) {
-            const struct jp_copper_class_sum *s = &c->classes[k];
-            const char *example = s->example ? s->example : s->top_example;
-
-            if (s->class != core[i] || !example)
-                continue;
-            if (!a)
-                a = add_advice(
-                    c, strdup("Keep what is in use: the interpreter's "
-                              "library, site-packages and the native "
-                              "libraries that are hot. Remove doubled "
-                              "entries of search paths first, then absent "
-                              "ones, then stale ones."));
-            if (!a || add_path(a, example) < 0)
-                return -1;
-        }
-    return 0;
-}
-
-static int copper_advice(struct copper_build *b)
-{
-    static int (*const rules[])(struct jp_copper *) = {
-        vain_libraries, vain_modules, order, passed_by,
-        short_ttl,      unused,       keep};
-    struct jp_copper *c = b->copper;
-
-    _Static_assert(sizeof(rules) / sizeof(*rules) <= MAX_ADVICE, "room");
-    c->advice = calloc(MAX_ADVICE, sizeof(*c->advice));
-    if (!c->advice)
-        return -1;
-    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
-        if (rules[i](c) < 0)
-            return -1;
-    return 0;
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *) a, *(char *const *) b);
-}
-
-/* Lists the log directories and the kinds of files in them. */
-static int list_roots(struct copper_build *b)
+static int outliers(struct copper_build *b)
 {
     struct jp_copper *c = b->copper;
-    size_t kept = 0;
+    double *values = calloc(c->n_ranks ? c->n_ranks : 1, sizeof(*values));
+    int deepest = -1, rc = values ? 0 : -1;
 
-    c->roots = calloc(b->found.n, sizeof(*c->roots));
-    if (!c->roots)
-        return -1;
-    for (size_t i = 0; i < b->found.n; i++) {
-        const struct copper_file *file = &b->found.files[i];
+    for (size_t i = 0; i < c->n_ranks; i++)
+        /* levels are numbered from 0, the root */
+        if (c->ranks[i].level > deepest)
+            deepest = c->ranks[i].level;
+    for (int level = 0; level <= deepest && rc == 0; level++)
+        for (unsigned m = 0; m < N_OUTLIER_METRICS && rc == 0; m++)
+            rc = judge(b, level, m, values);
+    /* count ranks that could not be judged, for the report to say so */
+    for (size_t i = 0; i < c->n_ranks && rc == 0; i++) {
+        uint32_t n = 0;
 
-        b->bytes_all += file->size;
-        /* lists of nodes may be outside of the log directories */
-        if (!*file->name.host)
-            continue;
-        if (c->n_roots && file->root_len == file[-1].root_len &&
-            !memcmp(file->path, file[-1].path, file->root_len))
-            continue;
-        c->roots[c->n_roots] =
-            file->root_len ? strndup(file->path, file->root_len) : strdup(".");
-        if (!c->roots[c->n_roots++])
-            return -1;
+        for (size_t k = 0; k < c->n_ranks && n < LEAST_OF_LEVEL; k++)
+            n += c->ranks[k].level == c->ranks[i].level &&
+                 c->ranks[k].has_counts;
+        c->unjudged += c->ranks[i].has_counts &&
+                       (c->ranks[i].level < 0 || n < LEAST_OF_LEVEL);
     }
-    qsort(c->roots, c->n_roots, sizeof(*c->roots), by_text);
-    for (size_t i = 0; i < c->n_roots; i++) {
-        if (kept && !strcmp(c->roots[kept - 1], c->roots[i]))
-            free(c->roots[i]);
-        else
-            c->roots[kept++] = c->roots[i];
-    }
-    c->n_roots = kept;
-    return 0;
+    free(values);
+    if (rc == 0 && c->n_outliers)
+        qsort(c->outliers, c->n_outliers, sizeof(*c->outliers), by_z);
+    return rc;
 }
 
+/* --- all parts --- */
+
+/* Sums of the cache sizes over all ranks. */
 static void sum_caches(struct jp_copper *c)
 {
     static const char *const names[JP_COPPER_N_CACHES] = {
@@ -659,13 +428,12 @@ static void sum_caches(struct jp_copper *c)
     }
 }
 
+/* Runs the parts in order; each needs what the ones before have found. */
 static int run(struct copper_build *b)
 {
     static int (*const parts[])(struct copper_build *) = {
-        list_roots,    copper_daemons,        copper_launches, copper_roster,
-        copper_ranks,  copper_totals,         copper_outliers, copper_paths,
-        copper_usage,  copper_failed_lookups, copper_findings, copper_answers,
-        copper_advice,
+        copper_daemons, copper_ranks, totals,        outliers,
+        copper_paths,   copper_usage, copper_advice,
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
@@ -673,16 +441,6 @@ static int run(struct copper_build *b)
             return -1;
     sum_caches(b->copper);
     return 0;
-}
-
-static void build_fini(struct copper_build *b)
-{
-    for (size_t i = 0; i < b->n_roster; i++)
-        free(b->roster[i]);
-    free(b->roster);
-    free(b->daemons);
-    copper_pathset_destroy(b->paths);
-    copper_found_fini(&b->found);
 }
 
 int copper_run(const char *const *inputs, size_t n_inputs,
@@ -696,19 +454,22 @@ int copper_run(const char *const *inputs, size_t n_inputs,
     *out = NULL;
     if (copper_find(inputs, n_inputs, &b.found, b.err) < 0)
         return -1;
+    /* nothing of Copper's, or only a list of nodes that nobody expected */
     if (!b.found.profiles && !b.found.logs &&
         !(options->expected && b.found.lists)) {
-        copper_found_fini(&b.found);
+        copper_daemons_fini(&b);
         return 0;
     }
     *b.err->text = '\0';
+    /* another user's data, or root's view: files are not looked up freely */
     b.guarded = b.found.foreign || geteuid() == 0;
     b.copper = calloc(1, sizeof(*b.copper));
     if (b.copper)
         rc = run(&b);
+    /* parts set an error unless they ran out of memory */
     if (rc < 0 && !*b.err->text)
         error_set(b.err, "out of memory");
-    build_fini(&b);
+    copper_daemons_fini(&b);
     if (rc < 0)
         copper_destroy(b.copper);
     else
@@ -725,6 +486,7 @@ static void free_ranks(struct jp_copper *c)
     free(c->ranks);
 }
 
+/* Answers, advice, findings and notes. */
 static void free_words(struct jp_copper *c)
 {
     for (size_t i = 0; i < JP_COPPER_QUESTIONS; i++)
@@ -772,6 +534,7 @@ void copper_destroy(struct jp_copper *c)
     free(c->outliers);
     free(c->points);
     free(c->paths);
+    /* paths are borrowed from these */
     copper_pathset_free(c->memory);
     copper_pathset_free(c->used_memory);
     free(c);

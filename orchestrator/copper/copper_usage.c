@@ -1,4 +1,10 @@
-/* copper_usage.c - compare the observed paths with the files that exist now. */
+/* copper_usage.c - compare the observed paths with the files that exist now,
+ * and find folders with unsuccessful lookups.
+ *
+ * compare_files chooses roots (find_roots), walks each of them, and looks up
+ * the observed paths below it. If the data belongs to another user, or root
+ * runs the analysis (`guarded`), only roots that were named are examined, and
+ * no link is followed: a prepared path must not reveal which files exist. */
 #include "orchestrator/copper/copper_build.h"
 
 #include <fcntl.h>
@@ -12,7 +18,7 @@
 #include "common/fileio.h"
 #include "common/num.h"
 
-#define COPPER_MAX_ROOTS 64
+#define COPPER_MAX_ROOTS 64 /* further ones are ignored */
 
 /* Whether path is root or below it. */
 static bool is_below(const char *path, const char *root)
@@ -29,6 +35,7 @@ static int add_root(struct jp_copper *c, const char *path, size_t len)
     size_t kept = 0;
     char *root;
 
+    /* "/" alone is no root: everything would be below it */
     while (len > 1 && path[len - 1] == '/')
         len--;
     if (len < 2 || path[0] != '/')
@@ -94,6 +101,7 @@ static size_t home_part(const char *path, const char *home)
     return n + 1 + strcspn(path + n + 1, "/");
 }
 
+/* For qsort of roots. */
 static int by_path(const void *a, const void *b)
 {
     const struct jp_copper_root *x = a, *y = b;
@@ -150,6 +158,7 @@ struct walk {
     uint64_t end_ms; /* for all walks */
 };
 
+/* Appends a path of a root. Returns -1 without memory. */
 static int add_used(struct copper_build *b, const char *path, size_t root,
                     bool exists, bool is_dir)
 {
@@ -167,6 +176,7 @@ static int add_used(struct copper_build *b, const char *path, size_t root,
     return 0;
 }
 
+/* Adds a path that the walk has found. */
 static int take_found(struct walk *w, const char *path, bool is_dir)
 {
     struct jp_copper *c = w->b->copper;
@@ -181,6 +191,7 @@ static int take_found(struct walk *w, const char *path, bool is_dir)
     return 0;
 }
 
+/* Links to folders are counted as folders; they are not walked. */
 static bool is_link_to_folder(const struct treewalk_entry *entry, bool guarded)
 {
     struct stat st;
@@ -202,6 +213,7 @@ static uint64_t now_ms(const struct copper_build *b)
     return b->options->now_ms ? b->options->now_ms() : clock_ms();
 }
 
+/* Whether the time for all walks is over. */
 static bool is_late(const struct walk *w)
 {
     return now_ms(w->b) >= w->end_ms;
@@ -214,7 +226,8 @@ static int take_entry(void *arg, const struct treewalk_entry *entry)
     struct jp_copper_root *root = &w->b->copper->used_roots[w->root];
 
     if (entry->what == TREEWALK_CLOSED || entry->what == TREEWALK_DEEP) {
-        root->cut = true;
+        root->cut =
+            true; /* a folder that could not be opened, or is too deep */
         return 0;
     }
     if (!w->left || (w->left % LOOK_EACH == 0 && is_late(w))) {
@@ -227,6 +240,7 @@ static int take_entry(void *arg, const struct treewalk_entry *entry)
                           is_link_to_folder(entry, w->b->guarded));
 }
 
+/* The path on this host. Caller frees; NULL: no memory. */
 static char *in_sysroot(const struct copper_build *b, const char *path)
 {
     const char *sysroot = b->options->sysroot;
@@ -234,8 +248,8 @@ static char *in_sysroot(const struct copper_build *b, const char *path)
     return text_format("%s%s", sysroot ? sysroot : "", path);
 }
 
-/* Opens path below the folder at, without following links. Returns an O_PATH
- * descriptor, or -1. */
+/* Opens path below the folder `at`, component by component, without following
+ * links and without "..". Returns an O_PATH descriptor, or -1. */
 static int open_below(int at, const char *path)
 {
     char *copy = strdup(path), *rest = copy, *name;
@@ -256,6 +270,7 @@ static int open_below(int at, const char *path)
     return fd;
 }
 
+/* Opens a root for reading, or returns -1. */
 static int open_root(const struct copper_build *b, const char *path)
 {
     int top, at, fd;
@@ -272,7 +287,8 @@ static int open_root(const struct copper_build *b, const char *path)
     return fd;
 }
 
-/* Looks up an observed path of a root. */
+/* Whether an observed path of a root exists; *st describes it. root_len: length
+ * of the root's part of `where`. */
 static bool look_up(const struct walk *w, const char *where, size_t root_len,
                     struct stat *st)
 {
@@ -288,6 +304,8 @@ static bool look_up(const struct walk *w, const char *where, size_t root_len,
     return exists;
 }
 
+/* Lists everything below the root. Returns -1 without memory; a root that does
+ * not exist is no error. */
 static int walk_root(struct walk *w)
 {
     struct copper_build *b = w->b;
@@ -316,6 +334,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *) a, *(const char *const *) b);
 }
 
+/* By path; the walked entry before the observed one. */
 static int by_used(const void *a, const void *b)
 {
     const struct jp_copper_used *x = a, *y = b;
@@ -333,6 +352,7 @@ static const char **observed(const struct jp_copper *c, size_t *n)
     if (!list)
         return NULL;
     for (size_t i = 0; i < c->n_paths; i++)
+        /* only full tables: top rows are too few to call the rest unused */
         if (c->paths[i].full && c->paths[i].path[0] == '/')
             list[kept++] = c->paths[i].path;
     if (kept)
@@ -418,7 +438,8 @@ static int note_absent(struct copper_build *b, const struct jp_copper_root *r)
                        r->observed);
 }
 
-int copper_usage(struct copper_build *b)
+/* Returns -1 when out of memory. */
+static int compare_files(struct copper_build *b)
 {
     const struct jp_copper_options *o = b->options;
     struct jp_copper *c = b->copper;
@@ -458,17 +479,19 @@ int copper_usage(struct copper_build *b)
 
 /* --- folders with unsuccessful lookups --- */
 /* A search path (LD_LIBRARY_PATH, PATH, PYTHONPATH) is tried folder by folder.
- * Each ENOENT in one of the folders was a useless lookup, which a shorter
+ * Each ENOENT in one of its folders was a useless lookup, which a shorter
  * search path would save. */
 
-#define MAX_VAIN 1000
+#define MAX_VAIN 1000 /* folders in the result */
 
+/* A path that was not found, with the length of its folder's part. */
 struct lookup {
     const struct jp_copper_path *path;
     size_t folder_len;
     uint64_t events;
 };
 
+/* By folder, then most events. */
 static int by_folder(const void *a, const void *b)
 {
     const struct lookup *x = a, *y = b;
@@ -484,6 +507,7 @@ static int by_folder(const void *a, const void *b)
     return strcmp(x->path->path, y->path->path);
 }
 
+/* Most events first. */
 static int by_events(const void *a, const void *b)
 {
     const struct jp_copper_failed *x = a, *y = b;
@@ -500,6 +524,8 @@ static bool holds(const char **list, size_t n, const char *folder)
 
     while (low < high) {
         size_t mid = (low + high) / 2;
+        /* binary search; a longer name that begins with the folder's is ordered
+         * by its next character */
         int order = strncmp(list[mid], folder, len);
 
         if (!order && list[mid][len] == '/')
@@ -514,7 +540,8 @@ static bool holds(const char **list, size_t n, const char *folder)
     return false;
 }
 
-/* Adds a folder. Lookups [0, n) are in that folder, most frequent first. */
+/* Adds a folder. Lookups [0, n) are in that folder, most frequent first. read:
+ * sorted paths that were read. Returns -1 without memory. */
 static int add(struct jp_copper *c, const struct lookup *lookup, size_t n,
                const char **read, size_t n_read)
 {
@@ -533,6 +560,7 @@ static int add(struct jp_copper *c, const struct lookup *lookup, size_t n,
 
         v->events = num_add(v->events, lookup[i].events);
         by_class[class] = num_add(by_class[class], lookup[i].events);
+        /* the class with most events stands for the folder */
         if (by_class[class] > by_class[v->class])
             v->class = class;
     }
@@ -547,6 +575,7 @@ static size_t folder_length(const char *path)
     return slash && slash > path ? (size_t) (slash - path) : 0;
 }
 
+/* Sorts and keeps the first MAX_VAIN. */
 static void drop_rest(struct jp_copper *c)
 {
     if (c->n_failed_lookups)
@@ -558,7 +587,8 @@ static void drop_rest(struct jp_copper *c)
     }
 }
 
-int copper_failed_lookups(struct copper_build *b)
+/* Groups the lookups by folder. Returns -1 without memory. */
+static int failed_lookups(struct copper_build *b)
 {
     struct jp_copper *c = b->copper;
     size_t first = c->path_from[COPPER_TTL], n = 0, n_read = 0, i, k;
@@ -571,6 +601,7 @@ int copper_failed_lookups(struct copper_build *b)
 
     for (i = first; i < c->n_paths && rc == 0; i++) {
         const struct jp_copper_path *p = &c->paths[i];
+        /* each ENOENT that was remembered or served */
         uint64_t events =
             num_add(p->count[COPPER_ROW_STORES], p->count[COPPER_ROW_SERVES]);
 
@@ -588,6 +619,7 @@ int copper_failed_lookups(struct copper_build *b)
     if (!c->failed_lookups)
         rc = -1;
     for (i = 0; i < n && rc == 0; i += k) {
+        /* the lookups of one folder */
         for (k = 1; i + k < n &&
                     lookups[i].folder_len == lookups[i + k].folder_len &&
                     !memcmp(lookups[i].path->path, lookups[i + k].path->path,
@@ -599,4 +631,9 @@ int copper_failed_lookups(struct copper_build *b)
     free(read);
     drop_rest(c);
     return rc;
+}
+
+int copper_usage(struct copper_build *b)
+{
+    return compare_files(b) < 0 || failed_lookups(b) < 0 ? -1 : 0;
 }

@@ -1,4 +1,9 @@
-/* nsys.c - find the exports, read each of them, and merge them. */
+/* nsys.c - find the exports of a step's ranks, read each of them, merge them,
+ * and print the tables.
+ *
+ * nsys_load: find the files, sort them by rank, read and merge one after the
+ * other (take, merge_table), then sort the rows (collect). The first part
+ * prints the tables in the layout of `nsys profile --stats`. */
 #include "orchestrator/nsys/nsys.h"
 
 #include <errno.h>
@@ -19,9 +24,10 @@
 
 /* The layout of tables, as in `nsys profile --stats`. */
 
+/* CELL: bytes of a cell; a character has at most 4. */
 enum { NAME_WIDTH = 100, MAX_COLUMNS = 12, CELL = 4 * NAME_WIDTH + 8 };
 
-/* The figure that a column shows. */
+/* The figure that a column shows. The order is that of the columns. */
 enum figure {
     SHARE,
     TOTAL,
@@ -37,6 +43,7 @@ enum figure {
     NAME
 };
 
+/* Words and format of each table, as nsys has them. */
 static const struct layout {
     const char *title;
     const char *count; /* heading of the counts */
@@ -57,6 +64,7 @@ static const struct layout {
                        false, false},
 };
 
+/* The heading of a column; sizes have other words than times. */
 static const char *heading(const struct layout *l, enum figure figure)
 {
     static const char *const words[][2] = {
@@ -77,20 +85,22 @@ static const char *heading(const struct layout *l, enum figure figure)
                             : words[figure][l->is_size];
 }
 
-/* Truncates text to NAME_WIDTH characters, the last one an ellipsis if it was
- * longer. Returns the length. */
+/* Shortens text to NAME_WIDTH characters, the last one an ellipsis if it was
+ * longer. Returns the number of characters, which is the width. */
 static size_t cut(const char *text, char buf[CELL])
 {
     size_t n = 0, at = 0, end = 0;
 
     while (text[at]) {
         uint32_t point;
+        /* an invalid byte counts as a character */
         size_t len = utf8_decode(text + at, strlen(text + at), &point);
 
         if (n == NAME_WIDTH) {
             snprintf(buf, CELL, "%.*s\u2026", (int) end, text);
             return NAME_WIDTH;
         }
+        /* where to cut, if the text turns out to be too long */
         if (++n < NAME_WIDTH)
             end = at + (len ? len : 1);
         at += len ? len : 1;
@@ -99,6 +109,7 @@ static size_t cut(const char *text, char buf[CELL])
     return n;
 }
 
+/* A figure that may have decimals: ns, or MB for sizes. */
 static void put_amount(const struct layout *l, double amount, char buf[CELL])
 {
     if (l->is_size)
@@ -107,6 +118,7 @@ static void put_amount(const struct layout *l, double amount, char buf[CELL])
         snprintf(buf, CELL, "%.1f", amount);
 }
 
+/* A whole number: ns, or MB for sizes. */
 static void put_whole(const struct layout *l, uint64_t amount, char buf[CELL])
 {
     if (l->is_size)
@@ -159,6 +171,8 @@ static size_t put_cell(const struct layout *l, const struct jp_nsys_row *row,
     return strlen(buf);
 }
 
+/* The columns of a table. Those about ranks are left out for a single rank.
+ * Returns their number. */
 static size_t choose(const struct layout *l, bool several,
                      enum figure columns[MAX_COLUMNS])
 {
@@ -171,7 +185,7 @@ static size_t choose(const struct layout *l, bool several,
     return n;
 }
 
-/* Prints the headings, centred in their columns. */
+/* Prints the headings, centred in their columns, and a line below them. */
 static void put_headings(const struct layout *l, const enum figure *columns,
                          const size_t *widths, size_t n, FILE *out)
 {
@@ -179,6 +193,7 @@ static void put_headings(const struct layout *l, const enum figure *columns,
 
     for (size_t i = 0; i < n; i++) {
         const char *word = heading(l, columns[i]);
+        /* `rest` is the space right of the heading before */
         size_t left = (widths[i] - strlen(word)) / 2;
 
         fprintf(out, "%*s%s", (int) (rest + (i ? 2 : 1) + left), "", word);
@@ -201,13 +216,17 @@ static void put_row(const struct layout *l, const struct jp_nsys_row *row,
         char cell[CELL];
         size_t width = put_cell(l, row, columns[i], cell);
 
+        /* figures are right-aligned, names left-aligned */
         fprintf(out, "%s%*s", i ? "  " : " ",
                 columns[i] == NAME ? 0 : (int) (widths[i] - width), "");
+        /* a name may contain anything */
         quote_print(out, cell);
     }
     fputc('\n', out);
 }
 
+/* Prints a table; top: limit of rows, 0: none. Widths are those of the rows
+ * that are shown. */
 static void put_table(const struct jp_nsys *nsys, enum nsys_table table,
                       size_t top, FILE *out)
 {
@@ -218,8 +237,10 @@ static void put_table(const struct jp_nsys *nsys, enum nsys_table table,
     enum figure columns[MAX_COLUMNS];
     char cell[CELL];
 
+    /* NVTX tables are only printed if there are ranges */
     if (!n && !l->always)
         return;
+    /* first find the widths, then print */
     n_columns = choose(l, nsys->n_ranks - nsys->n_bad > 1, columns);
     for (size_t i = 0; i < n_columns; i++) {
         widths[i] = strlen(heading(l, columns[i]));
@@ -259,6 +280,7 @@ const char *const nsys_table_names[NSYS_TABLES] = {
 
 /* --- find ---------------------------------------------------------------- */
 
+/* Exports and reports below the inputs. */
 struct files {
     char **at;
     size_t n, room, skipped;
@@ -267,6 +289,7 @@ struct files {
     bool failed;
 };
 
+/* Whether the name ends so, and is longer than that. */
 static bool ends(const char *name, const char *end)
 {
     size_t n = strlen(name), m = strlen(end);
@@ -274,6 +297,7 @@ static bool ends(const char *name, const char *end)
     return n > m && strcmp(name + n - m, end) == 0;
 }
 
+/* Appends the first len bytes of path to a list. */
 static void add(char ***list, size_t *n, size_t *room, const char *path,
                 size_t len, bool *failed)
 {
@@ -303,6 +327,7 @@ static void add_file(struct files *f, const char *path)
         add(&f->at, &f->n, &f->room, path, strlen(path), &f->failed);
 }
 
+/* A callback of type treewalk_see. */
 static int see(void *arg, const struct treewalk_entry *entry)
 {
     static const char *const reports[] = {".nsys-rep", ".qdrep"};
@@ -319,33 +344,37 @@ static int see(void *arg, const struct treewalk_entry *entry)
     return 0;
 }
 
-/* Walks a folder. A file that is given by name is taken whatever its name
+/* Walks a folder. A file that was named explicitly is taken whatever its ending
  * is. */
 static int find(const char *input, struct files *f, struct jp_error *err)
 {
     int fd = open(input, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+    /* treewalk takes over the descriptor */
     if (fd >= 0)
         return treewalk(fd, input, JP_NSYS_DEPTH, see, f) < 0 || f->failed
                    ? error_set(err, "out of memory")
                    : 0;
+    /* neither a folder nor a file */
     if (errno != ENOTDIR)
         return error_set(err, "%s: %m", QUOTE(input));
     add_file(f, input);
     return f->failed ? error_set(err, "out of memory") : 0;
 }
 
+/* For qsort and bsearch of paths. */
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* Counts reports without an export beside them. The exports are sorted. */
+/* Counts reports that have no export beside them. The exports are sorted. */
 static size_t count_unexported(const struct files *f)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < f->n_reports; i++) {
+        /* nsys names an export like its report */
         char *export = text_format("%s.sqlite", f->reports[i]);
 
         n += export &&
@@ -367,7 +396,7 @@ static void files_fini(struct files *f)
 
 /* --- merge --------------------------------------------------------------- */
 
-/* The rows made so far for a table's names. */
+/* The rows made so far, by number of their name. */
 struct merging {
     struct jp_nsys *out;
     struct nsys_names names[NSYS_TABLES];
@@ -375,6 +404,8 @@ struct merging {
     size_t room[NSYS_TABLES];
 };
 
+/* The row of a name, made if necessary; beyond NSYS_NAMES that of NSYS_OTHERS.
+ * NULL: no memory. */
 static struct jp_nsys_row *row_of(struct merging *m, enum nsys_table table,
                                   const char *name)
 {
@@ -382,6 +413,7 @@ static struct jp_nsys_row *row_of(struct merging *m, enum nsys_table table,
     int64_t at = nsys_names_find(names, name);
 
     if (at < 0)
+        /* leave one name for the rest */
         at = nsys_names_put(names,
                             names->n < NSYS_NAMES - 1 ? name : NSYS_OTHERS);
     if (at < 0)
@@ -401,6 +433,7 @@ static struct jp_nsys_row *row_of(struct merging *m, enum nsys_table table,
     return &m->rows[table][at];
 }
 
+/* Adds the sums of one rank to the rows. Returns -1 without memory. */
 static int merge_table(struct merging *m, enum nsys_table table,
                        const struct nsys_lines *lines)
 {
@@ -410,9 +443,11 @@ static int merge_table(struct merging *m, enum nsys_table table,
 
         if (!row)
             return -1;
+        /* a name whose rows were all bad */
         if (!sum->n)
             continue;
         nsys_sum_merge(&row->sum, sum);
+        /* bounds are over the ranks that have the name */
         row->rank_min = row->ranks && row->rank_min < sum->total ? row->rank_min
                                                                  : sum->total;
         row->rank_max = row->rank_max > sum->total ? row->rank_max : sum->total;
@@ -421,7 +456,7 @@ static int merge_table(struct merging *m, enum nsys_table table,
     return 0;
 }
 
-/* Compares by rank (unknown ranks last), then by path. */
+/* Compares by rank (unknown ranks, -1, last), then by path. */
 static int by_rank(const void *a, const void *b)
 {
     const char *x = *(char *const *) a, *y = *(char *const *) b;
@@ -432,12 +467,14 @@ static int by_rank(const void *a, const void *b)
     return i != k ? i < k ? -1 : 1 : strcmp(x, y);
 }
 
+/* Keeps the longest gaps of a rank. Returns -1 without memory. */
 static int keep_gaps(struct merging *m, size_t rank)
 {
     struct jp_nsys *out = m->out;
     const struct nsys_profile *p = &out->ranks[rank].p;
     struct jp_nsys_gap *more;
 
+    /* no gap in this rank */
     if (!p->n_top)
         return 0;
     more = reallocarray(out->gaps, out->n_gaps + p->n_top, sizeof(*more));
@@ -464,6 +501,7 @@ static int take(struct merging *m, char *path,
     struct jp_error err;
     int rc = 0;
 
+    /* takes over the path */
     *rank = (struct jp_nsys_rank){.path = path};
     rank->rank = nsys_name_read(rank->path, rank->host, sizeof(rank->host));
     if (nsys_read(path, &how, &p, &err) < 0) {
@@ -474,9 +512,12 @@ static int take(struct merging *m, char *path,
     }
     for (int i = 0; i < NSYS_TABLES && rc == 0; i++)
         rc = merge_table(m, (enum nsys_table) i, &p.of[i]);
+    /* the profile without its names, which are freed */
     rank->p = p;
+    /* the tables stay with p and are freed with it */
     memset(rank->p.of, 0, sizeof(rank->p.of));
     nsys_profile_fini(&p);
+    /* a name without a host: the export may have it */
     if (!*rank->host)
         clean_text(rank->p.host, JP_CLEAN_ASCII, rank->host,
                    sizeof(rank->host));
@@ -488,6 +529,7 @@ static int take(struct merging *m, char *path,
 
 /* --- sort ---------------------------------------------------------------- */
 
+/* By table, then largest total first. */
 static int by_total(const void *a, const void *b)
 {
     const struct jp_nsys_row *x = a, *y = b;
@@ -504,6 +546,7 @@ static uint64_t gap_ns(const struct jp_nsys_gap *g)
     return (uint64_t) (g->gap.to_ns - g->gap.from_ns);
 }
 
+/* Longest gap first. */
 static int by_length(const void *a, const void *b)
 {
     const struct jp_nsys_gap *x = a, *y = b;
@@ -513,7 +556,8 @@ static int by_length(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Hands over the names to the rows. */
+/* Makes the list of rows. Names pass from m to the rows. Returns -1 without
+ * memory. */
 static int collect(struct merging *m)
 {
     struct jp_nsys *out = m->out;
@@ -525,6 +569,7 @@ static int collect(struct merging *m)
     if (!out->rows)
         return -1;
     for (int t = 0; t < NSYS_TABLES; t++) {
+        /* shares are of the table's total */
         double total = 0;
 
         for (size_t i = 0; i < m->names[t].n; i++)
@@ -537,8 +582,11 @@ static int collect(struct merging *m)
                 continue;
             row.table = (enum nsys_table) t;
             row.name = m->names[t].at[i];
+            /* the row owns the name now */
             m->names[t].at[i] = NULL;
             row.share = total > 0 ? sum / total : 0;
+            /* the largest rank's total divided by the mean over all ranks that
+             * were read */
             row.imbalance =
                 sum > 0 ? (double) row.rank_max * (double) good / sum : 1;
             out->rows[out->n_rows++] = row;
@@ -572,6 +620,8 @@ static void drop_twins(struct files *f)
     f->n = n;
 }
 
+/* Reads and merges the files, until options->stop. Files that are left unread
+ * stay in f. */
 static int read_files(struct files *f, const struct jp_nsys_options *options,
                       struct jp_nsys *out)
 {
@@ -581,10 +631,12 @@ static int read_files(struct files *f, const struct jp_nsys_options *options,
     for (size_t i = 0; i < f->n && rc == 0; i++) {
         char *path = f->at[i];
 
+        /* checked before each file, and by the reader within one */
         if (options->stop && options->stop(options->arg)) {
             out->out_of_time = true;
             break;
         }
+        /* take owns the path from here on */
         f->at[i] = NULL;
         rc = take(&m, path, options);
     }
@@ -607,6 +659,7 @@ int nsys_load(const char *const *inputs, size_t n,
     if (rc < 0 || (!f.n && !f.n_reports))
         goto out;
     if (f.n)
+        /* by path first, for drop_twins and count_unexported */
         qsort(f.at, f.n, sizeof(*f.at), by_text);
     drop_twins(&f);
     nsys = calloc(1, sizeof(*nsys));
@@ -615,6 +668,7 @@ int nsys_load(const char *const *inputs, size_t n,
     if (nsys)
         nsys->unexported = count_unexported(&f);
     if (f.n)
+        /* the order in which ranks are read and listed */
         qsort(f.at, f.n, sizeof(*f.at), by_rank);
     if (!nsys || !nsys->ranks || read_files(&f, options, nsys) < 0) {
         rc = error_set(err, "out of memory");
@@ -649,6 +703,7 @@ void nsys_destroy(struct jp_nsys *nsys)
 const struct jp_nsys_row *nsys_rows(const struct jp_nsys *nsys,
                                     enum nsys_table table, size_t *n)
 {
+    /* rows are sorted by table */
     size_t from = 0, to;
 
     while (from < nsys->n_rows && nsys->rows[from].table < table)
@@ -669,6 +724,8 @@ double nsys_short_gap_share(const struct nsys_profile *p)
     return p->span_ns ? (double) p->short_gaps.ns / (double) p->span_ns : NAN;
 }
 
+/* One sentence; bad and unexported files are only mentioned if there are
+ * any. */
 char *nsys_text(const struct jp_nsys *nsys, char buf[JP_NSYS_TEXT])
 {
     size_t good = nsys->n_ranks - nsys->n_bad, n = 0;
@@ -683,6 +740,7 @@ char *nsys_text(const struct jp_nsys *nsys, char buf[JP_NSYS_TEXT])
         kernels += p->kernels.n;
         kernel_ns = num_add(kernel_ns, p->kernels.ns);
         nccl_ns = num_add(nccl_ns, p->nccl_kernels.ns);
+        /* a rank without GPUs has no share */
         if (isfinite(share)) {
             least = fmin(least, share);
             most = fmax(most, share);
@@ -691,6 +749,7 @@ char *nsys_text(const struct jp_nsys *nsys, char buf[JP_NSYS_TEXT])
     }
     len =
         snprintf(buf, JP_NSYS_TEXT, "%s rank%s", FIG_COUNT(good), plural(good));
+    /* one GPU's share is no range */
     if (n && n > 1)
         len += snprintf(buf + len, JP_NSYS_TEXT - (size_t) len,
                         ", GPUs busy for %s to %s of the time from their "

@@ -1,4 +1,9 @@
-/* nsys_export.c - run `nsys export` for reports without an export. */
+/* nsys_export.c - run `nsys export` for reports without an export.
+ *
+ * find lists the reports that need one; run keeps several children at work
+ * (turn) until all are done, one has failed, or the time is up. Each child
+ * writes into its own folder in TMPDIR, because SQLite needs a file system with
+ * locks; move then copies the file beside its report. */
 #include "orchestrator/nsys/nsys.h"
 
 #include <errno.h>
@@ -18,10 +23,10 @@
 #include "common/quote.h"
 #include "plugins/nsys/nsys_env.h"
 
-#define DEPTH 4 /* for <node>/nsys/ */
+#define DEPTH 4 /* deep enough for <node>/nsys/ */
 #define REPORTS_MAX 4096
 #define AT_ONCE_MAX 16
-#define LOOK_MS 20
+#define LOOK_MS 20 /* between two looks at the children */
 #define ENDING ".nsys-rep"
 
 /* A report that needs an export. */
@@ -71,7 +76,8 @@ static void read_program(const struct treewalk_entry *entry, struct list *list)
         free(text);
 }
 
-/* Whether the export is at least as new as the report. */
+/* Whether the export is at least as new as the report: an older one belongs to
+ * an earlier run. */
 static bool is_fresh(const char *target, const struct stat *report)
 {
     struct stat st;
@@ -83,6 +89,7 @@ static bool is_fresh(const char *target, const struct stat *report)
                : st.st_mtim.tv_nsec >= report->st_mtim.tv_nsec;
 }
 
+/* Adds a report that has no fresh export. Returns -1 without memory. */
 static int add(struct list *list, const char *path, const struct stat *st)
 {
     size_t stem = strlen(path) - strlen(ENDING);
@@ -113,6 +120,8 @@ static int add(struct list *list, const char *path, const struct stat *st)
     return 0;
 }
 
+/* A callback of type treewalk_see. Only files of this user are taken: nsys runs
+ * as the user. */
 static int see(void *arg, const struct treewalk_entry *entry)
 {
     size_t n = strlen(entry->name), end = strlen(ENDING);
@@ -127,6 +136,7 @@ static int see(void *arg, const struct treewalk_entry *entry)
     return add(arg, entry->path, entry->st);
 }
 
+/* Returns -1 without memory. */
 static int find(const char *folder, struct list *list, struct jp_error *err)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -140,6 +150,7 @@ static int find(const char *folder, struct list *list, struct jp_error *err)
 
 /* --- one export ---------------------------------------------------------- */
 
+/* Counts a failure; the first one's reason is kept. */
 static void fail(struct nsys_export_done *done, const char *what,
                  const char *path)
 {
@@ -148,6 +159,7 @@ static void fail(struct nsys_export_done *done, const char *what,
         snprintf(done->why, sizeof(done->why), "%s: %s", what, QUOTE(path));
 }
 
+/* Makes the child's folder; false: not possible. */
 static bool make_folder(struct worker *w)
 {
     const char *tmp = getenv("TMPDIR");
@@ -164,6 +176,8 @@ static bool make_folder(struct worker *w)
     return w->made != NULL;
 }
 
+/* Removes the folder, with the files that SQLite may have left beside the
+ * export, and resets the worker. */
 static void clean(struct worker *w)
 {
     static const char *const names[] = {"", "-wal", "-shm", "-journal"};
@@ -181,6 +195,7 @@ static void clean(struct worker *w)
     *w = (struct worker){0};
 }
 
+/* Starts an export at low priority; false: not possible. */
 static bool start(struct worker *w, const char *program,
                   const struct wanted *one)
 {
@@ -208,12 +223,13 @@ static bool start(struct worker *w, const char *program,
     return false;
 }
 
-/* Moves the export beside its report, completely or not at all. */
+/* Copies the export beside its report, completely or not at all. A rename is
+ * not possible between file systems. */
 static bool move(const struct worker *w)
 {
     FILE *in = fopen(w->made, "re");
     struct jp_tempfile file;
-    static char buf[65536];
+    static char buf[65536]; /* static, because the stack may be small */
     size_t n, total = 0;
 
     if (!in)
@@ -234,6 +250,7 @@ static bool move(const struct worker *w)
     return fileio_temp_commit(&file, NULL) == 0;
 }
 
+/* Handles a child that has ended. */
 static void take(struct worker *w, int status, struct nsys_export_done *done)
 {
     w->pid = 0;
@@ -241,7 +258,8 @@ static void take(struct worker *w, int status, struct nsys_export_done *done)
         fail(done,
              WIFEXITED(status) &&
                      (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127)
-                 ? "no nsys for the export"
+                 ? "no nsys for the export" /* 126 and 127: it could not be
+                                               started */
                  : "nsys export failed",
              w->of->report);
     else if (!move(w))
@@ -251,10 +269,12 @@ static void take(struct worker *w, int status, struct nsys_export_done *done)
     clean(w);
 }
 
+/* Kills a child for which there is no more time. */
 static void end(struct worker *w, struct nsys_export_done *done)
 {
     int status;
 
+    /* its process group, then itself, in case it has not made the group yet */
     kill(-w->pid, SIGKILL);
     kill(w->pid, SIGKILL);
     child_await(w->pid, CHILD_LAST_MS, &status);
@@ -275,8 +295,8 @@ static uint64_t now_ms(void)
     return (uint64_t) t.tv_sec * 1000 + (uint64_t) t.tv_nsec / 1000000;
 }
 
-/* Lets several workers run at once. Returns the number that still run; 0:
- * done. */
+/* Collects children that have ended and starts the next ones. Returns the
+ * number that still run; 0: done. */
 static size_t turn(struct worker *workers, size_t n_workers,
                    const struct list *list, const char *program, size_t *next,
                    struct nsys_export_done *done)
@@ -290,10 +310,12 @@ static size_t turn(struct worker *workers, size_t n_workers,
         rc = w->pid > 0 ? child_await(w->pid, 0, &status) : 0;
         if (rc > 0)
             take(w, status, done);
-        if (rc < 0) {
+        if (rc < 0) { /* its status is unknown */
             fail(done, "its export is lost", w->of->report);
             clean(w);
         }
+        /* after a failure, no further one is started: the others would most
+         * likely fail as well */
         if (w->pid <= 0 && *next < list->n && done->failed == 0 &&
             !start(w, program, &list->at[(*next)++]))
             fail(done, "no export can be started", list->at[*next - 1].report);

@@ -1,4 +1,10 @@
-/* util.c - make rows from samples. */
+/* util.c - make rows from samples, and add up the node agents' records.
+ *
+ * util_load reads the files of all nodes. Each column of each member (a node,
+ * task, GPU or port) becomes a series while its file is read; close_member
+ * turns it into a row and adds it to the total of its scope; add_totals makes
+ * the rows for all members. The node agents' records, at the end, are
+ * independent of that. */
 #include "orchestrator/util/util.h"
 
 #include <errno.h>
@@ -9,9 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/fileio.h"
 #include "common/figure.h"
+#include "common/fileio.h"
+#include "common/jsonload.h"
 #include "common/num.h"
+#include "common/quote.h"
 #include "common/sorted.h"
 
 /* Percentiles use at most this many values of a series, evenly spaced. */
@@ -20,16 +28,17 @@
 
 /* One column of one member, or the means of all members. */
 struct series {
-    double *values;
+    double *values; /* kept for percentiles */
     size_t n, room;
     uint64_t stride, skipped; /* every stride-th value is kept */
-    double weight, sum, min, max;
+    double weight, sum, min,
+        max; /* weight: samples; sum: of values by weight */
     uint64_t samples, first_us, last_us;
 };
 
 struct member {
     char id[UTIL_ID_MAX];
-    struct series series[UTIL_COLUMNS_MAX];
+    struct series series[UTIL_COLUMNS_MAX]; /* by column */
 };
 
 /* One column over all members of a scope. */
@@ -48,6 +57,7 @@ struct loading {
     const struct clockmap_node *clock; /* clock of the file's node */
 };
 
+/* In which file the rows of a scope are. */
 static const enum util_kind kind_of[JP_UTIL_SCOPES] = {
     [JP_UTIL_STEP] = UTIL_TASK, [JP_UTIL_NODE] = UTIL_NODE,
     [JP_UTIL_TASK] = UTIL_TASK, [JP_UTIL_GPU] = UTIL_GPU,
@@ -71,16 +81,20 @@ static void thin_out(struct series *s)
 
     for (size_t i = 0; i < s->n; i += 2)
         s->values[kept++] = s->values[i];
+    /* every second value is gone, so the rest stays evenly spaced */
     s->n = kept;
     s->stride *= 2;
 }
 
+/* Keeps every stride-th value. Returns -1 without memory. */
 static int keep_value(struct series *s, double v, struct jp_error *err)
 {
     if (s->stride == 0)
         s->stride = 1;
     if (s->skipped++ % s->stride)
         return 0;
+    /* the value that would be too many is only kept if it fits the new
+     * stride */
     if (s->n == KEPT_VALUES) {
         thin_out(s);
         if ((s->skipped - 1) % s->stride)
@@ -99,6 +113,7 @@ static int keep_value(struct series *s, double v, struct jp_error *err)
     return 0;
 }
 
+/* Adds the mean and the maximum of `samples` samples. */
 static void add_figure(struct series *s, double mean, double max,
                        uint64_t samples)
 {
@@ -131,6 +146,7 @@ static void series_fini(struct series *s)
 
 /* --- a file --------------------------------------------------------------- */
 
+/* The member of that id, made if necessary; NULL: too many, or no memory. */
 static struct member *find_member(struct loading *l, const char *id)
 {
     struct member *more;
@@ -139,6 +155,7 @@ static struct member *find_member(struct loading *l, const char *id)
     for (size_t i = 0; i < l->n_members; i++)
         if (strcmp(l->members[i].id, id) == 0)
             return &l->members[i];
+    /* a hostile file could name a new id in every line */
     if (l->n_members >= MEMBERS_MAX)
         return NULL;
     more = realloc(l->members, (l->n_members + 1) * sizeof(*more));
@@ -146,15 +163,19 @@ static struct member *find_member(struct loading *l, const char *id)
         return NULL;
     l->members = more;
     more = &l->members[l->n_members++];
+    /* zeros are empty series */
     memset(more, 0, sizeof(*more));
     memcpy(more->id, id, sizeof(more->id));
     return more;
 }
 
+/* Takes a row of the file that is being read; rows of members beyond the limit
+ * are counted. A callback of type util_take. */
 static int take_row(void *arg, const struct util_row *row, struct jp_error *err)
 {
     struct loading *l = arg;
     struct member *member = find_member(l, row->id);
+    /* nodes' clocks differ: use the step's */
     uint64_t t_us = clockmap_us(l->clock, row->t_us);
 
     if (!member) {
@@ -163,8 +184,10 @@ static int take_row(void *arg, const struct util_row *row, struct jp_error *err)
     }
     for (size_t i = 0; i < UTIL_COLUMNS_MAX; i++) {
         struct series *s = &member->series[i];
+        /* a row of a single sample has no maximum of its own */
         double max = isnan(row->max[i]) ? row->v[i] : row->max[i];
 
+        /* unknown figures do not count as samples */
         if (isnan(row->v[i]))
             continue;
         add_figure(s, row->v[i], max, row->samples);
@@ -180,6 +203,7 @@ static int add_row(struct loading *l, const struct jp_util_row *row,
 {
     struct jp_util *util = l->util;
 
+    /* double the room */
     if (util->n_rows == l->rows_room) {
         size_t room = l->rows_room ? l->rows_room * 2 : 256;
         struct jp_util_row *more = realloc(util->rows, room * sizeof(*more));
@@ -198,6 +222,7 @@ static void describe(struct jp_util_row *row, struct series *s)
 {
     qsort(s->values, s->n, sizeof(*s->values), sorted_ascending);
     row->samples = s->samples;
+    /* a row that covers more samples weighs more */
     row->mean = s->sum / s->weight;
     row->p50 = sorted_quantile(s->values, s->n, 0.5);
     row->p95 = sorted_quantile(s->values, s->n, 0.95);
@@ -208,6 +233,8 @@ static void describe(struct jp_util_row *row, struct series *s)
     row->last_us = s->last_us;
 }
 
+/* Adds a member's series to the total of its scope: its mean as one value, and
+ * its samples. */
 static int add_to_total(struct total *total, const struct series *s,
                         struct jp_error *err)
 {
@@ -227,6 +254,7 @@ static int add_to_total(struct total *total, const struct series *s,
     return keep_value(&total->means, mean, err);
 }
 
+/* The row "step" of a task file is the step's cgroup. */
 static enum jp_util_scope scope_of(enum util_kind kind, const char *id)
 {
     switch (kind) {
@@ -248,6 +276,7 @@ static int close_member(struct loading *l, enum util_kind kind,
 {
     struct jp_util_row row = {
         .scope = scope_of(kind, member->id), .node = node, .members = 1};
+    /* a node and its step need no id besides the node's name */
     bool named = row.scope != JP_UTIL_NODE && row.scope != JP_UTIL_STEP;
     int rc = 0;
 
@@ -256,6 +285,7 @@ static int close_member(struct loading *l, enum util_kind kind,
     for (size_t i = 0; i < util_tables[kind].n; i++) {
         struct series *s = &member->series[i];
 
+        /* after an error, the rest is only freed */
         if (rc == 0 && s->samples) {
             row.column = &util_tables[kind].columns[i];
             describe(&row, s);
@@ -270,6 +300,8 @@ static int close_member(struct loading *l, enum util_kind kind,
     return rc;
 }
 
+/* Reads one file if it exists. A file that cannot be read is counted; the rows
+ * before the damage are used. */
 static int load_file(struct loading *l, enum util_kind kind, const char *path,
                      const char *node, bool *there, struct jp_error *err)
 {
@@ -279,6 +311,7 @@ static int load_file(struct loading *l, enum util_kind kind, const char *path,
     struct jp_error why = {""};
     int rc = 0;
 
+    /* a node without such devices has no file */
     if (access(path, F_OK) < 0)
         return 0;
     l->n_members = 0;
@@ -290,6 +323,7 @@ static int load_file(struct loading *l, enum util_kind kind, const char *path,
             snprintf(util->trouble, sizeof(util->trouble), "%.255s", why.text);
     }
     util->cut_files += read.cut;
+    /* also counted for a file that ended in an error */
     util->bad_lines += read.bad_lines;
     for (size_t i = 0; i < l->n_members; i++)
         if (close_member(l, kind, node, &l->members[i], rc ? NULL : err) < 0)
@@ -297,6 +331,7 @@ static int load_file(struct loading *l, enum util_kind kind, const char *path,
     return rc;
 }
 
+/* Reads the files of a node. Its name is kept if it has any. */
 static int load_node(struct loading *l, const char *dir, const char *name,
                      struct jp_error *err)
 {
@@ -307,6 +342,7 @@ static int load_node(struct loading *l, const char *dir, const char *name,
 
     if (!more)
         return error_set(err, "out of memory");
+    /* the name is kept only if there is a file */
     util->nodes = more;
     more[util->n_nodes] = strdup(name);
     if (!more[util->n_nodes])
@@ -329,6 +365,8 @@ static int load_node(struct loading *l, const char *dir, const char *name,
 
 /* --- all members ---------------------------------------------------------- */
 
+/* Percentiles of all members are over their means; mean and bounds are over all
+ * samples. */
 static void close_total(struct total *total, struct jp_util_row *row)
 {
     struct series *all = &total->all;
@@ -338,6 +376,7 @@ static void close_total(struct total *total, struct jp_util_row *row)
     row->members = total->means.samples;
     row->samples = all->samples;
     row->mean = all->sum / all->weight;
+    /* a single member has no imbalance */
     if (row->members > 1 && mean_of_means > 0)
         row->imbalance = total->means.max / mean_of_means;
     row->min = all->min;
@@ -354,6 +393,7 @@ static int add_totals(struct loading *l, struct jp_error *err)
     size_t n_members = util->n_rows;
     int rc = 0;
 
+    /* start a new list: totals first, then the rows made so far */
     util->rows = NULL;
     util->n_rows = l->rows_room = 0;
     for (int scope = 0; scope < JP_UTIL_SCOPES; scope++)
@@ -391,9 +431,11 @@ int util_load(const char *step_dir, const struct jp_nodes *nodes,
         l->clock = nodes->nodes[i].clock;
         rc = load_node(l, step_dir, nodes->nodes[i].name, err);
     }
+    /* also after an error, because it frees the totals */
     if (add_totals(l, rc ? NULL : err) < 0)
         rc = -1;
     l->util->left_out += l->lost_members;
+    /* no files: no result, and no error */
     if (rc < 0 || l->util->files == 0) {
         util_destroy(l->util);
         l->util = NULL;
@@ -440,7 +482,7 @@ static double sum_of(const struct jp_util *util, enum jp_util_scope scope,
     return row ? row->mean * (double) row->members : NAN;
 }
 
-/* The sum of all members' largest samples. No member's value can be larger. */
+/* The largest sample of any member; NAN: unknown. */
 static double most_of(const struct jp_util *util, enum jp_util_scope scope,
                       unsigned column)
 {
@@ -449,6 +491,7 @@ static double most_of(const struct jp_util *util, enum jp_util_scope scope,
     return row ? row->max : NAN;
 }
 
+/* Appends to a list separated by "; ". */
 static void say(char *buf, size_t size, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 static void say(char *buf, size_t size, const char *fmt, ...)
@@ -456,6 +499,7 @@ static void say(char *buf, size_t size, const char *fmt, ...)
     size_t n = strlen(buf);
     va_list args;
 
+    /* not the first part */
     if (n && n < size)
         n += (size_t) snprintf(buf + n, size - n, "; ");
     va_start(args, fmt);
@@ -478,6 +522,7 @@ char *util_text(const struct jp_util *util, char *buf, size_t size)
     if (gpu && !isnan(busy))
         say(buf, size, "GPU%s %.0f %% busy", gpu->members == 1 ? "" : "s",
             gpu->mean * 100);
+    /* of the step on all nodes */
     cores = sum_of(util, JP_UTIL_STEP, TASK_USER) +
             sum_of(util, JP_UTIL_STEP, TASK_SYSTEM);
     all = sum_of(util, JP_UTIL_STEP, TASK_CPUS);
@@ -494,7 +539,182 @@ char *util_text(const struct jp_util *util, char *buf, size_t size)
             FIG_BYTES(bytes_of(most_of(util, JP_UTIL_STEP, TASK_MEMORY))),
             FIG_BYTES(bytes_of(all)));
     read = sum_of(util, JP_UTIL_STEP, TASK_READ_CALLS);
+    /* less than 1 MB/s is not worth a mention */
     if (!isnan(read) && read >= 1e6)
         say(buf, size, "read %.3g MB/s", read / 1e6);
+    return buf;
+}
+
+/* --- the node agents' records --------------------------------------------- */
+
+/* A count; 0 if it is missing. */
+static uint64_t count_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    json_int_t n = json_is_integer(value) ? json_integer_value(value) : 0;
+
+    return n > 0 ? (uint64_t) n : 0;
+}
+
+/* A text; "" if it is missing. */
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+/* The node's agent.json, or NULL. The caller releases it. */
+static json_t *load(const char *step_dir, const char *node)
+{
+    char *path = text_format("%s/nodes/%s/agent.json", step_dir, node);
+    char *text = NULL;
+    json_t *root = NULL;
+    size_t len = 0;
+
+    if (path && fileio_read(path, false, jsonload_limits[JSONLOAD_NODE].bytes,
+                            &text, &len, NULL) == 0)
+        root = jsonload(JSONLOAD_NODE, path, text, len, 0, NULL);
+    free(text);
+    free(path);
+    return root;
+}
+
+/* Counts a framework of one node. The number of nodes is kept beside each
+ * entry. */
+static void add_loaded(struct jp_agents *a, const char *name,
+                       const char *version)
+{
+    uint32_t n = a->loaded.n;
+
+    /* replaces an entry without a version */
+    util_loaded_add(&a->loaded, name, version);
+    for (uint32_t i = 0; i < a->loaded.n; i++)
+        if (strcmp(a->loaded.list[i].name, name) == 0 &&
+            (strcmp(a->loaded.list[i].version, version) == 0 || !*version)) {
+            a->on[i] = i < n ? a->on[i] + 1 : 1;
+            return;
+        }
+}
+
+/* Takes the part of one module. period_ms: as requested. */
+static void take_module(struct jp_agents *a, const char *node,
+                        const json_t *module, uint32_t period_ms)
+{
+    const json_t *list = json_object_get(module, "frameworks");
+    uint64_t period = count_of(module, "period_ms");
+    const char *why = text_of(module, "why");
+    char clean[160];
+
+    a->bytes = num_add(a->bytes, count_of(module, "bytes"));
+    /* the module has lengthened its period to keep its budget */
+    if (period_ms && period > period_ms && period <= UINT32_MAX) {
+        a->slowed++;
+        if (period > a->slowest_ms)
+            a->slowest_ms = (uint32_t) period;
+    }
+    /* a node without GPUs is not an error */
+    if (*why && !strstr(why, "no GPU") && a->troubled++ == 0)
+        snprintf(a->trouble, sizeof(a->trouble), "%.32s: %s", node,
+                 clean_text(why, JP_CLEAN_ASCII, clean, sizeof(clean)));
+    for (size_t i = 0; i < json_array_size(list) && i < UTIL_LOADED_MAX; i++) {
+        const json_t *one = json_array_get(list, i);
+
+        add_loaded(a, text_of(one, "name"), text_of(one, "version"));
+    }
+}
+
+static void take_record(struct jp_agents *a, const char *node,
+                        const json_t *root, uint32_t period_ms)
+{
+    const json_t *modules = json_object_get(root, "modules");
+    uint64_t start = count_of(root, "start_us"), end = count_of(root, "end_us");
+    uint64_t rss = count_of(root, "max_rss_bytes"), child = 0;
+
+    a->nodes++;
+    a->cpu_us = num_add(a->cpu_us, count_of(root, "cpu_us"));
+    a->wakeups = num_add(a->wakeups, count_of(root, "wakeups"));
+    /* a clock that was set may make an agent end before it began */
+    if (end > start)
+        a->lived_us = num_add(a->lived_us, end - start);
+    for (size_t i = 0; i < json_array_size(modules) && i < 8; i++) {
+        const json_t *module = json_array_get(modules, i);
+
+        /* the child that samples GPUs is a process of its own */
+        child = num_add(child, count_of(module, "gpu_max_rss_bytes"));
+        take_module(a, node, module, period_ms);
+    }
+    rss = num_add(rss, child);
+    if (rss > a->max_rss)
+        a->max_rss = rss;
+}
+
+void util_agents_load(const char *step_dir, const struct jp_nodes *nodes,
+                      uint32_t period_ms, struct jp_agents *out)
+{
+    *out = (struct jp_agents){0};
+    for (size_t i = 0; nodes && i < nodes->n_nodes; i++) {
+        json_t *root = load(step_dir, nodes->nodes[i].name);
+
+        if (json_is_object(root))
+            take_record(out, nodes->nodes[i].name, root, period_ms);
+        json_decref(root);
+    }
+}
+
+const char *util_agents_version(const struct jp_agents *a, const char *name)
+{
+    const char *version = NULL;
+
+    for (uint32_t i = 0; i < a->loaded.n; i++) {
+        if (strcmp(a->loaded.list[i].name, name) != 0)
+            continue;
+        /* two versions, or an unknown one */
+        if (version || !*a->loaded.list[i].version)
+            return NULL;
+        version = a->loaded.list[i].version;
+    }
+    return version;
+}
+
+char *util_agents_text(const struct jp_agents *a, char *buf, size_t size)
+{
+    size_t len;
+
+    *buf = '\0';
+    if (!a->nodes || !a->lived_us)
+        return buf;
+    snprintf(buf, size,
+             "%s agent%s: %.2f %% of a processor%s, %s of memory at most, %s "
+             "of files, %s wake-ups",
+             FIG_COUNT(a->nodes), plural(a->nodes),
+             100 * (double) a->cpu_us / (double) a->lived_us,
+             a->nodes > 1 ? " each" : "", FIG_BYTES(a->max_rss),
+             FIG_BYTES(a->bytes), FIG_COUNT(a->wakeups));
+    len = strlen(buf);
+    if (a->slowed)
+        snprintf(buf + len, size - len,
+                 "; to stay below its budget %s sampled less often, down to "
+                 "every %s",
+                 a->slowed < a->nodes ? "some" : "each",
+                 FIG_US((double) a->slowest_ms * 1000));
+    len = strlen(buf);
+    if (a->troubled)
+        snprintf(buf + len, size - len, "; %.150s", a->trouble);
+    return buf;
+}
+
+char *util_agents_loaded(const struct jp_agents *a, char *buf, size_t size)
+{
+    size_t len = 0;
+
+    *buf = '\0';
+    for (uint32_t i = 0; i < a->loaded.n && len < size; i++) {
+        const struct util_library *one = &a->loaded.list[i];
+
+        len += (size_t) snprintf(buf + len, size - len, "%s%s%s%s",
+                                 len ? ", " : "", one->name,
+                                 *one->version ? " " : "", one->version);
+    }
     return buf;
 }

@@ -1,4 +1,8 @@
-/* util_cuda.c - make rows from the counters of CUDA calls. */
+/* util_cuda.c - make rows from the files of CUDA counters.
+ *
+ * Finds the files below raw/, reads each of them (plugins/cuda/cuda_read.h),
+ * sorts the processes by rank, and makes a total for each and a row for each
+ * part of its time. */
 #include "orchestrator/util/util.h"
 
 #include <fcntl.h>
@@ -13,22 +17,25 @@
 #include "common/quote.h"
 #include "plugins/cuda/cuda_file.h"
 
-/* DEPTH: for raw/<node>/cuda/; PARTS_MIN: per file. */
+/* DEPTH: deep enough for raw/<node>/cuda/. PARTS_MIN: least number of rows for
+ * each file, however many files there are. */
 enum { DEPTH = 4, PARTS_MIN = 8 };
 /* --- find ----------------------------------------------------------------- */
 
 struct files {
     char **at;
     size_t n, room, skipped;
-    bool failed;
+    bool failed; /* no memory */
 };
 
+/* A callback of type treewalk_see. */
 static int see(void *arg, const struct treewalk_entry *entry)
 {
     static const char end[] = CUDA_FILE_END;
     size_t len = strlen(entry->name), tail = sizeof(end) - 1;
     struct files *f = arg;
 
+    /* files are recognised by their ending */
     if (entry->what != TREEWALK_FILE || len <= tail ||
         strcmp(entry->name + len - tail, end) != 0)
         return 0;
@@ -47,6 +54,7 @@ static int see(void *arg, const struct treewalk_entry *entry)
         f->at = more;
         f->room = room;
     }
+    /* a path without memory ends the walk */
     f->at[f->n] = strdup(entry->path);
     f->failed = !f->at[f->n];
     f->n += !f->failed;
@@ -62,8 +70,10 @@ static void files_fini(struct files *f)
 
 /* --- rows ----------------------------------------------------------------- */
 
+/* All sums are 0 when a process begins. */
 static const struct cuda_moment beginning;
 
+/* The difference of two moments of a process. */
 static struct jp_cuda_row between(size_t process, uint64_t start_us,
                                   const struct cuda_moment *from,
                                   const struct cuda_moment *to)
@@ -99,6 +109,7 @@ static int add_rows(struct jp_cuda *cuda, size_t process,
 
     *total = (struct jp_cuda_row){
         .process = process, .at_us = p->start_us, .busiest = NAN};
+    /* nothing was called, or nothing could be counted */
     if (!p->n_moments)
         return 0;
     *total = between(process, p->start_us, &beginning,
@@ -107,17 +118,20 @@ static int add_rows(struct jp_cuda *cuda, size_t process,
         reallocarray(cuda->parts, cuda->n_parts + p->n_moments, sizeof(*more));
     if (!more)
         return -1;
+    /* a part ends with each moment that was kept */
     cuda->parts = more;
     for (size_t i = 0; i < p->n_moments; i++) {
         struct jp_cuda_row *row = &cuda->parts[cuda->n_parts++];
 
         *row = between(process, p->start_us, old, &p->moments[i]);
+        /* fmax ignores a NAN */
         total->busiest = fmax(total->busiest, rate(row));
         old = &p->moments[i];
     }
     return 0;
 }
 
+/* Copies what the file's head says. */
 static void describe(struct jp_cuda *cuda, struct jp_cuda_process *to,
                      const struct cuda_process *p)
 {
@@ -129,6 +143,7 @@ static void describe(struct jp_cuda *cuda, struct jp_cuda_process *to,
     cuda->n_uncounted += *p->note != '\0';
 }
 
+/* A file while the processes are sorted. */
 struct one {
     char *path;
     struct cuda_process p;
@@ -136,12 +151,15 @@ struct one {
     bool bad;
 };
 
+/* Bad files last; then by rank (none last), host, pid. */
 static int by_rank(const void *a, const void *b)
 {
     const struct one *x = a, *y = b;
+    /* "no rank" becomes the largest number */
     uint32_t i = (uint32_t) x->p.rank, k = (uint32_t) y->p.rank;
     int rc;
 
+    /* a bad file has no rank, host or pid */
     if (x->bad != y->bad)
         return x->bad ? 1 : -1;
     if (i != k)
@@ -152,6 +170,7 @@ static int by_rank(const void *a, const void *b)
     return rc ? rc : strcmp(x->path, y->path);
 }
 
+/* Moves a file into the result. */
 static int take(struct jp_cuda *cuda, struct one *one)
 {
     size_t i = cuda->n_processes++;
@@ -159,6 +178,7 @@ static int take(struct jp_cuda *cuda, struct one *one)
 
     *to = (struct jp_cuda_process){
         .path = one->path, .rank = -1, .bad = one->bad};
+    /* the path now belongs to the result */
     one->path = NULL;
     if (!one->bad) {
         describe(cuda, to, &one->p);
@@ -173,12 +193,14 @@ static int take(struct jp_cuda *cuda, struct one *one)
 static int read_all(struct files *f, struct jp_cuda *cuda)
 {
     struct one *ones = calloc(f->n, sizeof(*ones));
+    /* all files together have about this many parts */
     size_t parts = UTIL_CUDA_PARTS_MAX / f->n;
     int rc = ones ? 0 : -1;
 
     for (size_t i = 0; rc == 0 && i < f->n; i++) {
         ones[i].path = f->at[i];
         f->at[i] = NULL;
+        /* a bad file is listed with its error */
         ones[i].bad = cuda_read(ones[i].path,
                                 parts < PARTS_MIN ? PARTS_MIN : parts,
                                 &ones[i].p, &ones[i].err) < 0;
@@ -187,6 +209,7 @@ static int read_all(struct files *f, struct jp_cuda *cuda)
         qsort(ones, f->n, sizeof(*ones), by_rank);
     for (size_t i = 0; rc == 0 && i < f->n; i++)
         rc = take(cuda, &ones[i]);
+    /* paths that were taken over are NULL */
     for (size_t i = 0; ones && i < f->n; i++) {
         free(ones[i].path);
         cuda_process_fini(&ones[i].p);
@@ -201,6 +224,7 @@ int util_cuda_load(const char *raw, struct jp_cuda **out, struct jp_error *err)
     struct jp_cuda *cuda = NULL;
     struct files f = {0};
 
+    /* no step directory with raw/: nothing was counted */
     if (fd < 0) {
         *out = NULL;
         return 0;
@@ -248,6 +272,7 @@ struct jp_cuda_row util_cuda_sum(const struct jp_cuda *cuda)
 
         all.length_us = num_add(all.length_us, row->length_us);
         all.live_bytes = num_add(all.live_bytes, row->live_bytes);
+        /* peaks of different GPUs do not add up: the largest counts */
         all.peak_bytes = row->peak_bytes > all.peak_bytes ? row->peak_bytes
                                                           : all.peak_bytes;
         for (size_t k = 0; k < CUDA_COUNTERS_N; k++)
@@ -263,6 +288,7 @@ char *util_cuda_text(const struct jp_cuda *cuda, char buf[JP_CUDA_TEXT])
     int n = snprintf(buf, JP_CUDA_TEXT, "%s process%s counted",
                      FIG_COUNT(counted), counted == 1 ? "" : "es");
 
+    /* without any counted process, only the reasons follow */
     if (counted)
         n += snprintf(
             buf + n, JP_CUDA_TEXT - (size_t) n,
@@ -277,6 +303,7 @@ char *util_cuda_text(const struct jp_cuda *cuda, char buf[JP_CUDA_TEXT])
             FIG_BYTES(all.peak_bytes));
     for (size_t i = 0; cuda->n_uncounted && i < cuda->n_processes; i++)
         if (*cuda->processes[i].why && !cuda->processes[i].bad) {
+            /* the reason of the first process stands for all */
             n += snprintf(buf + n, JP_CUDA_TEXT - (size_t) n, "; %s not: %s",
                           FIG_COUNT(cuda->n_uncounted), cuda->processes[i].why);
             break;

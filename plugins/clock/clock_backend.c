@@ -1,9 +1,9 @@
 /* clock_backend.c - the clocks' place among the backends: words, knobs, XLA's
- * settings of the same probes, doctor's look.
+ * settings for the same probes, doctor's look.
  *
- * XLA's distributed profiling has variables and a JSON file for them; both are
- * taken here (docs/clocks.md).
- */
+ * XLA's distributed profiling has variables and a JSON file for its probes.
+ * Both are accepted here for ours (docs/clocks.md). Each knob names its XLA
+ * variable; find_member uses the same table for the JSON file. */
 #include <inttypes.h>
 #include <linux/net_tstamp.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
-/* Probes are sent by the node agent beside whatever profiler runs, or without
- * one; they take the place of none. */
+/* The node agent sends the probes, beside any profiler or without one. The
+ * clocks are never the profiler of a step themselves. */
 static int usable(const struct backend_input *in, struct jp_error *err)
 {
     return error_set(err, "clocks are probed by --clock-profile");
@@ -35,7 +35,7 @@ static const struct backend_planner planner = {
     "probe_cadence_us=" #cadence_us ",probe_window_s=" #window_s               \
     ",packet_spacing_us=" #spacing_us ",snapshot_period_ms=" #snapshot_ms
 
-/* The figures of all but auto are those that XLA's guide to distributed
+/* Except for auto, the figures are those that XLA's guide to distributed
  * profiling recommends under these names. */
 static const struct jp_mode words[] = {
     {.name = "auto",
@@ -99,7 +99,8 @@ static const struct jp_knob knobs[] = {
 
 /* --- XLA's JSON file ------------------------------------------------------ */
 
-/* The knob of a member's name; NULL: the file has no such member. */
+/* The knob of a member's name; NULL: the file has no such member. "config" is
+ * left out: it is the file itself. */
 static const struct jp_knob *find_member(const char *name)
 {
     for (const struct jp_knob *k = knobs; k->name; k++)
@@ -108,6 +109,7 @@ static const struct jp_knob *find_member(const char *name)
     return NULL;
 }
 
+/* Refuses a name, with the nearest one or the list of all. */
 static int unknown_member(const char *name, struct jp_error *err)
 {
     const char *names[N(knobs)], *near;
@@ -121,14 +123,16 @@ static int unknown_member(const char *name, struct jp_error *err)
     if (near)
         return error_set(err, "unknown key \"%s\"; did you mean \"%s\"?",
                          QUOTE(name), near);
+    /* no similar name: list all of them */
     for (size_t i = 0; i < n && used < sizeof(list); i++)
         used += (size_t) snprintf(list + used, sizeof(list) - used, "%s%s",
                                   i ? ", " : "", names[i]);
     return error_set(err, "unknown key \"%s\" (%s)", QUOTE(name), list);
 }
 
-/* Where the name of an object's n-th member begins, in text that a parser has
- * taken; both from 1. */
+/* Sets line and column, from 1, of the name of the object's n-th member, from
+ * 0. jansson has positions only for syntax errors, so the text is scanned
+ * again. It has been parsed, so brackets and quotes match. */
 static void place_member(const char *text, size_t len, size_t n, unsigned *line,
                          unsigned *column)
 {
@@ -140,16 +144,19 @@ static void place_member(const char *text, size_t len, size_t n, unsigned *line,
     for (size_t i = 0; i < len; i++) {
         char c = text[i];
 
+        /* columns count from the start of the line */
         if (c == '\n') {
             ++*line;
             start = i + 1;
         }
         if (in_text) {
+            /* skip an escaped character */
             i += c == '\\';
             in_text = c != '"';
             continue;
         }
         in_text = c == '"';
+        /* a string where a name is due, directly inside the object */
         if (in_text && depth == 1 && name_next && n-- == 0) {
             *column = (unsigned) (i - start) + 1;
             return;
@@ -157,18 +164,21 @@ static void place_member(const char *text, size_t len, size_t n, unsigned *line,
         depth += c == '{' || c == '[';
         depth -= c == '}' || c == ']';
         if (c == '{' || c == ',' || c == '"')
+            /* after { or , a name follows, unless inside a nested value */
             name_next = c != '"' && depth == 1;
     }
     *column = 1;
 }
 
-/* A value as the option would have it. */
+/* The value as the option's text: *text is borrowed from the value, or is
+ * `number`. -1: the value has the wrong type. */
 static int member_text(const struct jp_knob *knob, const json_t *value,
                        char number[24], const char **text, struct jp_error *err)
 {
     *text = NULL;
     if (knob->kind == JP_KNOB_BOOL && json_is_boolean(value))
         *text = json_is_true(value) ? "1" : "0";
+    /* COUNT takes no fractions, and PATH no numbers */
     if (knob->kind == JP_KNOB_COUNT && json_is_integer(value)) {
         snprintf(number, 24, "%" JSON_INTEGER_FORMAT,
                  json_integer_value(value));
@@ -193,11 +203,13 @@ static int take_member(const char *name, const json_t *value,
 
     if (!knob)
         return unknown_member(name, err);
+    /* the same check as for the option follows in take */
     if (member_text(knob, value, number, &text, err) < 0)
         return -1;
     return take(arg, name, text, err);
 }
 
+/* Passes all members to take. Errors get the position of the member. */
 static int take_all(const char *path, const char *text, size_t len,
                     json_t *root, profiler_take *take, void *arg,
                     struct jp_error *err)
@@ -215,12 +227,13 @@ static int take_all(const char *path, const char *text, size_t len,
             place_member(text, len, n, &line, &column);
             return error_wrap(err, "%s:%u:%u", path, line, column);
         }
+        /* members are counted to find the position of a bad one */
         n++;
     }
     return 0;
 }
 
-/* The bytes of a regular file. Root reads none that a stranger may change. */
+/* Reads a regular file. Root reads no file that another user could change. */
 static int load(const char *path, char **text, size_t *len,
                 struct jp_error *err)
 {
@@ -228,6 +241,7 @@ static int load(const char *path, char **text, size_t *len,
 
     if (fd < 0)
         return -1;
+    /* slurmstepd's helper may run as root */
     if (geteuid() == 0)
         rc = fileio_check_site(fd, path, err);
     if (rc == 0)
@@ -237,6 +251,7 @@ static int load(const char *path, char **text, size_t *len,
     return rc;
 }
 
+/* The backend's `read`: see plugins/backend.h. */
 static int read_file(const char *path, profiler_take *take, void *arg,
                      struct jp_error *err)
 {
@@ -252,6 +267,7 @@ static int read_file(const char *path, profiler_take *take, void *arg,
                        JSON_REJECT_DUPLICATES, &why, err);
     if (root)
         rc = take_all(path, text, len, root, take, arg, err);
+    /* jansson's own error has a position */
     else if (why.line > 0)
         error_set(err, "%s:%d:%d: %s", path, why.line, why.column, why.text);
     json_decref(root);
@@ -261,7 +277,7 @@ static int read_file(const char *path, profiler_take *take, void *arg,
 
 /* --- doctor --------------------------------------------------------------- */
 
-/* Does the kernel stamp packets? */
+/* Whether the kernel stamps packets of UDP, which a container may forbid. */
 static bool has_stamps(void)
 {
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -276,13 +292,14 @@ static bool has_stamps(void)
     return has;
 }
 
-/* What a node of this kind can do. */
+/* What a node of this kind can do, as doctor's lines. */
 static int look(const struct jp_plan *plan, backend_note *say, void *arg,
                 struct jp_error *err)
 {
     static const char source[] =
         "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     const struct plan_side *side = &plan->clock;
+    /* switched off by the site or the user, not by default */
     bool off = side->grammar && !side->mode &&
                side->mode_source != PLAN_DEFAULT;
     char line[512], *name = NULL;

@@ -1,4 +1,4 @@
-/* clock_conf.h - what the clock module of a node's agent is told. */
+/* clock_conf.h - settings of the clock module of a node's agent. */
 #ifndef JP_CLOCK_CONF_H
 #define JP_CLOCK_CONF_H
 
@@ -9,12 +9,14 @@
 
 struct clock_conf {
     uint32_t cadence_us;  /* between two exchanges with one neighbour; 0: off */
-    uint32_t window_ms;   /* over which one line is laid */
+    uint32_t window_ms;   /* length of the window of which one line is made */
     uint32_t spacing_us;  /* between the two packets of an exchange */
-    uint32_t snapshot_ms; /* between looks at all clocks of the node; 0: none */
-    char interfaces[CLOCK_NAMES_BYTES]; /* as NCCL_SOCKET_IFNAME; "": the one of
+    uint32_t snapshot_ms; /* between two readings of all clocks of the node; 0:
+                             none */
+    char interfaces[CLOCK_NAMES_BYTES]; /* as NCCL_SOCKET_IFNAME; "": that of
                                            the node's address */
-    uint8_t key[CLOCK_KEY_BYTES];       /* of the step: packets are signed */
+    uint8_t
+        key[CLOCK_KEY_BYTES]; /* the step's key, by which packets are sealed */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* clock_packet.c - packets of clock probes, written, sealed and read. */
+/* clock_packet.c - packets of clock probes: written, sealed and read. */
 #include "plugins/clock/clock_packet.h"
 
 #include <endian.h>
@@ -7,6 +7,8 @@
 
 #define MAGIC 0x5052434bu /* "PRCK" */
 #define VERSION 1
+/* Offsets in a packet, as in clock_packet.h. The seal covers all other
+ * bytes. */
 #define SEAL_AT 16
 #define SEAL_BYTES 16
 #define STAMPS_AT 32
@@ -14,11 +16,13 @@
 /* --- SipHash ---------------------------------------------------------------
  */
 
+/* Rotates left. */
 static uint64_t turn(uint64_t x, int by)
 {
     return x << by | x >> (64 - by);
 }
 
+/* SipHash's round function, n times. */
 static void rounds(uint64_t v[4], int n)
 {
     while (n--) {
@@ -35,7 +39,7 @@ static void rounds(uint64_t v[4], int n)
     }
 }
 
-/* Little-endian, of at most 8 bytes. */
+/* The little-endian number of n bytes, at most 8. */
 static uint64_t word(const uint8_t *p, size_t n)
 {
     uint64_t w = 0;
@@ -49,6 +53,7 @@ static uint64_t word(const uint8_t *p, size_t n)
     return w;
 }
 
+/* Two rounds a word: the 2 of SipHash-2-4. */
 static void absorb(uint64_t v[4], uint64_t m)
 {
     v[3] ^= m;
@@ -60,6 +65,8 @@ void clock_siphash(const uint8_t key[16], const uint8_t *bytes, size_t len,
                    int wide, uint64_t out[2])
 {
     uint64_t k0 = word(key, 8), k1 = word(key + 8, 8);
+    /* "somepseudorandomlygeneratedbytes", as in the paper; 0xee marks the
+     * variant with 128 bits */
     uint64_t v[4] = {
         k0 ^ 0x736f6d6570736575u,
         k1 ^ 0x646f72616e646f6du ^ (wide ? 0xee : 0),
@@ -70,6 +77,7 @@ void clock_siphash(const uint8_t key[16], const uint8_t *bytes, size_t len,
 
     for (size_t i = 0; i < whole; i += 8)
         absorb(v, word(bytes + i, 8));
+    /* the last word holds what is left and the length, modulo 256 */
     absorb(v, (uint64_t) len << 56 | word(bytes + whole, len - whole));
     v[2] ^= wide ? 0xee : 0xff;
     rounds(v, 4);
@@ -136,8 +144,11 @@ void clock_seal_init(struct clock_seal *seal,
 {
     uint8_t text[128] = {0};
     uint64_t hash[2];
+    /* the length of the text that is hashed */
     int len;
 
+    /* The 32 bytes of the step's key: the first 16 are the hash's key, the
+     * others are hashed with job and step. */
     memcpy(text, key + 16, CLOCK_KEY_BYTES - 16);
     len = snprintf((char *) text + 16, sizeof(text) - 16, "%llu.%.80s",
                    (unsigned long long) job, step ? step : "");
@@ -146,6 +157,7 @@ void clock_seal_init(struct clock_seal *seal,
     put64(seal->key + 8, hash[1]);
 }
 
+/* The seal of a packet's bytes, whatever stands in its place now. */
 static void make_seal(const struct clock_seal *seal,
                       const uint8_t bytes[CLOCK_PACKET_BYTES],
                       uint8_t out[SEAL_BYTES])
@@ -166,12 +178,14 @@ void clock_packet_write(const struct clock_packet *packet,
 {
     memset(bytes, 0, CLOCK_PACKET_BYTES);
     put32(bytes, MAGIC);
+    /* single bytes need no byte order */
     bytes[4] = VERSION;
     bytes[5] = packet->type;
     put16(bytes + 6, packet->from);
     put16(bytes + 8, packet->to);
     put16(bytes + 10, packet->flags);
     put32(bytes + 12, packet->seq);
+    /* stamps are 0 in all types but CLOCK_STAMPS */
     put64(bytes + 32, (uint64_t) packet->t_rx[0]);
     put64(bytes + 40, (uint64_t) packet->t_rx[1]);
     put64(bytes + 48, (uint64_t) packet->r_tx[0]);
@@ -188,11 +202,14 @@ int clock_packet_read(const uint8_t *bytes, size_t len,
 {
     uint8_t expected[SEAL_BYTES], differs = 0;
 
+    /* cheap checks first: a flood of foreign packets costs no hash */
     if (len != CLOCK_PACKET_BYTES || get32(bytes) != MAGIC ||
         bytes[4] != VERSION || bytes[5] > CLOCK_STAMPS || bytes[5] == 2)
         return -1;
+    /* *packet is only written when the seal is right */
     make_seal(seal, bytes, expected);
-    for (int i = 0; i < SEAL_BYTES; i++) /* in the same time for all */
+    /* no early exit: the time must not show how many bytes match */
+    for (int i = 0; i < SEAL_BYTES; i++)
         differs |= expected[i] ^ bytes[SEAL_AT + i];
     if (differs)
         return -1;

@@ -3,15 +3,15 @@
  *      0 "PRCK"        4 version 1   5 type    6 from     8 to   10 flags
  *     12 sequence     16 seal (SipHash-2-4, 128 bit, of the other 64 bytes)
  *     32 t1_rx        40 t2_rx      48 r1_tx  56 r2_tx
- *     64 real less monotonic        72 epoch  76 cadence
+ *     64 real minus monotonic       72 epoch  76 cadence
  *
  * All types have the same size, so that they take the same time on a wire. Only
- * CLOCK_STAMPS carries stamps: those that the answering node took.
+ * CLOCK_STAMPS carries stamps: those of the answering node.
  *
- * The seal's key is made of the step's key, its job and its step id: a packet
- * of another step has a wrong seal. SipHash is that of Aumasson and Bernstein
- * (SipHash: a fast short-input PRF, 2012), written after the paper.
- */
+ * The key of the seal is derived from the step's key, job and step id, so
+ * packets of another step have a wrong seal. SipHash is described by Aumasson
+ * and Bernstein (SipHash: a fast short-input PRF, 2012); the code was written
+ * from the paper. */
 #ifndef JP_CLOCK_PACKET_H
 #define JP_CLOCK_PACKET_H
 
@@ -23,7 +23,8 @@
 #define CLOCK_PACKET_BYTES 80
 #define CLOCK_NODES_MAX 65535 /* ids have 16 bits */
 
-/* The numbers are those of the document's protocol, which also has 2 and 6. */
+/* The numbers are those of the protocol in XLA's document, which also has 2 and
+ * 6. */
 enum clock_packet_type {
     CLOCK_ASK1 = 0,
     CLOCK_ASK2 = 1,
@@ -33,28 +34,30 @@ enum clock_packet_type {
 };
 
 enum {
-    CLOCK_NO_STAMP = 1, /* a time of sending is not known */
+    CLOCK_NO_STAMP = 1, /* a time of sending is unknown */
     CLOCK_WAS_SET = 2,  /* the node's wall clock was set meanwhile */
-    CLOCK_BY_USER = 4,  /* the node took the times itself, not its kernel */
+    CLOCK_BY_USER = 4,  /* the node took the times itself, without its kernel */
 };
 
 struct clock_packet {
     uint8_t type;
     uint16_t from, to; /* index in the step's node list */
     uint16_t flags;
-    uint32_t epoch; /* when the asking agent began: seconds since 1970 */
-    uint32_t seq;   /* of the exchange; it only grows within an epoch */
-    /* CLOCK_STAMPS: when both questions came and both answers left, by the
-     * answering node's monotonic clock */
+    uint32_t epoch; /* start of the asking agent, in seconds since 1970 */
+    uint32_t seq;   /* number of the exchange; it only grows within an epoch */
+    /* CLOCK_STAMPS: arrival of both questions and departure of both answers, by
+     * the answering node's monotonic clock */
     int64_t t_rx[2], r_tx[2];
     int64_t real_less_mono; /* of that node */
-    uint32_t cadence_us;    /* CLOCK_STAMPS: it wants to be asked no faster */
+    uint32_t
+        cadence_us; /* CLOCK_STAMPS: the answering node's shortest interval */
 };
 
 struct clock_seal {
     uint8_t key[16];
 };
 
+/* Derives the step's seal from its key, job id and step id. */
 void clock_seal_init(struct clock_seal *seal,
                      const uint8_t key[CLOCK_KEY_BYTES], uint64_t job,
                      const char *step);
@@ -62,13 +65,14 @@ void clock_seal_init(struct clock_seal *seal,
 void clock_packet_write(const struct clock_packet *packet,
                         const struct clock_seal *seal,
                         uint8_t bytes[CLOCK_PACKET_BYTES]);
-/* 0, or -1: it is none of this step's. */
+/* Returns 0, or -1 if the bytes are no packet of this step; *packet is
+ * unchanged then. */
 int clock_packet_read(const uint8_t *bytes, size_t len,
                       const struct clock_seal *seal,
                       struct clock_packet *packet);
 
-/* SipHash-2-4 of bytes; wide: the one of 128 bits, else out[1] is 0. For the
- * vectors of its authors. */
+/* SipHash-2-4 of the bytes. wide: the variant with 128 bits, otherwise out[1]
+ * is 0. Extern for other packets, and for the test vectors of its authors. */
 void clock_siphash(const uint8_t key[16], const uint8_t *bytes, size_t len,
                    int wide, uint64_t out[2]);
 

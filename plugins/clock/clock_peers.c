@@ -1,4 +1,9 @@
-/* clock_peers.c - the graph of neighbours, and files by which they meet. */
+/* clock_peers.c - the graph of neighbours, the files by which agents meet, and
+ * the choice of interfaces.
+ *
+ * Three parts, used one after the other: clock_peers_of says which nodes
+ * compare their clocks, clock_iface_find which addresses an agent offers, and
+ * the peer file passes these on. */
 #include "plugins/clock/clock_peers.h"
 
 #include <arpa/inet.h>
@@ -14,15 +19,17 @@
 #include "plugins/clock/clock_packet.h"
 #include "plugins/clock/clock_read.h"
 
+/* Each stride gives two neighbours: i + stride and i - stride. */
 #define STRIDES (CLOCK_DEGREE / 2)
+/* Bytes of a peer file: eight addresses of 46 characters and the rest fit. */
 #define FILE_MAX 4096
 
 /* --- the graph ------------------------------------------------------------
  */
 
-/* 1, and the cube root of n and its square, rounded down: nobody is more than
- * some n^(1/3) / 2 steps of each away. Whole numbers: all nodes get the same.
- */
+/* 1, the cube root r of n rounded down, and r^2. Every node is then within
+ * about 1.5 n^(1/3) steps of any other. Whole numbers only: all nodes must
+ * compute the same graph. */
 static size_t strides(uint32_t n, uint32_t out[STRIDES])
 {
     uint32_t root = 1;
@@ -35,6 +42,8 @@ static size_t strides(uint32_t n, uint32_t out[STRIDES])
     return STRIDES;
 }
 
+/* Inserts into the ascending list unless it is there: strides of a small n may
+ * lead to the same node. Returns the new length. */
 static size_t add(uint32_t *out, size_t n, uint32_t node)
 {
     size_t at = n;
@@ -48,7 +57,8 @@ static size_t add(uint32_t *out, size_t n, uint32_t node)
     return n + 1;
 }
 
-size_t clock_peers_of(uint32_t n, uint32_t i, uint32_t out[CLOCK_DEGREE])
+/* The neighbours of node i of n, ascending. Returns their number. */
+static size_t neighbours(uint32_t n, uint32_t i, uint32_t out[CLOCK_DEGREE])
 {
     uint32_t by[STRIDES];
     size_t found = 0, n_by = 0;
@@ -67,9 +77,16 @@ size_t clock_peers_of(uint32_t n, uint32_t i, uint32_t out[CLOCK_DEGREE])
     return found;
 }
 
-bool clock_peers_initiates(uint32_t i, uint32_t j)
+size_t clock_peers_of(uint32_t n, uint32_t i, uint32_t out[CLOCK_DEGREE],
+                      bool asks[CLOCK_DEGREE])
 {
-    return (i + j) % 2 ? i > j : i < j;
+    size_t found = neighbours(n, i, out);
+
+    for (size_t k = 0; k < found; k++)
+        /* Both nodes must agree. By parity of the sum, each node asks about
+         * half of its neighbours, wherever it stands in the list. */
+        asks[k] = (i + out[k]) % 2 ? i > out[k] : i < out[k];
+    return found;
 }
 
 /* --- the file -------------------------------------------------------------
@@ -92,17 +109,6 @@ int clock_peer_write_file(const char *path, const struct clock_peer *peer,
     return fileio_write(path, text, (size_t) len, err);
 }
 
-int clock_peer_write(const char *dir, const char *node,
-                     const struct clock_peer *peer, struct jp_error *err)
-{
-    char *path = text_format("%s/nodes/%s/" CLOCK_PEER_FILE, dir, node);
-    int rc = path ? clock_peer_write_file(path, peer, err)
-                  : error_set(err, "out of memory");
-
-    free(path);
-    return rc;
-}
-
 int clock_peer_parse(const char *text, struct clock_peer *peer,
                      struct jp_error *err)
 {
@@ -123,6 +129,8 @@ int clock_peer_parse(const char *text, struct clock_peer *peer,
 
         snprintf(key, sizeof(key), "addr%zu", i);
         if (clock_field_text(text, key, address, CLOCK_ADDRESS_LEN))
+            /* literals only: a name would have to be resolved, which may
+             * block */
             read.n_addresses += inet_pton(AF_INET, address, &any) == 1 ||
                                 inet_pton(AF_INET6, address, &any) == 1;
     }
@@ -147,17 +155,6 @@ int clock_peer_read_file(const char *path, struct clock_peer *peer,
     return rc;
 }
 
-int clock_peer_read(const char *dir, const char *node, struct clock_peer *peer,
-                    struct jp_error *err)
-{
-    char *path = text_format("%s/nodes/%s/" CLOCK_PEER_FILE, dir, node);
-    int rc = path ? clock_peer_read_file(path, peer, err)
-                  : error_set(err, "out of memory");
-
-    free(path);
-    return rc;
-}
-
 bool clock_peer_address(const char *address, uint16_t port, bool ipv6,
                         struct sockaddr_storage *out, socklen_t *len)
 {
@@ -165,6 +162,7 @@ bool clock_peer_address(const char *address, uint16_t port, bool ipv6,
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
                               .sin6_port = htons(port)};
     char mapped[CLOCK_ADDRESS_LEN + 8];
+    /* ::ffff:a.b.c.d is how a socket of IPv6 addresses IPv4 */
     bool is_v4 = inet_pton(AF_INET, address, &v4.sin_addr) == 1;
 
     memset(out, 0, sizeof(*out));
@@ -183,6 +181,7 @@ bool clock_peer_address(const char *address, uint16_t port, bool ipv6,
 
 /* --- interfaces by NCCL's rules ------------------------------------------ */
 
+/* Addresses of this machine that are looked at. */
 #define INTERFACES_MAX 256
 
 bool clock_iface_matches(const char *list, const char *name)
@@ -194,7 +193,7 @@ bool clock_iface_matches(const char *list, const char *name)
     list += whole;
     while (*list && !found) {
         size_t len = strcspn(list, ",");
-        /* NCCL allows a port behind the name */
+        /* NCCL allows a port after the name */
         size_t part = strcspn(list, ":,");
 
         found = part && strncmp(list, name, part) == 0 &&
@@ -204,6 +203,8 @@ bool clock_iface_matches(const char *list, const char *name)
     return found != others;
 }
 
+/* Moves the matching interfaces to the front, keeping their order. Returns
+ * their number. */
 static size_t move_matching(const char *list, struct clock_iface *all, size_t n)
 {
     size_t kept = 0;
@@ -221,6 +222,7 @@ static size_t move_matching(const char *list, struct clock_iface *all, size_t n)
 
 size_t clock_iface_choose(const char *list, struct clock_iface *all, size_t n)
 {
+    /* tried in this order; the first that matches anything decides */
     static const char *const defaults[] = {"^docker,lo,virbr", "docker", "lo",
                                            "virbr"};
     size_t kept = 0;
@@ -232,6 +234,9 @@ size_t clock_iface_choose(const char *list, struct clock_iface *all, size_t n)
     return kept;
 }
 
+/* Takes an address of an interface that is up; false: not usable. Link-local
+ * addresses are left out, because they need an interface's number to be
+ * reached. */
 static bool take(const struct ifaddrs *at, struct clock_iface *one)
 {
     const void *address = NULL;

@@ -1,4 +1,11 @@
-/* clock_read.c - read what the agents have found out of each other's clocks. */
+/* clock_read.c - read what the agents, or a program's own XLA, have found out
+ * about each other's clocks.
+ *
+ * Both kinds of files have a JSON object a line, which is foreign input.
+ * Members are found by a search for "key": in the line (find), without a JSON
+ * parser: the lines are flat and there are many. each_line cuts the text
+ * into lines and counts bad ones; take handles a line of an agent,
+ * take_xla_window one of XLA. */
 #include "plugins/clock/clock_read.h"
 
 #include <math.h>
@@ -11,16 +18,19 @@
 #include "common/num.h"
 #include "plugins/clock/clock_packet.h"
 
-/* A window of a node with the ten neighbours that XLA gives it is shorter. */
+/* Longest line. XLA gives a node ten neighbours, whose window fits. */
 #define CLOCK_LINE_MAX 8192
 
-/* Times and distances that can be: differences of them fit. 36 years. */
+/* Larger times and distances (36 years) are refused, so that differences
+ * fit. */
 #define FAR_NS ((int64_t) 1 << 60)
+/* Clocks that drift apart faster than this are not believed. */
 #define SLOPE_MAX 1e-2
-/* The wall clock is where it was: looks are this exact. */
+/* Two readings of the wall clock's distance that differ by less are the
+ * same. */
 #define SAME_NS 1000
 #define NUMBER_LEN 32
-#define LINE_BYTES 1024 /* of the agents */
+#define LINE_BYTES 1024 /* longest line of an agent */
 
 static const char *const status_names[CLOCK_STATUSES] = {
     [CLOCK_OK] = "ok",
@@ -37,7 +47,8 @@ const char *clock_status_name(enum clock_status status)
 /* --- members --------------------------------------------------------------
  */
 
-/* What stands behind "key":, or NULL. */
+/* The text after "key":, or NULL. The line has no nested objects and no escaped
+ * quotes, so the first match is the member. */
 static const char *find(const char *line, const char *key)
 {
     size_t len = strlen(key);
@@ -51,7 +62,7 @@ static const char *find(const char *line, const char *key)
     return NULL;
 }
 
-/* A number's characters, with a NUL. */
+/* Copies a number's characters and adds a NUL, which the parsers need. */
 static bool number(const char *line, const char *key, char out[NUMBER_LEN])
 {
     const char *at = find(line, key);
@@ -73,7 +84,8 @@ bool clock_field_int(const char *line, const char *key, int64_t min,
            num_parse_i64(text, min, max, out, NULL) == 0;
 }
 
-static bool clock_field_real(const char *line, const char *key, double *out)
+/* A finite number. */
+static bool field_real(const char *line, const char *key, double *out)
 {
     char text[NUMBER_LEN], *end;
     double value;
@@ -105,6 +117,7 @@ bool clock_field_text(const char *line, const char *key, char *out, size_t size)
 /* --- records --------------------------------------------------------------
  */
 
+/* A whole number from 0 to max. *out is unchanged if there is none. */
 static bool count(const char *line, const char *key, uint32_t max,
                   uint32_t *out)
 {
@@ -116,16 +129,19 @@ static bool count(const char *line, const char *key, uint32_t max,
     return true;
 }
 
+/* A number from 0 to 1. */
 static bool share(const char *line, const char *key, double *out)
 {
-    return clock_field_real(line, key, out) && *out >= 0 && *out <= 1;
+    return field_real(line, key, out) && *out >= 0 && *out <= 1;
 }
 
+/* A number of plausible size; the caller checks the sign. */
 static bool positive(const char *line, const char *key, double *out)
 {
-    return clock_field_real(line, key, out) && fabs(*out) <= (double) FAR_NS;
+    return field_real(line, key, out) && fabs(*out) <= (double) FAR_NS;
 }
 
+/* The node's name becomes part of paths, so a slash is refused. */
 static bool take_config(const char *line, struct clock_file *file)
 {
     struct clock_file read = *file;
@@ -137,6 +153,7 @@ static bool take_config(const char *line, struct clock_file *file)
         !count(line, "node_id", CLOCK_NODES_MAX, &read.node_id) ||
         read.node_id >= read.nodes)
         return false;
+    /* what follows is optional: older agents did not write it */
     if (!clock_field_text(line, "host", read.host, sizeof(read.host)))
         *read.host = '\0';
     if (clock_field_int(line, "job", 0, INT64_MAX, &job))
@@ -161,14 +178,13 @@ static bool status_of(const char *line, enum clock_status *status)
     return false;
 }
 
-/* The line itself; a window that has none says nothing of these. */
+/* The line of a window with status "ok": beta, alpha and their uncertainty. */
 static bool take_line(const char *line, struct clock_window *w)
 {
     double alpha;
 
     if (!clock_field_int(line, "beta_ns", -FAR_NS, FAR_NS, &w->beta_ns) ||
-        !clock_field_real(line, "alpha", &alpha) ||
-        fabs(alpha - 1) > SLOPE_MAX ||
+        !field_real(line, "alpha", &alpha) || fabs(alpha - 1) > SLOPE_MAX ||
         !positive(line, "margin_ns", &w->margin_ns) ||
         !positive(line, "unc_ns", &w->unc_ns) || w->unc_ns < 0)
         return false;
@@ -176,6 +192,7 @@ static bool take_line(const char *line, struct clock_window *w)
     return true;
 }
 
+/* All members are checked before *out is written. */
 static bool take_window(const char *line, struct clock_window *out)
 {
     struct clock_window w = {0};
@@ -208,7 +225,9 @@ static bool take_window(const char *line, struct clock_window *out)
     return true;
 }
 
-/* 1: taken or nothing new; 0: bad; -1: out of memory. */
+/* Takes the distance of the wall clock at a moment; a distance that has not
+ * changed is not stored. Returns 1 if taken, 0 for a bad record, -1 without
+ * memory. is_set: the record is a clock_step. */
 static int take_wall(const char *line, struct clock_file *file, bool is_set)
 {
     struct clock_wall *last = file->n_walls ? &file->walls[file->n_walls - 1]
@@ -220,26 +239,29 @@ static int take_wall(const char *line, struct clock_file *file, bool is_set)
         !clock_field_int(line, "real_ns", -FAR_NS * 4, FAR_NS * 4, &real))
         return 0;
     ahead = real - mono;
+    /* time went back: a record of another boot, or damage */
     if (last && mono < last->mono_ns)
         return 0;
     if (mono > file->last_mono_ns || !file->n_walls)
         file->last_mono_ns = mono;
     if (last && llabs(ahead - last->real_less_mono_ns) <= SAME_NS)
         return 1;
+    /* room for a power of two: grow when the number has reached one */
     if ((file->n_walls & (file->n_walls - 1)) == 0) {
         grown = realloc(file->walls, 2 * (file->n_walls + 1) * sizeof(*grown));
         if (!grown)
             return -1;
         file->walls = grown;
     }
-    file->walls[file->n_walls++] =
-        (struct clock_wall){mono, ahead, is_set && last};
+    file->walls[file->n_walls++] = (struct clock_wall){
+        mono, ahead,
+        is_set && last}; /* the first record only says where the clock is */
     return 1;
 }
 
 /* Appends a window. Returns 1, or -1 without memory. */
-static int clock_file_append(struct clock_file *file,
-                             const struct clock_window *window)
+static int append_window(struct clock_file *file,
+                         const struct clock_window *window)
 {
     struct clock_window *grown;
 
@@ -254,16 +276,18 @@ static int clock_file_append(struct clock_file *file,
     return 1;
 }
 
+/* A file only has windows of its own node. */
 static int add_window(const char *line, struct clock_file *file)
 {
     struct clock_window w;
 
     if (!take_window(line, &w) || w.from != file->node_id)
         return 0;
-    return clock_file_append(file, &w);
+    return append_window(file, &w);
 }
 
-/* 1: taken, or of a kind that is not needed here; 0: bad; -1: out of memory. */
+/* Takes a line of an agent. Returns 1 if it was taken or is of a kind that is
+ * not needed here, 0 if it is bad, -1 without memory. */
 static int take(char *line, struct clock_file *file)
 {
     char type[24];
@@ -271,7 +295,8 @@ static int take(char *line, struct clock_file *file)
     if (!*line || line[strlen(line) - 1] != '}' ||
         !clock_field_text(line, "type", type, sizeof(type)))
         return 0;
-    if (strcmp(type, "config") == 0) /* another one would be another node's */
+    if (strcmp(type, "config") ==
+        0) /* only the first: another one would be another node's */
         return !*file->node && take_config(line, file);
     if (!*file->node)
         return 0;
@@ -284,12 +309,13 @@ static int take(char *line, struct clock_file *file)
     return 1;
 }
 
-/* Calls take for each whole line of less than `longest` bytes, without its end.
- * It returns 1 if it took the line, 0 for a bad one, which is counted, -1
- * without memory: the file is then released. */
-static int clock_file_lines(const char *text, size_t len, size_t longest,
-                            int (*each)(char *line, struct clock_file *file),
-                            struct clock_file *file, struct jp_error *err)
+/* Calls `each` for each complete line of less than `longest` bytes, with a NUL
+ * in place of the newline. It returns as take does. Bad lines are counted; a
+ * last line without a newline is one. Returns -1 without memory: the file is
+ * then released. */
+static int each_line(const char *text, size_t len, size_t longest,
+                     int (*each)(char *line, struct clock_file *file),
+                     struct clock_file *file, struct jp_error *err)
 {
     char line[CLOCK_LINE_MAX];
 
@@ -319,7 +345,7 @@ int clock_file_parse(const char *text, size_t len, struct clock_file *file,
 {
     struct clock_file read = {.node = ""};
 
-    if (clock_file_lines(text, len, LINE_BYTES, take, &read, err) < 0)
+    if (each_line(text, len, LINE_BYTES, take, &read, err) < 0)
         return -1;
     if (!*read.node) {
         clock_file_fini(&read);
@@ -357,7 +383,8 @@ bool clock_file_wall(const struct clock_file *file, int64_t mono_ns,
 
     if (!high)
         return false;
-    /* the last one that is not later, else the first */
+    /* binary search for the last entry that is not later; before the first
+     * entry, the first one counts */
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
 
@@ -370,14 +397,15 @@ bool clock_file_wall(const struct clock_file *file, int64_t mono_ns,
     return true;
 }
 
-/* Read what a program's XLA has found out of clocks. */
+/* --- files of a program's XLA ---------------------------------------------
+ */
 
-/* Until 2116, so that differences fit. */
+/* Times of the wall clock end in 2116, so that differences fit. */
 #define LAST_NS INT64_C(4600000000000000000)
 #define FAR_NS ((int64_t) 1 << 60)
-#define PAIRS_LEAST 12
+#define PAIRS_LEAST 12 /* as CLOCK_LEAST of our own windows */
 #define LONGEST_NS INT64_C(3600000000000)
-/* Its stamps have passed through a double. */
+/* XLA's stamps have passed through a double, whose steps are 256 ns today. */
 #define ROUNDING_NS 512.0
 
 bool clock_xla_name(const char *name, uint32_t *process)
@@ -399,7 +427,8 @@ bool clock_xla_name(const char *name, uint32_t *process)
     return true;
 }
 
-/* An edge of the window w, which has all else. */
+/* Takes one neighbour of a window; `of` has all other members. Returns as take
+ * does. */
 static int take_edge(const char *text, const struct clock_window *of,
                      struct clock_file *file)
 {
@@ -408,26 +437,30 @@ static int take_edge(const char *text, const struct clock_window *of,
     double alpha;
 
     if (!clock_field_int(text, "dst", 0, CLOCK_NODES_MAX, &dst) ||
-        dst == w.from || !clock_field_real(text, "alpha", &alpha) ||
+        dst == w.from || !field_real(text, "alpha", &alpha) ||
         !clock_field_int(text, "beta", -FAR_NS, FAR_NS, &w.beta_ns) ||
         !clock_field_int(text, "pairs", 0, UINT32_MAX, &pairs) ||
         !clock_field_int(text, "lost", 0, UINT32_MAX, &lost))
         return 0;
     w.to = (uint32_t) dst;
+    /* some releases write the slope, others 1 + slope */
     w.slope = fabs(alpha - 1) <= CLOCKLINE_MAX_SLOPE ? alpha - 1 : alpha;
     w.exchanges = (uint32_t) pairs;
     w.lost = (uint32_t) lost;
-    /* both 0: its solver found no line */
+    /* both 0: XLA's solver found no line */
     w.status = pairs < PAIRS_LEAST || (alpha == 0 && w.beta_ns == 0) ? CLOCK_FEW
                : fabs(w.slope) > CLOCKLINE_MAX_SLOPE ? CLOCK_STEEP
                                                      : CLOCK_OK;
     if (w.status == CLOCK_OK)
+        /* the moment of beta within the window is not known */
         w.margin_ns = w.unc_ns = CLOCK_XLA_UNC_NS + ROUNDING_NS +
                                  fabs(w.slope) *
                                      (double) (w.end_ns - w.start_ns);
-    return clock_file_append(file, &w);
+    return append_window(file, &w);
 }
 
+/* Takes a line of XLA, which is changed: it is cut before "edges" and at each
+ * edge's end. Returns as take does. */
 static int take_xla_window(char *line, struct clock_file *file)
 {
     struct clock_window w = {.from = file->node_id};
@@ -439,7 +472,7 @@ static int take_xla_window(char *line, struct clock_file *file)
         return strstr(line, "\"meta\":true") &&
                clock_field_int(line, "node_id", file->node_id, file->node_id,
                                &from);
-    *edges = '\0'; /* the names before are those of the window */
+    *edges = '\0';
     if (!clock_field_int(line, "node_id", file->node_id, file->node_id,
                          &from) ||
         !clock_field_int(line, "window_id", 0, INT64_MAX, &id) ||
@@ -456,7 +489,8 @@ static int take_xla_window(char *line, struct clock_file *file)
             *end = '\0';
             one = take_edge(at, &w, file);
         }
-        rc = one < rc ? one : rc; /* one that is bad makes none of the others */
+        rc = one < rc ? one : rc; /* a bad edge makes the line bad, but the
+                                     other edges are kept */
         at = end ? strchr(end + 1, '{') : NULL;
     }
     if (w.end_ns > file->last_mono_ns)
@@ -469,8 +503,7 @@ int clock_xla_parse(const char *text, size_t len, uint32_t process,
 {
     struct clock_file read = {.node_id = process};
 
-    if (clock_file_lines(text, len, CLOCK_LINE_MAX, take_xla_window, &read,
-                         err) < 0)
+    if (each_line(text, len, CLOCK_LINE_MAX, take_xla_window, &read, err) < 0)
         return -1;
     if (!read.n_windows) {
         clock_file_fini(&read);

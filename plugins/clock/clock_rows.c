@@ -1,4 +1,8 @@
-/* clock_rows.c - records of windows, clocks and failures, a line each. */
+/* clock_rows.c - write nodes/<node>/clock.jsonl: windows, clocks and failures,
+ * a JSON object a line.
+ *
+ * The file is bounded. When it is full, thin_out rewrites it with every second
+ * window and snapshot, and doubles the stride by which later ones are kept. */
 #include "plugins/clock/clock_work.h"
 
 #include <errno.h>
@@ -14,9 +18,12 @@
 #include "common/quote.h"
 
 #define LINE_MAX_BYTES 1000
-/* A clock that is set all the time is told of so often. */
+/* A clock that is set all the time gets at most this many clock_step
+ * records. */
 #define STEPS_MAX 1000
+/* Bytes of a name in a record, with NUL. */
 #define NAME_SHOWN 128
+/* Beyond this, doubling the stride gains nothing. */
 #define STRIDE_MAX (UINT64_C(1) << 40)
 
 /* --- the file -------------------------------------------------------------
@@ -27,6 +34,8 @@ static int failed(const struct clock_rows *rows, struct jp_error *err)
     return error_set(err, "%s: %s", rows->path, strerror(errno));
 }
 
+/* Opens the file for appending; anew: empties it. O_NONBLOCK keeps a FIFO that
+ * somebody put there from blocking the agent. */
 static int open_file(struct clock_rows *rows, bool anew, struct jp_error *err)
 {
     int fd = open(rows->path,
@@ -43,7 +52,9 @@ static int open_file(struct clock_rows *rows, bool anew, struct jp_error *err)
     return -1;
 }
 
-/* Whether a line of the file stays when the stride is twice as long. */
+/* Whether a line is copied when the file is rewritten. Windows stay by their
+ * id, so that nodes of one stride keep the same windows. Failed exchanges
+ * ("probe") never stay; config and clock_step always do. */
 static bool stays(struct clock_rows *rows, const char *line)
 {
     char type[24];
@@ -59,6 +70,7 @@ static bool stays(struct clock_rows *rows, const char *line)
     return strcmp(type, "probe") != 0;
 }
 
+/* Copies the lines that stay, and counts their bytes anew. */
 static int copy_thinned(struct clock_rows *rows, FILE *out,
                         struct jp_error *err)
 {
@@ -79,7 +91,9 @@ static int copy_thinned(struct clock_rows *rows, FILE *out,
     return 0;
 }
 
-/* Until half of the room is free again, or nothing else can go. */
+/* Rewrites the file until half of its room is free, or doubling the stride does
+ * not help any more. The stream is opened again, because the old one writes to
+ * the replaced file. */
 static int thin_out(struct clock_rows *rows, struct jp_error *err)
 {
     struct jp_tempfile temp;
@@ -87,7 +101,8 @@ static int thin_out(struct clock_rows *rows, struct jp_error *err)
     for (int i = 0;
          i < 8 && rows->bytes > rows->most / 2 && rows->stride < STRIDE_MAX;
          i++) {
-        /* failures go first; a longer stride is for good */
+        /* The first round only drops failed exchanges. A longer stride cannot
+         * be undone, so it comes later. */
         rows->halves = i > 0;
         if (rows->halves)
             rows->stride *= 2;
@@ -105,6 +120,8 @@ static int thin_out(struct clock_rows *rows, struct jp_error *err)
     return open_file(rows, false, err);
 }
 
+/* Writes a line, after making room for it if necessary. A line that has no room
+ * is dropped without an error. */
 static int put(struct clock_rows *rows, struct jp_error *err,
                const char *format, ...) __attribute__((format(printf, 3, 4)));
 static int put(struct clock_rows *rows, struct jp_error *err,
@@ -122,13 +139,15 @@ static int put(struct clock_rows *rows, struct jp_error *err,
     if (!rows->file)
         return 0;
     if (rows->bytes + (uint64_t) len > rows->most && thin_out(rows, err) < 0) {
-        if (rows->file) /* this is not tried at each line again */
+        /* stop writing for good, otherwise each line would try this again */
+        if (rows->file)
             fclose(rows->file);
         rows->file = NULL;
         return error_wrap(err, "too many windows: the rest is not kept");
     }
     if (!rows->file || rows->bytes + (uint64_t) len > rows->most)
         return 0;
+    /* flushed line by line: an agent that is killed loses nothing */
     if (fputs(line, rows->file) < 0 || fflush(rows->file) != 0) {
         failed(rows, err);
         clearerr(rows->file);
@@ -138,7 +157,8 @@ static int put(struct clock_rows *rows, struct jp_error *err,
     return 0;
 }
 
-/* A name as a JSON string's content. */
+/* A name that is safe inside a JSON string: printable ASCII without quotes and
+ * backslashes. */
 static const char *clean(const char *text, char buf[NAME_SHOWN])
 {
     clean_text(text, JP_CLEAN_ASCII, buf, NAME_SHOWN);
@@ -157,6 +177,8 @@ static const char *name_of(const struct clock_rows *rows, uint32_t node)
 /* --- records --------------------------------------------------------------
  */
 
+/* A node that restarts gets another boot id, so its monotonic times cannot be
+ * mixed up. "": unknown. */
 static void read_boot_id(char id[48])
 {
     FILE *file = shortline_open("/proc/sys/kernel/random/boot_id");
@@ -219,6 +241,7 @@ int clock_rows_window(struct clock_rows *rows, const struct clock_window *w,
                       struct jp_error *err)
 {
     char line[LINE_MAX_BYTES / 2] = "";
+    /* without a line there is no alpha and no beta */
     bool known = w->status == CLOCK_OK;
 
     if (w->id % rows->stride != 0)

@@ -1,31 +1,39 @@
-/* clock_talk.c - the exchanges between two nodes, and their bounds. */
+/* clock_talk.c - the exchanges between two nodes, and the bounds that they
+ * give.
+ *
+ * No sockets and no clock here: the caller passes the time, sends packets and
+ * hands over what arrives. clock_talk_run starts what is due; clock_talk_take
+ * and clock_talk_sent add the times of an exchange, whose bits are collected in
+ * `have`; settle ends it and adds its bounds to the window; clock_edge_close
+ * lays the window's line. Each neighbour that this node asks is an edge, each
+ * one that asks is an answer. Read settle and clock_edge_close first. */
 #include "plugins/clock/clock_work.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Times that can be, so that their differences fit. */
+/* Larger times are refused, so that differences cannot overflow. */
 #define FAR_NS ((int64_t) 1 << 60)
 
+/* What an exchange has so far. The second bit of a pair is that of the second
+ * packet. */
 enum {
-    HAVE_T_TX = 1,  /* and 2 for the second packet */
-    HAVE_R_RX = 4,  /* and 8 */
-    HAVE_T_RX = 16, /* and 32 */
-    HAVE_R_TX = 64, /* and 128 */
+    HAVE_T_TX = 1,  /* a question has left; 2 */
+    HAVE_R_RX = 4,  /* an answer has come; 8 */
+    HAVE_T_RX = 16, /* answering node: a question has come; 32 */
+    HAVE_R_TX = 64, /* answering node: an answer has left; 128 */
     HAVE_STAMPS = 256,
-    TOLD = 512,
+    TOLD = 512, /* answering node: the stamps were sent */
 };
+/* "* 3" sets the bits of both packets. */
 #define ASKED_ALL (HAVE_T_TX * 3 | HAVE_R_RX * 3 | HAVE_STAMPS)
 #define ANSWERED_ALL (HAVE_T_RX * 3 | HAVE_R_TX * 3)
 
-const char *clock_why_name(enum clock_why why)
-{
-    static const char *const names[] = {"lost", "no send time",
+/* Why an exchange failed, and the phrase in its record. */
+enum why { LOST, UNSTAMPED, DISTURBED };
+static const char *const why_names[] = {"lost", "no send time",
                                         "a clock was set"};
-
-    return names[why];
-}
 
 /* --- tags: which packet a time of sending belongs to ----------------------
  */
@@ -34,6 +42,9 @@ const char *clock_why_name(enum clock_why why)
 #define TAG_SECOND (UINT64_C(1) << 61)
 #define TAG_USED (UINT64_C(1) << 60)
 
+/* A tag names a packet whose time of sending is awaited: kind, index of the
+ * neighbour, which of the two packets, and the exchange's number. It is never
+ * 0, which means "no tag". */
 static uint64_t make_tag(bool answer, size_t index, int which, uint32_t seq)
 {
     return TAG_USED | (answer ? TAG_ANSWER : 0) | (which ? TAG_SECOND : 0) |
@@ -48,7 +59,8 @@ void clock_talk_init(struct clock_talk *talk, uint32_t n, uint32_t self,
                      int64_t now_ns)
 {
     uint32_t peers[CLOCK_DEGREE];
-    size_t n_peers = clock_peers_of(n, self, peers);
+    bool asks[CLOCK_DEGREE];
+    size_t n_peers = clock_peers_of(n, self, peers, asks);
 
     memset(talk, 0, sizeof(*talk));
     talk->self = self;
@@ -56,7 +68,7 @@ void clock_talk_init(struct clock_talk *talk, uint32_t n, uint32_t self,
     talk->cadence_ns = cadence_ns;
     talk->spacing_ns = spacing_ns;
     for (size_t i = 0; i < n_peers; i++)
-        if (clock_peers_initiates(self, peers[i]))
+        if (asks[i])
             talk->edges[talk->n_edges++].peer = peers[i];
         else
             talk->answers[talk->n_answers++].peer = peers[i];
@@ -80,6 +92,9 @@ void clock_talk_fini(struct clock_talk *talk)
 /* --- the end of an exchange ----------------------------------------------
  */
 
+/* Nanoseconds between two exchanges with this neighbour: the slower of both
+ * nodes' cadences. It doubles with each loss beyond CLOCK_PATIENCE, up to
+ * CLOCK_RAREST_NS. */
 static int64_t interval_of(const struct clock_talk *talk,
                            const struct clock_edge *e)
 {
@@ -98,13 +113,14 @@ static void end_exchange(const struct clock_talk *talk, struct clock_edge *e,
     int64_t every = interval_of(talk, e), next = e->begun_ns + every;
 
     e->state = EDGE_IDLE;
-    /* what is late is left out and not made up for; a little late is not */
+    /* An exchange that is late is left out, not made up for. With beats, half
+     * an interval late is still on time. */
     e->next_ns = next + (talk->has_beats ? every / 2 : 0) > now_ns
                      ? next
                      : now_ns + every;
 }
 
-/* How far beats are apart. */
+/* Nanoseconds between two beats. */
 static int64_t beat_of(int64_t cadence_ns)
 {
     int64_t beat = cadence_ns / CLOCK_BEATS;
@@ -112,9 +128,10 @@ static int64_t beat_of(int64_t cadence_ns)
     return beat < CLOCK_BEAT_MAX_NS ? beat : CLOCK_BEAT_MAX_NS;
 }
 
-/* How long an exchange is waited for. A packet lies for a beat at each end,
- * which is no longer than a cadence; then the next exchange may as well begin,
- * as this one is likely lost. */
+/* How long after its beginning an exchange may be completed. With beats, a
+ * packet may lie for a beat on each node. The limit is then the interval to the
+ * next exchange, which may as well begin; but no less than the usual timeout,
+ * and at most two of the longest beats more. */
 static int64_t patience_ns(const struct clock_talk *talk,
                            const struct clock_edge *e)
 {
@@ -125,21 +142,23 @@ static int64_t patience_ns(const struct clock_talk *talk,
     return every < least ? least : every < most ? every : most;
 }
 
-static void fail(struct clock_talk *talk, struct clock_edge *e,
-                 enum clock_why why, int64_t now_ns)
+/* Ends an exchange without a complete result. Only exchanges without any answer
+ * count as silence of the neighbour, after which it is asked less often. */
+static void fail(struct clock_talk *talk, struct clock_edge *e, enum why why,
+                 int64_t now_ns)
 {
-    if (why == CLOCK_LOST) {
+    if (why == LOST) {
         e->span.lost++;
         /* only silence is a reason to ask less often */
         e->lost_in_row =
             e->have & (HAVE_R_RX * 3 | HAVE_STAMPS) ? 0 : e->lost_in_row + 1;
     } else {
-        *(why == CLOCK_UNSTAMPED ? &e->span.no_stamp : &e->span.disturbed) += 1;
+        *(why == UNSTAMPED ? &e->span.no_stamp : &e->span.disturbed) += 1;
         e->lost_in_row = 0;
     }
     e->failures++;
     if (talk->failed)
-        talk->failed(talk->arg, (size_t) (e - talk->edges), why);
+        talk->failed(talk->arg, (size_t) (e - talk->edges), why_names[why]);
     end_exchange(talk, e, now_ns);
 }
 
@@ -151,14 +170,15 @@ static bool is_near(int64_t ns)
     return ns > -FAR_NS && ns < FAR_NS;
 }
 
-/* Whether the answer to question i has come. */
+/* Whether answer i has arrived. */
 static bool has_answer(const struct clock_edge *e, int i)
 {
     return (e->have & (unsigned) HAVE_R_RX << i) != 0;
 }
 
-/* Stamps in the order in which things happen, whatever the clocks' distance
- * and rates. */
+/* Whether the stamps are in an order that is possible whatever the offset of
+ * the clocks. The asking node's clock may run slower than the other by
+ * CLOCKLINE_MAX_SLOPE, so the round trip may seem shorter by that share. */
 static bool makes_sense(const struct clock_edge *e)
 {
     for (int i = 0; i < 2; i++) {
@@ -173,12 +193,16 @@ static bool makes_sense(const struct clock_edge *e)
     return e->t_rx[1] >= e->t_rx[0];
 }
 
+/* Whether both packets of a pair took equally long, so met no queue. left,
+ * came: by two clocks; only their differences are compared. */
 static bool is_pure(const int64_t left[2], const int64_t came[2])
 {
     return llabs((came[1] - came[0]) - (left[1] - left[0])) <= CLOCK_PURE_NS;
 }
 
-/* Without the time that question i lay at the neighbour, by its clock. */
+/* Updates the least round trip by the asking node's clock. The time that
+ * question i lay at the neighbour is converted by the slope of the last
+ * line. */
 static void note_rtt(struct clock_edge *e, int i)
 {
     struct clock_span *s = &e->span;
@@ -192,6 +216,9 @@ static void note_rtt(struct clock_edge *e, int i)
         s->rtt_min_ns = rtt;
 }
 
+/* Adds the bounds of an exchange, alternating between the two halves. An
+ * exchange without all answers still gives upper bounds. Returns -1 without
+ * memory. */
 static int add_bounds(struct clock_edge *e)
 {
     struct clock_span *s = &e->span;
@@ -213,7 +240,8 @@ static int add_bounds(struct clock_edge *e)
     return 0;
 }
 
-/* An exchange that is over: what it says, and what became of it. */
+/* Ends an exchange that is complete or out of time: adds its bounds if its
+ * stamps can be used, and counts it as good or failed. */
 static void settle(struct clock_talk *talk, struct clock_edge *e,
                    int64_t now_ns)
 {
@@ -225,6 +253,7 @@ static void settle(struct clock_talk *talk, struct clock_edge *e,
                               (HAVE_R_RX * 3 | HAVE_STAMPS);
     bool sane = told && stamped && !e->disturbed && makes_sense(e);
 
+    /* bounds are true even where an answer is missing */
     if (sane && add_bounds(e) == 0) {
         s->user_stamps |= talk->user_stamps || e->by_user;
         s->partial += !whole;
@@ -237,17 +266,14 @@ static void settle(struct clock_talk *talk, struct clock_edge *e,
         s->pure_back += is_pure(e->r_tx, e->r_rx);
         end_exchange(talk, e, now_ns);
     } else {
-        fail(talk, e,
-             !heard     ? CLOCK_LOST
-             : !stamped ? CLOCK_UNSTAMPED
-                        : CLOCK_DISTURBED,
-             now_ns);
+        fail(talk, e, !heard ? LOST : !stamped ? UNSTAMPED : DISTURBED, now_ns);
     }
 }
 
 /* --- asking ---------------------------------------------------------------
  */
 
+/* Sends question 0 or 1 of the exchange. false: it could not be sent. */
 static bool ask(struct clock_talk *talk, struct clock_edge *e, int which)
 {
     const struct clock_packet p = {.type = which ? CLOCK_ASK2 : CLOCK_ASK1,
@@ -269,19 +295,23 @@ static void begin(struct clock_talk *talk, struct clock_edge *e, int64_t now_ns)
     e->unstamped = e->disturbed = false;
     e->begun_ns = now_ns;
     if (!ask(talk, e, 0))
-        fail(talk, e, CLOCK_LOST, now_ns);
+        fail(talk, e, LOST, now_ns);
 }
 
+/* Does what is due for a neighbour. begins_ns: an exchange that is due by then
+ * may begin; INT64_MIN: none may. Returns when it is to be called again. */
 static int64_t run_edge(struct clock_talk *talk, struct clock_edge *e,
                         int64_t now_ns, int64_t begins_ns)
 {
+    /* time out first, so that a new exchange can begin in the same call */
     if (e->state == EDGE_SECOND && now_ns - e->begun_ns >= patience_ns(talk, e))
         settle(talk, e, now_ns);
     if (e->state == EDGE_IDLE && e->ready && begins_ns >= e->next_ns)
         begin(talk, e, now_ns);
     if (e->state == EDGE_FIRST && now_ns - e->begun_ns >= talk->spacing_ns &&
         !ask(talk, e, 1))
-        fail(talk, e, CLOCK_LOST, now_ns);
+        fail(talk, e, LOST, now_ns);
+    /* again, for a caller that comes very late */
     if (e->state == EDGE_SECOND && now_ns - e->begun_ns >= patience_ns(talk, e))
         settle(talk, e, now_ns);
     switch (e->state) {
@@ -294,9 +324,10 @@ static int64_t run_edge(struct clock_talk *talk, struct clock_edge *e,
     }
 }
 
-/* Until when an exchange that is due begins at this beat. Half a beat early
- * makes no difference; a whole one is made none of where others begin, so that
- * all have one spacing. */
+/* At this beat, exchanges that are due until then begin. Half a beat early
+ * makes no difference. If another neighbour's exchange begins at this very
+ * beat, one that is due a beat later joins it, so that one wake-up serves
+ * both. */
 static int64_t begins_until(const struct clock_talk *talk,
                             const struct clock_edge *e, int64_t now_ns)
 {
@@ -311,6 +342,8 @@ static int64_t begins_until(const struct clock_talk *talk,
     return now_ns + beat / 2;
 }
 
+/* With beats, only the spacing of an open exchange and the next beat wake the
+ * caller. */
 int64_t clock_talk_run(struct clock_talk *talk, int64_t now_ns)
 {
     int64_t next = INT64_MAX;
@@ -336,6 +369,7 @@ int64_t clock_talk_run(struct clock_talk *talk, int64_t now_ns)
 /* --- answering ------------------------------------------------------------
  */
 
+/* Sends the stamps of an exchange once all four are there, and only once. */
 static void tell_stamps(struct clock_talk *talk, struct clock_answer *a)
 {
     struct clock_packet p = {
@@ -360,11 +394,15 @@ static void tell_stamps(struct clock_talk *talk, struct clock_answer *a)
     talk->send(talk->arg, true, (size_t) (a - talk->answers), &p, 0);
 }
 
+/* Whether a question belongs to a later exchange than the last one. A restarted
+ * agent has a later epoch. */
 static bool is_newer(const struct clock_answer *a, const struct clock_packet *p)
 {
     return p->epoch != a->epoch ? p->epoch > a->epoch : p->seq > a->seq;
 }
 
+/* A first question must be newer than all before it; a second one must follow
+ * its own first. Everything else is a replay. */
 int clock_talk_asker(const struct clock_talk *talk,
                      const struct clock_packet *packet)
 {
@@ -386,6 +424,7 @@ int clock_talk_asker(const struct clock_talk *talk,
     return -2;
 }
 
+/* Answers a question. The arrival counts from rx_ns, the kernel's stamp. */
 static void take_question(struct clock_talk *talk, struct clock_answer *a,
                           const struct clock_packet *packet, int64_t rx_ns)
 {
@@ -405,12 +444,14 @@ static void take_question(struct clock_talk *talk, struct clock_answer *a,
     a->t_rx[which] = rx_ns;
     if (!talk->send(talk->arg, true, index, &p,
                     make_tag(true, index, which, packet->seq)))
-        a->have = TOLD; /* the exchange is lost */
+        a->have = TOLD; /* the exchange is lost: send no stamps */
 }
 
 /* --- what comes -----------------------------------------------------------
  */
 
+/* Takes an answer or the neighbour's stamps for the open exchange. A repeated
+ * answer changes nothing. */
 static void take_answer(struct clock_edge *e, const struct clock_packet *packet,
                         int64_t rx_ns)
 {
@@ -439,6 +480,8 @@ int clock_talk_take(struct clock_talk *talk, const struct clock_packet *packet,
         take_question(talk, &talk->answers[asker], packet, rx_ns);
         return asker;
     }
+    /* questions that clock_talk_asker has refused, and packets of another node
+     * or an earlier run */
     if (packet->type == CLOCK_ASK1 || packet->type == CLOCK_ASK2 ||
         packet->to != talk->self || packet->epoch != talk->epoch)
         return -2;
@@ -459,6 +502,7 @@ int clock_talk_take(struct clock_talk *talk, const struct clock_packet *packet,
 void clock_talk_sent(struct clock_talk *talk, uint64_t tag, int64_t tx_ns,
                      int64_t now_ns)
 {
+    /* see make_tag */
     size_t index = (size_t) (tag >> 32 & 0xffff);
     int which = (tag & TAG_SECOND) != 0;
     uint32_t seq = (uint32_t) tag;
@@ -478,6 +522,7 @@ void clock_talk_sent(struct clock_talk *talk, uint64_t tag, int64_t tx_ns,
     } else if (index < talk->n_edges) {
         struct clock_edge *e = &talk->edges[index];
 
+        /* the exchange has ended meanwhile */
         if (e->seq != seq || e->state == EDGE_IDLE)
             return;
         e->t_tx[which] = tx_ns;
@@ -499,6 +544,8 @@ void clock_talk_disturb(struct clock_talk *talk)
 /* --- windows --------------------------------------------------------------
  */
 
+/* A window's line is only kept if there were enough exchanges, over half of the
+ * window at least, and if clocks can differ so. */
 static enum clock_status judge(const struct clock_span *s,
                                enum clockline_status found,
                                const struct clockline *line, int64_t length_ns)
@@ -512,9 +559,11 @@ static enum clock_status judge(const struct clock_span *s,
     return fabs(line->slope) >= CLOCKLINE_MAX_SLOPE ? CLOCK_STEEP : CLOCK_OK;
 }
 
-/* How much longer than the shortest way the window's best packets took, and how
- * far its line may be off by that. With half as many packets the best ones are
- * twice as late, so what a half's margin has more is what all have too much. */
+/* An estimate, in ns, of how far the window's best packets were from the
+ * shortest way. A half has half as many packets, so its best ones come about
+ * twice as late: what the margins of the halves exceed the whole's is what the
+ * whole exceeds the truth. Half of the distance between the halves' lines is
+ * added. */
 static double spread(const struct clockline *line,
                      const struct clockline halves[2], int64_t start_ns,
                      int64_t end_ns)
@@ -530,6 +579,9 @@ static double spread(const struct clockline *line,
     return fmin(fmax(more, 0) + apart / 2, line->margin_ns);
 }
 
+/* The window's margin beyond the smallest margin so far, or the spread if that
+ * is larger; plus the exactness of stamps. Where a node takes its times itself,
+ * a share of the margin is added. */
 static double uncertainty(struct clock_edge *e, const struct clockline *line,
                           double spread_ns)
 {
@@ -541,7 +593,9 @@ static double uncertainty(struct clock_edge *e, const struct clockline *line,
            CLOCK_EXACT_NS + exact;
 }
 
-/* The line of all bounds: halves[0] has them from then on. */
+/* The line between all bounds. The bounds of halves[1] are added to halves[0],
+ * which has all of them afterwards. *both: both halves have a line of their
+ * own. */
 static enum clockline_status find_line(struct clock_span *s,
                                        struct clockline *line,
                                        struct clockline halves[2], bool *both)
@@ -550,7 +604,8 @@ static enum clockline_status find_line(struct clock_span *s,
 
     *both = clockline_find(&s->halves[0], &halves[0]) == CLOCKLINE_OK;
     *both &= clockline_find(&s->halves[1], &halves[1]) == CLOCKLINE_OK;
-    /* their hulls say all; what there is no memory for is missing only */
+    /* The hulls have all that matters. Points for which there is no memory only
+     * make the line less exact. */
     for (size_t i = 0; i < more->upper.n; i++)
         clockline_add_upper(&s->halves[0], more->upper.points[i].t_ns,
                             more->upper.points[i].theta_ns);
@@ -603,6 +658,7 @@ void clock_edge_close(struct clock_talk *talk, size_t index, uint64_t id,
             both ? spread(&line, halves, start_ns, end_ns) : line.margin_ns);
         e->slope = line.slope;
     }
+    /* the next window starts without bounds */
     span_fini(s);
     *s = (struct clock_span){0};
 }

@@ -1,5 +1,10 @@
-/* clock_work.c - the clock module: sockets, timers, peers and budget around the
- * exchanges of clock_work.h. */
+/* clock_work.c - the clock module of the node agent: socket, timers,
+ * neighbours, windows and budget around the exchanges of clock_talk.c.
+ *
+ * One call, run, does everything that can be done now: it reads stamps and
+ * packets, ends windows, looks for neighbours' files, starts exchanges and sets
+ * the timer for the next call. struct clock_work has all state; clock_module at
+ * the end is the agent's view of it. Read run first, then start. */
 #include "plugins/clock/clock_work.h"
 
 #include <errno.h>
@@ -13,52 +18,58 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/fileio.h"
+
 #ifndef TFD_TIMER_CANCEL_ON_SET
 #define TFD_TIMER_CANCEL_ON_SET (1 << 1)
 #endif
 
 #define SECOND_NS INT64_C(1000000000)
-/* A peer's file is looked for so often in the first half minute, then ever more
- * rarely. */
+/* A neighbour's file is looked for every LOOK_NS in the first EAGER_NS, then in
+ * intervals that double up to LOOK_MAX_NS. */
 #define LOOK_NS (SECOND_NS / 5)
 #define EAGER_NS (30 * SECOND_NS)
 #define LOOK_MAX_NS (60 * SECOND_NS)
-/* Packets that one call takes, and bad ones in a second before it stops to
- * listen for the rest of that second. */
+/* Most packets of one call, so that a flood cannot hold the agent. After
+ * BAD_A_SECOND invalid packets in a second, the rest of that second's packets
+ * stays unread. */
 #define TAKEN_AT_ONCE 64
 #define BAD_A_SECOND 1000
-/* The cost is looked at so often; asking begins no faster than this. */
+/* Interval between two looks at the cost. Asking begins no faster than
+ * FIRST_CADENCE_NS, until the cost is known. */
 #define COST_NS (2 * SECOND_NS)
 #define FIRST_CADENCE_NS (SECOND_NS / 20)
-#define AIM 0.8 /* of the budget: the agent's loop costs, too */
-/* A window has room for so many exchanges at least. */
+#define AIM 0.8 /* of the budget: the agent's loop takes the rest */
+/* A window has room for at least this many exchanges. */
 #define A_WINDOW 16
-/* With too few exchanges it lasts so many times as long. */
+/* A window with too few exchanges may last this many times as long. */
 #define LONGEST_WINDOW 4
-/* A snapshot says something new when the raw clock is off its line by more. */
+/* A snapshot is written when the raw clock is further than this from where the
+ * snapshots before would put it. */
 #define RAW_NS 1000
 
+/* A neighbour that this node asks. */
 struct peer {
     const char *node;
     struct clock_peer told; /* by its file */
-    size_t at;              /* of its addresses */
+    size_t at; /* index of the address in use, modulo their number */
     struct sockaddr_storage to;
     socklen_t to_len;
-    int64_t look_ns, look_every_ns; /* for its file */
-    uint32_t lost_seen;             /* in a row, when last looked at */
-    bool refused;                   /* none of its addresses can be used here */
+    int64_t look_ns,
+        look_every_ns;  /* next look at its file, and the interval */
+    uint32_t lost_seen; /* lost_in_row at the last change of address */
+    bool refused;       /* none of its addresses can be used here */
 };
 
 struct clock_work {
     struct module_place place;
     struct clock_conf conf;
-    struct clock_source source;
     struct clock_socket socket;
     struct clock_seal seal;
     struct clock_talk talk;
     struct clock_rows rows;
     bool has_rows;
-    int epoll, timer, set;           /* set: wakes when the wall clock is set */
+    int epoll, timer, set;           /* set: ready when the wall clock is set */
     struct peer peers[CLOCK_DEGREE]; /* by edge */
     /* where the last question of each neighbour came from */
     struct {
@@ -68,25 +79,25 @@ struct clock_work {
     int64_t began_ns;
     /* windows */
     int64_t window_ns;
-    uint64_t window_id; /* of this moment */
+    uint64_t window_id; /* of the current moment */
     struct {
-        uint64_t id; /* of its first moment */
+        uint64_t id; /* of the moment at which it began */
         int64_t start_ns;
-        uint32_t told;       /* failures */
+        uint32_t told;       /* failures written one by one */
     } windows[CLOCK_DEGREE]; /* by edge */
-    /* snapshots */
+    /* snapshots: when the next is due; moment and distance (raw less monotonic)
+     * of the last one, and the rate between the last two */
     int64_t snapshot_ns, raw_at_ns, raw_ahead_ns;
     double raw_rate;
-    /* cost */
+    /* cost: start of the period, processor time then and now */
     int64_t cost_from_ns, cost_cpu_ns, cpu_ns;
     int64_t due_ns; /* when the timer wakes */
-    /* floods */
     int64_t bad_from_ns;
     uint32_t bad_now;
-    bool deaf;
+    bool deaf;    /* packets stay unread until the second is over */
     bool listens; /* the socket wakes: packets need their times at once */
     uint64_t sent, received, bad, steps, failures;
-    bool troubled;
+    bool troubled; /* an error was met; trouble is the first one */
     struct jp_error trouble;
 };
 
@@ -95,10 +106,10 @@ struct clock_work {
 
 static int64_t now_of(const struct clock_work *w)
 {
-    return clock_source_mono(&w->source);
+    return clock_source_mono(&w->socket.source);
 }
 
-/* Remembers the first trouble; the agent tells it once. */
+/* Remembers the first error; the agent reports it once. */
 static void note(struct clock_work *w, int rc, const struct jp_error *err)
 {
     if (rc >= 0 || w->troubled)
@@ -110,6 +121,8 @@ static void note(struct clock_work *w, int rc, const struct jp_error *err)
 /* --- packets --------------------------------------------------------------
  */
 
+/* Seals a packet and queues it. An answer goes where the question came from, so
+ * it needs no file of the neighbour. */
 static bool send_packet(void *arg, bool to_answer, size_t index,
                         const struct clock_packet *packet, uint64_t tag)
 {
@@ -119,17 +132,20 @@ static bool send_packet(void *arg, bool to_answer, size_t index,
     clock_packet_write(packet, &w->seal, bytes);
     w->sent++;
     if (to_answer)
-        clock_socket_send(&w->socket, &w->source, &w->askers[index].to,
+        clock_socket_send(&w->socket, &w->askers[index].to,
                           w->askers[index].to_len, bytes, tag);
     else
-        clock_socket_send(&w->socket, &w->source, &w->peers[index].to,
+        clock_socket_send(&w->socket, &w->peers[index].to,
                           w->peers[index].to_len, bytes, tag);
-    if (w->listens) /* the time before the call counts */
-        clock_socket_flush(&w->socket, &w->source);
+    /* without the kernel's stamps, the time before the call counts: send at
+     * once */
+    if (w->listens)
+        clock_socket_flush(&w->socket);
     return true;
 }
 
-static void note_failure(void *arg, size_t index, enum clock_why why)
+/* Writes a failed exchange, at most CLOCK_TOLD in a window of a neighbour. */
+static void note_failure(void *arg, size_t index, const char *why)
 {
     struct clock_work *w = arg;
     const struct clock_edge *e = &w->talk.edges[index];
@@ -139,18 +155,18 @@ static void note_failure(void *arg, size_t index, enum clock_why why)
     if (w->windows[index].told++ < CLOCK_TOLD)
         note(w,
              clock_rows_failure(&w->rows, w->talk.self, e->peer, e->seq,
-                                now_of(w), clock_why_name(why), &err),
+                                now_of(w), why, &err),
              &err);
 }
 
+/* Passes known times of sending to their exchanges. */
 static void take_stamps(struct clock_work *w)
 {
-    int64_t tx_ns;
-    uint64_t tag;
+    struct clock_sent sent[CLOCK_PENDING];
+    size_t n = clock_socket_sent(&w->socket, sent);
 
-    clock_socket_collect(&w->socket, &w->source);
-    while (clock_socket_sent(&w->socket, &w->source, &tag, &tx_ns))
-        clock_talk_sent(&w->talk, tag, tx_ns, now_of(w));
+    for (size_t i = 0; i < n; i++)
+        clock_talk_sent(&w->talk, sent[i].tag, sent[i].tx_ns, now_of(w));
     w->talk.user_stamps = !w->socket.kernel;
 }
 
@@ -166,9 +182,9 @@ static void count_bad(struct clock_work *w)
     w->deaf |= ++w->bad_now >= BAD_A_SECOND;
 }
 
-/* Packets wake the agent where it has to take their times itself. Where the
- * kernel stamps them they lie until the next beat, and so many of them cost one
- * wake-up. */
+/* Adds the socket to epoll or removes it. Where the kernel stamps packets, they
+ * can lie until the next beat, and many of them cost one wake-up. Otherwise
+ * each packet wakes the agent, which then takes its time. */
 static void listen_as_needed(struct clock_work *w, int64_t now_ns)
 {
     struct epoll_event event = {.events = EPOLLIN};
@@ -196,6 +212,7 @@ static void take_packet(struct clock_work *w, const struct clock_arrival *in)
         count_bad(w);
         return;
     }
+    /* clock_talk_take may answer at once, so the address is stored before */
     asker = clock_talk_asker(&w->talk, &packet);
     if (asker >= 0) {
         w->askers[asker].to = in->from;
@@ -214,17 +231,19 @@ static void take_packets(struct clock_work *w)
 
     do {
         room = w->socket.kernel ? CLOCK_BATCH : 1;
-        n = clock_socket_receive(&w->socket, &w->source, in, room);
+        n = clock_socket_receive(&w->socket, in, room);
         for (size_t i = 0; i < n; i++)
             take_packet(w, &in[i]);
         taken += n;
     } while (n == room && taken < TAKEN_AT_ONCE && !w->deaf);
-    clock_socket_flush(&w->socket, &w->source);
+    clock_socket_flush(&w->socket);
 }
 
 /* --- neighbours -----------------------------------------------------------
  */
 
+/* Uses the neighbour's current address, or the next one that this socket can
+ * reach. */
 static void use_address(struct clock_work *w, size_t index)
 {
     struct peer *p = &w->peers[index];
@@ -242,7 +261,23 @@ static void use_address(struct clock_work *w, size_t index)
     w->talk.edges[index].ready = found;
 }
 
-/* Where nothing has come, and where a neighbour does not answer any more. */
+static char *peer_path(const struct clock_work *w, const char *node)
+{
+    return text_format("%s/nodes/%s/" CLOCK_PEER_FILE, w->place.dir, node);
+}
+
+static bool read_peer(const struct clock_work *w, const char *node,
+                      struct clock_peer *told)
+{
+    char *path = peer_path(w, node);
+    bool there = path && clock_peer_read_file(path, told, NULL) == 0;
+
+    free(path);
+    return there;
+}
+
+/* Reads a neighbour's file where its address is not known yet, or where it has
+ * stopped to answer: it may have been restarted. */
 static void look_for_peer(struct clock_work *w, size_t index, int64_t now_ns)
 {
     struct clock_edge *e = &w->talk.edges[index];
@@ -252,7 +287,7 @@ static void look_for_peer(struct clock_work *w, size_t index, int64_t now_ns)
 
     if (silent && e->lost_in_row != p->lost_seen && p->told.n_addresses > 1) {
         p->lost_seen = e->lost_in_row;
-        p->at++; /* perhaps by another way */
+        p->at++; /* another of its addresses may work */
         use_address(w, index);
     }
     if ((e->ready && !silent) || now_ns < p->look_ns)
@@ -263,8 +298,7 @@ static void look_for_peer(struct clock_work *w, size_t index, int64_t now_ns)
             p->look_every_ns = LOOK_MAX_NS;
     }
     p->look_ns = now_ns + p->look_every_ns;
-    if (clock_peer_read(w->place.dir, p->node, &told, NULL) < 0 ||
-        told.node_id != e->peer)
+    if (!read_peer(w, p->node, &told) || told.node_id != e->peer)
         return;
     if (e->ready && memcmp(&told, &p->told, sizeof(told)) == 0)
         return;
@@ -291,9 +325,10 @@ static int64_t look_for_peers(struct clock_work *w, int64_t now_ns)
 /* --- windows and snapshots ------------------------------------------------
  */
 
+/* The number of a window, by the wall clock, so that all nodes number alike. */
 static uint64_t window_of(const struct clock_work *w, int64_t now_ns)
 {
-    int64_t real = now_ns + clock_source_ahead(&w->source);
+    int64_t real = now_ns + w->socket.source.ahead;
 
     return real > 0 ? (uint64_t) (real / w->window_ns) : 0;
 }
@@ -311,7 +346,8 @@ static void put_snapshot(struct clock_work *w, const struct clock_look *look)
     note(w, clock_rows_snapshot(&w->rows, look, &err), &err);
 }
 
-/* Looks at all clocks; what the records before foretell is not written. */
+/* Reads all clocks when that is due. A reading that the ones before predict is
+ * not written: it would say nothing new. */
 static void take_snapshot(struct clock_work *w, int64_t now_ns)
 {
     struct clock_look look;
@@ -320,7 +356,7 @@ static void take_snapshot(struct clock_work *w, int64_t now_ns)
     if (!w->conf.snapshot_ms || now_ns < w->snapshot_ns)
         return;
     w->snapshot_ns = now_ns + (int64_t) w->conf.snapshot_ms * 1000000;
-    clock_look(&w->source.shift, &look);
+    clock_look(&w->socket.source.shift, &look);
     expected = (double) w->raw_ahead_ns +
                w->raw_rate * (double) (look.mono_ns - w->raw_at_ns);
     if (fabs((double) (look.raw_ns - look.mono_ns) - expected) >
@@ -346,8 +382,8 @@ static void begin_window(struct clock_work *w, size_t edge, int64_t now_ns)
     w->windows[edge].told = 0;
 }
 
-/* An edge that loses many packets has longer windows: what came so far is not
- * thrown away. */
+/* Whether a window with too few exchanges is continued, with half a window of
+ * tolerance. */
 static bool goes_on(const struct clock_work *w, size_t edge, int64_t now_ns)
 {
     return clock_edge_is_short(&w->talk, edge) &&
@@ -355,6 +391,8 @@ static bool goes_on(const struct clock_work *w, size_t edge, int64_t now_ns)
                LONGEST_WINDOW * w->window_ns - w->window_ns / 2;
 }
 
+/* Ends the windows of all neighbours; all: even those that could go on. A
+ * snapshot is written with each change of windows. */
 static void end_windows(struct clock_work *w, int64_t now_ns, bool all)
 {
     struct clock_look look;
@@ -366,11 +404,12 @@ static void end_windows(struct clock_work *w, int64_t now_ns, bool all)
         end_window(w, i, now_ns);
         begin_window(w, i, now_ns);
     }
-    clock_look(&w->source.shift, &look);
+    clock_look(&w->socket.source.shift, &look);
     put_snapshot(w, &look);
 }
 
-/* Whether it was set since the last look. */
+/* Handles a wall clock that was set: stamps of open exchanges cannot be
+ * converted any more. Returns whether it was set since the last call. */
 static bool look_at_wall(struct clock_work *w)
 {
     struct clock_look look;
@@ -378,11 +417,11 @@ static bool look_at_wall(struct clock_work *w)
     int64_t by_ns;
     char line[120];
 
-    if (!clock_source_was_set(&w->source, &by_ns))
+    if (!clock_source_was_set(&w->socket.source, &by_ns))
         return false;
     clock_talk_disturb(&w->talk);
-    w->talk.real_less_mono = clock_source_ahead(&w->source);
-    clock_look(&w->source.shift, &look);
+    w->talk.real_less_mono = w->socket.source.ahead;
+    clock_look(&w->socket.source.shift, &look);
     note(w, clock_rows_step(&w->rows, &look, by_ns, &err), &err);
     if (w->steps++ || !w->place.log)
         return true;
@@ -396,8 +435,8 @@ static bool look_at_wall(struct clock_work *w)
 /* --- cost -----------------------------------------------------------------
  */
 
-/* Asks less often where it costs more than it may, and as often as it was told
- * to where it does not. A window keeps enough exchanges. */
+/* Adapts the cadence to the cost: never faster than requested, and never so
+ * slow that a window has less than A_WINDOW exchanges. */
 static void keep_budget(struct clock_work *w, int64_t now_ns)
 {
     int64_t passed = now_ns - w->cost_from_ns,
@@ -424,7 +463,8 @@ static void keep_budget(struct clock_work *w, int64_t now_ns)
 /* --- the loop's calls -----------------------------------------------------
  */
 
-/* What has run out before is no more: nobody has to read it. */
+/* Sets the next wake-up, between 1 us and 1 s from now. Setting a timer also
+ * clears one that has run out, so it needs no read(). */
 static void set_timer(const struct clock_work *w, int64_t at_ns, int64_t now_ns)
 {
     int64_t wait = at_ns - now_ns;
@@ -439,7 +479,8 @@ static void set_timer(const struct clock_work *w, int64_t at_ns, int64_t now_ns)
     timerfd_settime(w->timer, 0, &when, NULL);
 }
 
-/* A timer that never runs out: it ends when the wall clock is set. */
+/* Arms a timer far in the future, which the kernel cancels when the wall clock
+ * is set. */
 static void await_set(const struct clock_work *w)
 {
     const struct itimerspec never = {.it_value = {.tv_sec = INT32_MAX}};
@@ -449,7 +490,8 @@ static void await_set(const struct clock_work *w)
                         &never, NULL);
 }
 
-/* It wakes until it is read. */
+/* Reads the cancelled timer, which would wake the agent again and again, and
+ * arms it anew. */
 static void drain_set(struct clock_work *w)
 {
     uint64_t count;
@@ -459,14 +501,20 @@ static void drain_set(struct clock_work *w)
         await_set(w);
 }
 
-int clock_work_run(struct clock_work *w, int64_t spent_ns, struct jp_error *err)
+/* A callback of struct node_module, for tick and readable. */
+static int run(void *state, const struct module_time *time,
+               struct jp_error *err)
 {
+    struct clock_work *w = state;
     int64_t now = now_of(w), next, peers;
     bool was_troubled = w->troubled, was_set = look_at_wall(w);
 
+    /* an early wake-up comes from this timer or the socket */
     if (was_set || now < w->due_ns || w->listens)
         drain_set(w);
     listen_as_needed(w, now);
+    /* stamps before packets and after them: an answer's arrival may complete an
+     * exchange whose time of sending is still queued */
     if (!w->talk.has_beats || now >= w->talk.beat_ns || was_set) {
         take_stamps(w);
         if (!w->deaf)
@@ -481,26 +529,16 @@ int clock_work_run(struct clock_work *w, int64_t spent_ns, struct jp_error *err)
     take_snapshot(w, now);
     peers = look_for_peers(w, now);
     next = clock_talk_run(&w->talk, now);
-    clock_socket_flush(&w->socket, &w->source);
+    clock_socket_flush(&w->socket);
     if (w->listens)
         take_stamps(w);
     w->due_ns = peers < next ? peers : next;
     set_timer(w, w->due_ns, now);
-    w->cpu_ns = spent_ns;
+    w->cpu_ns = (int64_t) time->module_us * 1000;
     keep_budget(w, now);
     if (!w->troubled || was_troubled)
         return 0;
     return error_set(err, "%s", w->trouble.text);
-}
-
-int clock_work_fd(const struct clock_work *work)
-{
-    return work->epoll;
-}
-
-void clock_work_finish(struct clock_work *w)
-{
-    end_windows(w, now_of(w), true);
 }
 
 /* --- begin and end --------------------------------------------------------
@@ -513,11 +551,14 @@ static int watch(const struct clock_work *w, int fd)
     return fd < 0 ? -1 : epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-static int open_fds(struct clock_work *w, struct jp_error *err)
+/* Opens socket, timers and epoll. Without the timer that notices a set clock,
+ * clock_source_was_set notices it later. */
+static int open_fds(struct clock_work *w, const struct clock_shift *shift,
+                    struct jp_error *err)
 {
     int flags = TFD_CLOEXEC | TFD_NONBLOCK;
 
-    if (clock_socket_open(&w->socket, &w->source, err) < 0)
+    if (clock_socket_open(&w->socket, shift, err) < 0)
         return -1;
     w->epoll = epoll_create1(EPOLL_CLOEXEC);
     w->timer = timerfd_create(CLOCK_MONOTONIC, flags);
@@ -526,12 +567,14 @@ static int open_fds(struct clock_work *w, struct jp_error *err)
         return error_set(err, "no loop: %s", strerror(errno));
     w->listens = true;
     if (w->set >= 0) {
-        watch(w, w->set); /* without it the looks find out */
+        watch(w, w->set);
         await_set(w);
     }
     return 0;
 }
 
+/* This node's index in the step's list. Node names become parts of paths, so
+ * none may contain a slash. */
 static int find_self(const struct module_place *place, uint32_t *self,
                      struct jp_error *err)
 {
@@ -548,6 +591,7 @@ static int find_self(const struct module_place *place, uint32_t *self,
     return error_set(err, "this node is not in the step's list");
 }
 
+/* Lengthens the window if the cadence leaves too few exchanges in it. */
 static void init_talk(struct clock_work *w, uint32_t self, int64_t now_ns)
 {
     int64_t cadence = (int64_t) w->conf.cadence_us * 1000, window = 0;
@@ -566,7 +610,7 @@ static void init_talk(struct clock_work *w, uint32_t self, int64_t now_ns)
     w->talk.send = send_packet;
     w->talk.failed = note_failure;
     w->talk.arg = w;
-    w->talk.real_less_mono = clock_source_ahead(&w->source);
+    w->talk.real_less_mono = w->socket.source.ahead;
     w->talk.user_stamps = !w->socket.kernel;
     for (size_t i = 0; i < w->talk.n_edges; i++) {
         w->peers[i].node = w->place.nodes[w->talk.edges[i].peer];
@@ -590,20 +634,28 @@ static int open_files(struct clock_work *w, const struct clock_peer *own,
                                   .conf = &w->conf};
     uint64_t most = w->place.disk_bytes < CLOCK_DISK_BYTES ? w->place.disk_bytes
                                                            : CLOCK_DISK_BYTES;
+    char *path;
+    int rc;
 
-    clock_look(&w->source.shift, &origin.look);
+    clock_look(&w->socket.source.shift, &origin.look);
     if (clock_rows_open(&w->rows, w->place.dir, &origin, most, err) < 0)
         return -1;
     w->has_rows = true;
-    return clock_peer_write(w->place.dir, w->place.node, own, err);
+    path = peer_path(w, w->place.node);
+    rc = path ? clock_peer_write_file(path, own, err)
+              : error_set(err, "out of memory");
+    free(path);
+    return rc;
 }
 
-static int start(struct clock_work *w, uint32_t self, struct jp_error *err)
+/* The order matters: addresses, socket, time, exchanges, then files. */
+static int start(struct clock_work *w, uint32_t self,
+                 const struct clock_shift *shift, struct jp_error *err)
 {
     struct clock_peer own = {.node_id = self};
 
     own.n_addresses = clock_iface_find(w->conf.interfaces, own.addresses, err);
-    if (!own.n_addresses || open_fds(w, err) < 0)
+    if (!own.n_addresses || open_fds(w, shift, err) < 0)
         return -1;
     w->began_ns = w->cost_from_ns = now_of(w);
     init_talk(w, self, w->began_ns);
@@ -616,6 +668,28 @@ static int start(struct clock_work *w, uint32_t self, struct jp_error *err)
         return -1;
     set_timer(w, w->began_ns, w->began_ns);
     return 0;
+}
+
+static void destroy(void *state)
+{
+    struct clock_work *w = state;
+
+    if (!w)
+        return;
+    clock_talk_fini(&w->talk);
+    if (w->has_rows)
+        clock_rows_close(&w->rows);
+    if (w->socket.fd >= 0)
+        close(w->socket.fd);
+    if (w->epoll >= 0)
+        close(w->epoll);
+    if (w->timer >= 0)
+        close(w->timer);
+    if (w->set >= 0)
+        close(w->set);
+    explicit_bzero(&w->seal, sizeof(w->seal));
+    explicit_bzero(&w->conf, sizeof(w->conf));
+    free(w);
 }
 
 struct clock_work *clock_work_create(const struct module_place *place,
@@ -640,59 +714,38 @@ struct clock_work *clock_work_create(const struct module_place *place,
     w->conf = *place->clock;
     w->conf.interfaces[CLOCK_NAMES_BYTES - 1] = '\0';
     w->epoll = w->timer = w->set = w->socket.fd = -1;
-    clock_source_init(&w->source, shift);
     clock_seal_init(&w->seal, w->conf.key, place->job, place->step);
-    if (start(w, self, err) == 0)
+    if (start(w, self, shift, err) == 0)
         return w;
-    clock_work_destroy(w);
+    destroy(w);
     return NULL;
-}
-
-void clock_work_destroy(struct clock_work *w)
-{
-    if (!w)
-        return;
-    clock_talk_fini(&w->talk);
-    if (w->has_rows)
-        clock_rows_close(&w->rows);
-    clock_socket_close(&w->socket);
-    if (w->epoll >= 0)
-        close(w->epoll);
-    if (w->timer >= 0)
-        close(w->timer);
-    if (w->set >= 0)
-        close(w->set);
-    explicit_bzero(&w->seal, sizeof(w->seal));
-    explicit_bzero(&w->conf, sizeof(w->conf));
-    free(w);
 }
 
 /* --- as a module ----------------------------------------------------------
  */
 
-static void *module_start(const struct module_place *place,
+static int fd(void *state)
+{
+    return ((const struct clock_work *) state)->epoll;
+}
+
+static void finish(void *state)
+{
+    end_windows(state, now_of(state), true);
+}
+
+static void *start_module(const struct module_place *place,
                           struct jp_error *err)
 {
     return clock_work_create(place, NULL, err);
 }
 
-static int module_fd(void *state)
-{
-    return clock_work_fd(state);
-}
-
-static int module_run(void *state, const struct module_time *now,
-                      struct jp_error *err)
-{
-    return clock_work_run(state, (int64_t) now->module_us * 1000, err);
-}
-
-static uint64_t module_bytes(void *state)
+static uint64_t bytes(void *state)
 {
     return ((const struct clock_work *) state)->rows.bytes;
 }
 
-static void module_record(void *state, struct jp_json_stream *s)
+static void record(void *state, struct jp_json_stream *s)
 {
     const struct clock_work *w = state;
     size_t answered = 0;
@@ -715,25 +768,15 @@ static void module_record(void *state, struct jp_json_stream *s)
     json_stream_count(s, "clock_steps", w->steps);
 }
 
-static void module_finish(void *state)
-{
-    clock_work_finish(state);
-}
-
-static void module_destroy(void *state)
-{
-    clock_work_destroy(state);
-}
-
 const struct node_module clock_module = {
     .name = "clock",
     .budget = CLOCK_BUDGET,
-    .start = module_start,
-    .fd = module_fd,
-    .tick = module_run,
-    .readable = module_run,
-    .bytes = module_bytes,
-    .record = module_record,
-    .finish = module_finish,
-    .destroy = module_destroy,
+    .start = start_module,
+    .fd = fd,
+    .tick = run,
+    .readable = run,
+    .bytes = bytes,
+    .record = record,
+    .finish = finish,
+    .destroy = destroy,
 };

@@ -1,5 +1,10 @@
-/* copper_attach.c - attach=1: counters of a daemon that runs already, before
- * the step and after it. */
+/* copper_attach.c - attach=1: counters of a daemon that runs already, from
+ * before the step and from after it.
+ *
+ * Three parts: find the user's mount and the cu_fuse process that serves it
+ * (copper_target_find); have that daemon write its counters by an ioctl and
+ * copy them (snap); and the runner, which does both in a child each time,
+ * because a file system that hangs must not hang the supervisor. */
 #include "plugins/copper/copper_work.h"
 
 #include <ctype.h>
@@ -25,23 +30,24 @@
 #include "plugins/copper/copper_counts.h"
 #include "plugins/copper/copper_mount.h"
 
-#define CMDLINE_MAX (1024 * 1024)
+#define CMDLINE_MAX (1024 * 1024) /* limit of a command line */
 #define HOST_MAX 256
 
 /* --- the mount ------------------------------------------------------------ */
 
 struct search {
-    const char *wanted; /* NULL: any of Copper's */
-    char **found;       /* the first, and one more */
+    const char *wanted; /* path of the mount; NULL: any of Copper's */
+    char **found;       /* the first match, and one more to detect ambiguity */
 };
 
+/* Stores a path. true: no memory, which ends the search. */
 static bool take(char **slot, const char *path)
 {
     *slot = strdup(path);
     return !*slot;
 }
 
-/* Mounts of our own steps end with them. */
+/* Mounts of jobprof's own steps end with them, so they are no targets. */
 static bool is_ours(const char *path)
 {
     static const char prefix[] = "/tmp/jobprof-copper-";
@@ -49,10 +55,13 @@ static bool is_ours(const char *path)
     return !strncmp(path, prefix, sizeof(prefix) - 1);
 }
 
+/* Examines a mount; true ends the search. Without a wanted path, the search
+ * ends at the second match. */
 static bool see(const void *arg, const struct copper_mountinfo *mount)
 {
     const struct search *search = arg;
 
+    /* another user's Copper may not be ours to query */
     if (!copper_mountinfo_is_users(mount, geteuid()))
         return false;
     if (search->wanted
@@ -63,10 +72,12 @@ static bool see(const void *arg, const struct copper_mountinfo *mount)
            search->wanted || search->found[1];
 }
 
+/* Sets *mount, which the caller frees. */
 static int find_mount(const char *said, char **mount, struct jp_error *err)
 {
     char *found[2] = {NULL, NULL}, *real = said ? realpath(said, NULL) : NULL;
-    const char *wanted = real ? real : said; /* mountinfo knows no links */
+    const char *wanted = real ? real
+                              : said; /* mountinfo has no links in paths */
     struct search search = {wanted, found};
     int rc = 0;
 
@@ -74,6 +85,7 @@ static int find_mount(const char *said, char **mount, struct jp_error *err)
     if (!found[0])
         rc = error_set(err, "%s%sno Copper mount of yours on this node",
                        wanted ? wanted : "", wanted ? ": " : "");
+    /* several mounts: the user must name one */
     else if (found[1])
         rc = error_set(
             err, "Copper is mounted at %s and at %s: choose one with mount=",
@@ -97,6 +109,7 @@ int copper_cmdline_parse(const char *text, size_t len,
     *out = (struct copper_cmdline){NULL, NULL, NULL, NULL};
     if (!len || strcmp(name ? name + 1 : text, "cu_fuse") != 0)
         return -1;
+    /* words are separated by NULs; the last one is the mount point */
     for (size_t at = strlen(text) + 1, next; at < len; at = next) {
         next = at + strlen(text + at) + 1;
         out->last = text + at;
@@ -110,6 +123,7 @@ int copper_cmdline_parse(const char *text, size_t len,
     return 0;
 }
 
+/* Whether both paths are the same, apart from slashes at the end of `said`. */
 static bool is_at(const char *said, const char *mount)
 {
     size_t n = said ? strlen(said) : 0;
@@ -119,7 +133,8 @@ static bool is_at(const char *said, const char *mount)
     return n && n == strlen(mount) && !memcmp(said, mount, n);
 }
 
-/* A path is told as the daemon sees it. Caller frees. */
+/* A path of the daemon's command line is relative to the daemon's working
+ * directory. Caller frees. */
 static char *absolute(const char *pid, const char *path)
 {
     char cwd[PATH_MAX], *link = text_format("/proc/%s/cwd", pid);
@@ -141,6 +156,7 @@ char *copper_attach_name(char *path, char **logs)
     size_t n = strlen(path), m = sizeof(end) - 1;
     char *name = strrchr(path, '/');
 
+    /* 5 characters for "/logs" before the name */
     if (n <= m || strcmp(path + n - m, end) != 0 || !name || name - path < 5 ||
         memcmp(name - 5, "/logs", 5) != 0 || (size_t) (path + n - m - name) < 2)
         return NULL;
@@ -150,8 +166,9 @@ char *copper_attach_name(char *path, char **logs)
     return name + 1;
 }
 
-/* Copper takes its pid before libfuse forks: without -f its files bear the name
- * of a process that has ended. Its standard error is its log, at any level. */
+/* Sets name and log folder from the daemon's log, which is its standard error
+ * at any log level. Copper takes its pid before libfuse forks: without -f, the
+ * names of its files contain the pid of a process that has ended. */
 static bool name_by_log(const char *pid, struct copper_target *out)
 {
     char *link = text_format("/proc/%s/fd/2", pid), path[PATH_MAX], *logs;
@@ -170,7 +187,8 @@ static bool name_by_log(const char *pid, struct copper_target *out)
     return true;
 }
 
-/* Is that process the one? 1 and its name and log directory; 0: no. */
+/* Whether that process serves the mount. Returns 1 and sets name and log
+ * folder, or 0. */
 static int look_at(const char *pid, const char *mount,
                    struct copper_target *out)
 {
@@ -184,6 +202,7 @@ static int look_at(const char *pid, const char *mount,
         copper_cmdline_parse(text, len, &line) == 0 && line.logs &&
         (is_at(line.view, mount) || is_at(line.last, mount)) &&
         gethostname(host, sizeof(host) - 1) == 0) {
+        /* otherwise by its own pid and host */
         if (!name_by_log(pid, out)) {
             out->logs = absolute(pid, line.logs);
             out->name = text_format("%s-%s", host, pid);
@@ -195,6 +214,7 @@ static int look_at(const char *pid, const char *mount,
     return rc;
 }
 
+/* Whether the process belongs to this user. */
 static bool is_users(const char *pid)
 {
     char *path = text_format("/proc/%s", pid);
@@ -211,11 +231,12 @@ static int find_daemon(struct copper_target *out, struct jp_error *err)
     struct dirent *entry;
     int rc = 0;
 
+    /* every process of the user, until one serves the mount */
     while (proc && !rc && (entry = readdir(proc)))
         if (isdigit((unsigned char) entry->d_name[0]) &&
             is_users(entry->d_name)) {
             rc = look_at(entry->d_name, out->mount, out);
-            if (!rc) { /* no memory for one of two */
+            if (!rc) { /* no memory for one of the two */
                 free(out->logs);
                 free(out->name);
                 out->logs = out->name = NULL;
@@ -238,7 +259,8 @@ static void target_fini(struct copper_target *target)
     *target = (struct copper_target){NULL, NULL, NULL};
 }
 
-/* Another machine's process, where nodes share one kernel: by its host name. */
+/* Whether the process runs on another (simulated) machine that shares this
+ * kernel: it has another UTS namespace, so another host name. */
 static bool is_elsewhere(const char *pid)
 {
     char *path = text_format("/proc/%s/ns/uts", pid), here[64], there[64];
@@ -256,6 +278,8 @@ long copper_attach_on(const char *net)
     long found = 0;
 
     while (proc && !found && (entry = readdir(proc))) {
+        /* command lines are readable for everybody, unless /proc hides
+         * processes */
         char *path = text_format("/proc/%s/cmdline", entry->d_name);
         struct copper_cmdline line;
         char *text = NULL;
@@ -291,22 +315,25 @@ int copper_target_find(const char *mount, struct copper_target *out,
 }
 
 /* --- have a daemon write its counters, and keep them --- */
-/* Copper's ioctl 2000 comes back when the files are written. They lie where any
- * other such ioctl overwrites them, another step's too: so what was copied is
- * read, and where it is cut, asked for again. */
+/* Copper's ioctl 2000 returns when the files are written. Any other such ioctl,
+ * also of another step, overwrites them. So the copies are read, and if one is
+ * cut, the daemon is asked again. */
 
-#define WRITE_ALL 2000
+#define WRITE_ALL 2000 /* the ioctl */
 #define TRIES 3
 #define PAUSE_US 200000
-#define FILE_MAX (256 * 1024 * 1024) /* of sizes: a line for each path */
+/* Limit of a file: cache sizes have a line for each path. */
+#define FILE_MAX (256 * 1024 * 1024)
 
-/* In the order of enum copper_dump; then the sizes of the caches. */
+/* Kinds of files: in the order of enum copper_dump, then the sizes of the
+ * caches. */
 static const char *const kinds[] = {
     "operation_count",      "operation_time",      "operation_cache_hit",
     "operation_cache_miss", "operation_cache_neg", "data_cache_size",
     "tree_cache_size",      "md_cache_size"};
 #define N_KINDS (sizeof(kinds) / sizeof(*kinds))
 
+/* Has the daemon write its counters. May hang with the daemon. */
 static int ask(const char *mount, struct jp_error *err)
 {
     int fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
@@ -321,6 +348,7 @@ static int ask(const char *mount, struct jp_error *err)
     return rc < 0 ? -1 : 0;
 }
 
+/* Copies at most FILE_MAX bytes. */
 static int copy(int from, const char *to, struct jp_error *err)
 {
     struct jp_tempfile out;
@@ -333,6 +361,7 @@ static int copy(int from, const char *to, struct jp_error *err)
     while (all <= FILE_MAX && (n = read(from, buf, sizeof(buf))) > 0 &&
            fwrite(buf, 1, (size_t) n, out.stream) == (size_t) n)
         all += (size_t) n;
+    /* the end was reached, and everything was written */
     if (n == 0)
         return fileio_temp_commit(&out, err);
     fileio_temp_abort(&out);
@@ -340,7 +369,8 @@ static int copy(int from, const char *to, struct jp_error *err)
                      all > FILE_MAX ? "too large" : strerror(errno));
 }
 
-/* Whole? Sizes are the reader's business. */
+/* Whether a copied dump is complete. Cache sizes are checked when they are
+ * read. */
 static int check(const char *path, size_t kind, struct jp_error *err)
 {
     struct copper_ops ops = {.odd = {""}};
@@ -356,6 +386,7 @@ static int check(const char *path, size_t kind, struct jp_error *err)
     return rc < 0 ? error_wrap(err, "%s", path) : 0;
 }
 
+/* Copies one kind of file. Cache sizes may be missing. */
 static int keep(const struct copper_target *target, const char *to, size_t kind,
                 struct jp_error *err)
 {
@@ -370,7 +401,7 @@ static int keep(const struct copper_target *target, const char *to, size_t kind,
     else if (fd >= 0)
         rc = copy(fd, path, err) < 0 ? -1 : check(path, kind, err);
     else if (kind >= COPPER_N_DUMPS)
-        rc = 0; /* figures do not need it */
+        rc = 0; /* no figure depends on cache sizes */
     if (fd >= 0)
         close(fd);
     free(from);
@@ -387,8 +418,8 @@ static int keep_all(const struct copper_target *target, const char *to,
     return 0;
 }
 
-/* Asks the daemon by ioctl to write its counters, and copies them to the folder
- * `to`, which is made. What was copied is whole. Waits for the daemon. */
+/* Has the daemon write its counters and copies them to the folder `to`, which
+ * is made. A copy that exists is complete. Waits for the daemon. */
 static int snap(const struct copper_target *target, const char *to,
                 struct jp_error *err)
 {
@@ -400,26 +431,27 @@ static int snap(const struct copper_target *target, const char *to,
         rc = ask(target->mount, err);
         if (rc == 0)
             rc = keep_all(target, to, err);
+        /* cut copies: another ioctl has written at the same time */
         if (rc == 0 || i + 1 >= TRIES)
             return rc;
         usleep(PAUSE_US);
     }
 }
 
-/* --- attach=1: counters of a daemon that runs already, before the step and
- * after it */
-/* Nothing is started or stopped but a child each time, as a file system that
- * hangs must not hang the supervisor. The child tells by a pipe where the mount
- * is, or what went wrong. */
+/* --- the runner of attach=1 --- */
 
-#define TEXT_MAX 4096 /* of a pipe's one write */
+/* The runner of attach=1 starts only a child before the step and one after it.
+ * The child writes to a pipe: the path of the mount, or what went wrong. */
 
+#define TEXT_MAX 4096 /* of a single write to the pipe */
+
+/* BEFORE and AFTER: the child is at work. */
 enum phase { BEFORE, DURING, AFTER, OVER };
 
 struct attach {
     char *mount, *raw; /* mount NULL: to be found */
     enum phase phase;
-    bool lost; /* what came after the step, and text says why */
+    bool lost; /* no counters after the step; text says why */
     pid_t child;
     int from_child;
     char text[TEXT_MAX];
@@ -433,16 +465,19 @@ child(const struct attach *a, const char *to, int out)
     const char *text;
     int rc;
 
+    /* the child must not outlive the supervisor */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     rc = copper_target_find(a->mount, &target, &err);
     if (rc == 0)
         rc = snap(&target, to, &err);
+    /* one write of at most TEXT_MAX, which fits into the pipe */
     text = rc == 0 ? target.mount : err.text;
     if (write(out, text, strnlen(text, TEXT_MAX - 1)) < 0)
         rc = -1;
     _exit(rc < 0);
 }
 
+/* Starts the child; folder: "before" or "final". */
 static int start_child(struct attach *a, const char *folder,
                        struct jp_error *err)
 {
@@ -468,7 +503,8 @@ static int start_child(struct attach *a, const char *folder,
     return error_set(err, "no process: %s", strerror(errno));
 }
 
-/* 0: the child is at work; 1: done; -1: failed. a->text is what it said. */
+/* Returns 0 while the child works, 1 if it succeeded, -1 if it failed. a->text
+ * is what it wrote. */
 static int poll_child(struct attach *a)
 {
     int status = 0;
@@ -476,6 +512,7 @@ static int poll_child(struct attach *a)
 
     if (waitpid(a->child, &status, WNOHANG) == 0)
         return 0;
+    /* read only now: the pipe is complete when the child has ended */
     a->child = 0;
     n = read(a->from_child, a->text, TEXT_MAX - 1);
     a->text[n > 0 ? n : 0] = '\0';
@@ -489,6 +526,7 @@ static int poll_child(struct attach *a)
     return -1;
 }
 
+/* Kills the child; init collects it. */
 static void end_child(struct attach *a)
 {
     if (a->child > 0)
@@ -543,18 +581,19 @@ static int ready(void *state, struct jp_error *err)
     }
     if (rc > 0 && a->phase == BEFORE) {
         a->phase = DURING;
-        free(a->mount); /* as mountinfo has it, not as it was typed */
+        free(a->mount); /* replace the path as typed by that of mountinfo */
         a->mount = strdup(a->text);
     }
     return rc;
 }
 
+/* The tasks use the mount that exists. */
 static const char *place(void *state)
 {
     return ((struct attach *) state)->mount;
 }
 
-/* What was counted before alone tells nothing of the step. */
+/* Counters from before the step are useless without those from after it. */
 static void lose(struct attach *a, const char *why)
 {
     end_child(a);
@@ -569,15 +608,18 @@ static int stop(void *state, bool force)
     struct jp_error err;
     int rc;
 
+    /* the step ended before the first counters were copied */
     if (a->phase == BEFORE) {
         end_child(a);
         a->phase = OVER;
     }
+    /* the tasks have ended: second counters */
     if (a->phase == DURING) {
         a->phase = AFTER;
         if (start_child(a, "final", &err) < 0)
             lose(a, err.text);
     }
+    /* the supervisor has no more time */
     if (a->phase == AFTER && force)
         lose(a, "Copper does not answer");
     if (a->phase == AFTER && (rc = poll_child(a)) != 0) {

@@ -1,186 +1,25 @@
-/* copper_counts.c - read and cross-check a daemon's counters: two tables, or
- * dumps of an ioctl. */
+/* copper_counts.c - read a daemon's counters and check them against each other:
+ * two CSV tables, or dumps made by an ioctl.
+ *
+ * copper_totals_read reads the aggregate, copper_ops_read the operations; both
+ * contain the same sums, which copper_counts_agree compares. copper_dump_read
+ * reads one field of all operations, as an ioctl writes it. A file that is cut,
+ * or has a bad value, is refused as a whole; unknown rows of a later Copper are
+ * noted and skipped. */
 #include "plugins/copper/copper_counts.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/figure.h"
-#include "common/fileio.h"
-#include "common/quote.h"
 #include "common/error.h"
+#include "common/figure.h"
 
-#define COPPER_BUFFER (256 * 1024)
-
-static int init(struct copper_stream *stream, struct jp_error *err)
-{
-    stream->buffer = malloc(COPPER_BUFFER);
-    if (stream->buffer)
-        return 0;
-    copper_stream_close(stream);
-    return error_set(err, "out of memory");
-}
-
-int copper_stream_open(struct copper_stream *stream, const char *path,
-                       struct jp_error *err)
-{
-    *stream = (struct copper_stream){.fd = -1};
-    stream->fd = fileio_open_regular(path, false, err);
-    return stream->fd < 0 ? -1 : init(stream, err);
-}
-
-int copper_stream_bytes(struct copper_stream *stream, const void *bytes,
-                        size_t size, struct jp_error *err)
-{
-    *stream =
-        (struct copper_stream){.fd = -1, .memory = bytes, .memory_left = size};
-    return init(stream, err);
-}
-
-void copper_stream_close(struct copper_stream *stream)
-{
-    if (stream->fd >= 0)
-        close(stream->fd);
-    free(stream->buffer);
-    *stream = (struct copper_stream){.fd = -1};
-}
-
-static ssize_t pull(struct copper_stream *stream, char *to, size_t room)
-{
-    ssize_t n;
-
-    if (stream->fd < 0) {
-        n = (ssize_t) (room < stream->memory_left ? room : stream->memory_left);
-        if (n)
-            memcpy(to, stream->memory, (size_t) n);
-        stream->memory += n;
-        stream->memory_left -= (size_t) n;
-        return n;
-    }
-    do
-        n = read(stream->fd, to, room);
-    while (n < 0 && errno == EINTR);
-    return n;
-}
-
-/* More bytes behind those that are not used yet. */
-static int fill(struct copper_stream *stream, struct jp_error *err)
-{
-    ssize_t n;
-
-    if (stream->begin) {
-        memmove(stream->buffer, stream->buffer + stream->begin,
-                stream->end - stream->begin);
-        stream->end -= stream->begin;
-        stream->begin = 0;
-    }
-    n = pull(stream, stream->buffer + stream->end, COPPER_BUFFER - stream->end);
-    if (n < 0)
-        return error_set(err, "%s", strerror(errno));
-    stream->eof = n == 0;
-    stream->end += (size_t) n;
-    stream->bytes += (uint64_t) n;
-    return 0;
-}
-
-int copper_stream_line(struct copper_stream *stream, const char **text,
-                       size_t *len, struct jp_error *err)
-{
-    const char *newline = NULL;
-    size_t seen = 0;
-
-    for (;;) {
-        const char *from = stream->buffer + stream->begin;
-        size_t have = stream->end - stream->begin;
-
-        newline = have > seen ? memchr(from + seen, '\n', have - seen) : NULL;
-        seen = newline ? (size_t) (newline - from) : have;
-        if (seen > COPPER_LINE_MAX) {
-            stream->line++;
-            return copper_stream_bad(stream, err, "over %d bytes",
-                                     COPPER_LINE_MAX);
-        }
-        if (newline || (stream->eof && have))
-            break;
-        if (stream->eof)
-            return 0;
-        if (fill(stream, err) < 0)
-            return -1;
-    }
-    *text = stream->buffer + stream->begin;
-    *len = seen;
-    stream->begin += seen + (newline != NULL);
-    stream->cut = !newline;
-    stream->line++;
-    return 1;
-}
-
-int copper_stream_bad(const struct copper_stream *stream, struct jp_error *err,
-                      const char *fmt, ...)
-{
-    char what[400];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(what, sizeof(what), fmt, ap);
-    va_end(ap);
-    return error_set(err, "line %llu: %s", (unsigned long long) stream->line,
-                     what);
-}
-
-bool copper_is(const char *text, size_t len, const char *word)
-{
-    return len == strlen(word) && !memcmp(text, word, len);
-}
-
-bool copper_begins(const char *text, size_t len, const char *word)
-{
-    size_t n = strlen(word);
-
-    return len >= n && !memcmp(text, word, n);
-}
-
-/* num.c wants a NUL behind its text; tables have millions of counts in lines
- * that are read in place. */
-bool copper_u64(const char *text, size_t len, uint64_t *value)
-{
-    uint64_t sum = 0;
-
-    if (!len)
-        return false;
-    for (size_t i = 0; i < len; i++) {
-        unsigned digit = (unsigned) (unsigned char) text[i] - '0';
-
-        if (digit > 9 || __builtin_mul_overflow(sum, 10u, &sum) ||
-            __builtin_add_overflow(sum, digit, &sum))
-            return false;
-    }
-    *value = sum;
-    return true;
-}
-
-bool copper_counter(const char *text, size_t len, uint64_t *value,
-                    bool *wrapped)
-{
-    uint64_t below;
-
-    if (len < 2 || text[0] != '-')
-        return copper_u64(text, len, value);
-    *value = 0;
-    *wrapped = true;
-    return copper_u64(text + 1, len - 1, &below);
-}
-
-/* "<digits>.<1 to 6 digits>" seconds as microseconds. */
-static bool copper_seconds(const char *text, size_t len, uint64_t *us)
+/* "<digits>.<1 to 6 digits>" seconds, in microseconds. */
+static bool take_seconds(const char *text, size_t len, uint64_t *us)
 {
     const char *dot = len ? memchr(text, '.', len) : NULL;
     size_t whole = dot ? (size_t) (dot - text) : len;
@@ -190,55 +29,15 @@ static bool copper_seconds(const char *text, size_t len, uint64_t *us)
     if (!copper_u64(text, whole, &seconds) || digits > 6 ||
         (dot && !copper_u64(dot + 1, digits, &fraction)))
         return false;
+    /* "1.5" is 1 s and 500000 us */
     for (; digits < 6; digits++)
         fraction *= 10;
     return !__builtin_mul_overflow(seconds, 1000000u, &seconds) &&
            !__builtin_add_overflow(seconds, fraction, us);
 }
 
-bool copper_heading(const char *line, size_t len, const char *heading,
-                    size_t *extra)
-{
-    size_t n = strlen(heading);
-
-    if (!copper_begins(line, len, heading) || (len > n && line[n] != ','))
-        return false;
-    *extra = 0;
-    for (size_t i = n; i < len; i++)
-        *extra += line[i] == ',';
-    return true;
-}
-
-bool copper_field(const char **text, size_t *len, const char **field,
-                  size_t *field_len)
-{
-    const char *comma;
-
-    if (!*text)
-        return false;
-    comma = *len ? memchr(*text, ',', *len) : NULL;
-    *field = *text;
-    *field_len = comma ? (size_t) (comma - *text) : *len;
-    *len -= *field_len + (comma != NULL);
-    *text = comma ? comma + 1 : NULL;
-    return true;
-}
-
-const char *copper_show(const char *text, size_t len, char buf[COPPER_SHOW_LEN])
-{
-    char part[JP_QUOTE_SHOWN + 2];
-
-    _Static_assert(COPPER_SHOW_LEN >= JP_QUOTE_LEN, "room for any bytes");
-    if (len > sizeof(part) - 1)
-        len = sizeof(part) - 1;
-    if (len)
-        memcpy(part, text, len);
-    part[len] = '\0';
-    return quote_text(part, buf);
-}
-
-/* Sums of 43 counters of 32 bits, each widened with its sign, are either under
- * 2^38 or within 2^38 of 2^64. */
+/* The aggregate sums 43 counters of 32 bits, each widened with its sign. So a
+ * sum is either below 2^38, or within 2^38 of 2^64 if counters wrapped. */
 #define WRAPPED (UINT64_C(1) << 63)
 
 const char *const copper_metric_names[COPPER_N_METRICS] = {
@@ -255,6 +54,7 @@ const char *const copper_metric_names[COPPER_N_METRICS] = {
     "total_measured_latency_seconds",
 };
 
+/* Sorted, for bsearch. */
 const char *const copper_op_names[COPPER_N_OPS + 1] = {
     "access",   "bmap",       "chmod",       "chown",     "copy_file_range",
     "create",   "destroy",    "ext_getattr", "fallocate", "flock",
@@ -266,11 +66,13 @@ const char *const copper_op_names[COPPER_N_OPS + 1] = {
     "setxattr", "statfs",     "symlink",     "truncate",  "unlink",
     "utimens",  "write",      "write_buf",   "(other)"};
 
+/* A key without a NUL. */
 struct name {
     const char *text;
     size_t len;
 };
 
+/* For bsearch: compares a key of any length with a name. */
 static int by_name(const void *key, const void *element)
 {
     const struct name *name = key;
@@ -290,8 +92,8 @@ size_t copper_op_find(const char *name, size_t len)
     return found ? (size_t) (found - copper_op_names) : COPPER_OTHER_OP;
 }
 
-/* A table must start with its own heading and end with a newline. A later
- * Copper may add columns: *extra of them. */
+/* Reads the heading, which must be complete. *extra: further columns, of a
+ * later Copper. */
 static int read_header(struct copper_stream *stream, const char *header,
                        size_t *extra, struct jp_error *err)
 {
@@ -309,7 +111,7 @@ static int read_header(struct copper_stream *stream, const char *header,
     return stream->cut ? copper_stream_bad(stream, err, "cut") : 0;
 }
 
-/* 1: a whole row; 0: end. */
+/* Returns 1 for a complete row, 0 at the end, -1 for a row that is cut. */
 static int read_row(struct copper_stream *stream, const char **text,
                     size_t *len, struct jp_error *err)
 {
@@ -321,7 +123,7 @@ static int read_row(struct copper_stream *stream, const char **text,
     return rc;
 }
 
-/* Skips at most n columns; false: there are more. */
+/* Skips at most n columns. false: there are more. */
 static bool passes_over(const char **text, size_t *len, size_t n)
 {
     const char *field;
@@ -332,6 +134,7 @@ static bool passes_over(const char **text, size_t *len, size_t n)
     return !*text;
 }
 
+/* COPPER_N_METRICS: unknown. */
 static size_t find_metric(const char *text, size_t len)
 {
     size_t i = 0;
@@ -342,6 +145,8 @@ static size_t find_metric(const char *text, size_t len)
     return i;
 }
 
+/* Takes a row of the aggregate. seen: a bit for each metric, since none may
+ * occur twice. */
 static int take_metric(const struct copper_stream *stream, const char *text,
                        size_t len, size_t extra, struct copper_totals *t,
                        uint32_t *seen, struct jp_error *err)
@@ -351,9 +156,11 @@ static int take_metric(const struct copper_stream *stream, const char *text,
     uint64_t n;
     bool good;
 
+    /* always succeeds: a line has at least one field */
     copper_field(&text, &len, &name, &name_len);
     i = find_metric(name, name_len);
     if (i == COPPER_N_METRICS) {
+        /* only the first thing that is ignored is noted */
         if (!*t->odd.text)
             copper_stream_bad(stream, &t->odd, "unknown metric \"%s\"",
                               COPPER_SHOW(name, name_len));
@@ -366,12 +173,14 @@ static int take_metric(const struct copper_stream *stream, const char *text,
         !passes_over(&text, &len, extra))
         return copper_stream_bad(stream, err, "%s without one value",
                                  copper_metric_names[i]);
-    good = i == COPPER_LATENCY_US ? copper_seconds(value, value_len, &n)
+    /* all metrics are counts, except one time */
+    good = i == COPPER_LATENCY_US ? take_seconds(value, value_len, &n)
                                   : copper_u64(value, value_len, &n);
     if (!good)
         return copper_stream_bad(stream, err, "%s: bad value \"%s\"",
                                  copper_metric_names[i],
                                  COPPER_SHOW(value, value_len));
+    /* not an error: the caller leaves the rank out of sums */
     t->overflow |= n >= WRAPPED;
     t->value[i] = n;
     *seen |= UINT32_C(1) << i;
@@ -398,10 +207,13 @@ int copper_totals_read(struct copper_stream *stream, struct copper_totals *out,
         if (!(seen & UINT32_C(1) << i))
             return error_set(err, "ends after line %" PRIu64 " without %s",
                              stream->line, copper_metric_names[i]);
+    /* complete: only now the caller's struct changes */
     *out = t;
     return 0;
 }
 
+/* Adds an operation to a sum. The limits of take_op keep the sums of Copper's
+ * own operations below 2^64. */
 static void add_op(struct copper_op *sum, const struct copper_op *op)
 {
     sum->calls += op->calls;
@@ -411,11 +223,15 @@ static void add_op(struct copper_op *sum, const struct copper_op *op)
     sum->time_us += op->time_us;
 }
 
+/* Takes a row of the operations. Operations that are unknown are added up in
+ * one row. */
 static int take_op(const struct copper_stream *stream, const char *text,
                    size_t len, size_t extra, struct copper_ops *ops, bool *seen,
                    struct jp_error *err)
 {
+    /* the fields of a row; the average is computed, so it is not read */
     enum { NAME, CALLS, HITS, MISSES, NEGATIVES, AVERAGE, TIME, FIELDS };
+    /* all fields first, then the numbers, then the name */
     const char *field[FIELDS];
     size_t size[FIELDS], i;
     struct copper_op op = {0};
@@ -425,13 +241,15 @@ static int take_op(const struct copper_stream *stream, const char *text,
             break;
     if (i < FIELDS || !passes_over(&text, &len, extra))
         return copper_stream_bad(stream, err, "not %d values", FIELDS);
+    /* Limits: counters have 32 bits, and the times of all operations must not
+     * overflow when they are added. */
     if (!copper_counter(field[CALLS], size[CALLS], &op.calls, &ops->overflow) ||
         !copper_counter(field[HITS], size[HITS], &op.hits, &ops->overflow) ||
         !copper_counter(field[MISSES], size[MISSES], &op.misses,
                         &ops->overflow) ||
         !copper_counter(field[NEGATIVES], size[NEGATIVES], &op.negatives,
                         &ops->overflow) ||
-        !copper_seconds(field[TIME], size[TIME], &op.time_us) ||
+        !take_seconds(field[TIME], size[TIME], &op.time_us) ||
         (op.calls | op.hits | op.misses | op.negatives) > UINT32_MAX ||
         op.time_us >= WRAPPED / COPPER_N_OPS)
         return copper_stream_bad(stream, err, "%s: bad number",
@@ -440,6 +258,7 @@ static int take_op(const struct copper_stream *stream, const char *text,
     if (i == COPPER_OTHER_OP && !*ops->odd.text)
         copper_stream_bad(stream, &ops->odd, "unknown operation \"%s\"",
                           COPPER_SHOW(field[NAME], size[NAME]));
+    /* unknown operations may share the last row */
     if (i != COPPER_OTHER_OP && seen[i])
         return copper_stream_bad(stream, err, "%s for the second time",
                                  copper_op_names[i]);
@@ -462,6 +281,7 @@ int copper_ops_read(struct copper_stream *stream, struct copper_ops *out,
                     "negative_results,avg_latency_us,total_latency_s",
                     &extra, err) < 0)
         return -1;
+    /* columns of a later Copper are noted, once for the file */
     if (extra)
         error_set(&ops.odd, "line 1: %zu unknown column%s", extra,
                   plural(extra));
@@ -481,6 +301,7 @@ void copper_ops_sum(const struct copper_ops *ops, struct copper_totals *out)
     for (size_t i = 0; i <= COPPER_N_OPS; i++)
         add_op(&sum, &ops->row[i]);
     out->value[COPPER_OPERATIONS] = sum.calls;
+    /* the row "saved" repeats the hits */
     out->value[COPPER_HITS] = out->value[COPPER_SAVED] = sum.hits;
     out->value[COPPER_MISSES] = sum.misses;
     out->value[COPPER_NEGATIVES] = sum.negatives;
@@ -490,6 +311,7 @@ void copper_ops_sum(const struct copper_ops *ops, struct copper_totals *out)
 int copper_counts_agree(const struct copper_totals *totals,
                         const struct copper_ops *ops, struct jp_error *err)
 {
+    /* metrics that both files contain */
     static const enum copper_metric both[] = {COPPER_OPERATIONS, COPPER_HITS,
                                               COPPER_MISSES, COPPER_NEGATIVES,
                                               COPPER_LATENCY_US};
@@ -498,6 +320,7 @@ int copper_counts_agree(const struct copper_totals *totals,
     copper_ops_sum(ops, &sum);
     for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++) {
         uint64_t a = totals->value[both[i]], b = sum.value[both[i]];
+        /* each of 43 rows was rounded to a microsecond */
         uint64_t slack = both[i] == COPPER_LATENCY_US ? COPPER_N_OPS : 0;
 
         if ((a > b ? a - b : b - a) > slack)
@@ -506,6 +329,7 @@ int copper_counts_agree(const struct copper_totals *totals,
                              " in the operations",
                              copper_metric_names[both[i]], a, b);
     }
+    /* two rows that repeat another one */
     if (totals->value[COPPER_SAVED] != totals->value[COPPER_HITS] ||
         totals->value[COPPER_TTL_AVOIDED] != totals->value[COPPER_TTL_SERVES])
         return error_set(err, "a figure and its repetition differ");
@@ -514,12 +338,14 @@ int copper_counts_agree(const struct copper_totals *totals,
 
 /* --- read an ioctl's dumps of counters and cache sizes --- */
 
+/* First lines of the dumps. */
 static const char *const titles[COPPER_N_DUMPS] = {
     "Aggregate Operation Counter {",
     "Aggregate Operation Time (microseconds) {",
     "Aggregate Operation Cache Hit {", "Aggregate Operation Cache Miss {",
     "Aggregate Operation Cache Negative {"};
 
+/* The member that a dump fills. */
 static uint64_t *field_of(struct copper_op *op, enum copper_dump dump)
 {
     switch (dump) {
@@ -536,6 +362,7 @@ static uint64_t *field_of(struct copper_op *op, enum copper_dump dump)
     }
 }
 
+/* The first line must be the title. */
 static int start(struct copper_stream *stream, const char *title,
                  struct jp_error *err)
 {
@@ -553,7 +380,8 @@ static int start(struct copper_stream *stream, const char *title,
     return 0;
 }
 
-/* "name: value" with or without a comma. */
+/* "name: value", with a comma except in the last line. A negative value is a
+ * counter that wrapped. */
 static int take_line(const struct copper_stream *stream, const char *text,
                      size_t len, enum copper_dump dump, struct copper_ops *ops,
                      struct jp_error *err)
@@ -565,8 +393,10 @@ static int take_line(const struct copper_stream *stream, const char *text,
     bool wrapped = false;
     size_t i;
 
+    /* the last line has no comma */
     if (len && text[len - 1] == ',')
         len--;
+    /* a negative count has wrapped */
     if (colon && at < len && text[at] == '-') {
         wrapped = true;
         at++;
@@ -580,6 +410,7 @@ static int take_line(const struct copper_stream *stream, const char *text,
         copper_stream_bad(stream, &ops->odd, "unknown operation \"%s\"",
                           COPPER_SHOW(text, name_len));
     ops->overflow |= wrapped;
+    /* several unknown operations share one row */
     if (!wrapped && i == COPPER_OTHER_OP)
         value = *field_of(&ops->row[i], dump) <= limit - value
                     ? *field_of(&ops->row[i], dump) + value
@@ -591,6 +422,7 @@ static int take_line(const struct copper_stream *stream, const char *text,
 int copper_dump_read(struct copper_stream *stream, enum copper_dump dump,
                      struct copper_ops *ops, struct jp_error *err)
 {
+    /* the caller's struct keeps its other fields */
     struct copper_ops more = *ops;
     const char *text;
     size_t len;
@@ -599,6 +431,7 @@ int copper_dump_read(struct copper_stream *stream, enum copper_dump dump,
     if (start(stream, titles[dump], err) < 0)
         return -1;
     while ((rc = copper_stream_line(stream, &text, &len, err)) > 0) {
+        /* a dump without its closing brace was cut: nothing of it is used */
         if (copper_is(text, len, "}")) {
             *ops = more;
             return 0;
@@ -611,6 +444,8 @@ int copper_dump_read(struct copper_stream *stream, enum copper_dump dump,
                                       "cut: the closing brace is missing");
 }
 
+/* A counter that became smaller was reset in between: the difference would be
+ * meaningless. */
 int copper_ops_since(const struct copper_ops *later,
                      const struct copper_ops *earlier, struct copper_ops *out,
                      struct jp_error *err)
@@ -619,6 +454,7 @@ int copper_ops_since(const struct copper_ops *later,
 
     for (size_t i = 0; i <= COPPER_N_OPS; i++)
         for (unsigned d = 0; d < COPPER_N_DUMPS; d++) {
+            /* a copy, because field_of takes no const */
             struct copper_op before = earlier->row[i];
             uint64_t *now = field_of(&diff.row[i], d);
             uint64_t then = *field_of(&before, d);
@@ -630,6 +466,7 @@ int copper_ops_since(const struct copper_ops *later,
                                  copper_op_names[i], then, *now);
             *now -= then;
         }
+    /* a difference of wrapped counters is useless as well */
     diff.overflow |= earlier->overflow;
     *out = diff;
     return 0;
@@ -647,10 +484,12 @@ int copper_cache_size_read(struct copper_stream *stream,
     size_t len;
     int rc;
 
+    /* a line for each path, of which only the sums at the end matter */
     while ((rc = copper_stream_line(stream, &text, &len, err)) > 0) {
         if (copper_begins(text, len, bytes))
             has_bytes = copper_u64(text + sizeof(bytes) - 1,
                                    len - sizeof(bytes) + 1, &size.bytes);
+        /* files and entries are called differently for each cache */
         for (size_t i = 0; i < 2; i++)
             if (copper_begins(text, len, counts[i]))
                 has_count = copper_u64(text + strlen(counts[i]),
@@ -658,6 +497,7 @@ int copper_cache_size_read(struct copper_stream *stream,
     }
     if (rc < 0)
         return -1;
+    /* a file that was cut has no sums */
     if (!has_bytes || !has_count)
         return error_set(err, "ends after line %" PRIu64 " without its sums",
                          stream->line);

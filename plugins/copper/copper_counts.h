@@ -1,9 +1,10 @@
-/* copper_counts.h - what one daemon counted: its aggregate, its operations.
+/* copper_counts.h - the files of Copper's daemons: counters, paths, settings,
+ * and their names.
  *
  * A Copper "rank" is one cu_fuse daemon, normally one a node. Its counters are
- * 32-bit and signed: past 2^31 the operations turn negative and the aggregate
- * jumps to about 1.8e19. That is recognised and flagged, never summed.
- */
+ * 32-bit and signed: past 2^31, those of operations become negative and the
+ * aggregate jumps to about 1.8e19. That is recognised and flagged, and such
+ * values are never summed. */
 #ifndef JP_PLUGINS_COPPER_COUNTS_H
 #define JP_PLUGINS_COPPER_COUNTS_H
 
@@ -13,7 +14,7 @@
 
 #include "common/error.h"
 
-/* Rows of *-profiling_aggregate.csv, in its order. */
+/* Rows of *-profiling_aggregate.csv, in their order. */
 enum copper_metric {
     COPPER_OPERATIONS,
     COPPER_HITS,
@@ -30,13 +31,13 @@ enum copper_metric {
 };
 extern const char *const copper_metric_names[COPPER_N_METRICS];
 
-/* FUSE operations that Copper counts, sorted by name; one row more for those
- * that this table does not know. */
+/* FUSE operations that Copper counts, sorted by name; one more row for those
+ * that are not in this table. */
 #define COPPER_N_OPS 43
 #define COPPER_OTHER_OP COPPER_N_OPS
 extern const char *const copper_op_names[COPPER_N_OPS + 1];
 
-/* Which field of struct copper_op a file holds. */
+/* The member of struct copper_op that a file contains. */
 enum copper_dump {
     COPPER_DUMP_COUNT,
     COPPER_DUMP_TIME, /* microseconds */
@@ -46,7 +47,7 @@ enum copper_dump {
     COPPER_N_DUMPS
 };
 
-/* A *_cache_size.output: a line a path, then two sums. */
+/* A *_cache_size.output: a line for each path, then two sums. */
 struct copper_cache_size {
     uint64_t bytes, entries;
 };
@@ -60,7 +61,7 @@ struct copper_op {
 struct copper_totals {
     uint64_t value[COPPER_N_METRICS];
     bool overflow;       /* a value that only a wrapped counter gives */
-    struct jp_error odd; /* what was ignored, the first of it; "" nothing */
+    struct jp_error odd; /* the first thing that was ignored; "": nothing */
 };
 
 struct copper_ops {
@@ -75,62 +76,64 @@ struct copper_stream {
     size_t memory_left;
     char *buffer; /* of COPPER_BUFFER bytes */
     size_t begin, end;
-    uint64_t line;  /* of what was read last, from 1 */
-    uint64_t bytes; /* read so far */
+    uint64_t line;  /* number of the line read last, from 1 */
+    uint64_t bytes; /* bytes read so far */
     bool eof;
     bool cut; /* the last line had no newline */
 };
 
-/* A whole *-profiling_aggregate.csv. -1: not one, cut, or a row is missing or
- * wrong; *out is untouched then. An unknown metric is ignored and told in
- * odd. */
+/* A whole *-profiling_aggregate.csv. Returns -1 if it is not one, is cut, or a
+ * row is missing or wrong; *out is unchanged then. An unknown metric is ignored
+ * and noted in odd. */
 int copper_totals_read(struct copper_stream *stream, struct copper_totals *out,
                        struct jp_error *err);
 
-/* A whole *-profiling_operations.csv likewise. */
+/* A whole *-profiling_operations.csv, in the same way. */
 int copper_ops_read(struct copper_stream *stream, struct copper_ops *out,
                     struct jp_error *err);
 
-/* The aggregate's own sums, made from the operations (no TTL counters: 0). */
+/* The sums of the aggregate, computed from the operations. TTL counters are not
+ * among them: 0. */
 void copper_ops_sum(const struct copper_ops *ops, struct copper_totals *out);
 
-/* Do the two files of one daemon tell the same? -1: err names the metric and
- * both values. Latency may differ by the rounding of its rows. */
+/* Whether the two files of one daemon agree. Returns -1 if not: err has the
+ * metric and both values. The latency may differ by the rounding of its
+ * rows. */
 int copper_counts_agree(const struct copper_totals *totals,
                         const struct copper_ops *ops, struct jp_error *err);
 
-/* Sets that field of every operation. -1: not that file, cut or wrong; *ops
- * is untouched then. */
+/* Sets that member of every operation. Returns -1 if it is not that file, is
+ * cut or wrong; *ops is unchanged then. */
 int copper_dump_read(struct copper_stream *stream, enum copper_dump dump,
                      struct copper_ops *ops, struct jp_error *err);
 
-/* later - earlier, field by field: what happened in between. -1: a counter of
- * earlier is greater; *out is untouched then. */
+/* later - earlier, field by field: what happened in between. Returns -1 if a
+ * counter of earlier is greater; *out is unchanged then. */
 int copper_ops_since(const struct copper_ops *later,
                      const struct copper_ops *earlier, struct copper_ops *out,
                      struct jp_error *err);
 int copper_cache_size_read(struct copper_stream *stream,
                            struct copper_cache_size *out, struct jp_error *err);
 
-/* Lines of a file that may be anything, through one buffer.
+/* Lines of a file that may contain anything, through one buffer.
  *
- * Copper's files are mode 0666 in folders of mode 0777: foreign input. A stream
- * holds one buffer of COPPER_LINE_MAX bytes whatever the file's size.
- */
+ * Copper's files have mode 0666 in folders of mode 0777: foreign input. A
+ * stream has one buffer, whatever the file's size. */
 
-/* Longest line. A path has at most 4,095 bytes, each doubled at worst. */
+/* The longest line. A path has at most 4,095 bytes, each doubled at worst. */
 #define COPPER_LINE_MAX (64 * 1024)
 
-/* A regular file; links are not followed. */
+/* A regular file; links are not followed. Returns -1 with the stream closed. */
 int copper_stream_open(struct copper_stream *stream, const char *path,
                        struct jp_error *err);
-/* Bytes in memory, borrowed until close. */
+/* The same for bytes in memory, borrowed until close. */
 int copper_stream_bytes(struct copper_stream *stream, const void *bytes,
                         size_t size, struct jp_error *err);
 void copper_stream_close(struct copper_stream *stream);
 
-/* 1: a line without its newline, borrowed until the next call, in *text and
- * *len; 0: end; -1: a line over COPPER_LINE_MAX, or reading failed. */
+/* Returns 1 for a line without its newline, borrowed until the next call, in
+ * *text and *len; 0 at the end; -1 for a line over COPPER_LINE_MAX, or if
+ * reading failed. */
 int copper_stream_line(struct copper_stream *stream, const char **text,
                        size_t *len, struct jp_error *err);
 
@@ -139,29 +142,29 @@ int copper_stream_bad(const struct copper_stream *stream, struct jp_error *err,
                       const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* -- parts of lines; none needs a NUL behind the bytes -- */
+/* -- parts of lines, which need no NUL after them -- */
 
-/* Are these bytes that word? */
+/* Whether these bytes are that word, or begin with it. */
 bool copper_is(const char *text, size_t len, const char *word);
 bool copper_begins(const char *text, size_t len, const char *word);
-/* Decimal digits alone, at most UINT64_MAX. */
+/* Decimal digits only, at most UINT64_MAX. */
 bool copper_u64(const char *text, size_t len, uint64_t *value);
-/* The same, or a negative number: *wrapped is set and *value 0. */
+/* The same, or a negative number: *wrapped is set then, and *value is 0. */
 bool copper_counter(const char *text, size_t len, uint64_t *value,
                     bool *wrapped);
 
-/* Is line the heading, with or without columns more at its right? Their number
- * goes to *extra. */
+/* Whether the line is the heading, possibly with further columns at its right.
+ * *extra: their number. */
 bool copper_heading(const char *line, size_t len, const char *heading,
                     size_t *extra);
-/* The part up to the next comma; *text and *len move behind it. False: there
- * is none left. */
+/* The part up to the next comma; *text and *len move past it. false: there is
+ * none left. */
 bool copper_field(const char **text, size_t *len, const char **field,
                   size_t *field_len);
 
 #define COPPER_SHOW_LEN 320
 
-/* The bytes for a message: printable, short. */
+/* The bytes for a message: printable and short. */
 #define COPPER_SHOW(text, len)                                                 \
     copper_show((text), (len), (char[COPPER_SHOW_LEN]){""})
 const char *copper_show(const char *text, size_t len,
@@ -169,12 +172,12 @@ const char *copper_show(const char *text, size_t len,
 
 /* --- copper_rows.c ------------------------------------------------------ */
 
-/* One path's events, from either of Copper's two formats.
+/* Events of one path, from either of Copper's two formats.
  *
  * Copper keeps a table of paths for metadata, data, directory trees and the
- * ENOENT time to live. It writes the busiest into *-profiling_top_paths.csv
- * and, on demand, all into four *_cache_event.output.
- */
+ * time to live of ENOENT. It writes the busiest paths into
+ * *-profiling_top_paths.csv and, on request, all into four
+ * *_cache_event.output. */
 
 enum copper_category {
     COPPER_METADATA,
@@ -188,12 +191,12 @@ extern const char *const copper_category_names[COPPER_N_CATEGORIES];
 
 struct copper_row {
     enum copper_category category;
-    const char *path; /* any bytes but NUL; a NUL stands behind them */
+    const char *path; /* any bytes but NUL; ends with a NUL */
     size_t len;
     /* hits, misses, negatives; of COPPER_TTL: stores, serves, expires, clears
      */
     uint64_t count[4];
-    bool wrapped; /* a 32-bit counter turned negative: counts are of no use */
+    bool wrapped; /* a 32-bit counter became negative: the counts are useless */
 };
 #define COPPER_ROW_HITS 0
 #define COPPER_ROW_MISSES 1
@@ -206,80 +209,88 @@ struct copper_row {
 /* Sum of the counts. */
 uint64_t copper_row_events(const struct copper_row *row);
 
-/* A reader of rows; both formats. Create with copper_rows_top or
- * copper_rows_table, which borrow the stream. */
+/* A reader of rows; both formats. */
 struct copper_rows {
     struct copper_stream *stream;
-    enum copper_category category; /* of a table */
-    bool top, started, ended;
-    size_t extra; /* columns that are not known, at the right */
+    int category; /* of a table, or COPPER_TOP_PATHS */
+    bool started, ended;
+    size_t extra; /* unknown columns at the right */
     char *path;   /* grows to COPPER_PATH_MAX */
     size_t len, size;
     uint64_t rows;
 };
-/* Longest path with what a newline in it brings. */
+/* The longest path, with what newlines in it add. */
 #define COPPER_PATH_MAX (64 * 1024)
 
-void copper_rows_top(struct copper_rows *rows, struct copper_stream *stream);
-void copper_rows_table(struct copper_rows *rows, struct copper_stream *stream,
-                       enum copper_category category);
+/* Borrows the stream. category: one of enum copper_category, of whose table the
+ * stream is; or COPPER_TOP_PATHS, which has rows of all categories. */
+#define COPPER_TOP_PATHS (-1)
+/* Borrows the stream. category: one of enum copper_category for the stream of
+ * its table, or COPPER_TOP_PATHS for top_paths.csv, which has rows of all
+ * categories. */
+void copper_rows_init(struct copper_rows *rows, struct copper_stream *stream,
+                      int category);
 void copper_rows_fini(struct copper_rows *rows);
 
-/* 1: *row is filled, its path borrowed until the next call; 0: the end as it
- * should be; -1: not such a file, cut, or a bad row: nothing more to get. */
+/* Returns 1 if *row is filled, with its path borrowed until the next call; 0 at
+ * a proper end; -1 if it is not such a file, is cut, or has a bad row: nothing
+ * more can be read then. */
 int copper_rows_next(struct copper_rows *rows, struct copper_row *row,
                      struct jp_error *err);
 
-/* Does the end of the file at path look like a whole table's? Reads a few
- * bytes, so that a cut table of many megabytes need not be read first. */
+/* Whether the end of the file looks like that of a complete table. Reads only a
+ * few bytes, so that a cut table of many megabytes need not be read first. */
 bool copper_table_is_whole(const char *path);
 
 /* --- copper_notes.c ----------------------------------------------------- */
 
-/* A daemon's side files: settings, start-up, its tree. */
+/* Other files of a daemon: settings, start-up, its tree. */
 
-/* How a daemon was started, from the head of *-profiling_summary.md or from
- * its log. Unknown numbers are -1. */
+/* How a daemon was started, from the head of *-profiling_summary.md or from its
+ * log. Unknown numbers are -1. */
 struct copper_settings {
-    char mode[16];  /* "aggregate-only", "top-path", "full-path"; "" unknown */
+    char mode[16];  /* "aggregate-only", "top-path", "full-path"; "": unknown */
     int64_t ttl_ms; /* how long an ENOENT is remembered */
     int64_t top_n;
     int full; /* 1 yes, 0 no, -1 unknown */
 };
 
-/* The bullets of a summary.md. -1: not one, or cut within them. */
+/* Reads the list at the beginning of a summary.md. Returns -1 if it is none, or
+ * is cut within the list. */
 int copper_summary_read(struct copper_stream *stream,
                         struct copper_settings *out, struct jp_error *err);
 
-/* What <host>-<pid>-output.log says, at log level 4 and above; less: nothing.
- * Only its first COPPER_LOG_BYTES are read: start-up comes first, and a log
- * may hold a line for every failed lookup. */
+/* The contents of <host>-<pid>-output.log at log level 4 and above; below,
+ * there is nothing. Only the first COPPER_LOG_BYTES are read: start-up comes
+ * first, and a log may have a line for every failed lookup. */
 #define COPPER_LOG_BYTES (1024 * 1024)
 struct copper_log {
-    int64_t start_us;        /* of the first line, local time without a zone;
-                                -1: none */
-    int64_t registration_us; /* until the provider stood; -1 as below */
+    /* of the first line, in local time without a zone; -1: unknown */
+    int64_t start_us;
+    int64_t registration_us; /* until the provider was ready; -1 here and below:
+                                unknown */
     int64_t first_rpc_us;    /* until the parent first answered */
     int64_t parent_us;       /* until the parent was confirmed */
-    int64_t probes;          /* that it took */
+    int64_t probes;          /* that were necessary */
     bool timed_out;          /* waiting for the parent */
-    int level;               /* in the tree, 0 is the root; -1 unknown */
-    int64_t trees;           /* -trees; -1 unknown */
+    int level;               /* depth in the tree, 0 is the root; -1: unknown */
+    int64_t trees;           /* of -trees; -1: unknown */
     struct copper_settings settings;
 };
 int copper_log_read(struct copper_stream *stream, struct copper_log *out,
                     struct jp_error *err);
 
-/* Is this the beginning of a Copper daemon's log? */
+/* Whether this is the beginning of a Copper daemon's log. */
 bool copper_log_probe(const char *head, size_t len);
 
-/* One host a line, "host address" or "host", in the tree's order. 1: *host is
- * borrowed until the next call; 0: end; -1. Blank lines are skipped. */
+/* One host a line, "host address" or "host", in the order of the tree. Returns
+ * 1 with *host borrowed until the next call, 0 at the end, or -1. Blank lines
+ * are skipped. */
 int copper_book_next(struct copper_stream *stream, const char **host,
                      size_t *len, struct jp_error *err);
 
-/* Children of a node in a tree of n nodes; the level of line i, from 0, filled
- * from left to right. */
+/* Number of children of a node in a tree of n nodes; and the level of line i,
+ * from 0, where levels are filled from left to right. */
 unsigned copper_tree_fanout(uint64_t n);
 unsigned copper_tree_level(uint64_t i, unsigned fanout);
 
@@ -310,18 +321,18 @@ enum copper_kind {
     COPPER_FILE_LOG,
     COPPER_FILE_OTHER, /* Copper's, of no use here */
     COPPER_FILE_BOOK,  /* of the cluster, without host and pid */
-    COPPER_FILE_NODES, /* likewise */
+    COPPER_FILE_NODES, /* of the cluster as well */
     COPPER_N_FILES
 };
 
-/* When the file was written, best source first. */
+/* When the file was written, most reliable first. */
 enum copper_tag {
     COPPER_TAG_FINAL,
     COPPER_TAG_PRE_DESTROY,
     COPPER_TAG_RUNTIME, /* runtime-snapshot; -N: the Nth copy of it */
     COPPER_TAG_IOCTL,
     COPPER_TAG_PRE_RESET,
-    COPPER_TAG_BEFORE, /* dumps that were made before the step */
+    COPPER_TAG_BEFORE, /* dumps made before the step */
     COPPER_N_TAGS
 };
 extern const char *const copper_tag_names[COPPER_N_TAGS];
@@ -331,12 +342,12 @@ extern const char *const copper_tag_names[COPPER_N_TAGS];
 struct copper_name {
     enum copper_kind kind;
     enum copper_tag tag;
-    uint64_t copy; /* of a snapshot: N of the folder <tag>-N; 0 none */
+    uint64_t copy; /* of a snapshot: N of the folder <tag>-N; 0: none */
     char host[COPPER_HOST_MAX];
-    int64_t pid; /* 0 where there is none */
+    int64_t pid; /* 0: none */
 };
 
-/* False: not Copper's. folder is the file's folder's name. */
+/* false: not a file of Copper's. folder: the name of the file's folder. */
 bool copper_name_parse(const char *folder, const char *file,
                        struct copper_name *name);
 

@@ -1,5 +1,5 @@
-/* copper_flags.h - the daemon of a step's own: from job.conf to cu_fuse's
- * command line (pure), and the runner. */
+/* copper_flags.h - the daemon of a step: cu_fuse's command line from job.conf
+ * (pure), and the runner. */
 #ifndef JP_COPPER_FLAGS_H
 #define JP_COPPER_FLAGS_H
 
@@ -9,7 +9,8 @@
 #include "common/jobconf.h"
 #include "plugins/backend.h"
 
-/* "1,2" or "0-3,8": the CPUs of a list, at least one. -1: it is none. */
+/* The CPUs of a list, "1,2" or "0-3,8". Returns -1 if it is no list or
+ * empty. */
 int copper_flags_cores(const char *text, cpu_set_t *set, struct jp_error *err);
 
 #define COPPER_FLAGS_MAX 96
@@ -19,26 +20,26 @@ struct copper_flags {
     int n;
 };
 
-/* What a Copper of its own launchers has, where job.conf says nothing else. */
+/* As Copper's own launchers set them; used where job.conf has no value. */
 #define COPPER_TTL_MS "2000"
 #define COPPER_CACHE_BYTES "10485760"
-#define COPPER_NET_SITE "cxi" /* where the site names a book */
+#define COPPER_NET_SITE "cxi" /* if the site has an address book */
 #define COPPER_NET "tcp"
 
 struct copper_paths {
     const char *view, *logs;
-    const char *book; /* of the step's nodes: a file, or a FIFO */
-    const char *list; /* the nodes, one a line; NULL: the daemons tell their own
-                         addresses */
+    const char *book; /* addresses of the step's nodes: a file, or a FIFO */
+    const char *list; /* the nodes, one a line; NULL: the daemons report their
+                         own addresses */
 };
 
-/* -1: *out holds nothing. */
+/* Returns -1 with *out empty. */
 int copper_flags_make(const struct jp_jobconf *conf,
                       const struct copper_paths *paths,
                       struct copper_flags *out, struct jp_error *err);
 void copper_flags_fini(struct copper_flags *flags);
 
-/* With attach=1 copper_work.h's runner takes its place. */
+/* With attach=1, the runner of copper_work.h is used instead. */
 extern const struct backend_runner copper_runner;
 
 #endif

@@ -1,4 +1,9 @@
-/* copper_mount.c - make, look at and end a FUSE mount point. */
+/* copper_mount.c - make, examine and end a FUSE mount point.
+ *
+ * Anything that touches a mounted path may hang with its daemon. So whether a
+ * path is mounted is read from /proc/self/mountinfo, and everything else is
+ * done by children, with a limit or a caller that polls (copper_mount_reap).
+ * The first part parses mountinfo. */
 #include "plugins/copper/copper_mount.h"
 
 #include <dirent.h>
@@ -16,20 +21,22 @@
 #include "common/fileio.h"
 
 #define POINT 4     /* fields before the mount point */
-#define SEPARATOR 6 /* and at least as many before the " - " */
+#define SEPARATOR 6 /* at least as many fields before the " - " */
 
+/* Three octal digits up to \377. */
 static bool is_octal(const char *text)
 {
     return text[0] >= '0' && text[0] <= '3' && text[1] >= '0' &&
            text[1] <= '7' && text[2] >= '0' && text[2] <= '7';
 }
 
-/* The kernel writes blank, tab, newline and backslash as \ooo. */
+/* The kernel writes blank, tab, newline and backslash as \ooo. In place. */
 static void unescape(char *text)
 {
     char *to = text;
 
     for (const char *c = text; *c; to++) {
+        /* a NUL would cut the path */
         if (*c == '\\' && is_octal(c + 1) && memcmp(c + 1, "000", 3) != 0) {
             *to = (char) ((c[1] - '0') * 64 + (c[2] - '0') * 8 + c[3] - '0');
             c += 4;
@@ -40,7 +47,7 @@ static void unescape(char *text)
     *to = '\0';
 }
 
-/* The next field: none may be empty. NULL: there is no more. */
+/* The next field, which may not be empty; NULL: there is none. */
 static char *field(char **rest)
 {
     char *word = strsep(rest, " ");
@@ -53,6 +60,9 @@ bool copper_mountinfo_parse(char *line, struct copper_mountinfo *out)
     char *rest = line, *point = NULL, *type, *source, *word;
 
     line[strcspn(line, "\n")] = '\0';
+    /* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": the
+     * number of optional fields before the dash varies
+     * (proc_pid_mountinfo(5)) */
     for (unsigned i = 0; (word = field(&rest)); i++) {
         if (i == POINT)
             point = word;
@@ -80,6 +90,7 @@ bool copper_mountinfo_is_users(const struct copper_mountinfo *mount,
         unsigned long id = 0;
         unsigned digits = 0;
 
+        /* at most ten digits, so the number cannot overflow */
         for (at += sizeof(key) - 1; *at >= '0' && *at <= '9' && digits < 10;
              at++, digits++)
             id = id * 10 + (unsigned long) (*at - '0');
@@ -91,10 +102,10 @@ bool copper_mountinfo_is_users(const struct copper_mountinfo *mount,
 
 /* --- make, look at and end a FUSE mount point --- */
 
-#define CLEAR_MS 2000
-#define SWEEP_MS 3000
+#define CLEAR_MS 2000 /* limit for unmounting what a dead daemon left */
+#define SWEEP_MS 3000 /* limit for all mounts of a sweep */
 #define SWEEP_STEP_MS 50
-#define PROBE_S 10
+#define PROBE_S 10 /* after this, a probe is killed by SIGALRM */
 
 bool copper_mount_each(bool (*see)(const void *arg,
                                    const struct copper_mountinfo *mount),
@@ -125,6 +136,8 @@ bool copper_mount_there(const char *path)
     return copper_mount_each(is_same, path);
 }
 
+/* Child: reads the folder, which asks the daemon. Exit status 0: it
+ * answered. */
 static int look_into(void *path, int out)
 {
     DIR *dir;
@@ -136,14 +149,10 @@ static int look_into(void *path, int out)
     return !dir || (!readdir(dir) && errno);
 }
 
-pid_t copper_mount_probe(const char *path)
-{
-    return child_start(
-        &(struct child){.work = look_into, .arg = (char *) path});
-}
-
+/* Of fuse3 and fuse2. They are set-uid, so the user may unmount. */
 static const char *const programs[] = {"fusermount3", "fusermount"};
 
+/* Relative folders are skipped: the working directory may be anybody's. */
 char *copper_mount_program(const char *dirs)
 {
     char *copy = strdup(dirs ? dirs : ""), *rest = copy, *dir, *found = NULL;
@@ -161,6 +170,7 @@ char *copper_mount_program(const char *dirs)
     return found;
 }
 
+/* Child: becomes the program. */
 static int unmount(void *path, int out)
 {
     (void) out;
@@ -169,7 +179,7 @@ static int unmount(void *path, int out)
     return 127;
 }
 
-/* One in use goes, too, once nobody uses it. */
+/* Child: a mount in use is detached at once and ends with its last user. */
 static int unmount_lazily(void *path, int out)
 {
     (void) out;
@@ -178,11 +188,17 @@ static int unmount_lazily(void *path, int out)
     return 127;
 }
 
-/* Not in the session of the daemon: a terminal's end is not ours. */
-pid_t copper_mount_end(const char *path, bool lazy)
+/* The child stays in the supervisor's session. The daemon has a session of its
+ * own (copper_runner.c), so the end of a terminal does not reach the daemon. */
+pid_t copper_mount_start(const char *path, enum copper_mount_work work)
 {
-    return child_start(&(struct child){.work = lazy ? unmount_lazily : unmount,
-                                       .arg = (char *) path});
+    static int (*const works[])(void *, int) = {
+        [COPPER_MOUNT_LOOK] = look_into,
+        [COPPER_MOUNT_END] = unmount,
+        [COPPER_MOUNT_END_LAZILY] = unmount_lazily};
+
+    return child_start(
+        &(struct child){.work = works[work], .arg = (char *) path});
 }
 
 int copper_mount_reap(pid_t *pid)
@@ -196,7 +212,8 @@ int copper_mount_reap(pid_t *pid)
     return rc > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 1 : -1;
 }
 
-/* Bounded: an unmounter of a dead connection does not wait. */
+/* Unmounts what a dead daemon left. Bounded, although an unmount of a dead
+ * connection does not wait. */
 static void clear_dead(const char *path)
 {
     child_run(&(struct child){.work = unmount_lazily,
@@ -205,8 +222,8 @@ static void clear_dead(const char *path)
               NULL);
 }
 
-/* Each mount is asked by a process of its own: one that does not answer keeps
- * nobody from the next. */
+/* A sweep examines each mount in a process of its own, so that one that hangs
+ * does not hold up the others. */
 enum { SWEEP_MAX = 32 };
 struct sweep {
     const char *prefix;
@@ -214,8 +231,9 @@ struct sweep {
     size_t n;
 };
 
-/* A living one answers, or another user's refuses. The folder stays: to remove
- * it would unmount it on all other nodes that share its file system. */
+/* Child: unmounts the path if its daemon is dead (ENOTCONN). A living daemon
+ * answers, and another user's refuses. The folder stays: removing it would also
+ * end the mounts of other nodes that share its file system. */
 static int clear_if_dead(void *path, int out)
 {
     struct stat st;
@@ -228,6 +246,8 @@ static int clear_if_dead(void *path, int out)
     return 0;
 }
 
+/* Starts a child for a mount whose path begins with the prefix. Returns true
+ * when there is no place for more. */
 static bool sweep_one(const void *arg, const struct copper_mountinfo *mount)
 {
     struct sweep *sweep = (struct sweep *) arg;
@@ -249,7 +269,8 @@ bool copper_mount_sweep(const char *prefix)
     for (size_t i = 0; i < sweep.n; i++) {
         int status = 1, rc = -1;
 
-        /* in short steps: the time is that of all of them */
+        /* wait in short steps, because the limit is for all children
+         * together */
         while (sweep.pid[i] > 0 &&
                (rc = child_await(sweep.pid[i], left_ms ? SWEEP_STEP_MS : 0,
                                  &status)) == 0 &&
@@ -264,6 +285,7 @@ bool copper_mount_sweep(const char *prefix)
     return found;
 }
 
+/* The mount point must be a folder of ours, and no link. */
 static int check_folder(const char *path, struct jp_error *err)
 {
     struct stat st;
@@ -283,6 +305,7 @@ char *copper_mount_real(const char *path, struct jp_error *err)
     char *copy = strdup(path), *slash, *real = NULL, *out = NULL;
     size_t n = copy ? strlen(copy) : 0;
 
+    /* mountinfo has paths without slashes at the end */
     while (n > 1 && copy[n - 1] == '/')
         copy[--n] = '\0';
     slash = copy ? strrchr(copy, '/') : NULL;
@@ -291,6 +314,8 @@ char *copper_mount_real(const char *path, struct jp_error *err)
         free(copy);
         return NULL;
     }
+    /* only the parent is resolved: the last component may be a mount that
+     * hangs */
     *slash = '\0';
     if (!*copy)
         out = text_format("/%s", slash + 1);
@@ -311,9 +336,11 @@ int copper_mount_prepare(const char *path, bool *made, struct jp_error *err)
     int why = lstat(path, &st) < 0 ? errno : 0;
 
     *made = false;
-    /* root's mounts and unmounts go by path: nobody else may move it */
+    /* a mount that root's helper ends by path: nobody else may be able to move
+     * it */
     if (why != ENOENT && ownplace_check_parent(path, err) < 0)
         return -1;
+    /* the daemon of an earlier step died here */
     if (why == ENOTCONN)
         clear_dead(path);
     else if (copper_mount_there(path))

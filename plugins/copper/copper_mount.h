@@ -14,8 +14,8 @@ struct copper_mountinfo {
     const char *options; /* of the file system, or "" */
 };
 
-/* Calls see(arg, mount) for each mount that this process sees, until it says
- * true. */
+/* Calls see(arg, mount) for each mount that this process sees, until it returns
+ * true. Returns whether it did. */
 bool copper_mount_each(bool (*see)(const void *arg,
                                    const struct copper_mountinfo *mount),
                        const void *arg);
@@ -23,34 +23,41 @@ bool copper_mount_each(bool (*see)(const void *arg,
 /* Whether something is mounted at path (an absolute one without links). */
 bool copper_mount_there(const char *path);
 
-/* The path without slashes at its end, its folders made and without links: as
- * mountinfo has it. Caller frees; NULL: err says why. */
+/* The path as mountinfo has it: without slashes at its end, without links, its
+ * folders made. Caller frees; NULL: err says why. */
 char *copper_mount_real(const char *path, struct jp_error *err);
 
-/* Makes the folder, or takes an empty mount point that is there and ours; what
- * a dead daemon left mounted there is unmounted. *made: it was not there. */
+/* Makes the folder, or takes an empty mount point that exists and is ours. What
+ * a dead daemon left mounted there is unmounted. *made: the folder did not
+ * exist. */
 int copper_mount_prepare(const char *path, bool *made, struct jp_error *err);
 
-/* Unmounts what dead daemons left mounted at paths that begin with prefix; at
- * most 3 s. True: there was one. */
+/* Unmounts what dead daemons left mounted at paths that begin with prefix;
+ * takes at most 3 s. Returns whether there was anything. */
 bool copper_mount_sweep(const char *prefix);
 
-/* Start a child that looks into path, or unmounts it (lazy: also one in use).
- * Its pid, for copper_mount_reap; -1: no process. */
-pid_t copper_mount_probe(const char *path);
-pid_t copper_mount_end(const char *path, bool lazy);
+/* What a child does with a mount point. */
+enum copper_mount_work {
+    COPPER_MOUNT_LOOK, /* reads its folder, to see whether the daemon answers */
+    COPPER_MOUNT_END,  /* unmounts it, unless it is in use */
+    COPPER_MOUNT_END_LAZILY
+};
+/* Starts the child. Returns its pid for copper_mount_reap, or -1. */
+pid_t copper_mount_start(const char *path, enum copper_mount_work work);
 
-/* 0: still runs; 1: it did what it should; -1: it did not. *pid is 0 then. */
+/* Returns 0 while it runs, 1 if it succeeded, -1 if it failed. *pid becomes 0
+ * when it has ended. */
 int copper_mount_reap(pid_t *pid);
 
-/* Takes line apart in place; *out borrows from it. False: no such line. */
+/* Splits line in place; *out borrows from it. false: not such a line. */
 bool copper_mountinfo_parse(char *line, struct copper_mountinfo *out);
 
-/* Whether it is a FUSE mount that uid has made, and that serves him alone. */
+/* Whether it is a FUSE mount that uid has made and that serves only that
+ * user. */
 bool copper_mountinfo_is_users(const struct copper_mountinfo *mount,
                                unsigned long uid);
 
-/* Where nodes look for programs: the module's helpers have this PATH. */
+/* The PATH of the module's helpers on nodes. */
 #define COPPER_MOUNT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 /* The program that ends mounts, in one of the folders; NULL: there is none.

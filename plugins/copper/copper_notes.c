@@ -1,5 +1,9 @@
-/* copper_notes.c - a daemon's side files: summary.md, address book, tree, log.
- */
+/* copper_notes.c - a daemon's other files: names, summary.md, address book,
+ * tree, log.
+ *
+ * copper_name_parse says what a file is, by its name alone. The readers take
+ * what they recognise in a file and ignore the rest, because these texts are
+ * written for people and change between releases. */
 
 #include <string.h>
 
@@ -11,6 +15,7 @@ const char *const copper_tag_names[COPPER_N_TAGS] = {
     "final",          "pre-destroy", "runtime-snapshot",
     "ioctl-snapshot", "pre-reset",   "before"};
 
+/* How the name of each kind of file ends. */
 static const struct {
     const char *suffix;
     enum copper_kind kind;
@@ -36,18 +41,21 @@ static const struct {
     {"-output.log", COPPER_FILE_LOG},
 };
 
-/* Does text of len bytes end so? Then *len loses the end. */
+/* Removes the end from the text: *len becomes smaller. false: it ends
+ * otherwise. */
 static bool strip(const char *text, size_t *len, const char *end)
 {
     size_t n = strlen(end);
 
+    /* something must be left before the end */
     if (*len <= n || memcmp(text + *len - n, end, n))
         return false;
     *len -= n;
     return true;
 }
 
-/* The tag that a folder is named after, with a copy's number; false: none. */
+/* The tag that a folder is named after, and the number of a copy; false:
+ * another folder. */
 static bool tag_of(const char *folder, struct copper_name *name)
 {
     for (unsigned t = 0; t < COPPER_N_TAGS; t++) {
@@ -59,6 +67,7 @@ static bool tag_of(const char *folder, struct copper_name *name)
         name->copy = 0;
         if (!folder[n])
             return true;
+        /* only snapshots have copies: "runtime-snapshot-3" */
         if ((t == COPPER_TAG_RUNTIME || t == COPPER_TAG_IOCTL) &&
             folder[n] == '-' &&
             copper_u64(folder + n + 1, strlen(folder + n + 1), &name->copy))
@@ -67,18 +76,21 @@ static bool tag_of(const char *folder, struct copper_name *name)
     return false;
 }
 
-/* "<host>-<pid>" of len bytes. */
+/* "<host>-<pid>". The host may contain dashes and digits, so the text is read
+ * from its end. */
 static bool host_and_pid(const char *text, size_t len, struct copper_name *name)
 {
     size_t digits = 0, host;
     uint64_t pid;
 
+    /* the digits at the end are the pid */
     while (digits < len && text[len - digits - 1] >= '0' &&
            text[len - digits - 1] <= '9')
         digits++;
     if (!digits || digits + 1 >= len || text[len - digits - 1] != '-')
         return false;
     host = len - digits - 1;
+    /* longer than any host's name, or no process id */
     if (host >= COPPER_HOST_MAX ||
         !copper_u64(text + len - digits, digits, &pid) || pid > INT32_MAX)
         return false;
@@ -88,6 +100,7 @@ static bool host_and_pid(const char *text, size_t len, struct copper_name *name)
     return true;
 }
 
+/* Files of the cluster, without host and pid. */
 static bool cluster_file(const char *file, struct copper_name *name)
 {
     name->kind = !strcmp(file, "copper_address_book.txt") ? COPPER_FILE_BOOK
@@ -103,20 +116,22 @@ bool copper_name_parse(const char *folder, const char *file,
     bool in_tag = tag_of(folder, &n);
     size_t len = strlen(file);
 
-    /* what Copper's own tool makes is no daemon's */
-    if (!strcmp(folder, "cluster"))
+    if (!strcmp(folder, "cluster")) /* output of Copper's own tool */
         return false;
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
         if (strip(file, &len, suffixes[i].suffix)) {
             n.kind = suffixes[i].kind;
             break;
         }
+    /* no known ending: a file of the cluster, or not one of Copper's */
     if (n.kind == COPPER_N_FILES) {
         if (!cluster_file(file, &n))
             return false;
         *name = n;
         return true;
     }
+    /* The tag also stands in the name. A copied file may lie in another folder:
+     * then the name decides. */
     for (unsigned t = COPPER_TAG_PRE_DESTROY; t <= COPPER_TAG_PRE_RESET; t++) {
         char end[32] = "-";
 
@@ -133,7 +148,7 @@ bool copper_name_parse(const char *folder, const char *file,
 
 /* --- side files --- */
 
-/* The text between the first two backquotes, as a number or as it stands. */
+/* The text between the first two backquotes. */
 static bool quoted(const char *text, size_t len, const char **value, size_t *n)
 {
     const char *a = memchr(text, '`', len);
@@ -147,6 +162,7 @@ static bool quoted(const char *text, size_t len, const char **value, size_t *n)
     return true;
 }
 
+/* A line of the summary: "- Profiling mode: `top-path`". */
 static void take_bullet(const char *text, size_t len, struct copper_settings *s)
 {
     const char *value;
@@ -160,6 +176,7 @@ static void take_bullet(const char *text, size_t len, struct copper_settings *s)
         s->mode[n] = '\0';
     } else if (copper_begins(text, len, "- Full path outputs enabled:")) {
         s->full = copper_is(value, n, "yes");
+        /* what is left are numbers */
     } else if (copper_u64(value, n, &number) && number <= INT32_MAX) {
         if (copper_begins(text, len, "- Metadata ENOENT TTL (ms):"))
             s->ttl_ms = (int64_t) number;
@@ -183,6 +200,7 @@ int copper_summary_read(struct copper_stream *stream,
     if (!copper_is(text, len, "# Copper Profiling Summary"))
         return copper_stream_bad(stream, err, "no heading of a summary");
     while ((rc = copper_stream_line(stream, &text, &len, err)) > 0) {
+        /* the settings end at the first heading */
         if (copper_begins(text, len, "## "))
             break;
         take_bullet(text, len, &s);
@@ -205,6 +223,7 @@ int copper_book_next(struct copper_stream *stream, const char **host,
     while ((rc = copper_stream_line(stream, &text, &n, err)) > 0) {
         size_t k = 0;
 
+        /* the host ends at the first blank */
         while (k < n && text[k] != ' ' && text[k] != '\t' && text[k] != '\r')
             k++;
         if (!k)
@@ -216,6 +235,8 @@ int copper_book_next(struct copper_stream *stream, const char **host,
     return rc;
 }
 
+/* Copper's own table: the smallest fanout with which n nodes have at most five
+ * levels; 7 for more nodes. */
 unsigned copper_tree_fanout(uint64_t n)
 {
     static const struct {
@@ -229,11 +250,13 @@ unsigned copper_tree_fanout(uint64_t n)
     return 7;
 }
 
+/* Levels have 1, fanout, fanout^2 ... nodes, in the order of the book. */
 unsigned copper_tree_level(uint64_t i, unsigned fanout)
 {
     uint64_t width = 1, before = 0;
     unsigned level = 0;
 
+    /* before: nodes on the levels above; width: nodes of this level */
     while (i - before >= width) {
         before += width;
         width *= fanout;
@@ -244,7 +267,7 @@ unsigned copper_tree_level(uint64_t i, unsigned fanout)
 
 /* --- start-up times and settings from a daemon's log --- */
 
-/* Finds word in the line; returns what follows it, or NULL. */
+/* What follows the word in the line, or NULL. *rest: how many bytes. */
 static const char *after(const char *text, size_t len, const char *word,
                          size_t *rest)
 {
@@ -252,12 +275,13 @@ static const char *after(const char *text, size_t len, const char *word,
 
     if (!at)
         return NULL;
+    /* the caller reads on from here */
     at += strlen(word);
     *rest = len - (size_t) (at - text);
     return at;
 }
 
-/* The digits right behind word; false: none, or the word is not there. */
+/* The digits right after the word; false: there are none. */
 static bool number_after(const char *text, size_t len, const char *word,
                          int64_t *value)
 {
@@ -273,10 +297,12 @@ static bool number_after(const char *text, size_t len, const char *word,
     return true;
 }
 
+/* Reads n digits and the character `end` after them. */
 static bool digits(const char **text, unsigned n, char end, int64_t *value)
 {
     uint64_t number;
 
+    /* the caller has checked the length of the line */
     if (!copper_u64(*text, n, &number) || (*text)[n] != end)
         return false;
     *text += n + 1;
@@ -284,7 +310,8 @@ static bool digits(const char **text, unsigned n, char end, int64_t *value)
     return true;
 }
 
-/* Days since 1970 of a date of the Gregorian calendar. */
+/* Days from 1970 to a date of the Gregorian calendar (days_from_civil, by
+ * Howard Hinnant). */
 static int64_t days(int64_t year, int64_t month, int64_t day)
 {
     int64_t y = month > 2 ? year : year - 1;
@@ -296,7 +323,7 @@ static int64_t days(int64_t year, int64_t month, int64_t day)
            719468;
 }
 
-/* "2026-11-21 09-02-44.589 [" as microseconds. */
+/* "2026-11-21 09-02-44.589 [", as microseconds without a time zone. */
 static bool take_stamp(const char *text, size_t len, int64_t *us)
 {
     int64_t y, mo, d, h, mi, s, ms;
@@ -306,12 +333,13 @@ static bool take_stamp(const char *text, size_t len, int64_t *us)
         !digits(&text, 2, '-', &mi) || !digits(&text, 2, '.', &s) ||
         !digits(&text, 3, ' ', &ms) || mo < 1 || mo > 12 || d < 1 || d > 31)
         return false;
+    /* local time as if it were UTC: only differences are used */
     *us = (((days(y, mo, d) * 24 + h) * 60 + mi) * 60 + s) * 1000000 +
           ms * 1000;
     return true;
 }
 
-/* Keeps the first that comes. */
+/* Keeps the first number that follows the word in any line. */
 static void first(const char *text, size_t len, const char *word,
                   int64_t *value)
 {
@@ -321,6 +349,7 @@ static void first(const char *text, size_t len, const char *word,
         *value = n;
 }
 
+/* Settings that the daemon logs at its start. */
 static void take_settings(const char *text, size_t len,
                           struct copper_settings *s)
 {
@@ -333,6 +362,7 @@ static void take_settings(const char *text, size_t len,
                   NULL;
 }
 
+/* Times of the start-up. */
 static void take_startup(const char *text, size_t len, struct copper_log *log)
 {
     size_t rest;
@@ -346,14 +376,16 @@ static void take_startup(const char *text, size_t len, struct copper_log *log)
         first(text, len, " across ", &log->probes);
     }
     if (after(text, len, "timed out waiting for parent readiness", &rest))
+        /* the daemon goes on without its parent's confirmation */
         log->timed_out = true;
     first(text, len, "requested number of tree segments: ", &log->trees);
 }
 
-#define ADDRESS_LEN 128
+#define ADDRESS_LEN 128 /* longest address */
 
-/* The log prints the whole tree, "(depth 2) na+sm://2763-0" a daemon; before
- * that it tells the own address, twice in one word. */
+/* The daemon's level in the tree. The log first gives its own address, twice in
+ * one word; later the whole tree, a line "(depth 2) na+sm://2763-0" for each
+ * daemon. */
 static void take_level(const char *text, size_t len, char own[ADDRESS_LEN],
                        struct copper_log *log)
 {
@@ -361,6 +393,7 @@ static void take_level(const char *text, size_t len, char own[ADDRESS_LEN],
     const char *at = after(text, len, "match found ", &rest);
     int64_t level;
 
+    /* both halves of the word are equal */
     if (at && rest && rest % 2 == 0 && rest / 2 < ADDRESS_LEN &&
         !memcmp(at, at + rest / 2, rest / 2)) {
         memcpy(own, at, rest / 2);
@@ -398,6 +431,7 @@ int copper_log_read(struct copper_stream *stream, struct copper_log *out,
         take_settings(text, len, &log.settings);
         take_startup(text, len, &log);
         take_level(text, len, own, &log);
+        /* start-up comes first; the rest may be a line for every lookup */
         if (stream->bytes > COPPER_LOG_BYTES)
             break;
     }
@@ -407,6 +441,7 @@ int copper_log_read(struct copper_stream *stream, struct copper_log *out,
     return 0;
 }
 
+/* A time stamp, then "[level] (function)". */
 bool copper_log_probe(const char *head, size_t len)
 {
     const char *newline = len ? memchr(head, '\n', len) : NULL;

@@ -1,16 +1,17 @@
-/* copper_planner.c - Copper's place among the backends. */
+/* copper_planner.c - Copper's place among the backends: words, knobs, keys of
+ * the site file. */
 #include "plugins/backend.h"
 #include "plugins/copper/copper_flags.h"
 
-/* A profile of Copper is made by its daemons and not by variables of the
- * tasks: it runs beside an NCCL profiler, never in its place. */
-static int copper_usable(const struct backend_input *in, struct jp_error *err)
+/* Copper's daemons make the profile, not variables of the tasks. So it runs
+ * beside an NCCL profiler, never in its place. */
+static int usable(const struct backend_input *in, struct jp_error *err)
 {
     return error_set(err, "Copper runs with --copper-profile");
 }
 
-static const struct backend_planner copper_planner = {
-    .usable = copper_usable,
+static const struct backend_planner planner = {
+    .usable = usable,
 };
 
 static const struct jp_mode words[] = {
@@ -19,7 +20,7 @@ static const struct jp_mode words[] = {
     {.name = "full", .help = "counters and all paths"},
     {0}};
 
-enum { TOP = 2, FULL = 4 }; /* bits of words */
+enum { TOP = 2, FULL = 4 }; /* a bit for each word, in their order */
 
 static const struct jp_knob knobs[] = {
     {JP_KNOB("top", JP_KNOB_COUNT, 1, 1000000, NULL, "20",
@@ -52,6 +53,7 @@ static const struct jp_knob site_keys[] = {
              "further flags of the daemons, separated by spaces")},
     {0}};
 
+/* the registry is generated and has no header */
 extern const struct backend backend_copper;
 const struct backend backend_copper = {
     .abi = BACKEND_ABI,
@@ -61,6 +63,6 @@ const struct backend backend_copper = {
               .words = words,
               .knobs = knobs,
               .site_keys = site_keys},
-    .planner = &copper_planner,
+    .planner = &planner,
     .runner = &copper_runner,
 };

@@ -1,5 +1,10 @@
-/* copper_rows.c - path events: blocks of counters in tables, rows of
- * top_paths.csv. */
+/* copper_rows.c - events of paths, from Copper's two formats: blocks of
+ * counters in tables, and rows of top_paths.csv.
+ *
+ * Paths may contain anything, even newlines, quotes and text that looks like a
+ * counter. So a path in a table ends where a line " {" is followed by the first
+ * counter, and a path of top_paths.csv at its closing quote. table_next and
+ * top_next read the two formats. */
 #include "plugins/copper/copper_counts.h"
 
 #include <fcntl.h>
@@ -9,6 +14,7 @@
 
 #include "common/fileio.h"
 
+/* First lines of the tables; "Metdata" is Copper's spelling. */
 static const char *const titles[COPPER_N_CATEGORIES] = {
     "Metdata Cache Events {", "Data Cache Events {", "Tree Cache Events {",
     "Metadata ENOENT TTL Events {"};
@@ -17,6 +23,7 @@ static const char *const cache_labels[] = {
 static const char *const ttl_labels[] = {
     "stores: ", "serves: ", "expires: ", "clears: "};
 
+/* The first line must be the title of the category's table. */
 static int start(struct copper_rows *rows, struct jp_error *err)
 {
     const char *text;
@@ -35,7 +42,7 @@ static int start(struct copper_rows *rows, struct jp_error *err)
     return 0;
 }
 
-/* "<label><count>" with a comma unless it is the last. */
+/* "<label><count>", with a comma unless it is the last one. */
 static bool take_counter(const char *text, size_t len, const char *label,
                          bool last, uint64_t *value, bool *wrapped)
 {
@@ -43,12 +50,14 @@ static bool take_counter(const char *text, size_t len, const char *label,
 
     if (!copper_begins(text, len, label))
         return false;
+    /* without the comma, the line was cut or belongs to a path */
     if (!last && (!len || text[--len] != ','))
         return false;
     return len > n && copper_counter(text + n, len - n, value, wrapped);
 }
 
-/* Appends to rows->path; -1: too long or no memory. */
+/* Appends to rows->path. Returns -1 if the path becomes too long, or without
+ * memory. */
 static int rows_append(struct copper_rows *rows, const char *text, size_t len,
                        struct jp_error *err)
 {
@@ -58,6 +67,7 @@ static int rows_append(struct copper_rows *rows, const char *text, size_t len,
         return copper_stream_bad(rows->stream, err, "a path over %d bytes",
                                  COPPER_PATH_MAX);
     if (need > rows->size) {
+        /* doubling keeps the copies of a long path few */
         size_t size = need < 512 ? 1024 : 2 * need;
         char *more = realloc(rows->path, size);
 
@@ -73,12 +83,12 @@ static int rows_append(struct copper_rows *rows, const char *text, size_t len,
     return 0;
 }
 
-/* Lines of a path until the counters begin; their first goes to *row.
- * 1: so it is; 0: the table's end. */
+/* Reads the lines of a path until its counters begin; the first counter goes to
+ * *row. Returns 1 for a path, 0 at the end of the table. */
 static int take_path(struct copper_rows *rows, const char *label,
                      struct copper_row *row, struct jp_error *err)
 {
-    bool open = false, closed = false; /* last line: ends in " {", is "}" */
+    bool open = false, closed = false; /* the last line ends in " {"; is "}" */
     const char *text;
     size_t len, lines = 0;
     int rc;
@@ -87,10 +97,12 @@ static int take_path(struct copper_rows *rows, const char *label,
     while ((rc = copper_stream_line(rows->stream, &text, &len, err)) > 0) {
         if (open && take_counter(text, len, label, false, &row->count[0],
                                  &row->wrapped)) {
+            /* without " {" */
             rows->len -= 2;
             rows->path[rows->len] = '\0';
             return 1;
         }
+        /* not a counter: the line belongs to the path */
         if ((lines++ && rows_append(rows, "\n", 1, err) < 0) ||
             rows_append(rows, text, len, err) < 0)
             return -1;
@@ -100,13 +112,14 @@ static int take_path(struct copper_rows *rows, const char *label,
     if (rc < 0)
         return -1;
     /* an ioctl's dump ends in one newline more */
-    if (lines == 1 && closed)
+    if (lines == 1 && closed) /* a dump of an ioctl ends in one more newline */
         return 0;
     return copper_stream_bad(rows->stream, err,
                              lines ? "cut within a path"
                                    : "cut: the closing brace is missing");
 }
 
+/* Reads a block: the path, its counters, a closing brace. */
 static int table_next(struct copper_rows *rows, struct copper_row *row,
                       struct jp_error *err)
 {
@@ -118,10 +131,12 @@ static int table_next(struct copper_rows *rows, struct copper_row *row,
 
     if (!rows->started && start(rows, err) < 0)
         return -1;
-    *row = (struct copper_row){.category = rows->category};
+    *row =
+        (struct copper_row){.category = (enum copper_category) rows->category};
     rc = take_path(rows, labels[0], row, err);
     if (rc <= 0)
         return rc;
+    /* the counters after the first, then the brace */
     for (size_t i = 1; i <= n; i++) {
         rc = copper_stream_line(rows->stream, &text, &len, err);
         if (rc < 0)
@@ -148,6 +163,8 @@ bool copper_table_is_whole(const char *path)
 
     if (fd < 0)
         return false;
+    /* the last bytes are those of a block and of the table: "}\n}", or "{\n}"
+     * if it is empty */
     size = lseek(fd, 0, SEEK_END);
     if (size > 0)
         n = pread(fd, tail, sizeof(tail),
@@ -166,6 +183,7 @@ static const char header[] =
     "category,path,total_events,cache_hits,cache_misses,negative_results,"
     "ttl_stores,ttl_serves,ttl_expires,ttl_clears";
 
+/* The first line must be the heading of top_paths.csv. */
 static int start_row(struct copper_rows *rows, struct jp_error *err)
 {
     const char *text;
@@ -183,8 +201,9 @@ static int start_row(struct copper_rows *rows, struct jp_error *err)
     return 0;
 }
 
-/* Takes the quoted path on; *text and *len move behind its closing quote.
- * 1: closed; 0: it continues in the next line. */
+/* Takes a part of a quoted path, in which quotes are doubled; *text and *len
+ * move past the closing quote. Returns 1 if the path is complete, 0 if it
+ * continues in the next line. */
 static int take_row_path(struct copper_rows *rows, const char **text,
                          size_t *len, struct jp_error *err)
 {
@@ -198,6 +217,7 @@ static int take_row_path(struct copper_rows *rows, const char **text,
         *len -= n;
         if (!quote)
             break;
+        /* a doubled quote stands for one, a single one ends the path */
         *text += 1;
         *len -= 1;
         if (!*len || **text != '"')
@@ -210,7 +230,7 @@ static int take_row_path(struct copper_rows *rows, const char **text,
     return 0;
 }
 
-/* Reads lines until the path is closed. */
+/* Reads lines until the path's closing quote. */
 static int whole_path(struct copper_rows *rows, const char **text, size_t *len,
                       struct jp_error *err)
 {
@@ -230,6 +250,7 @@ static int whole_path(struct copper_rows *rows, const char **text, size_t *len,
     return rc < 0 ? -1 : 0;
 }
 
+/* The first field. After it, a quote must begin the path. */
 static bool take_category(const char **text, size_t *len,
                           enum copper_category *category)
 {
@@ -240,12 +261,14 @@ static bool take_category(const char **text, size_t *len,
     for (unsigned i = 0; i < COPPER_N_CATEGORIES; i++)
         if (copper_is(field, n, copper_category_names[i])) {
             *category = i;
+            /* paths are always quoted */
             return *text && *len && **text == '"';
         }
     return false;
 }
 
-/* ",total,hits,misses,neg,stores,serves,expires,clears" behind the path. */
+/* ",total,hits,misses,negatives,stores,serves,expires,clears" after the path.
+ * The row is refused if its counts do not add up to the total. */
 static int take_counts(struct copper_rows *rows, const char *text, size_t len,
                        struct copper_row *row, struct jp_error *err)
 {
@@ -263,12 +286,14 @@ static int take_counts(struct copper_rows *rows, const char *text, size_t len,
             return copper_stream_bad(rows->stream, err, "%s count \"%s\"",
                                      rows->stream->cut ? "cut" : "bad",
                                      COPPER_SHOW(field, n));
+    /* skip the columns of a later Copper */
     for (size_t k = rows->extra; i == 8 && k; k--)
         copper_field(&text, &len, &field, &n);
     if (i < 8 || text || rows->stream->cut)
         return copper_stream_bad(
             rows->stream, err, "%s",
             rows->stream->cut ? "cut" : "not as many values as in the heading");
+    /* a path of the TTL has the last four figures, others the three before */
     memcpy(row->count, row->category == COPPER_TTL ? value + 4 : value + 1,
            sizeof(row->count));
     if (row->category != COPPER_TTL)
@@ -279,7 +304,7 @@ static int take_counts(struct copper_rows *rows, const char *text, size_t len,
     return 0;
 }
 
-/* The two formats' own, for copper_rows.c. */
+/* Reads a row of top_paths.csv. */
 static int top_next(struct copper_rows *rows, struct copper_row *row,
                     struct jp_error *err)
 {
@@ -317,19 +342,15 @@ uint64_t copper_row_events(const struct copper_row *row)
 {
     uint64_t sum = 0;
 
+    /* a sum beyond 64 bits stays at the maximum */
     for (size_t i = 0; i < 4; i++)
         if (__builtin_add_overflow(sum, row->count[i], &sum))
             return UINT64_MAX;
     return sum;
 }
 
-void copper_rows_top(struct copper_rows *rows, struct copper_stream *stream)
-{
-    *rows = (struct copper_rows){.stream = stream, .top = true};
-}
-
-void copper_rows_table(struct copper_rows *rows, struct copper_stream *stream,
-                       enum copper_category category)
+void copper_rows_init(struct copper_rows *rows, struct copper_stream *stream,
+                      int category)
 {
     *rows = (struct copper_rows){.stream = stream, .category = category};
 }
@@ -347,7 +368,9 @@ int copper_rows_next(struct copper_rows *rows, struct copper_row *row,
 
     if (rows->ended)
         return 0;
-    rc = rows->top ? top_next(rows, row, err) : table_next(rows, row, err);
+    rc = rows->category == COPPER_TOP_PATHS ? top_next(rows, row, err)
+                                            : table_next(rows, row, err);
+    /* a path is used as a C string later */
     if (rc > 0 && memchr(row->path, '\0', row->len))
         rc = copper_stream_bad(rows->stream, err, "a NUL in a path");
     rows->ended = rc <= 0;

@@ -1,10 +1,15 @@
-/* copper_runner.c - one node's cu_fuse: start, mount, unmount, see what it
- * left.
+/* copper_runner.c - the daemon of one node: cu_fuse's command line, its start,
+ * mount, unmount, and what it left.
  *
- * An unmount is the only end that leaves all files: a second SIGTERM, or any
- * SIGKILL, loses them. So the daemon starts with SIGTERM and SIGINT blocked, as
- * Slurm sends these to every process of a step; SIGHUP comes when we die.
- */
+ * First the command line (copper_flags_make), then the runner of
+ * plugins/backend.h: start makes the place and forks; ready hands over the
+ * address book and waits until the mount answers, later it watches the daemon
+ * and its parents in the tree; stop unmounts.
+ *
+ * An unmount is the only end after which all files are there: a second SIGTERM,
+ * or any SIGKILL, loses them. So the daemon starts with SIGTERM and SIGINT
+ * blocked, because Slurm sends these to every process of a step. It gets SIGHUP
+ * when the supervisor dies. */
 #include "plugins/copper/copper_flags.h"
 
 #include <dirent.h>
@@ -31,6 +36,7 @@
 
 /* --- cu_fuse's command line --- */
 
+/* Adds "3" or "0-3" to the set. */
 static int add_range(char *word, cpu_set_t *set, struct jp_error *err)
 {
     char *dash = strchr(word, '-');
@@ -61,7 +67,8 @@ int copper_flags_cores(const char *text, cpu_set_t *set, struct jp_error *err)
     return rc;
 }
 
-/* A word; trouble shows at the end: too many words, or no memory. */
+/* Appends a word. Errors show at the end, as a number above the limit: too many
+ * words, or no memory. */
 static void add(struct copper_flags *f, const char *word)
 {
     if (f->n >= COPPER_FLAGS_MAX)
@@ -79,6 +86,7 @@ static void add_pair(struct copper_flags *f, const char *flag,
     }
 }
 
+/* Appends the site's own flags, separated by blanks. */
 static void add_words(struct copper_flags *f, const char *text)
 {
     char *copy = strdup(text ? text : ""), *rest = copy, *word;
@@ -105,8 +113,9 @@ static void add_profile(struct copper_flags *f, const struct jp_jobconf *conf)
         add_pair(f, "-profile_snapshot_interval_s", interval);
 }
 
-/* The network that the daemons use. Borrowed. */
-static const char *copper_flags_net(const struct jp_jobconf *conf)
+/* The network that the daemons use, from the site file or by default.
+ * Borrowed. */
+static const char *net_of(const struct jp_jobconf *conf)
 {
     const char *named = jobconf_copper(conf, "net_type");
 
@@ -115,12 +124,12 @@ static const char *copper_flags_net(const struct jp_jobconf *conf)
     return jobconf_copper(conf, "address_book") ? COPPER_NET_SITE : COPPER_NET;
 }
 
-/* Copper parses no book for cxi without -nf. With a FIFO as book there is
- * nothing to sleep for: the daemon waits until it is written. */
+/* Copper parses no book for cxi without -nf. If the book is a FIFO, there is no
+ * need to sleep: the daemon waits until it is written. */
 static void add_network(struct copper_flags *f, const struct jp_jobconf *conf,
                         const struct copper_paths *paths)
 {
-    add_pair(f, "-net_type", copper_flags_net(conf));
+    add_pair(f, "-net_type", net_of(conf));
     add_pair(f, "-nf", paths->list);
     add_pair(f, "-facility_address_book", paths->book);
     add_pair(f, "-prefiltered_address_book", "1");
@@ -128,6 +137,7 @@ static void add_network(struct copper_flags *f, const struct jp_jobconf *conf,
         add_pair(f, "-addr_write_sync_time", "0");
 }
 
+/* Sizes in job.conf may have a unit; cu_fuse takes bytes. */
 static void add_cache(struct copper_flags *f, const struct jp_jobconf *conf)
 {
     const char *size = jobconf_copper(conf, "cache_size");
@@ -151,12 +161,12 @@ int copper_flags_make(const struct jp_jobconf *conf,
     if (!daemon)
         return error_set(err, "job.conf names no cu_fuse");
     add(&f, daemon);
-    add(&f, "-f"); /* stays the process that we have started */
+    add(&f, "-f"); /* do not fork: stay the process that was started */
     add_pair(&f, "-tpath", "/");
     add_pair(&f, "-vpath", paths->view);
     add_pair(&f, "-log_output_dir", paths->logs);
-    /* fatal lines only, for what went wrong: from 3 on each failed getattr is
-     * a line, written by the one thread that serves */
+    /* fatal lines only, to explain failures: from level 3 on each failed
+     * getattr is a line, written by the only thread that serves */
     add_pair(&f, "-log_level", "1");
     add_pair(&f, "-log_type", "file");
     add_network(&f, conf, paths);
@@ -183,28 +193,31 @@ void copper_flags_fini(struct copper_flags *flags)
 
 /* --- the runner --- */
 
-#define TRY_MS 500 /* between two unmounts of what is in use */
+#define TRY_MS 500 /* between two attempts to unmount */
 #define HOST_MAX 256
-#define LAZY_MS 5000 /* then it is taken from under who still uses it */
+/* After this, the mount is detached although it is in use. */
+#define LAZY_MS 5000
 
 struct copper_run {
     struct copper_work work;
     char *mount, *logs, *step_dir, *node;
-    bool own;          /* the mount point is ours, else the user's */
-    bool made;         /* the user's mount point's folder */
-    pid_t pid, daemon; /* pid 0: it has ended, daemon is what it was */
-    int status;        /* of its end */
-    bool asked;        /* it tells its address, and waits for the book */
-    bool offered;
-    int book_fd; /* the FIFO's other end, -1 */
-    char *book;  /* the step's, when it is there */
-    size_t written, len;
-    size_t trees;
+    bool own;  /* the mount point is ours, not one that the user named */
+    bool made; /* the folder of the user's mount point was made */
+    pid_t pid, daemon;   /* pid is 0 after its end; daemon keeps its value */
+    int status;          /* exit status */
+    bool asked;          /* it reports its address and waits for the book */
+    bool offered;        /* its address was reported */
+    int book_fd;         /* the FIFO's writing end, or -1 */
+    char *book;          /* the step's, once it exists */
+    size_t written, len; /* bytes of the book */
+    size_t trees;        /* into which the book is cut */
     char *parents[COPPER_DEPTH_MAX];
     size_t n_parents;
     pid_t probe, unmounter;
-    bool answered, bypassed;
-    uint64_t stop_ms, tried_ms; /* 0: not yet */
+    bool answered,
+        bypassed; /* the mount has answered; tasks use the real files */
+    uint64_t stop_ms,
+        tried_ms; /* start of the stop, last attempt; 0: not yet */
 };
 
 static uint64_t now_ms(void)
@@ -217,7 +230,7 @@ static uint64_t now_ms(void)
 
 /* --- start ---------------------------------------------------------------- */
 
-/* The folders that Copper's launch script makes, but for the logs'. */
+/* Folders that Copper's launch script makes, except that of the logs. */
 static int make_folders(const char *logs, struct jp_error *err)
 {
     static const char *const names[] = {"tables/final", "profiling/final"};
@@ -232,7 +245,7 @@ static int make_folders(const char *logs, struct jp_error *err)
     return rc;
 }
 
-/* Where it cannot be, it runs where it may. */
+/* Binds to the site's cores. If that fails, the daemon runs anywhere. */
 static void bind_cores(const char *cores)
 {
     struct jp_error err = {""};
@@ -254,12 +267,14 @@ become_daemon(const char *log, const char *cores, pid_t parent, char **argv)
     int out = open(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
     sigset_t set;
 
+    /* see the head of this file */
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigprocmask(SIG_SETMASK, &set, NULL);
     prctl(PR_SET_PDEATHSIG, SIGHUP);
     signal(SIGPIPE, SIG_DFL);
+    /* the supervisor died before prctl() */
     if (getppid() != parent)
         _exit(1);
     setsid();
@@ -275,6 +290,7 @@ become_daemon(const char *log, const char *cores, pid_t parent, char **argv)
     _exit(127);
 }
 
+/* Starts cu_fuse and records its pid. */
 static int launch(struct copper_run *run, const struct jp_jobconf *conf,
                   struct jp_error *err)
 {
@@ -339,12 +355,16 @@ static int set_paths(struct copper_run *run, const struct jp_jobconf *conf,
     return copper_work_init(&run->work, conf, node, err);
 }
 
-/* Who is to be asked, from the step's book. -1: this node is not in it. */
+/* Reads the step's book and the nodes above this one. Returns 1, 0 if the book
+ * is still to come, or -1 if there is none or this node is not in it. */
 static int read_book(struct copper_run *run, struct jp_error *err)
 {
     char *text = NULL;
+    int there = copper_book_read(run->step_dir, &text, &run->len);
 
-    if (copper_book_read(run->step_dir, &text, &run->len) < 0)
+    if (there == 0 && run->asked)
+        return 0;
+    if (there <= 0)
         return error_set(err, "the step has no address book");
     if (copper_book_parents(text, run->node, run->trees, run->parents,
                             &run->n_parents) < 0) {
@@ -356,10 +376,10 @@ static int read_book(struct copper_run *run, struct jp_error *err)
                        "book");
     }
     run->book = text;
-    return 0;
+    return 1;
 }
 
-/* The number of trees that the site's -trees N cuts the book into. */
+/* The N of -trees N among the site's flags; otherwise 1. */
 static size_t count_trees(const struct jp_jobconf *conf)
 {
     static const char flag[] = "-trees ";
@@ -369,6 +389,8 @@ static size_t count_trees(const struct jp_jobconf *conf)
     return at ? strtoul(at + strlen(flag), NULL, 10) : 1;
 }
 
+/* Makes folders, lock and mount point. The link fs leads to the mount point,
+ * whether it is ours or the user's. */
 static int make_place(struct copper_run *run, const struct jp_jobconf *conf,
                       struct jp_error *err)
 {
@@ -395,9 +417,10 @@ static void leave_place(struct copper_run *run)
     copper_work_clean(&run->work, run->logs);
 }
 
+/* Two daemons cannot share a cxi device: the book has one address for it. */
 static int check_device(const struct jp_jobconf *conf, struct jp_error *err)
 {
-    const char *net = copper_flags_net(conf);
+    const char *net = net_of(conf);
     long pid = strncmp(net, "cxi", 3) ? 0 : copper_attach_on(net);
 
     return pid ? error_set(err,
@@ -407,7 +430,8 @@ static int check_device(const struct jp_jobconf *conf, struct jp_error *err)
                : 0;
 }
 
-/* A mount that nobody can end would keep its daemon, and then the job. */
+/* A mount that cannot be ended would keep its daemon alive, and with it the
+ * job. */
 static int check_program(struct jp_error *err)
 {
     char *path = copper_mount_program(getenv("PATH"));
@@ -427,6 +451,7 @@ static int start(const struct jp_jobconf *conf, const char *step_dir,
         text_format(COPPER_WORK_PREFIX "%lu-", (unsigned long) getuid());
     int rc;
 
+    /* clean up first: an earlier step may have left its mount and its place */
     if (ours)
         copper_mount_sweep(ours);
     free(ours);
@@ -434,14 +459,14 @@ static int start(const struct jp_jobconf *conf, const char *step_dir,
     if (!run)
         return error_set(err, "out of memory");
     run->book_fd = -1;
-    signal(SIGPIPE, SIG_IGN); /* a daemon that ends while it reads its book */
+    signal(SIGPIPE, SIG_IGN); /* the daemon may end while it reads its book */
     run->asked = !jobconf_copper(conf, "address_book");
     run->trees = count_trees(conf);
     rc = set_paths(run, conf, step_dir, node, err);
     if (rc == 0)
         rc = check_program(err);
-    if (rc == 0 && !run->asked)
-        rc = read_book(run, err);
+    if (rc == 0 && !run->asked && read_book(run, err) < 0)
+        rc = -1;
     if (rc == 0)
         rc = check_device(conf, err);
     if (rc == 0) {
@@ -459,12 +484,14 @@ static int start(const struct jp_jobconf *conf, const char *step_dir,
     return 0;
 }
 
-/* Filters the site's book, or refuses what no daemon could start with. */
+/* Before the step, on srun's host: filters the site's book, or refuses a
+ * network for which no daemon could start. Returns 1 if gather is to be called:
+ * the daemons report their addresses. */
 static int prepare(const struct jp_jobconf *conf, const char *step_dir,
                    char *const *nodes, size_t n, struct jp_error *err)
 {
     const char *book = jobconf_copper(conf, "address_book");
-    const char *net = copper_flags_net(conf);
+    const char *net = net_of(conf);
     enum copper_addresses kind = copper_book_kind(net);
 
     if (book)
@@ -482,7 +509,7 @@ static int prepare(const struct jp_jobconf *conf, const char *step_dir,
 
 /* --- ready ---------------------------------------------------------------- */
 
-/* False: it has ended, run->status says how. */
+/* false: it has ended; run->status says how. */
 static bool is_alive(struct copper_run *run)
 {
     if (run->pid > 0 && waitpid(run->pid, &run->status, WNOHANG) == run->pid)
@@ -490,6 +517,8 @@ static bool is_alive(struct copper_run *run)
     return run->pid > 0;
 }
 
+/* The error for a daemon that has ended, with the last fatal line of its
+ * log. */
 static int say_end(const struct copper_run *run, struct jp_error *err)
 {
     char host[HOST_MAX] = "", *name, fatal[300] = "";
@@ -509,11 +538,13 @@ static int say_end(const struct copper_run *run, struct jp_error *err)
                      WEXITSTATUS(run->status), run->logs);
 }
 
-/* The daemon waits in open() for its book. 1: it has it; 0: not yet; -1. */
+/* Passes the daemon's address on, and the book to the daemon, which waits for
+ * it in open(). Returns 1 when it has the book, 0: not yet, -1 on failure. */
 static int hand_book(struct copper_run *run, struct jp_error *err)
 {
     char address[256], *path;
     ssize_t n;
+    int rc;
 
     if (!run->asked)
         return 1;
@@ -523,18 +554,20 @@ static int hand_book(struct copper_run *run, struct jp_error *err)
             return -1;
         run->offered = true;
     }
-    if (!run->book && (!run->offered || !copper_book_is_there(run->step_dir)))
+    if (!run->book && !run->offered)
         return 0;
-    if (!run->book && read_book(run, err) < 0)
-        return -1;
+    rc = run->book ? 1 : read_book(run, err);
+    if (rc <= 0)
+        return rc;
     if (run->book_fd < 0) {
         path = text_format("%s/book", run->work.node);
         run->book_fd = path ? open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
                             : -1;
         free(path);
         if (run->book_fd < 0)
-            return 0; /* it does not read yet */
+            return 0; /* the daemon has not opened it yet */
     }
+    /* the FIFO may be full: the rest is written by a later call */
     while (run->written < run->len &&
            (n = write(run->book_fd, run->book + run->written,
                       run->len - run->written)) > 0)
@@ -547,6 +580,7 @@ static int hand_book(struct copper_run *run, struct jp_error *err)
     return 1;
 }
 
+/* Whether a node has left that mark in the step's directory. */
 static bool has_mark(const struct copper_run *run, const char *node,
                      const char *mark)
 {
@@ -557,7 +591,7 @@ static bool has_mark(const struct copper_run *run, const char *node,
     return there;
 }
 
-/* The nearest node above whose daemon has ended before the step has. */
+/* The nearest node above whose daemon ended before the step did; NULL: none. */
 static const char *lost_parent(const struct copper_run *run)
 {
     for (size_t i = 0; i < run->n_parents; i++)
@@ -569,8 +603,9 @@ static const char *lost_parent(const struct copper_run *run)
     return NULL;
 }
 
-/* Look-ups that are not cached fail from here on, or hang for ever: new ones go
- * past Copper, and a daemon that hangs is killed, which ends those. */
+/* Reacts to the loss of a parent. Look-ups that are not cached fail from then
+ * on, or hang: so new look-ups bypass Copper, and a daemon that hangs is
+ * killed, which ends the look-ups in it. */
 static int look_up_tree(struct copper_run *run, struct jp_error *err)
 {
     const char *lost;
@@ -582,7 +617,7 @@ static int look_up_tree(struct copper_run *run, struct jp_error *err)
         return 1;
     copper_work_bypass(&run->work);
     run->bypassed = true;
-    run->probe = copper_mount_probe(run->mount);
+    run->probe = copper_mount_start(run->mount, COPPER_MOUNT_LOOK);
     error_set(err,
               "the tasks continue without it: the daemon of %s, its parent, "
               "has ended",
@@ -590,6 +625,8 @@ static int look_up_tree(struct copper_run *run, struct jp_error *err)
     return 2;
 }
 
+/* Returns 1 when the mount can be used, 0: not yet, -1: the daemon has failed,
+ * 2: a warning in err. */
 static int ready(void *state, struct jp_error *err)
 {
     struct copper_run *run = state;
@@ -604,14 +641,15 @@ static int ready(void *state, struct jp_error *err)
     rc = hand_book(run, err);
     if (rc <= 0)
         return rc;
+    /* mounted is not enough: the daemon must answer */
     if (run->probe > 0)
         run->answered = copper_mount_reap(&run->probe) > 0;
     else if (copper_mount_there(run->mount))
-        run->probe = copper_mount_probe(run->mount);
+        run->probe = copper_mount_start(run->mount, COPPER_MOUNT_LOOK);
     return run->answered;
 }
 
-/* The user's own mount point is what he has asked for: no link then. */
+/* A mount point that the user named is used directly, without the link. */
 static const char *place(void *state)
 {
     struct copper_run *run = state;
@@ -619,6 +657,8 @@ static const char *place(void *state)
     return run->own ? run->work.fs : run->mount;
 }
 
+/* For a node that has no runner, for instance after its supervisor was
+ * killed. */
 static void bypass(const struct jp_jobconf *conf, const char *node)
 {
     struct copper_work work;
@@ -631,6 +671,7 @@ static void bypass(const struct jp_jobconf *conf, const char *node)
 
 /* --- stop ----------------------------------------------------------------- */
 
+/* Starts an unmount unless one is running or the last attempt is too recent. */
 static void unmount(struct copper_run *run, bool force)
 {
     uint64_t now = now_ms();
@@ -641,9 +682,12 @@ static void unmount(struct copper_run *run, bool force)
         return;
     run->tried_ms = now;
     run->unmounter =
-        copper_mount_end(run->mount, force || now - run->stop_ms > LAZY_MS);
+        copper_mount_start(run->mount, force || now - run->stop_ms > LAZY_MS
+                                           ? COPPER_MOUNT_END_LAZILY
+                                           : COPPER_MOUNT_END);
 }
 
+/* Returns 1 when mount and daemon are gone, 0 while they are not. */
 static int stop(void *state, bool force)
 {
     struct copper_run *run = state;
@@ -655,7 +699,7 @@ static int stop(void *state, bool force)
     }
     if (mounted)
         unmount(run, force);
-    /* before its mount an end loses nothing */
+    /* a daemon that has not mounted yet has nothing to lose */
     if (alive && (force || (!mounted && !run->tried_ms && !run->answered)))
         kill(run->pid, SIGKILL);
     if (mounted || alive)
@@ -668,7 +712,7 @@ static int stop(void *state, bool force)
 
 /* --- collect -------------------------------------------------------------- */
 
-/* Whether folder has our daemon's aggregate: <host>-<pid>[-<tag>]-... */
+/* Whether the folder has the daemon's aggregate: <host>-<pid>[-<tag>]-... */
 static bool has_profile(const struct copper_run *run, const char *tag)
 {
     char *path = text_format("%s/profiling/%s", run->logs, tag);
@@ -687,6 +731,7 @@ static bool has_profile(const struct copper_run *run, const char *tag)
     return found;
 }
 
+/* Whether the daemon left a complete profile. */
 static int collect(void *state, struct jp_error *err)
 {
     const struct copper_run *run = state;
@@ -699,7 +744,8 @@ static int collect(void *state, struct jp_error *err)
     return error_set(err, "it wrote no profile");
 }
 
-/* The prefix is the whole path: this node's mount point. */
+/* Ends what a killed supervisor left on this node. The prefix is the whole path
+ * of this node's mount point. */
 static bool sweep(const struct jp_jobconf *conf, const char *step_dir,
                   const char *node)
 {
@@ -721,6 +767,7 @@ static bool sweep(const struct jp_jobconf *conf, const char *step_dir,
     return found;
 }
 
+/* The runner for a job.conf. */
 static const struct backend_runner *of(const struct jp_jobconf *conf)
 {
     const char *attach = jobconf_copper(conf, "attach");

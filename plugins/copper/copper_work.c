@@ -1,4 +1,12 @@
-/* copper_work.c - make, read and remove a daemon's place on its node. */
+/* copper_work.c - a daemon's place on its node: make, read and remove it; and
+ * the address books of a step.
+ *
+ * Address books come first: filtered from the site's book
+ * (copper_book_prepare), or gathered from what the daemons report
+ * (copper_book_gather), and read as a tree (copper_book_parents). Then the
+ * folders below /tmp: copper_work_make and copper_work_clean. A lock in the
+ * node's folder shows whether the place is in use; the daemon inherits it, so
+ * that the lock outlives a supervisor that is killed. */
 #include "plugins/copper/copper_work.h"
 
 #include <dirent.h>
@@ -23,7 +31,7 @@
 /* --- address books --- */
 
 #define SITE_MAX (64 * 1024 * 1024) /* bytes of a site's book */
-#define ADDRESS_MAX 512
+#define ADDRESS_MAX 512             /* bytes of a daemon's address */
 
 enum copper_addresses copper_book_kind(const char *net_type)
 {
@@ -35,13 +43,15 @@ enum copper_addresses copper_book_kind(const char *net_type)
 
 /* --- the site's ----------------------------------------------------------- */
 
+/* A node of the step, while the site's book is searched. */
 struct wanted {
-    const char *name; /* the node's */
-    size_t len;       /* of the short name */
-    size_t place;
-    const char *address;
+    const char *name;    /* the node's */
+    size_t len;          /* of the short name */
+    size_t place;        /* in the step's order */
+    const char *address; /* in the book; NULL: not found */
 };
 
+/* Compares two names that have no NUL. */
 static int compare(const char *a, size_t n, const char *b, size_t m)
 {
     int rc = memcmp(a, b, n < m ? n : m);
@@ -49,6 +59,7 @@ static int compare(const char *a, size_t n, const char *b, size_t m)
     return rc ? rc : (n > m) - (n < m);
 }
 
+/* By short name, so that bsearch finds nodes by short and full names. */
 static int by_name(const void *a, const void *b)
 {
     const struct wanted *x = a, *y = b;
@@ -63,7 +74,8 @@ static int by_place(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* "a" is "a.site", and "a.site" is "a", but "a.x" is not "a.y". */
+/* Whether both names are the same host: "a" is "a.site", and "a.site" is "a",
+ * but "a.x" is not "a.y". */
 static bool is_host(const char *a, const char *b)
 {
     size_t n = strcspn(a, "."), m = strcspn(b, ".");
@@ -71,6 +83,8 @@ static bool is_host(const char *a, const char *b)
     return n == m && !memcmp(a, b, n) && (!a[n] || !b[n] || !strcmp(a, b));
 }
 
+/* Takes "host address ..." of the site's book, which may have millions of
+ * lines: a search of O(log n). The line is changed. */
 static void take_line(char *line, struct wanted *wanted, size_t n)
 {
     char *address = strpbrk(line, " \t");
@@ -83,6 +97,7 @@ static void take_line(char *line, struct wanted *wanted, size_t n)
     address[strcspn(address, " \t\r")] = '\0';
     key.len = strcspn(line, ".");
     hit = bsearch(&key, wanted, n, sizeof(*wanted), by_name);
+    /* bsearch may find any of several nodes with the same short name */
     while (hit && hit > wanted && by_name(hit - 1, &key) == 0)
         hit--;
     for (; hit && hit < wanted + n && by_name(hit, &key) == 0; hit++)
@@ -90,6 +105,7 @@ static void take_line(char *line, struct wanted *wanted, size_t n)
             hit->address = address;
 }
 
+/* The lines of nodes that were found; *out is freed by the caller. */
 static int print_book(const struct wanted *wanted, size_t n, char **out,
                       size_t *found, struct jp_error *err)
 {
@@ -119,12 +135,14 @@ int copper_book_filter(char *text, char *const *nodes, size_t n, char **out,
     qsort(wanted, n, sizeof(*wanted), by_name);
     while ((line = strsep(&text, "\n")))
         take_line(line, wanted, n);
+    /* the tree is built from the order of lines */
     qsort(wanted, n, sizeof(*wanted), by_place);
     rc = print_book(wanted, n, out, found, err);
     free(wanted);
     return rc;
 }
 
+/* By rename: a daemon that reads it sees the whole book or none. */
 static int write_book(const char *step_dir, const char *text,
                       struct jp_error *err)
 {
@@ -167,7 +185,8 @@ int copper_book_offer(const char *step_dir, const char *node,
     return rc;
 }
 
-/* 1: its address is in *text; 0: nothing yet; -1: it has failed. */
+/* Returns 1 with the node's address in *text, 0 if there is nothing yet, -1 if
+ * the node has failed or its address is invalid. */
 static int look_for(const char *step_dir, const char *node, char **text)
 {
     char *path = text_format("%s/run/%s.address", step_dir, node);
@@ -189,6 +208,7 @@ int copper_book_gather(const char *step_dir, char *const *nodes, size_t n,
     char *book = NULL;
     size_t len;
     FILE *out = open_memstream(&book, &len);
+    /* 1 until a node is found that has reported nothing */
     int rc = out ? 1 : error_set(err, "out of memory");
 
     for (size_t i = 0; i < n && rc > 0; i++) {
@@ -209,26 +229,20 @@ int copper_book_gather(const char *step_dir, char *const *nodes, size_t n,
     return rc;
 }
 
-bool copper_book_is_there(const char *step_dir)
-{
-    char *path = text_format("%s/raw/" COPPER_BOOK_NAME, step_dir);
-    bool there = path && access(path, R_OK) == 0;
-
-    free(path);
-    return there;
-}
-
 int copper_book_read(const char *step_dir, char **text, size_t *len)
 {
     char *path = text_format("%s/raw/" COPPER_BOOK_NAME, step_dir);
-    int rc = path ? fileio_read(path, false, SITE_MAX, text, len, NULL) : -1;
+    int rc = path ? 0 : -1;
 
+    if (path && access(path, R_OK) == 0)
+        rc = fileio_read(path, false, SITE_MAX, text, len, NULL) < 0 ? -1 : 1;
     free(path);
     return rc;
 }
 
 /* --- the tree ------------------------------------------------------------- */
 
+/* Whether the line "node address" is that of the node. */
 static bool is_line_of(const char *line, const char *node)
 {
     size_t n = strlen(node);
@@ -236,12 +250,14 @@ static bool is_line_of(const char *line, const char *node)
     return !strncmp(line, node, n) && line[n] == ' ';
 }
 
+/* The next line, or the end. */
 static const char *next_line(const char *line)
 {
     line += strcspn(line, "\n");
     return *line ? line + 1 : line;
 }
 
+/* The node in line i. Caller frees. */
 static char *name_of_line(const char *text, size_t i)
 {
     while (i-- > 0)
@@ -249,14 +265,15 @@ static char *name_of_line(const char *text, size_t i)
     return strndup(text, strcspn(text, " \n"));
 }
 
-/* A tree's part of the book's lines: so many each, and what is left over at the
- * ends of the first ones, as Copper's get_tree_segments has it. */
+/* The lines of a tree: equally many each; lines that are left over are added to
+ * the first trees, as in Copper's get_tree_segments. */
 struct segment {
-    size_t first, n, last; /* last: the line of one that is left over */
+    size_t first, n, last; /* last: the added line, after those of all trees */
 };
 
 static struct segment find_segment(size_t line, size_t lines, size_t trees)
 {
+    /* a line beyond all equal parts is an added one */
     size_t each = lines / trees, which = line / each;
 
     if (which >= trees)
@@ -265,7 +282,7 @@ static struct segment find_segment(size_t line, size_t lines, size_t trees)
                             trees * each + which};
 }
 
-/* The place of a line in its tree, and back. */
+/* The place of a line in its tree, and the line of a place. */
 static size_t place_of(const struct segment *s, size_t line)
 {
     return line == s->last ? s->n - 1 : line - s->first;
@@ -294,6 +311,7 @@ int copper_book_parents(const char *text, const char *node, size_t trees,
     segment = find_segment(own, lines, trees);
     own = place_of(&segment, own);
     fanout = copper_tree_fanout(segment.n);
+    /* the children of place p are fanout * p + 1 ... fanout * p + fanout */
     while (own > 0 && *n < COPPER_DEPTH_MAX) {
         own = (own - 1) / fanout;
         parents[*n] = name_of_line(text, line_of(&segment, own, lines / trees));
@@ -307,9 +325,11 @@ int copper_book_parents(const char *text, const char *node, size_t trees,
 /* --- the daemon's place --- */
 
 #define LOG_MAX (1024 * 1024) /* bytes of each log that are kept */
-#define SWEEP_MS 3000
-#define FRESH_S 60 /* a folder without nodes may be one that is being made */
-#define LOCK_MS 300
+#define SWEEP_MS 3000         /* limit of copper_work_sweep */
+/* A folder without nodes that is younger than this may still be under
+ * construction. */
+#define FRESH_S 60  /* a folder without nodes may be one that is being made */
+#define LOCK_MS 300 /* how long the lock is tried */
 #define MAKE_TRIES 5
 #define LOCK_POLL_MS 5
 
@@ -338,6 +358,8 @@ void copper_work_fini(struct copper_work *w)
     *w = (struct copper_work){.lock = -1};
 }
 
+/* /tmp is writable for everybody: the folder must be ours alone, and no
+ * link. */
 static int check_own(const char *path, struct jp_error *err)
 {
     struct stat st;
@@ -349,7 +371,8 @@ static int check_own(const char *path, struct jp_error *err)
     return 0;
 }
 
-/* link -> target, in place of what was there. */
+/* Makes link point to target, by rename: there is no moment without the
+ * link. */
 static int point(const char *link, const char *target, struct jp_error *err)
 {
     char *temp = text_format("%s.new", link);
@@ -364,8 +387,8 @@ static int point(const char *link, const char *target, struct jp_error *err)
     return rc;
 }
 
-/* Whether we hold it now. A step that starts at the same moment looks whether
- * anybody does, and has it for an instant. */
+/* Locks the file. Another step that starts at the same moment may test the
+ * lock, and holds it for an instant. */
 static bool lock_it(int fd)
 {
     for (int waited_ms = 0;; waited_ms += LOCK_POLL_MS) {
@@ -377,8 +400,9 @@ static bool lock_it(int fd)
     }
 }
 
-/* Not close-on-exec: the daemon holds it, too, also when its supervisor has
- * been killed. Returns 1 and err if the folder has been removed meanwhile. */
+/* Opens and locks NODE/lock. Not close-on-exec: the daemon shall hold the lock
+ * even when its supervisor has been killed. Returns 1 with err if the folder
+ * was removed meanwhile. */
 static int take_lock(struct copper_work *w, struct jp_error *err)
 {
     char *path = text_format("%s/lock", w->node);
@@ -393,6 +417,7 @@ static int take_lock(struct copper_work *w, struct jp_error *err)
     } else if (!lock_it(w->lock))
         rc = error_set(err, "%s: belongs to another daemon of this step",
                        w->node);
+    /* a sweep removed the folder between open() and flock() */
     else if (fstat(w->lock, &st) < 0 || st.st_nlink == 0) {
         error_set(err, "%s: removed while the daemon started", w->node);
         rc = 1;
@@ -405,6 +430,7 @@ static int take_lock(struct copper_work *w, struct jp_error *err)
     return rc;
 }
 
+/* Folders, links and the FIFO, once the place is locked. */
 static int make_inside(const struct copper_work *w, const char *view,
                        const char *raw, struct jp_error *err)
 {
@@ -430,7 +456,8 @@ static int make_inside(const struct copper_work *w, const char *view,
     return rc;
 }
 
-/* Returns 1 and err if the folders have been removed meanwhile. */
+/* Makes the step's and the node's folder and locks it. Returns 1 with err if
+ * they were removed meanwhile. */
 static int make_locked(struct copper_work *w, struct jp_error *err)
 {
     if (fileio_mkdir(w->base, err) < 0)
@@ -445,8 +472,8 @@ int copper_work_make(struct copper_work *w, const char *view, const char *raw,
 {
     int rc = 1;
 
-    /* Until it is locked, another step that starts takes it for what an
-     * earlier one has left, and removes it. */
+    /* Until it is locked, the place looks like one that an earlier step has
+     * left, and a step that starts now may remove it: then try again. */
     for (int i = 0; rc > 0 && i < MAKE_TRIES; i++)
         rc = make_locked(w, err);
     return rc == 0 ? make_inside(w, view, raw, err) : -1;
@@ -464,8 +491,8 @@ int copper_work_note_pid(const struct copper_work *w, pid_t pid,
     return rc;
 }
 
-/* A process that has ended has no command line any more, also while nobody has
- * waited for it. */
+/* Whether the process has ended. A process that has ended but was not waited
+ * for still exists, with an empty command line. */
 static bool is_gone(uint64_t pid)
 {
     char *path = text_format("/proc/%" PRIu64 "/cmdline", pid), *text = NULL;
@@ -479,7 +506,8 @@ static bool is_gone(uint64_t pid)
     return gone;
 }
 
-/* Holds the lock as *fd, -1 where there is none. False: somebody else does. */
+/* Takes the lock as *fd; -1: there is no lock file. false: another process
+ * holds it. */
 static bool hold(const struct copper_work *w, int *fd)
 {
     char *path = text_format("%s/lock", w->node);
@@ -491,8 +519,8 @@ static bool hold(const struct copper_work *w, int *fd)
     return held;
 }
 
-/* Whether nobody is there any more; *fd keeps whoever would come from starting,
- * until it is closed. */
+/* Whether the place is no longer in use. *fd holds the lock, so that no daemon
+ * can start here until it is closed. */
 static bool is_left(const struct copper_work *w, int *fd)
 {
     char *path = text_format("%s/pid", w->node), *text = NULL;
@@ -503,7 +531,9 @@ static bool is_left(const struct copper_work *w, int *fd)
         left = num_parse_u64(text, 1, INT32_MAX, &pid, NULL) == 0 &&
                is_gone(pid);
     else
-        left = left && *fd >= 0; /* killed before its daemon started */
+        left = left &&
+               *fd >=
+                   0; /* the supervisor was killed before its daemon started */
     free(text);
     free(path);
     return left;
@@ -519,6 +549,7 @@ bool copper_work_is_left(const struct copper_work *w)
     return left;
 }
 
+/* "/" instead of the view: paths below the link then lead to the real files. */
 void copper_work_bypass(const struct copper_work *w)
 {
     struct stat st;
@@ -527,7 +558,8 @@ void copper_work_bypass(const struct copper_work *w)
         point(w->fs, "/", NULL);
 }
 
-/* "2026-11-21 09-16-20.662 [Fatal] (function) text" */
+/* A line of the log: "2026-11-21 09-16-20.662 [Fatal] (function) text". The
+ * last one counts. */
 void copper_work_fatal(const struct copper_work *w, const char *name, char *out,
                        size_t len)
 {
@@ -569,6 +601,7 @@ void copper_work_address(const struct copper_work *w, char *out, size_t len)
 
 /* --- the end -------------------------------------------------------------- */
 
+/* Copies at most LOG_MAX bytes of a log. */
 static void keep_log(const char *from_dir, const char *to_dir, const char *name)
 {
     char *from = text_format("%s/%s", from_dir, name);
@@ -587,6 +620,7 @@ static void keep_log(const char *from_dir, const char *to_dir, const char *name)
     free(to);
 }
 
+/* Replaces the link <raw>/logs by a folder with copies of the logs. */
 static void keep_logs(const struct copper_work *w, const char *raw)
 {
     char *from = text_format("%s/logs", w->node);
@@ -606,7 +640,7 @@ static void keep_logs(const struct copper_work *w, const char *raw)
     free(to);
 }
 
-/* Does a node's folder stand beside the mount point? */
+/* Whether there is a node's folder beside the mount point. */
 static bool is_used(const char *base)
 {
     DIR *dir = opendir(base);
@@ -626,6 +660,7 @@ void copper_work_clean(const struct copper_work *w, const char *raw)
 
     keep_logs(w, raw);
     fileio_remove_tree(w->node, NULL);
+    /* the last node removes the step's folder */
     if (view && !is_used(w->base)) {
         rmdir(view);
         rmdir(w->base);
@@ -636,6 +671,7 @@ void copper_work_clean(const struct copper_work *w, const char *raw)
 /* --- what earlier steps have left ------------------------------------------
  */
 
+/* A folder that cannot be examined counts as fresh. */
 static bool is_fresh(const char *path)
 {
     struct stat st;
@@ -643,6 +679,8 @@ static bool is_fresh(const char *path)
     return lstat(path, &st) < 0 || time(NULL) - st.st_mtime < FRESH_S;
 }
 
+/* Removes this node's place of a step if it is not in use; the step's folder,
+ * if it has no places. */
 static void sweep_step(char *base, const char *node)
 {
     struct copper_work w = {.base = base, .lock = -1};
@@ -654,6 +692,7 @@ static void sweep_step(char *base, const char *node)
     w.node = text_format("%s/%s", base, node);
     link = text_format("%s/%s/raw", base, node);
     view = text_format("%s/mnt", base);
+    /* no memory, or not our folder: leave it alone */
     if (!w.node || !link || !view || check_own(base, NULL) < 0)
         ;
     else if (lstat(w.node, &st) == 0) {
@@ -673,6 +712,7 @@ static void sweep_step(char *base, const char *node)
     free(view);
 }
 
+/* Child: examines all of this user's folders. */
 static int sweep(void *node, int out)
 {
     static const char prefix[] = COPPER_WORK_PREFIX;
@@ -696,7 +736,7 @@ static int sweep(void *node, int out)
     return 0;
 }
 
-/* In a child: the logs go to a shared file system, which may not answer. */
+/* In a child, because logs are copied to a shared file system that may hang. */
 void copper_work_sweep(const char *node)
 {
     const struct child child = {

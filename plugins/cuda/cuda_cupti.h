@@ -1,9 +1,8 @@
-/* cuda_cupti.h - what we use of CUPTI's and CUDA's interfaces.
+/* cuda_cupti.h - the parts of CUPTI's and CUDA's interfaces that are used here.
  *
- * Declared by us, for CUPTI is loaded while the program runs and is not needed
- * to build. contrib/checks/cupti-layout.sh compares all of it with genuine
- * headers.
- */
+ * Declared here, because CUPTI is loaded at run time and is not needed to
+ * build. contrib/checks/cupti-layout.sh compares everything with genuine
+ * headers. */
 #ifndef JP_CUDA_CUPTI_H
 #define JP_CUDA_CUPTI_H
 
@@ -13,11 +12,11 @@
 enum {
     CUPTI_OK = 0,
     CUPTI_TAKEN = 39,     /* another client has subscribed */
-    CUPTI_DRIVER_API = 1, /* the domain */
+    CUPTI_DRIVER_API = 1, /* a domain */
     CUPTI_ENTER = 0,
     CUPTI_EXIT = 1,
     CU_OK = 0,
-    CU_NOT_READY = 600, /* of a query: no failure */
+    CU_NOT_READY = 600, /* answer of a query: no failure */
     CU_HOST = 1,        /* memory types */
     CU_DEVICE = 2,
 };
@@ -30,7 +29,7 @@ struct cupti_callback {
     const char *symbol;
     void *context;
     uint32_t context_id;
-    uint64_t *scratch; /* ours from the entry to the exit of one call */
+    uint64_t *scratch; /* kept from the entry to the exit of one call */
     uint32_t correlation;
 };
 
@@ -110,7 +109,7 @@ struct cu_batch_copy {
     size_t n;
 };
 
-struct cu_alloc { /* also of cuMemCreate, whose handle is a number, too */
+struct cu_alloc { /* also of cuMemCreate, whose handle is a number */
     uint64_t *at;
     size_t bytes;
 };
@@ -127,8 +126,8 @@ struct cu_free {
 
 /* --- which calls of CUDA's driver are counted, and as what --------------- */
 
-/* ROW(name, number of CUPTI's callback, what it does, shape of its arguments):
- * CUPTI's numbers never change. Calls of before CUDA 3.2 are left out. */
+/* ROW(name, CUPTI's callback id, what it does, shape of its arguments). CUPTI's
+ * ids never change. Calls from before CUDA 3.2 are left out. */
 
 enum cuda_what {
     CALL_NONE,
@@ -161,8 +160,8 @@ enum cuda_shape {
     SHAPE_LATER = 16, /* the call returns before the copy is done */
 };
 
-/* A copy that waits and one that does not, each also of the stream of a thread
- * (ptds, ptsz). */
+/* A copy that waits for its end and one that does not, each also for the
+ * per-thread default stream (ptds, ptsz). */
 #define COPIES(ROW, call, tail, a, b, c, d, what, shape)                       \
     ROW(call##tail, a, what, shape)                                            \
     ROW(call##Async##tail, b, what, shape | SHAPE_LATER)                       \

@@ -1,13 +1,12 @@
-/* cuda_file.h - the file of a process' CUDA counters: what writer and reader
+/* cuda_file.h - the file of a process's CUDA counters: what writer and reader
  * share.
  *
- * One file a process: a head, then records of equal size, each with sums since
- * the process began, so the last whole record is the total and the difference
- * of two is what happened between them. A record is written once a second where
- * something was called, and once at the end; a killed process loses its last
- * second and nothing else. All numbers are little-endian. Head
- * and records end with a check sum of what stands before it in them.
- */
+ * One file for each process: a head, then records of equal size. Each record
+ * has sums since the process began, so the last complete record is the total,
+ * and the difference of two records is what happened between them. A record is
+ * written once a second if something was called, and once at the end; a process
+ * that is killed loses its last second. All numbers are little-endian. Head and
+ * records end with a checksum of their bytes before it. */
 #ifndef JP_CUDA_FILE_H
 #define JP_CUDA_FILE_H
 
@@ -17,8 +16,8 @@
 /* The last digit is the format's version. */
 #define CUDA_FILE_MAGIC "JPCUDA1\n"
 
-/* Sums since the process began: ROW(constant, name of a column, help). New
- * ones come last: a reader takes as many as it knows. */
+/* Sums since the process began: ROW(constant, column name, help). New rows go
+ * to the end: a reader takes as many as it has. */
 #define CUDA_COUNTERS(ROW)                                                     \
     ROW(CALLS, "calls", "calls into CUDA's driver that are counted here")      \
     ROW(ERRORS, "errors", "of them, that failed")                              \
@@ -59,20 +58,21 @@ struct cuda_file_head {
     uint32_t pid;
     int32_t rank;      /* SLURM_PROCID; -1: none */
     uint32_t cupti;    /* its version; 0: none */
-    uint64_t start_us; /* when counting began, since 1970 */
+    uint64_t start_us; /* start of counting, since 1970 */
     char host[CUDA_HOST_MAX];
-    char note[CUDA_NOTE_MAX]; /* why nothing is counted; "" */
+    char note[CUDA_NOTE_MAX]; /* why nothing is counted; "": it is */
     uint64_t check;
 };
 
 struct cuda_file_record {
-    uint64_t since_ns; /* after the beginning, of the monotonic clock */
-    uint64_t live_bytes, peak_bytes; /* of GPU memory now, and at most so far */
+    uint64_t since_ns; /* since the start, by the monotonic clock */
+    uint64_t live_bytes,
+        peak_bytes; /* GPU memory in use, and the most so far */
     uint64_t sum[CUDA_COUNTERS_N];
     uint64_t check;
 };
 
-/* Both are written as they stand in memory. */
+/* Both are written as they are in memory. */
 _Static_assert(sizeof(struct cuda_file_head) == 8 + 6 * 4 + 8 + 64 + 160 + 8,
                "no holes");
 _Static_assert(sizeof(struct cuda_file_record) ==
@@ -92,23 +92,24 @@ static inline uint64_t cuda_file_check(const void *data, size_t len)
 }
 
 /* Which records stay: one a second for an hour, then one in 10 s, then one a
- * minute; the last one is written over until it does. A file has at most
- * 5 MB. */
+ * minute. The last record is overwritten until it stays. A file has at most 5
+ * MB. */
 enum {
     CUDA_SECONDS = 3600, /* records of a second */
     CUDA_TENS = 7200,
     CUDA_RECORDS_MAX = 24000
 };
 
-/* --- what resolve tells the library in the tasks ------------------------- */
+/* --- variables that resolve sets for the library in the tasks ------------ */
 
 /* CUDA's driver loads this library in cuInit() and calls its
  * InitializeInjection(). */
 #define CUDA_ENV_LIBRARY "CUDA_INJECTION64_PATH"
 #define CUDA_LIBRARY_NAME "libjobprof-cuda.so"
-/* The folder of the processes' files on this node; not set: no counters. */
+/* The folder of the processes' files on this node; unset: nothing is
+ * counted. */
 #define CUDA_ENV_DIR "JOBPROF_CUDA_DIR"
-/* Of the step: raw/<node>/cuda/ */
+/* In the step's directory: raw/<node>/cuda/ */
 #define CUDA_DIR "cuda"
 #define CUDA_FILE_END ".jpc"
 

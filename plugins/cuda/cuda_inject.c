@@ -1,10 +1,13 @@
 /* cuda_inject.c - the library that CUDA's driver loads into a task: it counts
  * calls and writes the sums once a second.
  *
- * It may never fail or delay the program: what does not work is written into
- * the file as a note, or nowhere. A thread of its own does all that touches a
- * file system.
- */
+ * CUPTI calls see at the entry and exit of each counted call; enter
+ * and leave add to the sums. A thread of the library's own (run) writes records
+ * of them and is the only one that touches a file system. InitializeInjection
+ * starts all this, at_exit ends it.
+ *
+ * The library must never fail or delay the program: what does not work becomes
+ * a note in the file, or is lost. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,18 +27,19 @@
 #include "plugins/cuda/cuda_cupti.h"
 #include "plugins/cuda/cuda_file.h"
 
-/* Counters of this process: added to by the calls of all its
- * threads, read by one. No lock but around allocations, no memory from the
- * heap. */
+/* The counters of this process. The calls of all its threads add to them; the
+ * library's thread reads them. There is no lock except around allocations, and
+ * no memory from the heap. */
 
-/* Threads share eight rows of sums, so that two seldom want the same line of
- * the processor's cache. */
+/* Threads are spread over eight rows of sums, so that two of them seldom write
+ * to the same cache line. */
 enum { SHARDS = 8 };
 
 static struct shard {
     _Alignas(128) _Atomic uint64_t sum[CUDA_COUNTERS_N];
 } shards[SHARDS];
 
+/* Set in a child that fork() has made: nothing is counted there. */
 static atomic_bool off;
 
 /* --- calls ---------------------------------------------------------------- */
@@ -44,6 +48,7 @@ struct call {
     uint8_t what, shape;
 };
 
+/* By CUPTI's callback id; CALL_NONE: not counted. */
 static const struct call calls[CUDA_CALLS_END] = {
 #define ROW(name, id, what, shape) [id] = {what, shape},
     CUDA_CALLS(ROW)
@@ -56,9 +61,8 @@ static const uint16_t ids[] = {
 #undef ROW
         0};
 
-/* The numbers of the calls that it wants, one after the other: 0 ends them.
- * i: from 0 on. */
-static uint32_t cuda_tally_wants(unsigned i)
+/* Returns the i-th callback id to enable; 0 marks the end of the list. */
+static uint32_t wanted_id(unsigned i)
 {
     return ids[i];
 }
@@ -71,6 +75,7 @@ static uint64_t now_ns(void)
     return (uint64_t) t.tv_sec * 1000000000 + (uint64_t) t.tv_nsec;
 }
 
+/* The top three bits of the hashed thread id choose the row. */
 static struct shard *own_shard(void)
 {
     uint64_t self = (uint64_t) (uintptr_t) pthread_self();
@@ -78,6 +83,7 @@ static struct shard *own_shard(void)
     return &shards[(self * 0x9e3779b97f4a7c15u) >> 61];
 }
 
+/* Relaxed: the sums need no order among each other. */
 static void add(struct shard *s, enum cuda_counter i, uint64_t n)
 {
     atomic_fetch_add_explicit(&s->sum[i], n, memory_order_relaxed);
@@ -85,11 +91,14 @@ static void add(struct shard *s, enum cuda_counter i, uint64_t n)
 
 /* --- allocations ----------------------------------------------------------
  *
- * A free tells an address and no size, so sizes are kept: a table of fixed
- * size with linear probing. What does not fit is not known when it is freed.
+ * A free has an address but no size, so sizes are kept in a table of fixed size
+ * with linear probing. The size of an allocation that does not fit is unknown
+ * when it is freed.
  */
+
+/* At most three quarters are used, so that probing stays short. */
 enum { SLOTS_BITS = 17, SLOTS = 1 << SLOTS_BITS, SLOTS_USED = SLOTS / 4 * 3 };
-/* A handle of cuMemCreate beside addresses, which are below. */
+/* Marks a handle of cuMemCreate. Addresses are below this bit. */
 #define HANDLE (1ull << 63)
 
 static struct slot {
@@ -104,6 +113,8 @@ static size_t home(uint64_t at)
     return (size_t) ((at * 0x9e3779b97f4a7c15u) >> (64 - SLOTS_BITS));
 }
 
+/* The slot of the address, or the free slot where it belongs. Ends because the
+ * table is never full. */
 static size_t find(uint64_t at)
 {
     size_t i = home(at);
@@ -113,7 +124,8 @@ static size_t find(uint64_t at)
     return i;
 }
 
-/* Those behind it that have probed over it move up. */
+/* Frees slot i. Linear probing: later entries of the same run move up, so that
+ * lookups do not stop at the hole. */
 static void empty(size_t i)
 {
     size_t k = i;
@@ -125,6 +137,8 @@ static void empty(size_t i)
         if (!slots[k].at)
             break;
         h = home(slots[k].at);
+        /* its home is at or before the hole, so a lookup of it would pass the
+         * hole */
         if ((k - h) % SLOTS >= (k - i) % SLOTS) {
             slots[i] = slots[k];
             i = k;
@@ -134,6 +148,7 @@ static void empty(size_t i)
     used--;
 }
 
+/* Remembers an allocation. */
 static void keep(uint64_t at, uint64_t bytes)
 {
     size_t i;
@@ -142,7 +157,7 @@ static void keep(uint64_t at, uint64_t bytes)
         return;
     pthread_mutex_lock(&lock);
     i = find(at);
-    if (slots[i].at) { /* freed by a call that is not seen */
+    if (slots[i].at) { /* the address was freed by a call that is not counted */
         live -= slots[i].bytes;
         slots[i].bytes = bytes;
         live += bytes;
@@ -155,7 +170,7 @@ static void keep(uint64_t at, uint64_t bytes)
     pthread_mutex_unlock(&lock);
 }
 
-/* Its size; 0: not known. */
+/* Forgets an allocation. Returns its size in bytes, or 0 if it is unknown. */
 static uint64_t take_out(uint64_t at)
 {
     uint64_t bytes = 0;
@@ -176,6 +191,7 @@ static uint64_t take_out(uint64_t at)
 
 /* --- arguments ------------------------------------------------------------ */
 
+/* Returns 0 on overflow: such an argument is no size. */
 static uint64_t product(uint64_t a, uint64_t b)
 {
     uint64_t all;
@@ -183,6 +199,7 @@ static uint64_t product(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &all) ? 0 : all;
 }
 
+/* Bytes that a copy moves, from its arguments. */
 static uint64_t copied(enum cuda_shape shape, const void *params)
 {
     const struct cu_batch_copy *batch = params;
@@ -213,7 +230,8 @@ static uint64_t copied(enum cuda_shape shape, const void *params)
     }
 }
 
-/* CALL_OTHER where the types do not say it: arrays, unified memory. */
+/* The direction of a copy between two types of memory. CALL_OTHER for arrays
+ * and unified memory, whose types do not say where the data is. */
 static enum cuda_what way(int from, int to)
 {
     if (from == CU_HOST && to == CU_DEVICE)
@@ -223,6 +241,8 @@ static enum cuda_what way(int from, int to)
     return from == CU_DEVICE && to == CU_DEVICE ? CALL_D2D : CALL_OTHER;
 }
 
+/* Most calls have a fixed direction; copies of planes and cubes carry it in
+ * their arguments. */
 static enum cuda_what way_of(struct call call, const void *params)
 {
     const struct cu_plane *plane;
@@ -240,6 +260,7 @@ static enum cuda_what way_of(struct call call, const void *params)
     }
 }
 
+/* A batch is one call with many copies. */
 static uint64_t n_copies(enum cuda_shape shape, const void *params)
 {
     return shape == SHAPE_BATCH ? ((const struct cu_batch_copy *) params)->n
@@ -253,12 +274,15 @@ static bool is_copy(struct call call)
     return call.what >= CALL_H2D && call.what <= CALL_OTHER;
 }
 
+/* Only calls that wait for the GPU are timed. */
 static bool is_timed(struct call call)
 {
     return call.what == CALL_SYNC ||
            (is_copy(call) && !(call.shape & SHAPE_LATER));
 }
 
+/* The key of a freed allocation in the table: an address, or a marked
+ * handle. */
 static uint64_t name_of(struct call call, const void *params)
 {
     uint64_t at = ((const struct cu_free *) params)->at;
@@ -266,6 +290,8 @@ static uint64_t name_of(struct call call, const void *params)
     return call.what == CALL_RELEASE && at ? at | HANDLE : at;
 }
 
+/* At the entry of a call. CUPTI hands the scratch value to the exit of the same
+ * call: it carries the start time, or the size of what is freed. */
 static void enter(struct call call, const struct cupti_callback *data)
 {
     if (!data->scratch)
@@ -273,11 +299,13 @@ static void enter(struct call call, const struct cupti_callback *data)
     *data->scratch = 0;
     if (is_timed(call))
         *data->scratch = now_ns();
-    /* before the driver may give the same address to another thread */
+    /* take it out now: as soon as the driver has freed the address, it may give
+     * it to another thread */
     else if (call.shape == SHAPE_FREE && data->params)
         *data->scratch = take_out(name_of(call, data->params));
 }
 
+/* Nanoseconds since the entry; 0: unknown. */
 static uint64_t since(const struct cupti_callback *data)
 {
     uint64_t now = now_ns();
@@ -287,10 +315,13 @@ static uint64_t since(const struct cupti_callback *data)
                : 0;
 }
 
+/* Counts a copy: number, bytes, and the time of one that waits. */
 static void add_copy(struct shard *s, struct call call,
                      const struct cupti_callback *data)
 {
     enum cuda_shape shape = (enum cuda_shape)(call.shape & ~SHAPE_LATER);
+    /* the counters of each direction are a pair, in the order of enum
+     * cuda_what */
     unsigned way = way_of(call, data->params) - CALL_H2D;
     enum cuda_counter i = (enum cuda_counter)(CUDA_H2D + 2 * way);
 
@@ -303,6 +334,7 @@ static void add_copy(struct shard *s, struct call call,
 _Static_assert(CALL_OTHER - CALL_H2D == 4 && CUDA_OTHER - CUDA_H2D == 8,
                "ways stand in one order");
 
+/* The address is known only now, after the call has stored it. */
 static void add_allocation(struct shard *s, struct call call,
                            const struct cupti_callback *data)
 {
@@ -318,6 +350,7 @@ static void add_allocation(struct shard *s, struct call call,
     keep(call.what == CALL_CREATE && at ? at | HANDLE : at, bytes);
 }
 
+/* At the exit of a call. */
 static void leave(struct call call, const struct cupti_callback *data)
 {
     struct shard *s = own_shard();
@@ -329,6 +362,7 @@ static void leave(struct call call, const struct cupti_callback *data)
     if (result != CU_OK) {
         if (result != CU_NOT_READY)
             add(s, CUDA_ERRORS, 1);
+        /* the free has failed: the allocation still exists */
         if (freed && data->params)
             keep(name_of(call, data->params), freed);
         return;
@@ -353,9 +387,8 @@ static void leave(struct call call, const struct cupti_callback *data)
     }
 }
 
-/* CUPTI's callback (cupti_function). */
-static void cuda_tally_see(void *arg, int domain, uint32_t id,
-                           const void *cbdata)
+/* CUPTI's callback, of type cupti_function. Runs in the program's threads. */
+static void see(void *arg, int domain, uint32_t id, const void *cbdata)
 {
     const struct cupti_callback *data = cbdata;
 
@@ -370,8 +403,9 @@ static void cuda_tally_see(void *arg, int domain, uint32_t id,
         leave(calls[id], data);
 }
 
-/* The sums now, without time and check sum. */
-static void cuda_tally_take(struct cuda_file_record *record)
+/* The sums now, without time and checksum. Calls go on meanwhile, so the sums
+ * are not of one instant. */
+static void take_sums(struct cuda_file_record *record)
 {
     memset(record, 0, sizeof(*record));
     for (size_t i = 0; i < SHARDS; i++)
@@ -384,25 +418,28 @@ static void cuda_tally_take(struct cuda_file_record *record)
     pthread_mutex_unlock(&lock);
 }
 
-/* Nothing is counted any more: of a child that fork() made. */
-static void cuda_tally_stop(void)
+/* Stops counting in a child that fork() has made. */
+static void stop_counting(void)
 {
     atomic_store(&off, true);
 }
 
-enum { EXIT_WAIT_MS = 200 }; /* for the thread, at the program's end */
+enum { EXIT_WAIT_MS = 200 }; /* limit for the thread at the program's end */
 
+/* The state of the library's thread. */
 static struct writer {
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* protects begun, ending and done */
     pthread_cond_t change;
     bool begun, ending, done;
     /* the thread's own */
     char path[4096], dir[4096];
     struct cuda_file_head head;
     struct cuda_file_record last;
-    uint64_t start_ns, kept_ns;
-    uint32_t n; /* records that stay; the next one is written over until it
-                 * does, too */
+    uint64_t start_ns, kept_ns; /* of the monotonic clock; time of the last
+                                   record that stays */
+    /* number of records that stay; the next record is overwritten until it
+     * stays as well */
+    uint32_t n;
     int fd;
 } w = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
@@ -410,18 +447,18 @@ static struct writer {
 
 static void after_fork(void)
 {
-    cuda_tally_stop();
-    w.begun = false; /* the thread stays with the parent */
+    stop_counting();
+    w.begun = false; /* the thread exists only in the parent */
 }
 
 /* --- CUPTI ---------------------------------------------------------------- */
 
-/* What the program has loaded itself is taken first: two CUPTIs in a process
- * do not get along. Else the newest that is not newer than the driver; the
- * first one that can be loaded decides. */
+/* A CUPTI that the program has loaded is preferred, because two copies in one
+ * process conflict. Otherwise the newest that is not newer than the driver is
+ * taken; the first one that can be loaded decides. */
 static const struct {
     const char *name;
-    int major; /* of CUDA; 0: not said */
+    int major; /* release of CUDA; 0: unknown */
 } libraries[] = {
     {"libcupti.so.13", 13},
     {"libcupti.so.12", 12},
@@ -439,13 +476,15 @@ static const struct {
     {"/usr/local/cuda/lib64/libcupti.so", 0},
 };
 
+/* Why nothing is counted; it goes into the file's head. */
 static void note(const char *text)
 {
     memset(w.head.note, 0, sizeof(w.head.note));
     snprintf(w.head.note, sizeof(w.head.note), "%s", text);
 }
 
-/* What keeps it from counting becomes the note. */
+/* Registers the callback for all counted calls. If that fails, the reason
+ * becomes the note. */
 static void subscribe(void *library)
 {
     cupti_subscribe *begin =
@@ -466,7 +505,7 @@ static void subscribe(void *library)
         note("libcupti.so lacks functions of CUPTI");
         return;
     }
-    rc = begin(&handle, cuda_tally_see, NULL);
+    rc = begin(&handle, see, NULL);
     if (rc != CUPTI_OK) {
         snprintf(text, sizeof(text),
                  rc == CUPTI_TAKEN
@@ -477,8 +516,8 @@ static void subscribe(void *library)
         note(text);
         return;
     }
-    /* calls that this release does not know are refused, one by one */
-    for (unsigned i = 0; (id = cuda_tally_wants(i)) != 0; i++)
+    /* ids that this release of CUPTI does not have are refused one by one */
+    for (unsigned i = 0; (id = wanted_id(i)) != 0; i++)
         on += enable(1, handle, CUPTI_DRIVER_API, id) == CUPTI_OK;
     if (!on) {
         end(handle);
@@ -489,6 +528,8 @@ static void subscribe(void *library)
         w.head.cupti = 0;
 }
 
+/* Loads a CUPTI up to release `newest`, with additional flags for dlopen().
+ * false: there is none. */
 static bool attach(int flags, int newest)
 {
     for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {
@@ -505,7 +546,8 @@ static bool attach(int flags, int newest)
     return false;
 }
 
-/* The release of CUDA that the driver is of; INT_MAX: not known. */
+/* The driver's release of CUDA; INT_MAX: unknown. RTLD_NOLOAD: the driver is in
+ * the process already. */
 static int driver_major(void)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -525,6 +567,7 @@ static uint64_t clock_ns(clockid_t id)
     return (uint64_t) t.tv_sec * 1000000000 + (uint64_t) t.tv_nsec;
 }
 
+/* SLURM_PROCID, or -1. */
 static int rank_of(void)
 {
     const char *text = getenv("SLURM_PROCID");
@@ -537,7 +580,8 @@ static int rank_of(void)
     return *end || rank < 0 || rank > INT32_MAX ? -1 : (int) rank;
 }
 
-/* The name is new: pids come again, and hosts may share the folder. */
+/* Prepares head and path of the file. The name has pid, host and time, because
+ * pids are reused and hosts may share the folder. */
 static bool fill(const char *dir)
 {
     uint64_t real_ns = clock_ns(CLOCK_REALTIME);
@@ -563,7 +607,8 @@ static bool fill(const char *dir)
     return true;
 }
 
-/* raw/<node>/cuda: the step's folder is there. */
+/* Makes a folder and up to `levels` above it (raw/<node>/cuda); the step's
+ * folder exists. */
 static bool make_dir(char *path, unsigned levels)
 {
     char *slash;
@@ -582,6 +627,7 @@ static bool make_dir(char *path, unsigned levels)
 
 /* --- the file ------------------------------------------------------------- */
 
+/* Writes all bytes at that offset; false on any error. */
 static bool put(const void *data, size_t len, off_t at)
 {
     const char *from = data;
@@ -600,6 +646,7 @@ static bool put(const void *data, size_t len, off_t at)
     return true;
 }
 
+/* Opens the file and writes its head, if that is not done yet. */
 static bool open_file(void)
 {
     if (w.fd >= 0)
@@ -614,12 +661,13 @@ static bool open_file(void)
         cuda_file_check(&w.head, offsetof(struct cuda_file_head, check));
     if (put(&w.head, sizeof(w.head), 0))
         return true;
-    unlink(w.path); /* a later second tries again */
+    unlink(w.path); /* the next second tries again */
     close(w.fd);
     w.fd = -1;
     return false;
 }
 
+/* Nanoseconds between two records that stay; see cuda_file.h. */
 static uint64_t period_ns(void)
 {
     return w.n < CUDA_SECONDS ? 1000000000u
@@ -627,19 +675,21 @@ static uint64_t period_ns(void)
                               : 60000000000u;
 }
 
+/* Writes the current sums, unless nothing was called since the last record. */
 static void put_record(void)
 {
     struct cuda_file_record r;
 
-    cuda_tally_take(&r);
+    take_sums(&r);
     if (memcmp(r.sum, w.last.sum, sizeof(r.sum)) == 0)
         return;
     r.since_ns = clock_ns(CLOCK_MONOTONIC) - w.start_ns;
     r.check = cuda_file_check(&r, offsetof(struct cuda_file_record, check));
+    /* a full disk: the next record is written in the same place */
     if (!put(&r, sizeof(r), (off_t) (sizeof(w.head) + w.n * sizeof(r))))
-        return; /* no room now: the next one takes its place */
+        return;
     w.last = r;
-    /* a tick may come a little early */
+    /* half a second of tolerance, because the thread may wake early */
     if (r.since_ns - w.kept_ns + 500000000u >= period_ns() &&
         w.n < CUDA_RECORDS_MAX - 1) {
         w.kept_ns = r.since_ns;
@@ -647,6 +697,7 @@ static void put_record(void)
     }
 }
 
+/* The thread: a record a second, and a last one at the end. */
 static void *run(void *arg)
 {
     struct timespec until;
@@ -663,6 +714,7 @@ static void *run(void *arg)
         pthread_mutex_unlock(&w.lock);
         if (open_file() && !*w.head.note)
             put_record();
+        /* the note is written and nothing will be counted */
         if (*w.head.note && w.fd >= 0)
             ending = true;
     } while (!ending);
@@ -673,6 +725,8 @@ static void *run(void *arg)
     return arg;
 }
 
+/* Starts the thread with all signals blocked: they are for the program's own
+ * threads. */
 static bool start_thread(void)
 {
     pthread_condattr_t monotonic;
@@ -698,7 +752,8 @@ static bool start_thread(void)
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
 
-/* CUDA wants 1 for success, and continues with any other, too. */
+/* CUDA's driver calls this in cuInit(). 1 means success; the driver continues
+ * whatever is returned. Further calls in the same process do nothing. */
 int InitializeInjection(void)
 {
     static atomic_flag once = ATOMIC_FLAG_INIT;
@@ -708,16 +763,17 @@ int InitializeInjection(void)
         return 1;
     if (pthread_atfork(NULL, NULL, after_fork) != 0)
         return 1;
+    /* first a CUPTI that is loaded already */
     if (!attach(RTLD_NOLOAD, INT_MAX) && !attach(0, driver_major()))
         note("libcupti.so was not found (LD_LIBRARY_PATH)");
     w.begun = start_thread();
     if (!w.begun)
-        cuda_tally_stop();
+        stop_counting();
     return 1;
 }
 
-/* The last second. A file system that hangs keeps the program no longer than
- * EXIT_WAIT_MS. */
+/* Writes the last second. A file system that hangs delays the end of the
+ * program by at most EXIT_WAIT_MS. */
 __attribute__((destructor)) static void at_exit(void)
 {
     uint64_t until_ns;

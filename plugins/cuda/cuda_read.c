@@ -1,4 +1,7 @@
-/* cuda_read.c - bytes become moments of a process. */
+/* cuda_read.c - read the file of a process's CUDA counters.
+ *
+ * cuda_parse checks the head, then takes records until the first bad one. Of
+ * many records only every step-th is kept, and the last one. */
 #include "plugins/cuda/cuda_read.h"
 
 #include <errno.h>
@@ -10,10 +13,12 @@
 
 #include "common/quote.h"
 
-/* Times beyond a century are no times. */
+/* Times beyond a century are refused, so that sums cannot overflow. */
 #define NS_MAX (100ull * 366 * 86400 * 1000000000)
-enum { RECORD_MAX = 65536 };
+enum { RECORD_MAX = 65536 }; /* limit of the sizes in the head */
 
+/* Checks the head of a file. A newer writer may have a longer head and more
+ * counters, but the checksum is always at the end. */
 static int read_head(const unsigned char *data, size_t len,
                      struct cuda_file_head *head, struct jp_error *err)
 {
@@ -22,6 +27,7 @@ static int read_head(const unsigned char *data, size_t len,
     if (len < sizeof(*head))
         return error_set(err, "%zu bytes: the header is incomplete", len);
     memcpy(head, data, sizeof(*head));
+    /* the magic includes the format's version */
     if (memcmp(head->magic, CUDA_FILE_MAGIC, sizeof(head->magic)) != 0)
         return error_set(err, "not a file of CUDA counters");
     if (head->head_bytes < sizeof(*head) || head->head_bytes > RECORD_MAX ||
@@ -31,6 +37,7 @@ static int read_head(const unsigned char *data, size_t len,
     if (cuda_file_check(data, head->head_bytes - sizeof(check)) != check)
         return error_set(err, "the header's checksum is wrong");
     if (head->n_counters < CUDA_COUNTERS_N || head->record_bytes > RECORD_MAX ||
+        /* time, live, peak and checksum, then the counters */
         head->record_bytes !=
             (4 + (uint64_t) head->n_counters) * sizeof(uint64_t))
         return error_set(err, "records of %u bytes with %u counters",
@@ -38,9 +45,10 @@ static int read_head(const unsigned char *data, size_t len,
     return 0;
 }
 
-/* Sums only grow. */
+/* Whether a record may come after `old`: sums only grow. */
 static bool follows(const struct cuda_moment *m, const struct cuda_moment *old)
 {
+    /* live memory may fall, everything else only grows */
     if (m->since_ns > NS_MAX || m->since_ns < old->since_ns ||
         m->peak_bytes < old->peak_bytes || m->live_bytes > m->peak_bytes)
         return false;
@@ -50,7 +58,8 @@ static bool follows(const struct cuda_moment *m, const struct cuda_moment *old)
     return true;
 }
 
-/* A record of a newer writer has more sums before its check sum. */
+/* Reads a record. A newer writer has more sums before the checksum; they are
+ * ignored. */
 static bool take(const unsigned char *at, uint32_t bytes,
                  const struct cuda_moment *old, struct cuda_moment *m)
 {
@@ -79,7 +88,10 @@ int cuda_parse(const void *data, size_t len, size_t max,
     if (read_head(bytes, len, &head, err) < 0)
         return -1;
     there = (len - head.head_bytes) / head.record_bytes;
+    /* round up, and leave one place for the last record */
     step = (there + max - 2) / (max - 1);
+    /* two more: a record is read into the next free place before it is known
+     * whether it stays */
     p.moments = calloc(there / (step ? step : 1) + 2, sizeof(*p.moments));
     if (!p.moments)
         return error_set(err, "out of memory");
@@ -87,16 +99,19 @@ int cuda_parse(const void *data, size_t len, size_t max,
     for (size_t i = 0; i < there; i++) {
         if (!take(bytes + head.head_bytes + i * head.record_bytes,
                   head.record_bytes, &last, &p.moments[p.n_moments])) {
+            /* records after a bad one cannot be trusted */
             p.bad_records += there - i;
             break;
         }
         last = p.moments[p.n_moments];
-        /* one that does not stay is written over by the next */
+        /* one that does not stay is overwritten by the next */
         p.n_moments += (i + 1) % step == 0;
     }
+    /* the last record is the total, so it always stays */
     if (last.since_ns &&
         (!p.n_moments || p.moments[p.n_moments - 1].since_ns != last.since_ns))
         p.moments[p.n_moments++] = last;
+    /* texts of the file may lack their NUL */
     head.host[sizeof(head.host) - 1] = '\0';
     head.note[sizeof(head.note) - 1] = '\0';
     clean_text(head.host, JP_CLEAN_ASCII, p.host, sizeof(p.host));
@@ -109,7 +124,7 @@ int cuda_parse(const void *data, size_t len, size_t max,
     return 0;
 }
 
-/* -1 with errno. */
+/* Reads up to `room` bytes. Returns their number, or -1 with errno. */
 static ssize_t read_all(int fd, unsigned char *buf, size_t room)
 {
     size_t n = 0;
@@ -131,6 +146,7 @@ static ssize_t read_all(int fd, unsigned char *buf, size_t room)
 int cuda_read(const char *path, size_t max, struct cuda_process *out,
               struct jp_error *err)
 {
+    /* O_NONBLOCK: opening a FIFO must not wait for a writer */
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     unsigned char *buf = NULL;
     struct stat st;
@@ -141,6 +157,7 @@ int cuda_read(const char *path, size_t max, struct cuda_process *out,
         error_set(err, "%s: %m", QUOTE(path));
         goto out;
     }
+    /* a limit, because the whole file is read into memory */
     if (!S_ISREG(st.st_mode) || st.st_size > CUDA_FILE_MAX) {
         error_set(err, "%s: not a file of CUDA counters", QUOTE(path));
         goto out;

@@ -1,5 +1,5 @@
-/* nsys_backend.c - nsys' place among the backends: words, knobs, doctor's look.
- */
+/* nsys_backend.c - the place of nsys among the backends: words, knobs, doctor's
+ * look. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +16,15 @@
 
 #define DAY (24 * 3600 * JP_SECOND)
 
-/* It runs beside whatever profiler runs, or without one. */
+/* Ranks run under nsys beside any profiler or without one. It is never the
+ * profiler of a step itself. */
 static int usable(const struct backend_input *in, struct jp_error *err)
 {
     return error_set(err, "ranks run under nsys with --nsys-profile");
 }
 
+/* No variables and no sizes: the launch plans them for the option
+ * (orchestrator/agent/). */
 static const struct backend_planner planner = {
     .usable = usable,
 };
@@ -48,6 +51,7 @@ static const struct jp_knob knobs[] = {
              "time limit of nsys after its program's end")},
     {0}};
 
+/* Set by resolve, read by jobprof-wrap (nsys_env.h). */
 static const char *const variables[] = {NSYS_ENV_WRAP,
                                         NSYS_ENV_DIR,
                                         NSYS_ENV_RANKS,
@@ -58,9 +62,10 @@ static const char *const variables[] = {NSYS_ENV_WRAP,
 
 /* --- doctor --------------------------------------------------------------- */
 
-#define VERSION_MS 5000
+#define VERSION_MS 5000 /* limit for nsys --version */
 
-/* Its answer to --version, "NVIDIA Nsight Systems version 2024.6.2", a line. */
+/* A line with the answer to --version: "NVIDIA Nsight Systems version
+ * 2024.6.2". */
 static void ask_version(const char *path, char *line, size_t len)
 {
     char *argv[] = {(char *) path, (char *) "--version", NULL};
@@ -69,12 +74,13 @@ static void ask_version(const char *path, char *line, size_t len)
         .argv = argv, .limit_ms = VERSION_MS, .out = line, .room = len - 1};
 
     memset(line, 0, len);
+    /* an nsys that cannot run here is still reported with its path */
     if (!child_succeeded(child_run(&child, &result), &result) || !*line)
         snprintf(line, len, "it fails with --version");
     line[strcspn(line, "\r\n")] = '\0';
 }
 
-/* The first nsys of PATH, or NULL. Caller frees. */
+/* The first nsys in PATH, or NULL. Caller frees. */
 static char *find_nsys(void)
 {
     const char *folders = getenv("PATH");
@@ -84,6 +90,7 @@ static char *find_nsys(void)
 
     while (!path && (folder = strsep(&rest, ":"))) {
         path = *folder == '/' ? text_format("%s/nsys", folder) : NULL;
+        /* access(X_OK) also succeeds for folders */
         if (path && (access(path, X_OK) < 0 || stat(path, &st) < 0 ||
                      !S_ISREG(st.st_mode))) {
             free(path);
@@ -94,6 +101,7 @@ static char *find_nsys(void)
     return path;
 }
 
+/* Doctor's line about the program. */
 static int look_nsys(backend_note *say, void *arg, struct jp_error *err)
 {
     char *path = find_nsys(), version[128] = "", line[512];
@@ -113,7 +121,7 @@ static int look_nsys(backend_note *say, void *arg, struct jp_error *err)
     return rc;
 }
 
-/* Above 2 the kernel gives a user no samples of CPUs. */
+/* Above 2, the kernel gives users no samples of processors. */
 static bool may_sample(void)
 {
     char *text = NULL;
@@ -122,6 +130,7 @@ static bool may_sample(void)
     if (fileio_read("/proc/sys/kernel/perf_event_paranoid", false, 32, &text,
                     NULL, NULL) < 0)
         return false;
+    /* the file ends in a newline */
     text[strcspn(text, "\n")] = '\0';
     if (num_parse_i64(text, INT32_MIN, INT32_MAX, &level, NULL) < 0)
         level = INT32_MAX;
@@ -129,11 +138,12 @@ static bool may_sample(void)
     return level <= 2;
 }
 
-/* nsys keeps what it gathers in TMPDIR until its end. */
+/* Doctor's line about TMPDIR, where nsys keeps its data until it ends. */
 static int look_place(backend_note *say, void *arg, struct jp_error *err)
 {
     const char *dir = getenv("TMPDIR");
     struct stat st;
+    /* jobprof-wrap then makes a folder in /tmp */
     bool gone = dir && *dir && (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode));
     char line[512];
 
@@ -147,7 +157,7 @@ static int look_place(backend_note *say, void *arg, struct jp_error *err)
     return say(arg, gone, line, err);
 }
 
-/* What a node of this kind can do. */
+/* What a node of this kind can do, as doctor's lines. */
 static int look(const struct jp_plan *plan, backend_note *say, void *arg,
                 struct jp_error *err)
 {
@@ -155,6 +165,7 @@ static int look(const struct jp_plan *plan, backend_note *say, void *arg,
         "nsys: this Slurm cannot put nsys before a program (23.11 and later "
         "can): --nsys-profile is refused, with the command to type instead";
 
+    /* a constant of the build */
     if (!NSYS_CAN_WRAP)
         return say(arg, false, old, err);
     if (look_nsys(say, arg, err) < 0 || look_place(say, arg, err) < 0)

@@ -1,4 +1,5 @@
-/* nsys_name.c - whose a file of nsys is, by its name. */
+/* nsys_name.c - names: the rank and host in the name of an export, and what a
+ * copy's kind is called. */
 #include "plugins/nsys/nsys_read.h"
 
 #include <stdio.h>
@@ -7,6 +8,8 @@
 #include "common/num.h"
 #include "common/quote.h"
 
+/* The rank in "<job>.<step>.rank<N>.<host>", or -1. *host: what follows the
+ * rank, "" for nothing. */
 static int64_t parse_name(const char *path, const char **host)
 {
     const char *slash = strrchr(path, '/');
@@ -35,16 +38,18 @@ int64_t nsys_name_read(const char *path, char *host, size_t len)
     char name[256];
 
     host[0] = '\0';
+    /* without the ending */
     n -= n > end && !strcmp(from + n - end, ending) ? end : 0;
     if (n >= sizeof(name) || n >= len)
         return rank;
     snprintf(name, sizeof(name), "%.*s", (int) n, from);
+    /* a file's name may have any bytes, and it is printed */
     clean_text(name, JP_CLEAN_ASCII, host, len);
     return rank;
 }
 
-/* Labels of nsys 2019 to 2023, as in the document; newer ones are longer, so
- * that the number decides. */
+/* Labels of nsys 2019 to 2023. Later releases have longer ones, so the number
+ * decides and one label is used for all releases. */
 const char *nsys_name_copy(int64_t kind, char *buf, size_t len)
 {
     static const char *const labels[] = {"memcpy Unknown",

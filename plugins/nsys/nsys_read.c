@@ -1,4 +1,11 @@
-/* nsys_read.c - the tables of an export, one after the other. */
+/* nsys_read.c - read the tables of an export, one after the other, into a
+ * profile.
+ *
+ * read_all has the order: kernels, copies and memsets fill the busy spans of
+ * the GPUs; find_gaps takes their gaps; then calls into CUDA are matched with
+ * gaps and with kernels' launches; NVTX ranges come last. Each table has a list
+ * of columns, an enum of their positions, and a function that takes a row. A
+ * row that makes no sense is counted as bad and skipped. */
 #include "plugins/nsys/nsys_read.h"
 
 #include <ctype.h>
@@ -10,36 +17,43 @@
 #include "common/num.h"
 #include "common/quote.h"
 
-#define FAR_NS (INT64_C(1) << 61) /* no time of a session is further */
+#define FAR_NS (INT64_C(1) << 61) /* larger times are refused */
 #define MAX_DEVICE 255
+/* The process id within globalPid and globalTid; the lower 24 bits are a
+ * thread's. */
 #define PID_OF(id) ((uint64_t) (id) >> 24 & 0xffffff)
+/* Types of NVTX events: 59 and 70 are push-pop ranges, 60 and 71 start-end
+ * ranges, 75 the name of a domain. */
 #define PUSHPOP_IS(type) ((type) == 59 || (type) == 70)
 #define STARTEND_IS(type) ((type) == 60 || (type) == 71)
 #define DOMAIN_IS(type) ((type) == 75)
 
+/* The state of reading one file. */
 struct reading {
     struct nsys_db *db;
     const struct nsys_options *options;
     struct nsys_profile *out;
-    struct nsys_meanings meanings; /* of the table that is read */
+    struct nsys_meanings meanings; /* of the table that is being read */
     struct nsys_launches launches;
     struct nsys_busy busy;
+    /* start of the first kernel, end of the last one */
     int64_t first_kernel, last_kernel; /* start, end */
-    int64_t classes[8];                /* of calls that count */
+    int64_t classes[8];                /* event classes of calls into CUDA */
     size_t n_classes;
-    int64_t severities[16]; /* of nsys' messages that are warnings */
+    int64_t severities[16]; /* severities of nsys' messages that are warnings or
+                               errors */
     size_t n_severities;
     struct domain {
         int64_t id;
         char name[64];
-    } domains[64]; /* NVTX's, that have a name */
+    } domains[64]; /* NVTX domains that have a name */
     size_t n_domains;
 };
 
 /* --- lines --------------------------------------------------------------- */
 
-/* Adds to a name's sum; beyond NSYS_NAMES to that of NSYS_OTHERS. Returns the
- * sum's place; -1: no memory. */
+/* The place of a name's sum, made if necessary. Beyond NSYS_NAMES it is that of
+ * NSYS_OTHERS. Returns -1 without memory. */
 static int64_t find_line(struct nsys_lines *lines, const char *name)
 {
     int64_t at = nsys_names_find(&lines->names, name);
@@ -54,6 +68,7 @@ static int64_t find_line(struct nsys_lines *lines, const char *name)
 
         if (!more)
             return -1;
+        /* new sums are empty */
         memset(more + lines->room, 0, (room - lines->room) * sizeof(*more));
         lines->sums = more;
         lines->room = room;
@@ -66,6 +81,7 @@ void nsys_strip_version(char *name)
     char *at = strrchr(name, '_');
     size_t digits = at && at[1] == 'v' ? strspn(at + 2, "0123456789") : 0;
 
+    /* only the runtime's versions have four or five digits */
     if ((digits == 4 || digits == 5) && !at[2 + digits])
         *at = '\0';
 }
@@ -75,6 +91,8 @@ static bool begins(const char *name, const char *with)
     return strncmp(name, with, strlen(with)) == 0;
 }
 
+/* The kind of a CUDA call, by the beginning of its name. An "Async" variant of
+ * a copy, wait or allocation does not block, so it is CALL_OTHER. */
 static enum nsys_call class_of(const char *name)
 {
     static const struct {
@@ -113,7 +131,8 @@ static enum nsys_call class_of(const char *name)
     return CALL_OTHER;
 }
 
-/* The line of a name, cleaned; NULL or "": unknown. -1: no memory. */
+/* The line of a name, which is cleaned first; NULL or "" is NSYS_UNKNOWN.
+ * Returns -1 without memory. */
 static int64_t line_of(struct reading *r, enum nsys_table table,
                        const char *name)
 {
@@ -126,12 +145,14 @@ static int64_t line_of(struct reading *r, enum nsys_table table,
     return find_line(&r->out->of[table], clean);
 }
 
-/* The line that a number of StringIds means, looked up once. */
+/* The line that an id of StringIds means. It is looked up once for each id
+ * and table, because tables have millions of rows and few names. NULL: no
+ * memory. */
 static struct nsys_meaning *mean_string(struct reading *r,
                                         enum nsys_table table,
                                         const struct nsys_cell *cell)
 {
-    /* NULL gets a number that nobody has */
+    /* a number that no string has stands for NULL */
     int64_t id = cell->type == NSYS_CELL_NUMBER ? cell->number : INT64_MIN;
     struct nsys_meaning *m;
     int64_t line;
@@ -139,6 +160,7 @@ static struct nsys_meaning *mean_string(struct reading *r,
     m = nsys_meaning_find(&r->meanings, id);
     if (!m || m->line)
         return m;
+    /* the first time that this id occurs */
     line = line_of(r, table, id == INT64_MIN ? NULL : nsys_sql_text(r->db, id));
     if (line < 0)
         return NULL;
@@ -158,7 +180,7 @@ static bool is_number(const struct nsys_cell *cell, int64_t least, int64_t most)
            cell->number <= most;
 }
 
-/* A start and an end, in order. */
+/* The first two cells are a start and an end, in order. */
 static bool is_interval(const struct nsys_cell *cells)
 {
     return is_number(&cells[0], -FAR_NS, FAR_NS) &&
@@ -184,11 +206,15 @@ static int no_memory(struct jp_error *err)
 
 /* --- kernels, copies, memsets -------------------------------------------- */
 
+/* Columns of each table, and their positions in a row. Start and end are always
+ * 0 and 1. */
 static const char *const kernel_columns[] = {
     "start",         "end",       "deviceId", "correlationId",
     "demangledName", "globalPid", "shortName"};
 enum { K_DEVICE = 2, K_CORRELATION, K_NAME, K_PID, K_SHORT, K_COLUMNS };
 
+/* Correlation ids are unique within a process. Exports without process ids use
+ * 0. */
 static uint64_t launch_key(const struct nsys_cell *process, int64_t correlation)
 {
     uint64_t pid = process->type == NSYS_CELL_NUMBER ? PID_OF(process->number)
@@ -197,6 +223,8 @@ static uint64_t launch_key(const struct nsys_cell *process, int64_t correlation)
     return pid << 40 | ((uint64_t) correlation & ((UINT64_C(1) << 40) - 1));
 }
 
+/* Keeps the start of the kernel for its launch's latency. Returns -1 without
+ * memory; kernels beyond the limit are counted. */
 static int remember_launch(struct reading *r, const struct nsys_cell *cells,
                            struct jp_error *err)
 {
@@ -207,6 +235,7 @@ static int remember_launch(struct reading *r, const struct nsys_cell *cells,
             &r->launches,
             launch_key(&cells[K_PID], cells[K_CORRELATION].number),
             cells[0].number);
+    /* the table of launches is full */
     if (rc > 0)
         r->out->latency_left_out++;
     return rc < 0 ? no_memory(err) : 0;
@@ -217,6 +246,7 @@ static int take_kernel(void *arg, const struct nsys_cell *cells,
 {
     struct reading *r = arg;
     struct nsys_profile *out = r->out;
+    /* older exports only have short names */
     bool brief =
         cells[K_NAME].type != NSYS_CELL_NUMBER ||
         (r->options->short_names && cells[K_SHORT].type == NSYS_CELL_NUMBER);
@@ -233,13 +263,16 @@ static int take_kernel(void *arg, const struct nsys_cell *cells,
                             cells[0].number, cells[1].number) < 0)
         return no_memory(err);
     nsys_sum_add(&out->of[NSYS_KERNELS].sums[m->line - 1], ns);
+    /* the time from the first to the last kernel */
     if (!out->kernels.n || cells[0].number < r->first_kernel)
         r->first_kernel = cells[0].number;
     if (!out->kernels.n || cells[1].number > r->last_kernel)
         r->last_kernel = cells[1].number;
     count(&out->kernels, ns, 0);
+    /* kernels whose launch may take longer than they run */
     if (ns < r->options->small_kernel_ns)
         count(&out->small_kernels, ns, 0);
+    /* NCCL's kernels are ncclDevKernel_... or ncclKernel_... */
     if (begins(out->of[NSYS_KERNELS].names.at[m->line - 1], "nccl"))
         count(&out->nccl_kernels, ns, 0);
     return remember_launch(r, cells, err);
@@ -248,9 +281,13 @@ static int take_kernel(void *arg, const struct nsys_cell *cells,
 static const char *const copy_columns[] = {
     "start", "end", "deviceId", "bytes", "copyKind", "srcKind", "dstKind"};
 enum { C_DEVICE = 2, C_BYTES, C_KIND, C_FROM, C_TO, C_COLUMNS };
-enum { TO_DEVICE = 1, TO_HOST = 2, IS_PAGEABLE = 0 };
+enum {
+    TO_DEVICE = 1,
+    TO_HOST = 2,
+    IS_PAGEABLE = 0
+}; /* values of copyKind; of srcKind and dstKind */
 
-/* A copy or memset, in both tables of memory. */
+/* Adds a copy or memset to both tables of memory, by time and by size. */
 static int take_memory(struct reading *r, const struct nsys_cell *cells,
                        const char *label, struct jp_error *err)
 {
@@ -287,12 +324,15 @@ static int take_copy(void *arg, const struct nsys_cell *cells,
         r->out->bad_rows++;
         return 0;
     }
+    /* whether the host memory is pageable depends on its direction */
     kind = cells[C_KIND].number;
     count(&r->out->copies, ns_of(cells), (uint64_t) cells[C_BYTES].number);
+    /* which end is host memory */
     if (kind == TO_DEVICE)
         host = &cells[C_FROM];
     else if (kind == TO_HOST)
         host = &cells[C_TO];
+    /* such a copy goes through a buffer of the driver */
     if (host && is_number(host, IS_PAGEABLE, IS_PAGEABLE))
         count(&r->out->pageable, ns_of(cells),
               (uint64_t) cells[C_BYTES].number);
@@ -314,6 +354,7 @@ static int take_memset(void *arg, const struct nsys_cell *cells,
 
 /* --- gaps ---------------------------------------------------------------- */
 
+/* Keeps the NSYS_GAPS longest gaps, longest first. */
 static void keep_top(struct nsys_profile *out, const struct nsys_gap *gap)
 {
     uint64_t ns = (uint64_t) (gap->to_ns - gap->from_ns);
@@ -333,13 +374,15 @@ static void keep_top(struct nsys_profile *out, const struct nsys_gap *gap)
     out->top[i] = *gap;
 }
 
-/* After all activities of the GPUs are in r->busy. */
+/* Finds the gaps between the busy spans of each GPU. All its activities must be
+ * in r->busy. */
 static void find_gaps(struct reading *r)
 {
     struct nsys_profile *out = r->out;
     const struct nsys_busy *b = &r->busy;
 
     nsys_busy_settle(&r->busy);
+    /* shorter gaps were closed to save memory */
     out->closed_ns = b->merge_ns;
     for (size_t i = 0; i < b->n; i++) {
         const struct nsys_span *s = &b->at[i], *last = i ? s - 1 : NULL;
@@ -347,8 +390,10 @@ static void find_gaps(struct reading *r)
 
         out->busy_ns = num_add(out->busy_ns, s->busy);
         out->span_ns = num_add(out->span_ns, (uint64_t) (s->end - s->start));
+        /* spans are sorted by device */
         if (!last || last->device != s->device) {
-            out->devices++;
+            out->devices++; /* the first span of a device has no gap before it
+                             */
             continue;
         }
         ns = (uint64_t) (s->start - last->end);
@@ -360,7 +405,6 @@ static void find_gaps(struct reading *r)
                                          .from_ns = last->end,
                                          .to_ns = s->start});
     }
-    nsys_busy_fini(&r->busy);
 }
 
 /* --- calls --------------------------------------------------------------- */
@@ -371,6 +415,7 @@ enum { A_CLASS = 2, A_THREAD, A_CORRELATION, A_NAME, A_COLUMNS };
 
 static const char *const enum_columns[] = {"id", "name"};
 
+/* Remembers the ids of the event classes of CUDA's calls. */
 static int take_class(void *arg, const struct nsys_cell *cells,
                       struct jp_error *err)
 {
@@ -379,6 +424,7 @@ static int take_class(void *arg, const struct nsys_cell *cells,
     const char *at = strstr(name, "CUDA_");
 
     (void) err;
+    /* names have had several prefixes */
     if (at && (!strcmp(at, "CUDA_RUNTIME") || !strcmp(at, "CUDA_DRIVER")) &&
         cells[0].type == NSYS_CELL_NUMBER &&
         r->n_classes < sizeof(r->classes) / sizeof(*r->classes))
@@ -386,7 +432,7 @@ static int take_class(void *arg, const struct nsys_cell *cells,
     return 0;
 }
 
-/* Backtraces are rows of the same table. */
+/* The table also has rows of backtraces. Old exports have no such column. */
 static bool is_call(const struct reading *r, const struct nsys_cell *class)
 {
     if (class->type != NSYS_CELL_NUMBER)
@@ -397,7 +443,8 @@ static bool is_call(const struct reading *r, const struct nsys_cell *class)
     return false;
 }
 
-/* What the processor did while a GPU had nothing to do. */
+/* For each of the longest gaps, keeps the call that overlaps most of it: what
+ * the processor did while the GPU was idle. */
 static void explain_gaps(struct nsys_profile *out, const char *name,
                          int64_t start, int64_t end)
 {
@@ -413,6 +460,7 @@ static void explain_gaps(struct nsys_profile *out, const char *name,
     }
 }
 
+/* Adds the time from a launch to the start of its kernel. */
 static void match_launch(struct reading *r, const struct nsys_cell *cells)
 {
     const struct nsys_cell none = {.type = NSYS_CELL_NONE};
@@ -422,7 +470,7 @@ static void match_launch(struct reading *r, const struct nsys_cell *cells)
     if (!is_number(&cells[A_CORRELATION], 1, INT64_MAX))
         return;
     l = nsys_launch_find(&r->launches, launch_key(&cells[A_THREAD], number));
-    if (!l) /* exports whose kernels do not tell their process */
+    if (!l) /* exports whose kernels have no process id */
         l = nsys_launch_find(&r->launches, launch_key(&none, number));
     if (l && l->start >= cells[0].number)
         nsys_sum_add(&r->out->latency, (uint64_t) (l->start - cells[0].number));
@@ -434,9 +482,12 @@ static int take_call(void *arg, const struct nsys_cell *cells,
     struct reading *r = arg;
     struct nsys_profile *out = r->out;
     const struct nsys_meaning *m;
+    /* an allocation in the second half of the kernels' time hints at a steady
+     * state that allocates */
     int64_t middle = r->first_kernel + (r->last_kernel - r->first_kernel) / 2;
     uint64_t ns;
 
+    /* not counted as bad: other events share the table */
     if (!is_call(r, &cells[A_CLASS]))
         return 0;
     if (!is_interval(cells)) {
@@ -448,6 +499,7 @@ static int take_call(void *arg, const struct nsys_cell *cells,
     if (!m)
         return no_memory(err);
     nsys_sum_add(&out->of[NSYS_API].sums[m->line - 1], ns);
+    /* all gaps are known by now */
     explain_gaps(out, out->of[NSYS_API].names.at[m->line - 1], cells[0].number,
                  cells[1].number);
     if (m->class == CALL_LAUNCH)
@@ -470,7 +522,7 @@ static int read_calls(struct reading *r, struct jp_error *err)
     if (nsys_sql_scan(r->db, "ENUM_NSYS_EVENT_CLASS", enum_columns, 2,
                       take_class, r, err) < 0)
         return -1;
-    if (!r->n_classes) { /* as they were before there was that table */
+    if (!r->n_classes) { /* exports from before that table existed */
         r->classes[0] = 0;
         r->classes[1] = 1;
         r->n_classes = 2;
@@ -485,6 +537,7 @@ static const char *const nvtx_columns[] = {"start", "end",    "eventType",
                                            "text",  "textId", "domainId"};
 enum { N_TYPE = 2, N_TEXT, N_TEXT_ID, N_DOMAIN, N_COLUMNS };
 
+/* The text of an event: stored directly, or by an id of StringIds. */
 static const char *nvtx_text(struct reading *r, const struct nsys_cell *cells)
 {
     if (cells[N_TEXT].type == NSYS_CELL_TEXT)
@@ -494,6 +547,7 @@ static const char *nvtx_text(struct reading *r, const struct nsys_cell *cells)
                : NULL;
 }
 
+/* The name of a domain is an event of its own. */
 static int take_domain(void *arg, const struct nsys_cell *cells,
                        struct jp_error *err)
 {
@@ -537,6 +591,7 @@ static int take_range(void *arg, const struct nsys_cell *cells,
 
     if (!PUSHPOP_IS(type) && !STARTEND_IS(type))
         return 0;
+    /* the program ended inside the range */
     if (cells[1].type == NSYS_CELL_NONE) {
         r->out->open_calls++;
         return 0;
@@ -556,6 +611,7 @@ static int take_range(void *arg, const struct nsys_cell *cells,
     return 0;
 }
 
+/* Reads the table twice: a domain's name may come after its ranges. */
 static int read_nvtx(struct reading *r, struct jp_error *err)
 {
     return nsys_sql_scan(r->db, "NVTX_EVENTS", nvtx_columns, N_COLUMNS,
@@ -567,6 +623,7 @@ static int read_nvtx(struct reading *r, struct jp_error *err)
 
 /* --- about the export ---------------------------------------------------- */
 
+/* Copies a text of the file, harmless to a terminal. */
 static void copy_text(const struct nsys_cell *cell, char *buf, size_t size)
 {
     if (cell->type == NSYS_CELL_TEXT)
@@ -608,6 +665,8 @@ static int take_start(void *arg, const struct nsys_cell *cells,
     return 0;
 }
 
+/* The numbers of severities depend on the release, so they are found by
+ * name. */
 static int take_severity(void *arg, const struct nsys_cell *cells,
                          struct jp_error *err)
 {
@@ -623,6 +682,7 @@ static int take_severity(void *arg, const struct nsys_cell *cells,
     return 0;
 }
 
+/* Counts nsys' warnings; the first is kept. */
 static int take_diagnostic(void *arg, const struct nsys_cell *cells,
                            struct jp_error *err)
 {
@@ -633,6 +693,7 @@ static int take_diagnostic(void *arg, const struct nsys_cell *cells,
     for (size_t i = 0; i < r->n_severities; i++)
         bad |= cells[0].type == NSYS_CELL_NUMBER &&
                cells[0].number == r->severities[i];
+    /* the first one's text is shown */
     if (bad && !r->out->warnings++)
         copy_text(&cells[1], r->out->warning, sizeof(r->out->warning));
     return 0;
@@ -644,6 +705,7 @@ static const char *const name_value[] = {"name", "value"};
 static const char *const utc[] = {"utcEpochNs"};
 static const char *const diagnostic[] = {"severity", "text"};
 
+/* Scans a table with r and err of the function around it. */
 #define TABLE(name, columns, n, take)                                          \
     nsys_sql_scan(r->db, name, columns, n, take, r, err)
 
@@ -661,14 +723,16 @@ static int read_about(struct reading *r, struct jp_error *err)
                : 0;
 }
 
-/* Kernels come before calls, which are matched with them and with the gaps. */
+/* Kernels come before calls, which are matched with kernels and gaps. */
 static int read_all(struct reading *r, struct jp_error *err)
 {
     if (read_about(r, err) < 0 ||
         TABLE("CUPTI_ACTIVITY_KIND_KERNEL", kernel_columns, K_COLUMNS,
               take_kernel) < 0)
         return -1;
-    nsys_meanings_fini(&r->meanings);
+    /* ids of StringIds mean other lines in another table */
+    free(r->meanings.at);
+    r->meanings = (struct nsys_meanings){0};
     if (TABLE("CUPTI_ACTIVITY_KIND_MEMCPY", copy_columns, C_COLUMNS,
               take_copy) < 0 ||
         TABLE("CUPTI_ACTIVITY_KIND_MEMSET", copy_columns, C_BYTES + 1,
@@ -678,7 +742,7 @@ static int read_all(struct reading *r, struct jp_error *err)
     return read_calls(r, err) < 0 || read_nvtx(r, err) < 0 ? -1 : 0;
 }
 
-/* Has it one of the tables of an export? */
+/* Whether the file has at least one table of an export. */
 static bool is_export(struct nsys_db *db)
 {
     static const char *const tables[] = {"META_DATA_EXPORT",
@@ -699,6 +763,7 @@ static bool is_export(struct nsys_db *db)
 int nsys_read(const char *path, const struct nsys_options *options,
               struct nsys_profile *out, struct jp_error *err)
 {
+    /* *out is only written on success */
     struct nsys_profile profile = {0};
     struct reading r = {.options = options, .out = &profile};
     int rc = -1;
@@ -715,9 +780,9 @@ int nsys_read(const char *path, const struct nsys_options *options,
             error_wrap(err, "%s", QUOTE(path));
     }
     nsys_sql_close(r.db);
-    nsys_meanings_fini(&r.meanings);
-    nsys_busy_fini(&r.busy);
-    nsys_launches_fini(&r.launches);
+    free(r.meanings.at);
+    free(r.busy.at);
+    free(r.launches.at);
     if (rc == 0)
         *out = profile;
     else

@@ -1,13 +1,13 @@
-/* nsys_read.h - one export of Nsight Systems becomes a profile.
+/* nsys_read.h - read an export of Nsight Systems into a profile.
  *
  * An export (nsys export --type=sqlite) is one SQLite file of what one nsys has
- * seen, usually one rank. Tables are there only where there are events, and
- * columns came and went over the years: what a table has not is not known, and
- * nothing else. Known: exports of 2019 to 2026 (schemas up to 3.28), whose
- * reference is https://docs.nvidia.com/nsight-systems/UserGuide/ "SQLite Schema
- * Reference". Each table is read once, rows in any order; memory does not grow
- * with the number of rows. Times are nanoseconds of nsys' session.
- */
+ * seen, usually one rank. Tables exist only if there are events, and columns
+ * came and went over the years: what a table does not have is unknown, and
+ * everything else is used. Exports of 2019 to 2026 are covered (schemas up to
+ * 3.28), whose reference is https://docs.nvidia.com/nsight-systems/UserGuide/
+ * "SQLite Schema Reference". Each table is read once, with rows in any order;
+ * memory does not grow with the number of rows. Times are nanoseconds of nsys'
+ * session. */
 #ifndef JP_PLUGINS_NSYS_READ_H
 #define JP_PLUGINS_NSYS_READ_H
 
@@ -21,36 +21,36 @@
 
 /* Read tables of a foreign SQLite file, and nothing else of it.
  *
- * The file is opened by jobprof (no link, no FIFO), and SQLite reads it through
- * that descriptor: it opens no other file, takes no lock, writes nothing and
- * needs no journal, so a folder that is read-only or on a file system without
- * locks is as good as any. A journal beside the file means that its writer has
- * not finished: such a file is refused, as is one that is shorter than its head
- * says. Only real tables are read, row by row; no view, no virtual table and no
- * expression of the file is evaluated. Memory is bounded by a small cache.
+ * jobprof opens the file (no link, no FIFO) and SQLite reads it through that
+ * descriptor: it opens no other file, takes no lock, writes nothing and needs
+ * no journal. So the folder may be read-only or on a file system without locks.
+ * A journal beside the file means that its writer has not finished: such a file
+ * is refused, and so is one that is shorter than its header says. Only real
+ * tables are read, row by row; no view, no virtual table and no expression of
+ * the file is evaluated. Memory is bounded by a small cache.
  *
- * Without libsqlite3 (docs/dependencies.md) nsys_sql_open always fails and says
- * so.
- */
+ * Without libsqlite3 (docs/dependencies.md), nsys_sql_open always fails with an
+ * error that says so. */
 
-/* Most columns that a scan gives. */
+/* Limit of columns in a scan. */
 #define NSYS_SQL_COLUMNS 16
 
 struct nsys_db;
 
-/* Called now and then while rows are read; true ends it with an error. */
+/* Called regularly while rows are read; true ends the reading with an error. */
 typedef bool nsys_stop(void *arg);
 
-/* Is this build able to read them? */
+/* Whether this build can read exports. */
 bool nsys_sql_built(void);
 
-/* NULL: err says what it is instead. stop may be NULL; it and arg live until
- * nsys_sql_close, which takes NULL. */
+/* Returns NULL if the file cannot be read; err says why. stop may be NULL; it
+ * and arg must live until nsys_sql_close. */
 struct nsys_db *nsys_sql_open(const char *path, nsys_stop *stop, void *arg,
                               struct jp_error *err);
+/* Accepts NULL. */
 void nsys_sql_close(struct nsys_db *db);
 
-/* A table of that name. Case does not matter. */
+/* Whether there is a table of that name. Case does not matter. */
 bool nsys_sql_has(struct nsys_db *db, const char *table);
 
 struct nsys_cell {
@@ -67,24 +67,22 @@ struct nsys_cell {
 typedef int nsys_row(void *arg, const struct nsys_cell *cells,
                      struct jp_error *err);
 
-/* Calls row for each row of the table, with a cell for each of the n columns;
- * NULL among them gives NSYS_CELL_NONE. 0, also for a table that does not
- * exist; -1: row failed, or the file is damaged. */
+/* Calls row for each row of the table, with a cell for each of the n columns; a
+ * NULL column gives NSYS_CELL_NONE. Returns 0, also if the table does not
+ * exist; -1 if row failed or the file is damaged. */
 int nsys_sql_scan(struct nsys_db *db, const char *table,
                   const char *const *columns, size_t n, nsys_row *row,
                   void *arg, struct jp_error *err);
 
-/* The text of a number in table(id, column): StringIds(id, value). Borrowed
- * until the next call; NULL: none. */
+/* The text of an id in the table StringIds(id, value). Borrowed until the next
+ * call; NULL: there is none. */
 const char *nsys_sql_text(struct nsys_db *db, int64_t id);
 
 /* --- nsys_sums.c -------------------------------------------------------- */
 
-/* What names add up to: count, total, least, most, deviation.
- *
- * Sums are kept so that they can be merged without the values they were made
- * of: the mean and the squared deviations are those of Welford and Chan.
- */
+/* Sums of names: count, total, least, most, deviation. Sums can be merged
+ * without the values they were made of: mean and squared deviations are kept as
+ * by Welford and Chan. */
 
 /* Zeros: nothing was added. */
 struct nsys_sum {
@@ -96,58 +94,55 @@ void nsys_sum_add(struct nsys_sum *sum, uint64_t value);
 void nsys_sum_merge(struct nsys_sum *sum, const struct nsys_sum *other);
 /* total / n; 0 without values. */
 double nsys_sum_average(const struct nsys_sum *sum);
-/* Of the sample: over n - 1; 0 of less than two values. */
+/* Of the sample: over n - 1; 0 for less than two values. */
 double nsys_sum_deviation(const struct nsys_sum *sum);
 
-/* Names, each with a number from 0 on. Zeros are empty. */
+/* Names, numbered from 0. Zeros are empty. */
 struct nsys_names {
     char **at;
     size_t n;
     size_t room;
-    uint32_t *slots; /* of the hash: number + 1; 0: free */
+    uint32_t *slots; /* hash table: number + 1; 0: free */
     size_t n_slots;  /* a power of two */
 };
 
-/* The name's number; -1: it has none. */
+/* The name's number, or -1. */
 int64_t nsys_names_find(const struct nsys_names *names, const char *name);
-/* The same; a new name is copied. -1: no memory. */
+/* The same; a new name is copied. Returns -1 without memory. */
 int64_t nsys_names_put(struct nsys_names *names, const char *name);
 void nsys_names_fini(struct nsys_names *names);
 
-/* When GPUs were busy, and where they were not, in bounded
- * memory.
+/* When GPUs were busy, in bounded memory.
  *
- * Intervals may come in any order and overlap. Where there are more than fit,
- * the shortest gaps are closed: their time stays idle time, but they are not
- * counted as gaps any more, and merge_ns says which.
- */
+ * Intervals may come in any order and overlap. If there are more than fit, the
+ * shortest gaps are closed: their time stays idle time, but they are no longer
+ * counted as gaps. merge_ns is the length up to which they were closed. */
 
 struct nsys_span {
     int64_t start, end;
-    uint64_t busy; /* of that; less where gaps were closed */
+    uint64_t
+        busy; /* busy time within; less than the length if gaps were closed */
     uint32_t device;
 };
 
 /* Zeros are empty. */
 struct nsys_busy {
-    struct nsys_span *at;
+    struct nsys_span *at; /* the caller frees it */
     size_t n, room;
-    size_t most;       /* that are kept; 0: NSYS_SPANS */
-    uint64_t merge_ns; /* gaps no longer than that are closed; 0: none */
+    size_t most;       /* limit of spans; 0: NSYS_SPANS */
+    uint64_t merge_ns; /* gaps up to this length are closed; 0: none */
 };
 
-/* start <= end, both within +-2^61. -1: no memory. */
+/* start <= end, both within +-2^61. Returns -1 without memory. */
 int nsys_busy_add(struct nsys_busy *busy, uint32_t device, int64_t start,
                   int64_t end);
-/* Sorts by device and time; afterwards spans of a device do not overlap. */
+/* Sorts by device and time; afterwards, spans of a device do not overlap. */
 void nsys_busy_settle(struct nsys_busy *busy);
-void nsys_busy_fini(struct nsys_busy *busy);
 
-/* What an export's numbers mean, looked up once each; and when
- * the kernels of launches began.
- */
+/* What the numbers of an export mean, looked up once for each; and when the
+ * kernels of launches began. */
 
-/* What a call into CUDA is for. */
+/* What a call into CUDA does. */
 enum nsys_call {
     CALL_OTHER,
     CALL_LAUNCH,
@@ -156,25 +151,24 @@ enum nsys_call {
     CALL_ALLOCATION
 };
 
-/* A number of the export, and which line of a table it means. */
+/* A number of the export, and the line of a table that it means. */
 struct nsys_meaning {
     int64_t id;
-    uint32_t line; /* + 1; 0: not set */
+    uint32_t line; /* plus 1; 0: not set */
     enum nsys_call class;
 };
 
 /* Zeros are empty. */
 struct nsys_meanings {
-    struct nsys_meaning *at;
-    size_t n, n_slots; /* a power of two */
+    struct nsys_meaning *at; /* the caller frees it */
+    size_t n, n_slots;       /* a power of two */
 };
 
-/* The place of a number; without a line it is new, and the caller sets id and
- * line and counts n up. Valid until the next call. NULL: no memory. */
+/* The place of an id. If it has no line it is new: the caller sets id and line
+ * and increments n. Valid until the next call. NULL: no memory. */
 struct nsys_meaning *nsys_meaning_find(struct nsys_meanings *m, int64_t id);
-void nsys_meanings_fini(struct nsys_meanings *m);
 
-/* When a kernel began, by its launch's process and number. */
+/* The start of a kernel, by process and number of its launch. */
 struct nsys_launch {
     uint64_t key; /* not 0 */
     int64_t start;
@@ -182,17 +176,16 @@ struct nsys_launch {
 
 /* Zeros are empty. */
 struct nsys_launches {
-    struct nsys_launch *at;
+    struct nsys_launch *at; /* the caller frees it */
     size_t n, n_slots;
 };
 
-/* Of several kernels of a launch the first counts. -1: no memory; 1: there are
- * too many. */
+/* The first kernel of a launch counts. Returns 0, 1 if there are too many, or
+ * -1 without memory. */
 int nsys_launch_keep(struct nsys_launches *l, uint64_t key, int64_t start);
-/* NULL: none. */
+/* NULL: unknown. */
 const struct nsys_launch *nsys_launch_find(const struct nsys_launches *l,
                                            uint64_t key);
-void nsys_launches_fini(struct nsys_launches *l);
 
 enum nsys_table {
     NSYS_API,      /* calls of CUDA's runtime and driver */
@@ -204,19 +197,19 @@ enum nsys_table {
     NSYS_TABLES
 };
 
-/* More names of a table than these become one, NSYS_OTHERS. */
+/* Further names of a table are added up as NSYS_OTHERS. */
 #define NSYS_NAMES 50000
 #define NSYS_NAME_LEN 4096
 #define NSYS_OTHERS "<others>"
-#define NSYS_UNKNOWN "<unknown>" /* the export does not say the name */
+#define NSYS_UNKNOWN "<unknown>" /* the export has no name */
 
 struct nsys_lines {
     struct nsys_names names;
-    struct nsys_sum *sums; /* of each name: ns, or bytes */
+    struct nsys_sum *sums; /* for each name: ns, or bytes */
     size_t room;
 };
 
-/* A time in which a GPU did nothing, and the call that took most of it. */
+/* A time in which a GPU was idle, and the call that took most of it. */
 struct nsys_gap {
     uint32_t device;
     int64_t from_ns, to_ns;
@@ -225,7 +218,7 @@ struct nsys_gap {
 };
 #define NSYS_GAPS 5
 
-/* What a GPU's activity adds up to. */
+/* A sum of activities. */
 struct nsys_count {
     uint64_t n, ns, bytes;
 };
@@ -239,22 +232,24 @@ struct nsys_profile {
     /* GPUs: from the first to the last activity of each, added up */
     uint32_t devices;
     uint64_t span_ns, busy_ns;
-    struct nsys_count gaps, short_gaps; /* shorter than requested */
-    uint64_t closed_ns;                 /* gaps up to that are unknown */
+    struct nsys_count gaps, short_gaps; /* short: below options' short_gap_ns */
+    uint64_t closed_ns;                 /* gaps up to this length are unknown */
     struct nsys_gap top[NSYS_GAPS];     /* longest first */
     size_t n_top;
 
     struct nsys_count kernels, small_kernels, nccl_kernels;
-    struct nsys_count copies, pageable; /* pageable: host memory that is */
-    /* calls: which wait for a copy, which wait otherwise, for memory */
+    struct nsys_count copies,
+        pageable; /* pageable: from or to such host memory */
+    /* calls that wait for a copy, that wait otherwise, that allocate or free */
     struct nsys_count sync_copies, syncs, allocations;
-    struct nsys_count late_allocations; /* in the kernels' second half */
-    struct nsys_sum latency;            /* ns, from a launch to its kernel */
-    uint64_t latency_left_out;          /* kernels too many to be kept */
+    struct nsys_count
+        late_allocations;      /* in the second half of the kernels' time */
+    struct nsys_sum latency;   /* ns from a launch to its kernel */
+    uint64_t latency_left_out; /* kernels beyond the limit */
 
-    uint64_t bad_rows;   /* end before start, no number ... */
-    uint64_t open_calls; /* ranges and calls without an end */
-    uint64_t warnings;   /* nsys' own, and errors */
+    uint64_t bad_rows;   /* for instance an end before its start */
+    uint64_t open_calls; /* ranges without an end */
+    uint64_t warnings;   /* nsys' own warnings and errors */
     char warning[200];   /* the first one */
 };
 
@@ -265,23 +260,23 @@ struct nsys_options {
     void *arg;
 };
 
-/* Reads the file. On failure (no export, cut, no memory) *out is as it was.
+/* Reads the file. On failure (no export, cut, no memory) *out is unchanged.
  * Free with nsys_profile_fini. */
 int nsys_read(const char *path, const struct nsys_options *options,
               struct nsys_profile *out, struct jp_error *err);
 void nsys_profile_fini(struct nsys_profile *profile);
 
-/* "cudaLaunchKernel" for "cudaLaunchKernel_v7000"; cuMemAlloc_v2 stays. In
+/* "cudaLaunchKernel_v7000" becomes "cudaLaunchKernel"; cuMemAlloc_v2 stays. In
  * place. */
 void nsys_strip_version(char *name);
 
 /* --- whose a file of nsys is, by its name -------------------------------- */
 
-/* "42.0.rank00003.node1.sqlite": the rank, and the host, "" for none, harmless
- * to a terminal. -1: a name without a rank. */
+/* From "42.0.rank00003.node1.sqlite": the rank, or -1; and the host, "" for
+ * none, harmless to a terminal. */
 int64_t nsys_name_read(const char *path, char *host, size_t len);
 
-/* What a copyKind is called, "[CUDA memcpy HtoD]", into buf. Returns buf. */
+/* The name of a copyKind, "[CUDA memcpy HtoD]", into buf. Returns buf. */
 const char *nsys_name_copy(int64_t kind, char *buf, size_t len);
 
 #endif

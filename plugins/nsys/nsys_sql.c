@@ -1,4 +1,10 @@
-/* nsys_sql.c - SQLite on one descriptor, for reading. */
+/* nsys_sql.c - SQLite reads one descriptor, and nothing else.
+ *
+ * A VFS of our own (the file_... and vfs_... functions) gives SQLite that
+ * descriptor as its only file: no locks, no journal, no writing. nsys_sql_open
+ * checks the file before SQLite sees it; nsys_sql_scan reads a table row by row
+ * with a plain SELECT of its stored columns. At the end, the functions of a
+ * build without libsqlite3. */
 #include "config.h"
 
 #include "plugins/nsys/nsys_read.h"
@@ -18,21 +24,18 @@
 #include "common/num.h"
 #include "common/quote.h"
 
-enum {
-    CACHE_KIB = 8192,
-    MAX_VALUE = 1 << 20, /* bytes of one text or row */
-    STEPS = 100000,      /* of SQLite's machine, between two looks at stop */
-    HEAD = 100
-};
+/* MAX_VALUE: bytes of one text or row. STEPS: instructions of SQLite's virtual
+ * machine between two calls of stop. HEAD: bytes of SQLite's file header. */
+enum { CACHE_KIB = 8192, MAX_VALUE = 1 << 20, STEPS = 100000, HEAD = 100 };
 
 struct nsys_db {
     sqlite3 *sql;
-    sqlite3_stmt *text; /* of nsys_sql_text; NULL: not made */
-    bool no_text;
+    sqlite3_stmt *text; /* of nsys_sql_text; NULL: not prepared yet */
+    bool no_text;       /* the file has no table StringIds */
     int fd;
     nsys_stop *stop;
     void *arg;
-    bool stopped;
+    bool stopped; /* stop returned true */
 };
 
 bool nsys_sql_built(void)
@@ -42,17 +45,20 @@ bool nsys_sql_built(void)
 
 /* --- files as SQLite sees them: one, by its descriptor ------------------- */
 
+/* SQLite's view of a file, with our descriptor. */
 struct file {
     sqlite3_file base;
     int fd;
 };
 
+/* The descriptor belongs to struct nsys_db. */
 static int file_close(sqlite3_file *file)
 {
     (void) file;
     return SQLITE_OK;
 }
 
+/* Reads all n bytes, or reports a short read as SQLite defines it. */
 static int file_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
 {
     int fd = ((struct file *) file)->fd, done = 0;
@@ -61,10 +67,12 @@ static int file_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
         ssize_t got = pread(fd, (char *) to + done, (size_t) (n - done),
                             (off_t) (at + done));
 
+        /* a signal is no error of the file */
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return SQLITE_IOERR_READ;
+        /* SQLite expects the rest to be zeros */
         if (got == 0) {
             memset((char *) to + done, 0, (size_t) (n - done));
             return SQLITE_IOERR_SHORT_READ;
@@ -74,6 +82,7 @@ static int file_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
     return SQLITE_OK;
 }
 
+/* Writing is refused, here and in file_truncate. */
 static int file_write(sqlite3_file *file, const void *from, int n,
                       sqlite3_int64 at)
 {
@@ -103,6 +112,7 @@ static int file_size(sqlite3_file *file, sqlite3_int64 *size)
     return SQLITE_OK;
 }
 
+/* Locks always succeed: nobody else writes the file. */
 static int file_lock(sqlite3_file *file, int how)
 {
     (void) file, (void) how;
@@ -128,7 +138,8 @@ static int file_sector(sqlite3_file *file)
     return 0;
 }
 
-/* Nobody changes it while it is read: no locks, no journal. */
+/* The file does not change while it is read: SQLite needs no locks and no
+ * journal. */
 static int file_traits(sqlite3_file *file)
 {
     (void) file;
@@ -151,7 +162,8 @@ static const sqlite3_io_methods file_methods = {
     .xDeviceCharacteristics = file_traits,
 };
 
-/* The name is the descriptor's number. */
+/* The name is the descriptor's number. Only the main database can be opened: no
+ * journal, no temporary file. */
 static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *out,
                     int flags, int *got)
 {
@@ -159,6 +171,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *out,
     uint64_t fd = 0;
 
     (void) vfs;
+    /* SQLite does not call xClose then */
     file->base.pMethods = NULL;
     if (!(flags & SQLITE_OPEN_MAIN_DB) || !name ||
         num_parse_u64(name, 0, INT32_MAX, &fd, NULL) < 0)
@@ -176,6 +189,7 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *name, int sync)
     return SQLITE_IOERR_DELETE;
 }
 
+/* No other file exists. */
 static int vfs_access(sqlite3_vfs *vfs, const char *name, int flags, int *out)
 {
     (void) vfs, (void) name, (void) flags;
@@ -183,6 +197,7 @@ static int vfs_access(sqlite3_vfs *vfs, const char *name, int flags, int *out)
     return SQLITE_OK;
 }
 
+/* The name stays the number. */
 static int vfs_full_name(sqlite3_vfs *vfs, const char *name, int size,
                          char *out)
 {
@@ -191,7 +206,8 @@ static int vfs_full_name(sqlite3_vfs *vfs, const char *name, int size,
     return SQLITE_OK;
 }
 
-/* The system's but for files. NULL: there is none. */
+/* The name of our VFS, which is the system's except for files; NULL: it cannot
+ * be registered. */
 static const char *own_vfs(void)
 {
     static sqlite3_vfs vfs;
@@ -199,12 +215,14 @@ static const char *own_vfs(void)
 
     if (!system)
         return NULL;
+    /* registered once a process */
     if (!vfs.zName) {
         vfs = *system;
         vfs.iVersion = 1;
         vfs.szOsFile = sizeof(struct file);
         vfs.pNext = NULL;
         vfs.zName = "jobprof";
+        /* time, random numbers and sleeping stay the system's */
         vfs.xOpen = vfs_open;
         vfs.xDelete = vfs_delete;
         vfs.xAccess = vfs_access;
@@ -217,6 +235,7 @@ static const char *own_vfs(void)
 
 /* --- open ---------------------------------------------------------------- */
 
+/* A big-endian number of n bytes. */
 static uint32_t number_at(const unsigned char *at, int n)
 {
     uint32_t number = 0;
@@ -226,7 +245,9 @@ static uint32_t number_at(const unsigned char *at, int n)
     return number;
 }
 
-/* What the first bytes say: SQLite, and as long as that says. */
+/* Checks that the file is SQLite and as long as its header says
+ * (https://sqlite.org/fileformat.html): page size at 16, number of pages at
+ * 28. */
 static int check_head(int fd, const char *path, struct jp_error *err)
 {
     unsigned char head[HEAD] = {0};
@@ -236,6 +257,7 @@ static int check_head(int fd, const char *path, struct jp_error *err)
 
     if (n < 0 || fstat(fd, &st) < 0)
         return error_set(err, "%s: %m", QUOTE(path));
+    /* the three most frequent mistakes have errors of their own */
     if (n == 0)
         return error_set(err, "%s: empty file", QUOTE(path));
     if (memcmp(head, "SQLite format 3", (size_t) (n < 16 ? n : 16)) != 0)
@@ -244,8 +266,10 @@ static int check_head(int fd, const char *path, struct jp_error *err)
                          "export --type=sqlite FILE)",
                          QUOTE(path));
     page = number_at(head + 16, 2);
-    page = page == 1 ? 65536 : page;
+    page = page == 1 ? 65536 : page; /* 1 stands for 65536 */
     pages = number_at(head + 28, 4);
+    /* the number of pages is valid only if the change counter (24) equals the
+     * version for which it was set (92) */
     if (n < HEAD || (uint64_t) st.st_size < page ||
         (number_at(head + 24, 4) == number_at(head + 92, 4) &&
          (uint64_t) st.st_size < pages * page))
@@ -255,7 +279,7 @@ static int check_head(int fd, const char *path, struct jp_error *err)
     return 0;
 }
 
-/* SQLite's journals stand beside the file until its writer has finished. */
+/* SQLite's journals are beside the file until its writer has finished. */
 static int check_journal(const char *path, struct jp_error *err)
 {
     static const char *const ends[] = {"journal", "wal"};
@@ -263,6 +287,7 @@ static int check_journal(const char *path, struct jp_error *err)
     for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
         char *beside = text_format("%s-%s", path, ends[i]);
         struct stat st;
+        /* an empty journal is a finished one */
         bool is_there = beside && lstat(beside, &st) == 0 && st.st_size > 0;
 
         free(beside);
@@ -275,6 +300,7 @@ static int check_journal(const char *path, struct jp_error *err)
     return 0;
 }
 
+/* Called by SQLite while it reads; true interrupts it. */
 static int on_steps(void *arg)
 {
     struct nsys_db *db = arg;
@@ -283,11 +309,14 @@ static int on_steps(void *arg)
     return db->stopped;
 }
 
+/* Runs a command that returns no rows we need. */
 static int run(sqlite3 *sql, const char *command)
 {
     return sqlite3_exec(sql, command, NULL, NULL, NULL);
 }
 
+/* Opens the database with everything switched off that a foreign file could
+ * abuse: triggers, views, functions in the schema. */
 static int start(struct nsys_db *db, const char *path, struct jp_error *err)
 {
     const char *vfs = own_vfs();
@@ -299,12 +328,15 @@ static int start(struct nsys_db *db, const char *path, struct jp_error *err)
         sqlite3_open_v2(name, &db->sql, SQLITE_OPEN_READONLY, vfs) != SQLITE_OK)
         return error_set(err, "%s: SQLite cannot open it", QUOTE(path));
     sqlite3_limit(db->sql, SQLITE_LIMIT_LENGTH, MAX_VALUE);
+    /* a foreign file may contain triggers, views and functions: none of them
+     * may run */
     sqlite3_db_config(db->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(db->sql, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     sqlite3_db_config(db->sql, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 #ifdef SQLITE_DBCONFIG_TRUSTED_SCHEMA
     sqlite3_db_config(db->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 #endif
+    /* without it, a damaged file could keep SQLite busy for long */
     if (db->stop)
         sqlite3_progress_handler(db->sql, STEPS, on_steps, db);
     if (run(db->sql, "PRAGMA cell_size_check=1") != SQLITE_OK ||
@@ -326,6 +358,7 @@ struct nsys_db *nsys_sql_open(const char *path, nsys_stop *stop, void *arg,
     }
     db->stop = stop;
     db->arg = arg;
+    /* the checks read the file before SQLite does */
     db->fd = fileio_open_regular(path, false, err);
     if (db->fd >= 0 && check_head(db->fd, path, err) == 0 &&
         check_journal(path, err) == 0 && start(db, path, err) == 0)
@@ -347,7 +380,7 @@ void nsys_sql_close(struct nsys_db *db)
 
 /* --- read ---------------------------------------------------------------- */
 
-/* A virtual table has no page of its own. */
+/* A virtual table has no page of its own (rootpage 0), so it is not found. */
 bool nsys_sql_has(struct nsys_db *db, const char *table)
 {
     sqlite3_stmt *find = NULL;
@@ -363,8 +396,8 @@ bool nsys_sql_has(struct nsys_db *db, const char *table)
     return found;
 }
 
-/* Marks which of the columns are stored ones: those that are computed are not
- * named by table_info. */
+/* Marks which of the columns are stored ones. table_info does not list computed
+ * (generated) columns. */
 static int find_columns(struct nsys_db *db, const char *table,
                         const char *const *columns, size_t n, bool *is_there)
 {
@@ -380,12 +413,15 @@ static int find_columns(struct nsys_db *db, const char *table,
         for (size_t i = 0; i < n; i++)
             is_there[i] |= name && columns[i] &&
                            sqlite3_stricmp(name, columns[i]) == 0;
+        /* any code except SQLITE_DONE at the end is an error */
         rc = SQLITE_OK;
     }
     sqlite3_finalize(list);
     return rc == SQLITE_DONE ? 0 : -1;
 }
 
+/* Reads a value. A text for which there is no memory becomes
+ * NSYS_CELL_OTHER. */
 static void get_cell(sqlite3_stmt *select, int at, struct nsys_cell *cell)
 {
     *cell = (struct nsys_cell){.type = NSYS_CELL_NONE};
@@ -397,6 +433,7 @@ static void get_cell(sqlite3_stmt *select, int at, struct nsys_cell *cell)
     case SQLITE_TEXT:
         cell->type = NSYS_CELL_TEXT;
         cell->text = (const char *) sqlite3_column_text(select, at);
+        /* no memory for the conversion */
         if (!cell->text)
             cell->type = NSYS_CELL_OTHER;
         break;
@@ -407,6 +444,7 @@ static void get_cell(sqlite3_stmt *select, int at, struct nsys_cell *cell)
     }
 }
 
+/* The error of SQLite, or the time limit. */
 static int said(struct nsys_db *db, const char *table, struct jp_error *err)
 {
     if (db->stopped)
@@ -414,7 +452,9 @@ static int said(struct nsys_db *db, const char *table, struct jp_error *err)
     return error_set(err, "%s: %s", table, sqlite3_errmsg(db->sql));
 }
 
-/* "SELECT a,b FROM t" of the n columns that are there; NULL: no memory. */
+/* "SELECT 1,"a",NULL FROM t": each column, or NULL for one that is not
+ * there, so that cells are at fixed positions; NULL: no memory. Freed by
+ * sqlite3_free. */
 static char *make_select(const char *table, const char *const *columns,
                          size_t n, const bool *is_there)
 {
@@ -447,6 +487,7 @@ int nsys_sql_scan(struct nsys_db *db, const char *table,
     char *text = NULL;
     int rc = -1, step = SQLITE_OK;
 
+    /* a table without events does not exist */
     if (!nsys_sql_has(db, table))
         return db->stopped ? said(db, table, err) : 0;
     if (n > NSYS_SQL_COLUMNS ||
@@ -460,6 +501,7 @@ int nsys_sql_scan(struct nsys_db *db, const char *table,
     }
     while ((step = sqlite3_step(select)) == SQLITE_ROW) {
         for (size_t i = 0; i < n; i++)
+            /* column 0 is the constant 1 */
             get_cell(select, (int) i + 1, &cells[i]);
         if (row(arg, cells, err) < 0)
             goto out;
@@ -473,6 +515,7 @@ out:
 
 const char *nsys_sql_text(struct nsys_db *db, int64_t id)
 {
+    /* prepared once: it is used for each new name */
     if (!db->text && !db->no_text &&
         (!nsys_sql_has(db, "StringIds") ||
          sqlite3_prepare_v2(db->sql,
@@ -481,6 +524,7 @@ const char *nsys_sql_text(struct nsys_db *db, int64_t id)
         db->no_text = true;
     if (db->no_text)
         return NULL;
+    /* the text of the last call ends here */
     sqlite3_reset(db->text);
     sqlite3_bind_int64(db->text, 1, id);
     return sqlite3_step(db->text) == SQLITE_ROW

@@ -1,4 +1,10 @@
-/* nsys_sums.c - sums, spans and meanings of an export: see nsys_read.h. */
+/* nsys_sums.c - the containers of an export's reader: sums, names, busy spans,
+ * and two hash tables.
+ *
+ * In this order: meanings (numbers of the export to lines), launches (when a
+ * kernel began), busy (spans of GPUs), sums, and names. The hash tables have
+ * open addressing with linear probing, a power of two of slots, and are never
+ * full. */
 #include "plugins/nsys/nsys_read.h"
 
 #include <math.h>
@@ -10,8 +16,10 @@
 
 #include "common/num.h"
 
-#define NSYS_LAUNCH_SLOTS ((size_t) 1 << 21) /* 32 MiB; three quarters used */
+/* 32 MiB; at most three quarters are used. */
+#define NSYS_LAUNCH_SLOTS ((size_t) 1 << 21)
 
+/* Spreads the bits of a key: ids of an export are often consecutive. */
 static size_t mix(uint64_t x)
 {
     x ^= x >> 31;
@@ -19,21 +27,26 @@ static size_t mix(uint64_t x)
     return (size_t) (x ^ x >> 29);
 }
 
+/* The slot of the id, or the free slot where it belongs. */
 static struct nsys_meaning *meaning_slot(const struct nsys_meanings *m,
                                          int64_t id)
 {
     size_t mask = m->n_slots - 1, i = mix((uint64_t) id) & mask;
 
+    /* a slot without a line is free */
     while (m->at[i].line && m->at[i].id != id)
         i = (i + 1) & mask;
     return &m->at[i];
 }
 
+/* A table that is half full is doubled before the search, so the result stays
+ * valid until the caller has filled it. */
 struct nsys_meaning *nsys_meaning_find(struct nsys_meanings *m, int64_t id)
 {
     struct nsys_meanings bigger = {
         .n = m->n, .n_slots = m->n_slots ? 2 * m->n_slots : 256};
 
+    /* at most half full, also after the caller has added one */
     if (2 * m->n < m->n_slots)
         return meaning_slot(m, id);
     bigger.at = calloc(bigger.n_slots, sizeof(*bigger.at));
@@ -47,12 +60,7 @@ struct nsys_meaning *nsys_meaning_find(struct nsys_meanings *m, int64_t id)
     return meaning_slot(m, id);
 }
 
-void nsys_meanings_fini(struct nsys_meanings *m)
-{
-    free(m->at);
-    *m = (struct nsys_meanings){0};
-}
-
+/* The slot of the key, or the free slot where it belongs. */
 static struct nsys_launch *launch_slot(const struct nsys_launches *l,
                                        uint64_t key)
 {
@@ -63,11 +71,13 @@ static struct nsys_launch *launch_slot(const struct nsys_launches *l,
     return &l->at[i];
 }
 
+/* Doubles the slots. Returns 1 if there are too many, -1 without memory. */
 static int grow_launches(struct nsys_launches *l)
 {
     struct nsys_launches bigger = {
         .n = l->n, .n_slots = l->n_slots ? 2 * l->n_slots : 4096};
 
+    /* further launches are not kept, and counted by the caller */
     if (bigger.n_slots > NSYS_LAUNCH_SLOTS)
         return 1;
     bigger.at = calloc(bigger.n_slots, sizeof(*bigger.at));
@@ -89,6 +99,7 @@ int nsys_launch_keep(struct nsys_launches *l, uint64_t key, int64_t start)
     if (rc != 0)
         return rc;
     at = launch_slot(l, key);
+    /* a launch with several kernels began with the first */
     if (at->key && at->start <= start)
         return 0;
     l->n += !at->key;
@@ -104,16 +115,13 @@ const struct nsys_launch *nsys_launch_find(const struct nsys_launches *l,
     return at && at->key ? at : NULL;
 }
 
-void nsys_launches_fini(struct nsys_launches *l)
-{
-    free(l->at);
-    *l = (struct nsys_launches){0};
-}
+#define NSYS_SPANS ((size_t) 1 << 20) /* most spans that are kept */
 
-#define NSYS_SPANS ((size_t) 1 << 20)
-
+/* The first length of gaps that are closed when spans do not fit, and the
+ * factor by which it grows. */
 enum { FIRST_MERGE_NS = 100, FASTER = 4 };
 
+/* By device, then by time. */
 static int by_start(const void *a, const void *b)
 {
     const struct nsys_span *x = a, *y = b;
@@ -124,7 +132,8 @@ static int by_start(const void *a, const void *b)
                                 : (x->end > y->end) - (x->end < y->end);
 }
 
-/* later begins no sooner than span; may they be one? */
+/* Whether both can become one span: they overlap, or the gap between them is no
+ * longer than merge_ns. `later` begins no sooner than span. */
 static bool touches(const struct nsys_span *span, const struct nsys_span *later,
                     uint64_t merge_ns)
 {
@@ -133,8 +142,9 @@ static bool touches(const struct nsys_span *span, const struct nsys_span *later,
             (uint64_t) (later->start - span->end) <= merge_ns);
 }
 
-/* What later adds to the busy time of span. Where gaps of span were closed it
- * is as likely to lie in them as anywhere. */
+/* What `later` adds to the busy time of span. If gaps of span were closed, the
+ * part of `later` inside span is assumed to be spread evenly over busy and idle
+ * time. */
 static uint64_t fresh_in(const struct nsys_span *span,
                          const struct nsys_span *later)
 {
@@ -144,20 +154,24 @@ static uint64_t fresh_in(const struct nsys_span *span,
     uint64_t most = later->busy < beyond ? later->busy : beyond;
     double inside = (double) (later->busy - most);
 
+    /* no overlap: all of it is new */
     if (later->start >= span->end)
         return later->busy;
+    /* no closed gaps: only what extends the span is new */
     if (span->busy >= len)
         return most;
     return most +
            (uint64_t) (inside * (1 - (double) span->busy / (double) len));
 }
 
+/* Extends span by `later`. */
 static void join(struct nsys_span *span, const struct nsys_span *later)
 {
     span->busy += fresh_in(span, later);
     span->end = span->end > later->end ? span->end : later->end;
 }
 
+/* Joins neighbours. The spans are sorted. */
 static void merge(struct nsys_busy *busy)
 {
     size_t n = 0;
@@ -170,10 +184,12 @@ static void merge(struct nsys_busy *busy)
     busy->n = busy->n ? n + 1 : 0;
 }
 
+/* Sorts, unless the spans are sorted already, and joins. */
 void nsys_busy_settle(struct nsys_busy *busy)
 {
     size_t i = 1;
 
+    /* rows of an export are often sorted already */
     while (i < busy->n && by_start(&busy->at[i - 1], &busy->at[i]) <= 0)
         i++;
     if (i < busy->n)
@@ -181,6 +197,7 @@ void nsys_busy_settle(struct nsys_busy *busy)
     merge(busy);
 }
 
+/* Closes longer and longer gaps until half of the room is free. */
 static void shrink(struct nsys_busy *busy, size_t most)
 {
     nsys_busy_settle(busy);
@@ -198,10 +215,12 @@ int nsys_busy_add(struct nsys_busy *busy, uint32_t device, int64_t start,
                                    device};
     size_t most = busy->most ? busy->most : NSYS_SPANS;
 
+    /* most activities follow the last one closely */
     if (busy->n && touches(&busy->at[busy->n - 1], &span, busy->merge_ns)) {
         join(&busy->at[busy->n - 1], &span);
         return 0;
     }
+    /* make room for at least half of the spans */
     if (busy->n >= most)
         shrink(busy, most);
     if (busy->n == busy->room) {
@@ -217,16 +236,12 @@ int nsys_busy_add(struct nsys_busy *busy, uint32_t device, int64_t start,
     return 0;
 }
 
-void nsys_busy_fini(struct nsys_busy *busy)
-{
-    free(busy->at);
-    *busy = (struct nsys_busy){0};
-}
-
+/* Welford's method: mean and squared deviations are updated by each value. */
 void nsys_sum_add(struct nsys_sum *sum, uint64_t value)
 {
     double delta = (double) value - sum->mean;
 
+    /* an empty sum has no least value */
     sum->min = sum->n && sum->min < value ? sum->min : value;
     sum->max = sum->max > value ? sum->max : value;
     sum->n++;
@@ -235,11 +250,13 @@ void nsys_sum_add(struct nsys_sum *sum, uint64_t value)
     sum->squares += delta * ((double) value - sum->mean);
 }
 
+/* Chan's formula for two sets. */
 void nsys_sum_merge(struct nsys_sum *sum, const struct nsys_sum *other)
 {
     double a = (double) sum->n, b = (double) other->n, n = a + b;
     double delta = other->mean - sum->mean;
 
+    /* nothing to merge, and no division by zero */
     if (!other->n)
         return;
     sum->min = sum->n && sum->min < other->min ? sum->min : other->min;
@@ -262,7 +279,7 @@ double nsys_sum_deviation(const struct nsys_sum *sum)
                : 0;
 }
 
-/* FNV-1a */
+/* FNV-1a, with the upper bits mixed into the lower ones. */
 static uint64_t hash_of(const char *name)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -272,6 +289,7 @@ static uint64_t hash_of(const char *name)
     return hash ^ hash >> 29;
 }
 
+/* The slot of the name, or the free slot where it belongs. */
 static size_t find_slot(const struct nsys_names *names, const char *name)
 {
     size_t mask = names->n_slots - 1, i = hash_of(name) & mask;
@@ -281,7 +299,7 @@ static size_t find_slot(const struct nsys_names *names, const char *name)
     return i;
 }
 
-/* Twice the slots. */
+/* Doubles the slots. Returns -1 without memory. */
 static int grow(struct nsys_names *names)
 {
     struct nsys_names bigger = *names;
@@ -306,11 +324,13 @@ int64_t nsys_names_put(struct nsys_names *names, const char *name)
 {
     size_t slot;
 
+    /* at most half full */
     if (2 * names->n >= names->n_slots && grow(names) < 0)
         return -1;
     slot = find_slot(names, name);
     if (names->slots[slot])
         return names->slots[slot] - 1;
+    /* slots hold number + 1 in 32 bits */
     if (names->n == UINT32_MAX - 1)
         return -1;
     if (names->n == names->room) {

@@ -4,12 +4,12 @@
  *       nsys profile ... jobprof-wrap --inside    what nsys starts
  *         PROGRAM [ARGUMENT...]
  *
- * The task is the program's end: the inner process writes how the program has
- * ended, the outer one ends in the same way, by exit code or by signal,
- * whatever nsys says. It waits for nsys a bounded time. Whatever keeps nsys
- * from the program before its start, the program then runs without it: nobody's
- * job fails of a profile. Needs nothing but libc.
- */
+ * The task must end exactly as its program does. The inner process therefore
+ * records how the program has ended, and the outer one ends in the same way, by
+ * exit code or by signal, whatever nsys returns. It waits for nsys a limited
+ * time. If anything keeps nsys from starting the program, the program runs
+ * without it: no job may fail because of a profile. Needs only libc. Read main,
+ * run_outside and run_inside. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -30,14 +30,17 @@
 #include "plugins/nsys/nsys_env.h"
 
 #define INSIDE "--inside"
-/* Where the inner process writes; and, where TMPDIR is ours, the user's. */
+/* ENV_STATE: the file to which the inner process writes. ENV_OWN_TMP: the
+ * user's TMPDIR, where it was replaced by a folder of ours. */
 #define ENV_STATE "JOBPROF_NSYS_STATE"
 #define ENV_OWN_TMP "JOBPROF_NSYS_OWN_TMP"
 #define STARTED "started"
 #define ENDED "ended"
+/* POLL_MS: between two looks at state and nsys. LAST_S: from SIGTERM to
+ * SIGKILL. */
 enum { WORDS_MAX = 64, POLL_MS = 200, LAST_S = 2, REQUIRED_EXIT = 125 };
 
-/* What the inner process has told. */
+/* What the inner process has recorded. */
 struct state {
     bool started, ended;
     pid_t inner;
@@ -46,10 +49,12 @@ struct state {
 
 struct run {
     char name[512];       /* of the rank's files, without a suffix */
-    char state[PATH_MAX]; /* the file of struct state */
-    char tmp[PATH_MAX];   /* nsys' own folder, "": the user's TMPDIR */
+    char state[PATH_MAX]; /* path of the file with struct state */
+    char
+        tmp[PATH_MAX]; /* folder made for nsys; "": the user's TMPDIR is used */
 };
 
+/* A variable, "" if it is not set. */
 static const char *env_of(const char *name)
 {
     const char *value = getenv(name);
@@ -57,6 +62,7 @@ static const char *env_of(const char *name)
     return value ? value : "";
 }
 
+/* A variable's number; missing: what to return if there is none. */
 static long number_of(const char *name, long missing)
 {
     const char *text = env_of(name);
@@ -68,7 +74,8 @@ static long number_of(const char *name, long missing)
 
 /* --- which ranks ---------------------------------------------------------- */
 
-/* "0;8;16-23", as resolve has checked it. *first: the first number in it. */
+/* Whether the list has the rank: "0;8;16-23", as resolve has checked it.
+ * *first: its first number. */
 static bool is_listed(const char *list, long rank, long *first)
 {
     bool found = false;
@@ -89,7 +96,8 @@ static bool is_listed(const char *list, long rank, long *first)
     return found;
 }
 
-/* *speaks: this rank says what concerns all of them. */
+/* Whether this rank runs under nsys. *speaks: it prints messages that concern
+ * all ranks, so that they appear once. */
 static bool is_chosen(bool *speaks)
 {
     const char *ranks = env_of(NSYS_ENV_RANKS);
@@ -110,7 +118,8 @@ static bool is_chosen(bool *speaks)
 
 /* --- the program, without nsys -------------------------------------------- */
 
-/* As slurmstepd would: its exit status is the errno. */
+/* Executes the program. On failure the exit status is the errno, as in
+ * slurmstepd. */
 static void __attribute__((noreturn)) become(char **argv)
 {
     execvp(argv[0], argv);
@@ -118,7 +127,7 @@ static void __attribute__((noreturn)) become(char **argv)
     _exit(errno == ENOENT || errno == EACCES ? errno : 127);
 }
 
-/* A line in the folder of the ranks' files, for the report. */
+/* Writes a line to a file beside the ranks' files, for the report. */
 static void leave_line(const char *name, const char *ending, const char *text)
 {
     char path[PATH_MAX];
@@ -134,7 +143,7 @@ static void leave_line(const char *name, const char *ending, const char *text)
     }
 }
 
-/* The reason, beside the rank's file. */
+/* Why the rank has no profile. */
 static void leave_note(const struct run *run, const char *why)
 {
     if (*run->name)
@@ -159,13 +168,17 @@ give_up(const struct run *run, const char *why, bool speaks, char **argv)
 
 /* --- inside: what nsys starts --------------------------------------------- */
 
-/* nsys and we outlive the signals that are for the program: Slurm sends them to
- * all processes of a step. */
+/* Signals that are meant for the program. Slurm sends them to all processes of
+ * a step, so nsys and this program must survive them. */
 static const int theirs[] = {SIGUSR1, SIGUSR2, SIGHUP, SIGALRM,
                              SIGURG,  SIGTERM, SIGINT, SIGQUIT};
-enum { FOR_NSYS = 5, ALL_THEIRS = 8 }; /* the first of them nsys gets ignored */
+enum {
+    FOR_NSYS = 5,
+    ALL_THEIRS = 8
+}; /* nsys gets only the first five ignored */
 
-/* Returns which of the first n were ignored already, a bit each. */
+/* Ignores the first n. Returns which of them were ignored before, a bit
+ * each. */
 static unsigned ignore(int n)
 {
     unsigned were = 0;
@@ -180,7 +193,8 @@ static unsigned ignore(int n)
     return were;
 }
 
-/* The program starts as if nobody had come in between. */
+/* Restores signals and environment: the program starts as if nothing had come
+ * in between. */
 static void give_back(unsigned were)
 {
     const char *user = getenv(ENV_OWN_TMP);
@@ -195,6 +209,8 @@ static void give_back(unsigned were)
     unsetenv(ENV_STATE);
 }
 
+/* Appends a line to the state file: one write, so the reader sees it whole or
+ * not at all. */
 static void record(const char *what, long value)
 {
     int fd =
@@ -206,32 +222,37 @@ static void record(const char *what, long value)
     close(fd);
 }
 
+/* Ends as the program did, by its exit code or its signal. */
 static void __attribute__((noreturn)) end_like(int status)
 {
     int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
     if (!sig)
         _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 127);
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* the program's is there */
+    /* the program has written its core file already */
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     signal(sig, SIG_DFL);
     kill(getpid(), sig);
     _exit(128 + sig);
 }
 
-/* were: the ignored signals of the task, from the outer process. */
+/* The process that nsys starts. were: signals that the task had ignored, passed
+ * on by the outer process. */
 static void __attribute__((noreturn)) run_inside(unsigned were, char **argv)
 {
     int status = 0;
     pid_t pid;
 
     ignore(ALL_THEIRS);
+    /* an ignored SIGCHLD would make waitpid() fail */
     signal(SIGCHLD, SIG_DFL);
     pid = fork();
     if (pid == 0) {
         give_back(were);
         become(argv);
     }
-    if (pid < 0) { /* nothing to record: the program is this one */
+    /* no process: become the program; its end stays unrecorded */
+    if (pid < 0) {
         record(STARTED, (long) getpid());
         give_back(were);
         become(argv);
@@ -245,7 +266,8 @@ static void __attribute__((noreturn)) run_inside(unsigned were, char **argv)
 
 /* --- outside: the task ---------------------------------------------------- */
 
-/* "started 123\n", "ended 1792\n"; a line without its end is not whole yet. */
+/* Reads "started 123\n" and "ended 1792\n". A line without its newline is not
+ * complete yet. */
 static void read_state(const struct run *run, struct state *out)
 {
     FILE *f = fopen(run->state, "re");
@@ -270,12 +292,14 @@ static void read_state(const struct run *run, struct state *out)
         fclose(f);
 }
 
+/* For nftw(), which continues after errors. */
 static int remove_one(const char *path, const struct stat *st, int kind,
                       struct FTW *at)
 {
     return remove(path) * 0;
 }
 
+/* Removes the state file and the folder made for nsys. */
 static void clean(const struct run *run)
 {
     if (*run->state)
@@ -284,7 +308,8 @@ static void clean(const struct run *run)
         nftw(run->tmp, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* A folder of its own where the user has named none that is there. */
+/* nsys keeps its data in TMPDIR. Makes a folder for it if the user has named
+ * none that can be used. */
 static bool make_tmp(struct run *run)
 {
     const char *user = getenv("TMPDIR");
@@ -302,7 +327,7 @@ static bool make_tmp(struct run *run)
     return true;
 }
 
-/* A file a rank: "42.0.rank00003.node1". */
+/* The name of the rank's file: "42.0.rank00003.node1". */
 static bool make_name(struct run *run)
 {
     char host[256] = "";
@@ -317,6 +342,7 @@ static bool make_name(struct run *run)
     return n > 0 && n < (int) sizeof(run->name) && !strchr(run->name, '/');
 }
 
+/* Creates the empty state file; the name may not be predictable in /tmp. */
 static bool make_state(struct run *run)
 {
     const char *place = *run->tmp ? run->tmp : getenv("TMPDIR");
@@ -340,7 +366,8 @@ static bool is_program(const char *path)
            S_ISREG(st.st_mode);
 }
 
-/* NULL, or what keeps nsys from here. */
+/* Finds nsys and makes names and folders. Returns NULL, or why the rank cannot
+ * run under nsys. */
 static const char *prepare(struct run *run, char *path, size_t len)
 {
     const char *folders = getenv("PATH"), *dir = env_of(NSYS_ENV_DIR);
@@ -350,6 +377,7 @@ static const char *prepare(struct run *run, char *path, size_t len)
         return "no name for the file of nsys";
     if (mkdir(dir, 0700) < 0 && errno != EEXIST)
         return "no folder for the file of nsys";
+    /* an empty entry of PATH is skipped */
     while (folders && *folders && !found) {
         size_t n = strcspn(folders, ":");
 
@@ -365,7 +393,8 @@ static const char *prepare(struct run *run, char *path, size_t len)
     return make_state(run) ? NULL : "no file in TMPDIR";
 }
 
-/* The words of nsys, ourselves, and the program. */
+/* Executes nsys with this program inside, and the task's program as its
+ * arguments. */
 static void __attribute__((noreturn))
 start_nsys(const struct run *run, const char *nsys, unsigned were, char **argv)
 {
@@ -381,6 +410,8 @@ start_nsys(const struct run *run, const char *nsys, unsigned were, char **argv)
     snprintf(output, sizeof(output), "--output=%s/%s", env_of(NSYS_ENV_DIR),
              run->name);
     snprintf(mask, sizeof(mask), "%u", were);
+    /* nsys profile FLAGS --output=FILE SELF --inside MASK PROGRAM
+     * ARGUMENT... */
     words[n++] = (char *) nsys;
     words[n++] = (char *) "profile";
     while ((word = strsep(&rest, " ")) && n < WORDS_MAX - 4)
@@ -412,8 +443,9 @@ static int64_t now_ms(void)
     return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
 }
 
-/* Takes what has ended. *nsys becomes 0 with it; *status is its own. The inner
- * process comes to us where nsys goes first. */
+/* Collects ended processes. *nsys becomes 0 when nsys has ended; *status is its
+ * status. The inner process becomes a child of this one (a subreaper) if nsys
+ * ends first. */
 static void reap(pid_t *nsys, int *status, struct state *state)
 {
     int one;
@@ -424,19 +456,22 @@ static void reap(pid_t *nsys, int *status, struct state *state)
             *nsys = 0;
             *status = one;
         } else if (pid == state->inner && !state->ended) {
-            state->ended = true; /* killed: it has told nothing */
+            state->ended = true; /* it was killed before it recorded its end */
             state->status = one;
         }
     }
 }
 
-/* The program has ended and nsys is not done: it gets its time. */
+/* Ends an nsys that has not finished in time after the program: first SIGTERM,
+ * later SIGKILL. */
 static void press(pid_t nsys, int64_t late_ms)
 {
     kill(nsys, late_ms > LAST_S * 1000 ? SIGKILL : SIGTERM);
 }
 
-/* Until the program and nsys have ended. False: the program never began. */
+/* Waits until the program and nsys have ended. Returns false if the program
+ * never started. *status is the program's, otherwise that of nsys; *cut: nsys
+ * was ended. */
 static bool wait_all(const struct run *run, pid_t nsys, int *status, bool *cut)
 {
     int64_t wait_ms = number_of(NSYS_ENV_WAIT, 120) * 1000, since = 0;
@@ -447,20 +482,25 @@ static bool wait_all(const struct run *run, pid_t nsys, int *status, bool *cut)
 
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
+    /* SIGCHLD is blocked, so that none is lost between the checks and the
+     * wait */
     for (;; sigtimedwait(&child, NULL, &poll)) {
         if (!state.ended)
             read_state(run, &state);
         reap(&nsys, &own, &state);
+        /* the record may have been written just before nsys ended */
         if (!state.ended && !nsys)
             read_state(run, &state);
         if (!nsys && (state.ended || !state.started))
             break;
+        /* the inner process was killed and could not record the end */
         if (!nsys && kill(state.inner, 0) < 0) {
-            state.status = own; /* killed unseen, and its program with it */
+            state.status = own;
             break;
         }
         if (state.ended && !since)
             since = now_ms();
+        /* nsys gets its time after the program's end */
         if (since && nsys && now_ms() - since > wait_ms) {
             press(nsys, now_ms() - since - wait_ms);
             *cut = true;
@@ -480,12 +520,14 @@ run_outside(struct run *run, const char *nsys, bool speaks, char **argv)
     char why[64];
     pid_t pid;
 
+    /* the report exports with the same nsys */
     if (*nsys == '/')
         leave_line(NSYS_PROGRAM_FILE, "", nsys);
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, &old);
     signal(SIGCHLD, SIG_DFL);
+    /* orphans of nsys become our children: see reap */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     were = ignore(ALL_THEIRS);
     pid = fork();
@@ -504,6 +546,7 @@ run_outside(struct run *run, const char *nsys, bool speaks, char **argv)
     snprintf(why, sizeof(why), "nsys ended before the program began (%s %d)",
              WIFSIGNALED(status) ? "signal" : "exit status",
              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    /* the program has not started: restore everything and start it */
     give_back(were);
     sigprocmask(SIG_SETMASK, &old, NULL);
     prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);

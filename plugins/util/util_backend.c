@@ -1,4 +1,5 @@
-/* util_backend.c - utilisation's place among the backends. */
+/* util_backend.c - utilisation's place among the backends: words, knobs,
+ * doctor's look. */
 #include <glob.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,11 +13,11 @@
 #include "plugins/backend.h"
 #include "plugins/cuda/cuda_file.h"
 
-/* Looks for the library that tasks load, and for CUPTI. */
-
+/* Doctor reports whether the library that tasks load is installed, and which
+ * CUPTI it would find. */
 #define INSTALLED JP_PKGLIBDIR "/" CUDA_LIBRARY_NAME
 
-/* Where CUDA's toolkits and distributions put it. */
+/* Places in which CUDA's toolkits and distributions install CUPTI. */
 static const char *const usual[] = {
     "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so*",
     "/usr/local/cuda/lib64/libcupti.so*",
@@ -26,6 +27,7 @@ static const char *const usual[] = {
     "/usr/lib64/libcupti.so*",
 };
 
+/* The first file that matches the pattern, into path. */
 static bool find(const char *pattern, char *path, size_t len)
 {
     glob_t found = {0};
@@ -37,7 +39,7 @@ static bool find(const char *pattern, char *path, size_t len)
     return there;
 }
 
-/* Folders of LD_LIBRARY_PATH come first, as the loader has it. */
+/* LD_LIBRARY_PATH comes first, as for the dynamic loader. */
 static bool find_cupti(char *path, size_t len)
 {
     const char *folders = getenv("LD_LIBRARY_PATH");
@@ -48,6 +50,7 @@ static bool find_cupti(char *path, size_t len)
 
         snprintf(pattern, sizeof(pattern), "%.*s/libcupti.so*", (int) n,
                  folders);
+        /* relative folders depend on where the task runs */
         if (*folders == '/' && find(pattern, path, len))
             return true;
         folders += n + (folders[n] == ':');
@@ -58,8 +61,8 @@ static bool find_cupti(char *path, size_t len)
     return false;
 }
 
-/* "CUDA's calls (cuda=1): PATH, libcupti at PATH", or what is not there, into
- * buf; no library is loaded. Returns buf. */
+/* Formats "CUDA's calls (cuda=1): PATH, libcupti at PATH", or what is missing,
+ * into buf. No library is loaded. Returns buf. */
 static const char *cuda_look(char *buf, size_t len)
 {
     bool installed = access(INSTALLED, R_OK) == 0;
@@ -76,8 +79,8 @@ static const char *cuda_look(char *buf, size_t len)
 
 #define MINUTE (60 * JP_SECOND)
 
-/* Samples are taken by the node agent (util_gpu.c) beside whatever profiler
- * runs, or without one; they take the place of none. */
+/* The node agent takes samples beside any profiler or without one. Utilisation
+ * is never the profiler of a step itself. */
 static int usable(const struct backend_input *in, struct jp_error *err)
 {
     return error_set(err, "utilisation is sampled with --util-profile");
@@ -102,12 +105,13 @@ static const struct jp_knob knobs[] = {
              "your labels of the run; the report repeats them")},
     {0}};
 
-/* What a node of this kind can tell. No library is loaded: a driver may hang.
- */
+/* What a node of this kind can measure. No library is loaded, because a driver
+ * may hang. */
 static int look(const struct jp_plan *plan, backend_note *say, void *arg,
                 struct jp_error *err)
 {
     uint64_t us = plan->util.grammar ? plan_number(&plan->util, "period") : 0;
+    /* only the unified hierarchy has this file at its root */
     bool v2 = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0,
          v1 = !v2 && access("/sys/fs/cgroup/memory", F_OK) == 0;
     char line[256], period[32], cuda[1024];

@@ -1,6 +1,11 @@
-/* util_columns.c - the columns of samples, each described once. */
+/* util_columns.c - the columns of samples, each described once.
+ *
+ * The order is that of the enums in util_rows.h, and of the files. A new column
+ * goes to the end of its kind, so that old readers still find theirs. */
 #include "plugins/util/util_rows.h"
 
+/* From /proc of the node. Pressure needs a kernel with PSI (4.20) that has it
+ * switched on. */
 static const struct util_column node_columns[] = {
     [NODE_CPUS] = {"cpus", UTIL_COUNT, "processors that are online"},
     [NODE_BUSY] = {"cpu_busy", UTIL_CORES,
@@ -30,6 +35,8 @@ static const struct util_column node_columns[] = {
     [NODE_AGENT] = {"agent", UTIL_CORES, "jobprof's own processor time"},
 };
 
+/* A task's figures are sums over its processes. Those of the step come from its
+ * cgroup; throttling, limits and pressure exist only there. */
 static const struct util_column task_columns[] = {
     [TASK_PROCESSES] = {"processes", UTIL_COUNT, "of the task"},
     [TASK_THREADS] = {"threads", UTIL_COUNT, "of these processes"},
@@ -62,6 +69,8 @@ static const struct util_column task_columns[] = {
                        "times that its first threads had to give way"},
 };
 
+/* From NVML or rocm_smi. The names are NVIDIA's: on AMD's GPUs, sm is the
+ * graphics engine. Neither library has all figures. */
 static const struct util_column gpu_columns[] = {
     [GPU_SM] = {"sm", UTIL_SHARE, "of the time a kernel ran"},
     [GPU_MEMORY_BUSY] = {"memory_busy", UTIL_SHARE,
@@ -105,6 +114,7 @@ static const struct util_column gpu_columns[] = {
                   "of the time its copy engines worked for the step"},
 };
 
+/* From /sys/class/infiniband, for each port of an adapter. */
 static const struct util_column port_columns[] = {
     [PORT_IN] = {"in", UTIL_BYTES_S, "received"},
     [PORT_OUT] = {"out", UTIL_BYTES_S, "sent"},
@@ -126,6 +136,7 @@ const struct util_table util_tables[UTIL_KINDS] = {
     [UTIL_PORT] = {"port", "a port of an InfiniBand or RoCE adapter",
                    ROWS_OF(port_columns)},
 };
+/* a row has room for the columns of any kind */
 _Static_assert(NODE_COLUMNS <= UTIL_COLUMNS_MAX &&
                    TASK_COLUMNS <= UTIL_COLUMNS_MAX &&
                    GPU_COLUMNS <= UTIL_COLUMNS_MAX &&
@@ -134,6 +145,7 @@ _Static_assert(NODE_COLUMNS <= UTIL_COLUMNS_MAX &&
 
 const char *util_unit_name(enum util_unit unit)
 {
+    /* as they appear in reports */
     static const char *const names[] = {
         [UTIL_COUNT] = "count", [UTIL_CORES] = "cores", [UTIL_SHARE] = "share",
         [UTIL_BYTES] = "bytes", [UTIL_BYTES_S] = "B/s", [UTIL_PER_S] = "1/s",

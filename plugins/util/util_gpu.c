@@ -1,4 +1,9 @@
-/* util_gpu.c - ask the drivers' libraries for a sample, in a child. */
+/* util_gpu.c - query the drivers' libraries for samples, in a child process.
+ *
+ * A driver may hang or crash inside its library. The parent sends the step's
+ * processes over a socket pair and the child answers with one row a GPU;
+ * util_gpus_take kills a child that takes too long. serve is the child's
+ * side. */
 #include "plugins/util/util_gpu.h"
 
 #include <errno.h>
@@ -14,28 +19,34 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What the child sends: one message a question, whole (SOCK_SEQPACKET). */
+/* A whole message of the child for each question (SOCK_SEQPACKET). */
 struct answer {
-    uint32_t n;
+    uint32_t n;               /* number of rows */
     char why[200];            /* n is 0: there will be no more */
     uint64_t cpu_us, max_rss; /* of the child so far */
     struct util_row rows[UTIL_GPUS_MAX];
 };
 
-struct util_gpus {
+struct util_gpus_child {
     pid_t pid;
-    int fd;
-    bool asked, first;
+    bool asked, first; /* an answer is due; it is the first one */
     uint64_t asked_ms;
-    uint64_t cpu_us, max_rss;
     struct answer answer;
 };
 
+/* Both parts are one allocation, so free(gpus) frees them. */
+struct whole {
+    struct util_gpus gpus;
+    struct util_gpus_child child;
+};
+
+/* Size of a message with n rows: the unused ones are not sent. */
 static size_t answer_bytes(uint32_t n)
 {
     return offsetof(struct answer, rows) + n * sizeof(struct util_row);
 }
 
+/* Microseconds. */
 static uint64_t read_clock(clockid_t clock)
 {
     struct timespec t;
@@ -44,12 +55,15 @@ static uint64_t read_clock(clockid_t clock)
     return (uint64_t) t.tv_sec * 1000000 + (uint64_t) t.tv_nsec / 1000;
 }
 
+/* Size of a question. A list that is not whole is sent without its
+ * processes. */
 static size_t pids_bytes(uint32_t n)
 {
     return offsetof(struct util_pids, pid) +
            (n <= UTIL_PIDS_MAX ? n : 0) * sizeof(uint32_t);
 }
 
+/* Adds what the child has cost so far, which the parent cannot see. */
 static void tell_cost(struct answer *answer)
 {
     struct rusage use = {.ru_maxrss = 0};
@@ -59,14 +73,15 @@ static void tell_cost(struct answer *answer)
     answer->cpu_us = read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-/* What the child has loaded; a node may have GPUs of both. */
+/* What the child has loaded; a node may have GPUs of both makers. */
 struct drivers {
     struct util_nvml *nvml;
     struct util_rsmi *rsmi;
     char why[200]; /* why there is neither */
 };
 
-/* Of a node without AMD's library only what NVIDIA's says matters. */
+/* Loads both libraries. Where AMD's library does not exist, its error is empty
+ * and NVIDIA's is reported. */
 static void load_drivers(const char *nvml, const char *rsmi,
                          const char *numbers, struct drivers *out)
 {
@@ -78,6 +93,7 @@ static void load_drivers(const char *nvml, const char *rsmi,
              *why.text ? why.text : err.text);
 }
 
+/* NVIDIA's rows come before AMD's. Returns their number. */
 static size_t read_drivers(const struct drivers *drivers,
                            const struct util_pids *pids, struct util_row *rows)
 {
@@ -93,6 +109,8 @@ static size_t read_drivers(const struct drivers *drivers,
     return n;
 }
 
+/* The child: answers questions until the parent closes the socket. Loading
+ * waits for the driver, so it happens here and not before the fork. */
 static void __attribute__((noreturn))
 serve(int fd, const char *nvml, const char *rsmi, const char *numbers)
 {
@@ -104,6 +122,7 @@ serve(int fd, const char *nvml, const char *rsmi, const char *numbers)
     if (answer && pids)
         load_drivers(nvml, rsmi, numbers, &drivers);
     any = drivers.nvml || drivers.rsmi;
+    /* without a GPU, the first answer says why and the child ends */
     while (answer && pids && recv(fd, pids, sizeof(*pids), 0) > 0) {
         if (any)
             answer->n = (uint32_t) read_drivers(&drivers, pids, answer->rows);
@@ -119,76 +138,82 @@ serve(int fd, const char *nvml, const char *rsmi, const char *numbers)
 struct util_gpus *util_gpus_start(const char *nvml, const char *rsmi,
                                   const char *numbers, struct jp_error *err)
 {
-    struct util_gpus *gpus = calloc(1, sizeof(*gpus));
+    struct whole *whole = calloc(1, sizeof(*whole));
     int fd[2] = {-1, -1};
     pid_t parent = getpid();
+    struct util_gpus_child *child;
+    struct util_gpus *gpus;
 
-    if (!gpus ||
+    if (!whole ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0) {
         error_set(err, "no GPU: %s", strerror(errno));
-        free(gpus);
+        free(whole);
         return NULL;
     }
-    gpus->first = true;
-    gpus->pid = fork();
-    if (gpus->pid == 0) {
+    gpus = &whole->gpus;
+    child = gpus->child = &whole->child;
+    child->first = true;
+    child->pid = fork();
+    if (child->pid == 0) {
         close(fd[0]);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        /* the parent may have died before prctl() */
         if (getppid() == parent)
             serve(fd[1], nvml, rsmi, numbers);
         _exit(0);
     }
     close(fd[1]);
     gpus->fd = fd[0];
+    /* the parent's side only: the child may wait */
     fcntl(gpus->fd, F_SETFL, O_NONBLOCK);
-    if (gpus->pid > 0)
+    if (child->pid > 0)
         return gpus;
     error_set(err, "no GPU: %s", strerror(errno));
     util_gpus_stop(gpus);
     return NULL;
 }
 
-int util_gpus_fd(const struct util_gpus *gpus)
-{
-    return gpus->fd;
-}
-
+/* A second question while the first is open would make the child fall
+ * behind. */
 void util_gpus_ask(struct util_gpus *gpus, uint64_t now_ms,
                    const struct util_pids *pids)
 {
-    if (gpus->fd < 0 || gpus->asked ||
+    if (gpus->fd < 0 || gpus->child->asked ||
         send(gpus->fd, pids, pids_bytes(pids->n), MSG_NOSIGNAL) < 0)
         return;
-    gpus->asked = true;
-    gpus->asked_ms = now_ms;
+    gpus->child->asked = true;
+    gpus->child->asked_ms = now_ms;
 }
 
-/* A child that does not die in a driver is left to init. */
+/* Kills the child. One that does not die, because it is stuck in a driver, is
+ * left to init after 50 ms. */
 static void end_child(struct util_gpus *gpus)
 {
     if (gpus->fd >= 0)
         close(gpus->fd);
     gpus->fd = -1;
-    if (gpus->pid <= 0)
+    if (gpus->child->pid <= 0)
         return;
-    kill(gpus->pid, SIGKILL);
-    for (int i = 0; i < 50 && waitpid(gpus->pid, NULL, WNOHANG) == 0; i++)
+    kill(gpus->child->pid, SIGKILL);
+    for (int i = 0; i < 50 && waitpid(gpus->child->pid, NULL, WNOHANG) == 0;
+         i++)
         usleep(1000);
-    gpus->pid = 0;
+    gpus->child->pid = 0;
 }
 
 int util_gpus_take(struct util_gpus *gpus, uint64_t now_ms,
                    struct util_row *out, struct jp_error *err)
 {
-    uint64_t limit = gpus->first ? UTIL_GPU_FIRST_MS : UTIL_GPU_LIMIT_MS;
-    struct answer *a = &gpus->answer;
+    uint64_t limit = gpus->child->first ? UTIL_GPU_FIRST_MS : UTIL_GPU_LIMIT_MS;
+    struct answer *a = &gpus->child->answer;
     ssize_t n;
 
     if (gpus->fd < 0)
         return 0;
     n = recv(gpus->fd, a, sizeof(*a), MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-        if (!gpus->asked || now_ms - gpus->asked_ms < limit)
+        /* nothing to read: is the child too slow? */
+        if (!gpus->child->asked || now_ms - gpus->child->asked_ms < limit)
             return 0;
         end_child(gpus);
         return error_set(err,
@@ -196,7 +221,8 @@ int util_gpus_take(struct util_gpus *gpus, uint64_t now_ms,
                          "answer within %u s",
                          (unsigned) (limit / 1000));
     }
-    gpus->asked = gpus->first = false;
+    gpus->child->asked = gpus->child->first = false;
+    /* n is 0 when the child has ended; other sizes are not trusted */
     if (n < (ssize_t) answer_bytes(0) || a->n > UTIL_GPUS_MAX ||
         (size_t) n != answer_bytes(a->n)) {
         end_child(gpus);
@@ -212,19 +238,10 @@ int util_gpus_take(struct util_gpus *gpus, uint64_t now_ms,
     }
     for (uint32_t i = 0; i < a->n; i++) {
         out[i] = a->rows[i];
+        /* the row comes from another process */
         out[i].id[UTIL_ID_MAX - 1] = '\0';
     }
     return (int) a->n;
-}
-
-uint64_t util_gpus_cpu_us(const struct util_gpus *gpus)
-{
-    return gpus->cpu_us;
-}
-
-uint64_t util_gpus_max_rss(const struct util_gpus *gpus)
-{
-    return gpus->max_rss;
 }
 
 void util_gpus_stop(struct util_gpus *gpus)

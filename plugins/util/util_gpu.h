@@ -1,12 +1,11 @@
-/* util_gpu.h - samples of GPUs, taken by a child that may hang.
+/* util_gpu.h - samples of GPUs, taken by a child process.
  *
- * The child loads the management libraries of NVIDIA (nvml.h of CUDA 11 to
- * 13) and AMD (rocm_smi.h of ROCm 5 to 7) that there are, and answers one
- * question after another. A driver that hangs or crashes takes the child with
- * it and nothing else: rows are missing then, and gpus_end says why. A function
- * that the library does not have, or a GPU does not support (under MIG for
- * one), leaves its figures unknown: never 0.
- */
+ * The child loads the management libraries of NVIDIA (nvml.h of CUDA 11 to 13)
+ * and AMD (rocm_smi.h of ROCm 5 to 7) that exist, and answers one question
+ * after another. If a driver hangs or crashes, only the child is lost: rows are
+ * missing then, and an error says why. A function that the library does not
+ * have, or that a GPU does not support (for instance under MIG), leaves its
+ * figures unknown, never 0. */
 #ifndef JP_UTIL_GPU_H
 #define JP_UTIL_GPU_H
 
@@ -20,46 +19,38 @@
 #include "plugins/util/util_rows.h"
 
 #define UTIL_GPUS_MAX 64
-/* Of a step on a node; with more of them nobody knows whose a GPU's processes
- * are. */
-#define UTIL_PIDS_MAX 4096
-
-/* The step's processes on this node. */
-struct util_pids {
-    uint32_t n; /* more than UTIL_PIDS_MAX: the list is not whole */
-    uint32_t pid[UTIL_PIDS_MAX];
-};
 
 /* --- the child ----------------------------------------------------------- */
 
-/* The child is killed when an answer takes longer. The first question waits for
+/* The child is killed when an answer takes longer. The first answer waits for
  * the driver, which may need 20 s and more without persistence mode. */
 #define UTIL_GPU_FIRST_MS 60000
 #define UTIL_GPU_LIMIT_MS 10000
 
-struct util_gpus;
+struct util_gpus {
+    int fd; /* an answer can be read there; -1: the child has ended */
+    uint64_t cpu_us,
+        max_rss; /* of the child, as of its last answer; max_rss in bytes */
+    struct util_gpus_child *child;
+};
 
-/* Starts the child. nvml: a path, or a name for dlopen(); rsmi: a path, or NULL
- * for its usual names. numbers: the GPUs to look at, "0,1,4-7", NVIDIA's by
- * their minor numbers and AMD's in the library's order; NULL or "": all. NULL:
- * no child could be made. */
+/* Starts the child. nvml: a path, or a name for dlopen(). rsmi: a path, or NULL
+ * for its usual names. numbers: the GPUs to sample, "0,1,4-7": NVIDIA's by
+ * their minor numbers, AMD's in the library's order; NULL or "": all. Returns
+ * NULL if no child could be made. */
 struct util_gpus *util_gpus_start(const char *nvml, const char *rsmi,
                                   const char *numbers, struct jp_error *err);
-/* Where an answer can be read; -1: the child has ended. */
-int util_gpus_fd(const struct util_gpus *gpus);
-/* Asks for a sample, unless the last one has not come yet. pids: the step's
- * processes, to tell others on its GPUs. */
+/* Requests a sample, unless one is still due. pids: the step's processes, to
+ * recognise others on its GPUs. */
 void util_gpus_ask(struct util_gpus *gpus, uint64_t now_ms,
                    const struct util_pids *pids);
-/* Takes an answer if it is there whole; out has UTIL_GPUS_MAX rows. The number
- * of rows (without times), 0: not yet. -1: the child has ended or was killed
- * for its slowness; err says so, once. */
+/* Takes an answer that is complete; out has UTIL_GPUS_MAX rows. Returns the
+ * number of rows, which have no times; 0: no answer yet; -1: the child has
+ * ended, or was killed because it was too slow; err says so, once. */
 int util_gpus_take(struct util_gpus *gpus, uint64_t now_ms,
                    struct util_row *out, struct jp_error *err);
-/* What the child has cost by its last answer. */
-uint64_t util_gpus_cpu_us(const struct util_gpus *gpus);
-uint64_t util_gpus_max_rss(const struct util_gpus *gpus); /* bytes */
-void util_gpus_stop(struct util_gpus *gpus);              /* takes NULL */
+/* Kills the child and frees. Accepts NULL. */
+void util_gpus_stop(struct util_gpus *gpus);
 
 /* --- a counter's last value, from which rates are made ------------------- */
 
@@ -67,8 +58,9 @@ struct util_counter {
     uint64_t last; /* UTIL_NONE: none yet */
 };
 
-/* Growth a second over the last dt seconds, in steps of `unit`; NAN where it is
- * not known: the first value, an unknown one, one that went backwards, dt 0. */
+/* Growth per second over the last dt seconds, in steps of `unit`. NAN where it
+ * is unknown: at the first value, for an unknown one, after a counter went
+ * backwards, or if dt is 0. */
 static inline double util_rate(struct util_counter *counter, uint64_t now,
                                double unit, double dt)
 {
@@ -89,38 +81,34 @@ static inline double util_known(uint64_t n)
 
 struct util_nvml;
 
-/* Loads the library: a path, or a name for dlopen(). minors: the GPUs to look
- * at by their minor numbers, "0,1,4-7"; NULL or "": all. NULL: err says why
- * there is nothing to sample. */
+/* Loads the library: a path, or a name for dlopen(). minors: the GPUs to sample
+ * by their minor numbers, "0,1,4-7"; NULL or "": all. Returns NULL if there is
+ * nothing to sample; err says why. */
 struct util_nvml *util_nvml_open(const char *library, const char *minors,
                                  struct jp_error *err);
-/* One sample of all GPUs, a row each, without times; out has UTIL_GPUS_MAX.
- * pids may be NULL. mono_us is for rates, real_us what NVML's own stamps are
- * held against. The number of rows. */
+/* One sample of all GPUs, a row each, without times; out has UTIL_GPUS_MAX
+ * rows. pids may be NULL. mono_us is used for rates, real_us is compared with
+ * NVML's own times. Returns the number of rows. */
 size_t util_nvml_read(struct util_nvml *nvml, uint64_t real_us,
                       uint64_t mono_us, const struct util_pids *pids,
                       struct util_row *out);
-/* Whether a list of numbers ("0,4-7") has n; an empty one has all. */
-bool util_nvml_lists(const char *list, unsigned n);
-/* Whether the process is the step's. */
-bool util_nvml_is_ours(const struct util_pids *pids, unsigned pid);
-void util_nvml_close(struct util_nvml *nvml); /* takes NULL */
+void util_nvml_close(struct util_nvml *nvml); /* accepts NULL */
 
 /* --- one sample of AMD's GPUs, in the process that calls ----------------- */
 
 struct util_rsmi;
 
 /* Loads the library: a path, or NULL for the names that ROCm gives it. numbers:
- * the GPUs to look at, "0,1,4-7", in the library's order; NULL or "": all.
- * NULL: err says why there is nothing to sample, "" where there is no such
- * library. */
+ * the GPUs to sample, "0,1,4-7", in the library's order; NULL or "": all.
+ * Returns NULL if there is nothing to sample; err says why, "" if there is no
+ * such library. */
 struct util_rsmi *util_rsmi_open(const char *library, const char *numbers,
                                  struct jp_error *err);
-/* One sample of all GPUs, a row each, without times, at most room of them. pids
- * may be NULL. The number of rows. */
+/* One sample of all GPUs, a row each, without times, at most `room`. pids may
+ * be NULL. Returns the number of rows. */
 size_t util_rsmi_read(struct util_rsmi *rsmi, uint64_t mono_us,
                       const struct util_pids *pids, struct util_row *out,
                       size_t room);
-void util_rsmi_close(struct util_rsmi *rsmi); /* takes NULL */
+void util_rsmi_close(struct util_rsmi *rsmi); /* accepts NULL */
 
 #endif

@@ -1,4 +1,8 @@
-/* util_kernel.c - the kernel's texts become numbers. */
+/* util_kernel.c - numbers from the kernel's texts.
+ *
+ * First the reader, which opens files below a root and keeps those of each
+ * sample open; then small helpers for lines and numbers; then a function for
+ * each kind of file (util_kernel.h). */
 #include "plugins/util/util_kernel.h"
 
 #include <ctype.h>
@@ -7,12 +11,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/stat.h>
 
 #include "common/num.h"
 
+/* A path that is too long is cut, and then does not exist. */
 const char *util_reader_path(const struct util_reader *r, char *out,
                              const char *fmt, ...)
 {
@@ -31,19 +37,53 @@ const char *util_reader_text(struct util_reader *r, const char *path)
     return util_read_file(path, r->text, sizeof(r->text), NULL) ?: "";
 }
 
+/* The kernel's own files fill a page before they give less (seq_file). So a
+ * read of less than half a page is the end, and the call that would return 0 is
+ * saved. */
+#define SHORT_READ 2048
+
+/* Reads a file from its start through *fd, which is opened if necessary.
+ * Returns NULL and closes *fd if it cannot be read any more. */
+static const char *read_again(int *fd, const char *path, char *text,
+                              size_t room)
+{
+    size_t have = 0;
+    ssize_t n = -1;
+
+    if (*fd < 0)
+        *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0)
+        return NULL;
+    while (have < room - 1 &&
+           (n = pread(*fd, text + have, room - 1 - have, (off_t) have)) > 0) {
+        have += (size_t) n;
+        if (n < SHORT_READ)
+            break;
+    }
+    text[have] = '\0';
+    if (n >= 0 || have > 0)
+        return text;
+    close(*fd);
+    *fd = -1;
+    return NULL;
+}
+
 const char *util_reader_again(struct util_reader *r, int *fd, const char *path)
 {
     struct stat st;
 
-    /* a machine that is a folder may have lost the file meanwhile */
+    /* only in tests: a file below the root may have been replaced, which files
+     * of /proc never are */
     if (*r->root && *fd >= 0 && fstat(*fd, &st) == 0 && !st.st_nlink) {
         close(*fd);
         *fd = -1;
     }
-    return util_read_again(fd, path, r->text, sizeof(r->text)) ?: "";
+    return read_again(fd, path, r->text, sizeof(r->text)) ?: "";
 }
 
-/* The file's place among those that stay open; NULL: there is no room. */
+/* The file's place among those that stay open; NULL: all places are in use.
+ * Folders are compared by address: callers always pass the same buffer for a
+ * folder. */
 static struct util_kept *find_kept(struct util_reader *r, const char *folder,
                                    const char *name)
 {
@@ -76,7 +116,8 @@ void util_reader_fini(struct util_reader *r)
             close(r->kept[i].fd);
 }
 
-#define SECTOR_BYTES 512 /* of /proc/diskstats, whatever the disk's own is */
+/* /proc/diskstats counts in these, whatever the disk's own size is. */
+#define SECTOR_BYTES 512
 
 const char *util_read_file(const char *path, char *text, size_t room,
                            size_t *len)
@@ -93,42 +134,18 @@ const char *util_read_file(const char *path, char *text, size_t room,
     text[have] = '\0';
     if (len)
         *len = have;
+    /* what was read before an error counts */
     return n < 0 && have == 0 ? NULL : text;
 }
 
-/* The kernel's own files fill a page before they give less (seq_file): what is
- * less than half a page is the end, and a second call is saved. */
-#define SHORT_READ 2048
-
-const char *util_read_again(int *fd, const char *path, char *text, size_t room)
-{
-    size_t have = 0;
-    ssize_t n = -1;
-
-    if (*fd < 0)
-        *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (*fd < 0)
-        return NULL;
-    while (have < room - 1 &&
-           (n = pread(*fd, text + have, room - 1 - have, (off_t) have)) > 0) {
-        have += (size_t) n;
-        if (n < SHORT_READ)
-            break;
-    }
-    text[have] = '\0';
-    if (n >= 0 || have > 0)
-        return text;
-    close(*fd);
-    *fd = -1;
-    return NULL;
-}
-
-/* The next decimal number of this line; false: there is none. */
+/* The next decimal number of this line, after blanks; false: there is none, or
+ * it is too large. *at moves past it. */
 static bool next_number(const char **at, uint64_t *out)
 {
     const char *c = *at;
     uint64_t n = 0;
 
+    /* never past the end of the line: a newline is no digit */
     while (*c == ' ' || *c == '\t')
         c++;
     if (!isdigit((unsigned char) *c))
@@ -142,7 +159,7 @@ static bool next_number(const char **at, uint64_t *out)
     return true;
 }
 
-/* Up to n numbers; how many there were. */
+/* Up to n numbers of a line. Returns how many there were. */
 static size_t numbers(const char *at, uint64_t *out, size_t n)
 {
     size_t found = 0;
@@ -171,12 +188,14 @@ uint64_t util_number(const char *text)
     return next_number(&text, &n) ? n : UTIL_NONE;
 }
 
+/* The key must be followed by a blank: "Vm" does not find "VmRSS:". */
 uint64_t util_find(const char *text, const char *key)
 {
     size_t len = strlen(key);
 
     for (const char *line = text; *line; line = next_line(line))
         if (starts(line, key) && (line[len] == ' ' || line[len] == '\t'))
+            /* "kB" after the number is ignored */
             return util_number(line + len);
     return UTIL_NONE;
 }
@@ -187,6 +206,8 @@ bool util_read_stat(const char *text, struct util_cpu *out)
     bool found = false;
 
     for (const char *line = text; *line; line = next_line(line)) {
+        /* "cpu" without a number is the sum; user, nice, system, idle, iowait,
+         * irq, softirq, steal */
         if (starts(line, "cpu ") && numbers(line + 4, v, 8) == 8) {
             *out = (struct util_cpu){
                 v[0], v[1], v[2],      v[3],      v[4],      v[5],
@@ -198,6 +219,7 @@ bool util_read_stat(const char *text, struct util_cpu *out)
     }
     if (!found)
         return false;
+    /* lines "cpu0", "cpu1" ... are of processors that are online */
     out->n = cpus ? cpus : UTIL_NONE;
     out->switches = util_find(text, "ctxt");
     out->running = util_find(text, "procs_running");
@@ -205,6 +227,7 @@ bool util_read_stat(const char *text, struct util_cpu *out)
     return true;
 }
 
+/* A figure that the file gives in kB, in bytes. */
 static uint64_t kilobytes(const char *text, const char *key)
 {
     uint64_t kb = util_find(text, key), bytes;
@@ -226,8 +249,10 @@ void util_read_pressure(const char *text, struct util_pressure *out)
     *out = (struct util_pressure){UTIL_NONE, UTIL_NONE};
     for (const char *line = text; *line; line = next_line(line)) {
         const char *end = next_line(line);
+        /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=123" */
         const char *total = strstr(line, " total=");
 
+        /* the next line's total must not be taken */
         if (!total || total >= end)
             continue;
         if (starts(line, "some "))
@@ -237,10 +262,13 @@ void util_read_pressure(const char *text, struct util_pressure *out)
     }
 }
 
+/* Adds to a sum that is UTIL_NONE until something is added. A sum that would
+ * overflow stays as it was. */
 static void add(uint64_t *sum, uint64_t n)
 {
     uint64_t old = *sum == UTIL_NONE ? 0 : *sum;
 
+    /* __builtin_add_overflow stores the wrapped sum, so restore it */
     if (n == UTIL_NONE || __builtin_add_overflow(old, n, sum))
         *sum = old ? old : *sum;
 }
@@ -251,7 +279,8 @@ static void add_both(struct util_traffic *sum, uint64_t in, uint64_t out)
     add(&sum->out, out);
 }
 
-/* A device's name up to its end character, which is passed. */
+/* Copies a device's name up to its end character; *at moves past that. false:
+ * no such name. */
 static bool take_name(const char **at, char end, char *name, size_t room)
 {
     const char *c = *at;
@@ -278,7 +307,8 @@ void util_read_netdev(const char *text, util_counts *counts, void *arg,
     for (const char *line = text; *line; line = next_line(line)) {
         const char *at = line;
 
-        /* bytes is the first of eight figures of what came in */
+        /* bytes received are the first of eight figures, bytes sent the first
+         * of the next eight */
         if (take_name(&at, ':', name, sizeof(name)) && numbers(at, v, 9) == 9 &&
             counts(arg, name))
             add_both(out, v[0], v[8]);
@@ -295,7 +325,8 @@ void util_read_diskstats(const char *text, util_counts *counts, void *arg,
     for (const char *line = text; *line; line = next_line(line)) {
         const char *at = line;
 
-        /* reads, merged, sectors, ms, writes, merged, sectors */
+        /* major, minor, name; reads, merged, sectors, ms, writes, merged,
+         * sectors */
         if (next_number(&at, &device) && next_number(&at, &device) &&
             take_name(&at, ' ', name, sizeof(name)) && numbers(at, v, 7) == 7 &&
             v[2] < UINT64_MAX / SECTOR_BYTES &&
@@ -316,6 +347,8 @@ void util_read_iostat(const char *text, struct util_traffic *out)
             continue;
         memcpy(copy, line, len);
         copy[len] = '\0';
+        /* v2: "8:0 rbytes=1 wbytes=2 ..."; v1: "8:0 Read 1" and "8:0 Write 2",
+         * a line each */
         if ((at = strstr(copy, " rbytes=")))
             add(&out->in, util_number(at + 8));
         if ((at = strstr(copy, " wbytes=")))
@@ -329,9 +362,11 @@ void util_read_iostat(const char *text, struct util_traffic *out)
 
 bool util_read_process(const char *text, struct util_process *out)
 {
-    /* "pid (name) state ppid pgrp session tty tpgid flags minflt cminflt majflt
-     * cmajflt utime stime cutime cstime priority nice threads 0 start ..."; the
-     * name may hold anything, tpgid, priority and nice may be negative */
+    /* "pid (name) state ppid pgrp session tty tpgid flags minflt cminflt
+     * majflt cmajflt utime stime cutime cstime priority nice threads 0 start
+     * ...". The name may hold anything, so it ends at the last bracket.
+     * tpgid, priority and nice may be negative, and state is a letter: they
+     * become UTIL_NONE. */
     enum {
         FIRST = 3,
         PARENT = 4,
@@ -347,6 +382,7 @@ bool util_read_process(const char *text, struct util_process *out)
 
     if (!next_number(&at, &pid) || !name_end || name_end[1] != ' ')
         return false;
+    /* field 3, the state, begins here */
     at = name_end + 2;
     for (int field = FIRST; field <= START; field++) {
         const char *number = at;
@@ -357,6 +393,8 @@ bool util_read_process(const char *text, struct util_process *out)
         if (field < START && *at++ != ' ')
             return false;
     }
+    /* one field after faults, and two after times, is that of children which
+     * have ended */
     *out =
         (struct util_process){.pid = pid,
                               .parent = v[PARENT],
@@ -369,18 +407,49 @@ bool util_read_process(const char *text, struct util_process *out)
     return v[START] != UTIL_NONE && v[THREADS] != UTIL_NONE;
 }
 
+bool util_list_has(const char *list, unsigned n)
+{
+    unsigned long from, to;
+    char *end;
+
+    if (!list || !*list)
+        return true;
+    for (const char *at = list; *at; at = *end ? end + 1 : end) {
+        from = to = strtoul(at, &end, 10);
+        if (end == at) /* no list of numbers: it says nothing about GPUs */
+            return true;
+        if (*end == '-')
+            to = strtoul(end + 1, &end, 10);
+        if (n >= from && n <= to)
+            return true;
+        if (*end && *end != ',')
+            return true;
+    }
+    return false;
+}
+
+bool util_pids_have(const struct util_pids *pids, unsigned pid)
+{
+    for (uint32_t i = 0; i < pids->n; i++)
+        if (pids->pid[i] == pid)
+            return true;
+    return false;
+}
+
 const char *util_environ(const char *env, size_t len, const char *name)
 {
     size_t n = strlen(name);
 
     for (size_t i = 0; i < len; i += strnlen(env + i, len - i) + 1)
+        /* a value that is cut at the end of env has no NUL and is not
+         * returned */
         if (len - i > n && env[i + n] == '=' && memcmp(env + i, name, n) == 0 &&
             memchr(env + i, '\0', len - i))
             return env + i + n + 1;
     return NULL;
 }
 
-/* Whether "cpu,cpuacct" has cpu. */
+/* Whether the comma list has the word: "cpu,cpuacct" has "cpu". */
 static bool has_word(const char *list, size_t len, const char *word)
 {
     size_t n = strlen(word);
@@ -392,8 +461,8 @@ static bool has_word(const char *list, size_t len, const char *word)
     return false;
 }
 
-/* Whether a job's folder ends at end: "job_7", or since Slurm 26.05 its SLUID,
- * "s" and 13 digits and capitals. */
+/* Whether path, up to end, ends in a job's folder: "job_7", or since Slurm
+ * 26.05 its SLUID, which is "s" and 13 digits and capitals. */
 static bool is_job_folder(const char *path, const char *end)
 {
     const char *slash = memrchr(path, '/', (size_t) (end - path));
@@ -408,6 +477,8 @@ static bool is_job_folder(const char *path, const char *end)
     return len == 14 && *name == 's' && i == len;
 }
 
+/* Lines are "4:memory:/slurm/uid_1/job_7/step_0/task_1" in v1, and "0::/..." in
+ * v2, which has no names of controllers. */
 bool util_cgroup_step(const char *text, const char *controller, char *out,
                       size_t room)
 {
@@ -421,14 +492,18 @@ bool util_cgroup_step(const char *text, const char *controller, char *out,
         if (!path || path >= end)
             continue;
         path++;
+        /* the names are between the two colons */
         if (*controller
                 ? !has_word(names + 1, (size_t) (path - names - 2), controller)
                 : names + 1 != path - 1)
             continue;
+        /* the first folder of that name */
         step = strstr(path, "/step_");
         if (!step || step >= end || !is_job_folder(path, step))
             continue;
         len = (size_t) (step - path) + 1 + strcspn(step + 1, "/\n");
+        /* a path that leaves the hierarchy belongs to another cgroup
+         * namespace */
         if (len >= room || memmem(path, len, "/..", 3))
             return false;
         memcpy(out, path, len);

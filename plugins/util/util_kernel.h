@@ -1,12 +1,13 @@
-/* util_kernel.h - what Linux says of processors, memory, disks and networks.
+/* util_kernel.h - what Linux reports about processors, memory, disks and
+ * networks.
  *
- * Each function takes the whole text of one file and fills what it finds there.
- * A figure that the text does not have stays as it was; callers begin with
- * UTIL_NONE, so a kernel without a file or a line leaves figures unknown and
- * never zero. Nothing is trusted: texts may be cut, empty or of another kernel.
- * Formats: proc(5) and Documentation/ of Linux 3.10 to 6.12 (filesystems/proc,
- * admin-guide/cgroup-v1 and cgroup-v2, accounting/psi, block/stat).
- */
+ * Each function takes the whole text of one file and fills in what it finds. A
+ * figure that the text does not have stays as it was; callers begin with
+ * UTIL_NONE, so a kernel without a file or a line leaves figures unknown, never
+ * zero. The texts are not trusted: they may be cut, empty or from another
+ * kernel. Formats: proc(5) and Documentation/ of Linux 3.10 to 6.12
+ * (filesystems/proc, admin-guide/cgroup-v1 and cgroup-v2, accounting/psi,
+ * block/stat). */
 #ifndef JP_UTIL_KERNEL_H
 #define JP_UTIL_KERNEL_H
 
@@ -15,17 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define UTIL_NONE UINT64_MAX /* not known */
+#define UTIL_NONE UINT64_MAX /* unknown */
 
-/* A file's text, at most room - 1 bytes of it, or NULL; len may be NULL. Never
- * blocks: the kernel's files are regular ones. */
+/* A file's text, at most room - 1 bytes of it, with a NUL; NULL: it cannot be
+ * read. len may be NULL. Never blocks: the kernel's files are regular ones. */
 const char *util_read_file(const char *path, char *text, size_t room,
                            size_t *len);
-
-/* The same of a file that is read in each sample: *fd, -1 at first, stays open,
- * and path is only for the first time. A file that cannot be read any more is
- * closed; the next call opens it again. */
-const char *util_read_again(int *fd, const char *path, char *text, size_t room);
 
 /* /proc/stat. Times in ticks of sysconf(_SC_CLK_TCK), over all processors. */
 struct util_cpu {
@@ -33,7 +29,7 @@ struct util_cpu {
     uint64_t n; /* processors that are online */
     uint64_t switches, running, blocked;
 };
-/* False: no line of all processors. */
+/* false: there is no line for all processors. */
 bool util_read_stat(const char *text, struct util_cpu *out);
 
 /* /proc/meminfo, in bytes. */
@@ -42,14 +38,14 @@ struct util_memory {
 };
 void util_read_meminfo(const char *text, struct util_memory *out);
 
-/* The number behind key at the beginning of a line ("pgmajfault 12",
- * "usage_usec 7", "VmRSS:\t 12 kB"), or UTIL_NONE. */
+/* The number after key at the beginning of a line ("pgmajfault 12", "usage_usec
+ * 7", "VmRSS:\t 12 kB"), or UTIL_NONE. */
 uint64_t util_find(const char *text, const char *key);
 
-/* A text that is one number; "max" and anything else: UTIL_NONE. */
+/* A text that is one number; UTIL_NONE for "max" and anything else. */
 uint64_t util_number(const char *text);
 
-/* A pressure file: microseconds in which some task, or all of them, waited. */
+/* A pressure file: microseconds in which some task waited, or all of them. */
 struct util_pressure {
     uint64_t some_us, full_us;
 };
@@ -60,66 +56,83 @@ struct util_traffic {
     uint64_t in, out;
 };
 /* /proc/net/dev and /proc/diskstats: sums over the devices for which counts()
- * says yes. Both stay UTIL_NONE where none is. */
+ * returns true. Both stay UTIL_NONE if there is none. */
 typedef bool util_counts(void *arg, const char *device);
 void util_read_netdev(const char *text, util_counts *counts, void *arg,
                       struct util_traffic *out);
 void util_read_diskstats(const char *text, util_counts *counts, void *arg,
                          struct util_traffic *out);
-/* cgroup v2's io.stat and v1's blkio.throttle.io_service_bytes: all devices. */
+/* io.stat of cgroup v2 and blkio.throttle.io_service_bytes of v1: all
+ * devices. */
 void util_read_iostat(const char *text, struct util_traffic *out);
 
-/* /proc/PID/stat. Times in ticks; times and faults with those of children that
+/* /proc/PID/stat. Times are in ticks. Times and faults include children that
  * have ended and were waited for. */
 struct util_process {
     uint64_t pid, parent;
     uint64_t minor_faults, major_faults, user, system, threads, start;
 };
-/* False: not such a line. The name in brackets may hold anything. */
+/* false: not such a line. The name in brackets may hold anything. */
 bool util_read_process(const char *text, struct util_process *out);
 
-/* Whether an environment (NAME=VALUE, ended by NUL, len bytes in all) has name;
- * then its value, which is borrowed and ends with NUL as long as env does. */
+/* Whether a list of numbers ("0,4-7") has n. NULL, "" and text that is no list
+ * have every number. */
+bool util_list_has(const char *list, unsigned n);
+
+/* Of a step on a node. With more of them it is not known whether a process on a
+ * GPU belongs to the step. */
+#define UTIL_PIDS_MAX 4096
+
+/* The step's processes on this node. */
+struct util_pids {
+    uint32_t n; /* more than UTIL_PIDS_MAX: the list is not whole */
+    uint32_t pid[UTIL_PIDS_MAX];
+};
+bool util_pids_have(const struct util_pids *pids, unsigned pid);
+
+/* The value of name in an environment (NAME=VALUE, each ended by NUL, len bytes
+ * in all), or NULL. It is borrowed, and ends with NUL. */
 const char *util_environ(const char *env, size_t len, const char *name);
-/* /proc/PID/cgroup: the path of the unified hierarchy, or of the controller in
- * v1, cut behind the folder "step_...". False: the process is in no step's. */
+/* From /proc/PID/cgroup: the path in the unified hierarchy (controller ""), or
+ * in that of the controller in v1, cut after the folder "step_...". false: the
+ * process is not in a step's cgroup. */
 bool util_cgroup_step(const char *text, const char *controller, char *out,
                       size_t room);
 
-/* The kernel's files below a root, read again and again.
- *
- * A file that is read in each sample stays open: that saves two of three calls
- * to the kernel. A text is the reader's own and holds until the next one.
- */
+/* The kernel's files below a root, read again and again. A file that is read in
+ * each sample stays open, which saves two of three calls to the kernel. A text
+ * belongs to the reader and holds until the next one. */
 
-#define UTIL_TEXT_MAX 65536 /* of a file; environments may be larger: cut */
+/* Limit of a text; longer ones (environments) are cut. */
+#define UTIL_TEXT_MAX 65536
 #define UTIL_KEPT_MAX 32
 
 struct util_reader {
     const char *root; /* replaces / in tests; "" is the machine */
     struct util_kept {
-        const char *folder, *name; /* name NULL: free */
+        const char *folder, *name; /* name NULL: the place is free */
         int fd;
     } kept[UTIL_KEPT_MAX];
     char text[UTIL_TEXT_MAX];
 };
 
-/* A path below the root into out, which has PATH_MAX bytes. Returns out. */
+/* Formats a path below the root into out, which has PATH_MAX bytes. Returns
+ * out. */
 const char *util_reader_path(const struct util_reader *reader, char *out,
                              const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The text of a file by its whole path; "" where there is none: readers find
- * nothing in it. */
+/* The text of a file by its whole path; "" if it cannot be read. */
 const char *util_reader_text(struct util_reader *reader, const char *path);
 
 /* The same through *fd, which is -1 at first and stays open; the caller closes
- * it. */
+ * it. path is only used to open the file. A file that cannot be read any more
+ * is closed, and opened again by the next call. */
 const char *util_reader_again(struct util_reader *reader, int *fd,
                               const char *path);
 
-/* The same of <folder>/<name>; the reader keeps the descriptor. Both texts stay
- * where they are as long as the reader lives. */
+/* The same for <folder>/<name>; the reader keeps the descriptor. Both texts
+ * must stay where they are as long as the reader lives. */
 const char *util_reader_kept(struct util_reader *reader, const char *folder,
                              const char *name);
 

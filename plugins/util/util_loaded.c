@@ -1,4 +1,9 @@
-/* util_loaded.c - frameworks by the files that tasks have mapped. */
+/* util_loaded.c - find frameworks by the files that tasks have mapped.
+ *
+ * look_at_process reads /proc/PID/maps; look_at_file determines a library's
+ * version: from its constants, its file name, or the Python package beside it.
+ * All that runs in a child (util_look_...), because the tasks' file systems may
+ * hang. */
 #include "plugins/util/util_loaded.h"
 
 #include <dirent.h>
@@ -18,21 +23,21 @@
 
 #include "common/fileio.h"
 
-#define LOOKED_AT 32           /* processes */
-#define MAPS_BYTES (4 << 20)   /* of one process */
+#define LOOKED_AT 32           /* processes that are examined */
+#define MAPS_BYTES (4 << 20)   /* read of one process */
 #define FILES_MAX 64           /* different files */
 #define SECTIONS_MAX 4096      /* of an ELF file */
 #define NAMES_BYTES (64 << 10) /* of its sections */
 #define DATA_BYTES (64 << 20)  /* of its constants */
-#define PACKAGES_MAX 65536     /* entries of a folder of packages */
+#define PACKAGES_MAX 65536     /* entries of a packages folder that are read */
 
-/* How a framework's file and package are called. */
+/* How the files and packages of a framework are called. */
 static const struct framework {
     const char *name;
-    const char *file;    /* how its library's name begins */
-    const char *in;      /* a folder of its path; NULL: any */
-    const char *package; /* how its folder NAME-VERSION.dist-info begins */
-    const char *says;    /* what stands before its release in its constants */
+    const char *file;    /* beginning of its library's name */
+    const char *in;      /* folder in its path; NULL: any */
+    const char *package; /* beginning of its folder NAME-VERSION.dist-info */
+    const char *says;    /* text before the version among its constants */
 } frameworks[] = {
     {"torch", "libtorch", NULL, "torch-", NULL},
     {"jax", "", "/jaxlib/", "jaxlib-", NULL},
@@ -43,6 +48,7 @@ static const struct framework {
     {"driver", "libcuda.so", NULL, NULL, NULL},
 };
 
+/* Characters of names and versions; everything else is refused. */
 #define VERSION_BYTES                                                          \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.+_-"
 
@@ -55,6 +61,7 @@ void util_loaded_add(struct util_loaded *loaded, const char *name,
     if (!n || n >= UTIL_LOADED_NAME || v >= UTIL_LOADED_VERSION ||
         strspn(name, VERSION_BYTES) != n || strspn(version, VERSION_BYTES) != v)
         return;
+    /* at ends at the entry to write: one without a version, or a new one */
     for (; at < loaded->list + loaded->n; at++) {
         if (strcmp(at->name, name) != 0)
             continue;
@@ -70,8 +77,8 @@ void util_loaded_add(struct util_loaded *loaded, const char *name,
     memcpy(at->version, version, v + 1);
 }
 
-/* Takes a version's bytes from text, which need not end; false: none begins
- * there. */
+/* Copies a version, which begins with a digit, from the start of text. The text
+ * need not end with a NUL. false: there is none. */
 static bool take_version(const char *text, size_t len, char *out)
 {
     size_t n = 0;
@@ -95,7 +102,8 @@ static bool read_at(int fd, void *to, size_t len, uint64_t at)
            pread(fd, to, len, (off_t) at) == (ssize_t) len;
 }
 
-/* Where the constants stand. */
+/* Finds the section .rodata of a 64-bit ELF file. All offsets and sizes are
+ * checked, because the file is foreign input. */
 static bool find_constants(int fd, Elf64_Shdr *out)
 {
     Elf64_Ehdr head;
@@ -126,7 +134,9 @@ out:
     return found;
 }
 
-/* The version behind the first `says` that has one. */
+/* Finds the version after the first `says` in the constants that has one. The
+ * section is read in blocks that overlap, so a text at a block's end is whole
+ * in the next one. */
 static bool ask_library(int fd, const char *says, char *version)
 {
     enum { BLOCK = 256 << 10, OVERLAP = 128 };
@@ -159,7 +169,8 @@ static bool ask_library(int fd, const char *says, char *version)
 /* --- names -----------------------------------------------------------------
  */
 
-/* "libcudart.so.12.4.127": at least two numbers, one alone is the interface. */
+/* "libcudart.so.12.4.127". At least two numbers: one alone is the version of
+ * the interface. */
 static bool by_file_name(const char *base, char *version)
 {
     const char *at = strstr(base, ".so.");
@@ -168,7 +179,7 @@ static bool by_file_name(const char *base, char *version)
            take_version(at + 4, strlen(at + 4), version);
 }
 
-/* Of the folder "torch-2.4.0+cu121.dist-info" beside that of the file. */
+/* From the folder "torch-2.4.0+cu121.dist-info" beside that of the file. */
 static bool by_package(const char *root, const char *path, const char *package,
                        char *version)
 {
@@ -179,6 +190,7 @@ static bool by_package(const char *root, const char *path, const char *package,
     const char *at = NULL;
     DIR *dir;
 
+    /* both names have the same length */
     for (size_t i = 0; !at && i < 2; i++)
         at = strstr(path, places[i]);
     if (!at || !package)
@@ -195,7 +207,8 @@ static bool by_package(const char *root, const char *path, const char *package,
         if (strncmp(name, package, strlen(package)) != 0 ||
             !strstr(name, ".dist-info"))
             continue;
-        dash = strchr(name, '-') + 1; /* the package's name may continue */
+        dash = strchr(name, '-') +
+               1; /* the name may be longer than `package`: nvidia_nccl_cu12 */
         found = take_version(dash, (size_t) (strstr(name, ".dist-info") - dash),
                              version);
     }
@@ -206,7 +219,8 @@ static bool by_package(const char *root, const char *path, const char *package,
 
 /* --- a process ------------------------------------------------------------ */
 
-/* Files that were looked at already, on the way through the processes. */
+/* Files that were already examined, over all processes: most tasks map the same
+ * ones. */
 struct looking {
     const char *root;
     struct util_loaded *loaded;
@@ -214,6 +228,7 @@ struct looking {
     size_t n_seen;
 };
 
+/* Remembers a path. false: it was seen before, or the list is full. */
 static bool is_new(struct looking *l, const char *path)
 {
     for (size_t i = 0; i < l->n_seen; i++)
@@ -225,7 +240,8 @@ static bool is_new(struct looking *l, const char *path)
     return true;
 }
 
-/* root: as the process sees it. */
+/* root: as the process sees it, /proc/PID/root, since it may be in a
+ * container. */
 static void look_at_file(struct looking *l, const struct framework *f,
                          const char *root, const char *path)
 {
@@ -289,6 +305,7 @@ void util_loaded_find(const char *root, const struct util_pids *pids,
     uint32_t some = n < LOOKED_AT ? n : LOOKED_AT;
     struct looking l = {.root = root, .loaded = loaded};
 
+    /* evenly spaced over all processes */
     for (uint32_t i = 0; i < some; i++)
         look_at_process(&l, pids->pid[(uint64_t) i * n / some]);
     for (size_t i = 0; i < l.n_seen; i++)
@@ -297,12 +314,6 @@ void util_loaded_find(const char *root, const struct util_pids *pids,
 
 /* --- in a child ------------------------------------------------------------
  */
-
-struct util_look {
-    pid_t pid;
-    int fd;
-    uint64_t start_ms, cpu_us;
-};
 
 struct util_look *util_look_start(const char *root,
                                   const struct util_pids *pids, uint64_t now_ms,
@@ -319,6 +330,7 @@ struct util_look *util_look_start(const char *root,
     }
     *look = (struct util_look){.fd = fd[0], .start_ms = now_ms};
     look->pid = fork();
+    /* the child */
     if (look->pid == 0) {
         struct util_loaded found = {0};
 
@@ -335,7 +347,8 @@ struct util_look *util_look_start(const char *root,
     return NULL;
 }
 
-/* A child that does not die in a file system is left to init. */
+/* Kills the child and takes its cost. One that is stuck in a file system is
+ * left to init after 20 ms. */
 static void end_look(struct util_look *look)
 {
     struct rusage use = {.ru_utime = {0}};
@@ -361,22 +374,19 @@ int util_look_take(struct util_look *look, uint64_t now_ms,
         now_ms - look->start_ms < UTIL_LOOK_MS)
         return 0;
     end_look(look);
+    /* too slow, or the child died before it wrote */
     if (n != (ssize_t) sizeof(found) || found.n > UTIL_LOADED_MAX)
         return error_set(err, "the tasks' libraries are unknown: reading their "
                               "files took too long");
     for (uint32_t i = 0; i < found.n; i++) {
         struct util_library *one = &found.list[i];
 
+        /* the message comes from another process */
         one->name[UTIL_LOADED_NAME - 1] = '\0';
         one->version[UTIL_LOADED_VERSION - 1] = '\0';
         util_loaded_add(loaded, one->name, one->version);
     }
     return 1;
-}
-
-uint64_t util_look_cpu_us(const struct util_look *look)
-{
-    return look->cpu_us;
 }
 
 void util_look_stop(struct util_look *look)

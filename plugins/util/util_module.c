@@ -1,4 +1,10 @@
-/* util_module.c - utilisation of node, step, tasks, GPUs and ports. */
+/* util_module.c - the utilisation module of the node agent: samples of node,
+ * step, tasks, GPUs and ports.
+ *
+ * tick takes a sample of everything but GPUs, whose rows come later from a
+ * child (readable, or the next tick). Rows go to compressed files
+ * (util_rows.h). Besides, a child looks a few times for the frameworks that the
+ * tasks have loaded. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -10,10 +16,10 @@
 #include "plugins/util/util_probe.h"
 #include "plugins/util/util_rows.h"
 
-#define FLUSH_US 60000000 /* a node that dies loses so much at most */
-/* A step whose processes are all gone for so long is over. */
+#define FLUSH_US 60000000 /* a node that dies loses at most this much */
+/* A step is over when all its processes have been gone for this long. */
 #define GONE_US 10000000
-/* So is one whose tasks have never come. */
+/* So is a step whose tasks have never been seen. */
 #define NEVER_US 600000000
 
 struct util {
@@ -22,16 +28,18 @@ struct util {
     struct util_files *files;
     struct util_gpus *gpus;
     uint64_t began_us, flushed_us;
-    uint64_t first_us, seen_us; /* when tasks were there; 0: not yet */
+    uint64_t first_us,
+        seen_us; /* first and last time that tasks were there; 0: not yet */
     bool over;
-    size_t rows; /* of tasks, in this sample */
+    size_t rows;  /* rows of tasks in this sample, with the step's */
+    size_t tasks; /* tasks that were seen so far */
     struct util_row gpu_rows[UTIL_GPUS_MAX];
     struct util_pids pids;
     /* what the tasks have loaded */
     struct util_loaded loaded;
     struct util_look *look;
-    unsigned looks;
-    uint64_t look_cpu_us;
+    unsigned looks;       /* looks for libraries so far */
+    uint64_t look_cpu_us; /* cost of these looks */
 };
 
 static void destroy(void *state)
@@ -55,6 +63,8 @@ static uint64_t now_us(void)
     return (uint64_t) t.tv_sec * 1000000 + (uint64_t) t.tv_nsec / 1000;
 }
 
+/* Returns NULL without an error if no samples are wanted. Without GPUs the
+ * module runs nevertheless; err then says why there are none. */
 static void *start(const struct module_place *place, struct jp_error *err)
 {
     const struct util_step step = {.root = place->root,
@@ -69,6 +79,7 @@ static void *start(const struct module_place *place, struct jp_error *err)
     struct util *u = place->period_ms ? calloc(1, sizeof(*u)) : NULL;
     char *dir = text_format("%s/nodes/%s", place->dir, place->node);
 
+    /* sampling is switched off */
     if (!place->period_ms) {
         free(dir);
         return NULL;
@@ -93,9 +104,10 @@ static int fd(void *state)
 {
     const struct util *u = state;
 
-    return u->gpus ? util_gpus_fd(u->gpus) : -1;
+    return u->gpus ? u->gpus->fd : -1;
 }
 
+/* Takes a row of the probe. */
 static int put(void *arg, enum util_kind kind, const struct util_row *row,
                struct jp_error *err)
 {
@@ -105,7 +117,7 @@ static int put(void *arg, enum util_kind kind, const struct util_row *row,
     return util_files_add(u->files, kind, row, err);
 }
 
-/* What other modules may want to know of them. */
+/* Publishes the GPUs' last figures for other modules of the agent. */
 static void share_gpus(const struct util *u, size_t n,
                        const struct module_time *now)
 {
@@ -113,6 +125,7 @@ static void share_gpus(const struct util *u, size_t n,
 
     if (!shared)
         return;
+    /* other modules run in this process, so no lock is needed */
     shared->n_gpus = n < MODULE_GPUS_MAX ? n : MODULE_GPUS_MAX;
     shared->gpus_us = now->mono_us;
     for (size_t i = 0; i < shared->n_gpus; i++) {
@@ -126,6 +139,8 @@ static void share_gpus(const struct util *u, size_t n,
     }
 }
 
+/* Takes the child's answer if there is one. The rows get the time of their
+ * arrival. */
 static int take_gpus(struct util *u, const struct module_time *now,
                      struct jp_error *err)
 {
@@ -136,6 +151,7 @@ static int take_gpus(struct util *u, const struct module_time *now,
     for (int i = 0; i < n; i++) {
         u->gpu_rows[i].t_us = now->real_us;
         u->gpu_rows[i].mono_us = now->mono_us;
+        /* a row that cannot be written is lost, later ones are not */
         if (util_files_add(u->files, UTIL_GPU, &u->gpu_rows[i], err) < 0)
             return -1;
     }
@@ -144,8 +160,9 @@ static int take_gpus(struct util *u, const struct module_time *now,
     return n < 0 ? -1 : 0;
 }
 
-/* Programs load libraries in their first seconds, and a few later ones; a wait
- * for data may keep them from it. */
+/* Starts a child that looks for libraries, or takes its result. Programs load
+ * most libraries in their first seconds and a few later; a program that waits
+ * for its data may load them much later. */
 static int look_at_libraries(struct util *u, const struct module_time *now,
                              struct jp_error *err)
 {
@@ -155,8 +172,9 @@ static int look_at_libraries(struct util *u, const struct module_time *now,
 
     if (u->look) {
         rc = util_look_take(u->look, now->mono_us / 1000, &u->loaded, err);
+        /* the child has ended, well or not */
         if (rc) {
-            u->look_cpu_us += util_look_cpu_us(u->look);
+            u->look_cpu_us += u->look->cpu_us;
             util_look_stop(u->look);
             u->look = NULL;
         }
@@ -164,6 +182,7 @@ static int look_at_libraries(struct util *u, const struct module_time *now,
     }
     if (u->looks < sizeof(at_us) / sizeof(*at_us) && u->pids.n &&
         age_us >= at_us[u->looks]) {
+        /* a look that fails is not repeated before the next time */
         u->looks++;
         u->look =
             util_look_start(u->place.root, &u->pids, now->mono_us / 1000, err);
@@ -179,12 +198,13 @@ static int tick(void *state, const struct module_time *now,
     int rc;
 
     u->rows = 0;
+    /* a failed part does not keep the others from being sampled */
     rc = util_probe_take(u->probe, now->real_us, now->mono_us, now->cpu_us, put,
                          u, err);
-    util_probe_pids(u->probe, &u->pids);
+    u->tasks = util_probe_seen(u->probe, &u->pids);
     if (u->gpus)
         util_gpus_ask(u->gpus, now->mono_us / 1000, &u->pids);
-    if (u->rows > 1) /* besides the step's own */
+    if (u->rows > 1) /* more than the row of the step itself */
         u->seen_us = now->mono_us;
     if (!u->first_us)
         u->first_us = u->seen_us;
@@ -194,9 +214,10 @@ static int tick(void *state, const struct module_time *now,
         u->began_us = now->mono_us;
     u->over = u->seen_us ? now->mono_us - u->seen_us > GONE_US
                          : now->mono_us - u->began_us > NEVER_US;
-    /* an answer that never comes is noticed here */
+    /* also notices a child that does not answer */
     if (take_gpus(u, now, err) < 0)
         rc = -1;
+    /* the first flush makes the files visible early */
     if (now->mono_us - u->flushed_us >= FLUSH_US || !u->flushed_us) {
         u->flushed_us = now->mono_us;
         if (util_files_flush(u->files, false, err) < 0)
@@ -225,18 +246,17 @@ static uint64_t cpu_us(void *state)
 {
     const struct util *u = state;
 
-    return u->look_cpu_us + (u->gpus ? util_gpus_cpu_us(u->gpus) : 0);
+    return u->look_cpu_us + (u->gpus ? u->gpus->cpu_us : 0);
 }
 
-/* What the tasks have loaded, and what asking cost. */
+/* The module's part of agent.json. */
 static void record(void *state, struct jp_json_stream *s)
 {
     const struct util *u = state;
 
-    json_stream_count(s, "tasks", util_probe_tasks(u->probe));
-    json_stream_count(s, "gpu_cpu_us", u->gpus ? util_gpus_cpu_us(u->gpus) : 0);
-    json_stream_count(s, "gpu_max_rss_bytes",
-                      u->gpus ? util_gpus_max_rss(u->gpus) : 0);
+    json_stream_count(s, "tasks", u->tasks);
+    json_stream_count(s, "gpu_cpu_us", u->gpus ? u->gpus->cpu_us : 0);
+    json_stream_count(s, "gpu_max_rss_bytes", u->gpus ? u->gpus->max_rss : 0);
     json_stream_array(s, "frameworks");
     for (uint32_t i = 0; i < u->loaded.n; i++) {
         json_stream_object(s, NULL);

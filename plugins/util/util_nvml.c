@@ -1,4 +1,8 @@
-/* util_nvml.c - what each GPU does, by NVML's functions. */
+/* util_nvml.c - what each NVIDIA GPU does, by NVML's functions.
+ *
+ * Runs in the child of util_gpu.c. Each read_... function fills the figures of
+ * one topic; a function that the library does not have, or that the GPU does
+ * not support, leaves its figures unknown. */
 #include "plugins/util/util_gpu.h"
 
 #include <math.h>
@@ -10,60 +14,44 @@
 #include "common/num.h"
 #include "common/nvml_lib.h"
 
-/* PCIe throughput is measured for 20 ms in the call, and NVLinks are many: not
- * in each sample. */
+/* Samples between two readings of traffic: PCIe throughput is measured for 20
+ * ms inside the call, and a GPU has many NVLinks. */
 #define SELDOM 5
-#define LINKS_MAX 36 /* NVML_NVLINK_MAX_LINKS */
-#define ON_GPU_MAX 256
-#define EVENTS_MAX 64 /* in one sample */
+#define LINKS_MAX 36   /* NVML_NVLINK_MAX_LINKS */
+#define ON_GPU_MAX 256 /* processes on a GPU */
+#define EVENTS_MAX 64  /* errors in one sample */
 
 struct gpu {
     nvml_device device;
     char id[UTIL_ID_MAX];
+    /* last values, from which rates are made */
     struct util_counter energy, replays, ecc, corrected;
     struct util_counter link_errors, link_in, link_out;
-    uint64_t mono_us, seldom_us;
+    uint64_t mono_us,
+        seldom_us; /* of the last sample, of the last reading of traffic */
+    /* traffic as read last, repeated until the next time */
     double pcie_in, pcie_out, errors_s, in_s, out_s;
-    bool is_watched; /* its Xid errors are told */
-    double xid;      /* in this sample, 0: none */
+    bool is_watched; /* the driver reports its Xid errors */
+    double xid;      /* last error in this sample; 0: none */
 };
 
 struct util_nvml {
     struct nvml_lib lib;
     struct gpu gpus[UTIL_GPUS_MAX];
     size_t n_gpus;
-    uint64_t samples, real_us; /* of the sample before */
-    nvml_event_set events;     /* NULL: none are told */
+    uint64_t samples, real_us; /* number of samples; time of the one before */
+    nvml_event_set events;     /* NULL: errors are not reported */
 };
 
-/* Each of these is called if the library has it, and answers. */
+/* True if the library has the function and the call succeeded. */
 #define ASK(nvml, function, ...)                                               \
     ((nvml)->lib.function && (nvml)->lib.function(__VA_ARGS__) == NVML_SUCCESS)
 
 /* --- which GPUs ------------------------------------------------------------
  */
 
-bool util_nvml_lists(const char *list, unsigned n)
-{
-    unsigned long from, to;
-    char *end;
-
-    if (!list || !*list)
-        return true;
-    for (const char *at = list; *at; at = *end ? end + 1 : end) {
-        from = to = strtoul(at, &end, 10);
-        if (end == at) /* no list of numbers: it says nothing of GPUs */
-            return true;
-        if (*end == '-')
-            to = strtoul(end + 1, &end, 10);
-        if (n >= from && n <= to)
-            return true;
-        if (*end && *end != ',')
-            return true;
-    }
-    return false;
-}
-
+/* Adds the GPU with that index if it is in the list of minor numbers. Rows are
+ * identified by PCI bus id, as in the driver's own messages. */
 static void add_gpu(struct util_nvml *nvml, unsigned index, const char *minors)
 {
     struct gpu *gpu = &nvml->gpus[nvml->n_gpus];
@@ -87,15 +75,16 @@ static void add_gpu(struct util_nvml *nvml, unsigned index, const char *minors)
         return;
     if (!ASK(nvml, minor, gpu->device, &minor))
         minor = index;
-    if (!util_nvml_lists(minors, minor))
+    if (!util_list_has(minors, minor))
         return;
-    /* from the numbers: the text may be anything */
+    /* made from numbers, because the library's text may be anything */
     snprintf(gpu->id, sizeof(gpu->id), "%04x:%02x:%02x.0", pci.domain & 0xffff,
              pci.bus & 0xff, pci.device & 0x1f);
     nvml->n_gpus++;
 }
 
-/* From here on the driver keeps Xid errors for us. */
+/* From here on the driver queues Xid errors for this process. Errors before are
+ * not seen. */
 static void watch_errors(struct util_nvml *nvml)
 {
     if (!nvml->lib.events_add || !nvml->lib.events_wait ||
@@ -158,6 +147,7 @@ static void read_use(const struct util_nvml *nvml, nvml_device device,
     struct nvml_memory memory;
     struct nvml_use use;
 
+    /* above 100 %: not a figure */
     if (ASK(nvml, use, device, &use) && use.gpu <= 100 && use.memory <= 100) {
         row->v[GPU_SM] = use.gpu / 100.0;
         row->v[GPU_MEMORY_BUSY] = use.memory / 100.0;
@@ -188,6 +178,7 @@ static void read_power(const struct util_nvml *nvml, struct gpu *gpu, double dt,
         row->v[GPU_SM_CLOCK_MAX] = n;
     if (ASK(nvml, clock, gpu->device, NVML_CLOCK_MEM, &n))
         row->v[GPU_MEMORY_CLOCK] = n;
+    /* the reasons why the clock is lowered */
     if (!ASK(nvml, reasons, gpu->device, &bits))
         return;
     row->v[GPU_THROTTLE_POWER] = (bits & NVML_REASON_POWER_CAP) != 0;
@@ -219,7 +210,7 @@ static void read_errors(const struct util_nvml *nvml, struct gpu *gpu,
         row->v[GPU_XID] = gpu->xid;
 }
 
-/* Of all links that tell; UTIL_NONE: none does. */
+/* Sum over all links that have counters; UTIL_NONE: none has. */
 static uint64_t sum_link_errors(const struct util_nvml *nvml, nvml_device gpu)
 {
     unsigned long long n;
@@ -231,12 +222,15 @@ static uint64_t sum_link_errors(const struct util_nvml *nvml, nvml_device gpu)
 
             if (rc == NVML_SUCCESS)
                 sum = num_add(sum == UTIL_NONE ? 0 : sum, n);
-            else if (i == 0) /* no such link, or none at all */
+            else if (i ==
+                     0) /* no such link: those after it do not exist either */
                 return sum;
         }
     return sum;
 }
 
+/* The value of a field over all links; UTIL_NONE: unknown. NVML returns one of
+ * several integer types. */
 static uint64_t field_of(const struct util_nvml *nvml, nvml_device gpu,
                          unsigned id)
 {
@@ -250,7 +244,7 @@ static uint64_t field_of(const struct util_nvml *nvml, nvml_device gpu,
                                             : UTIL_NONE;
 }
 
-/* Traffic: measured now and then, and told until the next time. */
+/* Traffic is measured every SELDOM samples, and repeated in between. */
 static void read_traffic(const struct util_nvml *nvml, struct gpu *gpu,
                          uint64_t mono_us, struct util_row *row)
 {
@@ -260,7 +254,7 @@ static void read_traffic(const struct util_nvml *nvml, struct gpu *gpu,
     if (nvml->samples % SELDOM == 0) {
         gpu->seldom_us = mono_us;
         gpu->pcie_in = ASK(nvml, throughput, gpu->device, NVML_PCIE_RX, &n)
-                           ? n * 1024.0
+                           ? n * 1024.0 /* the library counts KiB/s */
                            : NAN;
         gpu->pcie_out = ASK(nvml, throughput, gpu->device, NVML_PCIE_TX, &n)
                             ? n * 1024.0
@@ -284,15 +278,7 @@ static void read_traffic(const struct util_nvml *nvml, struct gpu *gpu,
 /* --- whose processes -------------------------------------------------------
  */
 
-bool util_nvml_is_ours(const struct util_pids *pids, unsigned pid)
-{
-    for (uint32_t i = 0; i < pids->n; i++)
-        if (pids->pid[i] == pid)
-            return true;
-    return false;
-}
-
-/* Processes on the GPU, and those of them that are not the step's. */
+/* Processes on the GPU: of the step, and of others. */
 static void count_processes(const struct util_nvml *nvml, nvml_device gpu,
                             const struct util_pids *pids, struct util_row *row)
 {
@@ -302,12 +288,13 @@ static void count_processes(const struct util_nvml *nvml, nvml_device gpu,
     if (!ASK(nvml, processes, gpu, &n, list) || n > ON_GPU_MAX)
         return;
     for (unsigned i = 0; i < n; i++)
-        others += !util_nvml_is_ours(pids, list[i].pid);
+        others += !util_pids_have(pids, list[i].pid);
     row->v[GPU_PROCESSES] = n - others;
     row->v[GPU_OTHERS] = others;
 }
 
-/* The share of the others' kernels: of each process its last word. */
+/* Share of time in which kernels of other processes ran. The library returns
+ * several samples a process since since_us; the last one of each counts. */
 static void share_others(const struct util_nvml *nvml, nvml_device gpu,
                          const struct util_pids *pids, uint64_t since_us,
                          struct util_row *row)
@@ -319,7 +306,7 @@ static void share_others(const struct util_nvml *nvml, nvml_device gpu,
     if (!nvml->lib.process_use)
         return;
     rc = nvml->lib.process_use(gpu, list, &n, since_us);
-    if (rc == NVML_NOT_FOUND) /* nobody computed */
+    if (rc == NVML_NOT_FOUND) /* no process used the GPU */
         n = 0;
     else if (rc != NVML_SUCCESS || n > ON_GPU_MAX)
         return;
@@ -328,14 +315,14 @@ static void share_others(const struct util_nvml *nvml, nvml_device gpu,
 
         for (unsigned k = i + 1; k < n; k++)
             later = later || list[k].pid == list[i].pid;
-        if (!later && list[i].sm <= 100 &&
-            !util_nvml_is_ours(pids, list[i].pid))
+        if (!later && list[i].sm <= 100 && !util_pids_have(pids, list[i].pid))
             percent += list[i].sm;
     }
     row->v[GPU_OTHERS_SM] = percent > 100 ? 1 : percent / 100.0;
 }
 
-/* Takes what the driver has told of errors since the last sample. */
+/* Takes the errors that the driver has queued since the last sample. The last
+ * one of a GPU is kept. */
 static void take_events(struct util_nvml *nvml)
 {
     struct nvml_event event;
@@ -343,6 +330,7 @@ static void take_events(struct util_nvml *nvml)
     for (size_t i = 0; i < nvml->n_gpus; i++)
         nvml->gpus[i].xid = 0;
     for (int n = 0; nvml->events && n < EVENTS_MAX; n++) {
+        /* older drivers fill only a part */
         memset(&event, 0, sizeof(event));
         if (nvml->lib.events_wait(nvml->events, &event, 0) != NVML_SUCCESS)
             break;
@@ -360,6 +348,7 @@ size_t util_nvml_read(struct util_nvml *nvml, uint64_t real_us,
     take_events(nvml);
     for (size_t i = 0; i < nvml->n_gpus; i++) {
         struct gpu *gpu = &nvml->gpus[i];
+        /* 0 in the first sample: no rates yet */
         double dt = gpu->mono_us && mono_us > gpu->mono_us
                         ? (double) (mono_us - gpu->mono_us) * 1e-6
                         : 0;
@@ -371,6 +360,7 @@ size_t util_nvml_read(struct util_nvml *nvml, uint64_t real_us,
         read_traffic(nvml, gpu, mono_us, &out[i]);
         if (pids && pids->n <= UTIL_PIDS_MAX) {
             count_processes(nvml, gpu->device, pids, &out[i]);
+            /* the first sample has no start of a period */
             if (nvml->real_us)
                 share_others(nvml, gpu->device, pids, nvml->real_us, &out[i]);
         }

@@ -1,4 +1,10 @@
-/* util_probe.c - read the kernel's files once a sample. */
+/* util_probe.c - a sample of one node and one step: read the kernel's files
+ * once, and turn counters into rates.
+ *
+ * util_probe_take is a sample: the node, the step (its cgroup, or the sum of
+ * its tasks), each task (util_tasks.c), and the ports of InfiniBand and RoCE
+ * adapters. The counters whose rates are made are members of struct util_probe;
+ * files that are read each time stay open in its reader. */
 #include "plugins/util/util_probe.h"
 
 #include <dirent.h>
@@ -15,9 +21,7 @@
 #include "plugins/util/util_kernel.h"
 #include "plugins/util/util_rows.h"
 
-#define ROOT_MAX 2048
-
-/* The files of a port. Those of the first ports stay open. */
+/* The files of a port in sysfs. */
 enum port_file {
     FILE_RATE,
     FILE_STATE,
@@ -25,29 +29,27 @@ enum port_file {
     FILE_OUT,
     FILE_WAIT,
     FILE_DOWNED,
-    FILE_ERRORS, /* the first of several that are added up */
+    FILE_ERRORS, /* the first of five that are added up */
     PORT_FILES = FILE_ERRORS + 5
 };
 
+/* A port, with the last values of its counters. */
 struct port {
     char id[UTIL_ID_MAX];
     char path[PATH_MAX];
-    int fd[PORT_FILES]; /* -1: not open */
+    int fd[PORT_FILES];
     struct util_counter in, out, wait, errors, downed;
 };
 
+/* All ports of the node. */
 struct util_ports {
-    char root[ROOT_MAX];
+    struct util_reader *reader;
     struct port *ports;
     size_t n;
 };
 
-/* The ports of InfiniBand and RoCE adapters. */
-
-struct util_ports;
-
 #define PORTS_MAX 64
-#define PORTS_OPEN 16
+#define PORTS_OPEN 16 /* the files of this many ports stay open */
 
 static const char *const file_names[PORT_FILES] = {
     [FILE_RATE] = "rate",
@@ -62,7 +64,7 @@ static const char *const file_names[PORT_FILES] = {
     "counters/link_error_recovery",
     "counters/local_link_integrity_errors"};
 
-/* A device's name goes into rows. */
+/* Whether the name can be part of a row and of a path. */
 static bool is_plain(const char *name)
 {
     return *name && *name != '.' &&
@@ -72,9 +74,10 @@ static bool is_plain(const char *name)
 
 #define DEVICES_MAX 64
 
+/* CGROUP_UNKNOWN: no task has been seen yet. */
 enum cgroup_version { CGROUP_UNKNOWN, CGROUP_NONE, CGROUP_1, CGROUP_2 };
 
-/* Whether a network interface or disk counts, asked once. */
+/* Whether a network interface or a disk counts, which is determined once. */
 struct device {
     char name[32];
     bool is_disk, counts;
@@ -82,8 +85,8 @@ struct device {
 
 /* --- the node ------------------------------------------------------------- */
 
-/* Interfaces of hardware; where there is none (a container), all but loopback.
- */
+/* The argument of is_hardware. any: all interfaces except loopback count, as in
+ * a container, which shows none of hardware. */
 struct devices {
     struct util_probe *probe;
     bool any;
@@ -92,16 +95,19 @@ struct devices {
 struct util_probe {
     struct util_step step;
     double ticks_s;
-    uint64_t samples, last_mono_us;
-    double dt; /* seconds since the last sample; 0: this is the first */
+    uint64_t samples,
+        last_mono_us; /* number of samples; time of the last one */
+    double dt;        /* seconds since the last sample; 0: this is the first */
     /* the node */
     struct util_counter user, nice, system, iowait, irq, softirq, steal;
     struct util_counter faults, net_in, net_out, disk_in, disk_out;
     struct util_counter cpu_wait, memory_wait, io_wait, agent;
     struct util_tasks *tasks;
+    struct util_tasks_now now; /* of the last sample */
     /* the step */
     enum cgroup_version version;
-    char cgroup[4][PATH_MAX]; /* cpuacct or all, memory, blkio, cpu */
+    char cgroup[4][PATH_MAX]; /* v1: cpuacct, memory, blkio, cpu; v2: only the
+                                 first */
     struct util_counter step_user, step_system, step_throttled, step_major;
     struct util_counter step_in, step_out, step_cpu_wait, step_memory_wait;
     struct util_counter step_io_wait;
@@ -114,9 +120,11 @@ struct util_probe {
 static bool sysfs_has(struct util_probe *p, const char *device, bool is_disk,
                       const char *path);
 
-/* Whole disks: neither partitions nor what lies on top of other disks. */
+/* Whole disks: neither partitions nor devices on top of other disks, which
+ * would count everything twice. */
 static bool is_disk(void *arg, const char *device)
 {
+    /* loop devices, RAM disks, device mapper, software RAID, compressed RAM */
     static const char *const above[] = {"loop", "ram", "dm-", "md", "zram"};
     const struct devices *d = arg;
     char path[PATH_MAX];
@@ -130,8 +138,8 @@ static bool is_disk(void *arg, const char *device)
     return sysfs_has(d->probe, device, true, path);
 }
 
-/* Whether sysfs has the path, asked once for a device: names of devices stay
- * what they are while a step runs, and new ones are asked for. */
+/* Whether sysfs has the path. The result is kept for the device's name: names
+ * do not change while a step runs, and new ones are looked up. */
 static bool sysfs_has(struct util_probe *p, const char *device, bool is_disk,
                       const char *path)
 {
@@ -141,6 +149,7 @@ static bool sysfs_has(struct util_probe *p, const char *device, bool is_disk,
         if (p->devices[i].is_disk == is_disk &&
             strcmp(p->devices[i].name, device) == 0)
             return p->devices[i].counts;
+    /* no place to remember it: look each time */
     if (p->n_devices == DEVICES_MAX || strlen(device) >= sizeof(at->name))
         return access(path, F_OK) == 0;
     at = &p->devices[p->n_devices++];
@@ -150,9 +159,11 @@ static bool sysfs_has(struct util_probe *p, const char *device, bool is_disk,
     return at->counts;
 }
 
+/* Adds a port. Without memory it is left out. */
 static void add_port(struct util_ports *p, const char *device, const char *name)
 {
     static const struct util_counter unset = {UTIL_NONE};
+    /* ports are few, so one at a time is fast enough */
     struct port *more = realloc(p->ports, (p->n + 1) * sizeof(*more));
 
     if (!more)
@@ -166,20 +177,21 @@ static void add_port(struct util_ports *p, const char *device, const char *name)
                           .downed = unset};
     snprintf(more->id, sizeof(more->id), "%.30s/%.10s", device, name);
     snprintf(more->path, sizeof(more->path),
-             "%s/sys/class/infiniband/%.255s/ports/%.255s", p->root, device,
-             name);
+             "%s/sys/class/infiniband/%.255s/ports/%.255s", p->reader->root,
+             device, name);
     for (size_t i = 0; i < PORT_FILES; i++)
         more->fd[i] = -1;
 }
 
+/* Adds the ports of an adapter. */
 static void add_device(struct util_ports *p, const char *device)
 {
     char path[PATH_MAX];
     struct dirent *entry;
     DIR *ports;
 
-    snprintf(path, sizeof(path), "%s/sys/class/infiniband/%.255s/ports",
-             p->root, device);
+    util_reader_path(p->reader, path, "/sys/class/infiniband/%.255s/ports",
+                     device);
     ports = opendir(path);
     while (ports && (entry = readdir(ports)))
         if (is_plain(entry->d_name) && p->n < PORTS_MAX)
@@ -188,8 +200,9 @@ static void add_device(struct util_ports *p, const char *device)
         closedir(ports);
 }
 
-/* Those that are there now; root replaces /. NULL without memory. */
-static struct util_ports *util_ports_create(const char *root)
+/* The ports that exist now; later ones are not seen. Returns NULL without
+ * memory. */
+static struct util_ports *ports_create(struct util_reader *reader)
 {
     struct util_ports *p = calloc(1, sizeof(*p));
     char path[PATH_MAX];
@@ -198,9 +211,8 @@ static struct util_ports *util_ports_create(const char *root)
 
     if (!p)
         return NULL;
-    snprintf(p->root, sizeof(p->root), "%s", root);
-    snprintf(path, sizeof(path), "%s/sys/class/infiniband", p->root);
-    devices = opendir(path);
+    p->reader = reader;
+    devices = opendir(util_reader_path(reader, path, "/sys/class/infiniband"));
     while (devices && (entry = readdir(devices)))
         if (is_plain(entry->d_name))
             add_device(p, entry->d_name);
@@ -209,7 +221,7 @@ static struct util_ports *util_ports_create(const char *root)
     return p;
 }
 
-static void util_ports_destroy(struct util_ports *p)
+static void ports_destroy(struct util_ports *p)
 {
     for (size_t i = 0; p && i < p->n; i++)
         for (size_t k = 0; k < PORT_FILES; k++)
@@ -220,6 +232,7 @@ static void util_ports_destroy(struct util_ports *p)
     free(p);
 }
 
+/* The first number in a port's file; UTIL_NONE: there is none. */
 static uint64_t number_of(const struct util_ports *p, struct port *port,
                           unsigned file)
 {
@@ -228,12 +241,12 @@ static uint64_t number_of(const struct util_ports *p, struct port *port,
     const char *found;
 
     snprintf(path, sizeof(path), "%.4000s/%s", port->path, file_names[file]);
-    found = stays ? util_read_again(&port->fd[file], path, text, sizeof(text))
+    found = stays ? util_reader_again(p->reader, &port->fd[file], path)
                   : util_read_file(path, text, sizeof(text), NULL);
     return util_number(found ?: "");
 }
 
-/* Sums; of counters that the adapter does not have, none is known. */
+/* Sum of the error counters that the adapter has; UTIL_NONE: it has none. */
 static uint64_t errors_of(const struct util_ports *p, struct port *port)
 {
     uint64_t sum = UTIL_NONE;
@@ -247,12 +260,11 @@ static uint64_t errors_of(const struct util_ports *p, struct port *port)
     return sum;
 }
 
-/* Reads one port, dt seconds after the last time (0: the first). False: there
- * is none of that number. */
-/* The counters of data are in units of four bytes
+/* Reads port i, dt seconds after the last time (0: the first time). false:
+ * there are no more ports. Counters of data are in units of four bytes
  * (Documentation/ABI/stable/sysfs-class-infiniband). */
-static bool util_ports_take(struct util_ports *p, size_t i, double dt,
-                            struct util_row *row)
+static bool take_port(struct util_ports *p, size_t i, double dt,
+                      struct util_row *row)
 {
     struct port *port;
     uint64_t gbit, state;
@@ -260,6 +272,7 @@ static bool util_ports_take(struct util_ports *p, size_t i, double dt,
     if (i >= p->n)
         return false;
     port = &p->ports[i];
+    /* the files hold text after the number */
     gbit = number_of(p, port, FILE_RATE);   /* "200 Gb/sec (4X HDR)" */
     state = number_of(p, port, FILE_STATE); /* "4: ACTIVE" */
     util_row_init(row, 0, 0, port->id);
@@ -271,42 +284,48 @@ static bool util_ports_take(struct util_ports *p, size_t i, double dt,
     row->v[PORT_ERRORS] = util_rate(&port->errors, errors_of(p, port), 1, dt);
     row->v[PORT_DOWNED] =
         util_rate(&port->downed, number_of(p, port, FILE_DOWNED), 1, dt);
+    /* Gbit/s in bytes per second */
     row->v[PORT_RATE] = util_known(gbit) * 1e9 / 8;
     row->v[PORT_UP] = state == UTIL_NONE ? NAN : state == 4;
     return true;
 }
 
+/* Samples between two searches for a cgroup that was not found. */
 #define AGAIN_CGROUP 5 /* samples */
 
 /* --- rates ---------------------------------------------------------------- */
 
-/* Growth a second, of counts of `unit` seconds or bytes. */
+/* Growth per second of a counter in steps of `unit`. */
 static double rate(const struct util_probe *p, struct util_counter *counter,
                    uint64_t now, double unit)
 {
     return util_rate(counter, now, unit, p->dt);
 }
 
-/* Of a time in microseconds: the share of the time that passed. */
+/* Growth of a time in microseconds as a share of the time that passed. */
 static double share(const struct util_probe *p, struct util_counter *counter,
                     uint64_t now_us)
 {
     double s = rate(p, counter, now_us, 1e-6);
 
-    return s > 1 ? 1 : s; /* the files are read one after another */
+    return s > 1 ? 1 : s; /* files are read one after another, so the times
+                             differ slightly */
 }
 
-/* A file of the node, "proc/stat". */
+/* A file of the node, for instance "proc/stat". */
 static const char *kernel_text(struct util_probe *p, const char *name)
 {
     return util_reader_kept(&p->reader, p->step.root, name);
 }
 
+/* Interfaces of hardware have a device in sysfs; bridges and tunnels have
+ * not. */
 static bool is_hardware(void *arg, const char *device)
 {
     const struct devices *d = arg;
     char path[PATH_MAX];
 
+    /* a name with a slash would leave the folder */
     if (strcmp(device, "lo") == 0 || strchr(device, '/'))
         return false;
     if (d->any)
@@ -316,6 +335,7 @@ static bool is_hardware(void *arg, const char *device)
     return sysfs_has(d->probe, device, false, path);
 }
 
+/* Rates are cores: seconds of processor time per second. */
 static void take_cpu(struct util_probe *p, struct util_row *row)
 {
     double tick = 1 / p->ticks_s, user, system, iowait, steal;
@@ -323,6 +343,7 @@ static void take_cpu(struct util_probe *p, struct util_row *row)
 
     if (!util_read_stat(kernel_text(p, "proc/stat"), &cpu))
         return;
+    /* /proc/stat keeps the time of programs with a positive nice value apart */
     user = rate(p, &p->user, cpu.user, tick) +
            rate(p, &p->nice, cpu.nice, tick);
     system = rate(p, &p->system, cpu.system, tick) +
@@ -333,6 +354,7 @@ static void take_cpu(struct util_probe *p, struct util_row *row)
     row->v[NODE_CPUS] = util_known(cpu.n);
     row->v[NODE_USER] = user;
     row->v[NODE_SYSTEM] = system;
+    /* time in guests is part of user; waiting for disks is idle time */
     row->v[NODE_BUSY] = user + system;
     row->v[NODE_IOWAIT] = iowait;
     row->v[NODE_STEAL] = steal;
@@ -345,6 +367,7 @@ static void take_memory(struct util_probe *p, struct util_row *row)
 
     util_read_meminfo(kernel_text(p, "proc/meminfo"), &m);
     row->v[NODE_MEMORY_TOTAL] = util_known(m.total);
+    /* UTIL_NONE is larger than any total, so it fails the test */
     if (m.total != UTIL_NONE && m.available <= m.total)
         row->v[NODE_MEMORY_USED] = (double) (m.total - m.available);
     if (m.swap_total != UTIL_NONE && m.swap_free <= m.swap_total)
@@ -361,6 +384,7 @@ static void take_traffic(struct util_probe *p, struct util_row *row)
     const char *text = kernel_text(p, "proc/net/dev");
 
     util_read_netdev(text, is_hardware, &devices, &t);
+    /* no interface of hardware: a container */
     if (t.in == UTIL_NONE) {
         devices.any = true;
         util_read_netdev(text, is_hardware, &devices, &t);
@@ -373,6 +397,7 @@ static void take_traffic(struct util_probe *p, struct util_row *row)
     row->v[NODE_DISK_WRITE] = rate(p, &p->disk_out, t.out, 1);
 }
 
+/* Share of the time in which some task waited. */
 static double pressure(const struct util_probe *p, const char *text,
                        struct util_counter *counter)
 {
@@ -399,6 +424,7 @@ static void take_node(struct util_probe *p, uint64_t agent_us,
 
 /* --- the step ------------------------------------------------------------- */
 
+/* The path of a file in the step's cgroup, into path. */
 static const char *step_file(const struct util_probe *p, int which,
                              const char *name, char *path)
 {
@@ -406,14 +432,16 @@ static const char *step_file(const struct util_probe *p, int which,
     return path;
 }
 
-/* Where the step's cgroup is, by that of one of its tasks. */
+/* Finds the step's cgroup by that of one of its tasks. v2 is tried first; a
+ * hybrid system may have both, but then v2 has no cpu.stat for us. */
 static void find_cgroup(struct util_probe *p)
 {
     static const char *const v1[] = {"cpuacct", "memory", "blkio", "cpu"};
     char path[PATH_MAX], step[2048];
-    uint64_t pid = util_tasks_first(p->tasks);
+    uint64_t pid = p->now.first_pid;
     const char *text;
 
+    /* no task has been found yet */
     if (!pid)
         return;
     util_reader_path(&p->reader, path, "/proc/%llu/cgroup",
@@ -422,6 +450,7 @@ static void find_cgroup(struct util_probe *p)
     p->version = CGROUP_NONE;
     if (util_cgroup_step(text, "", step, sizeof(step))) {
         util_reader_path(&p->reader, p->cgroup[0], "/sys/fs/cgroup%s", step);
+        /* the cgroup exists and is visible from here */
         if (access(step_file(p, 0, "cpu.stat", path), R_OK) == 0)
             p->version = CGROUP_2;
     }
@@ -440,12 +469,14 @@ static const char *step_text(struct util_probe *p, int which, const char *name)
     return util_reader_kept(&p->reader, p->cgroup[which], name);
 }
 
+/* A file that holds a single number. */
 static uint64_t step_number(struct util_probe *p, int which, const char *name)
 {
     return util_number(step_text(p, which, name));
 }
 
-/* A limit that no machine reaches is none. */
+/* A limit of 2^60 bytes or more means "no limit"; UTIL_NONE also becomes
+ * NAN. */
 static double limit_of(uint64_t bytes)
 {
     return bytes >= UINT64_C(1) << 60 ? NAN : (double) bytes;
@@ -507,13 +538,10 @@ static void take_cgroup1(struct util_probe *p, struct util_row *row)
               throttled_ns == UTIL_NONE ? UTIL_NONE : throttled_ns / 1000);
 }
 
-/* What the cgroup does not tell is the sum of the tasks. */
+/* What the cgroup does not have is taken from the sum of the tasks. */
 static void take_step(struct util_probe *p, struct util_row *row)
 {
-    struct util_row sum;
-
-    util_tasks_sum(p->tasks, &sum);
-    /* a task may be moved after it has begun */
+    /* a task may be moved to its cgroup after it has begun */
     if (p->version == CGROUP_UNKNOWN ||
         (p->version == CGROUP_NONE && p->samples % AGAIN_CGROUP == 0))
         find_cgroup(p);
@@ -521,9 +549,10 @@ static void take_step(struct util_probe *p, struct util_row *row)
         take_cgroup2(p, row);
     else if (p->version == CGROUP_1)
         take_cgroup1(p, row);
+    /* columns that the cgroup has not filled */
     for (size_t c = 0; c < TASK_COLUMNS; c++)
         if (isnan(row->v[c]))
-            row->v[c] = sum.v[c];
+            row->v[c] = p->now.sum.v[c];
 }
 
 /* --- all ------------------------------------------------------------------ */
@@ -531,6 +560,7 @@ static void take_step(struct util_probe *p, struct util_row *row)
 struct util_probe *util_probe_create(const struct util_step *step)
 {
     struct util_probe *p = calloc(1, sizeof(*p));
+    /* all counters start as unknown */
     struct util_counter *const node[] = {
         &p->user,           &p->nice,          &p->system,
         &p->iowait,         &p->irq,           &p->softirq,
@@ -547,9 +577,10 @@ struct util_probe *util_probe_create(const struct util_step *step)
     for (size_t i = 0; i < sizeof(node) / sizeof(*node); i++)
         node[i]->last = UTIL_NONE;
     p->step = *step;
+    /* the reader must exist before ports and tasks, which borrow it */
     p->reader.root = step->root;
     p->ticks_s = (double) sysconf(_SC_CLK_TCK);
-    p->ports = util_ports_create(step->root);
+    p->ports = ports_create(&p->reader);
     p->tasks = util_tasks_create(&p->step, &p->reader);
     if (p->ports && p->tasks)
         return p;
@@ -561,12 +592,13 @@ void util_probe_destroy(struct util_probe *p)
 {
     if (p) {
         util_tasks_destroy(p->tasks);
-        util_ports_destroy(p->ports);
+        ports_destroy(p->ports);
         util_reader_fini(&p->reader);
     }
     free(p);
 }
 
+/* t_us and mono_us are the times of all rows. */
 int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
                     uint64_t agent_us, util_put *put, void *arg,
                     struct jp_error *err)
@@ -580,13 +612,16 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
                 : 0;
     util_row_init(&row, t_us, mono_us, "node");
     take_node(p, agent_us, &row);
+    /* the tasks before the step, which may need their sum and one of their
+     * processes */
     if (put(arg, UTIL_NODE, &row, err) < 0 ||
-        util_tasks_take(p->tasks, mono_us, p->dt, err) < 0)
+        util_tasks_take(p->tasks, mono_us, p->dt, &p->now, err) < 0)
         return -1;
     util_row_init(&row, t_us, mono_us, "step");
     take_step(p, &row);
     rc = put(arg, UTIL_TASK, &row, err);
-    for (size_t i = 0; i < util_tasks_seen(p->tasks) && rc == 0; i++) {
+    for (size_t i = 0; i < p->now.seen && rc == 0; i++) {
+        /* tasks that have no process now get no row */
         const struct util_row *task = util_tasks_row(p->tasks, i, &rank);
 
         if (!task)
@@ -597,8 +632,7 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
         snprintf(row.id, sizeof(row.id), "%u", rank);
         rc = put(arg, UTIL_TASK, &row, err);
     }
-    for (size_t i = 0; rc == 0 && util_ports_take(p->ports, i, p->dt, &row);
-         i++) {
+    for (size_t i = 0; rc == 0 && take_port(p->ports, i, p->dt, &row); i++) {
         row.t_us = t_us;
         row.mono_us = mono_us;
         rc = put(arg, UTIL_PORT, &row, err);
@@ -608,12 +642,8 @@ int util_probe_take(struct util_probe *p, uint64_t t_us, uint64_t mono_us,
     return rc;
 }
 
-void util_probe_pids(const struct util_probe *p, struct util_pids *out)
+size_t util_probe_seen(const struct util_probe *p, struct util_pids *out)
 {
     util_tasks_pids(p->tasks, out);
-}
-
-size_t util_probe_tasks(const struct util_probe *p)
-{
-    return util_tasks_seen(p->tasks);
+    return p->now.seen;
 }

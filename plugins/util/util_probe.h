@@ -1,11 +1,10 @@
 /* util_probe.h - samples of one node, one step and its tasks, from Linux.
  *
- * The step is its cgroup (v2 or v1) where it has one,
- * else the sum of its tasks. Counters become rates; one that goes backwards (a
- * reset, an adapter that was restarted) makes an unknown figure, never a spike.
+ * The step is its cgroup (v2 or v1) if it has one, otherwise the sum of its
+ * tasks. Counters become rates. A counter that goes backwards (after a reset,
+ * or a restart of an adapter) makes an unknown figure, never a spike.
  *
- * root replaces / in tests ("" is the machine).
- */
+ * root replaces / in tests ("" is the machine). */
 #ifndef JP_UTIL_PROBE_H
 #define JP_UTIL_PROBE_H
 
@@ -16,63 +15,64 @@
 
 /* --- the tasks of one step on one node, and what each of them does ------- */
 
-/* A task is all processes of the user whose environment names the step, the
- * node and the same SLURM_PROCID, so tasks are found with every way of tracking
- * processes that Slurm has. */
+/* A task is all processes of the user that have the step, the node and the same
+ * SLURM_PROCID in their environment. This finds tasks whatever way of tracking
+ * processes Slurm uses. */
 
 struct util_tasks;
 
 struct util_step {
     const char *root;
-    uint64_t job; /* as SLURM_JOB_ID says in the tasks' environment */
+    uint64_t job; /* SLURM_JOB_ID in the tasks' environment */
     const char *step;
     const char *node; /* Slurm's name: a host may have several slurmd */
     uint32_t uid;
 };
 
-/* Borrows both. NULL without memory. */
+/* Borrows both. Returns NULL without memory. */
 struct util_tasks *util_tasks_create(const struct util_step *step,
                                      struct util_reader *reader);
 
-/* One sample; dt: seconds since the one before, 0: this is the first. With many
- * processes what costs most of them is read by turns, and holds until the next
- * one. -1: no memory. */
-int util_tasks_take(struct util_tasks *tasks, uint64_t mono_us, double dt,
-                    struct jp_error *err);
+/* What a sample finds for all tasks together. */
+struct util_tasks_now {
+    size_t seen;         /* number of tasks seen so far */
+    uint64_t first_pid;  /* one of their processes; 0: there is none */
+    struct util_row sum; /* of all tasks */
+};
 
-/* Tasks that were seen so far. */
-size_t util_tasks_seen(const struct util_tasks *tasks);
-/* The sample of one of them, without times; NULL: it has no process now. */
+/* One sample. dt: seconds since the last one; 0: this is the first. With many
+ * processes, costly files are read in turns, and their figures hold until the
+ * next turn. Returns -1 without memory; *now is unchanged then. */
+int util_tasks_take(struct util_tasks *tasks, uint64_t mono_us, double dt,
+                    struct util_tasks_now *now, struct jp_error *err);
+
+/* The sample of one of the tasks, without times; NULL: it has no process
+ * now. */
 const struct util_row *util_tasks_row(const struct util_tasks *tasks, size_t i,
                                       uint32_t *rank);
-/* What all of them do together. */
-void util_tasks_sum(const struct util_tasks *tasks, struct util_row *sum);
-/* Their processes, as the last sample found them. */
+/* Their processes, as of the last sample. */
 void util_tasks_pids(const struct util_tasks *tasks, struct util_pids *out);
-/* One of them; 0: there is none. */
-uint64_t util_tasks_first(const struct util_tasks *tasks);
 
-void util_tasks_destroy(struct util_tasks *tasks); /* takes NULL */
+void util_tasks_destroy(struct util_tasks *tasks); /* accepts NULL */
 
 struct util_probe;
 
-/* Borrows the strings of step. NULL without memory. */
+/* Borrows the strings of step. Returns NULL without memory. */
 struct util_probe *util_probe_create(const struct util_step *step);
 
-/* One sample of everything, given row by row. The first one has levels only;
- * rates need two. agent_us: processor time of the sampler itself so far.
- * -1: put failed, or no memory. */
+/* One sample of everything, passed row by row to put. The first sample has
+ * levels only; rates need two. agent_us: processor time of the sampler itself
+ * so far. Returns -1 if put failed, or without memory. */
 typedef int util_put(void *arg, enum util_kind kind, const struct util_row *row,
                      struct jp_error *err);
 int util_probe_take(struct util_probe *probe, uint64_t t_us, uint64_t mono_us,
                     uint64_t agent_us, util_put *put, void *arg,
                     struct jp_error *err);
 
-/* The step's processes, as the last sample found them. */
-void util_probe_pids(const struct util_probe *probe, struct util_pids *out);
-/* Tasks that were seen so far. */
-size_t util_probe_tasks(const struct util_probe *probe);
+/* The step's processes, as of the last sample. Returns the number of tasks that
+ * were seen so far. */
+size_t util_probe_seen(const struct util_probe *probe, struct util_pids *out);
 
-void util_probe_destroy(struct util_probe *probe); /* takes NULL */
+void util_probe_destroy(struct util_probe *probe); /* accepts NULL */
 
 #endif

@@ -1,4 +1,10 @@
-/* util_rows.c - rows of samples to compressed files, and back. */
+/* util_rows.c - write rows of samples to compressed files, and read them.
+ *
+ * Writing: rows become lines in memory (struct text); a flush compresses them
+ * to one gzip member and appends it. When the files exceed their cap, keep_cap
+ * rewrites the largest one with rows that each cover more samples (merge_file).
+ * Reading: util_rows_read gives the rows of a file one by one; struct parser is
+ * its state. */
 #include "plugins/util/util_rows.h"
 
 #include <errno.h>
@@ -17,7 +23,8 @@
 #include "common/num.h"
 
 #define LINE_MAX_BYTES 1024
-#define BUFFER_BYTES (256 * 1024) /* text in memory, flushed when full */
+/* Bytes of text in memory, which is flushed when full. */
+#define BUFFER_BYTES (256 * 1024)
 #define ZIP_LEVEL 6
 
 void util_row_init(struct util_row *row, uint64_t t_us, uint64_t mono_us,
@@ -37,10 +44,12 @@ struct text {
     size_t len, room;
 };
 
+/* Appends bytes. Returns -1 without memory. */
 static int text_add(struct text *t, const char *bytes, size_t len,
                     struct jp_error *err)
 {
     if (t->room - t->len < len) {
+        /* doubling keeps the copies few */
         size_t room = (t->len + len) * 2;
         char *more = realloc(t->bytes, room);
 
@@ -54,8 +63,9 @@ static int text_add(struct text *t, const char *bytes, size_t len,
     return 0;
 }
 
-/* ",<figure>" with six digits. Most figures are whole numbers, which need no
- * printf: it took a third of what sampling costs. */
+/* ",<figure>" with six significant digits; "," if it is unknown. Most figures
+ * are whole numbers, which are formatted without printf: it took a third of the
+ * cost of sampling. */
 static size_t put_figure(char *out, size_t room, double v)
 {
     char digits[8];
@@ -64,8 +74,10 @@ static size_t put_figure(char *out, size_t room, double v)
 
     if (isnan(v) || room < sizeof(digits) + 1)
         return (size_t) snprintf(out, room, ",");
+    /* negative, large or broken figures go through printf */
     if (!(v >= 0 && v < 1e6) || v != (double) (unsigned) v)
         return (size_t) snprintf(out, room, ",%.6g", v);
+    /* from the last digit to the first; at least one */
     for (n = (unsigned) v; i == sizeof(digits) || n; n /= 10)
         digits[--i] = (char) ('0' + n % 10);
     out[0] = ',';
@@ -74,6 +86,7 @@ static size_t put_figure(char *out, size_t room, double v)
     return len;
 }
 
+/* A line of a row. stat: "mean" or "max", which says what v holds. */
 static int put_line(struct text *t, enum util_kind kind,
                     const struct util_row *row, const char *stat,
                     const double *v, struct jp_error *err)
@@ -89,6 +102,7 @@ static int put_line(struct text *t, enum util_kind kind,
     return text_add(t, line, (size_t) len, err);
 }
 
+/* A second line with the maxima, if the row covers several samples. */
 static int put_row(struct text *t, enum util_kind kind,
                    const struct util_row *row, struct jp_error *err)
 {
@@ -97,6 +111,7 @@ static int put_row(struct text *t, enum util_kind kind,
     return row->samples > 1 ? put_line(t, kind, row, "max", row->max, err) : 0;
 }
 
+/* The two first lines of a file: what it is, and its columns. */
 static int put_head(struct text *t, enum util_kind kind,
                     const struct util_origin *origin, struct jp_error *err)
 {
@@ -118,14 +133,15 @@ static int put_head(struct text *t, enum util_kind kind,
 
 /* --- files ---------------------------------------------------------------- */
 
+/* A file while it is written. */
 struct util_file {
     char *path;
     struct text text;      /* not on the disk yet */
     uint64_t bytes;        /* on the disk */
-    uint64_t merge;        /* samples that a row covers at least */
-    struct util_row *open; /* rows being merged, one an id */
+    uint64_t merge;        /* a row covers at least this many samples */
+    struct util_row *open; /* rows that are being merged, one for each id */
     size_t n_open;
-    bool made;
+    bool made; /* the file exists */
 };
 
 struct util_files {
@@ -147,6 +163,7 @@ struct util_files *util_files_create(const char *dir,
     files->origin = *origin;
     files->cap_bytes = cap_bytes;
     files->dir = strdup(dir);
+    /* origin's strings are the caller's */
     files->origin.step = files->step = strdup(origin->step);
     files->origin.node = files->node = strdup(origin->node);
     ok = files->dir && files->step && files->node;
@@ -182,20 +199,23 @@ uint64_t util_files_bytes(const struct util_files *files)
     uint64_t sum = 0;
 
     for (size_t i = 0; i < UTIL_KINDS; i++)
+        /* compressed bytes; text in memory is not counted */
         sum += files->file[i].bytes;
     return sum;
 }
 
-/* into becomes the row of both: means by their samples, the later time. */
+/* Merges row into `into`: means are weighted by samples, the time is the later
+ * one. */
 static void merge_rows(struct util_row *into, const struct util_row *row)
 {
     double a = (double) into->samples, b = (double) row->samples;
 
     for (size_t i = 0; i < UTIL_COLUMNS_MAX; i++) {
+        /* a row of one sample has its maximum in v */
         double max = row->samples > 1 ? row->max[i] : row->v[i];
         double old = into->samples > 1 ? into->max[i] : into->v[i];
 
-        into->max[i] = fmax(old, max); /* of one NAN: the other */
+        into->max[i] = fmax(old, max); /* fmax ignores a NAN */
         if (isnan(into->v[i]))
             into->v[i] = row->v[i];
         else if (!isnan(row->v[i]))
@@ -214,13 +234,15 @@ static struct util_row *find_open(struct util_file *file, const char *id)
     return NULL;
 }
 
-/* Takes a row towards one of file->merge samples. */
+/* Adds a row to the file's text; rows of the same id are first merged until
+ * they cover file->merge samples. */
 static int take_row(struct util_file *file, enum util_kind kind,
                     const struct util_row *row, struct jp_error *err)
 {
     struct util_row *open = find_open(file, row->id), *more;
     int rc = 0;
 
+    /* nothing to merge: straight to the text */
     if (!open && row->samples >= file->merge)
         return put_row(&file->text, kind, row, err);
     if (open) {
@@ -235,11 +257,14 @@ static int take_row(struct util_file *file, enum util_kind kind,
     }
     if (open->samples >= file->merge) {
         rc = put_row(&file->text, kind, open, err);
+        /* the last one fills the gap */
         *open = file->open[--file->n_open];
     }
     return rc;
 }
 
+/* Writes rows that are still being merged, although they cover fewer
+ * samples. */
 static int close_rows(struct util_file *file, enum util_kind kind,
                       struct jp_error *err)
 {
@@ -252,7 +277,7 @@ static int close_rows(struct util_file *file, enum util_kind kind,
     return rc;
 }
 
-/* One gzip member. *out is malloc'ed. */
+/* Compresses the text to one gzip member, *out, which the caller frees. */
 static int compress_text(const struct text *text, unsigned char **out,
                          size_t *len, struct jp_error *err)
 {
@@ -260,9 +285,11 @@ static int compress_text(const struct text *text, unsigned char **out,
     uLong room;
     int rc;
 
+    /* adding 16 to the window bits selects a gzip header instead of zlib's */
     if (deflateInit2(&z, ZIP_LEVEL, Z_DEFLATED, MAX_WBITS + 16, 8,
                      Z_DEFAULT_STRATEGY) != Z_OK)
         return error_set(err, "out of memory");
+    /* 32 for the gzip header and trailer */
     room = deflateBound(&z, text->len) + 32;
     *out = malloc(room);
     z.next_in = (unsigned char *) text->bytes;
@@ -278,7 +305,8 @@ static int compress_text(const struct text *text, unsigned char **out,
     return error_set(err, "out of memory");
 }
 
-/* Appends all or nothing. */
+/* Appends all bytes or none: a partial write is cut off again, because the rest
+ * of a member cannot be read. make: the file must not exist yet. */
 static int append(const char *path, bool make, const unsigned char *bytes,
                   size_t len, struct jp_error *err)
 {
@@ -293,6 +321,7 @@ static int append(const char *path, bool make, const unsigned char *bytes,
         return error_set(err, "%s: %s", path, strerror(errno));
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         error_set(err, "%s: not a regular file", path);
+    /* one call: a member is at most some hundred kilobytes */
     else if (write(fd, bytes, len) != (ssize_t) len) {
         error_set(err, "%s: %s", path, strerror(errno ? errno : ENOSPC));
         if (ftruncate(fd, st.st_size) < 0)
@@ -304,6 +333,8 @@ static int append(const char *path, bool make, const unsigned char *bytes,
     return rc;
 }
 
+/* Writes the text in memory. On failure its rows are lost, so that a full disk
+ * does not fill the memory. */
 static int flush_file(struct util_files *files, enum util_kind kind,
                       struct jp_error *err)
 {
@@ -315,6 +346,7 @@ static int flush_file(struct util_files *files, enum util_kind kind,
 
     if (file->text.len == 0)
         return 0;
+    /* the head is the beginning of the first member */
     if ((file->made || put_head(&all, kind, &files->origin, err) == 0) &&
         text_add(&all, file->text.bytes, file->text.len, err) == 0 &&
         compress_text(&all, &packed, &len, err) == 0)
@@ -323,6 +355,7 @@ static int flush_file(struct util_files *files, enum util_kind kind,
         file->made = true;
         file->bytes += len;
     }
+    /* also after a failure */
     file->text.len = 0;
     free(packed);
     free(all.bytes);
@@ -331,14 +364,14 @@ static int flush_file(struct util_files *files, enum util_kind kind,
 
 /* --- beyond the cap ------------------------------------------------------- */
 
-/* A file on its way into one of fewer rows. */
+/* A file while it is rewritten with fewer rows. */
 struct merging {
     struct util_file into;
     enum util_kind kind;
     struct jp_tempfile temp;
 };
 
-/* What is in memory, as one more member. */
+/* Writes the text in memory as one more member. */
 static int put_member(struct merging *m, struct jp_error *err)
 {
     unsigned char *packed;
@@ -355,6 +388,7 @@ static int put_member(struct merging *m, struct jp_error *err)
     return rc;
 }
 
+/* Takes a row of the old file. util_take for util_rows_read. */
 static int take_merged(void *arg, const struct util_row *row,
                        struct jp_error *err)
 {
@@ -365,8 +399,8 @@ static int take_merged(void *arg, const struct util_row *row,
     return m->into.text.len < BUFFER_BYTES ? 0 : put_member(m, err);
 }
 
-/* Rewrites a file with rows of more samples: four in place of one, as merged
- * rows have two lines, then twice as many. */
+/* Rewrites a file with rows that cover more samples: four instead of one,
+ * because merged rows have two lines; then twice as many each time. */
 static int merge_file(struct util_files *files, enum util_kind kind,
                       struct jp_error *err)
 {
@@ -377,6 +411,7 @@ static int merge_file(struct util_files *files, enum util_kind kind,
     struct util_read read;
     int rc = -1;
 
+    /* the old file stays until the new one is complete */
     if (fileio_temp_open(&m.temp, file->path, err) < 0)
         return -1;
     if (put_head(&m.into.text, kind, &files->origin, err) < 0 ||
@@ -395,8 +430,9 @@ static int merge_file(struct util_files *files, enum util_kind kind,
     return rc;
 }
 
-/* The largest file first; all in one go, as the files stay below the cap for
- * hours then. A file that cannot be made smaller stops it. */
+/* Rewrites the largest file until all are below the cap. That lasts for hours,
+ * because each rewriting halves a file. Ends when a file does not become
+ * smaller. */
 static int keep_cap(struct util_files *files, struct jp_error *err)
 {
     while (util_files_bytes(files) > files->cap_bytes) {
@@ -406,6 +442,7 @@ static int keep_cap(struct util_files *files, struct jp_error *err)
         for (int i = 1; i < UTIL_KINDS; i++)
             if (files->file[i].bytes > files->file[largest].bytes)
                 largest = (enum util_kind) i;
+        /* to notice when merging does not help */
         before = files->file[largest].bytes;
         if (merge_file(files, largest, err) < 0)
             return -1;
@@ -422,6 +459,7 @@ int util_files_add(struct util_files *files, enum util_kind kind,
 
     if (take_row(file, kind, row, err) < 0)
         return -1;
+    /* larger members compress better */
     if (file->text.len < BUFFER_BYTES)
         return 0;
     if (flush_file(files, kind, err) < 0)
@@ -438,12 +476,14 @@ int util_files_flush(struct util_files *files, bool last, struct jp_error *err)
              close_rows(&files->file[i], (enum util_kind) i, err) < 0) ||
             flush_file(files, (enum util_kind) i, err) < 0)
             rc = -1;
+    /* only after all files are written, so that their sizes are known */
     return rc < 0 ? rc : keep_cap(files, err);
 }
 
 /* --- reading ----------------------------------------------------------------
  */
 
+/* FIXED: columns of every kind, at the beginning of a line. */
 enum { NO_COLUMN = -1, FIXED = 5, FIELDS_MAX = 64 };
 
 struct parser {
@@ -452,13 +492,14 @@ struct parser {
     util_take *take;
     void *arg;
     struct util_read *read;
-    int place[FIELDS_MAX]; /* of each field behind the fixed ones */
+    int place[FIELDS_MAX]; /* of each field after the fixed ones: its column */
     size_t n_fields;       /* with the fixed ones; 0: no heading yet */
     bool first;            /* the first line was read */
     struct util_row row;   /* a mean that its maximum may follow */
     bool has_row;
 };
 
+/* Copies the word after key; false: there is none, or it is too long. */
 static bool take_word(const char *line, const char *key, char *out, size_t room)
 {
     const char *at = strstr(line, key);
@@ -475,11 +516,13 @@ static bool take_word(const char *line, const char *key, char *out, size_t room)
     return true;
 }
 
+/* The first line: "# jobprof util 1 kind=... job=...". */
 static int read_first(struct parser *p, const char *line, struct jp_error *err)
 {
     char word[32], kind[32];
 
     *p->head = (struct util_head){0};
+    /* the version is not compared: columns are found by name */
     if (strncmp(line, "# jobprof util ", 15) != 0 ||
         !take_word(line, " kind=", kind, sizeof(kind)) ||
         strcmp(kind, util_tables[p->kind].name) != 0)
@@ -496,7 +539,7 @@ static int read_first(struct parser *p, const char *line, struct jp_error *err)
     return 0;
 }
 
-/* Cuts a line at its commas; the number of fields, at most room. */
+/* Cuts a line at its commas. Returns the number of fields, at most room. */
 static size_t split(char *line, char **fields, size_t room)
 {
     size_t n = 0;
@@ -506,6 +549,8 @@ static size_t split(char *line, char **fields, size_t room)
     return n;
 }
 
+/* The second line. Unknown columns are skipped: a newer jobprof may have
+ * more. */
 static int read_heading(struct parser *p, char *line, struct jp_error *err)
 {
     static const char *const fixed[FIXED] = {"t_us", "mono_us", "samples",
@@ -527,6 +572,7 @@ static int read_heading(struct parser *p, char *line, struct jp_error *err)
     return 0;
 }
 
+/* Passes the pending row to the caller. */
 static int give_row(struct parser *p, struct jp_error *err)
 {
     if (!p->has_row)
@@ -536,7 +582,7 @@ static int give_row(struct parser *p, struct jp_error *err)
     return p->take(p->arg, &p->row, err);
 }
 
-/* A finite number that is not negative: what figures are. */
+/* A finite number that is not negative, as all figures are; "": unknown. */
 static bool read_figure(const char *text, double *out)
 {
     char *end;
@@ -551,12 +597,14 @@ static bool read_figure(const char *text, double *out)
     return !*end && *out >= 0 && *out <= 1e300;
 }
 
+/* Reads a line's fields into row. false: a bad line. */
 static bool read_fields(const struct parser *p, char *line,
                         struct util_row *row, bool *is_max)
 {
     char *fields[FIELDS_MAX];
     double *v;
 
+    /* a line that was cut has fewer fields */
     if (split(line, fields, FIELDS_MAX) != p->n_fields)
         return false;
     util_row_init(row, 0, 0, "");
@@ -568,6 +616,7 @@ static bool read_fields(const struct parser *p, char *line,
         strlen(fields[4]) >= sizeof(row->id))
         return false;
     memcpy(row->id, fields[4], strlen(fields[4]) + 1);
+    /* both kinds of lines have the same fields */
     v = *is_max ? row->max : row->v;
     for (size_t i = FIXED; i < p->n_fields; i++)
         if (p->place[i] != NO_COLUMN &&
@@ -576,6 +625,8 @@ static bool read_fields(const struct parser *p, char *line,
     return true;
 }
 
+/* A line of maxima belongs to the line of means before it. A row is passed on
+ * when its second line or the next row has come. */
 static int read_row(struct parser *p, char *line, struct jp_error *err)
 {
     struct util_row row;
@@ -597,6 +648,8 @@ static int read_row(struct parser *p, char *line, struct jp_error *err)
     if (give_row(p, err) < 0)
         return -1;
     p->row = row;
+    /* a row of a single sample has no second line: its maxima are its
+     * figures */
     memcpy(p->row.max, p->row.v, sizeof(row.v));
     p->has_row = true;
     return 0;
@@ -611,6 +664,8 @@ static int read_line(struct parser *p, char *line, struct jp_error *err)
     return read_row(p, line, err);
 }
 
+/* Cuts the decompressed text into lines. A line that does not fit in the buffer
+ * is counted as bad and dropped. */
 static int read_source(struct jp_logsource *source, struct parser *p,
                        struct jp_error *err)
 {
@@ -620,10 +675,12 @@ static int read_source(struct jp_logsource *source, struct parser *p,
 
     while ((n = logsource_read(source, buf + have, sizeof(buf) - 1 - have,
                                err)) > 0) {
+        /* all complete lines of the buffer */
         char *line = buf, *end;
 
         have += (size_t) n;
         while ((end = memchr(line, '\n', have - (size_t) (line - buf)))) {
+            /* a NUL would end the line early */
             bool whole = !memchr(line, '\0', (size_t) (end - line));
 
             *end = '\0';
@@ -635,17 +692,19 @@ static int read_source(struct jp_logsource *source, struct parser *p,
         }
         have -= (size_t) (line - buf);
         memmove(buf, line, have);
-        if (have == sizeof(buf) - 1) { /* no line of ours is so long */
+        if (have == sizeof(buf) - 1) { /* no line of ours is this long */
             p->read->bad_lines++;
             have = 0;
         }
     }
     p->read->cut = n < 0 || have > 0 || logsource_damage(source);
+    /* nothing could be read, even if the file was only cut */
     if (!p->n_fields)
         return error_set(err, "no line of columns");
     return give_row(p, err);
 }
 
+/* On the heap, because the parser holds a row. */
 static int read_rows(struct jp_logsource *source, enum util_kind kind,
                      struct util_head *head, util_take *take, void *arg,
                      struct util_read *read, struct jp_error *err)

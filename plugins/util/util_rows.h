@@ -1,19 +1,19 @@
 /* util_rows.h - samples of utilisation: their columns, and files of them.
  *
- * nodes/<node>/util-<kind>.csv.gz: one kind of row a file, the same columns on
- * every node. The first line names what the rows belong to, the second one the
- * columns:
+ * nodes/<node>/util-<kind>.csv.gz has one kind of row, with the same columns on
+ * every node. The first line says what the rows belong to, the second one has
+ * the columns:
  *
  *     # jobprof util 1 kind=task job=42 step=0 node=n1 start_us=...
  *     t_us,mono_us,samples,stat,id,cpus,cpu_user,...
  *
- * t_us is the time since 1970, mono_us the node's monotonic clock, both at the
- * end of what the row covers. A row covers one sample; where a file had grown
- * too large, neighbours were merged, and a row covers `samples` of them: a line
- * with stat "mean" and one with "max". Figures are rates or levels, in the
- * column's unit; an empty field is not known. A file is a sequence of gzip
- * members, each of whole lines, so that a file which was cut reads up to there.
- */
+ * t_us is the time since 1970, mono_us the node's monotonic clock, both at
+ * the end of what the row covers. A row covers one sample. Where a file had
+ * grown too large, neighbours were merged and a row covers `samples` of
+ * them: a line with stat "mean" and one with "max". Figures are rates or
+ * levels in the column's unit; an empty field is unknown. A file is a
+ * sequence of gzip members, each of whole lines, so a file that was cut can
+ * be read up to there. */
 #ifndef JP_UTIL_ROWS_H
 #define JP_UTIL_ROWS_H
 
@@ -141,17 +141,17 @@ struct util_column {
 
 struct util_table {
     const char *name; /* of the file: util-<name>.csv.gz */
-    const char *help; /* what a row is of */
+    const char *help; /* what a row describes */
     const struct util_column *columns;
     size_t n;
 };
 
-/* One a kind. */
+/* One for each kind. */
 extern const struct util_table util_tables[UTIL_KINDS];
 
 const char *util_unit_name(enum util_unit unit);
 
-/* NAN: not known. */
+/* A figure that is NAN is unknown. */
 struct util_row {
     uint64_t t_us, mono_us;
     uint64_t samples; /* at least 1 */
@@ -159,7 +159,7 @@ struct util_row {
     double v[UTIL_COLUMNS_MAX], max[UTIL_COLUMNS_MAX];
 };
 
-/* A row of one sample of that time, all figures unknown. */
+/* A row of one sample at that time, with all figures unknown. */
 void util_row_init(struct util_row *row, uint64_t t_us, uint64_t mono_us,
                    const char *id);
 
@@ -168,31 +168,32 @@ void util_row_init(struct util_row *row, uint64_t t_us, uint64_t mono_us,
 struct util_origin {
     uint64_t job;
     const char *step, *node;
-    uint64_t start_us; /* of the step on this node, since 1970 */
+    uint64_t start_us; /* start of the step on this node, since 1970 */
 };
 
 struct util_files;
 
-/* Files in folder dir, which exists, made when they get their first row. All of
- * them together take at most cap_bytes: beyond it neighbours are merged. NULL
- * without memory. */
+/* Files in the folder dir, which must exist; each is made for its first row.
+ * All together take at most cap_bytes: beyond that, neighbours are merged.
+ * Returns NULL without memory. */
 struct util_files *util_files_create(const char *dir,
                                      const struct util_origin *origin,
                                      uint64_t cap_bytes);
-/* Takes a row; it is on the disk after a flush, if no neighbours are to be
- * merged with it, and after the last flush in any case. */
+/* Takes a row. It is on the disk after a flush, unless neighbours are still to
+ * be merged with it, and after the last flush in any case. */
 int util_files_add(struct util_files *files, enum util_kind kind,
                    const struct util_row *row, struct jp_error *err);
-/* Writes what is in memory. -1: a file could not be written; its rows in memory
- * are lost and later ones are tried again. */
+/* Writes what is in memory. Returns -1 if a file could not be written; its rows
+ * in memory are lost, and later ones are tried again. */
 int util_files_flush(struct util_files *files, bool last, struct jp_error *err);
 /* Bytes on the disk. */
 uint64_t util_files_bytes(const struct util_files *files);
-void util_files_destroy(struct util_files *files); /* takes NULL; no flush */
+void util_files_destroy(
+    struct util_files *files); /* accepts NULL; does not flush */
 
 /* --- reading ------------------------------------------------------------ */
 
-/* What a file's first line says. */
+/* The contents of a file's first line. */
 struct util_head {
     uint64_t job, start_us;
     char step[32], node[65];
@@ -206,14 +207,14 @@ struct util_read {
 typedef int util_take(void *arg, const struct util_row *row,
                       struct jp_error *err);
 
-/* Gives take() each row of a file of that kind, in the file's order. Columns
- * are found by name: those of a newer jobprof are skipped, absent ones stay
- * unknown. Bad lines are counted and left out. -1: no such file, not one of
- * this kind, or take failed. */
+/* Passes each row of a file of that kind to take(), in the file's order.
+ * Columns are found by name: unknown ones are skipped, absent ones stay
+ * unknown. Bad lines are counted and left out. Returns -1 if there is no such
+ * file, it is of another kind, or take failed. */
 int util_rows_read(const char *path, enum util_kind kind,
                    struct util_head *head, util_take *take, void *arg,
                    struct util_read *read, struct jp_error *err);
-/* The same of a file's bytes in memory. */
+/* The same for a file's bytes in memory. */
 int util_rows_parse(const void *bytes, size_t len, enum util_kind kind,
                     struct util_head *head, util_take *take, void *arg,
                     struct util_read *read, struct jp_error *err);

@@ -1,4 +1,9 @@
-/* util_rsmi.c - what each of AMD's GPUs does, by rocm_smi's functions. */
+/* util_rsmi.c - what each AMD GPU does, by rocm_smi's functions.
+ *
+ * Runs in the child of util_gpu.c. The declarations follow rocm_smi.h of ROCm 5
+ * to 7, because the header is not needed to build. Each read_... function fills
+ * the figures of one topic; what the library or the GPU does not have stays
+ * unknown. */
 #include "plugins/util/util_gpu.h"
 
 #include <dlfcn.h>
@@ -10,7 +15,7 @@
 
 #include "common/num.h"
 
-/* Lists of processes and what they copy: not in each sample. */
+/* Samples between two readings of processes and of what they copy. */
 #define SELDOM 5
 #define PROCESSES_MAX 256
 #define METRICS_ROOM 65536 /* later releases append to the structure */
@@ -33,10 +38,11 @@ enum {
 #define THROTTLED_HEAT UINT64_C(0x00003fff00000000)
 #define THROTTLED_HARDWARE UINT64_C(0x0000c00000000000)
 
-/* rsmi_gpu_metrics_t up to what its version 1.3 has; all bits set: unknown. */
+/* rsmi_gpu_metrics_t up to its version 1.3. A field with all bits set is
+ * unknown. */
 struct rsmi_metrics {
     uint16_t size;
-    uint8_t format, content;
+    uint8_t format, content; /* version of the layout */
     uint16_t temperatures[6];
     uint16_t gfx_busy, memory_busy, media_busy, power_w;
     uint64_t energy, clock_counter;
@@ -57,7 +63,7 @@ struct rsmi_errors {
 
 struct rsmi_process {
     uint32_t pid, pasid;
-    uint64_t memory, copied_us; /* by its copy engines (SDMA) */
+    uint64_t memory, copied_us; /* time of its copy engines (SDMA) */
     uint32_t cu;
 };
 
@@ -66,7 +72,8 @@ struct rsmi_version {
     const char *build;
 };
 
-/* rsmi_frequencies_t since release 6; before, without the first member. */
+/* rsmi_frequencies_t since release 6. Before, the first member did not
+ * exist. */
 struct rsmi_frequencies {
     bool has_deep_sleep;
     uint32_t n, current;
@@ -77,6 +84,8 @@ struct rsmi_frequencies_5 {
     uint64_t hz[33];
 };
 
+/* The functions of the library; NULL: the release does not have it. The names
+ * are in functions[] below. */
 struct rsmi_lib {
     void *handle;
     int (*init)(uint64_t flags);
@@ -101,6 +110,8 @@ struct rsmi_lib {
     int (*process)(uint32_t pid, uint32_t gpu, struct rsmi_process *out);
 };
 
+/* Which symbol goes to which member. Without a needed one the library is not
+ * used. */
 static const struct {
     const char *name;
     size_t where;
@@ -133,28 +144,29 @@ static const struct {
 struct gpu {
     uint32_t number;
     char id[UTIL_ID_MAX];
-    double clock_max_mhz; /* does not change */
+    double clock_max_mhz; /* constant */
     struct util_counter energy, replays, ecc, corrected, copied;
-    double copy, n_ours, n_others; /* of the last look at processes */
+    double copy, n_ours, n_others; /* as of the last reading of processes */
 };
 
 struct util_rsmi {
     struct rsmi_lib lib;
     struct gpu gpus[UTIL_GPUS_MAX];
     size_t n_gpus;
-    uint64_t samples, mono_us, looked_us;
+    uint64_t samples, mono_us, looked_us; /* times of the last sample and of the
+                                             last reading of processes */
     struct rsmi_process list[PROCESSES_MAX];
     _Alignas(8) unsigned char metrics[METRICS_ROOM];
 };
 
-/* Each of these is called if the library has it, and answers. */
+/* True if the library has the function and the call succeeded. */
 #define ASK(rsmi, function, ...)                                               \
     ((rsmi)->lib.function && (rsmi)->lib.function(__VA_ARGS__) == RSMI_SUCCESS)
 
 /* --- the library, and which GPUs ------------------------------------------ */
 
-/* ROCm's libraries carry their release; the bare name comes with its
- * development files. */
+/* ROCm's libraries carry their release in their names. The bare name belongs to
+ * the development files. */
 static void *load(const char *library)
 {
     static const char *const names[] = {
@@ -169,7 +181,8 @@ static void *load(const char *library)
     return handle;
 }
 
-/* "": loaded; else the function that it lacks, NULL: there is none. */
+/* Returns "" if the library is loaded, the name of a needed function that is
+ * missing, or NULL if there is no library. */
 static const char *open_library(struct rsmi_lib *lib, const char *library)
 {
     lib->handle = load(library);
@@ -185,7 +198,8 @@ static const char *open_library(struct rsmi_lib *lib, const char *library)
     return "";
 }
 
-/* The highest of the clocks that the GPU may take, in MHz. */
+/* The highest clock that the GPU can take, in MHz; NAN: unknown. The layout of
+ * the answer depends on the release. */
 static double highest_clock(const struct util_rsmi *rsmi, uint32_t number)
 {
     union {
@@ -226,12 +240,15 @@ static void add_gpu(struct util_rsmi *rsmi, uint32_t number)
                         .copy = NAN,
                         .n_ours = NAN,
                         .n_others = NAN};
+    /* domain, bus, device and function, packed as in rsmi_dev_pci_id_get */
     snprintf(gpu->id, sizeof(gpu->id), "%04x:%02x:%02x.%x",
              (unsigned) (pci >> 32) & 0xffff, (unsigned) (pci >> 8) & 0xff,
              (unsigned) (pci >> 3) & 0x1f, (unsigned) pci & 7);
     rsmi->n_gpus++;
 }
 
+/* An empty err.text means: no such library, which is normal on a node without
+ * AMD GPUs. */
 struct util_rsmi *util_rsmi_open(const char *library, const char *numbers,
                                  struct jp_error *err)
 {
@@ -256,7 +273,7 @@ struct util_rsmi *util_rsmi_open(const char *library, const char *numbers,
         goto fail;
     }
     for (uint32_t i = 0; i < n && i < UTIL_GPUS_MAX; i++)
-        if (util_nvml_lists(numbers, i))
+        if (util_list_has(numbers, i))
             add_gpu(rsmi, i);
     if (rsmi->n_gpus)
         return rsmi;
@@ -304,6 +321,7 @@ static void read_power(const struct util_rsmi *rsmi, struct gpu *gpu, double dt,
     float unit_uj;
     int type;
 
+    /* newer GPUs have only the first, older ones only the second; microwatts */
     if (ASK(rsmi, power, gpu->number, &n, &type) ||
         ASK(rsmi, power_mean, gpu->number, 0, &n))
         row->v[GPU_POWER] = (double) n / 1e6;
@@ -312,6 +330,7 @@ static void read_power(const struct util_rsmi *rsmi, struct gpu *gpu, double dt,
     if (ASK(rsmi, energy, gpu->number, &n, &unit_uj, &ns) && unit_uj > 0)
         row->v[GPU_POWER_MEAN] =
             util_rate(&gpu->energy, n, (double) unit_uj * 1e-6, dt);
+    /* the hottest point, otherwise the edge; thousandths of a degree */
     if ((ASK(rsmi, temperature, gpu->number, RSMI_SENSOR_JUNCTION, RSMI_CURRENT,
              &mc) ||
          ASK(rsmi, temperature, gpu->number, RSMI_SENSOR_EDGE, RSMI_CURRENT,
@@ -321,7 +340,8 @@ static void read_power(const struct util_rsmi *rsmi, struct gpu *gpu, double dt,
     row->v[GPU_SM_CLOCK_MAX] = gpu->clock_max_mhz;
 }
 
-/* 0.1 GT/s of one lane as PCIe's generation; NAN: no such speed. */
+/* PCIe's generation by the speed of a lane in 0.1 GT/s; NAN: not a known
+ * speed. */
 static double generation_of(uint16_t speed)
 {
     static const uint16_t speeds[] = {25, 50, 80, 160, 320, 640};
@@ -337,11 +357,12 @@ static void read_metrics(struct util_rsmi *rsmi, const struct gpu *gpu,
 {
     struct rsmi_metrics m;
 
+    /* an older release fills less than the struct: the rest is unknown */
     memset(rsmi->metrics, 0xff, sizeof(m));
     if (!ASK(rsmi, metrics, gpu->number, rsmi->metrics))
         return;
     memcpy(&m, rsmi->metrics, sizeof(m));
-    if (m.format != 1) /* of a processor with a GPU in it: another layout */
+    if (m.format != 1) /* an APU, which has another layout */
         return;
     if (m.gfx_mhz != UINT16_MAX)
         row->v[GPU_SM_CLOCK] = m.gfx_mhz;
@@ -372,8 +393,8 @@ static void read_errors(const struct util_rsmi *rsmi, struct gpu *gpu,
         util_rate(&gpu->corrected, errors.corrected, 1, dt);
 }
 
-/* Whose processes use the GPU, and how long its copy engines worked for ours.
- */
+/* Counts the processes on the GPU, ours and others, and the time in which its
+ * copy engines worked for ours. */
 static void look_at_processes(struct util_rsmi *rsmi, struct gpu *gpu,
                               const struct util_pids *pids, uint32_t n,
                               double dt)
@@ -386,7 +407,7 @@ static void look_at_processes(struct util_rsmi *rsmi, struct gpu *gpu,
 
         if (!ASK(rsmi, process, rsmi->list[i].pid, gpu->number, &one))
             continue;
-        if (!util_nvml_is_ours(pids, rsmi->list[i].pid)) {
+        if (!util_pids_have(pids, rsmi->list[i].pid)) {
             others++;
             continue;
         }
@@ -396,10 +417,12 @@ static void look_at_processes(struct util_rsmi *rsmi, struct gpu *gpu,
     gpu->n_ours = ours;
     gpu->n_others = others;
     gpu->copy = util_rate(&gpu->copied, copied, 1e-6, dt);
-    if (gpu->copy > 1) /* of several engines */
+    if (gpu->copy > 1) /* several engines: their times add up */
         gpu->copy = 1;
 }
 
+/* Reads the processes of all GPUs. Without a whole list of the step's own,
+ * nothing is known about others. */
 static void take_processes(struct util_rsmi *rsmi, uint64_t mono_us,
                            const struct util_pids *pids)
 {

@@ -1,4 +1,11 @@
-/* util_tasks.c - find a step's processes and add up what they do. */
+/* util_tasks.c - find a step's processes and add up what each of its tasks
+ * does.
+ *
+ * scan_processes walks /proc and recognises the step's processes by their
+ * environment; add_to_task reads a process in each sample. A task's sums
+ * include children that have ended, so the end of a child changes nothing. In
+ * large steps, the costly files (status, io) are read in turns: the figures of
+ * a task's last turn hold until its next one. */
 #include "plugins/util/util_probe.h"
 
 #include <ctype.h>
@@ -15,39 +22,39 @@
 #include "plugins/util/util_kernel.h"
 
 #define PROCESSES_MAX 65536
-#define CPUS_MAX 8192
-/* New processes are looked for in every so many samples. One that is not ours
- * may be about to execute a program that is, so it is looked at some times; and
- * now and then again, because its number may be another's by then. */
+#define CPUS_MAX 8192 /* highest number of a processor, plus 1 */
+/* New processes are looked for in every SCAN_EVERY-th sample. A process that is
+ * not ours may be about to execute a program that is, so it is examined LOOKS
+ * times; and once more in every AGAIN_EVERY-th sample, because its number may
+ * have passed to another process. */
 #define SCAN_EVERY 2
 #define LOOKS 5
 #define AGAIN_EVERY 60
-/* What changes slowly or costs most (status, io) is read of so many processes a
- * sample: of all of them in most steps, by turns of their tasks in large ones.
- */
+/* Up to this many processes, status and io of all are read in each sample. With
+ * more, tasks take turns, at most TURNS_MAX. */
 #define TURN_PROCESSES 64
 #define TURNS_MAX 16
-/* Files of processes stay open as far as half of what the agent may open goes.
- */
+/* Files of processes stay open for up to this fraction of the descriptors that
+ * the agent may open. */
 #define KEPT_SHARE 2
 
 enum process_file { FILE_STAT, FILE_WAIT, FILE_STATUS, FILE_IO, PROCESS_FILES };
 
 struct process {
-    uint64_t pid, start;
+    uint64_t pid, start; /* start: from its stat, UTIL_NONE until it was read */
     uint32_t rank;
-    bool is_kept;          /* its files stay open */
+    bool is_kept;          /* its files stay open between samples */
     int fd[PROCESS_FILES]; /* -1: not open */
 };
 
+/* A process that is not one of the step's. */
 struct other {
     uint64_t pid;
     uint32_t looks;
     bool is_there; /* was met in this scan */
 };
 
-/* What counts up in a task: sums over its processes with their children that
- * have ended, so that the end of a child changes nothing. */
+/* A task's counters: sums over its processes with their ended children. */
 enum {
     USER,
     SYSTEM,
@@ -57,37 +64,38 @@ enum {
     WRITE,
     READ_CALLS,
     WRITE_CALLS,
-    WAIT_NS,
+    WAIT_NS, /* ready to run, but waiting for a processor */
     SWITCHES,
     SUMS
 };
 
 struct task {
     uint32_t rank;
-    struct util_row row; /* samples 0: it has no process any more */
+    struct util_row row; /* samples 0: it has no process now */
     struct util_counter last[SUMS];
     uint64_t sum[SUMS];
     /* of its last turn */
-    struct util_row slow;
-    uint64_t slow_us; /* 0: it had none yet */
-    bool has_turn;    /* in this sample */
+    struct util_row slow; /* figures of its last turn */
+    uint64_t slow_us;     /* when that was; 0: it had none yet */
+    bool has_turn;        /* in this sample */
 };
 
 struct util_tasks {
     const struct util_step *step;
     struct util_reader *reader;
-    char job[24];
+    char job[24]; /* as text, as in the environment */
     double ticks_s;
     uint64_t samples, mono_us;
     double dt; /* seconds since the last sample; 0: this is the first */
     struct process *processes;
-    size_t n_processes, n_kept, kept_max; /* kept: with open files */
-    uint64_t turns;       /* samples until each task had its turn */
-    struct other *others; /* sorted: processes that are not ours */
+    size_t n_processes, n_kept, kept_max; /* kept: with files that stay open */
+    uint64_t turns;       /* samples until each task has had its turn */
+    struct other *others; /* sorted by number */
     size_t n_others;
     struct task *tasks;
     size_t n_tasks;
-    uint64_t cpus[CPUS_MAX / 64]; /* that some task may use */
+    uint64_t
+        cpus[CPUS_MAX / 64]; /* processors that some task may use, a bit each */
 };
 
 /* --- which processes ------------------------------------------------------ */
@@ -100,6 +108,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Whether the process is one of the step's already. */
 static bool is_known(const struct util_tasks *p, uint64_t pid)
 {
     for (size_t i = 0; i < p->n_processes; i++)
@@ -108,10 +117,8 @@ static bool is_known(const struct util_tasks *p, uint64_t pid)
     return false;
 }
 
-/* Whether the process is the step's; then its rank. A helper of jobprof's for a
- * task has the task's variables. */
-/* Whether such an environment is that of the step's task on this node; then its
- * rank. */
+/* Whether the environment is that of a task of this step on this node; *rank is
+ * its rank then. SLURMD_NODENAME matters where a host has several slurmd. */
 static bool is_task(const char *env, size_t len, const char *job,
                     const char *step, const char *node, uint32_t *rank)
 {
@@ -130,6 +137,8 @@ static bool is_task(const char *env, size_t len, const char *job,
     return true;
 }
 
+/* Whether the process belongs to a task of the step. jobprof's own helpers for
+ * a task have the task's environment and are excluded by their name. */
 static bool is_ours(struct util_tasks *p, uint64_t pid, uint32_t *rank)
 {
     char path[PATH_MAX], name[64];
@@ -153,6 +162,7 @@ static bool is_ours(struct util_tasks *p, uint64_t pid, uint32_t *rank)
            strncmp(name, "jobprof", 7) != 0;
 }
 
+/* Adds a process; its files are opened when they are first read. */
 static int add_process(struct util_tasks *p, uint64_t pid, uint32_t rank,
                        struct jp_error *err)
 {
@@ -180,6 +190,8 @@ static void close_files(const struct process *process)
             close(process->fd[i]);
 }
 
+/* The text of one of a process's files, borrowed until the next read; "": the
+ * process is gone, or the file is not readable. */
 static const char *process_text(struct util_tasks *p, struct process *process,
                                 enum process_file which)
 {
@@ -197,6 +209,8 @@ static const char *process_text(struct util_tasks *p, struct process *process,
                : util_reader_text(p->reader, path);
 }
 
+/* Remembers a process that is not ours. Beyond PROCESSES_MAX, it is simply
+ * examined in each scan. */
 static int add_other(struct util_tasks *p, uint64_t pid, struct jp_error *err)
 {
     struct other *more;
@@ -212,7 +226,7 @@ static int add_other(struct util_tasks *p, uint64_t pid, struct jp_error *err)
     return 0;
 }
 
-/* Forgets those that are gone. */
+/* Removes others that this scan has not met. */
 static void forget_others(struct util_tasks *p)
 {
     size_t kept = 0;
@@ -225,7 +239,9 @@ static void forget_others(struct util_tasks *p)
     p->n_others = kept;
 }
 
-/* A process that was met; so many of the others are sorted. */
+/* Handles a process that the scan meets. sorted: number of others at the start
+ * of the scan; those that it adds come after them, unsorted, and are not met
+ * twice. */
 static int look_at(struct util_tasks *p, uint64_t pid, size_t sorted,
                    bool again, struct jp_error *err)
 {
@@ -248,6 +264,7 @@ static int look_at(struct util_tasks *p, uint64_t pid, size_t sorted,
     return other ? 0 : add_other(p, pid, err);
 }
 
+/* Walks /proc. Returns -1 without memory. */
 static int scan_processes(struct util_tasks *p, struct jp_error *err)
 {
     char path[PATH_MAX];
@@ -272,8 +289,9 @@ static int scan_processes(struct util_tasks *p, struct jp_error *err)
 
 /* --- what they do --------------------------------------------------------- */
 
-/* The task of this rank. One that begins between two samples has counted from
- * zero since the first of them. */
+/* The task of that rank, made if necessary; NULL without memory. A task that
+ * begins between two samples has counted from zero since then, so its rates are
+ * known at once. */
 static struct task *find_task(struct util_tasks *p, uint32_t rank)
 {
     struct task *more;
@@ -292,13 +310,14 @@ static struct task *find_task(struct util_tasks *p, uint32_t rank)
     return more;
 }
 
-/* Adds what is known. */
+/* Adds a known figure to a sum, which is NAN until one is known. */
 static void plus(double *sum, double v)
 {
     if (!isnan(v))
         *sum = isnan(*sum) ? v : *sum + v;
 }
 
+/* Adds to a counter. One unknown part makes the whole sum unknown. */
 static void add_sum(struct task *task, int which, uint64_t n)
 {
     if (n == UTIL_NONE || task->sum[which] == UTIL_NONE)
@@ -307,7 +326,8 @@ static void add_sum(struct task *task, int which, uint64_t n)
         task->sum[which] = num_add(task->sum[which], n);
 }
 
-/* How many processors a list ("0-3,8") names; they are added to all. */
+/* Number of processors in a list ("0-3,8"), which are also added to p->cpus;
+ * NAN: no such list. */
 static double add_list(struct util_tasks *p, const char *list)
 {
     uint64_t from, to, n = 0;
@@ -341,9 +361,11 @@ static void add_status(struct util_tasks *p, struct task *task,
     add_sum(task, SWITCHES, util_find(text, "nonvoluntary_ctxt_switches:"));
     list = strstr(text, "\nCpus_allowed_list:");
     if (list)
+        /* of several processes, the one that may use most */
         row->v[TASK_CPUS] = fmax(row->v[TASK_CPUS], add_list(p, list + 19));
 }
 
+/* /proc/PID/io: bytes from storage, and bytes of system calls. */
 static void add_io(struct task *task, const char *text)
 {
     add_sum(task, READ, util_find(text, "read_bytes:"));
@@ -352,7 +374,7 @@ static void add_io(struct task *task, const char *text)
     add_sum(task, WRITE_CALLS, util_find(text, "wchar:"));
 }
 
-/* "ran waited slices", of the first thread, times in ns
+/* schedstat is "ran waited slices" of the first thread, in ns
  * (Documentation/scheduler/sched-stats.rst). */
 static void add_wait(struct task *task, const char *text)
 {
@@ -360,13 +382,15 @@ static void add_wait(struct task *task, const char *text)
     add_sum(task, WAIT_NS, util_number(text));
 }
 
-/* The sums that turns are for: the others are of each sample. */
+/* Counters that are read in turns; the others are read in each sample. */
 static bool is_slow(int sum)
 {
     return sum == READ || sum == WRITE || sum == READ_CALLS ||
            sum == WRITE_CALLS || sum == SWITCHES;
 }
 
+/* Starts a task's sums in this sample. Sums of files that it does not read now
+ * stay as they were. */
 static void begin_task(const struct util_tasks *p, struct task *task)
 {
     util_row_init(&task->row, 0, 0, "");
@@ -379,7 +403,8 @@ static void begin_task(const struct util_tasks *p, struct task *task)
         util_row_init(&task->slow, 0, 0, "");
 }
 
-/* Adds one process to its task. False: it is gone. */
+/* Adds a process to its task. false: the process is gone, or its number belongs
+ * to another one, which started later. */
 static bool add_to_task(struct util_tasks *p, struct process *process)
 {
     struct util_process now;
@@ -406,7 +431,8 @@ static bool add_to_task(struct util_tasks *p, struct process *process)
     return true;
 }
 
-/* What is read by turns holds until the next one. */
+/* Turns a task's sums into rates: those that are read in turns over the time
+ * since the last turn, the others over that since the last sample. */
 static void finish_task(const struct util_tasks *p, struct task *task)
 {
     static const enum util_task_column columns[SUMS] = {
@@ -428,8 +454,10 @@ static void finish_task(const struct util_tasks *p, struct task *task)
             task->slow.v[columns[i]] =
                 util_rate(&task->last[i], task->sum[i], unit, dt);
     }
-    if (task->row.v[TASK_CPU_WAIT] > 1) /* of several processes */
+    if (task->row.v[TASK_CPU_WAIT] >
+        1) /* several processes can wait at the same time */
         task->row.v[TASK_CPU_WAIT] = 1;
+    /* figures of the last turn */
     for (size_t c = 0; c < TASK_COLUMNS; c++)
         if (isnan(task->row.v[c]))
             task->row.v[c] = task->slow.v[c];
@@ -437,21 +465,39 @@ static void finish_task(const struct util_tasks *p, struct task *task)
         task->slow_us = p->mono_us;
 }
 
+/* All tasks together. Peaks do not add up, because they were not at the same
+ * time; a share of waiting belongs to one task. A processor that several tasks
+ * may use counts once. */
+static void sum_tasks(const struct util_tasks *p, struct util_row *sum)
+{
+    unsigned cpus = 0;
+
+    util_row_init(sum, 0, 0, "");
+    for (size_t i = 0; i < p->n_tasks; i++)
+        for (size_t c = 0; c < TASK_COLUMNS && p->tasks[i].row.samples; c++)
+            plus(&sum->v[c], p->tasks[i].row.v[c]);
+    sum->v[TASK_MEMORY_PEAK] = NAN;
+    sum->v[TASK_CPU_WAIT] = NAN;
+    for (size_t i = 0; i < sizeof(p->cpus) / sizeof(*p->cpus); i++)
+        cpus += (unsigned) __builtin_popcountll(p->cpus[i]);
+    sum->v[TASK_CPUS] = cpus ? cpus : NAN;
+}
+
 int util_tasks_take(struct util_tasks *p, uint64_t mono_us, double dt,
-                    struct jp_error *err)
+                    struct util_tasks_now *now, struct jp_error *err)
 {
     size_t kept = 0;
 
     p->mono_us = mono_us;
     p->dt = dt;
-
+    /* a step that has just begun is looked for in each sample */
     if (p->samples % SCAN_EVERY == 0 || p->n_processes == 0)
         if (scan_processes(p, err) < 0)
             return -1;
     p->turns = 1 + p->n_processes / TURN_PROCESSES;
     if (p->turns > TURNS_MAX)
         p->turns = TURNS_MAX;
-    if (p->turns == 1) /* else what turns have told stays */
+    if (p->turns == 1) /* with turns, the set is kept from the turns before */
         memset(p->cpus, 0, sizeof(p->cpus));
     for (size_t i = 0; i < p->n_tasks; i++)
         p->tasks[i].row.samples = 0;
@@ -467,6 +513,9 @@ int util_tasks_take(struct util_tasks *p, uint64_t mono_us, double dt,
         if (p->tasks[i].row.samples)
             finish_task(p, &p->tasks[i]);
     p->samples++;
+    now->seen = p->n_tasks;
+    now->first_pid = p->n_processes ? p->processes[0].pid : 0;
+    sum_tasks(p, &now->sum);
     return 0;
 }
 
@@ -480,6 +529,7 @@ struct util_tasks *util_tasks_create(const struct util_step *step,
 
     if (!p)
         return NULL;
+    /* both are borrowed */
     p->step = step;
     p->reader = reader;
     snprintf(p->job, sizeof(p->job), "%llu", (unsigned long long) step->job);
@@ -501,11 +551,6 @@ void util_tasks_destroy(struct util_tasks *p)
     free(p);
 }
 
-size_t util_tasks_seen(const struct util_tasks *p)
-{
-    return p->n_tasks;
-}
-
 const struct util_row *util_tasks_row(const struct util_tasks *p, size_t i,
                                       uint32_t *rank)
 {
@@ -513,29 +558,9 @@ const struct util_row *util_tasks_row(const struct util_tasks *p, size_t i,
     return p->tasks[i].row.samples ? &p->tasks[i].row : NULL;
 }
 
-void util_tasks_sum(const struct util_tasks *p, struct util_row *sum)
-{
-    unsigned cpus = 0;
-
-    util_row_init(sum, 0, 0, "");
-    for (size_t i = 0; i < p->n_tasks; i++)
-        for (size_t c = 0; c < TASK_COLUMNS && p->tasks[i].row.samples; c++)
-            plus(&sum->v[c], p->tasks[i].row.v[c]);
-    sum->v[TASK_MEMORY_PEAK] = NAN; /* not at the same time */
-    sum->v[TASK_CPU_WAIT] = NAN;    /* a share is a task's own */
-    for (size_t i = 0; i < sizeof(p->cpus) / sizeof(*p->cpus); i++)
-        cpus += (unsigned) __builtin_popcountll(p->cpus[i]);
-    sum->v[TASK_CPUS] = cpus ? cpus : NAN;
-}
-
 void util_tasks_pids(const struct util_tasks *p, struct util_pids *out)
 {
     out->n = (uint32_t) p->n_processes;
     for (size_t i = 0; i < p->n_processes && i < UTIL_PIDS_MAX; i++)
         out->pid[i] = (uint32_t) p->processes[i].pid;
-}
-
-uint64_t util_tasks_first(const struct util_tasks *p)
-{
-    return p->n_processes ? p->processes[0].pid : 0;
 }

@@ -1,23 +1,24 @@
-/* clock_node.c - a node's clock module alone, with a clock that is shifted by a
- * known amount; and what a bare exchange of packets costs.
+/* clock_node.c - one node's clock module without an agent, with a clock that is
+ * shifted by a known amount; and the cost of a bare exchange of packets.
  *
  *     clock_node run DIR NODE NODES SECONDS [NAME=VALUE...]
  *     clock_node relay ADDRESS PORT-FILE TO PORT SECONDS [NAME=VALUE...]
  *     clock_node map DIR NODES
  *     clock_node pingpong ROUNDS
  *
- * run: node NODE ("n0" ...) of NODES; nodes/<node>/ is there for all of them.
- * Names: offset ppm from step_at step (ns of CLOCK_MONOTONIC, as struct
- * clock_shift), user (1: no stamps of the kernel), if, cadence (us), window
- * (ms), spacing (us). It prints a JSON object: what the module tells of itself,
- * the processor time of the process without its start, and its wake-ups.
+ * run: node NODE ("n0" ...) of NODES; nodes/<node>/ must exist for all of them.
+ * Names: offset ppm from step_at step (ns of CLOCK_MONOTONIC, as in struct
+ * clock_shift), user (1: without the kernel's stamps), if, cadence (us), window
+ * (ms), spacing (us). Prints a JSON object: the module's own record, the
+ * processor time of the process without its start, and its wake-ups.
  *
- * relay: what comes from anybody goes to TO:PORT, and what comes from there to
- * who asked last. there, back: us that each way takes; queued: of a hundred
- * packets so many wait, queue: us on average (exponential); loss: of a hundred.
+ * relay: packets from anywhere go to TO:PORT, and packets from there to the
+ * last sender. there, back: microseconds that each way takes; queued: packets
+ * of a hundred that wait, queue: for how many microseconds on average
+ * (exponential); loss: packets of a hundred.
  *
- * map: of the files under DIR, "node t_ns offset_ns unc_ns" a line: where each
- * wall clock is against n0's. */
+ * map: from the files under DIR, "node t_ns offset_ns unc_ns" a line: the
+ * offset of each wall clock from that of n0. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -127,6 +128,7 @@ static int run(struct node *n, int64_t for_ns)
     struct clock_work *work = clock_work_create(&n->place, &n->shift, &err);
     int64_t began = read_clock(CLOCK_MONOTONIC), now = began;
     int64_t cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+    struct module_time spent = {.module_us = 0};
     uint64_t wakeups = 0;
     struct epoll_event event;
     int epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -135,20 +137,21 @@ static int run(struct node *n, int64_t for_ns)
         return fail(err.text);
     event = (struct epoll_event){.events = EPOLLIN};
     if (epoll < 0 ||
-        epoll_ctl(epoll, EPOLL_CTL_ADD, clock_work_fd(work), &event) < 0)
+        epoll_ctl(epoll, EPOLL_CTL_ADD, clock_module.fd(work), &event) < 0)
         return fail(strerror(errno));
     while (now - began < for_ns) {
         epoll_wait(epoll, &event, 1, 1000);
         wakeups++;
-        if (clock_work_run(work, read_clock(CLOCK_PROCESS_CPUTIME_ID), &err) <
-            0)
+        spent.module_us = (uint64_t) read_clock(CLOCK_PROCESS_CPUTIME_ID) /
+                          1000;
+        if (clock_module.tick(work, &spent, &err) < 0)
             fprintf(stderr, "clock_node: %s\n", err.text);
         now = read_clock(CLOCK_MONOTONIC);
     }
-    clock_work_finish(work);
+    clock_module.finish(work);
     print_cost(work, read_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu, now - began,
                wakeups);
-    clock_work_destroy(work);
+    clock_module.destroy(work);
     close(epoll);
     return 0;
 }
@@ -235,14 +238,15 @@ static void relay_take(struct relay *r, int64_t now_ns)
             continue;
         in.len = (size_t) n;
         in.due_ns = now_ns + (int64_t) (us * 1000);
-        if (in.due_ns < r->last_ns[back]) /* it does not overtake */
+        if (in.due_ns <
+            r->last_ns[back]) /* packets do not overtake each other */
             in.due_ns = r->last_ns[back];
         r->last_ns[back] = in.due_ns;
         r->lying[back][(r->first[back] + r->n[back]++) % LYING] = in;
     }
 }
 
-/* Sends what is due; returns when the next one is. */
+/* Sends what is due. Returns when the next packet is due. */
 static int64_t relay_send(struct relay *r)
 {
     int64_t next = INT64_MAX;
@@ -364,8 +368,9 @@ out:
 /* --- bare packets ---------------------------------------------------------
  */
 
-/* Packets of the same size there and back, by two processes that wait for them
- * as the agent does. Prints the processor time of a round trip, of both. */
+/* Packets of the same size in both directions, between two processes that wait
+ * for them as the agent does. Prints the processor time of a round trip, of
+ * both processes. */
 static int echo(int fd, uint64_t rounds, const struct sockaddr_in *to)
 {
     struct epoll_event event = {.events = EPOLLIN};

@@ -16,7 +16,8 @@
 #include "plugins/clock/clock_peers.h"
 #include "tests/common/tempdir.h"
 
-/* The paper's example (appendix A), and the first of its authors' vectors. */
+/* The example of the paper (appendix A), and the first vectors of its
+ * authors. */
 static void siphash_vectors(void **state)
 {
     static const uint8_t wide[][16] = {
@@ -88,8 +89,8 @@ static void packets(void **state)
     assert_int_equal(p.cadence_us, example.cadence_us);
 }
 
-/* One bit of anything, any other length, another step: not taken, and nothing
- * changes. */
+/* A changed bit, another length, another step: the packet is refused and
+ * nothing changes. */
 static void forgeries(void **state)
 {
     static const struct {
@@ -159,7 +160,7 @@ static void interfaces(void **state)
     assert_int_equal(clock_iface_choose("lo", all, 0), 0);
 }
 
-/* This machine has at least its own loopback. */
+/* Every machine has at least its loopback. */
 static void own_interfaces(void **state)
 {
     struct clock_iface found[CLOCK_ADDRESSES];
@@ -173,17 +174,20 @@ static void own_interfaces(void **state)
     assert_non_null(strstr(err.text, "no-such"));
 }
 
+/* Number of nodes that can be reached from node 0; *far: steps to the
+ * furthest. */
 static size_t reached(uint32_t n, uint32_t *far)
 {
     uint32_t *distance = calloc(n, sizeof(*distance)),
              *queue = calloc(n, sizeof(*queue)), peers[CLOCK_DEGREE];
+    bool asks[CLOCK_DEGREE];
     size_t head = 0, tail = 0;
 
     queue[tail++] = 0;
     distance[0] = 1;
     while (head < tail) {
         uint32_t at = queue[head++];
-        size_t k = clock_peers_of(n, at, peers);
+        size_t k = clock_peers_of(n, at, peers, asks);
 
         *far = distance[at] - 1;
         while (k--)
@@ -197,8 +201,8 @@ static size_t reached(uint32_t n, uint32_t *far)
     return tail;
 }
 
-/* Everybody has at most six neighbours, who are neighbours of his; one of two
- * asks; all are joined. */
+/* Every node has at most six neighbours, whose neighbour it is as well; one of
+ * two asks; all nodes are connected. */
 static void graph(void **state)
 {
     (void) state;
@@ -206,25 +210,26 @@ static void graph(void **state)
         uint32_t far = 0, asked = 0, edges = 0;
 
         for (uint32_t i = 0; i < n; i++) {
-            uint32_t peers[CLOCK_DEGREE], back[CLOCK_DEGREE], asks = 0;
-            size_t k = clock_peers_of(n, i, peers);
+            uint32_t peers[CLOCK_DEGREE], back[CLOCK_DEGREE];
+            bool asks[CLOCK_DEGREE], asked_back[CLOCK_DEGREE];
+            size_t k = clock_peers_of(n, i, peers, asks);
 
             assert_true(k <= CLOCK_DEGREE);
             assert_true(n < 3 || k >= 2);
             for (size_t j = 0; j < k; j++) {
-                size_t m = clock_peers_of(n, peers[j], back);
+                size_t m = clock_peers_of(n, peers[j], back, asked_back);
                 bool found = false;
 
                 assert_true(peers[j] < n && peers[j] != i);
                 assert_true(!j || peers[j] > peers[j - 1]);
                 while (m--)
-                    found |= back[m] == i;
+                    if (back[m] == i) {
+                        assert_int_not_equal(asks[j], asked_back[m]);
+                        found = true;
+                    }
                 assert_true(found);
-                assert_int_not_equal(clock_peers_initiates(i, peers[j]),
-                                     clock_peers_initiates(peers[j], i));
-                asks += clock_peers_initiates(i, peers[j]);
+                asked += asks[j];
             }
-            asked += asks;
             edges += (uint32_t) k;
         }
         assert_int_equal(2 * asked, edges);
@@ -233,6 +238,8 @@ static void graph(void **state)
     }
 }
 
+/* A file written by one agent and read by another; damaged files; addresses for
+ * both kinds of sockets. */
 static void meeting(void **state)
 {
     static const char *const bad[] = {
@@ -255,12 +262,13 @@ static void meeting(void **state)
     struct sockaddr_storage to;
     char *dir = *state, *nodes = tempdir_path(dir, "nodes");
     char *node = tempdir_path(dir, "nodes/n3");
+    char *path = tempdir_path(dir, "nodes/n3/" CLOCK_PEER_FILE);
     socklen_t len;
 
-    assert_int_equal(clock_peer_read(dir, "n3", &read, NULL), -1);
+    assert_int_equal(clock_peer_read_file(path, &read, NULL), -1);
     assert_int_equal(mkdir(nodes, 0700) | mkdir(node, 0700), 0);
-    assert_int_equal(clock_peer_write(dir, "n3", &peer, NULL), 0);
-    assert_int_equal(clock_peer_read(dir, "n3", &read, NULL), 0);
+    assert_int_equal(clock_peer_write_file(path, &peer, NULL), 0);
+    assert_int_equal(clock_peer_read_file(path, &read, NULL), 0);
     assert_int_equal(read.node_id, 3);
     assert_int_equal(read.epoch, 17);
     assert_int_equal(read.port, 4711);
@@ -277,6 +285,7 @@ static void meeting(void **state)
     assert_false(clock_peer_address("n1", 1, true, &to, &len));
     free(nodes);
     free(node);
+    free(path);
 }
 
 int main(void)

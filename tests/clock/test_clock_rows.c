@@ -68,7 +68,7 @@ static void make_folder(const char *dir)
     free(node);
 }
 
-/* What the commands of XLA's guide look for. */
+/* The commands in XLA's guide search for these texts. */
 static void has_text(const char *path, const char *what, size_t times)
 {
     size_t found = 0;
@@ -116,7 +116,7 @@ static void all_records(void **state)
     assert_true(file.windows[0].beta_ns == w.beta_ns &&
                 file.windows[0].start_ns == w.start_ns &&
                 file.windows[0].end_ns == w.end_ns);
-    /* 12 digits of alpha */
+    /* alpha has 12 decimals */
     assert_true(file.windows[0].slope > 12.4999e-6 &&
                 file.windows[0].slope < 12.5001e-6);
     assert_int_equal(file.windows[0].exchanges, 60);
@@ -138,7 +138,7 @@ static void all_records(void **state)
     free(path);
 }
 
-/* A file never is larger than it may be, and has windows of the whole run. */
+/* The file never exceeds its limit, and has windows of the whole run. */
 static void bounded(void **state)
 {
     enum { MOST = 64 * 1024, WINDOWS = 20000 };
@@ -175,7 +175,7 @@ static void bounded(void **state)
     free(path);
 }
 
-/* No room at all, a folder that is not there. */
+/* No room at all, and a folder that does not exist. */
 static void no_place(void **state)
 {
     struct jp_error err = {""};
@@ -193,7 +193,7 @@ static void no_place(void **state)
 static const char config[] =
     "{\"v\":1,\"type\":\"config\",\"node_id\":1,\"node\":\"n1\",\"nodes\":3}\n";
 
-/* The file cut at every byte, and every byte of it broken. */
+/* The file cut at every byte, and with every byte changed. */
 static void damaged(void **state)
 {
     char *dir = *state, *path = tempdir_path(dir, "nodes/n1/" CLOCK_FILE),

@@ -1,5 +1,5 @@
-/* test_clock_talk.c - exchanges between nodes whose clocks are known exactly:
- * no sockets, and a time of the test's own. */
+/* test_clock_talk.c - exchanges between nodes whose clocks are known exactly,
+ * without sockets and with a simulated time. */
 #include "plugins/clock/clock_work.h"
 
 #include <math.h>
@@ -25,10 +25,10 @@ static double uniform(void)
     return (double) (seed >> 11) / 9007199254740992.0;
 }
 
-/* Packets under way, by true time. */
+/* Packets on their way, by true time. */
 struct flying {
     bool used;
-    bool lies; /* it is there, and has not been looked at */
+    bool lies; /* it has arrived and was not taken yet */
     int64_t at;
     uint32_t to;
     struct clock_packet packet;
@@ -44,13 +44,14 @@ struct net {
         bool dead;
     } clocks[NODES];
     struct flying flying[FLYING];
-    struct clock_packet copy; /* the last question of node 1, or its answer */
+    struct clock_packet
+        copy; /* the last question of node 1, or the answer to it */
     uint64_t packets;
-    /* what the net does */
+    /* behaviour of the network */
     double loss, queued, queue_ns;
     int64_t delay_ns, more_up_ns; /* more: from a lower to a higher node */
     int64_t tx_lost_of;           /* node whose times of sending are unknown */
-    bool twice;                   /* every packet comes two times */
+    bool twice;                   /* every packet arrives twice */
     bool beats;                   /* packets lie until a node's next beat */
     uint64_t wakeups;
 };
@@ -138,7 +139,7 @@ static void net_fini(struct net *net)
         clock_talk_fini(&net->talks[i]);
 }
 
-/* What lies at a node is taken at its beat, in order of arrival. */
+/* Packets that lie at a node are taken at its beat, in order of arrival. */
 static void take_lying(struct net *net, uint32_t node, int64_t own)
 {
     if (own < net->talks[node].beat_ns)
@@ -161,7 +162,7 @@ static void take_lying(struct net *net, uint32_t node, int64_t own)
     }
 }
 
-/* The event that comes next: a packet's arrival or a node's own time. */
+/* Handles the next event: a packet's arrival or a node's own time. */
 static void net_run(struct net *net, int64_t until)
 {
     int64_t due[NODES];
@@ -214,7 +215,7 @@ static void net_run(struct net *net, int64_t until)
 static double error_of(const struct net *net, const struct clock_window *w,
                        double part)
 {
-    /* the true time when the asking clock shows that moment */
+    /* the true time at which the asking clock shows that moment */
     int64_t at = w->start_ns +
                  (int64_t) (part * (double) (w->end_ns - w->start_ns));
     int64_t t = at - net->clocks[w->from].offset;
@@ -234,7 +235,7 @@ static struct clock_window close_edge(struct net *net, uint32_t node,
     return w;
 }
 
-/* All windows of all edges over 4 s: at their begin, middle and end. */
+/* All windows of all edges over 4 s, at their beginning, middle and end. */
 static double worst_error(struct net *net, int64_t start, double *beyond)
 {
     double worst = 0;
@@ -273,7 +274,7 @@ static void quiet(void **state)
 }
 
 /* Queues on the way: the lines stay within three uncertainties once an edge has
- * seen a few windows. */
+ * had a few windows. */
 static void congested(void **state)
 {
     double beyond = 0, worst = 0;
@@ -299,8 +300,8 @@ static void congested(void **state)
     net_fini(&net);
 }
 
-/* A way that takes 20 us more than the way back: half of it, as theory says,
- * and no line tells. */
+/* One way takes 20 us longer: the error is half of it, as theory says, and no
+ * line can show it. */
 static void asymmetric(void **state)
 {
     struct clock_window w;
@@ -336,14 +337,14 @@ static void lossy(void **state)
     for (uint32_t i = 0; i < 4; i++)
         for (size_t k = 0; k < net.talks[i].n_edges; k++)
             lost += net.talks[i].edges[k].span.lost;
-    /* five packets each */
+    /* five packets an exchange */
     assert_true(lost > 100);
     assert_true(worst_error(&net, start, NULL) < 2000);
     net_fini(&net);
 }
 
-/* A window is short from its first exchange on until it has enough of them;
- * one without any has nothing to wait for. */
+/* A window is short from its first exchange until it has enough of them; one
+ * without any exchange is not. */
 static void short_window(void **state)
 {
     struct net net;
@@ -377,8 +378,8 @@ static void short_window(void **state)
     net_fini(&net);
 }
 
-/* One node is gone: it is asked ever more rarely, and the others go on. When it
- * is back, so are its lines. */
+/* A node that is gone is asked less and less often, and the others go on. When
+ * it is back, so are its lines. */
 static void dead_peer(void **state)
 {
     struct clock_edge *e;
@@ -398,7 +399,7 @@ static void dead_peer(void **state)
     before = net.packets;
     assert_true(before < 60);
     net_run(&net, net.now + 600 * SECOND);
-    /* two packets each 30 s */
+    /* two packets every 30 s */
     assert_true(net.packets - before <= 44);
     w = close_edge(&net, 1, 0, net.now - 660 * SECOND);
     assert_int_equal(w.status, CLOCK_FEW);
@@ -413,7 +414,8 @@ static void dead_peer(void **state)
     net_fini(&net);
 }
 
-/* Each packet comes twice: nothing is answered twice, nothing counts twice. */
+/* Each packet arrives twice: nothing is answered twice, nothing counts
+ * twice. */
 static void replays(void **state)
 {
     struct net net;
@@ -454,10 +456,10 @@ static void old_packets(void **state)
     assert_int_equal(clock_talk_take(t, &p, 4, 4), 0);
     assert_int_equal(clock_talk_take(t, &p, 5, 5), -2);
     p.type = CLOCK_ASK1;
-    p.epoch = 4; /* of an agent before this one */
+    p.epoch = 4; /* of an earlier agent */
     p.seq = 100;
     assert_int_equal(clock_talk_take(t, &p, 6, 6), -2);
-    p.epoch = 6; /* it began again */
+    p.epoch = 6; /* the agent was restarted */
     p.seq = 1;
     assert_int_equal(clock_talk_take(t, &p, 7, 7), 0);
     p.to = 1;
@@ -466,14 +468,14 @@ static void old_packets(void **state)
     p.to = 0;
     p.from = 3;
     assert_int_equal(clock_talk_take(t, &p, 9, 9), -2);
-    p.type = CLOCK_STAMPS; /* nobody has asked */
+    p.type = CLOCK_STAMPS; /* without a question */
     p.from = 1;
     assert_int_equal(clock_talk_take(t, &p, 10, 10), -2);
     net_fini(&net);
 }
 
-/* Times of sending that nobody knows, a clock that is set: such exchanges fail
- * by name and bound nothing. */
+/* Unknown times of sending, and a clock that is set: such exchanges fail with
+ * their reason and give no bounds. */
 static void unusable(void **state)
 {
     struct clock_window w;
@@ -507,7 +509,8 @@ static void unusable(void **state)
     net_fini(&net);
 }
 
-/* A clock that jumps within a window: the bounds cross, and no line is told. */
+/* A clock that jumps within a window: the bounds cross, and there is no
+ * line. */
 static void jump(void **state)
 {
     struct clock_window w;
@@ -532,7 +535,7 @@ static void jump(void **state)
     net_fini(&net);
 }
 
-/* A neighbour that is over its budget is asked as rarely as it wants. */
+/* A neighbour that exceeds its budget is asked as rarely as it requests. */
 static void wanted_cadence(void **state)
 {
     struct net net;
@@ -547,7 +550,7 @@ static void wanted_cadence(void **state)
     net_fini(&net);
 }
 
-/* Stamps of an answer that cannot be: extremes do no harm. */
+/* Impossible stamps in an answer: extreme values do no harm. */
 static void absurd_stamps(void **state)
 {
     static const int64_t odd[] = {INT64_MIN, INT64_MIN + 1, -1,       0,
@@ -581,9 +584,9 @@ static void absurd_stamps(void **state)
     net_fini(&net);
 }
 
-/* Packets that lie until the next beat: the lines are as good, the pace is the
- * one that is wanted, and many packets cost one wake-up. A clock that runs 300
- * ppm fast makes the time that they lie look other than it is. */
+/* Packets that lie until the next beat: the lines are equally good, the pace is
+ * the requested one, and many packets cost one wake-up. With a clock that runs
+ * 300 ppm fast, the time for which they lie looks different from what it is. */
 static void beats(void **state)
 {
     static const double ppm[] = {12.5, 300};

@@ -1,10 +1,9 @@
-/* test_clock_work.c - clock modules of several nodes in one process: real
- * sockets on the loopback, clocks that are shifted by known amounts.
+/* test_clock_work.c - clock modules of several nodes in one process, with real
+ * sockets on the loopback and clocks that are shifted by known amounts.
  *
- * What is asked of the lines holds on a busy machine, too: they lie within what
- * their own margins and uncertainties leave open. tests/clock/spaces.test
- * prints how exact they are.
- */
+ * The checks must hold on a busy machine: lines must lie within their own
+ * margins and uncertainties. tests/clock/spaces.test prints how exact they
+ * are. */
 #include "plugins/clock/clock_work.h"
 
 #include <arpa/inet.h>
@@ -36,6 +35,9 @@
 
 static const char *const names[] = {"n0", "n1", "n2", "n3"};
 
+/* Calls cost nothing: the module keeps its pace. */
+static const struct module_time no_cost = {.module_us = 0};
+
 struct field {
     char *dir;
     int epoll;
@@ -46,10 +48,10 @@ struct field {
     struct clock_work *works[NODES];
     char log[1000];
     int64_t began;
-    /* a relay in front of node 0: what comes from others passes here */
+    /* a relay in front of node 0, through which other nodes' packets pass */
     int relay;
     struct sockaddr_in behind, asker;
-    struct sockaddr_in also; /* who gets a copy of each packet; else no port */
+    struct sockaddr_in also; /* gets a copy of each packet, if it has a port */
     unsigned lost_of_100, passed, dropped, copied;
     uint64_t wakeups; /* of all nodes */
     uint64_t seed;
@@ -118,19 +120,19 @@ static void field_start(struct field *f)
         if (!f->works[i])
             fail_msg("%s", err.text);
         assert_int_equal(epoll_ctl(f->epoll, EPOLL_CTL_ADD,
-                                   clock_work_fd(f->works[i]), &event),
+                                   clock_module.fd(f->works[i]), &event),
                          0);
     }
 }
 
 static void field_kill(struct field *f, uint32_t i)
 {
-    epoll_ctl(f->epoll, EPOLL_CTL_DEL, clock_work_fd(f->works[i]), NULL);
-    clock_work_destroy(f->works[i]);
+    epoll_ctl(f->epoll, EPOLL_CTL_DEL, clock_module.fd(f->works[i]), NULL);
+    clock_module.destroy(f->works[i]);
     f->works[i] = NULL;
 }
 
-/* Of a hundred packets some are lost. */
+/* Loses some packets of a hundred. */
 static void pass_on(struct field *f)
 {
     uint8_t bytes[200];
@@ -179,8 +181,8 @@ static void field_run(struct field *f, int64_t ns)
                 pass_on(f);
             else if (f->wakeups++,
                      f->works[events[i].data.u32] &&
-                         clock_work_run(f->works[events[i].data.u32], 0, &err) <
-                             0)
+                         clock_module.tick(f->works[events[i].data.u32],
+                                           &no_cost, &err) < 0)
                 fail_msg("%s", err.text);
     }
 }
@@ -189,7 +191,7 @@ static void field_end(struct field *f)
 {
     for (uint32_t i = 0; i < f->n; i++)
         if (f->works[i]) {
-            clock_work_finish(f->works[i]);
+            clock_module.finish(f->works[i]);
             field_kill(f, i);
         }
     if (f->relay >= 0)
@@ -209,7 +211,7 @@ static void read_windows(const struct field *f, struct clockprobes *probes)
     free(nodes);
 }
 
-/* The truth: when the shifted clock of node i shows t. */
+/* The truth: the time at which the shifted clock of node i shows t. */
 static int64_t shifted(const struct field *f, uint32_t of, uint32_t by,
                        int64_t t)
 {
@@ -220,7 +222,8 @@ static int64_t shifted(const struct field *f, uint32_t of, uint32_t by,
     return clock_shift_apply(&f->shift[of], s->from_ns + llround(machine));
 }
 
-/* Every line lies within its margin, and nearly always its uncertainty. */
+/* Every line lies within its margin, and nearly always within its
+ * uncertainty. */
 static void check_windows(const struct field *f,
                           const struct clockprobes *probes, unsigned least)
 {
@@ -247,7 +250,7 @@ static void check_windows(const struct field *f,
         fail_msg("%u windows, %u beyond", windows, beyond);
 }
 
-/* The map, against the truth of real times. */
+/* The map, compared with true times. */
 static void check_map(const struct field *f, const struct clockprobes *probes,
                       size_t reference, uint32_t but)
 {
@@ -262,7 +265,8 @@ static void check_map(const struct field *f, const struct clockprobes *probes,
         assert_string_equal(node->host, names[i]);
         assert_int_equal(node->aligned, i != but);
         for (size_t k = 0; k < node->n_points; k++) {
-            /* no step here: real time is the machine's, shifted alike */
+            /* there is no step here: the wall clock is the machine's, shifted
+             * in the same way */
             int64_t ahead, mono_ns, truth;
 
             assert_true(clock_file_wall(&probes->files[i], 0, &ahead));
@@ -287,8 +291,8 @@ static void shifted_clocks(void **state)
     field_run(&f, SECOND);
     f.wakeups = 0;
     field_run(&f, 5 * SECOND);
-    /* two beats and a spacing in 20 ms, of 4 nodes; with one for each packet
-     * these were three times as many */
+    /* two beats and a spacing in 20 ms, of 4 nodes; with a wake-up for each
+     * packet there would be three times as many */
     assert_true(f.wakeups < 4 * 5 * 150 + 100);
     field_end(&f);
     read_windows(&f, &probes);
@@ -299,7 +303,7 @@ static void shifted_clocks(void **state)
     clockprobes_fini(&probes);
 }
 
-/* Without stamps of the kernel's. */
+/* Without the kernel's stamps. */
 static void user_stamps(void **state)
 {
     struct clockprobes probes;
@@ -317,7 +321,8 @@ static void user_stamps(void **state)
     clockprobes_fini(&probes);
 }
 
-/* The wall clock of a node is set by 5 s: lines go on, the map has the step. */
+/* The wall clock of a node is set by 5 s: lines go on, and the map has the
+ * step. */
 static void wall_is_set(void **state)
 {
     struct clockprobes probes;
@@ -365,7 +370,7 @@ static void wall_is_set(void **state)
 }
 
 /* One node ends in the middle, another one has a wrong key: the others find
- * each other, and the map says whom it does not know. */
+ * each other, and the map lists the nodes that it does not have. */
 static void killed_and_foreign(void **state)
 {
     struct clockprobes probes;
@@ -385,7 +390,25 @@ static void killed_and_foreign(void **state)
     clockprobes_fini(&probes);
 }
 
-/* Puts the relay in front of node 0, which has told where it is. */
+static int read_peer(const char *dir, struct clock_peer *peer)
+{
+    char *path = tempdir_path(dir, "nodes/n0/" CLOCK_PEER_FILE);
+    int rc = clock_peer_read_file(path, peer, NULL);
+
+    free(path);
+    return rc;
+}
+
+static int write_peer(const char *dir, const struct clock_peer *peer)
+{
+    char *path = tempdir_path(dir, "nodes/n0/" CLOCK_PEER_FILE);
+    int rc = clock_peer_write_file(path, peer, NULL);
+
+    free(path);
+    return rc;
+}
+
+/* Puts the relay in front of node 0 by changing its peer file. */
 static void field_relay(struct field *f)
 {
     struct sockaddr_in own = {.sin_family = AF_INET,
@@ -397,18 +420,18 @@ static void field_relay(struct field *f)
     f->relay = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(f->relay, (struct sockaddr *) &own, sizeof(own)), 0);
     assert_int_equal(getsockname(f->relay, (struct sockaddr *) &own, &len), 0);
-    assert_int_equal(clock_peer_read(f->dir, "n0", &peer, NULL), 0);
+    assert_int_equal(read_peer(f->dir, &peer), 0);
     f->behind = own;
     f->behind.sin_port = htons(peer.port);
     peer.port = ntohs(own.sin_port);
     snprintf(peer.addresses[0].address, CLOCK_ADDRESS_LEN, "127.0.0.1");
     peer.n_addresses = 1;
-    assert_int_equal(clock_peer_write(f->dir, "n0", &peer, NULL), 0);
+    assert_int_equal(write_peer(f->dir, &peer), 0);
     epoll_ctl(f->epoll, EPOLL_CTL_ADD, f->relay, &event);
 }
 
-/* Two steps at once on the same nodes, whose clocks are told to be others, and
- * the second one's first node gets every packet of the first one's, too: each
+/* Two steps at the same time on the same nodes, with different shifts. The
+ * first node of the second step also gets every packet of the first step. Each
  * step finds its own clocks. */
 static void two_steps(void **state)
 {
@@ -427,11 +450,11 @@ static void two_steps(void **state)
     b->shift[1].ppm = -30;
     for (uint32_t i = 0; i < 2; i++) {
         b->place[i].step = "1";
-        b->conf[i].key[0] ^= 0x55; /* srun makes one a step */
+        b->conf[i].key[0] ^= 0x55; /* srun makes a key for each step */
     }
     field_start(a);
     field_start(b);
-    assert_int_equal(clock_peer_read(b->dir, "n0", &peer, NULL), 0);
+    assert_int_equal(read_peer(b->dir, &peer), 0);
     a->also = (struct sockaddr_in){.sin_family = AF_INET,
                                    .sin_port = htons(peer.port),
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -452,7 +475,7 @@ static void two_steps(void **state)
     }
 }
 
-/* A relay that loses a third of what passes. */
+/* A relay that loses a third of the packets. */
 static void relayed(void **state)
 {
     struct clockprobes probes;
@@ -472,7 +495,7 @@ static void relayed(void **state)
     clockprobes_fini(&probes);
 }
 
-/* A neighbour that comes late is found. */
+/* A neighbour that starts late is found. */
 static void late_peer(void **state)
 {
     struct clock_work *late;
@@ -487,7 +510,7 @@ static void late_peer(void **state)
     late = clock_work_create(&f.place[1], &f.shift[1], NULL);
     assert_non_null(late);
     f.works[1] = late;
-    epoll_ctl(f.epoll, EPOLL_CTL_ADD, clock_work_fd(late),
+    epoll_ctl(f.epoll, EPOLL_CTL_ADD, clock_module.fd(late),
               &(struct epoll_event){.events = EPOLLIN, .data.u32 = 1});
     field_run(&f, 4 * SECOND);
     field_end(&f);
@@ -505,8 +528,8 @@ static uint64_t cpu_us(void)
     return (uint64_t) t.tv_sec * 1000000 + (uint64_t) t.tv_nsec / 1000;
 }
 
-/* Packets of all sizes, and as many as the machine can send: what is asked and
- * answered goes on before and after, and no call takes long. */
+/* Packets of all sizes, and as many as the machine can send: exchanges go on
+ * before and afterwards, and no call takes long. */
 static void flood(void **state)
 {
     static uint8_t bytes[65507];
@@ -522,7 +545,7 @@ static void flood(void **state)
     field_init(&f, *state, 2);
     field_start(&f);
     field_run(&f, 2 * SECOND);
-    assert_int_equal(clock_peer_read(f.dir, "n0", &peer, NULL), 0);
+    assert_int_equal(read_peer(f.dir, &peer), 0);
     to.sin_port = htons(peer.port);
     for (size_t n = 0; n <= sizeof(bytes); n += n < 200 ? 1 : 997) {
         (void) !sendto(s, bytes, n, 0, (struct sockaddr *) &to, sizeof(to));
@@ -536,10 +559,10 @@ static void flood(void **state)
                        sizeof(to));
         before = cpu_us();
         if (i % 64 == 0)
-            assert_int_equal(clock_work_run(f.works[0], 0, &err), 0);
+            assert_int_equal(clock_module.tick(f.works[0], &no_cost, &err), 0);
         spent += cpu_us() - before;
     }
-    /* a thousand bad ones a second are looked at, not 20,000 */
+    /* a thousand bad packets a second are read, not 20,000 */
     assert_true(spent < 1000000);
     close(s);
     field_run(&f, 4 * SECOND);
@@ -549,7 +572,7 @@ static void flood(void **state)
     clockprobes_fini(&probes);
 }
 
-/* Where it does not run, and why. */
+/* The module does not run, and says why. */
 static void refused(void **state)
 {
     struct jp_error err = {"x"};

@@ -1,14 +1,13 @@
-/* register.c - the start of many daemons, with and without a filtered book.
+/* register.c - the start of many daemons, with a filtered book and without.
  *
  *   register [NODES [LINES]]
  *
- * NODES (256) processes, each the network half of the stand-in for cu_fuse,
+ * NODES (256) processes, each the network part of the stand-in for cu_fuse,
  * start at once with a site's book of LINES lines (9408): first with the book
- * that copper_book_prepare cuts, then with the site's own, as Copper reads it.
- * Prints a line each way: the time of the cut, the times to "registered", and
- * how many flushed lines the daemons wrote to the one file that they share.
- * Copper's daemons share it on a parallel file system.
- */
+ * that copper_book_prepare filters, then with the site's own, as Copper reads
+ * it. Prints a line for each: the time of filtering, the times to "registered",
+ * and the number of flushed lines that the daemons wrote to the file they
+ * share. Copper's daemons share it on a parallel file system. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,7 +33,7 @@ struct daemon {
 struct bench {
     uint64_t nodes, lines;
     char *dir, *site, *list, *step_book, *shared;
-    char device[5]; /* a fabric that no other test has */
+    char device[5]; /* a network that no other test uses */
     char *names[NODES_MAX];
     struct daemon *daemons; /* shared with the processes */
 };
@@ -62,7 +61,7 @@ static FILE *open_file(const char *path)
     return f;
 }
 
-/* Our nodes are spread over the site's book. */
+/* The nodes are spread over the site's book. */
 static void write_inputs(struct bench *b)
 {
     FILE *site = open_file(b->site), *list = open_file(b->list);

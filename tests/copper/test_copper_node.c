@@ -1,4 +1,4 @@
-/* test_copper_node.c - what Copper's runner reads on a node. */
+/* test_copper_node.c - the parts of Copper's runner on a node. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -142,7 +142,7 @@ static void test_no_target(void **state)
     "-addr_write_sync_time 0"
 #define CACHE " -md_enoent_ttl_ms 2000 -max_cacheable_byte_size 10485760"
 
-/* "KEY=VALUE KEY=VALUE ..." and cu_fuse's words from them. */
+/* "KEY=VALUE KEY=VALUE ..." and the arguments of cu_fuse made from it. */
 static void test_flags(void **state)
 {
     static const struct {
@@ -200,7 +200,7 @@ static void test_flags(void **state)
     }
 }
 
-/* Refused whole: the caller's struct is as before. */
+/* Refused as a whole: the caller's struct is unchanged. */
 static void test_flags_refused(void **state)
 {
     char many[2 * COPPER_FLAGS_MAX + 1] = "";
@@ -232,7 +232,7 @@ static char *make(const char *dir, const char *name, mode_t mode, uid_t uid)
     return path;
 }
 
-/* root mounts nowhere that somebody else could move meanwhile. */
+/* root never mounts at a place that another user could move. */
 static void test_mount_point(void **state)
 {
     enum { HIM = 12345 };
@@ -263,7 +263,7 @@ static void test_mount_point(void **state)
     free(his);
 }
 
-/* The site's book, full and short names, and what is left of it. */
+/* The site's book with full and short names, and the lines that are kept. */
 static void test_book(void **state)
 {
     static const struct {
@@ -298,8 +298,8 @@ static void test_book(void **state)
     }
 }
 
-/* As Copper's build_my_tree has it: two children a node up to 31 nodes. Its
- * get_tree_segments cuts eight lines into three trees as 1 2 7, 3 4 8, 5 6. */
+/* As in Copper's build_my_tree: two children a node up to 31 nodes. Its
+ * get_tree_segments cuts eight lines into three trees: 1 2 7, 3 4 8, 5 6. */
 static void test_parents(void **state)
 {
     static const struct {
@@ -343,7 +343,8 @@ static void test_kinds(void **state)
     assert_int_equal(copper_book_kind("ofi+tcp"), COPPER_ADDRESSES_SITE);
 }
 
-/* Nodes say their addresses one by one; who has failed is not waited for. */
+/* Nodes report their addresses one by one; a node that has failed is not waited
+ * for. */
 static void test_gather(void **state)
 {
     char dir[] = "/tmp/jpbook.XXXXXX",
@@ -358,11 +359,11 @@ static void test_gather(void **state)
     assert_int_equal(fileio_mkdir(run, &err) | fileio_mkdir(raw, &err), 0);
     assert_int_equal(copper_book_offer(dir, "n3", "tcp://c", &err), 0);
     assert_int_equal(copper_book_gather(dir, nodes, 3, false, &err), 0);
-    assert_false(copper_book_is_there(dir));
+    assert_int_equal(copper_book_read(dir, &text, NULL), 0);
     assert_int_equal(copper_book_offer(dir, "n1", "tcp://a", &err), 0);
     assert_int_equal(copper_book_gather(dir, nodes, 3, false, &err), 0);
     assert_int_equal(copper_book_gather(dir, nodes, 3, true, &err), 1);
-    assert_int_equal(copper_book_read(dir, &text, NULL), 0);
+    assert_int_equal(copper_book_read(dir, &text, NULL), 1);
     assert_string_equal(text, "n1 tcp://a\nn3 tcp://c\n");
     free(text);
     free(run);
@@ -374,8 +375,8 @@ static void test_gather(void **state)
     free(raw);
 }
 
-/* Whose daemon is gone: its process has ended, whether or not somebody has
- * waited for it. */
+/* A place is left when its daemon's process has ended, whether or not it was
+ * waited for. */
 static void test_left(void **state)
 {
     char node[] = "/tmp/jpleft.XXXXXX";
@@ -386,7 +387,7 @@ static void test_left(void **state)
 
     (void) state;
     assert_non_null(mkdtemp(node));
-    assert_false(copper_work_is_left(&work)); /* none was noted */
+    assert_false(copper_work_is_left(&work)); /* no pid was recorded */
     assert_int_equal(copper_work_note_pid(&work, getpid(), &err), 0);
     assert_false(copper_work_is_left(&work));
     child = fork();
@@ -400,8 +401,8 @@ static void test_left(void **state)
     assert_int_equal(fileio_remove_tree(node, &err), 0);
 }
 
-/* What nobody holds any more goes with the next start on that node, its logs
- * are kept; what is held, or another node's, stays. */
+/* A place that is no longer in use is removed by the next start on that node,
+ * and its logs are kept. A place in use, and another node's, stay. */
 static void test_swept(void **state)
 {
     char raw[] = "/tmp/jpleft.XXXXXX", step[] = "77777.0", text[] = "why";
@@ -445,7 +446,7 @@ static void test_swept(void **state)
     free(kept);
 }
 
-/* Another step's start looks at the lock at the same moment. */
+/* Another step's start tests the lock at the same moment. */
 static void test_looked_at(void **state)
 {
     char raw[] = "/tmp/jpleft.XXXXXX", step[] = "77778.0";
@@ -465,7 +466,7 @@ static void test_looked_at(void **state)
     work.lock = -1;
     assert_int_equal(pipe(held), 0);
     pid = fork();
-    if (pid == 0) { /* as a sweep does, but 100 ms long */
+    if (pid == 0) {
         char *lock = text_format("%s/lock", work.node);
         int fd = lock ? open(lock, O_RDONLY) : -1;
 
@@ -483,8 +484,8 @@ static void test_looked_at(void **state)
     assert_int_equal(fileio_remove_tree(raw, &err), 0);
 }
 
-/* Another step's start takes the folder for a left one, and removes it before
- * it is locked: it is made again. */
+/* Another step's start takes the folder for one that was left, and removes it
+ * before it is locked: it is made again. */
 static void test_removed_meanwhile(void **state)
 {
     char raw[] = "/tmp/jpleft.XXXXXX", step[] = "77779.0";
@@ -557,7 +558,7 @@ static void test_names_of_logs(void **state)
     }
 }
 
-/* Each %N of mount= is the node: where the mount is looked for. */
+/* Each %N of mount= is replaced by the node. */
 static void test_node_twice(void **state)
 {
     char key[] = "mount", mode[] = "mode", attach[] = "attach", one[] = "1";
@@ -580,7 +581,7 @@ static void test_node_twice(void **state)
     copper_attach.destroy(run);
 }
 
-/* attach=1 is served by a runner of its own, and that by itself. */
+/* attach=1 has a runner of its own. */
 static void test_which_runner(void **state)
 {
     char attach[] = "attach", one[] = "1", zero[] = "0", none[] = "";
@@ -597,7 +598,7 @@ static void test_which_runner(void **state)
     assert_ptr_equal(backend_runner_of(&copper_runner, &conf), &copper_runner);
 }
 
-/* What mountinfo says of a path that a user has typed. */
+/* A typed path becomes that of mountinfo. */
 static void test_real_path(void **state)
 {
     char dir[] = "/tmp/jpreal.XXXXXX", *link, *path, *out;

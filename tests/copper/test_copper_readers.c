@@ -168,7 +168,7 @@ static void test_agree(void **state)
     assert_int_equal(copper_counts_agree(&t, &ops, &err), -1);
 }
 
-/* "category path counts" a row, then "end" or the error. */
+/* "category path counts" for each row, then "end" or the error. */
 static char *list(const char *text, bool top, enum copper_category category)
 {
     struct jp_error err = {""};
@@ -181,10 +181,7 @@ static char *list(const char *text, bool top, enum copper_category category)
     int rc;
 
     open_text(&s, text);
-    if (top)
-        copper_rows_top(&rows, &s);
-    else
-        copper_rows_table(&rows, &s, category);
+    copper_rows_init(&rows, &s, top ? COPPER_TOP_PATHS : (int) category);
     while ((rc = copper_rows_next(&rows, &row, &err)) > 0)
         if (row.wrapped)
             fprintf(f, "%s [%s] wrapped; ", copper_category_names[row.category],

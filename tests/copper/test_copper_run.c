@@ -1,4 +1,4 @@
-/* test_copper_run.c - copper_run and what reports make of it, in C. */
+/* test_copper_run.c - copper_run, and parts of reports made from its result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ static struct jp_copper *run(const char *dir, uint64_t memory)
     return copper;
 }
 
-/* Slurm's name of a node may not be the host's: its folder has it. */
+/* Slurm's name of a node may differ from the host's: the folder has Slurm's. */
 static void test_expected(void **state)
 {
     struct jp_copper_options options = {.memory_bytes = 0};
@@ -98,7 +98,8 @@ static uint64_t leap(void)
     return clock_now_ms += 40000; /* the third look is too late */
 }
 
-/* A file system that is slow: what was walked stands, the root says "cut". */
+/* A slow file system: what was found so far is used, and the root is marked as
+ * cut. */
 static void test_slow_walk(void **state)
 {
     static const char table[] =
@@ -207,7 +208,7 @@ static void test_classes(void **state)
                          rows[i].class);
 }
 
-/* Paths over the memory's bound are counted, not kept. */
+/* Paths beyond the limit of memory are counted, not kept. */
 static void test_memory(void **state)
 {
     enum { ROWS = 3000, LIMIT = 100 * 1024 };

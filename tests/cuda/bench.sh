@@ -1,6 +1,6 @@
 #!/bin/bash
-# bench.sh - what a call costs that is counted: the stand-in of CUPTI alone, and
-# with the library; the median of nine runs of a million calls, by turns.
+# bench.sh - the cost of a counted call: the stand-in of CUPTI alone, and with
+# the library; medians of nine runs of a million calls, alternating.
 set -u
 cd "${top_builddir:-.}" || exit 1
 work=$(mktemp -d) || exit 1

@@ -1,5 +1,5 @@
-/* test_cuda_count.c - programs that call CUDA by the stand-in of CUPTI; what
- * their files say afterwards. */
+/* test_cuda_count.c - programs that call CUDA through a stand-in of CUPTI, and
+ * the contents of their files afterwards. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,8 +35,8 @@ static void drop(char *dir)
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
-/* Runs words as the words of cudacalls, with step/raw/n/cuda as its folder;
- * returns waitpid's status. how: FAKECUPTI; NULL: none. */
+/* Runs cudacalls with these words, with step/raw/n/cuda as its folder. how:
+ * FAKECUPTI; NULL: not set. Returns waitpid's status. */
 static int run_in(const char *folder, const char *how, const char *words)
 {
     char command[2048];
@@ -71,7 +71,8 @@ static struct jp_cuda *run(const char *how, const char *words, int *status)
 
 enum { MB = 1 << 20 };
 
-/* Words, and what is then in the sums; a counter twice ends them. */
+/* Words, and the sums that they must give; a counter that comes twice ends
+ * them. */
 static const struct {
     const char *words, *how;
     struct {
@@ -123,30 +124,31 @@ static const struct {
       {CUDA_FREE_BYTES, 500}},
      5000,
      5500},
-    /* what was allocated is still there */
+    /* a free that failed changes nothing */
     {"alloc:1000 bad-free bad-alloc ready",
      NULL,
      {{CUDA_ALLOCS, 1}, {CUDA_FREES, 0}, {CUDA_ERRORS, 2}, {CUDA_CALLS, 4}},
      1000,
      1000},
-    /* more than the table of sizes holds: no size of the last is known */
+    /* more allocations than the table of sizes holds: the size of the last ones
+     * is unknown when they are freed */
     {"'alloc:1*120000' 'free*120000'",
      NULL,
      {{CUDA_ALLOCS, 120000}, {CUDA_FREES, 120000}, {CUDA_FREE_BYTES, 98304}},
      0,
      98304},
-    /* by threads at once */
+    /* several threads at once */
     {"threads:8 'launch*20000' 'alloc:10*500' 'free*500'",
      NULL,
      {{CUDA_LAUNCHES, 160000}, {CUDA_ALLOCS, 4000}, {CUDA_FREE_BYTES, 40000}},
      0,
      0},
-    /* a release that does not know the newest calls */
+    /* a release of CUPTI without the newest calls */
     {"'new*5' launch", "old", {{CUDA_LAUNCHES, 1}, {CUDA_CALLS, 1}}, 0, 0},
     {"'new*5' launch", NULL, {{CUDA_LAUNCHES, 6}}, 0, 0},
     /* the program has loaded CUPTI itself */
     {"late 'launch*2'", NULL, {{CUDA_LAUNCHES, 2}}, 0, 0},
-    /* a child has no part in it, and its end writes nothing */
+    /* a child is not counted, and its end writes nothing */
     {"'launch*2' fork 'launch*100'", NULL, {{CUDA_LAUNCHES, 2}}, 0, 0},
 };
 
@@ -192,7 +194,7 @@ static void test_times(void **state)
     util_cuda_destroy(cuda);
 }
 
-/* Each second has its own row; none is of a second without a call. */
+/* Each second has a row of its own, unless nothing was called in it. */
 static void test_seconds(void **state)
 {
     struct jp_cuda *cuda =
@@ -210,7 +212,7 @@ static void test_seconds(void **state)
     util_cuda_destroy(cuda);
 }
 
-/* Whatever ends the program, what it did up to a second before is there. */
+/* However the program ends, its calls up to a second before are there. */
 static void test_killed(void **state)
 {
     int status;
@@ -227,7 +229,7 @@ static void test_killed(void **state)
     util_cuda_destroy(cuda);
 }
 
-/* Where nothing can be counted the program runs, and the file says why. */
+/* If nothing can be counted, the program runs and the file says why. */
 static void test_refused(void **state)
 {
     static const struct {
@@ -249,7 +251,7 @@ static void test_refused(void **state)
     }
 }
 
-/* Folders that cannot be made, or none: the program does not notice. */
+/* A folder that cannot be made, or is not set: the program does not notice. */
 static void test_no_folder(void **state)
 {
     char *dir = create(), *file = tempdir_file(dir, "file", 0600, "");
@@ -267,7 +269,7 @@ static void test_no_folder(void **state)
     drop(dir);
 }
 
-/* Processes in order of ranks; the sums of all. */
+/* Processes are ordered by rank; sums over all of them. */
 static void test_many(void **state)
 {
     char *dir = create(), *raw = text_format("%s/raw", dir);

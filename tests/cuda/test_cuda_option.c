@@ -1,4 +1,5 @@
-/* test_cuda_option.c - --util-profile=cuda=1: what the tasks are told. */
+/* test_cuda_option.c - --util-profile=cuda=1: the variables that the tasks
+ * get. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -116,7 +117,7 @@ static void test_fill(void **state)
     }
 }
 
-/* A node that lacks the library does not name it to the tasks. */
+/* A node without the library does not set its variable. */
 static void test_missing(void **state)
 {
     struct jp_jobconf conf;

@@ -89,7 +89,7 @@ static void test_whole(void **state)
     cuda_process_fini(&p);
 }
 
-/* Fewer moments, and still the last sums. */
+/* Fewer moments, with the last sums among them. */
 static void test_thinned(void **state)
 {
     struct cuda_process p;
@@ -103,7 +103,7 @@ static void test_thinned(void **state)
     }
 }
 
-/* At every length: no record, or those that are whole. */
+/* Cut at every length: no record, or those that are complete. */
 static void test_cut(void **state)
 {
     for (size_t len = 0; len <= BYTES; len++) {
@@ -126,7 +126,7 @@ static void test_cut(void **state)
     }
 }
 
-/* Any byte that is not as it was is noticed. */
+/* Every changed byte is noticed. */
 static void test_flipped(void **state)
 {
     for (size_t i = 0; i < BYTES; i++) {
@@ -147,7 +147,7 @@ static void test_flipped(void **state)
     }
 }
 
-/* Check sums that hold, and numbers that cannot be. */
+/* Correct checksums with impossible numbers. */
 static void test_lies(void **state)
 {
     struct cuda_process p;
@@ -166,7 +166,7 @@ static void test_lies(void **state)
     assert_int_equal(p.n_moments, 0);
     cuda_process_fini(&p);
     make(state);
-    file.records[0].live_bytes = 1; /* more than the most */
+    file.records[0].live_bytes = 1; /* more than the peak */
     seal(&file.records[0]);
     assert_int_equal(cuda_parse(&file, BYTES, 100, &p, &err), 0);
     assert_int_equal(p.n_moments, 0);
@@ -181,7 +181,7 @@ static void test_lies(void **state)
     assert_int_equal(cuda_parse(&file, BYTES, 100, &p, &err), -1);
 }
 
-/* A newer writer: more sums behind those that are known. */
+/* A newer writer has more sums after the known ones. */
 static void test_newer(void **state)
 {
     struct {

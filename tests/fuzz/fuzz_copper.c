@@ -131,11 +131,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     read_counts(data, size);
     open_bytes(&s, data, size);
-    copper_rows_top(&rows, &s);
+    copper_rows_init(&rows, &s, COPPER_TOP_PATHS);
     read_rows(&rows, &s);
     for (unsigned c = 0; c < COPPER_N_CATEGORIES; c++) {
         open_bytes(&s, data, size);
-        copper_rows_table(&rows, &s, c);
+        copper_rows_init(&rows, &s, (int) c);
         read_rows(&rows, &s);
     }
     read_notes(data, size);

@@ -1,6 +1,6 @@
 #!/bin/bash
-# bench.sh [ROWS] - jobprof nsys against sqlite3's own GROUP BY, on one file of
-# that many calls and kernels; five rounds in turn, the medians.
+# bench.sh [ROWS] - jobprof nsys compared with sqlite3's own GROUP BY, on a file
+# with that many calls and kernels; medians of five alternating rounds.
 here=${top_srcdir:-.}/tests/nsys
 jobprof=${top_builddir:-.}/orchestrator/jobprof
 rows=${1:-1000000}

@@ -1,5 +1,5 @@
 /* nsys_fixture.c - the tables of exports, from NVIDIA's schema reference and
- * the dumps that it has printed over the years. */
+ * the dumps printed there over the years. */
 #include "tests/nsys/nsys_fixture.h"
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
-# stub-nsys.sh - stands in for nsys: records what it is told in $STUB_LOG.PROCID
+# stub-nsys.sh - stands in for nsys: records its arguments in $STUB_LOG.PROCID
 # and runs the program. Its exit status is never the program's.
-# STUB_NSYS: fail: ends before the program; usr1: dies of the program's signal;
+# STUB_NSYS: fail: ends before the program; usr1: is killed by the program's signal;
 # hang: never ends; STUB_FIXTURE: a file that becomes the export.
 case ${1:-} in
 --version)

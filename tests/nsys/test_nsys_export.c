@@ -1,5 +1,5 @@
-/* test_nsys_export.c - reports of nsys become exports: which, how many at once,
- * within which time, and what fails. */
+/* test_nsys_export.c - reports of nsys become exports: which ones, how many at
+ * once, within which time, and what fails. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +19,8 @@
 #include "orchestrator/nsys/nsys.h"
 #include "tests/common/tempdir.h"
 
-/* `nsys export ... --output=FILE REPORT`: keeps its words, copies the report
- * after its name. */
+/* `nsys export ... --output=FILE REPORT`: records its arguments and copies the
+ * report. */
 static const char stub[] =
     "#!/bin/sh\n"
     "echo \"$*\" >>\"$0.log\"\n"
@@ -96,7 +96,7 @@ static void touch(void **state, const char *name, time_t s)
     free(path);
 }
 
-/* Those without an export, or with an older one; again: none. */
+/* Reports without an export, or with an older one; a second run finds none. */
 static void test_which(void **state)
 {
     struct nsys_export_done done;
@@ -125,7 +125,7 @@ static void test_which(void **state)
     assert_int_equal(export_all(4, 60000).wanted, 0);
 }
 
-/* One that fails: no other is begun, none is left half. */
+/* After a failure no other export is started, and no part of a file is left. */
 static void test_fails(void **state)
 {
     struct nsys_export_done done;
@@ -155,7 +155,8 @@ static void test_hangs(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
 }
 
-/* The program that ran the ranks, as its file says; nobody else's file. */
+/* The program that profiled the ranks, from its file; not from a file that
+ * others could have written. */
 static void test_program(void **state)
 {
     struct nsys_export_done done;
@@ -168,7 +169,7 @@ static void test_program(void **state)
     path = tempdir_path(*state, "raw/n1/nsys.path");
     free(program);
     program = NULL;
-    assert_int_equal(chmod(path, 0666), 0); /* anybody may have written it */
+    assert_int_equal(chmod(path, 0666), 0); /* anybody could have written it */
     setenv("PATH", "/usr/bin:/bin", 1);
     done = export_all(1, 60000);
     assert_int_equal(done.made, 0);

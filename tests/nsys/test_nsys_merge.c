@@ -1,4 +1,4 @@
-/* Several exports as one step: sums, tables, findings. */
+/* test_nsys_merge.c - several exports as one step: sums, tables, findings. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 /* --- the document's tables, character for character ------------------------
  */
 
-/* A row with the figures that a document prints. */
+/* A row with the figures that a document shows. */
 static struct jp_nsys_row row(enum nsys_table table, const char *name,
                               double percent, uint64_t n, uint64_t total,
                               uint64_t min, uint64_t max, double deviation)
@@ -214,7 +214,8 @@ static void test_ranks(void **state)
     nsys_destroy(nsys);
 }
 
-/* A bad file is a rank that is bad; a report without export is counted. */
+/* A bad file becomes a rank that is bad; a report without an export is
+ * counted. */
 static void test_bad_files(void **state)
 {
     struct jp_nsys *nsys;
@@ -240,15 +241,15 @@ static void test_bad_files(void **state)
 /* --- findings --------------------------------------------------------------
  */
 
-/* What a rank does, a step every 10 us of a thousand. */
+/* What a rank does in each of a thousand steps of 10 us. */
 struct habit {
     const char *name;
     int kernel_ns;         /* in each step */
     int every;             /* of a step, ns */
-    int copies, kind_from; /* copies of 2 us, from memory of that kind */
-    int sync_ns;           /* of a synchronous copy's call every tenth step */
-    int allocations;       /* 1: each step has one, of 5 us */
-    double others;         /* times that for the second rank */
+    int copies, kind_from; /* copies of 2 us, and the kind of their memory */
+    int sync_ns;           /* of a synchronous copy in every tenth step */
+    int allocations;       /* 1: one of 5 us in each step */
+    double others;         /* factor of these times for the second rank */
     enum jp_finding_kind want; /* JP_N_FINDINGS: none */
 };
 
@@ -315,7 +316,7 @@ static void test_findings(void **state)
             assert_true(strlen(x.findings.at[k].text) > 40 &&
                         strlen(x.findings.at[k].next) > 20);
         }
-        if (h->others > 1) { /* the one with more to do is named */
+        if (h->others > 1) { /* the rank with more to do is named */
             const struct jp_finding *last = &x.findings.at[x.findings.n - 1];
 
             assert_int_equal(last->kind, JP_FINDING_GPU_IMBALANCE);

@@ -1,4 +1,5 @@
-/* Exports of Nsight Systems of all times, and files that are none. */
+/* test_nsys_read.c - exports of Nsight Systems of all years, and files that are
+ * none. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -157,7 +158,7 @@ static void test_busy(void **state)
                         got < want + want / 5);
         else
             assert_int_equal(got, want);
-        nsys_busy_fini(&b);
+        free(b.at);
     }
 }
 
@@ -185,7 +186,7 @@ static void test_names(void **state)
     }
 }
 
-/* Every column that is read, by each schema. */
+/* Every column that is read, in each schema. */
 static void fill(sqlite3 *db, enum fixture_schema schema)
 {
     fixture_cuda(db, schema);
@@ -301,7 +302,7 @@ static void test_nvtx(void **state)
     }
 }
 
-/* Rows that make no sense are counted, and the rest is as without them. */
+/* Rows that make no sense are counted; the rest is as without them. */
 static void test_bad_rows(void **state)
 {
     sqlite3 *db = fixture_open(*state, "a.sqlite", SCHEMA_3_16);
@@ -413,7 +414,7 @@ static void assert_refused(const char *dir, const char *name, const char *why)
         fail_msg("%s was read", name);
     if (!strstr(err.text, why))
         fail_msg("%s: \"%s\" does not say \"%s\"", name, err.text, why);
-    assert_int_equal(p.bad_rows, 99); /* as it was */
+    assert_int_equal(p.bad_rows, 99); /* unchanged */
 }
 
 static void test_refused(void **state)
@@ -455,7 +456,7 @@ static void test_links_and_journals(void **state)
     assert_refused(*state, "a.sqlite", "incomplete");
 }
 
-/* At each length but the whole one it is refused, and nothing is leaked. */
+/* At each length except the full one the file is refused, and nothing leaks. */
 static void test_cut(void **state)
 {
     sqlite3 *db = fixture_open(*state, "a.sqlite", SCHEMA_3_28);
@@ -476,7 +477,7 @@ static void test_cut(void **state)
     free(path);
 }
 
-/* A view or a computed column of the file's is not evaluated. */
+/* No view and no computed column of the file is evaluated. */
 static void test_no_foreign_code(void **state)
 {
     sqlite3 *db = fixture_open(*state, "a.sqlite", SCHEMA_3_16);

@@ -1,8 +1,8 @@
-/* day_of_samples.c - a day of rows by a clock that runs ahead: what their files
- * take, what writing them costs, and whether means and maxima survive merging.
+/* day_of_samples.c - a day of rows with a simulated clock: the size of their
+ * files, the cost of writing them, and whether means and maxima survive
+ * merging.
  *
- * Usage: day_of_samples DIR SECONDS TASKS GPUS CAP_MIB
- */
+ * Usage: day_of_samples DIR SECONDS TASKS GPUS CAP_MIB */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static double noise(void)
     return (double) (state >> 11) / (double) (1ULL << 53);
 }
 
-/* Figures as a node has them: about half of them move. */
+/* Figures like those of a node: about half of them change. */
 static void fill(enum util_kind kind, struct util_row *row, uint64_t second)
 {
     for (size_t i = 0; i < util_tables[kind].n; i++)
@@ -31,7 +31,7 @@ static void fill(enum util_kind kind, struct util_row *row, uint64_t second)
                                 (1000 + 100 * noise() + (double) (second % 60));
 }
 
-/* What is to be found again: the first column of one member of each kind. */
+/* What must be found again: the first column of one member of each kind. */
 struct check {
     double sum, max;
     uint64_t n;

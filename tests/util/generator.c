@@ -1,8 +1,7 @@
-/* generator.c - a task whose use is known: it computes, holds memory, writes
- * and reads, then says what the kernel counted of it, and waits to be killed.
+/* generator.c - a task with known use: it computes, holds memory, writes and
+ * reads, prints what the kernel has counted, and waits to be killed.
  *
- * Usage: generator SECONDS MEMORY_MIB FILE FILE_MIB
- */
+ * Usage: generator SECONDS MEMORY_MIB FILE FILE_MIB */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #!/bin/bash
-# measure.sh - what the node agent costs: processor, memory, bytes, wake-ups.
+# measure.sh - the cost of the node agent: processor, memory, bytes, wake-ups.
 # By hand: make measure-util; docs/measurements.md has the figures.
-# SECONDS_EACH is how long each row runs (60), DAY how many seconds are
-# simulated (86400).
+# SECONDS_EACH: seconds of each row (60). DAY: seconds that are simulated
+# (86400).
 set -u
 : "${top_srcdir:?}" "${top_builddir:?}"
 node=$top_builddir/orchestrator/jobprof-node

@@ -1,4 +1,5 @@
-/* Samples of GPUs by NVML's stand-in: figures, gaps, a driver that hangs. */
+/* test_util_gpu.c - samples of GPUs by stand-ins of the drivers' libraries:
+ * figures, gaps, a driver that hangs. */
 #include "plugins/util/util_gpu.h"
 
 #include <math.h>
@@ -68,7 +69,7 @@ static void figures(void **state)
     assert_true(rows[1].v[GPU_THROTTLE_POWER] == 0);
     assert_true(rows[0].v[GPU_PCIE_IN] == 102400);
     assert_true(isnan(rows[0].v[GPU_PCIE_REPLAYS]));
-    /* not supported: not known, never 0 */
+    /* not supported: unknown, never 0 */
     assert_true(isnan(rows[0].v[GPU_ECC_ERRORS]));
     assert_true(isnan(rows[0].v[GPU_PCIE_WIDTH]));
     set_load(*state, "* replays 9\n");
@@ -78,7 +79,8 @@ static void figures(void **state)
     util_nvml_close(nvml);
 }
 
-/* Of a program whose environment does not say what there is: the agent. */
+/* The stand-in's settings come from a file: the agent's environment has
+ * none. */
 static void settings_beside_the_library(void **state)
 {
     char *path = tempdir_path(*state, "libnvidia-ml.so.1"), *load;
@@ -102,7 +104,7 @@ static void settings_beside_the_library(void **state)
     free(path);
 }
 
-/* Counters, processes of others, and errors that the driver tells. */
+/* Counters, processes of others, and errors that the driver reports. */
 static void others_and_errors(void **state)
 {
     static const struct util_pids ours = {2, {11, 12}};
@@ -119,7 +121,8 @@ static void others_and_errors(void **state)
     assert_true(rows[0].v[GPU_XID] == 0);
     assert_true(rows[0].v[GPU_PROCESSES] == 1 && rows[0].v[GPU_OTHERS] == 0);
     assert_true(rows[1].v[GPU_PROCESSES] == 1 && rows[1].v[GPU_OTHERS] == 1);
-    assert_true(isnan(rows[1].v[GPU_OTHERS_SM])); /* since when? */
+    assert_true(
+        isnan(rows[1].v[GPU_OTHERS_SM])); /* the period has no start yet */
     assert_true(isnan(rows[0].v[GPU_POWER_MEAN]));
     set_load(*state, "* energy 1700000\n* corrected 9\n* xid 0\n1 xid 79\n"
                      "* pid0 11\n* pid0_sm 60\n1 pid1 99\n1 pid1_sm 30\n"
@@ -131,11 +134,12 @@ static void others_and_errors(void **state)
     assert_true(rows[0].v[GPU_OTHERS_SM] == 0);
     assert_true(rows[1].v[GPU_OTHERS_SM] == 0.3);
     util_nvml_read(nvml, 3, 4000000, &many, rows);
-    assert_true(rows[1].v[GPU_XID] == 0);      /* told once */
-    assert_true(isnan(rows[1].v[GPU_OTHERS])); /* nobody knows whose */
+    assert_true(rows[1].v[GPU_XID] == 0); /* reported once */
+    assert_true(
+        isnan(rows[1].v[GPU_OTHERS])); /* the step's processes are unknown */
     util_nvml_read(nvml, 4, 5000000, NULL, rows);
     util_nvml_read(nvml, 5, 6000000, NULL, rows);
-    /* measured each fifth time: over 5 s */
+    /* measured every fifth time: over 5 s */
     util_nvml_read(nvml, 6, 6000000, NULL, rows);
     assert_true(rows[0].v[GPU_NVLINK_IN] == 100 * 1024 / 5.0);
     assert_true(rows[0].v[GPU_NVLINK_OUT] == 400 * 1024 / 5.0);
@@ -144,7 +148,7 @@ static void others_and_errors(void **state)
     util_nvml_close(nvml);
 }
 
-/* A script of values: each counts from its second on. */
+/* A script of values, each valid from its second on. */
 static void over_time(void **state)
 {
     struct util_nvml *nvml;
@@ -194,7 +198,7 @@ static void nothing_to_sample(void **state)
     assert_non_null(strstr(err.text, "of this step"));
 }
 
-/* AMD's: the same rows from another library, and what it does not tell. */
+/* The same rows from AMD's library, and figures that it does not have. */
 static void of_amd(void **state)
 {
     static const struct util_pids ours = {2, {11, 12}};
@@ -232,7 +236,7 @@ static void of_amd(void **state)
     assert_true(rows[0].v[GPU_PCIE_WIDTH] == 16);
     assert_true(isnan(rows[0].v[GPU_PCIE_IN]) && isnan(rows[0].v[GPU_XID]));
     assert_true(rows[1].v[GPU_PROCESSES] == 1 && rows[1].v[GPU_OTHERS] == 1);
-    assert_true(isnan(rows[1].v[GPU_COPY])); /* since when? */
+    assert_true(isnan(rows[1].v[GPU_COPY])); /* the period has no start yet */
     set_load(*state, "* energy 1700000\n* replays 9\n* ecc 2\n* corrected 9\n"
                      "* pid0 11\n1 pid1 99\n* pid0_sdma 1250000\n");
     assert_int_equal(util_rsmi_read(amd, 3000000, &ours, rows, 64), 2);
@@ -249,11 +253,12 @@ static void of_amd(void **state)
     assert_int_equal(util_rsmi_read(amd, 7000000, &many, rows, 1), 1);
     for (int i = 0; i < 5; i++)
         util_rsmi_read(amd, 8000000, &many, rows, 64);
-    assert_true(isnan(rows[0].v[GPU_OTHERS])); /* nobody knows whose */
+    assert_true(
+        isnan(rows[0].v[GPU_OTHERS])); /* the step's processes are unknown */
     util_rsmi_close(amd);
 }
 
-/* Before release 6 the structure of clocks had no first member. */
+/* Before release 6, the struct of clocks did not have its first member. */
 static void of_older_amd(void **state)
 {
     struct util_rsmi *amd;
@@ -281,16 +286,16 @@ static void of_older_amd(void **state)
     assert_non_null(strstr(err.text, "rocm_smi reports error 8"));
 }
 
-/* Waits for an answer; how many rows, or -1. */
+/* Waits for an answer. Returns the number of rows, or -1. */
 static int take(struct util_gpus *gpus, struct jp_error *err)
 {
-    struct pollfd wait = {.fd = util_gpus_fd(gpus), .events = POLLIN};
+    struct pollfd wait = {.fd = gpus->fd, .events = POLLIN};
 
     assert_int_equal(poll(&wait, 1, 60000), 1);
     return util_gpus_take(gpus, 1000, rows, err);
 }
 
-/* A node with GPUs of both. */
+/* A node with GPUs of both makers. */
 static void of_both(void **state)
 {
     struct jp_error err = {""};
@@ -326,17 +331,18 @@ static void by_a_child(void **state)
     set_load(*state, "* sm 50\n* memory 1\n");
     gpus = util_gpus_start(library, no_rsmi, NULL, &err);
     assert_non_null(gpus);
-    assert_int_equal(util_gpus_take(gpus, 0, rows, &err), 0); /* not asked */
+    assert_int_equal(util_gpus_take(gpus, 0, rows, &err),
+                     0); /* no request yet */
     util_gpus_ask(gpus, 0, &nobody);
     util_gpus_ask(gpus, 0, &nobody); /* once is enough */
     assert_int_equal(take(gpus, &err), 1);
     assert_true(rows[0].v[GPU_SM] == 0.5);
-    assert_true(util_gpus_cpu_us(gpus) > 0 && util_gpus_max_rss(gpus) > 0);
+    assert_true(gpus->cpu_us > 0 && gpus->max_rss > 0);
     assert_int_equal(util_gpus_take(gpus, 1000, rows, &err), 0);
     util_gpus_stop(gpus);
 }
 
-/* The child is gone, the sampler goes on; it says so once. */
+/* The child is gone and the sampler goes on; the error comes once. */
 static void a_driver_that(const char *variable, bool answers)
 {
     struct jp_error err = {""};
@@ -346,7 +352,7 @@ static void a_driver_that(const char *variable, bool answers)
     gpus = util_gpus_start(library, no_rsmi, NULL, &err);
     assert_non_null(gpus);
     util_gpus_ask(gpus, 0, &nobody);
-    if (answers) /* by its end */
+    if (answers) /* the child has ended */
         assert_int_equal(take(gpus, &err), -1);
     else {
         usleep(100000);
@@ -356,7 +362,7 @@ static void a_driver_that(const char *variable, bool answers)
                          -1);
     }
     assert_non_null(strstr(err.text, "no longer sampled"));
-    assert_int_equal(util_gpus_fd(gpus), -1);
+    assert_int_equal(gpus->fd, -1);
     util_gpus_ask(gpus, 1, &nobody);
     assert_int_equal(util_gpus_take(gpus, 1000000, rows, &err), 0);
     util_gpus_stop(gpus);

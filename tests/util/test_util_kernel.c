@@ -1,4 +1,4 @@
-/* The kernel's texts: good, cut, strange ones. */
+/* test_util_kernel.c - the kernel's texts: good, cut and strange ones. */
 #include "plugins/util/util_kernel.h"
 
 #include <setjmp.h>
@@ -101,7 +101,7 @@ static void traffic(void **state)
     assert_int_equal(t.out, 512);
 }
 
-/* A program may name itself ") R 1 1". */
+/* A program may call itself ") R 1 1". */
 static void processes(void **state)
 {
     static const char text[] = "42 (a ) R 1 1 (x) S 7 42 42 0 -1 4194560 "
@@ -122,7 +122,7 @@ static void processes(void **state)
         char cut[sizeof(text)] = "";
 
         memcpy(cut, text, len);
-        if (util_read_process(cut, &p)) /* "1234" is a number, too */
+        if (util_read_process(cut, &p)) /* "1234" is a number as well */
             assert_true(len > 90);
     }
 }
@@ -137,7 +137,7 @@ static void environment(void **state)
     assert_string_equal(util_environ(env, sizeof(env), "SLURM_PROCID"), "12");
     assert_null(util_environ(env, sizeof(env), "SLURM"));
     assert_null(util_environ(env, sizeof(env), "B"));
-    /* without its end a value may be half of one */
+    /* a value without its NUL may be cut */
     assert_null(util_environ(env, sizeof(env) - 1, "CUT"));
     assert_null(util_environ("", 0, "A"));
 }
@@ -152,7 +152,7 @@ static void cgroups(void **state)
     /* Slurm 26.05 */
     static const char sluid[] = "0::/system.slice/slurmstepd.scope/"
                                 "s9FV1CPG8ZA800/step_batch/user/task_0\n";
-    /* folders of others */
+    /* folders that are not Slurm's */
     static const char *const others[] = {
         "0::/user.slice\n",
         "0::/user.slice/step_0\n",

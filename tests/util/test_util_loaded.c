@@ -43,8 +43,8 @@ static void put_maps(const char *dir, const char *text)
 
 #define LINE "7f0000000000-7f0000001000 r-xp 00000000 08:01 123    "
 
-/* An ELF file with constants of that text, far enough in that two blocks meet
- * in it. */
+/* An ELF file with that text among its constants, at a place where two blocks
+ * of the reader meet. */
 static void put_elf(const char *dir, const char *name, const char *text,
                     size_t before)
 {
@@ -115,7 +115,7 @@ static void names(void **state)
     assert_string_equal(version_of(&loaded, "driver"), "550.54.15");
     assert_string_equal(version_of(&loaded, "torch"), "2.4.0+cu121");
     assert_string_equal(version_of(&loaded, "jax"), "0.4.30");
-    /* ".so.2" is the interface's number */
+    /* ".so.2" is the version of the interface */
     assert_string_equal(version_of(&loaded, "tensorflow"), "");
     assert_string_equal(version_of(&loaded, "nccl"), "");
     assert_int_equal(loaded.n, 6);
@@ -144,7 +144,7 @@ static void nccl_says(void **state)
     }
 }
 
-/* Files that lie about their sizes, or are none. */
+/* Files with wrong sizes, and files of other kinds. */
 static void bad_files(void **state)
 {
     char elf[512];
@@ -212,8 +212,8 @@ static void adds(void **state)
     assert_int_equal(loaded.n, UTIL_LOADED_MAX);
 }
 
-/* One look at *state in a child; its processor time, 0 where a busy machine
- * did not end the child in time to ask. */
+/* One look at *state in a child. Returns its processor time, 0 if a busy
+ * machine did not end the child in time. */
 static uint64_t look_once(const char *root, struct util_loaded *loaded)
 {
     struct jp_error err = {""};
@@ -225,7 +225,7 @@ static uint64_t look_once(const char *root, struct util_loaded *loaded)
     for (int i = 0; i < 6000 && rc == 0; i++, usleep(10000))
         rc = util_look_take(look, 1, loaded, &err);
     assert_int_equal(rc, 1);
-    us = util_look_cpu_us(look);
+    us = look->cpu_us;
     util_look_stop(look);
     return us;
 }
@@ -245,7 +245,8 @@ static void by_a_child(void **state)
     util_look_stop(NULL);
 }
 
-/* A mount that does not answer: the child is killed, the caller never waits. */
+/* A file system that does not answer: the child is killed, the caller never
+ * waits. */
 static void hangs(void **state)
 {
     struct util_loaded loaded = {0};

@@ -1,5 +1,5 @@
-/* test_util_option.c - --util-profile: its words, its sources, what job.conf
- * gets of it. */
+/* test_util_option.c - --util-profile: its words, its sources, and its part of
+ * job.conf. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,11 +84,11 @@ static void test_labels(void **state)
  */
 
 struct row {
-    const char *site, *user; /* text of the files */
+    const char *site, *user; /* contents of the files */
     const char *env, *option, *nccl;
     uint32_t period_ms;
-    bool sampled; /* asked for by the user himself */
-    bool given;   /* whether it stands in job.conf's settings */
+    bool sampled; /* the user has requested samples */
+    bool given;   /* job.conf's settings have it */
 };
 
 static const struct row *current;
@@ -197,7 +197,7 @@ static void test_locked(void **state)
     free(site);
 }
 
-/* The settings reach job.conf and come back. */
+/* The settings reach job.conf and can be read back. */
 static void test_conf(void **state)
 {
     const struct row row = {"",   "",  NULL, "500ms,labels=model:x;run:7",

@@ -1,4 +1,5 @@
-/* Samples of a machine that is a folder: node, tasks, cgroups, ports. */
+/* test_util_probe.c - samples of a machine that is a folder: node, tasks,
+ * cgroups, ports. */
 #include "plugins/util/util_probe.h"
 
 #include <dirent.h>
@@ -135,6 +136,7 @@ static struct util_probe *start(const char *root)
 
 static void node_and_tasks(void **state)
 {
+    static struct util_pids pids;
     struct util_probe *probe;
     struct sample s;
     const struct util_row *row;
@@ -145,9 +147,10 @@ static void node_and_tasks(void **state)
     put_process(*state, 11, 1, 0, 0);
     put_process(*state, 12, 1, 0, 0);
     put(*state, "SLURM_JOB_ID=8", "proc/13/environ");
-    put_process(*state, 15, 5, 0, 0); /* a helper for a task */
+    put_process(*state, 15, 5, 0, 0); /* a helper of jobprof for a task */
     put(*state, "jobprof-node\n", "proc/15/comm");
-    put_process(*state, 14, 4, 0, 0); /* another slurmd of this host has it */
+    put_process(*state, 14, 4, 0,
+                0); /* belongs to another slurmd of this host */
     put_bytes(*state,
               "SLURM_JOB_ID=7\0SLURM_STEP_ID=0\0SLURM_PROCID=4\0"
               "SLURMD_NODENAME=n2",
@@ -171,7 +174,7 @@ static void node_and_tasks(void **state)
     s = take(probe, 3);
     row = find(&s, UTIL_NODE, "node");
     assert_true(fabs(row->v[NODE_USER] - 200 / hz / 2) < 1e-9);
-    assert_true(row->v[NODE_NET_IN] == 2000); /* of 2 s, no loopback */
+    assert_true(row->v[NODE_NET_IN] == 2000); /* over 2 s, without loopback */
     assert_true(fabs(row->v[NODE_AGENT] - 0.001) < 1e-9);
     row = find(&s, UTIL_TASK, "1");
     assert_non_null(row);
@@ -186,11 +189,12 @@ static void node_and_tasks(void **state)
     row = find(&s, UTIL_TASK, "step");
     assert_true(row->v[TASK_PROCESSES] == 3 && row->v[TASK_CPUS] == 4);
     assert_true(fabs(row->v[TASK_USER] - 150 / hz / 2) < 1e-9);
-    assert_int_equal(util_probe_tasks(probe), 2);
+    assert_int_equal(util_probe_seen(probe, &pids), 2);
+    assert_int_equal(pids.n, 3);
     util_probe_destroy(probe);
 }
 
-/* Waits for a processor, which kernels without their statistics do not tell. */
+/* Waiting for a processor, which not all kernels report. */
 static void waits_for_processors(void **state)
 {
     struct util_probe *probe;
@@ -236,8 +240,7 @@ static unsigned count_open(void)
     return n;
 }
 
-/* A large step: what costs most is read by turns, and nothing is lost by that.
- */
+/* A large step: costly files are read in turns, and nothing is lost by that. */
 static void by_turns(void **state)
 {
     enum { TASKS = 10, EACH = 15, SAMPLES = 9 };
@@ -270,8 +273,8 @@ static void by_turns(void **state)
             slow += isnan(row->v[TASK_READ]);
         }
     }
-    /* a rate needs two turns: tasks 0, 3, 6, 9 had their second one at sample
-     * 3, 2, 5, 8 at sample 2 */
+    /* a rate needs two turns: tasks 0, 3, 6, 9 had their second turn at sample
+     * 3, and 2, 5, 8 at sample 2 */
     assert_int_equal(slow, 4 * 2 + 3 * 1);
     assert_true(fabs(read - EACH * 1000.0 * (SAMPLES - 2)) < 1e-6);
     assert_true(count_open() > had);
@@ -283,8 +286,9 @@ static void by_turns(void **state)
     assert_int_equal(count_open(), had);
 }
 
-/* A process is looked at before it executes the task's program: it is seen when
- * it has. One that never is the task's is not looked at for ever. */
+/* A process is examined before it executes the task's program: it is found
+ * afterwards. A process that never belongs to the task is not examined for
+ * ever. */
 static void seen_before_exec(void **state)
 {
     struct util_probe *probe;
@@ -309,8 +313,8 @@ static void seen_before_exec(void **state)
     util_probe_destroy(probe);
 }
 
-/* A counter that goes backwards is a gap; so is a number that another process
- * has got. */
+/* A counter that goes backwards makes a gap; so does a process number that was
+ * reused. */
 static void no_spikes(void **state)
 {
     struct util_probe *probe;
@@ -438,7 +442,7 @@ static void ports(void **state)
     util_probe_destroy(probe);
 }
 
-/* A kernel that tells nothing. */
+/* A kernel without any of these files. */
 static void nothing_there(void **state)
 {
     struct util_probe *probe = start(*state);

@@ -1,4 +1,5 @@
-/* Files of samples: written, cut, merged beyond their cap, hostile. */
+/* test_util_rows.c - files of samples: written, cut, merged beyond their cap,
+ * hostile. */
 #include "plugins/util/util_rows.h"
 
 #include <math.h>
@@ -21,7 +22,7 @@ static const struct util_origin origin = {7, "0", "n1", 5000000};
 struct seen {
     size_t rows;
     uint64_t samples, last_us;
-    double sum, max; /* of the first column, by samples */
+    double sum, max; /* of the first column, weighted by samples */
     struct util_row last;
 };
 
@@ -90,7 +91,7 @@ static void there_and_back(void **state)
     assert_true(seen.last.v[4] == 1.5e9 && isnan(seen.last.v[1]));
 }
 
-/* Six digits of whole numbers and of others, as printf has them. */
+/* Six digits of whole and other numbers, as by printf. */
 static void digits(void **state)
 {
     static const double values[] = {
@@ -117,7 +118,7 @@ static void digits(void **state)
     assert_true(isnan(seen.last.v[N]));
 }
 
-/* Means and maxima outlive the merging; time and samples, too. */
+/* Means and maxima survive merging, and so do times and numbers of samples. */
 static void beyond_the_cap(void **state)
 {
     enum { N = 60000, CAP = 20000 };
@@ -188,7 +189,8 @@ static void cut_anywhere(void **state)
     free(path);
 }
 
-/* Each line: what is in the file behind the headings, rows, bad lines. */
+/* Each line: the text after the headings, then the number of rows and of bad
+ * lines. */
 static void hostile_lines(void **state)
 {
     static const struct {
@@ -259,7 +261,7 @@ static void foreign_files(void **state)
     }
 }
 
-/* A link in the place of a file is not written through. */
+/* A link in place of a file is not followed when writing. */
 static void links_are_refused(void **state)
 {
     struct util_files *files = util_files_create(*state, &origin, 1 << 20);

@@ -1,4 +1,12 @@
-/* clock_stamp.c - packets with times from the kernel. */
+/* clock_socket.c - a UDP socket whose packets get times from the kernel, and
+ * readings of a node's clocks.
+ *
+ * The kernel stamps packets by CLOCK_REALTIME. A stamp becomes CLOCK_MONOTONIC
+ * by subtracting the distance of the two clocks (struct clock_source), which
+ * clock_source_was_set measures again. Times of sending arrive later, on the
+ * socket's error queue: each is matched with a packet by the number that the
+ * kernel gives it (struct clock_pending). Start with clock_socket_flush,
+ * collect and next_sent. */
 #include "plugins/clock/clock_work.h"
 
 #include <errno.h>
@@ -11,16 +19,21 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A look that was not interrupted is that narrow. */
+/* A reading of all clocks that takes no longer than this was not
+ * interrupted. */
 #define NARROW_NS 300
 #define LOOKS 5
-/* Looks err by less than their width and this. */
+/* Two readings of one clock may differ by their widths and this much, without
+ * the clock having been set. */
 #define SET_NS 2000
-/* How long the kernel's time of sending is waited for. */
+/* A time of sending that is not there after this long is given up. */
 #define SENT_NS INT64_C(10000000)
-/* So many that never came, and none that did: this device gives none. */
+/* After so many missing times of sending, and none that arrived, the device is
+ * taken for one without stamps. */
 #define MISSED_MAX 8
 
+/* OPT_TSONLY: the error queue returns the time without the packet. OPT_CMSG:
+ * stamps of sending come as control data on IPv4, as they do on IPv6. */
 static const int stamps = SOF_TIMESTAMPING_SOFTWARE |
                           SOF_TIMESTAMPING_RX_SOFTWARE |
                           SOF_TIMESTAMPING_TX_SOFTWARE |
@@ -43,12 +56,16 @@ static int64_t read_clock(clockid_t id)
     return ns_of(&t);
 }
 
+/* Tests only: offset and drift of an imagined clock. All zeros change
+ * nothing. */
 int64_t clock_shift_apply(const struct clock_shift *shift, int64_t mono_ns)
 {
     return mono_ns + shift->offset_ns +
            llround(shift->ppm * 1e-6 * (double) (mono_ns - shift->from_ns));
 }
 
+/* Reads all clocks between two readings of the monotonic one. The middle of
+ * those two is taken as the moment of the others. */
 static void look_once(struct clock_look *look)
 {
     int64_t last;
@@ -61,7 +78,8 @@ static void look_once(struct clock_look *look)
     look->mono_ns += look->width_ns / 2;
 }
 
-/* The narrowest of a few, by the machine's clocks. */
+/* The narrowest of a few readings, without a test's shift. A process that is
+ * descheduled between the calls makes a wide one. */
 static void look_well(struct clock_look *look)
 {
     struct clock_look one;
@@ -74,6 +92,7 @@ static void look_well(struct clock_look *look)
     }
 }
 
+/* Tests only: by how much the wall clock is set at this moment. */
 static int64_t step_so_far(const struct clock_shift *shift, int64_t mono_ns)
 {
     return shift->step_at_ns && mono_ns >= shift->step_at_ns ? shift->step_ns
@@ -91,8 +110,9 @@ void clock_look(const struct clock_shift *shift, struct clock_look *look)
     look->mono_ns += by;
 }
 
-void clock_source_init(struct clock_source *source,
-                       const struct clock_shift *shift)
+/* shift: NULL outside of tests. */
+static void init_source(struct clock_source *source,
+                        const struct clock_shift *shift)
 {
     struct clock_look look;
 
@@ -102,16 +122,12 @@ void clock_source_init(struct clock_source *source,
     if (shift)
         source->shift = *shift;
     source->set_by = step_so_far(&source->shift, look.mono_ns);
+    source->ahead = source->real_less_mono + source->set_by;
 }
 
 int64_t clock_source_mono(const struct clock_source *source)
 {
     return clock_shift_apply(&source->shift, read_clock(CLOCK_MONOTONIC));
-}
-
-int64_t clock_source_ahead(const struct clock_source *source)
-{
-    return source->real_less_mono + source->set_by;
 }
 
 bool clock_source_was_set(struct clock_source *source, int64_t *by_ns)
@@ -123,15 +139,18 @@ bool clock_source_was_set(struct clock_source *source, int64_t *by_ns)
     ahead = look.real_ns - look.mono_ns;
     set_by = step_so_far(&source->shift, look.mono_ns);
     by = ahead - source->real_less_mono;
+    /* slewing changes both clocks alike: only setting the wall clock changes
+     * the distance */
     if (llabs(by) <= look.width_ns + SET_NS && set_by == source->set_by)
         return false;
     *by_ns = by + set_by - source->set_by;
     source->real_less_mono = ahead;
     source->set_by = set_by;
+    source->ahead = ahead + set_by;
     return true;
 }
 
-/* A stamp of the kernel's as the node's CLOCK_MONOTONIC. */
+/* The kernel's stamp as a time of the node's CLOCK_MONOTONIC. */
 static int64_t from_real(const struct clock_source *source, int64_t real_ns)
 {
     return clock_shift_apply(&source->shift, real_ns - source->real_less_mono);
@@ -140,18 +159,21 @@ static int64_t from_real(const struct clock_source *source, int64_t real_ns)
 /* --- the socket -----------------------------------------------------------
  */
 
+/* Requests stamps. Also restarts the kernel's numbering of packets, which
+ * begins at 0 each time that OPT_ID is switched on: hence the two calls. */
 static bool ask_stamps(const struct clock_socket *s)
 {
     int with_id = stamps | SOF_TIMESTAMPING_OPT_ID;
 
-    /* the kernel counts from 0 again when this flag comes back */
+    /* the first call switches OPT_ID off, the second one on again */
     return setsockopt(s->fd, SOL_SOCKET, SO_TIMESTAMPING, &stamps,
                       sizeof(stamps)) == 0 &&
            setsockopt(s->fd, SOL_SOCKET, SO_TIMESTAMPING, &with_id,
                       sizeof(with_id)) == 0;
 }
 
-/* IPv6 that also takes IPv4, else IPv4 alone; -1: neither. */
+/* A socket of IPv6 that also takes IPv4, otherwise of IPv4 alone. Returns -1 if
+ * neither is possible. */
 static int bind_any(bool *ipv6)
 {
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
@@ -186,33 +208,28 @@ int clock_socket_bind(bool *ipv6, uint16_t *port, struct jp_error *err)
             close(fd);
         return -1;
     }
-    /* both kinds have the port in the same place */
     if (port)
+        /* sin_port and sin6_port are at the same offset */
         *port =
             ntohs(((const struct sockaddr_in *) (const void *) &own)->sin_port);
     return fd;
 }
 
-int clock_socket_open(struct clock_socket *s, const struct clock_source *source,
+int clock_socket_open(struct clock_socket *s, const struct clock_shift *shift,
                       struct jp_error *err)
 {
     memset(s, 0, sizeof(*s));
+    init_source(&s->source, shift);
     s->fd = clock_socket_bind(&s->ipv6, &s->port, err);
     if (s->fd < 0)
         return -1;
-    s->kernel = !source->shift.user_stamps && ask_stamps(s);
+    s->kernel = !s->source.shift.user_stamps && ask_stamps(s);
     return 0;
 }
 
-void clock_socket_close(struct clock_socket *s)
-{
-    if (s->fd >= 0)
-        close(s->fd);
-    s->fd = -1;
-}
-
-/* What was sent and has no stamp yet will have none: after a call that failed
- * nobody knows whether the kernel has counted it. */
+/* Restarts the numbering after a call that failed: it is not known whether the
+ * kernel has counted that packet. Packets that were sent and have no stamp yet
+ * lose theirs. */
 static void count_anew(struct clock_socket *s)
 {
     for (size_t i = 0; i < CLOCK_PENDING; i++)
@@ -223,6 +240,8 @@ static void count_anew(struct clock_socket *s)
         s->kernel = ask_stamps(s);
 }
 
+/* The kernel's time in a message's control data; INT64_MIN: none. id: the
+ * number of the packet that was sent; NULL for a packet that was received. */
 static int64_t stamp_of(struct msghdr *m, uint32_t *id)
 {
     int64_t at = INT64_MIN;
@@ -248,7 +267,7 @@ static int64_t stamp_of(struct msghdr *m, uint32_t *id)
     return at;
 }
 
-/* From now on without the kernel's times. */
+/* Works without the kernel's times from here on. */
 static void give_up(struct clock_socket *s)
 {
     int none = 0;
@@ -257,7 +276,7 @@ static void give_up(struct clock_socket *s)
     setsockopt(s->fd, SOL_SOCKET, SO_TIMESTAMPING, &none, sizeof(none));
 }
 
-/* Where the kernel writes what it tells of several packets. */
+/* Buffers in which recvmmsg returns several packets with their control data. */
 struct told {
     union {
         char bytes[256];
@@ -267,6 +286,7 @@ struct told {
     struct mmsghdr m[CLOCK_BATCH];
 };
 
+/* Prepares the i-th buffer; bytes must outlive it. */
 static void told_init(struct told *told, size_t i, void *bytes, size_t room)
 {
     told->iov[i] = (struct iovec){bytes, room};
@@ -277,6 +297,7 @@ static void told_init(struct told *told, size_t i, void *bytes, size_t room)
                     .msg_controllen = sizeof(told->control[i].bytes)}};
 }
 
+/* Saves a system call when no packet waits for its stamp. */
 static bool awaits_any(const struct clock_socket *s)
 {
     for (size_t i = 0; i < CLOCK_PENDING; i++)
@@ -286,9 +307,9 @@ static bool awaits_any(const struct clock_socket *s)
     return false;
 }
 
-static void note_stamp(struct clock_socket *s,
-                       const struct clock_source *source, uint32_t id,
-                       int64_t real_ns)
+/* Gives a stamp to the packet with that number. A stamp before the call that
+ * sent the packet, or in the future, is not believed. */
+static void note_stamp(struct clock_socket *s, uint32_t id, int64_t real_ns)
 {
     for (size_t i = 0; i < CLOCK_PENDING; i++) {
         struct clock_pending *p = &s->pending[i];
@@ -297,14 +318,15 @@ static void note_stamp(struct clock_socket *s,
             p->before_ns == INT64_MIN)
             continue;
         p->told = true;
-        p->tx_ns = from_real(source, real_ns);
+        p->tx_ns = from_real(&s->source, real_ns);
         if (p->tx_ns >= p->before_ns - SET_NS &&
-            p->tx_ns <= clock_source_mono(source) + SET_NS) {
+            p->tx_ns <= clock_source_mono(&s->source) + SET_NS) {
             s->proven = true;
             return;
         }
-        /* It belongs to another packet, or the clock was set meanwhile; or this
-         * process is shown another clock than the kernel's. */
+        /* The stamp belongs to another packet, or the clock was set meanwhile,
+         * or this process (in a container) sees another clock than the
+         * kernel's. */
         p->tx_ns = INT64_MIN;
         if (!s->proven && ++s->missed >= MISSED_MAX)
             give_up(s);
@@ -312,8 +334,9 @@ static void note_stamp(struct clock_socket *s,
     }
 }
 
-void clock_socket_collect(struct clock_socket *s,
-                          const struct clock_source *source)
+/* Reads all stamps of sending that the error queue holds, CLOCK_BATCH a
+ * call. */
+static void collect(struct clock_socket *s)
 {
     int n = CLOCK_BATCH;
     char nothing[4];
@@ -328,12 +351,14 @@ void clock_socket_collect(struct clock_socket *s,
             uint32_t id = UINT32_MAX;
             int64_t real_ns = stamp_of(&told.m[i].msg_hdr, &id);
 
-            note_stamp(s, source, id, real_ns);
+            note_stamp(s, id, real_ns);
         }
     }
 }
 
-/* One that was sent by a call at before_ns; INT64_MIN: it was not. */
+/* Keeps a packet until its time of sending is known. before_ns: when the call
+ * that sent it began; INT64_MIN: it was not sent, so there will be no stamp. If
+ * all places are in use, the packet's time is lost. */
 static void await(struct clock_socket *s, const struct clock_leaving *l,
                   int64_t before_ns)
 {
@@ -347,8 +372,7 @@ static void await(struct clock_socket *s, const struct clock_leaving *l,
         }
 }
 
-void clock_socket_flush(struct clock_socket *s,
-                        const struct clock_source *source)
+void clock_socket_flush(struct clock_socket *s)
 {
     struct iovec iov[CLOCK_BATCH];
     struct mmsghdr m[CLOCK_BATCH];
@@ -363,8 +387,9 @@ void clock_socket_flush(struct clock_socket *s,
                                             .msg_iov = &iov[i],
                                             .msg_iovlen = 1}};
     }
+    /* one call may send only a part; a packet that is refused is skipped */
     while (at < n) {
-        int64_t before = clock_source_mono(source);
+        int64_t before = clock_source_mono(&s->source);
         int sent = sendmmsg(s->fd, m + at, (unsigned) (n - at),
                             MSG_DONTWAIT | MSG_NOSIGNAL);
 
@@ -374,8 +399,9 @@ void clock_socket_flush(struct clock_socket *s,
         }
         if (sent > 0)
             continue;
-        /* those before have their times by now */
-        clock_socket_collect(s, source);
+        /* packets that were sent before the failure have their stamps by now;
+         * after it the numbering starts again */
+        collect(s);
         await(s, &s->leaving[at++], INT64_MIN);
         count_anew(s);
     }
@@ -383,14 +409,13 @@ void clock_socket_flush(struct clock_socket *s,
 }
 
 void clock_socket_send(struct clock_socket *s,
-                       const struct clock_source *source,
                        const struct sockaddr_storage *to, socklen_t to_len,
                        const uint8_t bytes[CLOCK_PACKET_BYTES], uint64_t tag)
 {
     struct clock_leaving *l;
 
     if (s->n_leaving == CLOCK_BATCH)
-        clock_socket_flush(s, source);
+        clock_socket_flush(s);
     l = &s->leaving[s->n_leaving++];
     l->to = *to;
     l->to_len = to_len;
@@ -398,50 +423,60 @@ void clock_socket_send(struct clock_socket *s,
     l->tag = tag;
 }
 
-static int take_pending(struct clock_pending *p, uint64_t *tag)
+static bool take_pending(struct clock_pending *p, int64_t tx_ns,
+                         struct clock_sent *out)
 {
-    *tag = p->tag;
+    *out = (struct clock_sent){.tag = p->tag, .tx_ns = tx_ns};
     p->used = false;
-    return 1;
+    return true;
 }
 
-int clock_socket_sent(struct clock_socket *s, const struct clock_source *source,
-                      uint64_t *tag, int64_t *tx_ns)
+/* One packet whose fate is known: it has a stamp, or will get none. false: no
+ * such packet. */
+static bool next_sent(struct clock_socket *s, struct clock_sent *out)
 {
-    int64_t now = clock_source_mono(source);
+    int64_t now = clock_source_mono(&s->source);
 
     for (size_t i = 0; i < CLOCK_PENDING; i++) {
         struct clock_pending *p = &s->pending[i];
 
         if (!p->used)
             continue;
-        if (p->told) {
-            *tx_ns = p->tx_ns;
-            return take_pending(p, tag);
-        }
-        if (!s->kernel) {
-            *tx_ns = p->before_ns;
-            return take_pending(p, tag);
-        }
-        /* one whose stamp comes no more */
+        if (p->told)
+            return take_pending(p, p->tx_ns, out);
+        /* the time before the call stands in: a true bound, only looser */
+        if (!s->kernel)
+            return take_pending(p, p->before_ns, out);
+        /* its stamp will not come any more */
         if (p->before_ns == INT64_MIN || now - p->before_ns > SENT_NS) {
-            *tx_ns = INT64_MIN;
             if (!s->proven && p->before_ns != INT64_MIN &&
                 ++s->missed >= MISSED_MAX)
                 give_up(s);
-            return take_pending(p, tag);
+            return take_pending(p, INT64_MIN, out);
         }
     }
-    return 0;
+    return false;
 }
 
-size_t clock_socket_receive(struct clock_socket *s,
-                            const struct clock_source *source,
-                            struct clock_arrival *in, size_t room)
+size_t clock_socket_sent(struct clock_socket *s,
+                         struct clock_sent out[CLOCK_PENDING])
+{
+    size_t n = 0;
+
+    collect(s);
+    while (n < CLOCK_PENDING && next_sent(s, &out[n]))
+        n++;
+    return n;
+}
+
+size_t clock_socket_receive(struct clock_socket *s, struct clock_arrival *in,
+                            size_t room)
 {
     struct told told;
     int n;
 
+    /* without stamps, each packet is read alone, so that the time after the
+     * call is close to its arrival */
     room = !s->kernel ? 1 : room < CLOCK_BATCH ? room : CLOCK_BATCH;
     for (size_t i = 0; i < room; i++) {
         told_init(&told, i, in[i].bytes, sizeof(in[i].bytes));
@@ -456,8 +491,8 @@ size_t clock_socket_receive(struct clock_socket *s,
 
         in[i].len = told.m[i].msg_len;
         in[i].from_len = told.m[i].msg_hdr.msg_namelen;
-        in[i].rx_ns = real_ns == INT64_MIN ? clock_source_mono(source)
-                                           : from_real(source, real_ns);
+        in[i].rx_ns = real_ns == INT64_MIN ? clock_source_mono(&s->source)
+                                           : from_real(&s->source, real_ns);
     }
     return n > 0 ? (size_t) n : 0;
 }
