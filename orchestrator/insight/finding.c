@@ -110,6 +110,15 @@ static void drop_doubtful(struct jp_findings *list)
     list->n = kept;
 }
 
+bool findings_has_late(const struct jp_findings *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->at[i].kind == JP_FINDING_LATE_RANK ||
+            list->at[i].kind == JP_FINDING_LATE_NODE)
+            return true;
+    return false;
+}
+
 void findings_sort(struct jp_findings *list)
 {
     drop_doubtful(list);

@@ -150,6 +150,9 @@ char *finding_share(const struct jp_finding *finding,
  * interval includes zero. */
 void findings_sort(struct jp_findings *list);
 
+/* Whether a rank or a node is late. */
+bool findings_has_late(const struct jp_findings *list);
+
 /* --- builds a sentence of bounded length, clause by clause --------------- */
 
 struct jp_sentence {

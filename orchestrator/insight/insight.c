@@ -178,20 +178,16 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
     struct jp_netserieses series;
     int rc = -1;
 
-    if (netcells_begin(&x->network, r, gpu ? gpu : "") < 0 ||
-        netseries_read(r, &x->network, &series) < 0)
+    if (netseries_read(r, gpu ? gpu : "", &x->network, &series) < 0)
         return -1;
     warmup_sum(&series, &x->warmup);
-    netcells_end(&x->network);
     if (expect(x, r, expectation) == 0 &&
         late_judge(r, p, &series, x->lateness) == 0 &&
         stalls_find(r, p, &series, x->lateness, &x->stalls) == 0 &&
         stalls_findings(r, p, &x->stalls, &x->findings) == 0 &&
         late_findings(r, p, x->lateness, &x->findings) == 0 &&
-        stages_findings(r, p, x->lateness, &x->findings) == 0)
+        load_findings(r, p, x->lateness, &x->network, &x->findings) == 0)
         rc = network_findings(r, p, &series, expectation, &x->findings);
-    if (rc == 0)
-        rc = load_findings(r, p, &x->network, &x->findings);
     netseries_fini(&series);
     return rc;
 }

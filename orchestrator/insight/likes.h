@@ -54,6 +54,10 @@ likes_order likes_by_place;
  * nodes. */
 likes_order likes_by_work;
 
+/* Same number of ranks, domains and nodes, and the same links (NCCL's type, the
+ * labels): times and bandwidths of such communicators can be compared. */
+likes_order likes_by_link;
+
 /* The number of a communicator's operations, or of its records of Send and
  * Recv. */
 static inline uint64_t likes_done(const struct jp_comm *comm)

@@ -150,14 +150,6 @@ static int add_imbalance(const struct jp_result *r,
     return rc;
 }
 
-int load_findings(const struct jp_result *r, const struct jp_processes *p,
-                  const struct jp_netcells *cells, struct jp_findings *findings)
-{
-    if (add_small(cells, findings) < 0)
-        return -1;
-    return add_imbalance(r, p, findings);
-}
-
 /* --- stages of pipelines ------------------------------------------------- */
 
 /* Rows of Send and Recv of a rank: to and from each neighbour. */
@@ -383,16 +375,6 @@ static double end_us(const struct stages *s, const struct slowest *x)
     return met ? fmin(us, s->run_us / (double) met) : us;
 }
 
-/* A late rank already explains why its stage is slow. */
-static bool is_explained(const struct jp_findings *findings)
-{
-    for (size_t i = 0; i < findings->n; i++)
-        if (findings->at[i].kind == JP_FINDING_LATE_RANK ||
-            findings->at[i].kind == JP_FINDING_LATE_NODE)
-            return true;
-    return false;
-}
-
 /* Drops the findings that ranks of the slow stage have more work. */
 static void drop_many(struct jp_findings *findings)
 {
@@ -453,14 +435,14 @@ static int judge(struct stages *s, struct jp_findings *findings)
     hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
                    JP_HYPOTHESIS_NOT_FOUND,
                    s->run_us > 0 ? least / s->run_us : NAN, NULL);
-    if (x.us <= least || is_explained(findings))
+    if (x.us <= least || findings_has_late(findings))
         return 0;
     return tell(&x, findings);
 }
 
-int stages_findings(const struct jp_result *r, const struct jp_processes *p,
-                    const struct jp_lateness *lateness,
-                    struct jp_findings *findings)
+static int add_stages(const struct jp_result *r, const struct jp_processes *p,
+                      const struct jp_lateness *lateness,
+                      struct jp_findings *findings)
 {
     struct stages s = {.r = r, .p = p, .lateness = lateness};
     int rc = -1;
@@ -482,4 +464,14 @@ int stages_findings(const struct jp_result *r, const struct jp_processes *p,
     free(s.rows);
     free(s.fewest);
     return rc;
+}
+
+int load_findings(const struct jp_result *r, const struct jp_processes *p,
+                  const struct jp_lateness *lateness,
+                  const struct jp_netcells *cells, struct jp_findings *findings)
+{
+    if (add_stages(r, p, lateness, findings) < 0 ||
+        add_small(cells, findings) < 0)
+        return -1;
+    return add_imbalance(r, p, findings);
 }

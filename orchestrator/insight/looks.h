@@ -38,29 +38,24 @@ int hang_findings(const struct jp_result *result,
 
 /* Appends small_messages if messages below SMALL bytes take much of the
  * network's time, and imbalance if a rank receives far more by Send and Recv
- * than its communicator's mean. 0, or -1: no memory. */
+ * than its communicator's mean.
+ *
+ * Appends an imbalance as well if a pipeline waits for one of its stages,
+ * unless a late rank or node explains that; it replaces an imbalance that says
+ * that some ranks have more to do. All stages of a pipeline run for the same
+ * time. A stage whose ranks communicate less than those of the others therefore
+ * computes longer, and the others wait for it. Pipelines are communicators of
+ * Send and Recv in which a rank has one or two neighbours. A stage is named if
+ * it computes longer in all pipelines, by more than `late_cost` of the run and
+ * by more than `late_errors` standard errors among the pipelines. It may be
+ * slow or have more layers; the data cannot show which.
+ *
+ * Call it after late ranks were looked for. 0, or -1: no memory. */
 int load_findings(const struct jp_result *result,
                   const struct jp_processes *processes,
+                  const struct jp_lateness *lateness,
                   const struct jp_netcells *cells,
                   struct jp_findings *findings);
-
-/* A pipeline that waits for one of its stages.
- *
- * All stages of a pipeline run for the same time. A stage whose ranks
- * communicate less than those of the others therefore computes longer, and the
- * others wait for it. Pipelines are communicators of Send and Recv in which a
- * rank has one or two neighbours. A stage is named if it computes longer in
- * all pipelines, by more than `late_cost` of the run and by more than
- * `late_errors` standard errors among the pipelines. It may be slow or have
- * more layers; the data cannot show which.
- *
- * Appends an imbalance, unless a late rank or node explains it. It replaces an
- * imbalance that says that some ranks have more to do. 0, or -1: no memory.
- */
-int stages_findings(const struct jp_result *result,
-                    const struct jp_processes *processes,
-                    const struct jp_lateness *lateness,
-                    struct jp_findings *findings);
 
 /* --- silence: from the last operation to the end of the tasks ------------ */
 
@@ -118,12 +113,8 @@ struct network {
 
 /* Names the node, or the two nodes that are slow together and not with others,
  * if the communicators show it: ", all with node X and no other", or "". */
-void network_describe_hosts(struct network *w, struct jp_finding *f, char *buf,
+void netgroups_describe_hosts(struct network *w, struct jp_finding *f, char *buf,
                             size_t size);
-
-/* Compares communicators by ranks, domains, nodes and what they run over
- * (NCCL's type, the label). 0: their figures can be compared. */
-int network_shape_order(const struct jp_comm *x, const struct jp_comm *y);
 
 /* netgroups.c: groups whose AlltoAll, and nodes whose Send and Recv, take
  * longer than that of their likes.
@@ -145,8 +136,8 @@ int network_shape_order(const struct jp_comm *x, const struct jp_comm *y);
  * nothing is reported.
  */
 
-/* Appends one finding, with the node that all slow groups share, if there is
- * one. Returns the number of slow groups, or -1: no memory. */
+/* Appends one finding at most: on slow groups, else on slow pairs, with the node
+ * or the two nodes that they share. 0, or -1: no memory. */
 int netgroups_findings(struct network *w);
 
 /* Whether so many pairs of ranks exchange Send and Recv in a communicator that
@@ -156,9 +147,5 @@ static inline bool netgroups_is_exchange(size_t pairs, size_t n_ranks)
     return n_ranks > 2 &&
            (pairs > 2 * n_ranks || pairs == n_ranks * (n_ranks - 1));
 }
-
-/* Appends one finding: the node that all slow pairs share, or two nodes. 0, or
- * -1: no memory. */
-int netpairs_findings(struct network *w);
 
 #endif

@@ -1,7 +1,8 @@
-/* netcells.c - sort communicators into kinds, and their operations into cells.
- */
+/* netcells.c - histograms of bandwidths, the keys of cells, and cells of many
+ * steps added up. */
 #include "orchestrator/insight/netcells.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,15 +62,6 @@ int bwhist_add(struct jp_bwhist *h, uint32_t bucket, uint64_t count)
         return -1;
     h->counts[bucket - h->first] += count;
     h->total += count;
-    return 0;
-}
-
-int bwhist_merge(struct jp_bwhist *into, const struct jp_bwhist *from)
-{
-    for (uint32_t i = 0; i < from->n; i++)
-        if (from->counts[i] &&
-            bwhist_add(into, from->first + i, from->counts[i]) < 0)
-            return -1;
     return 0;
 }
 
@@ -156,115 +148,154 @@ void netcells_key(const struct jp_comm *c, const char *gpu, const char *coll,
     key->size = netcells_size(bytes);
 }
 
-static int by_kind(const void *a, const void *b, void *kinds)
-{
-    const struct jp_netkey *list = kinds;
-
-    return netkey_compare(&list[*(const size_t *) a],
-                          &list[*(const size_t *) b]);
-}
-
-/* Gives communicators of one kind the same number. */
-static void number_kinds(struct jp_netcells *cells, size_t *order, size_t n)
-{
-    size_t kind = 0;
-
-    if (n)
-        qsort_r(order, n, sizeof(*order), by_kind, cells->kinds);
-    for (size_t i = 0; i < n; i++) {
-        if (i && by_kind(&order[i], &order[i - 1], cells->kinds))
-            kind++;
-        cells->kind_of[order[i]] = kind;
-    }
-}
-
-int netcells_begin(struct jp_netcells *cells, const struct jp_result *r,
-                   const char *gpu)
-{
-    size_t *order = calloc(r->n_comms + 1, sizeof(*order));
-
-    *cells = (struct jp_netcells){0};
-    cells->kinds = calloc(r->n_comms + 1, sizeof(*cells->kinds));
-    cells->kind_of = calloc(r->n_comms + 1, sizeof(*cells->kind_of));
-    if (!order || !cells->kinds || !cells->kind_of) {
-        free(order);
-        return -1;
-    }
-    for (size_t c = 0; c < r->n_comms; c++) {
-        netcells_key(&r->comms[c], gpu, "", 0, &cells->kinds[c]);
-        order[c] = c;
-    }
-    number_kinds(cells, order, r->n_comms);
-    free(order);
-    return 0;
-}
-
-static struct jp_netcell *new_cell(struct jp_netcells *cells)
-{
-    struct jp_netcell *more = cells->at;
-
-    if (!(cells->n & (cells->n - 1))) {
-        more = reallocarray(more, cells->n ? 2 * cells->n : 1, sizeof(*more));
-        if (!more)
-            return NULL;
-        cells->at = more;
-    }
-    return more + cells->n;
-}
-
-struct jp_netcell *netcells_get(struct jp_netcells *cells, size_t comm,
-                                const char *coll, uint64_t bytes)
-{
-    uint64_t a = (uint64_t) cells->kind_of[comm] << 32 | netcells_size(bytes);
-    uint64_t b = (uint64_t) (uintptr_t) coll;
-    uint32_t at = keymap_find(&cells->map, a, b);
-    struct jp_netcell *cell;
-
-    if (at != KEYMAP_NONE) {
-        cell = &cells->at[at];
-        if (bytes < cell->bytes)
-            cell->bytes = bytes;
-        return cell;
-    }
-    if (cells->n == NETCELLS_MAX) {
-        cells->full = true;
-        return NULL;
-    }
-    cell = new_cell(cells);
-    if (!cell || keymap_add(&cells->map, a, b, (uint32_t) cells->n) < 0)
-        return NULL;
-    *cell = (struct jp_netcell){
-        .key = cells->kinds[comm], .comm = comm, .bytes = bytes};
-    copy(cell->key.coll, sizeof(cell->key.coll), coll);
-    cell->key.size = netcells_size(bytes);
-    cells->n++;
-    return cell;
-}
-
-static int by_key(const void *a, const void *b)
-{
-    const struct jp_netcell *x = a, *y = b;
-
-    return netkey_compare(&x->key, &y->key);
-}
-
-void netcells_end(struct jp_netcells *cells)
-{
-    if (cells->n)
-        qsort(cells->at, cells->n, sizeof(*cells->at), by_key);
-    keymap_fini(&cells->map);
-    free(cells->kinds);
-    free(cells->kind_of);
-    cells->kinds = NULL;
-    cells->kind_of = NULL;
-    cells->map = (struct keymap){0};
-}
-
 void netcells_fini(struct jp_netcells *cells)
 {
-    netcells_end(cells);
     for (size_t i = 0; i < cells->n; i++)
         bwhist_fini(&cells->at[i].gbs);
     free(cells->at);
     *cells = (struct jp_netcells){0};
+}
+
+/* --- cells of earlier steps, added up --- */
+
+static void cell_fini(struct jp_baseline_cell *cell)
+{
+    bwhist_fini(&cell->ops);
+    bwhist_fini(&cell->medians);
+}
+
+void baseline_fini(struct jp_baseline *b)
+{
+    if (!b)
+        return;
+    for (size_t i = 0; i < b->n_cells; i++)
+        cell_fini(&b->cells[i]);
+    free(b->cells);
+    free(b->reports);
+    *b = (struct jp_baseline){0};
+}
+
+static int by_cell_key(const void *key, const void *cell)
+{
+    return netkey_compare(key, &((const struct jp_baseline_cell *) cell)->key);
+}
+
+const struct jp_baseline_cell *baseline_find(const struct jp_baseline *b,
+                                             const struct jp_netkey *key)
+{
+    return b->n_cells ? bsearch(key, b->cells, b->n_cells, sizeof(*b->cells),
+                                by_cell_key)
+                      : NULL;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+    return x < y ? -1 : x > y;
+}
+
+bool baseline_has_report(const struct jp_baseline *b, uint64_t fingerprint)
+{
+    return b->n_reports && bsearch(&fingerprint, b->reports, b->n_reports,
+                                   sizeof(*b->reports), by_number);
+}
+
+static int merge_reports(struct jp_baseline *into,
+                         const struct jp_baseline *from, struct jp_error *err)
+{
+    size_t n = into->n_reports + from->n_reports, i = 0, k = 0;
+    uint64_t *all;
+
+    if (n > BASELINE_MAX_REPORTS)
+        return error_set(err, "%zu reports are too many (at most %d)", n,
+                         BASELINE_MAX_REPORTS);
+    all = calloc(n + 1, sizeof(*all));
+    if (!all)
+        return error_set(err, "out of memory");
+    for (size_t at = 0; at < n; at++) {
+        bool ours =
+            i < into->n_reports &&
+            (k == from->n_reports || into->reports[i] < from->reports[k]);
+
+        if (i < into->n_reports && k < from->n_reports &&
+            into->reports[i] == from->reports[k]) {
+            free(all);
+            return error_set(err, "report %016" PRIx64 " is in both",
+                             from->reports[k]);
+        }
+        all[at] = ours ? into->reports[i++] : from->reports[k++];
+    }
+    free(into->reports);
+    into->reports = all;
+    into->n_reports = n;
+    return 0;
+}
+
+/* Adds all counts of from. After -1 a part may have been added. */
+static int merge_counts(struct jp_bwhist *into, const struct jp_bwhist *from)
+{
+    for (uint32_t i = 0; i < from->n; i++)
+        if (from->counts[i] &&
+            bwhist_add(into, from->first + i, from->counts[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_counts(struct jp_baseline_cell *into,
+                      const struct jp_baseline_cell *from)
+{
+    if (merge_counts(&into->ops, &from->ops) < 0)
+        return -1;
+    return merge_counts(&into->medians, &from->medians);
+}
+
+/* Merges the next cell of both lists, which are sorted; advances *i and *k. */
+static int merge_next(struct jp_baseline *into, const struct jp_baseline *from,
+                      size_t *i, size_t *k, struct jp_baseline_cell *out)
+{
+    int order = *i == into->n_cells   ? 1
+                : *k == from->n_cells ? -1
+                                      : netkey_compare(&into->cells[*i].key,
+                                                       &from->cells[*k].key);
+
+    if (order <= 0) {
+        *out = into->cells[*i];
+        into->cells[(*i)++] = (struct jp_baseline_cell){0}; /* moved */
+    } else {
+        out->key = from->cells[*k].key;
+    }
+    return order >= 0 ? add_counts(out, &from->cells[(*k)++]) : 0;
+}
+
+static int merge_cells(struct jp_baseline *into, const struct jp_baseline *from,
+                       struct jp_error *err)
+{
+    size_t most = into->n_cells + from->n_cells, i = 0, k = 0, n = 0;
+    struct jp_baseline_cell *all = calloc(most + 1, sizeof(*all));
+    int rc = all ? 0 : error_set(err, "out of memory");
+
+    while (rc == 0 && (i < into->n_cells || k < from->n_cells))
+        if (merge_next(into, from, &i, &k, &all[n++]) < 0)
+            rc = error_set(err, "out of memory, or more operations than can "
+                                "be counted");
+    if (rc == 0 && n > BASELINE_MAX_CELLS)
+        rc = error_set(err, "%zu cells are too many (at most %d)", n,
+                       BASELINE_MAX_CELLS);
+    if (!all)
+        return rc;
+    for (; i < into->n_cells; i++)
+        cell_fini(&into->cells[i]);
+    free(into->cells);
+    into->cells = all;
+    into->n_cells = n;
+    return rc;
+}
+
+int baseline_merge(struct jp_baseline *into, const struct jp_baseline *from,
+                   struct jp_error *err)
+{
+    if (merge_reports(into, from, err) < 0)
+        return -1;
+    return merge_cells(into, from, err);
 }

@@ -9,9 +9,98 @@
 #include "common/figure.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/finding.h"
+#include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/netcells.h"
 #include "orchestrator/insight/stats.h"
+
+/* --- which nodes the slow communicators share ----------------------------- */
+
+#define HOSTS_NAMED 4
+
+static bool spans_hosts(const struct network *w, size_t comm)
+{
+    return w->r->comms[comm].n_hosts > 1;
+}
+
+/* Counts hosts of communicators that span hosts, or of the others. */
+static void count_hosts(struct network *w, bool span)
+{
+    memset(w->slow_at, 0, w->p->n_hosts * sizeof(*w->slow_at));
+    memset(w->healthy_at, 0, w->p->n_hosts * sizeof(*w->healthy_at));
+    memset(w->stamp, 0, w->p->n_hosts * sizeof(*w->stamp));
+    for (size_t c = 0; c < w->r->n_comms; c++) {
+        if ((!w->slow[c] && !w->healthy[c]) || spans_hosts(w, c) != span)
+            continue;
+        for (size_t i = w->p->comm_start[c]; i < w->p->comm_start[c + 1]; i++) {
+            size_t h = w->p->list[w->p->of_rank[i]].host_at;
+
+            if (w->stamp[h] == c + 1)
+                continue;
+            w->stamp[h] = c + 1;
+            w->slow_at[h] += w->slow[c];
+            w->healthy_at[h] += w->healthy[c];
+        }
+    }
+}
+
+/* Writes to buf the nodes that all of `between` slow communicators share. only:
+ * except nodes of healthy communicators. Returns their number. */
+static size_t name_hosts(const struct network *w, size_t between, bool only,
+                         char *buf, size_t size, size_t *first)
+{
+    size_t n = 0;
+
+    buf[0] = '\0';
+    for (size_t h = 0; between && h < w->p->n_hosts; h++) {
+        size_t len = strlen(buf);
+
+        if (w->slow_at[h] < between || (only && w->healthy_at[h]))
+            continue;
+        if (n < HOSTS_NAMED)
+            snprintf(buf + len, size - len, "%s%.36s", n ? " and " : "",
+                     w->p->hosts[h].host);
+        *first = n++ ? *first : h;
+    }
+    return n;
+}
+
+/* Says which node is slow, or between which two nodes the link is: both are
+ * slow together, but healthy with others. */
+void netgroups_describe_hosts(struct network *w, struct jp_finding *f,
+                              char *buf, size_t size)
+{
+    size_t between = 0, first = 0, n;
+    bool only = true, span = false;
+    char names[160];
+
+    for (size_t c = 0; c < w->r->n_comms; c++)
+        span |= w->slow[c] && spans_hosts(w, c);
+    for (size_t c = 0; c < w->r->n_comms; c++)
+        between += w->slow[c] && spans_hosts(w, c) == span;
+    count_hosts(w, span);
+    n = name_hosts(w, between, true, names, sizeof(names), &first);
+    if (!n) {
+        only = false;
+        n = name_hosts(w, between, false, names, sizeof(names), &first);
+    }
+    buf[0] = '\0';
+    if (n > HOSTS_NAMED && n < w->p->n_hosts) {
+        f->nodes = n;
+        f->of_nodes = w->p->n_hosts;
+        snprintf(buf, size, ", all with the same %s of %s nodes (%.36s, ...)",
+                 FIG_COUNT(n), FIG_COUNT(w->p->n_hosts),
+                 w->p->hosts[first].host);
+    }
+    if (n == 0 || n > HOSTS_NAMED)
+        return;
+    snprintf(buf, size, ", all with %s%.120s%s", n == 1 ? "node " : "nodes ",
+             names, only ? " and no other" : "");
+    if (n == 1)
+        snprintf(f->host, sizeof(f->host), "%s", w->p->hosts[first].host);
+}
+
+/* --- pairs of nodes ------------------------------------------------------- */
 
 /* Messages from one rank to another on a different node. */
 struct pair {
@@ -102,7 +191,7 @@ static int by_kind(const void *a, const void *b, void *arg)
 {
     const struct pair *x = a, *y = b;
     const struct jp_result *r = arg;
-    int order = network_shape_order(&r->comms[x->comm], &r->comms[y->comm]);
+    int order = likes_by_link(&r->comms[x->comm], &r->comms[y->comm]);
 
     return order ? order : order_of(x->bytes, y->bytes);
 }
@@ -254,14 +343,6 @@ static struct cause find_cause(const struct pairs *w)
     return c;
 }
 
-static const char *host_name(const struct pairs *w, size_t host)
-{
-    for (size_t i = 0; i < w->p->n; i++)
-        if (w->p->list[i].host_at == host)
-            return w->p->list[i].host;
-    return "";
-}
-
 static int add_finding(const struct pairs *w, const struct cause *c,
                        double time_us, struct jp_findings *findings)
 {
@@ -271,12 +352,12 @@ static int add_finding(const struct pairs *w, const struct cause *c,
     if (!f)
         return -1;
     if (c->n_hosts == 1) {
-        snprintf(f->host, sizeof(f->host), "%s", host_name(w, c->hosts[0]));
+        snprintf(f->host, sizeof(f->host), "%s", w->p->hosts[c->hosts[0]].host);
         snprintf(where, sizeof(where), "with node %.60s", f->host);
     } else {
         snprintf(f->between, sizeof(f->between), "%.60s and %.60s",
-                 host_name(w, c->worst->hosts[0]),
-                 host_name(w, c->worst->hosts[1]));
+                 w->p->hosts[c->worst->hosts[0]].host,
+                 w->p->hosts[c->worst->hosts[1]].host);
         snprintf(where, sizeof(where), "between nodes %s", f->between);
     }
     f->against = JP_AGAINST_LIKES;
@@ -300,17 +381,9 @@ static int add_finding(const struct pairs *w, const struct cause *c,
     return 0;
 }
 
-/* Late ranks make messages wait, too. */
-static bool has_late(const struct jp_findings *findings)
-{
-    for (size_t i = 0; i < findings->n; i++)
-        if (findings->at[i].kind == JP_FINDING_LATE_RANK ||
-            findings->at[i].kind == JP_FINDING_LATE_NODE)
-            return true;
-    return false;
-}
-
-int netpairs_findings(struct network *network)
+/* Appends one finding: the node that all slow pairs share, or two nodes. 0, or
+ * -1: no memory. */
+static int pairs_findings(struct network *network)
 {
     struct pairs w = {.r = network->r, .p = network->p};
     double time_us = network->list->time_us;
@@ -319,7 +392,7 @@ int netpairs_findings(struct network *network)
 
     if (!w.r->n_p2p || !w.p->known)
         return 0;
-    network->waits = has_late(network->findings);
+    network->waits = findings_has_late(network->findings);
     if (network->waits)
         return 0;
     w.at = calloc(w.r->n_p2p + 1, sizeof(*w.at));
@@ -534,7 +607,7 @@ static int by_likeness(const void *a, const void *b, void *arg)
 {
     const struct group *x = a, *y = b;
     const struct jp_result *r = arg;
-    int order = network_shape_order(&r->comms[x->comm], &r->comms[y->comm]);
+    int order = likes_by_link(&r->comms[x->comm], &r->comms[y->comm]);
 
     order = order ? order : strcmp(x->coll, y->coll);
     if (order)
@@ -645,7 +718,7 @@ static int tell(struct groups *g)
     f->cost_us = cost;
     finding_measure(f, cost / all_us, error_us / all_us);
     f->evidence = ops;
-    network_describe_hosts(g->w, f, hosts, sizeof(hosts));
+    netgroups_describe_hosts(g->w, f, hosts, sizeof(hosts));
     sentence_init(&text, f->text, sizeof(f->text));
     sentence_add(&text,
                  "the network took %s longer for the AlltoAll of %s "
@@ -669,5 +742,5 @@ int netgroups_findings(struct network *w)
     if (add_exchanges(&g) == 0 && add_collectives(&g) == 0 && judge(&g) == 0)
         rc = tell(&g);
     free(g.at);
-    return rc;
+    return rc ? (rc < 0 ? -1 : 0) : pairs_findings(w);
 }

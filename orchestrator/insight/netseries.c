@@ -8,6 +8,7 @@
 
 #include "common/bandwidth.h"
 #include "common/figure.h"
+#include "orchestrator/aggregate/keymap.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/limits.h"
@@ -102,6 +103,113 @@ void warmup_text(const struct jp_warmup *w, bool looked, uint64_t begin_us,
     }
 }
 
+/* --- cells --------------------------------------------------------------- */
+
+/* Cells that are being filled. */
+struct filling {
+    const struct jp_result *r;
+    const char *gpu; /* model, "": unknown */
+    struct jp_netcells *cells;
+    size_t *kind_of;   /* [communicator] same number: same key but for coll */
+    struct keymap map; /* (kind and size class, function) to index of a cell */
+};
+
+static int by_kind(const void *a, const void *b, void *kinds)
+{
+    const struct jp_netkey *list = kinds;
+
+    return netkey_compare(&list[*(const size_t *) a],
+                          &list[*(const size_t *) b]);
+}
+
+/* Gives communicators of one kind the same number. Returns 0 or -1. */
+static int number_kinds(struct filling *f)
+{
+    size_t n = f->r->n_comms, kind = 0;
+    size_t *order = calloc(n + 1, sizeof(*order));
+    struct jp_netkey *kinds = calloc(n + 1, sizeof(*kinds));
+    int rc = -1;
+
+    f->kind_of = calloc(n + 1, sizeof(*f->kind_of));
+    if (!order || !kinds || !f->kind_of)
+        goto out;
+    for (size_t c = 0; c < n; c++) {
+        netcells_key(&f->r->comms[c], f->gpu, "", 0, &kinds[c]);
+        order[c] = c;
+    }
+    if (n)
+        qsort_r(order, n, sizeof(*order), by_kind, kinds);
+    for (size_t i = 0; i < n; i++) {
+        if (i && by_kind(&order[i], &order[i - 1], kinds))
+            kind++;
+        f->kind_of[order[i]] = kind;
+    }
+    rc = 0;
+out:
+    free(order);
+    free(kinds);
+    return rc;
+}
+
+static struct jp_netcell *new_cell(struct jp_netcells *cells)
+{
+    struct jp_netcell *more = cells->at;
+
+    if (!(cells->n & (cells->n - 1))) {
+        more = reallocarray(more, cells->n ? 2 * cells->n : 1, sizeof(*more));
+        if (!more)
+            return NULL;
+        cells->at = more;
+    }
+    return more + cells->n;
+}
+
+/* Returns the cell of a communicator's function (borrowed from the result) and
+ * size, borrowed until the next call. NULL: no memory, or too many cells
+ * (cells->full). */
+static struct jp_netcell *get_cell(struct filling *f, size_t comm,
+                                   const char *coll, uint64_t bytes)
+{
+    struct jp_netcells *cells = f->cells;
+    uint64_t a = (uint64_t) f->kind_of[comm] << 32 | netcells_size(bytes);
+    uint64_t b = (uint64_t) (uintptr_t) coll;
+    uint32_t at = keymap_find(&f->map, a, b);
+    struct jp_netcell *cell;
+
+    if (at != KEYMAP_NONE) {
+        cell = &cells->at[at];
+        if (bytes < cell->bytes)
+            cell->bytes = bytes;
+        return cell;
+    }
+    if (cells->n == NETCELLS_MAX) {
+        cells->full = true;
+        return NULL;
+    }
+    cell = new_cell(cells);
+    if (!cell || keymap_add(&f->map, a, b, (uint32_t) cells->n) < 0)
+        return NULL;
+    *cell = (struct jp_netcell){.comm = comm, .bytes = bytes};
+    netcells_key(&f->r->comms[comm], f->gpu, coll, bytes, &cell->key);
+    cells->n++;
+    return cell;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct jp_netcell *x = a, *y = b;
+
+    return netkey_compare(&x->key, &y->key);
+}
+
+static void end_cells(struct filling *f)
+{
+    if (f->cells->n)
+        qsort(f->cells->at, f->cells->n, sizeof(*f->cells->at), by_key);
+    keymap_fini(&f->map);
+    free(f->kind_of);
+}
+
 /* --- series -------------------------------------------------------------- */
 
 #define B NETSERIES_BLOCKS
@@ -124,7 +232,7 @@ struct samples {
 /* The state of one walk over the operations. */
 struct reading {
     struct jp_netserieses *list;
-    struct jp_netcells *cells; /* NULL: not needed */
+    struct filling filling;
     struct samples samples;
     uint64_t longest_us; /* of the current function; gbs_us comes from it */
 };
@@ -329,18 +437,18 @@ static int by_size(const void *a, const void *b)
 
 /* Adds the network's times, except for the first `skip`, to a cell that is
  * compared with other steps. */
-static int add_to_cell(struct jp_netcells *cells,
+static int add_to_cell(struct filling *filling,
                        const struct jp_netseries *which,
                        const struct sample *ops, size_t n, size_t skip)
 {
     double gbs_us = which->gbs_us * (double) ops[0].bytes;
     struct jp_netcell *cell;
 
-    if (!cells || !(gbs_us > 0))
+    if (!(gbs_us > 0))
         return 0;
-    cell = netcells_get(cells, which->comm, which->coll, ops[0].bytes);
+    cell = get_cell(filling, which->comm, which->coll, ops[0].bytes);
     if (!cell)
-        return cells->full ? 0 : -1;
+        return filling->cells->full ? 0 : -1;
     for (size_t i = skip; i < n; i++) {
         cell->time_us += ops[i].net_us;
         if (ops[i].net_us > 0 &&
@@ -361,7 +469,7 @@ static int add(struct reading *rd, const struct jp_netseries *which,
     if (!n)
         return 0;
     find_warmup(&series, ops, n, rd->samples.scratch);
-    if (add_to_cell(rd->cells, which, ops, n, warmup_of(&series, n)) < 0)
+    if (add_to_cell(&rd->filling, which, ops, n, warmup_of(&series, n)) < 0)
         return -1;
     if ((double) n < limits_get(JP_LIMIT_NET_OPS))
         return 0;
@@ -531,19 +639,21 @@ static int walk(const struct jp_result *r, struct reading *rd,
     return flush(rd, &which);
 }
 
-int netseries_read(const struct jp_result *r, struct jp_netcells *cells,
-                   struct jp_netserieses *list)
+int netseries_read(const struct jp_result *r, const char *gpu,
+                   struct jp_netcells *cells, struct jp_netserieses *list)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
-    struct reading rd = {
-        .list = list, .cells = cells, .samples = {.by_size = true}};
+    struct reading rd = {.list = list,
+                         .filling = {.r = r, .gpu = gpu, .cells = cells},
+                         .samples = {.by_size = true}};
     struct weight *weights = NULL;
     size_t n_weights = 0;
     int rc = -1;
 
     *list = (struct jp_netserieses){0};
+    *cells = (struct jp_netcells){0};
     list->fewest = calloc(r->n_comms + 1, sizeof(*list->fewest));
-    if (reader && list->fewest) {
+    if (reader && list->fewest && number_kinds(&rd.filling) == 0) {
         reader->ops = r->ops;
         ops_want(reader, OPS_SN | OPS_BYTES | OPS_COUNTS | OPS_EXEC |
                              OPS_BUSBW | OPS_DUMP);
@@ -553,6 +663,7 @@ int netseries_read(const struct jp_result *r, struct jp_netcells *cells,
         find_fewest(list, weights, n_weights);
     else
         netseries_fini(list);
+    end_cells(&rd.filling);
     free(reader);
     free(weights);
     free(rd.samples.at);

@@ -55,11 +55,12 @@ struct jp_netserieses {
                          function that has the fewest */
 };
 
-/* Makes every series with enough complete operations. cells (begun, may be
- * NULL) get the operations of all series without the warm-up. 0, or -1: no
- * memory. Free with netseries_fini. */
-int netseries_read(const struct jp_result *result, struct jp_netcells *cells,
-                   struct jp_netserieses *list);
+/* Makes every series with enough complete operations, and the cells of all
+ * operations after the warm-up. gpu: the model, "" if unknown. 0, or -1: no
+ * memory. Free list with netseries_fini; free cells with netcells_fini, also
+ * after -1. */
+int netseries_read(const struct jp_result *result, const char *gpu,
+                   struct jp_netcells *cells, struct jp_netserieses *list);
 void netseries_fini(struct jp_netserieses *list);
 
 /* First operations that take far longer than later ones.

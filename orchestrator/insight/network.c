@@ -9,6 +9,7 @@
 #include "common/figure.h"
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/hypothesis.h"
+#include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
@@ -27,28 +28,12 @@ static int order_of(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
-static int order_of_words(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "");
-}
-
-int network_shape_order(const struct jp_comm *x, const struct jp_comm *y)
-{
-    int order = order_of(x->n_ranks, y->n_ranks);
-
-    order = order ? order : order_of(x->nnodes, y->nnodes);
-    order = order ? order : order_of(x->n_hosts, y->n_hosts);
-    order = order ? order : order_of(x->type, y->type);
-    order = order ? order : order_of_words(x->fabric, y->fabric);
-    return order ? order : order_of_words(x->inter, y->inter);
-}
-
 static int by_likeness(const void *a, const void *b, void *arg)
 {
     const struct jp_result *r = arg;
     const struct jp_netseries *x = *(const struct jp_netseries *const *) a,
                               *y = *(const struct jp_netseries *const *) b;
-    int order = network_shape_order(&r->comms[x->comm], &r->comms[y->comm]);
+    int order = likes_by_link(&r->comms[x->comm], &r->comms[y->comm]);
 
     order = order ? order : strcmp(x->coll, y->coll);
     return order ? order : order_of(x->bytes, y->bytes);
@@ -267,7 +252,7 @@ static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
     f->evidence = sum.ops;
     f->against = against;
     if (has_healthy(w))
-        network_describe_hosts(w, f, hosts, sizeof(hosts));
+        netgroups_describe_hosts(w, f, hosts, sizeof(hosts));
     say(w, f, &sum, comms, reports, hosts);
     return 1;
 }
@@ -303,97 +288,6 @@ static int compare(struct network *w)
 
 /* -------------------------- from series of the network's time to findings */
 
-#define HOSTS_NAMED 4
-
-static bool spans_hosts(const struct network *w, size_t comm)
-{
-    return w->r->comms[comm].n_hosts > 1;
-}
-
-/* Counts hosts of communicators that span hosts, or of the others. */
-static void count_hosts(struct network *w, bool span)
-{
-    memset(w->slow_at, 0, w->p->n_hosts * sizeof(*w->slow_at));
-    memset(w->healthy_at, 0, w->p->n_hosts * sizeof(*w->healthy_at));
-    memset(w->stamp, 0, w->p->n_hosts * sizeof(*w->stamp));
-    for (size_t c = 0; c < w->r->n_comms; c++) {
-        if ((!w->slow[c] && !w->healthy[c]) || spans_hosts(w, c) != span)
-            continue;
-        for (size_t i = w->p->comm_start[c]; i < w->p->comm_start[c + 1]; i++) {
-            size_t h = w->p->list[w->p->of_rank[i]].host_at;
-
-            if (w->stamp[h] == c + 1)
-                continue;
-            w->stamp[h] = c + 1;
-            w->slow_at[h] += w->slow[c];
-            w->healthy_at[h] += w->healthy[c];
-        }
-    }
-}
-
-static const char *host_name(const struct network *w, size_t host)
-{
-    for (size_t i = 0; i < w->p->n; i++)
-        if (w->p->list[i].host_at == host)
-            return w->p->list[i].host;
-    return "";
-}
-
-/* Writes to buf the nodes that all of `between` slow communicators share. only:
- * except nodes of healthy communicators. Returns their number. */
-static size_t name_hosts(const struct network *w, size_t between, bool only,
-                         char *buf, size_t size, size_t *first)
-{
-    size_t n = 0;
-
-    buf[0] = '\0';
-    for (size_t h = 0; between && h < w->p->n_hosts; h++) {
-        size_t len = strlen(buf);
-
-        if (w->slow_at[h] < between || (only && w->healthy_at[h]))
-            continue;
-        if (n < HOSTS_NAMED)
-            snprintf(buf + len, size - len, "%s%.36s", n ? " and " : "",
-                     host_name(w, h));
-        *first = n++ ? *first : h;
-    }
-    return n;
-}
-
-/* Says which node is slow, or between which two nodes the link is: both are
- * slow together, but healthy with others. */
-void network_describe_hosts(struct network *w, struct jp_finding *f, char *buf,
-                            size_t size)
-{
-    size_t between = 0, first = 0, n;
-    bool only = true, span = false;
-    char names[160];
-
-    for (size_t c = 0; c < w->r->n_comms; c++)
-        span |= w->slow[c] && spans_hosts(w, c);
-    for (size_t c = 0; c < w->r->n_comms; c++)
-        between += w->slow[c] && spans_hosts(w, c) == span;
-    count_hosts(w, span);
-    n = name_hosts(w, between, true, names, sizeof(names), &first);
-    if (!n) {
-        only = false;
-        n = name_hosts(w, between, false, names, sizeof(names), &first);
-    }
-    buf[0] = '\0';
-    if (n > HOSTS_NAMED && n < w->p->n_hosts) {
-        f->nodes = n;
-        f->of_nodes = w->p->n_hosts;
-        snprintf(buf, size, ", all with the same %s of %s nodes (%.36s, ...)",
-                 FIG_COUNT(n), FIG_COUNT(w->p->n_hosts), host_name(w, first));
-    }
-    if (n == 0 || n > HOSTS_NAMED)
-        return;
-    snprintf(buf, size, ", all with %s%.120s%s", n == 1 ? "node " : "nodes ",
-             names, only ? " and no other" : "");
-    if (n == 1)
-        snprintf(f->host, sizeof(f->host), "%s", host_name(w, first));
-}
-
 static int add_course(struct network *w, enum netseries_course course,
                       enum jp_finding_kind kind)
 {
@@ -418,7 +312,7 @@ static int add_course(struct network *w, enum netseries_course course,
     f->against = JP_AGAINST_OWN;
     f->ratio = sum.ratio;
     f->comms = comms;
-    network_describe_hosts(w, f, hosts, sizeof(hosts));
+    netgroups_describe_hosts(w, f, hosts, sizeof(hosts));
     passed = sum.passed && isfinite(f->to_us);
     if (course == NET_STEP && isfinite(f->from_us))
         snprintf(when, sizeof(when), " from %s %s%s",
@@ -462,9 +356,7 @@ static int tell(struct network *w, bool *compared)
     rc = compare(w);
     if (rc == 0)
         rc = netgroups_findings(w);
-    if (rc)
-        return rc < 0 ? -1 : 0;
-    return netpairs_findings(w);
+    return rc < 0 ? -1 : 0;
 }
 
 /* --- how small a change would have been seen */

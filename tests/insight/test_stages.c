@@ -135,7 +135,8 @@ static void judge(void)
     set_run();
     assert_int_equal(processes_init_nodes(&p, &m.result, NULL), 0);
     assert_true(p.known);
-    assert_int_equal(stages_findings(&m.result, &p, m.lateness, &m.findings),
+    assert_int_equal(load_findings(&m.result, &p, m.lateness,
+                                   &(struct jp_netcells){0}, &m.findings),
                      0);
     processes_fini(&p);
     ops_destroy(m.result.ops);
@@ -337,7 +338,8 @@ static void unknown_waits_are_not_judged(void **state)
     m.findings.hypotheses = &m.hypotheses;
     m.result.quality.waits_unknown = true;
     assert_int_equal(processes_init_nodes(&p, &m.result, NULL), 0);
-    assert_int_equal(stages_findings(&m.result, &p, m.lateness, &m.findings),
+    assert_int_equal(load_findings(&m.result, &p, m.lateness,
+                                   &(struct jp_netcells){0}, &m.findings),
                      0);
     assert_int_equal(m.findings.n, 0);
     assert_int_equal(state_of(), JP_HYPOTHESIS_NOT_JUDGED);
