@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/cause/samples.h"
 #include "orchestrator/insight/stats.h"
 
 #define KEPT 5 /* limit of causes per finding */
@@ -23,8 +22,6 @@ struct finding_state {
     bool *suspect; /* by member: it is in another finding, so no peer */
 };
 
-/* --- the subject ---------------------------------------------------------- */
-
 static bool is_compute(enum jp_finding_kind kind)
 {
     return kind == JP_FINDING_LATE_RANK || kind == JP_FINDING_LATE_NODE ||
@@ -34,102 +31,6 @@ static bool is_compute(enum jp_finding_kind kind)
 static bool is_network(enum jp_finding_kind kind)
 {
     return kind == JP_FINDING_SLOW_NETWORK || kind == JP_FINDING_DRIFT;
-}
-
-/* Finds the node of the task; otherwise the only node with the host's name. */
-static int find_node(const struct jp_nodes *nodes, const char *host,
-                     int64_t task)
-{
-    int found = -1;
-
-    for (size_t i = 0; task >= 0 && i < nodes->n_nodes; i++)
-        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++)
-            if (nodes->nodes[i].tasks[k].gtid == (uint64_t) task)
-                return (int) i;
-    for (size_t i = 0; *host && i < nodes->n_nodes; i++) {
-        const struct jp_node *node = &nodes->nodes[i];
-
-        if (strcmp(node->name, host) == 0)
-            return (int) i;
-        if (node->hostname && strcmp(node->hostname, host) == 0)
-            found = found == -1 ? (int) i : -2;
-    }
-    return found;
-}
-
-/* Assigns a GPU: the k-th task of a node has its k-th GPU if there are as many
- * tasks as GPUs. A single GPU belongs to all tasks. */
-static void guess_gpu(const struct causes_input *in,
-                      struct cause_subject *subject)
-{
-    const struct samples *s = in->samples;
-    const struct samples_node *node = &s->nodes[subject->node];
-    const struct jp_node *tasks = &in->nodes->nodes[subject->node];
-    size_t n = node->n[JP_UTIL_GPU], at = 0, before = 0;
-    bool known = false;
-
-    for (size_t i = 0; i < tasks->n_tasks; i++)
-        if (tasks->tasks[i].gtid == (uint64_t) subject->task) {
-            at = i;
-            known = true;
-        }
-    for (size_t i = 0; known && i < tasks->n_tasks; i++)
-        before += tasks->tasks[i].ltid < tasks->tasks[at].ltid;
-    if (n == 1)
-        before = 0;
-    else if (!known || n != tasks->n_tasks || before >= n)
-        return;
-    snprintf(subject->gpu, sizeof(subject->gpu), "%s",
-             s->at[node->first[JP_UTIL_GPU] + before].id);
-}
-
-static void find_gpu(const struct causes_input *in,
-                     const struct jp_process *who,
-                     struct cause_subject *subject)
-{
-    const struct samples *s = in->samples;
-    const struct samples_node *node = &s->nodes[subject->node];
-    char id[JP_BUSID];
-
-    for (size_t i = 0; in->places && who && i < who->n; i++) {
-        const char *busid =
-            in->places[in->processes->by_process[who->first + i]].busid;
-
-        for (size_t k = 0; *busid && k < node->n[JP_UTIL_GPU]; k++) {
-            const struct sampled *gpu = &s->at[node->first[JP_UTIL_GPU] + k];
-
-            if (busid_tidy(gpu->id, id) == 0 && strcmp(id, busid) == 0) {
-                snprintf(subject->gpu, sizeof(subject->gpu), "%s", gpu->id);
-                return;
-            }
-        }
-    }
-    guess_gpu(in, subject);
-}
-
-static void find_subject(struct finding_state *x)
-{
-    const struct causes_input *in = x->in;
-    const struct jp_finding *f = x->f;
-    const struct jp_process *who =
-        in->processes && f->pid >= 0
-            ? processes_find(in->processes, f->host, f->pid)
-            : NULL;
-    struct cause_subject *s = &x->subject;
-
-    *s = (struct cause_subject){
-        .kind = f->kind,
-        .rank = f->world_rank >= 0 ? f->world_rank : f->rank,
-        .task = who && who->task >= 0 ? who->task : f->world_rank,
-        .whole_node = f->kind == JP_FINDING_LATE_NODE || is_network(f->kind)};
-    if (s->whole_node)
-        s->task = -1;
-    s->node = find_node(in->nodes, f->host, s->task);
-    if (s->node < 0)
-        return;
-    s->name = in->samples->nodes[s->node].name;
-    if (!s->whole_node)
-        find_gpu(in, who, s);
 }
 
 /* --- units of comparison -------------------------------------------------- */
@@ -698,7 +599,7 @@ static int look_into(struct finding_state *x, size_t finding,
     if (!of)
         return 0;
     look->looked = true;
-    find_subject(x);
+    cause_subject_find(x->in, x->f, &x->subject);
     for (size_t i = 0; i < cause_table_n; i++)
         if (cause_table[i].of & of)
             try_row(x, &cause_table[i], finding, found, look);
@@ -724,7 +625,7 @@ static void mark_suspects(struct finding_state *x)
         x->f = &list->at[k];
         if (!is_compute(x->f->kind))
             continue;
-        find_subject(x);
+        cause_subject_find(x->in, x->f, &x->subject);
         for (size_t i = 0; i < s->n && x->subject.node >= 0; i++) {
             struct unit one = {i, 1};
 

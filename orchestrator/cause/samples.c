@@ -1,5 +1,5 @@
 /* samples.c - turn rows of samples into means over slices of the run. */
-#include "orchestrator/cause/samples.h"
+#include "orchestrator/cause/cause.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -11,7 +11,6 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/cause/cause.h"
 
 #define NONE UINT32_MAX
 #define VARIES 0.3 /* least ratio of the waits' deviation to their mean */

@@ -10,7 +10,6 @@
 #include "common/figure.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/alltoall.h"
-#include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
@@ -393,11 +392,6 @@ static void count_hosts(const struct blame *b, size_t *all, size_t *late)
         late[b->p->list[b->suspects[i].process].host_at]++;
 }
 
-static const char *name_of(const struct jp_comm *comm)
-{
-    return *comm->name && strcmp(comm->name, "unknown") ? comm->name : comm->id;
-}
-
 /* Returns its excess as a share of its peers' time in communication. */
 static double share_of(const struct jp_lateness *l)
 {
@@ -506,9 +500,10 @@ static int add_rank(struct blame *b, const struct suspect *s)
     snprintf(f->text, sizeof(f->text),
              "%s arrived late on its own%s, in %.40s: by %s an operation, last "
              "in %s of %s; cost %s of GPU time, %s of communication",
-             processes_describe(b->p, b->r, who, name), when, name_of(comm),
-             FIG_US(f->by_us), FIG_SHARE(rank->last_share),
-             FIG_COUNT(rank->timed_ops), FIG_US(f->cost_us), FINDING_SHARE(f));
+             processes_describe(b->p, b->r, who, name), when,
+             processes_comm_name(comm), FIG_US(f->by_us),
+             FIG_SHARE(rank->last_share), FIG_COUNT(rank->timed_ops),
+             FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),
              "look at that process: clocks and temperature of its GPU, data "
              "loading, garbage collection, other work on its cores");
@@ -642,131 +637,12 @@ static int tell(struct blame *b, const size_t *all, const size_t *late)
                : tell_ranks(b);
 }
 
-/* --- how small a lateness would have been seen */
-
-/* Processes whose lateness was judged; of these those that no lateness shorter
- * than the run would have named; of the others the least that would. */
-struct seen {
-    size_t judged, blind;
-    double least, node; /* shares of the run, node: of all ranks of a node; 0:
-                           its length is unknown */
-};
-
-static struct seen sum_up(const struct blame *b)
-{
-    struct seen seen = {0};
-
-    for (size_t i = 0; i < b->p->n; i++) {
-        const struct jp_process *who = &b->p->list[i];
-        double least = NAN, node = NAN;
-        bool judged = false;
-
-        for (size_t k = who->first; k < who->first + who->n; k++) {
-            const struct jp_lateness *x = &b->lateness[b->p->by_process[k]];
-            double run_us = x->run_us > 0 ? x->run_us : NAN;
-            double node_us = x->node_us > 0 ? x->node_us : INFINITY;
-
-            if (!x->judged)
-                continue;
-            judged = true;
-            least = fmin(least, x->least_us / run_us);
-            node = fmin(node, fmin(node_us, x->least_us) / run_us);
-        }
-        seen.judged += judged;
-        seen.blind += least >= 1;
-        seen.least = least < 1 ? fmax(seen.least, least) : seen.least;
-        seen.node = node < 1 ? fmax(seen.node, node) : seen.node;
-    }
-    return seen;
-}
-
-/* Finds the communicator of several ranks with the fewest operations, too few
- * to judge its ranks; NULL: none has operations. */
-static const struct jp_comm *find_thin(const struct blame *b, uint64_t *ops)
-{
-    const struct jp_comm *thin = NULL;
-
-    for (size_t i = 0; i < b->r->n_ranks; i++) {
-        const struct jp_comm *comm = &b->r->comms[b->r->ranks[i].comm];
-        uint64_t fewest = b->lateness[i].fewest;
-
-        if (comm->n_ranks < 2 || !fewest || b->lateness[i].judged ||
-            (thin && *ops <= fewest))
-            continue;
-        thin = comm;
-        *ops = fewest;
-    }
-    return thin;
-}
-
-static const char *why_unjudged(const struct blame *b, const struct seen *seen,
-                                char *buf, size_t size)
-{
-    const struct jp_quality *q = &b->r->quality;
-    const struct jp_comm *thin;
-    uint64_t ops = 0;
-
-    if (q->waits_unknown)
-        return "too many records to add up waits in the memory allowed";
-    if (!b->p->known)
-        return "processes cannot be told apart by host and pid";
-    if (2 * q->unsure_records > q->records)
-        return "most operations have no time";
-    if (seen->judged && 2 * seen->judged >= b->p->n)
-        return HYPOTHESIS_BLIND;
-    thin = find_thin(b, &ops);
-    if (!thin)
-        return "no operation in which ranks wait for each other is complete";
-    snprintf(buf, size,
-             "%.24s has only %s complete operation%s of one of its functions, "
-             "too few to compare ranks",
-             name_of(thin), FIG_COUNT(ops), plural(ops));
-    return buf;
-}
-
-/* Half of the processes that meet others must have been judged. */
-static void answer_ranks(const struct blame *b, const struct seen *seen,
-                         struct jp_hypotheses *h)
-{
-    size_t n = seen->judged - seen->blind;
-    char why[JP_HYPOTHESIS_WHY] = "";
-
-    if (n < b->p->n)
-        snprintf(why, sizeof(why), "%s of %s ranks no later than %s",
-                 FIG_COUNT(n), FIG_COUNT(b->p->n),
-                 seen->least > 0 ? FIG_SHARE(seen->least) : "the others");
-    if (b->p->known && b->p->n == 1)
-        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, NAN,
-                       "one process, for which nobody waits");
-    else if (2 * n < b->p->n || !n)
-        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_JUDGED,
-                       NAN, "%s", why_unjudged(b, seen, why, sizeof(why)));
-    else
-        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
-                       seen->least, "%s", why);
-}
-
-static void answer_nodes(const struct blame *b, const struct seen *seen,
-                         struct jp_hypotheses *h)
-{
-    if (!hypothesis_judged(h, JP_HYPOTHESIS_LATE_RANK))
-        hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_JUDGED,
-                       NAN, "%s", hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK));
-    else if (b->p->n_hosts < 2)
-        hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_JUDGED,
-                       NAN, "one node, which is compared with none");
-    else
-        hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_FOUND,
-                       seen->node > 0 ? seen->node : NAN, NULL);
-}
-
 int late_findings(const struct jp_result *r, const struct jp_processes *p,
                   const struct jp_lateness *lateness,
                   struct jp_findings *findings)
 {
     struct blame b = {
         .r = r, .p = p, .lateness = lateness, .findings = findings};
-    struct seen seen;
     size_t *all = calloc(p->n_hosts + 1, sizeof(*all));
     size_t *late = calloc(p->n_hosts + 1, sizeof(*late));
     int rc = -1;
@@ -774,9 +650,6 @@ int late_findings(const struct jp_result *r, const struct jp_processes *p,
     b.suspects = calloc(p->n + 1, sizeof(*b.suspects));
     b.likes = calloc(p->n + 1, sizeof(*b.likes));
     b.told_us = calloc(p->n + 1, sizeof(*b.told_us));
-    seen = sum_up(&b);
-    answer_ranks(&b, &seen, findings->hypotheses);
-    answer_nodes(&b, &seen, findings->hypotheses);
     b.waits_us = calloc(p->n + 1, sizeof(*b.waits_us));
     b.alone_us = calloc(r->n_ranks + 1, sizeof(*b.alone_us));
     b.up = calloc(p->n + 1, sizeof(*b.up));

@@ -10,6 +10,7 @@
 
 #include "common/figure.h"
 #include "orchestrator/insight/finding.h"
+#include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
 
 /* A shell adds this to the signal of its child. */
@@ -21,7 +22,7 @@ struct end {
     const struct jp_task *task;
 };
 
-static const char *const names[JP_CRASH_CAUSES] = {
+const char *const crash_causes[JP_CRASH_CAUSES] = {
     [JP_CRASH_NONE] = "none",
     [JP_CRASH_SIGNAL] = "signal",
     [JP_CRASH_EXIT] = "exit_code",
@@ -36,12 +37,7 @@ static const char *const names[JP_CRASH_CAUSES] = {
     [JP_CRASH_UNKNOWN] = "unknown",
 };
 
-const char *crash_cause_name(enum jp_crash_cause cause)
-{
-    return names[cause];
-}
-
-static const char *const states[SLURMJOB_STATES] = {
+const char *const crash_job_states[SLURMJOB_STATES] = {
     [SLURMJOB_RUNNING] = "RUNNING",
     [SLURMJOB_COMPLETED] = "COMPLETED",
     [SLURMJOB_FAILED] = "FAILED",
@@ -52,15 +48,10 @@ static const char *const states[SLURMJOB_STATES] = {
     [SLURMJOB_PREEMPTED] = "PREEMPTED",
 };
 
-const char *crash_state_name(enum slurmjob_state state)
-{
-    return states[state];
-}
-
 enum slurmjob_state crash_state_find(const char *name)
 {
     for (int i = 0; name && i < SLURMJOB_STATES; i++)
-        if (states[i] && !strcmp(states[i], name))
+        if (crash_job_states[i] && !strcmp(crash_job_states[i], name))
             return (enum slurmjob_state) i;
     return SLURMJOB_UNKNOWN;
 }
@@ -505,42 +496,8 @@ static void say(struct jp_crash *crash)
     }
 }
 
-void crash_set_in(struct jp_crash *crash, const char *operation)
-{
-    snprintf(crash->in, sizeof(crash->in), "%s", operation ? operation : "");
-    say(crash);
-}
-
-int crash_findings(const struct jp_crash *crash, struct jp_findings *findings)
-{
-    struct jp_finding *f;
-
-    if (!crash_is_fault(crash))
-        return 0;
-    f = findings_add(findings, JP_FINDING_CRASH);
-    if (!f)
-        return -1;
-    f->world_rank = crash->world_rank;
-    snprintf(f->host, sizeof(f->host), "%s", crash->node->hostname);
-    if (crash->task) {
-        f->pid = crash->task->pid;
-        if (crash->task->end_us)
-            f->from_us = f->to_us = (double) crash->task->end_us;
-    }
-    snprintf(f->text, sizeof(f->text), "%s", crash->text);
-    snprintf(f->next, sizeof(f->next), "%s",
-             crash->cause == JP_CRASH_NODE
-                 ? "the node's own log, and slurmctld's, say what became of it"
-             : crash->cause == JP_CRASH_MEMORY
-                 ? "give the step more memory (--mem), or use fewer processes "
-                   "a node"
-                 : "its own error output or core file says why; jobprof show "
-                   "--pending names what it was in");
-    return 0;
-}
-
-void crash_judge(const struct jp_nodes *nodes,
-                 const struct jp_processes *processes, struct jp_crash *crash)
+static void judge(const struct jp_nodes *nodes,
+                  const struct jp_processes *processes, struct jp_crash *crash)
 {
     const struct jp_node *lost = nodes ? find_lost(nodes) : NULL;
     struct tally tally = {0};
@@ -574,4 +531,70 @@ void crash_judge(const struct jp_nodes *nodes,
                                    crash->task->pid, crash->task->gtid);
     }
     say(crash);
+}
+
+static void answer(const struct jp_nodes *nodes, const struct jp_crash *crash,
+                   struct jp_hypotheses *h)
+{
+    if (!nodes)
+        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "logs without a step");
+    else if (crash_is_fault(crash))
+        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_FOUND, 1,
+                       "1 finding");
+    else if (crash->cause == JP_CRASH_UNKNOWN ||
+             (!crash->cause && !crash->ended[JP_CRASH_WELL]))
+        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "how tasks ended is not known");
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_FOUND, 1,
+                       NULL);
+}
+
+static int add(const struct jp_crash *crash, struct jp_findings *findings)
+{
+    struct jp_finding *f;
+
+    if (!crash_is_fault(crash))
+        return 0;
+    f = findings_add(findings, JP_FINDING_CRASH);
+    if (!f)
+        return -1;
+    f->world_rank = crash->world_rank;
+    snprintf(f->host, sizeof(f->host), "%s", crash->node->hostname);
+    if (crash->task) {
+        f->pid = crash->task->pid;
+        if (crash->task->end_us)
+            f->from_us = f->to_us = (double) crash->task->end_us;
+    }
+    snprintf(f->text, sizeof(f->text), "%s", crash->text);
+    snprintf(f->next, sizeof(f->next), "%s",
+             crash->cause == JP_CRASH_NODE
+                 ? "the node's own log, and slurmctld's, say what became of it"
+             : crash->cause == JP_CRASH_MEMORY
+                 ? "give the step more memory (--mem), or use fewer processes "
+                   "a node"
+                 : "its own error output or core file says why; jobprof show "
+                   "--pending names what it was in");
+    return 0;
+}
+
+int crash_findings(const struct jp_nodes *nodes,
+                   const struct jp_processes *processes, struct jp_crash *crash,
+                   struct jp_findings *findings)
+{
+    judge(nodes, processes, crash);
+    answer(nodes, crash, findings->hypotheses);
+    return add(crash, findings);
+}
+
+void crash_set_in(struct jp_crash *crash, const char *operation,
+                  struct jp_findings *findings)
+{
+    snprintf(crash->in, sizeof(crash->in), "%s", operation ? operation : "");
+    say(crash);
+    for (size_t i = 0; i < findings->n; i++)
+        if (findings->at[i].kind == JP_FINDING_CRASH)
+            snprintf(findings->at[i].text, sizeof(findings->at[i].text), "%s",
+                     crash->text);
 }

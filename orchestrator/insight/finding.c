@@ -21,17 +21,11 @@ const char *finding_kind_name(enum jp_finding_kind kind)
     return findings_about[kind].word;
 }
 
-const char *finding_gain_word(enum jp_gain gain)
-{
-    static const char *const words[] = {
-        [JP_GAIN_NONE] = NULL,
-        [JP_GAIN_REPLAYED] = "replayed",
-        [JP_GAIN_PART] = "part",
-        [JP_GAIN_BOUND] = "bound",
-    };
-
-    return words[gain];
-}
+const char *const finding_gains[JP_GAINS] = {
+    [JP_GAIN_REPLAYED] = "replayed",
+    [JP_GAIN_PART] = "part",
+    [JP_GAIN_BOUND] = "bound",
+};
 
 struct jp_finding *findings_add(struct jp_findings *list,
                                 enum jp_finding_kind kind)

@@ -78,10 +78,11 @@ enum jp_gain {
     JP_GAIN_NONE,
     JP_GAIN_REPLAYED, /* the run was replayed without the fault */
     JP_GAIN_PART,     /* the start of the run was replayed: more did not fit */
-    JP_GAIN_BOUND /* unknown; cost_us counts all waits, some of which have other
-                     causes */
+    JP_GAIN_BOUND,    /* unknown; cost_us counts all waits, some of which have
+                         other causes */
+    JP_GAINS
 };
-const char *finding_gain_word(enum jp_gain gain); /* "replayed"; NULL: NONE */
+extern const char *const finding_gains[JP_GAINS]; /* "replayed"; NULL: NONE */
 
 /* Unknown fields are -1, NAN or "". */
 struct jp_finding {

@@ -150,6 +150,137 @@ static bool has_gaps(const struct jp_jobconf *conf,
     return s.clauses > 0;
 }
 
+/* --- how small a lateness would have been seen --------------------------- */
+
+/* Processes whose lateness was judged; of these those that no lateness shorter
+ * than the run would have named; of the others the least that would. */
+struct seen {
+    size_t judged, blind;
+    double least, node; /* shares of the run, node: of all ranks of a node; 0:
+                           its length is unknown */
+};
+
+static struct seen add_up(const struct jp_insight *x)
+{
+    struct seen seen = {0};
+
+    for (size_t i = 0; i < x->processes.n; i++) {
+        const struct jp_process *who = &x->processes.list[i];
+        double least = NAN, node = NAN;
+        bool judged = false;
+
+        for (size_t k = who->first; k < who->first + who->n; k++) {
+            const struct jp_lateness *l =
+                &x->lateness[x->processes.by_process[k]];
+            double run_us = l->run_us > 0 ? l->run_us : NAN;
+            double node_us = l->node_us > 0 ? l->node_us : INFINITY;
+
+            if (!l->judged)
+                continue;
+            judged = true;
+            least = fmin(least, l->least_us / run_us);
+            node = fmin(node, fmin(node_us, l->least_us) / run_us);
+        }
+        seen.judged += judged;
+        seen.blind += least >= 1;
+        seen.least = least < 1 ? fmax(seen.least, least) : seen.least;
+        seen.node = node < 1 ? fmax(seen.node, node) : seen.node;
+    }
+    return seen;
+}
+
+/* Finds the communicator of several ranks with the fewest operations, too few
+ * to judge its ranks; NULL: none has operations. */
+static const struct jp_comm *find_thin(const struct jp_insight *x,
+                                       const struct jp_result *r, uint64_t *ops)
+{
+    const struct jp_comm *thin = NULL;
+
+    for (size_t i = 0; i < r->n_ranks; i++) {
+        const struct jp_comm *comm = &r->comms[r->ranks[i].comm];
+        uint64_t fewest = x->lateness[i].fewest;
+
+        if (comm->n_ranks < 2 || !fewest || x->lateness[i].judged ||
+            (thin && *ops <= fewest))
+            continue;
+        thin = comm;
+        *ops = fewest;
+    }
+    return thin;
+}
+
+static const char *why_unjudged(const struct jp_insight *x,
+                                const struct jp_result *r,
+                                const struct seen *seen, char *buf, size_t size)
+{
+    const struct jp_quality *q = &r->quality;
+    const struct jp_comm *thin;
+    uint64_t ops = 0;
+
+    if (q->waits_unknown)
+        return "too many records to add up waits in the memory allowed";
+    if (!x->processes.known)
+        return "processes cannot be told apart by host and pid";
+    if (2 * q->unsure_records > q->records)
+        return "most operations have no time";
+    if (seen->judged && 2 * seen->judged >= x->processes.n)
+        return HYPOTHESIS_BLIND;
+    thin = find_thin(x, r, &ops);
+    if (!thin)
+        return "no operation in which ranks wait for each other is complete";
+    snprintf(buf, size,
+             "%.24s has only %s complete operation%s of one of its functions, "
+             "too few to compare ranks",
+             processes_comm_name(thin), FIG_COUNT(ops), plural(ops));
+    return buf;
+}
+
+/* Half of the processes that meet others must have been judged. */
+static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
+                         const struct seen *seen, struct jp_hypotheses *h)
+{
+    size_t n = seen->judged - seen->blind;
+    char why[JP_HYPOTHESIS_WHY] = "";
+
+    if (n < x->processes.n)
+        snprintf(why, sizeof(why), "%s of %s ranks no later than %s",
+                 FIG_COUNT(n), FIG_COUNT(x->processes.n),
+                 seen->least > 0 ? FIG_SHARE(seen->least) : "the others");
+    if (x->processes.known && x->processes.n == 1)
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, NAN,
+                       "one process, for which nobody waits");
+    else if (2 * n < x->processes.n || !n)
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "%s", why_unjudged(x, r, seen, why, sizeof(why)));
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
+                       seen->least, "%s", why);
+}
+
+static void answer_nodes(const struct jp_insight *x, const struct seen *seen,
+                         struct jp_hypotheses *h)
+{
+    if (!hypothesis_judged(h, JP_HYPOTHESIS_LATE_RANK))
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "%s", hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK));
+    else if (x->processes.n_hosts < 2)
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "one node, which is compared with none");
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_FOUND,
+                       seen->node > 0 ? seen->node : NAN, NULL);
+}
+
+static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
+{
+    struct seen seen = add_up(x);
+
+    answer_ranks(x, r, &seen, &x->hypotheses);
+    answer_nodes(x, &seen, &x->hypotheses);
+}
+
+/* --- all analyses -------------------------------------------------------- */
+
 static int expect(struct jp_insight *x, const struct jp_result *r,
                   const struct jp_expectation *expectation)
 {
@@ -181,13 +312,16 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
     if (netseries_read(r, gpu ? gpu : "", &x->network, &series) < 0)
         return -1;
     warmup_sum(&series, &x->warmup);
-    if (expect(x, r, expectation) == 0 &&
-        late_judge(r, p, &series, x->lateness) == 0 &&
-        stalls_find(r, p, &series, x->lateness, &x->stalls) == 0 &&
-        stalls_findings(r, p, &x->stalls, &x->findings) == 0 &&
+    if (expect(x, r, expectation) < 0 ||
+        late_judge(r, p, &series, x->lateness) < 0 ||
+        stalls_find(r, p, &series, x->lateness, &x->stalls) < 0)
+        goto out;
+    answer_lateness(x, r);
+    if (stalls_findings(r, p, &x->stalls, &x->findings) == 0 &&
         late_findings(r, p, x->lateness, &x->findings) == 0 &&
         load_findings(r, p, x->lateness, &x->network, &x->findings) == 0)
         rc = network_findings(r, p, &series, expectation, &x->findings);
+out:
     netseries_fini(&series);
     return rc;
 }
@@ -232,24 +366,6 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
     return rc;
 }
 
-static void answer_crash(const struct jp_nodes *nodes,
-                         const struct jp_crash *crash, struct jp_hypotheses *h)
-{
-    if (!nodes)
-        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_JUDGED, NAN,
-                       "logs without a step");
-    else if (crash_is_fault(crash))
-        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_FOUND, 1,
-                       "1 finding");
-    else if (crash->cause == JP_CRASH_UNKNOWN ||
-             (!crash->cause && !crash->ended[JP_CRASH_WELL]))
-        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_JUDGED, NAN,
-                       "how tasks ended is not known");
-    else
-        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_FOUND, 1,
-                       NULL);
-}
-
 struct jp_insight *insight_run(const struct jp_jobconf *conf,
                                const struct jp_nodes *nodes,
                                const struct jp_result *result,
@@ -268,24 +384,14 @@ struct jp_insight *insight_run(const struct jp_jobconf *conf,
     } else {
         answer_rest(&x->hypotheses, "no record");
     }
-    crash_judge(nodes, &x->processes, &x->crash);
-    answer_crash(nodes, &x->crash, &x->hypotheses);
-    if (rc < 0 || crash_findings(&x->crash, &x->findings) < 0) {
+    if (rc < 0 ||
+        crash_findings(nodes, &x->processes, &x->crash, &x->findings) < 0) {
         insight_destroy(x);
         return NULL;
     }
     findings_sort(&x->findings);
     x->duration_us = (clock_mono_ms() - start_ms) * 1000;
     return x;
-}
-
-void insight_set_in(struct jp_insight *x, const char *operation)
-{
-    crash_set_in(&x->crash, operation);
-    for (size_t i = 0; i < x->findings.n; i++)
-        if (x->findings.at[i].kind == JP_FINDING_CRASH)
-            snprintf(x->findings.at[i].text, sizeof(x->findings.at[i].text),
-                     "%s", x->crash.text);
 }
 
 void insight_destroy(struct jp_insight *x)

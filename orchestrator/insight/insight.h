@@ -54,10 +54,10 @@ enum jp_crash_cause {
     JP_CRASH_UNKNOWN, /* exit statuses are unknown */
     JP_CRASH_CAUSES
 };
-const char *crash_cause_name(enum jp_crash_cause cause); /* "out_of_memory" */
+extern const char *const crash_causes[JP_CRASH_CAUSES]; /* "out_of_memory" */
 
 /* Slurm's word for a job's state, as scontrol prints it. NULL for UNKNOWN. */
-const char *crash_state_name(enum slurmjob_state state);
+extern const char *const crash_job_states[SLURMJOB_STATES];
 /* The state with this name. UNKNOWN: there is none. name may be NULL. */
 enum slurmjob_state crash_state_find(const char *name);
 
@@ -89,21 +89,21 @@ enum jp_crash_way {
 enum jp_crash_way crash_way_of(const struct jp_task *task);
 const char *crash_signal_name(int signal); /* "SIGSEGV"; "a signal" */
 
-/* nodes may be NULL: NONE. */
-void crash_judge(const struct jp_nodes *nodes,
-                 const struct jp_processes *processes, struct jp_crash *crash);
-
 static inline bool crash_is_fault(const struct jp_crash *crash)
 {
     return crash->cause > JP_CRASH_NONE && crash->cause < JP_CRASH_CANCELLED;
 }
 
-/* Sets the operation that the first task was in, from its recording. "" or
- * NULL: unknown. */
-void crash_set_in(struct jp_crash *crash, const char *operation);
+/* Fills crash, answers the question of a crash, and adds a finding if the end
+ * is a fault. nodes may be NULL: NONE. 0, or -1: no memory. */
+int crash_findings(const struct jp_nodes *nodes,
+                   const struct jp_processes *processes, struct jp_crash *crash,
+                   struct jp_findings *findings);
 
-/* Adds a finding if the end is a fault. 0, or -1: no memory. */
-int crash_findings(const struct jp_crash *crash, struct jp_findings *findings);
+/* Sets the operation that the first task was in, from its recording, also in
+ * the finding. operation "" or NULL: unknown. */
+void crash_set_in(struct jp_crash *crash, const char *operation,
+                  struct jp_findings *findings);
 
 /* --- insight.c ---------------------------------------------------------- */
 
@@ -128,8 +128,6 @@ struct jp_insight *insight_run(const struct jp_jobconf *conf,
                                const struct jp_nodes *nodes,
                                const struct jp_result *result,
                                const struct jp_expectation *expectation);
-/* Sets the operation of the task that ended first, also in the finding. */
-void insight_set_in(struct jp_insight *insight, const char *operation);
 /* Takes NULL. */
 void insight_destroy(struct jp_insight *insight);
 

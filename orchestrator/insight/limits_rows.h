@@ -227,7 +227,7 @@
          "under_used where processors and GPUs, as far as there are any, are "
          "both busy for a share of the time that is no larger",
          "less would do"},
-    /* --- what a step's GPUs do (gputime.c) */
+    /* --- what a step's GPUs do (verdict_other.c) */
     [JP_LIMIT_GPU_EVENTS] =
         {"gpu_events_min", 1000, JP_LIMIT_IS_NUMBER,
          "gpu_idle and small_kernels where gaps, or kernels, of that kind are "

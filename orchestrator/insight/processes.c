@@ -438,6 +438,11 @@ void processes_sort_by_rank(const struct jp_processes *p, uint32_t *places,
         qsort_r(places, n, sizeof(*places), by_world_rank, p->list);
 }
 
+const char *processes_comm_name(const struct jp_comm *comm)
+{
+    return *comm->name && strcmp(comm->name, "unknown") ? comm->name : comm->id;
+}
+
 char *processes_rank_name(const struct jp_processes *p,
                           const struct jp_result *r,
                           const struct jp_process *process,

@@ -137,4 +137,7 @@ char *processes_describe(const struct jp_processes *processes,
                          const struct jp_process *process,
                          char buf[JP_PROCESS_NAME_LEN]);
 
+/* The communicator's name, or its id if it has none. */
+const char *processes_comm_name(const struct jp_comm *comm);
+
 #endif

@@ -2,10 +2,8 @@
 #include "orchestrator/insight/verdict.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/figure.h"
@@ -306,155 +304,7 @@ static bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s,
     return true;
 }
 
-static const struct jp_step_warning *find(const struct jp_step_labels *labels,
-                                          enum jp_warning_kind kind)
-{
-    for (size_t i = 0; i < labels->n_warnings; i++)
-        if (labels->warnings[i].kind == kind)
-            return &labels->warnings[i];
-    return NULL;
-}
-
-static const struct jp_step_warning *
-find_fault(const struct jp_step_labels *labels)
-{
-    const struct jp_step_warning *dead = find(labels, JP_WARN_DEAD_NVLINK);
-
-    if (dead || !find(labels, JP_WARN_ODD_NODE))
-        return dead;
-    return find(labels, JP_WARN_HCA_DOWN);
-}
-
-static void answer_topology(const struct jp_step_labels *labels,
-                            const struct jp_step_warning *fault,
-                            struct jp_hypotheses *h)
-{
-    if (fault)
-        hypothesis_set(h, JP_HYPOTHESIS_TOPOLOGY, JP_HYPOTHESIS_FOUND, 1, "%s",
-                       fault->text);
-    else if (labels)
-        hypothesis_set(h, JP_HYPOTHESIS_TOPOLOGY, JP_HYPOTHESIS_NOT_FOUND, 1,
-                       NULL);
-    else
-        hypothesis_set(h, JP_HYPOTHESIS_TOPOLOGY, JP_HYPOTHESIS_NOT_JUDGED, NAN,
-                       "no node left a topology");
-}
-
-void topo_verdict_add(const struct jp_step_labels *labels,
-                      struct jp_hypotheses *hypotheses,
-                      struct jp_verdict *verdict)
-{
-    const struct jp_step_warning *fault = labels ? find_fault(labels) : NULL;
-    char rest[sizeof(verdict->text)];
-    struct jp_sentence s;
-
-    answer_topology(labels, fault, hypotheses);
-    if (!fault || verdict->word < JP_VERDICT_UNJUDGED)
-        return;
-    memcpy(rest, verdict->text, sizeof(rest));
-    sentence_init(&s, verdict->text, sizeof(verdict->text));
-    sentence_add(&s, "%s", fault->text);
-    sentence_add(&s, "%s", rest);
-    verdict->word = JP_VERDICT_DEGRADED;
-}
-
-/* ---------------------------------------------- Copper's word and clauses */
-
-#define NAMED 2 /* findings of a kind named in the sentence */
-
-bool copper_verdict_incomplete(const struct jp_copper *c)
-{
-    return c && (c->n_state[JP_COPPER_GOOD] < c->n_ranks || c->notes_bad ||
-                 c->left_out_rows);
-}
-
-static bool is_slow(const struct jp_copper_finding *f)
-{
-    return !strcmp(f->kind, "copper_slow_rank");
-}
-
-static size_t say(const struct jp_copper *c, bool slow, struct jp_sentence *s)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < c->n_findings; i++)
-        if (is_slow(&c->findings[i]) == slow && n++ < NAMED)
-            sentence_add(s, "Copper: %s", c->findings[i].text);
-    if (n > NAMED)
-        sentence_add(s, "and %s more", FIG_COUNT(n - NAMED));
-    return n;
-}
-
-static void say_totals(const struct jp_copper *c, struct jp_sentence *s)
-{
-    char of[48] = "";
-
-    if (!c->n_counted) {
-        sentence_add(s, "Copper: none of %s rank%s can be counted",
-                     FIG_COUNT(c->n_ranks), plural(c->n_ranks));
-        return;
-    }
-    if (c->n_ops < c->n_counted)
-        snprintf(of, sizeof(of), " (of %s rank%s)", FIG_COUNT(c->n_ops),
-                 plural(c->n_ops));
-    sentence_add(s,
-                 "Copper: %s of %s rank%s, %s operations, %s hits, "
-                 "%s without start-up%s",
-                 FIG_COUNT(c->n_counted), FIG_COUNT(c->n_ranks),
-                 plural(c->n_ranks), FIG_COUNT(c->total[COPPER_OPERATIONS]),
-                 FIG_COUNT(c->total[COPPER_HITS]),
-                 FIG_US((double) c->without_init_us), of);
-}
-
-static void say_paths(const struct jp_copper *c, struct jp_sentence *s)
-{
-    if (c->notes_bad)
-        sentence_add(s, "Copper: %s damaged file%s of paths (first: %s)",
-                     FIG_COUNT(c->notes_bad), plural(c->notes_bad),
-                     c->n_notes ? c->notes[0].what : "");
-    if (c->left_out_rows)
-        sentence_add(s, "Copper: paths of %s rows left out for memory",
-                     FIG_COUNT(c->left_out_rows));
-}
-
-void copper_verdict_add(const struct jp_copper *c, bool alone,
-                        struct jp_verdict *verdict)
-{
-    struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
-    enum jp_verdict_word word = JP_VERDICT_OK;
-
-    if (!c)
-        return;
-    if (alone)
-        sentence_init(&s, verdict->text, sizeof(verdict->text));
-    if (say(c, true, &s))
-        word = JP_VERDICT_DEGRADED;
-    else if (!c->n_counted)
-        word = JP_VERDICT_NODATA;
-    else if (copper_verdict_incomplete(c))
-        word = JP_VERDICT_INCOMPLETE;
-    else if (alone && c->unjudged >= c->n_counted)
-        word = JP_VERDICT_UNJUDGED;
-    if (word == JP_VERDICT_UNJUDGED)
-        sentence_add(&s, "slow ranks could not be looked for: too few of one "
-                         "level of Copper's tree to compare");
-    say_totals(c, &s);
-    say(c, false, &s);
-    say_paths(c, &s);
-    if (alone || word < verdict->word)
-        verdict->word = word;
-}
-
-void copper_verdict_failed(const char *why, struct jp_verdict *verdict)
-{
-    struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
-
-    sentence_add(&s, "Copper: not yet analysed: %s", why);
-    if (JP_VERDICT_INCOMPLETE < verdict->word)
-        verdict->word = JP_VERDICT_INCOMPLETE;
-}
-
-/* --------------------- judge whether the data of a step carries an answer */
+/* --- the word and the sentence -------------------------------------------- */
 
 const char *verdict_word_name(enum jp_verdict_word word)
 {

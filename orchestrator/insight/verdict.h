@@ -51,6 +51,16 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
                     const struct jp_insight *insight, bool analysed,
                     struct jp_verdict *verdict);
 
+struct jp_doubt_text {
+    const char *key;  /* in summary.json */
+    const char *text; /* a clause */
+};
+
+/* By bit number in enum jpr_doubt. */
+extern const struct jp_doubt_text doubts_table[JP_DOUBTS];
+
+/* --- verdict_other.c ----------------------------------------------------- */
+
 /* A fault that a record proves makes an OK step DEGRADED: a GPU with fewer
  * NVLinks than its likes, and the nearest HCA's port down where the step's
  * nodes are unlike one another (where all are alike the site may have left the
@@ -72,16 +82,6 @@ void copper_verdict_add(const struct jp_copper *copper, bool alone,
 
 /* The same for Copper's profiles that could not be analysed. */
 void copper_verdict_failed(const char *why, struct jp_verdict *verdict);
-
-struct jp_doubt_text {
-    const char *key;  /* in summary.json */
-    const char *text; /* a clause */
-};
-
-/* By bit number in enum jpr_doubt. */
-extern const struct jp_doubt_text doubts_table[JP_DOUBTS];
-
-/* --- gputime.c ---------------------------------------------------------- */
 
 /* What exports of Nsight Systems show of a step's GPUs: gaps
  * between kernels, small kernels, copies that wait, allocations, ranks that

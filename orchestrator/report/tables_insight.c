@@ -300,7 +300,7 @@ JP_GETTER(finding_cost, jp_finding,
 JP_GETTER(finding_gpu_time, jp_finding, value_positive(v, at->cost_us))
 JP_GETTER(finding_gain, jp_finding, value_positive(v, at->gain))
 JP_GETTER(finding_gain_kind, jp_finding,
-          value_text(v, finding_gain_word(at->gain_kind)))
+          value_text(v, finding_gains[at->gain_kind]))
 JP_GETTER(finding_low, jp_finding, value_positive(v, at->low))
 JP_GETTER(finding_high, jp_finding, value_positive(v, at->high))
 JP_GETTER(finding_evidence, jp_finding,

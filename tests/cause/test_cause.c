@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/cause/samples.h"
 #include "orchestrator/insight/processes.h"
 #include "tests/common/fewer.h"
 
