@@ -1,4 +1,11 @@
-/* crash.c - find the task that ended first by itself. */
+/* crash.c - find the task that ended first by itself, and whether that is a
+ * fault.
+ *
+ * Each task's end is one of four ways (crash_way_of). crash_findings is the
+ * entry, judge() the decision: a lost node, else the first task that ended by
+ * itself before any kill, else the first kill. insight.h has the rules in
+ * words.
+ */
 #include "orchestrator/insight/insight.h"
 
 #include <inttypes.h>
@@ -13,7 +20,7 @@
 #include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
 
-/* A shell adds this to the signal of its child. */
+/* A shell exits with this number plus the signal that ended its child. */
 #define SHELL_SIGNAL 128
 
 /* A task and its node. */
@@ -58,8 +65,8 @@ enum slurmjob_state crash_state_find(const char *name)
 
 /* --- one task's end ------------------------------------------------------ */
 
-/* Returns the signal that ended a task, or a program run by its shell; 0: none.
- */
+/* Returns the signal that ended a task, or the program that its shell ran; 0:
+ * none. */
 static int signal_of(int status)
 {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
@@ -88,9 +95,9 @@ enum jp_crash_way crash_way_of(const struct jp_task *task)
     }
 }
 
-/* Returns how likely an end is the first of several at one time. Programs abort
- * or exit with a status because a peer is gone; a crash by itself is more
- * likely the first. */
+/* Returns how likely an end is the first one among ends at about the same time,
+ * 2 most likely. Programs abort or exit with a status because a peer is gone;
+ * nothing makes a program crash because a peer is gone. */
 static int weight_of(const struct jp_task *task)
 {
     switch (signal_of(task->status)) {
@@ -106,7 +113,8 @@ static int weight_of(const struct jp_task *task)
     }
 }
 
-/* Returns b's end minus a's, in us; 0 if a time is unknown. */
+/* Returns b's end minus a's in us; 0 if a time is unknown. On one node the
+ * monotonic clock is used, which nobody sets. */
 static int64_t between(struct end a, struct end b)
 {
     if (a.node == b.node && a.task->mono_us && b.task->mono_us)
@@ -115,8 +123,10 @@ static int64_t between(struct end a, struct end b)
                                             : 0;
 }
 
-/* Two ends closer than this have no known order. The limit is the uncertainty
- * of the compared clocks plus the interval at which slurmstepd checks. */
+/* Returns the time in us below which two ends have no known order: on one node
+ * the interval at which slurmstepd looks, else that plus the uncertainty of
+ * both clocks, but at most what clocks differ by that were never compared. A
+ * wrong order would accuse the wrong task. */
 static double blur(struct end a, struct end b)
 {
     double least = limits_get(JP_LIMIT_CRASH_NODE);
@@ -129,11 +139,13 @@ static double blur(struct end a, struct end b)
     return fmin(least + CLOCKMAP_SURE * unc, limits_get(JP_LIMIT_CRASH_CLOCKS));
 }
 
+/* Returns true if a certainly ended before b. */
 static bool is_before(struct end a, struct end b)
 {
     return (double) between(a, b) > blur(a, b);
 }
 
+/* Returns true if the order of both is unknown. */
 static bool is_near(struct end a, struct end b)
 {
     return !is_before(a, b) && !is_before(b, a);
@@ -141,7 +153,8 @@ static bool is_near(struct end a, struct end b)
 
 /* --- all ends ------------------------------------------------------------ */
 
-/* Calls visit for each task's end until it returns true. */
+/* Calls visit for each task's end until it returns true. Returns whether it
+ * did. */
 static bool each(const struct jp_nodes *nodes,
                  bool (*visit)(void *arg, struct end end), void *arg)
 {
@@ -153,12 +166,13 @@ static bool each(const struct jp_nodes *nodes,
     return false;
 }
 
-/* The earliest end of each way, and their counts. */
+/* The earliest end of each way (enum jp_crash_way), and the number of ends. */
 struct tally {
     struct end first[4];
     uint32_t n[4];
 };
 
+/* Adds one end to the tally. */
 static bool take(void *arg, struct end end)
 {
     struct tally *tally = arg;
@@ -170,13 +184,15 @@ static bool take(void *arg, struct end end)
     return false;
 }
 
-/* Of the ends around the time of the first one, the most likely cause. */
+/* The choice among ends that cannot be ordered. */
 struct choice {
     struct end first; /* first by the clocks */
-    struct end best;
-    uint32_t rivals;
+    struct end best;  /* the most likely first one, by weight_of */
+    uint32_t rivals;  /* others that may have been first */
 };
 
+/* Takes an end into account that a task made by itself and that may have come
+ * before the first one. */
 static bool choose(void *arg, struct end end)
 {
     struct choice *c = arg;
@@ -199,6 +215,8 @@ struct later {
     uint64_t kills;  /* number of other tasks ended by SIGKILL before then */
 };
 
+/* Looks at one end of another task. Ends before least_us are part of the same
+ * event; SIGKILLs among them are counted. */
 static bool look_later(void *arg, struct end end)
 {
     struct later *l = arg;
@@ -219,7 +237,8 @@ static bool look_later(void *arg, struct end end)
 
 /* --- what Slurm says ------------------------------------------------------ */
 
-/* Returns the cause for a job state in which Slurm itself ends tasks. */
+/* Returns the cause if Slurm ends a job's tasks in this state; NONE otherwise.
+ */
 static enum jp_crash_cause cause_of_state(enum slurmjob_state state)
 {
     switch (state) {
@@ -234,9 +253,10 @@ static enum jp_crash_cause cause_of_state(enum slurmjob_state state)
     }
 }
 
-/* Returns whether Slurm ended the job before this end. Slurm's time is in whole
- * seconds. If the job ended long after the step, that does not concern the
- * step. */
+/* Returns the cause if Slurm ended the job no later than this end; NONE
+ * otherwise. Slurm's time is in whole seconds, so a second of doubt counts for
+ * Slurm: else every time limit would look like a fault. If the job ended long
+ * after the task, its state is not about the step. */
 static enum jp_crash_cause ended_by_slurm(const struct jp_nodes *nodes,
                                           struct end end)
 {
@@ -249,8 +269,8 @@ static enum jp_crash_cause ended_by_slurm(const struct jp_nodes *nodes,
     return (double) end.task->end_us >= early ? cause : JP_CRASH_NONE;
 }
 
-/* Returns a node that reported no end and that Slurm reports as gone; NULL:
- * none. */
+/* Returns a node that reported no end while Slurm says that a node failed;
+ * NULL: none. */
 static const struct jp_node *find_lost(const struct jp_nodes *nodes)
 {
     if (!nodes->over || nodes->job_state != SLURMJOB_NODE_FAIL)
@@ -263,6 +283,7 @@ static const struct jp_node *find_lost(const struct jp_nodes *nodes)
 
 /* --- judge ---------------------------------------------------------------- */
 
+/* Sets the first task, its signal and its exit status. */
 static void set_first(struct jp_crash *crash, struct end end)
 {
     crash->node = end.node;
@@ -273,6 +294,7 @@ static void set_first(struct jp_crash *crash, struct end end)
                       : -1;
 }
 
+/* Sets how long the first task ended before the next one. */
 static void set_before(const struct jp_nodes *nodes, struct jp_crash *crash)
 {
     struct later later = {.first = {crash->node, crash->task}, .next_us = -1};
@@ -281,9 +303,10 @@ static void set_before(const struct jp_nodes *nodes, struct jp_crash *crash)
     crash->before_us = later.next_us;
 }
 
-/* Returns true if a kill clearly came before this end, which may be its
- * consequence. A program told to end may exit with a status, but does not
- * crash: for a crash, the clocks of other nodes are not trusted. */
+/* Returns true if a kill clearly came before this end (arg), which may be its
+ * consequence. A program that is told to end may exit with a status, but does
+ * not crash; so a crash only counts as a consequence by the clock of its own
+ * node. */
 static bool is_killed_before(void *arg, struct end end)
 {
     const struct end *self = arg;
@@ -293,8 +316,8 @@ static bool is_killed_before(void *arg, struct end end)
            is_before(end, *self);
 }
 
-/* Returns true if a task ended by itself, and nothing from outside came before.
- */
+/* Fills crash if a task ended by itself and nothing from outside came before.
+ * Returns false otherwise. */
 static bool judge_self(const struct jp_nodes *nodes, const struct tally *tally,
                        struct jp_crash *crash)
 {
@@ -313,7 +336,8 @@ static bool judge_self(const struct jp_nodes *nodes, const struct tally *tally,
     return true;
 }
 
-/* Judges a task that SIGKILL ended: out of memory, or a single kill? */
+/* Returns why SIGKILL ended a task: no memory, or a kill of this task alone.
+ * NONE: nothing that is a fault. */
 static enum jp_crash_cause why_killed(const struct jp_nodes *nodes,
                                       struct end end)
 {
@@ -330,7 +354,8 @@ static enum jp_crash_cause why_killed(const struct jp_nodes *nodes,
     each(nodes, look_later, &later);
     for (size_t i = 0; i < nodes->n_nodes; i++)
         oom_kills += nodes->nodes[i].oom_kills;
-    /* whoever ends a step kills more tasks at a time than the kernel did */
+    /* The kernel kills one task at a time when memory is short; Slurm kills
+     * all. More kills than the kernel counted are not all the kernel's. */
     if (end.node->oom_kills && later.kills < oom_kills)
         return JP_CRASH_MEMORY;
     return later.well ||
@@ -339,7 +364,7 @@ static enum jp_crash_cause why_killed(const struct jp_nodes *nodes,
                : JP_CRASH_NONE;
 }
 
-/* The first end came from outside. */
+/* Judges a step whose first end came from outside. */
 static void judge_kill(const struct jp_nodes *nodes, struct end first,
                        struct jp_crash *crash)
 {
@@ -348,7 +373,8 @@ static void judge_kill(const struct jp_nodes *nodes, struct end first,
     int signal = signal_of(first.task->status);
 
     set_first(crash, first);
-    /* one of the node's kills may belong to another job: Slurm knows better */
+    /* The kernel's count is of the whole node, so a kill may belong to another
+     * job. Slurm's state is of this job. */
     crash->sure = killed != JP_CRASH_MEMORY ||
                   nodes->job_state == SLURMJOB_OUT_OF_MEMORY;
     if (by_slurm == JP_CRASH_NONE && killed != JP_CRASH_NONE)
@@ -359,7 +385,7 @@ static void judge_kill(const struct jp_nodes *nodes, struct end first,
         crash->cause = by_slurm == JP_CRASH_NONE ? JP_CRASH_ENDED : by_slurm;
 }
 
-/* --- say ------------------------------------------------------------------ */
+/* --- sentences ------------------------------------------------------------ */
 
 const char *crash_signal_name(int signal)
 {
@@ -399,7 +425,7 @@ static void say_how(const struct jp_crash *crash, char *buf, size_t size)
     }
 }
 
-/* Describes how the other tasks ended. */
+/* Adds how the other tasks ended. */
 static void say_others(const struct jp_crash *crash, struct jp_sentence *s)
 {
     uint32_t n[4];
@@ -438,7 +464,7 @@ static void say_first(const struct jp_crash *crash, struct jp_sentence *s)
                      FIG_COUNT(crash->rivals));
 }
 
-/* A node that is gone has reported nothing about its tasks. */
+/* Adds the node that is lost. It has reported nothing about its tasks. */
 static void say_lost(const struct jp_crash *crash, struct jp_sentence *s)
 {
     sentence_add(s, "node %.60s was lost (Slurm: node failure)",
@@ -449,7 +475,7 @@ static void say_lost(const struct jp_crash *crash, struct jp_sentence *s)
                                crash->ended[JP_CRASH_KILL]));
 }
 
-/* Somebody ended the step from outside. */
+/* Adds who or what ended the step from outside. */
 static void say_ended(const struct jp_crash *crash, struct jp_sentence *s)
 {
     static const char *const how[JP_CRASH_CAUSES] = {
@@ -470,6 +496,7 @@ static void say_ended(const struct jp_crash *crash, struct jp_sentence *s)
                      : "");
 }
 
+/* Writes crash->text anew. */
 static void say(struct jp_crash *crash)
 {
     struct jp_sentence s;
@@ -496,6 +523,8 @@ static void say(struct jp_crash *crash)
     }
 }
 
+/* Fills crash from the ends of all tasks, except for the operation
+ * (crash_set_in). */
 static void judge(const struct jp_nodes *nodes,
                   const struct jp_processes *processes, struct jp_crash *crash)
 {
@@ -512,7 +541,8 @@ static void judge(const struct jp_nodes *nodes,
     if (crash->tasks < nodes->step_tasks)
         crash->tasks = nodes->step_tasks;
     if (lost) {
-        /* its peers may have failed before Slurm noticed */
+        /* Its peers may have failed first: Slurm notices a lost node after
+         * minutes. */
         crash->cause = JP_CRASH_NODE;
         crash->node = lost;
         crash->sure = !tally.n[JP_CRASH_SELF];
@@ -533,6 +563,7 @@ static void judge(const struct jp_nodes *nodes,
     say(crash);
 }
 
+/* Answers the question of a crash. */
 static void answer(const struct jp_nodes *nodes, const struct jp_crash *crash,
                    struct jp_hypotheses *h)
 {
@@ -551,6 +582,7 @@ static void answer(const struct jp_nodes *nodes, const struct jp_crash *crash,
                        NULL);
 }
 
+/* Adds the finding of a fault. Returns 0 or -1. */
 static int add(const struct jp_crash *crash, struct jp_findings *findings)
 {
     struct jp_finding *f;

@@ -1,5 +1,5 @@
-/* expectation.c - expected performance: from the peaks first, then from the
- * baseline. */
+/* expectation.c - the expected bandwidth of a communicator: from the site's
+ * peaks first, then from the baseline. */
 #include "orchestrator/insight/expectation.h"
 
 #include <math.h>
@@ -19,13 +19,15 @@ const char *expectation_word(enum jp_against against)
     return words[against];
 }
 
+/* Returns true for a label that names a link. */
 static bool is_told(const char *word)
 {
     return word && strcmp(word, "none") && strcmp(word, "unknown");
 }
 
-/* Computes what one leg of a communicator can do. Lowers *bound, which comes
- * from *row. */
+/* Lowers *bound (GB/s of bus bandwidth) to what one leg of a communicator can
+ * do, if that is known and less; *row is then the row of peaks it comes from.
+ */
 static void weigh_leg(const struct jp_peaks *peaks, const struct peaks_leg *leg,
                       double *bound, const struct peaks_row **row)
 {
@@ -38,8 +40,10 @@ static void weigh_leg(const struct jp_peaks *peaks, const struct peaks_leg *leg,
     }
 }
 
-/* Returns the link that limits a communicator: between nodes for all ranks of a
- * node together, within a node for one rank. NULL: no peak is known. */
+/* Returns the row of the link that limits a communicator, and its bound:
+ * between nodes the adapter that all ranks of a node share, within a node the
+ * link of one rank. Without labels NCCL's type of the communicator serves as
+ * the link. NULL: no peak is known; then nothing is claimed. */
 static const struct peaks_row *find_row(const struct jp_expectation *x,
                                         const struct jp_comm *c,
                                         const char *coll, double *bound)
@@ -55,12 +59,13 @@ static const struct peaks_row *find_row(const struct jp_expectation *x,
     if (crosses) {
         bool labelled = is_told(c->fabric) || is_told(c->inter);
 
-        /* uneven: the node with the fewest ranks limits it; it may have only
-         * one */
+        /* With uneven nodes the one with the fewest ranks limits all of them;
+         * it may have a single rank. */
         leg.ranks_per_node = c->n_ranks % hosts ? 1 : c->n_ranks / hosts;
         leg.link = is_told(c->inter) ? c->inter : comm_type_name(c->type);
         if (!labelled || is_told(c->inter))
             weigh_leg(x->peaks, &leg, bound, &row);
+        /* A node with one rank has no leg within the node. */
         if (!row || leg.ranks_per_node == 1)
             return row;
         leg.ranks_per_node = 1;
@@ -75,6 +80,8 @@ static const struct peaks_row *find_row(const struct jp_expectation *x,
     return row;
 }
 
+/* Fills out from the peaks. Small messages cannot reach the peak, so `share` of
+ * it is expected for this size. Slow is what takes `net_peaks_min` longer. */
 static void find_peak(const struct jp_expectation *x, const struct jp_comm *c,
                       const char *coll, uint64_t bytes,
                       struct jp_expected_bw *out)
@@ -92,6 +99,14 @@ static void find_peak(const struct jp_expectation *x, const struct jp_comm *c,
     out->high_gbs = bound;
 }
 
+/* Fills out from the baseline, if it has enough reports of the cell.
+ *
+ * The unit of comparison is a report's median, not an operation: operations of
+ * one step depend on each other. Slow needs both: longer than the median report
+ * by `net_baseline_min`, and `net_baseline_spread_min` times as far below it as
+ * the 5 % quantile of reports. The first ignores differences that nobody cares
+ * about; the second guards against false alarms where steps vary anyway.
+ */
 static void find_earlier(const struct jp_expectation *x,
                          const struct jp_comm *c, const char *coll,
                          uint64_t bytes, struct jp_expected_bw *out)

@@ -1,4 +1,4 @@
-/* finding.c - keep a list of findings. */
+/* finding.c - a list of findings, and sentences of bounded length. */
 #include "orchestrator/insight/finding.h"
 
 #include <math.h>
@@ -60,6 +60,7 @@ void findings_fini(struct jp_findings *list)
     *list = (struct jp_findings){0};
 }
 
+/* The interval is share +/- `interval_errors` standard errors, cut at 1. */
 void finding_measure(struct jp_finding *f, double share, double error)
 {
     double far = limits_get(JP_LIMIT_INTERVAL) * error;
@@ -89,11 +90,16 @@ char *finding_share(const struct jp_finding *f, char buf[JP_FINDING_SHARE])
     return buf;
 }
 
+/* Returns the order within a kind: what the finding costs. Unknown costs count
+ * as none. */
 static double weight(const struct jp_finding *f)
 {
     return isfinite(f->cost_us) ? f->cost_us : 0;
 }
 
+/* Drops findings whose 95 % interval contains 0: their effect may be nothing,
+ * and the report must not accuse a rank by chance. An unknown interval (NAN)
+ * stays. */
 static void drop_doubtful(struct jp_findings *list)
 {
     size_t kept = 0;
@@ -116,6 +122,8 @@ bool findings_has_late(const struct jp_findings *list)
 void findings_sort(struct jp_findings *list)
 {
     drop_doubtful(list);
+    /* Insertion sort, which is stable: findings are few, and equal ones keep
+     * the order in which they were found. */
     for (size_t i = 1; i < list->n; i++) {
         struct jp_finding f = list->at[i];
         size_t k = i;
@@ -137,7 +145,7 @@ void sentence_init(struct jp_sentence *sentence, char *buf, size_t size)
     buf[0] = '\0';
 }
 
-/* Returns the end of what fits, at the start of a UTF-8 character. */
+/* Replaces the end by "...", without cutting a UTF-8 character in two. */
 static void end_in_dots(char *buf, size_t size)
 {
     size_t at = size - 4;
@@ -171,6 +179,8 @@ void sentence_add(struct jp_sentence *sentence, const char *fmt, ...)
         *at = '\0';
     else if ((size_t) n >= room)
         end_in_dots(sentence->buf, sentence->size);
+    /* Names of files and communicators are foreign text: a newline must not
+     * forge a line of the report. */
     for (unsigned char *c = (unsigned char *) at; *c; c++)
         if (*c < 0x20 || *c == 0x7f)
             *c = '?';

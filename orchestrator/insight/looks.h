@@ -113,8 +113,8 @@ struct network {
 
 /* Names the node, or the two nodes that are slow together and not with others,
  * if the communicators show it: ", all with node X and no other", or "". */
-void netgroups_describe_hosts(struct network *w, struct jp_finding *f, char *buf,
-                            size_t size);
+void netgroups_describe_hosts(struct network *w, struct jp_finding *f,
+                              char *buf, size_t size);
 
 /* netgroups.c: groups whose AlltoAll, and nodes whose Send and Recv, take
  * longer than that of their likes.
@@ -136,8 +136,8 @@ void netgroups_describe_hosts(struct network *w, struct jp_finding *f, char *buf
  * nothing is reported.
  */
 
-/* Appends one finding at most: on slow groups, else on slow pairs, with the node
- * or the two nodes that they share. 0, or -1: no memory. */
+/* Appends one finding at most: on slow groups, else on slow pairs, with the
+ * node or the two nodes that they share. 0, or -1: no memory. */
 int netgroups_findings(struct network *w);
 
 /* Whether so many pairs of ranks exchange Send and Recv in a communicator that

@@ -8,13 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- a histogram of bandwidths --- */
+/* --- a histogram of bandwidths -------------------------------------------- */
 
+/* log2 of BWHIST_PARTS */
 #define PARTS_BITS 6
+/* buckets per GB/s */
 #define MICRO 1e6
 
 uint32_t bwhist_bucket(double gbs)
 {
+    /* The number of a bucket is the position of the highest bit and the six
+     * bits below it: linear within each power of two. Values beyond 2^62 cannot
+     * be bandwidths and share the last bucket. */
     double micro = gbs * MICRO;
     uint64_t v = micro < 9e18 ? (uint64_t) micro : UINT64_C(1) << 62;
     unsigned shift;
@@ -25,7 +30,7 @@ uint32_t bwhist_bucket(double gbs)
     return (uint32_t) ((shift << PARTS_BITS) + (v >> shift));
 }
 
-/* Least value of a bucket, in units of 1e-6 GB/s. */
+/* Returns the least value of a bucket, in units of 1e-6 GB/s. */
 static double lower(uint32_t bucket)
 {
     if (bucket < 2 * BWHIST_PARTS)
@@ -34,7 +39,8 @@ static double lower(uint32_t bucket)
                  (int) (bucket / BWHIST_PARTS) - 1);
 }
 
-/* Makes room for a bucket. */
+/* Makes room for a bucket. Only the range between the first and the last used
+ * bucket is stored, which are few of BWHIST_BUCKETS. Returns 0 or -1. */
 static int cover(struct jp_bwhist *h, uint32_t bucket)
 {
     uint32_t first = h->n && h->first < bucket ? h->first : bucket;
@@ -73,6 +79,7 @@ void bwhist_fini(struct jp_bwhist *h)
 
 double bwhist_quantile(const struct jp_bwhist *h, double q)
 {
+    /* Counts within a bucket are taken to be spread evenly. */
     double rank = q * ((double) h->total - 1), before = 0;
 
     for (uint32_t i = 0; i < h->n; i++) {
@@ -90,8 +97,9 @@ double bwhist_quantile(const struct jp_bwhist *h, double q)
     return NAN;
 }
 
-/* --- cells --- */
+/* --- cells ---------------------------------------------------------------- */
 
+/* Two bits after the highest one: four classes a power of two. */
 uint32_t netcells_size(uint64_t bytes)
 {
     unsigned e;
@@ -129,6 +137,7 @@ int netkey_compare(const struct jp_netkey *a, const struct jp_netkey *b)
     return order ? order : order_of(a->size, b->size);
 }
 
+/* Copies as much as fits. Labels and models come from the nodes' records. */
 static void copy(char *to, size_t size, const char *from)
 {
     snprintf(to, size, "%.*s", (int) size - 1, from);
@@ -137,6 +146,8 @@ static void copy(char *to, size_t size, const char *from)
 void netcells_key(const struct jp_comm *c, const char *gpu, const char *coll,
                   uint64_t bytes, struct jp_netkey *key)
 {
+    /* Also clears what is after the strings' ends, so that equal keys are equal
+     * byte by byte. */
     memset(key, 0, sizeof(*key));
     copy(key->fabric, sizeof(key->fabric), c->fabric ? c->fabric : "unknown");
     copy(key->inter, sizeof(key->inter), c->inter ? c->inter : "unknown");
@@ -156,7 +167,7 @@ void netcells_fini(struct jp_netcells *cells)
     *cells = (struct jp_netcells){0};
 }
 
-/* --- cells of earlier steps, added up --- */
+/* --- cells of earlier steps, added up ------------------------------------- */
 
 static void cell_fini(struct jp_baseline_cell *cell)
 {
@@ -201,6 +212,8 @@ bool baseline_has_report(const struct jp_baseline *b, uint64_t fingerprint)
                                    sizeof(*b->reports), by_number);
 }
 
+/* Merges two sorted lists of fingerprints. A report in both would count twice,
+ * so that is an error. Returns 0 or -1. */
 static int merge_reports(struct jp_baseline *into,
                          const struct jp_baseline *from, struct jp_error *err)
 {
@@ -232,7 +245,8 @@ static int merge_reports(struct jp_baseline *into,
     return 0;
 }
 
-/* Adds all counts of from. After -1 a part may have been added. */
+/* Adds all counts of from. Returns 0, or -1 after which a part may have been
+ * added. */
 static int merge_counts(struct jp_bwhist *into, const struct jp_bwhist *from)
 {
     for (uint32_t i = 0; i < from->n; i++)
@@ -250,7 +264,8 @@ static int add_counts(struct jp_baseline_cell *into,
     return merge_counts(&into->medians, &from->medians);
 }
 
-/* Merges the next cell of both lists, which are sorted; advances *i and *k. */
+/* Merges the next cell of two sorted lists; advances *i and *k. A cell of into
+ * is moved to out, so nothing is freed twice if a later one fails. */
 static int merge_next(struct jp_baseline *into, const struct jp_baseline *from,
                       size_t *i, size_t *k, struct jp_baseline_cell *out)
 {
@@ -284,6 +299,8 @@ static int merge_cells(struct jp_baseline *into, const struct jp_baseline *from,
                        BASELINE_MAX_CELLS);
     if (!all)
         return rc;
+    /* Cells that were not moved (after an error) are freed; moved ones are
+     * empty. */
     for (; i < into->n_cells; i++)
         cell_fini(&into->cells[i]);
     free(into->cells);

@@ -1,4 +1,12 @@
-/* netgroups.c - find groups whose AlltoAll is slowed by the network. */
+/* netgroups.c - slow groups and slow pairs, and the nodes that these share.
+ *
+ * The estimator is the time of the network alone: of an AlltoAll the shortest
+ * time of any rank, of a message the time at the rate of its fastest messages.
+ * looks.h says why. Each is compared with the median of its likes; slow is what
+ * is beyond both a factor and `late_spread_min` times the spread of the likes.
+ * The spread is taken 1 + 6/n times for n likes, because the closest half of a
+ * few may be close by luck: this guards against false alarms in small jobs.
+ */
 #include "orchestrator/insight/looks.h"
 
 #include <math.h>
@@ -23,7 +31,9 @@ static bool spans_hosts(const struct network *w, size_t comm)
     return w->r->comms[comm].n_hosts > 1;
 }
 
-/* Counts hosts of communicators that span hosts, or of the others. */
+/* Counts for each host its slow and healthy communicators that span hosts, or
+ * those within one. stamp: the last communicator counted there, plus 1, so that
+ * several ranks on a host count once. */
 static void count_hosts(struct network *w, bool span)
 {
     memset(w->slow_at, 0, w->p->n_hosts * sizeof(*w->slow_at));
@@ -44,8 +54,9 @@ static void count_hosts(struct network *w, bool span)
     }
 }
 
-/* Writes to buf the nodes that all of `between` slow communicators share. only:
- * except nodes of healthy communicators. Returns their number. */
+/* Writes to buf the hosts that all of `between` slow communicators share. only:
+ * leaves out those with a healthy one. *first: the first of them. Returns their
+ * number; at most HOSTS_NAMED are written. */
 static size_t name_hosts(const struct network *w, size_t between, bool only,
                          char *buf, size_t size, size_t *first)
 {
@@ -65,8 +76,8 @@ static size_t name_hosts(const struct network *w, size_t between, bool only,
     return n;
 }
 
-/* Says which node is slow, or between which two nodes the link is: both are
- * slow together, but healthy with others. */
+/* First looks for nodes that are only in slow communicators. If there is none,
+ * it is a link: its two nodes are slow together and healthy with others. */
 void netgroups_describe_hosts(struct network *w, struct jp_finding *f,
                               char *buf, size_t size)
 {
@@ -102,16 +113,16 @@ void netgroups_describe_hosts(struct network *w, struct jp_finding *f,
 
 /* --- pairs of nodes ------------------------------------------------------- */
 
-/* Messages from one rank to another on a different node. */
+/* Messages from one rank to another one on a different node. */
 struct pair {
     size_t comm;
     uint32_t src, dst;
     size_t hosts[2];
-    uint64_t count, bytes; /* messages; class of message size */
-    /* time of a message in the network; the same for its likes */
+    uint64_t count, bytes; /* messages; class of their size (netcells_size) */
+    /* time of a message in the network alone; median of its likes */
     double us, usual_us;
-    double excess_us; /* of both sides; 0: not slow */
-    /* part of excess_us explained by differences between its likes */
+    double excess_us; /* of all messages, both sides; 0: not slow */
+    /* what the spread of its likes makes of excess_us */
     double error_us;
     bool judged;
 };
@@ -119,7 +130,8 @@ struct pair {
 struct pairs {
     const struct jp_result *r;
     const struct jp_processes *p;
-    /* least slowdown (times usual) that would be seen; 0: not judged */
+    /* the slowdown (times usual) that would have been found in each kind of
+     * likes; 0: not judged */
     double least;
     struct pair *at;
     size_t n;
@@ -127,7 +139,8 @@ struct pairs {
     double *scratch;
 };
 
-/* Adds what both sides recorded of one pair's messages: rows from..to. */
+/* Adds one pair's messages: rows from..to - 1, one or two sides. The faster of
+ * both sides counts, because the other one has waited. */
 static void add_pair(struct pairs *w, size_t from, size_t to)
 {
     const struct jp_p2p *first = &w->r->p2p[from];
@@ -157,6 +170,9 @@ static void add_pair(struct pairs *w, size_t from, size_t to)
     w->n += pair->hosts[0] != pair->hosts[1];
 }
 
+/* Collects all pairs between nodes. Rows of a pair are neighbours, as are pairs
+ * of a communicator. Communicators that exchange with all are left out again:
+ * their messages are AlltoAlls, which are compared as groups. */
 static void gather(struct pairs *w)
 {
     const struct jp_p2p *rows = w->r->p2p;
@@ -186,7 +202,8 @@ static int order_of(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* Messages of one size, in communicators of equal shape and label. */
+/* Any two ranks in communicators of equal shape and label, messages of one
+ * size. */
 static int by_kind(const void *a, const void *b, void *arg)
 {
     const struct pair *x = a, *y = b;
@@ -196,7 +213,8 @@ static int by_kind(const void *a, const void *b, void *arg)
     return order ? order : order_of(x->bytes, y->bytes);
 }
 
-/* The same, and from one rank to another: the same step of each pipeline. */
+/* The same two ranks in addition: the same step of each pipeline. Their paths
+ * are the most alike. */
 static int by_step(const void *a, const void *b, void *arg)
 {
     const struct pair *x = a, *y = b;
@@ -206,6 +224,8 @@ static int by_step(const void *a, const void *b, void *arg)
     return order ? order : order_of(x->dst, y->dst);
 }
 
+/* Compares n pairs with each other. Pairs with few or short messages serve for
+ * comparison, but are not judged themselves. */
 static void judge_pairs(struct pairs *w, struct pair *likes, size_t n)
 {
     double usual, spread, least;
@@ -232,6 +252,7 @@ static void judge_pairs(struct pairs *w, struct pair *likes, size_t n)
     }
 }
 
+/* Returns true if one of them was judged with closer likes. */
 static bool is_judged(const struct pair *pairs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -240,7 +261,8 @@ static bool is_judged(const struct pair *pairs, size_t n)
     return false;
 }
 
-/* Judges the pairs that had no closer likes. */
+/* Judges pairs by this order of likeness, except those that were judged
+ * already. */
 static void judge_by(struct pairs *w,
                      int (*order)(const void *, const void *, void *))
 {
@@ -258,9 +280,9 @@ static void judge_by(struct pairs *w,
     }
 }
 
-/* A pipeline that waits for a slow link delays its other messages a little on
- * both sides. An excess below limits_get(JP_LIMIT_PAIRS_ECHO) of the slowest is
- * such an echo. */
+/* Drops echoes. A pipeline that waits for a slow link delays its other messages
+ * a little on both sides. A slowdown below `pairs_echo_min` of the largest one
+ * is taken as such an echo: naming it would accuse healthy links. */
 static void drop_echoes(struct pairs *w)
 {
     double most = 1;
@@ -274,12 +296,12 @@ static void drop_echoes(struct pairs *w)
             w->at[i].excess_us = 0;
 }
 
-/* --- whose link ------------------------------------------------------------
- */
+/* --- whose link ----------------------------------------------------------- */
 
 /* What the slow pairs have in common. */
 struct cause {
-    size_t hosts[2], n_hosts; /* in all slow pairs: one node, or two */
+    size_t hosts[2], n_hosts; /* hosts that are in all slow pairs: a node, or
+                                 the two of a link */
     size_t pairs;
     double excess_us, error_us, ratio;
     uint64_t messages;
@@ -291,7 +313,7 @@ static bool has_host(const struct pair *pair, size_t host)
     return pair->hosts[0] == host || pair->hosts[1] == host;
 }
 
-/* Returns the share of the slow time that belongs to the host. */
+/* Returns the share of the slow pairs' excess that is with this host. */
 static double part_of(const struct pairs *w, size_t host)
 {
     double own = 0, all = 0;
@@ -304,6 +326,7 @@ static double part_of(const struct pairs *w, size_t host)
     return own / all;
 }
 
+/* Returns true if the host is in each slow pair. */
 static bool in_all(const struct pairs *w, size_t host)
 {
     for (size_t i = 0; i < w->n; i++)
@@ -312,6 +335,8 @@ static bool in_all(const struct pairs *w, size_t host)
     return true;
 }
 
+/* Finds what the slow pairs share. A host of the worst pair is named if it is
+ * in all of them. One that is in most of them is also named beside it. */
 static struct cause find_cause(const struct pairs *w)
 {
     struct cause c = {.ratio = 0};
@@ -333,8 +358,8 @@ static struct cause find_cause(const struct pairs *w)
         return c;
     c.ratio /= c.excess_us;
     for (size_t side = 0; side < 2; side++)
-        /* one or two echoes of a link do not show which of its nodes is the
-         * cause */
+        /* One or two echoes of a link do not show which of its two nodes is the
+         * cause: then both are named. */
         if (in_all(w, c.worst->hosts[side]) ||
             (in_all(w, c.worst->hosts[!side]) &&
              part_of(w, c.worst->hosts[side]) >
@@ -381,8 +406,9 @@ static int add_finding(const struct pairs *w, const struct cause *c,
     return 0;
 }
 
-/* Appends one finding: the node that all slow pairs share, or two nodes. 0, or
- * -1: no memory. */
+/* Compares pairs, and adds one finding: the node that all slow pairs share, or
+ * two nodes. Nothing if ranks are late, because messages wait for them. Returns
+ * 0 or -1. */
 static int pairs_findings(struct network *network)
 {
     struct pairs w = {.r = network->r, .p = network->p};
@@ -406,7 +432,8 @@ static int pairs_findings(struct network *network)
         cause = find_cause(&w);
         time_us += w.time_us;
         rc = 0;
-        /* scattered slow pairs are waits of the program */
+        /* Slow pairs that share no node are waits of the program, not of the
+         * network. */
         if (cause.n_hosts && cause.pairs >= limits_get(JP_LIMIT_PAIRS_MIN) &&
             cause.excess_us > time_us * limits_get(JP_LIMIT_NET_CLEAR))
             rc = add_finding(&w, &cause, time_us, network->findings);
@@ -416,7 +443,7 @@ static int pairs_findings(struct network *network)
     return rc;
 }
 
-/* -------------------------- which groups' AlltoAll the network makes slow */
+/* --- groups whose AlltoAll is slow ---------------------------------------- */
 
 #define COLLECTIVE "AlltoAll"
 
@@ -426,7 +453,8 @@ struct group {
     const char *coll; /* "" for Send and Recv */
     uint64_t bytes;   /* class of sizes for Send and Recv */
     uint64_t count;
-    /* spread_us: difference between its likes */
+    /* us: of the network alone; usual_us: median of its likes; spread_us: their
+     * standard deviation */
     double us, usual_us, spread_us;
     bool slow;
 };
@@ -454,7 +482,9 @@ static struct group *add(struct groups *g, const struct group *group)
 
 /* --- Send and Recv -------------------------------------------------------- */
 
-/* Adds the rows from..to of one communicator. */
+/* Adds the AlltoAll that the messages of one communicator form, rows from..to -
+ * 1, if they are one. Its time is that of a mean message at the best rate of
+ * any rank: the rank that comes last waits least. Returns 0 or -1. */
 static int add_exchange(struct groups *g, size_t from, size_t to)
 {
     const struct jp_result *r = g->w->r;
@@ -514,7 +544,9 @@ static int by_bytes(const void *a, const void *b)
     return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
-/* Adds the operations of one communicator's function, by size. */
+/* Adds one group for each size of a communicator's function, with the median
+ * time. ops: n operations, which are sorted by size here. scratch: room for n.
+ * Returns 0 or -1. */
 static int add_sizes(struct groups *g, size_t comm, const char *coll,
                      struct sample *ops, size_t n, double *scratch)
 {
@@ -552,6 +584,8 @@ static bool is_wanted(const struct jp_result *r, const struct jp_op *op)
            !strncmp(r->coll_names[op->coll], COLLECTIVE, strlen(COLLECTIVE));
 }
 
+/* Walks over all operations, which are sorted by communicator and function, and
+ * adds those of AlltoAll collectives. Returns 0 or -1. */
 static int walk(struct groups *g, struct ops_reader *reader, struct sample *ops,
                 double *scratch)
 {
@@ -662,8 +696,8 @@ static int judge(struct groups *g)
 
 /* --- the finding ---------------------------------------------------------- */
 
-/* Sums up the cost of the slow groups and how much longer they take; marks
- * them. */
+/* Sums up the slow groups' cost (us of all ranks) and slowdown, and marks the
+ * communicators as slow or healthy for netgroups_describe_hosts. */
 static double add_up(struct groups *g, double *ratio, double *error_us,
                      uint64_t *ops, size_t *comms)
 {
@@ -697,6 +731,7 @@ static double add_up(struct groups *g, double *ratio, double *error_us,
     return cost;
 }
 
+/* Adds the finding on slow groups. Returns 1 if there is one, 0 or -1. */
 static int tell(struct groups *g)
 {
     double ratio, error_us, all_us = g->w->list->time_us + g->time_us;

@@ -1,4 +1,10 @@
-/* netseries.c - detect changes of the network's time during a run. */
+/* netseries.c - the network's own time, and changes of it during a run.
+ *
+ * netseries_read walks once over all operations, which are sorted by
+ * communicator and function. flush() gets the operations of one function, add()
+ * those of one size: their warm-up, their cell (netcells.h), and with enough
+ * operations a series, which judge() fits. netseries.h has the estimator.
+ */
 #include "orchestrator/insight/netseries.h"
 
 #include <math.h>
@@ -14,8 +20,11 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
-/* --- the operations before all is set up --------------------------------- */
+/* --- warm-up -------------------------------------------------------------- */
 
+/* The warm-up ends at the last slow operation for which at least half of all
+ * operations up to it were slow: single slow ones later do not extend it, and
+ * single fast ones at the start do not end it. */
 size_t warmup_length(const double *us, size_t n, double *scratch,
                      double *usual_us)
 {
@@ -37,6 +46,8 @@ size_t warmup_length(const double *us, size_t n, double *scratch,
 
 void warmup_sum(const struct jp_netserieses *kinds, struct jp_warmup *w)
 {
+    /* all_us and warm_kinds_us weigh kinds by their usual time, so that many
+     * small kinds do not outvote the large ones. */
     double all_us = 0, warm_kinds_us = 0, took = 0, usual = 0;
 
     *w = (struct jp_warmup){.until_us = NAN};
@@ -103,14 +114,15 @@ void warmup_text(const struct jp_warmup *w, bool looked, uint64_t begin_us,
     }
 }
 
-/* --- cells --------------------------------------------------------------- */
+/* --- cells ---------------------------------------------------------------- */
 
-/* Cells that are being filled. */
+/* Cells while they are filled. */
 struct filling {
     const struct jp_result *r;
     const char *gpu; /* model, "": unknown */
     struct jp_netcells *cells;
-    size_t *kind_of;   /* [communicator] same number: same key but for coll */
+    size_t
+        *kind_of; /* [communicator] equal for equal keys, coll and size aside */
     struct keymap map; /* (kind and size class, function) to index of a cell */
 };
 
@@ -151,6 +163,8 @@ out:
     return rc;
 }
 
+/* Returns room for one more cell, not counted yet. It doubles at each power of
+ * two. NULL: no memory. */
 static struct jp_netcell *new_cell(struct jp_netcells *cells)
 {
     struct jp_netcell *more = cells->at;
@@ -202,6 +216,7 @@ static int by_key(const void *a, const void *b)
     return netkey_compare(&x->key, &y->key);
 }
 
+/* Sorts the cells and frees what was needed to fill them. */
 static void end_cells(struct filling *f)
 {
     if (f->cells->n)
@@ -210,14 +225,15 @@ static void end_cells(struct filling *f)
     free(f->kind_of);
 }
 
-/* --- series -------------------------------------------------------------- */
+/* --- series --------------------------------------------------------------- */
 
 #define B NETSERIES_BLOCKS
 #define EDGE 2 /* least number of blocks on each side of a step */
-/* Of a complete operation. */
+/* What is needed of a complete operation. */
 struct sample {
     uint64_t sn, bytes, dump_min_us, dump_max_us;
-    double net_us, mean_us; /* of the last rank to arrive; of all ranks */
+    double net_us, mean_us; /* net_us: of the last rank to arrive, which does
+                               not wait; mean_us: over all ranks */
     uint32_t n;
 };
 
@@ -225,26 +241,32 @@ struct sample {
 struct samples {
     struct sample *at;
     size_t n, room;
-    bool by_size;    /* already sorted by size */
-    double *scratch; /* room for twice as many */
+    bool by_size;    /* the operations came sorted by size */
+    double *scratch; /* room for twice as many values */
 };
 
-/* The state of one walk over the operations. */
+/* The state of the walk. */
 struct reading {
     struct jp_netserieses *list;
     struct filling filling;
     struct samples samples;
-    uint64_t longest_us; /* of the current function; gbs_us comes from it */
+    uint64_t longest_us; /* longest operation of the function so far; gbs_us is
+                            known from it */
 };
 
+/* A model fitted to the logarithms of the blocks' medians by least squares. */
 struct fit {
-    double rest;   /* sum of squares of the residuals */
-    double error;  /* of change, in units of the blocks' scatter */
-    double change; /* change of the logarithm, from begin to end */
+    double rest; /* sum of squares of the residuals */
+    double
+        error; /* standard error of change, in units of the blocks' scatter */
+    double change; /* change of the logarithm over the step, the line or the
+                      hump */
     unsigned at;   /* first block after the step */
     unsigned to;   /* first block after the hump */
 };
 
+/* Fits two constants. Every place is tried with EDGE blocks on each side at
+ * least, because the mean of one block follows any outlier. */
 static struct fit fit_step(const double v[B])
 {
     struct fit best = {.rest = INFINITY};
@@ -263,7 +285,8 @@ static struct fit fit_step(const double v[B])
     return best;
 }
 
-/* Fits a hump: the blocks before and after it are alike. */
+/* Fits a hump: the blocks before and after it share one constant. O(B^3), with
+ * B = 20. */
 static struct fit fit_hump(const double v[B])
 {
     struct fit best = {.rest = INFINITY};
@@ -289,6 +312,7 @@ static struct fit fit_hump(const double v[B])
     return best;
 }
 
+/* Fits a straight line (a steady growth of the time by a factor). */
 static struct fit fit_line(const double v[B])
 {
     double middle = (B - 1) / 2.0, m = stats_mean(v, 0, B), xy = 0, xx = 0,
@@ -310,6 +334,13 @@ static struct fit fit_line(const double v[B])
     return fit;
 }
 
+/* Returns true if the model is significant and large enough. The null
+ * hypothesis is a constant with independent noise; the test is an F test with B
+ * - 2 degrees of freedom. The limit (`net_fit_min`) is far above usual ones,
+ * because the place of the step was searched and blocks depend on each other.
+ * The floor and the quantum (half a microsecond of rounding) keep a nearly
+ * noiseless series from making a tiny change significant. Only growth counts: a
+ * network that becomes faster is no fault. */
 static bool explains(const struct fit *fit, double all, double quantum)
 {
     double rest = fit->rest / (B - 2) + limits_get(JP_LIMIT_NET_FLOOR) +
@@ -319,12 +350,15 @@ static bool explains(const struct fit *fit, double all, double quantum)
            exp(fit->change) - 1 > limits_get(JP_LIMIT_NET_CHANGE);
 }
 
-/* First of n operations in block b, if the first `skip` are left out. */
+/* Returns the first of n operations in block b, if the first `skip` are left
+ * out. */
 static size_t block_start(size_t n, size_t skip, unsigned b)
 {
     return skip + (n - skip) * b / B;
 }
 
+/* Medians, because single operations jitter upwards only; logarithms, because a
+ * slowdown is a factor. */
 static void block_medians(const struct sample *ops, size_t n, size_t skip,
                           double *scratch, double v[B])
 {
@@ -337,8 +371,9 @@ static void block_medians(const struct sample *ops, size_t n, size_t skip,
     }
 }
 
-/* Computes the excess time of the operations since the change over the usual
- * time before. */
+/* Sums up the time of all ranks beyond the usual one in the operations from..to
+ * - 1, and when these were. Operations that were faster count as no excess, not
+ * as a negative one. */
 static void weigh(struct jp_netseries *s, const struct sample *ops, size_t from,
                   size_t to)
 {
@@ -354,8 +389,8 @@ static void weigh(struct jp_netseries *s, const struct sample *ops, size_t from,
         s->to_us = (double) ops[to - 1].dump_max_us;
 }
 
-/* Finds the first operations that took far longer. scratch: room for 2 n
- * values. */
+/* Fills the warm-up of a series. Times are means over ranks, because a rank
+ * that is not ready makes the others wait. scratch: room for 2 n values. */
 static void find_warmup(struct jp_netseries *s, const struct sample *ops,
                         size_t n, double *scratch)
 {
@@ -370,7 +405,8 @@ static void find_warmup(struct jp_netseries *s, const struct sample *ops,
         s->warm_until_us = (double) ops[s->warm_ops - 1].dump_max_us;
 }
 
-/* Returns how many operations are left out. */
+/* Returns how many operations are left out at the start: the warm-up, and at
+ * least one in `warmup_skip`, as a short warm-up may stay undetected. */
 static size_t warmup_of(const struct jp_netseries *s, size_t n)
 {
     return s->warm_ops > n / limits_get(JP_LIMIT_WARMUP_SKIP)
@@ -378,6 +414,9 @@ static size_t warmup_of(const struct jp_netseries *s, size_t n)
                : n / limits_get(JP_LIMIT_WARMUP_SKIP);
 }
 
+/* Fits all models to one series and takes the simplest that explains it. A hump
+ * has one more edge to fit with, so it must leave less than half of what the
+ * others leave. A step and a line have equally many parameters. */
 static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
                   double *scratch)
 {
@@ -389,6 +428,7 @@ static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
         scratch[i - skip] = ops[i].net_us;
     s->median_us = stats_median(scratch, n - skip);
     s->noise = NAN;
+    /* Times are in whole microseconds: short ones are mostly rounding. */
     if (s->median_us < limits_get(JP_LIMIT_NET_US))
         return;
     block_medians(ops, n, skip, scratch, v);
@@ -426,6 +466,7 @@ static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
     weigh(s, ops, from, to);
 }
 
+/* By size, then in the order of the run. */
 static int by_size(const void *a, const void *b)
 {
     const struct sample *x = a, *y = b;
@@ -435,8 +476,9 @@ static int by_size(const void *a, const void *b)
     return x->sn < y->sn ? -1 : x->sn > y->sn;
 }
 
-/* Adds the network's times, except for the first `skip`, to a cell that is
- * compared with other steps. */
+/* Adds the bandwidths of n operations of one size, except for the first `skip`,
+ * to their cell. Returns 0, also if there are too many cells; -1 without
+ * memory. */
 static int add_to_cell(struct filling *filling,
                        const struct jp_netseries *which,
                        const struct sample *ops, size_t n, size_t skip)
@@ -459,7 +501,8 @@ static int add_to_cell(struct filling *filling,
     return 0;
 }
 
-/* Adds operations of one size; `which` is their communicator and function. */
+/* Adds n operations of one size, in order: to their cell, and as a series if
+ * they are enough. which: their communicator and function. Returns 0 or -1. */
 static int add(struct reading *rd, const struct jp_netseries *which,
                const struct sample *ops, size_t n)
 {
@@ -491,15 +534,17 @@ static int add(struct reading *rd, const struct jp_netseries *which,
     return 0;
 }
 
-/* Time of one communicator's function in the network. */
+/* Operations and network time of one communicator's function. */
 struct weight {
     size_t comm;
     uint64_t ops;
     double net_us;
 };
 
-/* Finds the fewest operations of the functions that count, for each
- * communicator. The n weights of a communicator are neighbours. */
+/* Fills list->fewest: for each communicator the number of operations of its
+ * rarest function that matters (`net_weight_min` of its time). Ranks are judged
+ * by sums over all functions, so the rarest one limits how sure these are.
+ * Weights of a communicator are neighbours. */
 static void find_fewest(struct jp_netserieses *list, const struct weight *w,
                         size_t n)
 {
@@ -518,7 +563,8 @@ static void find_fewest(struct jp_netserieses *list, const struct weight *w,
     }
 }
 
-/* Judges the collected operations by size, and discards them. */
+/* Adds the collected operations size by size, and discards them. Returns 0 or
+ * -1. */
 static int flush(struct reading *rd, const struct jp_netseries *which)
 {
     struct samples *samples = &rd->samples;
@@ -539,6 +585,8 @@ static int flush(struct reading *rd, const struct jp_netseries *which)
     return rc;
 }
 
+/* Collects one operation. The scratch buffer grows with the list. Returns 0 or
+ * -1. */
 static int gather(struct samples *s, const struct jp_op *op)
 {
     if (s->n == s->room) {
@@ -564,6 +612,8 @@ static int gather(struct samples *s, const struct jp_op *op)
     return 0;
 }
 
+/* Returns true if the operation tells the network's time: all ranks have a time
+ * in it, and none leaves it before the last has arrived. */
 static bool is_judged(const struct jp_result *r, const struct jp_op *op)
 {
     uint32_t n_ranks = r->comms[op->comm].n_ranks;
@@ -572,6 +622,8 @@ static bool is_judged(const struct jp_result *r, const struct jp_op *op)
            collective_is_barrier(r->coll_names[op->coll]);
 }
 
+/* Adds one operation to the weight of its function. first: it begins a new
+ * function. Returns 0 or -1. */
 static int weigh_in(struct weight **weights, size_t *n, const struct jp_op *op,
                     bool first)
 {
@@ -591,8 +643,9 @@ static int weigh_in(struct weight **weights, size_t *n, const struct jp_op *op,
     return 0;
 }
 
-/* Stores bandwidth x time for a byte, from the longest operation, whose time
- * has the smallest rounding error. */
+/* Stores bandwidth times time per byte, which does not depend on the size: from
+ * it follows the bandwidth of any time. The longest operation has the smallest
+ * rounding error. */
 static void note_rate(struct reading *rd, struct jp_netseries *which,
                       const struct jp_op *op)
 {
@@ -603,7 +656,7 @@ static void note_rate(struct reading *rd, struct jp_netseries *which,
                     (double) op->exec_min_us / (double) op->bytes;
 }
 
-/* The walk over all operations. */
+/* Walks over all operations. Returns 0 or -1. */
 static int walk(const struct jp_result *r, struct reading *rd,
                 struct ops_reader *reader, struct weight **weights,
                 size_t *n_weights)

@@ -1,4 +1,11 @@
-/* verdict.c - judge whether the data of a step carries an answer. */
+/* verdict.c - one word and one sentence about a step.
+ *
+ * verdict_decide is the entry. A hang and a crash hold whatever else is missing
+ * and come first. Without a record nodata_explain gives the reason; with gaps
+ * the word is INCOMPLETE; else the findings decide, and OK needs that late
+ * ranks were looked for. Each say_* function adds clauses to the sentence.
+ * Verdicts from other data than NCCL's records are in verdict_other.c.
+ */
 #include "orchestrator/insight/verdict.h"
 
 #include <inttypes.h>
@@ -24,7 +31,8 @@ const struct jp_doubt_text doubts_table[JP_DOUBTS] = {
     {"stale", "NCCL gave time stamps of earlier operations"},
 };
 
-/* Returns the reason of most operations; JP_DOUBTS if none has one. */
+/* Returns why most of the operations without a time have none; JP_DOUBTS: all
+ * have one. */
 static unsigned main_doubt(const struct jp_quality *quality)
 {
     unsigned most = 0;
@@ -35,9 +43,10 @@ static unsigned main_doubt(const struct jp_quality *quality)
     return quality->unsure_by[most] ? most : JP_DOUBTS;
 }
 
-/* ---------------- the reasons for an empty recording, the most certain first
- */
+/* --- why a recording is empty --------------------------------------------- */
 
+/* Each of these functions returns true and adds a clause if its reason holds.
+ * nodata_explain lists them, the most certain reason first. */
 static bool not_analysed(const struct jp_evidence *e, struct jp_sentence *s)
 {
     if (e->analysed)
@@ -64,6 +73,7 @@ static bool mode_off(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
+/* Returns true if a profiler left at least one file. */
 static bool has_files(const struct jp_evidence *e)
 {
     return e->result && e->result->quality.files > 0;
@@ -83,6 +93,7 @@ static bool not_started(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
+/* Returns a variable that job.conf sets for the tasks; NULL: none. */
 static const struct jp_envvar *find_env(const struct jp_jobconf *conf,
                                         const char *name)
 {
@@ -92,7 +103,8 @@ static const struct jp_envvar *find_env(const struct jp_jobconf *conf,
     return NULL;
 }
 
-/* Adds what this host knows about the library; the nodes may have another. */
+/* Adds what is known about the profiler's library. It is read from here; on the
+ * nodes another file may have this path. */
 static void add_library(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_envvar *library = find_env(e->conf, "NCCL_PROFILER_PLUGIN");
@@ -112,7 +124,7 @@ static void add_library(const struct jp_evidence *e, struct jp_sentence *s)
                      library->value);
 }
 
-/* Analysed without any result: there is no raw/. */
+/* The nodes counted files, but raw/ is no longer there. */
 static bool all_gone(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint64_t files = 0;
@@ -130,7 +142,8 @@ static bool all_gone(const struct jp_evidence *e, struct jp_sentence *s)
 
 #define VARIABLES_NAMED 3
 
-/* Adds what srun's side knew before the step ran. */
+/* Adds what was known before the step ran: variables that the user has set
+ * otherwise, and a loss that the plan expected. */
 static void add_plan(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_jobconf *conf = e->conf;
@@ -148,7 +161,7 @@ static void add_plan(const struct jp_evidence *e, struct jp_sentence *s)
                      profiler_title(conf->nccl_mode), conf->lost);
 }
 
-/* Adds where the files should be, if the user moved them. */
+/* Adds the folder to which the user has directed the profiler's files. */
 static void add_folder(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const char *own = e->conf ? profiler_get(e->conf->nccl_mode)->folder : NULL;
@@ -188,6 +201,7 @@ static bool no_output(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
+/* There are files, but no line of them is a record. */
 static bool unreadable(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
@@ -228,7 +242,7 @@ static bool all_lost(const struct jp_evidence *e, struct jp_sentence *s)
     return q->lost > 0;
 }
 
-/* Returns the first note on a recording that lacks its end; NULL: none. */
+/* Returns the first note on a recording without its end; NULL: none. */
 static const struct jp_file_note *find_cut(const struct jp_quality *q)
 {
     for (size_t i = 0; i < q->n_notes; i++)
@@ -277,9 +291,9 @@ static bool empty_files(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
-/* Returns true and adds one clause if the evidence holds no record (or was not
- * analysed). The clause claims only what was seen: a missing file does not
- * distinguish a program without NCCL from a profiler that was not loaded. */
+/* Returns true, sets *why and adds a clause if there is no record, or none was
+ * analysed. The clauses claim only what was seen: a missing file does not tell
+ * a program without NCCL from a profiler that was not loaded. */
 static bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s,
                            enum jp_nodata *why)
 {
@@ -298,7 +312,7 @@ static bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s,
 
     if (e->analysed && e->result && e->result->quality.records > 0)
         return false;
-    while (!reasons[i].is(e, s)) /* the last one always is */
+    while (!reasons[i].is(e, s)) /* the last one always holds */
         i++;
     *why = reasons[i].why;
     return true;
@@ -322,7 +336,9 @@ const char *verdict_word_name(enum jp_verdict_word word)
     return names[word];
 }
 
-/* Describes the completeness of a recording without gaps worth mentioning. */
+/* Describes how complete the records are, if too few are missing to mention
+ * them as a gap. Sequence numbers give only an upper bound: what all ranks lost
+ * leaves no gap. May use buf. */
 static const char *describe_coverage(const struct jp_evidence *e, char *buf,
                                      size_t size)
 {
@@ -360,7 +376,8 @@ static const char *describe_coverage(const struct jp_evidence *e, char *buf,
     return buf;
 }
 
-/* "8 of 8 ranks, 5,600 operations on 14 communicators, ..." */
+/* Adds "8 of 8 ranks, 5,600 operations on 14 communicators, ...": what a good
+ * verdict is based on. */
 static void say_ok(const struct jp_evidence *e,
                    const struct jp_insight *insight, struct jp_sentence *s)
 {
@@ -369,8 +386,8 @@ static void say_ok(const struct jp_evidence *e,
     char ranks[48], p2p[64] = "", complete[200];
     uint32_t of = expected_ranks(e->conf, e->nodes, r);
 
-    if (insight &&
-        insight->processes.n > q->ranks_seen) /* of no communicator */
+    if (insight && insight->processes.n >
+                       q->ranks_seen) /* no communicator has all of them */
         snprintf(ranks, sizeof(ranks), "%s ranks",
                  FIG_COUNT(insight->processes.n));
     else if (of)
@@ -389,7 +406,7 @@ static void say_ok(const struct jp_evidence *e,
 }
 
 /* Adds failed tasks whatever the word is, because readers must not miss them.
- * Left out if the text already says how the tasks ended. */
+ * crash: the text already describes how the tasks ended. */
 static void say_failed_tasks(const struct jp_evidence *e,
                              const struct jp_crash *crash,
                              struct jp_sentence *s)
@@ -408,7 +425,7 @@ static void say_failed_tasks(const struct jp_evidence *e,
                      plural(e->nodes->tasks_failed));
 }
 
-/* Also adds what the recorder was told to leave out. */
+/* Adds what the recorder left out because of its cap on disk space. */
 static void say_capped(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint64_t n = e->analysed && e->result ? e->result->quality.capped : 0;
@@ -421,7 +438,7 @@ static void say_capped(const struct jp_evidence *e, struct jp_sentence *s)
                      FIG_COUNT(n), plural(n), disk ? disk : "");
 }
 
-/* "10 Broadcasts and 2 Reduces were called, NCCL told nothing of them" */
+/* Adds "10 Broadcasts and 2 Reduces were called, NCCL told nothing of them". */
 static void say_unseen(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = e->analysed && e->result ? &e->result->quality
@@ -451,6 +468,7 @@ static void say_unseen(const struct jp_evidence *e, struct jp_sentence *s)
                  q->unseen_calls == 1 ? "it" : "them");
 }
 
+/* Returns true if at least one rank was judged. */
 static bool judges_lateness(const struct jp_evidence *e,
                             const struct jp_insight *insight)
 {
@@ -461,7 +479,7 @@ static bool judges_lateness(const struct jp_evidence *e,
     return false;
 }
 
-/* "4,000 operations have no time: ..., so late ranks cannot be told" */
+/* Adds "4,000 operations have no time: ..., so late ranks cannot be told". */
 static void say_unsure(const struct jp_evidence *e,
                        const struct jp_insight *insight, struct jp_sentence *s)
 {
@@ -477,14 +495,16 @@ static void say_unsure(const struct jp_evidence *e,
                                         : ", so late ranks cannot be told");
 }
 
+/* Returns true if the recorder saw operations in flight for long enough. */
 static bool is_recorded(const struct jp_hang *hang)
 {
     return hang->operations &&
            (double) hang->age_us >= limits_get(JP_LIMIT_HANG);
 }
 
-/* A hang needs the last operations only, so gaps in the data do not disprove
- * it. */
+/* Returns true if the step hangs. This needs the last operations only, so gaps
+ * in the data do not disprove it. Findings are sorted, so a hang is the first.
+ */
 static bool hangs(const struct jp_evidence *e, const struct jp_insight *insight)
 {
     return e->analysed && e->result &&
@@ -493,6 +513,8 @@ static bool hangs(const struct jp_evidence *e, const struct jp_insight *insight)
              insight->findings.at[0].kind == JP_FINDING_HANG));
 }
 
+/* Adds the hang, by the finding if there is one: it names the rank by the job's
+ * numbering. */
 static void say_hang(const struct jp_evidence *e,
                      const struct jp_insight *insight, struct jp_sentence *s)
 {
@@ -514,7 +536,9 @@ static void say_hang(const struct jp_evidence *e,
 }
 
 /* Returns true if the step had hung for long when the first task failed. Then
- * the failure ended the hang, and was not the reason why the others waited. */
+ * the failure ended the hang (a watchdog, say) and was not the reason why the
+ * others waited. Without the time at which the hang began: true if the others
+ * ended soon after the failure. */
 static bool hung_before(const struct jp_hang *hang,
                         const struct jp_crash *crash)
 {
@@ -526,10 +550,10 @@ static bool hung_before(const struct jp_hang *hang,
     return crash->task && (double) crash->before_us < least_us;
 }
 
-/* The sentence names the worst finding; the card lists the others. */
+/* findings in the sentence; the card lists the others */
 #define SAID 1
 
-/* Returns the worst word of the findings, and adds what they say. */
+/* Adds the worst finding, and returns the worst word of all findings. */
 static enum jp_verdict_word say_findings(const struct jp_insight *insight,
                                          struct jp_sentence *s)
 {
@@ -541,7 +565,7 @@ static enum jp_verdict_word say_findings(const struct jp_insight *insight,
         enum jp_verdict_word own = findings_about[f->kind].verdict;
 
         if (own == JP_VERDICT_OK || own <= JP_VERDICT_FAILED)
-            continue; /* the worst ones have sentences of their own */
+            continue; /* hangs and crashes have sentences of their own */
         word = own < word ? own : word;
         if (n++ < SAID)
             sentence_add(s, "%s", f->text);
@@ -552,7 +576,8 @@ static enum jp_verdict_word say_findings(const struct jp_insight *insight,
     return word;
 }
 
-/* "late ranks could not be looked for: ... ; profile a longer run" */
+/* Adds "late ranks could not be looked for (why): what to do". Returns
+ * UNJUDGED: without a search, OK would be a false all-clear. */
 static enum jp_verdict_word say_unjudged(const struct jp_insight *insight,
                                          struct jp_sentence *s)
 {
@@ -564,7 +589,8 @@ static enum jp_verdict_word say_unjudged(const struct jp_insight *insight,
     return JP_VERDICT_UNJUDGED;
 }
 
-/* All ranks lost the end of the run; findings rely on the records that exist.
+/* Adds that all ranks lost the end of the run, by what the user said about it.
+ * Returns true if it did. Findings stay: they rely on the records that exist.
  */
 static bool say_tail(const struct jp_evidence *e, struct jp_sentence *s)
 {
@@ -580,7 +606,8 @@ static bool say_tail(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
-/* Adds what the figures say, and how complete they are. */
+/* Adds what the figures say and how complete they are. Returns the word; *why
+ * is set for NODATA. */
 static enum jp_verdict_word say_data(const struct jp_evidence *e,
                                      const struct jp_insight *insight,
                                      enum jp_nodata *why, struct jp_sentence *s)
@@ -618,6 +645,7 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
                             .expected = expected_records(conf, nodes, result)};
     const struct jp_crash *crash =
         insight && insight->crash.cause ? &insight->crash : NULL;
+    /* If the step both hung and crashed, the cause is what came first. */
     bool hung = hangs(&e, insight), fault = crash && crash_is_fault(crash);
     bool hung_first = hung && (!fault || hung_before(&result->hang, crash));
     struct jp_sentence s;

@@ -1,5 +1,10 @@
 /* verdict_other.c - verdicts from data other than records of NCCL: timelines of
- * GPUs, utilisation, topology, Copper. */
+ * GPUs, utilisation, topology, Copper.
+ *
+ * The *_verdict_* functions are called after verdict_decide, in the order of
+ * cmd_report_make.c. Those named *_alone replace the verdict of a step in which
+ * nothing else was asked for; *_add adds to it and may make it worse.
+ */
 #include "orchestrator/insight/verdict.h"
 
 #include <math.h>
@@ -22,7 +27,8 @@ struct jp_nsys_options gputime_options(void)
             (uint64_t) (limits_get(JP_LIMIT_GPU_SMALL_KERNEL) * US_NS)};
 }
 
-/* One figure of a rank: part and whole in ns, and a count. */
+/* One figure of a rank, or the sum over ranks: part and whole in ns, and a
+ * number of events. */
 struct part {
     double part, whole, n;
 };
@@ -51,7 +57,8 @@ static struct part sync_of(const struct nsys_profile *p)
                          (double) p->sync_copies.n};
 }
 
-/* Allocations count only in the second half of the kernels' time. */
+/* Allocations count only in the second half of the kernels' time, because the
+ * first half fills caches. */
 static struct part allocation_of(const struct nsys_profile *p)
 {
     return (struct part){(double) p->late_allocations.ns,
@@ -59,13 +66,15 @@ static struct part allocation_of(const struct nsys_profile *p)
                          (double) p->late_allocations.n};
 }
 
-/* The figure over all ranks, and of the worst rank. */
+/* A figure over all ranks, and of the worst rank. */
 struct shares {
     struct part all;
     const struct jp_nsys_rank *worst;
     double most; /* share of the worst rank */
 };
 
+/* One row for each question: the share of the GPUs' time that counts, and how
+ * often it must occur. */
 static const struct question {
     enum jp_finding_kind kind;
     struct part (*of)(const struct nsys_profile *p);
@@ -110,6 +119,7 @@ static const struct question {
      "sizes that change with each step"},
 };
 
+/* Adds up one figure over the ranks. */
 static struct shares add_up(const struct jp_nsys *nsys,
                             struct part (*of)(const struct nsys_profile *p))
 {
@@ -130,6 +140,7 @@ static struct shares add_up(const struct jp_nsys *nsys,
 }
 
 __attribute__((format(printf, 2, 3))) static void
+/* Appends to the finding's text. */
 add_text(struct jp_finding *f, const char *text, ...)
 {
     size_t len = 0;
@@ -142,7 +153,7 @@ add_text(struct jp_finding *f, const char *text, ...)
     va_end(ap);
 }
 
-/* "rank 3 on n2", "n2", or the file. */
+/* Returns "rank 3 on n2", "n2", or words for an unknown rank. */
 static const char *name_of(const struct jp_nsys_rank *r, char buf[120])
 {
     if (r->rank >= 0)
@@ -153,6 +164,7 @@ static const char *name_of(const struct jp_nsys_rank *r, char buf[120])
     return buf;
 }
 
+/* Names the worst rank, if there are at least two to choose from. */
 static void set_worst(struct jp_finding *f, const struct jp_nsys *nsys,
                       const struct jp_nsys_rank *worst, const char *how)
 {
@@ -165,6 +177,7 @@ static void set_worst(struct jp_finding *f, const struct jp_nsys *nsys,
     add_text(f, "; most on %s: %s", name_of(worst, name), how);
 }
 
+/* Answers one question. Returns 0 or -1. */
 static int ask(const struct jp_nsys *nsys, const struct question *q,
                struct jp_findings *findings)
 {
@@ -189,13 +202,15 @@ static int ask(const struct jp_nsys *nsys, const struct question *q,
     return 0;
 }
 
-/* NCCL's kernels wait for the other ranks. The rest of the time is the rank's
- * own work. */
+/* Returns the time of a rank's own kernels. NCCL's kernels wait for other
+ * ranks, and would make the fastest rank look busiest. */
 static double own_ns(const struct nsys_profile *p)
 {
     return (double) p->kernels.ns - (double) p->nccl_kernels.ns;
 }
 
+/* Adds a finding if a rank's GPU has more to compute than the mean of all.
+ * Returns 0 or -1. */
 static int ask_balance(const struct jp_nsys *nsys, struct jp_findings *findings)
 {
     const struct jp_nsys_rank *most = NULL, *least = NULL;
@@ -296,9 +311,9 @@ void gputime_verdict_alone(const struct jp_nsys *nsys,
                                                    : JP_VERDICT_UNJUDGED;
 }
 
-/* --- utilisation and clocks alone ------------------------------------------
- */
+/* --- utilisation and clocks alone ----------------------------------------- */
 
+/* Returns the largest number of samples of any series. */
 static uint64_t samples_of(const struct jp_util *util)
 {
     uint64_t most = 0;
@@ -345,6 +360,7 @@ void util_verdict_alone(const struct jp_util *util, bool sampled, int probed,
 
 /* --- topology ------------------------------------------------------------- */
 
+/* Returns the first warning of a kind; NULL: none. */
 static const struct jp_step_warning *find(const struct jp_step_labels *labels,
                                           enum jp_warning_kind kind)
 {
@@ -355,6 +371,9 @@ static const struct jp_step_warning *find(const struct jp_step_labels *labels,
 }
 
 static const struct jp_step_warning *
+/* Returns a warning that proves a fault; NULL: none. A port that is down proves
+ * one only if nodes are unlike each other: a site may leave a port unplugged on
+ * all of them. */
 find_fault(const struct jp_step_labels *labels)
 {
     const struct jp_step_warning *dead = find(labels, JP_WARN_DEAD_NVLINK);
@@ -412,6 +431,7 @@ static bool is_slow(const struct jp_copper_finding *f)
     return !strcmp(f->kind, "copper_slow_rank");
 }
 
+/* Adds Copper's findings on slow ranks, or the others. Returns their number. */
 static size_t say(const struct jp_copper *c, bool slow, struct jp_sentence *s)
 {
     size_t n = 0;
@@ -459,6 +479,7 @@ static void say_paths(const struct jp_copper *c, struct jp_sentence *s)
 void copper_verdict_add(const struct jp_copper *c, bool alone,
                         struct jp_verdict *verdict)
 {
+    /* The text may already have clauses, so a clause begins with "; ". */
     struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
     enum jp_verdict_word word = JP_VERDICT_OK;
 
@@ -480,6 +501,7 @@ void copper_verdict_add(const struct jp_copper *c, bool alone,
     say_totals(c, &s);
     say(c, false, &s);
     say_paths(c, &s);
+    /* Words are sorted, worst first: a worse verdict stays. */
     if (alone || word < verdict->word)
         verdict->word = word;
 }
