@@ -11,7 +11,8 @@
 
 /* --- the subject ---------------------------------------------------------- */
 
-/* Finds the node of the task; otherwise the only node with the host's name. */
+/* Returns the index of the node of a task; else of the only node with the
+ * host's name. Negative: none, or several nodes with one host name. */
 static int find_node(const struct jp_nodes *nodes, const char *host,
                      int64_t task)
 {
@@ -32,8 +33,9 @@ static int find_node(const struct jp_nodes *nodes, const char *host,
     return found;
 }
 
-/* Assigns a GPU: the k-th task of a node has its k-th GPU if there are as many
- * tasks as GPUs. A single GPU belongs to all tasks. */
+/* Guesses the subject's GPU: the k-th task of a node has its k-th GPU if there
+ * are as many tasks as GPUs; a single GPU belongs to all tasks. Otherwise it
+ * stays unknown, because samples of a wrong GPU would accuse it. */
 static void guess_gpu(const struct causes_input *in,
                       struct cause_subject *subject)
 {
@@ -58,6 +60,8 @@ static void guess_gpu(const struct causes_input *in,
              s->at[node->first[JP_UTIL_GPU] + before].id);
 }
 
+/* Sets the subject's GPU by its PCI bus id, as NCCL's topology has it; else
+ * guesses. */
 static void find_gpu(const struct causes_input *in,
                      const struct jp_process *who,
                      struct cause_subject *subject)
@@ -111,7 +115,8 @@ void cause_subject_find(const struct causes_input *in,
 
 #define FIGURE 64
 
-/* "1,095 MHz", "93 %", "1.2 GiB/s" */
+/* Formats a value with its unit: "1,095 MHz", "93 %", "1.2 GiB/s". Returns buf.
+ */
 static char *say_figure(double v, enum util_unit unit, char buf[FIGURE])
 {
     uint64_t whole = v > 0 && v < 1e18 ? (uint64_t) (v + 0.5) : 0;
@@ -148,6 +153,7 @@ static char *say_figure(double v, enum util_unit unit, char buf[FIGURE])
 }
 #define FIG(v, unit) say_figure((v), (unit), (char[FIGURE]){0})
 
+/* Formats the subject and what it does: "rank 3 (n2) is late". Returns buf. */
 static char *say_who(const struct cause_subject *subject, char *buf,
                      size_t size)
 {
@@ -175,7 +181,8 @@ static char *say_who(const struct cause_subject *subject, char *buf,
     return buf;
 }
 
-/* Where, if that is not said yet: "at a port of n3, ", "at its port, ". */
+/* Formats where the metric is, unless the subject says so: "at a port of n3, ",
+ * "at its port, ". Returns buf. */
 static char *say_place(const struct cause_subject *subject,
                        const struct jp_cause *cause, char *buf, size_t size)
 {
@@ -191,7 +198,8 @@ static char *say_place(const struct cause_subject *subject,
     return buf;
 }
 
-/* ", since 10:42:07 UTC"; "" if it was so during the whole run. */
+/* Formats " since 10:42:07 UTC"; "" if it was so during the whole run. Returns
+ * buf. */
 static char *say_since(const struct jp_cause *cause, char *buf, size_t size)
 {
     /* keeps the time of day of "2026-11-21 11:02:03 UTC" */
@@ -202,7 +210,7 @@ static char *say_since(const struct jp_cause *cause, char *buf, size_t size)
     return buf;
 }
 
-/* "its SM clock is 1,095 MHz (peers 1,980 MHz)" */
+/* Formats "its SM clock is 1,095 MHz (peers 1,980 MHz)". Returns buf. */
 static char *say_metric(const struct cause_row *row,
                         const struct jp_cause *cause, char *buf, size_t size)
 {
@@ -261,7 +269,8 @@ void cause_describe_reason(const struct cause_subject *subject,
                  reasons[i].says, FIG(cause->value, cause->unit),
                  say_since(cause, since, sizeof(since)));
         snprintf(cause->text, sizeof(cause->text), "%s", text);
-        /* the clock explains as much, whatever the fraction of samples is */
+        /* The lower clock shows the effect of throttling better than the share
+         * of throttled samples does. */
         cause->strength = fmax(cause->strength, clock->strength);
     }
 }

@@ -1,5 +1,11 @@
 /* cause_table.c - what may delay a rank, node or network, and which metric
  * shows it.
+ *
+ * A row is a metric: which difference counts (least, a limit of limits.h), how
+ * well it explains a wait (prior), what it costs (takes), and the clause for
+ * readers. prior and takes are judgements of ours; they decide the order of
+ * causes, not whether one is named. A new cause needs a constant in cause.h, a
+ * word here and at least one row.
  */
 #include "orchestrator/cause/cause.h"
 
@@ -27,11 +33,13 @@ const char *const cause_words[JP_CAUSES] = {
     [JP_CAUSE_PORT_SHARED] = "port_shared",
 };
 
+/* Returns a member's value of a column in a slice; NAN: unknown. */
 static double value(const struct sampled *m, int column, unsigned slice)
 {
     return m->slices[column] ? (double) m->slices[column][slice] : NAN;
 }
 
+/* Returns the processors that a task uses. */
 static double cpu(const struct samples *s, const struct sampled *m,
                   unsigned slice)
 {
@@ -39,6 +47,8 @@ static double cpu(const struct samples *s, const struct sampled *m,
     return value(m, TASK_USER, slice) + value(m, TASK_SYSTEM, slice);
 }
 
+/* Returns the share of the node's processors that other virtual machines take.
+ */
 static double steal(const struct samples *s, const struct sampled *m,
                     unsigned slice)
 {
@@ -72,9 +82,9 @@ static double port_use(const struct samples *s, const struct sampled *m,
            value(m, PORT_RATE, slice);
 }
 
-/* The samples contain the number of a GPU fault once, and 0 otherwise. The
- * effect of a fault lasts until the GPU is reset, so the GPU counts as faulty
- * from then on. */
+/* Returns 1 from the slice of a GPU's first fault (Xid) on, else the sample.
+ * Samples have a fault's number once and 0 otherwise, but its effect lasts
+ * until the GPU is reset. */
 static double xid(const struct samples *s, const struct sampled *m,
                   unsigned slice)
 {
@@ -87,8 +97,9 @@ static double xid(const struct samples *s, const struct sampled *m,
     return v;
 }
 
-/* The fraction of its runnable time in which a task did not run. If CPUs are
- * short, a task that computes more also waits more. */
+/* Returns the share of a task's runnable time in which it did not run. Where
+ * processors are short, a task that computes more also waits more; the share
+ * does not grow by that. */
 static double waiting(const struct samples *s, const struct sampled *m,
                       unsigned slice)
 {

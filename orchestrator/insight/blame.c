@@ -28,8 +28,8 @@
 struct suspect {
     size_t process;
     size_t rank; /* of the result: the one with the most timed operations */
-    double
-        cost_us;   /* time that the others waited for it in its communicators */
+    /* time that the others waited for it in its communicators */
+    double cost_us;
     double all_us; /* the same in all connected communicators; a lower bound */
 };
 
@@ -37,18 +37,18 @@ struct blame {
     const struct jp_result *r;
     const struct jp_processes *p;
     const struct jp_lateness *lateness;
-    struct suspect *suspects,
-        *likes; /* likes: as late as all ranks of their role, so the program
-                   gives them more work */
+    /* likes: as late as all ranks of their role, so the program gives them
+     * more work */
+    struct suspect *suspects, *likes;
     size_t n, n_likes;
-    double
-        *told_us; /* [process] excess of those that are reported; 0: others */
+    /* [process] excess of those that are reported; 0: others */
+    double *told_us;
     /* [process] time in communication beyond the network's own time */
     double *waits_us;
-    double
-        *alone_us; /* [rank] time that all others waited for this one alone */
-    size_t *up;    /* [process] parent in a forest (union-find): trees are
-                      processes that may wait for each other */
+    /* [rank] time that all others waited for this one alone */
+    double *alone_us;
+    size_t *up; /* [process] parent in a forest (union-find): trees are
+                   processes that may wait for each other */
     struct jp_findings *findings;
 };
 
@@ -547,8 +547,8 @@ static int add_rank(struct blame *b, const struct suspect *s)
     finding_measure(f, share_of(l), error_of(l));
     f->evidence = rank->timed_ops;
     f->cost_us = b->n == 1 ? single_cost(b, s->process) : 0;
-    if (!(f->cost_us >
-          0)) /* unknown, or several are late, of which one may hide another */
+    /* unknown, or several are late, of which one may hide another */
+    if (!(f->cost_us > 0))
         f->cost_us = fmax(s->cost_us, s->all_us);
     finding_count(f, l->arrival_us / (double) rank->timed_ops, rank->last_ops,
                   rank->timed_ops);
@@ -586,14 +586,12 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
             continue;
         first = first ? first : s;
         share += share_of(l) / (double) late;
-        error +=
-            error_of(l) /
-            (double)
-                late; /* no division by the root: mates have the same error */
+        /* no division by the root: mates have the same error */
+        error += error_of(l) / (double) late;
         f->evidence += rank_of(b, s)->timed_ops;
         cost += s->cost_us;
-        all_us =
-            fmax(all_us, s->all_us); /* the others wait for its ranks once */
+        /* the others wait for its ranks once */
+        all_us = fmax(all_us, s->all_us);
         arrival += l->arrival_us / (double) rank_of(b, s)->timed_ops /
                    (double) late;
     }

@@ -121,8 +121,8 @@ struct filling {
     const struct jp_result *r;
     const char *gpu; /* model, "": unknown */
     struct jp_netcells *cells;
-    size_t
-        *kind_of; /* [communicator] equal for equal keys, coll and size aside */
+    /* [communicator] equal for equal keys, coll and size aside */
+    size_t *kind_of;
     struct keymap map; /* (kind and size class, function) to index of a cell */
 };
 
@@ -257,8 +257,8 @@ struct reading {
 /* A model fitted to the logarithms of the blocks' medians by least squares. */
 struct fit {
     double rest; /* sum of squares of the residuals */
-    double
-        error; /* standard error of change, in units of the blocks' scatter */
+    /* standard error of change, in units of the blocks' scatter */
+    double error;
     double change; /* change of the logarithm over the step, the line or the
                       hump */
     unsigned at;   /* first block after the step */

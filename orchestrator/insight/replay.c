@@ -27,8 +27,8 @@ enum {
  * varies less than STEADIER times as much as its time after the end: after the
  * end it also varies by the waits in between. */
 #define STEADIER 0.85
-#define UNUSUAL                                                                \
-    4 /* median deviations that are unlikely by chance (2.7 sigma) */
+/* median deviations that are unlikely by chance (2.7 sigma) */
+#define UNUSUAL 4
 #define FREE_US 50 /* an operation this late did not wait in line */
 /* an operation this soon after the end of the one before waited in line */
 #define QUEUED_US 5
@@ -45,8 +45,8 @@ struct habit {
     /* least of the processes' medians after the end; a late process has a
      * longer one, which must not count as usual */
     double end_us;
-    double
-        off[N_OF]; /* sums of the median absolute deviations, times numbers */
+    /* sums of the median absolute deviations, times numbers */
+    double off[N_OF];
     /* numbers of events that were queued, that were not, and that came so late
      * that they certainly did not wait in line */
     double queued, steady, free;

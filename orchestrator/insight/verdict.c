@@ -386,8 +386,8 @@ static void say_ok(const struct jp_evidence *e,
     char ranks[48], p2p[64] = "", complete[200];
     uint32_t of = expected_ranks(e->conf, e->nodes, r);
 
-    if (insight && insight->processes.n >
-                       q->ranks_seen) /* no communicator has all of them */
+    /* no communicator has all of them */
+    if (insight && insight->processes.n > q->ranks_seen)
         snprintf(ranks, sizeof(ranks), "%s ranks",
                  FIG_COUNT(insight->processes.n));
     else if (of)
