@@ -1,5 +1,5 @@
-/* expectation.h - how fast the network should be, from the best source there
- * is.
+/* expectation.h - how fast the network should be, by the best source that is
+ * available.
  *
  * The sources, in this order: the site's peaks, if they have a row and a size
  * for the communicator; the baseline, if it has enough reports of the cell.
@@ -24,7 +24,8 @@ enum jp_against {
 /* "peaks", "baseline", "likes", "own"; NULL for NOTHING. */
 const char *expectation_word(enum jp_against against);
 
-/* Zero: nothing is expected. Borrows everything. */
+/* What expectations are made from. Zero: nothing is expected. Borrows
+ * everything. */
 struct jp_expectation {
     const struct jp_peaks *peaks; /* NULL: none. Without a path: from the rates
                                      of the nodes' adapters */
@@ -37,7 +38,7 @@ struct jp_expectation {
 struct jp_expected_bw {
     enum jp_against against;  /* NOTHING, PEAKS or BASELINE */
     double gbs;               /* expected */
-    double least_gbs;         /* below it is slow */
+    double least_gbs;         /* slower than this is a finding */
     double low_gbs, high_gbs; /* the band: p5 and p95 of operations, or least
                                  and peak of peaks */
     uint64_t reports;         /* of the baseline; NOTHING: too few */

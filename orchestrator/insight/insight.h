@@ -19,21 +19,20 @@
 
 /* --- crash.c ------------------------------------------------------------ */
 
-/* How a step's tasks ended: which was the first to end by itself, of
- * what, and whether that is a fault.
+/* How a step's tasks ended: which task was the first to end by itself, why it
+ * ended, and whether that is a fault.
  *
  * A task ends by itself if it dies of a signal that nobody sends to end a
  * program (SIGSEGV, SIGABRT ...) or exits with a status other than 0. SIGTERM,
- * SIGINT, SIGHUP and SIGKILL come from outside. After another task has ended
- * by itself, they are its consequence (srun -K, a user's scancel). Without
- * such a task, somebody has ended the step, which is no fault. SIGKILL is a
- * fault if the kernel had no memory left, or if the other tasks went on for
- * long.
+ * SIGINT, SIGHUP and SIGKILL come from outside. After another task has ended by
+ * itself, they are its consequence (srun -K, a user's scancel). Without such a
+ * task, somebody has ended the step, which is no fault. SIGKILL is a fault if
+ * the kernel had no memory left, or if the other tasks went on for long.
  *
- * Order: slurmstepd sees the first end on its node at once, the next ones up
- * to 100 ms later and then together. The nodes' clocks differ by unknown
- * amounts. `sure` is false if another task may have been first. The kind of
- * end, and that Slurm's kills are consequences, need no clock.
+ * Order: slurmstepd sees the first end on its node at once, the next ones up to
+ * 100 ms later and then together. The nodes' clocks differ by unknown amounts.
+ * `sure` is false if another task may have been first. The kind of end, and
+ * that Slurm's kills are consequences, need no clock.
  */
 
 enum jp_crash_cause {
@@ -58,14 +57,15 @@ extern const char *const crash_causes[JP_CRASH_CAUSES]; /* "out_of_memory" */
 
 /* Slurm's word for a job's state, as scontrol prints it. NULL for UNKNOWN. */
 extern const char *const crash_job_states[SLURMJOB_STATES];
-/* The state with this name. UNKNOWN: there is none. name may be NULL. */
+/* Returns the state with this name; UNKNOWN: there is none. name may be NULL.
+ */
 enum slurmjob_state crash_state_find(const char *name);
 
 struct jp_crash {
     enum jp_crash_cause cause;
-    bool sure; /* certainly no other task was first */
+    bool sure; /* no other task can have been first */
     /* The first task, borrowed from the nodes, and its rank (-1: none). NULL:
-     * unknown (a node that failed has no tasks). */
+     * unknown; a lost node has no tasks. */
     const struct jp_node *node;
     const struct jp_task *task;
     int64_t world_rank;
@@ -122,8 +122,8 @@ struct jp_insight {
     uint64_t duration_us;
 };
 
-/* conf, nodes, result and expectation may be NULL. Returns NULL only without
- * memory. */
+/* Runs all analyses. conf, nodes, result and expectation may be NULL. Borrows
+ * nodes and result until insight_destroy. Returns NULL only without memory. */
 struct jp_insight *insight_run(const struct jp_jobconf *conf,
                                const struct jp_nodes *nodes,
                                const struct jp_result *result,

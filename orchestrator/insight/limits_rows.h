@@ -1,7 +1,6 @@
-/* limits_rows.h - rows of limits_table: what coincides with findings, how long
- * steps take, what bounds the job; what its GPUs do, by exports of Nsight
- * Systems; what jobprof history claims of many steps. For limits.c only.
- */
+/* limits_rows.h - rows of limits_table, for limits.c only: causes of findings,
+ * length of an iteration, what limits the job, GPUs by exports of Nsight
+ * Systems, and what jobprof history claims of many steps. */
 /* clang-format off */
     /* --- what coincides with a finding (orchestrator/cause) */
     [JP_LIMIT_CAUSE_CHANCE] =

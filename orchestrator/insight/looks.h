@@ -1,6 +1,6 @@
-/* looks.h - what is looked for in a step's result: hangs, messages and stages,
- * the network. Late ranks have late.h, stalls stalls.h, GPUs verdict.h.
- */
+/* looks.h - what is looked for in a step's result: hangs, spread of messages
+ * and work, slow networks. Late ranks are in late.h, stalls in stalls.h, GPUs
+ * in verdict.h. */
 #ifndef JP_INSIGHT_LOOKS_H
 #define JP_INSIGHT_LOOKS_H
 
@@ -18,17 +18,20 @@
 
 /* --- hangs ---------------------------------------------------------------- */
 
-/* The recorder's operations in flight come with the result. NCCL Inspector
+/* Looks for a hang, and appends a finding.
+ *
+ * The recorder's operations in flight come with the result. NCCL Inspector
  * records ended operations only. With its logs, a step whose tasks did not end
  * well is a hang if nothing had ended for JP_HANG_US before its nodes' finish.
  * Counts of operations (hang.c) then show which communicator stopped first, if
  * they can. The end of a folder of logs is unknown. There, a communicator was
- * first to hang if it stopped before all its likes, if these agree with each
- * other, and if the difference is at most one step's operations; unless it did
- * fewer operations in every step.
+ * the first to hang if it stopped before all its likes, if these agree with
+ * each other, and if the difference is at most one step's operations; but not
+ * if it did fewer operations in every step.
  *
  * whole: no record is missing; only then a missing record means something.
- * nodes may be NULL. 0, or -1: no memory. */
+ * nodes may be NULL. 0, or -1: no memory.
+ */
 int hang_findings(const struct jp_result *result,
                   const struct jp_processes *processes,
                   const struct jp_nodes *nodes, bool whole,
@@ -80,20 +83,22 @@ int silence_measure(const struct jp_result *result,
 
 /* --- the network --------------------------------------------------------- */
 
-/* Slower from some time on, slower and slower, slower than expected, or in some
- * communicators than in their likes. Only the first of these that explains
- * enough becomes a finding, because a network that is slow from some time on is
- * also slow against the baseline.
+/* Looks for a network that became slower at some time, became slower all the
+ * time, is slower than expected, or is slower in some communicators than in
+ * their likes. Only the first of these that explains enough becomes a finding,
+ * because a network that is slow from some time on is also slow against the
+ * baseline.
  *
  * Appends the findings. Names a node if only communicators with that node are
- * slow. 0, or -1: no memory. */
+ * slow. 0, or -1: no memory.
+ */
 int network_findings(const struct jp_result *result,
                      const struct jp_processes *processes,
                      const struct jp_netserieses *list,
                      const struct jp_expectation *expectation,
                      struct jp_findings *findings);
 
-/* What the files network*.c share. */
+/* What network.c and netgroups.c share. */
 
 struct network {
     const struct jp_result *r;
@@ -102,7 +107,7 @@ struct network {
     const struct jp_expectation
         *expectation; /* NULL: there is no expectation */
     struct jp_findings *findings;
-    bool *slow;    /* [communicator] with a slow series of the kind at hand */
+    bool *slow;    /* [communicator] it has a slow series of the kind at hand */
     bool *healthy; /* [communicator] it has series, and none of them is slow */
     size_t *slow_at, *healthy_at; /* [host] communicators */
     size_t *stamp;
@@ -117,14 +122,14 @@ void netgroups_describe_hosts(struct network *w, struct jp_finding *f,
                               char *buf, size_t size);
 
 /* netgroups.c: groups whose AlltoAll, and nodes whose Send and Recv, take
- * longer than that of their likes.
+ * longer than those of their likes.
  *
  * An AlltoAll waits for its last rank, so the network's time is that of the
  * rank that comes last. NCCL reports an AlltoAll in one of two ways. As a
  * collective: then the median of the operations' shortest times counts. As a
  * Send and a Recv for every pair: then the fastest messages of the group's
- * fastest rank count (p2p_fast_gbs). Similar groups have the same shape,
- * label, function and size.
+ * fastest rank count (p2p_fast_gbs). Similar groups have the same shape, label,
+ * function and size.
  *
  * Send and Recv: a message waits for both sides, so the side that comes last
  * shows the network's time: the faster side's fastest messages (fast_gbs).
@@ -140,8 +145,8 @@ void netgroups_describe_hosts(struct network *w, struct jp_finding *f,
  * node or the two nodes that they share. 0, or -1: no memory. */
 int netgroups_findings(struct network *w);
 
-/* Whether so many pairs of ranks exchange Send and Recv in a communicator that
- * it is an AlltoAll and neither a ring nor a pipeline. */
+/* Returns true if so many pairs of ranks exchange Send and Recv in a
+ * communicator that it is an AlltoAll, and neither a ring nor a pipeline. */
 static inline bool netgroups_is_exchange(size_t pairs, size_t n_ranks)
 {
     return n_ranks > 2 &&

@@ -64,7 +64,8 @@ struct jp_netcell {
     struct jp_netkey key;
     size_t comm;    /* one of its communicators */
     uint64_t bytes; /* its smallest size */
-    double time_us; /* the network's bandwidths, by operation */
+    double time_us; /* the network's own time of all its operations */
+    /* the network's bandwidths, one for each operation */
     struct jp_bwhist gbs;
 };
 
@@ -80,7 +81,7 @@ void netcells_fini(struct jp_netcells *cells);
 void netcells_key(const struct jp_comm *comm, const char *gpu, const char *coll,
                   uint64_t bytes, struct jp_netkey *key);
 
-/* The network's bandwidths in earlier steps, cell by cell.
+/* The network's bandwidths in earlier steps (a baseline), cell by cell.
  *
  * A cell has two distributions: of operations, and of the medians of all
  * reports, which shows how much steps differ. A fingerprint ensures that a
@@ -105,15 +106,15 @@ struct jp_baseline {
 
 void baseline_fini(struct jp_baseline *baseline);
 
-/* The cell, borrowed. NULL: no report has it. */
+/* Returns the cell, borrowed. NULL: no report has it. */
 const struct jp_baseline_cell *baseline_find(const struct jp_baseline *baseline,
                                              const struct jp_netkey *key);
 bool baseline_has_report(const struct jp_baseline *baseline,
                          uint64_t fingerprint);
 
-/* Adds from to into. -1: no memory, too many cells or reports, or both have the
- * same report; err has its fingerprint. A part of from may have been added
- * then. */
+/* Adds from to into. Returns -1 without memory, with too many cells or reports,
+ * or if both have the same report, which err names. A part of from may have
+ * been added then. */
 int baseline_merge(struct jp_baseline *into, const struct jp_baseline *from,
                    struct jp_error *err);
 

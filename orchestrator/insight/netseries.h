@@ -38,8 +38,8 @@ struct jp_netseries {
     double noise; /* standard deviation of the blocks' logarithms; NAN:
                      operations are too short to judge */
     /* Warm-up: the number of operations, the sum of their mean times over
-     * ranks, when the last was written (NAN: unknown), and the usual mean time.
-     */
+     * ranks, when the last was written (NAN: unknown). usual_us: the usual mean
+     * time. */
     size_t warm_ops;
     double warm_us, warm_until_us, usual_us;
     double gbs_us; /* median_us times its bus bandwidth; NAN: unknown */
@@ -82,7 +82,7 @@ struct jp_warmup {
     double took_us;  /* additional time in all, per rank */
 };
 
-/* The number of warm-up operations among n times. scratch has room for n.
+/* Returns the number of warm-up operations among n times. scratch: room for n.
  * *usual_us: the median after the first fifth. */
 size_t warmup_length(const double *us, size_t n, double *scratch,
                      double *usual_us);
@@ -90,8 +90,8 @@ size_t warmup_length(const double *us, size_t n, double *scratch,
 /* Combines the kinds' warm-ups. */
 void warmup_sum(const struct jp_netserieses *kinds, struct jp_warmup *warmup);
 
-/* One sentence about the warm-up. begin_us: start of the first record, 0:
- * unknown. looked: false if too much data is missing. */
+/* Writes one sentence about the warm-up. begin_us: start of the first record,
+ * 0: unknown. looked: false if too much data is missing. */
 #define JP_WARMUP_TEXT 400
 void warmup_text(const struct jp_warmup *warmup, bool looked, uint64_t begin_us,
                  char text[JP_WARMUP_TEXT]);
