@@ -86,6 +86,8 @@ static void find_gpu(const struct causes_input *in,
     guess_gpu(in, subject);
 }
 
+/* The task id finds the node exactly; a rank of a communicator would not. For a
+ * node or a network there is no task. */
 void cause_subject_find(const struct causes_input *in,
                         const struct jp_finding *f, struct cause_subject *s)
 {
@@ -227,6 +229,7 @@ static char *say_metric(const struct cause_row *row,
     return buf;
 }
 
+/* "subject; where, metric since". */
 void cause_describe(const struct cause_subject *subject,
                     const struct cause_row *row, struct jp_cause *cause)
 {
@@ -239,6 +242,8 @@ void cause_describe(const struct cause_subject *subject,
              say_since(cause, since, sizeof(since)));
 }
 
+/* Throttling and a low clock are one event, seen twice: the sentence has both,
+ * and the throttling becomes as strong as the clock. */
 void cause_describe_reason(const struct cause_subject *subject,
                            struct jp_cause found[JP_CAUSES])
 {
@@ -275,6 +280,8 @@ void cause_describe_reason(const struct cause_subject *subject,
     }
 }
 
+/* Without a cause the sentence lists what was looked at, so that a reader knows
+ * which causes are ruled out and which were never sampled. */
 void cause_describe_advice(const struct cause_subject *subject,
                            const struct jp_causes *causes,
                            struct jp_cause_look *look)
@@ -298,6 +305,8 @@ void cause_describe_advice(const struct cause_subject *subject,
                            "sampled%s",
                      list);
     }
+    /* Totals of a shared node may be due to other jobs, so they were not
+     * compared. */
     if (look->shared)
         sentence_add(&s, "what its node and ports count was left out, as other "
                          "jobs may run there");

@@ -27,6 +27,7 @@ const char *const finding_gains[JP_GAINS] = {
     [JP_GAIN_BOUND] = "bound",
 };
 
+/* Grows by one at a time, as findings are few. */
 struct jp_finding *findings_add(struct jp_findings *list,
                                 enum jp_finding_kind kind)
 {
@@ -72,6 +73,8 @@ void finding_measure(struct jp_finding *f, double share, double error)
         f->low = f->high = NAN;
 }
 
+/* times of `of` is "13 of 15 operations"; what it counts depends on the kind.
+ */
 void finding_count(struct jp_finding *f, double by_us, uint64_t times,
                    uint64_t of)
 {
@@ -155,6 +158,8 @@ static void end_in_dots(char *buf, size_t size)
     memcpy(buf + at, "...", 4);
 }
 
+/* Appends at the current end of the text. A sentence that was cut before stays
+ * as it is, since no room is left. */
 void sentence_add(struct jp_sentence *sentence, const char *fmt, ...)
 {
     size_t len = strlen(sentence->buf);

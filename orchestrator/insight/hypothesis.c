@@ -13,6 +13,9 @@
 
 #include "common/figure.h"
 
+/* One row per question. The one-line summary prints `clear` of a question that
+ * was answered "not found" and `name` of one that was not judged; a row without
+ * them is left out of it. */
 const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
     [JP_HYPOTHESIS_LATE_RANK] =
         {.key = "late_rank",
@@ -35,6 +38,8 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
          .most = 1,
          .family = JP_HYPOTHESIS_WAITS,
          .todo = "profile a longer run, on two nodes or more"},
+    /* No `most`: a stall has no natural upper bound; insight.c compares it with
+     * the length of the run. */
     [JP_HYPOTHESIS_STALL] =
         {.key = "stall",
          .title = "Stalls",
@@ -46,6 +51,7 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
          .none = "no stalls",
          .name = "stalls",
          .todo = "profile a longer run, with fewer filters"},
+    /* No `most` for the network either: it may be several times slower. */
     [JP_HYPOTHESIS_SLOW_NETWORK] =
         {.key = "slow_network",
          .title = "Slow network",
@@ -205,6 +211,7 @@ const char *hypothesis_why(const struct jp_hypotheses *h,
     return h && *h->of[id].text ? h->of[id].text : "not looked at";
 }
 
+/* The unit decides the format. An unknown effect (NAN or 0) has no text. */
 char *hypothesis_least(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
                        char buf[JP_HYPOTHESIS_LEN])
 {

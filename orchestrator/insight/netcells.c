@@ -62,6 +62,7 @@ static int cover(struct jp_bwhist *h, uint32_t bucket)
     return 0;
 }
 
+/* The limit keeps counts exact as doubles, too, which is what JSON has. */
 int bwhist_add(struct jp_bwhist *h, uint32_t bucket, uint64_t count)
 {
     if (count > BWHIST_MAX_COUNT - h->total || cover(h, bucket) < 0)
@@ -124,6 +125,8 @@ static int order_of(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
+/* Any total order would do. With the links first, cells of one link are
+ * neighbours. */
 int netkey_compare(const struct jp_netkey *a, const struct jp_netkey *b)
 {
     int order = strcmp(a->fabric, b->fabric);
@@ -143,6 +146,8 @@ static void copy(char *to, size_t size, const char *from)
     snprintf(to, size, "%.*s", (int) size - 1, from);
 }
 
+/* Unknown labels are a key of their own: a link that was not recognised must
+ * not be compared with one that was. */
 void netcells_key(const struct jp_comm *c, const char *gpu, const char *coll,
                   uint64_t bytes, struct jp_netkey *key)
 {
@@ -191,6 +196,7 @@ static int by_cell_key(const void *key, const void *cell)
     return netkey_compare(key, &((const struct jp_baseline_cell *) cell)->key);
 }
 
+/* Cells are sorted, see merge_cells. */
 const struct jp_baseline_cell *baseline_find(const struct jp_baseline *b,
                                              const struct jp_netkey *key)
 {
@@ -309,6 +315,8 @@ static int merge_cells(struct jp_baseline *into, const struct jp_baseline *from,
     return rc;
 }
 
+/* The fingerprints come first: if both have a report in common, no cell has
+ * changed yet. */
 int baseline_merge(struct jp_baseline *into, const struct jp_baseline *from,
                    struct jp_error *err)
 {

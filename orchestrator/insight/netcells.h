@@ -16,7 +16,7 @@
 
 #define BWHIST_PARTS 64
 #define BWHIST_BUCKETS 3776
-#define BWHIST_MAX_COUNT (UINT64_C(1) << 53) /* the most cells in one step */
+#define BWHIST_MAX_COUNT (UINT64_C(1) << 53) /* exact as a double */
 
 /* A distribution of bandwidths that adds up: a log-linear histogram.
  *

@@ -234,6 +234,8 @@ static void judge_pairs(struct pairs *w, struct pair *likes, size_t n)
         return;
     for (size_t i = 0; i < n; i++)
         w->scratch[i] = likes[i].us;
+    /* Limits: a factor that healthy links do not reach, and an outlier by the
+     * spread. */
     usual = stats_median(w->scratch, n);
     spread = stats_spread(w->scratch, n) * (1 + 6 / (double) n);
     least = fmax(usual * (1 + limits_get(JP_LIMIT_NET_PAIRS)),
@@ -242,6 +244,7 @@ static void judge_pairs(struct pairs *w, struct pair *likes, size_t n)
         struct pair *pair = &likes[i];
 
         pair->usual_us = usual;
+        /* Both sides wait for a slow message, hence the factor 2 below. */
         pair->judged = usual >= limits_get(JP_LIMIT_NET_BW_US) &&
                        (double) pair->count >= limits_get(JP_LIMIT_NET_OPS);
         if (pair->judged && pair->us > least)

@@ -14,11 +14,13 @@
 
 #include "common/num.h"
 
+/* Records without a host have an empty name. */
 static const char *host_of(const struct jp_rank *rank)
 {
     return rank->host ? rank->host : "";
 }
 
+/* Orders processes by host, then by pid. */
 static int compare_process(const char *host_x, int64_t pid_x,
                            const char *host_y, int64_t pid_y)
 {
@@ -75,6 +77,8 @@ static void group(struct jp_processes *p, const struct jp_result *r)
 {
     const struct jp_rank *last = NULL;
 
+    /* Known, unless two ranks of a communicator turn out to have one host and
+     * pid. */
     p->known = r->n_ranks > 0;
     for (size_t i = 0; i < r->n_ranks; i++) {
         const struct jp_rank *rank = &r->ranks[p->by_process[i]];
@@ -163,6 +167,8 @@ static int find_tasks(struct jp_processes *p,
     if (n)
         qsort(found, n, sizeof(struct jp_process *), by_task);
     for (size_t i = 0, next; i < n; i = next) {
+        /* Sorted by task, so that an id that several processes inherited is a
+         * run of neighbours. */
         int64_t task = found[i]->task;
 
         for (next = i + 1; next < n && found[next]->task == task;)
@@ -200,6 +206,7 @@ static size_t find_world(const struct jp_processes *p,
     for (size_t c = 0; c < r->n_comms; c++)
         if (r->comms[c].n_ranks > most)
             most = r->comms[c].n_ranks;
+    /* A communicator smaller than the job cannot rank all of it. */
     if (most < step_tasks || most < p->n)
         return SIZE_MAX;
     for (size_t c = 0; c < r->n_comms; c++) {
@@ -300,6 +307,8 @@ int processes_init(struct jp_processes *p, const struct jp_result *r,
     return 0;
 }
 
+/* Collects the tasks of all nodes in one list, by the host names that records
+ * have. */
 int processes_init_nodes(struct jp_processes *p, const struct jp_result *r,
                          const struct jp_nodes *nodes)
 {
@@ -341,6 +350,7 @@ int64_t processes_rank_of_task(const struct jp_processes *p, const char *host,
 {
     const struct jp_process *found = processes_find(p, host, pid);
 
+    /* The process has records: its rank was decided with all others. */
     if (found && found->world_rank >= 0)
         return found->world_rank;
     /* The number cannot be used if another process has this rank, or if ranks
@@ -385,6 +395,7 @@ size_t processes_rank_in(const struct jp_processes *p,
 
 /* --- order and names ------------------------------------------------------ */
 
+/* A place in a list, and its weight. */
 struct weighed {
     uint64_t caused_us;
     uint32_t place;
@@ -494,6 +505,7 @@ char *processes_rank_name(const struct jp_processes *p,
     return buf;
 }
 
+/* The pid tells processes of a host apart only if no rank does. */
 char *processes_place(const struct jp_process *process,
                       char buf[JP_PROCESS_NAME_LEN])
 {

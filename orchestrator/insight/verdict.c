@@ -65,6 +65,7 @@ static bool not_analysed(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
+/* The user or the site has switched the profiler off. */
 static bool mode_off(const struct jp_evidence *e, struct jp_sentence *s)
 {
     if (!e->conf || !e->conf->nccl_mode || strcmp(e->conf->nccl_mode, "off"))
@@ -79,6 +80,8 @@ static bool has_files(const struct jp_evidence *e)
     return e->result && e->result->quality.files > 0;
 }
 
+/* Neither a node's record nor a file: the step's tasks may never have started.
+ */
 static bool not_started(const struct jp_evidence *e, struct jp_sentence *s)
 {
     if (!e->nodes || e->nodes->n_nodes || has_files(e))
@@ -175,6 +178,8 @@ static void add_folder(const struct jp_evidence *e, struct jp_sentence *s)
     gaps_own_folder(e, s);
 }
 
+/* Nodes reported, but the profiler left no file. The clauses list every reason
+ * that is known. */
 static bool no_output(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint32_t tasks = expected_tasks(e->conf, e->nodes);
@@ -220,6 +225,7 @@ static bool unreadable(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
+/* Operations began, and none ended. */
 static bool none_ended(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint64_t n = e->result->quality.in_flight;
@@ -232,6 +238,7 @@ static bool none_ended(const struct jp_evidence *e, struct jp_sentence *s)
     return n > 0;
 }
 
+/* The recorder counted operations and could keep none of them. */
 static bool all_lost(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
@@ -268,6 +275,7 @@ static bool all_cut(const struct jp_evidence *e, struct jp_sentence *s)
     return n > 0;
 }
 
+/* Communicators exist, but no operation: a size filter is the likely reason. */
 static bool idle_comms(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_setting *filter = expected_filter(e->conf);
@@ -628,6 +636,7 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
         !hypothesis_judged(insight ? &insight->hypotheses : NULL,
                            JP_HYPOTHESIS_LATE_RANK))
         word = say_unjudged(insight, s);
+    /* A good or open verdict says what it is based on. */
     if (word >= JP_VERDICT_UNJUDGED)
         say_ok(e, insight, s);
     return word;

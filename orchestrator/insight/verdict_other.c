@@ -19,6 +19,8 @@
 
 #define US_NS 1000
 
+/* The reader of exports counts while it reads, so it needs the limits
+ * beforehand. */
 struct jp_nsys_options gputime_options(void)
 {
     return (struct jp_nsys_options){
@@ -33,6 +35,9 @@ struct part {
     double part, whole, n;
 };
 
+/* Each of the following functions takes one figure of a rank's export. Idle:
+ * short gaps between kernels, in which the GPU waits for a launch. Long gaps
+ * have other reasons. */
 static struct part idle_of(const struct nsys_profile *p)
 {
     return (struct part){(double) p->short_gaps.ns, (double) p->span_ns,
@@ -185,6 +190,8 @@ static int ask(const struct jp_nsys *nsys, const struct question *q,
     double share = s.all.whole > 0 ? s.all.part / s.all.whole : 0;
     struct jp_finding *f;
 
+    /* Both limits: a share of few events is no habit, and many events of no
+     * share cost nothing. */
     if (s.all.n < limits_get(q->n) || share < limits_get(q->least))
         return 0;
     f = findings_add(findings, q->kind);
@@ -251,6 +258,8 @@ static int ask_balance(const struct jp_nsys *nsys, struct jp_findings *findings)
     return 0;
 }
 
+/* Asks all questions and answers GPU_TIME. Findings are sorted again, because
+ * the first one decides what the card says. Without memory some are missing. */
 static void judge(const struct jp_nsys *nsys, struct jp_insight *x)
 {
     size_t n = sizeof(questions) / sizeof(*questions);
@@ -273,6 +282,8 @@ static void judge(const struct jp_nsys *nsys, struct jp_insight *x)
     findings_sort(&x->findings);
 }
 
+/* Without a kernel there is nothing to judge: an export may have CPU data only.
+ */
 void gputime_judge(const struct jp_nsys *nsys, struct jp_insight *x)
 {
     uint64_t kernels = 0;
@@ -336,6 +347,7 @@ void util_verdict_alone(const struct jp_util *util, bool sampled, int probed,
     if (crash)
         sentence_add(&s, "%s", crash->text);
     if (samples_of(util) || probed > 0) {
+        /* Never OK: without records of NCCL nobody looked for late ranks. */
         verdict->word = JP_VERDICT_UNJUDGED;
         sentence_add(&s, "%s%s%s only: NCCL was not profiled",
                      samples_of(util) ? "utilisation" : "",
@@ -383,6 +395,7 @@ find_fault(const struct jp_step_labels *labels)
     return find(labels, JP_WARN_HCA_DOWN);
 }
 
+/* Answers the question of the topology. labels NULL: no node left any. */
 static void answer_topology(const struct jp_step_labels *labels,
                             const struct jp_step_warning *fault,
                             struct jp_hypotheses *h)
@@ -407,6 +420,8 @@ void topo_verdict_add(const struct jp_step_labels *labels,
     struct jp_sentence s;
 
     answer_topology(labels, fault, hypotheses);
+    /* A worse verdict has its own sentence; the fault is a finding beside it.
+     */
     if (!fault || verdict->word < JP_VERDICT_UNJUDGED)
         return;
     memcpy(rest, verdict->text, sizeof(rest));
@@ -420,12 +435,14 @@ void topo_verdict_add(const struct jp_step_labels *labels,
 
 #define NAMED 2 /* findings of a kind named in the sentence */
 
+/* A rank counts as good if its profile is complete. */
 bool copper_verdict_incomplete(const struct jp_copper *c)
 {
     return c && (c->n_state[JP_COPPER_GOOD] < c->n_ranks || c->notes_bad ||
                  c->left_out_rows);
 }
 
+/* Returns true for a finding on a slow rank. */
 static bool is_slow(const struct jp_copper_finding *f)
 {
     return !strcmp(f->kind, "copper_slow_rank");
@@ -444,6 +461,8 @@ static size_t say(const struct jp_copper *c, bool slow, struct jp_sentence *s)
     return n;
 }
 
+/* Adds how much the counted ranks have done. `of` is there if not all of them
+ * have counts of operations. */
 static void say_totals(const struct jp_copper *c, struct jp_sentence *s)
 {
     char of[48] = "";
@@ -465,6 +484,7 @@ static void say_totals(const struct jp_copper *c, struct jp_sentence *s)
                  FIG_US((double) c->without_init_us), of);
 }
 
+/* Adds what is missing of the tables of paths. */
 static void say_paths(const struct jp_copper *c, struct jp_sentence *s)
 {
     if (c->notes_bad)
