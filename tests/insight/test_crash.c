@@ -18,8 +18,8 @@
 #define EXIT(code) ((code) << 8)
 #define T0 1000000 /* s since 1970 */
 
-/* A task: its node (0: no more rows), status, and when it ended: ms after T0,
- * by the true time. */
+/* A task: its node (0: no more rows), its status, and when it ended, in ms
+ * after T0 by the true time. */
 struct row {
     int node, status;
     int64_t ms;
@@ -142,7 +142,7 @@ static struct jp_task tasks[NODES][TASKS];
 static struct jp_node nodes[NODES];
 static struct jp_nodes step;
 
-/* Node 3 has told nothing. */
+/* Node 3 has reported nothing. */
 static void make(const struct job *job, bool timed)
 {
     static char names[NODES][3] = {"n1", "n2", "n3"};
@@ -175,16 +175,16 @@ static void make(const struct job *job, bool timed)
     }
 }
 
-static void judge(const struct jp_nodes *nodes, struct jp_crash *crash)
+static void judge(const struct jp_nodes *of, struct jp_crash *crash)
 {
     const struct jp_processes none = {0};
     struct jp_findings findings = {0};
 
-    assert_int_equal(crash_findings(nodes, &none, crash, &findings), 0);
+    assert_int_equal(crash_findings(of, &none, crash, &findings), 0);
     findings_fini(&findings);
 }
 
-/* Node 2's clock was compared with that of node 1, within that. */
+/* Node 2's clock was compared with that of node 1, with this uncertainty. */
 static void compare_clocks(int64_t skew_ms, double unc_ns)
 {
     static struct clockmap_point point;
@@ -230,14 +230,14 @@ static void test_compared_clocks(void **state)
     assert_true(c.sure && !c.rivals);
     assert_int_equal(c.before_us, 400000);
     assert_int_equal(c.task->end_us, T0 * INT64_C(1000000));
-    /* the same, as uncertain as that: there is no order */
+    /* the clocks are less certain: there is no order */
     make(&job, true);
     step.job_end_us = 0;
     compare_clocks(job.skew_ms, 200e6);
     judge(&step, &c);
     assert_false(c.sure);
     assert_int_equal(c.task->gtid, 1); /* it broke */
-    /* not compared, and by clocks that agree: within a second there is none */
+    /* Clocks that were never compared: ends within a second have no order. */
     make(&(struct job){.rows = {{2, SIGABRT, 0}, {1, SIGSEGV, 400}},
                        .state = SLURMJOB_FAILED},
          true);
@@ -275,7 +275,7 @@ static void test_jobs(void **state)
     }
 }
 
-/* Lines of an older module have no times: what needs none stays. */
+/* Lines of an older module have no times. What needs no time is still found. */
 static void test_no_times(void **state)
 {
     struct jp_crash c;
