@@ -97,9 +97,9 @@ static double communication_of(const struct jp_result *r)
     return median;
 }
 
-/* Returns the mean of max(part, other) / whole over all slices of members whose
- * node the step has for itself; elsewhere other jobs' use would count. other <
- * 0: none. */
+/* Returns the mean of max(part, other) / whole over all slices of members of
+ * nodes that the step has for itself; elsewhere other jobs' use would count.
+ * other < 0: none. */
 static double own_share(const struct samples *s, enum jp_util_scope scope,
                         int part, int other, int whole)
 {

@@ -306,7 +306,7 @@ enum jp_bottleneck_kind {
     JP_BOTTLENECKS
 };
 extern const char *const bottleneck_words[JP_BOTTLENECKS]; /* "gpu_bound" */
-/* What people read behind "bound by": "GPU". */
+/* The word that readers see after "bound by": "GPU". */
 extern const char *const bottleneck_titles[JP_BOTTLENECKS];
 
 struct jp_bottleneck {

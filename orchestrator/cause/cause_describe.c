@@ -183,7 +183,7 @@ static char *say_who(const struct cause_subject *subject, char *buf,
     return buf;
 }
 
-/* Formats where the metric is, unless the subject says so: "at a port of n3, ",
+/* Formats where the metric is, unless the subject has it: "at a port of n3, ",
  * "at its port, ". Returns buf. */
 static char *say_place(const struct cause_subject *subject,
                        const struct jp_cause *cause, char *buf, size_t size)

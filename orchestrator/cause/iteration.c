@@ -411,7 +411,7 @@ void iteration_of_series(double *v, size_t n, double step_us,
      * needs at least this, and one of at least half at twice the lag. */
     least = fmax(limits_get(JP_LIMIT_STEP_PEAK),
                  sqrt(2 * log((double) half)) / sqrt((double) n));
-    /* Biased towards 0 at large lags, whose values come from few pairs. */
+    /* Biased towards 0 at large lags, where values come from few pairs. */
     for (size_t k = 0; k <= half; k++)
         r[k] = correlation(v, n, k, var) * (double) (n - k) / (double) n;
     for (size_t k = 2; k < half && var > 1e-12 && !lag; k++)

@@ -326,9 +326,9 @@ static double mad(double *v, size_t n, double median)
            (n < 10 ? factor[n] : (double) n / ((double) n - 0.8));
 }
 
-/* Returns the variance of a few peers, moderated by what is usual, as if
- * `cause_prior` further peers had told that (Smyth 2004). Two or three peers
- * may be close by luck; without it, small jobs would name innocent metrics. */
+/* Returns the variance of a few peers, moderated by what is usual, as if that
+ * came from `cause_prior` further peers (Smyth 2004). Two or three peers may be
+ * close by luck; without it, small jobs would name innocent metrics. */
 static double moderated(double variance, double dof, double usual)
 {
     double prior = limits_get(JP_LIMIT_CAUSE_PRIOR);

@@ -31,9 +31,9 @@ size_t alltoall_count(const struct jp_result *r, const struct jp_processes *p,
     for (size_t i = from; i < to; i++)
         if (r->ranks[i].n_kernels > most)
             most = r->ranks[i].n_kernels;
-    /* If a rank lacks many kernels, its numbering may be shifted against that
-     * of the others, and its k-th kernel would belong to another operation.
-     * Such a communicator is not used at all. */
+    /* If many kernels of a rank are missing, its numbering may be shifted
+     * against that of the others, and its k-th kernel would belong to another
+     * operation. Such a communicator is not used at all. */
     for (size_t i = from; i < to && most; i++)
         if ((double) count_whole(&r->ranks[i]) <
             limits_get(JP_LIMIT_GROUPED_WHOLE) * (double) most)
@@ -107,7 +107,7 @@ void alltoall_slices(const struct jp_rank *rank, size_t count, uint64_t steps,
             }
         /* Scale to all kernels of the part, as if the missing ones had taken
          * the mean time. A part of which nothing is known is NAN, not 0: 0
-         * would say that the rank never waited. */
+         * would mean that the rank never waited. */
         if (whole)
             us[s] *= (double) (to - from) / (double) whole;
         else if (to > from)

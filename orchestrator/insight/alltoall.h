@@ -13,7 +13,7 @@
 #include "orchestrator/insight/processes.h"
 
 /* Returns the number of a communicator's AlltoAlls. 0: none, or too many of
- * them lack a rank's messages. */
+ * them have missing messages. */
 size_t alltoall_count(const struct jp_result *result,
                       const struct jp_processes *processes, size_t comm);
 

@@ -1,7 +1,7 @@
 /* blame.c - make findings from late ranks, one for each cause.
  *
  * late.c decides by statistics which ranks are late by their own doing. A late
- * rank is not yet a cause: this file removes those whose lateness comes from
+ * rank is not yet a cause: this file removes those that are late because of
  * another one, joins ranks to nodes and roles, and computes what the others
  * lose. Removing a follower guards against a false accusation; keeping one that
  * would be the last after a repair (is_behind) guards against a missed one.
@@ -100,7 +100,7 @@ static void join_processes(const struct blame *b, size_t *up,
 
 /* Adds the waits in Send and Recv: the time of the messages beyond bytes /
  * rate, where rate (GB/s, so 1e3 bytes per us) is one that few messages exceed.
- * Ranks whose messages are AlltoAlls are counted by these instead. */
+ * Messages of AlltoAlls are counted with these instead. */
 static void add_message_waits(struct blame *b)
 {
     for (size_t i = 0; i < b->r->n_p2p; i++) {
@@ -332,8 +332,8 @@ static void collect(struct blame *b)
 }
 
 /* Returns true if others waited for it long enough: a larger share than
- * `late_share_min` of the time that its peers communicate. A rank that is late
- * and costs nobody anything is not worth a search. */
+ * `late_share_min` of the time that its peers communicate. Lateness that costs
+ * the others nothing is not worth a search. */
 static bool costs_much(const struct blame *b, const struct suspect *s)
 {
     return s->cost_us >
@@ -358,10 +358,10 @@ static bool is_near_later(const struct blame *b, size_t process,
 }
 
 /* Returns true if the suspect would be the last one after a repair of another.
- * A rank that is late but never last has kept nobody waiting, so costs_much
- * drops it. It must not be dropped if it only arrives before a rank that is
- * later still, or before one that waits for such a rank elsewhere: the repair
- * of that one would not help the job. */
+ * A rank that is late but never last has kept no other rank waiting, so
+ * costs_much drops it. It must not be dropped if it only arrives before a rank
+ * that is later still, or before one that waits for such a rank elsewhere: the
+ * repair of that one would not help the job. */
 static bool is_behind(const struct blame *b, const struct suspect *s)
 {
     size_t c = rank_of(b, s)->comm;
@@ -501,8 +501,8 @@ static double time_at(const struct jp_result *r, size_t comm, double share)
     return us;
 }
 
-/* Says when a rank was late that was so in parts of the run only. The last part
- * ends at 1; 0.98 leaves room for the rounding of its end. */
+/* Formats when a rank was late, if it was late in parts of the run only. The
+ * last part ends at 1; 0.98 leaves room for the rounding of its end. */
 static void say_when(const struct blame *b, const struct suspect *s,
                      struct jp_finding *f, char *buf, size_t size)
 {

@@ -114,7 +114,7 @@ static int weight_of(const struct jp_task *task)
 }
 
 /* Returns b's end minus a's in us; 0 if a time is unknown. On one node the
- * monotonic clock is used, which nobody sets. */
+ * monotonic clock is used, which is never set. */
 static int64_t between(struct end a, struct end b)
 {
     if (a.node == b.node && a.task->mono_us && b.task->mono_us)
@@ -235,7 +235,7 @@ static bool look_later(void *arg, struct end end)
     return false;
 }
 
-/* --- what Slurm says ------------------------------------------------------ */
+/* --- what Slurm reports --------------------------------------------------- */
 
 /* Returns the cause if Slurm ends a job's tasks in this state; NONE otherwise.
  */
@@ -269,7 +269,7 @@ static enum jp_crash_cause ended_by_slurm(const struct jp_nodes *nodes,
     return (double) end.task->end_us >= early ? cause : JP_CRASH_NONE;
 }
 
-/* Returns a node that reported no end while Slurm says that a node failed;
+/* Returns a node that reported no end while Slurm reports that a node failed;
  * NULL: none. */
 static const struct jp_node *find_lost(const struct jp_nodes *nodes)
 {
@@ -304,9 +304,8 @@ static void set_before(const struct jp_nodes *nodes, struct jp_crash *crash)
 }
 
 /* Returns true if a kill clearly came before this end (arg), which may be its
- * consequence. A program that is told to end may exit with a status, but does
- * not crash; so a crash only counts as a consequence by the clock of its own
- * node. */
+ * consequence. A program may exit with a status on SIGTERM, but does not crash;
+ * so a crash only counts as a consequence by the clock of its own node. */
 static bool is_killed_before(void *arg, struct end end)
 {
     const struct end *self = arg;
@@ -364,7 +363,7 @@ static enum jp_crash_cause why_killed(const struct jp_nodes *nodes,
                : JP_CRASH_NONE;
 }
 
-/* Judges a step whose first end came from outside. */
+/* Judges a step in which the first end came from outside. */
 static void judge_kill(const struct jp_nodes *nodes, struct end first,
                        struct jp_crash *crash)
 {

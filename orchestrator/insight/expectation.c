@@ -104,8 +104,8 @@ static void find_peak(const struct jp_expectation *x, const struct jp_comm *c,
  * The unit of comparison is a report's median, not an operation: operations of
  * one step depend on each other. Slow needs both: longer than the median report
  * by `net_baseline_min`, and `net_baseline_spread_min` times as far below it as
- * the 5 % quantile of reports. The first ignores differences that nobody cares
- * about; the second guards against false alarms where steps vary anyway.
+ * the 5 % quantile of reports. The first ignores differences that do not
+ * matter; the second guards against false alarms where steps vary anyway.
  */
 static void find_earlier(const struct jp_expectation *x,
                          const struct jp_comm *c, const char *coll,

@@ -253,9 +253,9 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
     if (q->records > q->expected)
         return x;
     unseen = x.kind == JP_EXPECT_BOUND ? q->unseen_records : 0;
-    /* Unseen numbers are among the expected records only if some rank lacks
-     * what another one has. Else they are added, if no filter can explain them.
-     */
+    /* Unseen numbers are among the expected records only if one rank has them
+     * and another one has not. Else they are added, if no filter can explain
+     * them. */
     x.excludes_unseen = unseen && q->records == q->expected;
     if (x.excludes_unseen && !may_filter(conf)) {
         x.records = x.records > UINT64_MAX - unseen ? UINT64_MAX
@@ -383,7 +383,7 @@ static bool is_counted(const struct jp_evidence *e)
     return e->expected.kind == JP_EXPECT_COUNTED;
 }
 
-/* Says how complete the records are by the plan or by sequence numbers. */
+/* Adds how complete the records are by the plan or by sequence numbers. */
 static void bound_coverage(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
@@ -405,7 +405,7 @@ static void bound_coverage(const struct jp_evidence *e, struct jp_sentence *s)
                                          : "lost");
 }
 
-/* Says what share of the records is there, if it is too small (`coverage_min`).
+/* Adds what share of the records is there, if it is too small (`coverage_min`).
  */
 static void coverage(const struct jp_evidence *e, struct jp_sentence *s)
 {
@@ -436,7 +436,7 @@ static void lost(const struct jp_evidence *e, struct jp_sentence *s)
                      plural(q->lost));
 }
 
-/* Says that a pool was probably full. A full pool drops the first or the last
+/* Adds that a pool was probably full. A full pool drops the first or the last
  * operations, depending on the release. Dropped operations after the last
  * number leave no gap, so all that shows is a trace with exactly as many events
  * as the pool has slots. */
@@ -477,7 +477,7 @@ static void full_pools(const struct jp_evidence *e, struct jp_sentence *s)
         sentence_add(s, "the plan said: it %s", e->conf->lost);
 }
 
-/* Says which ranks of the job left no record. */
+/* Adds which ranks of the job left no record. */
 static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
@@ -498,8 +498,8 @@ static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
                      FIG_COUNT(of - q->ranks_seen), FIG_COUNT(of), plural(of));
 }
 
-/* Says how many communicators lack ranks, besides the largest one, which
- * ranks() has judged. */
+/* Adds how many communicators have missing ranks, besides the largest one,
+ * which ranks() has judged. */
 static void comms(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_comm *largest = largest_comm(e->result);
@@ -639,8 +639,8 @@ static void left_out(const struct jp_evidence *e, struct jp_sentence *s)
                      FIG_COUNT(n), plural(n));
 }
 
-/* Two processes with one rank in one folder are two runs whose operations would
- * be joined. */
+/* Two processes with one rank in one folder are two runs, and their operations
+ * would be joined. */
 static void shared(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint32_t n = e->result->quality.shared_ranks;

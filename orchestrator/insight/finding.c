@@ -100,9 +100,9 @@ static double weight(const struct jp_finding *f)
     return isfinite(f->cost_us) ? f->cost_us : 0;
 }
 
-/* Drops findings whose 95 % interval contains 0: their effect may be nothing,
- * and the report must not accuse a rank by chance. An unknown interval (NAN)
- * stays. */
+/* Drops findings with a 95 % interval that contains 0: their effect may be
+ * nothing, and the report must not accuse a rank by chance. An unknown interval
+ * (NAN) stays. */
 static void drop_doubtful(struct jp_findings *list)
 {
     size_t kept = 0;

@@ -148,8 +148,8 @@ char *finding_share(const struct jp_finding *finding,
 #define FINDING_SHARE(finding)                                                 \
     finding_share((finding), (char[JP_FINDING_SHARE]){0})
 
-/* Sorts by kind in the order of the enum, then by cost. Drops findings whose
- * interval includes zero. */
+/* Sorts by kind in the order of the enum, then by cost. Drops findings with an
+ * interval that includes zero. */
 void findings_sort(struct jp_findings *list);
 
 /* Whether a rank or a node is late. */

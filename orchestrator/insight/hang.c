@@ -1,13 +1,13 @@
 /* hang.c - find hangs, and name the communicator or the rank that stopped
  * first.
  *
- * The recorder's operations in flight tell who hangs (add_recorded). NCCL
- * Inspector's logs contain ended operations only; then the counts of operations
- * are compared (likes.h), and everything here is about which of several
- * communicators that stopped short was the first: the others wait for it.
- * hang_findings is the entry; find_first and find_silent are the two searches.
- * Where the counts fit several places, none is named: a wrong name costs more
- * than "unknown".
+ * The recorder's operations in flight show which rank hangs (add_recorded).
+ * NCCL Inspector's logs contain ended operations only; then the counts of
+ * operations are compared (likes.h), and everything here is about which of
+ * several communicators that stopped short was the first: the others wait for
+ * it. hang_findings is the entry; find_first and find_silent are the two
+ * searches. Where the counts fit several places, none is named: a wrong name
+ * costs more than "unknown".
  */
 #include "orchestrator/insight/looks.h"
 
@@ -87,10 +87,10 @@ enum place { EXPLAINED, POSSIBLE, CERTAIN };
 
 /* Judges a stage of a pipeline. It passes each microbatch forward and back,
  * with `pass` operations each time. A stage that has received a message but has
- * not done the operations that follow waits for nobody, so it stopped itself. A
- * stage that has done all of them waits for its next message. The first and
- * last stages (one peer) begin half of their passes without a message; for
- * these only an unfinished pass is certain. */
+ * not done the operations that follow waits for no other stage, so it stopped
+ * itself. A stage that has done all of them waits for its next message. The
+ * first and last stages (one peer) begin half of their passes without a
+ * message; for these only an unfinished pass is certain. */
 static enum place place_of(const struct jp_likes *s, size_t comm, uint64_t pass)
 {
     size_t pipe = pipe_rank(s, s->p->of_rank[s->p->comm_start[comm]]);
@@ -175,8 +175,8 @@ static bool is_exchange(const struct jp_likes *s, size_t comm)
 }
 
 /* Finds the first one if all ranks are in one communicator, or in two of all
- * ranks (one for the loss, say). With two, the numbers tell which one is next.
- * SIZE_MAX: other communicators, or equal counts. */
+ * ranks. With two, the numbers show which one is next. SIZE_MAX: other
+ * communicators, or equal counts. */
 static size_t find_only(const struct jp_likes *s)
 {
     size_t found[2] = {SIZE_MAX, SIZE_MAX}, n = 0;
@@ -253,11 +253,11 @@ static size_t find_first(const struct jp_likes *s)
     return first;
 }
 
-/* --- who fell silent ------------------------------------------------------ */
+/* --- which rank fell silent ----------------------------------------------- */
 
-/* Returns true if in each function the operations that lack one record are the
- * last ones: then the rank's recording ended early, and no record was lost in
- * between. Operations are sorted by function. */
+/* Returns true if in each function the operations with one missing record are
+ * the last ones: then the rank's recording ended early, and no record was lost
+ * in between. Operations are sorted by function. */
 static bool is_tail_cut(const struct jp_likes *s, size_t comm)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
@@ -283,8 +283,8 @@ static bool is_tail_cut(const struct jp_likes *s, size_t comm)
 }
 
 /* Returns the only rank without the last operations of a communicator that all
- * other ranks have: its records stopped first. SIZE_MAX: none, or several ranks
- * lack records, which lost data explains better. */
+ * other ranks have: its records stopped first. SIZE_MAX: none, or records of
+ * several ranks are missing, which lost data explains better. */
 static size_t find_silent(const struct jp_likes *s)
 {
     size_t silent = SIZE_MAX;
@@ -407,9 +407,9 @@ static const char *name_rank(const struct jp_likes *s, size_t rank,
     return processes_describe(s->p, s->r, who, buf);
 }
 
-/* Adds the rank whose records ended first: its process, or its profiler, ended
- * before the others stopped. silent_us 0: it is unknown whether they stopped,
- * so this is no hang but uneven data. 0 or -1. */
+/* Adds the rank with the records that ended first: its process, or its
+ * profiler, ended before the others stopped. silent_us 0: it is unknown whether
+ * they stopped, so this is no hang but uneven data. 0 or -1. */
 static int add_silent(const struct jp_likes *s, size_t silent,
                       uint64_t silent_us, struct jp_findings *findings)
 {
@@ -465,7 +465,7 @@ static int add_unknown(const struct jp_silence *silence, bool uneven,
 
 /* Returns true if the lag fits operations that its likes did once and it never
  * does, such as a check at the start: it has a whole number of operations per
- * step, and lacks less than those of one step. */
+ * step, and less than one step is missing. */
 static bool has_extras(const struct jp_likes *s, size_t first)
 {
     uint64_t ops = s->r->comms[first].ops, steps = s->steps[first];
@@ -495,8 +495,8 @@ static uint64_t count_holes(struct ops_reader *reader,
 }
 
 /* Returns 1 if it has more such gaps than its most advanced like. Then some of
- * its operations were not recorded, and it went further than its count says, so
- * it must not be accused. -1: out of memory. */
+ * its operations were not recorded, and it went further than its count shows,
+ * so it must not be accused. -1: out of memory. */
 static int has_holes(const struct jp_likes *s, size_t first)
 {
     const struct jp_comm *c = &s->r->comms[first], *like;
@@ -528,7 +528,7 @@ static int has_holes(const struct jp_likes *s, size_t first)
  *   a step that ended;
  * - with one operation a step it may just have been the last one when the step
  *   was killed;
- * - it lacks no more than one step. */
+ * - no more than one step is missing. */
 static bool is_plain(const struct jp_likes *s, size_t first)
 {
     const struct jp_comm *c = &s->r->comms[first];
@@ -620,7 +620,8 @@ static int add_uneven(const struct jp_likes *s, struct jp_findings *findings)
     return 0;
 }
 
-/* Returns true if the rank lacks so many records that figures could change. */
+/* Returns true if so many of its records are missing that figures could change.
+ */
 static bool lacks_much(const struct jp_likes *s, size_t rank)
 {
     const struct jp_rank *x = &s->r->ranks[rank];

@@ -3,10 +3,10 @@
  *
  * insight_run is the way through: missing data first (has_gaps), then run():
  * hangs, then judge() for everything that needs complete data, then the
- * answers. Each analysis appends findings and says how small an effect it would
+ * answers. Each analysis appends findings and sets how small an effect it would
  * have seen; the answer_* functions here turn both into one answer per
- * question. A question that nobody answered stays "not looked at", so an
- * analysis that did not run never looks like a good result.
+ * question. A question without an answer stays "not looked at", so an analysis
+ * that did not run never looks like a good result.
  */
 #include "common/figure.h"
 #include "orchestrator/insight/insight.h"
@@ -92,10 +92,10 @@ static double size_of(const struct jp_finding *f,
     return fmax(f->gain, gpus_us > 0 ? f->cost_us / gpus_us : NAN);
 }
 
-/* Takes back the answer "not found" of a question whose smallest visible effect
- * is larger than the largest fault found in its family. Such a fault hides
- * smaller ones, so the answer would be a false all-clear. gpus_us: the run's
- * length times its processes; 0: unknown. */
+/* Takes back the answer "not found" of a question if the smallest effect that
+ * it would have shown is larger than the largest fault found in its family.
+ * Such a fault hides smaller ones, so the answer would be a false all-clear.
+ * gpus_us: the run's length times its processes; 0: unknown. */
 static void answer_hidden(struct jp_hypotheses *h,
                           const struct jp_findings *findings, double gpus_us)
 {
@@ -152,8 +152,8 @@ static void answer_loss(const struct jp_evidence *e, bool gaps,
 }
 
 /* Returns true if so much data is missing that ranks and the network cannot be
- * judged. A rank whose records are missing would look early or late, so this
- * guards against a false accusation. Answers the question of data loss. */
+ * judged. A rank with missing records would look early or late, so this guards
+ * against a false accusation. Answers the question of data loss. */
 static bool has_gaps(const struct jp_jobconf *conf,
                      const struct jp_nodes *nodes,
                      const struct jp_result *result, struct jp_hypotheses *h)
@@ -265,8 +265,8 @@ static const char *why_unjudged(const struct jp_insight *x,
 }
 
 /* Late ranks count as judged if at least half of the processes were: fewer
- * could miss the late one more often than not. The text says how many were
- * judged if not all. */
+ * could miss the late one more often than not. The text has the number of
+ * judged processes if it is not all. */
 static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
                          const struct seen *seen, struct jp_hypotheses *h)
 {

@@ -22,7 +22,7 @@
 /* How a step's tasks ended: which task was the first to end by itself, why it
  * ended, and whether that is a fault.
  *
- * A task ends by itself if it dies of a signal that nobody sends to end a
+ * A task ends by itself if it dies of a signal that is not sent to end a
  * program (SIGSEGV, SIGABRT ...) or exits with a status other than 0. SIGTERM,
  * SIGINT, SIGHUP and SIGKILL come from outside. After another task has ended by
  * itself, they are its consequence (srun -K, a user's scancel). Without such a

@@ -1,4 +1,4 @@
-/* likes.c - shapes of communicators, and who is behind communicators of its
+/* likes.c - shapes of communicators, and which ones are behind others of their
  * kind.
  *
  * The first half has the orders by which communicators are alike; late ranks,
@@ -120,7 +120,7 @@ int likes_number(const struct jp_result *r, likes_order *order,
     return 0;
 }
 
-/* --- who has done less than most? ----------------------------------------- */
+/* --- which one has done less than most ------------------------------------ */
 
 /* Communicators of one kind are compared for hangs: same size and name, and
  * both with collectives or both with messages only. */
@@ -215,11 +215,11 @@ static double *count_gain(const struct jp_result *r)
 
 /* Why a communicator has fewer operations than the most advanced of its kind.
  * If it stopped at the end, it gained as much as that one in the middle of the
- * run. If it does less in each step, about half of what it lacks is missing
- * there already, since the two parts are half of the run apart. */
+ * run. If it does less in each step, about half of the difference is there
+ * already, since the two parts are half of the run apart. */
 enum shortness { SHORT_BY_STOP, SHORT_BY_WORK, SHORT_UNSURE };
 
-/* Tells the two reasons apart by the part of the lag that is missing in the
+/* Distinguishes the two reasons by the part of the lag that is missing in the
  * middle of the run. Between `hang_stopped_max` and `hang_less_min` it is
  * unsure, and no communicator is accused. `steps` may count each step
  * `hang_buckets_max` times; a lag of less than one operation in two steps

@@ -19,8 +19,7 @@
 
 /* Looks for small messages. Works on cells, which contain all operations except
  * the warm-up; series leave out sizes that occur only a few times. Needs
- * `small_ops_min` operations: fewer say nothing about a habit. Returns 0 or -1.
- */
+ * `small_ops_min` operations: fewer are not a habit. Returns 0 or -1. */
 static int add_small(const struct jp_netcells *cells,
                      struct jp_findings *findings)
 {
@@ -215,9 +214,9 @@ static void add_up(struct stages *s)
                                          (s->lateness[i].grouped_us > 0
                                               ? s->lateness[i].grouped_us
                                               : s->p2p_us[i]);
-    /* Records are written in batches, so the clock may say that the run was
-     * shorter than what a rank spent in it. Then the longest of these is a
-     * lower bound. */
+    /* Records are written in batches, so by the clock the run may be shorter
+     * than what a rank spent in it. Then the longest of these is a lower bound.
+     */
     s->run_us = s->r->ops ? (double) ops_run_us(s->r->ops) : 0;
     s->run_known = s->run_us > 0;
     for (size_t i = 0; i < s->p->n; i++) {
@@ -316,8 +315,9 @@ static struct slowest find_slowest(const struct stages *s)
     return best;
 }
 
-/* Returns how often all stages of a pipeline meet in another communicator (one
- * of all ranks, say), by its function with the fewest operations; 0: never. */
+/* Returns how often all stages of a pipeline meet in another communicator (such
+ * as one of all ranks), by its function with the fewest operations; 0: never.
+ */
 static uint64_t meetings(const struct stages *s, size_t pipeline)
 {
     size_t from = s->p->comm_start[pipeline];

@@ -44,16 +44,17 @@ int hang_findings(const struct jp_result *result,
  * than its communicator's mean.
  *
  * Appends an imbalance as well if a pipeline waits for one of its stages,
- * unless a late rank or node explains that; it replaces an imbalance that says
- * that some ranks have more to do. All stages of a pipeline run for the same
- * time. A stage whose ranks communicate less than those of the others therefore
+ * unless a late rank or node explains that; it replaces an imbalance by which
+ * some ranks have more to do. All stages of a pipeline run for the same time. A
+ * stage whose ranks communicate less than those of the others therefore
  * computes longer, and the others wait for it. Pipelines are communicators of
  * Send and Recv in which a rank has one or two neighbours. A stage is named if
  * it computes longer in all pipelines, by more than `late_cost` of the run and
  * by more than `late_errors` standard errors among the pipelines. It may be
  * slow or have more layers; the data cannot show which.
  *
- * Call it after late ranks were looked for. 0, or -1: no memory. */
+ * Call it after late ranks were looked for. 0, or -1: no memory.
+ */
 int load_findings(const struct jp_result *result,
                   const struct jp_processes *processes,
                   const struct jp_lateness *lateness,
@@ -121,7 +122,7 @@ struct network {
 void netgroups_describe_hosts(struct network *w, struct jp_finding *f,
                               char *buf, size_t size);
 
-/* netgroups.c: groups whose AlltoAll, and nodes whose Send and Recv, take
+/* netgroups.c: groups with an AlltoAll, and nodes with Send and Recv, that take
  * longer than those of their likes.
  *
  * An AlltoAll waits for its last rank, so the network's time is that of the

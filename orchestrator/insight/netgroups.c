@@ -2,10 +2,11 @@
  *
  * The estimator is the time of the network alone: of an AlltoAll the shortest
  * time of any rank, of a message the time at the rate of its fastest messages.
- * looks.h says why. Each is compared with the median of its likes; slow is what
- * is beyond both a factor and `late_spread_min` times the spread of the likes.
- * The spread is taken 1 + 6/n times for n likes, because the closest half of a
- * few may be close by luck: this guards against false alarms in small jobs.
+ * looks.h has the reasons. Each is compared with the median of its likes; slow
+ * is what is beyond both a factor and `late_spread_min` times the spread of the
+ * likes. The spread is taken 1 + 6/n times for n likes, because the closest
+ * half of a few may be close by luck: this guards against false alarms in small
+ * jobs.
  */
 #include "orchestrator/insight/looks.h"
 
@@ -299,7 +300,7 @@ static void drop_echoes(struct pairs *w)
             w->at[i].excess_us = 0;
 }
 
-/* --- whose link ----------------------------------------------------------- */
+/* --- the slow node or link ------------------------------------------------ */
 
 /* What the slow pairs have in common. */
 struct cause {
@@ -446,7 +447,7 @@ static int pairs_findings(struct network *network)
     return rc;
 }
 
-/* --- groups whose AlltoAll is slow ---------------------------------------- */
+/* --- groups with a slow AlltoAll ------------------------------------------ */
 
 #define COLLECTIVE "AlltoAll"
 

@@ -612,7 +612,7 @@ static int gather(struct samples *s, const struct jp_op *op)
     return 0;
 }
 
-/* Returns true if the operation tells the network's time: all ranks have a time
+/* Returns true if the operation shows the network's time: all ranks have a time
  * in it, and none leaves it before the last has arrived. */
 static bool is_judged(const struct jp_result *r, const struct jp_op *op)
 {

@@ -4,8 +4,8 @@
  * tell() has the order: steps and drifts first; if there is neither, compare()
  * with peaks, baseline and likes, then groups and pairs (netgroups.c). A
  * network that is slow from some time on would also be slow against its likes,
- * so only the first kind that explains enough becomes a finding. answer() says
- * before that how small an effect would be seen.
+ * so only the first kind that explains enough becomes a finding. Before that,
+ * answer() states how small an effect would be seen.
  */
 #include "orchestrator/insight/looks.h"
 
@@ -390,7 +390,7 @@ static int tell(struct network *w, bool *compared)
 /* Returns the smallest relative growth that the F test would have seen in a
  * series of median noise; NAN: no series could be judged. A step of size d in
  * the middle of the run explains B d^2 / 4 of B blocks' squares, and the test
- * asks for `net_fit_min` times the blocks' variance. */
+ * needs `net_fit_min` times the blocks' variance. */
 static double least_change(const struct network *w, double *scratch)
 {
     double each = limits_get(JP_LIMIT_NET_FIT) * 4 / NETSERIES_BLOCKS;

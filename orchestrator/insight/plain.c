@@ -419,9 +419,8 @@ static void add_hang_ops(struct text *t, const struct jp_hang *hang)
         add(t, ".");
 }
 
-/* f NULL: the verdict says HANG without a finding. Hangs found by counts have
- * no operations in flight; then the clause of the finding is all that is known.
- */
+/* f NULL: the verdict is HANG without a finding. Hangs found by counts have no
+ * operations in flight; then the clause of the finding is all that is known. */
 static void add_hang(struct text *t, const struct jp_finding *f,
                      const struct jp_result *r)
 {

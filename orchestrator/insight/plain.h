@@ -15,8 +15,8 @@
 #define JP_PLAIN_TEXT 480
 #define JP_PLAIN_WORDS 25
 
-/* Writes the sentences on a finding: who, what and how much. result may be
- * NULL. Returns buf. */
+/* Writes the sentences on a finding: which rank or node, what, and how much.
+ * result may be NULL. Returns buf. */
 char *plain_finding(const struct jp_finding *finding,
                     const struct jp_result *result, char buf[JP_PLAIN_TEXT]);
 
@@ -47,7 +47,7 @@ char *plain_hang_ranks(const struct jp_hang_op *op, enum jp_hang_state state,
                        unsigned most, char *buf, size_t size);
 
 /* Three checks for a verdict that no single finding explains. NULL: the finding
- * says what to do. copper: the step has only Copper's profiles. */
+ * has its own advice. copper: the step has only Copper's profiles. */
 enum { JP_PLAIN_CHECKS = 3 };
 const char *const *plain_checks(const struct jp_verdict *verdict, bool copper);
 

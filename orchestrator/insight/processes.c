@@ -505,7 +505,7 @@ char *processes_rank_name(const struct jp_processes *p,
     return buf;
 }
 
-/* The pid tells processes of a host apart only if no rank does. */
+/* The pid is needed only if no rank distinguishes processes of a host. */
 char *processes_place(const struct jp_process *process,
                       char buf[JP_PROCESS_NAME_LEN])
 {

@@ -237,8 +237,8 @@ static bool ended_beside(const struct habit *h, double before_us,
            fabs(before_us - usual) < fabs(after_us - usual);
 }
 
-/* Decides what an event follows, as far as it can by itself; vote() asks the
- * other members of the operation. */
+/* Decides what an event follows, as far as it can by itself; vote() takes the
+ * other members of the operation into account. */
 static void decide(struct replay *x, uint32_t i, const double *starts,
                    const struct habits *habits)
 {

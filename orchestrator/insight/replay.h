@@ -28,9 +28,9 @@
  * the mean over members. Members of an AlltoAll (uneven sizes), a Broadcast or
  * a Reduce leave at different times, which are kept. The next pass is the model
  * with nothing changed. If it misses the run's length by more than the limit,
- * or if too many operations lack members, the replay is not `usable` and
- * nothing is claimed. An operation that lacks a member (lost records) ends for
- * each of the others when it did in the recording.
+ * or if too many operations have missing members, the replay is not `usable`
+ * and nothing is claimed. An operation with a missing member (lost records)
+ * ends for each of the others when it did in the recording.
  *
  * Bounds. At most REPLAY_EVENTS operations of processes, some 110 B each. If
  * there are more, only the first part of all timelines is replayed, equally
@@ -88,7 +88,7 @@ struct replay_cause {
 };
 
 /* Borrows the result (with its timelines) and the processes until destroy.
- * *state says whether the replay is usable. NULL: no memory. */
+ * *state has whether the replay is usable. NULL: no memory. */
 struct replay *replay_create(const struct jp_result *result,
                              const struct jp_processes *processes,
                              struct replay_state *state);

@@ -92,7 +92,7 @@ static int grow_ops(struct replay *x)
 
 /* Returns the operation of a key with that number, made like `as` if it is new.
  * NONE: out of memory, or the number is implausibly large, as damaged files may
- * say anything. */
+ * contain anything. */
 static uint32_t op_get(struct replay *x, uint32_t k, uint64_t number,
                        const struct replay_op *as)
 {
@@ -238,7 +238,7 @@ static int note_series(struct replay *x, const struct timeline *t,
     return 0;
 }
 
-/* Returns the process of a timeline, by the first series whose rank is known;
+/* Returns the process of a timeline, by the first series with a known rank;
  * SIZE_MAX: unknown. A mixed timeline has several processes. */
 static size_t process_of(const struct replay *x, const struct timeline *t,
                          const struct series *series)
@@ -256,8 +256,8 @@ static size_t process_of(const struct replay *x, const struct timeline *t,
 }
 
 /* Appends a timeline's operations that begin within horizon_us of its first
- * one, at most `most` in all. Leaves out messages to oneself, which nobody
- * waits for, and times that cannot be. Returns -1 without memory. */
+ * one, at most `most` in all. Leaves out messages to oneself, for which no rank
+ * waits, and impossible times. Returns -1 without memory. */
 static int unpack(const struct timeline *t, const struct series *series,
                   uint64_t horizon_us, struct raw *raw, size_t *n, size_t most)
 {
@@ -419,8 +419,8 @@ static void follow(struct replay *x, uint32_t i, uint32_t first,
     }
 }
 
-/* Returns the process's role in a pair. Direction and the peer's side tell the
- * stages of a pipeline apart. */
+/* Returns the process's role in a pair. Direction and the peer's side
+ * distinguish the stages of a pipeline. */
 static uint8_t role_of(const struct raw *raw, bool exchange)
 {
     if (!raw->p2p || exchange)
@@ -596,7 +596,7 @@ out:
 /* Returns how much of each process is replayed, in us from its start. A
  * truncated timeline is complete until its last operation, and all events
  * together must fit into REPLAY_EVENTS. All processes get the same length,
- * because operations beyond it would lack members. */
+ * because operations beyond it would have missing members. */
 static uint64_t find_horizon(const struct source *sources, size_t n,
                              uint64_t known)
 {

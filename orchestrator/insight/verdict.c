@@ -300,8 +300,8 @@ static bool empty_files(const struct jp_evidence *e, struct jp_sentence *s)
 }
 
 /* Returns true, sets *why and adds a clause if there is no record, or none was
- * analysed. The clauses claim only what was seen: a missing file does not tell
- * a program without NCCL from a profiler that was not loaded. */
+ * analysed. The clauses claim only what was seen: a missing file does not
+ * distinguish a program without NCCL from a profiler that was not loaded. */
 static bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s,
                            enum jp_nodata *why)
 {
@@ -544,9 +544,9 @@ static void say_hang(const struct jp_evidence *e,
 }
 
 /* Returns true if the step had hung for long when the first task failed. Then
- * the failure ended the hang (a watchdog, say) and was not the reason why the
- * others waited. Without the time at which the hang began: true if the others
- * ended soon after the failure. */
+ * the failure ended the hang, as a watchdog does, and was not the reason why
+ * the others waited. Without the time at which the hang began: true if the
+ * others ended soon after the failure. */
 static bool hung_before(const struct jp_hang *hang,
                         const struct jp_crash *crash)
 {
@@ -614,8 +614,8 @@ static bool say_tail(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
-/* Adds what the figures say and how complete they are. Returns the word; *why
- * is set for NODATA. */
+/* Adds what was found and how complete the data is. Returns the word; *why is
+ * set for NODATA. */
 static enum jp_verdict_word say_data(const struct jp_evidence *e,
                                      const struct jp_insight *insight,
                                      enum jp_nodata *why, struct jp_sentence *s)
@@ -636,7 +636,7 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
         !hypothesis_judged(insight ? &insight->hypotheses : NULL,
                            JP_HYPOTHESIS_LATE_RANK))
         word = say_unjudged(insight, s);
-    /* A good or open verdict says what it is based on. */
+    /* A good or open verdict includes what it is based on. */
     if (word >= JP_VERDICT_UNJUDGED)
         say_ok(e, insight, s);
     return word;

@@ -258,8 +258,8 @@ static int ask_balance(const struct jp_nsys *nsys, struct jp_findings *findings)
     return 0;
 }
 
-/* Asks all questions and answers GPU_TIME. Findings are sorted again, because
- * the first one decides what the card says. Without memory some are missing. */
+/* Tries all questions and answers GPU_TIME. Findings are sorted again, because
+ * the card shows the first one. Without memory some are missing. */
 static void judge(const struct jp_nsys *nsys, struct jp_insight *x)
 {
     size_t n = sizeof(questions) / sizeof(*questions);
@@ -347,7 +347,7 @@ void util_verdict_alone(const struct jp_util *util, bool sampled, int probed,
     if (crash)
         sentence_add(&s, "%s", crash->text);
     if (samples_of(util) || probed > 0) {
-        /* Never OK: without records of NCCL nobody looked for late ranks. */
+        /* Never OK: without records of NCCL no late ranks were looked for. */
         verdict->word = JP_VERDICT_UNJUDGED;
         sentence_add(&s, "%s%s%s only: NCCL was not profiled",
                      samples_of(util) ? "utilisation" : "",

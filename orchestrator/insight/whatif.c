@@ -176,7 +176,7 @@ static void take_shares(const struct replay *x, const struct peers *peers,
 }
 
 /* Returns true if most peers waited in line at position k while the process did
- * not. Their own time is hidden by the wait, and says nothing. */
+ * not. Their own time is hidden by the wait, and unknown. */
 static bool is_hidden(const struct replay *x, const struct peers *peers,
                       uint32_t k)
 {
@@ -743,7 +743,7 @@ int whatif_findings(const struct jp_result *result,
 
     *state = (struct replay_state){0};
     for (size_t i = 0; i < findings->n; i++) {
-        /* Until a replay says more, all waits are an upper bound of the gain.
+        /* Unless a replay succeeds, all waits are an upper bound of the gain.
          */
         if (isfinite(findings->at[i].cost_us))
             findings->at[i].gain_kind = JP_GAIN_BOUND;
