@@ -42,11 +42,6 @@ int likes_by_place(const struct jp_comm *x, const struct jp_comm *y)
     return order ? order : strcmp(x->name, y->name);
 }
 
-static int order_of(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
 static int order_of_words(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "");
@@ -54,11 +49,11 @@ static int order_of_words(const char *a, const char *b)
 
 int likes_by_link(const struct jp_comm *x, const struct jp_comm *y)
 {
-    int order = order_of(x->n_ranks, y->n_ranks);
+    int order = stats_order(x->n_ranks, y->n_ranks);
 
-    order = order ? order : order_of(x->nnodes, y->nnodes);
-    order = order ? order : order_of(x->n_hosts, y->n_hosts);
-    order = order ? order : order_of(x->type, y->type);
+    order = order ? order : stats_order(x->nnodes, y->nnodes);
+    order = order ? order : stats_order(x->n_hosts, y->n_hosts);
+    order = order ? order : stats_order(x->type, y->type);
     order = order ? order : order_of_words(x->fabric, y->fabric);
     return order ? order : order_of_words(x->inter, y->inter);
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/insight/stats.h"
+
 /* --- a histogram of bandwidths -------------------------------------------- */
 
 /* log2 of BWHIST_PARTS */
@@ -120,11 +122,6 @@ uint64_t netcells_bytes(uint32_t size)
     return (uint64_t) (4 + size % 4) << (size / 4 - 1);
 }
 
-static int order_of(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
 /* Any total order would do. With the links first, cells of one link are
  * neighbours. */
 int netkey_compare(const struct jp_netkey *a, const struct jp_netkey *b)
@@ -132,12 +129,12 @@ int netkey_compare(const struct jp_netkey *a, const struct jp_netkey *b)
     int order = strcmp(a->fabric, b->fabric);
 
     order = order ? order : strcmp(a->inter, b->inter);
-    order = order ? order : order_of(a->type, b->type);
-    order = order ? order : order_of(a->n_ranks, b->n_ranks);
-    order = order ? order : order_of(a->n_hosts, b->n_hosts);
+    order = order ? order : stats_order(a->type, b->type);
+    order = order ? order : stats_order(a->n_ranks, b->n_ranks);
+    order = order ? order : stats_order(a->n_hosts, b->n_hosts);
     order = order ? order : strcmp(a->gpu, b->gpu);
     order = order ? order : strcmp(a->coll, b->coll);
-    return order ? order : order_of(a->size, b->size);
+    return order ? order : stats_order(a->size, b->size);
 }
 
 /* Copies as much as fits. Labels and models come from the nodes' records. */

@@ -198,11 +198,6 @@ static void gather(struct pairs *w)
 
 /* --- likes ---------------------------------------------------------------- */
 
-static int order_of(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
 /* Any two ranks in communicators of equal shape and label, messages of one
  * size. */
 static int by_kind(const void *a, const void *b, void *arg)
@@ -211,7 +206,7 @@ static int by_kind(const void *a, const void *b, void *arg)
     const struct jp_result *r = arg;
     int order = likes_by_link(&r->comms[x->comm], &r->comms[y->comm]);
 
-    return order ? order : order_of(x->bytes, y->bytes);
+    return order ? order : stats_order(x->bytes, y->bytes);
 }
 
 /* The same two ranks in addition: the same step of each pipeline. Their paths
@@ -221,8 +216,8 @@ static int by_step(const void *a, const void *b, void *arg)
     const struct pair *x = a, *y = b;
     int order = by_kind(a, b, arg);
 
-    order = order ? order : order_of(x->src, y->src);
-    return order ? order : order_of(x->dst, y->dst);
+    order = order ? order : stats_order(x->src, y->src);
+    return order ? order : stats_order(x->dst, y->dst);
 }
 
 /* Compares n pairs with each other. Pairs with few or short messages serve for

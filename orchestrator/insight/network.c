@@ -31,11 +31,6 @@ struct sum {
     const struct jp_netseries *worst;
 };
 
-static int order_of(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
 /* Series of one shape of communicator, function and size are alike. */
 static int by_likeness(const void *a, const void *b, void *arg)
 {
@@ -45,7 +40,7 @@ static int by_likeness(const void *a, const void *b, void *arg)
     int order = likes_by_link(&r->comms[x->comm], &r->comms[y->comm]);
 
     order = order ? order : strcmp(x->coll, y->coll);
-    return order ? order : order_of(x->bytes, y->bytes);
+    return order ? order : stats_order(x->bytes, y->bytes);
 }
 
 /* Marks the series as slower than usual (course NET_STEP) and sets its excess

@@ -12,6 +12,11 @@ void stats_sort(double *v, size_t n)
         qsort(v, n, sizeof(*v), sorted_ascending);
 }
 
+int stats_order(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
 static void swap(double *a, double *b)
 {
     double kept = *a;

@@ -7,6 +7,9 @@
 
 void stats_sort(double *v, size_t n);
 
+/* The order of two numbers, as qsort needs it. */
+int stats_order(uint64_t a, uint64_t b);
+
 /* Median. Reorders v. NAN: n is 0. */
 double stats_median(double *v, size_t n);
 
