@@ -7,18 +7,17 @@
  *
  * A metric of the subject (its task, its GPU, its node, a port) is a cause if
  * three conditions hold:
- *  - It differs from the median of its peers, in the bad direction, by at least
- *    the row's limit.
- *  - The difference is unlikely to be chance (JP_LIMIT_CAUSE_CHANCE), by
- *    Student's t. Two or three peers say little about the variance. It is
- *    therefore moderated by how much members of a kind usually differ (Smyth
- *    2004). The peers' own deviation is measured by the MAD, with its factors
- *    for small samples (Croux and Rousseeuw 1992).
- *  - For a finding in a part of the run, the difference was smaller before or
- *    after that part (JP_LIMIT_CAUSE_CONTRAST).
- * Without peers, the subject's own time before is used for comparison. Totals
- * of a node are used only if the step has the node for itself. A missing metric
- * was not examined.
+ * - It differs from the median of its peers, in the bad direction, by at least
+ *   the row's limit.
+ * - The difference is unlikely to be chance (JP_LIMIT_CAUSE_CHANCE), by
+ *   Student's t. Two or three peers show little of the variance. It is
+ *   therefore moderated by how much members of a kind usually differ (Smyth
+ *   2004). The peers' own deviation is measured by the MAD, with its factors
+ *   for small samples (Croux and Rousseeuw 1992).
+ * - For a finding in a part of the run, the difference was smaller before or
+ *   after that part (JP_LIMIT_CAUSE_CONTRAST). Without peers, the subject's own
+ *   time before is used for comparison. Totals of a node are used only if the
+ *   step has the node for itself. A missing metric was not examined.
  */
 #ifndef JP_CAUSE_CAUSE_H
 #define JP_CAUSE_CAUSE_H
@@ -64,7 +63,7 @@ struct samples_node {
 };
 
 struct samples {
-    struct sampled *at; /* ordered by scope, node, then as read */
+    struct sampled *at; /* ordered by scope, node, id */
     size_t n;
     size_t first[JP_UTIL_SCOPES + 1]; /* first member of each scope */
     struct samples_node *nodes;
@@ -311,7 +310,7 @@ extern const char *const bottleneck_titles[JP_BOTTLENECKS];
 
 struct jp_bottleneck {
     enum jp_bottleneck_kind kind;
-    const char *metric; /* the metric behind the value */
+    const char *metric; /* the metric of the value */
     enum util_unit unit;
     double value, limit;
     char text[160]; /* the evidence, as a clause */
