@@ -15,9 +15,11 @@
  *   2004). The peers' own deviation is measured by the MAD, with its factors
  *   for small samples (Croux and Rousseeuw 1992).
  * - For a finding in a part of the run, the difference was smaller before or
- *   after that part (JP_LIMIT_CAUSE_CONTRAST). Without peers, the subject's own
- *   time before is used for comparison. Totals of a node are used only if the
- *   step has the node for itself. A missing metric was not examined.
+ *   after that part (JP_LIMIT_CAUSE_CONTRAST).
+ *
+ * Without peers, the subject's own time before is used for comparison. Totals
+ * of a node are used only if the step has the node for itself. A missing metric
+ * was not examined.
  */
 #ifndef JP_CAUSE_CAUSE_H
 #define JP_CAUSE_CAUSE_H
