@@ -1,4 +1,10 @@
-/* bottleneck.c - rules about the totals of all members. */
+/* bottleneck.c - what limits the job as a whole: rules about means over all
+ * members.
+ *
+ * take_facts collects the values, rules[] compares each with a limit of
+ * limits.h. Unlike cause_find.c this compares nothing with peers: it answers
+ * why a healthy job is not faster. An unknown value (NAN) satisfies no rule.
+ */
 #include "orchestrator/cause/cause.h"
 
 #include <math.h>
@@ -36,17 +42,19 @@ const char *const bottleneck_titles[JP_BOTTLENECKS] = {
     [JP_BOTTLENECK_UNDER_USED] = "too little work",
 };
 
-/* The values that the rules examine; NAN: unknown. */
+/* The values that the rules examine; shares from 0 to 1 unless said otherwise.
+ * NAN: unknown. */
 struct facts {
     double sm, gpu_memory, gpu_imbalance, gpu_limited;
-    double cpu, throttled, task_imbalance; /* cpu: of the CPUs that the step may
-                                            * use */
-    double io, iowait;                     /* iowait: only of nodes that the
-                                            * step has for itself */
+    /* cpu: of the CPUs that the step may use; imbalances: largest / mean */
+    double cpu, throttled, task_imbalance;
+    /* iowait, port: only of nodes that the step has for itself */
+    double io, iowait;
     double reads, memory, faults;
-    double communication, port; /* port: the same */
+    double communication, port;
 };
 
+/* Returns the mean of a column over all members of a scope; NAN: unknown. */
 static double mean_of(const struct jp_util *util, enum jp_util_scope scope,
                       unsigned column)
 {
@@ -56,6 +64,8 @@ static double mean_of(const struct jp_util *util, enum jp_util_scope scope,
     return row ? row->mean : NAN;
 }
 
+/* Returns the largest member's mean divided by the mean of all; NAN: unknown.
+ */
 static double imbalance_of(const struct jp_util *util, enum jp_util_scope scope,
                            unsigned column)
 {
@@ -65,8 +75,9 @@ static double imbalance_of(const struct jp_util *util, enum jp_util_scope scope,
     return row ? row->imbalance : NAN;
 }
 
-/* The median over processes of the fraction of time with an operation in
- * flight. */
+/* Returns the median over processes of the share of time with an operation in
+ * flight. The median, because one process that waits all the time must not make
+ * the job communication-bound. NAN: unknown. */
 static double communication_of(const struct jp_result *r)
 {
     double *shares = r && r->n_busy ? calloc(r->n_busy, sizeof(*shares)) : NULL;
@@ -86,8 +97,9 @@ static double communication_of(const struct jp_result *r)
     return median;
 }
 
-/* The mean of part / whole over members of nodes that the step has for
- * itself. */
+/* Returns the mean of max(part, other) / whole over all slices of members of
+ * nodes that the step has for itself; elsewhere other jobs' use would count.
+ * other < 0: none. */
 static double own_share(const struct samples *s, enum jp_util_scope scope,
                         int part, int other, int whole)
 {
@@ -112,6 +124,8 @@ static double own_share(const struct samples *s, enum jp_util_scope scope,
     return n > 0 ? sum / n : NAN;
 }
 
+/* The arithmetic lets NAN through, so a fact with an unknown operand is
+ * unknown. fmax prefers the known one. */
 static void take_facts(const struct jp_util *util, const struct samples *s,
                        const struct jp_result *r, struct facts *f)
 {
@@ -146,8 +160,8 @@ static void take_facts(const struct jp_util *util, const struct samples *s,
 /* --- the rules ------------------------------------------------------------ */
 
 /* In order of preference: the first rule that holds is the evidence for its
- * kind. Rules with `idle` apply if the step has no GPUs, or GPUs that mostly
- * wait. */
+ * kind. Rules with `idle` apply only if the step has no GPUs, or GPUs that
+ * mostly wait: then the CPUs' work is not hidden behind theirs. */
 static const struct rule {
     enum jp_bottleneck_kind kind;
     size_t fact; /* offset in struct facts */
@@ -198,11 +212,13 @@ static const struct rule {
 #undef FACT
 };
 
+/* Returns the value at this offset in struct facts. */
 static double fact_of(const struct facts *f, size_t offset)
 {
     return *(const double *) (const void *) ((const char *) f + offset);
 }
 
+/* Adds a bottleneck, unless one of its kind is there. */
 static void add(struct jp_bottlenecks *out, const struct jp_bottleneck *b)
 {
     for (size_t i = 0; i < out->n; i++)
@@ -211,8 +227,8 @@ static void add(struct jp_bottlenecks *out, const struct jp_bottleneck *b)
     out->at[out->n++] = *b;
 }
 
-/* Whether an imbalance matters. Little-used units are uneven by nature, and the
- * host threads of GPUs may do anything. */
+/* Returns true if an imbalance matters. Units that are hardly used are uneven
+ * by nature, and the host threads of GPUs may do anything. */
 static bool is_compared(const struct rule *rule, const struct facts *f)
 {
     double used = rule->gpus ? f->sm : f->cpu;
@@ -221,6 +237,7 @@ static bool is_compared(const struct rule *rule, const struct facts *f)
            (rule->gpus || isnan(f->sm));
 }
 
+/* Adds the rule's bottleneck if its value is above its limit. */
 static void try_rule(const struct rule *rule, const struct facts *f,
                      struct jp_bottlenecks *out)
 {
@@ -231,6 +248,7 @@ static void try_rule(const struct rule *rule, const struct facts *f,
                               .limit = limits_get(rule->limit)};
     bool busy = f->sm > limits_get(JP_LIMIT_BOUND_IDLE);
 
+    /* Written so that an unknown value fails. */
     if (!(b.value > b.limit) || (rule->idle && busy) ||
         (rule->gpus && isnan(f->sm)) ||
         (rule->kind == JP_BOTTLENECK_IMBALANCE && !is_compared(rule, f)))
@@ -243,6 +261,7 @@ static void try_rule(const struct rule *rule, const struct facts *f,
     add(out, &b);
 }
 
+/* Adds UNDER_USED if processors and GPUs are hardly used. */
 static void try_unused(const struct facts *f, struct jp_bottlenecks *out)
 {
     double limit = limits_get(JP_LIMIT_BOUND_UNUSED);

@@ -1,4 +1,13 @@
 /* cause_find.c - compare a finding's subject with its peers, metric by metric.
+ *
+ * causes_find is the entry. For each finding, each row of cause_table and each
+ * unit (a member, or all members of a node) compare() tests one metric: the
+ * null hypothesis is that the subject is drawn from the same distribution as
+ * its peers. Units are those of the metric. The chance is multiplied by the
+ * number of possible subjects (Bonferroni), and `cause_chance_max` is small
+ * enough for some fifty metrics: this guards against naming an innocent metric.
+ * Metrics that pass are weighed by strength_of; chain() puts consequences after
+ * their causes.
  */
 #include "orchestrator/cause/cause.h"
 
@@ -8,128 +17,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/cause/samples.h"
 #include "orchestrator/insight/stats.h"
 
 #define KEPT 5 /* limit of causes per finding */
 
+/* The finding that is being examined. */
 struct finding_state {
     const struct causes_input *in;
     const struct jp_finding *f;
     const struct course *course;
     struct cause_subject subject;
-    double *scratch; /* room for one value per member */
-    double *more;
-    bool *suspect; /* by member: it is in another finding, so no peer */
+    /* room for one value per member; holds the peers' values */
+    double *scratch;
+    double *more;  /* the same, for other values */
+    bool *suspect; /* [member] it is in another finding, so it is no peer */
 };
 
-/* --- the subject ---------------------------------------------------------- */
-
+/* Returns true if a rank or node is late: metrics of its computation may
+ * explain it. */
 static bool is_compute(enum jp_finding_kind kind)
 {
     return kind == JP_FINDING_LATE_RANK || kind == JP_FINDING_LATE_NODE ||
            kind == JP_FINDING_STALL;
 }
 
+/* Returns true if the network is slow: metrics of links may explain it. */
 static bool is_network(enum jp_finding_kind kind)
 {
     return kind == JP_FINDING_SLOW_NETWORK || kind == JP_FINDING_DRIFT;
-}
-
-/* Finds the node of the task; otherwise the only node with the host's name. */
-static int find_node(const struct jp_nodes *nodes, const char *host,
-                     int64_t task)
-{
-    int found = -1;
-
-    for (size_t i = 0; task >= 0 && i < nodes->n_nodes; i++)
-        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++)
-            if (nodes->nodes[i].tasks[k].gtid == (uint64_t) task)
-                return (int) i;
-    for (size_t i = 0; *host && i < nodes->n_nodes; i++) {
-        const struct jp_node *node = &nodes->nodes[i];
-
-        if (strcmp(node->name, host) == 0)
-            return (int) i;
-        if (node->hostname && strcmp(node->hostname, host) == 0)
-            found = found == -1 ? (int) i : -2;
-    }
-    return found;
-}
-
-/* Assigns a GPU: the k-th task of a node has its k-th GPU if there are as many
- * tasks as GPUs. A single GPU belongs to all tasks. */
-static void guess_gpu(const struct causes_input *in,
-                      struct cause_subject *subject)
-{
-    const struct samples *s = in->samples;
-    const struct samples_node *node = &s->nodes[subject->node];
-    const struct jp_node *tasks = &in->nodes->nodes[subject->node];
-    size_t n = node->n[JP_UTIL_GPU], at = 0, before = 0;
-    bool known = false;
-
-    for (size_t i = 0; i < tasks->n_tasks; i++)
-        if (tasks->tasks[i].gtid == (uint64_t) subject->task) {
-            at = i;
-            known = true;
-        }
-    for (size_t i = 0; known && i < tasks->n_tasks; i++)
-        before += tasks->tasks[i].ltid < tasks->tasks[at].ltid;
-    if (n == 1)
-        before = 0;
-    else if (!known || n != tasks->n_tasks || before >= n)
-        return;
-    snprintf(subject->gpu, sizeof(subject->gpu), "%s",
-             s->at[node->first[JP_UTIL_GPU] + before].id);
-}
-
-static void find_gpu(const struct causes_input *in,
-                     const struct jp_process *who,
-                     struct cause_subject *subject)
-{
-    const struct samples *s = in->samples;
-    const struct samples_node *node = &s->nodes[subject->node];
-    char id[JP_BUSID];
-
-    for (size_t i = 0; in->places && who && i < who->n; i++) {
-        const char *busid =
-            in->places[in->processes->by_process[who->first + i]].busid;
-
-        for (size_t k = 0; *busid && k < node->n[JP_UTIL_GPU]; k++) {
-            const struct sampled *gpu = &s->at[node->first[JP_UTIL_GPU] + k];
-
-            if (busid_tidy(gpu->id, id) == 0 && strcmp(id, busid) == 0) {
-                snprintf(subject->gpu, sizeof(subject->gpu), "%s", gpu->id);
-                return;
-            }
-        }
-    }
-    guess_gpu(in, subject);
-}
-
-static void find_subject(struct finding_state *x)
-{
-    const struct causes_input *in = x->in;
-    const struct jp_finding *f = x->f;
-    const struct jp_process *who =
-        in->processes && f->pid >= 0
-            ? processes_find(in->processes, f->host, f->pid)
-            : NULL;
-    struct cause_subject *s = &x->subject;
-
-    *s = (struct cause_subject){
-        .kind = f->kind,
-        .rank = f->world_rank >= 0 ? f->world_rank : f->rank,
-        .task = who && who->task >= 0 ? who->task : f->world_rank,
-        .whole_node = f->kind == JP_FINDING_LATE_NODE || is_network(f->kind)};
-    if (s->whole_node)
-        s->task = -1;
-    s->node = find_node(in->nodes, f->host, s->task);
-    if (s->node < 0)
-        return;
-    s->name = in->samples->nodes[s->node].name;
-    if (!s->whole_node)
-        find_gpu(in, who, s);
 }
 
 /* --- units of comparison -------------------------------------------------- */
@@ -139,12 +54,15 @@ struct unit {
     size_t first, n;
 };
 
+/* Returns true if members of this scope are compared node by node. */
 static bool by_node(const struct finding_state *x, enum jp_util_scope scope)
 {
     return x->subject.whole_node || scope == JP_UTIL_PORT ||
            scope == JP_UTIL_NODE || scope == JP_UTIL_STEP;
 }
 
+/* Returns the unit that a member belongs to. Members of a node are neighbours.
+ */
 static struct unit unit_at(const struct finding_state *x,
                            enum jp_util_scope scope, size_t member)
 {
@@ -155,6 +73,7 @@ static struct unit unit_at(const struct finding_state *x,
                              : (struct unit){member, 1};
 }
 
+/* Returns true if the unit is what the finding names. */
 static bool is_subject(const struct finding_state *x, enum jp_util_scope scope,
                        const struct unit *unit)
 {
@@ -171,7 +90,7 @@ static bool is_subject(const struct finding_state *x, enum jp_util_scope scope,
     return x->subject.task >= 0 && strcmp(m->id, rank) == 0;
 }
 
-/* Excludes values that other jobs may have influenced. */
+/* Returns false for totals of a node that other jobs may have influenced. */
 static bool is_usable(const struct finding_state *x, enum jp_util_scope scope,
                       uint32_t node)
 {
@@ -181,6 +100,7 @@ static bool is_usable(const struct finding_state *x, enum jp_util_scope scope,
 
 /* --- values --------------------------------------------------------------- */
 
+/* Returns a member's value in a slice; NAN: unknown. */
 static double member_at(const struct samples *s, const struct cause_row *row,
                         int column, size_t member, unsigned slice)
 {
@@ -191,7 +111,8 @@ static double member_at(const struct samples *s, const struct cause_row *row,
     return m->slices[column] ? (double) m->slices[column][slice] : NAN;
 }
 
-/* The worst of a node's ports; the mean of its tasks and GPUs. */
+/* Returns a unit's value in a slice: the worst port of a node, because one bad
+ * link delays all; the mean of its tasks or GPUs. NAN: unknown. */
 static double unit_value(const struct samples *s, const struct cause_row *row,
                          int column, const struct unit *unit, unsigned slice)
 {
@@ -210,7 +131,8 @@ static double unit_value(const struct samples *s, const struct cause_row *row,
     return row->scope == JP_UTIL_PORT ? worst : n ? sum / (double) n : NAN;
 }
 
-/* The mean over these slices; *n: number of slices with a value. */
+/* Returns the mean over the marked slices; NAN: unknown. *n: slices with a
+ * value. */
 static double mean_in(const struct samples *s, const struct cause_row *row,
                       int column, const struct unit *unit, const bool *in,
                       unsigned *n)
@@ -231,32 +153,37 @@ static double mean_in(const struct samples *s, const struct cause_row *row,
 
 /* --- one metric ----------------------------------------------------------- */
 
+/* The comparison of one unit in one metric. Values are in the metric's unit. */
 struct comparison {
     const struct cause_row *row;
     int column;
     struct unit unit;
-    size_t tried;       /* number of possible subjects */
-    double value, rest; /* the unit's means in and outside the finding's time;
-                         * rest NAN: no other time */
-    double outside;     /* the same as rest, only before and after the
-                         * finding */
+    size_t tried; /* number of possible subjects, for Bonferroni */
+    /* the unit's means in the finding's time and in the rest; rest NAN: there
+     * is none */
+    double value, rest;
+    /* as rest, but only before and after the finding */
+    double outside;
     unsigned n_value, n_rest;
     double *peers; /* values during the finding's time, stored in scratch */
     size_t n_peers;
     double peers_median;
-    double median; /* the value it is compared with */
-    double excess; /* difference in the bad direction */
-    double least;  /* minimum of excess */
-    double chance, deviations;
+    double median;             /* the value it is compared with */
+    double excess;             /* difference in the bad direction */
+    double least;              /* excess needed, by the row's limit */
+    double chance, deviations; /* chance of such an excess without a cause;
+                                  excess in standard deviations */
 };
 
+/* Returns by how much a value is worse than another one. */
 static double worse(const struct cause_row *row, double value, double than)
 {
     return row->lower ? than - value : value - than;
 }
 
-/* Collects the values of all units except the subject and those of other
- * findings. */
+/* Collects the values of all usable units except the subject, and, without
+ * `suspects`, those of other findings: several late ranks would otherwise make
+ * each other look normal. Returns their number. */
 static size_t take_peers(const struct finding_state *x,
                          const struct comparison *c, const bool *in,
                          bool suspects, double *out)
@@ -281,6 +208,8 @@ static size_t take_peers(const struct finding_state *x,
     return n;
 }
 
+/* Returns the smallest difference from the median that counts. Below it a
+ * difference may be significant, but explains nothing. */
 static double least_of(const struct cause_row *row, double median)
 {
     double least = limits_get(row->least);
@@ -288,14 +217,17 @@ static double least_of(const struct cause_row *row, double median)
     return row->relative ? least * fabs(median) : least;
 }
 
-/* The standard deviation that members of a kind normally have. */
+/* Returns the standard deviation that members of a kind normally have: a share
+ * of the row's limit, smaller for settings, which are equal everywhere. */
 static double usual_of(const struct comparison *c)
 {
     return c->least * limits_get(c->row->exact ? JP_LIMIT_CAUSE_EXACT
                                                : JP_LIMIT_CAUSE_USUAL);
 }
 
-/* Compares with the peers at the same time. */
+/* Compares with the peers at the same time, and for a finding in a part of the
+ * run also the difference before and after: what differed then already is not
+ * what changed. */
 static void against_peers(const struct finding_state *x, struct comparison *c)
 {
     const struct course *course = x->course;
@@ -317,8 +249,9 @@ static void against_peers(const struct finding_state *x, struct comparison *c)
     }
 }
 
-/* Compares with the unit's own time before and after. Neighbouring slices
- * resemble each other, so three of them count as one value. */
+/* Compares with the unit's own time before and after, by a t test of two means.
+ * Neighbouring slices resemble each other, so three of them count as one value;
+ * counting each would make any trend significant. */
 static void against_itself(const struct finding_state *x, struct comparison *c)
 {
     const struct samples *s = x->in->samples;
@@ -347,8 +280,8 @@ static void against_itself(const struct finding_state *x, struct comparison *c)
                                  usual_of(c), &c->deviations);
 }
 
-/* Handles metrics of which any amount is bad, without peers: a cause, unless it
- * was the same before. */
+/* Handles metrics of which any amount is bad (errors, throttling), without
+ * peers: a cause, unless it was the same before. */
 static void alone(struct comparison *c)
 {
     double limit = limits_get(c->row->least);
@@ -362,7 +295,8 @@ static void alone(struct comparison *c)
     c->chance = 0;
 }
 
-/* Whether the row's further condition holds. */
+/* Returns true if the row's further condition holds, or cannot be checked: a
+ * missing column does not clear a suspect. */
 static bool has_needs(struct finding_state *x, const struct comparison *c)
 {
     const struct cause_needs *needs = &c->row->needs;
@@ -392,13 +326,15 @@ static bool has_needs(struct finding_state *x, const struct comparison *c)
                          (1 - limits_get(JP_LIMIT_CAUSE_CLOCK) / 2);
 }
 
-/* Number of samples of the metric in the finding's time. */
+/* Returns the number of samples in so many slices. */
 static double samples_of(const struct samples *s, unsigned slices)
 {
     return slices * (double) s->slice_us / (double) s->period_us;
 }
 
-/* Whether the unit differs in this metric. *seen: it has samples. */
+/* Returns true if the unit differs in this metric. *seen: it has samples.
+ * Compares with peers; without peers, and for a network as well, with its own
+ * past. */
 static bool compare(struct finding_state *x, struct comparison *c, bool *seen)
 {
     const struct samples *s = x->in->samples;
@@ -419,6 +355,7 @@ static bool compare(struct finding_state *x, struct comparison *c, bool *seen)
     c->outside =
         mean_in(s, c->row, c->column, &c->unit, course->outside, &known);
     c->peers = x->scratch;
+    /* If all peers are in other findings, they are better than none. */
     c->n_peers = take_peers(x, c, course->late, false, c->peers);
     if (!c->n_peers)
         c->n_peers = take_peers(x, c, course->late, true, c->peers);
@@ -434,8 +371,8 @@ static bool compare(struct finding_state *x, struct comparison *c, bool *seen)
 
 /* --- properties of a cause ------------------------------------------------ */
 
-/* Finds when it differed by at least half of the excess: from the first to the
- * last such slice. */
+/* Sets when the metric differed by at least half of the excess: from the first
+ * to the last such slice. */
 static void find_when(const struct finding_state *x, const struct comparison *c,
                       struct jp_cause *cause)
 {
@@ -457,7 +394,10 @@ static void find_when(const struct finding_state *x, const struct comparison *c,
     cause->all_along = first <= x->course->first + 1;
 }
 
-/* The correlation of the metric with the waits over the run. */
+/* Returns Pearson's correlation of the metric's excess over the peers with the
+ * waits, slice by slice; NAN: the waits do not vary, or there are fewer than 8
+ * slices. A metric that comes and goes with the waits is more likely their
+ * cause. */
 static double follows(struct finding_state *x, const struct comparison *c)
 {
     const struct samples *s = x->in->samples;
@@ -492,7 +432,7 @@ static double follows(struct finding_state *x, const struct comparison *c)
     return n >= 8 && sxx > 0 && syy > 0 ? sxy / sqrt(sxx * syy) : NAN;
 }
 
-/* The finding's waits as a fraction of the run; NAN: unknown. */
+/* Returns the finding's waits as a share of the run; NAN: unknown. */
 static double lost_share(const struct finding_state *x)
 {
     const struct samples *s = x->in->samples;
@@ -506,12 +446,14 @@ static double lost_share(const struct finding_state *x)
                    : NAN;
 }
 
+/* An unknown property speaks neither for a cause nor against it. */
 static double half_if_unknown(double v)
 {
     return isnan(v) ? 0.5 : fmin(fmax(v, 0), 1);
 }
 
-/* The unit's own part of a metric that all members have some of. */
+/* Returns the part of the value that the peers do not have, for metrics of
+ * which all members have some. */
 static double own_share(const struct comparison *c)
 {
     return c->row->common && c->n_peers && c->value > c->peers_median
@@ -519,8 +461,10 @@ static double own_share(const struct comparison *c)
                : 1;
 }
 
-/* Combines three values: the size of the difference, the part of the lost time
- * that it may explain, and whether it comes and goes with the waits. */
+/* Returns the strength of a cause, 0 to 1, which decides the order only. It
+ * combines how large the difference is (saturating at a few limits), what part
+ * of the lost time it may explain, and whether it follows the waits. The
+ * weights are a judgement, not a fit. */
 static double strength_of(const struct finding_state *x,
                           const struct comparison *c, double follows)
 {
@@ -538,6 +482,7 @@ static double strength_of(const struct finding_state *x,
             0.3 * half_if_unknown(follows));
 }
 
+/* Fills the cause from the comparison. */
 static void fill(struct finding_state *x, struct comparison *c, size_t finding,
                  struct jp_cause *cause)
 {
@@ -571,13 +516,15 @@ static void fill(struct finding_state *x, struct comparison *c, size_t finding,
 
 /* --- one finding ---------------------------------------------------------- */
 
-/* Keeps the strongest cause of each kind. */
+/* Keeps the strongest cause of each kind. found: by kind. */
 static void keep(struct jp_cause *found, const struct jp_cause *cause)
 {
     if (!(found[cause->what].strength >= cause->strength))
         found[cause->what] = *cause;
 }
 
+/* Tries one metric: for the subject, or for every unit if a slow network has no
+ * named node. */
 static void try_row(struct finding_state *x, const struct cause_row *row,
                     size_t finding, struct jp_cause *found,
                     struct jp_cause_look *look)
@@ -628,9 +575,10 @@ static int by_strength(const void *a, const void *b)
     return x->what < y->what ? -1 : x->what > y->what;
 }
 
-/* Whether the loss is due to the process's own computing. A process that
- * computes more than its peers also waits more for a CPU, in proportion.
- * Compares its additional computing with the wait beyond that proportion. */
+/* Returns true if the loss is due to the process's own computing and not to
+ * others on its processors. A process that computes more than its peers also
+ * waits more for a processor, in proportion: compares its additional computing
+ * with the wait beyond that proportion. */
 static bool is_own(const struct jp_cause *found)
 {
     const struct jp_cause *own = &found[JP_CAUSE_CPU_OWN];
@@ -647,13 +595,14 @@ static bool is_own(const struct jp_cause *found)
                                                           : shared->peers);
 }
 
-/* Moves a consequence after its cause. */
+/* Moves a consequence after its cause, by its strength. */
 static void put_behind(struct jp_cause *what, const struct jp_cause *by)
 {
     if (by->strength > 0 && what->strength > 0)
         what->strength = fmin(what->strength, 0.9 * by->strength);
 }
 
+/* Orders causes and consequences, e.g. heat before a low clock. */
 static void chain(struct jp_cause *found)
 {
     if (is_own(found))
@@ -662,6 +611,7 @@ static void chain(struct jp_cause *found)
         put_behind(&found[cause_chains[i].what], &found[cause_chains[i].by]);
 }
 
+/* Appends the KEPT strongest causes of one finding. Returns 0 or -1. */
 static int add(struct jp_causes *causes, struct jp_cause *found,
                struct jp_cause_look *look)
 {
@@ -685,6 +635,7 @@ static int add(struct jp_causes *causes, struct jp_cause *found,
     return 0;
 }
 
+/* Examines one finding. Returns 0 or -1. */
 static int look_into(struct finding_state *x, size_t finding,
                      struct jp_causes *causes)
 {
@@ -698,7 +649,7 @@ static int look_into(struct finding_state *x, size_t finding,
     if (!of)
         return 0;
     look->looked = true;
-    find_subject(x);
+    cause_subject_find(x->in, x->f, &x->subject);
     for (size_t i = 0; i < cause_table_n; i++)
         if (cause_table[i].of & of)
             try_row(x, &cause_table[i], finding, found, look);
@@ -714,7 +665,8 @@ static int look_into(struct finding_state *x, size_t finding,
 
 /* --- all findings --------------------------------------------------------- */
 
-/* Marks members that are late in another finding; they are no peers. */
+/* Marks tasks and GPUs that are named by a finding; they are no peers. Nodes
+ * and ports are not marked: a late rank does not make its node a bad peer. */
 static void mark_suspects(struct finding_state *x)
 {
     const struct jp_findings *list = &x->in->insight->findings;
@@ -724,7 +676,7 @@ static void mark_suspects(struct finding_state *x)
         x->f = &list->at[k];
         if (!is_compute(x->f->kind))
             continue;
-        find_subject(x);
+        cause_subject_find(x->in, x->f, &x->subject);
         for (size_t i = 0; i < s->n && x->subject.node >= 0; i++) {
             struct unit one = {i, 1};
 

@@ -1,207 +1,15 @@
 /* cause_table.c - what may delay a rank, node or network, and which metric
  * shows it.
+ *
+ * A row is a metric: which difference counts (least, a limit of limits.h), how
+ * well it explains a wait (prior), what it costs (takes), and the clause for
+ * readers. prior and takes are judgements of ours; they decide the order of
+ * causes, not whether one is named. A new cause needs a constant in cause.h, a
+ * word here and at least one row.
  */
 #include "orchestrator/cause/cause.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "common/figure.h"
-#include "orchestrator/insight/finding.h"
-
-/* Sentences for causes. */
-
-#define FIGURE 64
-
-/* "1,095 MHz", "93 %", "1.2 GiB/s" */
-static char *say_figure(double v, enum util_unit unit, char buf[FIGURE])
-{
-    uint64_t whole = v > 0 && v < 1e18 ? (uint64_t) (v + 0.5) : 0;
-
-    switch (unit) {
-    case UTIL_MHZ:
-        snprintf(buf, FIGURE, "%s MHz", FIG_COUNT(whole));
-        break;
-    case UTIL_SHARE:
-        snprintf(buf, FIGURE, "%s", FIG_SHARE(v));
-        break;
-    case UTIL_BYTES:
-        snprintf(buf, FIGURE, "%s", FIG_BYTES(whole));
-        break;
-    case UTIL_BYTES_S:
-        snprintf(buf, FIGURE, "%s/s", FIG_BYTES(whole));
-        break;
-    case UTIL_PER_S:
-        snprintf(buf, FIGURE, "%s/s", FIG_REAL(v));
-        break;
-    case UTIL_CORES:
-        snprintf(buf, FIGURE, "%.3g cores", v);
-        break;
-    case UTIL_WATTS:
-        snprintf(buf, FIGURE, "%.0f W", v);
-        break;
-    case UTIL_CELSIUS:
-        snprintf(buf, FIGURE, "%.0f C", v);
-        break;
-    default:
-        snprintf(buf, FIGURE, "%s", FIG_REAL(v));
-    }
-    return buf;
-}
-#define FIG(v, unit) say_figure((v), (unit), (char[FIGURE]){0})
-
-static char *say_who(const struct cause_subject *subject, char *buf,
-                     size_t size)
-{
-    const char *node = subject->name ? subject->name : "node not known";
-
-    switch (subject->kind) {
-    case JP_FINDING_LATE_RANK:
-        snprintf(buf, size, "rank %" PRId64 " (%.64s) is late", subject->rank,
-                 node);
-        break;
-    case JP_FINDING_STALL:
-        snprintf(buf, size, "rank %" PRId64 " (%.64s) stalls", subject->rank,
-                 node);
-        break;
-    case JP_FINDING_LATE_NODE:
-        snprintf(buf, size, "node %.64s is late", node);
-        break;
-    default:
-        snprintf(buf, size, "the network is slow%s",
-                 subject->kind == JP_FINDING_DRIFT ? "er than before" : "");
-        if (subject->name)
-            snprintf(buf + strlen(buf), size - strlen(buf), " with node %.64s",
-                     subject->name);
-    }
-    return buf;
-}
-
-/* Where, if that is not said yet: "at a port of n3, ", "at its port, ". */
-static char *say_place(const struct cause_subject *subject,
-                       const struct jp_cause *cause, char *buf, size_t size)
-{
-    bool own = subject->name && !strcmp(cause->node, subject->name);
-
-    *buf = '\0';
-    if (cause->scope == JP_UTIL_PORT && own)
-        snprintf(buf, size, "at its port, ");
-    else if (cause->scope == JP_UTIL_PORT)
-        snprintf(buf, size, "at a port of %.64s, ", cause->node);
-    else if (!own)
-        snprintf(buf, size, "on %.64s, ", cause->node);
-    return buf;
-}
-
-/* ", since 10:42:07 UTC"; "" if it was so during the whole run. */
-static char *say_since(const struct jp_cause *cause, char *buf, size_t size)
-{
-    /* keeps the time of day of "2026-11-21 11:02:03 UTC" */
-    if (cause->all_along || strlen(FIG_UTC(cause->start_us)) < 20)
-        snprintf(buf, size, "%s", "");
-    else
-        snprintf(buf, size, " since %s", FIG_UTC(cause->start_us) + 11);
-    return buf;
-}
-
-static double value(const struct sampled *m, int column, unsigned slice)
-{
-    return m->slices[column] ? (double) m->slices[column][slice] : NAN;
-}
-
-/* "its SM clock is 1,095 MHz (peers 1,980 MHz)" */
-static char *say_metric(const struct cause_row *row,
-                        const struct jp_cause *cause, char *buf, size_t size)
-{
-    const char *after = row->after ? row->after : "";
-    int n = snprintf(buf, size, "%s %s%s", row->says,
-                     FIG(cause->value, cause->unit), after);
-
-    if (isfinite(cause->peers))
-        snprintf(buf + n, size - (size_t) n, " (peers %s)",
-                 FIG(cause->peers, cause->unit));
-    else if (isfinite(cause->before))
-        snprintf(buf + n, size - (size_t) n, " (otherwise %s)",
-                 FIG(cause->before, cause->unit));
-    return buf;
-}
-
-void cause_describe(const struct cause_subject *subject,
-                    const struct cause_row *row, struct jp_cause *cause)
-{
-    char who[200], place[100], metric[160], since[40];
-
-    snprintf(cause->text, sizeof(cause->text), "%s; %s%s%s",
-             say_who(subject, who, sizeof(who)),
-             say_place(subject, cause, place, sizeof(place)),
-             say_metric(row, cause, metric, sizeof(metric)),
-             say_since(cause, since, sizeof(since)));
-}
-
-void cause_describe_reason(const struct cause_subject *subject,
-                           struct jp_cause found[JP_CAUSES])
-{
-    static const struct {
-        enum jp_cause_what what;
-        const char *metric, *says;
-    } reasons[] = {
-        {JP_CAUSE_GPU_THERMAL, "throttle_thermal", "thermal slowdown"},
-        {JP_CAUSE_GPU_POWER, "throttle_power", "its power limit"},
-        {JP_CAUSE_GPU_POWER, "throttle_hardware", "slowdown by the hardware"},
-    };
-    struct jp_cause *clock = &found[JP_CAUSE_GPU_CLOCK];
-    char who[200], since[40], text[sizeof(clock->text)];
-
-    if (!(clock->strength > 0))
-        return;
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
-        struct jp_cause *cause = &found[reasons[i].what];
-
-        if (!(cause->strength > 0) ||
-            strcmp(cause->metric, reasons[i].metric) != 0)
-            continue;
-        snprintf(text, sizeof(text),
-                 "%s; its SM clock is %s (peers %s), reason: %s in %s of "
-                 "samples%s",
-                 say_who(subject, who, sizeof(who)),
-                 FIG(clock->value, clock->unit), FIG(clock->peers, clock->unit),
-                 reasons[i].says, FIG(cause->value, cause->unit),
-                 say_since(cause, since, sizeof(since)));
-        snprintf(cause->text, sizeof(cause->text), "%s", text);
-        /* the clock explains as much, whatever the fraction of samples is */
-        cause->strength = fmax(cause->strength, clock->strength);
-    }
-}
-
-void cause_describe_advice(const struct cause_subject *subject,
-                           const struct jp_causes *causes,
-                           struct jp_cause_look *look)
-{
-    struct jp_sentence s;
-    char list[300] = "", who[200];
-
-    sentence_init(&s, look->why, sizeof(look->why));
-    if (look->n) {
-        sentence_add(&s, "%s", causes->at[look->first].text);
-    } else {
-        for (size_t i = 0; i < look->n_list; i++)
-            snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
-                     i ? ", " : "", look->list[i]);
-        sentence_add(&s, "%s", say_who(subject, who, sizeof(who)));
-        sentence_add(&s,
-                     look->n_list
-                         ? "nothing that was sampled is unlike its peers, "
-                           "or unlike before: looked at %s"
-                         : "why was not looked at: nothing of it was "
-                           "sampled%s",
-                     list);
-    }
-    if (look->shared)
-        sentence_add(&s, "what its node and ports count was left out, as other "
-                         "jobs may run there");
-}
 
 const char *const cause_words[JP_CAUSES] = {
     [JP_CAUSE_GPU_XID] = "gpu_xid",
@@ -225,6 +33,13 @@ const char *const cause_words[JP_CAUSES] = {
     [JP_CAUSE_PORT_SHARED] = "port_shared",
 };
 
+/* Returns a member's value of a column in a slice; NAN: unknown. */
+static double value(const struct sampled *m, int column, unsigned slice)
+{
+    return m->slices[column] ? (double) m->slices[column][slice] : NAN;
+}
+
+/* Returns the processors that a task uses. */
 static double cpu(const struct samples *s, const struct sampled *m,
                   unsigned slice)
 {
@@ -232,6 +47,8 @@ static double cpu(const struct samples *s, const struct sampled *m,
     return value(m, TASK_USER, slice) + value(m, TASK_SYSTEM, slice);
 }
 
+/* Returns the share of the node's processors that other virtual machines take.
+ */
 static double steal(const struct samples *s, const struct sampled *m,
                     unsigned slice)
 {
@@ -265,9 +82,9 @@ static double port_use(const struct samples *s, const struct sampled *m,
            value(m, PORT_RATE, slice);
 }
 
-/* The samples contain the number of a GPU fault once, and 0 otherwise. The
- * effect of a fault lasts until the GPU is reset, so the GPU counts as faulty
- * from then on. */
+/* Returns 1 from the slice of a GPU's first fault (Xid) on, else the sample.
+ * Samples have a fault's number once and 0 otherwise, but its effect lasts
+ * until the GPU is reset. */
 static double xid(const struct samples *s, const struct sampled *m,
                   unsigned slice)
 {
@@ -280,8 +97,9 @@ static double xid(const struct samples *s, const struct sampled *m,
     return v;
 }
 
-/* The fraction of its runnable time in which a task did not run. If CPUs are
- * short, a task that computes more also waits more. */
+/* Returns the share of a task's runnable time in which it did not run. Where
+ * processors are short, a task that computes more also waits more; the share
+ * does not grow by that. */
 static double waiting(const struct samples *s, const struct sampled *m,
                       unsigned slice)
 {

@@ -1,4 +1,12 @@
-/* iteration.c - find repetitions in a program's operations or samples. */
+/* iteration.c - find the length of an iteration, in a program's operations or
+ * samples.
+ *
+ * iteration_find is the entry: it tries the operations of a few processes
+ * (iteration_of_ops), and if these show no iteration the samples of a GPU or a
+ * task (iteration_of_series). cause.h describes both estimators. Both rather
+ * find nothing than a wrong length: a reader compares the length with the
+ * program's own figures.
+ */
 #include "orchestrator/cause/cause.h"
 
 #include <math.h>
@@ -15,12 +23,12 @@
 #include "plugins/util/util_rows.h"
 
 enum {
-    OPS_MAX = 1 << 17, /* limit per process */
-    FEW = 2,           /* so few kinds may repeat within an iteration */
-    MULTIPLES = 64,    /* limit of operations of one kind per iteration */
-    PROCESSES = 4,     /* number of processes tried; the best one counts */
-    SERIES_MAX = 4096, /* limit of samples per member */
-    SERIES_LEAST = 16
+    OPS_MAX = 1 << 17, /* of one process; later operations are ignored */
+    FEW = 2,        /* if more kinds agree on the count, it is of iterations */
+    MULTIPLES = 64, /* operations of one kind per iteration, at most */
+    PROCESSES = 4,  /* processes tried; the best one counts */
+    SERIES_MAX = 4096, /* samples of one member, at most */
+    SERIES_LEAST = 16  /* fewer operations or samples show no repetition */
 };
 
 const char *const iteration_sources[JP_ITERATION_SOURCES] = {
@@ -36,14 +44,15 @@ static const struct jp_iteration iteration_none = {.period_us = NAN,
 
 /* --- operations of a kind ------------------------------------------------- */
 
-/* Operations of the same kind. */
+/* All operations of one kind. */
 struct kind {
     uint64_t kind;
     size_t n;
-    size_t first; /* position of its first operation in the list sorted by
-                   * kind */
+    /* index of its first operation in the list sorted by kind */
+    size_t first;
 };
 
+/* By kind, then in the order of the run. */
 static int by_kind(const void *a, const void *b)
 {
     const struct iteration_op *x = a, *y = b;
@@ -53,6 +62,7 @@ static int by_kind(const void *a, const void *b)
     return x->start_us < y->start_us ? -1 : x->start_us > y->start_us;
 }
 
+/* Fewest operations first. `first` makes the order independent of qsort. */
 static int by_count(const void *a, const void *b)
 {
     const struct kind *x = a, *y = b;
@@ -62,8 +72,8 @@ static int by_count(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Lists the kinds with enough operations, fewest operations first. ops is
- * sorted. */
+/* Lists the kinds with more operations than the fewest iterations that count,
+ * fewest first. ops is sorted by kind. Returns their number. */
 static size_t list_kinds(const struct iteration_op *ops, size_t n,
                          struct kind *kinds)
 {
@@ -80,15 +90,17 @@ static size_t list_kinds(const struct iteration_op *ops, size_t n,
     return found;
 }
 
-/* Tolerance, because the run begins and ends within an iteration. */
+/* Returns by how much counts of one number of iterations may differ: the run
+ * begins and ends within an iteration, and some kinds are left out in a few. */
 static size_t slack(size_t count)
 {
     return count / 100 > 1 ? count / 100 : 1;
 }
 
-/* The number of iterations: the count that most kinds share. Of two equally
- * frequent counts it is the smaller one, because the other may be of parts of
- * an iteration. *most: the number of these kinds. */
+/* Returns the number of iterations: the count that most kinds share. Of two
+ * equally frequent counts it is the smaller one, because the larger may count
+ * parts of an iteration. *most: the number of kinds with this count. O(kinds^2)
+ * at worst. */
 static size_t count_steps(const struct kind *kinds, size_t n, size_t *most)
 {
     size_t steps = 0;
@@ -105,8 +117,9 @@ static size_t count_steps(const struct kind *kinds, size_t n, size_t *most)
     return steps;
 }
 
-/* Operations per iteration: of all kinds that occur this often or a whole
- * multiple of it. *share: their fraction of all n operations. */
+/* Returns the operations per iteration: kinds that occur a whole multiple of
+ * `steps` times count with that multiple. *share: their operations as a share
+ * of all n, which is the confidence. */
 static size_t count_ops(const struct kind *kinds, size_t n_kinds, size_t steps,
                         size_t n, double *share)
 {
@@ -126,7 +139,8 @@ static size_t count_ops(const struct kind *kinds, size_t n_kinds, size_t steps,
     return ops;
 }
 
-/* The autocorrelation of v, without its mean, at a lag. */
+/* Returns the autocorrelation of v (mean 0) at a lag, -1 to 1, corrected for
+ * the fewer pairs at large lags. var: sum of squares. */
 static double correlation(const double *v, size_t n, size_t lag, double var)
 {
     double sum = 0;
@@ -136,6 +150,7 @@ static double correlation(const double *v, size_t n, size_t lag, double var)
     return var > 0 ? sum / var * (double) n / (double) (n - lag) : 0;
 }
 
+/* Subtracts the mean. Returns the sum of squares. */
 static double centre(double *v, size_t n)
 {
     double mean = 0, var = 0;
@@ -149,8 +164,10 @@ static double centre(double *v, size_t n)
     return var;
 }
 
-/* How many operations form a repeating pattern of distances; 1: each
- * repeats. */
+/* Returns how many operations form a repeating pattern of distances; 1: each
+ * repeats by itself. If only one or two kinds repeat, one kind may occur
+ * several times per iteration, e.g. once per layer; then distances repeat with
+ * that number. scratch: room for 2 n values. */
 static size_t find_multiple(const struct iteration_op *ops, size_t n,
                             double *scratch)
 {
@@ -161,7 +178,7 @@ static size_t find_multiple(const struct iteration_op *ops, size_t n,
         return 1;
     for (size_t i = 0; i + 1 < n; i++)
         scratch[i] = (double) (ops[i + 1].start_us - ops[i].start_us);
-    /* occasional pauses are no pattern */
+    /* Rare long pauses (checkpoints) would dominate the variance: cut them. */
     memcpy(scratch + n, scratch, (n - 1) * sizeof(*scratch));
     usual = stats_median(scratch + n, n - 1);
     for (size_t i = 0; i + 1 < n; i++) {
@@ -169,12 +186,16 @@ static size_t find_multiple(const struct iteration_op *ops, size_t n,
         mean += scratch[i] / (double) (n - 1);
     }
     var = centre(scratch, n - 1);
+    /* Even distances have no pattern; correlations would be of noise. */
     if (sqrt(var / (double) (n - 1)) < limits_get(JP_LIMIT_STEP_UNEVEN) * mean)
         return 1;
     most = most < MULTIPLES ? most : MULTIPLES;
     for (size_t m = 2; m <= most; m++) {
         double r = correlation(scratch, n - 1, m, var);
 
+        /* The first local maximum that is significant: independent distances
+         * have correlations of about 1 / sqrt(n), so 4 of these are unlikely.
+         */
         if (r > fmax(limits_get(JP_LIMIT_STEP_CORRELATION),
                      4 / sqrt((double) n)) &&
             r > correlation(scratch, n - 1, m - 1, var) &&
@@ -186,12 +207,15 @@ static size_t find_multiple(const struct iteration_op *ops, size_t n,
     return at;
 }
 
+/* Returns the median without reordering v. scratch: room for n. */
 static double median_of(const double *v, size_t n, double *scratch)
 {
     memcpy(scratch, v, n * sizeof(*v));
     return stats_median(scratch, n);
 }
 
+/* Fills period, quantiles and drift from n durations in order of the run. Sorts
+ * us. The drift compares the last third with the first. */
 static void describe(double *us, size_t n, double *scratch,
                      struct jp_iteration *out)
 {
@@ -208,8 +232,8 @@ static void describe(double *us, size_t n, double *scratch,
     out->p95_us = us[n - 1 - n / 20];
 }
 
-/* The spread of the distances between operations of a kind that occurs once per
- * iteration, as a fraction. us: scratch for one value per operation. */
+/* Returns the spread of the distances between n operations: the width of their
+ * middle 80 % as a share of the median. us: room for n. */
 static double uneven(const struct iteration_op *ops, size_t n, double *us)
 {
     double mid, low, high;
@@ -223,7 +247,9 @@ static double uneven(const struct iteration_op *ops, size_t n, double *us)
     return mid > 0 ? (high - low) / mid : INFINITY;
 }
 
-/* The kind with the most even distances. */
+/* Returns the kind, of those that occur once per iteration, with the most even
+ * distances: it stands at the same place of each iteration, unlike an operation
+ * that waits for others. */
 static const struct kind *find_anchor(const struct iteration_op *ops,
                                       const struct kind *kinds, size_t n,
                                       size_t steps, double *us)
@@ -245,7 +271,7 @@ static const struct kind *find_anchor(const struct iteration_op *ops,
     return best;
 }
 
-/* Whether there is a kind that occurs about this often. */
+/* Returns true if there is a kind that occurs about this often. */
 static bool has_count(const struct kind *kinds, size_t n, size_t count)
 {
     for (size_t i = 0; i < n; i++)
@@ -255,6 +281,8 @@ static bool has_count(const struct kind *kinds, size_t n, size_t count)
     return false;
 }
 
+/* Finds the iteration in one process's operations; leaves out unchanged if
+ * there is none. */
 static void follow(const struct iteration_op *ops, const struct kind *kinds,
                    size_t n_kinds, size_t n, double *us,
                    struct jp_iteration *out)
@@ -269,9 +297,10 @@ static void follow(const struct iteration_op *ops, const struct kind *kinds,
     ops += anchor->first;
     if (alike <= FEW)
         multiple = find_multiple(ops, anchor->n, us);
+    /* A pattern over several operations must show in another kind as well. */
     if (n_kinds > 1 && !has_count(kinds, n_kinds, anchor->n / multiple))
         multiple = 1;
-    if (multiple > 1) /* includes what occurs once in several of them */
+    if (multiple > 1) /* with what occurs once in several of them */
         per_step = (n + anchor->n / 2) / anchor->n;
     for (size_t i = 0; i + multiple < anchor->n; i += multiple)
         us[n_times++] = (double) (ops[i + multiple].start_us - ops[i].start_us);
@@ -307,7 +336,8 @@ int iteration_of_ops(struct iteration_op *ops, size_t n,
 
 /* --- samples -------------------------------------------------------------- */
 
-/* Removes mean and slope. Returns n times the variance. */
+/* Subtracts mean and slope, which would correlate at every lag. Returns the sum
+ * of squares. */
 static double detrend(double *v, size_t n)
 {
     double mean = 0, slope = 0, var = 0, middle = ((double) n - 1) / 2, xx = 0;
@@ -326,13 +356,15 @@ static double detrend(double *v, size_t n)
     return var;
 }
 
-/* Width in which a peak must be the maximum, because noise splits broad
- * peaks. */
+/* Returns the width around a lag in which a peak must be the maximum: noise
+ * splits broad peaks. */
 static size_t width_of(size_t lag)
 {
     return lag / 8 > 1 ? lag / 8 : 1;
 }
 
+/* Returns true if r has a peak of at least `least` at lag k, the maximum within
+ * `width`. */
 static bool is_peak(const double *r, size_t n, size_t k, size_t width,
                     double least)
 {
@@ -344,7 +376,7 @@ static bool is_peak(const double *r, size_t n, size_t k, size_t width,
     return true;
 }
 
-/* Finds a peak near a lag. Returns its position, or 0. */
+/* Returns the lag of a peak within `width` of a lag, or 0. */
 static size_t peak_near(const double *r, size_t n, size_t lag, size_t width,
                         double least)
 {
@@ -354,7 +386,8 @@ static size_t peak_near(const double *r, size_t n, size_t lag, size_t width,
     return 0;
 }
 
-/* Interpolates between samples: the vertex of a parabola through three. */
+/* Returns the position of a peak between samples: the vertex of a parabola
+ * through three points. */
 static double top_of(const double *r, size_t k)
 {
     double bend = r[k - 1] - 2 * r[k] + r[k + 1];
@@ -373,11 +406,12 @@ void iteration_of_series(double *v, size_t n, double step_us,
         !(r = calloc(half + 2, sizeof(*r))))
         return;
     var = detrend(v, n);
-    /* the maximum of n noise values is about sqrt(2 ln n) standard deviations,
-     * each of 1 / sqrt(n); the limit is twice as large */
+    /* The null hypothesis is white noise. The maximum of n noise correlations
+     * is about sqrt(2 ln n) standard deviations, each 1 / sqrt(n) wide. A peak
+     * needs at least this, and one of at least half at twice the lag. */
     least = fmax(limits_get(JP_LIMIT_STEP_PEAK),
                  sqrt(2 * log((double) half)) / sqrt((double) n));
-    /* biased, because large lags have few values */
+    /* Biased towards 0 at large lags, where values come from few pairs. */
     for (size_t k = 0; k <= half; k++)
         r[k] = correlation(v, n, k, var) * (double) (n - k) / (double) n;
     for (size_t k = 2; k < half && var > 1e-12 && !lag; k++)
@@ -387,7 +421,8 @@ void iteration_of_series(double *v, size_t n, double step_us,
     if (lag && n / lag >= (size_t) limits_get(JP_LIMIT_STEP_COUNT)) {
         double period = top_of(r, lag);
 
-        /* larger multiples give a finer period */
+        /* A peak at a multiple of the period is as uncertain as the first one,
+         * so the period from it is that many times more precise. */
         while ((last = peak_near(r, half + 1,
                                  (size_t) (period * (double) (times + 1) + 0.5),
                                  width_of(lag), least / 2))) {
@@ -404,12 +439,15 @@ void iteration_of_series(double *v, size_t n, double step_us,
 
 /* --- a whole step --------------------------------------------------------- */
 
+/* Mixes v into the hash h. */
 static uint64_t mix(uint64_t h, uint64_t v)
 {
     h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
     return h ^ (h >> 29);
 }
 
+/* Returns the kind of an operation: its series and, if sizes is set, its size;
+ * of a message also the peer. */
 static uint64_t kind_of(const struct timeline *t,
                         const struct timeline_event *e, bool sizes)
 {
@@ -419,6 +457,8 @@ static uint64_t kind_of(const struct timeline *t,
     return s->p2p ? mix(h, e->peer + 1) : h;
 }
 
+/* Finds the iteration of one timeline. ops: room for OPS_MAX. Returns 0 or -1.
+ */
 static int of_timeline(const struct timeline *t, bool sizes,
                        struct iteration_op *ops, struct jp_iteration *out)
 {
@@ -434,7 +474,8 @@ static int of_timeline(const struct timeline *t, bool sizes,
     return iteration_of_ops(ops, n, out);
 }
 
-/* Uses, among some processes, the one with the most repetition. */
+/* Tries a few processes, spread over the job, and takes the one with the
+ * highest confidence. Returns 0 or -1. */
 static int of_result(const struct jp_result *r, struct jp_iteration *out)
 {
     struct iteration_op *ops = calloc(OPS_MAX, sizeof(*ops));
@@ -457,6 +498,7 @@ static int of_result(const struct jp_result *r, struct jp_iteration *out)
     return rc;
 }
 
+/* The samples of one member, while its file is read. */
 struct series {
     double v[SERIES_MAX];
     size_t n;
@@ -465,6 +507,8 @@ struct series {
     uint64_t first_us, last_us;
 };
 
+/* Takes one row of samples: the busy share of a GPU, or the processors' time of
+ * a task. */
 static int take(void *arg, const struct util_row *row, struct jp_error *err)
 {
     struct series *s = arg;
@@ -476,7 +520,8 @@ static int take(void *arg, const struct util_row *row, struct jp_error *err)
         return 0;
     if (!*s->id)
         memcpy(s->id, row->id, sizeof(s->id));
-    /* merged rows are too coarse */
+    /* One member only, and only rows of one sample: merged ones are too coarse.
+     */
     if (strcmp(s->id, row->id) != 0 || row->samples != 1 || s->n == SERIES_MAX)
         return 0;
     if (!s->n)
@@ -486,6 +531,7 @@ static int take(void *arg, const struct util_row *row, struct jp_error *err)
     return 0;
 }
 
+/* Finds the iteration in a node's samples of one kind, if there is a file. */
 static void of_samples(struct series *s, const char *step_dir, const char *node,
                        enum util_kind kind, struct jp_iteration *out)
 {
@@ -506,6 +552,7 @@ static void of_samples(struct series *s, const char *step_dir, const char *node,
     free(path);
 }
 
+/* Writes the sentence. */
 static void say(struct jp_iteration *i)
 {
     char size[60] = "", drift[60] = "";

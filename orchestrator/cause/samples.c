@@ -1,5 +1,11 @@
-/* samples.c - turn rows of samples into means over slices of the run. */
-#include "orchestrator/cause/samples.h"
+/* samples.c - the samples of a step as means over slices of the run, when
+ * findings delayed the others in these slices, and tests of differences.
+ *
+ * Three parts: courses_make divides the slices for each finding; deviation_*
+ * are the two tests of cause_find.c; the rest (samples_*) reads the files. A
+ * value that is not known is NAN everywhere, and never 0.
+ */
+#include "orchestrator/cause/cause.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -11,16 +17,16 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/cause/cause.h"
 
 #define NONE UINT32_MAX
-#define VARIES 0.3 /* least ratio of the waits' deviation to their mean */
+#define VARIES 0.3 /* least deviation of the waits, relative to their mean */
 
+/* The courses while they are made. */
 struct making {
     const struct causes_input *in;
     struct course *courses;
-    uint32_t *of_process; /* finding of a late process, or NONE */
-    uint32_t *of_host;    /* finding of a late host, or NONE */
+    uint32_t *of_process; /* [process] finding that it is late in, or NONE */
+    uint32_t *of_host;    /* [host] finding that it is late in, or NONE */
     uint64_t first_us, last_us;
 };
 
@@ -33,7 +39,8 @@ static bool is_late(const struct jp_finding *f)
 /* --- waits ---------------------------------------------------------------- */
 
 /* Assigns the late findings to processes and hosts. If a process both is late
- * and stalls, its waits belong to the first of the two findings. */
+ * and stalls, its waits belong to the first of the two findings: counting them
+ * twice would double the cost. */
 static void mark(struct making *m)
 {
     const struct jp_processes *p = m->in->processes;
@@ -59,6 +66,8 @@ static void mark(struct making *m)
     }
 }
 
+/* Adds a wait to the slice of a finding's course. Times outside of the samples'
+ * time are dropped. */
 static void add_wait(struct making *m, uint32_t finding, uint64_t t_us,
                      double us)
 {
@@ -72,6 +81,8 @@ static void add_wait(struct making *m, uint32_t finding, uint64_t t_us,
         m->courses[finding].waits_us[k] += us;
 }
 
+/* Adds the waits in one operation to the findings of its last rank and that
+ * rank's host. */
 static void take_op(struct making *m, const struct jp_op *op)
 {
     const struct jp_processes *p = m->in->processes;
@@ -90,14 +101,15 @@ static void take_op(struct making *m, const struct jp_op *op)
     if (rank == SIZE_MAX)
         return;
     rank = p->of_rank[rank];
-    /* time that all others waited only for the last one; for a node, time that
-     * the first rank waited for the node's ranks */
+    /* For a process: the time that all others waited for it alone. For a node:
+     * the time that the first rank waited, which is for the node's ranks. */
     add_wait(m, m->of_process[rank], t_us,
              (double) (op->exec_second_us - op->exec_min_us));
     add_wait(m, m->of_host[p->list[rank].host_at], t_us,
              (double) (op->exec_max_us - op->exec_min_us));
 }
 
+/* Fills waits_us of all courses. O(operations). Returns 0 or -1. */
 static int read_ops(struct making *m)
 {
     const struct jp_result *r = m->in->result;
@@ -117,11 +129,14 @@ static int read_ops(struct making *m)
 
 /* --- slices --------------------------------------------------------------- */
 
+/* Returns the begin of slice k, in us since 1970. */
 static double slice_begin(const struct samples *s, unsigned k)
 {
     return (double) s->from_us + k * (double) s->slice_us;
 }
 
+/* Finds the slices with operations. Before and after them nothing can be late.
+ */
 static void find_active(const struct making *m, struct course *c)
 {
     const struct samples *s = m->in->samples;
@@ -138,7 +153,8 @@ static void find_active(const struct making *m, struct course *c)
         c->end--;
 }
 
-/* Whether the middle of the slice is in the finding's time. */
+/* Returns true if the middle of the slice is in the finding's time. An unknown
+ * begin or end (NAN) does not bound it. */
 static bool is_inside(const struct samples *s, const struct jp_finding *f,
                       unsigned k)
 {
@@ -147,12 +163,14 @@ static bool is_inside(const struct samples *s, const struct jp_finding *f,
     return !(middle < f->from_us) && !(middle > f->to_us);
 }
 
-/* A slice of one column while its file is read. */
+/* A slice of one column while its file is read: weighted sum of values, and the
+ * weights. */
 struct sum {
     double sum, weight;
 };
 
-/* The mean wait, weighted by wait. Slices without waits do not lower it. */
+/* Returns the typical wait of a slice: the mean weighted by itself, so that
+ * slices without waits do not lower it. */
 static double typical(const struct course *c, const bool *in)
 {
     double sum = 0, squares = 0;
@@ -165,6 +183,7 @@ static double typical(const struct course *c, const bool *in)
     return sum > 0 ? squares / sum : 0;
 }
 
+/* Sets whether waits vary enough for a correlation to mean something. */
 static void find_varies(struct course *c)
 {
     double sum = 0, squares = 0, n = c->end - c->first;
@@ -178,6 +197,10 @@ static void find_varies(struct course *c)
                     VARIES * sum / n;
 }
 
+/* Divides the slices for one finding: late, rest and outside. A slice within
+ * the finding's time but with few waits is not late; it is in rest, though not
+ * in outside, because the cause may be there without an operation to show it.
+ * Stalls are short, so a slice needs less for them. */
 static void divide(const struct making *m, const struct jp_finding *f,
                    struct course *c)
 {
@@ -203,14 +226,16 @@ static void divide(const struct making *m, const struct jp_finding *f,
         c->n_rest += c->rest[k];
         c->n_outside += c->outside[k];
     }
-    if (!c->n_late) /* shorter than a slice, or by another clock */
+    if (!c->n_late) /* shorter than a slice, or by another clock: the whole run
+                     */
         for (unsigned k = c->first; k < c->end; k++) {
             c->late[k] = true;
             c->rest[k] = c->outside[k] = false;
             c->n_late++;
             c->n_rest = c->n_outside = 0;
         }
-    /* stalls are moments, for which slices are too long */
+    /* Stalls are moments, which slices are too long for: no contrast with the
+     * time before. */
     c->parts = f->kind != JP_FINDING_STALL && c->n_outside > 0 &&
                (isfinite(f->from_us) || isfinite(f->to_us));
 }
@@ -235,8 +260,9 @@ struct course *courses_make(const struct causes_input *in)
     return m.courses;
 }
 
-/* The continued fraction of the incomplete beta function, computed by Lentz's
- * method (Numerical Recipes; DiDonato and Morris 1992). */
+/* Returns the continued fraction of the incomplete beta function, by Lentz's
+ * method (Numerical Recipes; DiDonato and Morris 1992). 1e-300 avoids divisions
+ * by 0. */
 static double beta_fraction(double x, double a, double b)
 {
     double c = 1, d = 1 - (a + b) * x / (a + 1), h;
@@ -262,6 +288,8 @@ static double beta_fraction(double x, double a, double b)
     return h;
 }
 
+/* Returns the regularised incomplete beta function. The fraction converges fast
+ * on one side of the mean only; the other side follows by symmetry. */
 static double incomplete_beta(double x, double a, double b)
 {
     double front;
@@ -282,7 +310,9 @@ double deviation_t_tail(double t, double dof)
     return t >= 0 ? tail : 1 - tail;
 }
 
-/* The MAD of n values, unbiased for normal ones (Croux and Rousseeuw 1992). */
+/* Returns the median absolute deviation of n values, scaled to the standard
+ * deviation of normal ones, with factors for small samples (Croux and Rousseeuw
+ * 1992). Robust: up to half of the peers may be outliers. Changes v. */
 static double mad(double *v, size_t n, double median)
 {
     static const double factor[] = {0,     0,     1.196, 1.495, 1.363,
@@ -296,6 +326,9 @@ static double mad(double *v, size_t n, double median)
            (n < 10 ? factor[n] : (double) n / ((double) n - 0.8));
 }
 
+/* Returns the variance of a few peers, moderated by what is usual, as if that
+ * came from `cause_prior` further peers (Smyth 2004). Two or three peers may be
+ * close by luck; without it, small jobs would name innocent metrics. */
 static double moderated(double variance, double dof, double usual)
 {
     double prior = limits_get(JP_LIMIT_CAUSE_PRIOR);
@@ -307,7 +340,8 @@ double deviation_chance(double *peers, size_t n, double median, double excess,
                         double usual, double *deviations)
 {
     double dof = n > 1 ? (double) n - 1 : 0, s = mad(peers, n, median);
-    /* the median of n normal values has pi / 2n times their variance */
+    /* The excess is against the median, which is uncertain itself: it has pi /
+     * 2n times the variance of a normal value. */
     double variance = moderated(s * s, dof, usual) *
                       (1 + acos(-1) / 2 / (double) n);
 
@@ -319,6 +353,7 @@ double deviation_chance(double *peers, size_t n, double median, double excess,
 double deviation_within(double variance, size_t n, double a, double b,
                         double excess, double usual, double *deviations)
 {
+    /* Neighbouring slices resemble each other: three count as one. */
     double dof = n > 2 ? (double) (n - 2) / 3 : 0;
 
     *deviations = excess /
@@ -327,10 +362,11 @@ double deviation_within(double variance, size_t n, double a, double b,
                             dof + limits_get(JP_LIMIT_CAUSE_PRIOR));
 }
 
-/* A thousand nodes with eight GPUs take about 130 MB. */
+/* Of all samples; a thousand nodes with eight GPUs take about 130 MB. */
 #define MEMORY_MAX ((size_t) 512 << 20)
 #define MEMBERS_OF_FILE 16384
 
+/* A member while its file is read. Columns are allocated when first used. */
 struct open_member {
     char id[UTIL_ID_MAX];
     struct sum *columns[UTIL_COLUMNS_MAX];
@@ -395,6 +431,9 @@ int samples_begin(struct samples *s, uint32_t node, enum util_kind kind,
     return 0;
 }
 
+/* Returns the member with this id, added if needed; NULL: no memory, or too
+ * many. Each sample lists its members in the same order, so the search begins
+ * after the last hit and usually ends at once. */
 static struct open_member *find_member(struct open_file *file, const char *id)
 {
     struct open_member *m;
@@ -425,7 +464,8 @@ static struct open_member *find_member(struct open_file *file, const char *id)
     return m;
 }
 
-/* Distributes a value over the slices that its samples cover. */
+/* Distributes a value over the slices that its samples cover, by time. A row
+ * describes the `samples` periods before t_us. */
 static void spread(const struct samples *s, struct sum *slices, uint64_t t_us,
                    uint64_t samples, double v)
 {
@@ -435,7 +475,9 @@ static void spread(const struct samples *s, struct sum *slices, uint64_t t_us,
 
     begin = fmax(begin, 0);
     end = fmin(end, s->n_slices);
-    /* the first sample ends at the start of the run's time */
+    /* A row outside of the run's time (the first sample ends at its start) gets
+     * a tiny weight in the nearest slice: it only counts if nothing else is
+     * known there. */
     if (end <= begin) {
         unsigned k = end <= 0 ? 0 : s->n_slices - 1;
 
@@ -474,6 +516,8 @@ int samples_row(void *samples, const struct util_row *row, struct jp_error *err)
     return 0;
 }
 
+/* Returns the scope of a member. The row "step" in a file of tasks is the sum
+ * of the step's tasks on the node. */
 static enum jp_util_scope scope_of(enum util_kind kind, const char *id)
 {
     for (int scope = 0; scope < JP_UTIL_SCOPES; scope++)
@@ -484,6 +528,8 @@ static enum jp_util_scope scope_of(enum util_kind kind, const char *id)
     return JP_UTIL_NODE;
 }
 
+/* Turns a member's sums into means and appends it. The list doubles at each
+ * power of two. Returns 0 or -1. */
 static int keep(struct samples *s, const struct open_file *file,
                 const struct open_member *m)
 {
@@ -572,6 +618,7 @@ void samples_fini(struct samples *s)
     *s = (struct samples){0};
 }
 
+/* By scope, node and id, so that members of a node are neighbours. */
 static int by_place(const void *a, const void *b)
 {
     const struct sampled *x = a, *y = b;
@@ -583,7 +630,7 @@ static int by_place(const void *a, const void *b)
     return strcmp(x->id, y->id);
 }
 
-/* The largest slice mean; NAN: unknown. */
+/* Returns the largest slice mean of a column on a node; NAN: unknown. */
 static double most(const struct samples *s, const struct samples_node *node,
                    enum jp_util_scope scope, int column)
 {
@@ -614,6 +661,7 @@ void samples_settle(struct samples *s)
         node->n[s->at[i].scope]++;
     }
     for (size_t i = 0; i < s->n_nodes; i++) {
+        /* Shared unless the step certainly has all processors of the node. */
         double mine = most(s, &s->nodes[i], JP_UTIL_STEP, TASK_CPUS);
         double all = most(s, &s->nodes[i], JP_UTIL_NODE, NODE_CPUS);
 
@@ -631,12 +679,13 @@ static int load_file(struct samples *s, uint32_t node, enum util_kind kind,
         return 0;
     if (samples_begin(s, node, kind, err) < 0)
         return -1;
-    /* errors were reported by the first reader of this file */
+    /* Errors were reported by the first reader of this file (util.h); what
+     * could be read is used. */
     util_rows_read(path, kind, &head, samples_row, s, &read, NULL);
     return samples_end(s, err);
 }
 
-/* Finds when samples were taken, and their period. */
+/* Finds the time of all samples, and the shortest period of any node. */
 static void find_time(const struct jp_util *util, uint64_t *from_us,
                       uint64_t *to_us, uint64_t *period_us)
 {

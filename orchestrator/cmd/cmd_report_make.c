@@ -565,7 +565,7 @@ static void find_in_flight(const struct report_session *session,
         recwalk_fini(&walk);
     }
     free(raw);
-    insight_set_in(insight, operation);
+    crash_set_in(&insight->crash, operation, &insight->findings);
 }
 
 /* Writes all files. The report is complete when this returns 0. */

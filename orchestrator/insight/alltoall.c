@@ -1,4 +1,9 @@
-/* alltoall.c - put the ranks' kernels side by side. */
+/* alltoall.c - AlltoAlls made of Send and Recv, as operations of all ranks.
+ *
+ * NCCL records each message of such an AlltoAll. The join keeps for each rank
+ * the time of its k-th kernel (kernel_us), from its arrival to the end of its
+ * longest message. The k-th kernels of all ranks are one AlltoAll.
+ */
 #include "orchestrator/insight/alltoall.h"
 
 #include <math.h>
@@ -6,7 +11,7 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
-/* Counts the kernels of a rank with all of their messages. */
+/* Returns how many kernels of a rank have all their messages. */
 static size_t count_whole(const struct jp_rank *rank)
 {
     size_t whole = 0;
@@ -26,6 +31,9 @@ size_t alltoall_count(const struct jp_result *r, const struct jp_processes *p,
     for (size_t i = from; i < to; i++)
         if (r->ranks[i].n_kernels > most)
             most = r->ranks[i].n_kernels;
+    /* If many kernels of a rank are missing, its numbering may be shifted
+     * against that of the others, and its k-th kernel would belong to another
+     * operation. Such a communicator is not used at all. */
     for (size_t i = from; i < to && most; i++)
         if ((double) count_whole(&r->ranks[i]) <
             limits_get(JP_LIMIT_GROUPED_WHOLE) * (double) most)
@@ -45,6 +53,8 @@ bool alltoall_get(const struct jp_result *r, const struct jp_processes *p,
                          .exec_second_us = UINT64_MAX};
     for (size_t i = from; i < to; i++) {
         const struct jp_rank *rank = &r->ranks[i];
+        /* Only complete AlltoAlls count: the last rank is known only if all
+         * are. */
         uint64_t us = k < rank->n_kernels ? rank->kernel_us[k] : JP_NO_KERNEL;
 
         if (us == JP_NO_KERNEL)
@@ -61,20 +71,24 @@ bool alltoall_get(const struct jp_result *r, const struct jp_processes *p,
         op->exec_sum_us += us;
     }
     op->n = op->n_exec = (uint32_t) (to - from);
+    /* Two ranks came last together: neither is waited for alone. */
     if (op->exec_second_us == op->exec_min_us)
         op->min_rank = UINT32_MAX;
     return op->n > 1;
 }
 
-/* The first kernel of part s. Both kinds repeat `rounds` times; ranks that wait
- * in one kind do not in the other, so a part has the same rounds of both. */
+/* Returns the index of the first kernel of part s of the run. steps: operations
+ * of the rank's other communicator. If a fixed number of AlltoAlls lies between
+ * two of these, both repeat `rounds` times, and each part gets the same rounds
+ * of both: a rank that waits in one kind does not wait in the other, so parts
+ * with different rounds could not be added. */
 static size_t cut(size_t count, uint64_t steps, unsigned s)
 {
     uint64_t rounds = stats_divisor(count, steps), end;
 
     if (!steps || rounds < JP_SLICES)
         return count * s / JP_SLICES;
-    end = steps * s / JP_SLICES; /* cut where the join cuts, too */
+    end = steps * s / JP_SLICES; /* the join cuts the other one here */
     return (size_t) ((end * rounds + steps - 1) / steps * (count / rounds));
 }
 
@@ -91,6 +105,9 @@ void alltoall_slices(const struct jp_rank *rank, size_t count, uint64_t steps,
                 us[s] += (double) rank->kernel_us[k];
                 whole++;
             }
+        /* Scale to all kernels of the part, as if the missing ones had taken
+         * the mean time. A part of which nothing is known is NAN, not 0: 0
+         * would mean that the rank never waited. */
         if (whole)
             us[s] *= (double) (to - from) / (double) whole;
         else if (to > from)

@@ -1,4 +1,14 @@
-/* blame.c - make findings from late ranks, one for each cause. */
+/* blame.c - make findings from late ranks, one for each cause.
+ *
+ * late.c decides by statistics which ranks are late by their own doing. A late
+ * rank is not yet a cause: this file removes those that are late because of
+ * another one, joins ranks to nodes and roles, and computes what the others
+ * lose. Removing a follower guards against a false accusation; keeping one that
+ * would be the last after a repair (is_behind) guards against a missed one.
+ *
+ * Way through: late_findings at the end, collect, drop_followers, tell. Times
+ * are in us, as GPU time: one process that waits for 1 us costs 1 us.
+ */
 #include "orchestrator/insight/late.h"
 
 #include <math.h>
@@ -10,30 +20,35 @@
 #include "common/figure.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/alltoall.h"
-#include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
-/* A process, and the rank of it that shows its lateness best. */
+/* A late process, and the rank of it that shows the lateness best. */
 struct suspect {
     size_t process;
-    size_t rank;    /* of the result: where it synchronises most often */
-    double cost_us; /* time that others waited for it in its communicators */
-    double all_us;  /* the same anywhere, at least */
+    size_t rank; /* of the result: the one with the most timed operations */
+    /* time that the others waited for it in its communicators */
+    double cost_us;
+    double all_us; /* the same in all connected communicators; a lower bound */
 };
 
 struct blame {
     const struct jp_result *r;
     const struct jp_processes *p;
     const struct jp_lateness *lateness;
-    struct suspect *suspects, *likes; /* likes: late as all of their role */
+    /* likes: as late as all ranks of their role, so the program gives them
+     * more work */
+    struct suspect *suspects, *likes;
     size_t n, n_likes;
-    double *told_us; /* [process] excess of those told; 0: others */
-    /* [process] in communication, beyond the network's time */
+    /* [process] excess of those that are reported; 0: others */
+    double *told_us;
+    /* [process] time in communication beyond the network's own time */
     double *waits_us;
-    double *alone_us; /* [rank] that all waited for it alone */
-    size_t *up;       /* [process] towards one of all that it may wait for */
+    /* [rank] time that all others waited for this one alone */
+    double *alone_us;
+    size_t *up; /* [process] parent in a forest (union-find): trees are
+                   processes that may wait for each other */
     struct jp_findings *findings;
 };
 
@@ -43,7 +58,9 @@ static const struct jp_rank *rank_of(const struct blame *b,
     return &b->r->ranks[s->rank];
 }
 
-/* What a communicator's other ranks waited for this one in AlltoAll. */
+/* Returns what the communicator's other ranks waited for this one in AlltoAll.
+ * In any operation that ends together the last rank has the shortest time, so
+ * what others took longer was a wait. */
 static double grouped_cost(const struct blame *b, size_t rank)
 {
     size_t c = b->r->ranks[rank].comm;
@@ -55,6 +72,7 @@ static double grouped_cost(const struct blame *b, size_t rank)
     return cost;
 }
 
+/* Returns the root of a process's tree, and halves the path to it. */
 static size_t root_of(size_t *up, size_t i)
 {
     while (up[i] != i)
@@ -62,7 +80,8 @@ static size_t root_of(size_t *up, size_t i)
     return i;
 }
 
-/* Groups processes by shared communicators; without_world: but those of all. */
+/* Groups processes that share a communicator. without_world: communicators of
+ * all processes do not count, because they would join everything. */
 static void join_processes(const struct blame *b, size_t *up,
                            bool without_world)
 {
@@ -79,7 +98,9 @@ static void join_processes(const struct blame *b, size_t *up,
     }
 }
 
-/* Waits in Send and Recv: what these took over the rate that few exceed. */
+/* Adds the waits in Send and Recv: the time of the messages beyond bytes /
+ * rate, where rate (GB/s, so 1e3 bytes per us) is one that few messages exceed.
+ * Messages of AlltoAlls are counted with these instead. */
 static void add_message_waits(struct blame *b)
 {
     for (size_t i = 0; i < b->r->n_p2p; i++) {
@@ -98,6 +119,8 @@ static void add_message_waits(struct blame *b)
     }
 }
 
+/* Fills waits_us: the waits in collectives by the join, in AlltoAll by
+ * comparison with the rank that took least, and in messages. */
 static void add_waits(struct blame *b)
 {
     for (size_t c = 0; c < b->r->n_comms; c++) {
@@ -114,7 +137,10 @@ static void add_waits(struct blame *b)
     join_processes(b, b->up, false);
 }
 
-/* Without it an operation would have begun with the last but one. */
+/* Adds one operation to its last rank. Had this rank come earlier, the
+ * operation would have begun with the last but one, so only the difference of
+ * the two shortest times is due to this rank alone. Needs the times of all
+ * ranks. */
 static void add_alone(struct blame *b, const struct jp_op *op)
 {
     size_t from = b->p->comm_start[op->comm];
@@ -125,6 +151,8 @@ static void add_alone(struct blame *b, const struct jp_op *op)
             (double) (op->exec_second_us - op->exec_min_us);
 }
 
+/* Fills alone_us from all barrier-like collectives and all complete AlltoAlls.
+ * O(operations). Returns 0 or -1. */
 static int add_up_alone(struct blame *b)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
@@ -151,10 +179,15 @@ static int add_up_alone(struct blame *b)
     return 0;
 }
 
-/* Waits travel on from its communicators to all that are joined to them, as
- * through a pipeline's stages: what each waited more than the late one itself,
- * up to what it alone kept one of these waiting, and to its own excess: the
- * rest of its being last was there without that. */
+/* Returns the GPU time that all connected processes lose by one late process, a
+ * lower bound. Waits spread from its communicators to processes that share
+ * another communicator with a waiting one, for example through the stages of a
+ * pipeline.
+ *
+ * Each process counts with what it waited more than the late one, but with no
+ * more than the late process kept one communicator waiting alone, nor than its
+ * excess: what it was last by beyond its excess would remain without the fault.
+ */
 static double cost_of_all(const struct blame *b, size_t process)
 {
     const struct jp_process *who = &b->p->list[process];
@@ -176,7 +209,8 @@ static double cost_of_all(const struct blame *b, size_t process)
 
 /* --- what mending a single late rank saves ------------------------------- */
 
-/* Do a process' communicators c and d join it with one other process? */
+/* Returns true if a process's communicators c and d have a further process in
+ * common. */
 static bool share_mates(const struct blame *b, size_t process, size_t c,
                         size_t d)
 {
@@ -187,9 +221,9 @@ static bool share_mates(const struct blame *b, size_t process, size_t c,
     return false;
 }
 
-/* Is what the process' rank is waited for told by another of its ranks, too,
- * and better: mates have waited in one communicator, and come to the other one
- * together? */
+/* Returns true if another rank of the process shows the same wait, and more of
+ * it: mates that have waited in one communicator come to the other one
+ * together, where part of the wait is no longer visible. */
 static bool is_told_elsewhere(const struct blame *b, size_t process,
                               size_t rank)
 {
@@ -206,8 +240,9 @@ static bool is_told_elsewhere(const struct blame *b, size_t process,
     return false;
 }
 
-/* Returns what the median rank waits for in other communicators of that shape,
- * because some rank always comes last. v: room for n_ranks. */
+/* Returns the median of alone_us in other communicators of that shape. Some
+ * rank always comes last, so this much is no fault; without the correction the
+ * cost of a late rank would be overestimated. v: room for n_ranks. */
 static double usual_alone(const struct blame *b, size_t comm, double *v)
 {
     size_t n = 0;
@@ -221,9 +256,10 @@ static double usual_alone(const struct blame *b, size_t comm, double *v)
     return n ? stats_median(v, n) : 0;
 }
 
-/* GPU time that all joined processes lose by one late process: no more than it
- * alone kept others waiting in any of the communicators in which they do not
- * wait for the same; 0: not known. */
+/* Returns the GPU time that all connected processes lose by one late process:
+ * the number of them times the smallest time for which it alone kept one of its
+ * communicators waiting, beyond what is usual. No more than its own excess.
+ * Communicators that show the same wait count once. 0: unknown. */
 static double single_cost(const struct blame *b, size_t process)
 {
     const struct jp_process *who = &b->p->list[process];
@@ -247,7 +283,7 @@ static double single_cost(const struct blame *b, size_t process)
     return isfinite(us) ? fmax(fmin(us, excess), 0) * (double) joined : 0;
 }
 
-/* Returns how long others waited for it, in all its communicators. */
+/* Returns how long others waited for the process in all its communicators. */
 static double cost_of(const struct blame *b, size_t process)
 {
     const struct jp_process *who = &b->p->list[process];
@@ -261,7 +297,8 @@ static double cost_of(const struct blame *b, size_t process)
     return cost;
 }
 
-/* Of the process' ranks that are so, the one that synchronises most often. */
+/* Returns the process's late rank (likes: rank that is as late as its role)
+ * with the most timed operations; SIZE_MAX: none. */
 static size_t most_telling(const struct blame *b, size_t process, bool likes)
 {
     const struct jp_process *who = &b->p->list[process];
@@ -279,6 +316,7 @@ static size_t most_telling(const struct blame *b, size_t process, bool likes)
     return best;
 }
 
+/* Lists the late processes, and those that are as late as all of their role. */
 static void collect(struct blame *b)
 {
     for (size_t p = 0; p < b->p->n; p++) {
@@ -293,14 +331,17 @@ static void collect(struct blame *b)
     }
 }
 
-/* Returns true if others waited for it long enough to report it. */
+/* Returns true if others waited for it long enough: a larger share than
+ * `late_share_min` of the time that its peers communicate. Lateness that costs
+ * the others nothing is not worth a search. */
 static bool costs_much(const struct blame *b, const struct suspect *s)
 {
     return s->cost_us >
            limits_get(JP_LIMIT_LATE_SHARE) * b->lateness[s->rank].peers_us;
 }
 
-/* Returns true if a later, reported suspect shares a communicator with it. */
+/* Returns true if a reported process with a larger excess shares a communicator
+ * with it. excess_us: of the one that may be named beside it. */
 static bool is_near_later(const struct blame *b, size_t process,
                           double excess_us)
 {
@@ -316,9 +357,11 @@ static bool is_near_later(const struct blame *b, size_t process,
     return false;
 }
 
-/* Who is late, but never last, kept nobody waiting; unless behind somebody who
- * is later still, or who waits for such a one elsewhere: were that one mended,
- * it would be the last. */
+/* Returns true if the suspect would be the last one after a repair of another.
+ * A rank that is late but never last has kept no other rank waiting, so
+ * costs_much drops it. It must not be dropped if it only arrives before a rank
+ * that is later still, or before one that waits for such a rank elsewhere: the
+ * repair of that one would not help the job. */
 static bool is_behind(const struct blame *b, const struct suspect *s)
 {
     size_t c = rank_of(b, s)->comm;
@@ -331,7 +374,11 @@ static bool is_behind(const struct blame *b, const struct suspect *s)
     return false;
 }
 
-/* Does the suspect's lateness come from a leading one's, in another stage? */
+/* Returns true if the suspect's lateness comes from a leading one in another
+ * stage. Leading are the suspects with `most` operations, the largest number of
+ * all. The suspect follows if their excess is at least `late_same_min` of its
+ * own. In the same group (up) it would have waited for the leading one, so its
+ * lateness there is its own. */
 static bool follows(const struct blame *b, const struct suspect *s,
                     uint64_t most, size_t *up)
 {
@@ -352,9 +399,10 @@ static bool follows(const struct blame *b, const struct suspect *s,
            excess;
 }
 
-/* Without a record of Send and Recv the waits of a pipeline do not show: the
- * other stages of a late rank's replica look late themselves where replicas
- * meet. The cause is who is late where ranks synchronise most often. */
+/* Drops suspects that follow others. Without records of Send and Recv the waits
+ * within a pipeline are unknown. Then the other stages of a late rank's replica
+ * look late themselves where replicas meet. The cause is the rank that is late
+ * where ranks synchronise most often. Returns 0 or -1. */
 static int drop_followers(struct blame *b)
 {
     size_t *up, kept = 0;
@@ -367,7 +415,7 @@ static int drop_followers(struct blame *b)
     up = calloc(b->p->n + 1, sizeof(*up));
     drop = calloc(b->n + 1, sizeof(*drop));
     if (up && drop) {
-        join_processes(b, up, true); /* a pipeline's stages share none */
+        join_processes(b, up, true); /* stages of a pipeline share none */
         for (size_t i = 0; i < b->n; i++)
             if (rank_of(b, &b->suspects[i])->timed_ops > most)
                 most = rank_of(b, &b->suspects[i])->timed_ops;
@@ -393,18 +441,15 @@ static void count_hosts(const struct blame *b, size_t *all, size_t *late)
         late[b->p->list[b->suspects[i].process].host_at]++;
 }
 
-static const char *name_of(const struct jp_comm *comm)
-{
-    return *comm->name && strcmp(comm->name, "unknown") ? comm->name : comm->id;
-}
-
-/* Returns its excess as a share of its peers' time in communication. */
+/* Returns the excess as a share of the peers' time in communication, at most 1.
+ * This share is the effect in all outputs. NAN: unknown. */
 static double share_of(const struct jp_lateness *l)
 {
     return late_peers(l) > 0 ? fmin(l->excess_us / late_peers(l), 1) : NAN;
 }
 
-/* Returns the index of the first operation at or after (comm, coll). */
+/* Returns the index of the first operation at or after (comm, coll), or n.
+ * Operations are sorted by both, so a binary search does. */
 static size_t find_op(struct ops_reader *reader, size_t n, size_t comm,
                       size_t coll)
 {
@@ -422,7 +467,10 @@ static size_t find_op(struct ops_reader *reader, size_t n, size_t comm,
     return from;
 }
 
-/* When that share of the communicator's operations was over; NAN: not known. */
+/* Returns the time since 1970 when that share (0 to 1) of the communicator's
+ * operations was over, by its barrier-like function with the most operations.
+ * Parts of the run are cut by number of operations, so this turns a part into a
+ * time. NAN: unknown. */
 static double time_at(const struct jp_result *r, size_t comm, double share)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
@@ -453,7 +501,8 @@ static double time_at(const struct jp_result *r, size_t comm, double share)
     return us;
 }
 
-/* Adds when a rank was late, if it was late only in parts of the run. */
+/* Formats when a rank was late, if it was late in parts of the run only. The
+ * last part ends at 1; 0.98 leaves room for the rounding of its end. */
 static void say_when(const struct blame *b, const struct suspect *s,
                      struct jp_finding *f, char *buf, size_t size)
 {
@@ -473,11 +522,13 @@ static void say_when(const struct blame *b, const struct suspect *s,
                  FIG_SHARE(fmax(l->from_share, 0)), FIG_SHARE(l->to_share));
 }
 
+/* Returns the standard error of share_of. NAN: unknown. */
 static double error_of(const struct jp_lateness *l)
 {
     return late_peers(l) > 0 ? l->error_us / late_peers(l) : NAN;
 }
 
+/* Adds a finding of one late rank. Returns 0 or -1. */
 static int add_rank(struct blame *b, const struct suspect *s)
 {
     const struct jp_process *who = &b->p->list[s->process];
@@ -496,7 +547,8 @@ static int add_rank(struct blame *b, const struct suspect *s)
     finding_measure(f, share_of(l), error_of(l));
     f->evidence = rank->timed_ops;
     f->cost_us = b->n == 1 ? single_cost(b, s->process) : 0;
-    if (!(f->cost_us > 0)) /* or several, one behind another */
+    /* unknown, or several are late, of which one may hide another */
+    if (!(f->cost_us > 0))
         f->cost_us = fmax(s->cost_us, s->all_us);
     finding_count(f, l->arrival_us / (double) rank->timed_ops, rank->last_ops,
                   rank->timed_ops);
@@ -506,16 +558,18 @@ static int add_rank(struct blame *b, const struct suspect *s)
     snprintf(f->text, sizeof(f->text),
              "%s arrived late on its own%s, in %.40s: by %s an operation, last "
              "in %s of %s; cost %s of GPU time, %s of communication",
-             processes_describe(b->p, b->r, who, name), when, name_of(comm),
-             FIG_US(f->by_us), FIG_SHARE(rank->last_share),
-             FIG_COUNT(rank->timed_ops), FIG_US(f->cost_us), FINDING_SHARE(f));
+             processes_describe(b->p, b->r, who, name), when,
+             processes_comm_name(comm), FIG_US(f->by_us),
+             FIG_SHARE(rank->last_share), FIG_COUNT(rank->timed_ops),
+             FIG_US(f->cost_us), FINDING_SHARE(f));
     snprintf(f->next, sizeof(f->next),
              "look at that process: clocks and temperature of its GPU, data "
              "loading, garbage collection, other work on its cores");
     return 0;
 }
 
-/* Makes one finding of the host's suspects. */
+/* Adds one finding of all suspects of a host: late of its `all` processes.
+ * Returns 0 or -1. */
 static int add_node(struct blame *b, size_t host, size_t late, size_t all)
 {
     struct jp_finding *f = findings_add(b->findings, JP_FINDING_LATE_NODE);
@@ -532,10 +586,12 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
             continue;
         first = first ? first : s;
         share += share_of(l) / (double) late;
-        error += error_of(l) / (double) late; /* mates share theirs */
+        /* no division by the root: mates have the same error */
+        error += error_of(l) / (double) late;
         f->evidence += rank_of(b, s)->timed_ops;
         cost += s->cost_us;
-        all_us = fmax(all_us, s->all_us); /* all wait for its ranks once */
+        /* the others wait for its ranks once */
+        all_us = fmax(all_us, s->all_us);
         arrival += l->arrival_us / (double) rank_of(b, s)->timed_ops /
                    (double) late;
     }
@@ -557,16 +613,20 @@ static int add_node(struct blame *b, size_t host, size_t late, size_t all)
     return 0;
 }
 
-/* Late ranks where most of a node is late are the node; so are half of many,
- * and nobody elsewhere: the others' lateness is too little to be told then. */
+/* Returns true if the late ranks of a host are reported as a late node: three
+ * quarters of its processes, at least two. Half of them, at least three,
+ * suffice if no other host has a late rank: then the lateness of the others is
+ * only too small to be proved. With fewer a node would be accused for one rank.
+ */
 static bool is_node(const struct blame *b, size_t late, size_t all)
 {
     return (late >= 2 && 4 * late >= 3 * all) ||
            (late >= 3 && 2 * late >= all && late == b->n);
 }
 
-/* Too many late ranks for one cause, or all ranks of one role: the program
- * gives some ranks more work. */
+/* Adds one finding of many late ranks, as an imbalance: too many for one cause,
+ * or all ranks of one role. Then the program gives some ranks more work, and no
+ * process or node is at fault. Returns 0 or -1. */
 static int add_many(struct blame *b, const struct suspect *list, size_t n)
 {
     struct jp_finding *f = findings_add(b->findings, JP_FINDING_IMBALANCE);
@@ -616,6 +676,8 @@ static int tell_nodes(struct blame *b, const size_t *all, const size_t *late)
     return rc;
 }
 
+/* Reports the remaining suspects. told_us is filled first, because is_behind
+ * looks for reported ranks that are later. */
 static int tell_ranks(struct blame *b)
 {
     for (size_t i = 0; i < b->n; i++)
@@ -631,6 +693,8 @@ static int tell_ranks(struct blame *b)
     return 0;
 }
 
+/* Reports roles, else nodes, then single ranks or, if they are many, the
+ * imbalance. Returns 0 or -1. */
 static int tell(struct blame *b, const size_t *all, const size_t *late)
 {
     if (!b->n && b->n_likes)
@@ -642,131 +706,12 @@ static int tell(struct blame *b, const size_t *all, const size_t *late)
                : tell_ranks(b);
 }
 
-/* --- how small a lateness would have been seen */
-
-/* Processes whose lateness was judged; of these those that no lateness shorter
- * than the run would have named; of the others the least that would. */
-struct seen {
-    size_t judged, blind;
-    double least, node; /* shares of the run, node: of all ranks of a node; 0:
-                           its length is unknown */
-};
-
-static struct seen sum_up(const struct blame *b)
-{
-    struct seen seen = {0};
-
-    for (size_t i = 0; i < b->p->n; i++) {
-        const struct jp_process *who = &b->p->list[i];
-        double least = NAN, node = NAN;
-        bool judged = false;
-
-        for (size_t k = who->first; k < who->first + who->n; k++) {
-            const struct jp_lateness *x = &b->lateness[b->p->by_process[k]];
-            double run_us = x->run_us > 0 ? x->run_us : NAN;
-            double node_us = x->node_us > 0 ? x->node_us : INFINITY;
-
-            if (!x->judged)
-                continue;
-            judged = true;
-            least = fmin(least, x->least_us / run_us);
-            node = fmin(node, fmin(node_us, x->least_us) / run_us);
-        }
-        seen.judged += judged;
-        seen.blind += least >= 1;
-        seen.least = least < 1 ? fmax(seen.least, least) : seen.least;
-        seen.node = node < 1 ? fmax(seen.node, node) : seen.node;
-    }
-    return seen;
-}
-
-/* Finds the communicator of several ranks with the fewest operations, too few
- * to judge its ranks; NULL: none has operations. */
-static const struct jp_comm *find_thin(const struct blame *b, uint64_t *ops)
-{
-    const struct jp_comm *thin = NULL;
-
-    for (size_t i = 0; i < b->r->n_ranks; i++) {
-        const struct jp_comm *comm = &b->r->comms[b->r->ranks[i].comm];
-        uint64_t fewest = b->lateness[i].fewest;
-
-        if (comm->n_ranks < 2 || !fewest || b->lateness[i].judged ||
-            (thin && *ops <= fewest))
-            continue;
-        thin = comm;
-        *ops = fewest;
-    }
-    return thin;
-}
-
-static const char *why_unjudged(const struct blame *b, const struct seen *seen,
-                                char *buf, size_t size)
-{
-    const struct jp_quality *q = &b->r->quality;
-    const struct jp_comm *thin;
-    uint64_t ops = 0;
-
-    if (q->waits_unknown)
-        return "too many records to add up waits in the memory allowed";
-    if (!b->p->known)
-        return "processes cannot be told apart by host and pid";
-    if (2 * q->unsure_records > q->records)
-        return "most operations have no time";
-    if (seen->judged && 2 * seen->judged >= b->p->n)
-        return HYPOTHESIS_BLIND;
-    thin = find_thin(b, &ops);
-    if (!thin)
-        return "no operation in which ranks wait for each other is complete";
-    snprintf(buf, size,
-             "%.24s has only %s complete operation%s of one of its functions, "
-             "too few to compare ranks",
-             name_of(thin), FIG_COUNT(ops), plural(ops));
-    return buf;
-}
-
-/* Half of the processes that meet others must have been judged. */
-static void answer_ranks(const struct blame *b, const struct seen *seen,
-                         struct jp_hypotheses *h)
-{
-    size_t n = seen->judged - seen->blind;
-    char why[JP_HYPOTHESIS_WHY] = "";
-
-    if (n < b->p->n)
-        snprintf(why, sizeof(why), "%s of %s ranks no later than %s",
-                 FIG_COUNT(n), FIG_COUNT(b->p->n),
-                 seen->least > 0 ? FIG_SHARE(seen->least) : "the others");
-    if (b->p->known && b->p->n == 1)
-        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, NAN,
-                       "one process, for which nobody waits");
-    else if (2 * n < b->p->n || !n)
-        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_JUDGED,
-                       NAN, "%s", why_unjudged(b, seen, why, sizeof(why)));
-    else
-        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
-                       seen->least, "%s", why);
-}
-
-static void answer_nodes(const struct blame *b, const struct seen *seen,
-                         struct jp_hypotheses *h)
-{
-    if (!hypothesis_judged(h, JP_HYPOTHESIS_LATE_RANK))
-        hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_JUDGED,
-                       NAN, "%s", hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK));
-    else if (b->p->n_hosts < 2)
-        hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_JUDGED,
-                       NAN, "one node, which is compared with none");
-    else
-        hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_FOUND,
-                       seen->node > 0 ? seen->node : NAN, NULL);
-}
-
 int late_findings(const struct jp_result *r, const struct jp_processes *p,
                   const struct jp_lateness *lateness,
                   struct jp_findings *findings)
 {
     struct blame b = {
         .r = r, .p = p, .lateness = lateness, .findings = findings};
-    struct seen seen;
     size_t *all = calloc(p->n_hosts + 1, sizeof(*all));
     size_t *late = calloc(p->n_hosts + 1, sizeof(*late));
     int rc = -1;
@@ -774,9 +719,6 @@ int late_findings(const struct jp_result *r, const struct jp_processes *p,
     b.suspects = calloc(p->n + 1, sizeof(*b.suspects));
     b.likes = calloc(p->n + 1, sizeof(*b.likes));
     b.told_us = calloc(p->n + 1, sizeof(*b.told_us));
-    seen = sum_up(&b);
-    answer_ranks(&b, &seen, findings->hypotheses);
-    answer_nodes(&b, &seen, findings->hypotheses);
     b.waits_us = calloc(p->n + 1, sizeof(*b.waits_us));
     b.alone_us = calloc(r->n_ranks + 1, sizeof(*b.alone_us));
     b.up = calloc(p->n + 1, sizeof(*b.up));

@@ -1,4 +1,11 @@
-/* crash.c - find the task that ended first by itself. */
+/* crash.c - find the task that ended first by itself, and whether that is a
+ * fault.
+ *
+ * Each task's end is one of four ways (crash_way_of). crash_findings is the
+ * entry, judge() the decision: a lost node, else the first task that ended by
+ * itself before any kill, else the first kill. insight.h has the rules in
+ * words.
+ */
 #include "orchestrator/insight/insight.h"
 
 #include <inttypes.h>
@@ -10,9 +17,10 @@
 
 #include "common/figure.h"
 #include "orchestrator/insight/finding.h"
+#include "orchestrator/insight/hypothesis.h"
 #include "orchestrator/insight/limits.h"
 
-/* A shell adds this to the signal of its child. */
+/* A shell exits with this number plus the signal that ended its child. */
 #define SHELL_SIGNAL 128
 
 /* A task and its node. */
@@ -21,7 +29,7 @@ struct end {
     const struct jp_task *task;
 };
 
-static const char *const names[JP_CRASH_CAUSES] = {
+const char *const crash_causes[JP_CRASH_CAUSES] = {
     [JP_CRASH_NONE] = "none",
     [JP_CRASH_SIGNAL] = "signal",
     [JP_CRASH_EXIT] = "exit_code",
@@ -36,12 +44,7 @@ static const char *const names[JP_CRASH_CAUSES] = {
     [JP_CRASH_UNKNOWN] = "unknown",
 };
 
-const char *crash_cause_name(enum jp_crash_cause cause)
-{
-    return names[cause];
-}
-
-static const char *const states[SLURMJOB_STATES] = {
+const char *const crash_job_states[SLURMJOB_STATES] = {
     [SLURMJOB_RUNNING] = "RUNNING",
     [SLURMJOB_COMPLETED] = "COMPLETED",
     [SLURMJOB_FAILED] = "FAILED",
@@ -52,23 +55,18 @@ static const char *const states[SLURMJOB_STATES] = {
     [SLURMJOB_PREEMPTED] = "PREEMPTED",
 };
 
-const char *crash_state_name(enum slurmjob_state state)
-{
-    return states[state];
-}
-
 enum slurmjob_state crash_state_find(const char *name)
 {
     for (int i = 0; name && i < SLURMJOB_STATES; i++)
-        if (states[i] && !strcmp(states[i], name))
+        if (crash_job_states[i] && !strcmp(crash_job_states[i], name))
             return (enum slurmjob_state) i;
     return SLURMJOB_UNKNOWN;
 }
 
 /* --- one task's end ------------------------------------------------------ */
 
-/* Returns the signal that ended a task, or a program run by its shell; 0: none.
- */
+/* Returns the signal that ended a task, or the program that its shell ran; 0:
+ * none. */
 static int signal_of(int status)
 {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
@@ -97,9 +95,9 @@ enum jp_crash_way crash_way_of(const struct jp_task *task)
     }
 }
 
-/* Returns how likely an end is the first of several at one time. Programs abort
- * or exit with a status because a peer is gone; a crash by itself is more
- * likely the first. */
+/* Returns how likely an end is the first one among ends at about the same time,
+ * 2 most likely. Programs abort or exit with a status because a peer is gone;
+ * nothing makes a program crash because a peer is gone. */
 static int weight_of(const struct jp_task *task)
 {
     switch (signal_of(task->status)) {
@@ -115,7 +113,8 @@ static int weight_of(const struct jp_task *task)
     }
 }
 
-/* Returns b's end minus a's, in us; 0 if a time is unknown. */
+/* Returns b's end minus a's in us; 0 if a time is unknown. On one node the
+ * monotonic clock is used, which is never set. */
 static int64_t between(struct end a, struct end b)
 {
     if (a.node == b.node && a.task->mono_us && b.task->mono_us)
@@ -124,8 +123,10 @@ static int64_t between(struct end a, struct end b)
                                             : 0;
 }
 
-/* Two ends closer than this have no known order. The limit is the uncertainty
- * of the compared clocks plus the interval at which slurmstepd checks. */
+/* Returns the time in us below which two ends have no known order: on one node
+ * the interval at which slurmstepd looks, else that plus the uncertainty of
+ * both clocks, but at most what clocks differ by that were never compared. A
+ * wrong order would accuse the wrong task. */
 static double blur(struct end a, struct end b)
 {
     double least = limits_get(JP_LIMIT_CRASH_NODE);
@@ -138,11 +139,13 @@ static double blur(struct end a, struct end b)
     return fmin(least + CLOCKMAP_SURE * unc, limits_get(JP_LIMIT_CRASH_CLOCKS));
 }
 
+/* Returns true if a certainly ended before b. */
 static bool is_before(struct end a, struct end b)
 {
     return (double) between(a, b) > blur(a, b);
 }
 
+/* Returns true if the order of both is unknown. */
 static bool is_near(struct end a, struct end b)
 {
     return !is_before(a, b) && !is_before(b, a);
@@ -150,7 +153,8 @@ static bool is_near(struct end a, struct end b)
 
 /* --- all ends ------------------------------------------------------------ */
 
-/* Calls visit for each task's end until it returns true. */
+/* Calls visit for each task's end until it returns true. Returns whether it
+ * did. */
 static bool each(const struct jp_nodes *nodes,
                  bool (*visit)(void *arg, struct end end), void *arg)
 {
@@ -162,12 +166,13 @@ static bool each(const struct jp_nodes *nodes,
     return false;
 }
 
-/* The earliest end of each way, and their counts. */
+/* The earliest end of each way (enum jp_crash_way), and the number of ends. */
 struct tally {
     struct end first[4];
     uint32_t n[4];
 };
 
+/* Adds one end to the tally. */
 static bool take(void *arg, struct end end)
 {
     struct tally *tally = arg;
@@ -179,13 +184,15 @@ static bool take(void *arg, struct end end)
     return false;
 }
 
-/* Of the ends around the time of the first one, the most likely cause. */
+/* The choice among ends that cannot be ordered. */
 struct choice {
     struct end first; /* first by the clocks */
-    struct end best;
-    uint32_t rivals;
+    struct end best;  /* the most likely first one, by weight_of */
+    uint32_t rivals;  /* others that may have been first */
 };
 
+/* Takes an end into account that a task made by itself and that may have come
+ * before the first one. */
 static bool choose(void *arg, struct end end)
 {
     struct choice *c = arg;
@@ -208,6 +215,8 @@ struct later {
     uint64_t kills;  /* number of other tasks ended by SIGKILL before then */
 };
 
+/* Looks at one end of another task. Ends before least_us are part of the same
+ * event; SIGKILLs among them are counted. */
 static bool look_later(void *arg, struct end end)
 {
     struct later *l = arg;
@@ -226,9 +235,10 @@ static bool look_later(void *arg, struct end end)
     return false;
 }
 
-/* --- what Slurm says ------------------------------------------------------ */
+/* --- what Slurm reports --------------------------------------------------- */
 
-/* Returns the cause for a job state in which Slurm itself ends tasks. */
+/* Returns the cause if Slurm ends a job's tasks in this state; NONE otherwise.
+ */
 static enum jp_crash_cause cause_of_state(enum slurmjob_state state)
 {
     switch (state) {
@@ -243,9 +253,10 @@ static enum jp_crash_cause cause_of_state(enum slurmjob_state state)
     }
 }
 
-/* Returns whether Slurm ended the job before this end. Slurm's time is in whole
- * seconds. If the job ended long after the step, that does not concern the
- * step. */
+/* Returns the cause if Slurm ended the job no later than this end; NONE
+ * otherwise. Slurm's time is in whole seconds, so a second of doubt counts for
+ * Slurm: else every time limit would look like a fault. If the job ended long
+ * after the task, its state is not about the step. */
 static enum jp_crash_cause ended_by_slurm(const struct jp_nodes *nodes,
                                           struct end end)
 {
@@ -258,8 +269,8 @@ static enum jp_crash_cause ended_by_slurm(const struct jp_nodes *nodes,
     return (double) end.task->end_us >= early ? cause : JP_CRASH_NONE;
 }
 
-/* Returns a node that reported no end and that Slurm reports as gone; NULL:
- * none. */
+/* Returns a node that reported no end while Slurm reports that a node failed;
+ * NULL: none. */
 static const struct jp_node *find_lost(const struct jp_nodes *nodes)
 {
     if (!nodes->over || nodes->job_state != SLURMJOB_NODE_FAIL)
@@ -272,6 +283,7 @@ static const struct jp_node *find_lost(const struct jp_nodes *nodes)
 
 /* --- judge ---------------------------------------------------------------- */
 
+/* Sets the first task, its signal and its exit status. */
 static void set_first(struct jp_crash *crash, struct end end)
 {
     crash->node = end.node;
@@ -282,6 +294,7 @@ static void set_first(struct jp_crash *crash, struct end end)
                       : -1;
 }
 
+/* Sets how long the first task ended before the next one. */
 static void set_before(const struct jp_nodes *nodes, struct jp_crash *crash)
 {
     struct later later = {.first = {crash->node, crash->task}, .next_us = -1};
@@ -290,9 +303,9 @@ static void set_before(const struct jp_nodes *nodes, struct jp_crash *crash)
     crash->before_us = later.next_us;
 }
 
-/* Returns true if a kill clearly came before this end, which may be its
- * consequence. A program told to end may exit with a status, but does not
- * crash: for a crash, the clocks of other nodes are not trusted. */
+/* Returns true if a kill clearly came before this end (arg), which may be its
+ * consequence. A program may exit with a status on SIGTERM, but does not crash;
+ * so a crash only counts as a consequence by the clock of its own node. */
 static bool is_killed_before(void *arg, struct end end)
 {
     const struct end *self = arg;
@@ -302,8 +315,8 @@ static bool is_killed_before(void *arg, struct end end)
            is_before(end, *self);
 }
 
-/* Returns true if a task ended by itself, and nothing from outside came before.
- */
+/* Fills crash if a task ended by itself and nothing from outside came before.
+ * Returns false otherwise. */
 static bool judge_self(const struct jp_nodes *nodes, const struct tally *tally,
                        struct jp_crash *crash)
 {
@@ -322,7 +335,8 @@ static bool judge_self(const struct jp_nodes *nodes, const struct tally *tally,
     return true;
 }
 
-/* Judges a task that SIGKILL ended: out of memory, or a single kill? */
+/* Returns why SIGKILL ended a task: no memory, or a kill of this task alone.
+ * NONE: nothing that is a fault. */
 static enum jp_crash_cause why_killed(const struct jp_nodes *nodes,
                                       struct end end)
 {
@@ -339,7 +353,8 @@ static enum jp_crash_cause why_killed(const struct jp_nodes *nodes,
     each(nodes, look_later, &later);
     for (size_t i = 0; i < nodes->n_nodes; i++)
         oom_kills += nodes->nodes[i].oom_kills;
-    /* whoever ends a step kills more tasks at a time than the kernel did */
+    /* The kernel kills one task at a time when memory is short; Slurm kills
+     * all. More kills than the kernel counted are not all the kernel's. */
     if (end.node->oom_kills && later.kills < oom_kills)
         return JP_CRASH_MEMORY;
     return later.well ||
@@ -348,7 +363,7 @@ static enum jp_crash_cause why_killed(const struct jp_nodes *nodes,
                : JP_CRASH_NONE;
 }
 
-/* The first end came from outside. */
+/* Judges a step in which the first end came from outside. */
 static void judge_kill(const struct jp_nodes *nodes, struct end first,
                        struct jp_crash *crash)
 {
@@ -357,7 +372,8 @@ static void judge_kill(const struct jp_nodes *nodes, struct end first,
     int signal = signal_of(first.task->status);
 
     set_first(crash, first);
-    /* one of the node's kills may belong to another job: Slurm knows better */
+    /* The kernel's count is of the whole node, so a kill may belong to another
+     * job. Slurm's state is of this job. */
     crash->sure = killed != JP_CRASH_MEMORY ||
                   nodes->job_state == SLURMJOB_OUT_OF_MEMORY;
     if (by_slurm == JP_CRASH_NONE && killed != JP_CRASH_NONE)
@@ -368,7 +384,7 @@ static void judge_kill(const struct jp_nodes *nodes, struct end first,
         crash->cause = by_slurm == JP_CRASH_NONE ? JP_CRASH_ENDED : by_slurm;
 }
 
-/* --- say ------------------------------------------------------------------ */
+/* --- sentences ------------------------------------------------------------ */
 
 const char *crash_signal_name(int signal)
 {
@@ -408,7 +424,7 @@ static void say_how(const struct jp_crash *crash, char *buf, size_t size)
     }
 }
 
-/* Describes how the other tasks ended. */
+/* Adds how the other tasks ended. */
 static void say_others(const struct jp_crash *crash, struct jp_sentence *s)
 {
     uint32_t n[4];
@@ -447,7 +463,7 @@ static void say_first(const struct jp_crash *crash, struct jp_sentence *s)
                      FIG_COUNT(crash->rivals));
 }
 
-/* A node that is gone has reported nothing about its tasks. */
+/* Adds the node that is lost. It has reported nothing about its tasks. */
 static void say_lost(const struct jp_crash *crash, struct jp_sentence *s)
 {
     sentence_add(s, "node %.60s was lost (Slurm: node failure)",
@@ -458,7 +474,7 @@ static void say_lost(const struct jp_crash *crash, struct jp_sentence *s)
                                crash->ended[JP_CRASH_KILL]));
 }
 
-/* Somebody ended the step from outside. */
+/* Adds who or what ended the step from outside. */
 static void say_ended(const struct jp_crash *crash, struct jp_sentence *s)
 {
     static const char *const how[JP_CRASH_CAUSES] = {
@@ -479,6 +495,7 @@ static void say_ended(const struct jp_crash *crash, struct jp_sentence *s)
                      : "");
 }
 
+/* Writes crash->text anew. */
 static void say(struct jp_crash *crash)
 {
     struct jp_sentence s;
@@ -505,13 +522,67 @@ static void say(struct jp_crash *crash)
     }
 }
 
-void crash_set_in(struct jp_crash *crash, const char *operation)
+/* Fills crash from the ends of all tasks, except for the operation
+ * (crash_set_in). */
+static void judge(const struct jp_nodes *nodes,
+                  const struct jp_processes *processes, struct jp_crash *crash)
 {
-    snprintf(crash->in, sizeof(crash->in), "%s", operation ? operation : "");
+    const struct jp_node *lost = nodes ? find_lost(nodes) : NULL;
+    struct tally tally = {0};
+
+    *crash = (struct jp_crash){.code = -1, .world_rank = -1, .before_us = -1};
+    if (!nodes)
+        return;
+    each(nodes, take, &tally);
+    memcpy(crash->ended, tally.n, sizeof(tally.n));
+    for (int way = 0; way < 4; way++)
+        crash->tasks += tally.n[way];
+    if (crash->tasks < nodes->step_tasks)
+        crash->tasks = nodes->step_tasks;
+    if (lost) {
+        /* Its peers may have failed first: Slurm notices a lost node after
+         * minutes. */
+        crash->cause = JP_CRASH_NODE;
+        crash->node = lost;
+        crash->sure = !tally.n[JP_CRASH_SELF];
+    } else if (!judge_self(nodes, &tally, crash)) {
+        if (tally.n[JP_CRASH_KILL])
+            judge_kill(nodes, tally.first[JP_CRASH_KILL], crash);
+        else if (tally.n[JP_CRASH_SELF])
+            judge_kill(nodes, tally.first[JP_CRASH_SELF], crash);
+        else if (tally.n[JP_CRASH_UNTOLD])
+            crash->cause = JP_CRASH_UNKNOWN;
+    }
+    if (crash->task) {
+        set_before(nodes, crash);
+        crash->world_rank =
+            processes_rank_of_task(processes, crash->node->hostname,
+                                   crash->task->pid, crash->task->gtid);
+    }
     say(crash);
 }
 
-int crash_findings(const struct jp_crash *crash, struct jp_findings *findings)
+/* Answers the question of a crash. */
+static void answer(const struct jp_nodes *nodes, const struct jp_crash *crash,
+                   struct jp_hypotheses *h)
+{
+    if (!nodes)
+        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "logs without a step");
+    else if (crash_is_fault(crash))
+        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_FOUND, 1,
+                       "1 finding");
+    else if (crash->cause == JP_CRASH_UNKNOWN ||
+             (!crash->cause && !crash->ended[JP_CRASH_WELL]))
+        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "how tasks ended is not known");
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_FOUND, 1,
+                       NULL);
+}
+
+/* Adds the finding of a fault. Returns 0 or -1. */
+static int add(const struct jp_crash *crash, struct jp_findings *findings)
 {
     struct jp_finding *f;
 
@@ -539,39 +610,22 @@ int crash_findings(const struct jp_crash *crash, struct jp_findings *findings)
     return 0;
 }
 
-void crash_judge(const struct jp_nodes *nodes,
-                 const struct jp_processes *processes, struct jp_crash *crash)
+int crash_findings(const struct jp_nodes *nodes,
+                   const struct jp_processes *processes, struct jp_crash *crash,
+                   struct jp_findings *findings)
 {
-    const struct jp_node *lost = nodes ? find_lost(nodes) : NULL;
-    struct tally tally = {0};
+    judge(nodes, processes, crash);
+    answer(nodes, crash, findings->hypotheses);
+    return add(crash, findings);
+}
 
-    *crash = (struct jp_crash){.code = -1, .world_rank = -1, .before_us = -1};
-    if (!nodes)
-        return;
-    each(nodes, take, &tally);
-    memcpy(crash->ended, tally.n, sizeof(tally.n));
-    for (int way = 0; way < 4; way++)
-        crash->tasks += tally.n[way];
-    if (crash->tasks < nodes->step_tasks)
-        crash->tasks = nodes->step_tasks;
-    if (lost) {
-        /* its peers may have failed before Slurm noticed */
-        crash->cause = JP_CRASH_NODE;
-        crash->node = lost;
-        crash->sure = !tally.n[JP_CRASH_SELF];
-    } else if (!judge_self(nodes, &tally, crash)) {
-        if (tally.n[JP_CRASH_KILL])
-            judge_kill(nodes, tally.first[JP_CRASH_KILL], crash);
-        else if (tally.n[JP_CRASH_SELF])
-            judge_kill(nodes, tally.first[JP_CRASH_SELF], crash);
-        else if (tally.n[JP_CRASH_UNTOLD])
-            crash->cause = JP_CRASH_UNKNOWN;
-    }
-    if (crash->task) {
-        set_before(nodes, crash);
-        crash->world_rank =
-            processes_rank_of_task(processes, crash->node->hostname,
-                                   crash->task->pid, crash->task->gtid);
-    }
+void crash_set_in(struct jp_crash *crash, const char *operation,
+                  struct jp_findings *findings)
+{
+    snprintf(crash->in, sizeof(crash->in), "%s", operation ? operation : "");
     say(crash);
+    for (size_t i = 0; i < findings->n; i++)
+        if (findings->at[i].kind == JP_FINDING_CRASH)
+            snprintf(findings->at[i].text, sizeof(findings->at[i].text), "%s",
+                     crash->text);
 }

@@ -1,149 +1,11 @@
-/* expectation.c - expected performance: from the peaks first, then from the
- * baseline. */
+/* expectation.c - the expected bandwidth of a communicator: from the site's
+ * peaks first, then from the baseline. */
 #include "orchestrator/insight/expectation.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "orchestrator/insight/limits.h"
-
-/* --- what earlier steps did, added up --- */
-
-static void cell_fini(struct jp_baseline_cell *cell)
-{
-    bwhist_fini(&cell->ops);
-    bwhist_fini(&cell->medians);
-}
-
-void baseline_fini(struct jp_baseline *b)
-{
-    if (!b)
-        return;
-    for (size_t i = 0; i < b->n_cells; i++)
-        cell_fini(&b->cells[i]);
-    free(b->cells);
-    free(b->reports);
-    *b = (struct jp_baseline){0};
-}
-
-static int by_key(const void *key, const void *cell)
-{
-    return netkey_compare(key, &((const struct jp_baseline_cell *) cell)->key);
-}
-
-const struct jp_baseline_cell *baseline_find(const struct jp_baseline *b,
-                                             const struct jp_netkey *key)
-{
-    return b->n_cells
-               ? bsearch(key, b->cells, b->n_cells, sizeof(*b->cells), by_key)
-               : NULL;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
-
-    return x < y ? -1 : x > y;
-}
-
-bool baseline_has_report(const struct jp_baseline *b, uint64_t fingerprint)
-{
-    return b->n_reports && bsearch(&fingerprint, b->reports, b->n_reports,
-                                   sizeof(*b->reports), by_number);
-}
-
-static int merge_reports(struct jp_baseline *into,
-                         const struct jp_baseline *from, struct jp_error *err)
-{
-    size_t n = into->n_reports + from->n_reports, i = 0, k = 0;
-    uint64_t *all;
-
-    if (n > BASELINE_MAX_REPORTS)
-        return error_set(err, "%zu reports are too many (at most %d)", n,
-                         BASELINE_MAX_REPORTS);
-    all = calloc(n + 1, sizeof(*all));
-    if (!all)
-        return error_set(err, "out of memory");
-    for (size_t at = 0; at < n; at++) {
-        bool ours =
-            i < into->n_reports &&
-            (k == from->n_reports || into->reports[i] < from->reports[k]);
-
-        if (i < into->n_reports && k < from->n_reports &&
-            into->reports[i] == from->reports[k]) {
-            free(all);
-            return error_set(err, "report %016" PRIx64 " is in both",
-                             from->reports[k]);
-        }
-        all[at] = ours ? into->reports[i++] : from->reports[k++];
-    }
-    free(into->reports);
-    into->reports = all;
-    into->n_reports = n;
-    return 0;
-}
-
-static int add_counts(struct jp_baseline_cell *into,
-                      const struct jp_baseline_cell *from)
-{
-    if (bwhist_merge(&into->ops, &from->ops) < 0)
-        return -1;
-    return bwhist_merge(&into->medians, &from->medians);
-}
-
-/* Merges the next cell of both lists, which are sorted; advances *i and *k. */
-static int merge_next(struct jp_baseline *into, const struct jp_baseline *from,
-                      size_t *i, size_t *k, struct jp_baseline_cell *out)
-{
-    int order = *i == into->n_cells   ? 1
-                : *k == from->n_cells ? -1
-                                      : netkey_compare(&into->cells[*i].key,
-                                                       &from->cells[*k].key);
-
-    if (order <= 0) {
-        *out = into->cells[*i];
-        into->cells[(*i)++] = (struct jp_baseline_cell){0}; /* moved */
-    } else {
-        out->key = from->cells[*k].key;
-    }
-    return order >= 0 ? add_counts(out, &from->cells[(*k)++]) : 0;
-}
-
-static int merge_cells(struct jp_baseline *into, const struct jp_baseline *from,
-                       struct jp_error *err)
-{
-    size_t most = into->n_cells + from->n_cells, i = 0, k = 0, n = 0;
-    struct jp_baseline_cell *all = calloc(most + 1, sizeof(*all));
-    int rc = all ? 0 : error_set(err, "out of memory");
-
-    while (rc == 0 && (i < into->n_cells || k < from->n_cells))
-        if (merge_next(into, from, &i, &k, &all[n++]) < 0)
-            rc = error_set(err, "out of memory, or more operations than can "
-                                "be counted");
-    if (rc == 0 && n > BASELINE_MAX_CELLS)
-        rc = error_set(err, "%zu cells are too many (at most %d)", n,
-                       BASELINE_MAX_CELLS);
-    if (!all)
-        return rc;
-    for (; i < into->n_cells; i++)
-        cell_fini(&into->cells[i]);
-    free(into->cells);
-    into->cells = all;
-    into->n_cells = n;
-    return rc;
-}
-
-int baseline_merge(struct jp_baseline *into, const struct jp_baseline *from,
-                   struct jp_error *err)
-{
-    if (merge_reports(into, from, err) < 0)
-        return -1;
-    return merge_cells(into, from, err);
-}
-
-/* --- what is expected --- */
 
 const char *expectation_word(enum jp_against against)
 {
@@ -157,13 +19,15 @@ const char *expectation_word(enum jp_against against)
     return words[against];
 }
 
+/* Returns true for a label that names a link. */
 static bool is_told(const char *word)
 {
     return word && strcmp(word, "none") && strcmp(word, "unknown");
 }
 
-/* Computes what one leg of a communicator can do. Lowers *bound, which comes
- * from *row. */
+/* Lowers *bound (GB/s of bus bandwidth) to what one leg of a communicator can
+ * do, if that is known and less; *row is then the row of peaks it comes from.
+ */
 static void weigh_leg(const struct jp_peaks *peaks, const struct peaks_leg *leg,
                       double *bound, const struct peaks_row **row)
 {
@@ -176,8 +40,10 @@ static void weigh_leg(const struct jp_peaks *peaks, const struct peaks_leg *leg,
     }
 }
 
-/* Returns the link that limits a communicator: between nodes for all ranks of a
- * node together, within a node for one rank. NULL: no peak is known. */
+/* Returns the row of the link that limits a communicator, and its bound:
+ * between nodes the adapter that all ranks of a node share, within a node the
+ * link of one rank. Without labels NCCL's type of the communicator serves as
+ * the link. NULL: no peak is known; then nothing is claimed. */
 static const struct peaks_row *find_row(const struct jp_expectation *x,
                                         const struct jp_comm *c,
                                         const char *coll, double *bound)
@@ -193,12 +59,13 @@ static const struct peaks_row *find_row(const struct jp_expectation *x,
     if (crosses) {
         bool labelled = is_told(c->fabric) || is_told(c->inter);
 
-        /* uneven: the node with the fewest ranks limits it; it may have only
-         * one */
+        /* With uneven nodes the one with the fewest ranks limits all of them;
+         * it may have a single rank. */
         leg.ranks_per_node = c->n_ranks % hosts ? 1 : c->n_ranks / hosts;
         leg.link = is_told(c->inter) ? c->inter : comm_type_name(c->type);
         if (!labelled || is_told(c->inter))
             weigh_leg(x->peaks, &leg, bound, &row);
+        /* A node with one rank has no leg within the node. */
         if (!row || leg.ranks_per_node == 1)
             return row;
         leg.ranks_per_node = 1;
@@ -213,6 +80,8 @@ static const struct peaks_row *find_row(const struct jp_expectation *x,
     return row;
 }
 
+/* Fills out from the peaks. Small messages cannot reach the peak, so `share` of
+ * it is expected for this size. Slow is what takes `net_peaks_min` longer. */
 static void find_peak(const struct jp_expectation *x, const struct jp_comm *c,
                       const char *coll, uint64_t bytes,
                       struct jp_expected_bw *out)
@@ -230,6 +99,14 @@ static void find_peak(const struct jp_expectation *x, const struct jp_comm *c,
     out->high_gbs = bound;
 }
 
+/* Fills out from the baseline, if it has enough reports of the cell.
+ *
+ * The unit of comparison is a report's median, not an operation: operations of
+ * one step depend on each other. Slow needs both: longer than the median report
+ * by `net_baseline_min`, and `net_baseline_spread_min` times as far below it as
+ * the 5 % quantile of reports. The first ignores differences that do not
+ * matter; the second guards against false alarms where steps vary anyway.
+ */
 static void find_earlier(const struct jp_expectation *x,
                          const struct jp_comm *c, const char *coll,
                          uint64_t bytes, struct jp_expected_bw *out)

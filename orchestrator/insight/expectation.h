@@ -1,5 +1,5 @@
-/* expectation.h - how fast the network should be, from the best source there
- * is.
+/* expectation.h - how fast the network should be, by the best source that is
+ * available.
  *
  * The sources, in this order: the site's peaks, if they have a row and a size
  * for the communicator; the baseline, if it has enough reports of the cell.
@@ -11,43 +11,6 @@
 #include "common/error.h"
 #include "common/peaks.h"
 #include "orchestrator/insight/netcells.h"
-
-/* The network's bandwidths in earlier steps, cell by cell.
- *
- * A cell has two distributions: of operations, and of the medians of all
- * reports, which shows how much steps differ. A fingerprint ensures that a
- * baseline has each report once. Baselines without a common report can be
- * merged in any order with the same result, because all counts are integers.
- */
-#define BASELINE_MAX_CELLS 20000
-#define BASELINE_MAX_REPORTS 100000
-
-struct jp_baseline_cell {
-    struct jp_netkey key;
-    struct jp_bwhist ops, medians;
-};
-
-/* Zero is empty. */
-struct jp_baseline {
-    struct jp_baseline_cell *cells; /* sorted by key */
-    size_t n_cells;
-    uint64_t *reports; /* fingerprints, ascending */
-    size_t n_reports;
-};
-
-void baseline_fini(struct jp_baseline *baseline);
-
-/* The cell, borrowed. NULL: no report has it. */
-const struct jp_baseline_cell *baseline_find(const struct jp_baseline *baseline,
-                                             const struct jp_netkey *key);
-bool baseline_has_report(const struct jp_baseline *baseline,
-                         uint64_t fingerprint);
-
-/* Adds from to into. -1: no memory, too many cells or reports, or both have the
- * same report; err has its fingerprint. A part of from may have been added
- * then. */
-int baseline_merge(struct jp_baseline *into, const struct jp_baseline *from,
-                   struct jp_error *err);
 
 /* What a finding or a figure is compared with. */
 enum jp_against {
@@ -61,7 +24,8 @@ enum jp_against {
 /* "peaks", "baseline", "likes", "own"; NULL for NOTHING. */
 const char *expectation_word(enum jp_against against);
 
-/* Zero: nothing is expected. Borrows everything. */
+/* What expectations are made from. Zero: nothing is expected. Borrows
+ * everything. */
 struct jp_expectation {
     const struct jp_peaks *peaks; /* NULL: none. Without a path: from the rates
                                      of the nodes' adapters */
@@ -74,7 +38,7 @@ struct jp_expectation {
 struct jp_expected_bw {
     enum jp_against against;  /* NOTHING, PEAKS or BASELINE */
     double gbs;               /* expected */
-    double least_gbs;         /* below it is slow */
+    double least_gbs;         /* slower than this is a finding */
     double low_gbs, high_gbs; /* the band: p5 and p95 of operations, or least
                                  and peak of peaks */
     uint64_t reports;         /* of the baseline; NOTHING: too few */

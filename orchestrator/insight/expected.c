@@ -1,4 +1,11 @@
-/* expected.c - what a complete recording contains, and what of it is missing.
+/* expected.c - how many records a complete recording would have, and what is
+ * missing.
+ *
+ * expected_records compares the records with the best count there is: the
+ * recorder's own counters, else sequence numbers (an upper bound for the share,
+ * since numbers that no rank recorded may be lost or filtered), else the plan.
+ * gaps_list then checks each way in which records can be missing, one function
+ * each; any clause makes a step INCOMPLETE, and no rank is judged then.
  */
 #include "orchestrator/insight/expected.h"
 
@@ -11,8 +18,8 @@
 #include "common/profiler.h"
 #include "orchestrator/insight/limits.h"
 
-/* Defaults of NCCL 2.29 and later, of 2.23 to 2.27, and of 2.28; 0: that
- * version has no such pool. */
+/* The pools of NCCL's example profiler, in slots: defaults of NCCL 2.29 and
+ * later, of 2.23 to 2.27, and of 2.28. 0: that version has no such pool. */
 static const struct {
     const char *env;
     uint64_t defaults[3];
@@ -23,7 +30,8 @@ static const struct {
     [JP_TRACE_GROUP] = {"NCCL_PROFILE_GROUP_POOL_SIZE", {0, 16, 0}},
 };
 
-/* Returns true if a profiler with full pools keeps the last events. */
+/* Returns true if the profiler's full pools keep the last events and drop the
+ * first. */
 static bool keeps_last(const struct jp_jobconf *conf)
 {
     return conf && profiler_get(conf->nccl_mode)->keeps_last;
@@ -54,7 +62,8 @@ static uint64_t planned_slots(const struct jp_jobconf *conf, const char *name)
     return slots;
 }
 
-/* Returns true if pool i holds exactly `most` events. */
+/* Returns true if a trace with `most` events has filled pool i: as many as its
+ * slots, if these were set, else exactly as many as one of the defaults. */
 static bool is_full(const struct jp_jobconf *conf, unsigned i, uint64_t most)
 {
     uint64_t slots = planned_slots(conf, pools[i].env);
@@ -67,9 +76,8 @@ static bool is_full(const struct jp_jobconf *conf, unsigned i, uint64_t most)
     return false;
 }
 
-/* Returns the variable of the first pool that a trace fills, and its number of
- * events; NULL: none. The slots are those set in job.conf, or else any of the
- * plugin's defaults. */
+/* Returns the variable of the first pool that a trace has filled, and sets
+ * *most to its number of events; NULL: none. */
 static const char *full_pool(const struct jp_jobconf *conf,
                              const struct jp_quality *q, uint64_t *most)
 {
@@ -81,7 +89,7 @@ static const char *full_pool(const struct jp_jobconf *conf,
     return NULL;
 }
 
-/* Returns true if pools are full that were planned to hold only a part of the
+/* Returns true if pools are full and were planned to keep only a part of the
  * run. */
 static bool overran(const struct jp_jobconf *conf, const struct jp_quality *q)
 {
@@ -111,7 +119,7 @@ uint32_t expected_nodes(const struct jp_jobconf *conf,
     return conf ? conf->nnodes : 0;
 }
 
-/* The largest communicator, NULL if there is none. */
+/* Returns the largest communicator; NULL: there is none. */
 static const struct jp_comm *largest_comm(const struct jp_result *result)
 {
     const struct jp_comm *largest = NULL;
@@ -131,7 +139,8 @@ uint32_t expected_ranks(const struct jp_jobconf *conf,
     return expected_tasks(conf, nodes);
 }
 
-/* Returns true for a setting that stands for a variable that the user set. */
+/* Returns true for a setting that records a variable of NCCL which the user has
+ * set. */
 static bool is_own(const struct jp_setting *setting)
 {
     return setting->source && !strcmp(setting->source, "environment") &&
@@ -169,8 +178,8 @@ const char *expected_own_plugin(const struct jp_jobconf *conf)
 }
 
 /* Returns true if a size filter may explain numbers that no rank recorded: one
- * was set, or that is unknown (a folder of logs; the user's own library or
- * variables). */
+ * was set, or it is unknown whether one was (a folder of logs; the user's own
+ * library or variables). */
 static bool may_filter(const struct jp_jobconf *conf)
 {
     const char *min_size = conf ? jobconf_find(conf, "min_size") : NULL;
@@ -192,8 +201,8 @@ static bool lacks_nodes(const struct jp_nodes *nodes)
     return nodes && (nodes->n_missing || nodes->n_nodes < nodes->step_nodes);
 }
 
-/* Returns true if the user set it for this step. Configuration files are about
- * jobs in general. */
+/* Returns true if the user set it for this step, by option or environment.
+ * Configuration files are about jobs in general. */
 static bool is_told(const struct jp_jobconf *conf, const char *key)
 {
     for (size_t i = 0; i < conf->n_settings; i++) {
@@ -206,7 +215,8 @@ static bool is_told(const struct jp_jobconf *conf, const char *key)
     return false;
 }
 
-/* A task that failed, or still runs, has not done all of its operations. */
+/* Returns true if all tasks ended without an error. Others have not done all of
+ * their operations, so the plan's number would be too high. */
 static bool has_ended_well(const struct jp_nodes *nodes)
 {
     for (size_t i = 0; nodes && i < nodes->n_nodes; i++)
@@ -215,8 +225,9 @@ static bool has_ended_well(const struct jp_nodes *nodes)
     return nodes && !nodes->tasks_failed;
 }
 
-/* Returns true if the plan knew the number of operations and that the last ones
- * are not written. */
+/* Returns true if the plan knew the number of operations, and that the last
+ * ones are not written. This is the only way to notice a tail that all ranks
+ * lost: sequence numbers do not show it. */
 static bool knows_tail(const struct jp_jobconf *conf,
                        const struct jp_nodes *nodes)
 {
@@ -238,17 +249,21 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
         return x;
     x.kind = q->expected_kind;
     x.records = q->expected;
+    /* The counters do not belong to these records: nothing follows. */
     if (q->records > q->expected)
         return x;
     unseen = x.kind == JP_EXPECT_BOUND ? q->unseen_records : 0;
-    /* they are among the expected records only if some rank lacks what another
-     * has */
+    /* Unseen numbers are among the expected records only if one rank has them
+     * and another one has not. Else they are added, if no filter can explain
+     * them. */
     x.excludes_unseen = unseen && q->records == q->expected;
     if (x.excludes_unseen && !may_filter(conf)) {
         x.records = x.records > UINT64_MAX - unseen ? UINT64_MAX
                                                     : x.records + unseen;
         x.excludes_unseen = false;
     }
+    /* The plan counts operations of one rank. It is used only where sequence
+     * numbers cannot show the loss. */
     planned = num_mul(conf ? conf->planned_ops : 0,
                       expected_ranks(conf, nodes, result));
     numbered = x.records;
@@ -268,6 +283,8 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
         return x;
     }
     x.judged = x.coverage;
+    /* judged leaves out what is missing by intent: a filter, or the recorder's
+     * cap. */
     excused = !x.excludes_unseen && may_filter(conf) && expected_filter(conf)
                   ? unseen
                   : 0;
@@ -278,7 +295,8 @@ struct jp_expected expected_records(const struct jp_jobconf *conf,
     return x;
 }
 
-/* Adds "from-to" to the list in buf, at most RANGES_NAMED times. */
+/* Adds "from-to" to the list in buf. After RANGES_NAMED of them it adds "..."
+ * once. *n: ranges so far. */
 static void add_range(char *buf, size_t size, unsigned *n, uint32_t from,
                       uint32_t to)
 {
@@ -295,8 +313,9 @@ static void add_range(char *buf, size_t size, unsigned *n, uint32_t from,
                  *n > 1 ? ", " : "", from, to);
 }
 
-/* Writes the ranks of a communicator without records to buf as "3, 5-7, ...".
- * Returns their number. */
+/* Writes the communicator's ranks without records to buf, as "3, 5-7, ...".
+ * Returns their number. The result's ranks are sorted by communicator and rank.
+ */
 static uint32_t missing_ranks(const struct jp_result *result,
                               const struct jp_comm *comm, char *buf,
                               size_t size)
@@ -332,6 +351,8 @@ static bool is_size_filter(const struct jp_setting *setting)
            strcmp(setting->value, "0 B");
 }
 
+/* Returns true if the profiler that ran obeys filters. A profiler that counts
+ * its records ignores them. */
 static bool is_obeyed(const struct jp_jobconf *conf)
 {
     return conf && !profiler_get(conf->nccl_mode)->counts;
@@ -353,7 +374,7 @@ const struct jp_setting *expected_filter(const struct jp_jobconf *conf)
     return NULL;
 }
 
-/* --- one check for each way in which records can be missing -------------- */
+/* --- one check for each way in which records can be missing --------------- */
 
 #define NAMES_SHOWN 4
 
@@ -362,6 +383,7 @@ static bool is_counted(const struct jp_evidence *e)
     return e->expected.kind == JP_EXPECT_COUNTED;
 }
 
+/* Adds how complete the records are by the plan or by sequence numbers. */
 static void bound_coverage(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
@@ -383,6 +405,8 @@ static void bound_coverage(const struct jp_evidence *e, struct jp_sentence *s)
                                          : "lost");
 }
 
+/* Adds what share of the records is there, if it is too small (`coverage_min`).
+ */
 static void coverage(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
@@ -412,16 +436,17 @@ static void lost(const struct jp_evidence *e, struct jp_sentence *s)
                      plural(q->lost));
 }
 
-/* A full pool drops the first or the last operations, depending on the release.
- * If a trace has as many events as a pool has slots, that is likely; dropped
- * operations after the last number leave no gap. */
+/* Adds that a pool was probably full. A full pool drops the first or the last
+ * operations, depending on the release. Dropped operations after the last
+ * number leave no gap, so all that shows is a trace with exactly as many events
+ * as the pool has slots. */
 static void say_full_pool(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_jobconf *conf = e->conf;
     const char *pool;
     uint64_t most;
 
-    /* pools as large as the run are full at its end */
+    /* Pools planned for the whole run are full at its end. */
     if (keeps_last(conf) && conf->planned_ops &&
         conf->kept_ops >= conf->planned_ops)
         return;
@@ -433,7 +458,7 @@ static void say_full_pool(const struct jp_evidence *e, struct jp_sentence *s)
                      pool, most);
 }
 
-/* Gaps in the sequence numbers prove a full pool. */
+/* Gaps in the sequence numbers prove that a pool overflowed. */
 static void full_pools(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
@@ -452,6 +477,7 @@ static void full_pools(const struct jp_evidence *e, struct jp_sentence *s)
         sentence_add(s, "the plan said: it %s", e->conf->lost);
 }
 
+/* Adds which ranks of the job left no record. */
 static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
@@ -472,7 +498,8 @@ static void ranks(const struct jp_evidence *e, struct jp_sentence *s)
                      FIG_COUNT(of - q->ranks_seen), FIG_COUNT(of), plural(of));
 }
 
-/* Other communicators; the largest was judged by ranks(). */
+/* Adds how many communicators have missing ranks, besides the largest one,
+ * which ranks() has judged. */
 static void comms(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_comm *largest = largest_comm(e->result);
@@ -491,7 +518,8 @@ static void comms(const struct jp_evidence *e, struct jp_sentence *s)
                      FIG_COUNT(others));
 }
 
-/* Appends name to a list of at most NAMES_SHOWN. */
+/* Appends name as the n-th of a list of at most NAMES_SHOWN, then "..." once.
+ */
 static void add_name(char *buf, size_t size, size_t n, const char *name)
 {
     size_t len = strlen(buf);
@@ -560,6 +588,9 @@ static void cut(const struct jp_evidence *e, struct jp_sentence *s)
                      plural(e->result->quality.files), n == 1 ? "s" : "");
 }
 
+/* A recording without its end: its process was killed, or the file was cut. The
+ * recorder writes every 100 ms, so no more than that is missing; of an
+ * unbounded recording the missing part is unknown. */
 static void cut_recordings(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
@@ -608,6 +639,8 @@ static void left_out(const struct jp_evidence *e, struct jp_sentence *s)
                      FIG_COUNT(n), plural(n));
 }
 
+/* Two processes with one rank in one folder are two runs, and their operations
+ * would be joined. */
 static void shared(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint32_t n = e->result->quality.shared_ranks;

@@ -12,71 +12,74 @@
 #include "orchestrator/collect/nodes.h"
 #include "orchestrator/insight/finding.h"
 
-/* Every argument may be NULL; 0 means unknown. */
+/* The step's tasks and nodes, as the nodes reported them, else as planned.
+ * Every argument may be NULL; 0: unknown. */
 uint32_t expected_tasks(const struct jp_jobconf *conf,
                         const struct jp_nodes *nodes);
 uint32_t expected_nodes(const struct jp_jobconf *conf,
                         const struct jp_nodes *nodes);
-/* The size of the largest communicator, or the step's tasks if there is none.
- */
+/* Returns the size of the largest communicator, or the step's tasks if there is
+ * none. */
 uint32_t expected_ranks(const struct jp_jobconf *conf,
                         const struct jp_nodes *nodes,
                         const struct jp_result *result);
 
 struct jp_expected {
-    /* JP_EXPECT_NONE, _COUNTED, _BOUND; _PLANNED: the plan knew of more than
-     * sequence numbers tell, as full pools keep the last events only, or as a
-     * tail was lost by all ranks */
+    /* JP_EXPECT_NONE, _COUNTED or _BOUND, as in the result. _PLANNED: the plan
+     * expected more than sequence numbers show, as full pools keep only the
+     * last events, or as all ranks lost their last operations */
     int kind;
     uint64_t records; /* 0 for NONE */
-    /* records / expected. Negative: unknown, or expected is less than records,
-     * so the counters do not belong to the records */
+    /* records / expected. Negative: unknown, or more records than expected, so
+     * that the counters do not belong to the records */
     double coverage;
-    /* what a verdict is drawn from: numbers that no rank recorded do not count
-     * against it where a setting leaves operations out, nor does what the
+    /* the coverage that decides a verdict: without numbers that no rank
+     * recorded, if a setting leaves operations out, and without what the
      * recorder left out at its cap */
     double judged;
-    /* there are unseen_records, which records does not include: a filter may
-     * have left them out */
+    /* records does not include the unseen_records, because a filter may have
+     * left them out */
     bool excludes_unseen;
-    /* _PLANNED from what the user said about this run: records after the last
-     * sequence number were lost, or the program did less. judged is by sequence
-     * numbers then */
+    /* _PLANNED by what the user said about this run: records after the last
+     * sequence number were lost, or the program did less. judged is then by
+     * sequence numbers */
     bool tail;
 };
 
-/* Adapts the result's figures to the job. Sequence numbers that no rank
- * recorded count as expected if no setting leaves operations out. Counters do
- * not count if nodes are missing. */
+/* Adapts the result's counts to the job. Sequence numbers that no rank recorded
+ * are expected if no setting leaves operations out. Counters are ignored if
+ * nodes are missing. */
 struct jp_expected expected_records(const struct jp_jobconf *conf,
                                     const struct jp_nodes *nodes,
                                     const struct jp_result *result);
 
-/* The i-th variable of the profiler that the user has set to another value than
- * the plan. NULL: there are no more. */
+/* Returns the i-th variable of the profiler that the user has set to another
+ * value than the plan; NULL: there are no more. */
 const struct jp_setting *expected_own_variable(const struct jp_jobconf *conf,
                                                size_t i);
 
-/* True for a setting that keeps operations out of the records by intent
- * (min_size above 0, p2p=off) in the mode that ran; the recorder obeys none. */
+/* Returns true for a setting that keeps operations out of the records by intent
+ * (min_size above 0, p2p=off) in the mode that ran. The recorder ignores both.
+ */
 bool expected_is_filter(const struct jp_jobconf *conf,
                         const struct jp_setting *setting);
-/* The size filter that the user has set, or NULL. */
+/* Returns the size filter that the user has set, or NULL. */
 const struct jp_setting *expected_filter(const struct jp_jobconf *conf);
-/* The profiler that the user has set and that was left in place, or NULL. */
+/* Returns the profiler library that the user has set and that was left in
+ * place, or NULL. */
 const char *expected_own_plugin(const struct jp_jobconf *conf);
 
-/* The plan's own sentence on what will be missing ("loses up to ..."), where
- * the profiler does not count what it loses; NULL: nothing, or not known.
- * Borrowed. */
+/* Returns the plan's clause on what will be missing ("loses up to ..."), if the
+ * profiler does not count what it loses; NULL: nothing, or unknown. Borrowed.
+ */
 const char *expected_planned_loss(const struct jp_jobconf *conf);
-/* The same, if sequence numbers cannot show it: all ranks lost their last
- * operations. */
+/* The same, but NULL if sequence numbers show the loss. They do not if all
+ * ranks lost their last operations. */
 const char *expected_lost_tail(const struct jp_jobconf *conf);
 
-/* --- what a verdict is based on ------------------------------------------ */
+/* --- what a verdict is based on ------------------------------------------- */
 
-/* All pointers are borrowed; any may be NULL. */
+/* All pointers are borrowed; each may be NULL. */
 struct jp_evidence {
     const struct jp_jobconf *conf;
     const struct jp_nodes *nodes;

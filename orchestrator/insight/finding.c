@@ -1,4 +1,4 @@
-/* finding.c - keep a list of findings. */
+/* finding.c - a list of findings, and sentences of bounded length. */
 #include "orchestrator/insight/finding.h"
 
 #include <math.h>
@@ -21,18 +21,13 @@ const char *finding_kind_name(enum jp_finding_kind kind)
     return findings_about[kind].word;
 }
 
-const char *finding_gain_word(enum jp_gain gain)
-{
-    static const char *const words[] = {
-        [JP_GAIN_NONE] = NULL,
-        [JP_GAIN_REPLAYED] = "replayed",
-        [JP_GAIN_PART] = "part",
-        [JP_GAIN_BOUND] = "bound",
-    };
+const char *const finding_gains[JP_GAINS] = {
+    [JP_GAIN_REPLAYED] = "replayed",
+    [JP_GAIN_PART] = "part",
+    [JP_GAIN_BOUND] = "bound",
+};
 
-    return words[gain];
-}
-
+/* Grows by one at a time, as findings are few. */
 struct jp_finding *findings_add(struct jp_findings *list,
                                 enum jp_finding_kind kind)
 {
@@ -66,6 +61,7 @@ void findings_fini(struct jp_findings *list)
     *list = (struct jp_findings){0};
 }
 
+/* The interval is share +/- `interval_errors` standard errors, cut at 1. */
 void finding_measure(struct jp_finding *f, double share, double error)
 {
     double far = limits_get(JP_LIMIT_INTERVAL) * error;
@@ -77,6 +73,8 @@ void finding_measure(struct jp_finding *f, double share, double error)
         f->low = f->high = NAN;
 }
 
+/* times of `of` is "13 of 15 operations"; what it counts depends on the kind.
+ */
 void finding_count(struct jp_finding *f, double by_us, uint64_t times,
                    uint64_t of)
 {
@@ -95,11 +93,16 @@ char *finding_share(const struct jp_finding *f, char buf[JP_FINDING_SHARE])
     return buf;
 }
 
+/* Returns the order within a kind: what the finding costs. Unknown costs count
+ * as none. */
 static double weight(const struct jp_finding *f)
 {
     return isfinite(f->cost_us) ? f->cost_us : 0;
 }
 
+/* Drops findings with a 95 % interval that contains 0: their effect may be
+ * nothing, and the report must not accuse a rank by chance. An unknown interval
+ * (NAN) stays. */
 static void drop_doubtful(struct jp_findings *list)
 {
     size_t kept = 0;
@@ -110,9 +113,20 @@ static void drop_doubtful(struct jp_findings *list)
     list->n = kept;
 }
 
+bool findings_has_late(const struct jp_findings *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->at[i].kind == JP_FINDING_LATE_RANK ||
+            list->at[i].kind == JP_FINDING_LATE_NODE)
+            return true;
+    return false;
+}
+
 void findings_sort(struct jp_findings *list)
 {
     drop_doubtful(list);
+    /* Insertion sort, which is stable: findings are few, and equal ones keep
+     * the order in which they were found. */
     for (size_t i = 1; i < list->n; i++) {
         struct jp_finding f = list->at[i];
         size_t k = i;
@@ -134,7 +148,7 @@ void sentence_init(struct jp_sentence *sentence, char *buf, size_t size)
     buf[0] = '\0';
 }
 
-/* Returns the end of what fits, at the start of a UTF-8 character. */
+/* Replaces the end by "...", without cutting a UTF-8 character in two. */
 static void end_in_dots(char *buf, size_t size)
 {
     size_t at = size - 4;
@@ -144,6 +158,8 @@ static void end_in_dots(char *buf, size_t size)
     memcpy(buf + at, "...", 4);
 }
 
+/* Appends at the current end of the text. A sentence that was cut before stays
+ * as it is, since no room is left. */
 void sentence_add(struct jp_sentence *sentence, const char *fmt, ...)
 {
     size_t len = strlen(sentence->buf);
@@ -168,6 +184,8 @@ void sentence_add(struct jp_sentence *sentence, const char *fmt, ...)
         *at = '\0';
     else if ((size_t) n >= room)
         end_in_dots(sentence->buf, sentence->size);
+    /* Names of files and communicators are foreign text: a newline must not
+     * forge a line of the report. */
     for (unsigned char *c = (unsigned char *) at; *c; c++)
         if (*c < 0x20 || *c == 0x7f)
             *c = '?';

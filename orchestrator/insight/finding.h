@@ -20,9 +20,9 @@ enum jp_verdict_word {
     JP_VERDICT_OK
 };
 
-/* The kinds of findings, in the order in which a report lists them. One row
- * describes a kind: the constant, the word, the verdict that it causes (OK:
- * none), the question that it answers (hypothesis.h), and what it is. */
+/* The kinds of findings, in the order in which a report lists them. A row has
+ * the constant, the word, the verdict that it causes (OK: none), the question
+ * that it answers (hypothesis.h), and what it is. */
 /* clang-format off */
 #define JP_FINDING_KINDS(ROW)                                                  \
     ROW(HANG, "hang", HANG, HANG, "an operation never ended")                  \
@@ -73,17 +73,19 @@ extern const unsigned findings_kinds; /* JP_N_FINDINGS, for tables of them */
 
 const char *finding_kind_name(enum jp_finding_kind kind); /* "late_rank" */
 
-/* How the gain of mending the fault is known. */
+/* How the gain of mending the fault was found. */
 enum jp_gain {
     JP_GAIN_NONE,
     JP_GAIN_REPLAYED, /* the run was replayed without the fault */
     JP_GAIN_PART,     /* the start of the run was replayed: more did not fit */
-    JP_GAIN_BOUND /* unknown; cost_us counts all waits, some of which have other
-                     causes */
+    JP_GAIN_BOUND,    /* unknown; cost_us counts all waits, some of which have
+                         other causes */
+    JP_GAINS
 };
-const char *finding_gain_word(enum jp_gain gain); /* "replayed"; NULL: NONE */
+extern const char *const finding_gains[JP_GAINS]; /* "replayed"; NULL: NONE */
 
-/* Unknown fields are -1, NAN or "". */
+/* A fault, with all figures that sentences and tables need. Unknown fields are
+ * -1, NAN or "". */
 struct jp_finding {
     enum jp_finding_kind kind;
     int64_t comm;     /* index into the result's communicators */
@@ -100,7 +102,7 @@ struct jp_finding {
     double cost_us;        /* GPU time that other ranks waited */
     double gain; /* share of the run's time that mending would save, 0 to 1 */
     enum jp_gain gain_kind;
-    enum jp_against against; /* whom a slow network was compared with */
+    enum jp_against against; /* what a slow network was compared with */
     double by_us;            /* how late in an operation, or how long a stall */
     uint64_t times;          /* ... in so many operations */
     uint64_t of;             /* out of so many; 0: unknown */
@@ -117,7 +119,7 @@ struct jp_finding {
 
 struct jp_hypotheses;
 
-/* A growing list; zero is empty. */
+/* A growing list. Zero is empty. */
 struct jp_findings {
     struct jp_finding *at;
     size_t n;
@@ -146,11 +148,14 @@ char *finding_share(const struct jp_finding *finding,
 #define FINDING_SHARE(finding)                                                 \
     finding_share((finding), (char[JP_FINDING_SHARE]){0})
 
-/* Sorts by kind in the order of the enum, then by cost. Drops findings whose
- * interval includes zero. */
+/* Sorts by kind in the order of the enum, then by cost. Drops findings with an
+ * interval that includes zero. */
 void findings_sort(struct jp_findings *list);
 
-/* --- builds a sentence of bounded length, clause by clause --------------- */
+/* Whether a rank or a node is late. */
+bool findings_has_late(const struct jp_findings *list);
+
+/* --- builds a sentence of bounded length, clause by clause ---------------- */
 
 struct jp_sentence {
     char *buf;

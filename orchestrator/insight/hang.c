@@ -1,4 +1,14 @@
-/* hang.c - name the communicator that stopped first. */
+/* hang.c - find hangs, and name the communicator or the rank that stopped
+ * first.
+ *
+ * The recorder's operations in flight show which rank hangs (add_recorded).
+ * NCCL Inspector's logs contain ended operations only; then the counts of
+ * operations are compared (likes.h), and everything here is about which of
+ * several communicators that stopped short was the first: the others wait for
+ * it. hang_findings is the entry; find_first and find_silent are the two
+ * searches. Where the counts fit several places, none is named: a wrong name
+ * costs more than "unknown".
+ */
 #include "orchestrator/insight/looks.h"
 
 #include <inttypes.h>
@@ -16,10 +26,11 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/processes.h"
 
-/* ---------------- of all communicators that stopped short, find the first */
+/* --- of the communicators that stopped short, find the first -------------- */
 
-/* Returns true if every member lags elsewhere, too. Otherwise the communicator
- * waits for others. */
+/* Returns true if each of its processes is behind in another communicator as
+ * well. Otherwise a process that has stopped nowhere else waits in it, so it is
+ * not the first to have stopped. */
 static bool is_inner(const struct jp_likes *s, size_t comm)
 {
     for (size_t i = s->p->comm_start[comm]; i < s->p->comm_start[comm + 1]; i++)
@@ -28,10 +39,10 @@ static bool is_inner(const struct jp_likes *s, size_t comm)
     return true;
 }
 
-/* Messages of a rank in Send and Recv, as the rank recorded them. */
+/* Messages of a rank, as the rank itself recorded them. */
 struct messages {
     uint64_t in, out;
-    uint64_t most; /* with one peer, in one direction */
+    uint64_t most; /* with one peer in one direction */
     size_t peers;  /* number of peers it receives from */
 };
 
@@ -54,8 +65,8 @@ static struct messages count_messages(const struct jp_likes *s, size_t rank)
     return m;
 }
 
-/* Returns the process's rank in a communicator that has only Send and Recv;
- * SIZE_MAX: none. */
+/* Returns the process's rank in a communicator that has Send and Recv only (its
+ * pipeline); SIZE_MAX: none. */
 static size_t pipe_rank(const struct jp_likes *s, size_t process)
 {
     const struct jp_process *who = &s->p->list[process];
@@ -70,13 +81,16 @@ static size_t pipe_rank(const struct jp_likes *s, size_t process)
     return SIZE_MAX;
 }
 
+/* How well counts fit the stage that stopped: it has a reason to wait; it may
+ * be the one; it must be the one. */
 enum place { EXPLAINED, POSSIBLE, CERTAIN };
 
-/* A stage passes each microbatch on and back, `pass` operations each time. A
- * stage that has got a message and not done the operations that follow it waits
- * for nobody; one that has done all, for its next message. Of the first and
- * last stage, which begin half of their passes by themselves, this is known in
- * the midst of a pass only. */
+/* Judges a stage of a pipeline. It passes each microbatch forward and back,
+ * with `pass` operations each time. A stage that has received a message but has
+ * not done the operations that follow waits for no other stage, so it stopped
+ * itself. A stage that has done all of them waits for its next message. The
+ * first and last stages (one peer) begin half of their passes without a
+ * message; for these only an unfinished pass is certain. */
 static enum place place_of(const struct jp_likes *s, size_t comm, uint64_t pass)
 {
     size_t pipe = pipe_rank(s, s->p->of_rank[s->p->comm_start[comm]]);
@@ -86,6 +100,7 @@ static enum place place_of(const struct jp_likes *s, size_t comm, uint64_t pass)
     if (pipe == SIZE_MAX)
         return POSSIBLE;
     m = count_messages(s, pipe);
+    /* An inner stage receives a message before each of its passes. */
     if (m.peers > 1)
         return done < m.in * pass ? CERTAIN : EXPLAINED;
     if (done < (m.in + m.out) * pass || done % pass)
@@ -93,8 +108,9 @@ static enum place place_of(const struct jp_likes *s, size_t comm, uint64_t pass)
     return done == (m.in + m.out) * pass ? POSSIBLE : EXPLAINED;
 }
 
-/* Returns the operations of one pass through a stage; 0: the counts do not fit
- * a pipeline. */
+/* Returns the operations of one pass through a stage, from a like that did not
+ * stop: each of its messages starts a forward and a backward pass. 0: the
+ * counts do not fit a pipeline. */
 static uint64_t pass_of(const struct jp_likes *s, size_t comm)
 {
     uint64_t most = s->r->comms[comm].ops + s->lag[comm];
@@ -114,7 +130,8 @@ static uint64_t pass_of(const struct jp_likes *s, size_t comm)
     return 0;
 }
 
-/* Returns the stage of a pipeline that stopped; SIZE_MAX: not certain. */
+/* Returns the communicator of the only stage that must have stopped, else of
+ * the only one that may have; SIZE_MAX: none or several. */
 static size_t find_stage(const struct jp_likes *s, const size_t *inner,
                          size_t n)
 {
@@ -132,8 +149,9 @@ static size_t find_stage(const struct jp_likes *s, const size_t *inner,
     return count[POSSIBLE] == 1 ? found[POSSIBLE] : SIZE_MAX;
 }
 
-/* Returns the communicator that is furthest behind: groups that exchange with
- * the first one get one operation further. SIZE_MAX: several. */
+/* Returns the communicator that is furthest behind: groups that exchange
+ * messages with the first one can do one more operation before they wait.
+ * SIZE_MAX: several are equally far. */
 static size_t find_furthest(const struct jp_likes *s, const size_t *inner,
                             size_t n)
 {
@@ -147,7 +165,8 @@ static size_t find_furthest(const struct jp_likes *s, const size_t *inner,
     return same == 1 ? inner[most] : SIZE_MAX;
 }
 
-/* For Send and Recv: returns true if each rank exchanges with all others. */
+/* Returns true if each rank exchanges messages with all others, as in AlltoAll;
+ * a pipeline's rank has one or two peers. */
 static bool is_exchange(const struct jp_likes *s, size_t comm)
 {
     uint32_t n = s->r->comms[comm].n_ranks;
@@ -155,7 +174,9 @@ static bool is_exchange(const struct jp_likes *s, size_t comm)
     return n > 2 && count_messages(s, s->p->comm_start[comm]).peers >= n - 1;
 }
 
-/* All ranks are in one communicator, or in two of all ranks. */
+/* Finds the first one if all ranks are in one communicator, or in two of all
+ * ranks. With two, the numbers show which one is next. SIZE_MAX: other
+ * communicators, or equal counts. */
 static size_t find_only(const struct jp_likes *s)
 {
     size_t found[2] = {SIZE_MAX, SIZE_MAX}, n = 0;
@@ -184,14 +205,18 @@ static size_t find_only(const struct jp_likes *s)
     each = (a + b / 2) / b;
     if (a == b)
         return SIZE_MAX;
-    /* since the other's last operation, there were as many as in a step: the
-     * other's is next */
+    /* a and b: operations of the busier and of the other one, which has one in
+     * `each` of the busier one's. After a multiple of `each` the other one is
+     * next, so it is the one that did not happen; in between the busier one is.
+     */
     if (a < b * each || a - b * each > each)
         return SIZE_MAX;
     return found[a - b * each == each];
 }
 
-/* Returns the communicator that stopped first; SIZE_MAX: unknown. */
+/* Returns the communicator that stopped first; SIZE_MAX: unknown. By what is
+ * behind: a single one; one pipeline alone; groups that exchange; a stage of a
+ * pipeline. Anything mixed stays unknown. */
 static size_t find_first(const struct jp_likes *s)
 {
     size_t *inner = calloc(s->r->n_comms + 1, sizeof(*inner)), n = 0;
@@ -228,10 +253,11 @@ static size_t find_first(const struct jp_likes *s)
     return first;
 }
 
-/* --- who fell silent ------------------------------------------------------ */
+/* --- which rank fell silent ----------------------------------------------- */
 
-/* Returns true if the operations that lack one record are the last ones of each
- * function. */
+/* Returns true if in each function the operations with one missing record are
+ * the last ones: then the rank's recording ended early, and no record was lost
+ * in between. Operations are sorted by function. */
 static bool is_tail_cut(const struct jp_likes *s, size_t comm)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
@@ -256,8 +282,9 @@ static bool is_tail_cut(const struct jp_likes *s, size_t comm)
     return ok;
 }
 
-/* Returns the only rank that lacks last operations which all others of a
- * communicator have: its records stopped first. SIZE_MAX: none, or several. */
+/* Returns the only rank without the last operations of a communicator that all
+ * other ranks have: its records stopped first. SIZE_MAX: none, or records of
+ * several ranks are missing, which lost data explains better. */
 static size_t find_silent(const struct jp_likes *s)
 {
     size_t silent = SIZE_MAX;
@@ -282,8 +309,10 @@ static size_t find_silent(const struct jp_likes *s)
     return silent;
 }
 
-/* ----------------------------------------------------- say what is known */
+/* --- findings ------------------------------------------------------------- */
 
+/* Adds the hang that the recorder saw, with the rank by the job's numbering.
+ * hang->whom is where the text goes on after the rank's name. 0 or -1. */
 static int add_recorded(const struct jp_result *r, const struct jp_processes *p,
                         struct jp_findings *findings)
 {
@@ -317,7 +346,8 @@ static int add_recorded(const struct jp_result *r, const struct jp_processes *p,
     return 0;
 }
 
-/* Formats the name of a communicator, with the host if its ranks are on one. */
+/* Formats the name of a communicator, with the host if all its ranks are there.
+ */
 static void name_comm(const struct jp_comm *c, char *buf, size_t size)
 {
     snprintf(buf, size, "communicator %s%s%.32s%s (%s ranks%s%.64s)", c->id,
@@ -326,7 +356,8 @@ static void name_comm(const struct jp_comm *c, char *buf, size_t size)
              c->n_hosts == 1 ? c->hosts[0] : "");
 }
 
-/* silent_us: time without any ended operation; 0: unknown. */
+/* Adds the communicator that stopped first. silent_us: time without an ended
+ * operation; 0: unknown. 0 or -1. */
 static int add_first(const struct jp_likes *s, size_t first, uint64_t silent_us,
                      struct jp_findings *findings)
 {
@@ -362,7 +393,7 @@ static int add_first(const struct jp_likes *s, size_t first, uint64_t silent_us,
     return 0;
 }
 
-/* Fills in a rank and returns its name. */
+/* Sets the finding's rank, and returns its name in a sentence. */
 static const char *name_rank(const struct jp_likes *s, size_t rank,
                              struct jp_finding *f,
                              char buf[JP_PROCESS_NAME_LEN])
@@ -376,8 +407,9 @@ static const char *name_rank(const struct jp_likes *s, size_t rank,
     return processes_describe(s->p, s->r, who, buf);
 }
 
-/* Its process or its profiler ended before the others stopped. silent_us 0: it
- * is unknown whether they stopped. */
+/* Adds the rank with the records that ended first: its process, or its
+ * profiler, ended before the others stopped. silent_us 0: it is unknown whether
+ * they stopped, so this is no hang but uneven data. 0 or -1. */
 static int add_silent(const struct jp_likes *s, size_t silent,
                       uint64_t silent_us, struct jp_findings *findings)
 {
@@ -408,7 +440,7 @@ static int add_silent(const struct jp_likes *s, size_t silent,
     return 0;
 }
 
-/* Something stopped, but the counts do not show where first. */
+/* Adds a hang at an unknown place. 0 or -1. */
 static int add_unknown(const struct jp_silence *silence, bool uneven,
                        struct jp_findings *findings)
 {
@@ -431,8 +463,9 @@ static int add_unknown(const struct jp_silence *silence, bool uneven,
     return 0;
 }
 
-/* Returns true if its likes once did operations in which it has no part, while
- * all communicators do equally many in each step. */
+/* Returns true if the lag fits operations that its likes did once and it never
+ * does, such as a check at the start: it has a whole number of operations per
+ * step, and less than one step is missing. */
 static bool has_extras(const struct jp_likes *s, size_t first)
 {
     uint64_t ops = s->r->comms[first].ops, steps = s->steps[first];
@@ -440,8 +473,8 @@ static bool has_extras(const struct jp_likes *s, size_t first)
     return ops % steps == 0 && s->lag[first] < ops / steps;
 }
 
-/* Counts sequence numbers between a communicator's operations that no rank
- * recorded. */
+/* Counts the sequence numbers between a communicator's recorded operations that
+ * no rank recorded. */
 static uint64_t count_holes(struct ops_reader *reader,
                             const struct jp_result *r, size_t comm)
 {
@@ -461,8 +494,9 @@ static uint64_t count_holes(struct ops_reader *reader,
     return holes;
 }
 
-/* Returns 1 if it has more such gaps than missing operations: then it did go
- * on. -1: out of memory. */
+/* Returns 1 if it has more such gaps than its most advanced like. Then some of
+ * its operations were not recorded, and it went further than its count shows,
+ * so it must not be accused. -1: out of memory. */
 static int has_holes(const struct jp_likes *s, size_t first)
 {
     const struct jp_comm *c = &s->r->comms[first], *like;
@@ -485,11 +519,16 @@ static int has_holes(const struct jp_likes *s, size_t first)
     return more;
 }
 
-/* Without the step's end all likes but one must agree, what a step is must be
- * known, and that one must not have a whole number of operations less to do in
- * each step, or once; with one a step it may just have been the last on its
- * way when a kill came. The likes must have gone on beyond the last step that
- * ended: in one that did, nobody stopped, and a record is missing. */
+/* Returns true if the counts alone prove that it stopped first. Without the
+ * step's end this needs all of the following:
+ * - it is the only one that is behind, and it has enough likes;
+ * - its operations are complete, and what a step is, is known;
+ * - neither its lag nor the count of its likes is a whole number of steps: a
+ *   whole number may be less work in each step, or a record that is missing in
+ *   a step that ended;
+ * - with one operation a step it may just have been the last one when the step
+ *   was killed;
+ * - no more than one step is missing. */
 static bool is_plain(const struct jp_likes *s, size_t first)
 {
     const struct jp_comm *c = &s->r->comms[first];
@@ -502,9 +541,9 @@ static bool is_plain(const struct jp_likes *s, size_t first)
            !has_extras(s, first) && s->lag[first] <= most / s->steps[first] + 1;
 }
 
-/* Returns true if it is behind its likes for another reason than having less to
- * do, in each step or once. At least half of the likes must agree how far it is
- * behind. */
+/* Returns true if it is behind its likes, and not because it has less to do in
+ * each step or once. At least half of the likes must agree on the count that it
+ * should have. */
 static bool is_behind(const struct jp_likes *s, size_t comm)
 {
     return s->lag[comm] && s->r->comms[comm].ops &&
@@ -512,8 +551,8 @@ static bool is_behind(const struct jp_likes *s, size_t comm)
            2 * s->even[comm] >= s->likes[comm];
 }
 
-/* Returns the last rank to enter a communicator's last operation; SIZE_MAX:
- * unknown. */
+/* Returns the rank that entered the communicator's last operation last (result
+ * index); SIZE_MAX: unknown. */
 static size_t find_last(const struct jp_likes *s, size_t comm)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
@@ -536,8 +575,9 @@ static size_t find_last(const struct jp_likes *s, size_t comm)
     return processes_rank(s->p, s->r, comm, rank);
 }
 
-/* The communicators stopped within a step. It is unknown whether the cause was
- * a hang or the end of the job. */
+/* Adds that communicators stopped within a step, if any is behind. Whether a
+ * hang or the end of the job was the reason is unknown, so this is not a hang.
+ * 0 or -1. */
 static int add_uneven(const struct jp_likes *s, struct jp_findings *findings)
 {
     size_t n = 0, most = 0, last;
@@ -580,7 +620,8 @@ static int add_uneven(const struct jp_likes *s, struct jp_findings *findings)
     return 0;
 }
 
-/* Returns true if it lacks so many records that figures could change. */
+/* Returns true if so many of its records are missing that figures could change.
+ */
 static bool lacks_much(const struct jp_likes *s, size_t rank)
 {
     const struct jp_rank *x = &s->r->ranks[rank];
@@ -589,7 +630,7 @@ static bool lacks_much(const struct jp_likes *s, size_t rank)
            limits_get(JP_LIMIT_COVERAGE) * (double) s->r->comms[x->comm].ops;
 }
 
-/* Judges data in which the step's end is missing. */
+/* Judges data without the step's end, such as a folder of logs. 0 or -1. */
 static int add_stopped(const struct jp_likes *s, size_t first, size_t silent,
                        struct jp_findings *findings)
 {
@@ -604,12 +645,17 @@ static int add_stopped(const struct jp_likes *s, size_t first, size_t silent,
     return holes ? 0 : add_uneven(s, findings);
 }
 
+/* Returns true if the silence at the end is longer than any pause of the
+ * program before, by the factor `hang_silence_min`. This guards against calling
+ * a checkpoint or an evaluation at the end a hang. */
 static bool is_longest(const struct jp_silence *silence)
 {
     return (double) silence->us >
            limits_get(JP_LIMIT_HANG_SILENCE) * (double) silence->before_us;
 }
 
+/* Looks for a hang in ended operations. The most specific finding is added: a
+ * rank, else a communicator, else that something stopped. 0 or -1. */
 static int compare_likes(const struct jp_result *r,
                          const struct jp_processes *p,
                          const struct jp_silence *silence,
@@ -637,8 +683,8 @@ static int compare_likes(const struct jp_result *r,
     return rc;
 }
 
-/* States how well a hang would have been detected from ended operations alone.
- */
+/* Answers whether a hang would have been seen in ended operations alone. A
+ * silence in the range of earlier pauses cannot be judged. */
 static void state_silence(const struct jp_silence *silence,
                           struct jp_hypotheses *h)
 {
@@ -677,6 +723,7 @@ int hang_findings(const struct jp_result *r, const struct jp_processes *p,
     else if (!whole)
         hypothesis_set(h, JP_HYPOTHESIS_HANG, JP_HYPOTHESIS_NOT_JUDGED, NAN,
                        "records are missing");
+    /* Operations in flight are direct evidence, whatever else is missing. */
     if (r->hang.operations &&
         (double) r->hang.age_us >= limits_get(JP_LIMIT_HANG))
         return add_recorded(r, p, findings);
@@ -685,6 +732,8 @@ int hang_findings(const struct jp_result *r, const struct jp_processes *p,
     if (silence_measure(r, nodes, &silence) < 0)
         return -1;
     state_silence(&silence, h);
+    /* Counts are compared only after a long silence or without a known end:
+     * ranks of a step that ended in order may differ by an operation. */
     if (silence.ended_well || (silence.known && silence.us < JP_HANG_US))
         return 0;
     return compare_likes(r, p, &silence, findings);

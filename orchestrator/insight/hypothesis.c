@@ -1,5 +1,9 @@
 /* hypothesis.c - the questions that the analyses ask about a step, and their
- * answers. */
+ * answers.
+ *
+ * hypotheses_table is the place to start: its texts are what readers see. The
+ * rest stores answers and prints them.
+ */
 #include "orchestrator/insight/hypothesis.h"
 
 #include <math.h>
@@ -9,6 +13,9 @@
 
 #include "common/figure.h"
 
+/* One row per question. The one-line summary prints `clear` of a question that
+ * was answered "not found" and `name` of one that was not judged; a row without
+ * them is left out of it. */
 const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
     [JP_HYPOTHESIS_LATE_RANK] =
         {.key = "late_rank",
@@ -31,6 +38,8 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
          .most = 1,
          .family = JP_HYPOTHESIS_WAITS,
          .todo = "profile a longer run, on two nodes or more"},
+    /* No `most`: a stall has no natural upper bound; insight.c compares it with
+     * the length of the run. */
     [JP_HYPOTHESIS_STALL] =
         {.key = "stall",
          .title = "Stalls",
@@ -42,6 +51,7 @@ const struct jp_hypothesis hypotheses_table[JP_N_HYPOTHESES] = {
          .none = "no stalls",
          .name = "stalls",
          .todo = "profile a longer run, with fewer filters"},
+    /* No `most` for the network either: it may be several times slower. */
     [JP_HYPOTHESIS_SLOW_NETWORK] =
         {.key = "slow_network",
          .title = "Slow network",
@@ -170,6 +180,8 @@ void hypothesis_set(struct jp_hypotheses *h, enum jp_hypothesis_id id,
         return;
     j = &h->of[id];
     *j = (struct jp_judgement){.state = state, .least = least};
+    /* "Not found" means little if only an impossible effect would have been
+     * seen (more than the whole run): then the question was not judged. */
     if (state == JP_HYPOTHESIS_NOT_FOUND && hypotheses_table[id].most > 0 &&
         least >= hypotheses_table[id].most) {
         *j = (struct jp_judgement){.state = JP_HYPOTHESIS_NOT_JUDGED,
@@ -184,6 +196,8 @@ void hypothesis_set(struct jp_hypotheses *h, enum jp_hypothesis_id id,
     va_end(ap);
 }
 
+/* "Not looked at" is state 0 with an empty text, so a zeroed struct is a valid
+ * set of open questions. */
 bool hypothesis_judged(const struct jp_hypotheses *h, enum jp_hypothesis_id id)
 {
     return h && h->of[id].state != JP_HYPOTHESIS_NOT_JUDGED;
@@ -197,6 +211,7 @@ const char *hypothesis_why(const struct jp_hypotheses *h,
     return h && *h->of[id].text ? h->of[id].text : "not looked at";
 }
 
+/* The unit decides the format. An unknown effect (NAN or 0) has no text. */
 char *hypothesis_least(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
                        char buf[JP_HYPOTHESIS_LEN])
 {
@@ -221,7 +236,7 @@ char *hypothesis_least(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
     return buf;
 }
 
-/* Appends text as far as it fits. */
+/* Appends to the text in buf, as far as it fits. */
 __attribute__((format(printf, 3, 4))) static void add(char *buf, size_t size,
                                                       const char *fmt, ...)
 {
@@ -233,7 +248,7 @@ __attribute__((format(printf, 3, 4))) static void add(char *buf, size_t size,
     va_end(ap);
 }
 
-/* "no rank later than 1.2 %", or the analysis's own text instead. */
+/* Appends "no rank later than 1.2 %", or the text that the analysis gave. */
 static void add_clear(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
                       char *buf, size_t size)
 {
@@ -246,6 +261,8 @@ static void add_clear(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
         return;
     }
     hypothesis_least(h, id, least);
+    /* The row's text is not used as a format: it is data, and the compiler
+     * could not check it. */
     at = strstr(row->clear, "%s");
     if (!*least || !at)
         add(buf, size, "%s", row->none);
@@ -254,7 +271,8 @@ static void add_clear(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
             at + 2);
 }
 
-/* Returns true if an earlier row has the same reason and so names this one. */
+/* Returns true if an earlier question has the same reason. add_open has then
+ * named this one beside it. */
 static bool is_named(const struct jp_hypotheses *h, size_t id)
 {
     for (size_t i = 0; i < id; i++)
@@ -264,7 +282,8 @@ static bool is_named(const struct jp_hypotheses *h, size_t id)
     return false;
 }
 
-/* "late ranks, stalls (too few operations)": all questions with this reason. */
+/* Appends "late ranks, stalls (too few operations)": this question and all
+ * later ones with the same reason. */
 static void add_open(const struct jp_hypotheses *h, size_t id, char *buf,
                      size_t size)
 {
@@ -284,6 +303,7 @@ char *hypotheses_line(const struct jp_hypotheses *h,
     size_t n = 0, open = 0;
 
     *buf = '\0';
+    /* First what was ruled out, then what could not be judged and why. */
     for (size_t i = 0; h && i < JP_N_HYPOTHESES; i++)
         if (hypotheses_table[i].clear &&
             h->of[i].state == JP_HYPOTHESIS_NOT_FOUND) {

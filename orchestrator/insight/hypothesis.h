@@ -6,8 +6,8 @@
  * default answer is "not looked at", so that an analysis that was forgotten or
  * did not run never looks like a good result.
  *
- * An analysis answers with one call of hypothesis_set(), which says how small
- * an effect it could have seen. insight.c derives from the findings whether
+ * An analysis answers with one call of hypothesis_set() that gives the smallest
+ * effect it could have seen. insight.c derives from the findings whether
  * something was found.
  */
 #ifndef JP_INSIGHT_HYPOTHESIS_H
@@ -55,7 +55,8 @@ enum jp_hypothesis_unit {
 };
 extern const char *const hypotheses_units[JP_HYPOTHESIS_UNITS];
 
-/* Questions whose faults hide each other. */
+/* Families of questions whose faults hide each other: a large one makes smaller
+ * ones invisible. */
 enum jp_hypothesis_family {
     JP_HYPOTHESIS_ALONE,
     JP_HYPOTHESIS_WAITS,  /* an effect is a share of the run's time */
@@ -68,7 +69,7 @@ struct jp_hypothesis {
     const char *question; /* one plain sentence */
     enum jp_hypothesis_unit unit;
     const char *of; /* a phrase: what the smallest effect measures */
-    double most;    /* no effect is that large; 0: there is no bound */
+    double most;    /* no effect can be that large; 0: there is no bound */
     enum jp_hypothesis_family family;
     const char *clear; /* the card's words for not found, with one %s for the
                           smallest effect; NULL: none */
@@ -94,33 +95,33 @@ struct jp_hypotheses {
     struct jp_judgement of[JP_N_HYPOTHESES];
 };
 
-/* Answers a question. least NAN: unknown. text (printf) may be NULL, except for
- * not judged: there it says why, in less than a line. Not found, although only
- * an effect that cannot be would have been seen, becomes not judged. h may be
- * NULL. */
+/* Answers a question. least: the smallest effect that would have been seen,
+ * NAN: unknown. text (printf) may be NULL, except for not judged: there it is
+ * the reason, in less than a line. "Not found" becomes "not judged" if only an
+ * impossible effect would have been seen. h may be NULL. */
 __attribute__((format(printf, 5, 6))) void
 hypothesis_set(struct jp_hypotheses *h, enum jp_hypothesis_id id,
                enum jp_hypothesis_state state, double least, const char *text,
                ...);
 
-/* Why a question is not judged of which only an effect that cannot be would
- * have been seen. */
+/* The reason if only an impossible effect would have been seen. */
 #define HYPOTHESIS_BLIND "times vary too much to see any"
 
-/* Whether it could be judged. False for a NULL h. */
+/* Returns true if the question was judged. False for a NULL h. */
 bool hypothesis_judged(const struct jp_hypotheses *h, enum jp_hypothesis_id id);
 
-/* Why it could not be judged, or "". Never NULL. */
+/* Returns why the question could not be judged, or "". Never NULL. */
 const char *hypothesis_why(const struct jp_hypotheses *h,
                            enum jp_hypothesis_id id);
 
-/* The smallest effect with its unit, or "" if unknown. Returns buf. */
+/* Formats the smallest effect with its unit; "" if it is unknown. Returns buf.
+ */
 #define JP_HYPOTHESIS_LEN 40
 char *hypothesis_least(const struct jp_hypotheses *h, enum jp_hypothesis_id id,
                        char buf[JP_HYPOTHESIS_LEN]);
 
-/* "no rank later than 1.2 %, ...; not judged: drift (run of 40 s)". Leaves out
- * what was found, because the findings say it. Returns buf. */
+/* Formats "no rank later than 1.2 %, ...; not judged: drift (run of 40 s)".
+ * Leaves out what was found, because the findings have it. Returns buf. */
 #define JP_HYPOTHESES_LINE 600
 char *hypotheses_line(const struct jp_hypotheses *h,
                       char buf[JP_HYPOTHESES_LINE]);

@@ -1,4 +1,13 @@
-/* insight.c - run every analysis that the data allows. */
+/* insight.c - run every analysis that the data allows, and answer every
+ * question.
+ *
+ * insight_run is the way through: missing data first (has_gaps), then run():
+ * hangs, then judge() for everything that needs complete data, then the
+ * answers. Each analysis appends findings and sets how small an effect it would
+ * have seen; the answer_* functions here turn both into one answer per
+ * question. A question without an answer stays "not looked at", so an analysis
+ * that did not run never looks like a good result.
+ */
 #include "common/figure.h"
 #include "orchestrator/insight/insight.h"
 #include "orchestrator/insight/limits.h"
@@ -13,7 +22,8 @@
 #include "orchestrator/insight/replay.h"
 #include "orchestrator/insight/stalls.h"
 
-/* Marks questions without an answer as not judged, with this reason. */
+/* Marks each question that has no answer yet as not judged. why: less than a
+ * line. */
 static void answer_rest(struct jp_hypotheses *h, const char *why)
 {
     for (size_t i = 0; i < JP_N_HYPOTHESES; i++)
@@ -22,7 +32,8 @@ static void answer_rest(struct jp_hypotheses *h, const char *why)
                            JP_HYPOTHESIS_NOT_JUDGED, NAN, "%s", why);
 }
 
-/* Gives the ranks that findings name the name that all of a report has. */
+/* Sets the name of each finding's rank ("19", "3 of TP1"). All outputs print
+ * this name, so they agree. */
 static void name_ranks(struct jp_insight *x, const struct jp_result *r)
 {
     char name[JP_PROCESS_NAME_LEN];
@@ -40,7 +51,9 @@ static void name_ranks(struct jp_insight *x, const struct jp_result *r)
     }
 }
 
-/* Returns the question that a finding answers. */
+/* Returns the question that a finding answers. It depends on more than the kind
+ * where one kind answers several questions: a slow network is compared with
+ * peaks, with likes or with itself; an imbalance is of a rank or of a stage. */
 static enum jp_hypothesis_id row_of(const struct jp_finding *f)
 {
     if (f->kind == JP_FINDING_SLOW_NETWORK && f->against == JP_AGAINST_LIKES)
@@ -67,8 +80,10 @@ static void answer_found(struct jp_hypotheses *h,
                            plural(n[i]));
 }
 
-/* How much a found fault takes, in the unit of its family's effects. NAN:
- * unknown. */
+/* Returns the size of a found fault, in the unit of its family: a share longer
+ * than usual for the network, else a share of the run's time (the larger of the
+ * replayed gain and the waits). NAN: unknown. gpus_us: the run's length times
+ * its processes. */
 static double size_of(const struct jp_finding *f,
                       enum jp_hypothesis_family family, double gpus_us)
 {
@@ -77,8 +92,10 @@ static double size_of(const struct jp_finding *f,
     return fmax(f->gain, gpus_us > 0 ? f->cost_us / gpus_us : NAN);
 }
 
-/* A question that shows only more than what was found of its family beside it
- * has no answer. gpus_us: the run's length times its processes; 0: unknown. */
+/* Takes back the answer "not found" of a question if the smallest effect that
+ * it would have shown is larger than the largest fault found in its family.
+ * Such a fault hides smaller ones, so the answer would be a false all-clear.
+ * gpus_us: the run's length times its processes; 0: unknown. */
 static void answer_hidden(struct jp_hypotheses *h,
                           const struct jp_findings *findings, double gpus_us)
 {
@@ -91,7 +108,8 @@ static void answer_hidden(struct jp_hypotheses *h,
         for (size_t k = 0; family && k < findings->n; k++) {
             const struct jp_finding *f = &findings->at[k];
 
-            /* what leaves the verdict OK must leave its answers */
+            /* A finding that leaves the verdict OK does not take back answers.
+             */
             if (hypotheses_table[row_of(f)].family == family &&
                 findings_about[f->kind].verdict != JP_VERDICT_OK)
                 most = fmax(most, size_of(f, family, gpus_us));
@@ -106,7 +124,7 @@ static void answer_hidden(struct jp_hypotheses *h,
     }
 }
 
-/* The length of the run; 0: unknown. */
+/* Returns the length of the run in us; 0: unknown. Every judged rank has it. */
 static double length_of(const struct jp_insight *x, const struct jp_result *r)
 {
     double us = 0;
@@ -116,7 +134,9 @@ static double length_of(const struct jp_insight *x, const struct jp_result *r)
     return us;
 }
 
-/* Answers whether records are missing, once enough are. */
+/* Answers whether records are missing. gaps: so many are that no rank is
+ * judged. Without gaps the smallest visible loss is what `coverage_min` allows.
+ */
 static void answer_loss(const struct jp_evidence *e, bool gaps,
                         struct jp_hypotheses *h)
 {
@@ -131,7 +151,9 @@ static void answer_loss(const struct jp_evidence *e, bool gaps,
                        1 - limits_get(JP_LIMIT_COVERAGE), NULL);
 }
 
-/* Returns true if so much data is missing that no rank can be named. */
+/* Returns true if so much data is missing that ranks and the network cannot be
+ * judged. A rank with missing records would look early or late, so this guards
+ * against a false accusation. Answers the question of data loss. */
 static bool has_gaps(const struct jp_jobconf *conf,
                      const struct jp_nodes *nodes,
                      const struct jp_result *result, struct jp_hypotheses *h)
@@ -150,6 +172,150 @@ static bool has_gaps(const struct jp_jobconf *conf,
     return s.clauses > 0;
 }
 
+/* --- how small a lateness would have been seen --------------------------- */
+
+/* How sensitive the search for late ranks was. */
+struct seen {
+    size_t judged, blind; /* processes that were judged; those of them that no
+                             lateness shorter than the run would have named */
+    double least, node; /* of the others the least lateness that would have been
+                           named, as a share of the run; node: the same for all
+                           ranks of a node. 0: the run's length is unknown */
+};
+
+/* A process counts with its most sensitive rank: the smallest excess that one
+ * of its ranks would have been named for. The job then counts with its least
+ * sensitive process, because "no rank later than X" must hold for all of them.
+ */
+static struct seen add_up(const struct jp_insight *x)
+{
+    struct seen seen = {0};
+
+    for (size_t i = 0; i < x->processes.n; i++) {
+        const struct jp_process *who = &x->processes.list[i];
+        double least = NAN, node = NAN;
+        bool judged = false;
+
+        for (size_t k = who->first; k < who->first + who->n; k++) {
+            const struct jp_lateness *l =
+                &x->lateness[x->processes.by_process[k]];
+            double run_us = l->run_us > 0 ? l->run_us : NAN;
+            double node_us = l->node_us > 0 ? l->node_us : INFINITY;
+
+            if (!l->judged)
+                continue;
+            judged = true;
+            least = fmin(least, l->least_us / run_us);
+            node = fmin(node, fmin(node_us, l->least_us) / run_us);
+        }
+        seen.judged += judged;
+        seen.blind += least >= 1;
+        seen.least = least < 1 ? fmax(seen.least, least) : seen.least;
+        seen.node = node < 1 ? fmax(seen.node, node) : seen.node;
+    }
+    return seen;
+}
+
+/* Finds the unjudged communicator of several ranks with the fewest complete
+ * operations. *ops: their number. NULL: none has operations. */
+static const struct jp_comm *find_thin(const struct jp_insight *x,
+                                       const struct jp_result *r, uint64_t *ops)
+{
+    const struct jp_comm *thin = NULL;
+
+    for (size_t i = 0; i < r->n_ranks; i++) {
+        const struct jp_comm *comm = &r->comms[r->ranks[i].comm];
+        uint64_t fewest = x->lateness[i].fewest;
+
+        if (comm->n_ranks < 2 || !fewest || x->lateness[i].judged ||
+            (thin && *ops <= fewest))
+            continue;
+        thin = comm;
+        *ops = fewest;
+    }
+    return thin;
+}
+
+/* Returns the reason why most processes are not judged, the most general one
+ * first. May use buf. */
+static const char *why_unjudged(const struct jp_insight *x,
+                                const struct jp_result *r,
+                                const struct seen *seen, char *buf, size_t size)
+{
+    const struct jp_quality *q = &r->quality;
+    const struct jp_comm *thin;
+    uint64_t ops = 0;
+
+    if (q->waits_unknown)
+        return "too many records to add up waits in the memory allowed";
+    if (!x->processes.known)
+        return "processes cannot be told apart by host and pid";
+    if (2 * q->unsure_records > q->records)
+        return "most operations have no time";
+    if (seen->judged && 2 * seen->judged >= x->processes.n)
+        return HYPOTHESIS_BLIND;
+    thin = find_thin(x, r, &ops);
+    if (!thin)
+        return "no operation in which ranks wait for each other is complete";
+    snprintf(buf, size,
+             "%.24s has only %s complete operation%s of one of its functions, "
+             "too few to compare ranks",
+             processes_comm_name(thin), FIG_COUNT(ops), plural(ops));
+    return buf;
+}
+
+/* Late ranks count as judged if at least half of the processes were: fewer
+ * could miss the late one more often than not. The text has the number of
+ * judged processes if it is not all. */
+static void answer_ranks(const struct jp_insight *x, const struct jp_result *r,
+                         const struct seen *seen, struct jp_hypotheses *h)
+{
+    size_t n = seen->judged - seen->blind;
+    char why[JP_HYPOTHESIS_WHY] = "";
+
+    if (n < x->processes.n)
+        snprintf(why, sizeof(why), "%s of %s ranks no later than %s",
+                 FIG_COUNT(n), FIG_COUNT(x->processes.n),
+                 seen->least > 0 ? FIG_SHARE(seen->least) : "the others");
+    if (x->processes.known && x->processes.n == 1)
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND, NAN,
+                       "one process, for which nobody waits");
+    else if (2 * n < x->processes.n || !n)
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "%s", why_unjudged(x, r, seen, why, sizeof(why)));
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_RANK, JP_HYPOTHESIS_NOT_FOUND,
+                       seen->least, "%s", why);
+}
+
+/* A late node is judged under the same conditions as a late rank, and needs a
+ * second node to be compared with. */
+static void answer_nodes(const struct jp_insight *x, const struct seen *seen,
+                         struct jp_hypotheses *h)
+{
+    if (!hypothesis_judged(h, JP_HYPOTHESIS_LATE_RANK))
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "%s", hypothesis_why(h, JP_HYPOTHESIS_LATE_RANK));
+    else if (x->processes.n_hosts < 2)
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_JUDGED,
+                       NAN, "one node, which is compared with none");
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_LATE_NODE, JP_HYPOTHESIS_NOT_FOUND,
+                       seen->node > 0 ? seen->node : NAN, NULL);
+}
+
+static void answer_lateness(struct jp_insight *x, const struct jp_result *r)
+{
+    struct seen seen = add_up(x);
+
+    answer_ranks(x, r, &seen, &x->hypotheses);
+    answer_nodes(x, &seen, &x->hypotheses);
+}
+
+/* --- all analyses -------------------------------------------------------- */
+
+/* Fills x->expected: for each cell the bandwidth by peaks or baseline; without
+ * both a high quantile of its own bandwidths (`net_best`). Returns 0 or -1. */
 static int expect(struct jp_insight *x, const struct jp_result *r,
                   const struct jp_expectation *expectation)
 {
@@ -170,6 +336,13 @@ static int expect(struct jp_insight *x, const struct jp_result *r,
     return x->expected ? 0 : -1;
 }
 
+/* Runs the analyses that need complete data. Returns 0, or -1 without memory.
+ *
+ * The order matters. The series come first, because late ranks are judged with
+ * the network's own time. Stalls follow late ranks and take the mark from those
+ * that are late by stalls only. The network comes last: pairs of ranks are not
+ * compared if a rank is late, because messages wait for it.
+ */
 static int judge(struct jp_insight *x, const struct jp_result *r,
                  const struct jp_processes *p,
                  const struct jp_expectation *expectation)
@@ -178,20 +351,19 @@ static int judge(struct jp_insight *x, const struct jp_result *r,
     struct jp_netserieses series;
     int rc = -1;
 
-    if (netcells_begin(&x->network, r, gpu ? gpu : "") < 0 ||
-        netseries_read(r, &x->network, &series) < 0)
+    if (netseries_read(r, gpu ? gpu : "", &x->network, &series) < 0)
         return -1;
     warmup_sum(&series, &x->warmup);
-    netcells_end(&x->network);
-    if (expect(x, r, expectation) == 0 &&
-        late_judge(r, p, &series, x->lateness) == 0 &&
-        stalls_find(r, p, &series, x->lateness, &x->stalls) == 0 &&
-        stalls_findings(r, p, &x->stalls, &x->findings) == 0 &&
+    if (expect(x, r, expectation) < 0 ||
+        late_judge(r, p, &series, x->lateness) < 0 ||
+        stalls_find(r, p, &series, x->lateness, &x->stalls) < 0)
+        goto out;
+    answer_lateness(x, r);
+    if (stalls_findings(r, p, &x->stalls, &x->findings) == 0 &&
         late_findings(r, p, x->lateness, &x->findings) == 0 &&
-        stages_findings(r, p, x->lateness, &x->findings) == 0)
+        load_findings(r, p, x->lateness, &x->network, &x->findings) == 0)
         rc = network_findings(r, p, &series, expectation, &x->findings);
-    if (rc == 0)
-        rc = load_findings(r, p, &x->network, &x->findings);
+out:
     netseries_fini(&series);
     return rc;
 }
@@ -201,6 +373,8 @@ static bool has_hang(const struct jp_findings *findings)
     return findings->n && findings->at[0].kind == JP_FINDING_HANG;
 }
 
+/* Judges a result. Findings are not sorted yet when they are replayed: a hang
+ * is always the first. */
 static int run(struct jp_insight *x, const struct jp_nodes *nodes,
                const struct jp_result *r,
                const struct jp_expectation *expectation)
@@ -214,7 +388,9 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
     if (!x->lateness || processes_init_nodes(&x->processes, r, nodes) < 0)
         return -1;
     rc = hang_findings(r, p, nodes, x->judged, &x->findings);
-    /* Inspector's logs hold the last step of a hang only in part */
+    /* If a step hangs, NCCL Inspector's logs contain its last part for some
+     * ranks only, so ranks cannot be compared. The recorder's files are
+     * complete. */
     if (rc == 0 && x->judged &&
         (!has_hang(&x->findings) || r->quality.recordings))
         rc = judge(x, r, p, expectation);
@@ -224,6 +400,7 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
     answer_rest(h, !x->judged               ? "records are missing"
                    : has_hang(&x->findings) ? "the last step is there in part"
                                             : "not looked at");
+    /* A stall as long as the run cannot happen, so nothing was ruled out. */
     run_us = length_of(x, r);
     if (run_us > 0 && h->of[JP_HYPOTHESIS_STALL].least >= run_us)
         hypothesis_set(h, JP_HYPOTHESIS_STALL, JP_HYPOTHESIS_NOT_JUDGED, NAN,
@@ -234,24 +411,6 @@ static int run(struct jp_insight *x, const struct jp_nodes *nodes,
         rc = whatif_findings(r, p, &x->findings, &x->replay);
     answer_hidden(h, &x->findings, run_us * (double) p->n);
     return rc;
-}
-
-static void answer_crash(const struct jp_nodes *nodes,
-                         const struct jp_crash *crash, struct jp_hypotheses *h)
-{
-    if (!nodes)
-        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_JUDGED, NAN,
-                       "logs without a step");
-    else if (crash_is_fault(crash))
-        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_FOUND, 1,
-                       "1 finding");
-    else if (crash->cause == JP_CRASH_UNKNOWN ||
-             (!crash->cause && !crash->ended[JP_CRASH_WELL]))
-        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_JUDGED, NAN,
-                       "how tasks ended is not known");
-    else
-        hypothesis_set(h, JP_HYPOTHESIS_CRASH, JP_HYPOTHESIS_NOT_FOUND, 1,
-                       NULL);
 }
 
 struct jp_insight *insight_run(const struct jp_jobconf *conf,
@@ -272,24 +431,14 @@ struct jp_insight *insight_run(const struct jp_jobconf *conf,
     } else {
         answer_rest(&x->hypotheses, "no record");
     }
-    crash_judge(nodes, &x->processes, &x->crash);
-    answer_crash(nodes, &x->crash, &x->hypotheses);
-    if (rc < 0 || crash_findings(&x->crash, &x->findings) < 0) {
+    if (rc < 0 ||
+        crash_findings(nodes, &x->processes, &x->crash, &x->findings) < 0) {
         insight_destroy(x);
         return NULL;
     }
     findings_sort(&x->findings);
     x->duration_us = (clock_mono_ms() - start_ms) * 1000;
     return x;
-}
-
-void insight_set_in(struct jp_insight *x, const char *operation)
-{
-    crash_set_in(&x->crash, operation);
-    for (size_t i = 0; i < x->findings.n; i++)
-        if (x->findings.at[i].kind == JP_FINDING_CRASH)
-            snprintf(x->findings.at[i].text, sizeof(x->findings.at[i].text),
-                     "%s", x->crash.text);
 }
 
 void insight_destroy(struct jp_insight *x)

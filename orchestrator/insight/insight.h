@@ -19,21 +19,20 @@
 
 /* --- crash.c ------------------------------------------------------------ */
 
-/* How a step's tasks ended: which was the first to end by itself, of
- * what, and whether that is a fault.
+/* How a step's tasks ended: which task was the first to end by itself, why it
+ * ended, and whether that is a fault.
  *
- * A task ends by itself if it dies of a signal that nobody sends to end a
+ * A task ends by itself if it dies of a signal that is not sent to end a
  * program (SIGSEGV, SIGABRT ...) or exits with a status other than 0. SIGTERM,
- * SIGINT, SIGHUP and SIGKILL come from outside. After another task has ended
- * by itself, they are its consequence (srun -K, a user's scancel). Without
- * such a task, somebody has ended the step, which is no fault. SIGKILL is a
- * fault if the kernel had no memory left, or if the other tasks went on for
- * long.
+ * SIGINT, SIGHUP and SIGKILL come from outside. After another task has ended by
+ * itself, they are its consequence (srun -K, a user's scancel). Without such a
+ * task, somebody has ended the step, which is no fault. SIGKILL is a fault if
+ * the kernel had no memory left, or if the other tasks went on for long.
  *
- * Order: slurmstepd sees the first end on its node at once, the next ones up
- * to 100 ms later and then together. The nodes' clocks differ by unknown
- * amounts. `sure` is false if another task may have been first. The kind of
- * end, and that Slurm's kills are consequences, need no clock.
+ * Order: slurmstepd sees the first end on its node at once, the next ones up to
+ * 100 ms later and then together. The nodes' clocks differ by unknown amounts.
+ * `sure` is false if another task may have been first. The kind of end, and
+ * that Slurm's kills are consequences, need no clock.
  */
 
 enum jp_crash_cause {
@@ -54,18 +53,19 @@ enum jp_crash_cause {
     JP_CRASH_UNKNOWN, /* exit statuses are unknown */
     JP_CRASH_CAUSES
 };
-const char *crash_cause_name(enum jp_crash_cause cause); /* "out_of_memory" */
+extern const char *const crash_causes[JP_CRASH_CAUSES]; /* "out_of_memory" */
 
 /* Slurm's word for a job's state, as scontrol prints it. NULL for UNKNOWN. */
-const char *crash_state_name(enum slurmjob_state state);
-/* The state with this name. UNKNOWN: there is none. name may be NULL. */
+extern const char *const crash_job_states[SLURMJOB_STATES];
+/* Returns the state with this name; UNKNOWN: there is none. name may be NULL.
+ */
 enum slurmjob_state crash_state_find(const char *name);
 
 struct jp_crash {
     enum jp_crash_cause cause;
-    bool sure; /* certainly no other task was first */
+    bool sure; /* no other task can have been first */
     /* The first task, borrowed from the nodes, and its rank (-1: none). NULL:
-     * unknown (a node that failed has no tasks). */
+     * unknown; a lost node has no tasks. */
     const struct jp_node *node;
     const struct jp_task *task;
     int64_t world_rank;
@@ -89,21 +89,21 @@ enum jp_crash_way {
 enum jp_crash_way crash_way_of(const struct jp_task *task);
 const char *crash_signal_name(int signal); /* "SIGSEGV"; "a signal" */
 
-/* nodes may be NULL: NONE. */
-void crash_judge(const struct jp_nodes *nodes,
-                 const struct jp_processes *processes, struct jp_crash *crash);
-
 static inline bool crash_is_fault(const struct jp_crash *crash)
 {
     return crash->cause > JP_CRASH_NONE && crash->cause < JP_CRASH_CANCELLED;
 }
 
-/* Sets the operation that the first task was in, from its recording. "" or
- * NULL: unknown. */
-void crash_set_in(struct jp_crash *crash, const char *operation);
+/* Fills crash, answers the question of a crash, and adds a finding if the end
+ * is a fault. nodes may be NULL: NONE. 0, or -1: no memory. */
+int crash_findings(const struct jp_nodes *nodes,
+                   const struct jp_processes *processes, struct jp_crash *crash,
+                   struct jp_findings *findings);
 
-/* Adds a finding if the end is a fault. 0, or -1: no memory. */
-int crash_findings(const struct jp_crash *crash, struct jp_findings *findings);
+/* Sets the operation that the first task was in, from its recording, also in
+ * the finding. operation "" or NULL: unknown. */
+void crash_set_in(struct jp_crash *crash, const char *operation,
+                  struct jp_findings *findings);
 
 /* --- insight.c ---------------------------------------------------------- */
 
@@ -122,14 +122,12 @@ struct jp_insight {
     uint64_t duration_us;
 };
 
-/* conf, nodes, result and expectation may be NULL. Returns NULL only without
- * memory. */
+/* Runs all analyses. conf, nodes, result and expectation may be NULL. Borrows
+ * nodes and result until insight_destroy. Returns NULL only without memory. */
 struct jp_insight *insight_run(const struct jp_jobconf *conf,
                                const struct jp_nodes *nodes,
                                const struct jp_result *result,
                                const struct jp_expectation *expectation);
-/* Sets the operation of the task that ended first, also in the finding. */
-void insight_set_in(struct jp_insight *insight, const char *operation);
 /* Takes NULL. */
 void insight_destroy(struct jp_insight *insight);
 

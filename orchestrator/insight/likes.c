@@ -1,4 +1,11 @@
-/* likes.c - compare communicators' operation counts with those of their likes.
+/* likes.c - shapes of communicators, and which ones are behind others of their
+ * kind.
+ *
+ * The first half has the orders by which communicators are alike; late ranks,
+ * stalls and the network compare within these. The second half is for hangs:
+ * which communicators have done fewer operations than others of their kind
+ * because they stopped, and not because the program gives them less to do in
+ * each step (shortness_of).
  */
 #include "orchestrator/insight/likes.h"
 
@@ -9,14 +16,16 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
-/* ------------------------------------------- which communicators are alike? */
+/* --- which communicators are alike ------------------------------------------
+ */
 
 static int by_size(const struct jp_comm *x, const struct jp_comm *y)
 {
     return x->n_ranks != y->n_ranks ? (x->n_ranks < y->n_ranks ? -1 : 1) : 0;
 }
 
-/* Communicators of one purpose have about equally many operations. */
+/* Communicators of one purpose have about equally many operations: the same
+ * power of two. Their exact numbers differ if the run was cut. */
 static int by_ops(const struct jp_comm *x, const struct jp_comm *y)
 {
     return stats_magnitude(x->ops) - stats_magnitude(y->ops);
@@ -33,7 +42,23 @@ int likes_by_place(const struct jp_comm *x, const struct jp_comm *y)
     return order ? order : strcmp(x->name, y->name);
 }
 
-/* Length of a name without a trailing number. */
+static int order_of_words(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "");
+}
+
+int likes_by_link(const struct jp_comm *x, const struct jp_comm *y)
+{
+    int order = stats_order(x->n_ranks, y->n_ranks);
+
+    order = order ? order : stats_order(x->nnodes, y->nnodes);
+    order = order ? order : stats_order(x->n_hosts, y->n_hosts);
+    order = order ? order : stats_order(x->type, y->type);
+    order = order ? order : order_of_words(x->fabric, y->fabric);
+    return order ? order : order_of_words(x->inter, y->inter);
+}
+
+/* Returns the length of a name without the number at its end. */
 static size_t stem(const char *name)
 {
     size_t n = strlen(name);
@@ -68,6 +93,7 @@ static int by_order(const void *a, const void *b, void *arg)
                      &by->comms[*(const size_t *) b]);
 }
 
+/* Sorts by shape, then numbers the runs of equal ones: O(n log n). */
 int likes_number(const struct jp_result *r, likes_order *order,
                  size_t *class_of, size_t *n_classes)
 {
@@ -89,9 +115,10 @@ int likes_number(const struct jp_result *r, likes_order *order,
     return 0;
 }
 
-/* ---------------------------------------------- who has done less than most?
- */
+/* --- which one has done less than most ------------------------------------ */
 
+/* Communicators of one kind are compared for hangs: same size and name, and
+ * both with collectives or both with messages only. */
 static int by_kind(const struct jp_comm *x, const struct jp_comm *y)
 {
     int order = by_size(x, y);
@@ -103,7 +130,8 @@ static int by_kind(const struct jp_comm *x, const struct jp_comm *y)
     return strcmp(x->name, y->name);
 }
 
-/* Within a kind, by operations done, most first. */
+/* Within a kind by operations done, most first. The last comparison makes the
+ * order independent of qsort. */
 static int by_done(const void *a, const void *b, void *arg)
 {
     const struct jp_comm *comms = arg;
@@ -118,9 +146,9 @@ static int by_done(const void *a, const void *b, void *arg)
     return x < y ? -1 : x > y;
 }
 
-/* Returns the fewest operations in any communicator of one of its ranks,
- * roughly the program's steps. Communicators used only at the start do not
- * count. 0: none. */
+/* Returns the fewest operations in any communicator of the first rank's
+ * process: about the number of the program's steps. Communicators used only at
+ * the start (below `hang_steps_min`) do not count. 0: none. */
 static uint64_t steps_of(const struct jp_likes *s, size_t comm)
 {
     double least = limits_get(JP_LIMIT_HANG_STEPS);
@@ -140,13 +168,14 @@ static uint64_t steps_of(const struct jp_likes *s, size_t comm)
     return steps == UINT64_MAX ? 0 : steps;
 }
 
-/* A part of the run, as shares from 0 to 1. */
+/* A part of the run, as shares of it from 0 to 1. */
 struct stretch {
     double from, to;
 };
 
 /* Returns what a window adds to the mean number of ended operations over a
- * stretch. */
+ * stretch: operations before the stretch count fully, those within it for the
+ * rest of the stretch. */
 static double mean_of(const struct jp_window *w, const struct jp_window *first,
                       double run_us, struct stretch in)
 {
@@ -157,9 +186,10 @@ static double mean_of(const struct jp_window *w, const struct jp_window *first,
                              (in.to - in.from);
 }
 
-/* The operations of each communicator between an early and a late part of the
- * run. A mean over many moments, because the stages of a pipeline advance in
- * turns. */
+/* Returns for each communicator its operations between an early and a late part
+ * of the run, as the difference of two means over many moments: stages of a
+ * pipeline advance in turns, so numbers at two single moments would differ by
+ * chance. Zeros if there are no windows. Caller frees. NULL: no memory. */
 static double *count_gain(const struct jp_result *r)
 {
     static const struct stretch early = {0.1, 0.4}, late = {0.6, 0.9};
@@ -178,11 +208,17 @@ static double *count_gain(const struct jp_result *r)
     return gain;
 }
 
-/* Why a communicator has fewer operations. If it stopped at the end, its gain
- * is as large as that of the others. If it does less in each step, half of the
- * difference shows in the gain. */
+/* Why a communicator has fewer operations than the most advanced of its kind.
+ * If it stopped at the end, it gained as much as that one in the middle of the
+ * run. If it does less in each step, about half of the difference is there
+ * already, since the two parts are half of the run apart. */
 enum shortness { SHORT_BY_STOP, SHORT_BY_WORK, SHORT_UNSURE };
 
+/* Distinguishes the two reasons by the part of the lag that is missing in the
+ * middle of the run. Between `hang_stopped_max` and `hang_less_min` it is
+ * unsure, and no communicator is accused. `steps` may count each step
+ * `hang_buckets_max` times; a lag of less than one operation in two steps
+ * cannot come from less work in each step. */
 static enum shortness shortness_of(const struct jp_likes *s, const double *gain,
                                    size_t comm, size_t first, uint64_t lag)
 {
@@ -198,8 +234,9 @@ static enum shortness shortness_of(const struct jp_likes *s, const double *gain,
                                                           : SHORT_UNSURE;
 }
 
-/* likes: n of a kind, most operations first. Returns how many of them are
- * within a few steps of each other. */
+/* Compares n communicators of a kind, most operations first, with the first
+ * one. Returns how many of them are within a few steps of each other; the
+ * caller goes on with the rest as a new group. */
 static size_t judge(struct jp_likes *s, const double *gain, const size_t *likes,
                     size_t n)
 {
@@ -209,6 +246,9 @@ static size_t judge(struct jp_likes *s, const double *gain, const size_t *likes,
     s->steps[likes[0]] = steps_of(s, likes[0]);
     if (!s->steps[likes[0]])
         return 1;
+    /* A communicator that hung is at most one step behind. `steps` may count
+     * each step `hang_buckets_max` times, because gradients are cut into
+     * buckets, so a step has up to that many times most / steps operations. */
     width = limits_get(JP_LIMIT_HANG_BUCKETS) * (most / s->steps[likes[0]] + 1);
     for (; end < n; end++) {
         size_t c = likes[end];
@@ -234,6 +274,7 @@ static size_t judge(struct jp_likes *s, const double *gain, const size_t *likes,
     return end;
 }
 
+/* Counts for each process in how many of its communicators it is behind. */
 static void count_lags(struct jp_likes *s)
 {
     for (size_t i = 0; i < s->r->n_ranks; i++)
@@ -263,6 +304,8 @@ int likes_compare(struct jp_likes *s, const struct jp_result *r,
     n = at;
     if (n)
         qsort_r(order, n, sizeof(*order), by_done, r->comms);
+    /* Kinds are neighbours in the order; within a kind each call of judge takes
+     * a group off the front. */
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1;
              end < n && !by_kind(&r->comms[order[i]], &r->comms[order[end]]);

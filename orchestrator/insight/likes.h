@@ -22,17 +22,18 @@ struct jp_likes {
     uint64_t *lag; /* operations that it is behind; 0: none, or unknown */
     size_t *likes; /* similar communicators, itself included; 0: it was not
                       compared */
-    size_t *even;  /* of these, not behind */
+    size_t *even;  /* number of these that are not behind */
     uint64_t
         *steps; /* the program's steps, estimated by the communicator of one
                    of its ranks with the fewest operations; 0: unknown */
-    /* By process: its communicators that are behind. */
+    /* By process: number of its communicators that are behind. */
     size_t *lags_of;
     size_t n_lags;
     bool unsure; /* it is uncertain whether any is behind */
 };
 
-/* 0, or -1 without memory. Release with likes_fini. */
+/* Compares all communicators. Returns 0, or -1 without memory. Release with
+ * likes_fini. */
 int likes_compare(struct jp_likes *likes, const struct jp_result *result,
                   const struct jp_processes *processes);
 void likes_fini(struct jp_likes *likes);
@@ -50,12 +51,16 @@ int likes_number(const struct jp_result *result, likes_order *order,
 likes_order likes_by_place;
 
 /* Same number of ranks, about as many operations, same name except for the
- * number at its end: such communicators wait for the same work, on whatever
- * nodes. */
+ * number at its end: such communicators wait for the same work, on any nodes.
+ */
 likes_order likes_by_work;
 
-/* The number of a communicator's operations, or of its records of Send and
- * Recv. */
+/* Same number of ranks, domains and nodes, and the same links (NCCL's type, the
+ * labels): times and bandwidths of such communicators can be compared. */
+likes_order likes_by_link;
+
+/* Returns the number of a communicator's operations; without collectives, of
+ * its records of Send and Recv. */
 static inline uint64_t likes_done(const struct jp_comm *comm)
 {
     return comm->ops ? comm->ops : comm->p2p_records;

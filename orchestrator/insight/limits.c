@@ -1,4 +1,12 @@
-/* limits.c - the table of limits. */
+/* limits.c - the table of limits.
+ *
+ * Text and reason of a row are printed on the page ("how the verdict is
+ * decided"), so they are for readers; what follows here is for those who change
+ * a value. A value is either a size (below it the fault is not worth a search)
+ * or a chance (above it the fault may be an accident). Raising either misses
+ * more faults; lowering it accuses more healthy ranks. tests/insight/table.test
+ * counts both errors over simulated jobs; run it after each change.
+ */
 #include "orchestrator/insight/limits.h"
 
 #include "orchestrator/aggregate/aggregate.h"
@@ -7,6 +15,7 @@
 /* A row is name, value, unit, text, reason. */
 /* clang-format off */
 const struct jp_limit limits_table[JP_N_LIMITS] = {
+    /* --- hangs and crashes ------------------------------------------------ */
     [JP_LIMIT_HANG] =
         {"hang_min", JP_HANG_US, JP_LIMIT_IS_US,
          "HANG where an operation was in flight at the end, and for no "
@@ -32,6 +41,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "FAILED where SIGKILL ended a task and the next one, also killed, "
          "ended later by more",
          "whatever ends a step reaches all its nodes within a few seconds"},
+    /* --- clocks: values are shared with aggregate/clocks.h ---------------- */
     [JP_LIMIT_CLOCK_SURE] =
         {"clock_sure", CLOCKMAP_SURE, JP_LIMIT_IS_NUMBER,
          "Times of two nodes are told apart, and a rank came last by its "
@@ -67,6 +77,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "each other where clock_torn_told is exceeded, too",
          "wrong stamps that contradict others tell of some that contradict "
          "none and move the line"},
+    /* --- missing records -------------------------------------------------- */
     [JP_LIMIT_COVERAGE] =
         {"coverage_min", 0.99, JP_LIMIT_IS_SHARE,
          "INCOMPLETE where fewer of the expected records are present",
@@ -77,6 +88,12 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "INCOMPLETE where more of the lines could not be read",
          "a line that cannot be read is a record of unknown rank and "
          "size, so it is judged as strictly as a lost one"},
+    /* --- late ranks: short runs ------------------------------------------- */
+    /* Below late_ops_min a standard error is itself uncertain. The null
+     * hypothesis is then that each rank of a communicator is as likely the last
+     * one; the test is exact, and guards against a false accusation. A rank
+     * with that proof (late_proved_*) needs less of an excess: this guards
+     * against missing it. */
     [JP_LIMIT_LATE_OPS] =
         {"late_ops_min", 80, JP_LIMIT_IS_NUMBER,
          "In a communicator with fewer complete operations of a function, or "
@@ -108,6 +125,10 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... and above the largest of n normal values, which is at the root "
          "of 2 ln n deviations, by more deviations",
          "who comes last may be the slowest of ranks that differ anyway"},
+    /* --- late ranks: in parts of the run only ----------------------------- */
+    /* Parts are picked after looking at the data, so each of these limits is
+     * against accidents: random twentieths of a run always have a latest group.
+     */
     [JP_LIMIT_PART_RANKS] =
         {"late_part_ranks_min", 3, JP_LIMIT_IS_NUMBER,
          "A rank is late in parts of the run where these are outliers among "
@@ -141,6 +162,14 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "parts",
          "waits travel on through a pipeline; messages that cross nodes take "
          "longer all along"},
+    /* --- late ranks: all along -------------------------------------------- */
+    /* Unit: own excess over the peers' median, in us of the whole run, and its
+     * share of their time in communication. share, cost, slower and least are
+     * sizes. errors, spread and node are significances: the null hypothesis is
+     * that ranks of a kind differ only by the scatter over the parts of the run
+     * (errors) and by what GPUs of one kind differ anyway (spread). Both must
+     * be exceeded, since a steady small difference has no error, and noise has
+     * no spread. */
     [JP_LIMIT_LATE_SLICES] =
         {"late_slices_min", 10, JP_LIMIT_IS_NUMBER,
          "No late rank is named in a communicator with fewer parts of the "
@@ -289,6 +318,10 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "One finding names the first of the late ranks, and their "
          "number, where there are more",
          "more late ranks have no single cause"},
+    /* --- stages and stalls ------------------------------------------------ */
+    /* Stalls are counted, not summed up: the null hypothesis is that all ranks
+     * of a kind stop alike, with the chance of stalls_count.c. Limits of shares
+     * and rows divide a rank that stalls from one that is late all along. */
     [JP_LIMIT_STAGE_PIPELINES] =
         {"stage_pipelines_min", 2, JP_LIMIT_IS_NUMBER,
          "imbalance where a stage communicates less than the others by the "
@@ -390,6 +423,9 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "Stalls come at equal distances where 9 of 10 of these differ "
          "from one, two or three of the median by no larger a share",
          "steps have the same operations, with few exceptions"},
+    /* --- waits that are not recorded rank by rank ------------------------- */
+    /* Upper bounds: an excess must exceed them, so that a rank which waited
+     * unseen is not accused. */
     [JP_LIMIT_HIDDEN_OPS] =
         {"hidden_ops_min", 5, JP_LIMIT_IS_NUMBER,
          "Waits in a Broadcast or Reduce are not estimated from fewer "
@@ -442,6 +478,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "how long where no smaller share of their numbers is there",
          "otherwise the messages are numbered in another way, or a part of"
          " the run is missing"},
+    /* --- confidence, as the page prints it -------------------------------- */
     [JP_LIMIT_SURE_HIGH] =
         {"sure_high_max", 0.25, JP_LIMIT_IS_NUMBER,
          "The page's confidence in a finding is high where the 95 % interval "
@@ -452,6 +489,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... medium where it is narrower than that, and low elsewhere",
          "at the lower end more than half of the share is left: who is to "
          "blame is known, how much it costs is not"},
+    /* --- hangs by numbers of ended operations ----------------------------- */
     [JP_LIMIT_HANG_STEPS] =
         {"hang_steps_min", 10, JP_LIMIT_IS_NUMBER,
          "From ended operations only, HANG where one communicator stopped "
@@ -491,6 +529,11 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "records further apart",
          "Inspector writes each operation within a second or so of its end, "
          "also of a busy process"},
+    /* --- the network: changes during the run, expectations, links --------- */
+    /* Unit: the network's time in operations of one size, relative to what is
+     * usual. The null hypothesis of a change is a constant with noise (F test,
+     * net_fit_min). Comparisons with likes, peaks and a baseline have no such
+     * test, but a factor above what healthy links differ by. */
     [JP_LIMIT_NET_OPS] =
         {"net_ops_min", 60, JP_LIMIT_IS_NUMBER,
          "Nothing is said on the network's course from fewer complete "
@@ -643,6 +686,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
          "... and of two nodes the second is named where its share of the "
          "slow pairs is larger",
          "a third node would have half of them"},
+    /* --- sizes: findings that leave the verdict OK ------------------------ */
     [JP_LIMIT_SMALL_SHARE] =
         {"small_share_min", 0.2, JP_LIMIT_IS_SHARE,
          "small_messages where messages below 64 KiB take a larger share "
@@ -671,6 +715,7 @@ const struct jp_limit limits_table[JP_N_LIMITS] = {
         {"imbalance_bytes_min", 1048576, JP_LIMIT_IS_BYTES,
          "... nor where a rank receives, at the mean, no more",
          "less takes no time that matters"},
+    /* --- intervals, warm-up, replays, Copper ------------------------------ */
     [JP_LIMIT_INTERVAL] =
         {"interval_errors", 2.2, JP_LIMIT_IS_NUMBER,
          "A finding is told where its share is more of its standard errors "

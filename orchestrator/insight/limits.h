@@ -1,5 +1,8 @@
 /* limits.h - every limit that decides a verdict or a finding, with its reason.
- * The page lists them under how the verdict is decided. */
+ *
+ * The page lists them under "how the verdict is decided". A limit is added as a
+ * constant here and a row of limits.c or limits_rows.h.
+ */
 #ifndef JP_INSIGHT_LIMITS_H
 #define JP_INSIGHT_LIMITS_H
 
@@ -190,8 +193,8 @@ enum jp_limit_id {
     JP_LIMIT_BOUND_IMBALANCE,
     JP_LIMIT_BOUND_LIMITED,
     JP_LIMIT_BOUND_UNUSED,
-    JP_N_STEP_LIMITS, /* the following ones are about many steps and on no
-                         step's page */
+    /* The following ones are about many steps, and on no step's page. */
+    JP_N_STEP_LIMITS,
     JP_LIMIT_HISTORY_CHANCE = JP_N_STEP_LIMITS,
     JP_LIMIT_HISTORY_VOTES,
     JP_LIMIT_HISTORY_CHANGED,

@@ -1,7 +1,6 @@
-/* limits_rows.h - rows of limits_table: what coincides with findings, how long
- * steps take, what bounds the job; what its GPUs do, by exports of Nsight
- * Systems; what jobprof history claims of many steps. For limits.c only.
- */
+/* limits_rows.h - rows of limits_table, for limits.c only: causes of findings,
+ * length of an iteration, what limits the job, GPUs by exports of Nsight
+ * Systems, and what jobprof history claims of many steps. */
 /* clang-format off */
     /* --- what coincides with a finding (orchestrator/cause) */
     [JP_LIMIT_CAUSE_CHANCE] =
@@ -227,7 +226,7 @@
          "under_used where processors and GPUs, as far as there are any, are "
          "both busy for a share of the time that is no larger",
          "less would do"},
-    /* --- what a step's GPUs do (gputime.c) */
+    /* --- what a step's GPUs do (verdict_other.c) */
     [JP_LIMIT_GPU_EVENTS] =
         {"gpu_events_min", 1000, JP_LIMIT_IS_NUMBER,
          "gpu_idle and small_kernels where gaps, or kernels, of that kind are "

@@ -1,4 +1,9 @@
-/* load.c - how a program spreads its messages and its work. */
+/* load.c - how a program spreads its messages and its work.
+ *
+ * Three looks: small messages, ranks that receive far more than others, and a
+ * stage of a pipeline that computes longer (add_stages). None of these is a
+ * fault of a node, so their findings leave the verdict OK.
+ */
 #include "orchestrator/insight/looks.h"
 
 #include <math.h>
@@ -12,8 +17,9 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
-/* Works on cells, which hold all operations except the warm-up, so sizes that
- * occur only a few times count, too. */
+/* Looks for small messages. Works on cells, which contain all operations except
+ * the warm-up; series leave out sizes that occur only a few times. Needs
+ * `small_ops_min` operations: fewer are not a habit. Returns 0 or -1. */
 static int add_small(const struct jp_netcells *cells,
                      struct jp_findings *findings)
 {
@@ -64,12 +70,13 @@ static int add_small(const struct jp_netcells *cells,
     return 0;
 }
 
-/* The rank of a communicator that receives most. */
+/* The rank of a communicator that receives most, and the mean of all. */
 struct most {
     size_t rank; /* index into the result */
     double bytes, mean;
 };
 
+/* Adds the finding of a rank that receives far more than the mean. 0 or -1. */
 static int add_uneven(const struct jp_result *r, const struct jp_processes *p,
                       size_t comm, const struct most *most,
                       struct jp_findings *findings)
@@ -97,7 +104,8 @@ static int add_uneven(const struct jp_result *r, const struct jp_processes *p,
     return 0;
 }
 
-/* Finds that rank by the received bytes of one communicator's ranks. */
+/* Finds the rank of a communicator that received most. bytes: by the result's
+ * ranks. */
 static struct most find_most(const struct jp_processes *p, const double *bytes,
                              size_t comm)
 {
@@ -114,6 +122,9 @@ static struct most find_most(const struct jp_processes *p, const double *bytes,
     return most;
 }
 
+/* Looks for such a rank in each communicator that has enough ranks and data.
+ * The factor is 2 because inner stages of a pipeline receive from both sides
+ * and are no fault. Returns 0 or -1. */
 static int add_imbalance(const struct jp_result *r,
                          const struct jp_processes *p,
                          struct jp_findings *findings)
@@ -150,19 +161,16 @@ static int add_imbalance(const struct jp_result *r,
     return rc;
 }
 
-int load_findings(const struct jp_result *r, const struct jp_processes *p,
-                  const struct jp_netcells *cells, struct jp_findings *findings)
-{
-    if (add_small(cells, findings) < 0)
-        return -1;
-    return add_imbalance(r, p, findings);
-}
+/* --- stages of pipelines -------------------------------------------------- */
 
-/* --- stages of pipelines ------------------------------------------------- */
-
-/* Rows of Send and Recv of a rank: to and from each neighbour. */
+/* The most rows of Send and Recv of a pipeline's rank: to and from each of two
+ * neighbours. */
 enum { MAX_ROWS = 4 };
 
+/* The estimator: all ranks of a pipeline run equally long, so a rank that
+ * communicates less has computed longer. Null hypothesis: all stages compute
+ * equally long; they then differ by the scatter between pipelines only. Unit:
+ * us of one rank over the whole run. */
 struct stages {
     const struct jp_result *r;
     const struct jp_processes *p;
@@ -172,20 +180,22 @@ struct stages {
     uint32_t *rows;   /* [rank] number of pairs recorded */
     uint64_t *fewest; /* [rank] fewest messages of any of its pairs */
     double run_us;
-    /* known by the clock, not estimated from what the ranks spent */
+    /* by the clock of the records, not estimated from what the ranks spent */
     bool run_known;
 };
 
-/* The slowest stage of pipelines with this number of stages. */
+/* The slowest stage of all pipelines with a number of stages. */
 struct slowest {
     uint32_t stage, stages;
     size_t pipelines, comm; /* comm: the first pipeline */
     double us, error_us;    /* excess over the median of the other stages */
-    /* messages of a stage, which are passes through the pipeline */
+    /* messages of a stage, as each pass through the pipeline has one */
     double passes;
     double peers_us; /* time in communication of the other stages */
 };
 
+/* Sums up each process's time in communication, and finds the run's length.
+ * AlltoAlls that are known one by one replace the sum of their messages. */
 static void add_up(struct stages *s)
 {
     for (size_t i = 0; i < s->r->n_p2p; i++) {
@@ -204,6 +214,9 @@ static void add_up(struct stages *s)
                                          (s->lateness[i].grouped_us > 0
                                               ? s->lateness[i].grouped_us
                                               : s->p2p_us[i]);
+    /* Records are written in batches, so by the clock the run may be shorter
+     * than what a rank spent in it. Then the longest of these is a lower bound.
+     */
     s->run_us = s->r->ops ? (double) ops_run_us(s->r->ops) : 0;
     s->run_known = s->run_us > 0;
     for (size_t i = 0; i < s->p->n; i++) {
@@ -212,6 +225,8 @@ static void add_up(struct stages *s)
     }
 }
 
+/* Returns true if the communicator has records of all ranks, Send and Recv with
+ * one or two neighbours, and nothing else. */
 static bool is_pipeline(const struct stages *s, size_t c)
 {
     size_t from = s->p->comm_start[c], to = s->p->comm_start[c + 1];
@@ -225,13 +240,14 @@ static bool is_pipeline(const struct stages *s, size_t c)
     return true;
 }
 
+/* Returns the time of a rank's process in communication. */
 static double spent(const struct stages *s, size_t rank)
 {
     return s->spent_us[s->p->of_rank[rank]];
 }
 
 /* Returns how much less a stage's rank communicates than the median of the
- * others. */
+ * other stages, in us. *peers_us: that median. At most 64 stages. */
 static double longer(const struct stages *s, size_t c, uint32_t stage,
                      double *peers_us)
 {
@@ -245,7 +261,10 @@ static double longer(const struct stages *s, size_t c, uint32_t stage,
     return *peers_us - spent(s, from + stage);
 }
 
-/* Examines one stage of all pipelines with this number of stages. */
+/* Takes the mean of one stage's excess over all pipelines with this number of
+ * stages, and its standard error from the scatter among them. *best becomes the
+ * stage with the largest mean. One pipeline has no scatter, so there must be
+ * `stage_pipelines_min`. */
 static void look(const struct stages *s, uint32_t stages, uint32_t stage,
                  struct slowest *best)
 {
@@ -276,6 +295,8 @@ static void look(const struct stages *s, uint32_t stages, uint32_t stage,
         *best = own;
 }
 
+/* Looks at each number of stages once. O(communicators^2), which are few
+ * hundred. */
 static struct slowest find_slowest(const struct stages *s)
 {
     struct slowest best = {0};
@@ -294,8 +315,9 @@ static struct slowest find_slowest(const struct stages *s)
     return best;
 }
 
-/* Returns how often all stages of a pipeline meet others in a communicator; 0:
- * never. */
+/* Returns how often all stages of a pipeline meet in another communicator (such
+ * as one of all ranks), by its function with the fewest operations; 0: never.
+ */
 static uint64_t meetings(const struct stages *s, size_t pipeline)
 {
     size_t from = s->p->comm_start[pipeline];
@@ -315,8 +337,9 @@ static uint64_t meetings(const struct stages *s, size_t pipeline)
     return most;
 }
 
-/* Returns the time of a pipeline's messages without waits, each once, at the
- * pace of the side that more often was there last. INFINITY: unknown. */
+/* Returns the time of a pipeline's messages without waits, each message once,
+ * in us. A message waits for the side that comes last, so the faster side shows
+ * the network's time. INFINITY: unknown. */
 static double messages_us(const struct stages *s, size_t comm)
 {
     double us = 0;
@@ -329,7 +352,7 @@ static double messages_us(const struct stages *s, size_t comm)
             continue;
         if (i + 1 < s->r->n_p2p && other->comm == comm &&
             other->src == x->src && other->dst == x->dst) {
-            /* of the two sides, the known one */
+            /* both sides of a pair are neighbours; one rate may be NAN */
             gbs = fmax(gbs, other->fast_gbs);
             i++;
         }
@@ -340,16 +363,16 @@ static double messages_us(const struct stages *s, size_t comm)
     return us;
 }
 
-/* Records are written in batches, so the run's length is known only up to one
- * batch. */
+/* Returns true if the run had so few passes that its length is uncertain: it is
+ * known up to one batch of records. */
 static bool is_short(const struct slowest *x)
 {
     return x->passes < limits_get(JP_LIMIT_LATE_OPS);
 }
 
-/* Returns the time that the ranks of all stages need for one message, in one of
- * the pipelines: computation, collectives without waits, and the messages.
- * INFINITY: the run's length is not known well enough. */
+/* Returns what the ranks of all stages do for one message of a pipeline, in us:
+ * computation, collectives without waits, and messages. INFINITY: the run's
+ * length is not known well enough. */
 static double pass_us(const struct stages *s, const struct slowest *x)
 {
     size_t from = s->p->comm_start[x->comm];
@@ -370,10 +393,12 @@ static double pass_us(const struct stages *s, const struct slowest *x)
     return us / x->passes + messages_us(s, x->comm);
 }
 
-/* The first stages end last, which the others wait in no operation: by at most
- * half a pass through all of them at the pace of a message, by what the stages
- * do for one message (where one works after the other that is far less), and by
- * no more than what is left of the run after all have met for the last time. */
+/* Returns how much longer than others a stage may run without a fault, in us.
+ * The first stages end last, and the others wait for that in no operation.
+ * Three bounds: half a pass through all stages at the pace of a message; what
+ * the stages do for one message (less, where one works after the other); what
+ * is left of the run after all stages have met for the last time. Guards
+ * against accusing the first stages of short runs. */
 static double end_us(const struct stages *s, const struct slowest *x)
 {
     double us = x->stages / 2.0 * s->run_us / x->passes;
@@ -383,17 +408,8 @@ static double end_us(const struct stages *s, const struct slowest *x)
     return met ? fmin(us, s->run_us / (double) met) : us;
 }
 
-/* A late rank already explains why its stage is slow. */
-static bool is_explained(const struct jp_findings *findings)
-{
-    for (size_t i = 0; i < findings->n; i++)
-        if (findings->at[i].kind == JP_FINDING_LATE_RANK ||
-            findings->at[i].kind == JP_FINDING_LATE_NODE)
-            return true;
-    return false;
-}
-
-/* Drops the findings that ranks of the slow stage have more work. */
+/* Drops findings that some ranks have more to do: they are the ranks of the
+ * slow stage. */
 static void drop_many(struct jp_findings *findings)
 {
     size_t kept = 0;
@@ -405,6 +421,8 @@ static void drop_many(struct jp_findings *findings)
     findings->n = kept;
 }
 
+/* Adds the finding. All other stages of all pipelines lose the excess. 0 or -1.
+ */
 static int tell(const struct slowest *x, struct jp_findings *findings)
 {
     struct jp_finding *f;
@@ -447,20 +465,23 @@ static int judge(struct stages *s, struct jp_findings *findings)
                        "times of records do not tell how long the run was");
         return 0;
     }
+    /* Worth a search, and many standard errors: with few pipelines the error
+     * itself is uncertain, and the slowest of many stages was picked. */
     least = fmax(late_worth(s->run_us, x.peers_us),
                  limits_get(JP_LIMIT_LATE_ERRORS) * x.error_us);
     least = fmax(least, end_us(s, &x));
     hypothesis_set(findings->hypotheses, JP_HYPOTHESIS_STAGE_IMBALANCE,
                    JP_HYPOTHESIS_NOT_FOUND,
                    s->run_us > 0 ? least / s->run_us : NAN, NULL);
-    if (x.us <= least || is_explained(findings))
+    if (x.us <= least || findings_has_late(findings))
         return 0;
     return tell(&x, findings);
 }
 
-int stages_findings(const struct jp_result *r, const struct jp_processes *p,
-                    const struct jp_lateness *lateness,
-                    struct jp_findings *findings)
+/* Looks for the slow stage. Returns 0 or -1. */
+static int add_stages(const struct jp_result *r, const struct jp_processes *p,
+                      const struct jp_lateness *lateness,
+                      struct jp_findings *findings)
 {
     struct stages s = {.r = r, .p = p, .lateness = lateness};
     int rc = -1;
@@ -482,4 +503,14 @@ int stages_findings(const struct jp_result *r, const struct jp_processes *p,
     free(s.rows);
     free(s.fewest);
     return rc;
+}
+
+int load_findings(const struct jp_result *r, const struct jp_processes *p,
+                  const struct jp_lateness *lateness,
+                  const struct jp_netcells *cells, struct jp_findings *findings)
+{
+    if (add_stages(r, p, lateness, findings) < 0 ||
+        add_small(cells, findings) < 0)
+        return -1;
+    return add_imbalance(r, p, findings);
 }

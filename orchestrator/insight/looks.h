@@ -1,6 +1,6 @@
-/* looks.h - what is looked for in a step's result: hangs, messages and stages,
- * the network. Late ranks have late.h, stalls stalls.h, GPUs verdict.h.
- */
+/* looks.h - what is looked for in a step's result: hangs, spread of messages
+ * and work, slow networks. Late ranks are in late.h, stalls in stalls.h, GPUs
+ * in verdict.h. */
 #ifndef JP_INSIGHT_LOOKS_H
 #define JP_INSIGHT_LOOKS_H
 
@@ -18,17 +18,20 @@
 
 /* --- hangs ---------------------------------------------------------------- */
 
-/* The recorder's operations in flight come with the result. NCCL Inspector
+/* Looks for a hang, and appends a finding.
+ *
+ * The recorder's operations in flight come with the result. NCCL Inspector
  * records ended operations only. With its logs, a step whose tasks did not end
  * well is a hang if nothing had ended for JP_HANG_US before its nodes' finish.
  * Counts of operations (hang.c) then show which communicator stopped first, if
  * they can. The end of a folder of logs is unknown. There, a communicator was
- * first to hang if it stopped before all its likes, if these agree with each
- * other, and if the difference is at most one step's operations; unless it did
- * fewer operations in every step.
+ * the first to hang if it stopped before all its likes, if these agree with
+ * each other, and if the difference is at most one step's operations; but not
+ * if it did fewer operations in every step.
  *
  * whole: no record is missing; only then a missing record means something.
- * nodes may be NULL. 0, or -1: no memory. */
+ * nodes may be NULL. 0, or -1: no memory.
+ */
 int hang_findings(const struct jp_result *result,
                   const struct jp_processes *processes,
                   const struct jp_nodes *nodes, bool whole,
@@ -38,29 +41,25 @@ int hang_findings(const struct jp_result *result,
 
 /* Appends small_messages if messages below SMALL bytes take much of the
  * network's time, and imbalance if a rank receives far more by Send and Recv
- * than its communicator's mean. 0, or -1: no memory. */
+ * than its communicator's mean.
+ *
+ * Appends an imbalance as well if a pipeline waits for one of its stages,
+ * unless a late rank or node explains that; it replaces an imbalance by which
+ * some ranks have more to do. All stages of a pipeline run for the same time. A
+ * stage whose ranks communicate less than those of the others therefore
+ * computes longer, and the others wait for it. Pipelines are communicators of
+ * Send and Recv in which a rank has one or two neighbours. A stage is named if
+ * it computes longer in all pipelines, by more than `late_cost` of the run and
+ * by more than `late_errors` standard errors among the pipelines. It may be
+ * slow or have more layers; the data cannot show which.
+ *
+ * Call it after late ranks were looked for. 0, or -1: no memory.
+ */
 int load_findings(const struct jp_result *result,
                   const struct jp_processes *processes,
+                  const struct jp_lateness *lateness,
                   const struct jp_netcells *cells,
                   struct jp_findings *findings);
-
-/* A pipeline that waits for one of its stages.
- *
- * All stages of a pipeline run for the same time. A stage whose ranks
- * communicate less than those of the others therefore computes longer, and the
- * others wait for it. Pipelines are communicators of Send and Recv in which a
- * rank has one or two neighbours. A stage is named if it computes longer in
- * all pipelines, by more than `late_cost` of the run and by more than
- * `late_errors` standard errors among the pipelines. It may be slow or have
- * more layers; the data cannot show which.
- *
- * Appends an imbalance, unless a late rank or node explains it. It replaces an
- * imbalance that says that some ranks have more to do. 0, or -1: no memory.
- */
-int stages_findings(const struct jp_result *result,
-                    const struct jp_processes *processes,
-                    const struct jp_lateness *lateness,
-                    struct jp_findings *findings);
 
 /* --- silence: from the last operation to the end of the tasks ------------ */
 
@@ -85,20 +84,22 @@ int silence_measure(const struct jp_result *result,
 
 /* --- the network --------------------------------------------------------- */
 
-/* Slower from some time on, slower and slower, slower than expected, or in some
- * communicators than in their likes. Only the first of these that explains
- * enough becomes a finding, because a network that is slow from some time on is
- * also slow against the baseline.
+/* Looks for a network that became slower at some time, became slower all the
+ * time, is slower than expected, or is slower in some communicators than in
+ * their likes. Only the first of these that explains enough becomes a finding,
+ * because a network that is slow from some time on is also slow against the
+ * baseline.
  *
  * Appends the findings. Names a node if only communicators with that node are
- * slow. 0, or -1: no memory. */
+ * slow. 0, or -1: no memory.
+ */
 int network_findings(const struct jp_result *result,
                      const struct jp_processes *processes,
                      const struct jp_netserieses *list,
                      const struct jp_expectation *expectation,
                      struct jp_findings *findings);
 
-/* What the files network*.c share. */
+/* What network.c and netgroups.c share. */
 
 struct network {
     const struct jp_result *r;
@@ -107,7 +108,7 @@ struct network {
     const struct jp_expectation
         *expectation; /* NULL: there is no expectation */
     struct jp_findings *findings;
-    bool *slow;    /* [communicator] with a slow series of the kind at hand */
+    bool *slow;    /* [communicator] it has a slow series of the kind at hand */
     bool *healthy; /* [communicator] it has series, and none of them is slow */
     size_t *slow_at, *healthy_at; /* [host] communicators */
     size_t *stamp;
@@ -118,22 +119,18 @@ struct network {
 
 /* Names the node, or the two nodes that are slow together and not with others,
  * if the communicators show it: ", all with node X and no other", or "". */
-void network_describe_hosts(struct network *w, struct jp_finding *f, char *buf,
-                            size_t size);
+void netgroups_describe_hosts(struct network *w, struct jp_finding *f,
+                              char *buf, size_t size);
 
-/* Compares communicators by ranks, domains, nodes and what they run over
- * (NCCL's type, the label). 0: their figures can be compared. */
-int network_shape_order(const struct jp_comm *x, const struct jp_comm *y);
-
-/* netgroups.c: groups whose AlltoAll, and nodes whose Send and Recv, take
- * longer than that of their likes.
+/* netgroups.c: groups with an AlltoAll, and nodes with Send and Recv, that take
+ * longer than those of their likes.
  *
  * An AlltoAll waits for its last rank, so the network's time is that of the
  * rank that comes last. NCCL reports an AlltoAll in one of two ways. As a
  * collective: then the median of the operations' shortest times counts. As a
  * Send and a Recv for every pair: then the fastest messages of the group's
- * fastest rank count (p2p_fast_gbs). Similar groups have the same shape,
- * label, function and size.
+ * fastest rank count (p2p_fast_gbs). Similar groups have the same shape, label,
+ * function and size.
  *
  * Send and Recv: a message waits for both sides, so the side that comes last
  * shows the network's time: the faster side's fastest messages (fast_gbs).
@@ -145,20 +142,16 @@ int network_shape_order(const struct jp_comm *x, const struct jp_comm *y);
  * nothing is reported.
  */
 
-/* Appends one finding, with the node that all slow groups share, if there is
- * one. Returns the number of slow groups, or -1: no memory. */
+/* Appends one finding at most: on slow groups, else on slow pairs, with the
+ * node or the two nodes that they share. 0, or -1: no memory. */
 int netgroups_findings(struct network *w);
 
-/* Whether so many pairs of ranks exchange Send and Recv in a communicator that
- * it is an AlltoAll and neither a ring nor a pipeline. */
+/* Returns true if so many pairs of ranks exchange Send and Recv in a
+ * communicator that it is an AlltoAll, and neither a ring nor a pipeline. */
 static inline bool netgroups_is_exchange(size_t pairs, size_t n_ranks)
 {
     return n_ranks > 2 &&
            (pairs > 2 * n_ranks || pairs == n_ranks * (n_ranks - 1));
 }
-
-/* Appends one finding: the node that all slow pairs share, or two nodes. 0, or
- * -1: no memory. */
-int netpairs_findings(struct network *w);
 
 #endif

@@ -1,19 +1,27 @@
-/* netcells.c - sort communicators into kinds, and their operations into cells.
- */
+/* netcells.c - histograms of bandwidths, the keys of cells, and cells of many
+ * steps added up. */
 #include "orchestrator/insight/netcells.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- a histogram of bandwidths --- */
+#include "orchestrator/insight/stats.h"
 
+/* --- a histogram of bandwidths -------------------------------------------- */
+
+/* log2 of BWHIST_PARTS */
 #define PARTS_BITS 6
+/* buckets per GB/s */
 #define MICRO 1e6
 
 uint32_t bwhist_bucket(double gbs)
 {
+    /* The number of a bucket is the position of the highest bit and the six
+     * bits below it: linear within each power of two. Values beyond 2^62 cannot
+     * be bandwidths and share the last bucket. */
     double micro = gbs * MICRO;
     uint64_t v = micro < 9e18 ? (uint64_t) micro : UINT64_C(1) << 62;
     unsigned shift;
@@ -24,7 +32,7 @@ uint32_t bwhist_bucket(double gbs)
     return (uint32_t) ((shift << PARTS_BITS) + (v >> shift));
 }
 
-/* Least value of a bucket, in units of 1e-6 GB/s. */
+/* Returns the least value of a bucket, in units of 1e-6 GB/s. */
 static double lower(uint32_t bucket)
 {
     if (bucket < 2 * BWHIST_PARTS)
@@ -33,7 +41,8 @@ static double lower(uint32_t bucket)
                  (int) (bucket / BWHIST_PARTS) - 1);
 }
 
-/* Makes room for a bucket. */
+/* Makes room for a bucket. Only the range between the first and the last used
+ * bucket is stored, which are few of BWHIST_BUCKETS. Returns 0 or -1. */
 static int cover(struct jp_bwhist *h, uint32_t bucket)
 {
     uint32_t first = h->n && h->first < bucket ? h->first : bucket;
@@ -55,21 +64,13 @@ static int cover(struct jp_bwhist *h, uint32_t bucket)
     return 0;
 }
 
+/* The limit keeps counts exact as doubles, too, which is what JSON has. */
 int bwhist_add(struct jp_bwhist *h, uint32_t bucket, uint64_t count)
 {
     if (count > BWHIST_MAX_COUNT - h->total || cover(h, bucket) < 0)
         return -1;
     h->counts[bucket - h->first] += count;
     h->total += count;
-    return 0;
-}
-
-int bwhist_merge(struct jp_bwhist *into, const struct jp_bwhist *from)
-{
-    for (uint32_t i = 0; i < from->n; i++)
-        if (from->counts[i] &&
-            bwhist_add(into, from->first + i, from->counts[i]) < 0)
-            return -1;
     return 0;
 }
 
@@ -81,6 +82,7 @@ void bwhist_fini(struct jp_bwhist *h)
 
 double bwhist_quantile(const struct jp_bwhist *h, double q)
 {
+    /* Counts within a bucket are taken to be spread evenly. */
     double rank = q * ((double) h->total - 1), before = 0;
 
     for (uint32_t i = 0; i < h->n; i++) {
@@ -98,8 +100,9 @@ double bwhist_quantile(const struct jp_bwhist *h, double q)
     return NAN;
 }
 
-/* --- cells --- */
+/* --- cells ---------------------------------------------------------------- */
 
+/* Two bits after the highest one: four classes a power of two. */
 uint32_t netcells_size(uint64_t bytes)
 {
     unsigned e;
@@ -119,32 +122,34 @@ uint64_t netcells_bytes(uint32_t size)
     return (uint64_t) (4 + size % 4) << (size / 4 - 1);
 }
 
-static int order_of(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
+/* Any total order would do. With the links first, cells of one link are
+ * neighbours. */
 int netkey_compare(const struct jp_netkey *a, const struct jp_netkey *b)
 {
     int order = strcmp(a->fabric, b->fabric);
 
     order = order ? order : strcmp(a->inter, b->inter);
-    order = order ? order : order_of(a->type, b->type);
-    order = order ? order : order_of(a->n_ranks, b->n_ranks);
-    order = order ? order : order_of(a->n_hosts, b->n_hosts);
+    order = order ? order : stats_order(a->type, b->type);
+    order = order ? order : stats_order(a->n_ranks, b->n_ranks);
+    order = order ? order : stats_order(a->n_hosts, b->n_hosts);
     order = order ? order : strcmp(a->gpu, b->gpu);
     order = order ? order : strcmp(a->coll, b->coll);
-    return order ? order : order_of(a->size, b->size);
+    return order ? order : stats_order(a->size, b->size);
 }
 
+/* Copies as much as fits. Labels and models come from the nodes' records. */
 static void copy(char *to, size_t size, const char *from)
 {
     snprintf(to, size, "%.*s", (int) size - 1, from);
 }
 
+/* Unknown labels are a key of their own: a link that was not recognised must
+ * not be compared with one that was. */
 void netcells_key(const struct jp_comm *c, const char *gpu, const char *coll,
                   uint64_t bytes, struct jp_netkey *key)
 {
+    /* Also clears what is after the strings' ends, so that equal keys are equal
+     * byte by byte. */
     memset(key, 0, sizeof(*key));
     copy(key->fabric, sizeof(key->fabric), c->fabric ? c->fabric : "unknown");
     copy(key->inter, sizeof(key->inter), c->inter ? c->inter : "unknown");
@@ -156,115 +161,163 @@ void netcells_key(const struct jp_comm *c, const char *gpu, const char *coll,
     key->size = netcells_size(bytes);
 }
 
-static int by_kind(const void *a, const void *b, void *kinds)
-{
-    const struct jp_netkey *list = kinds;
-
-    return netkey_compare(&list[*(const size_t *) a],
-                          &list[*(const size_t *) b]);
-}
-
-/* Gives communicators of one kind the same number. */
-static void number_kinds(struct jp_netcells *cells, size_t *order, size_t n)
-{
-    size_t kind = 0;
-
-    if (n)
-        qsort_r(order, n, sizeof(*order), by_kind, cells->kinds);
-    for (size_t i = 0; i < n; i++) {
-        if (i && by_kind(&order[i], &order[i - 1], cells->kinds))
-            kind++;
-        cells->kind_of[order[i]] = kind;
-    }
-}
-
-int netcells_begin(struct jp_netcells *cells, const struct jp_result *r,
-                   const char *gpu)
-{
-    size_t *order = calloc(r->n_comms + 1, sizeof(*order));
-
-    *cells = (struct jp_netcells){0};
-    cells->kinds = calloc(r->n_comms + 1, sizeof(*cells->kinds));
-    cells->kind_of = calloc(r->n_comms + 1, sizeof(*cells->kind_of));
-    if (!order || !cells->kinds || !cells->kind_of) {
-        free(order);
-        return -1;
-    }
-    for (size_t c = 0; c < r->n_comms; c++) {
-        netcells_key(&r->comms[c], gpu, "", 0, &cells->kinds[c]);
-        order[c] = c;
-    }
-    number_kinds(cells, order, r->n_comms);
-    free(order);
-    return 0;
-}
-
-static struct jp_netcell *new_cell(struct jp_netcells *cells)
-{
-    struct jp_netcell *more = cells->at;
-
-    if (!(cells->n & (cells->n - 1))) {
-        more = reallocarray(more, cells->n ? 2 * cells->n : 1, sizeof(*more));
-        if (!more)
-            return NULL;
-        cells->at = more;
-    }
-    return more + cells->n;
-}
-
-struct jp_netcell *netcells_get(struct jp_netcells *cells, size_t comm,
-                                const char *coll, uint64_t bytes)
-{
-    uint64_t a = (uint64_t) cells->kind_of[comm] << 32 | netcells_size(bytes);
-    uint64_t b = (uint64_t) (uintptr_t) coll;
-    uint32_t at = keymap_find(&cells->map, a, b);
-    struct jp_netcell *cell;
-
-    if (at != KEYMAP_NONE) {
-        cell = &cells->at[at];
-        if (bytes < cell->bytes)
-            cell->bytes = bytes;
-        return cell;
-    }
-    if (cells->n == NETCELLS_MAX) {
-        cells->full = true;
-        return NULL;
-    }
-    cell = new_cell(cells);
-    if (!cell || keymap_add(&cells->map, a, b, (uint32_t) cells->n) < 0)
-        return NULL;
-    *cell = (struct jp_netcell){
-        .key = cells->kinds[comm], .comm = comm, .bytes = bytes};
-    copy(cell->key.coll, sizeof(cell->key.coll), coll);
-    cell->key.size = netcells_size(bytes);
-    cells->n++;
-    return cell;
-}
-
-static int by_key(const void *a, const void *b)
-{
-    const struct jp_netcell *x = a, *y = b;
-
-    return netkey_compare(&x->key, &y->key);
-}
-
-void netcells_end(struct jp_netcells *cells)
-{
-    if (cells->n)
-        qsort(cells->at, cells->n, sizeof(*cells->at), by_key);
-    keymap_fini(&cells->map);
-    free(cells->kinds);
-    free(cells->kind_of);
-    cells->kinds = NULL;
-    cells->kind_of = NULL;
-    cells->map = (struct keymap){0};
-}
-
 void netcells_fini(struct jp_netcells *cells)
 {
-    netcells_end(cells);
     for (size_t i = 0; i < cells->n; i++)
         bwhist_fini(&cells->at[i].gbs);
     free(cells->at);
     *cells = (struct jp_netcells){0};
+}
+
+/* --- cells of earlier steps, added up ------------------------------------- */
+
+static void cell_fini(struct jp_baseline_cell *cell)
+{
+    bwhist_fini(&cell->ops);
+    bwhist_fini(&cell->medians);
+}
+
+void baseline_fini(struct jp_baseline *b)
+{
+    if (!b)
+        return;
+    for (size_t i = 0; i < b->n_cells; i++)
+        cell_fini(&b->cells[i]);
+    free(b->cells);
+    free(b->reports);
+    *b = (struct jp_baseline){0};
+}
+
+static int by_cell_key(const void *key, const void *cell)
+{
+    return netkey_compare(key, &((const struct jp_baseline_cell *) cell)->key);
+}
+
+/* Cells are sorted, see merge_cells. */
+const struct jp_baseline_cell *baseline_find(const struct jp_baseline *b,
+                                             const struct jp_netkey *key)
+{
+    return b->n_cells ? bsearch(key, b->cells, b->n_cells, sizeof(*b->cells),
+                                by_cell_key)
+                      : NULL;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+    return x < y ? -1 : x > y;
+}
+
+bool baseline_has_report(const struct jp_baseline *b, uint64_t fingerprint)
+{
+    return b->n_reports && bsearch(&fingerprint, b->reports, b->n_reports,
+                                   sizeof(*b->reports), by_number);
+}
+
+/* Merges two sorted lists of fingerprints. A report in both would count twice,
+ * so that is an error. Returns 0 or -1. */
+static int merge_reports(struct jp_baseline *into,
+                         const struct jp_baseline *from, struct jp_error *err)
+{
+    size_t n = into->n_reports + from->n_reports, i = 0, k = 0;
+    uint64_t *all;
+
+    if (n > BASELINE_MAX_REPORTS)
+        return error_set(err, "%zu reports are too many (at most %d)", n,
+                         BASELINE_MAX_REPORTS);
+    all = calloc(n + 1, sizeof(*all));
+    if (!all)
+        return error_set(err, "out of memory");
+    for (size_t at = 0; at < n; at++) {
+        bool ours =
+            i < into->n_reports &&
+            (k == from->n_reports || into->reports[i] < from->reports[k]);
+
+        if (i < into->n_reports && k < from->n_reports &&
+            into->reports[i] == from->reports[k]) {
+            free(all);
+            return error_set(err, "report %016" PRIx64 " is in both",
+                             from->reports[k]);
+        }
+        all[at] = ours ? into->reports[i++] : from->reports[k++];
+    }
+    free(into->reports);
+    into->reports = all;
+    into->n_reports = n;
+    return 0;
+}
+
+/* Adds all counts of from. Returns 0, or -1 after which a part may have been
+ * added. */
+static int merge_counts(struct jp_bwhist *into, const struct jp_bwhist *from)
+{
+    for (uint32_t i = 0; i < from->n; i++)
+        if (from->counts[i] &&
+            bwhist_add(into, from->first + i, from->counts[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_counts(struct jp_baseline_cell *into,
+                      const struct jp_baseline_cell *from)
+{
+    if (merge_counts(&into->ops, &from->ops) < 0)
+        return -1;
+    return merge_counts(&into->medians, &from->medians);
+}
+
+/* Merges the next cell of two sorted lists; advances *i and *k. A cell of into
+ * is moved to out, so nothing is freed twice if a later one fails. */
+static int merge_next(struct jp_baseline *into, const struct jp_baseline *from,
+                      size_t *i, size_t *k, struct jp_baseline_cell *out)
+{
+    int order = *i == into->n_cells   ? 1
+                : *k == from->n_cells ? -1
+                                      : netkey_compare(&into->cells[*i].key,
+                                                       &from->cells[*k].key);
+
+    if (order <= 0) {
+        *out = into->cells[*i];
+        into->cells[(*i)++] = (struct jp_baseline_cell){0}; /* moved */
+    } else {
+        out->key = from->cells[*k].key;
+    }
+    return order >= 0 ? add_counts(out, &from->cells[(*k)++]) : 0;
+}
+
+static int merge_cells(struct jp_baseline *into, const struct jp_baseline *from,
+                       struct jp_error *err)
+{
+    size_t most = into->n_cells + from->n_cells, i = 0, k = 0, n = 0;
+    struct jp_baseline_cell *all = calloc(most + 1, sizeof(*all));
+    int rc = all ? 0 : error_set(err, "out of memory");
+
+    while (rc == 0 && (i < into->n_cells || k < from->n_cells))
+        if (merge_next(into, from, &i, &k, &all[n++]) < 0)
+            rc = error_set(err, "out of memory, or more operations than can "
+                                "be counted");
+    if (rc == 0 && n > BASELINE_MAX_CELLS)
+        rc = error_set(err, "%zu cells are too many (at most %d)", n,
+                       BASELINE_MAX_CELLS);
+    if (!all)
+        return rc;
+    /* Cells that were not moved (after an error) are freed; moved ones are
+     * empty. */
+    for (; i < into->n_cells; i++)
+        cell_fini(&into->cells[i]);
+    free(into->cells);
+    into->cells = all;
+    into->n_cells = n;
+    return rc;
+}
+
+/* The fingerprints come first: if both have a report in common, no cell has
+ * changed yet. */
+int baseline_merge(struct jp_baseline *into, const struct jp_baseline *from,
+                   struct jp_error *err)
+{
+    if (merge_reports(into, from, err) < 0)
+        return -1;
+    return merge_cells(into, from, err);
 }

@@ -11,12 +11,12 @@
 #ifndef JP_INSIGHT_NETCELLS_H
 #define JP_INSIGHT_NETCELLS_H
 
+#include "common/error.h"
 #include "orchestrator/aggregate/aggregate.h"
-#include "orchestrator/aggregate/keymap.h"
 
 #define BWHIST_PARTS 64
 #define BWHIST_BUCKETS 3776
-#define BWHIST_MAX_COUNT (UINT64_C(1) << 53) /* the most cells in one step */
+#define BWHIST_MAX_COUNT (UINT64_C(1) << 53) /* exact as a double */
 
 /* A distribution of bandwidths that adds up: a log-linear histogram.
  *
@@ -37,8 +37,6 @@ uint32_t bwhist_bucket(double gbs);
 /* Adds count to a bucket below BWHIST_BUCKETS. -1: no memory, or more than
  * BWHIST_MAX_COUNT; nothing has changed. */
 int bwhist_add(struct jp_bwhist *hist, uint32_t bucket, uint64_t count);
-/* Adds all counts of from. After -1 a part may have been added. */
-int bwhist_merge(struct jp_bwhist *into, const struct jp_bwhist *from);
 void bwhist_fini(struct jp_bwhist *hist);
 
 /* Quantile q (0 to 1) in GB/s, interpolated within its bucket and rounded to
@@ -66,7 +64,8 @@ struct jp_netcell {
     struct jp_netkey key;
     size_t comm;    /* one of its communicators */
     uint64_t bytes; /* its smallest size */
-    double time_us; /* the network's bandwidths, by operation */
+    double time_us; /* the network's own time of all its operations */
+    /* the network's bandwidths, one for each operation */
     struct jp_bwhist gbs;
 };
 
@@ -74,28 +73,49 @@ struct jp_netcells {
     struct jp_netcell *at; /* sorted by key */
     size_t n;
     bool full; /* there are more than NETCELLS_MAX */
-    /* while cells are filled: the kind of each communicator, and the cells by
-     * kind, function and size */
-    struct jp_netkey *kinds;
-    size_t *kind_of;
-    struct keymap map;
 };
 
-/* Begins with the communicators of the result, which must live until
- * netcells_end. gpu: the model, "" if unknown. 0, or -1: no memory; call
- * netcells_fini in any case. */
-int netcells_begin(struct jp_netcells *cells, const struct jp_result *result,
-                   const char *gpu);
-/* The cell of a communicator's function (borrowed from the result) and size;
- * borrowed until the next call. NULL: no memory, or too many cells. */
-struct jp_netcell *netcells_get(struct jp_netcells *cells, size_t comm,
-                                const char *coll, uint64_t bytes);
-/* Sorts the cells. */
-void netcells_end(struct jp_netcells *cells);
 void netcells_fini(struct jp_netcells *cells);
 
 /* The key of a communicator's function and size. */
 void netcells_key(const struct jp_comm *comm, const char *gpu, const char *coll,
                   uint64_t bytes, struct jp_netkey *key);
+
+/* The network's bandwidths in earlier steps (a baseline), cell by cell.
+ *
+ * A cell has two distributions: of operations, and of the medians of all
+ * reports, which shows how much steps differ. A fingerprint ensures that a
+ * baseline has each report once. Baselines without a common report can be
+ * merged in any order with the same result, because all counts are integers.
+ */
+#define BASELINE_MAX_CELLS 20000
+#define BASELINE_MAX_REPORTS 100000
+
+struct jp_baseline_cell {
+    struct jp_netkey key;
+    struct jp_bwhist ops, medians;
+};
+
+/* Zero is empty. */
+struct jp_baseline {
+    struct jp_baseline_cell *cells; /* sorted by key */
+    size_t n_cells;
+    uint64_t *reports; /* fingerprints, ascending */
+    size_t n_reports;
+};
+
+void baseline_fini(struct jp_baseline *baseline);
+
+/* Returns the cell, borrowed. NULL: no report has it. */
+const struct jp_baseline_cell *baseline_find(const struct jp_baseline *baseline,
+                                             const struct jp_netkey *key);
+bool baseline_has_report(const struct jp_baseline *baseline,
+                         uint64_t fingerprint);
+
+/* Adds from to into. Returns -1 without memory, with too many cells or reports,
+ * or if both have the same report, which err names. A part of from may have
+ * been added then. */
+int baseline_merge(struct jp_baseline *into, const struct jp_baseline *from,
+                   struct jp_error *err);
 
 #endif

@@ -1,4 +1,13 @@
-/* netgroups.c - find groups whose AlltoAll is slowed by the network. */
+/* netgroups.c - slow groups and slow pairs, and the nodes that these share.
+ *
+ * The estimator is the time of the network alone: of an AlltoAll the shortest
+ * time of any rank, of a message the time at the rate of its fastest messages.
+ * looks.h has the reasons. Each is compared with the median of its likes; slow
+ * is what is beyond both a factor and `late_spread_min` times the spread of the
+ * likes. The spread is taken 1 + 6/n times for n likes, because the closest
+ * half of a few may be close by luck: this guards against false alarms in small
+ * jobs.
+ */
 #include "orchestrator/insight/looks.h"
 
 #include <math.h>
@@ -9,20 +18,112 @@
 #include "common/figure.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/finding.h"
+#include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/netcells.h"
 #include "orchestrator/insight/stats.h"
 
-/* Messages from one rank to another on a different node. */
+/* --- which nodes the slow communicators share ----------------------------- */
+
+#define HOSTS_NAMED 4
+
+static bool spans_hosts(const struct network *w, size_t comm)
+{
+    return w->r->comms[comm].n_hosts > 1;
+}
+
+/* Counts for each host its slow and healthy communicators that span hosts, or
+ * those within one. stamp: the last communicator counted there, plus 1, so that
+ * several ranks on a host count once. */
+static void count_hosts(struct network *w, bool span)
+{
+    memset(w->slow_at, 0, w->p->n_hosts * sizeof(*w->slow_at));
+    memset(w->healthy_at, 0, w->p->n_hosts * sizeof(*w->healthy_at));
+    memset(w->stamp, 0, w->p->n_hosts * sizeof(*w->stamp));
+    for (size_t c = 0; c < w->r->n_comms; c++) {
+        if ((!w->slow[c] && !w->healthy[c]) || spans_hosts(w, c) != span)
+            continue;
+        for (size_t i = w->p->comm_start[c]; i < w->p->comm_start[c + 1]; i++) {
+            size_t h = w->p->list[w->p->of_rank[i]].host_at;
+
+            if (w->stamp[h] == c + 1)
+                continue;
+            w->stamp[h] = c + 1;
+            w->slow_at[h] += w->slow[c];
+            w->healthy_at[h] += w->healthy[c];
+        }
+    }
+}
+
+/* Writes to buf the hosts that all of `between` slow communicators share. only:
+ * leaves out those with a healthy one. *first: the first of them. Returns their
+ * number; at most HOSTS_NAMED are written. */
+static size_t name_hosts(const struct network *w, size_t between, bool only,
+                         char *buf, size_t size, size_t *first)
+{
+    size_t n = 0;
+
+    buf[0] = '\0';
+    for (size_t h = 0; between && h < w->p->n_hosts; h++) {
+        size_t len = strlen(buf);
+
+        if (w->slow_at[h] < between || (only && w->healthy_at[h]))
+            continue;
+        if (n < HOSTS_NAMED)
+            snprintf(buf + len, size - len, "%s%.36s", n ? " and " : "",
+                     w->p->hosts[h].host);
+        *first = n++ ? *first : h;
+    }
+    return n;
+}
+
+/* First looks for nodes that are only in slow communicators. If there is none,
+ * it is a link: its two nodes are slow together and healthy with others. */
+void netgroups_describe_hosts(struct network *w, struct jp_finding *f,
+                              char *buf, size_t size)
+{
+    size_t between = 0, first = 0, n;
+    bool only = true, span = false;
+    char names[160];
+
+    for (size_t c = 0; c < w->r->n_comms; c++)
+        span |= w->slow[c] && spans_hosts(w, c);
+    for (size_t c = 0; c < w->r->n_comms; c++)
+        between += w->slow[c] && spans_hosts(w, c) == span;
+    count_hosts(w, span);
+    n = name_hosts(w, between, true, names, sizeof(names), &first);
+    if (!n) {
+        only = false;
+        n = name_hosts(w, between, false, names, sizeof(names), &first);
+    }
+    buf[0] = '\0';
+    if (n > HOSTS_NAMED && n < w->p->n_hosts) {
+        f->nodes = n;
+        f->of_nodes = w->p->n_hosts;
+        snprintf(buf, size, ", all with the same %s of %s nodes (%.36s, ...)",
+                 FIG_COUNT(n), FIG_COUNT(w->p->n_hosts),
+                 w->p->hosts[first].host);
+    }
+    if (n == 0 || n > HOSTS_NAMED)
+        return;
+    snprintf(buf, size, ", all with %s%.120s%s", n == 1 ? "node " : "nodes ",
+             names, only ? " and no other" : "");
+    if (n == 1)
+        snprintf(f->host, sizeof(f->host), "%s", w->p->hosts[first].host);
+}
+
+/* --- pairs of nodes ------------------------------------------------------- */
+
+/* Messages from one rank to another one on a different node. */
 struct pair {
     size_t comm;
     uint32_t src, dst;
     size_t hosts[2];
-    uint64_t count, bytes; /* messages; class of message size */
-    /* time of a message in the network; the same for its likes */
+    uint64_t count, bytes; /* messages; class of their size (netcells_size) */
+    /* time of a message in the network alone; median of its likes */
     double us, usual_us;
-    double excess_us; /* of both sides; 0: not slow */
-    /* part of excess_us explained by differences between its likes */
+    double excess_us; /* of all messages, both sides; 0: not slow */
+    /* what the spread of its likes makes of excess_us */
     double error_us;
     bool judged;
 };
@@ -30,7 +131,8 @@ struct pair {
 struct pairs {
     const struct jp_result *r;
     const struct jp_processes *p;
-    /* least slowdown (times usual) that would be seen; 0: not judged */
+    /* the slowdown (times usual) that would have been found in each kind of
+     * likes; 0: not judged */
     double least;
     struct pair *at;
     size_t n;
@@ -38,7 +140,8 @@ struct pairs {
     double *scratch;
 };
 
-/* Adds what both sides recorded of one pair's messages: rows from..to. */
+/* Adds one pair's messages: rows from..to - 1, one or two sides. The faster of
+ * both sides counts, because the other one has waited. */
 static void add_pair(struct pairs *w, size_t from, size_t to)
 {
     const struct jp_p2p *first = &w->r->p2p[from];
@@ -68,6 +171,9 @@ static void add_pair(struct pairs *w, size_t from, size_t to)
     w->n += pair->hosts[0] != pair->hosts[1];
 }
 
+/* Collects all pairs between nodes. Rows of a pair are neighbours, as are pairs
+ * of a communicator. Communicators that exchange with all are left out again:
+ * their messages are AlltoAlls, which are compared as groups. */
 static void gather(struct pairs *w)
 {
     const struct jp_p2p *rows = w->r->p2p;
@@ -92,31 +198,30 @@ static void gather(struct pairs *w)
 
 /* --- likes ---------------------------------------------------------------- */
 
-static int order_of(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
-/* Messages of one size, in communicators of equal shape and label. */
+/* Any two ranks in communicators of equal shape and label, messages of one
+ * size. */
 static int by_kind(const void *a, const void *b, void *arg)
 {
     const struct pair *x = a, *y = b;
     const struct jp_result *r = arg;
-    int order = network_shape_order(&r->comms[x->comm], &r->comms[y->comm]);
+    int order = likes_by_link(&r->comms[x->comm], &r->comms[y->comm]);
 
-    return order ? order : order_of(x->bytes, y->bytes);
+    return order ? order : stats_order(x->bytes, y->bytes);
 }
 
-/* The same, and from one rank to another: the same step of each pipeline. */
+/* The same two ranks in addition: the same step of each pipeline. Their paths
+ * are the most alike. */
 static int by_step(const void *a, const void *b, void *arg)
 {
     const struct pair *x = a, *y = b;
     int order = by_kind(a, b, arg);
 
-    order = order ? order : order_of(x->src, y->src);
-    return order ? order : order_of(x->dst, y->dst);
+    order = order ? order : stats_order(x->src, y->src);
+    return order ? order : stats_order(x->dst, y->dst);
 }
 
+/* Compares n pairs with each other. Pairs with few or short messages serve for
+ * comparison, but are not judged themselves. */
 static void judge_pairs(struct pairs *w, struct pair *likes, size_t n)
 {
     double usual, spread, least;
@@ -125,6 +230,8 @@ static void judge_pairs(struct pairs *w, struct pair *likes, size_t n)
         return;
     for (size_t i = 0; i < n; i++)
         w->scratch[i] = likes[i].us;
+    /* Limits: a factor that healthy links do not reach, and an outlier by the
+     * spread. */
     usual = stats_median(w->scratch, n);
     spread = stats_spread(w->scratch, n) * (1 + 6 / (double) n);
     least = fmax(usual * (1 + limits_get(JP_LIMIT_NET_PAIRS)),
@@ -133,6 +240,7 @@ static void judge_pairs(struct pairs *w, struct pair *likes, size_t n)
         struct pair *pair = &likes[i];
 
         pair->usual_us = usual;
+        /* Both sides wait for a slow message, hence the factor 2 below. */
         pair->judged = usual >= limits_get(JP_LIMIT_NET_BW_US) &&
                        (double) pair->count >= limits_get(JP_LIMIT_NET_OPS);
         if (pair->judged && pair->us > least)
@@ -143,6 +251,7 @@ static void judge_pairs(struct pairs *w, struct pair *likes, size_t n)
     }
 }
 
+/* Returns true if one of them was judged with closer likes. */
 static bool is_judged(const struct pair *pairs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -151,7 +260,8 @@ static bool is_judged(const struct pair *pairs, size_t n)
     return false;
 }
 
-/* Judges the pairs that had no closer likes. */
+/* Judges pairs by this order of likeness, except those that were judged
+ * already. */
 static void judge_by(struct pairs *w,
                      int (*order)(const void *, const void *, void *))
 {
@@ -169,9 +279,9 @@ static void judge_by(struct pairs *w,
     }
 }
 
-/* A pipeline that waits for a slow link delays its other messages a little on
- * both sides. An excess below limits_get(JP_LIMIT_PAIRS_ECHO) of the slowest is
- * such an echo. */
+/* Drops echoes. A pipeline that waits for a slow link delays its other messages
+ * a little on both sides. A slowdown below `pairs_echo_min` of the largest one
+ * is taken as such an echo: naming it would accuse healthy links. */
 static void drop_echoes(struct pairs *w)
 {
     double most = 1;
@@ -185,12 +295,12 @@ static void drop_echoes(struct pairs *w)
             w->at[i].excess_us = 0;
 }
 
-/* --- whose link ------------------------------------------------------------
- */
+/* --- the slow node or link ------------------------------------------------ */
 
 /* What the slow pairs have in common. */
 struct cause {
-    size_t hosts[2], n_hosts; /* in all slow pairs: one node, or two */
+    size_t hosts[2], n_hosts; /* hosts that are in all slow pairs: a node, or
+                                 the two of a link */
     size_t pairs;
     double excess_us, error_us, ratio;
     uint64_t messages;
@@ -202,7 +312,7 @@ static bool has_host(const struct pair *pair, size_t host)
     return pair->hosts[0] == host || pair->hosts[1] == host;
 }
 
-/* Returns the share of the slow time that belongs to the host. */
+/* Returns the share of the slow pairs' excess that is with this host. */
 static double part_of(const struct pairs *w, size_t host)
 {
     double own = 0, all = 0;
@@ -215,6 +325,7 @@ static double part_of(const struct pairs *w, size_t host)
     return own / all;
 }
 
+/* Returns true if the host is in each slow pair. */
 static bool in_all(const struct pairs *w, size_t host)
 {
     for (size_t i = 0; i < w->n; i++)
@@ -223,6 +334,8 @@ static bool in_all(const struct pairs *w, size_t host)
     return true;
 }
 
+/* Finds what the slow pairs share. A host of the worst pair is named if it is
+ * in all of them. One that is in most of them is also named beside it. */
 static struct cause find_cause(const struct pairs *w)
 {
     struct cause c = {.ratio = 0};
@@ -244,22 +357,14 @@ static struct cause find_cause(const struct pairs *w)
         return c;
     c.ratio /= c.excess_us;
     for (size_t side = 0; side < 2; side++)
-        /* one or two echoes of a link do not show which of its nodes is the
-         * cause */
+        /* One or two echoes of a link do not show which of its two nodes is the
+         * cause: then both are named. */
         if (in_all(w, c.worst->hosts[side]) ||
             (in_all(w, c.worst->hosts[!side]) &&
              part_of(w, c.worst->hosts[side]) >
                  limits_get(JP_LIMIT_PAIRS_MOST)))
             c.hosts[c.n_hosts++] = c.worst->hosts[side];
     return c;
-}
-
-static const char *host_name(const struct pairs *w, size_t host)
-{
-    for (size_t i = 0; i < w->p->n; i++)
-        if (w->p->list[i].host_at == host)
-            return w->p->list[i].host;
-    return "";
 }
 
 static int add_finding(const struct pairs *w, const struct cause *c,
@@ -271,12 +376,12 @@ static int add_finding(const struct pairs *w, const struct cause *c,
     if (!f)
         return -1;
     if (c->n_hosts == 1) {
-        snprintf(f->host, sizeof(f->host), "%s", host_name(w, c->hosts[0]));
+        snprintf(f->host, sizeof(f->host), "%s", w->p->hosts[c->hosts[0]].host);
         snprintf(where, sizeof(where), "with node %.60s", f->host);
     } else {
         snprintf(f->between, sizeof(f->between), "%.60s and %.60s",
-                 host_name(w, c->worst->hosts[0]),
-                 host_name(w, c->worst->hosts[1]));
+                 w->p->hosts[c->worst->hosts[0]].host,
+                 w->p->hosts[c->worst->hosts[1]].host);
         snprintf(where, sizeof(where), "between nodes %s", f->between);
     }
     f->against = JP_AGAINST_LIKES;
@@ -300,17 +405,10 @@ static int add_finding(const struct pairs *w, const struct cause *c,
     return 0;
 }
 
-/* Late ranks make messages wait, too. */
-static bool has_late(const struct jp_findings *findings)
-{
-    for (size_t i = 0; i < findings->n; i++)
-        if (findings->at[i].kind == JP_FINDING_LATE_RANK ||
-            findings->at[i].kind == JP_FINDING_LATE_NODE)
-            return true;
-    return false;
-}
-
-int netpairs_findings(struct network *network)
+/* Compares pairs, and adds one finding: the node that all slow pairs share, or
+ * two nodes. Nothing if ranks are late, because messages wait for them. Returns
+ * 0 or -1. */
+static int pairs_findings(struct network *network)
 {
     struct pairs w = {.r = network->r, .p = network->p};
     double time_us = network->list->time_us;
@@ -319,7 +417,7 @@ int netpairs_findings(struct network *network)
 
     if (!w.r->n_p2p || !w.p->known)
         return 0;
-    network->waits = has_late(network->findings);
+    network->waits = findings_has_late(network->findings);
     if (network->waits)
         return 0;
     w.at = calloc(w.r->n_p2p + 1, sizeof(*w.at));
@@ -333,7 +431,8 @@ int netpairs_findings(struct network *network)
         cause = find_cause(&w);
         time_us += w.time_us;
         rc = 0;
-        /* scattered slow pairs are waits of the program */
+        /* Slow pairs that share no node are waits of the program, not of the
+         * network. */
         if (cause.n_hosts && cause.pairs >= limits_get(JP_LIMIT_PAIRS_MIN) &&
             cause.excess_us > time_us * limits_get(JP_LIMIT_NET_CLEAR))
             rc = add_finding(&w, &cause, time_us, network->findings);
@@ -343,7 +442,7 @@ int netpairs_findings(struct network *network)
     return rc;
 }
 
-/* -------------------------- which groups' AlltoAll the network makes slow */
+/* --- groups with a slow AlltoAll ------------------------------------------ */
 
 #define COLLECTIVE "AlltoAll"
 
@@ -353,7 +452,8 @@ struct group {
     const char *coll; /* "" for Send and Recv */
     uint64_t bytes;   /* class of sizes for Send and Recv */
     uint64_t count;
-    /* spread_us: difference between its likes */
+    /* us: of the network alone; usual_us: median of its likes; spread_us: their
+     * standard deviation */
     double us, usual_us, spread_us;
     bool slow;
 };
@@ -381,7 +481,9 @@ static struct group *add(struct groups *g, const struct group *group)
 
 /* --- Send and Recv -------------------------------------------------------- */
 
-/* Adds the rows from..to of one communicator. */
+/* Adds the AlltoAll that the messages of one communicator form, rows from..to -
+ * 1, if they are one. Its time is that of a mean message at the best rate of
+ * any rank: the rank that comes last waits least. Returns 0 or -1. */
 static int add_exchange(struct groups *g, size_t from, size_t to)
 {
     const struct jp_result *r = g->w->r;
@@ -441,7 +543,9 @@ static int by_bytes(const void *a, const void *b)
     return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
-/* Adds the operations of one communicator's function, by size. */
+/* Adds one group for each size of a communicator's function, with the median
+ * time. ops: n operations, which are sorted by size here. scratch: room for n.
+ * Returns 0 or -1. */
 static int add_sizes(struct groups *g, size_t comm, const char *coll,
                      struct sample *ops, size_t n, double *scratch)
 {
@@ -479,6 +583,8 @@ static bool is_wanted(const struct jp_result *r, const struct jp_op *op)
            !strncmp(r->coll_names[op->coll], COLLECTIVE, strlen(COLLECTIVE));
 }
 
+/* Walks over all operations, which are sorted by communicator and function, and
+ * adds those of AlltoAll collectives. Returns 0 or -1. */
 static int walk(struct groups *g, struct ops_reader *reader, struct sample *ops,
                 double *scratch)
 {
@@ -534,7 +640,7 @@ static int by_likeness(const void *a, const void *b, void *arg)
 {
     const struct group *x = a, *y = b;
     const struct jp_result *r = arg;
-    int order = network_shape_order(&r->comms[x->comm], &r->comms[y->comm]);
+    int order = likes_by_link(&r->comms[x->comm], &r->comms[y->comm]);
 
     order = order ? order : strcmp(x->coll, y->coll);
     if (order)
@@ -589,8 +695,8 @@ static int judge(struct groups *g)
 
 /* --- the finding ---------------------------------------------------------- */
 
-/* Sums up the cost of the slow groups and how much longer they take; marks
- * them. */
+/* Sums up the slow groups' cost (us of all ranks) and slowdown, and marks the
+ * communicators as slow or healthy for netgroups_describe_hosts. */
 static double add_up(struct groups *g, double *ratio, double *error_us,
                      uint64_t *ops, size_t *comms)
 {
@@ -624,6 +730,7 @@ static double add_up(struct groups *g, double *ratio, double *error_us,
     return cost;
 }
 
+/* Adds the finding on slow groups. Returns 1 if there is one, 0 or -1. */
 static int tell(struct groups *g)
 {
     double ratio, error_us, all_us = g->w->list->time_us + g->time_us;
@@ -645,7 +752,7 @@ static int tell(struct groups *g)
     f->cost_us = cost;
     finding_measure(f, cost / all_us, error_us / all_us);
     f->evidence = ops;
-    network_describe_hosts(g->w, f, hosts, sizeof(hosts));
+    netgroups_describe_hosts(g->w, f, hosts, sizeof(hosts));
     sentence_init(&text, f->text, sizeof(f->text));
     sentence_add(&text,
                  "the network took %s longer for the AlltoAll of %s "
@@ -669,5 +776,5 @@ int netgroups_findings(struct network *w)
     if (add_exchanges(&g) == 0 && add_collectives(&g) == 0 && judge(&g) == 0)
         rc = tell(&g);
     free(g.at);
-    return rc;
+    return rc ? (rc < 0 ? -1 : 0) : pairs_findings(w);
 }

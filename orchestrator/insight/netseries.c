@@ -1,4 +1,10 @@
-/* netseries.c - detect changes of the network's time during a run. */
+/* netseries.c - the network's own time, and changes of it during a run.
+ *
+ * netseries_read walks once over all operations, which are sorted by
+ * communicator and function. flush() gets the operations of one function, add()
+ * those of one size: their warm-up, their cell (netcells.h), and with enough
+ * operations a series, which judge() fits. netseries.h has the estimator.
+ */
 #include "orchestrator/insight/netseries.h"
 
 #include <math.h>
@@ -8,13 +14,17 @@
 
 #include "common/bandwidth.h"
 #include "common/figure.h"
+#include "orchestrator/aggregate/keymap.h"
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
-/* --- the operations before all is set up --------------------------------- */
+/* --- warm-up -------------------------------------------------------------- */
 
+/* The warm-up ends at the last slow operation for which at least half of all
+ * operations up to it were slow: single slow ones later do not extend it, and
+ * single fast ones at the start do not end it. */
 size_t warmup_length(const double *us, size_t n, double *scratch,
                      double *usual_us)
 {
@@ -36,6 +46,8 @@ size_t warmup_length(const double *us, size_t n, double *scratch,
 
 void warmup_sum(const struct jp_netserieses *kinds, struct jp_warmup *w)
 {
+    /* all_us and warm_kinds_us weigh kinds by their usual time, so that many
+     * small kinds do not outvote the large ones. */
     double all_us = 0, warm_kinds_us = 0, took = 0, usual = 0;
 
     *w = (struct jp_warmup){.until_us = NAN};
@@ -102,14 +114,126 @@ void warmup_text(const struct jp_warmup *w, bool looked, uint64_t begin_us,
     }
 }
 
-/* --- series -------------------------------------------------------------- */
+/* --- cells ---------------------------------------------------------------- */
+
+/* Cells while they are filled. */
+struct filling {
+    const struct jp_result *r;
+    const char *gpu; /* model, "": unknown */
+    struct jp_netcells *cells;
+    /* [communicator] equal for equal keys, coll and size aside */
+    size_t *kind_of;
+    struct keymap map; /* (kind and size class, function) to index of a cell */
+};
+
+static int by_kind(const void *a, const void *b, void *kinds)
+{
+    const struct jp_netkey *list = kinds;
+
+    return netkey_compare(&list[*(const size_t *) a],
+                          &list[*(const size_t *) b]);
+}
+
+/* Gives communicators of one kind the same number. Returns 0 or -1. */
+static int number_kinds(struct filling *f)
+{
+    size_t n = f->r->n_comms, kind = 0;
+    size_t *order = calloc(n + 1, sizeof(*order));
+    struct jp_netkey *kinds = calloc(n + 1, sizeof(*kinds));
+    int rc = -1;
+
+    f->kind_of = calloc(n + 1, sizeof(*f->kind_of));
+    if (!order || !kinds || !f->kind_of)
+        goto out;
+    for (size_t c = 0; c < n; c++) {
+        netcells_key(&f->r->comms[c], f->gpu, "", 0, &kinds[c]);
+        order[c] = c;
+    }
+    if (n)
+        qsort_r(order, n, sizeof(*order), by_kind, kinds);
+    for (size_t i = 0; i < n; i++) {
+        if (i && by_kind(&order[i], &order[i - 1], kinds))
+            kind++;
+        f->kind_of[order[i]] = kind;
+    }
+    rc = 0;
+out:
+    free(order);
+    free(kinds);
+    return rc;
+}
+
+/* Returns room for one more cell, not counted yet. It doubles at each power of
+ * two. NULL: no memory. */
+static struct jp_netcell *new_cell(struct jp_netcells *cells)
+{
+    struct jp_netcell *more = cells->at;
+
+    if (!(cells->n & (cells->n - 1))) {
+        more = reallocarray(more, cells->n ? 2 * cells->n : 1, sizeof(*more));
+        if (!more)
+            return NULL;
+        cells->at = more;
+    }
+    return more + cells->n;
+}
+
+/* Returns the cell of a communicator's function (borrowed from the result) and
+ * size, borrowed until the next call. NULL: no memory, or too many cells
+ * (cells->full). */
+static struct jp_netcell *get_cell(struct filling *f, size_t comm,
+                                   const char *coll, uint64_t bytes)
+{
+    struct jp_netcells *cells = f->cells;
+    uint64_t a = (uint64_t) f->kind_of[comm] << 32 | netcells_size(bytes);
+    uint64_t b = (uint64_t) (uintptr_t) coll;
+    uint32_t at = keymap_find(&f->map, a, b);
+    struct jp_netcell *cell;
+
+    if (at != KEYMAP_NONE) {
+        cell = &cells->at[at];
+        if (bytes < cell->bytes)
+            cell->bytes = bytes;
+        return cell;
+    }
+    if (cells->n == NETCELLS_MAX) {
+        cells->full = true;
+        return NULL;
+    }
+    cell = new_cell(cells);
+    if (!cell || keymap_add(&f->map, a, b, (uint32_t) cells->n) < 0)
+        return NULL;
+    *cell = (struct jp_netcell){.comm = comm, .bytes = bytes};
+    netcells_key(&f->r->comms[comm], f->gpu, coll, bytes, &cell->key);
+    cells->n++;
+    return cell;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct jp_netcell *x = a, *y = b;
+
+    return netkey_compare(&x->key, &y->key);
+}
+
+/* Sorts the cells and frees what was needed to fill them. */
+static void end_cells(struct filling *f)
+{
+    if (f->cells->n)
+        qsort(f->cells->at, f->cells->n, sizeof(*f->cells->at), by_key);
+    keymap_fini(&f->map);
+    free(f->kind_of);
+}
+
+/* --- series --------------------------------------------------------------- */
 
 #define B NETSERIES_BLOCKS
 #define EDGE 2 /* least number of blocks on each side of a step */
-/* Of a complete operation. */
+/* What is needed of a complete operation. */
 struct sample {
     uint64_t sn, bytes, dump_min_us, dump_max_us;
-    double net_us, mean_us; /* of the last rank to arrive; of all ranks */
+    double net_us, mean_us; /* net_us: of the last rank to arrive, which does
+                               not wait; mean_us: over all ranks */
     uint32_t n;
 };
 
@@ -117,26 +241,32 @@ struct sample {
 struct samples {
     struct sample *at;
     size_t n, room;
-    bool by_size;    /* already sorted by size */
-    double *scratch; /* room for twice as many */
+    bool by_size;    /* the operations came sorted by size */
+    double *scratch; /* room for twice as many values */
 };
 
-/* The state of one walk over the operations. */
+/* The state of the walk. */
 struct reading {
     struct jp_netserieses *list;
-    struct jp_netcells *cells; /* NULL: not needed */
+    struct filling filling;
     struct samples samples;
-    uint64_t longest_us; /* of the current function; gbs_us comes from it */
+    uint64_t longest_us; /* longest operation of the function so far; gbs_us is
+                            known from it */
 };
 
+/* A model fitted to the logarithms of the blocks' medians by least squares. */
 struct fit {
-    double rest;   /* sum of squares of the residuals */
-    double error;  /* of change, in units of the blocks' scatter */
-    double change; /* change of the logarithm, from begin to end */
+    double rest; /* sum of squares of the residuals */
+    /* standard error of change, in units of the blocks' scatter */
+    double error;
+    double change; /* change of the logarithm over the step, the line or the
+                      hump */
     unsigned at;   /* first block after the step */
     unsigned to;   /* first block after the hump */
 };
 
+/* Fits two constants. Every place is tried with EDGE blocks on each side at
+ * least, because the mean of one block follows any outlier. */
 static struct fit fit_step(const double v[B])
 {
     struct fit best = {.rest = INFINITY};
@@ -155,7 +285,8 @@ static struct fit fit_step(const double v[B])
     return best;
 }
 
-/* Fits a hump: the blocks before and after it are alike. */
+/* Fits a hump: the blocks before and after it share one constant. O(B^3), with
+ * B = 20. */
 static struct fit fit_hump(const double v[B])
 {
     struct fit best = {.rest = INFINITY};
@@ -181,6 +312,7 @@ static struct fit fit_hump(const double v[B])
     return best;
 }
 
+/* Fits a straight line (a steady growth of the time by a factor). */
 static struct fit fit_line(const double v[B])
 {
     double middle = (B - 1) / 2.0, m = stats_mean(v, 0, B), xy = 0, xx = 0,
@@ -202,6 +334,13 @@ static struct fit fit_line(const double v[B])
     return fit;
 }
 
+/* Returns true if the model is significant and large enough. The null
+ * hypothesis is a constant with independent noise; the test is an F test with B
+ * - 2 degrees of freedom. The limit (`net_fit_min`) is far above usual ones,
+ * because the place of the step was searched and blocks depend on each other.
+ * The floor and the quantum (half a microsecond of rounding) keep a nearly
+ * noiseless series from making a tiny change significant. Only growth counts: a
+ * network that becomes faster is no fault. */
 static bool explains(const struct fit *fit, double all, double quantum)
 {
     double rest = fit->rest / (B - 2) + limits_get(JP_LIMIT_NET_FLOOR) +
@@ -211,12 +350,15 @@ static bool explains(const struct fit *fit, double all, double quantum)
            exp(fit->change) - 1 > limits_get(JP_LIMIT_NET_CHANGE);
 }
 
-/* First of n operations in block b, if the first `skip` are left out. */
+/* Returns the first of n operations in block b, if the first `skip` are left
+ * out. */
 static size_t block_start(size_t n, size_t skip, unsigned b)
 {
     return skip + (n - skip) * b / B;
 }
 
+/* Medians, because single operations jitter upwards only; logarithms, because a
+ * slowdown is a factor. */
 static void block_medians(const struct sample *ops, size_t n, size_t skip,
                           double *scratch, double v[B])
 {
@@ -229,8 +371,9 @@ static void block_medians(const struct sample *ops, size_t n, size_t skip,
     }
 }
 
-/* Computes the excess time of the operations since the change over the usual
- * time before. */
+/* Sums up the time of all ranks beyond the usual one in the operations from..to
+ * - 1, and when these were. Operations that were faster count as no excess, not
+ * as a negative one. */
 static void weigh(struct jp_netseries *s, const struct sample *ops, size_t from,
                   size_t to)
 {
@@ -246,8 +389,8 @@ static void weigh(struct jp_netseries *s, const struct sample *ops, size_t from,
         s->to_us = (double) ops[to - 1].dump_max_us;
 }
 
-/* Finds the first operations that took far longer. scratch: room for 2 n
- * values. */
+/* Fills the warm-up of a series. Times are means over ranks, because a rank
+ * that is not ready makes the others wait. scratch: room for 2 n values. */
 static void find_warmup(struct jp_netseries *s, const struct sample *ops,
                         size_t n, double *scratch)
 {
@@ -262,7 +405,8 @@ static void find_warmup(struct jp_netseries *s, const struct sample *ops,
         s->warm_until_us = (double) ops[s->warm_ops - 1].dump_max_us;
 }
 
-/* Returns how many operations are left out. */
+/* Returns how many operations are left out at the start: the warm-up, and at
+ * least one in `warmup_skip`, as a short warm-up may stay undetected. */
 static size_t warmup_of(const struct jp_netseries *s, size_t n)
 {
     return s->warm_ops > n / limits_get(JP_LIMIT_WARMUP_SKIP)
@@ -270,6 +414,9 @@ static size_t warmup_of(const struct jp_netseries *s, size_t n)
                : n / limits_get(JP_LIMIT_WARMUP_SKIP);
 }
 
+/* Fits all models to one series and takes the simplest that explains it. A hump
+ * has one more edge to fit with, so it must leave less than half of what the
+ * others leave. A step and a line have equally many parameters. */
 static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
                   double *scratch)
 {
@@ -281,6 +428,7 @@ static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
         scratch[i - skip] = ops[i].net_us;
     s->median_us = stats_median(scratch, n - skip);
     s->noise = NAN;
+    /* Times are in whole microseconds: short ones are mostly rounding. */
     if (s->median_us < limits_get(JP_LIMIT_NET_US))
         return;
     block_medians(ops, n, skip, scratch, v);
@@ -318,6 +466,7 @@ static void judge(struct jp_netseries *s, const struct sample *ops, size_t n,
     weigh(s, ops, from, to);
 }
 
+/* By size, then in the order of the run. */
 static int by_size(const void *a, const void *b)
 {
     const struct sample *x = a, *y = b;
@@ -327,20 +476,21 @@ static int by_size(const void *a, const void *b)
     return x->sn < y->sn ? -1 : x->sn > y->sn;
 }
 
-/* Adds the network's times, except for the first `skip`, to a cell that is
- * compared with other steps. */
-static int add_to_cell(struct jp_netcells *cells,
+/* Adds the bandwidths of n operations of one size, except for the first `skip`,
+ * to their cell. Returns 0, also if there are too many cells; -1 without
+ * memory. */
+static int add_to_cell(struct filling *filling,
                        const struct jp_netseries *which,
                        const struct sample *ops, size_t n, size_t skip)
 {
     double gbs_us = which->gbs_us * (double) ops[0].bytes;
     struct jp_netcell *cell;
 
-    if (!cells || !(gbs_us > 0))
+    if (!(gbs_us > 0))
         return 0;
-    cell = netcells_get(cells, which->comm, which->coll, ops[0].bytes);
+    cell = get_cell(filling, which->comm, which->coll, ops[0].bytes);
     if (!cell)
-        return cells->full ? 0 : -1;
+        return filling->cells->full ? 0 : -1;
     for (size_t i = skip; i < n; i++) {
         cell->time_us += ops[i].net_us;
         if (ops[i].net_us > 0 &&
@@ -351,7 +501,8 @@ static int add_to_cell(struct jp_netcells *cells,
     return 0;
 }
 
-/* Adds operations of one size; `which` is their communicator and function. */
+/* Adds n operations of one size, in order: to their cell, and as a series if
+ * they are enough. which: their communicator and function. Returns 0 or -1. */
 static int add(struct reading *rd, const struct jp_netseries *which,
                const struct sample *ops, size_t n)
 {
@@ -361,7 +512,7 @@ static int add(struct reading *rd, const struct jp_netseries *which,
     if (!n)
         return 0;
     find_warmup(&series, ops, n, rd->samples.scratch);
-    if (add_to_cell(rd->cells, which, ops, n, warmup_of(&series, n)) < 0)
+    if (add_to_cell(&rd->filling, which, ops, n, warmup_of(&series, n)) < 0)
         return -1;
     if ((double) n < limits_get(JP_LIMIT_NET_OPS))
         return 0;
@@ -383,15 +534,17 @@ static int add(struct reading *rd, const struct jp_netseries *which,
     return 0;
 }
 
-/* Time of one communicator's function in the network. */
+/* Operations and network time of one communicator's function. */
 struct weight {
     size_t comm;
     uint64_t ops;
     double net_us;
 };
 
-/* Finds the fewest operations of the functions that count, for each
- * communicator. The n weights of a communicator are neighbours. */
+/* Fills list->fewest: for each communicator the number of operations of its
+ * rarest function that matters (`net_weight_min` of its time). Ranks are judged
+ * by sums over all functions, so the rarest one limits how sure these are.
+ * Weights of a communicator are neighbours. */
 static void find_fewest(struct jp_netserieses *list, const struct weight *w,
                         size_t n)
 {
@@ -410,7 +563,8 @@ static void find_fewest(struct jp_netserieses *list, const struct weight *w,
     }
 }
 
-/* Judges the collected operations by size, and discards them. */
+/* Adds the collected operations size by size, and discards them. Returns 0 or
+ * -1. */
 static int flush(struct reading *rd, const struct jp_netseries *which)
 {
     struct samples *samples = &rd->samples;
@@ -431,6 +585,8 @@ static int flush(struct reading *rd, const struct jp_netseries *which)
     return rc;
 }
 
+/* Collects one operation. The scratch buffer grows with the list. Returns 0 or
+ * -1. */
 static int gather(struct samples *s, const struct jp_op *op)
 {
     if (s->n == s->room) {
@@ -456,6 +612,8 @@ static int gather(struct samples *s, const struct jp_op *op)
     return 0;
 }
 
+/* Returns true if the operation shows the network's time: all ranks have a time
+ * in it, and none leaves it before the last has arrived. */
 static bool is_judged(const struct jp_result *r, const struct jp_op *op)
 {
     uint32_t n_ranks = r->comms[op->comm].n_ranks;
@@ -464,6 +622,8 @@ static bool is_judged(const struct jp_result *r, const struct jp_op *op)
            collective_is_barrier(r->coll_names[op->coll]);
 }
 
+/* Adds one operation to the weight of its function. first: it begins a new
+ * function. Returns 0 or -1. */
 static int weigh_in(struct weight **weights, size_t *n, const struct jp_op *op,
                     bool first)
 {
@@ -483,8 +643,9 @@ static int weigh_in(struct weight **weights, size_t *n, const struct jp_op *op,
     return 0;
 }
 
-/* Stores bandwidth x time for a byte, from the longest operation, whose time
- * has the smallest rounding error. */
+/* Stores bandwidth times time per byte, which does not depend on the size: from
+ * it follows the bandwidth of any time. The longest operation has the smallest
+ * rounding error. */
 static void note_rate(struct reading *rd, struct jp_netseries *which,
                       const struct jp_op *op)
 {
@@ -495,7 +656,7 @@ static void note_rate(struct reading *rd, struct jp_netseries *which,
                     (double) op->exec_min_us / (double) op->bytes;
 }
 
-/* The walk over all operations. */
+/* Walks over all operations. Returns 0 or -1. */
 static int walk(const struct jp_result *r, struct reading *rd,
                 struct ops_reader *reader, struct weight **weights,
                 size_t *n_weights)
@@ -531,19 +692,21 @@ static int walk(const struct jp_result *r, struct reading *rd,
     return flush(rd, &which);
 }
 
-int netseries_read(const struct jp_result *r, struct jp_netcells *cells,
-                   struct jp_netserieses *list)
+int netseries_read(const struct jp_result *r, const char *gpu,
+                   struct jp_netcells *cells, struct jp_netserieses *list)
 {
     struct ops_reader *reader = calloc(1, sizeof(*reader));
-    struct reading rd = {
-        .list = list, .cells = cells, .samples = {.by_size = true}};
+    struct reading rd = {.list = list,
+                         .filling = {.r = r, .gpu = gpu, .cells = cells},
+                         .samples = {.by_size = true}};
     struct weight *weights = NULL;
     size_t n_weights = 0;
     int rc = -1;
 
     *list = (struct jp_netserieses){0};
+    *cells = (struct jp_netcells){0};
     list->fewest = calloc(r->n_comms + 1, sizeof(*list->fewest));
-    if (reader && list->fewest) {
+    if (reader && list->fewest && number_kinds(&rd.filling) == 0) {
         reader->ops = r->ops;
         ops_want(reader, OPS_SN | OPS_BYTES | OPS_COUNTS | OPS_EXEC |
                              OPS_BUSBW | OPS_DUMP);
@@ -553,6 +716,7 @@ int netseries_read(const struct jp_result *r, struct jp_netcells *cells,
         find_fewest(list, weights, n_weights);
     else
         netseries_fini(list);
+    end_cells(&rd.filling);
     free(reader);
     free(weights);
     free(rd.samples.at);

@@ -38,8 +38,8 @@ struct jp_netseries {
     double noise; /* standard deviation of the blocks' logarithms; NAN:
                      operations are too short to judge */
     /* Warm-up: the number of operations, the sum of their mean times over
-     * ranks, when the last was written (NAN: unknown), and the usual mean time.
-     */
+     * ranks, when the last was written (NAN: unknown). usual_us: the usual mean
+     * time. */
     size_t warm_ops;
     double warm_us, warm_until_us, usual_us;
     double gbs_us; /* median_us times its bus bandwidth; NAN: unknown */
@@ -55,11 +55,12 @@ struct jp_netserieses {
                          function that has the fewest */
 };
 
-/* Makes every series with enough complete operations. cells (begun, may be
- * NULL) get the operations of all series without the warm-up. 0, or -1: no
- * memory. Free with netseries_fini. */
-int netseries_read(const struct jp_result *result, struct jp_netcells *cells,
-                   struct jp_netserieses *list);
+/* Makes every series with enough complete operations, and the cells of all
+ * operations after the warm-up. gpu: the model, "" if unknown. 0, or -1: no
+ * memory. Free list with netseries_fini; free cells with netcells_fini, also
+ * after -1. */
+int netseries_read(const struct jp_result *result, const char *gpu,
+                   struct jp_netcells *cells, struct jp_netserieses *list);
 void netseries_fini(struct jp_netserieses *list);
 
 /* First operations that take far longer than later ones.
@@ -81,7 +82,7 @@ struct jp_warmup {
     double took_us;  /* additional time in all, per rank */
 };
 
-/* The number of warm-up operations among n times. scratch has room for n.
+/* Returns the number of warm-up operations among n times. scratch: room for n.
  * *usual_us: the median after the first fifth. */
 size_t warmup_length(const double *us, size_t n, double *scratch,
                      double *usual_us);
@@ -89,8 +90,8 @@ size_t warmup_length(const double *us, size_t n, double *scratch,
 /* Combines the kinds' warm-ups. */
 void warmup_sum(const struct jp_netserieses *kinds, struct jp_warmup *warmup);
 
-/* One sentence about the warm-up. begin_us: start of the first record, 0:
- * unknown. looked: false if too much data is missing. */
+/* Writes one sentence about the warm-up. begin_us: start of the first record,
+ * 0: unknown. looked: false if too much data is missing. */
 #define JP_WARMUP_TEXT 400
 void warmup_text(const struct jp_warmup *warmup, bool looked, uint64_t begin_us,
                  char text[JP_WARMUP_TEXT]);

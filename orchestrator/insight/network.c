@@ -1,4 +1,12 @@
-/* network.c - make findings from series of the network's time. */
+/* network.c - findings from the series of the network's time, and the answers
+ * on the network.
+ *
+ * tell() has the order: steps and drifts first; if there is neither, compare()
+ * with peaks, baseline and likes, then groups and pairs (netgroups.c). A
+ * network that is slow from some time on would also be slow against its likes,
+ * so only the first kind that explains enough becomes a finding. Before that,
+ * answer() states how small an effect would be seen.
+ */
 #include "orchestrator/insight/looks.h"
 
 #include <math.h>
@@ -9,53 +17,35 @@
 #include "common/figure.h"
 #include "orchestrator/insight/finding.h"
 #include "orchestrator/insight/hypothesis.h"
+#include "orchestrator/insight/likes.h"
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
-/* Sums over the series of a kind. */
+/* Sums over the series of a kind, such as those with a step. */
 struct sum {
     size_t comms, ops;
     double excess_us, from_us, to_us;
     double error_us; /* of excess_us; NAN: unknown */
-    bool passed;     /* all returned to normal at to_us */
-    double ratio;    /* ratio of times, weighted by excess */
+    bool passed;     /* all returned to normal by to_us */
+    double ratio;    /* time after / before, weighted by excess */
     const struct jp_netseries *worst;
 };
 
-static int order_of(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
-static int order_of_words(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "");
-}
-
-int network_shape_order(const struct jp_comm *x, const struct jp_comm *y)
-{
-    int order = order_of(x->n_ranks, y->n_ranks);
-
-    order = order ? order : order_of(x->nnodes, y->nnodes);
-    order = order ? order : order_of(x->n_hosts, y->n_hosts);
-    order = order ? order : order_of(x->type, y->type);
-    order = order ? order : order_of_words(x->fabric, y->fabric);
-    return order ? order : order_of_words(x->inter, y->inter);
-}
-
+/* Series of one shape of communicator, function and size are alike. */
 static int by_likeness(const void *a, const void *b, void *arg)
 {
     const struct jp_result *r = arg;
     const struct jp_netseries *x = *(const struct jp_netseries *const *) a,
                               *y = *(const struct jp_netseries *const *) b;
-    int order = network_shape_order(&r->comms[x->comm], &r->comms[y->comm]);
+    int order = likes_by_link(&r->comms[x->comm], &r->comms[y->comm]);
 
     order = order ? order : strcmp(x->coll, y->coll);
-    return order ? order : order_of(x->bytes, y->bytes);
+    return order ? order : stats_order(x->bytes, y->bytes);
 }
 
-/* Marks the series as slower than usual, with course NET_STEP. error: that of
- * the logarithm of the usual time. */
+/* Marks the series as slower than usual (course NET_STEP) and sets its excess
+ * in us of one rank. error: standard error of the logarithm of the usual time.
+ * The series' own error is that of the mean of its blocks. */
 static void set_slow(struct jp_netseries *s, double usual_us, double error)
 {
     s->course = NET_STEP;
@@ -65,7 +55,12 @@ static void set_slow(struct jp_netseries *s, double usual_us, double error)
     s->change_error = hypot(s->noise / sqrt(NETSERIES_BLOCKS), error);
 }
 
-/* Marks the series that are slower than their likes. */
+/* Marks the series that are slower than the median of n likes by
+ * `net_likes_min`. The median, so that one slow link does not raise what is
+ * usual. The threshold is a plain factor and no test: rings of one shape differ
+ * in their paths by some tenths anyway, which is no fault. With fewer than
+ * `net_comms_min` likes nothing is marked, since of two that differ either may
+ * be the healthy one. */
 static void judge_likes(struct jp_netseries **likes, size_t n, double *scratch)
 {
     double usual, error;
@@ -84,7 +79,7 @@ static void judge_likes(struct jp_netseries **likes, size_t n, double *scratch)
     }
 }
 
-/* Compares copies whose course is steady. */
+/* Compares the copies of all series with their likes. Returns 0 or -1. */
 static int compare_likes(const struct network *w, struct jp_netseries *copy)
 {
     size_t n = w->list->n, end;
@@ -110,9 +105,10 @@ static int compare_likes(const struct network *w, struct jp_netseries *copy)
     return rc;
 }
 
-/* Keeps the series for which the peaks or the baseline have an expectation, and
- * marks those slower than expected. Returns their number. *reports: the largest
- * number of reports behind a cell of the baseline. */
+/* Keeps the series for which there is such an expectation, and marks those
+ * slower than expected. Returns their number. *reports: the largest number of
+ * reports of a baseline's cell. A bandwidth needs times that are long against a
+ * microsecond. */
 static size_t compare_expected(const struct network *w, enum jp_against against,
                                struct jp_netseries *copy, uint64_t *reports)
 {
@@ -136,8 +132,9 @@ static size_t compare_expected(const struct network *w, enum jp_against against,
     return n;
 }
 
-/* Returns true if some series of the slow ones' kind are healthy, so that nodes
- * can be told apart. */
+/* Returns true if some communicators of the slow ones' reach (between nodes, or
+ * within one) are healthy. Without them every node looks equally slow, and none
+ * must be named. */
 static bool has_healthy(const struct network *w)
 {
     bool span = false, healthy = false;
@@ -149,6 +146,7 @@ static bool has_healthy(const struct network *w)
     return healthy;
 }
 
+/* Writes the finding's text and advice. */
 static void say(const struct network *w, struct jp_finding *f,
                 const struct sum *sum, size_t comms, uint64_t reports,
                 const char *hosts)
@@ -180,8 +178,8 @@ static void say(const struct network *w, struct jp_finding *f,
     snprintf(f->next, sizeof(f->next), "%s", next);
 }
 
-/* Marks the communicators of a kind of series, slow and healthy. Returns the
- * number of slow ones. */
+/* Marks the communicators with a series of that course as slow, the others with
+ * series as healthy. Returns the number of slow ones. */
 static size_t mark(struct network *w, enum netseries_course course)
 {
     size_t n = 0;
@@ -202,14 +200,16 @@ static size_t mark(struct network *w, enum netseries_course course)
     return n;
 }
 
-/* Error of the excess; if the excess comes from a change, the error of that
- * change. */
+/* Returns the standard error of a series' excess: the excess is proportional to
+ * after - before, and after has the relative error of the change. */
 static double error_of(const struct jp_netseries *s)
 {
     return s->excess_us * s->change_error * s->after_us /
            (s->after_us - s->before_us);
 }
 
+/* Adds up the series of that course. Errors of different series are
+ * independent, so their squares add up. */
 static struct sum add_up(const struct network *w, enum netseries_course course)
 {
     struct sum sum = {.from_us = INFINITY, .to_us = -INFINITY, .passed = true};
@@ -234,8 +234,9 @@ static struct sum add_up(const struct network *w, enum netseries_course course)
     return sum;
 }
 
-/* Makes the finding on the slow ones of the copies, if they take enough time.
- * Returns 1 if it was made. */
+/* Adds the finding on the slow ones of n copies, if they take more than
+ * `net_share_min` of the time in communication. Returns 1 if it did, 0 or -1.
+ */
 static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
                     enum jp_against against, uint64_t reports)
 {
@@ -249,6 +250,7 @@ static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
 
     for (size_t i = 0; i < list.n; i++)
         copy[i].excess_us *= w->r->comms[copy[i].comm].n_ranks;
+    /* add_up and mark look at w->list: lend them the copies for a moment. */
     w->list = &list;
     sum = add_up(w, NET_STEP);
     comms = mark(w, NET_STEP);
@@ -267,13 +269,13 @@ static int add_slow(struct network *w, struct jp_netseries *copy, size_t n,
     f->evidence = sum.ops;
     f->against = against;
     if (has_healthy(w))
-        network_describe_hosts(w, f, hosts, sizeof(hosts));
+        netgroups_describe_hosts(w, f, hosts, sizeof(hosts));
     say(w, f, &sum, comms, reports, hosts);
     return 1;
 }
 
-/* Appends findings on what is slower than expected, or else than its likes.
- * Returns their number, or -1 when out of memory. */
+/* Compares with peaks, then with the baseline, then with likes; the first that
+ * finds something ends the search. Returns 1 if one did, 0 or -1. */
 static int compare(struct network *w)
 {
     static const enum jp_against order[] = {
@@ -301,99 +303,9 @@ static int compare(struct network *w)
     return rc;
 }
 
-/* -------------------------- from series of the network's time to findings */
+/* --- changes during the run ----------------------------------------------- */
 
-#define HOSTS_NAMED 4
-
-static bool spans_hosts(const struct network *w, size_t comm)
-{
-    return w->r->comms[comm].n_hosts > 1;
-}
-
-/* Counts hosts of communicators that span hosts, or of the others. */
-static void count_hosts(struct network *w, bool span)
-{
-    memset(w->slow_at, 0, w->p->n_hosts * sizeof(*w->slow_at));
-    memset(w->healthy_at, 0, w->p->n_hosts * sizeof(*w->healthy_at));
-    memset(w->stamp, 0, w->p->n_hosts * sizeof(*w->stamp));
-    for (size_t c = 0; c < w->r->n_comms; c++) {
-        if ((!w->slow[c] && !w->healthy[c]) || spans_hosts(w, c) != span)
-            continue;
-        for (size_t i = w->p->comm_start[c]; i < w->p->comm_start[c + 1]; i++) {
-            size_t h = w->p->list[w->p->of_rank[i]].host_at;
-
-            if (w->stamp[h] == c + 1)
-                continue;
-            w->stamp[h] = c + 1;
-            w->slow_at[h] += w->slow[c];
-            w->healthy_at[h] += w->healthy[c];
-        }
-    }
-}
-
-static const char *host_name(const struct network *w, size_t host)
-{
-    for (size_t i = 0; i < w->p->n; i++)
-        if (w->p->list[i].host_at == host)
-            return w->p->list[i].host;
-    return "";
-}
-
-/* Writes to buf the nodes that all of `between` slow communicators share. only:
- * except nodes of healthy communicators. Returns their number. */
-static size_t name_hosts(const struct network *w, size_t between, bool only,
-                         char *buf, size_t size, size_t *first)
-{
-    size_t n = 0;
-
-    buf[0] = '\0';
-    for (size_t h = 0; between && h < w->p->n_hosts; h++) {
-        size_t len = strlen(buf);
-
-        if (w->slow_at[h] < between || (only && w->healthy_at[h]))
-            continue;
-        if (n < HOSTS_NAMED)
-            snprintf(buf + len, size - len, "%s%.36s", n ? " and " : "",
-                     host_name(w, h));
-        *first = n++ ? *first : h;
-    }
-    return n;
-}
-
-/* Says which node is slow, or between which two nodes the link is: both are
- * slow together, but healthy with others. */
-void network_describe_hosts(struct network *w, struct jp_finding *f, char *buf,
-                            size_t size)
-{
-    size_t between = 0, first = 0, n;
-    bool only = true, span = false;
-    char names[160];
-
-    for (size_t c = 0; c < w->r->n_comms; c++)
-        span |= w->slow[c] && spans_hosts(w, c);
-    for (size_t c = 0; c < w->r->n_comms; c++)
-        between += w->slow[c] && spans_hosts(w, c) == span;
-    count_hosts(w, span);
-    n = name_hosts(w, between, true, names, sizeof(names), &first);
-    if (!n) {
-        only = false;
-        n = name_hosts(w, between, false, names, sizeof(names), &first);
-    }
-    buf[0] = '\0';
-    if (n > HOSTS_NAMED && n < w->p->n_hosts) {
-        f->nodes = n;
-        f->of_nodes = w->p->n_hosts;
-        snprintf(buf, size, ", all with the same %s of %s nodes (%.36s, ...)",
-                 FIG_COUNT(n), FIG_COUNT(w->p->n_hosts), host_name(w, first));
-    }
-    if (n == 0 || n > HOSTS_NAMED)
-        return;
-    snprintf(buf, size, ", all with %s%.120s%s", n == 1 ? "node " : "nodes ",
-             names, only ? " and no other" : "");
-    if (n == 1)
-        snprintf(f->host, sizeof(f->host), "%s", host_name(w, first));
-}
-
+/* Adds the finding on steps or on drifts. Returns 0 or -1. */
 static int add_course(struct network *w, enum netseries_course course,
                       enum jp_finding_kind kind)
 {
@@ -418,7 +330,7 @@ static int add_course(struct network *w, enum netseries_course course,
     f->against = JP_AGAINST_OWN;
     f->ratio = sum.ratio;
     f->comms = comms;
-    network_describe_hosts(w, f, hosts, sizeof(hosts));
+    netgroups_describe_hosts(w, f, hosts, sizeof(hosts));
     passed = sum.passed && isfinite(f->to_us);
     if (course == NET_STEP && isfinite(f->from_us))
         snprintf(when, sizeof(when), " from %s %s%s",
@@ -442,11 +354,14 @@ static int add_course(struct network *w, enum netseries_course course,
     return 0;
 }
 
-/* *compared: true if links were compared with their likes. */
+/* Makes all findings on the network. *compared: links were compared with their
+ * likes. Returns 0 or -1. */
 static int tell(struct network *w, bool *compared)
 {
     struct sum step = add_up(w, NET_STEP), line = add_up(w, NET_LINE);
     double both = step.excess_us + line.excess_us;
+    /* If there are steps and lines, the smaller part is often the other kind,
+     * misread: both are noisy fits of one event. */
     double least = fmax(limits_get(JP_LIMIT_NET_MINOR) * both,
                         w->list->time_us * limits_get(JP_LIMIT_NET_SHARE));
     int rc;
@@ -462,15 +377,15 @@ static int tell(struct network *w, bool *compared)
     rc = compare(w);
     if (rc == 0)
         rc = netgroups_findings(w);
-    if (rc)
-        return rc < 0 ? -1 : 0;
-    return netpairs_findings(w);
+    return rc < 0 ? -1 : 0;
 }
 
-/* --- how small a change would have been seen */
+/* --- how small a change would have been seen ------------------------------ */
 
-/* A step in the middle of the run explains a quarter of its square per block.
- * The median scatter of all series is used for each of them. */
+/* Returns the smallest relative growth that the F test would have seen in a
+ * series of median noise; NAN: no series could be judged. A step of size d in
+ * the middle of the run explains B d^2 / 4 of B blocks' squares, and the test
+ * needs `net_fit_min` times the blocks' variance. */
 static double least_change(const struct network *w, double *scratch)
 {
     double each = limits_get(JP_LIMIT_NET_FIT) * 4 / NETSERIES_BLOCKS;
@@ -485,8 +400,8 @@ static double least_change(const struct network *w, double *scratch)
                 exp(stats_median(scratch, n) * sqrt(each)) - 1);
 }
 
-/* The share of the network's time that series with enough operations have;
- * timed: and long enough ones. */
+/* Returns the share of the network's time that is in series, which need enough
+ * operations. timed: and in those with operations long enough to judge. */
 static double share_of_series(const struct network *w, bool timed)
 {
     double us = 0;
@@ -497,7 +412,8 @@ static double share_of_series(const struct network *w, bool timed)
     return w->list->net_us > 0 ? us / w->list->net_us : 1;
 }
 
-/* What was seen of the smaller part says nothing of the larger one. */
+/* Answers "not judged" and returns true if less than half of the network's time
+ * could be judged: the larger part could be slow without being seen. */
 static bool is_minor(double share, enum jp_hypothesis_id id,
                      struct jp_hypotheses *h)
 {
@@ -510,6 +426,7 @@ static bool is_minor(double share, enum jp_hypothesis_id id,
     return true;
 }
 
+/* Answers whether the network changed during the run. */
 static void answer_drift(const struct network *w, double *scratch,
                          struct jp_hypotheses *h)
 {
@@ -528,8 +445,8 @@ static void answer_drift(const struct network *w, double *scratch,
                        NULL);
 }
 
-/* Answers how fast the series were, relative to the peak of their links or to
- * the baseline. */
+/* Answers how fast the network was: the time due by peaks or baseline, as a
+ * share of the time it took. Series without an expectation do not count. */
 static void answer_speed(const struct network *w, struct jp_hypotheses *h)
 {
     double took = 0, due = 0, least = 0, judged_us = 0;
@@ -585,8 +502,8 @@ static void answer_speed(const struct network *w, struct jp_hypotheses *h)
                                                     : "adapters' rates");
 }
 
-/* Returns true if there are three communicators of one shape, function and
- * size. */
+/* Returns true if so many communicators have series of one shape, function and
+ * size that these can be compared. order: room for all series. */
 static bool has_likes(const struct network *w,
                       const struct jp_netseries **order)
 {
@@ -605,8 +522,8 @@ static bool has_likes(const struct network *w,
     return (double) most >= limits_get(JP_LIMIT_NET_COMMS);
 }
 
-/* Answers for communicators, groups of an AlltoAll, and pairs, if they were
- * compared (tell). */
+/* Answers for links: communicators, groups of an AlltoAll, and pairs of ranks.
+ */
 static void answer_links(const struct network *w, bool compared,
                          struct jp_hypotheses *h)
 {
@@ -618,7 +535,7 @@ static void answer_links(const struct network *w, bool compared,
         hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_FOUND,
                        w->likes_least, NULL);
     else if (w->likes_least > 0)
-        return; /* too little was compared */
+        return; /* is_minor has answered */
     else if (w->waits)
         hypothesis_set(h, JP_HYPOTHESIS_SLOW_LINK, JP_HYPOTHESIS_NOT_JUDGED,
                        NAN, "messages wait for late ranks");
@@ -627,7 +544,8 @@ static void answer_links(const struct network *w, bool compared,
                        NAN, "too few communicators or links of one shape");
 }
 
-/* Sets the answers before any finding is made. */
+/* Sets the answers on drift and speed, before any finding is made. Returns 0 or
+ * -1. */
 static int answer(struct network *w)
 {
     struct jp_hypotheses *h = w->findings->hypotheses;

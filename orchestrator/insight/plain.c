@@ -1,4 +1,10 @@
-/* plain.c - the short sentences that readers see first. */
+/* plain.c - the short sentences that readers see first.
+ *
+ * plain_finding and plain_verdict are the entries. Each kind of finding has one
+ * add_* function that appends to a struct text; kinds without one use the first
+ * clause of the finding's own text (add_clause). tests/report/plain.test prints
+ * all sentences, so a change of wording shows there.
+ */
 #include "orchestrator/insight/plain.h"
 
 #include <ctype.h>
@@ -19,6 +25,7 @@ char *plain_share(double share, char buf[JP_PLAIN_FIGURE])
 
     if (!isfinite(share))
         snprintf(buf, JP_PLAIN_FIGURE, "-");
+    /* 99 % is the largest share below all: "100 %" must mean all of it. */
     else if (percent >= 99.95)
         snprintf(buf, JP_PLAIN_FIGURE, "%.0f %%", percent);
     else
@@ -27,6 +34,7 @@ char *plain_share(double share, char buf[JP_PLAIN_FIGURE])
     return buf;
 }
 
+/* Returns the value with two digits, more only before the decimal point. */
 static char *two_digits(double value, char buf[JP_PLAIN_FIGURE])
 {
     if (value >= 9.95)
@@ -62,8 +70,10 @@ char *plain_time(double us, char buf[JP_PLAIN_FIGURE])
     static const char *const units[] = {"us", "ms", "s"};
     size_t i = 0;
 
+    /* Anything smaller would print as "0.0 us". */
     if (us < 0.05)
         us = 0;
+    /* 999.5 would round to 1000 of the smaller unit. */
     while (us >= 999.5 && i < 2) {
         us /= 1e3;
         i++;
@@ -74,7 +84,8 @@ char *plain_time(double us, char buf[JP_PLAIN_FIGURE])
 }
 #define TIME(us) plain_time((us), (char[JP_PLAIN_FIGURE]){0})
 
-/* "11:02:03 UTC" of that time since 1970. */
+/* Returns "11:02:03 UTC" for a time since 1970: the date is known to the
+ * reader. */
 static const char *time_of_day(double us, char buf[JP_FIGURE_LEN])
 {
     const char *blank;
@@ -87,11 +98,13 @@ static const char *time_of_day(double us, char buf[JP_FIGURE_LEN])
 
 /* --- sentences ------------------------------------------------------------ */
 
+/* A text that grows in a buffer of JP_PLAIN_TEXT bytes. */
 struct text {
     char *buf;
     size_t len;
 };
 
+/* Appends to the text, as far as it fits. */
 __attribute__((format(printf, 2, 3))) static void add(struct text *t,
                                                       const char *fmt, ...)
 {
@@ -107,6 +120,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *t,
                       : JP_PLAIN_TEXT - 1 - t->len;
 }
 
+/* Returns the communicator's name; "" if it has none or is unknown. */
 static const char *comm_name(const struct jp_result *r, int64_t comm)
 {
     const char *name;
@@ -117,7 +131,8 @@ static const char *comm_name(const struct jp_result *r, int64_t comm)
     return name && strcmp(name, "unknown") != 0 ? name : "";
 }
 
-/* "Rank 3 (n2, pid 22600)": the rank in the job if known. */
+/* Adds "Rank 3 (n2, pid 22600)": the rank in the job if it is known, else in
+ * its communicator. */
 static void add_rank(struct text *t, const struct jp_finding *f,
                      const struct jp_result *r)
 {
@@ -139,6 +154,7 @@ static void add_rank(struct text *t, const struct jp_finding *f,
         add(t, " (%.64s)", f->host);
 }
 
+/* Adds what the others lose by a late rank, node or stall. */
 static void add_loss(struct text *t, const struct jp_finding *f)
 {
     if (isfinite(f->cost_us) && f->cost_us > 0 && isfinite(f->share))
@@ -148,6 +164,8 @@ static void add_loss(struct text *t, const struct jp_finding *f)
         add(t, " The others lose %s of communication time.", SHARE(f->share));
 }
 
+/* "Rank 3 (n2, pid 7) holds up the job: it reaches every TP0 collective 3.8 ms
+ * late (15 of 15). That began at 11:02:03 UTC. The others lose ..." */
 static void add_late_rank(struct text *t, const struct jp_finding *f,
                           const struct jp_result *r)
 {
@@ -166,6 +184,8 @@ static void add_late_rank(struct text *t, const struct jp_finding *f,
     add_loss(t, f);
 }
 
+/* by_us, times and of are here: how late its ranks are, and how many of how
+ * many ranks. */
 static void add_late_node(struct text *t, const struct jp_finding *f,
                           const struct jp_result *r)
 {
@@ -180,6 +200,7 @@ static void add_late_node(struct text *t, const struct jp_finding *f,
     add_loss(t, f);
 }
 
+/* by_us is the length of a stall, times how many there were. */
 static void add_stall(struct text *t, const struct jp_finding *f,
                       const struct jp_result *r)
 {
@@ -196,6 +217,7 @@ static void add_stall(struct text *t, const struct jp_finding *f,
     add_loss(t, f);
 }
 
+/* Adds what a slow network costs. */
 static void add_cost(struct text *t, const struct jp_finding *f)
 {
     if (isfinite(f->cost_us) && isfinite(f->share))
@@ -203,6 +225,8 @@ static void add_cost(struct text *t, const struct jp_finding *f)
             GPU_TIME(f->cost_us), SHARE(f->share));
 }
 
+/* Adds in how many communicators or pairs the network is slow, and with which
+ * nodes. */
 static void add_where(struct text *t, const struct jp_finding *f,
                       const struct jp_result *r)
 {
@@ -219,6 +243,8 @@ static void add_where(struct text *t, const struct jp_finding *f,
             FIG_COUNT(f->of_nodes));
 }
 
+/* Four comparisons have four wordings: with the past, with peaks, with earlier
+ * steps, with likes. */
 static void add_slow_network(struct text *t, const struct jp_finding *f,
                              const struct jp_result *r)
 {
@@ -300,6 +326,8 @@ static void add_clause(struct text *t, const char *text)
 
 /* --- hangs ---------------------------------------------------------------- */
 
+/* Task ids are used only if all are known: a mixture with ranks of the
+ * communicator would name the wrong ranks. */
 char *plain_hang_ranks(const struct jp_hang_op *op, enum jp_hang_state state,
                        unsigned most, char *buf, size_t size)
 {
@@ -332,6 +360,7 @@ char *plain_hang_ranks(const struct jp_hang_op *op, enum jp_hang_state state,
     return buf;
 }
 
+/* Returns how many ranks of a hanging operation are in this state. */
 static uint32_t count_ranks(const struct jp_hang_op *op,
                             enum jp_hang_state state)
 {
@@ -342,7 +371,8 @@ static uint32_t count_ranks(const struct jp_hang_op *op,
     return n;
 }
 
-/* "Rank 5 (n3) stopped." */
+/* Adds "Rank 5 (n3) stopped.": the ranks that never entered the oldest
+ * operation, else those that are held up in another one. */
 static void add_stopped(struct text *t, const struct jp_hang *hang,
                         const struct jp_hang_op *op)
 {
@@ -364,6 +394,7 @@ static void add_stopped(struct text *t, const struct jp_hang *hang,
                "it.");
 }
 
+/* Adds which ranks wait in which operation, for the two oldest ones. */
 static void add_hang_ops(struct text *t, const struct jp_hang *hang)
 {
     size_t said = 0;
@@ -388,6 +419,8 @@ static void add_hang_ops(struct text *t, const struct jp_hang *hang)
         add(t, ".");
 }
 
+/* f NULL: the verdict is HANG without a finding. Hangs found by counts have no
+ * operations in flight; then the clause of the finding is all that is known. */
 static void add_hang(struct text *t, const struct jp_finding *f,
                      const struct jp_result *r)
 {
@@ -409,6 +442,8 @@ static void add_hang(struct text *t, const struct jp_finding *f,
 
 /* --- tasks that died ------------------------------------------------------ */
 
+/* Adds the first task that died, how, and whether it certainly was the first.
+ */
 static void add_crash(struct text *t, const struct jp_crash *crash)
 {
     if (!crash->task || !crash->node) {
@@ -454,6 +489,8 @@ char *plain_finding(const struct jp_finding *f, const struct jp_result *r,
     struct text t = {.buf = buf};
 
     buf[0] = '\0';
+    /* A finding without a share was made from incomplete figures, for which the
+     * short sentence would claim too much. */
     if (f->kind < sizeof(by_kind) / sizeof(*by_kind) && by_kind[f->kind] &&
         (!isnan(f->share) || f->kind == JP_FINDING_HANG))
         by_kind[f->kind](&t, f, r);
@@ -462,6 +499,8 @@ char *plain_finding(const struct jp_finding *f, const struct jp_result *r,
     return buf;
 }
 
+/* Adds what was looked at, and the smallest lateness that would have been seen.
+ */
 static void add_ok(struct text *t, const struct jp_result *r,
                    const struct jp_insight *insight)
 {
@@ -482,6 +521,7 @@ static void add_ok(struct text *t, const struct jp_result *r,
             least);
 }
 
+/* Adds the share of the records if too few are there, else the gap. */
 static void add_incomplete(struct text *t, const struct jp_verdict *verdict)
 {
     if (verdict->coverage >= 0 &&
@@ -494,6 +534,8 @@ static void add_incomplete(struct text *t, const struct jp_verdict *verdict)
         add_clause(t, verdict->text);
 }
 
+/* The verdict's text begins with one of a few fixed clauses (verdict.c); the
+ * longer ones are replaced by a short sentence. */
 static void add_nodata(struct text *t, const struct jp_verdict *verdict,
                        const struct jp_result *r)
 {
@@ -533,6 +575,8 @@ char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
     struct text t = {.buf = buf};
 
     buf[0] = '\0';
+    /* The first finding with the verdict's word has made the verdict; a finding
+     * that leaves the verdict OK explains nothing. */
     for (size_t i = 0; worst && i < insight->findings.n; i++)
         if (findings_about[insight->findings.at[i].kind].verdict ==
             verdict->word)
@@ -558,7 +602,7 @@ char *plain_verdict(const struct jp_verdict *verdict, const struct jp_result *r,
 
 /* --- what to do ----------------------------------------------------------- */
 
-/* By the reason why there is no record. */
+/* Checks and a command for each reason why there is no record. */
 static const struct {
     const char *checks[JP_PLAIN_CHECKS]; /* NULL: none */
     struct jp_plain_command command;
@@ -638,6 +682,8 @@ const char *const *plain_checks(const struct jp_verdict *verdict, bool copper)
     }
 }
 
+/* A command about a rank comes first; then what fits the verdict's word; then
+ * what fits the kind of finding. */
 struct jp_plain_command plain_command(const struct jp_verdict *verdict,
                                       int kind, bool has_rank)
 {

@@ -15,7 +15,8 @@
 #define JP_PLAIN_TEXT 480
 #define JP_PLAIN_WORDS 25
 
-/* Says who, what and how much. result may be NULL. Returns buf. */
+/* Writes the sentences on a finding: which rank or node, what, and how much.
+ * result may be NULL. Returns buf. */
 char *plain_finding(const struct jp_finding *finding,
                     const struct jp_result *result, char buf[JP_PLAIN_TEXT]);
 
@@ -46,12 +47,12 @@ char *plain_hang_ranks(const struct jp_hang_op *op, enum jp_hang_state state,
                        unsigned most, char *buf, size_t size);
 
 /* Three checks for a verdict that no single finding explains. NULL: the finding
- * says what to do. copper: the step has only Copper's profiles. */
+ * has its own advice. copper: the step has only Copper's profiles. */
 enum { JP_PLAIN_CHECKS = 3 };
 const char *const *plain_checks(const struct jp_verdict *verdict, bool copper);
 
-/* The command that shows more: its start, and whether the rank and the job
- * follow. kind < 0: there is no finding. */
+/* The command that shows more: its start, and whether the rank and the job are
+ * appended. kind < 0: there is no finding. */
 struct jp_plain_command {
     const char *text;
     bool rank, job;

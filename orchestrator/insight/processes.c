@@ -1,4 +1,10 @@
-/* processes.c - group ranks by process and decide which rank each one has. */
+/* processes.c - group ranks by process, and decide which rank each process has.
+ *
+ * processes_init groups the result's ranks by (host, pid), then decide()
+ * applies the rule at the top of processes.h. The lookups after it are binary
+ * searches, as list is sorted by host and pid, and the result's ranks by
+ * communicator and rank.
+ */
 #include "orchestrator/insight/processes.h"
 
 #include <inttypes.h>
@@ -8,11 +14,13 @@
 
 #include "common/num.h"
 
+/* Records without a host have an empty name. */
 static const char *host_of(const struct jp_rank *rank)
 {
     return rank->host ? rank->host : "";
 }
 
+/* Orders processes by host, then by pid. */
 static int compare_process(const char *host_x, int64_t pid_x,
                            const char *host_y, int64_t pid_y)
 {
@@ -21,6 +29,8 @@ static int compare_process(const char *host_x, int64_t pid_x,
     return order ? order : pid_x < pid_y ? -1 : pid_x > pid_y;
 }
 
+/* The index as the last comparison keeps ranks of a process in the result's
+ * order. */
 static int by_identity(const void *a, const void *b, void *arg)
 {
     const struct jp_rank *ranks = arg;
@@ -31,7 +41,7 @@ static int by_identity(const void *a, const void *b, void *arg)
     return order ? order : i < k ? -1 : i > k;
 }
 
-/* --------------------------------------------------------------- grouping */
+/* --- grouping ------------------------------------------------------------- */
 
 static void add_rank(struct jp_process *process, const struct jp_rank *rank)
 {
@@ -42,6 +52,8 @@ static void add_rank(struct jp_process *process, const struct jp_rank *rank)
     process->wait_us = num_add(process->wait_us, rank->wait_us);
 }
 
+/* Adds a process to the last host, or begins a new one. Processes come in order
+ * of hosts. */
 static void add_to_host(struct jp_processes *p, struct jp_process *process)
 {
     struct jp_process_host *host = p->hosts + p->n_hosts;
@@ -60,11 +72,13 @@ static void add_to_host(struct jp_processes *p, struct jp_process *process)
     host->wait_us = num_add(host->wait_us, process->wait_us);
 }
 
-/* Walks the ranks in order of identity and groups them into processes. */
+/* Groups the ranks, which by_process has in order of host and pid. */
 static void group(struct jp_processes *p, const struct jp_result *r)
 {
     const struct jp_rank *last = NULL;
 
+    /* Known, unless two ranks of a communicator turn out to have one host and
+     * pid. */
     p->known = r->n_ranks > 0;
     for (size_t i = 0; i < r->n_ranks; i++) {
         const struct jp_rank *rank = &r->ranks[p->by_process[i]];
@@ -77,7 +91,9 @@ static void group(struct jp_processes *p, const struct jp_result *r)
                                                   .world_rank = -1,
                                                   .first = i};
         else if (rank->comm == last->comm)
-            /* ranks with the same index in the order are neighbours */
+            /* Two ranks of one communicator have the same host and pid, such as
+             * in containers that count pids from 1. Ranks of one process and
+             * communicator are neighbours in this order. */
             p->known = false;
         add_rank(&p->list[p->n - 1], rank);
         p->of_rank[p->by_process[i]] = p->n - 1;
@@ -87,7 +103,7 @@ static void group(struct jp_processes *p, const struct jp_result *r)
         add_to_host(p, &p->list[i]);
 }
 
-/* --------------------------------------------------------------- deciding */
+/* --- deciding ------------------------------------------------------------- */
 
 const struct jp_process *processes_find(const struct jp_processes *p,
                                         const char *host, int64_t pid)
@@ -119,9 +135,11 @@ static int by_task(const void *a, const void *b)
     return x->task < y->task ? -1 : x->task > y->task;
 }
 
-/* Slurm's data is the best. But the task may only have started the process:
- * then no task has its pid, or several processes inherited the id of one task.
- */
+/* Sets the tasks of processes. Slurm's task id is the best evidence, but the
+ * task may only have started the process: then either no task has its pid, or
+ * several processes inherited one task's id. An id that two processes have, or
+ * a process that two tasks claim, is worth nothing, because a wrong rank is
+ * worse than none. Returns 0 or -1. */
 static int find_tasks(struct jp_processes *p,
                       const struct jp_process_tasks *tasks)
 {
@@ -137,6 +155,8 @@ static int find_tasks(struct jp_processes *p,
 
         if (!x || task->task < 0)
             continue;
+        /* Only the first task of a process enters the list, which has room for
+         * one entry per process. */
         if (x->task == -1)
             found[n++] = x;
         else if (x->task != task->task)
@@ -147,6 +167,8 @@ static int find_tasks(struct jp_processes *p,
     if (n)
         qsort(found, n, sizeof(struct jp_process *), by_task);
     for (size_t i = 0, next; i < n; i = next) {
+        /* Sorted by task, so that an id that several processes inherited is a
+         * run of neighbours. */
         int64_t task = found[i]->task;
 
         for (next = i + 1; next < n && found[next]->task == task;)
@@ -159,8 +181,8 @@ static int find_tasks(struct jp_processes *p,
     return 0;
 }
 
-/* Returns true if no process is twice in it. stamp: room for one value per
- * process. */
+/* Returns true if no process has two ranks in the communicator. stamp: room for
+ * one value per process. */
 static bool is_distinct(const struct jp_processes *p, size_t comm,
                         uint32_t *stamp)
 {
@@ -171,8 +193,9 @@ static bool is_distinct(const struct jp_processes *p, size_t comm,
     return true;
 }
 
-/* Returns the first communicator of all processes, by the ranks seen, else by
- * its size; SIZE_MAX: none. */
+/* Returns the first communicator of all processes; SIZE_MAX: none. Either all
+ * processes with records are in it, or it has as many ranks as the step has
+ * tasks, some of which then left no records. */
 static size_t find_world(const struct jp_processes *p,
                          const struct jp_result *r, uint64_t step_tasks,
                          uint32_t *stamp)
@@ -183,6 +206,7 @@ static size_t find_world(const struct jp_processes *p,
     for (size_t c = 0; c < r->n_comms; c++)
         if (r->comms[c].n_ranks > most)
             most = r->comms[c].n_ranks;
+    /* A communicator smaller than the job cannot rank all of it. */
     if (most < step_tasks || most < p->n)
         return SIZE_MAX;
     for (size_t c = 0; c < r->n_comms; c++) {
@@ -199,8 +223,9 @@ static size_t find_world(const struct jp_processes *p,
     return by_size;
 }
 
-/* Returns true if communicator ranks and task ids agree in all processes that
- * have both. */
+/* Returns true if the communicator's ranks equal the task ids wherever both are
+ * known. If they differ, the program numbers its ranks in its own way, and
+ * mixing both would give one rank to two processes. */
 static bool agrees(const struct jp_processes *p, const struct jp_result *r,
                    size_t comm)
 {
@@ -213,6 +238,8 @@ static bool agrees(const struct jp_processes *p, const struct jp_result *r,
     return true;
 }
 
+/* Sets world_rank and its evidence: a communicator's rank first, then the task
+ * id, which overrides it. Returns 0 or -1. */
 static int decide(struct jp_processes *p, const struct jp_result *r,
                   const struct jp_process_tasks *tasks)
 {
@@ -241,7 +268,7 @@ static int decide(struct jp_processes *p, const struct jp_result *r,
     return 0;
 }
 
-/* ---------------------------------------------------------- making, using */
+/* --- making, looking up --------------------------------------------------- */
 
 int processes_init(struct jp_processes *p, const struct jp_result *r,
                    const struct jp_process_tasks *tasks)
@@ -280,6 +307,8 @@ int processes_init(struct jp_processes *p, const struct jp_result *r,
     return 0;
 }
 
+/* Collects the tasks of all nodes in one list, by the host names that records
+ * have. */
 int processes_init_nodes(struct jp_processes *p, const struct jp_result *r,
                          const struct jp_nodes *nodes)
 {
@@ -321,9 +350,11 @@ int64_t processes_rank_of_task(const struct jp_processes *p, const char *host,
 {
     const struct jp_process *found = processes_find(p, host, pid);
 
+    /* The process has records: its rank was decided with all others. */
     if (found && found->world_rank >= 0)
         return found->world_rank;
-    /* others have ranks without a task id, or already that rank */
+    /* The number cannot be used if another process has this rank, or if ranks
+     * come from a communicator and may be in another order than tasks. */
     for (size_t i = 0; i < p->n; i++)
         if (p->list[i].evidence == JP_RANK_OF_COMM ||
             p->list[i].world_rank == task)
@@ -337,7 +368,7 @@ size_t processes_rank(const struct jp_processes *p, const struct jp_result *r,
     size_t low = p->comm_start[comm], high = p->comm_start[comm + 1];
 
     if (rank < high - low && r->ranks[low + rank].rank == rank)
-        return low + rank; /* no rank is missing */
+        return low + rank; /* no rank below is missing */
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
@@ -362,8 +393,9 @@ size_t processes_rank_in(const struct jp_processes *p,
     return SIZE_MAX;
 }
 
-/* -------------------------------------------------------- order and names */
+/* --- order and names ------------------------------------------------------ */
 
+/* A place in a list, and its weight. */
 struct weighed {
     uint64_t caused_us;
     uint32_t place;
@@ -378,8 +410,8 @@ static int most_caused_first(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* Keeps the first max entries of a list. n_all is their number before, n the
- * number kept. */
+/* Returns the places of the max heaviest entries; *n: their number. Frees all.
+ * NULL: no memory. Caller frees. */
 static uint32_t *pick(struct weighed *all, size_t n_all, size_t max, size_t *n)
 {
     uint32_t *places = reallocarray(NULL, max + 1, sizeof(*places));
@@ -422,7 +454,7 @@ static int by_world_rank(const void *a, const void *b, void *arg)
 {
     const struct jp_process *list = arg;
     uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
-    /* unsigned, so -1 (no rank) becomes the largest value */
+    /* As unsigned numbers, so that -1 (no rank) is the largest. */
     uint64_t rank_x = (uint64_t) list[x].world_rank;
     uint64_t rank_y = (uint64_t) list[y].world_rank;
 
@@ -438,6 +470,11 @@ void processes_sort_by_rank(const struct jp_processes *p, uint32_t *places,
         qsort_r(places, n, sizeof(*places), by_world_rank, p->list);
 }
 
+const char *processes_comm_name(const struct jp_comm *comm)
+{
+    return *comm->name && strcmp(comm->name, "unknown") ? comm->name : comm->id;
+}
+
 char *processes_rank_name(const struct jp_processes *p,
                           const struct jp_result *r,
                           const struct jp_process *process,
@@ -451,6 +488,7 @@ char *processes_rank_name(const struct jp_processes *p,
         snprintf(buf, JP_PROCESS_NAME_LEN, "%" PRId64, process->world_rank);
         return buf;
     }
+    /* Without a rank in the job, the rank in its largest communicator. */
     for (size_t i = process->first; i < process->first + process->n; i++) {
         const struct jp_rank *rank = &r->ranks[p->by_process[i]];
 
@@ -467,6 +505,7 @@ char *processes_rank_name(const struct jp_processes *p,
     return buf;
 }
 
+/* The pid is needed only if no rank distinguishes processes of a host. */
 char *processes_place(const struct jp_process *process,
                       char buf[JP_PROCESS_NAME_LEN])
 {

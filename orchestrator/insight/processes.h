@@ -1,17 +1,17 @@
 /* processes.h - the processes of a step, and which of them has which rank.
  *
- * A process is (host, pid). It has a rank in each of its communicators; its
+ * A process is (host, pid). It has a rank in each of its communicators. Its
  * rank in the job is decided here, once, for findings, tables, charts, `show`
  * and `export`:
- * - Slurm's task id, where the process is a task of the step;
- * - else its rank in a communicator of all processes: none is larger, it has no
- *   fewer ranks than there are processes and tasks, and either every process
- *   with records is in it or it has exactly as many ranks as the step has
- *   tasks. Where such a rank and a task id differ, the communicator has an
- *   order of its own and gives nobody a rank;
+ * - Slurm's task id, if the process is a task of the step;
+ * - else its rank in a communicator of all processes. No communicator may be
+ *   larger, it must have at least as many ranks as there are processes and
+ *   tasks, and either every process with records is in it or it has exactly as
+ *   many ranks as the step has tasks. If such a rank and a task id differ
+ *   anywhere, the communicator has an order of its own and is not used;
  * - else none. A rank is then named with its communicator.
- * No two processes have the same rank: a task id that several processes bear
- * (a launcher's children inherit SLURM_PROCID) is nobody's rank.
+ * No two processes have the same rank: a task id that several processes have (a
+ * launcher's children inherit SLURM_PROCID) is used for none of them.
  */
 #ifndef JP_INSIGHT_PROCESSES_H
 #define JP_INSIGHT_PROCESSES_H
@@ -85,15 +85,15 @@ int processes_init_nodes(struct jp_processes *processes,
                          const struct jp_nodes *nodes);
 void processes_fini(struct jp_processes *processes);
 
-/* NULL: no such process has records. */
+/* Returns the process; NULL: no such process has records. */
 const struct jp_process *processes_find(const struct jp_processes *processes,
                                         const char *host, int64_t pid);
-/* World rank of a process that may have no records, but whose recording names a
- * task. Negative: none. */
+/* Returns the world rank of a process that may have no records, but whose
+ * recording names a task. Negative: none. */
 int64_t processes_rank_of_task(const struct jp_processes *processes,
                                const char *host, int64_t pid, int64_t task);
-/* Index of a communicator's rank in the result. SIZE_MAX: the rank has no
- * record. */
+/* Returns the index of a communicator's rank in the result. SIZE_MAX: the rank
+ * has no record. */
 size_t processes_rank(const struct jp_processes *processes,
                       const struct jp_result *result, size_t comm,
                       uint32_t rank);
@@ -102,9 +102,9 @@ size_t processes_rank_in(const struct jp_processes *processes,
                          const struct jp_result *result, size_t process,
                          size_t comm);
 
-/* Indexes into list (hosts) of those for which the others waited longest: at
- * most max, the longest first, without those that have no timed operations. The
- * caller frees. NULL: no memory. */
+/* Returns indexes into list (hosts) of those for which the others waited
+ * longest: at most max, the longest first, without those that have no timed
+ * operations. Caller frees. NULL: no memory. */
 uint32_t *processes_heaviest(const struct jp_processes *processes, size_t max,
                              size_t *n);
 uint32_t *processes_heaviest_hosts(const struct jp_processes *processes,
@@ -114,15 +114,15 @@ uint32_t *processes_heaviest_hosts(const struct jp_processes *processes,
 void processes_sort_by_rank(const struct jp_processes *processes,
                             uint32_t *places, size_t n);
 
-/* "19 gpu-node-0312": world rank and host. Without a world rank, the rank in
- * the largest of its communicators: "3 of TP1 gpu-node-0312 pid 4711". Cut to
- * fit. Returns buf. */
+/* Formats "19 gpu-node-0312": world rank and host. Without a world rank, the
+ * rank in the largest of its communicators: "3 of TP1 gpu-node-0312 pid 4711".
+ * Cut to fit. Returns buf. */
 #define JP_PROCESS_NAME_LEN 192
 char *processes_name(const struct jp_processes *processes,
                      const struct jp_result *result,
                      const struct jp_process *process,
                      char buf[JP_PROCESS_NAME_LEN]);
-/* The two halves of this: "19", "3 of TP1" or "", and the host, with the pid if
+/* The two halves of that: "19", "3 of TP1" or "", and the host, with the pid if
  * there is no world rank. */
 char *processes_place(const struct jp_process *process,
                       char buf[JP_PROCESS_NAME_LEN]);
@@ -130,11 +130,14 @@ char *processes_rank_name(const struct jp_processes *processes,
                           const struct jp_result *result,
                           const struct jp_process *process,
                           char buf[JP_PROCESS_NAME_LEN]);
-/* What sentences call it: "rank 19 (gpu-node-0312, pid 4711)", by the same
- * rank. */
+/* Formats "rank 19 (gpu-node-0312, pid 4711)", for sentences, by the same rank.
+ * Returns buf. */
 char *processes_describe(const struct jp_processes *processes,
                          const struct jp_result *result,
                          const struct jp_process *process,
                          char buf[JP_PROCESS_NAME_LEN]);
+
+/* The communicator's name, or its id if it has none. */
+const char *processes_comm_name(const struct jp_comm *comm);
 
 #endif

@@ -1,4 +1,11 @@
-/* replay.c - replay the run: what each operation depends on, and the passes. */
+/* replay.c - replay the run: what each operation depends on, and the passes.
+ *
+ * replay.h has the model. The first half decides for each event which earlier
+ * one it follows, where streams of operations overlap (find_followed). The
+ * second half is the engine: replay_pass advances each process until it waits,
+ * in any order, so a pass is O(events); judge() calibrates clocks and decides
+ * whether the model fits this run.
+ */
 #include "orchestrator/insight/replay.h"
 
 #include <math.h>
@@ -7,38 +14,41 @@
 #include "orchestrator/insight/limits.h"
 #include "orchestrator/insight/stats.h"
 
-/* --- what an operation follows, where several may overlap --- */
+/* --- what an operation follows, where several may overlap ----------------- */
 
 enum {
-    /* the first operations, from which the usual times are learnt */
+    /* operations from which the usual times are learnt: the first ones */
     SAMPLE = 1 << 19,
     OF_EACH = 64, /* least number per process */
     LEAST = 5     /* least number per kind */
 };
 
-/* A start is followed where the time after it is so much steadier: what follows
- * an end varies more after the start before it, by the waits between. */
+/* An event follows the start of the one before if its time after that start
+ * varies less than STEADIER times as much as its time after the end: after the
+ * end it also varies by the waits in between. */
 #define STEADIER 0.85
-#define UNUSUAL 4  /* median deviations that are unlikely by chance */
+/* median deviations that are unlikely by chance (2.7 sigma) */
+#define UNUSUAL 4
 #define FREE_US 50 /* an operation this late did not wait in line */
-/* an operation this soon after the end of the one before was queued */
+/* an operation this soon after the end of the one before waited in line */
 #define QUEUED_US 5
 
-/* What an operation may follow: end or start of the operation before it in its
- * own stream. */
+/* What an event may follow: end or start of the one before in its own stream.
+ */
 enum { OF_END, OF_START, N_OF };
 
-/* Usual times for a kind of operation, if no other operation ended in between.
- */
+/* Usual times of a kind of event, learnt where no other operation ended in
+ * between. Deviations are weighted by their number. */
 struct habit {
     uint64_t kind; /* 0: unused slot */
     double n;
-    /* least of the processes' medians after the end; those of late processes
-     * are longer */
+    /* least of the processes' medians after the end; a late process has a
+     * longer one, which must not count as usual */
     double end_us;
-    double off[N_OF]; /* least of the median deviations from those */
-    /* numbers of operations that were queued, were not queued, and were far
-     * from queued */
+    /* sums of the median absolute deviations, times numbers */
+    double off[N_OF];
+    /* numbers of events that were queued, that were not, and that came so late
+     * that they certainly did not wait in line */
     double queued, steady, free;
 };
 
@@ -47,13 +57,15 @@ struct habits {
     size_t n, room; /* n entries in use; room is a power of two */
 };
 
+/* The times of one event after the end and after the start of the one before.
+ */
 struct lag {
     uint64_t kind;
     double us[N_OF];
 };
 
-/* As replay_kind_of, and of one size, where all ranks have that; a Send is no
- * Recv, and none of another stage. */
+/* Returns the kind of an event: as replay_kind_of, but by size where all ranks
+ * have the same, and by role, as a Send behaves unlike a Recv. */
 static uint64_t kind_of(const struct replay *x, uint32_t event)
 {
     const struct replay_op *op = &x->ops[x->events[event].op];
@@ -62,6 +74,8 @@ static uint64_t kind_of(const struct replay *x, uint32_t event)
            (op->loose ? 0 : op->bytes << 1) ^ 1;
 }
 
+/* Returns the slot of a kind: its own, or the unused one where it belongs. Open
+ * addressing; the table is at most half full. */
 static struct habit *habit_find(const struct habits *h, uint64_t kind)
 {
     size_t i = (size_t) (kind >> 7) & (h->room - 1);
@@ -86,7 +100,8 @@ static int habit_grow(struct habits *h)
     return 0;
 }
 
-/* When the launch ended of which that is the last event. */
+/* Returns the end of a launch, given its last event. A launch ends with its
+ * longest operation; events of it are neighbours and numbered by place. */
 static double launch_end(const struct replay *x, uint32_t last,
                          const double *starts)
 {
@@ -97,7 +112,9 @@ static double launch_end(const struct replay *x, uint32_t last,
     return starts[last] + time_us;
 }
 
-/* Time from the end and from the start of an event's `before` to its begin. */
+/* Returns the times from the end and from the start of the event before in the
+ * stream to this one. The kind includes the two events before, because the same
+ * operation may have different times at different places of a step. */
 static struct lag lag_of(const struct replay *x, uint32_t i,
                          const double *starts)
 {
@@ -129,7 +146,7 @@ static double deviation(double *v, size_t n, double *median)
     return stats_median(v, n);
 }
 
-/* Adds one process' lags of one kind. */
+/* Adds one process's lags of one kind. */
 static void add_habit(struct habit *to, const struct lag *lags, size_t n,
                       double *scratch)
 {
@@ -146,7 +163,8 @@ static void add_habit(struct habit *to, const struct lag *lags, size_t n,
         if (of == OF_END) {
             if (to->n <= weight || median < to->end_us)
                 to->end_us = median;
-            if (median <= QUEUED_US) { /* it varies like what it waits for */
+            if (median <= QUEUED_US) { /* varies like what it waits for, so it
+                                          says nothing */
                 to->queued += weight;
                 return;
             }
@@ -157,6 +175,9 @@ static void add_habit(struct habit *to, const struct lag *lags, size_t n,
     }
 }
 
+/* Learns from the first events of one process, at most `most`, so that time and
+ * memory do not grow with the run. Only those count between which nothing else
+ * ended. Returns 0 or -1. */
 static int add_process(const struct replay *x, uint32_t process,
                        const double *starts, struct habits *h)
 {
@@ -190,9 +211,10 @@ static int add_process(const struct replay *x, uint32_t process,
     return rc;
 }
 
-/* A process computes beside an operation of its own stream where the next one
- * begins so long after the start of that, however long it waited in it; or
- * where most stand in line, and somebody does not. */
+/* Decides whether events of a kind follow the start or the end of the one
+ * before. The start: if the time after it is steadier, by more than the
+ * resolution of the times; or if most wait in line (their own time is hidden by
+ * the wait), but some do not. */
 static unsigned followed(const struct habit *h)
 {
     bool start = h->off[OF_START] < STEADIER * h->off[OF_END] &&
@@ -201,8 +223,10 @@ static unsigned followed(const struct habit *h)
     return start || (h->queued > h->free && h->free > 0) ? OF_START : OF_END;
 }
 
-/* It came too soon after what ended last to have waited for it, by what is
- * usual after the one before in its stream; and it came as usual after that. */
+/* Returns true if what ended last ended beside the event, and the event did not
+ * wait for it: it came sooner after that end than is usual by UNUSUAL
+ * deviations, and is nearer to its usual time after the event before in its
+ * stream. */
 static bool ended_beside(const struct habit *h, double before_us,
                          double after_us)
 {
@@ -213,6 +237,8 @@ static bool ended_beside(const struct habit *h, double before_us,
            fabs(before_us - usual) < fabs(after_us - usual);
 }
 
+/* Decides what an event follows, as far as it can by itself; vote() takes the
+ * other members of the operation into account. */
 static void decide(struct replay *x, uint32_t i, const double *starts,
                    const struct habits *habits)
 {
@@ -223,7 +249,7 @@ static void decide(struct replay *x, uint32_t i, const double *starts,
 
     if (!h->kind)
         return;
-    /* messages are of unlike roles */
+    /* Messages always follow the end: sender and receiver have unlike times. */
     of = x->ops[e->op].pair ? OF_END : followed(h);
     if (of == OF_START) {
         e->after = e->before;
@@ -235,8 +261,9 @@ static void decide(struct replay *x, uint32_t i, const double *starts,
     }
 }
 
-/* What ended last ended beside it, as most members of the operation say: one of
- * them may be late. */
+/* The members of an operation decide by majority whether what ended last ended
+ * beside it. A single member may be late, and then its times are not the usual
+ * ones. */
 static void vote(struct replay *x, const struct replay_op *op,
                  const double *starts)
 {
@@ -254,7 +281,7 @@ static void vote(struct replay *x, const struct replay_op *op,
     }
 }
 
-/* All events of a launch follow what its first event follows. */
+/* Events of a launch follow what its first event follows. */
 static void copy_launch(struct replay_event *e)
 {
     const struct replay_event *first = e - e->place;
@@ -265,6 +292,7 @@ static void copy_launch(struct replay_event *e)
     e->queued = first->queued;
 }
 
+/* Sets what each event follows: learn habits, decide, vote. Returns 0 or -1. */
 static int find_followed(struct replay *x, const double *starts)
 {
     struct habits habits = {0};
@@ -284,14 +312,16 @@ static int find_followed(struct replay *x, const double *starts)
     return rc;
 }
 
-/* part of their difference by which clocks approach each other */
+/* Part of their difference by which clocks approach each other in an operation.
+ * Small, because a single operation's end may be off by a wait of its own;
+ * smaller where members leave at different times. */
 #define FIND 0.125
 #define FIND_LOOSE 0.015625
 #define SETTLED 4 /* clocks are settled after this part of the run */
 
-/* ---------------------------------------------------------------- passes */
+/* --- passes --------------------------------------------------------------- */
 
-/* Gets the end of a launch from its last event; false: it has not ended. */
+/* Gets the end of a launch, given its last event. False: it has not ended. */
 static bool find_end(const struct replay *x, uint32_t last, double *end)
 {
     *end = -INFINITY;
@@ -303,8 +333,8 @@ static bool find_end(const struct replay *x, uint32_t last, double *end)
     return true;
 }
 
-/* Gets the time at which an event's process reaches it; false: what it follows
- * has not ended. */
+/* Gets the time at which a process reaches an event. False: what it follows has
+ * not ended yet. */
 static bool find_arrival(const struct replay *x, uint32_t i, double *at)
 {
     const struct replay_event *e = &x->events[i];
@@ -317,15 +347,19 @@ static bool find_arrival(const struct replay *x, uint32_t i, double *at)
     if (e->before != REPLAY_NONE && (e->before != e->after || e->after_start) &&
         !find_end(x, e->before, &before))
         return false;
-    /* in the first pass, it arrives when it did in the recording */
+    /* In the first pass it arrives when it did in the recording, waits
+     * included. */
     *at = from + (x->own ? x->own[i] : e->own_us);
     if (!x->calibrates || e->after_start)
         *at = fmax(*at, before);
     return true;
 }
 
-/* Lets the clocks of an operation's members find each other, and takes what it
- * took without waiting: the first pass. */
+/* Aligns the clocks of an operation's members, which leave it together, and
+ * measures its time without waiting. First pass only. A process that is still
+ * afloat jumps to the mean of the others; later corrections are small, and only
+ * those of the first quarter are kept in found, for the start of the next pass.
+ */
 static void calibrate(struct replay *x, struct replay_op *op)
 {
     double mean = 0, net = 0, latest = -INFINITY;
@@ -367,7 +401,7 @@ static void calibrate(struct replay *x, struct replay_op *op)
     op->net_us = (float) fmax(net / op->n, 0);
 }
 
-/* All members have arrived. */
+/* Ends an operation of which all recorded members have arrived. */
 static void end_op(struct replay *x, struct replay_op *op)
 {
     double latest = -INFINITY, net = (double) op->net_us * op->scale;
@@ -398,7 +432,8 @@ static void end_op(struct replay *x, struct replay_op *op)
     }
 }
 
-/* Advances the process as far as possible, until it waits for an operation. */
+/* Advances a process until it waits for an operation. Ending an operation puts
+ * its other members onto the stack of ready processes. */
 static void advance(struct replay *x, uint32_t process, uint32_t *ready,
                     size_t *n)
 {
@@ -424,9 +459,9 @@ static void advance(struct replay *x, uint32_t process, uint32_t *ready,
     }
 }
 
-/* Returns the time from the first arrival to the last end. *own: own time of
+/* Returns the time from the first arrival to the last end. *own: the same of
  * the process that took longest in the recording. NAN: some operation never
- * ended. */
+ * ended, because the timelines contradict each other. */
 static double measure(const struct replay *x, double *own)
 {
     double from = INFINITY, to = -INFINITY;
@@ -474,8 +509,9 @@ double replay_pass(struct replay *x, double *own)
     return measure(x, own);
 }
 
-/* ------------------------------------------------------------------- make */
+/* --- making --------------------------------------------------------------- */
 
+/* Allocates and builds everything. Returns 0 or -1; the caller destroys x. */
 static int make(struct replay *x, struct replay_state *state)
 {
     size_t n = x->p->n, n_events;
@@ -503,7 +539,9 @@ static int make(struct replay *x, struct replay_state *state)
     return x->arrive && x->leave ? 0 : -1;
 }
 
-/* Judges whether the model fits this run. */
+/* Runs the first passes, and judges whether the model fits this run: the length
+ * of the replay must be that of the recording, and few records may be missing.
+ * Guards against a gain that the model invents. */
 static void judge(struct replay *x, struct replay_state *state)
 {
     for (uint32_t p = 0; p < x->p->n; p++) {

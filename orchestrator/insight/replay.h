@@ -6,36 +6,36 @@
  * waiting (net). A Send and its Recv are one operation of two members; the
  * messages of an AlltoAll are one operation of all ranks:
  *
- *   arrival = end of what it follows + own time     (time of the recording)
- *   end     = arrival of the last member + net
+ * - arrival = end of what it follows + own time (time of the recording)
+ * - end = arrival of the last member + net
  *
  * Times come from the timelines (aggregate/timeline.h). Each is on the clock of
  * one process; only differences on one clock are used.
  *
  * What an operation follows. It follows the operation of its process that ended
  * last before it began, and the one before it in its communicator (a stream).
- *  - Operations may overlap: one that is still in flight is not waited for.
- *  - What ended last may have ended beside the operation. That is assumed if
- *    most members are then nearer to their usual time after the one before in
- *    their stream.
- *  - In a stream beside the computation an operation follows the start of the
- *    one before, if the time after the start is steadier than after the end.
- *  - Operations of one launch begin together and follow the same.
+ * - Operations may overlap: one that is still in flight is not waited for.
+ * - What ended last may have ended beside the operation. That is assumed if
+ *   most members are then nearer to their usual time after the one before in
+ *   their stream.
+ * - In a stream beside the computation an operation follows the start of the
+ *   one before, if the time after the start is steadier than after the end.
+ * - Operations of one launch begin together and follow the same one.
  *
- * Passes. The first pass follows each process' own clock. Members leave an
- * operation together, so their clocks are aligned by that. The pass is made
- * twice; the second one starts with the clocks that the first has found and
- * gives net, the mean over members. Members of an AlltoAll (uneven sizes), a
- * Broadcast or a Reduce leave at different times, which are kept. The next pass
- * is the model with nothing changed. If it misses the run's length by more than
- * the limit, or if too many operations lack members, the replay is not `usable`
- * and nothing is claimed. An operation that lacks a member (lost records) ends
- * for each of the others when it did in the recording.
+ * Passes. The first pass follows each process's own clock. Members leave an
+ * operation together, which aligns their clocks. The pass is made twice; the
+ * second time starts with the clocks that the first has found, and gives net,
+ * the mean over members. Members of an AlltoAll (uneven sizes), a Broadcast or
+ * a Reduce leave at different times, which are kept. The next pass is the model
+ * with nothing changed. If it misses the run's length by more than the limit,
+ * or if too many operations have missing members, the replay is not `usable`
+ * and nothing is claimed. An operation with a missing member (lost records)
+ * ends for each of the others when it did in the recording.
  *
- * Bounds. At most REPLAY_EVENTS operations of processes, some 110 B each. Of
- * more, only the begin of each timeline is replayed, as long of each; `part` is
- * then set and the gain is of that part of the run. A pass takes O(operations
- * of processes).
+ * Bounds. At most REPLAY_EVENTS operations of processes, some 110 B each. If
+ * there are more, only the first part of all timelines is replayed, equally
+ * long for each; `part` is then set, and the gain is of that part of the run. A
+ * pass takes O(operations of processes).
  */
 #ifndef JP_INSIGHT_REPLAY_H
 #define JP_INSIGHT_REPLAY_H
@@ -73,7 +73,7 @@ enum replay_kind {
                       kept */
 };
 
-/* The cause to remove. Borrowed during the call. */
+/* The cause to take away. Borrowed during the call. */
 struct replay_cause {
     enum replay_kind kind;
     const size_t *processes; /* LATE: the late ones; STAGES: those of all
@@ -88,7 +88,7 @@ struct replay_cause {
 };
 
 /* Borrows the result (with its timelines) and the processes until destroy.
- * *state says whether the replay is usable. NULL: no memory. */
+ * *state has whether the replay is usable. NULL: no memory. */
 struct replay *replay_create(const struct jp_result *result,
                              const struct jp_processes *processes,
                              struct replay_state *state);
@@ -109,7 +109,7 @@ int whatif_findings(const struct jp_result *result,
                     const struct jp_processes *processes,
                     struct jp_findings *findings, struct replay_state *state);
 
-/* The run as the replay holds it. For replay*.c only. */
+/* The run in memory. For replay*.c and whatif.c only. */
 
 #define REPLAY_NONE UINT32_MAX
 #define REPLAY_FUNCS 64 /* different names, at most */
@@ -143,7 +143,7 @@ struct replay_op {
     bool loose; /* its members leave at different times */
 };
 
-/* What operations are counted by: (communicator, function), or a pair's. */
+/* What operations are numbered by: (communicator, function), or a pair. */
 struct replay_key {
     uint64_t key;
     uint64_t low; /* its first sequence number */
@@ -154,7 +154,7 @@ struct replay_key {
     size_t n;
 };
 
-/* A communicator, as the current process uses it. */
+/* A communicator as the current process uses it. */
 struct replay_stream {
     uint32_t stamp; /* number of the current process + 1 */
     uint32_t count; /* number of its AlltoAlls; later of its events */

@@ -1,4 +1,11 @@
-/* replay_build.c - make operations and their members from timelines. */
+/* replay_build.c - make operations and their members from timelines.
+ *
+ * Timelines have the operations of a process with start, duration and sequence
+ * number. find_sources sorts the timelines by process; put_sources turns those
+ * of a process into events; op_get joins events of different processes to one
+ * operation, by key and number. Clocks of different processes are never
+ * compared.
+ */
 #include "orchestrator/insight/replay.h"
 
 #include <stdlib.h>
@@ -11,8 +18,9 @@
 #define LAUNCH_US 20 /* starts of one launch differ by up to this */
 #define MAX_OPEN 32  /* operations of one process in flight at a time */
 
-/* ------------------------------------------------------- keys of operations */
+/* --- keys of operations --------------------------------------------------- */
 
+/* A hash with good low bits, for the table of keys. */
 static uint64_t mix(uint64_t x)
 {
     x ^= x >> 31;
@@ -22,6 +30,8 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 33;
 }
 
+/* Doubles the hash table of keys. Slots hold the index of a key plus 1; 0 is
+ * free. Returns 0 or -1. */
 static int grow_slots(struct replay *x)
 {
     uint32_t room = x->n_slots ? 2 * x->n_slots : 256;
@@ -42,8 +52,8 @@ static int grow_slots(struct replay *x)
     return 0;
 }
 
-/* Returns the index of the key with that number, new if needed; NONE: out of
- * memory. */
+/* Returns the index of the key with that value, added if needed; NONE: out of
+ * memory. Linear probing in a table that is at most half full. */
 static uint32_t key_get(struct replay *x, uint64_t key)
 {
     uint32_t at;
@@ -80,8 +90,9 @@ static int grow_ops(struct replay *x)
     return 0;
 }
 
-/* Returns the operation of a key with that number. NONE: out of memory, or the
- * number is implausibly large. */
+/* Returns the operation of a key with that number, made like `as` if it is new.
+ * NONE: out of memory, or the number is implausibly large, as damaged files may
+ * contain anything. */
 static uint32_t op_get(struct replay *x, uint32_t k, uint64_t number,
                        const struct replay_op *as)
 {
@@ -108,7 +119,7 @@ static uint32_t op_get(struct replay *x, uint32_t k, uint64_t number,
     return key->ops[number];
 }
 
-/* ----------------------------------------------- one process' timelines */
+/* --- timelines of one process --------------------------------------------- */
 
 /* An operation as recorded in a timeline. */
 struct raw {
@@ -117,6 +128,8 @@ struct raw {
     bool p2p, sends;
 };
 
+/* By start, then by communicator, so that messages of one launch are
+ * neighbours. */
 static int by_start(const void *a, const void *b)
 {
     const struct raw *x = a, *y = b;
@@ -134,7 +147,9 @@ static int by_id(const void *a, const void *b, void *arg)
                   comms[*(const uint32_t *) b].id);
 }
 
-/* Returns the result's communicator for a series; NONE: unknown. */
+/* Returns the result's communicator of a series; NONE: unknown. Several may
+ * have the same id; then the numbers of ranks and nodes decide, or, for a
+ * series without them, that the result has guessed them. */
 static uint32_t comm_of(const struct replay *x, const struct timeline_series *s)
 {
     size_t low = 0, high = x->r->n_comms;
@@ -159,8 +174,8 @@ static uint32_t comm_of(const struct replay *x, const struct timeline_series *s)
     return REPLAY_NONE;
 }
 
-/* Returns the number of a function's name; names beyond the limit share one
- * number. */
+/* Returns the number of a function's name. Names beyond the limit share the
+ * last number, and their series are not replayed. */
 static uint32_t func_get(struct replay *x, const char *name)
 {
     uint32_t i = 0;
@@ -174,7 +189,8 @@ static uint32_t func_get(struct replay *x, const char *name)
     return i;
 }
 
-/* The communicator, function and key of a timeline's series. */
+/* The communicator, function and key of a timeline's series. good: it can be
+ * replayed. */
 struct series {
     uint32_t comm, func, key;
     bool good;
@@ -185,17 +201,20 @@ static uint64_t coll_key(uint32_t comm, uint32_t func)
     return (uint64_t) comm << 32 | func;
 }
 
-/* Bit 63 marks a pair. Its ranks are below 2^20, the communicator's index below
- * 2^22. */
+/* Returns the key of a pair; bit 63 marks it. Ranks are below 2^20 and the
+ * communicator's index below 2^22, so the parts do not overlap. */
 static uint64_t pair_key(uint32_t comm, uint32_t src, uint32_t dst)
 {
     return UINT64_C(1) << 63 | (uint64_t) (comm & 0x3FFFFF) << 40 |
            (uint64_t) src << 20 | dst;
 }
 
-/* All messages of one launch. */
+/* stands for the function of an AlltoAll made of messages */
 #define EXCHANGE_FUNC (REPLAY_FUNCS + 1)
 
+/* Fills `to` for each series of a timeline. Numbers of a key count from the
+ * lowest one that any process has, since recordings may begin in the middle.
+ * Returns 0 or -1. */
 static int note_series(struct replay *x, const struct timeline *t,
                        struct series *to)
 {
@@ -219,7 +238,8 @@ static int note_series(struct replay *x, const struct timeline *t,
     return 0;
 }
 
-/* Returns the process of a timeline; SIZE_MAX: unknown. */
+/* Returns the process of a timeline, by the first series with a known rank;
+ * SIZE_MAX: unknown. A mixed timeline has several processes. */
 static size_t process_of(const struct replay *x, const struct timeline *t,
                          const struct series *series)
 {
@@ -235,8 +255,9 @@ static size_t process_of(const struct replay *x, const struct timeline *t,
     return SIZE_MAX;
 }
 
-/* Appends a timeline's operations that begin within the given time of its first
- * one, at most `most` in all. Returns -1 when out of memory. */
+/* Appends a timeline's operations that begin within horizon_us of its first
+ * one, at most `most` in all. Leaves out messages to oneself, for which no rank
+ * waits, and impossible times. Returns -1 without memory. */
 static int unpack(const struct timeline *t, const struct series *series,
                   uint64_t horizon_us, struct raw *raw, size_t *n, size_t most)
 {
@@ -267,9 +288,10 @@ static int unpack(const struct timeline *t, const struct series *series,
     return rc;
 }
 
-/* --------------------------------------------- from records to operations */
+/* --- from records to operations ------------------------------------------- */
 
-/* Returns how many operations from here on belong to one launch. */
+/* Returns how many operations from here on belong to one launch: same
+ * communicator, begun together, and overlapping. */
 static size_t launch_length(const struct raw *raw, size_t n)
 {
     size_t k = 1;
@@ -281,8 +303,8 @@ static size_t launch_length(const struct raw *raw, size_t n)
     return k;
 }
 
-/* Returns true for messages to and from several peers at once: those of an
- * AlltoAll. */
+/* Returns true if a launch sends to several peers and receives from several:
+ * the messages of an AlltoAll. */
 static bool is_exchange(const struct raw *raw, size_t n)
 {
     size_t sends = 0;
@@ -292,7 +314,9 @@ static bool is_exchange(const struct raw *raw, size_t n)
     return raw->p2p && sends > 1 && n - sends > 1;
 }
 
-/* Each process numbers its own messages to a peer, and those from it. */
+/* Returns the number of the process's next message with this peer and
+ * direction. Sender and receiver count alike, so the k-th Send and the k-th
+ * Recv are one message. The counts start anew with each process. */
 static uint32_t next_number(struct replay *x, uint32_t k, uint32_t process,
                             bool sends)
 {
@@ -304,7 +328,8 @@ static uint32_t next_number(struct replay *x, uint32_t k, uint32_t process,
     return key->count[sends]++;
 }
 
-/* Returns the stream: the communicator as used by one process. */
+/* Returns the stream: a communicator as used by this process. It starts anew
+ * with each process. */
 static struct replay_stream *stream_get(struct replay *x, uint32_t comm,
                                         uint32_t process)
 {
@@ -315,6 +340,8 @@ static struct replay_stream *stream_get(struct replay *x, uint32_t comm,
     return s;
 }
 
+/* Returns the operation that a record belongs to; NONE: it cannot be numbered.
+ * Collectives have sequence numbers; messages and AlltoAlls are counted. */
 static uint32_t find_op(struct replay *x, uint32_t process,
                         const struct raw *raw, bool exchange)
 {
@@ -344,18 +371,20 @@ static uint32_t find_op(struct replay *x, uint32_t process,
                   &op);
 }
 
-/* The operations of a process in flight while its events are built. */
+/* The operations of a process in flight while its events are made. */
 struct flight {
     struct {
         uint32_t event;
         uint64_t end_us;
     } open[MAX_OPEN];
     unsigned n;
-    uint32_t ended;
+    uint32_t ended; /* the event that ended last, and when; NONE: none yet */
     uint64_t ended_us;
 };
 
-/* Removes operations that have ended by then. */
+/* Removes operations that have ended by at_us, and notes the one that ended
+ * last. If MAX_OPEN are in flight, all are taken as ended: so many overlap in
+ * no program that can be replayed. */
 static void land(struct flight *f, uint64_t at_us)
 {
     unsigned kept = 0;
@@ -372,7 +401,9 @@ static void land(struct flight *f, uint64_t at_us)
     f->n = kept;
 }
 
-/* Sets what the event follows, and how long after. */
+/* Sets what the event follows, and its own time. If nothing has ended yet, it
+ * follows the start of the event before; the first one follows the begin of the
+ * process. */
 static void follow(struct replay *x, uint32_t i, uint32_t first,
                    uint64_t start_us, const struct flight *f)
 {
@@ -388,8 +419,8 @@ static void follow(struct replay *x, uint32_t i, uint32_t first,
     }
 }
 
-/* Returns the process's role in a pair; in a pipeline, that depends on its
- * stage. */
+/* Returns the process's role in a pair. Direction and the peer's side
+ * distinguish the stages of a pipeline. */
 static uint8_t role_of(const struct raw *raw, bool exchange)
 {
     if (!raw->p2p || exchange)
@@ -397,7 +428,9 @@ static uint8_t role_of(const struct raw *raw, bool exchange)
     return (uint8_t) (raw->sends | (raw->peer > raw->rank) << 1);
 }
 
-/* Adds one launch as one or more events. Returns their number. */
+/* Adds one launch: an AlltoAll as one event, else one event for each record.
+ * Returns their number. first: first event of the process; from_us: its time.
+ */
 static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
                            const struct raw *raw, size_t n, struct flight *f,
                            uint64_t from_us)
@@ -439,7 +472,7 @@ static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
         x->n_events++;
         put++;
     }
-    if (put) { /* the last one stands for all of them */
+    if (put) { /* the last one stands for the launch: launch_end */
         s->last = x->n_events - 1;
         s->end_us = raw->start_us + time_us;
         land(f, 0);
@@ -450,6 +483,7 @@ static uint32_t put_launch(struct replay *x, uint32_t process, uint32_t first,
 }
 
 /* Adds the events of a process from its sorted records. */
+/* Adds the events of a process from its records, which are sorted by start. */
 static void put_process(struct replay *x, uint32_t process,
                         const struct raw *raw, size_t n)
 {
@@ -470,9 +504,9 @@ static void put_process(struct replay *x, uint32_t process,
     x->recorded_us[process] = n ? (double) (end_us - raw->start_us) : 0;
 }
 
-/* ------------------------------------------------------------------- make */
+/* --- making --------------------------------------------------------------- */
 
-/* Sorts the communicators by id, for series to find theirs. */
+/* Sorts the communicators by id, for comm_of. Returns 0 or -1. */
 static int sort_comms(struct replay *x)
 {
     x->comms_by_id = calloc(x->r->n_comms + 1, sizeof(*x->comms_by_id));
@@ -486,7 +520,7 @@ static int sort_comms(struct replay *x)
     return 0;
 }
 
-/* A timeline and its process. */
+/* A timeline, its process (SIZE_MAX: unknown) and its series. */
 struct source {
     const struct timeline *timeline;
     struct series *series;
@@ -507,7 +541,7 @@ static void free_sources(struct source *sources, size_t n)
     free(sources);
 }
 
-/* Returns the sources sorted by process; NULL: out of memory. */
+/* Returns all sources, sorted by process; NULL: out of memory. */
 static struct source *find_sources(struct replay *x)
 {
     size_t n = x->r->n_timelines;
@@ -529,7 +563,7 @@ static struct source *find_sources(struct replay *x)
     return sources;
 }
 
-/* Adds the timelines of a process. */
+/* Adds the events of a process from its timelines. Returns 0 or -1. */
 static int put_sources(struct replay *x, uint32_t process,
                        const struct source *sources, size_t n,
                        uint64_t horizon_us)
@@ -559,9 +593,10 @@ out:
     return rc;
 }
 
-/* Returns how much of each process is replayed. A truncated timeline is
- * complete until its last operation, and all of them together must fit into
- * memory. */
+/* Returns how much of each process is replayed, in us from its start. A
+ * truncated timeline is complete until its last operation, and all events
+ * together must fit into REPLAY_EVENTS. All processes get the same length,
+ * because operations beyond it would have missing members. */
 static uint64_t find_horizon(const struct source *sources, size_t n,
                              uint64_t known)
 {
@@ -581,7 +616,8 @@ static uint64_t find_horizon(const struct source *sources, size_t n,
     return horizon;
 }
 
-/* Adds the events of all processes, and how many there are. */
+/* Adds the events of all processes, and sets state->share and part. Returns 0
+ * or -1. */
 static int put_all(struct replay *x, struct replay_state *state)
 {
     struct source *sources = find_sources(x);
@@ -612,7 +648,8 @@ static int put_all(struct replay *x, struct replay_state *state)
     return rc;
 }
 
-/* Finds the events of each operation. */
+/* Lists the events of each operation: a counting sort by operation. Returns 0
+ * or -1. */
 static int find_members(struct replay *x)
 {
     uint32_t at = 0;

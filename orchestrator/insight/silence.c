@@ -1,4 +1,10 @@
-/* silence.c - measure the silence at the end, and those before it. */
+/* silence.c - how long nothing was recorded at the end of the step, and at most
+ * before.
+ *
+ * The run is cut into SLOTS slots; a slot is marked if a record was written in
+ * it. The longest row of empty slots is the longest silence, in O(operations)
+ * time and without sorting.
+ */
 #include "orchestrator/insight/looks.h"
 
 #include <stdlib.h>
@@ -7,9 +13,11 @@
 #include "orchestrator/aggregate/ops.h"
 #include "orchestrator/insight/limits.h"
 
-/* Number of time slots into which the run is cut. */
+/* Slots of the run: the silence before is measured to 2/4096 of the run. */
 #define SLOTS 4096
 
+/* Returns true if the status of at least one task is known and none is an
+ * error. */
 static bool ended_well(const struct jp_nodes *nodes)
 {
     bool known = false;
@@ -23,6 +31,7 @@ static bool ended_well(const struct jp_nodes *nodes)
     return known;
 }
 
+/* Returns true if every node has left the time of its finish. */
 static bool is_known(const struct jp_nodes *nodes)
 {
     for (size_t i = 0; nodes && i < nodes->n_nodes; i++)
@@ -34,7 +43,8 @@ static bool is_known(const struct jp_nodes *nodes)
 /* What is measured: by which clock, and when the step ended on that clock. */
 struct measure {
     const struct jp_result *r;
-    /* the host whose clock is ahead; NULL: all clocks agree */
+    /* only operations of this host count, because its clock is ahead; NULL: all
+     * clocks agree */
     const char *host;
     uint64_t first, last; /* times of the first and last record */
     uint64_t end;         /* end of the step */
@@ -55,8 +65,9 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Returns the typical difference between the times at which ranks of an
- * operation between nodes wrote their records. at: room for SLOTS. */
+/* Returns the median time between the first and the last rank's record of an
+ * operation between nodes, in us: about how far their clocks differ. 0: there
+ * is none. At most SLOTS operations are sampled. at: room for SLOTS. */
 static uint64_t find_apart(const struct jp_result *r, struct ops_reader *reader,
                            uint64_t *at)
 {
@@ -74,8 +85,10 @@ static uint64_t find_apart(const struct jp_result *r, struct ops_reader *reader,
     return n ? at[n / 2] : 0;
 }
 
-/* Returns the node whose clock is ahead. All ranks leave an operation together,
- * so it is the node whose record is always the latest. */
+/* Returns the node with the latest finish by its own clock. All ranks leave an
+ * operation together, so if clocks differ by more than the ends of tasks do,
+ * this is the node whose clock is ahead, and its record of an operation is
+ * always the last one. */
 static const struct jp_node *find_ahead(const struct jp_nodes *nodes)
 {
     const struct jp_node *ahead = &nodes->nodes[0];
@@ -86,8 +99,8 @@ static const struct jp_node *find_ahead(const struct jp_nodes *nodes)
     return ahead;
 }
 
-/* Returns true if the operation was recorded by that clock. Of several ranks'
- * records, the last one is by the clock that is ahead. */
+/* Returns true if the operation has a record by the chosen clock. The latest
+ * record of an operation is by the clock that is ahead. */
 static bool is_wanted(const struct measure *m, const struct jp_op *op)
 {
     return op->comm < m->r->n_comms && op->dump_max_us &&
@@ -109,8 +122,8 @@ static void find_span(struct measure *m, struct ops_reader *reader)
     }
 }
 
-/* Chooses the clock. A run that was only terminated has written records until
- * the end of the first node. */
+/* Chooses the clock, and sets first, last and end by it. Without a chosen host
+ * the end is that of the first node: until then the run was not disturbed. */
 static void choose_clock(struct measure *m, const struct jp_nodes *nodes,
                          struct ops_reader *reader, uint64_t *scratch)
 {
@@ -122,6 +135,8 @@ static void choose_clock(struct measure *m, const struct jp_nodes *nodes,
     for (size_t i = 0; i < nodes->n_nodes; i++)
         if (nodes->nodes[i].finish_us < m->end)
             m->end = nodes->nodes[i].finish_us;
+    /* Clocks that agree to `clock_apart_min`, the time that Inspector may take
+     * to write a record, are taken as one. */
     if (nodes->n_nodes < 2 || (double) find_apart(m->r, reader, scratch) <
                                   limits_get(JP_LIMIT_CLOCK_APART))
         return;
@@ -146,6 +161,8 @@ static void mark(bool *slots, const struct measure *m, uint64_t at)
         slots[(at - m->first) / slot_us(m)] = true;
 }
 
+/* Returns the longest silence in us, rounded up: a false short one would make
+ * the silence at the end look unusual, and a pause look like a hang. */
 static uint64_t longest_of(const bool *slots, const struct measure *m)
 {
     size_t longest = 0, n = 0;
@@ -154,7 +171,7 @@ static uint64_t longest_of(const bool *slots, const struct measure *m)
         n = slots[i] ? 0 : n + 1;
         longest = n > longest ? n : longest;
     }
-    /* the two marks may be at the far ends of their slots */
+    /* The two records may lie at the far ends of their slots. */
     return slot_us(m) * (longest + 2);
 }
 

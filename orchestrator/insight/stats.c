@@ -1,4 +1,4 @@
-/* stats.c - medians and trimmed means. */
+/* stats.c - medians, spreads, trimmed means, and two tests. */
 #include "orchestrator/insight/stats.h"
 
 #include <math.h>
@@ -12,6 +12,11 @@ void stats_sort(double *v, size_t n)
         qsort(v, n, sizeof(*v), sorted_ascending);
 }
 
+int stats_order(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
 static void swap(double *a, double *b)
 {
     double kept = *a;
@@ -21,7 +26,7 @@ static void swap(double *a, double *b)
 }
 
 /* Moves the k-th smallest value to index k, smaller ones before it and larger
- * ones after it (Hoare's FIND). */
+ * ones after it (Hoare's FIND: quickselect, O(n) on average). */
 static void find(double *v, ptrdiff_t n, ptrdiff_t k)
 {
     for (ptrdiff_t lo = 0, hi = n - 1; lo < hi;) {
@@ -52,12 +57,15 @@ double stats_median(double *v, size_t n)
     find(v, (ptrdiff_t) n, (ptrdiff_t) (n / 2));
     if (n % 2)
         return v[n / 2];
+    /* find() left the lower half before n / 2; the median of an even number of
+     * values also needs the largest of these. */
     for (size_t i = 0; i < n / 2; i++)
         below = v[i] > below ? v[i] : below;
     return (below + v[n / 2]) / 2;
 }
 
-/* width of the middle half of a normal distribution, in standard deviations */
+/* The width of the middle half of a normal distribution, in standard
+ * deviations. */
 #define NORMAL_HALF 1.349
 
 double stats_spread(double *v, size_t n)
@@ -68,9 +76,11 @@ double stats_spread(double *v, size_t n)
     if (n < 2)
         return 0;
     stats_sort(v, n);
+    /* The shortest interval with n / 2 of the sorted values ("shorth"): robust
+     * against 50 % outliers, and the outliers may be on one side. */
     for (size_t i = 0; i + half <= n; i++)
         least = fmin(least, v[i + half - 1] - v[i]);
-    /* half of n values have n / 2 - 1 gaps between them */
+    /* n / 2 values span only n / 2 - 1 gaps: correct the width for that. */
     return half > 1 ? least / NORMAL_HALF * (double) half / (double) (half - 1)
                     : 0;
 }
@@ -90,6 +100,8 @@ struct stats_trimmed stats_trim(double *v, size_t n)
         mean += v[i] / (double) n;
     }
     for (size_t i = 0; i < n; i++)
+        /* v is winsorised by now: the cut values count as the nearest kept one.
+         */
         squares += (v[i] - mean) * (v[i] - mean);
     return (struct stats_trimmed){
         sum / (double) kept,
@@ -119,9 +131,11 @@ double stats_binomial_tail(uint64_t k, uint64_t n, double p)
     double term, sum;
 
     if (!k || (double) k <= p * (double) n)
-        return 1; /* at least half: callers need no exact value */
+        return 1; /* about half or more: callers compare with 1e-3 and less */
     if (k > n)
         return 0;
+    /* The probability of exactly k, by logarithms, because factorials overflow.
+     * The terms above k follow from the ratio of neighbours and fall fast. */
     term = exp(lgamma((double) n + 1) - lgamma((double) k + 1) -
                lgamma((double) (n - k) + 1) + (double) k * log(p) +
                (double) (n - k) * log1p(-p));
@@ -133,6 +147,8 @@ double stats_binomial_tail(uint64_t k, uint64_t n, double p)
     return fmin(sum, 1);
 }
 
+/* The finite series of Abramowitz and Stegun 26.7.3 (odd degrees of freedom)
+ * and 26.7.4 (even ones): exact, without an incomplete beta function. */
 double stats_student_tail(double t, unsigned freedom)
 {
     double root = sqrt(freedom), angle = atan(t / root);

@@ -7,12 +7,15 @@
 
 void stats_sort(double *v, size_t n);
 
+/* The order of two numbers, as qsort needs it. */
+int stats_order(uint64_t a, uint64_t b);
+
 /* Median. Reorders v. NAN: n is 0. */
 double stats_median(double *v, size_t n);
 
-/* The shortest interval that holds half of the values, scaled to the standard
- * deviation of a normal distribution. The other half has no influence. Reorders
- * v. 0 for fewer than two values. */
+/* The width of the shortest interval that holds half of the values, scaled to
+ * the standard deviation of a normal distribution. The other half has no
+ * influence. Reorders v. 0 for fewer than two values. */
 double stats_spread(double *v, size_t n);
 
 /* The mean without the lowest and highest fifth, and its standard error from
@@ -36,8 +39,8 @@ double stats_binomial_tail(uint64_t k, uint64_t n, double p);
  * 1e-15 are only known to be that small. */
 double stats_student_tail(double t, unsigned freedom);
 
-/* The number of n's highest bit; 0 for 0. Counts with the same number have the
- * same magnitude. */
+/* Returns the number of n's highest bit; 0 for 0. Counts with the same number
+ * have the same magnitude. */
 static inline int stats_magnitude(uint64_t n)
 {
     return 63 - __builtin_clzll(n | 1);

@@ -1,11 +1,16 @@
-/* verdict.c - judge whether the data of a step carries an answer. */
+/* verdict.c - one word and one sentence about a step.
+ *
+ * verdict_decide is the entry. A hang and a crash hold whatever else is missing
+ * and come first. Without a record nodata_explain gives the reason; with gaps
+ * the word is INCOMPLETE; else the findings decide, and OK needs that late
+ * ranks were looked for. Each say_* function adds clauses to the sentence.
+ * Verdicts from other data than NCCL's records are in verdict_other.c.
+ */
 #include "orchestrator/insight/verdict.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/figure.h"
@@ -26,7 +31,8 @@ const struct jp_doubt_text doubts_table[JP_DOUBTS] = {
     {"stale", "NCCL gave time stamps of earlier operations"},
 };
 
-/* Returns the reason of most operations; JP_DOUBTS if none has one. */
+/* Returns why most of the operations without a time have none; JP_DOUBTS: all
+ * have one. */
 static unsigned main_doubt(const struct jp_quality *quality)
 {
     unsigned most = 0;
@@ -37,9 +43,10 @@ static unsigned main_doubt(const struct jp_quality *quality)
     return quality->unsure_by[most] ? most : JP_DOUBTS;
 }
 
-/* ---------------- the reasons for an empty recording, the most certain first
- */
+/* --- why a recording is empty --------------------------------------------- */
 
+/* Each of these functions returns true and adds a clause if its reason holds.
+ * nodata_explain lists them, the most certain reason first. */
 static bool not_analysed(const struct jp_evidence *e, struct jp_sentence *s)
 {
     if (e->analysed)
@@ -58,6 +65,7 @@ static bool not_analysed(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
+/* The user or the site has switched the profiler off. */
 static bool mode_off(const struct jp_evidence *e, struct jp_sentence *s)
 {
     if (!e->conf || !e->conf->nccl_mode || strcmp(e->conf->nccl_mode, "off"))
@@ -66,11 +74,14 @@ static bool mode_off(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
+/* Returns true if a profiler left at least one file. */
 static bool has_files(const struct jp_evidence *e)
 {
     return e->result && e->result->quality.files > 0;
 }
 
+/* Neither a node's record nor a file: the step's tasks may never have started.
+ */
 static bool not_started(const struct jp_evidence *e, struct jp_sentence *s)
 {
     if (!e->nodes || e->nodes->n_nodes || has_files(e))
@@ -85,6 +96,7 @@ static bool not_started(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
+/* Returns a variable that job.conf sets for the tasks; NULL: none. */
 static const struct jp_envvar *find_env(const struct jp_jobconf *conf,
                                         const char *name)
 {
@@ -94,7 +106,8 @@ static const struct jp_envvar *find_env(const struct jp_jobconf *conf,
     return NULL;
 }
 
-/* Adds what this host knows about the library; the nodes may have another. */
+/* Adds what is known about the profiler's library. It is read from here; on the
+ * nodes another file may have this path. */
 static void add_library(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_envvar *library = find_env(e->conf, "NCCL_PROFILER_PLUGIN");
@@ -114,7 +127,7 @@ static void add_library(const struct jp_evidence *e, struct jp_sentence *s)
                      library->value);
 }
 
-/* Analysed without any result: there is no raw/. */
+/* The nodes counted files, but raw/ is no longer there. */
 static bool all_gone(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint64_t files = 0;
@@ -132,7 +145,8 @@ static bool all_gone(const struct jp_evidence *e, struct jp_sentence *s)
 
 #define VARIABLES_NAMED 3
 
-/* Adds what srun's side knew before the step ran. */
+/* Adds what was known before the step ran: variables that the user has set
+ * otherwise, and a loss that the plan expected. */
 static void add_plan(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_jobconf *conf = e->conf;
@@ -150,7 +164,7 @@ static void add_plan(const struct jp_evidence *e, struct jp_sentence *s)
                      profiler_title(conf->nccl_mode), conf->lost);
 }
 
-/* Adds where the files should be, if the user moved them. */
+/* Adds the folder to which the user has directed the profiler's files. */
 static void add_folder(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const char *own = e->conf ? profiler_get(e->conf->nccl_mode)->folder : NULL;
@@ -164,6 +178,8 @@ static void add_folder(const struct jp_evidence *e, struct jp_sentence *s)
     gaps_own_folder(e, s);
 }
 
+/* Nodes reported, but the profiler left no file. The clauses list every reason
+ * that is known. */
 static bool no_output(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint32_t tasks = expected_tasks(e->conf, e->nodes);
@@ -190,6 +206,7 @@ static bool no_output(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
+/* There are files, but no line of them is a record. */
 static bool unreadable(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
@@ -208,6 +225,7 @@ static bool unreadable(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
+/* Operations began, and none ended. */
 static bool none_ended(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint64_t n = e->result->quality.in_flight;
@@ -220,6 +238,7 @@ static bool none_ended(const struct jp_evidence *e, struct jp_sentence *s)
     return n > 0;
 }
 
+/* The recorder counted operations and could keep none of them. */
 static bool all_lost(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = &e->result->quality;
@@ -230,7 +249,7 @@ static bool all_lost(const struct jp_evidence *e, struct jp_sentence *s)
     return q->lost > 0;
 }
 
-/* Returns the first note on a recording that lacks its end; NULL: none. */
+/* Returns the first note on a recording without its end; NULL: none. */
 static const struct jp_file_note *find_cut(const struct jp_quality *q)
 {
     for (size_t i = 0; i < q->n_notes; i++)
@@ -256,6 +275,7 @@ static bool all_cut(const struct jp_evidence *e, struct jp_sentence *s)
     return n > 0;
 }
 
+/* Communicators exist, but no operation: a size filter is the likely reason. */
 static bool idle_comms(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_setting *filter = expected_filter(e->conf);
@@ -279,8 +299,8 @@ static bool empty_files(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
-/* Returns true and adds one clause if the evidence holds no record (or was not
- * analysed). The clause claims only what was seen: a missing file does not
+/* Returns true, sets *why and adds a clause if there is no record, or none was
+ * analysed. The clauses claim only what was seen: a missing file does not
  * distinguish a program without NCCL from a profiler that was not loaded. */
 static bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s,
                            enum jp_nodata *why)
@@ -300,161 +320,13 @@ static bool nodata_explain(const struct jp_evidence *e, struct jp_sentence *s,
 
     if (e->analysed && e->result && e->result->quality.records > 0)
         return false;
-    while (!reasons[i].is(e, s)) /* the last one always is */
+    while (!reasons[i].is(e, s)) /* the last one always holds */
         i++;
     *why = reasons[i].why;
     return true;
 }
 
-static const struct jp_step_warning *find(const struct jp_step_labels *labels,
-                                          enum jp_warning_kind kind)
-{
-    for (size_t i = 0; i < labels->n_warnings; i++)
-        if (labels->warnings[i].kind == kind)
-            return &labels->warnings[i];
-    return NULL;
-}
-
-static const struct jp_step_warning *
-find_fault(const struct jp_step_labels *labels)
-{
-    const struct jp_step_warning *dead = find(labels, JP_WARN_DEAD_NVLINK);
-
-    if (dead || !find(labels, JP_WARN_ODD_NODE))
-        return dead;
-    return find(labels, JP_WARN_HCA_DOWN);
-}
-
-static void answer_topology(const struct jp_step_labels *labels,
-                            const struct jp_step_warning *fault,
-                            struct jp_hypotheses *h)
-{
-    if (fault)
-        hypothesis_set(h, JP_HYPOTHESIS_TOPOLOGY, JP_HYPOTHESIS_FOUND, 1, "%s",
-                       fault->text);
-    else if (labels)
-        hypothesis_set(h, JP_HYPOTHESIS_TOPOLOGY, JP_HYPOTHESIS_NOT_FOUND, 1,
-                       NULL);
-    else
-        hypothesis_set(h, JP_HYPOTHESIS_TOPOLOGY, JP_HYPOTHESIS_NOT_JUDGED, NAN,
-                       "no node left a topology");
-}
-
-void topo_verdict_add(const struct jp_step_labels *labels,
-                      struct jp_hypotheses *hypotheses,
-                      struct jp_verdict *verdict)
-{
-    const struct jp_step_warning *fault = labels ? find_fault(labels) : NULL;
-    char rest[sizeof(verdict->text)];
-    struct jp_sentence s;
-
-    answer_topology(labels, fault, hypotheses);
-    if (!fault || verdict->word < JP_VERDICT_UNJUDGED)
-        return;
-    memcpy(rest, verdict->text, sizeof(rest));
-    sentence_init(&s, verdict->text, sizeof(verdict->text));
-    sentence_add(&s, "%s", fault->text);
-    sentence_add(&s, "%s", rest);
-    verdict->word = JP_VERDICT_DEGRADED;
-}
-
-/* ---------------------------------------------- Copper's word and clauses */
-
-#define NAMED 2 /* findings of a kind named in the sentence */
-
-bool copper_verdict_incomplete(const struct jp_copper *c)
-{
-    return c && (c->n_state[JP_COPPER_GOOD] < c->n_ranks || c->notes_bad ||
-                 c->left_out_rows);
-}
-
-static bool is_slow(const struct jp_copper_finding *f)
-{
-    return !strcmp(f->kind, "copper_slow_rank");
-}
-
-static size_t say(const struct jp_copper *c, bool slow, struct jp_sentence *s)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < c->n_findings; i++)
-        if (is_slow(&c->findings[i]) == slow && n++ < NAMED)
-            sentence_add(s, "Copper: %s", c->findings[i].text);
-    if (n > NAMED)
-        sentence_add(s, "and %s more", FIG_COUNT(n - NAMED));
-    return n;
-}
-
-static void say_totals(const struct jp_copper *c, struct jp_sentence *s)
-{
-    char of[48] = "";
-
-    if (!c->n_counted) {
-        sentence_add(s, "Copper: none of %s rank%s can be counted",
-                     FIG_COUNT(c->n_ranks), plural(c->n_ranks));
-        return;
-    }
-    if (c->n_ops < c->n_counted)
-        snprintf(of, sizeof(of), " (of %s rank%s)", FIG_COUNT(c->n_ops),
-                 plural(c->n_ops));
-    sentence_add(s,
-                 "Copper: %s of %s rank%s, %s operations, %s hits, "
-                 "%s without start-up%s",
-                 FIG_COUNT(c->n_counted), FIG_COUNT(c->n_ranks),
-                 plural(c->n_ranks), FIG_COUNT(c->total[COPPER_OPERATIONS]),
-                 FIG_COUNT(c->total[COPPER_HITS]),
-                 FIG_US((double) c->without_init_us), of);
-}
-
-static void say_paths(const struct jp_copper *c, struct jp_sentence *s)
-{
-    if (c->notes_bad)
-        sentence_add(s, "Copper: %s damaged file%s of paths (first: %s)",
-                     FIG_COUNT(c->notes_bad), plural(c->notes_bad),
-                     c->n_notes ? c->notes[0].what : "");
-    if (c->left_out_rows)
-        sentence_add(s, "Copper: paths of %s rows left out for memory",
-                     FIG_COUNT(c->left_out_rows));
-}
-
-void copper_verdict_add(const struct jp_copper *c, bool alone,
-                        struct jp_verdict *verdict)
-{
-    struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
-    enum jp_verdict_word word = JP_VERDICT_OK;
-
-    if (!c)
-        return;
-    if (alone)
-        sentence_init(&s, verdict->text, sizeof(verdict->text));
-    if (say(c, true, &s))
-        word = JP_VERDICT_DEGRADED;
-    else if (!c->n_counted)
-        word = JP_VERDICT_NODATA;
-    else if (copper_verdict_incomplete(c))
-        word = JP_VERDICT_INCOMPLETE;
-    else if (alone && c->unjudged >= c->n_counted)
-        word = JP_VERDICT_UNJUDGED;
-    if (word == JP_VERDICT_UNJUDGED)
-        sentence_add(&s, "slow ranks could not be looked for: too few of one "
-                         "level of Copper's tree to compare");
-    say_totals(c, &s);
-    say(c, false, &s);
-    say_paths(c, &s);
-    if (alone || word < verdict->word)
-        verdict->word = word;
-}
-
-void copper_verdict_failed(const char *why, struct jp_verdict *verdict)
-{
-    struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
-
-    sentence_add(&s, "Copper: not yet analysed: %s", why);
-    if (JP_VERDICT_INCOMPLETE < verdict->word)
-        verdict->word = JP_VERDICT_INCOMPLETE;
-}
-
-/* --------------------- judge whether the data of a step carries an answer */
+/* --- the word and the sentence -------------------------------------------- */
 
 const char *verdict_word_name(enum jp_verdict_word word)
 {
@@ -472,7 +344,9 @@ const char *verdict_word_name(enum jp_verdict_word word)
     return names[word];
 }
 
-/* Describes the completeness of a recording without gaps worth mentioning. */
+/* Describes how complete the records are, if too few are missing to mention
+ * them as a gap. Sequence numbers give only an upper bound: what all ranks lost
+ * leaves no gap. May use buf. */
 static const char *describe_coverage(const struct jp_evidence *e, char *buf,
                                      size_t size)
 {
@@ -510,7 +384,8 @@ static const char *describe_coverage(const struct jp_evidence *e, char *buf,
     return buf;
 }
 
-/* "8 of 8 ranks, 5,600 operations on 14 communicators, ..." */
+/* Adds "8 of 8 ranks, 5,600 operations on 14 communicators, ...": what a good
+ * verdict is based on. */
 static void say_ok(const struct jp_evidence *e,
                    const struct jp_insight *insight, struct jp_sentence *s)
 {
@@ -519,8 +394,8 @@ static void say_ok(const struct jp_evidence *e,
     char ranks[48], p2p[64] = "", complete[200];
     uint32_t of = expected_ranks(e->conf, e->nodes, r);
 
-    if (insight &&
-        insight->processes.n > q->ranks_seen) /* of no communicator */
+    /* no communicator has all of them */
+    if (insight && insight->processes.n > q->ranks_seen)
         snprintf(ranks, sizeof(ranks), "%s ranks",
                  FIG_COUNT(insight->processes.n));
     else if (of)
@@ -539,7 +414,7 @@ static void say_ok(const struct jp_evidence *e,
 }
 
 /* Adds failed tasks whatever the word is, because readers must not miss them.
- * Left out if the text already says how the tasks ended. */
+ * crash: the text already describes how the tasks ended. */
 static void say_failed_tasks(const struct jp_evidence *e,
                              const struct jp_crash *crash,
                              struct jp_sentence *s)
@@ -558,7 +433,7 @@ static void say_failed_tasks(const struct jp_evidence *e,
                      plural(e->nodes->tasks_failed));
 }
 
-/* Also adds what the recorder was told to leave out. */
+/* Adds what the recorder left out because of its cap on disk space. */
 static void say_capped(const struct jp_evidence *e, struct jp_sentence *s)
 {
     uint64_t n = e->analysed && e->result ? e->result->quality.capped : 0;
@@ -571,7 +446,7 @@ static void say_capped(const struct jp_evidence *e, struct jp_sentence *s)
                      FIG_COUNT(n), plural(n), disk ? disk : "");
 }
 
-/* "10 Broadcasts and 2 Reduces were called, NCCL told nothing of them" */
+/* Adds "10 Broadcasts and 2 Reduces were called, NCCL told nothing of them". */
 static void say_unseen(const struct jp_evidence *e, struct jp_sentence *s)
 {
     const struct jp_quality *q = e->analysed && e->result ? &e->result->quality
@@ -601,6 +476,7 @@ static void say_unseen(const struct jp_evidence *e, struct jp_sentence *s)
                  q->unseen_calls == 1 ? "it" : "them");
 }
 
+/* Returns true if at least one rank was judged. */
 static bool judges_lateness(const struct jp_evidence *e,
                             const struct jp_insight *insight)
 {
@@ -611,7 +487,7 @@ static bool judges_lateness(const struct jp_evidence *e,
     return false;
 }
 
-/* "4,000 operations have no time: ..., so late ranks cannot be told" */
+/* Adds "4,000 operations have no time: ..., so late ranks cannot be told". */
 static void say_unsure(const struct jp_evidence *e,
                        const struct jp_insight *insight, struct jp_sentence *s)
 {
@@ -627,14 +503,16 @@ static void say_unsure(const struct jp_evidence *e,
                                         : ", so late ranks cannot be told");
 }
 
+/* Returns true if the recorder saw operations in flight for long enough. */
 static bool is_recorded(const struct jp_hang *hang)
 {
     return hang->operations &&
            (double) hang->age_us >= limits_get(JP_LIMIT_HANG);
 }
 
-/* A hang needs the last operations only, so gaps in the data do not disprove
- * it. */
+/* Returns true if the step hangs. This needs the last operations only, so gaps
+ * in the data do not disprove it. Findings are sorted, so a hang is the first.
+ */
 static bool hangs(const struct jp_evidence *e, const struct jp_insight *insight)
 {
     return e->analysed && e->result &&
@@ -643,6 +521,8 @@ static bool hangs(const struct jp_evidence *e, const struct jp_insight *insight)
              insight->findings.at[0].kind == JP_FINDING_HANG));
 }
 
+/* Adds the hang, by the finding if there is one: it names the rank by the job's
+ * numbering. */
 static void say_hang(const struct jp_evidence *e,
                      const struct jp_insight *insight, struct jp_sentence *s)
 {
@@ -664,7 +544,9 @@ static void say_hang(const struct jp_evidence *e,
 }
 
 /* Returns true if the step had hung for long when the first task failed. Then
- * the failure ended the hang, and was not the reason why the others waited. */
+ * the failure ended the hang, as a watchdog does, and was not the reason why
+ * the others waited. Without the time at which the hang began: true if the
+ * others ended soon after the failure. */
 static bool hung_before(const struct jp_hang *hang,
                         const struct jp_crash *crash)
 {
@@ -676,10 +558,10 @@ static bool hung_before(const struct jp_hang *hang,
     return crash->task && (double) crash->before_us < least_us;
 }
 
-/* The sentence names the worst finding; the card lists the others. */
+/* findings in the sentence; the card lists the others */
 #define SAID 1
 
-/* Returns the worst word of the findings, and adds what they say. */
+/* Adds the worst finding, and returns the worst word of all findings. */
 static enum jp_verdict_word say_findings(const struct jp_insight *insight,
                                          struct jp_sentence *s)
 {
@@ -691,7 +573,7 @@ static enum jp_verdict_word say_findings(const struct jp_insight *insight,
         enum jp_verdict_word own = findings_about[f->kind].verdict;
 
         if (own == JP_VERDICT_OK || own <= JP_VERDICT_FAILED)
-            continue; /* the worst ones have sentences of their own */
+            continue; /* hangs and crashes have sentences of their own */
         word = own < word ? own : word;
         if (n++ < SAID)
             sentence_add(s, "%s", f->text);
@@ -702,7 +584,8 @@ static enum jp_verdict_word say_findings(const struct jp_insight *insight,
     return word;
 }
 
-/* "late ranks could not be looked for: ... ; profile a longer run" */
+/* Adds "late ranks could not be looked for (why): what to do". Returns
+ * UNJUDGED: without a search, OK would be a false all-clear. */
 static enum jp_verdict_word say_unjudged(const struct jp_insight *insight,
                                          struct jp_sentence *s)
 {
@@ -714,7 +597,8 @@ static enum jp_verdict_word say_unjudged(const struct jp_insight *insight,
     return JP_VERDICT_UNJUDGED;
 }
 
-/* All ranks lost the end of the run; findings rely on the records that exist.
+/* Adds that all ranks lost the end of the run, by what the user said about it.
+ * Returns true if it did. Findings stay: they rely on the records that exist.
  */
 static bool say_tail(const struct jp_evidence *e, struct jp_sentence *s)
 {
@@ -730,7 +614,8 @@ static bool say_tail(const struct jp_evidence *e, struct jp_sentence *s)
     return true;
 }
 
-/* Adds what the figures say, and how complete they are. */
+/* Adds what was found and how complete the data is. Returns the word; *why is
+ * set for NODATA. */
 static enum jp_verdict_word say_data(const struct jp_evidence *e,
                                      const struct jp_insight *insight,
                                      enum jp_nodata *why, struct jp_sentence *s)
@@ -751,6 +636,7 @@ static enum jp_verdict_word say_data(const struct jp_evidence *e,
         !hypothesis_judged(insight ? &insight->hypotheses : NULL,
                            JP_HYPOTHESIS_LATE_RANK))
         word = say_unjudged(insight, s);
+    /* A good or open verdict includes what it is based on. */
     if (word >= JP_VERDICT_UNJUDGED)
         say_ok(e, insight, s);
     return word;
@@ -768,6 +654,7 @@ void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
                             .expected = expected_records(conf, nodes, result)};
     const struct jp_crash *crash =
         insight && insight->crash.cause ? &insight->crash : NULL;
+    /* If the step both hung and crashed, the cause is what came first. */
     bool hung = hangs(&e, insight), fault = crash && crash_is_fault(crash);
     bool hung_first = hung && (!fault || hung_before(&result->hang, crash));
     struct jp_sentence s;

@@ -25,11 +25,11 @@
 
 const char *verdict_word_name(enum jp_verdict_word word);
 
-/* Why a report has no record. */
+/* Why a report has no records. */
 enum jp_nodata {
     JP_NODATA_ABSENT, /* no file, or no operation in it */
     JP_NODATA_OFF,    /* it was not analysed, or not profiled */
-    JP_NODATA_GONE,   /* files were there and are not any more */
+    JP_NODATA_GONE,   /* there were files, and they are gone */
     JP_NODATA_BROKEN, /* they cannot be read */
     JP_NODATA_BEGUN,  /* no operation has ended */
     JP_NODATA_LOST,   /* the profiler could keep none */
@@ -43,35 +43,14 @@ struct jp_verdict {
     double coverage;       /* records / expected; negative: unknown */
 };
 
-/* conf and nodes may be NULL (a plain folder of logs), and so may result (no
- * input at all) and insight (no findings). analysed false: the time limit ended
- * before there were figures ("not yet analysed"). */
+/* Decides word and sentence. conf and nodes may be NULL (a plain folder of
+ * logs), and so may result (no input at all) and insight (no findings).
+ * analysed false: the time limit ended before there were figures ("not yet
+ * analysed"). */
 void verdict_decide(const struct jp_jobconf *conf, const struct jp_nodes *nodes,
                     const struct jp_result *result,
                     const struct jp_insight *insight, bool analysed,
                     struct jp_verdict *verdict);
-
-/* A fault that a record proves makes an OK step DEGRADED: a GPU with fewer
- * NVLinks than its likes, and the nearest HCA's port down where the step's
- * nodes are unlike one another (where all are alike the site may have left the
- * port unplugged). Everything else is a finding only. Answers the question of
- * the topology, too. labels and hypotheses may be NULL. */
-void topo_verdict_add(const struct jp_step_labels *labels,
-                      struct jp_hypotheses *hypotheses,
-                      struct jp_verdict *verdict);
-
-/* Whether figures are missing: a rank is incomplete, or a table of paths is
- * damaged. */
-bool copper_verdict_incomplete(const struct jp_copper *copper);
-
-/* Adds Copper's findings to a verdict. alone: nothing else was profiled, so the
- * verdict is Copper's. A slow rank makes it DEGRADED, missing figures
- * INCOMPLETE; a worse verdict stays. copper NULL: nothing changes. */
-void copper_verdict_add(const struct jp_copper *copper, bool alone,
-                        struct jp_verdict *verdict);
-
-/* The same for Copper's profiles that could not be analysed. */
-void copper_verdict_failed(const char *why, struct jp_verdict *verdict);
 
 struct jp_doubt_text {
     const char *key;  /* in summary.json */
@@ -81,36 +60,57 @@ struct jp_doubt_text {
 /* By bit number in enum jpr_doubt. */
 extern const struct jp_doubt_text doubts_table[JP_DOUBTS];
 
-/* --- gputime.c ---------------------------------------------------------- */
+/* --- verdict_other.c ----------------------------------------------------- */
 
-/* What exports of Nsight Systems show of a step's GPUs: gaps
- * between kernels, small kernels, copies that wait, allocations, ranks that
- * have more to do than others.
- */
+/* Makes an OK step DEGRADED if a record proves a fault: a GPU with fewer
+ * NVLinks than its likes, or the nearest HCA's port down while the step's nodes
+ * are unlike one another (if all are alike, the site may have left the port
+ * unplugged). Everything else is a finding only. Also answers the question of
+ * the topology. labels and hypotheses may be NULL. */
+void topo_verdict_add(const struct jp_step_labels *labels,
+                      struct jp_hypotheses *hypotheses,
+                      struct jp_verdict *verdict);
+
+/* Returns true if figures are missing: a rank is incomplete, or a table of
+ * paths is damaged. */
+bool copper_verdict_incomplete(const struct jp_copper *copper);
+
+/* Adds Copper's findings to a verdict. alone: nothing else was profiled, so the
+ * verdict is Copper's. A slow rank makes it DEGRADED, missing figures
+ * INCOMPLETE; a worse verdict stays. copper NULL: nothing changes. */
+void copper_verdict_add(const struct jp_copper *copper, bool alone,
+                        struct jp_verdict *verdict);
+
+/* Adds that Copper's profiles could not be analysed, and why. */
+void copper_verdict_failed(const char *why, struct jp_verdict *verdict);
+
+/* What exports of Nsight Systems show of a step's GPUs: gaps between kernels,
+ * small kernels, copies that block, allocations, ranks that have more to
+ * compute than others. */
 
 /* The limits that decide what is short and small. */
 struct jp_nsys_options gputime_options(void);
 
-/* Adds findings and sorts all again. Without memory it adds fewer. nsys may be
- * NULL: then the questions are not judged. */
+/* Adds findings and sorts all again. Adds fewer without memory. nsys may be
+ * NULL: then the question is not judged. */
 void gputime_judge(const struct jp_nsys *nsys, struct jp_insight *insight);
 
-/* Whether an export was read. nsys may be NULL. */
+/* Returns true if an export was read. nsys may be NULL. */
 bool gputime_has_data(const struct jp_nsys *nsys);
 
-/* Replaces a verdict about missing records of NCCL, which nobody wanted: by
- * UNJUDGED, or by FAILED if a task died by itself. */
+/* Replaces a verdict about missing records of NCCL, which were not asked for:
+ * by UNJUDGED, or by FAILED if a task died by itself. */
 void gputime_verdict_alone(const struct jp_nsys *nsys,
                            const struct jp_insight *insight,
                            struct jp_verdict *verdict);
 
-/* The word of a step that was asked for what the node agent
- * does alone: samples of utilisation, probes of clocks. */
+/* The verdict of a step with only what the node agent does by itself: samples
+ * of utilisation, probes of clocks. */
 
-/* Replaces a verdict about missing records of NCCL, which nobody wanted:
- * UNJUDGED with samples or probes, NODATA without, FAILED if a task died by
- * itself. util NULL: no samples were wanted. probed: nodes with probes of
- * clocks; -1: none were wanted. insight may be NULL. */
+/* As gputime_verdict_alone: UNJUDGED with samples or probes, NODATA without,
+ * FAILED if a task died by itself. util NULL: no samples were asked for.
+ * probed: nodes with probes of clocks; -1: none were asked for. insight may be
+ * NULL. */
 void util_verdict_alone(const struct jp_util *util, bool sampled, int probed,
                         const struct jp_insight *insight,
                         struct jp_verdict *verdict);

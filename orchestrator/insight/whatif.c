@@ -1,4 +1,11 @@
-/* whatif.c - replay the run without a cause of waits. */
+/* whatif.c - replay the run without a fault, to find what mending it gains.
+ *
+ * whatif_findings is the entry. make_cause turns a finding into a cause;
+ * replay_without changes times so as if the cause were gone: own times of late
+ * processes (change_own), of stages (even_stages), or the network's times
+ * (change_net); one pass then gives the new length. A gain is an estimate under
+ * the model of replay.h; where there is nothing to compare with, none is given.
+ */
 #include "orchestrator/insight/replay.h"
 
 #include <math.h>
@@ -10,27 +17,31 @@
 #include "orchestrator/insight/stats.h"
 
 enum {
-    PEERS = 16,   /* most peers to compare with */
-    POOL = 4,     /* peers that show how own times vary */
-    WINDOWS = 16, /* parts of the run, if there is a single peer */
-    HISTORY = 32, /* operations of a link that are judged together */
-    LEAST = 5     /* least operations to learn the usual time */
+    PEERS = 16, /* peers to compare with, at most */
+    POOL = 4,   /* peers that show how own times vary by chance */
+    /* parts of the run that are compared if there is a single peer */
+    WINDOWS = 16,
+    HISTORY = 32, /* operations of a link that share one correction */
+    LEAST = 5     /* operations from which the usual time is learnt, at least */
 };
 
-/* a link slower than its likes by this factor is not so by chance */
+/* A link is mended only if it is slower than usual by this factor: less is
+ * noise, and mending noise would invent a gain. */
 #define SLOW 1.03
 
+/* Returns the number of a process's events. */
 static uint32_t count_of(const struct replay *x, size_t process)
 {
     return x->first[process + 1] - x->first[process];
 }
 
-/* ------------------------------------------------------------------ peers */
+/* --- peers ---------------------------------------------------------------- */
 
-/* A process' events in order of streams (communicators as they first come) and,
- * in each, as they came: `order` has room for them. Returns their signature:
- * peers have the same, and the same place in a pipeline (the first stage sends
- * where the last one receives). */
+/* Writes a process's events to order (room for all of them) by stream, and in
+ * each as they came; streams are in the order of their first event. Returns the
+ * signature of that sequence: processes with the same one do the same work and
+ * have the same place in a pipeline (the first stage sends where the last one
+ * receives). Uses x->streams as scratch. */
 static uint64_t sort_streams(struct replay *x, size_t process, uint32_t *order)
 {
     uint32_t from = x->first[process], n = count_of(x, process), at = 0;
@@ -40,7 +51,8 @@ static uint64_t sort_streams(struct replay *x, size_t process, uint32_t *order)
         x->streams[x->ops[x->events[i].op].comm].count = 0;
     for (uint32_t i = from; i < from + n; i++)
         x->streams[x->ops[x->events[i].op].comm].count++;
-    /* counts become indices; stamp 0: index not yet known */
+    /* Counts become indices (a counting sort). stamp 0: the stream has none
+     * yet. */
     for (uint32_t i = from; i < from + n; i++)
         x->streams[x->ops[x->events[i].op].comm].stamp = 0;
     for (uint32_t i = from; i < from + n; i++) {
@@ -59,8 +71,8 @@ static uint64_t sort_streams(struct replay *x, size_t process, uint32_t *order)
     return hash;
 }
 
-/* Processes to compare one process with: at most PEERS, with equally many
- * events. */
+/* A process and the peers it is compared with: processes of the same signature.
+ */
 struct peers {
     uint32_t *mine;          /* events of the process, in order of streams */
     uint32_t *theirs[PEERS]; /* events of the others, in the same order */
@@ -75,6 +87,8 @@ static void peers_fini(struct peers *peers)
         free(peers->theirs[i]);
 }
 
+/* Returns true if the process is part of the cause; such a process is no peer.
+ */
 static bool is_in(const struct replay_cause *cause, size_t process)
 {
     for (size_t i = 0; i < cause->n; i++)
@@ -83,8 +97,8 @@ static bool is_in(const struct replay_cause *cause, size_t process)
     return false;
 }
 
-/* Searches from the nearest neighbours outward, because they are most alike.
- * Returns 0 or -1. */
+/* Finds the peers of a process, from the next one on: neighbours are most
+ * alike. Returns 0 or -1. */
 static int find_peers(struct replay *x, const struct replay_cause *cause,
                       size_t process, struct peers *peers)
 {
@@ -110,6 +124,8 @@ static int find_peers(struct replay *x, const struct replay_cause *cause,
     return 0;
 }
 
+/* Returns the median of the peers' own times at position k, without one of them
+ * (SIZE_MAX: with all). */
 static double peers_median(const struct replay *x, const struct peers *peers,
                            uint32_t k, size_t without)
 {
@@ -122,9 +138,9 @@ static double peers_median(const struct replay *x, const struct peers *peers,
     return stats_median(v, n);
 }
 
-/* -------------------------------------------------------- late, or stalling */
+/* --- late or stalling processes ------------------------------------------- */
 
-/* Excess over the peers at one position. */
+/* A process's excess over its peers at position k. */
 struct excess {
     double us;
     uint32_t k;
@@ -139,8 +155,9 @@ static int by_excess(const void *a, const void *b)
     return x->k < y->k ? -1 : x->k > y->k;
 }
 
-/* With a single peer: takes as long as the peer in each part of the run,
- * distributed as in the process itself. */
+/* Mends a process with a single peer, of which the median is not robust: in
+ * each window of the run it takes as long as the peer, distributed over the
+ * operations as before. */
 static void take_shares(const struct replay *x, const struct peers *peers,
                         double *own)
 {
@@ -158,8 +175,8 @@ static void take_shares(const struct replay *x, const struct peers *peers,
     }
 }
 
-/* Returns true if most peers were queued there, so that their own time is
- * unknown. */
+/* Returns true if most peers waited in line at position k while the process did
+ * not. Their own time is hidden by the wait, and unknown. */
 static bool is_hidden(const struct replay *x, const struct peers *peers,
                       uint32_t k)
 {
@@ -170,7 +187,8 @@ static bool is_hidden(const struct replay *x, const struct peers *peers,
     return 2 * queued > peers->n && !x->events[peers->mine[k]].queued;
 }
 
-/* Ratio of the peers' times to its own, where they are known. */
+/* Returns the peers' own times divided by those of the process, at positions
+ * where they are known; at most 1. Hidden positions are shortened by it. */
 static double hidden_ratio(const struct replay *x, const struct peers *peers)
 {
     double mine = 0, theirs = 0;
@@ -183,10 +201,11 @@ static double hidden_ratio(const struct replay *x, const struct peers *peers)
     return mine > 0 && theirs > 0 ? fmin(theirs / mine, 1) : 1;
 }
 
-/* Operations that stood in line for the culprit take no longer than the culprit
- * does after it is mended; this holds for other culprits, too. Those that
- * waited for several at once take as long as the longest. released: which of
- * all events have been shortened. */
+/* Shortens the operations of other processes that stood in line for the
+ * culprit: they take no longer than the culprit does after it is mended. A
+ * process that stood in line for several culprits keeps the longest of these
+ * times. released: [event] already shortened for another culprit. Returns 0 or
+ * -1. */
 static int release(struct replay *x, const struct peers *peers, size_t process,
                    double *own, bool *released)
 {
@@ -217,9 +236,11 @@ static int release(struct replay *x, const struct peers *peers, size_t process,
     return 0;
 }
 
-/* Replaces the excess of a process over its peers, operation by operation, by
- * what a peer exceeds the other peers by, in order of size: it then varies as
- * its peers do, at its own times. 0 or -1. */
+/* Mends a process: its excess over the peers' median, sorted by size, becomes
+ * what a peer exceeds the other peers by, at the same rank of size. So it still
+ * varies by chance as its peers do, and its own order of long and short times
+ * is kept. Replacing it by the median would remove that scatter as well and
+ * overestimate the gain. Returns 0 or -1. */
 static int take_excess(const struct replay *x, const struct peers *peers,
                        double *own)
 {
@@ -256,7 +277,8 @@ static int take_excess(const struct replay *x, const struct peers *peers,
     return rc;
 }
 
-/* Gives a process the times that it would have had without the cause. */
+/* Gives a process the own times that it would have without the cause. Nothing
+ * changes without a peer. Returns 0 or -1. */
 static int mend(struct replay *x, const struct peers *peers, double *own)
 {
     if (peers->n == 1)
@@ -264,8 +286,8 @@ static int mend(struct replay *x, const struct peers *peers, double *own)
     return peers->n > 1 ? take_excess(x, peers, own) : 0;
 }
 
-/* Changes own times. Returns 1 if a statement is possible, 0 if not, -1 on
- * failure. */
+/* Mends all processes of a cause. Returns 1; 0 if one of them has no peers,
+ * since then the gain is unknown; -1 without memory. */
 static int change_own(struct replay *x, const struct replay_cause *cause,
                       double *own)
 {
@@ -280,7 +302,8 @@ static int change_own(struct replay *x, const struct replay_cause *cause,
             rc = mend(x, &peers[i], own);
         told += peers[i].events && peers[i].n;
     }
-    /* all of them are mended by then: they waited in line for each other */
+    /* Release only after all are mended: culprits may have waited for each
+     * other. */
     for (size_t i = 0; rc == 0 && i < cause->n; i++)
         if (peers[i].n > 1)
             rc = release(x, &peers[i], cause->processes[i], own, released);
@@ -291,8 +314,9 @@ static int change_own(struct replay *x, const struct replay_cause *cause,
     return rc < 0 ? -1 : told && told == cause->n;
 }
 
-/* ------------------------------------------------------------------ stages */
+/* --- stages --------------------------------------------------------------- */
 
+/* Returns the sum of a process's own times. */
 static double sum_own(const struct replay *x, size_t process)
 {
     double sum = 0;
@@ -302,8 +326,9 @@ static double sum_own(const struct replay *x, size_t process)
     return sum;
 }
 
-/* Makes each stage's processes spend the mean time of all stages. Returns 1, 0
- * or -1 as above. */
+/* Scales own times so that each stage's processes spend the mean of all stages:
+ * the work stays, evenly divided. Returns 1, 0 if there is a single stage, -1
+ * without memory. */
 static int even_stages(const struct replay *x, const struct replay_cause *cause,
                        double *own)
 {
@@ -334,14 +359,16 @@ static int even_stages(const struct replay *x, const struct replay_cause *cause,
     return stages > 1;
 }
 
-/* --------------------------------------------------------------- slow links */
+/* --- slow links ----------------------------------------------------------- */
 
-/* A complete operation, to compare with its likes. */
+/* A complete operation, which is compared with its likes. kind: function, sizes
+ * and reach; key: the link, that is the communicator and function, or the pair.
+ */
 struct linked {
     uint64_t kind;
     double at_us;
     uint32_t key, op;
-    bool touched; /* part of what is said to be slow */
+    bool touched; /* by what the finding calls slow */
 };
 
 static int by_link(const void *a, const void *b)
@@ -357,8 +384,8 @@ static int by_link(const void *a, const void *b)
     return x->op < y->op ? -1 : x->op > y->op;
 }
 
-/* Returns whether the operation leaves a host, and whether it touches that of
- * the cause. */
+/* Returns whether the operation leaves a host. *touched: it is on the host and
+ * in the communicator of the cause, as far as the cause names these. */
 static bool crosses(const struct replay *x, const struct replay_op *op,
                     const struct replay_cause *cause, bool *touched)
 {
@@ -379,6 +406,8 @@ static bool crosses(const struct replay *x, const struct replay_op *op,
     return away;
 }
 
+/* Lists the complete operations. Returns their number. at_us is their time
+ * since 1970 by the process's own clock. */
 static size_t list_links(const struct replay *x,
                          const struct replay_cause *cause, struct linked *list)
 {
@@ -405,6 +434,7 @@ static size_t list_links(const struct replay *x,
     return n;
 }
 
+/* Returns the median network time of n operations. */
 static double median_net(const struct replay *x, const struct linked *list,
                          size_t n, double *scratch)
 {
@@ -413,8 +443,8 @@ static double median_net(const struct replay *x, const struct linked *list,
     return stats_median(scratch, n);
 }
 
-/* Returns how many operations came before the slowdown and show the usual time;
- * for a steady growth, the first tenth. 0: none. */
+/* Returns how many of a link's operations came before it became slow; they show
+ * the usual time. For a steady growth these are the first tenth. 0: none. */
 static size_t count_before(const struct linked *list, size_t n,
                            const struct replay_cause *cause)
 {
@@ -427,8 +457,9 @@ static size_t count_before(const struct linked *list, size_t n,
     return before;
 }
 
-/* Makes a link's operations that are slower than usual_us as fast as that, all
- * at once or gradually. Returns true if anything changed. */
+/* Scales a link's operations to usual_us, in groups of `step` by the median of
+ * each group, where that is clearly slower. Small groups follow a gradual
+ * change. Returns true if anything changed. */
 static bool hasten(struct replay *x, const struct linked *list, size_t n,
                    size_t step, double usual_us, double *scratch)
 {
@@ -447,9 +478,9 @@ static bool hasten(struct replay *x, const struct linked *list, size_t n,
     return any;
 }
 
-/* Returns the usual time of one kind: the median of its links' medians. Uses
- * links that the cause does not touch if there are enough, since it may touch
- * most. NAN: too few. */
+/* Returns the usual time of a kind: the median of its links' medians. Links
+ * that the cause does not touch are used if there are three, since the cause
+ * may touch most of them. NAN: too few links. */
 static double usual_net(const struct replay *x, const struct linked *list,
                         size_t n, double *medians, double *scratch)
 {
@@ -469,7 +500,8 @@ static double usual_net(const struct replay *x, const struct linked *list,
     return NAN;
 }
 
-/* Compares the links of one kind. */
+/* Mends the links of one kind, by their own past if the finding has a
+ * beginning, else by their likes. Returns true if anything changed. */
 static bool compare_kind(struct replay *x, const struct linked *list, size_t n,
                          const struct replay_cause *cause, double *medians,
                          double *scratch)
@@ -495,7 +527,8 @@ static bool compare_kind(struct replay *x, const struct linked *list, size_t n,
     return any;
 }
 
-/* Scales the network times. Returns 1, 0 or -1 as above. */
+/* Mends the network. Returns 1, 0 if nothing could be mended, -1 without
+ * memory. */
 static int change_net(struct replay *x, const struct replay_cause *cause)
 {
     struct linked *list = calloc(x->n_ops + 1, sizeof(*list));
@@ -521,7 +554,7 @@ out:
     return rc;
 }
 
-/* ------------------------------------------------------------------- replay */
+/* --- replay --------------------------------------------------------------- */
 
 int replay_without(struct replay *x, const struct replay_cause *cause,
                    double *gain)
@@ -536,6 +569,7 @@ int replay_without(struct replay *x, const struct replay_cause *cause,
         rc = cause->kind == REPLAY_NET      ? change_net(x, cause)
              : cause->kind == REPLAY_STAGES ? even_stages(x, cause, own)
                                             : change_own(x, cause, own);
+    /* The replay shortened by noise would be negative: no gain then. */
     if (rc > 0) {
         x->own = own;
         *gain = fmax(1 - replay_pass(x, &one) / x->base_us, 0);
@@ -547,9 +581,10 @@ int replay_without(struct replay *x, const struct replay_cause *cause,
     return rc < 0 ? -1 : 0;
 }
 
-/* --- from findings to causes --- */
+/* --- from findings to causes ---------------------------------------------- */
 
-/* Lists the processes whose own times a finding on lateness is about. */
+/* Lists the processes that a finding on lateness is about: one, or those of a
+ * host. Returns their number. */
 static size_t list_late(const struct jp_processes *p,
                         const struct jp_finding *f, size_t *list)
 {
@@ -584,9 +619,9 @@ static bool has_cause(const struct jp_finding *f)
     }
 }
 
-/* Fills list with all processes, and stage[] with the pipeline stage of each.
- * Collectives connect processes of one stage; only a communicator of all
- * processes connects several. Returns the number of stages. */
+/* Fills list with all processes and stage[] with the pipeline stage of each.
+ * Collectives connect processes of one stage only, except for a communicator of
+ * all processes. Returns the number of stages. */
 static uint32_t find_stages(const struct jp_result *r,
                             const struct jp_processes *p, size_t *list,
                             uint32_t *stage)
@@ -621,8 +656,8 @@ static uint32_t find_stages(const struct jp_result *r,
     return n;
 }
 
-/* list: room for all processes. Returns false if no single part of the run is
- * the cause. */
+/* Makes the cause of a finding. list, stage: room for all processes. Returns
+ * false if a replay cannot take the fault away. */
 static bool make_cause(const struct jp_result *r, const struct jp_processes *p,
                        const struct jp_finding *f, size_t *list,
                        uint32_t *stage, struct replay_cause *cause)
@@ -656,7 +691,7 @@ static bool make_cause(const struct jp_result *r, const struct jp_processes *p,
     }
 }
 
-/* Adds the result after the text of the finding. */
+/* Adds the gain to the finding's text. */
 static void say(struct jp_finding *f)
 {
     size_t n = strlen(f->text);
@@ -669,6 +704,8 @@ static void say(struct jp_finding *f)
              FIG_SHARE(f->gain));
 }
 
+/* Replays the first WHATIF_FINDINGS findings that have a cause. part: only the
+ * start of the run is replayed. Returns 0 or -1. */
 static int replay(struct replay *x, const struct jp_result *r,
                   const struct jp_processes *p, bool part,
                   struct jp_findings *findings)
@@ -706,6 +743,8 @@ int whatif_findings(const struct jp_result *result,
 
     *state = (struct replay_state){0};
     for (size_t i = 0; i < findings->n; i++) {
+        /* Unless a replay succeeds, all waits are an upper bound of the gain.
+         */
         if (isfinite(findings->at[i].cost_us))
             findings->at[i].gain_kind = JP_GAIN_BOUND;
         any |= has_cause(&findings->at[i]);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/sorted.h"
-#include "orchestrator/cause/samples.h"
+#include "orchestrator/cause/cause.h"
 
 /* Most members with a line of their own, and most rows of a map, that can be
  * distinguished. */

@@ -154,7 +154,7 @@ static void put_end(struct jp_json_stream *s, const struct jp_report *report)
         return;
     }
     json_stream_object(s, "end");
-    json_stream_text(s, "cause", crash_cause_name(c->cause));
+    json_stream_text(s, "cause", crash_causes[c->cause]);
     json_stream_bool(s, "fault", crash_is_fault(c));
     json_stream_bool(s, "sure", c->sure);
     json_stream_text(s, "text", c->text);
@@ -175,7 +175,7 @@ static void put_end(struct jp_json_stream *s, const struct jp_report *report)
     json_stream_count(s, "ended_well", c->ended[JP_CRASH_WELL]);
     json_stream_count(s, "failed", c->ended[JP_CRASH_SELF]);
     json_stream_count(s, "killed", c->ended[JP_CRASH_KILL]);
-    json_stream_text(s, "job_state", crash_state_name(nodes->job_state));
+    json_stream_text(s, "job_state", crash_job_states[nodes->job_state]);
     json_stream_known(s, "job_end_us", nodes->job_end_us > 0,
                       nodes->job_end_us);
     json_stream_end_object(s);

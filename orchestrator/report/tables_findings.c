@@ -118,7 +118,7 @@ static void find_finding(struct jp_row *row)
 
 /* the words of the schema for expectation_word */
 static const char *const against[] = {"peaks", "baseline", "likes", "own"};
-/* the words of the schema for finding_gain_word */
+/* the words of the schema for finding_gains */
 static const char *const gain_kinds[] = {"replayed", "part", "bound"};
 
 /* Returns the finding's communicator; NULL if it concerns several. */
@@ -207,7 +207,7 @@ JP_GETTER(finding_cost, jp_finding,
 JP_GETTER(finding_gpu_time, jp_finding, value_positive(v, at->cost_us))
 JP_GETTER(finding_gain, jp_finding, value_positive(v, at->gain))
 JP_GETTER(finding_gain_kind, jp_finding,
-          value_text(v, finding_gain_word(at->gain_kind)))
+          value_text(v, finding_gains[at->gain_kind]))
 JP_GETTER(finding_low, jp_finding, value_positive(v, at->low))
 JP_GETTER(finding_high, jp_finding, value_positive(v, at->high))
 JP_GETTER(finding_evidence, jp_finding,

@@ -402,7 +402,6 @@ bool clock_file_wall(const struct clock_file *file, int64_t mono_ns,
 
 /* Times of the wall clock end in 2116, so that differences fit. */
 #define LAST_NS INT64_C(4600000000000000000)
-#define FAR_NS ((int64_t) 1 << 60)
 #define PAIRS_LEAST 12 /* as CLOCK_LEAST of our own windows */
 #define LONGEST_NS INT64_C(3600000000000)
 /* XLA's stamps have passed through a double, whose steps are 256 ns today. */

@@ -1,6 +1,5 @@
-/* What coincides with a finding: each cause planted in made-up samples, and
- * none where there is none.
- */
+/* test_cause.c - each cause, planted in made-up samples, is found; without one
+ * none is found. */
 #include "orchestrator/cause/cause.h"
 
 #include <math.h>
@@ -14,7 +13,6 @@
 #include <cmocka.h>
 
 #include "orchestrator/aggregate/ops.h"
-#include "orchestrator/cause/samples.h"
 #include "orchestrator/insight/processes.h"
 #include "tests/common/fewer.h"
 
@@ -40,8 +38,8 @@ static double normal(void)
 
 /* --- a job ---------------------------------------------------------------- */
 
-/* What ranks of a sound job sample: a level, how much members and samples
- * differ. */
+/* What ranks of a healthy job sample: a level, and how much members and samples
+ * differ from it. */
 struct usual {
     enum jp_util_scope scope;
     const char *column;
@@ -98,7 +96,7 @@ static const struct usual usuals[] = {
 };
 enum { N_USUALS = sizeof(usuals) / sizeof(*usuals) };
 
-/* What one member has in place of it. */
+/* What one member samples instead. */
 struct planted {
     enum jp_util_scope scope;
     const char *column; /* NULL: none */
@@ -144,7 +142,7 @@ static double draw(const struct usual *u, double level, bool quiet)
     return fmax(v, 0);
 }
 
-/* Has this member, at this time, something else? */
+/* Returns true if this member samples something else at this time. */
 static const struct planted *is_planted(const struct job *job,
                                         const struct usual *u, unsigned node,
                                         unsigned local, double at)
@@ -520,10 +518,10 @@ static void each_cause(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* A limit holds a node's two ranks back from the first fifth on, and now the
- * one and then the other comes last: that one waits for nobody in half of that
- * time is no sign that the limit is not there. No other node has such a figure,
- * or all others have 0. */
+/* A limit slows a node's two ranks down from the first fifth of the run on, and
+ * the two come last in turn. Each waits for nobody in half of that time; this
+ * is no sign that the limit is not there. No other node has such a figure, or
+ * all others have 0. */
 static void two_in_turns(void **state)
 {
     enum { NODES = 3, EACH = 2, RANKS = NODES * EACH, N = 120 };
@@ -624,7 +622,7 @@ static void false_alarms(void **state)
     assert_true(named <= 10);
 }
 
-/* What is planted is found, and named first. */
+/* What is planted is found, as the first cause. */
 static void found(void **state)
 {
     static const struct {
@@ -677,7 +675,7 @@ static void found(void **state)
     assert_true(N * TIMES - right <= 18);
 }
 
-/* Of tables of Student's t. */
+/* From tables of Student's t. */
 static void t_tail(void **state)
 {
     static const double rows[][3] = {

@@ -1,4 +1,4 @@
-/* How long a step takes, and what a job is bound by. */
+/* test_pace.c - the length of an iteration, and what limits a job. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,7 +106,7 @@ static void steps_of_operations(void **state)
     free(ops);
 }
 
-/* Operations of which none comes again have no step. */
+/* Operations that never repeat have no iteration. */
 static void random_operations(void **state)
 {
     struct iteration_op *ops = calloc(ROOM, sizeof(*ops));

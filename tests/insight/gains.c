@@ -1,20 +1,21 @@
-/* gains.c - how well replay tells what mending a cause would win.
+/* gains.c - how well a replay predicts what mending a cause gains.
  *
  * usage: gains [-o | -t | -f] [SEEDS [FIRST [FAULT]]]
- * (FIRST "=N": the seed N itself, which a failure's line tells)
+ * FIRST "=N" is the seed N itself, which the line of a failure prints.
  *
- * Runs SEEDS jobs of each fault twice, with it and without, with the same
- * seeds (-o, -t, -f: other families of shapes), and compares what the replay of
- * the first predicts with what the second took. A row: jobs, those within 2
- * percentage points, the mean and the largest gain, the worst error; and the
- * worst miss of the run's length by the replay of the run as it was; and
- * the CPU time of the replays, as a share of the aggregation's; then, from end
- * to end, how many jobs have a finding that names the cause with what mending
- * it would win, and how many of these are within 2 points (of two late ranks
- * none is asked: each is a finding of its own). The first job of a row is also
- * read by partials of its nodes: the findings must be the same to the byte
- * (with -o, -t and -f only where a row has several jobs).
- * Exit status 1 where a row is under its floor.
+ * Runs SEEDS jobs of each fault twice, with it and without, with the same seeds
+ * (-o, -t, -f: other families of shapes), and compares the gain that the replay
+ * of the first predicts with what the second took. A row has: jobs; those
+ * within 2 percentage points; the mean and the largest gain; the worst error;
+ * the worst miss of the run's length by the replay with nothing changed; the
+ * CPU time of the replays as a share of the aggregation's; then, from end to
+ * end, how many jobs have a finding that names the cause with its gain, and how
+ * many of these are within 2 points (two late ranks are left out: each is a
+ * finding of its own).
+ *
+ * The first job of a row is also read by partials of its nodes: the findings
+ * must be the same to the byte (with -o, -t and -f only if a row has several
+ * jobs). Exit status 1 if a row is under its floor.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -34,8 +35,8 @@
 #include "tests/insight/simlog.h"
 #include "tests/insight/simrec.h"
 
-#define NEAR 0.02  /* of the run: an error that is small */
-#define EXACT 0.01 /* and one of its length */
+#define NEAR 0.02  /* share of the run that a predicted gain may be off */
+#define EXACT 0.01 /* share of the run that the replay's length may be off */
 
 static const struct row {
     enum simjob_fault fault;
@@ -161,7 +162,7 @@ static struct replay_cause cause_of(const struct job *j,
     return cause;
 }
 
-/* Does the shape have what such a cause is told from? As in table.c. */
+/* Returns true if the shape has what the fault is found by, as in table.c. */
 static bool can_show(enum simjob_fault fault, const struct simjob_shape *s)
 {
     uint32_t stage = s->tp * (s->dp_before_pp ? s->dp : 1);
@@ -173,7 +174,7 @@ static bool can_show(enum simjob_fault fault, const struct simjob_shape *s)
     return true;
 }
 
-/* ------------------------------------------------------------ end to end */
+/* --- end to end ----------------------------------------------------------- */
 
 static bool is_network(const struct simjob_truth *t)
 {
@@ -181,7 +182,7 @@ static bool is_network(const struct simjob_truth *t)
            t->fault == SIMJOB_SLOW_PAIR || t->fault == SIMJOB_SLOW_EXPERTS;
 }
 
-/* Does the finding name the cause? As a user would take it. */
+/* Returns true if the finding names the cause, as a user would take it. */
 static bool names_cause(const struct jp_finding *f, const struct job *j,
                         const struct simjob_shape *s)
 {
@@ -203,8 +204,8 @@ static bool names_cause(const struct jp_finding *f, const struct job *j,
            f->pid == simlog_pid(t->ranks[0]) && !strcmp(f->host, rank_host);
 }
 
-/* What the report says that mending the cause would win; NAN: nothing. Of
- * several findings on one cause the one that promises most. */
+/* Returns the gain that the report promises for mending the cause; NAN: none.
+ * If several findings are on one cause, the largest. */
 static double told_gain(const struct job *j, const struct simjob_shape *s)
 {
     struct jp_insight *insight = insight_run(NULL, NULL, j->result, NULL);
@@ -222,7 +223,7 @@ static double told_gain(const struct job *j, const struct simjob_shape *s)
     return gain;
 }
 
-/* Are all findings alike? */
+/* Returns true if all findings are equal. */
 static bool same_findings(const struct jp_findings *a,
                           const struct jp_findings *b)
 {
@@ -253,8 +254,9 @@ static struct jp_insight *judge(const char *raw, const char *nodes,
     return insight;
 }
 
-/* The job once more, a folder for each node, with and without their partials.
- * How many findings have a gain, or -1: they differ. */
+/* Reads the job once more, a folder for each node, with and without their
+ * partials. Returns how many findings have a gain, or -1 if the two readings
+ * differ. */
 static int compare_partials(const struct simjob_shape *s,
                             enum simjob_fault fault, double effect,
                             uint64_t seed, const char *dir)
@@ -319,7 +321,8 @@ struct sum {
     double mean, most, worst, off, aggregate_s, replay_s;
 };
 
-/* False: the shape cannot show that fault. */
+/* Runs one job with and without the fault. Returns false if the shape cannot
+ * show that fault. */
 static bool run(const struct row *row, uint64_t seed, const char *dir,
                 struct sum *sum)
 {

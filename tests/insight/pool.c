@@ -1,4 +1,9 @@
-/* pool.c - processes that simulate jobs side by side. */
+/* pool.c - simulate jobs in several processes at once.
+ *
+ * Worker k of n runs the seeds first + k, first + k + n, ... and writes its
+ * answers into its own pipe. The parent reads the pipes in turn, so it gets the
+ * answers in order of the seeds.
+ */
 #include "tests/insight/pool.h"
 
 #include <dirent.h>
@@ -49,7 +54,7 @@ static void stop(const char *what)
     abort();
 }
 
-/* Every n-th seed, until the pipe has no reader. */
+/* Runs every n-th seed until nobody reads the pipe any more. */
 static void work(const struct pool *pool, unsigned own, FILE *to)
 {
     for (uint64_t seed = pool->seed + own;; seed += pool->n) {
@@ -83,7 +88,7 @@ static void start(struct pool *pool, unsigned own)
     if (w->pid == 0) {
         FILE *to = fdopen(ends[1], "w");
 
-        /* who ends the parent ends its workers */
+        /* If the parent is killed, its workers end as well. */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (!to || getppid() != parent)
             _exit(1);
@@ -146,7 +151,7 @@ struct pool_answer pool_next(struct pool *pool)
     return head.answer;
 }
 
-/* What a stopped worker has left. */
+/* Removes what a stopped worker has left. */
 static void empty(const char *path)
 {
     DIR *dir = opendir(path);

@@ -1,9 +1,9 @@
-/* pool.h - simulated jobs in processes side by side, answered in order.
+/* pool.h - simulated jobs in several processes, answered in order.
  *
- * Each job follows from its seed alone, so that the answers are the same with
- * any number of processes. Which seeds count is known only as they are answered
- * (some shapes cannot show a fault): workers go on until the pool is ended, and
- * are then stopped in the midst of jobs that nobody asks for.
+ * Each job follows from its seed alone, so the answers are the same with any
+ * number of processes. Which seeds count is known only from their answers (some
+ * shapes cannot show a fault). Workers therefore go on until the pool is ended,
+ * and are then stopped in the middle of jobs that are no longer needed.
  */
 #ifndef JP_TESTS_INSIGHT_POOL_H
 #define JP_TESTS_INSIGHT_POOL_H
@@ -16,24 +16,24 @@ struct pool_answer {
     double cost;
 };
 
-/* Does the job of a seed, with a folder of its own for files; what is to be
+/* Runs the job of a seed, with a folder of its own for files. What is to be
  * printed goes to out. */
 typedef struct pool_answer pool_job(const void *arg, uint64_t seed,
                                     const char *dir, FILE *out);
 
 struct pool;
 
-/* Workers for the seeds from `first` on, each in a folder below dir. With one
- * worker no process is started. Aborts on trouble. */
+/* Starts workers for the seeds from `first` on, each in a folder below dir.
+ * With one worker no process is started. Aborts on trouble. */
 struct pool *pool_start(unsigned workers, uint64_t first, const char *dir,
                         pool_job *job, const void *arg);
-/* The next seed's answer; prints what its job has said. Aborts where a worker
- * has died. */
+/* Returns the next seed's answer, and prints what its job has printed. Aborts
+ * if a worker has died. */
 struct pool_answer pool_next(struct pool *pool);
 /* Ends workers and removes their folders. */
 void pool_end(struct pool *pool);
 
-/* As many as this machine's processors that the process may use. */
+/* Returns the number of processors that this process may use. */
 unsigned pool_processors(void);
 
 #endif

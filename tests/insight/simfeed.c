@@ -1,4 +1,5 @@
-/* simfeed.c - keep a simulated job's records, and read them as logs. */
+/* simfeed.c - hand a simulated job's records to the aggregation without text.
+ */
 #include "tests/insight/simfeed.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #define BATCH 256
 enum { COMMS = 8 }; /* of a rank, at most */
 
-/* A communicator as one of its ranks knows it. */
+/* A communicator, as one of its ranks records it. */
 struct seat {
     const struct simjob_comm *comm; /* while the job runs */
     char id[20];
@@ -38,7 +39,7 @@ struct log {
     size_t part;         /* where that begins */
 };
 
-/* Room of logs is kept for the next job. */
+/* Buffers of logs are kept for the next job. */
 static struct {
     const struct simjob_shape *shape;
     struct log *logs;
@@ -149,7 +150,7 @@ void simfeed_remove(const struct simjob_shape *shape, const char *dir)
     simlog_remove(shape, dir);
 }
 
-/* --- the reader --- */
+/* --- the reader ----------------------------------------------------------- */
 
 static bool probe(const char *name, const void *head, size_t len)
 {
@@ -185,7 +186,7 @@ static struct record record_of(const struct log *log, uint32_t rank,
                            .exec_unknown = !line->exec_us};
 }
 
-/* The rank whose file that is; UINT32_MAX: nobody's. */
+/* Returns the rank that a file belongs to; UINT32_MAX: none. */
 static uint32_t rank_of(const char *path)
 {
     const char *pid = strrchr(path, '/');

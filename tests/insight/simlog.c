@@ -107,7 +107,8 @@ uint64_t simlog_written_us(const struct simjob_record *r)
     return ((uint64_t) r->end_ns / 1000 / DUMP_US + 1) * DUMP_US;
 }
 
-/* That time as a node's clock shows it, since 1970. */
+/* Returns a time since the job began as the node's clock shows it, since 1970.
+ */
 static uint64_t shown_us(uint32_t node, int64_t ns)
 {
     return SIMLOG_EPOCH_US + (uint64_t) (simlog_shown_ns(node, ns) / 1000);
@@ -119,7 +120,7 @@ uint64_t simlog_dump_us(const struct simjob_record *r, uint32_t node)
            (node % 2 ? simlog_apart_us : 0);
 }
 
-/* GB/s of the algorithm, and what the bus sees of it. */
+/* Formats the bandwidth of the algorithm and of the bus, in GB/s. */
 static double algbw(const struct simjob_record *r)
 {
     bool all = !strcmp(r->func, "AllReduce");
@@ -168,7 +169,7 @@ static void put_header(char **p, const struct simjob_record *r, uint32_t node)
     put_number(p, (uint64_t) simlog_pid(r->rank));
 }
 
-/* A verbose record's stamps: those of one channel. */
+/* Adds the time stamps of a verbose record, for one channel. */
 static void put_stamps(char **p, const struct simjob_record *r, uint32_t node)
 {
     uint64_t start = shown_us(node, r->start_ns);

@@ -15,18 +15,18 @@ int64_t simlog_pid(uint32_t rank);
 /* A communicator's id as the logs have it. */
 void simlog_id(uint64_t id, char buf[20]);
 
-/* Every other node's clock is back by that. */
+/* The clock of every other node is behind by this much. */
 extern uint64_t simlog_apart_us;
 
-/* One node's clock, and whether logs are verbose: collectives tell when they
- * began and ended. All zeros: one clock, and they do not. */
+/* One node's clock, and whether logs are verbose: collectives then have the
+ * times of begin and end. All zeros: one clock for all, and not verbose. */
 struct simlog_clock {
     bool verbose;
     uint32_t node;
     double ahead_ns, drift; /* when the job begins; ns a ns */
 };
 extern struct simlog_clock simlog_clock;
-/* What a node's clock shows, less the time when the job began. */
+/* Returns what a node's clock shows, minus the time when the job began. */
 int64_t simlog_shown_ns(uint32_t node, int64_t ns);
 
 /* Runs the job and writes <dir>/<host>-pid<pid>.log for each rank (dir
@@ -35,19 +35,19 @@ int simlog_write(const struct simjob_shape *shape, enum simjob_fault fault,
                  double effect, uint64_t seed, const char *dir,
                  struct simjob_truth *truth);
 
-/* What a line says: when it was written, since the job began; the same as its
- * node's clock shows it; and the bus's bandwidth, 1e-6 GB/s. */
+/* The times of a line: when it was written, since the job began; the same by
+ * its node's clock; and the bus bandwidth in 1e-6 GB/s. */
 uint64_t simlog_written_us(const struct simjob_record *record);
 uint64_t simlog_dump_us(const struct simjob_record *record, uint32_t node);
 uint64_t simlog_busbw_micro(const struct simjob_record *record);
-/* Was what a rank wrote at that time lost with its process? */
+/* Returns true if what a rank wrote at that time was lost with its process. */
 bool simlog_is_lost(const struct simjob_truth *truth, uint32_t rank,
                     uint64_t written_us);
 /* A rank's log. */
 void simlog_path(const struct simjob_shape *shape, const char *dir,
                  uint32_t rank, char *buf, size_t size);
 
-/* Removes them. */
+/* Removes these files. */
 void simlog_remove(const struct simjob_shape *shape, const char *dir);
 
 #endif

@@ -37,7 +37,8 @@ static void path_of(const struct simjob_shape *shape, const char *dir,
              simlog_pid(rank));
 }
 
-/* The file's number of a communicator, which is told at its first operation. */
+/* Returns the file's number of a communicator, which is defined at its first
+ * operation. */
 static uint32_t comm_of(struct file *f, const struct simjob_record *r)
 {
     struct jpr_comm comm = {.known = true,

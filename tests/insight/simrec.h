@@ -4,7 +4,7 @@
 
 #include "tests/insight/simjob.h"
 
-/* How long after its last operation a job was ended. */
+/* A job was ended this long after its last operation. */
 #define SIMREC_AFTER_NS INT64_C(60000000000)
 
 /* Runs the job and writes <dir>/<host>-pid<pid>.jpr for each rank (dir exists),
@@ -13,7 +13,7 @@ int simrec_write(const struct simjob_shape *shape, enum simjob_fault fault,
                  double effect, uint64_t seed, const char *dir,
                  struct simjob_truth *truth);
 
-/* Removes them. */
+/* Removes these files. */
 void simrec_remove(const struct simjob_shape *shape, const char *dir);
 
 #endif

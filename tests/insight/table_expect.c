@@ -12,8 +12,8 @@
 
 #define CLEAN_RUNS 5
 
-/* simjob.c: 45 GB/s of each of 7 adapters, 350 GB/s within a node, and some us
- * of latency. */
+/* The simulator's rates (simjob.c): 45 GB/s of each of 7 adapters, 350 GB/s
+ * within a node, and a few us of latency. */
 static void make_peaks(struct table_expect *x)
 {
     static const struct peaks_row links[] = {
@@ -63,7 +63,7 @@ static json_t *report_of(const struct jp_result *result,
     return root;
 }
 
-/* As `jobprof baseline` does it leaves out who is accused of something. */
+/* As `jobprof baseline` does, leaves out reports in which a rank is accused. */
 static void add_run(const char *dir, struct jp_baseline *all)
 {
     const struct jp_aggregate_options options = {.threads = 1};

@@ -5,7 +5,7 @@
 #include "orchestrator/insight/insight.h"
 #include "tests/insight/simjob.h"
 
-/* How jobs become files in a folder, and no more. */
+/* Writes a job as files into a folder. */
 struct table_way {
     int (*write)(const struct simjob_shape *shape, enum simjob_fault fault,
                  double effect, uint64_t seed, const char *dir,
@@ -19,15 +19,16 @@ struct table_expect {
     struct jp_baseline baseline;
 };
 
-/* PEAKS: the simulator's rates and a cautious share of them; BASELINE: of clean
- * runs of that shape, through their reports; NOTHING. Aborts on trouble. */
+/* Makes an expectation. PEAKS: the simulator's rates and a cautious share of
+ * them; BASELINE: of clean runs of that shape, through their reports; NOTHING.
+ * Aborts on trouble. */
 void table_expect_make(enum jp_against against,
                        const struct simjob_shape *shape, uint64_t seed,
                        const char *dir, const struct table_way *way,
                        struct table_expect *x);
 void table_expect_fini(struct table_expect *x);
 
-/* Is something expected of a communicator between nodes? */
+/* Returns true if something is expected of a communicator between nodes. */
 bool table_expect_applies(const struct jp_insight *insight,
                           enum jp_against against);
 

@@ -1,4 +1,5 @@
-/* test_alltoall.c - the AlltoAll of Send and Recv as an operation of all. */
+/* test_alltoall.c - AlltoAlls made of Send and Recv, as operations of all
+ * ranks. */
 #include "orchestrator/insight/alltoall.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@
 #define RANKS (GROUPS * OF_GROUP)
 #define KERNELS 400
 
-/* GROUPS communicators, in each an AlltoAll a step. */
+/* GROUPS communicators, each with one AlltoAll a step. */
 static struct made {
     struct jp_result result;
     struct jp_comm comms[GROUPS];
@@ -86,7 +87,7 @@ static void adds_up(void **state)
     assert_int_equal(op.exec_second_us, 504);
     assert_int_equal(op.exec_max_us, 507);
     assert_int_equal(op.exec_sum_us, 20 + 504 + 505 + 507);
-    /* of two who come last together none is the last */
+    /* two ranks come last together: neither is the last one */
     m.kernels[4 * KERNELS + 3] = 20;
     assert_true(alltoall_get(&m.result, &p, 1, 3, &op));
     assert_int_equal(op.min_rank, UINT32_MAX);
@@ -143,7 +144,7 @@ static void cuts_with_others(void **state)
     assert_true(all == 500 * KERNELS);
 }
 
-/* Nothing but AlltoAll: whoever stops now and then is named. */
+/* Nothing but AlltoAll: a rank that stops now and then is named. */
 static void a_stall_is_seen(void **state)
 {
     struct simjob_random random = {5};

@@ -1,6 +1,6 @@
-/* test_clockprobed.c - a job whose nodes' agents have probed their clocks: who
- * counts where the probes and the collectives are both there, and what remains
- * where one of them is missing or wrong. */
+/* test_clockprobed.c - a job whose nodes' agents have probed their clocks:
+ * which source counts if probes and collectives are both there, and what
+ * remains if one of them is missing or wrong. */
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
@@ -49,7 +49,7 @@ struct found {
     enum { XLA_NO, XLA_YES, XLA_AMBIGUOUS } xla;
 };
 
-/* A machine has booted at some time of its own. */
+/* Each machine has booted at a time of its own. */
 static int64_t booted_ns(uint32_t node)
 {
     return EPOCH_NS - (node + 1) * 1000 * SECOND;
@@ -223,7 +223,7 @@ static struct jp_result *make(const char *dir, const struct found *f,
     return result;
 }
 
-/* How wrong the map is of a node's times, in us. */
+/* Returns the largest error of the map for a node's times, in us. */
 static double error_us(const struct jp_clocks *c, uint32_t node)
 {
     char host[16];
@@ -253,7 +253,7 @@ static void says(const struct jp_clocks *c, const char *what)
         fail_msg("\"%s\" does not say \"%s\"", text, what);
 }
 
-/* Both are there and right. */
+/* Both sources are there and right. */
 static void agreed(void **state)
 {
     const struct found f = {.lines = true};
@@ -278,8 +278,8 @@ static void agreed(void **state)
     result_destroy(r);
 }
 
-/* A little more than both allow, in which all operations still overlap: the
- * probes count, and are as uncertain as that. */
+/* Probes that are wrong by a little more than both sources allow, while all
+ * operations still overlap: the probes count, with that much uncertainty. */
 static void doubted(void **state)
 {
     const struct found f = {.lines = true, .wrong_ns = 4000};
@@ -314,7 +314,7 @@ static void contradicted(void **state)
     result_destroy(r);
 }
 
-/* A node whose agent is missing is tied by its collectives. */
+/* A node without an agent is aligned by its collectives. */
 static void one_missing(void **state)
 {
     const struct found f = {.lines = true, .absent = {[3] = true}};
@@ -349,7 +349,7 @@ static void alone(void **state)
     result_destroy(r);
 }
 
-/* Agents that never heard each other. */
+/* Agents that have never received a packet of each other. */
 static void silent(void **state)
 {
     const struct found f = {.lines = false};
@@ -363,9 +363,9 @@ static void silent(void **state)
     result_destroy(r);
 }
 
-/* The tasks' XLA has probed: its files take the place of the agents', process
- * indices are of the nodes whose folders have their files, and what is said of
- * the error holds. */
+/* The tasks' XLA has probed. Its files take the place of the agents'. Process
+ * indices belong to the nodes in whose folders the files are, and the stated
+ * error holds. */
 static void by_xla(void **state)
 {
     const struct found f = {.lines = true, .xla = XLA_YES};
@@ -384,7 +384,7 @@ static void by_xla(void **state)
     result_destroy(r);
 }
 
-/* One index on two nodes: nobody knows whose windows these are. */
+/* One process index on two nodes: these windows belong to neither. */
 static void xla_ambiguous(void **state)
 {
     const struct found f = {.lines = true, .xla = XLA_AMBIGUOUS};

@@ -1,5 +1,5 @@
-/* test_clockuse.c - a node's clock is shifted and runs off: what the report
- * says of the job is what it says of the same job with one clock. */
+/* test_clockuse.c - a node's clock is shifted and drifts: the report is the
+ * same as for the same job with one clock. */
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
@@ -23,7 +23,7 @@
 #include "tests/insight/simlog.h"
 #include "tests/insight/simrec.h"
 
-/* Four nodes of two ranks; what the acceptance asks for. */
+/* Four nodes of two ranks each. */
 static const struct simjob_shape shape = {
     .tp = 2,
     .pp = 1,
@@ -85,7 +85,8 @@ static void forget(struct job *j)
     result_destroy(j->result);
 }
 
-/* Times of operations, us from the job's begin: the largest difference. */
+/* Returns the largest difference between the operations' times in two results,
+ * in us from the job's begin. */
 static double compare_ops(const struct job *a, const struct job *b)
 {
     struct ops_reader x = {.ops = a->result->ops}, y = {.ops = b->result->ops};
@@ -146,7 +147,8 @@ static void same_findings(const struct job *a, const struct job *b)
     }
 }
 
-/* Whoever is late by times is who came last by starts, and nobody else. */
+/* The rank that is late by durations is the one that comes last by starts, and
+ * no other. */
 static void same_who(const struct job *j)
 {
     const struct jp_clocks *c = j->result->clocks;
@@ -168,7 +170,7 @@ static void same_who(const struct job *j)
     assert_true(c->compared > 100);
     assert_true(c->disagreed * 50 <= c->compared);
     if (j->truth.fault == SIMJOB_LATE_RANK) {
-        /* its mate waits for it, and is late for its own group */
+        /* its mate waits for it, and is therefore late in its own group */
         assert_true(late->last * 20 >= most->last * 19);
         assert_int_equal(late->last, late->both);
     }
@@ -270,9 +272,9 @@ static void same_result(const struct jp_result *files,
     }
 }
 
-/* From files and from the nodes' partials, which know no other node: the same
- * times, and the same busy slices. */
-/* What one reading of a file tells of starts and ends. */
+/* Read from files and from the nodes' partials, which contain no other node:
+ * the same times and the same busy slices. */
+/* The starts and ends that one reading of a file gives. */
 struct told {
     uint64_t n, times;
 };
@@ -327,7 +329,7 @@ static void read_one(const char *path, bool only_times, struct told *told)
     free(facts.notes);
 }
 
-/* A reader that is asked for times alone tells the same ones. */
+/* A reader that reads times only gives the same ones. */
 static void times_alone(void **state)
 {
     char dir[] = "/tmp/clockuse.XXXXXX";
@@ -399,8 +401,8 @@ static void partials_alike(void **state)
     result_destroy(partials);
 }
 
-/* Who is late of a random job with one clock that is shifted: by starts, and by
- * times, the process that was last in the largest part of its operations. */
+/* A random job with one shifted clock: finds, by starts and by durations, the
+ * process that was last in the largest share of its operations. */
 static void name_late(uint64_t seed, double effect, int64_t *by_start,
                       int64_t *by_time, struct simjob_truth *truth)
 {
@@ -442,7 +444,8 @@ static void name_late(uint64_t seed, double effect, int64_t *by_start,
     rmdir(dir);
 }
 
-/* Whoever waits for the late rank within its node is late to others with it. */
+/* A rank that waits for the late one within its node is late to others together
+ * with it. */
 static bool is_late_node(uint64_t seed, const struct simjob_truth *truth,
                          int64_t pid)
 {
@@ -452,8 +455,8 @@ static bool is_late_node(uint64_t seed, const struct simjob_truth *truth,
            truth->ranks[0] / per_node;
 }
 
-/* Jobs of the held-out table: starts and times name the same rank, which is the
- * late one or one of its node. ALIKE=N: of N seeds from 31 on. */
+/* Jobs of the held-out table: starts and durations name the same rank, which is
+ * the late one or one of its node. ALIKE=N: N seeds from 31 on. */
 static void named_alike(void **state)
 {
     static const double effects[] = {0.3, 0.1, 0.05};

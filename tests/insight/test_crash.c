@@ -18,8 +18,8 @@
 #define EXIT(code) ((code) << 8)
 #define T0 1000000 /* s since 1970 */
 
-/* A task: its node (0: no more rows), status, and when it ended: ms after T0,
- * by the true time. */
+/* A task: its node (0: no more rows), its status, and when it ended, in ms
+ * after T0 by the true time. */
 struct row {
     int node, status;
     int64_t ms;
@@ -142,7 +142,7 @@ static struct jp_task tasks[NODES][TASKS];
 static struct jp_node nodes[NODES];
 static struct jp_nodes step;
 
-/* Node 3 has told nothing. */
+/* Node 3 has reported nothing. */
 static void make(const struct job *job, bool timed)
 {
     static char names[NODES][3] = {"n1", "n2", "n3"};
@@ -175,7 +175,16 @@ static void make(const struct job *job, bool timed)
     }
 }
 
-/* Node 2's clock was compared with that of node 1, within that. */
+static void judge(const struct jp_nodes *of, struct jp_crash *crash)
+{
+    const struct jp_processes none = {0};
+    struct jp_findings findings = {0};
+
+    assert_int_equal(crash_findings(of, &none, crash, &findings), 0);
+    findings_fini(&findings);
+}
+
+/* Node 2's clock was compared with that of node 1, with this uncertainty. */
 static void compare_clocks(int64_t skew_ms, double unc_ns)
 {
     static struct clockmap_point point;
@@ -209,31 +218,30 @@ static void test_compared_clocks(void **state)
         0,
         true,
         ""};
-    const struct jp_processes none = {0};
     struct jp_crash c;
 
     (void) state;
     make(&job, true);
     step.job_end_us = 0;
     compare_clocks(job.skew_ms, 2000);
-    crash_judge(&step, &none, &c);
+    judge(&step, &c);
     assert_int_equal(c.cause, JP_CRASH_SIGNAL);
     assert_int_equal(c.task->gtid, 0);
     assert_true(c.sure && !c.rivals);
     assert_int_equal(c.before_us, 400000);
     assert_int_equal(c.task->end_us, T0 * INT64_C(1000000));
-    /* the same, as uncertain as that: there is no order */
+    /* the clocks are less certain: there is no order */
     make(&job, true);
     step.job_end_us = 0;
     compare_clocks(job.skew_ms, 200e6);
-    crash_judge(&step, &none, &c);
+    judge(&step, &c);
     assert_false(c.sure);
     assert_int_equal(c.task->gtid, 1); /* it broke */
-    /* not compared, and by clocks that agree: within a second there is none */
+    /* Clocks that were never compared: ends within a second have no order. */
     make(&(struct job){.rows = {{2, SIGABRT, 0}, {1, SIGSEGV, 400}},
                        .state = SLURMJOB_FAILED},
          true);
-    crash_judge(&step, &none, &c);
+    judge(&step, &c);
     assert_false(c.sure);
 }
 
@@ -248,7 +256,6 @@ static const struct job *find(const char *name)
 
 static void test_jobs(void **state)
 {
-    const struct jp_processes none = {0};
     struct jp_crash c;
 
     (void) state;
@@ -257,52 +264,50 @@ static void test_jobs(void **state)
         int64_t first;
 
         make(job, true);
-        crash_judge(&step, &none, &c);
+        judge(&step, &c);
         first = c.task ? (int64_t) c.task->gtid : -1;
         if (c.cause != job->cause || first != job->first ||
             c.sure != job->sure || !strstr(c.text, job->says) ||
             (!*job->says && *c.text))
             fail_msg("%s: %s of %d, %s: \"%s\"", job->name,
-                     crash_cause_name(c.cause), (int) first,
+                     crash_causes[c.cause], (int) first,
                      c.sure ? "sure" : "not sure", c.text);
     }
 }
 
-/* Lines of an older module have no times: what needs none stays. */
+/* Lines of an older module have no times. What needs no time is still found. */
 static void test_no_times(void **state)
 {
-    const struct jp_processes none = {0};
     struct jp_crash c;
 
     (void) state;
     make(find("SIGSEGV, the others wait"), false);
-    crash_judge(&step, &none, &c);
+    judge(&step, &c);
     assert_int_equal(c.cause, JP_CRASH_SIGNAL);
     assert_int_equal(c.task->gtid, 1);
     assert_true(c.sure);
     assert_int_equal(c.before_us, -1);
     make(find("peers fail by a status 3 s later"), false);
-    crash_judge(&step, &none, &c);
+    judge(&step, &c);
     assert_int_equal(c.cause, JP_CRASH_EXIT);
     assert_false(c.sure);
     make(find("scancel"), false);
-    crash_judge(&step, &none, &c);
+    judge(&step, &c);
     assert_int_equal(c.cause, JP_CRASH_CANCELLED);
 }
 
 /* A step that still runs has lost no node. */
 static void test_running(void **state)
 {
-    const struct jp_processes none = {0};
     const struct job gone = {.state = SLURMJOB_NODE_FAIL};
     struct jp_crash c;
 
     (void) state;
     make(&gone, true);
     step.over = false;
-    crash_judge(&step, &none, &c);
+    judge(&step, &c);
     assert_int_equal(c.cause, JP_CRASH_NONE);
-    crash_judge(NULL, &none, &c);
+    judge(NULL, &c);
     assert_int_equal(c.cause, JP_CRASH_NONE);
 }
 
@@ -315,9 +320,8 @@ static void test_finding(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
         make(&jobs[i], true);
-        crash_judge(&step, &none, &c);
-        crash_set_in(&c, "AllReduce 9 of dp");
-        assert_int_equal(crash_findings(&c, &findings), 0);
+        assert_int_equal(crash_findings(&step, &none, &c, &findings), 0);
+        crash_set_in(&c, "AllReduce 9 of dp", &findings);
         assert_int_equal(findings.n, crash_is_fault(&c));
         if (findings.n && c.task)
             assert_non_null(strstr(c.text, " in AllReduce 9 of dp"));
@@ -333,13 +337,12 @@ static void test_causes(void **state)
 {
     (void) state;
     for (int i = 0; i < JP_CRASH_CAUSES; i++)
-        assert_non_null(crash_cause_name((enum jp_crash_cause) i));
+        assert_non_null(crash_causes[i]);
     for (int i = SLURMJOB_RUNNING; i < SLURMJOB_STATES; i++)
-        assert_int_equal(
-            crash_state_find(crash_state_name((enum slurmjob_state) i)), i);
+        assert_int_equal(crash_state_find(crash_job_states[i]), i);
     assert_int_equal(crash_state_find(NULL), SLURMJOB_UNKNOWN);
     assert_int_equal(crash_state_find("x"), SLURMJOB_UNKNOWN);
-    assert_null(crash_state_name(SLURMJOB_UNKNOWN));
+    assert_null(crash_job_states[SLURMJOB_UNKNOWN]);
 }
 
 int main(void)

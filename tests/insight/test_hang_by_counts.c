@@ -15,12 +15,13 @@
 #define STAGES 4
 #define STEPS 12
 
-/* Pairs of tensor-parallel ranks, one a stage; the last one ended `last`
- * operations and the others `most`, in STEPS steps; with a communicator of all,
- * or without. */
+/* Pairs of tensor-parallel ranks, one pair per stage. The last pair ended
+ * `last` operations and the others `most`, in STEPS steps, with or without a
+ * communicator of all ranks. */
 static uint64_t hole; /* number that the last one lacks; 0: none */
 
-/* Numbers of the first and the last one, which are as many as they have. */
+/* Sequence numbers of the first and the last operation; there are as many as
+ * operations. */
 static void add_numbers(struct jp_result *r)
 {
     r->ops = ops_create();
@@ -35,7 +36,7 @@ static void add_numbers(struct jp_result *r)
     assert_int_equal(ops_end(r->ops), 0);
 }
 
-/* The findings of a kind; the first one's text. */
+/* Returns the number of findings of a kind; keeps the text of the first one. */
 static size_t count_kind(const struct jp_findings *list,
                          enum jp_finding_kind kind)
 {
@@ -91,8 +92,8 @@ static size_t find_hang_of(uint64_t most, uint64_t last, bool world_too)
     return n;
 }
 
-/* The others are in the midst of a step, which the communicator of all did not
- * come to the end of. */
+/* The others are in the middle of a step, which the communicator of all has not
+ * finished. */
 static size_t find_hang(uint64_t last)
 {
     return find_hang_of(1031, last, true);
@@ -116,14 +117,16 @@ static void test_hang(void **state)
     /* the others have one more at the start or end */
     assert_int_equal(find_hang_of(961, 960, true), 0);
     assert_int_equal(find_hang_of(961, 959, true), 1);
-    /* one a step: the last on its way as a kill came */
+    /* one operation a step: the last one was on its way when the step was
+     * killed */
     assert_int_equal(find_hang_of(STEPS + 1, STEPS, true), 0);
-    /* runs that have nothing to do with each other */
+    /* independent runs */
     assert_int_equal(find_hang_of(961, 960, false), 0);
     assert_int_equal(find_hang_of(960, 959, false), 0);
 }
 
-/* Where it is not sure to be a hang: what is known, and no blame. */
+/* Where a hang is not certain: the text says what is known and accuses nobody.
+ */
 static void test_uneven(void **state)
 {
     (void) state;
@@ -139,7 +142,7 @@ static void test_uneven(void **state)
     /* further behind than a step has operations: no hang for sure */
     assert_int_equal(find_hang_of(1031, 901, true), 0);
     assert_int_equal(uneven, 1);
-    /* none of these stopped: equal, or with less to do */
+    /* none of these stopped: they are equal, or have less to do */
     find_hang(1031);
     assert_int_equal(uneven, 0);
     find_hang(1031 - STEPS);
@@ -152,14 +155,13 @@ static void test_uneven(void **state)
     hole = 0;
 }
 
-/* --- a step that fell silent, with all communicators even ------------------
- */
+/* --- a silent end, with all communicators even ---------------------------- */
 
 #define START_US UINT64_C(1795251741000000)
 #define SECOND UINT64_C(1000000)
 
-/* Two communicators of both processes with an operation each second, but for a
- * pause of `pause_s` in the midst; the tasks end `silent_s` after the last. */
+/* Two communicators of both processes, each with an operation a second and one
+ * pause of `pause_s`; the tasks end `silent_s` after the last operation. */
 static size_t find_silence(uint64_t pause_s, uint64_t silent_s, int status)
 {
     static char host[] = "n0", *hosts = host;
@@ -233,9 +235,9 @@ static void test_silence(void **state)
     assert_int_equal(find_silence(20, 37, 9), 0); /* it paused as long before */
 }
 
-/* Two nodes, of which the second's clock is ahead by so much, in a communicator
- * of both and one of each; silent for so long at the end, and for pause_s in
- * the middle. Returns the silence, and in *before the longest one before. */
+/* Two nodes, of which the second one's clock is ahead, with a communicator of
+ * both and one of each; silent for silent_s at the end and for pause_s in the
+ * middle. Returns the silence, and in *before the longest one before it. */
 static uint64_t measure_apart(int64_t ahead_s, uint64_t silent_s,
                               uint64_t pause_s, uint64_t *before)
 {
@@ -282,7 +284,7 @@ static uint64_t measure_apart(int64_t ahead_s, uint64_t silent_s,
     return silence.us;
 }
 
-/* The same silences, whatever one node's clock says. */
+/* The silences are the same, whatever one node's clock shows. */
 static void test_clocks_apart(void **state)
 {
     static const int64_t ahead_s[] = {0, 1, 45, 300, 86400, -300, -86400};
@@ -299,8 +301,7 @@ static void test_clocks_apart(void **state)
     }
 }
 
-/* --- what the recorder saw in flight ----------------------------------------
- */
+/* --- what the recorder saw in flight -------------------------------------- */
 
 static void test_recorded(void **state)
 {

@@ -38,7 +38,7 @@ static void test_table(void **state)
     }
 }
 
-/* Whoever states nothing has not looked. */
+/* An analysis that answers nothing has not looked. */
 static void test_silence(void **state)
 {
     struct jp_hypotheses h = {0};
@@ -99,7 +99,8 @@ static void test_line(void **state)
     assert_string_equal(hypothesis_least(&h, JP_HYPOTHESIS_CRASH, least), "1");
 }
 
-/* Only an effect that cannot be would have been seen: that is no answer. */
+/* If only an impossible effect would have been seen, the question is not
+ * answered. */
 static void test_blind(void **state)
 {
     struct jp_hypotheses h = {0};
@@ -116,7 +117,7 @@ static void test_blind(void **state)
                        1.277, "no late rank in 7 of 8");
         assert_int_equal(hypothesis_judged(&h, (enum jp_hypothesis_id) i),
                          row->most == 0);
-        /* what is a share of a whole is never larger than that */
+        /* a share of a whole is never larger than 1 */
         assert_int_equal(row->most > 0, row->unit == JP_HYPOTHESIS_SHARE &&
                                             !strncmp(row->of, "of ", 3));
     }
@@ -131,7 +132,8 @@ static void test_blind(void **state)
     assert_null(strstr(line, "127"));
 }
 
-/* Reasons may be long and many: the line is cut, nothing is written beyond. */
+/* Reasons may be long and many: the line is cut, and nothing is written beyond
+ * the buffer. */
 static void test_long(void **state)
 {
     struct jp_hypotheses h = {0};
@@ -156,7 +158,7 @@ static void test_long(void **state)
     assert_memory_equal(room.guard, "gggggggg", sizeof(room.guard));
 }
 
-/* Findings say how sure they are, and what may be nothing is not told. */
+/* Findings have an interval, and those that may be nothing are dropped. */
 static void test_interval(void **state)
 {
     struct jp_findings list = {0};
@@ -182,7 +184,7 @@ static void test_interval(void **state)
     findings_fini(&list);
 }
 
-/* Where the site names no peaks, the adapters' rates say what to expect. */
+/* Without peaks of the site, the adapters' rates are expected. */
 static void test_rates(void **state)
 {
     static const struct steplabels_rates rates = {1 << 20, 0.5, 64};

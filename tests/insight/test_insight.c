@@ -30,7 +30,7 @@ struct made {
 static struct made m;
 static unsigned apart_us; /* its operations' ends */
 
-/* us: of operation i of the communicator's. */
+/* us: the time of operation i of a communicator. */
 static void make_ops(double (*us)(unsigned i))
 {
     ops_destroy(m.result.ops);
@@ -59,7 +59,7 @@ static void make_ops(double (*us)(unsigned i))
     m.result.n_ops = OPS * m.result.n_comms;
 }
 
-/* A little noise, so that errors are not nought. */
+/* A little noise, so that errors are not 0. */
 static double even(unsigned i)
 {
     return 100 + i * 7 % 3;
@@ -121,14 +121,14 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Rank r spends so much more of each part on its own. */
+/* Rank r spends this much more of each part of the run on its own. */
 static void delay(unsigned r, float us)
 {
     for (unsigned s = 0; s < JP_SLICES; s++)
         m.slices[r * JP_SLICES + s] -= us;
 }
 
-/* Findings of the result: how many; the first one's kind in *kind. */
+/* Returns the number of findings; *kind: the kind of the first one. */
 static size_t find(enum jp_finding_kind *kind, struct jp_finding *first)
 {
     struct jp_insight *x = insight_run(NULL, NULL, &m.result, NULL);
@@ -167,7 +167,7 @@ static void test_nothing(void **state)
     assert_int_equal(find(&kind, &f), 0);
 }
 
-/* Each of these makes a late rank one that must not be named. */
+/* Each of these changes makes a late rank one that must not be named. */
 static void no_slices(void)
 {
     m.result.slices = NULL;
@@ -209,7 +209,7 @@ static void by_little(void)
     delay(5, -490); /* 10 us of 2,000 a part */
 }
 
-/* The same lateness of a run that lasts a hundred times as long. */
+/* The same lateness in a run that is a hundred times as long. */
 static void for_long(void)
 {
     apart_us = 100000;
@@ -221,7 +221,7 @@ static void never_last(void)
     m.ranks[5].caused_us = 0;
 }
 
-/* A simulation's operations may take longer than the run did by its clock. */
+/* The operations of a simulation may take longer than the run by its clock. */
 static void for_long_by_operations(void)
 {
     for (unsigned r = 0; r < RANKS; r++)
@@ -284,8 +284,9 @@ static void test_late(void **state)
     assert_int_equal(kind, JP_FINDING_LATE_NODE); /* imbalance comes last */
 }
 
-/* Half of all are late: alone, by nodes; with a communicator of that half, and
- * one of the other, they are a role that has more to do. */
+/* Half of all ranks are late. Alone this is a matter of nodes; if that half has
+ * a communicator and the other half another one, it is a role that has more to
+ * do. */
 static void test_role(void **state)
 {
     struct jp_comm comms[3] = {m.comm, m.comm, m.comm};

@@ -27,7 +27,7 @@ static const struct row {
 };
 enum { ROWS = sizeof(rows) / sizeof(*rows) };
 
-/* The same number exactly where the table has the same. */
+/* Communicators have the same number exactly if the table has. */
 static void numbered(likes_order *order, bool work, size_t shapes)
 {
     struct jp_comm comms[ROWS];

@@ -18,7 +18,7 @@
 #define OPS 100
 #define MIB (1 << 20)
 
-/* Groups that share no node: of group c, 2c and 2c + 1. */
+/* Groups that share no node: group c is on nodes 2c and 2c + 1. */
 static struct {
     struct jp_result result;
     struct jp_comm comms[COMMS];
@@ -88,7 +88,7 @@ static void end_ops(void)
     assert_int_equal(ops_end(m.result.ops), 0);
 }
 
-/* Operations of which the network takes 100 us, in group c `us`. */
+/* Operations in which the network takes 100 us, and `us` in group c. */
 static void add_ops(char *coll, unsigned slow, unsigned us)
 {
     m.colls[0] = coll;
@@ -150,14 +150,14 @@ static size_t find(char text[400])
     return n;
 }
 
-/* The row of links says that they were compared, and what would be seen. */
+/* The answer on links is that they were compared, with the smallest effect. */
 static void assert_links_judged(double least)
 {
     assert_int_equal(links.state, JP_HYPOTHESIS_NOT_FOUND);
     assert_true(links.least > least - 1e-9 && links.least < 0.5);
 }
 
-/* What they run over differs, so do their times. */
+/* Communicators over different links have different times. */
 static void compares_like_fabrics(void **state)
 {
     static char all_reduce[] = "AllReduce";
@@ -226,8 +226,8 @@ static void finds_exchanges(void **state)
     assert_int_equal(find(text), 0);
 }
 
-/* Pipelines of two stages, both ways; of groups 6 and 7, which meet between the
- * same nodes, messages take `us`, of the others 100. */
+/* Pipelines of two stages, both directions. In groups 6 and 7, which are
+ * between the same nodes, messages take `us`, in the others 100. */
 static size_t find_pairs(double us, char text[400])
 {
     m.result.n_p2p = 0;

@@ -13,7 +13,7 @@
 
 #define MAX_RANKS 64
 
-/* A step put together row by row; ranks come by communicator. */
+/* A step that is made row by row; ranks are sorted by communicator. */
 static struct step {
     struct jp_comm comms[8];
     struct jp_rank ranks[MAX_RANKS];
@@ -120,7 +120,7 @@ static void test_two_groups_of_tasks(void **state)
     assert_string_equal(name, "6 n1");
 }
 
-/* Nobody knows the tasks: no rank without its communicator. */
+/* Without tasks a rank has no number without its communicator. */
 static void test_two_groups(void **state)
 {
     char name[JP_PROCESS_NAME_LEN];
@@ -136,7 +136,8 @@ static void test_two_groups(void **state)
     assert_string_equal(name, "3 of dp n1 pid 106");
 }
 
-/* In reverse order: the tasks' ids count where they are known. */
+/* The communicator is in reverse order: the tasks' ids count where they are
+ * known. */
 static void test_world(void **state)
 {
     (void) state;
@@ -179,7 +180,8 @@ static void test_launcher(void **state)
     }
 }
 
-/* Half of the job left records: a communicator of four may be anybody's. */
+/* Half of the job left records: a communicator of four says nothing about the
+ * job. */
 static void test_records_missing(void **state)
 {
     (void) state;
@@ -224,7 +226,7 @@ static void test_twins(void **state)
     assert_int_equal(process(1)->world_rank, 2);
 }
 
-/* What a recording says of a task, of a process without records. */
+/* The task that a recording names, of a process without records. */
 static void test_rank_of_task(void **state)
 {
     (void) state;

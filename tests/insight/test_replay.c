@@ -1,4 +1,4 @@
-/* Replay of small runs whose lengths are known. */
+/* test_replay.c - replays of small runs whose lengths are known. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,8 @@
 #define MOST 16
 #define HOUR UINT64_C(3600000000)
 
-/* A run of up to MOST processes, one a host where each has its clock. */
+/* A run of up to MOST processes, each on a host of its own if each has its own
+ * clock. */
 static struct {
     struct jp_result result;
     struct jp_comm comms[4 * MOST];
@@ -46,7 +47,7 @@ static void begin(uint32_t processes)
 
 static char names[MOST][8];
 
-/* A communicator of n processes from first on, each a step further. */
+/* A communicator of n processes: first, first + step, ... */
 static uint32_t add_comm(uint32_t first, uint32_t step, uint32_t n)
 {
     uint32_t c = (uint32_t) run.result.n_comms++;
@@ -70,7 +71,7 @@ static struct record_text text(const char *at)
     return (struct record_text){at, strlen(at)};
 }
 
-/* Process p, as rank r of communicator c, was in an operation. */
+/* Process p is in an operation, as rank r of communicator c. */
 static void put(uint32_t p, uint32_t c, uint32_t r, const char *func,
                 uint32_t peer, uint64_t sn, double from, double to)
 {
@@ -93,7 +94,7 @@ static void put(uint32_t p, uint32_t c, uint32_t r, const char *func,
     assert_int_equal(timeline_add(run.timelines[p], &record), 0);
 }
 
-/* All members of c (first, step as it was made) meet. */
+/* All members of c meet. */
 static void meet(uint32_t c, uint32_t first, uint32_t step, double net)
 {
     double last = 0;
@@ -110,7 +111,7 @@ static void meet(uint32_t c, uint32_t first, uint32_t step, double net)
     run.sn[c]++;
 }
 
-/* A message from rank a to b of c, which are processes too. */
+/* A message from rank a to rank b of c; ranks are processes. */
 static void send(uint32_t c, uint32_t a, uint32_t b, uint32_t pa, uint32_t pb,
                  double net)
 {
@@ -181,7 +182,8 @@ static void late_rank(void **state)
         assert_false(run.state.part);
         assert_int_equal(run.state.events, 200);
         assert_int_equal(run.state.lacking, 0);
-        /* its own first operation begins the run, the others' wait for it */
+        /* Its own first operation begins the run; the others wait for it in
+         * theirs. */
         assert_near(run.state.recorded_us, 300 + 200 + 49 * 1500);
         assert_near(run.state.replayed_us, run.state.recorded_us);
         assert_near(without(REPLAY_LATE, who, 1),
@@ -218,7 +220,7 @@ static void lateness_travels(void **state)
         }
     make();
     /* the second stage's first operation is the Recv that it waits in */
-    /* before its first operation nobody knows what a process does */
+    /* Nothing is known of a process before its first operation. */
     length = 40 * (1400 + 50 + 100 + 1000 + 50 + 100);
     saved = 39 * 400;
     assert_near(run.state.recorded_us / length, 1);
@@ -297,8 +299,8 @@ static void stages_are_evened(void **state)
     end();
 }
 
-/* Gradients of a layer are reduced beside the next one's computation, which
- * begins without them; at the step's end they are waited for. A late rank
+/* Gradients of a layer are reduced beside the next layer's computation, which
+ * begins without them; at the end of the step they are waited for. A late rank
  * computes 300 us longer in each of two layers. */
 static void make_overlap(double late_us)
 {
@@ -395,7 +397,7 @@ static void nothing_to_compare_with(void **state)
     end();
 }
 
-/* A cut timeline: its part of the run is replayed, of all processes. */
+/* A cut timeline: only its part of the run is replayed, for all processes. */
 static void part_of_the_run(void **state)
 {
     const size_t who[] = {2};

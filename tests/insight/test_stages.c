@@ -77,7 +77,7 @@ static void add_rows(unsigned c, unsigned rank, double us)
         }
 }
 
-/* A communicator of all processes, behind the pipelines. */
+/* A communicator of all processes, after the pipelines. */
 static void add_world(void)
 {
     m.comms[m.result.n_comms++] =
@@ -89,7 +89,7 @@ static void add_world(void)
     }
 }
 
-/* Two operations that tell how long the run was. */
+/* Two operations from which the length of the run is known. */
 static void set_run(void)
 {
     struct jp_op op = {.n = 1, .dump_min_us = 1, .dump_max_us = 1};
@@ -135,7 +135,8 @@ static void judge(void)
     set_run();
     assert_int_equal(processes_init_nodes(&p, &m.result, NULL), 0);
     assert_true(p.known);
-    assert_int_equal(stages_findings(&m.result, &p, m.lateness, &m.findings),
+    assert_int_equal(load_findings(&m.result, &p, m.lateness,
+                                   &(struct jp_netcells){0}, &m.findings),
                      0);
     processes_fini(&p);
     ops_destroy(m.result.ops);
@@ -178,7 +179,7 @@ static void a_slow_stage_is_named(void **state)
     assert_true(fabs(f->share - 60000.0 / 500000) < 0.01);
 }
 
-/* It looks the same from the last stage, which has one neighbour. */
+/* The same for the last stage, which has one neighbour. */
 static void the_last_stage_is_named(void **state)
 {
     (void) state;
@@ -188,7 +189,7 @@ static void the_last_stage_is_named(void **state)
     assert_non_null(strstr(m.findings.at[0].text, "stage 3 of 3"));
 }
 
-/* A rank that is slow, or some of them, are no stage. */
+/* A slow rank, or a few, are not a stage. */
 static void one_pipeline_is_no_stage(void **state)
 {
     (void) state;
@@ -208,7 +209,8 @@ static void a_late_rank_explains_it(void **state)
     assert_int_equal(m.findings.at[0].kind, JP_FINDING_LATE_RANK);
 }
 
-/* Ranks that have more to do are the stage's; whoever receives more is not. */
+/* A finding that ranks have more to do is replaced by the stage; one that a
+ * rank receives more stays. */
 static void it_takes_the_place_of_many(void **state)
 {
     struct jp_finding *f;
@@ -227,7 +229,8 @@ static void it_takes_the_place_of_many(void **state)
     assert_non_null(strstr(m.findings.at[1].text, "stage 1 of 3"));
 }
 
-/* Of five passes the last stages may miss one: the run ends at the first. */
+/* With five passes the end of the run is a fifth of it: the first stage ends
+ * last, and the others wait for that in no operation. */
 static void few_passes_tell_nothing(void **state)
 {
     (void) state;
@@ -239,7 +242,7 @@ static void few_passes_tell_nothing(void **state)
     assert_true(m.hypotheses.of[JP_HYPOTHESIS_STAGE_IMBALANCE].least > 0.25);
 }
 
-/* Where all ranks meet after each pass, none ends before the others. */
+/* If all ranks meet after each pass, none ends before the others. */
 static void few_passes_with_meetings_tell(void **state)
 {
     (void) state;
@@ -255,8 +258,8 @@ static void few_passes_with_meetings_tell(void **state)
     assert_non_null(strstr(m.findings.at[0].text, "stage 2 of 3"));
 }
 
-/* Where one stage works after the other the run's end is a pass of all of them:
- * of 80 that is 0.9 % of the run, and not 1.9 %. */
+/* If one stage works after the other, the run's end is one pass through all of
+ * them: of 80 passes that is 0.9 % of the run, and not 1.9 %. */
 static void passes_one_by_one_tell(void **state)
 {
     (void) state;
@@ -275,7 +278,7 @@ static void passes_one_by_one_tell(void **state)
     assert_int_equal(m.findings.n, 0);
 }
 
-/* A run is short in which 79 passes were made: its length is not known well. */
+/* A run of 79 passes is short: its length is not known well. */
 static void a_short_run_is_judged_by_its_pace(void **state)
 {
     passes_one_by_one_tell(state);
@@ -288,8 +291,8 @@ static void a_short_run_is_judged_by_its_pace(void **state)
     assert_int_equal(m.findings.n, 0);
 }
 
-/* Stages that compute for a twelfth of the run, one of them by an eighth more:
- * it costs less than late_cost_min, but it is that much slower. */
+/* Stages that compute for a twelfth of the run, one of them an eighth longer.
+ * It costs less than late_cost_min, but the stage is that much slower. */
 static void who_computes_little_is_named(void **state)
 {
     (void) state;
@@ -312,7 +315,7 @@ static void a_single_pipeline_is_not_judged(void **state)
     assert_int_equal(state_of(), JP_HYPOTHESIS_NOT_JUDGED);
 }
 
-/* Who meets every other rank in an AlltoAll is in no pipeline. */
+/* A communicator in which all ranks exchange is no pipeline. */
 static void an_alltoall_is_no_pipeline(void **state)
 {
     (void) state;
@@ -324,7 +327,7 @@ static void an_alltoall_is_no_pipeline(void **state)
     assert_int_equal(state_of(), JP_HYPOTHESIS_NOT_JUDGED);
 }
 
-/* Sums of waits are no one's where too many records left them unknown. */
+/* Nothing is judged if too many records left the sums of waits unknown. */
 static void unknown_waits_are_not_judged(void **state)
 {
     struct jp_processes p;
@@ -337,7 +340,8 @@ static void unknown_waits_are_not_judged(void **state)
     m.findings.hypotheses = &m.hypotheses;
     m.result.quality.waits_unknown = true;
     assert_int_equal(processes_init_nodes(&p, &m.result, NULL), 0);
-    assert_int_equal(stages_findings(&m.result, &p, m.lateness, &m.findings),
+    assert_int_equal(load_findings(&m.result, &p, m.lateness,
+                                   &(struct jp_netcells){0}, &m.findings),
                      0);
     assert_int_equal(m.findings.n, 0);
     assert_int_equal(state_of(), JP_HYPOTHESIS_NOT_JUDGED);

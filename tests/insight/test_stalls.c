@@ -1,5 +1,5 @@
-/* test_stalls.c - who stalls or is late at times, in operations made by hand.
- */
+/* test_stalls.c - ranks that stall, or are late at times, in operations made by
+ * hand. */
 #include "orchestrator/insight/insight.h"
 
 #include <math.h>
@@ -84,7 +84,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* An operation of which each rank comes late by so much. */
+/* An operation to which each rank comes late by its entry. */
 static void add_op(unsigned i, uint32_t coll, const double late[RANKS])
 {
     struct jp_op op = {.coll = coll,
@@ -119,7 +119,7 @@ static void add_op(unsigned i, uint32_t coll, const double late[RANKS])
     assert_int_equal(ops_add(m.result.ops, &op), 0);
 }
 
-/* A Reduce whose root waits 20 ms for another rank; nobody else does. */
+/* A Reduce whose root waits 20 ms for another rank; no other rank waits. */
 static void add_reduce(unsigned i)
 {
     struct jp_op op = {.coll = 1,
@@ -138,7 +138,7 @@ static void add_reduce(unsigned i)
     assert_int_equal(ops_add(m.result.ops, &op), 0);
 }
 
-/* Findings of the job, of which the first is in *f. */
+/* Returns the number of findings of the job; *f: the first one. */
 static size_t find(struct jp_finding *f)
 {
     struct simjob_random random = {77};
@@ -200,8 +200,8 @@ static void test_rare(void **state)
     assert_non_null(strstr(f.text, "at no regular distance"));
 }
 
-/* The root of Reduce waits for a rank that others do not wait for, and comes
- * late to what follows. */
+/* The root of Reduce waits for a rank that the others do not wait for, and
+ * comes late to the next operation. */
 static void test_root(void **state)
 {
     static const unsigned at[] = {31, 67, 150, 171, 260, 333, 390};
@@ -216,7 +216,7 @@ static void test_root(void **state)
     assert_int_equal(find(&f), 0);
 }
 
-/* ... which too few waits do not explain. */
+/* ... but too few waits of this kind do not explain it. */
 static void test_few_roots(void **state)
 {
     static const unsigned at[] = {31, 67, 150, 171, 260, 333, 390};
@@ -233,7 +233,7 @@ static void test_few_roots(void **state)
     assert_int_equal(f.rank, 5);
 }
 
-/* A checkpoint: few, and every 120 operations, one of which is missing. */
+/* A checkpoint: every 120 operations, and one of them is missing. */
 static void test_regular(void **state)
 {
     struct jp_finding f;
@@ -259,7 +259,7 @@ static void test_each_step(void **state)
     assert_true(!find(&f) || f.kind != JP_FINDING_STALL);
 }
 
-/* As often by everybody in turn, or by all together: nobody's. */
+/* All ranks stop as often, in turn or together: none is named. */
 static void test_nobody(void **state)
 {
     struct simjob_random random = {78};
@@ -283,8 +283,8 @@ static void test_together(void **state)
     assert_int_equal(find(&f), 0);
 }
 
-/* Three, two, or a single one are told if nobody else ever stops for nearly as
- * long: here ranks differ by 20 us. */
+/* Three stalls, two, or a single one are reported if no other rank ever stops
+ * for nearly as long; ranks differ by 20 us here. */
 static void test_three(void **state)
 {
     struct jp_finding f;
@@ -336,7 +336,7 @@ static void test_small(void **state)
     assert_int_equal(find(&f), 0);
 }
 
-/* Another rank stopped for half as long: it may be luck who was last. */
+/* Another rank stopped for half as long: which one was last may be luck. */
 static void test_alike(void **state)
 {
     struct jp_finding f;
@@ -348,8 +348,8 @@ static void test_alike(void **state)
     assert_int_equal(find(&f), 0);
 }
 
-/* All ranks wait for samples at the first of ten operations of a step; one also
- * stops elsewhere, no longer than they. */
+/* All ranks wait for samples at the first of ten operations of a step. One also
+ * stops elsewhere, no longer than these waits. */
 static void test_elsewhere(void **state)
 {
     struct simjob_random random = {80};
@@ -369,7 +369,7 @@ static void test_elsewhere(void **state)
     assert_non_null(strstr(f.text, "stalled 4 times, for "));
 }
 
-/* Late from a time on: which is told, and is no stall. */
+/* Late from some time on: this is reported, and is no stall. */
 static void test_onset(void **state)
 {
     struct jp_finding f;
@@ -386,8 +386,9 @@ static void test_onset(void **state)
     assert_non_null(strstr(f.text, "of the run on"));
 }
 
-/* So from so early on that the run as a whole is late as well: what it costs is
- * known as well as one part of the run resembles the next, on either side. */
+/* The same from so early on that the run as a whole is late as well. Its cost
+ * is known as well as the parts of the run resemble each other, before and
+ * after. */
 static void test_early(void **state)
 {
     const double share = 290 * 300.0 / (OPS * NET_US + 290 * 300.0);
@@ -423,7 +424,7 @@ static void test_comes(void **state)
     assert_non_null(strstr(f.text, "late on its own 3 times"));
 }
 
-/* Twenty operations that all end the same way are proof, five are too few. */
+/* Twenty operations with the same last rank are proof, five are too few. */
 static void test_few(void **state)
 {
     struct jp_finding f;

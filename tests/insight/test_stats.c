@@ -11,7 +11,7 @@
 
 #include "orchestrator/insight/netseries.h"
 
-/* Medians of many lengths, values and ties are those of the sorted values. */
+/* Medians equal those of sorted values, for many lengths, values and ties. */
 static void test_medians(void **state)
 {
     double v[100], sorted[100];
@@ -29,7 +29,7 @@ static void test_medians(void **state)
         }
 }
 
-/* Against sums of the chances of each number. */
+/* Compares with the sum of the chances of each number. */
 static void test_binomial(void **state)
 {
     (void) state;
@@ -68,7 +68,7 @@ static void test_warmup(void **state)
     assert_int_equal(warmup_length(us, 4, scratch, &usual), 0);
 }
 
-/* Kinds of half of the time must have one. */
+/* Kinds with half of the time must have a warm-up. */
 static void test_warmup_of_all(void **state)
 {
     struct jp_netseries kinds[] = {

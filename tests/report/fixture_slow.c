@@ -66,9 +66,10 @@ void fixture_failed(struct fixture *f)
     f->nodes.over = true;
     f->nodes.job_state = SLURMJOB_FAILED;
     f->nodes.job_end_us = (uint64_t) START_US + 9000000;
-    crash_judge(&f->nodes, &f->insight.processes, &f->insight.crash);
-    crash_findings(&f->insight.crash, &f->insight.findings);
+    crash_findings(&f->nodes, &f->insight.processes, &f->insight.crash,
+                   &f->insight.findings);
     f->report.insight = &f->insight;
-    insight_set_in(&f->insight, "AllReduce 9 of dp (0xab)");
+    crash_set_in(&f->insight.crash, "AllReduce 9 of dp (0xab)",
+                 &f->insight.findings);
     fixture_judge(f, true);
 }

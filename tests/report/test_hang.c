@@ -139,7 +139,8 @@ static void cancelled(struct fixture *f)
     findings_fini(&f->insight.findings);
     f->nodes.nodes[0].tasks[3] = f->nodes.nodes[0].tasks[2];
     f->nodes.job_state = SLURMJOB_CANCELLED;
-    crash_judge(&f->nodes, &f->insight.processes, &f->insight.crash);
+    crash_findings(&f->nodes, &f->insight.processes, &f->insight.crash,
+                   &f->insight.findings);
 }
 
 static void cancelled_hang(struct fixture *f)

@@ -1,9 +1,16 @@
-/* gputime.c - judge GPUs by their timelines. */
+/* verdict_other.c - verdicts from data other than records of NCCL: timelines of
+ * GPUs, utilisation, topology, Copper.
+ *
+ * The *_verdict_* functions are called after verdict_decide, in the order of
+ * cmd_report_make.c. Those named *_alone replace the verdict of a step in which
+ * nothing else was asked for; *_add adds to it and may make it worse.
+ */
 #include "orchestrator/insight/verdict.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/figure.h"
 #include "orchestrator/insight/finding.h"
@@ -12,6 +19,8 @@
 
 #define US_NS 1000
 
+/* The reader of exports counts while it reads, so it needs the limits
+ * beforehand. */
 struct jp_nsys_options gputime_options(void)
 {
     return (struct jp_nsys_options){
@@ -20,11 +29,15 @@ struct jp_nsys_options gputime_options(void)
             (uint64_t) (limits_get(JP_LIMIT_GPU_SMALL_KERNEL) * US_NS)};
 }
 
-/* One figure of a rank: part and whole in ns, and a count. */
+/* One figure of a rank, or the sum over ranks: part and whole in ns, and a
+ * number of events. */
 struct part {
     double part, whole, n;
 };
 
+/* Each of the following functions takes one figure of a rank's export. Idle:
+ * short gaps between kernels, in which the GPU waits for a launch. Long gaps
+ * have other reasons. */
 static struct part idle_of(const struct nsys_profile *p)
 {
     return (struct part){(double) p->short_gaps.ns, (double) p->span_ns,
@@ -49,7 +62,8 @@ static struct part sync_of(const struct nsys_profile *p)
                          (double) p->sync_copies.n};
 }
 
-/* Allocations count only in the second half of the kernels' time. */
+/* Allocations count only in the second half of the kernels' time, because the
+ * first half fills caches. */
 static struct part allocation_of(const struct nsys_profile *p)
 {
     return (struct part){(double) p->late_allocations.ns,
@@ -57,13 +71,15 @@ static struct part allocation_of(const struct nsys_profile *p)
                          (double) p->late_allocations.n};
 }
 
-/* The figure over all ranks, and of the worst rank. */
+/* A figure over all ranks, and of the worst rank. */
 struct shares {
     struct part all;
     const struct jp_nsys_rank *worst;
     double most; /* share of the worst rank */
 };
 
+/* One row for each question: the share of the GPUs' time that counts, and how
+ * often it must occur. */
 static const struct question {
     enum jp_finding_kind kind;
     struct part (*of)(const struct nsys_profile *p);
@@ -108,6 +124,7 @@ static const struct question {
      "sizes that change with each step"},
 };
 
+/* Adds up one figure over the ranks. */
 static struct shares add_up(const struct jp_nsys *nsys,
                             struct part (*of)(const struct nsys_profile *p))
 {
@@ -128,6 +145,7 @@ static struct shares add_up(const struct jp_nsys *nsys,
 }
 
 __attribute__((format(printf, 2, 3))) static void
+/* Appends to the finding's text. */
 add_text(struct jp_finding *f, const char *text, ...)
 {
     size_t len = 0;
@@ -140,7 +158,7 @@ add_text(struct jp_finding *f, const char *text, ...)
     va_end(ap);
 }
 
-/* "rank 3 on n2", "n2", or the file. */
+/* Returns "rank 3 on n2", "n2", or words for an unknown rank. */
 static const char *name_of(const struct jp_nsys_rank *r, char buf[120])
 {
     if (r->rank >= 0)
@@ -151,6 +169,7 @@ static const char *name_of(const struct jp_nsys_rank *r, char buf[120])
     return buf;
 }
 
+/* Names the worst rank, if there are at least two to choose from. */
 static void set_worst(struct jp_finding *f, const struct jp_nsys *nsys,
                       const struct jp_nsys_rank *worst, const char *how)
 {
@@ -163,6 +182,7 @@ static void set_worst(struct jp_finding *f, const struct jp_nsys *nsys,
     add_text(f, "; most on %s: %s", name_of(worst, name), how);
 }
 
+/* Answers one question. Returns 0 or -1. */
 static int ask(const struct jp_nsys *nsys, const struct question *q,
                struct jp_findings *findings)
 {
@@ -170,6 +190,8 @@ static int ask(const struct jp_nsys *nsys, const struct question *q,
     double share = s.all.whole > 0 ? s.all.part / s.all.whole : 0;
     struct jp_finding *f;
 
+    /* Both limits: a share of few events is no habit, and many events of no
+     * share cost nothing. */
     if (s.all.n < limits_get(q->n) || share < limits_get(q->least))
         return 0;
     f = findings_add(findings, q->kind);
@@ -187,13 +209,15 @@ static int ask(const struct jp_nsys *nsys, const struct question *q,
     return 0;
 }
 
-/* NCCL's kernels wait for the other ranks. The rest of the time is the rank's
- * own work. */
+/* Returns the time of a rank's own kernels. NCCL's kernels wait for other
+ * ranks, and would make the fastest rank look busiest. */
 static double own_ns(const struct nsys_profile *p)
 {
     return (double) p->kernels.ns - (double) p->nccl_kernels.ns;
 }
 
+/* Adds a finding if a rank's GPU has more to compute than the mean of all.
+ * Returns 0 or -1. */
 static int ask_balance(const struct jp_nsys *nsys, struct jp_findings *findings)
 {
     const struct jp_nsys_rank *most = NULL, *least = NULL;
@@ -234,6 +258,8 @@ static int ask_balance(const struct jp_nsys *nsys, struct jp_findings *findings)
     return 0;
 }
 
+/* Tries all questions and answers GPU_TIME. Findings are sorted again, because
+ * the card shows the first one. Without memory some are missing. */
 static void judge(const struct jp_nsys *nsys, struct jp_insight *x)
 {
     size_t n = sizeof(questions) / sizeof(*questions);
@@ -256,6 +282,8 @@ static void judge(const struct jp_nsys *nsys, struct jp_insight *x)
     findings_sort(&x->findings);
 }
 
+/* Without a kernel there is nothing to judge: an export may have CPU data only.
+ */
 void gputime_judge(const struct jp_nsys *nsys, struct jp_insight *x)
 {
     uint64_t kernels = 0;
@@ -294,9 +322,9 @@ void gputime_verdict_alone(const struct jp_nsys *nsys,
                                                    : JP_VERDICT_UNJUDGED;
 }
 
-/* Judge a step of which only utilisation or clocks are known.
- */
+/* --- utilisation and clocks alone ----------------------------------------- */
 
+/* Returns the largest number of samples of any series. */
 static uint64_t samples_of(const struct jp_util *util)
 {
     uint64_t most = 0;
@@ -319,6 +347,7 @@ void util_verdict_alone(const struct jp_util *util, bool sampled, int probed,
     if (crash)
         sentence_add(&s, "%s", crash->text);
     if (samples_of(util) || probed > 0) {
+        /* Never OK: without records of NCCL no late ranks were looked for. */
         verdict->word = JP_VERDICT_UNJUDGED;
         sentence_add(&s, "%s%s%s only: NCCL was not profiled",
                      samples_of(util) ? "utilisation" : "",
@@ -339,4 +368,169 @@ void util_verdict_alone(const struct jp_util *util, bool sampled, int probed,
     }
     if (crash && crash_is_fault(crash))
         verdict->word = JP_VERDICT_FAILED;
+}
+
+/* --- topology ------------------------------------------------------------- */
+
+/* Returns the first warning of a kind; NULL: none. */
+static const struct jp_step_warning *find(const struct jp_step_labels *labels,
+                                          enum jp_warning_kind kind)
+{
+    for (size_t i = 0; i < labels->n_warnings; i++)
+        if (labels->warnings[i].kind == kind)
+            return &labels->warnings[i];
+    return NULL;
+}
+
+static const struct jp_step_warning *
+/* Returns a warning that proves a fault; NULL: none. A port that is down proves
+ * one only if nodes are unlike each other: a site may leave a port unplugged on
+ * all of them. */
+find_fault(const struct jp_step_labels *labels)
+{
+    const struct jp_step_warning *dead = find(labels, JP_WARN_DEAD_NVLINK);
+
+    if (dead || !find(labels, JP_WARN_ODD_NODE))
+        return dead;
+    return find(labels, JP_WARN_HCA_DOWN);
+}
+
+/* Answers the question of the topology. labels NULL: no node left any. */
+static void answer_topology(const struct jp_step_labels *labels,
+                            const struct jp_step_warning *fault,
+                            struct jp_hypotheses *h)
+{
+    if (fault)
+        hypothesis_set(h, JP_HYPOTHESIS_TOPOLOGY, JP_HYPOTHESIS_FOUND, 1, "%s",
+                       fault->text);
+    else if (labels)
+        hypothesis_set(h, JP_HYPOTHESIS_TOPOLOGY, JP_HYPOTHESIS_NOT_FOUND, 1,
+                       NULL);
+    else
+        hypothesis_set(h, JP_HYPOTHESIS_TOPOLOGY, JP_HYPOTHESIS_NOT_JUDGED, NAN,
+                       "no node left a topology");
+}
+
+void topo_verdict_add(const struct jp_step_labels *labels,
+                      struct jp_hypotheses *hypotheses,
+                      struct jp_verdict *verdict)
+{
+    const struct jp_step_warning *fault = labels ? find_fault(labels) : NULL;
+    char rest[sizeof(verdict->text)];
+    struct jp_sentence s;
+
+    answer_topology(labels, fault, hypotheses);
+    /* A worse verdict has its own sentence; the fault is a finding beside it.
+     */
+    if (!fault || verdict->word < JP_VERDICT_UNJUDGED)
+        return;
+    memcpy(rest, verdict->text, sizeof(rest));
+    sentence_init(&s, verdict->text, sizeof(verdict->text));
+    sentence_add(&s, "%s", fault->text);
+    sentence_add(&s, "%s", rest);
+    verdict->word = JP_VERDICT_DEGRADED;
+}
+
+/* --- Copper's profiles ---------------------------------------------------- */
+
+#define NAMED 2 /* findings of a kind named in the sentence */
+
+/* A rank counts as good if its profile is complete. */
+bool copper_verdict_incomplete(const struct jp_copper *c)
+{
+    return c && (c->n_state[JP_COPPER_GOOD] < c->n_ranks || c->notes_bad ||
+                 c->left_out_rows);
+}
+
+/* Returns true for a finding on a slow rank. */
+static bool is_slow(const struct jp_copper_finding *f)
+{
+    return !strcmp(f->kind, "copper_slow_rank");
+}
+
+/* Adds Copper's findings on slow ranks, or the others. Returns their number. */
+static size_t say(const struct jp_copper *c, bool slow, struct jp_sentence *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n_findings; i++)
+        if (is_slow(&c->findings[i]) == slow && n++ < NAMED)
+            sentence_add(s, "Copper: %s", c->findings[i].text);
+    if (n > NAMED)
+        sentence_add(s, "and %s more", FIG_COUNT(n - NAMED));
+    return n;
+}
+
+/* Adds how much the counted ranks have done. `of` is there if not all of them
+ * have counts of operations. */
+static void say_totals(const struct jp_copper *c, struct jp_sentence *s)
+{
+    char of[48] = "";
+
+    if (!c->n_counted) {
+        sentence_add(s, "Copper: none of %s rank%s can be counted",
+                     FIG_COUNT(c->n_ranks), plural(c->n_ranks));
+        return;
+    }
+    if (c->n_ops < c->n_counted)
+        snprintf(of, sizeof(of), " (of %s rank%s)", FIG_COUNT(c->n_ops),
+                 plural(c->n_ops));
+    sentence_add(s,
+                 "Copper: %s of %s rank%s, %s operations, %s hits, "
+                 "%s without start-up%s",
+                 FIG_COUNT(c->n_counted), FIG_COUNT(c->n_ranks),
+                 plural(c->n_ranks), FIG_COUNT(c->total[COPPER_OPERATIONS]),
+                 FIG_COUNT(c->total[COPPER_HITS]),
+                 FIG_US((double) c->without_init_us), of);
+}
+
+/* Adds what is missing of the tables of paths. */
+static void say_paths(const struct jp_copper *c, struct jp_sentence *s)
+{
+    if (c->notes_bad)
+        sentence_add(s, "Copper: %s damaged file%s of paths (first: %s)",
+                     FIG_COUNT(c->notes_bad), plural(c->notes_bad),
+                     c->n_notes ? c->notes[0].what : "");
+    if (c->left_out_rows)
+        sentence_add(s, "Copper: paths of %s rows left out for memory",
+                     FIG_COUNT(c->left_out_rows));
+}
+
+void copper_verdict_add(const struct jp_copper *c, bool alone,
+                        struct jp_verdict *verdict)
+{
+    /* The text may already have clauses, so a clause begins with "; ". */
+    struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
+    enum jp_verdict_word word = JP_VERDICT_OK;
+
+    if (!c)
+        return;
+    if (alone)
+        sentence_init(&s, verdict->text, sizeof(verdict->text));
+    if (say(c, true, &s))
+        word = JP_VERDICT_DEGRADED;
+    else if (!c->n_counted)
+        word = JP_VERDICT_NODATA;
+    else if (copper_verdict_incomplete(c))
+        word = JP_VERDICT_INCOMPLETE;
+    else if (alone && c->unjudged >= c->n_counted)
+        word = JP_VERDICT_UNJUDGED;
+    if (word == JP_VERDICT_UNJUDGED)
+        sentence_add(&s, "slow ranks could not be looked for: too few of one "
+                         "level of Copper's tree to compare");
+    say_totals(c, &s);
+    say(c, false, &s);
+    say_paths(c, &s);
+    /* Words are sorted, worst first: a worse verdict stays. */
+    if (alone || word < verdict->word)
+        verdict->word = word;
+}
+
+void copper_verdict_failed(const char *why, struct jp_verdict *verdict)
+{
+    struct jp_sentence s = {verdict->text, sizeof(verdict->text), 1};
+
+    sentence_add(&s, "Copper: not yet analysed: %s", why);
+    if (JP_VERDICT_INCOMPLETE < verdict->word)
+        verdict->word = JP_VERDICT_INCOMPLETE;
 }

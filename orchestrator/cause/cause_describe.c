@@ -1,0 +1,313 @@
+/* cause_describe.c - the subject of a finding in terms of the samples, and the
+ * sentences about its causes. */
+#include "orchestrator/cause/cause.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/figure.h"
+
+/* --- the subject ---------------------------------------------------------- */
+
+/* Returns the index of the node of a task; else of the only node with the
+ * host's name. Negative: none, or several nodes with one host name. */
+static int find_node(const struct jp_nodes *nodes, const char *host,
+                     int64_t task)
+{
+    int found = -1;
+
+    for (size_t i = 0; task >= 0 && i < nodes->n_nodes; i++)
+        for (size_t k = 0; k < nodes->nodes[i].n_tasks; k++)
+            if (nodes->nodes[i].tasks[k].gtid == (uint64_t) task)
+                return (int) i;
+    for (size_t i = 0; *host && i < nodes->n_nodes; i++) {
+        const struct jp_node *node = &nodes->nodes[i];
+
+        if (strcmp(node->name, host) == 0)
+            return (int) i;
+        if (node->hostname && strcmp(node->hostname, host) == 0)
+            found = found == -1 ? (int) i : -2;
+    }
+    return found;
+}
+
+/* Guesses the subject's GPU: the k-th task of a node has its k-th GPU if there
+ * are as many tasks as GPUs; a single GPU belongs to all tasks. Otherwise it
+ * stays unknown, because samples of a wrong GPU would accuse it. */
+static void guess_gpu(const struct causes_input *in,
+                      struct cause_subject *subject)
+{
+    const struct samples *s = in->samples;
+    const struct samples_node *node = &s->nodes[subject->node];
+    const struct jp_node *tasks = &in->nodes->nodes[subject->node];
+    size_t n = node->n[JP_UTIL_GPU], at = 0, before = 0;
+    bool known = false;
+
+    for (size_t i = 0; i < tasks->n_tasks; i++)
+        if (tasks->tasks[i].gtid == (uint64_t) subject->task) {
+            at = i;
+            known = true;
+        }
+    for (size_t i = 0; known && i < tasks->n_tasks; i++)
+        before += tasks->tasks[i].ltid < tasks->tasks[at].ltid;
+    if (n == 1)
+        before = 0;
+    else if (!known || n != tasks->n_tasks || before >= n)
+        return;
+    snprintf(subject->gpu, sizeof(subject->gpu), "%s",
+             s->at[node->first[JP_UTIL_GPU] + before].id);
+}
+
+/* Sets the subject's GPU by its PCI bus id, as NCCL's topology has it; else
+ * guesses. */
+static void find_gpu(const struct causes_input *in,
+                     const struct jp_process *who,
+                     struct cause_subject *subject)
+{
+    const struct samples *s = in->samples;
+    const struct samples_node *node = &s->nodes[subject->node];
+    char id[JP_BUSID];
+
+    for (size_t i = 0; in->places && who && i < who->n; i++) {
+        const char *busid =
+            in->places[in->processes->by_process[who->first + i]].busid;
+
+        for (size_t k = 0; *busid && k < node->n[JP_UTIL_GPU]; k++) {
+            const struct sampled *gpu = &s->at[node->first[JP_UTIL_GPU] + k];
+
+            if (busid_tidy(gpu->id, id) == 0 && strcmp(id, busid) == 0) {
+                snprintf(subject->gpu, sizeof(subject->gpu), "%s", gpu->id);
+                return;
+            }
+        }
+    }
+    guess_gpu(in, subject);
+}
+
+/* The task id finds the node exactly; a rank of a communicator would not. For a
+ * node or a network there is no task. */
+void cause_subject_find(const struct causes_input *in,
+                        const struct jp_finding *f, struct cause_subject *s)
+{
+    const struct jp_process *who =
+        in->processes && f->pid >= 0
+            ? processes_find(in->processes, f->host, f->pid)
+            : NULL;
+
+    *s = (struct cause_subject){
+        .kind = f->kind,
+        .rank = f->world_rank >= 0 ? f->world_rank : f->rank,
+        .task = who && who->task >= 0 ? who->task : f->world_rank,
+        .whole_node = f->kind == JP_FINDING_LATE_NODE ||
+                      f->kind == JP_FINDING_SLOW_NETWORK ||
+                      f->kind == JP_FINDING_DRIFT};
+    if (s->whole_node)
+        s->task = -1;
+    s->node = find_node(in->nodes, f->host, s->task);
+    if (s->node < 0)
+        return;
+    s->name = in->samples->nodes[s->node].name;
+    if (!s->whole_node)
+        find_gpu(in, who, s);
+}
+
+/* --- sentences ------------------------------------------------------------ */
+
+#define FIGURE 64
+
+/* Formats a value with its unit: "1,095 MHz", "93 %", "1.2 GiB/s". Returns buf.
+ */
+static char *say_figure(double v, enum util_unit unit, char buf[FIGURE])
+{
+    uint64_t whole = v > 0 && v < 1e18 ? (uint64_t) (v + 0.5) : 0;
+
+    switch (unit) {
+    case UTIL_MHZ:
+        snprintf(buf, FIGURE, "%s MHz", FIG_COUNT(whole));
+        break;
+    case UTIL_SHARE:
+        snprintf(buf, FIGURE, "%s", FIG_SHARE(v));
+        break;
+    case UTIL_BYTES:
+        snprintf(buf, FIGURE, "%s", FIG_BYTES(whole));
+        break;
+    case UTIL_BYTES_S:
+        snprintf(buf, FIGURE, "%s/s", FIG_BYTES(whole));
+        break;
+    case UTIL_PER_S:
+        snprintf(buf, FIGURE, "%s/s", FIG_REAL(v));
+        break;
+    case UTIL_CORES:
+        snprintf(buf, FIGURE, "%.3g cores", v);
+        break;
+    case UTIL_WATTS:
+        snprintf(buf, FIGURE, "%.0f W", v);
+        break;
+    case UTIL_CELSIUS:
+        snprintf(buf, FIGURE, "%.0f C", v);
+        break;
+    default:
+        snprintf(buf, FIGURE, "%s", FIG_REAL(v));
+    }
+    return buf;
+}
+#define FIG(v, unit) say_figure((v), (unit), (char[FIGURE]){0})
+
+/* Formats the subject and what it does: "rank 3 (n2) is late". Returns buf. */
+static char *say_who(const struct cause_subject *subject, char *buf,
+                     size_t size)
+{
+    const char *node = subject->name ? subject->name : "node not known";
+
+    switch (subject->kind) {
+    case JP_FINDING_LATE_RANK:
+        snprintf(buf, size, "rank %" PRId64 " (%.64s) is late", subject->rank,
+                 node);
+        break;
+    case JP_FINDING_STALL:
+        snprintf(buf, size, "rank %" PRId64 " (%.64s) stalls", subject->rank,
+                 node);
+        break;
+    case JP_FINDING_LATE_NODE:
+        snprintf(buf, size, "node %.64s is late", node);
+        break;
+    default:
+        snprintf(buf, size, "the network is slow%s",
+                 subject->kind == JP_FINDING_DRIFT ? "er than before" : "");
+        if (subject->name)
+            snprintf(buf + strlen(buf), size - strlen(buf), " with node %.64s",
+                     subject->name);
+    }
+    return buf;
+}
+
+/* Formats where the metric is, unless the subject has it: "at a port of n3, ",
+ * "at its port, ". Returns buf. */
+static char *say_place(const struct cause_subject *subject,
+                       const struct jp_cause *cause, char *buf, size_t size)
+{
+    bool own = subject->name && !strcmp(cause->node, subject->name);
+
+    *buf = '\0';
+    if (cause->scope == JP_UTIL_PORT && own)
+        snprintf(buf, size, "at its port, ");
+    else if (cause->scope == JP_UTIL_PORT)
+        snprintf(buf, size, "at a port of %.64s, ", cause->node);
+    else if (!own)
+        snprintf(buf, size, "on %.64s, ", cause->node);
+    return buf;
+}
+
+/* Formats " since 10:42:07 UTC"; "" if it was so during the whole run. Returns
+ * buf. */
+static char *say_since(const struct jp_cause *cause, char *buf, size_t size)
+{
+    /* keeps the time of day of "2026-11-21 11:02:03 UTC" */
+    if (cause->all_along || strlen(FIG_UTC(cause->start_us)) < 20)
+        snprintf(buf, size, "%s", "");
+    else
+        snprintf(buf, size, " since %s", FIG_UTC(cause->start_us) + 11);
+    return buf;
+}
+
+/* Formats "its SM clock is 1,095 MHz (peers 1,980 MHz)". Returns buf. */
+static char *say_metric(const struct cause_row *row,
+                        const struct jp_cause *cause, char *buf, size_t size)
+{
+    const char *after = row->after ? row->after : "";
+    int n = snprintf(buf, size, "%s %s%s", row->says,
+                     FIG(cause->value, cause->unit), after);
+
+    if (isfinite(cause->peers))
+        snprintf(buf + n, size - (size_t) n, " (peers %s)",
+                 FIG(cause->peers, cause->unit));
+    else if (isfinite(cause->before))
+        snprintf(buf + n, size - (size_t) n, " (otherwise %s)",
+                 FIG(cause->before, cause->unit));
+    return buf;
+}
+
+/* "subject; where, metric since". */
+void cause_describe(const struct cause_subject *subject,
+                    const struct cause_row *row, struct jp_cause *cause)
+{
+    char who[200], place[100], metric[160], since[40];
+
+    snprintf(cause->text, sizeof(cause->text), "%s; %s%s%s",
+             say_who(subject, who, sizeof(who)),
+             say_place(subject, cause, place, sizeof(place)),
+             say_metric(row, cause, metric, sizeof(metric)),
+             say_since(cause, since, sizeof(since)));
+}
+
+/* Throttling and a low clock are one event, seen twice: the sentence has both,
+ * and the throttling becomes as strong as the clock. */
+void cause_describe_reason(const struct cause_subject *subject,
+                           struct jp_cause found[JP_CAUSES])
+{
+    static const struct {
+        enum jp_cause_what what;
+        const char *metric, *says;
+    } reasons[] = {
+        {JP_CAUSE_GPU_THERMAL, "throttle_thermal", "thermal slowdown"},
+        {JP_CAUSE_GPU_POWER, "throttle_power", "its power limit"},
+        {JP_CAUSE_GPU_POWER, "throttle_hardware", "slowdown by the hardware"},
+    };
+    struct jp_cause *clock = &found[JP_CAUSE_GPU_CLOCK];
+    char who[200], since[40], text[sizeof(clock->text)];
+
+    if (!(clock->strength > 0))
+        return;
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
+        struct jp_cause *cause = &found[reasons[i].what];
+
+        if (!(cause->strength > 0) ||
+            strcmp(cause->metric, reasons[i].metric) != 0)
+            continue;
+        snprintf(text, sizeof(text),
+                 "%s; its SM clock is %s (peers %s), reason: %s in %s of "
+                 "samples%s",
+                 say_who(subject, who, sizeof(who)),
+                 FIG(clock->value, clock->unit), FIG(clock->peers, clock->unit),
+                 reasons[i].says, FIG(cause->value, cause->unit),
+                 say_since(cause, since, sizeof(since)));
+        snprintf(cause->text, sizeof(cause->text), "%s", text);
+        /* The lower clock shows the effect of throttling better than the share
+         * of throttled samples does. */
+        cause->strength = fmax(cause->strength, clock->strength);
+    }
+}
+
+/* Without a cause the sentence lists what was looked at, so that a reader knows
+ * which causes are ruled out and which were never sampled. */
+void cause_describe_advice(const struct cause_subject *subject,
+                           const struct jp_causes *causes,
+                           struct jp_cause_look *look)
+{
+    struct jp_sentence s;
+    char list[300] = "", who[200];
+
+    sentence_init(&s, look->why, sizeof(look->why));
+    if (look->n) {
+        sentence_add(&s, "%s", causes->at[look->first].text);
+    } else {
+        for (size_t i = 0; i < look->n_list; i++)
+            snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
+                     i ? ", " : "", look->list[i]);
+        sentence_add(&s, "%s", say_who(subject, who, sizeof(who)));
+        sentence_add(&s,
+                     look->n_list
+                         ? "nothing that was sampled is unlike its peers, "
+                           "or unlike before: looked at %s"
+                         : "why was not looked at: nothing of it was "
+                           "sampled%s",
+                     list);
+    }
+    /* Totals of a shared node may be due to other jobs, so they were not
+     * compared. */
+    if (look->shared)
+        sentence_add(&s, "what its node and ports count was left out, as other "
+                         "jobs may run there");
+}
