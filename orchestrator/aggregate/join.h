@@ -446,9 +446,6 @@ void join_sort_strays(struct join *join);
  * largest rank, nnodes from the number of hosts. 0, or -1: no memory. */
 int join_guess_sizes(struct join *join);
 
-/* Returns the join's bytes to the budget. Only join_destroy may follow. */
-void join_give_back(struct join *join);
-
 /* Adds from to into. Only join_destroy may follow for from. Before it,
  * join_sort_strays was called for both; into needs it once more afterwards. */
 enum join_status join_merge(struct join *into, struct join *from);

@@ -321,12 +321,6 @@ void join_lane_free(struct join *join, struct join_lane *lane)
     free(lane);
 }
 
-void join_give_back(struct join *join)
-{
-    atomic_fetch_sub(&join->budget->used, join->charged);
-    join->charged = 0;
-}
-
 static int add_member(struct join_comm *comm, uint32_t member)
 {
     uint32_t n = comm->n_members, *more = comm->members;
@@ -604,21 +598,6 @@ const struct record *join_on_reference(struct join *join,
     mapped->end_us = clockmap_us(clock, r->end_us);
     mapped->dump_us = clockmap_us(clock, r->dump_us);
     return mapped;
-}
-
-bool join_one_clock(const struct join *join, const struct clockmap_node **clock)
-{
-    *clock = NULL;
-    for (uint32_t i = 0; i < join->n_members; i++) {
-        const char *host = join->members[i]->host;
-        const struct clockmap_node *its = clockmap_find(
-            join->budget->clocks, host ? host : "", host ? strlen(host) : 0);
-
-        if (i && its != *clock)
-            return false;
-        *clock = its;
-    }
-    return true;
 }
 
 void join_stamp_fill(struct join_stamp *stamp, const struct record *r)

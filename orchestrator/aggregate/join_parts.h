@@ -88,10 +88,6 @@ int join_member_process(struct join_member *member, const char *host,
 const struct record *join_on_reference(struct join *join,
                                        const struct record *record,
                                        struct record *mapped);
-/* The clock that a join's members share, to be found in the budget's; false:
- * they are of several. */
-bool join_one_clock(const struct join *join,
-                    const struct clockmap_node **clock);
 
 void join_counts_fold(struct join_comm *into, const struct jpr_counts *counts);
 /* A row of one record; a row and another one of the same operation. */

@@ -14,117 +14,6 @@
 #include "orchestrator/aggregate/partial_parts.h"
 #include "orchestrator/aggregate/timeline.h"
 
-/* --- strips: what a process did over the run --- */
-
-struct strip_item {
-    size_t file;
-    const struct strip *strip;
-};
-
-/* The range of bins that are not zero. */
-static void put_strip_key(struct jpr_out *out, const struct strip_key *key,
-                          unsigned n)
-{
-    unsigned from = 0;
-
-    while (from < n && !key->us[from])
-        from++;
-    while (n > from && !key->us[n - 1])
-        n--;
-    jpr_put_text(out, key->id);
-    jpr_put_text(out, key->func);
-    jpr_put_u64(out, key->size);
-    jpr_put_u64(out, key->p2p);
-    jpr_put_u64(out, from);
-    jpr_put_u64(out, n - from);
-    for (; from < n; from++)
-        jpr_put_u64(out, key->us[from]);
-}
-
-static void put_strip(struct jpr_out *out, const void *arg)
-{
-    const struct strip_item *item = arg;
-    const struct strip *s = item->strip;
-
-    jpr_put_u64(out, item->file);
-    jpr_put_u64(out, s->left);
-    jpr_put_u64(out, s->shift);
-    jpr_put_u64(out, s->first);
-    jpr_put_u64(out, s->n);
-    jpr_put_u64(out, s->n_keys);
-    for (unsigned i = 0; i < s->n_keys; i++)
-        put_strip_key(out, &s->keys[i], s->n);
-}
-
-static int partial_put_strip(struct partial_out *w, size_t file,
-                             const struct strip *strip)
-{
-    const struct strip_item item = {file, strip};
-
-    return strip ? partial_put_block(w, PARTIAL_STRIP, put_strip, &item) : 0;
-}
-
-static bool get_strip_key(struct jpr_in *in, struct strip *s)
-{
-    char id[RECORD_MAX_ID + 1], func[RECORD_MAX_FUNC + 1];
-    struct strip_key *key;
-    enum strip_size size;
-    uint64_t at, n;
-
-    if (!partial_get_short(in, id, sizeof(id)) ||
-        !partial_get_short(in, func, sizeof(func)))
-        return false;
-    size = (enum strip_size) jpr_get_bounded(in, STRIP_N_SIZES - 1);
-    key = strip_new_key(s, id, func, size, jpr_get_bounded(in, 1));
-    at = jpr_get_bounded(in, s->n);
-    n = jpr_get_bounded(in, s->n - at);
-    for (; key && !in->bad && n; n--)
-        key->us[at++] = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
-    return key && !in->bad;
-}
-
-static bool get_strip(struct jpr_in *in, struct strip *s)
-{
-    unsigned shift;
-    uint64_t first, n;
-
-    s->left = jpr_get_bounded(in, INT64_MAX);
-    shift = (unsigned) jpr_get_bounded(in, STRIP_MAX_SHIFT);
-    first = jpr_get_u64(in);
-    n = jpr_get_bounded(in, STRIP_MAX_BINS);
-    if (in->bad || !strip_begin(s, shift, first, (unsigned) n))
-        return false;
-    for (n = jpr_get_bounded(in, STRIP_KEYS); n && !in->bad; n--)
-        if (!get_strip_key(in, s))
-            return false;
-    return !in->bad;
-}
-
-/* Converts a strip to the report's number of bins: its writer may have known of
- * fewer processes. */
-static int partial_get_strip(struct partial_in *r)
-{
-    struct partial *p = r->partial;
-    size_t at = (size_t) jpr_get_bounded(&r->in, UINT32_MAX);
-    struct strip *strip = strip_create(STRIP_MAX_BINS), *into = NULL;
-    struct timeline *t;
-    int rc = -1;
-
-    if (!strip || r->in.bad || at + 1 != r->next_timeline ||
-        !(t = p->files[at].read.timeline) || t->strip)
-        goto out;
-    into = strip_create(strip_bins(p->timeline_events));
-    if (!into || !get_strip(&r->in, strip) || strip_join(into, strip) < 0)
-        goto out;
-    t->strip = into;
-    into = NULL;
-    rc = 0;
-out:
-    strip_destroy(strip);
-    strip_destroy(into);
-    return rc;
-}
-
 static const uint8_t magic[PARTIAL_MAGIC_BYTES] = {0x89, 'J',  'P',  'P',
                                                    '\r', '\n', 0x1a, '\n'};
 
@@ -160,19 +49,8 @@ static int put_all(struct partial_out *w, const struct jp_logwalk *walk,
 {
     const struct join *join = w->join;
 
-    if (partial_put_files(w, walk, skip, files) < 0)
-        return -1;
-    for (size_t i = 0; i < walk->n_logs; i++)
-        if (files[i].has_counters && partial_put_hang(w, files[i].evidence) < 0)
-            return -1;
-    for (size_t i = 0; i < walk->n_logs; i++)
-        if (files[i].timeline &&
-            (partial_put_timeline(w, i, files[i].timeline) < 0 ||
-             partial_put_strip(w, i, files[i].timeline->strip) < 0))
-            return -1;
-    if (partial_put_tables(w) < 0 || partial_put_pairs(w) < 0 ||
-        partial_put_bits(w) < 0 || partial_put_kernels(w) < 0 ||
-        partial_put_messages(w) < 0)
+    if (partial_put_files(w, walk, skip, files) < 0 ||
+        partial_put_processes(w, walk, files) < 0 || partial_put_tables(w) < 0)
         return -1;
     for (uint32_t i = 0; i < join->n_comms; i++)
         for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
@@ -349,7 +227,8 @@ static int load_timelines(struct partial *partial)
     while ((type = next_block(partial, &r.in, NULL)) == PARTIAL_HANG ||
            type == PARTIAL_TIMELINE || type == PARTIAL_STRIP)
         if (type == PARTIAL_TIMELINE &&
-            (partial_get_timeline(&r) < 0 || r.in.bad || r.in.at != r.in.end))
+            (partial_get_process(&r, PARTIAL_TIMELINE) < 0 || r.in.bad ||
+             r.in.at != r.in.end))
             return -1;
     return type == PARTIAL_TABLES ? 0 : -1;
 }
@@ -359,18 +238,6 @@ void partial_free_hangs(struct hangs_evidence *evidence, size_t n)
     for (size_t i = 0; evidence && i < n; i++)
         hangs_evidence_fini(&evidence[i]);
     free(evidence);
-}
-
-/* It is read later, but checked now. */
-static int check_hang(struct partial_in *r)
-{
-    struct hangs_evidence evidence;
-
-    if (partial_get_hang(&r->in, &evidence) < 0)
-        return -1;
-    hangs_evidence_fini(&evidence);
-    r->n_hangs++;
-    return 0;
 }
 
 /* The order of blocks: files, one block for each recording, timelines, tables
@@ -391,22 +258,42 @@ static bool in_order(const struct partial *p, const struct partial_in *r,
     return r->first;
 }
 
+/* The clock that all members of a join share; NULL: their times are not
+ * mapped. False: the members have several clocks. */
+static bool has_one_clock(const struct join *join,
+                          const struct clockmap_node **clock)
+{
+    *clock = NULL;
+    for (uint32_t i = 0; i < join->n_members; i++) {
+        const char *host = join->members[i]->host;
+        const struct clockmap_node *its = clockmap_find(
+            join->budget->clocks, host ? host : "", host ? strlen(host) : 0);
+
+        if (i && its != *clock)
+            return false;
+        *clock = its;
+    }
+    return true;
+}
+
+static int take_payload(struct partial_in *r, enum partial_block type)
+{
+    switch (type) {
+    case PARTIAL_HANG:
+    case PARTIAL_TIMELINE:
+    case PARTIAL_STRIP:
+        return partial_get_process(r, type);
+    case PARTIAL_OPS:
+        return partial_get_ops(r);
+    default:
+        return partial_get_table(r, type);
+    }
+}
+
 /* Reads one of the other blocks. 0: there are more; 1: the end; -1: damaged. */
 static int take_block(struct partial *p, struct partial_in *r, uint64_t *blocks,
                       struct jp_error *err)
 {
-    static int (*const takes[])(struct partial_in *) = {
-        [PARTIAL_TABLES] = partial_get_tables,
-        [PARTIAL_PAIRS] = partial_get_pairs,
-        [PARTIAL_BITS] = partial_get_bits,
-        [PARTIAL_STRAYS] = partial_get_strays,
-        [PARTIAL_OPS] = partial_get_ops,
-        [PARTIAL_HANG] = check_hang,
-        [PARTIAL_KERNELS] = partial_get_kernels,
-        [PARTIAL_TIMELINE] = partial_get_timeline,
-        [PARTIAL_STRIP] = partial_get_strip,
-        [PARTIAL_MESSAGES] = partial_get_messages,
-    };
     int type = next_block(p, &r->in, err);
     bool good;
 
@@ -417,13 +304,20 @@ static int take_block(struct partial *p, struct partial_in *r, uint64_t *blocks,
         good = jpr_get_u64(&r->in) == *blocks && !r->in.bad &&
                fgetc(p->stream) == EOF;
     else if (good)
-        good = takes[type](r) == 0;
-    if (good && type == PARTIAL_TABLES && !join_one_clock(r->join, &r->clock))
+        good = take_payload(r, (enum partial_block) type) == 0;
+    if (good && type == PARTIAL_TABLES && !has_one_clock(r->join, &r->clock))
         return error_set(err, "its records are of several nodes");
     if (!good || r->in.bad || r->in.at != r->in.end)
         return error_set(err, "the partial is damaged");
     ++*blocks;
     return type == PARTIAL_END;
+}
+
+/* Returns the join's bytes to the budget. Only join_destroy may follow. */
+static void give_back(struct join *join)
+{
+    atomic_fetch_sub(&join->budget->used, join->charged);
+    join->charged = 0;
 }
 
 struct join *partial_load(struct partial *partial, struct join_budget *budget,
@@ -439,7 +333,7 @@ struct join *partial_load(struct partial *partial, struct join_budget *budget,
         rc = take_block(partial, &r, &blocks, err);
     if (rc < 0 && r.join) {
         partial->over = r.join->over;
-        join_give_back(r.join);
+        give_back(r.join);
         join_destroy(r.join);
         r.join = NULL;
     }
@@ -714,7 +608,7 @@ enum join_status partial_set_read(struct partial_node *node,
             status = JOIN_OK;
     }
     if (from)
-        join_give_back(from);
+        give_back(from);
     join_destroy(from);
     partial_close(partial);
     return status;

@@ -66,16 +66,11 @@ int partial_put_block(struct partial_out *w, enum partial_block type,
 
 int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
                       size_t skip, const struct source_facts *files);
-/* evidence gets sorted. */
-int partial_put_hang(struct partial_out *w, struct hangs_evidence *evidence);
-int partial_put_timeline(struct partial_out *w, size_t file,
-                         const struct timeline *timeline);
-
+/* Evidence of hangs, timelines and strips. The evidence gets sorted. */
+int partial_put_processes(struct partial_out *w, const struct jp_logwalk *walk,
+                          const struct source_facts *files);
+/* Functions, communicators and members, then what the members sent. */
 int partial_put_tables(struct partial_out *w);
-int partial_put_pairs(struct partial_out *w);
-int partial_put_bits(struct partial_out *w);
-int partial_put_kernels(struct partial_out *w);
-int partial_put_messages(struct partial_out *w);
 int partial_put_strays(struct partial_out *w);
 int partial_put_series(struct partial_out *w, uint32_t comm,
                        struct join_series *series);
@@ -104,14 +99,11 @@ struct partial_in {
 int partial_get_files(struct partial *partial, struct jpr_in *in);
 /* *evidence is the caller's then. */
 int partial_get_hang(struct jpr_in *in, struct hangs_evidence *evidence);
-int partial_get_timeline(struct partial_in *r); /* to its file */
-
-int partial_get_tables(struct partial_in *r);
-int partial_get_pairs(struct partial_in *r);
-int partial_get_bits(struct partial_in *r);
-int partial_get_kernels(struct partial_in *r);
-int partial_get_messages(struct partial_in *r);
-int partial_get_strays(struct partial_in *r);
+/* PARTIAL_HANG is only checked, because hangs are read later, if at all;
+ * PARTIAL_TIMELINE and PARTIAL_STRIP go to their file. */
+int partial_get_process(struct partial_in *r, enum partial_block type);
+/* TABLES, PAIRS, BITS, KERNELS, MESSAGES or STRAYS, into the join. */
+int partial_get_table(struct partial_in *r, enum partial_block type);
 int partial_get_ops(struct partial_in *r);
 struct partial_rows *partial_rows_create(void);
 void partial_rows_destroy(struct partial_rows *rows);

@@ -119,11 +119,6 @@ static void put_tables(struct jpr_out *out, const void *arg)
     jpr_put_u64(out, join->untimed);
 }
 
-int partial_put_tables(struct partial_out *w)
-{
-    return partial_put_block(w, PARTIAL_TABLES, put_tables, w);
-}
-
 static void put_pairs(struct jpr_out *out, const void *arg)
 {
     const struct join *join = arg;
@@ -146,7 +141,7 @@ static void put_pairs(struct jpr_out *out, const void *arg)
     }
 }
 
-int partial_put_pairs(struct partial_out *w)
+static int put_all_pairs(struct partial_out *w)
 {
     return w->join->n_p2p
                ? partial_put_block(w, PARTIAL_PAIRS, put_pairs, w->join)
@@ -177,7 +172,7 @@ static void put_lane_bits(struct jpr_out *out, const void *arg)
     }
 }
 
-int partial_put_bits(struct partial_out *w)
+static int put_all_bits(struct partial_out *w)
 {
     for (uint32_t i = 0; i < w->join->n_members; i++)
         for (uint32_t k = 0; k < w->members[i]->n_lanes; k++) {
@@ -219,7 +214,7 @@ static void put_kernels(struct jpr_out *out, const void *arg)
     }
 }
 
-int partial_put_kernels(struct partial_out *w)
+static int put_all_kernels(struct partial_out *w)
 {
     for (uint32_t i = 0; i < w->join->n_members; i++) {
         struct member_kernels kernels = {.member = i};
@@ -258,7 +253,7 @@ static void put_messages(struct jpr_out *out, const void *arg)
         jpr_put_u64(out, at->messages->us[k]);
 }
 
-int partial_put_messages(struct partial_out *w)
+static int put_all_messages(struct partial_out *w)
 {
     for (uint32_t i = 0; i < w->join->n_members; i++) {
         const struct member_messages at = {i, &w->members[i]->messages};
@@ -268,6 +263,14 @@ int partial_put_messages(struct partial_out *w)
             return -1;
     }
     return 0;
+}
+
+int partial_put_tables(struct partial_out *w)
+{
+    if (partial_put_block(w, PARTIAL_TABLES, put_tables, w) < 0 ||
+        put_all_pairs(w) < 0 || put_all_bits(w) < 0 || put_all_kernels(w) < 0)
+        return -1;
+    return put_all_messages(w);
 }
 
 static void put_strays(struct jpr_out *out, const void *arg)
@@ -439,7 +442,7 @@ static int get_comm(struct partial_in *r, uint32_t at)
     return r->in.bad ? -1 : 0;
 }
 
-int partial_get_tables(struct partial_in *r)
+static int get_tables(struct partial_in *r)
 {
     uint64_t n;
 
@@ -481,7 +484,7 @@ static int get_pair(struct partial_in *r)
     return r->in.bad ? -1 : get_rates(r, &p->rates, p->count);
 }
 
-int partial_get_pairs(struct partial_in *r)
+static int get_pairs(struct partial_in *r)
 {
     uint64_t n = jpr_get_bounded(&r->in, left(&r->in));
 
@@ -491,7 +494,7 @@ int partial_get_pairs(struct partial_in *r)
     return r->in.bad ? -1 : 0;
 }
 
-int partial_get_bits(struct partial_in *r)
+static int get_bits(struct partial_in *r)
 {
     uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
     uint64_t func = jpr_get_bounded(&r->in, UINT32_MAX);
@@ -608,7 +611,7 @@ static int get_kernel_block(struct partial_in *r, struct join_member *member,
     return 0;
 }
 
-int partial_get_kernels(struct partial_in *r)
+static int get_kernels(struct partial_in *r)
 {
     uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
     uint64_t n = jpr_get_bounded(&r->in, left(&r->in)), next = 0;
@@ -632,7 +635,7 @@ int partial_get_kernels(struct partial_in *r)
     return 0;
 }
 
-int partial_get_messages(struct partial_in *r)
+static int get_messages(struct partial_in *r)
 {
     uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
     unsigned shift = (unsigned) jpr_get_bounded(&r->in, JOIN_MESSAGE_SHIFT);
@@ -654,7 +657,7 @@ int partial_get_messages(struct partial_in *r)
     return 0;
 }
 
-int partial_get_strays(struct partial_in *r)
+static int get_strays(struct partial_in *r)
 {
     uint64_t n = jpr_get_bounded(&r->in, left(&r->in));
 
@@ -662,4 +665,15 @@ int partial_get_strays(struct partial_in *r)
         if (get_stray(r) < 0)
             return -1;
     return r->in.bad ? -1 : 0;
+}
+
+int partial_get_table(struct partial_in *r, enum partial_block type)
+{
+    static int (*const gets[PARTIAL_N_TYPES])(struct partial_in *) = {
+        [PARTIAL_TABLES] = get_tables,     [PARTIAL_PAIRS] = get_pairs,
+        [PARTIAL_BITS] = get_bits,         [PARTIAL_KERNELS] = get_kernels,
+        [PARTIAL_MESSAGES] = get_messages, [PARTIAL_STRAYS] = get_strays,
+    };
+
+    return gets[type](r);
 }

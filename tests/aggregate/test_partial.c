@@ -417,10 +417,12 @@ static void assert_same(const struct timeline *a, const struct timeline *b)
 }
 
 /* The bytes of make() with another timeline. Caller frees. */
-static uint8_t *with_timeline(void *state, const struct timeline *t, size_t *n)
+static uint8_t *with_timeline(void *state, struct timeline *t, size_t *n)
 {
     size_t old, len, room, head;
     uint8_t *bytes = make(state, &old), *frame, *all;
+    const struct source_facts files[3] = {[2].timeline = t};
+    const struct jp_logwalk walk = {.n_logs = 3};
     struct partial_out w = {.stream = NULL};
     char *text = NULL;
 
@@ -430,7 +432,7 @@ static uint8_t *with_timeline(void *state, const struct timeline *t, size_t *n)
     len = PARTIAL_FRAME_BYTES + jpr_get_le32(frame + 4);
     w.stream = open_memstream(&text, &room);
     assert_non_null(w.stream);
-    assert_int_equal(partial_put_timeline(&w, 2, t), 0);
+    assert_int_equal(partial_put_processes(&w, &walk, files), 0);
     fclose(w.stream);
     free(w.out.bytes);
     *n = old - len + room;
