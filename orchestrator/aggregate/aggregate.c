@@ -257,29 +257,13 @@ static uint64_t memory_of(const struct jp_aggregate_options *options)
     return options->memory_bytes ? options->memory_bytes : DEFAULT_MEMORY;
 }
 
-static int make_result(struct build *b)
-{
-    static int (*const steps[])(struct build *) = {
-        result_comms,   result_ranks,
-        result_ops,     result_cells_and_windows,
-        result_p2p,     result_p2p_nodes,
-        result_quality, result_busy,
-        result_hang,
-    };
-
-    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
-        if (steps[i](b) < 0)
-            return -1;
-    return 0;
-}
-
 static struct jp_result *build_result(struct build b, struct jp_error *err)
 {
     b.row_limit = b.options->row_limit ? b.options->row_limit
                                        : memory_of(b.options) / BYTES_A_ROW;
     b.threads = joinrun_threads(b.options);
     b.result = calloc(1, sizeof(*b.result));
-    if (!b.result || make_result(&b) < 0) {
+    if (!b.result || result_build(&b) < 0 || result_hang(&b) < 0) {
         error_set(err, b.stopped ? "stopped" : "out of memory");
         result_destroy(b.result);
         b.result = NULL;

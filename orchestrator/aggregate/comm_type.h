@@ -9,7 +9,4 @@
  * nvlink-only; nnodes = n_ranks: hca-only; else mixed. */
 enum jp_comm_type comm_type_of(uint32_t n_ranks, uint32_t nnodes);
 
-/* Sets evidence and why from the other members. -1 without memory. */
-int comm_type_explain(struct jp_comm *comm);
-
 #endif

@@ -1,10 +1,13 @@
-/* result.c - the rows of a result: communicators, ranks, pairs, busy times. */
+/* result.c - the rows of a result: communicators, ranks, pairs. */
 #include "orchestrator/aggregate/result_build.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/figure.h"
+#include "common/fileio.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/comm_type.h"
 #include "orchestrator/aggregate/join.h"
@@ -166,7 +169,60 @@ static int fill_comm(struct jp_comm *comm, const struct join_comm *from)
     return comm->name ? 0 : -1;
 }
 
-int result_comms(struct build *b)
+/* --- how a communicator got its type --- */
+
+static const char *const type_rules[JP_COMM_N_TYPES] = {
+    "one rank", "all ranks in one NVLink domain",
+    "every rank in an NVLink domain of its own",
+    "several ranks share each of several NVLink domains"};
+
+static const char *judge_guess(const struct jp_comm *comm,
+                               const char **evidence)
+{
+    *evidence = comm->n_hosts ? "hosts" : "ranks";
+    if (!comm->n_hosts)
+        return "the records tell neither sizes nor hosts: that this is all of "
+               "it, in one NVLink domain, is a guess";
+    return "sizes are from ranks and hosts, as NCCL before 2.27 and the "
+           "example plugin tell none; NVLink may span hosts";
+}
+
+/* What the hosts of the records say about nnodes. */
+static const char *judge(const struct jp_comm *comm, const char **evidence)
+{
+    *evidence = "records";
+    if (comm->guessed)
+        return judge_guess(comm, evidence);
+    if (comm->ranks_seen < comm->n_ranks)
+        return "hosts prove nothing, because ranks are missing";
+    if (!comm->n_hosts)
+        return "the records name no hosts";
+    if (comm->n_hosts < comm->nnodes) {
+        *evidence = "contradicted";
+        return "fewer hosts than domains: host names are not distinct, or "
+               "records of different jobs are mixed";
+    }
+    if (comm->n_hosts > comm->nnodes)
+        return "more hosts than domains: NVLink spans hosts there (as in an "
+               "NVL72 rack), which the records alone cannot confirm";
+    *evidence = "records+hosts";
+    return "as many hosts as domains";
+}
+
+static int explain_type(struct jp_comm *comm)
+{
+    const char *verdict = judge(comm, &comm->evidence);
+
+    comm->why = text_format(
+        "%s: %s (n_ranks %" PRIu32 ", nnodes %" PRIu32 "); %" PRIu32
+        " of %" PRIu32 " ranks seen on %zu host%s, %s",
+        comm_type_name(comm->type), type_rules[comm->type], comm->n_ranks,
+        comm->nnodes, comm->ranks_seen, comm->n_ranks, comm->n_hosts,
+        plural(comm->n_hosts), verdict);
+    return comm->why ? 0 : -1;
+}
+
+static int make_comms(struct build *b)
 {
     struct jp_result *r = b->result;
 
@@ -193,7 +249,7 @@ int result_comms(struct build *b)
         return -1;
     for (size_t i = 0; i < r->n_comms; i++) {
         unique_hosts(&r->comms[i]);
-        if (comm_type_explain(&r->comms[i]) < 0)
+        if (explain_type(&r->comms[i]) < 0)
             return -1;
     }
     return 0;
@@ -319,7 +375,7 @@ static int result_kernels(struct build *b)
     return r->kernels ? 0 : -1;
 }
 
-int result_ranks(struct build *b)
+static int make_ranks(struct build *b)
 {
     struct join *join = b->join;
     struct jp_result *r = b->result;
@@ -350,7 +406,7 @@ int result_ranks(struct build *b)
 
 /* --- the closed communicators' operations, in their final order --- */
 
-int result_ops(struct build *b)
+static int make_ops(struct build *b)
 {
     struct jp_result *r = b->result;
 
@@ -398,7 +454,7 @@ static void expect(struct build *b)
     }
 }
 
-int result_p2p(struct build *b)
+static int make_p2p(struct build *b)
 {
     struct jp_result *r = b->result;
 
@@ -532,7 +588,7 @@ static int by_hosts(const void *a, const void *b)
     return order ? order : strcmp(x->func, y->func);
 }
 
-int result_p2p_nodes(struct build *b)
+static int make_p2p_nodes(struct build *b)
 {
     struct jp_result *r = b->result;
     struct nodes w = {.join = b->join, .r = r};
@@ -561,181 +617,19 @@ out:
     return rc;
 }
 
-/* --- each process' busy time, in slices that all share --- */
+/* --- all rows --- */
 
-#define MAX_SLICES 200
-#define UNTIMED_SHARE 100 /* one record in so many may lack start or end */
-
-/* The file of a process. */
-struct source {
-    const struct busy *busy;
-    uint64_t untimed;
-};
-
-static int by_process(const void *a, const void *b)
+int result_build(struct build *b)
 {
-    const struct source *x = a, *y = b;
-    int order = strcmp(x->busy->host, y->busy->host);
+    static int (*const steps[])(struct build *) = {
+        make_comms, make_ranks,     make_ops,       result_cells_and_windows,
+        make_p2p,   make_p2p_nodes, result_quality, busy_result,
+    };
 
-    return order                         ? order
-           : x->busy->pid < y->busy->pid ? -1
-                                         : x->busy->pid > y->busy->pid;
-}
-
-static struct source *list_sources(struct build *b, size_t *n)
-{
-    struct source *list = calloc(b->walk->n_logs + 1, sizeof(*list));
-
-    for (size_t i = 0; list && i < b->walk->n_logs; i++) {
-        const struct source_facts *f = &b->files[i];
-
-        if (f->busy && f->busy->timed)
-            list[(*n)++] = (struct source){f->busy, f->unstamped};
-        else
-            b->result->busy_silent += f->unstamped > 0;
-    }
-    if (list && *n)
-        qsort(list, *n, sizeof(*list), by_process);
-    return list;
-}
-
-static bool is_told(const struct jp_busy *row)
-{
-    return row->state == JP_BUSY_TOLD;
-}
-
-/* Makes a row for each process. at[i] is the file of row i. */
-static int make_rows(struct jp_result *r, const struct source *list, size_t n,
-                     const struct busy **at)
-{
-    for (size_t i = 0; i < n; i++) {
-        const struct busy *busy = list[i].busy;
-        struct jp_busy *row = r->n_busy ? &r->busy[r->n_busy - 1] : NULL;
-
-        if (i && by_process(&list[i - 1], &list[i]) == 0) {
-            row->state = JP_BUSY_SEVERAL;
-            row->timed += busy->timed;
-            row->untimed += list[i].untimed;
-            continue;
-        }
-        at[r->n_busy] = busy;
-        row = &r->busy[r->n_busy++];
-        *row = (struct jp_busy){.host = strdup(busy->host),
-                                .pid = busy->pid,
-                                .timed = busy->timed,
-                                .untimed = list[i].untimed,
-                                .state = busy->mixed     ? JP_BUSY_MIXED
-                                         : busy->clipped ? JP_BUSY_ORDER
-                                         : list[i].untimed >
-                                                 busy->timed / UNTIMED_SHARE
-                                             ? JP_BUSY_UNTIMED
-                                             : JP_BUSY_TOLD};
-        if (!row->host)
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+        if (steps[i](b) < 0)
             return -1;
-    }
     return 0;
-}
-
-/* NULL: its times are not mapped. */
-static const struct clockmap_node *clock_of(const struct build *b,
-                                            const struct busy *busy)
-{
-    return clockmap_find(b->clocks, busy->host, strlen(busy->host));
-}
-
-/* Start of a process' slot k on the common clock. */
-static uint64_t slot_begin(const struct build *b, const struct busy *busy,
-                           unsigned k)
-{
-    return clockmap_us(clock_of(b, busy), (busy->slots.first + k)
-                                              << busy->slots.shift);
-}
-
-/* The narrowest common width of slices that needs few enough of them. Returns
- * its logarithm. */
-static unsigned find_slices(const struct build *b, const struct busy *const *at)
-{
-    struct jp_result *r = b->result;
-    uint64_t first = UINT64_MAX, last = 0;
-    unsigned shift = 0;
-
-    for (size_t i = 0; i < r->n_busy; i++)
-        if (is_told(&r->busy[i]) && at[i]->slots.n) {
-            const struct busy_slots *s = &at[i]->slots;
-            uint64_t begin = slot_begin(b, at[i], 0);
-            uint64_t end = slot_begin(b, at[i], s->n - 1) +
-                           (UINT64_C(1) << s->shift);
-
-            shift = s->shift > shift ? s->shift : shift;
-            first = begin < first ? begin : first;
-            last = end - 1 > last ? end - 1 : last;
-        }
-    if (first > last)
-        return 0;
-    while ((last >> shift) - (first >> shift) >= MAX_SLICES)
-        shift++;
-    r->n_busy_slices = (size_t) ((last >> shift) - (first >> shift)) + 1;
-    r->busy_slice_us = UINT64_C(1) << shift;
-    r->busy_from_us = first >> shift << shift;
-    return shift;
-}
-
-/* A slot by another node's clock may lie in two slices. Its busy time is split
- * evenly. */
-static void fill_row(const struct build *b, size_t i, const struct busy *busy,
-                     unsigned shift)
-{
-    struct jp_result *r = b->result;
-    const struct busy_slots *s = &busy->slots;
-    const struct clockmap_node *clock = clock_of(b, busy);
-    struct jp_busy *row = &r->busy[i];
-    uint64_t *slices = r->busy_slices + i * r->n_busy_slices;
-    double width = (double) (UINT64_C(1) << s->shift);
-
-    row->slice_us = slices;
-    if (!is_told(row))
-        return;
-    row->from_us = clockmap_us(clock, busy->from_us);
-    row->to_us = clockmap_us(clock, busy->to_us);
-    for (unsigned k = 0; k < s->n; k++) {
-        uint64_t begin = slot_begin(b, busy, k) - r->busy_from_us;
-        size_t at = (size_t) (begin >> shift);
-        uint64_t edge = (uint64_t) (at + 1) << shift, us = s->us[k];
-
-        if (begin + (UINT64_C(1) << s->shift) > edge &&
-            at + 1 < r->n_busy_slices) {
-            us = (uint64_t) ((double) us * (double) (edge - begin) / width);
-            slices[at + 1] += s->us[k] - us;
-        }
-        slices[at] += us;
-        row->busy_us += s->us[k];
-    }
-}
-
-int result_busy(struct build *b)
-{
-    struct jp_result *r = b->result;
-    size_t n = 0;
-    struct source *list = list_sources(b, &n);
-    const struct busy **at = calloc(n + 1, sizeof(*at));
-    unsigned shift;
-    int rc = -1;
-
-    r->busy = calloc(n + 1, sizeof(*r->busy));
-    if (!list || !at || !r->busy || make_rows(r, list, n, at) < 0)
-        goto out;
-    shift = find_slices(b, at);
-    r->busy_slices =
-        calloc(r->n_busy * r->n_busy_slices + 1, sizeof(*r->busy_slices));
-    if (!r->busy_slices)
-        goto out;
-    for (size_t i = 0; i < r->n_busy; i++)
-        fill_row(b, i, at[i], shift);
-    rc = 0;
-out:
-    free(list);
-    free(at);
-    return rc;
 }
 
 /* --- the end --- */
