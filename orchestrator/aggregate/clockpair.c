@@ -19,12 +19,6 @@
 /* A line also counts beyond its window; a quartz drifts from it by so much. */
 #define BEYOND 1e-6
 
-void clockpair_init(struct clockpair *pair, uint32_t a, uint32_t b,
-                    int64_t window_ns)
-{
-    *pair = (struct clockpair){.a = a, .b = b, .window_ns = window_ns};
-}
-
 void clockpair_fini(struct clockpair *pair)
 {
     clockline_fini(&pair->bounds);

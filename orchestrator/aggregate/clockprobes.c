@@ -1,263 +1,16 @@
 /* clockprobes.c - from the agents' lines to a map of times. */
 #include "orchestrator/aggregate/clocks.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/fileio.h"
-
-#define FILES_MAX 65536
-/* Points over the run; of these, for steps of wall clocks. */
-#define POINTS_MAX 256
+/* Points around the steps of wall clocks, besides those over the run. */
 #define STEPS_MAX 256
-/* Points times clocks: a large graph has fewer points. */
-#define CLOCKS_MAX (128 * 1024)
 /* Just before and after the moment in which a wall clock was set. */
 #define BESIDE_NS 1000
 /* A line also counts beyond its window; a quartz drifts from it by so much. */
 #define BEYOND 1e-6
-/* What a window's margin exceeds the smallest one of its edge by is queueing;
- * an edge with fewer windows may not have seen a moment without any. */
-#define FEW_WINDOWS 4
-#define FEW_PART 0.25
-#define EXACT_NS 50.0
-
-/* --- files ----------------------------------------------------------------
- */
-
-static int by_node(const void *a, const void *b)
-{
-    const struct clock_file *x = a, *y = b;
-
-    return strcmp(x->node, y->node);
-}
-
-/* By neighbour and time; windows without a line come last. */
-static int by_edge(const void *a, const void *b)
-{
-    const struct clock_window *x = a, *y = b;
-    bool bad_x = x->status != CLOCK_OK, bad_y = y->status != CLOCK_OK;
-
-    if (bad_x != bad_y)
-        return bad_x ? 1 : -1;
-    if (x->to != y->to)
-        return x->to < y->to ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->id > y->id) - (x->id < y->id);
-}
-
-/* Sets the uncertainty of each window from its margin, compared with the
- * smallest margin. */
-static void judge_margins(struct clock_window *w, size_t n)
-{
-    double least = INFINITY;
-
-    for (size_t i = 0; i < n; i++)
-        least = fmin(least, w[i].margin_ns);
-    for (size_t i = 0; i < n; i++) {
-        double unc = w[i].margin_ns - least + EXACT_NS;
-
-        if (w[i].user_stamps)
-            unc += CLOCK_USER_PART * fabs(w[i].margin_ns);
-        if (n < FEW_WINDOWS)
-            unc += FEW_PART * fabs(w[i].margin_ns);
-        /* the agent's own figure may be larger, as it knows how exchanges
-         * scatter */
-        w[i].unc_ns = fmax(unc, w[i].unc_ns);
-    }
-}
-
-/* The number of points for so many files. */
-static size_t points_of(size_t n_files)
-{
-    size_t most = n_files ? CLOCKS_MAX / n_files : POINTS_MAX;
-
-    return most > POINTS_MAX ? POINTS_MAX : most < 2 ? 2 : most;
-}
-
-/* Keeps `most` windows: of each group the one with the smallest margin. */
-static size_t thin_out(struct clock_window *w, size_t n, size_t most)
-{
-    size_t group = n / most + (n % most != 0), kept = 0;
-
-    for (size_t i = 0; i < n; i += group) {
-        size_t best = i;
-
-        for (size_t k = i + 1; k < n && k < i + group; k++)
-            if (w[k].margin_ns < w[best].margin_ns)
-                best = k;
-        w[kept++] = w[best];
-    }
-    return kept;
-}
-
-/* Counts all windows of a file and keeps no more of each edge than the points
- * can show. */
-static void settle_file(struct clockprobes *p, struct clock_file *f,
-                        size_t points)
-{
-    struct clock_window *w = f->windows;
-    size_t kept = 0, n;
-
-    for (size_t i = 0; i < f->n_windows; i++) {
-        p->exchanges += w[i].exchanges;
-        p->failures += (uint64_t) w[i].lost + w[i].no_stamp + w[i].disturbed;
-    }
-    if (f->n_windows)
-        qsort(w, f->n_windows, sizeof(*w), by_edge);
-    for (size_t i = 0; i < f->n_windows; i += n) {
-        if (w[i].status != CLOCK_OK) {
-            p->bad_windows += f->n_windows - i;
-            break;
-        }
-        for (n = 1; i + n < f->n_windows && w[i + n].status == CLOCK_OK &&
-                    w[i + n].to == w[i].to;)
-            n++;
-        p->windows += n;
-        judge_margins(&w[i], n);
-        memmove(&w[kept], &w[i], n * sizeof(*w));
-        kept += thin_out(&w[kept], n, 2 * points);
-    }
-    f->n_windows = kept;
-    w = realloc(f->windows, (kept + 1) * sizeof(*w));
-    if (w)
-        f->windows = w;
-}
-
-static int add_file(struct clockprobes *p, const char *path, size_t points)
-{
-    struct clock_file *grown;
-    struct jp_error err;
-
-    if ((p->n_files & (p->n_files - 1)) == 0) {
-        grown = realloc(p->files, 2 * (p->n_files + 1) * sizeof(*grown));
-        if (!grown)
-            return -1;
-        p->files = grown;
-    }
-    errno = 0;
-    if (clock_file_read(path, &p->files[p->n_files], &err) == 0)
-        settle_file(p, &p->files[p->n_files++], points);
-    else
-        p->bad_files += errno != ENOENT && errno != ENOTDIR;
-    return 0;
-}
-
-static int read_files(const char *nodes, struct clockprobes *p)
-{
-    DIR *dir = opendir(nodes);
-    struct dirent *entry;
-    size_t n = 0, points;
-    int rc = 0;
-
-    while (dir && n < FILES_MAX && readdir(dir))
-        n++;
-    points = points_of(n);
-    if (dir)
-        rewinddir(dir);
-    while (dir && rc == 0 && p->n_files < FILES_MAX && (entry = readdir(dir))) {
-        char *path;
-
-        if (entry->d_name[0] == '.')
-            continue;
-        path = text_format("%s/%s/" CLOCK_FILE, nodes, entry->d_name);
-        rc = path ? add_file(p, path, points) : -1;
-        free(path);
-    }
-    if (dir)
-        closedir(dir);
-    return rc;
-}
-
-/* The file of a node of the same component, by its index there. */
-static bool find_file(const struct clockprobes *p, const struct clock_file *of,
-                      uint32_t node_id, uint32_t *found)
-{
-    /* indices usually are in the order of names */
-    for (size_t k = 0; k < p->n_files; k++) {
-        size_t i = (node_id + k) % p->n_files;
-        const struct clock_file *f = &p->files[i];
-
-        if (f->node_id != node_id || f->job != of->job || f == of)
-            continue;
-        *found = (uint32_t) i;
-        return true;
-    }
-    return false;
-}
-
-static int add_edges(struct clockprobes *p, uint32_t from)
-{
-    const struct clock_file *f = &p->files[from];
-    size_t n;
-
-    for (size_t i = 0; i < f->n_windows; i += n) {
-        struct clockprobes_edge e = {.from = from, .windows = &f->windows[i]};
-        struct clockprobes_edge *grown;
-
-        for (n = 1;
-             i + n < f->n_windows && f->windows[i + n].to == f->windows[i].to;)
-            n++;
-        e.n = n;
-        if (!find_file(p, f, f->windows[i].to, &e.to))
-            continue;
-        if ((p->n_edges & (p->n_edges - 1)) == 0) {
-            grown = realloc(p->edges, 2 * (p->n_edges + 1) * sizeof(*grown));
-            if (!grown)
-                return -1;
-            p->edges = grown;
-        }
-        p->edges[p->n_edges++] = e;
-    }
-    return 0;
-}
-
-int clockprobes_read(const char *nodes, struct clockprobes *probes)
-{
-    int rc;
-
-    memset(probes, 0, sizeof(*probes));
-    rc = read_files(nodes, probes);
-    if (probes->n_files)
-        qsort(probes->files, probes->n_files, sizeof(*probes->files), by_node);
-    for (size_t i = 0; rc == 0 && i < probes->n_files; i++)
-        rc = add_edges(probes, (uint32_t) i);
-    if (rc < 0)
-        clockprobes_fini(probes);
-    return rc;
-}
-
-int clockprobes_take(struct clock_file *files, size_t n,
-                     struct clockprobes *probes)
-{
-    int rc = 0;
-
-    memset(probes, 0, sizeof(*probes));
-    probes->files = files;
-    probes->n_files = n;
-    for (size_t i = 0; i < n; i++)
-        settle_file(probes, &files[i], points_of(n));
-    if (n)
-        qsort(files, n, sizeof(*files), by_node);
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = add_edges(probes, (uint32_t) i);
-    if (rc < 0)
-        clockprobes_fini(probes);
-    return rc;
-}
-
-void clockprobes_fini(struct clockprobes *probes)
-{
-    for (size_t i = 0; i < probes->n_files; i++)
-        clock_file_fini(&probes->files[i]);
-    free(probes->files);
-    free(probes->edges);
-    memset(probes, 0, sizeof(*probes));
-}
 
 /* --- all clocks at one moment ---------------------------------------------
  */
@@ -391,7 +144,7 @@ static int choose_times(struct solver *s)
     const struct clockprobes *p = s->probes;
     const struct clock_file *f = &p->files[s->reference];
     int64_t window = (int64_t) (f->window_ms ? f->window_ms : 4000) * 1000000;
-    size_t most = points_of(p->n_files), n;
+    size_t most = p->points, n;
     int64_t first, last;
 
     find_range(s, &first, &last);
@@ -461,6 +214,13 @@ static void add_points(const struct solver *s, const uint32_t *file_of,
 /* --- the map --------------------------------------------------------------
  */
 
+static int by_node(const void *a, const void *b)
+{
+    const struct clock_file *x = a, *y = b;
+
+    return strcmp(x->node, y->node);
+}
+
 /* The file of a host: that of the node of this name, of the node with this
  * hostname, or of the only node whose name begins so. */
 static uint32_t file_of_host(const struct clockprobes *p, const char *host)
@@ -485,7 +245,7 @@ static uint32_t file_of_host(const struct clockprobes *p, const char *host)
     return at;
 }
 
-int clockprobes_hosts(const struct clockprobes *p, struct clockmap *map)
+static int add_hosts(const struct clockprobes *p, struct clockmap *map)
 {
     bool *known = calloc(p->n_files + 1, sizeof(*known));
     size_t found = 0;
@@ -659,7 +419,7 @@ static bool comparable(const struct clockmap *a, const struct clockmap *b)
            b->method != CLOCKMAP_NONE && b->nodes[a->reference].aligned;
 }
 
-void clockprobes_compare(const struct clockmap *a, const struct clockmap *b,
+static void compare_maps(const struct clockmap *a, const struct clockmap *b,
                          struct clockprobes_check *check)
 {
     memset(check, 0, sizeof(*check));
@@ -673,7 +433,7 @@ void clockprobes_compare(const struct clockmap *a, const struct clockmap *b,
 /* --- one map of two -------------------------------------------------------
  */
 
-void clockprobes_fill(struct clockmap *map, struct clockmap *other)
+static void fill_map(struct clockmap *map, struct clockmap *other)
 {
     if (map->n_nodes != other->n_nodes || map->reference != other->reference)
         return;
@@ -690,7 +450,7 @@ void clockprobes_fill(struct clockmap *map, struct clockmap *other)
     }
 }
 
-void clockprobes_doubt(struct clockmap *map, const struct clockmap *other)
+static void doubt_map(struct clockmap *map, const struct clockmap *other)
 {
     if (!comparable(map, other))
         return;
@@ -710,4 +470,109 @@ void clockprobes_doubt(struct clockmap *map, const struct clockmap *other)
                 p->unc_ns = fmax(p->unc_ns, by);
         }
     }
+}
+
+/* --- both ways together --------------------------------------------------- */
+
+/* Compares two maps that disagree. 1: with the probes many operations do not
+ * overlap, and with the collectives nearly all of these do, so the probes must
+ * be wrong. 0: there is no difference. -1: otherwise; time stamps may be wrong,
+ * which affects the collectives alone. */
+static int judge(const struct jp_clocks *clocks,
+                 struct timeline *const *timelines, size_t n,
+                 const struct clockmap *probes, int *wrong)
+{
+    struct clocks_check a, b;
+
+    if (clockwalk_check(timelines, n, probes, &a, NULL) < 0 ||
+        clockwalk_check(timelines, n, &clocks->map, &b, NULL) < 0)
+        return -1;
+    *wrong =
+        (double) a.violations > CLOCKS_TORN_SHARE * (double) a.operations &&
+                (double) b.violations < CLOCKS_TORN_LEFT * (double) a.violations
+            ? 1
+        : a.violations == b.violations ? 0
+                                       : -1;
+    return 0;
+}
+
+/* Makes one map from the one by collectives and the one by probes, which is
+ * empty afterwards. */
+static int choose_map(struct jp_clocks *clocks,
+                      struct timeline *const *timelines, size_t n,
+                      struct clockmap *probes)
+{
+    struct clockmap other;
+    int wrong = 0;
+    bool keep;
+
+    clockmap_settle(probes);
+    clockmap_settle(&clocks->map);
+    compare_maps(probes, &clocks->map, &clocks->probes.check);
+    if (clocks->probes.check.apart &&
+        judge(clocks, timelines, n, probes, &wrong) < 0)
+        return -1;
+    keep = wrong > 0;
+    other = keep ? *probes : clocks->map;
+    if (!keep)
+        clocks->map = *probes;
+    memset(probes, 0, sizeof(*probes));
+    clocks->probes.used = !keep;
+    if (wrong == 0) /* neither is known to be right */
+        doubt_map(&clocks->map, &other);
+    fill_map(&clocks->map, &other);
+    clockmap_fini(&other);
+    return 0;
+}
+
+static int map_probes(struct jp_clocks *clocks,
+                      struct timeline *const *timelines, size_t n,
+                      const struct clockprobes *read)
+{
+    struct clockmap *own = &clocks->map, map = {0};
+    const char **hosts = NULL;
+    int rc = add_hosts(read, own);
+
+    if (rc == 0 && own->n_nodes > 1) {
+        if (own->method == CLOCKMAP_ONE_NODE)
+            own->method = CLOCKMAP_NONE; /* it reaches other nodes */
+        hosts = calloc(own->n_nodes, sizeof(*hosts));
+        rc = hosts ? 0 : -1;
+    }
+    for (size_t i = 0; hosts && i < own->n_nodes; i++)
+        hosts[i] = own->nodes[i].host;
+    if (hosts)
+        rc = clockprobes_map(read, hosts, own->n_nodes, own->reference, &map);
+    for (size_t i = 0; i < map.n_nodes; i++)
+        clocks->probes.nodes += map.nodes[i].aligned;
+    clocks->probes.tied = map.method == CLOCKMAP_PROBES;
+    if (rc == 0 && clocks->probes.tied)
+        rc = choose_map(clocks, timelines, n, &map);
+    clockmap_fini(&map);
+    free(hosts);
+    return rc;
+}
+
+int clockprobes_add(struct jp_clocks *clocks, struct timeline *const *timelines,
+                    size_t n, const char *nodes)
+{
+    struct clockprobes read;
+    int rc;
+
+    if (!nodes)
+        return 0;
+    if (clockprobes_read(nodes, &read) < 0)
+        return -1;
+    clocks->probes =
+        (struct clocks_probes){.files = read.n_files,
+                               .bad_files = read.bad_files,
+                               .windows = read.windows,
+                               .bad_windows = read.bad_windows,
+                               .exchanges = read.exchanges,
+                               .failures = read.failures,
+                               .by_xla = read.by_xla,
+                               .xla_ambiguous = read.xla_ambiguous};
+    rc = read.n_files ? map_probes(clocks, timelines, n, &read) : 0;
+    clockprobes_fini(&read);
+    return rc;
 }

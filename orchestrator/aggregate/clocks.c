@@ -17,135 +17,10 @@
 #define PASSES 8
 /* The moment in which a clock was set is found with this error. */
 #define STEP_NS INT64_C(1000000)
-/* Stamps are whole microseconds in most logs. */
-#define STAMP_NS 1000
 /* A clock that goes back by less was not set. */
 #define SET_BACK_NS INT64_C(1000000)
 /* So many nodes are tried as reference, until one reaches half of the nodes. */
 #define TRIED 64
-
-/* --- the check ------------------------------------------------------------ */
-
-/* How wrong the distance of the last two starts may be. */
-static double unsure_ns(const struct clockwalk *w,
-                        const struct clockwalk_met *met)
-{
-    uint32_t a = w->walkers[met->last].host, b = w->walkers[met->second].host;
-
-    if (a == b || !w->nodes)
-        return STAMP_NS;
-    return STAMP_NS + clockmap_unc_ns(w->nodes[a], met->start_ns) +
-           clockmap_unc_ns(w->nodes[b], met->next_start_ns);
-}
-
-/* Counts which rank came last: by starts, if the clocks are good enough, and by
- * times. */
-static void note_arrivals(struct clockwalk *w, const struct clockwalk_met *met)
-{
-    struct clocks_arrival *last = &w->arrivals[met->last];
-    double late = (double) (met->start_ns - met->next_start_ns);
-    bool by_start = late > CLOCKMAP_SURE * unsure_ns(w, met);
-    bool by_time = met->next_net_ns - met->net_ns > CLOCKMAP_SURE * STAMP_NS;
-
-    w->series[met->series].whole++;
-    if (by_start) {
-        last->last++;
-        last->late_ns += (uint64_t) late;
-        last->both += by_time && met->quick == met->last;
-    }
-    if (by_time)
-        w->arrivals[met->quick].quick++;
-    if (by_start && by_time) {
-        w->compared++;
-        w->disagreed += met->quick != met->last;
-    }
-}
-
-static int check_met(struct clockwalk *w, const struct clockwalk_met *met)
-{
-    const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
-    int64_t start = INT64_MIN, end = INT64_MAX;
-    uint32_t hosts = 0;
-
-    for (uint32_t i = 0; i < c->n_hosts; i++) {
-        const struct clockpair_stamps *s = &met->of[i].stamps;
-
-        if (!met->of[i].n)
-            continue;
-        hosts++;
-        start = s->start_ns > start ? s->start_ns : start;
-        end = s->end_ns < end ? s->end_ns : end;
-    }
-    if (hosts < 2)
-        return 0;
-    w->check->operations++;
-    if (w->gaps)
-        clockwalk_note_gap(w, met);
-    if (w->arrivals && met->seen == w->series[met->series].members)
-        note_arrivals(w, met);
-    if (start > end) {
-        w->check->violations++;
-        if (start - end > w->check->worst_ns)
-            w->check->worst_ns = start - end;
-    }
-    return 0;
-}
-
-/* Counts which rank came last, in the walk with the final map. */
-struct arriving {
-    struct clocks_arrival *arrivals; /* by timeline */
-    double *widths_ns; /* by node: the gaps of its operations with this map */
-    uint64_t compared, disagreed;
-};
-
-/* *out may be NULL. */
-static int walk_mapped(struct timeline *const *timelines, size_t n,
-                       const struct clockmap *map, struct clocks_check *check,
-                       struct arriving *out)
-{
-    struct clocks_arrival *arrivals = out ? out->arrivals : NULL;
-    struct clockwalk w;
-    int rc = clockwalk_init(&w, timelines, n);
-
-    memset(check, 0, sizeof(*check));
-    w.check = check;
-    w.arrivals = arrivals;
-    w.take = check_met;
-    if (rc == 0 && map) {
-        w.nodes = calloc(w.n_hosts + 1, sizeof(*w.nodes));
-        if (out)
-            w.gaps = calloc(w.n_hosts + 1, sizeof(*w.gaps));
-        if (!w.nodes || (out && !w.gaps))
-            rc = -1;
-        for (uint32_t i = 0; rc == 0 && i < w.n_hosts; i++)
-            w.nodes[i] = clockmap_find(map, w.hosts[i], strlen(w.hosts[i]));
-    }
-    if (rc == 0 && w.n_hosts > 1)
-        rc = clockwalk_run(&w);
-    for (size_t i = 0; rc == 0 && arrivals && w.n_hosts > 1 && i < n; i++)
-        for (uint32_t k = 0; w.walkers[i].series && k < timelines[i]->n_series;
-             k++)
-            if (w.walkers[i].series[k] != UINT32_MAX)
-                arrivals[i].operations +=
-                    w.series[w.walkers[i].series[k]].whole;
-    for (uint32_t i = 0; rc == 0 && w.gaps && i < w.n_hosts; i++)
-        if (w.nodes[i])
-            out->widths_ns[w.nodes[i] - map->nodes] =
-                fmax(clockwalk_gap_ns(&w.gaps[i], CLOCKS_TORN_TOLD),
-                     clockwalk_doubt_ns(&w.gaps[i], CLOCKS_TORN_DOUBT));
-    if (out) {
-        out->compared = w.compared;
-        out->disagreed = w.disagreed;
-    }
-    clockwalk_fini(&w);
-    return rc;
-}
-
-int clocks_check(struct timeline *const *timelines, size_t n,
-                 const struct clockmap *map, struct clocks_check *check)
-{
-    return walk_mapped(timelines, n, map, check, NULL);
-}
 
 /* --- pairs ---------------------------------------------------------------- */
 
@@ -158,7 +33,8 @@ static uint32_t pair_get(struct clockwalk *w, uint32_t a, uint32_t b)
         return at;
     if (keymap_add(&w->pair_map, a, b, w->n_pairs) < 0)
         return KEYMAP_NONE;
-    clockpair_init(&w->pairs[w->n_pairs], a, b, w->window_ns);
+    w->pairs[w->n_pairs] =
+        (struct clockpair){.a = a, .b = b, .window_ns = w->window_ns};
     return w->n_pairs++;
 }
 
@@ -209,8 +85,6 @@ static int pair_met(struct clockwalk *w, const struct clockwalk_met *met)
 {
     const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
 
-    if (w->check)
-        check_met(w, met);
     for (size_t k = 0; k < c->n_links; k++) {
         const struct link *link = &c->links[k];
 
@@ -224,25 +98,9 @@ static int pair_met(struct clockwalk *w, const struct clockwalk_met *met)
     return 0;
 }
 
-/* How long the longest timeline is. */
-static int64_t length_ns(const struct clockwalk *w)
-{
-    uint64_t longest = 0;
-
-    for (size_t i = 0; i < w->n; i++) {
-        const struct timeline *t = w->timelines[i];
-
-        if (clockwalk_counts(t) && t->last_us > t->first_us &&
-            t->last_us <= CLOCKWALK_MAX_US &&
-            t->last_us - t->first_us > longest)
-            longest = t->last_us - t->first_us;
-    }
-    return (int64_t) longest * 1000;
-}
-
 static int make_pairs(struct clockwalk *w)
 {
-    int64_t length = length_ns(w);
+    int64_t length = w->length_ns;
     uint64_t left_out = 0;
 
     w->window_ns = length / WINDOWS_MAX > WINDOW_NS ? length / WINDOWS_MAX
@@ -613,16 +471,16 @@ static int find_arrivals(struct jp_clocks *clocks,
 {
     struct clocks_arrival *at = calloc(n + 1, sizeof(*at));
     double *widths = calloc(clocks->map.n_nodes + 1, sizeof(*widths));
-    struct arriving out = {.arrivals = at, .widths_ns = widths};
+    struct clockwalk_arrivals out = {.arrivals = at, .widths_ns = widths};
     size_t kept = 0;
     int rc = at && widths ? 0 : -1;
 
     if (rc == 0)
-        rc = walk_mapped(timelines, n, &clocks->map, &clocks->after, &out);
+        rc = clockwalk_check(timelines, n, &clocks->map, &clocks->after, &out);
     if (rc == 0 && widen(clocks, widths)) { /* who is late is less sure, too */
         memset(at, 0, n * sizeof(*at));
         clockmap_settle(&clocks->map);
-        rc = walk_mapped(timelines, n, &clocks->map, &clocks->after, &out);
+        rc = clockwalk_check(timelines, n, &clocks->map, &clocks->after, &out);
     }
     free(widths);
     clocks->compared = out.compared;
@@ -642,112 +500,6 @@ static int find_arrivals(struct jp_clocks *clocks,
     return rc;
 }
 
-/* Compares two maps that disagree. 1: with the probes many operations do not
- * overlap, and with the collectives nearly all of these do, so the probes must
- * be wrong. 0: there is no difference. -1: otherwise; time stamps may be wrong,
- * which affects the collectives alone. */
-static int judge(const struct jp_clocks *clocks,
-                 struct timeline *const *timelines, size_t n,
-                 const struct clockmap *probes, int *wrong)
-{
-    struct clocks_check a, b;
-
-    if (clocks_check(timelines, n, probes, &a) < 0 ||
-        clocks_check(timelines, n, &clocks->map, &b) < 0)
-        return -1;
-    *wrong =
-        (double) a.violations > CLOCKS_TORN_SHARE * (double) a.operations &&
-                (double) b.violations < CLOCKS_TORN_LEFT * (double) a.violations
-            ? 1
-        : a.violations == b.violations ? 0
-                                       : -1;
-    return 0;
-}
-
-/* Makes one map from the one by collectives and the one by probes, which is
- * empty afterwards. */
-static int choose_map(struct jp_clocks *clocks,
-                      struct timeline *const *timelines, size_t n,
-                      struct clockmap *probes)
-{
-    struct clockmap other;
-    int wrong = 0;
-    bool keep;
-
-    clockmap_settle(probes);
-    clockmap_settle(&clocks->map);
-    clockprobes_compare(probes, &clocks->map, &clocks->probes.check);
-    if (clocks->probes.check.apart &&
-        judge(clocks, timelines, n, probes, &wrong) < 0)
-        return -1;
-    keep = wrong > 0;
-    other = keep ? *probes : clocks->map;
-    if (!keep)
-        clocks->map = *probes;
-    memset(probes, 0, sizeof(*probes));
-    clocks->probes.used = !keep;
-    if (wrong == 0) /* neither is known to be right */
-        clockprobes_doubt(&clocks->map, &other);
-    clockprobes_fill(&clocks->map, &other);
-    clockmap_fini(&other);
-    return 0;
-}
-
-static int map_probes(struct jp_clocks *clocks,
-                      struct timeline *const *timelines, size_t n,
-                      const struct clockprobes *read)
-{
-    struct clockmap *own = &clocks->map, map = {0};
-    const char **hosts = NULL;
-    int rc = clockprobes_hosts(read, own);
-
-    if (rc == 0 && own->n_nodes > 1) {
-        if (own->method == CLOCKMAP_ONE_NODE)
-            own->method = CLOCKMAP_NONE; /* it reaches other nodes */
-        hosts = calloc(own->n_nodes, sizeof(*hosts));
-        rc = hosts ? 0 : -1;
-    }
-    for (size_t i = 0; hosts && i < own->n_nodes; i++)
-        hosts[i] = own->nodes[i].host;
-    if (hosts)
-        rc = clockprobes_map(read, hosts, own->n_nodes, own->reference, &map);
-    for (size_t i = 0; i < map.n_nodes; i++)
-        clocks->probes.nodes += map.nodes[i].aligned;
-    clocks->probes.tied = map.method == CLOCKMAP_PROBES;
-    if (rc == 0 && clocks->probes.tied)
-        rc = choose_map(clocks, timelines, n, &map);
-    clockmap_fini(&map);
-    free(hosts);
-    return rc;
-}
-
-/* Adds what the agents measured to what the collectives show. */
-static int add_probes(struct jp_clocks *clocks,
-                      struct timeline *const *timelines, size_t n,
-                      const char *nodes)
-{
-    struct clockprobes read;
-    bool by_xla = false, ambiguous = false;
-    int rc;
-
-    if (!nodes)
-        return 0;
-    if (clockprobes_read(nodes, &read) < 0 ||
-        clockxla_replace(nodes, &read, &by_xla, &ambiguous) < 0)
-        return -1;
-    clocks->probes = (struct clocks_probes){.files = read.n_files,
-                                            .bad_files = read.bad_files,
-                                            .windows = read.windows,
-                                            .bad_windows = read.bad_windows,
-                                            .exchanges = read.exchanges,
-                                            .failures = read.failures,
-                                            .by_xla = by_xla,
-                                            .xla_ambiguous = ambiguous};
-    rc = read.n_files ? map_probes(clocks, timelines, n, &read) : 0;
-    clockprobes_fini(&read);
-    return rc;
-}
-
 struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n,
                               const char *nodes)
 {
@@ -755,7 +507,7 @@ struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n,
 
     if (!clocks ||
         clocks_align(timelines, n, &clocks->map, &clocks->before) < 0 ||
-        add_probes(clocks, timelines, n, nodes) < 0 ||
+        clockprobes_add(clocks, timelines, n, nodes) < 0 ||
         !(clocks->nodes =
               calloc(clocks->map.n_nodes + 1, sizeof(*clocks->nodes))))
         goto fail;

@@ -25,7 +25,7 @@
 #include "orchestrator/aggregate/timeline.h"
 #include "plugins/clock/clock_read.h"
 
-/* --- clockprobes.c ------------------------------------------------------ */
+/* --- clockprobes_read.c ------------------------------------------------- */
 
 /* One time for all nodes, by what their agents measured.
  *
@@ -51,21 +51,24 @@ struct clockprobes {
     uint64_t windows, bad_windows; /* with a line, and without */
     uint64_t exchanges, failures;
     uint64_t bad_files; /* that could not be read */
+    size_t points;      /* the most points over the run that a map may have */
+    bool by_xla;        /* the files are the tasks' XLA's, not the agents' */
+    bool xla_ambiguous; /* XLA's files do not show on which nodes they were
+                           written, so they are not used */
 };
 
 /* Reads <nodes>/<node>/clock.jsonl of all nodes; without any there are no
- * files. 0, or -1 without memory. Fini takes zeros. */
+ * files. What the tasks' XLA has measured (plugins/clock/clock_read.h) takes
+ * their place where it reaches as many nodes.
+ *
+ * XLA's files lie in <nodes>/../raw, where each process has written its own
+ * file into its node's folder. So a process index is on the node whose folder
+ * has its file; where that names two nodes, the files are ambiguous. 0, or -1
+ * without memory. Fini takes zeros. */
 int clockprobes_read(const char *nodes, struct clockprobes *probes);
-/* Of files that are read, which are its own from then on. 0, or -1 without
- * memory: the files are gone, too. */
-int clockprobes_take(struct clock_file *files, size_t n,
-                     struct clockprobes *probes);
 void clockprobes_fini(struct clockprobes *probes);
 
-/* Adds the nodes of files that belong to no host of the map, by Slurm's name:
- * none where no file belongs to any of its hosts, as the files may be of other
- * names for the same nodes. 0, or -1 without memory. */
-int clockprobes_hosts(const struct clockprobes *probes, struct clockmap *map);
+/* --- clockprobes.c ------------------------------------------------------ */
 
 /* Fills map, which is empty, for the given hosts (ascending): Slurm's names of
  * nodes, or what gethostname() says there. reference: the host that is taken if
@@ -82,25 +85,6 @@ struct clockprobes_check {
     size_t worst;    /* index of the node that is off most */
     double apart_us, allowed_us; /* there */
 };
-void clockprobes_compare(const struct clockmap *a, const struct clockmap *b,
-                         struct clockprobes_check *check);
-/* Nodes that map does not reach and other does are taken from there, where both
- * have the same reference; other keeps them as not aligned. */
-void clockprobes_fill(struct clockmap *map, struct clockmap *other);
-/* Of the nodes on which the two disagree: where they differ by more than both
- * allow, map is as uncertain as they are apart. */
-void clockprobes_doubt(struct clockmap *map, const struct clockmap *other);
-
-/* The same by what the tasks' XLA has measured (plugins/clock/clock_read.h).
- *
- * In <nodes>/../raw each process has written its own file into its node's
- * folder. So a process index is on the node whose folder has its file; where
- * that names two nodes, *ambiguous is set and nothing is taken. Otherwise,
- * where XLA's probes tell of as many nodes as probes does, they take its place:
- * who told the tasks to probe wants theirs. 0, or -1 without memory: probes is
- * released. */
-int clockxla_replace(const char *nodes, struct clockprobes *probes,
-                     bool *by_xla, bool *ambiguous);
 
 /* --- from the distances of pairs of clocks to one time for all ----------- */
 
@@ -170,14 +154,9 @@ struct clocks_check {
                           because a host saw a start late or an end early */
 };
 
-/* Checks times mapped by map, or unmapped where map is NULL. 0, or -1: no
- * memory. */
-int clocks_check(struct timeline *const *timelines, size_t n,
-                 const struct clockmap *map, struct clocks_check *check);
-
 /* Fills the empty map for all hosts of the timelines. Its method is
  * CLOCKMAP_NONE if no two nodes can be compared. *check (may be NULL) becomes
- * clocks_check of unmapped times. 0, or -1: no memory, and map is empty. */
+ * the check of unmapped times. 0, or -1: no memory, and map is empty. */
 int clocks_align(struct timeline *const *timelines, size_t n,
                  struct clockmap *map, struct clocks_check *check);
 
@@ -242,6 +221,11 @@ struct jp_clocks {
 struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n,
                               const char *nodes);
 void clocks_destroy(struct jp_clocks *clocks);
+
+/* In clockprobes.c, for clocks_make: adds what the probes show to clocks, whose
+ * map is the one by collectives. 0, or -1 without memory. */
+int clockprobes_add(struct jp_clocks *clocks, struct timeline *const *timelines,
+                    size_t n, const char *nodes);
 
 /* The map of all times to one clock, borrowed. NULL: there is only one clock,
  * or no map. Takes NULL. */
@@ -331,8 +315,7 @@ struct clockpair {
     size_t n_windows, room;
 };
 
-void clockpair_init(struct clockpair *pair, uint32_t a, uint32_t b,
-                    int64_t window_ns);
+/* A pair begins as zeros, but for a, b and window_ns. */
 void clockpair_fini(struct clockpair *pair);
 
 /* Adds an operation; roughly in order of time. net_ns: how long it kept the
@@ -413,6 +396,7 @@ struct clockwalk {
     char **hosts; /* ascending */
     uint32_t n_hosts;
     int64_t *first_ns, *last_ns; /* by host: its first and last operation */
+    int64_t length_ns;           /* of the longest timeline */
     uint64_t stride;             /* every stride-th operation is used */
     struct clockwalk_comm *comms;
     uint32_t n_comms;
@@ -437,28 +421,28 @@ struct clockwalk {
     int64_t window_ns;
 };
 
-/* Whether a timeline can be used: it is of one process, whose host is known. */
-bool clockwalk_counts(const struct timeline *timeline);
-
 /* Borrows the timelines until clockwalk_fini, which the caller calls after a
  * failure, too. 0, or -1: no memory. */
 int clockwalk_init(struct clockwalk *walk, struct timeline *const *timelines,
                    size_t n);
 void clockwalk_fini(struct clockwalk *walk);
 
-/* Counts an operation in walk->gaps. A take function may call it. */
-void clockwalk_note_gap(struct clockwalk *walk,
-                        const struct clockwalk_met *met);
-/* The gap in ns that no more than this share of a node's operations exceeds. */
-double clockwalk_gap_ns(const struct clockwalk_gaps *gaps, double share);
-
-/* How wrong the clock may be without a visible gap, in ns. If at least this
- * share of the operations has a gap, others have wrong times that do not show:
- * half of an operation's time. Otherwise 0. */
-double clockwalk_doubt_ns(const struct clockwalk_gaps *gaps, double share);
-
-/* Calls walk->take for every operation, with all records of it that the
- * timelines have. 0; what take returned if that is not 0; -1: no memory. */
+/* Checks every operation if walk->check is set, and calls walk->take (NULL: not
+ * wanted) for it, with all records of it that the timelines have. 0; what take
+ * returned if that is not 0; -1: no memory. */
 int clockwalk_run(struct clockwalk *walk);
+
+/* Counts which rank came last, in the walk with the final map. */
+struct clockwalk_arrivals {
+    struct clocks_arrival *arrivals; /* by timeline */
+    double *widths_ns; /* by node: the gaps of its operations with this map */
+    uint64_t compared, disagreed;
+};
+
+/* Checks times mapped by map, or unmapped where map is NULL. *out (may be NULL)
+ * is filled if there are several hosts. 0, or -1: no memory. */
+int clockwalk_check(struct timeline *const *timelines, size_t n,
+                    const struct clockmap *map, struct clocks_check *check,
+                    struct clockwalk_arrivals *out);
 
 #endif

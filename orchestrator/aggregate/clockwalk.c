@@ -11,6 +11,8 @@
 #define PENDING_BITS 16
 /* The most records that are compared. More would not improve the lines. */
 #define RECORDS_MAX (UINT64_C(1) << 18)
+/* Stamps are whole microseconds in most logs. */
+#define STAMP_NS 1000
 /* Longer operations are not used: such a wait is no lateness, but another run
  * of the same communicator. */
 #define LONGEST_NS INT64_C(3600000000000)
@@ -22,7 +24,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-bool clockwalk_counts(const struct timeline *t)
+static bool counts(const struct timeline *t)
 {
     return t && !t->mixed && t->n && t->host[0];
 }
@@ -36,7 +38,7 @@ static int find_hosts(struct clockwalk *w)
     if (!w->hosts)
         return -1;
     for (size_t i = 0; i < w->n; i++)
-        if (clockwalk_counts(w->timelines[i]))
+        if (counts(w->timelines[i]))
             /* borrowed until all are known */
             w->hosts[n++] = w->timelines[i]->host;
     qsort(w->hosts, n, sizeof(*w->hosts), by_name);
@@ -160,9 +162,8 @@ static int find_series(struct clockwalk *w)
     if (!w->walkers)
         return -1;
     for (size_t i = 0; i < w->n; i++)
-        w->walkers[i].host = clockwalk_counts(w->timelines[i])
-                                 ? host_of(w, w->timelines[i])
-                                 : UINT32_MAX;
+        w->walkers[i].host =
+            counts(w->timelines[i]) ? host_of(w, w->timelines[i]) : UINT32_MAX;
     for (uint32_t host = 0; host < w->n_hosts; host++)
         for (size_t i = 0; i < w->n; i++)
             if (w->walkers[i].host == host && note_timeline(w, i) < 0)
@@ -196,12 +197,168 @@ static struct clockwalk_met **bucket_of(struct clockwalk *w, uint32_t series,
     return &w->buckets[(h * 0x9e3779b97f4a7c15ull) >> (64 - PENDING_BITS)];
 }
 
-/* Calls take for an operation and frees it. */
+/* --- operations that do not overlap --------------------------------------- */
+
+/* The node with the last start and the node with the first end, and the gap
+ * without each of them. */
+struct reach {
+    uint32_t last, first;
+    int64_t start_ns, next_start_ns, end_ns, next_end_ns;
+};
+
+static void reach_add(struct reach *r, uint32_t host,
+                      const struct clockpair_stamps *s)
+{
+    if (s->start_ns > r->start_ns) {
+        r->next_start_ns = r->start_ns;
+        r->start_ns = s->start_ns;
+        r->last = host;
+    } else if (s->start_ns > r->next_start_ns) {
+        r->next_start_ns = s->start_ns;
+    }
+    if (s->end_ns < r->end_ns) {
+        r->next_end_ns = r->end_ns;
+        r->end_ns = s->end_ns;
+        r->first = host;
+    } else if (s->end_ns < r->next_end_ns) {
+        r->next_end_ns = s->end_ns;
+    }
+}
+
+static void note_gap(struct clockwalk *w, const struct clockwalk_met *met)
+{
+    const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
+    struct reach r = {.start_ns = INT64_MIN,
+                      .next_start_ns = INT64_MIN,
+                      .end_ns = INT64_MAX,
+                      .next_end_ns = INT64_MAX};
+    bool by_start, by_end;
+    size_t bin;
+
+    for (uint32_t i = 0; i < c->n_hosts; i++)
+        if (met->of[i].n) {
+            struct clockwalk_gaps *gaps = &w->gaps[c->hosts[i]];
+
+            gaps->operations++;
+            gaps->net_ns += ((double) met->net_ns - gaps->net_ns) /
+                            (double) gaps->operations;
+            reach_add(&r, c->hosts[i], &met->of[i].stamps);
+        }
+    if (r.start_ns <= r.end_ns)
+        return;
+    bin = (size_t) (4 * log2((double) (r.start_ns - r.end_ns)));
+    bin = bin < CLOCKWALK_BINS ? bin : CLOCKWALK_BINS - 1;
+    /* the gap counts for the node without which it disappears; for both if
+     * either removes it */
+    by_start = r.next_start_ns <= r.end_ns;
+    by_end = r.start_ns <= r.next_end_ns;
+    if (by_start || !by_end)
+        w->gaps[r.last].n[bin]++;
+    if ((by_end || !by_start) && r.first != r.last)
+        w->gaps[r.first].n[bin]++;
+}
+
+static double gap_ns(const struct clockwalk_gaps *gaps, double share)
+{
+    uint64_t more = 0;
+
+    for (size_t i = CLOCKWALK_BINS; i-- > 0;) {
+        more += gaps->n[i];
+        if ((double) more > share * (double) gaps->operations)
+            return exp2((double) (i + 1) / 4);
+    }
+    return 0;
+}
+
+static double doubt_ns(const struct clockwalk_gaps *gaps, double share)
+{
+    uint64_t torn = 0;
+
+    for (size_t i = 0; i < CLOCKWALK_BINS; i++)
+        torn += gaps->n[i];
+    return torn && (double) torn >= share * (double) gaps->operations
+               ? gaps->net_ns / 2
+               : 0;
+}
+
+/* --- the check of times that a walk makes --------------------------------- */
+
+/* How wrong the distance of the last two starts may be. */
+static double unsure_ns(const struct clockwalk *w,
+                        const struct clockwalk_met *met)
+{
+    uint32_t a = w->walkers[met->last].host, b = w->walkers[met->second].host;
+
+    if (a == b || !w->nodes)
+        return STAMP_NS;
+    return STAMP_NS + clockmap_unc_ns(w->nodes[a], met->start_ns) +
+           clockmap_unc_ns(w->nodes[b], met->next_start_ns);
+}
+
+/* Counts which rank came last: by starts, if the clocks are good enough, and by
+ * times. */
+static void note_arrivals(struct clockwalk *w, const struct clockwalk_met *met)
+{
+    struct clocks_arrival *last = &w->arrivals[met->last];
+    double late = (double) (met->start_ns - met->next_start_ns);
+    bool by_start = late > CLOCKMAP_SURE * unsure_ns(w, met);
+    bool by_time = met->next_net_ns - met->net_ns > CLOCKMAP_SURE * STAMP_NS;
+
+    w->series[met->series].whole++;
+    if (by_start) {
+        last->last++;
+        last->late_ns += (uint64_t) late;
+        last->both += by_time && met->quick == met->last;
+    }
+    if (by_time)
+        w->arrivals[met->quick].quick++;
+    if (by_start && by_time) {
+        w->compared++;
+        w->disagreed += met->quick != met->last;
+    }
+}
+
+static void check_met(struct clockwalk *w, const struct clockwalk_met *met)
+{
+    const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
+    int64_t start = INT64_MIN, end = INT64_MAX;
+    uint32_t hosts = 0;
+
+    for (uint32_t i = 0; i < c->n_hosts; i++) {
+        const struct clockpair_stamps *s = &met->of[i].stamps;
+
+        if (!met->of[i].n)
+            continue;
+        hosts++;
+        start = s->start_ns > start ? s->start_ns : start;
+        end = s->end_ns < end ? s->end_ns : end;
+    }
+    if (hosts < 2)
+        return;
+    w->check->operations++;
+    if (w->gaps)
+        note_gap(w, met);
+    if (w->arrivals && met->seen == w->series[met->series].members)
+        note_arrivals(w, met);
+    if (start > end) {
+        w->check->violations++;
+        if (start - end > w->check->worst_ns)
+            w->check->worst_ns = start - end;
+    }
+}
+
+/* --- operations that are complete ----------------------------------------- */
+
+/* Checks an operation, calls take for it, and frees it. */
 static int dismiss(struct clockwalk *w, struct clockwalk_met *met)
 {
     struct clockwalk_met **at = bucket_of(w, met->series, met->sn);
-    int rc = w->take(w, met);
+    int rc = 0;
 
+    if (w->check)
+        check_met(w, met);
+    if (w->take)
+        rc = w->take(w, met);
     while (*at != met)
         at = &(*at)->next;
     *at = met->next;
@@ -329,90 +486,6 @@ static int meet(struct clockwalk *w, const struct clockwalk_timeline *walker)
     return 0;
 }
 
-/* --- operations that do not overlap --------------------------------------- */
-
-/* The node with the last start and the node with the first end, and the gap
- * without each of them. */
-struct reach {
-    uint32_t last, first;
-    int64_t start_ns, next_start_ns, end_ns, next_end_ns;
-};
-
-static void reach_add(struct reach *r, uint32_t host,
-                      const struct clockpair_stamps *s)
-{
-    if (s->start_ns > r->start_ns) {
-        r->next_start_ns = r->start_ns;
-        r->start_ns = s->start_ns;
-        r->last = host;
-    } else if (s->start_ns > r->next_start_ns) {
-        r->next_start_ns = s->start_ns;
-    }
-    if (s->end_ns < r->end_ns) {
-        r->next_end_ns = r->end_ns;
-        r->end_ns = s->end_ns;
-        r->first = host;
-    } else if (s->end_ns < r->next_end_ns) {
-        r->next_end_ns = s->end_ns;
-    }
-}
-
-void clockwalk_note_gap(struct clockwalk *w, const struct clockwalk_met *met)
-{
-    const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
-    struct reach r = {.start_ns = INT64_MIN,
-                      .next_start_ns = INT64_MIN,
-                      .end_ns = INT64_MAX,
-                      .next_end_ns = INT64_MAX};
-    bool by_start, by_end;
-    size_t bin;
-
-    for (uint32_t i = 0; i < c->n_hosts; i++)
-        if (met->of[i].n) {
-            struct clockwalk_gaps *gaps = &w->gaps[c->hosts[i]];
-
-            gaps->operations++;
-            gaps->net_ns += ((double) met->net_ns - gaps->net_ns) /
-                            (double) gaps->operations;
-            reach_add(&r, c->hosts[i], &met->of[i].stamps);
-        }
-    if (r.start_ns <= r.end_ns)
-        return;
-    bin = (size_t) (4 * log2((double) (r.start_ns - r.end_ns)));
-    bin = bin < CLOCKWALK_BINS ? bin : CLOCKWALK_BINS - 1;
-    /* the gap counts for the node without which it disappears; for both if
-     * either removes it */
-    by_start = r.next_start_ns <= r.end_ns;
-    by_end = r.start_ns <= r.next_end_ns;
-    if (by_start || !by_end)
-        w->gaps[r.last].n[bin]++;
-    if ((by_end || !by_start) && r.first != r.last)
-        w->gaps[r.first].n[bin]++;
-}
-
-double clockwalk_gap_ns(const struct clockwalk_gaps *gaps, double share)
-{
-    uint64_t more = 0;
-
-    for (size_t i = CLOCKWALK_BINS; i-- > 0;) {
-        more += gaps->n[i];
-        if ((double) more > share * (double) gaps->operations)
-            return exp2((double) (i + 1) / 4);
-    }
-    return 0;
-}
-
-double clockwalk_doubt_ns(const struct clockwalk_gaps *gaps, double share)
-{
-    uint64_t torn = 0;
-
-    for (size_t i = 0; i < CLOCKWALK_BINS; i++)
-        torn += gaps->n[i];
-    return torn && (double) torn >= share * (double) gaps->operations
-               ? gaps->net_ns / 2
-               : 0;
-}
-
 /* --- side by side --------------------------------------------------------- */
 
 /* Advances to the walker's next record that is used. False: there is none. */
@@ -498,6 +571,22 @@ int clockwalk_run(struct clockwalk *w)
     return rc;
 }
 
+/* How long the longest timeline is. */
+static int64_t length_ns(const struct clockwalk *w)
+{
+    uint64_t longest = 0;
+
+    for (size_t i = 0; i < w->n; i++) {
+        const struct timeline *t = w->timelines[i];
+
+        if (counts(t) && t->last_us > t->first_us &&
+            t->last_us <= CLOCKWALK_MAX_US &&
+            t->last_us - t->first_us > longest)
+            longest = t->last_us - t->first_us;
+    }
+    return (int64_t) longest * 1000;
+}
+
 int clockwalk_init(struct clockwalk *w, struct timeline *const *timelines,
                    size_t n)
 {
@@ -516,6 +605,7 @@ int clockwalk_init(struct clockwalk *w, struct timeline *const *timelines,
     if (!w->first_ns)
         return -1;
     w->last_ns = w->first_ns + w->n_hosts;
+    w->length_ns = length_ns(w);
     for (uint32_t i = 0; i < w->n_hosts; i++) {
         w->first_ns[i] = INT64_MAX;
         w->last_ns[i] = INT64_MIN;
@@ -552,4 +642,45 @@ void clockwalk_fini(struct clockwalk *w)
     keymap_fini(&w->comm_map);
     keymap_fini(&w->series_map);
     keymap_fini(&w->pair_map);
+}
+
+int clockwalk_check(struct timeline *const *timelines, size_t n,
+                    const struct clockmap *map, struct clocks_check *check,
+                    struct clockwalk_arrivals *out)
+{
+    struct clocks_arrival *arrivals = out ? out->arrivals : NULL;
+    struct clockwalk w;
+    int rc = clockwalk_init(&w, timelines, n);
+
+    memset(check, 0, sizeof(*check));
+    w.check = check;
+    w.arrivals = arrivals;
+    if (rc == 0 && map) {
+        w.nodes = calloc(w.n_hosts + 1, sizeof(*w.nodes));
+        if (out)
+            w.gaps = calloc(w.n_hosts + 1, sizeof(*w.gaps));
+        if (!w.nodes || (out && !w.gaps))
+            rc = -1;
+        for (uint32_t i = 0; rc == 0 && i < w.n_hosts; i++)
+            w.nodes[i] = clockmap_find(map, w.hosts[i], strlen(w.hosts[i]));
+    }
+    if (rc == 0 && w.n_hosts > 1)
+        rc = clockwalk_run(&w);
+    for (size_t i = 0; rc == 0 && arrivals && w.n_hosts > 1 && i < n; i++)
+        for (uint32_t k = 0; w.walkers[i].series && k < timelines[i]->n_series;
+             k++)
+            if (w.walkers[i].series[k] != UINT32_MAX)
+                arrivals[i].operations +=
+                    w.series[w.walkers[i].series[k]].whole;
+    for (uint32_t i = 0; rc == 0 && w.gaps && i < w.n_hosts; i++)
+        if (w.nodes[i])
+            out->widths_ns[w.nodes[i] - map->nodes] =
+                fmax(gap_ns(&w.gaps[i], CLOCKS_TORN_TOLD),
+                     doubt_ns(&w.gaps[i], CLOCKS_TORN_DOUBT));
+    if (out) {
+        out->compared = w.compared;
+        out->disagreed = w.disagreed;
+    }
+    clockwalk_fini(&w);
+    return rc;
 }

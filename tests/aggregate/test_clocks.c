@@ -299,9 +299,10 @@ static void finds_the_clocks(void **state)
         assert_int_equal(map.method, CLOCKMAP_COLLECTIVES);
         assert_int_equal(map.n_nodes, run.nodes);
         e = compare(&run, &made, &map);
-        assert_int_equal(clocks_check(made.timelines, made.n, NULL, &before),
-                         0);
-        assert_int_equal(clocks_check(made.timelines, made.n, &map, &after), 0);
+        assert_int_equal(
+            clockwalk_check(made.timelines, made.n, NULL, &before, NULL), 0);
+        assert_int_equal(
+            clockwalk_check(made.timelines, made.n, &map, &after, NULL), 0);
         printf("# %-34s error %6.2f us, drift %5.2f ppm; %ju operations, "
                "%ju violations, %ju after%s\n",
                rows[i].what, e.worst_us, e.drift_ppm,
@@ -334,7 +335,8 @@ static void bears_wrong_bounds(void **state)
                          0);
         assert_int_equal(map.method, CLOCKMAP_COLLECTIVES);
         e = compare(&wrong_rows[i].run, &made, &map);
-        assert_int_equal(clocks_check(made.timelines, made.n, &map, &after), 0);
+        assert_int_equal(
+            clockwalk_check(made.timelines, made.n, &map, &after, NULL), 0);
         printf("# %-34s error %6.2f us, drift %5.2f ppm; %ju operations, %ju "
                "bounds left out, %ju violations after%s\n",
                wrong_rows[i].what, e.worst_us, e.drift_ppm,
@@ -377,7 +379,8 @@ static void says_how_sure(void **state)
         simulate(&run, &made);
         assert_int_equal(clocks_align(made.timelines, made.n, &map, NULL), 0);
         within += compare(&run, &made, &map).within;
-        assert_int_equal(clocks_check(made.timelines, made.n, &map, &after), 0);
+        assert_int_equal(
+            clockwalk_check(made.timelines, made.n, &map, &after, NULL), 0);
         violated += after.violations > 0;
         clockmap_fini(&map);
         forget(&made);
@@ -475,8 +478,10 @@ static void clock_is_set(void **state)
         if (k < 10 || k > 14)
             assert_true(fabs(error) < 50);
     }
-    assert_int_equal(clocks_check(made.timelines, made.n, NULL, &before), 0);
-    assert_int_equal(clocks_check(made.timelines, made.n, &map, &after), 0);
+    assert_int_equal(
+        clockwalk_check(made.timelines, made.n, NULL, &before, NULL), 0);
+    assert_int_equal(
+        clockwalk_check(made.timelines, made.n, &map, &after, NULL), 0);
     assert_true(after.violations < before.violations / 3);
     clockmap_fini(&map);
     forget(&made);
@@ -526,7 +531,8 @@ static void nothing_to_align(void **state)
     simulate(&run, &made);
     assert_int_equal(clocks_align(made.timelines, made.n, &map, NULL), 0);
     assert_int_equal(map.method, CLOCKMAP_ONE_NODE);
-    assert_int_equal(clocks_check(made.timelines, made.n, &map, &check), 0);
+    assert_int_equal(
+        clockwalk_check(made.timelines, made.n, &map, &check, NULL), 0);
     assert_int_equal(check.operations, 0);
     clockmap_fini(&map);
     forget(&made);
@@ -570,7 +576,7 @@ static void senseless_times(void **state)
             }
         }
         assert_int_equal(clocks_align(timelines, 3, &map, NULL), 0);
-        assert_int_equal(clocks_check(timelines, 3, &map, &check), 0);
+        assert_int_equal(clockwalk_check(timelines, 3, &map, &check, NULL), 0);
         for (size_t k = 0; k < map.n_nodes; k++)
             for (int t = 0; t < 5; t++)
                 clockmap_us(&map.nodes[k], times[t]);
