@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clockmap.h"
 #include "orchestrator/aggregate/join_parts.h"
 
 struct join *join_create(struct join_budget *budget, bool ordered)
@@ -52,9 +53,7 @@ static void free_lanes(struct join_member *member)
 static void member_destroy(struct join_member *member)
 {
     free_lanes(member);
-    join_rates_fini(&member->rates);
-    join_kernels_fini(&member->kernels);
-    join_messages_fini(&member->messages);
+    join_messages_fini(member);
     free(member->slices);
     free(member->host);
     free(member);
@@ -369,20 +368,6 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
     return status;
 }
 
-/* Counts how fast a message was. */
-static JOIN_RARE int add_rate(struct join *join, struct join_member *member,
-                              struct join_p2p *p2p, const struct record *r)
-{
-    uint32_t bucket = join_rate_bucket(r->bytes, r->exec_us);
-
-    if (bucket == JOIN_RATE_BUCKETS)
-        return 0;
-    if (member->p2p_rows <= JOIN_P2P_ROWS &&
-        join_rates_add(join, &p2p->rates, bucket, 1) < 0)
-        return -1;
-    return join_rates_add(join, &member->rates, bucket, 1);
-}
-
 static JOIN_RARE enum join_status add_p2p(struct join *join,
                                           struct join_member *member,
                                           struct join_lane *lane,
@@ -396,9 +381,7 @@ static JOIN_RARE enum join_status add_p2p(struct join *join,
         return repeated(join, member);
     p2p = join_p2p_get(join, member->comm, recv ? r->peer : r->rank,
                        recv ? r->rank : r->peer, recv);
-    if (!p2p || add_rate(join, member, p2p, r) < 0 ||
-        join_messages_add(join, &member->messages, r) < 0 ||
-        join_kernels_add(join, member, r) < 0)
+    if (!p2p || join_messages_add(join, member, p2p, r) < 0)
         return failed(join);
     if (r->has_sn)
         lane->lane_block->seen |= bit;
@@ -415,6 +398,30 @@ static JOIN_RARE enum join_status add_p2p(struct join *join,
     join->nan_busbw += r->busbw_nan;
     join->untimed += r->exec_unknown;
     return JOIN_OK;
+}
+
+/* The record with its times on the clock of all nodes: *mapped, or the record
+ * itself if its times are not mapped. */
+static JOIN_RARE const struct record *
+on_reference(struct join *join, const struct record *r, struct record *mapped)
+{
+    const struct clockmap_node *clock;
+
+    if (r->host.len != join->clock_len ||
+        memcmp(r->host.text, join->clock_host, r->host.len)) {
+        join->clock =
+            clockmap_find(join->budget->clocks, r->host.text, r->host.len);
+        join->clock_len = r->host.len;
+        memcpy(join->clock_host, r->host.text, r->host.len);
+    }
+    clock = join->clock;
+    if (!clock || !r->host.len)
+        return r;
+    *mapped = *r;
+    mapped->start_us = clockmap_us(clock, r->start_us);
+    mapped->end_us = clockmap_us(clock, r->end_us);
+    mapped->dump_us = clockmap_us(clock, r->dump_us);
+    return mapped;
 }
 
 enum join_status join_add(struct join *join, const struct record *record)
@@ -435,7 +442,7 @@ enum join_status join_add(struct join *join, const struct record *record)
     if (!lane || seek(join, lane, record->sn) < 0)
         return failed(join);
     if (join->budget->clocks)
-        record = join_on_reference(join, record, &mapped);
+        record = on_reference(join, record, &mapped);
     return record->p2p ? add_p2p(join, member, lane, record)
                        : add_coll(join, member, lane, record);
 }
@@ -612,9 +619,7 @@ static int merge_member(struct mapping *m, struct join_member *from)
     to->p2p_records += from->p2p_records;
     if (from->p2p_last > to->p2p_last)
         to->p2p_last = from->p2p_last;
-    if (join_rates_merge(m->into, &to->rates, &from->rates) < 0 ||
-        join_messages_merge(m->into, &to->messages, &from->messages) < 0 ||
-        join_kernels_merge(m->into, to, from) < 0)
+    if (join_messages_merge(m->into, to, from) < 0)
         return -1;
     for (uint32_t i = 0; i < from->n_lanes; i++) {
         struct join_lane *lane = from->lanes[i], *mine;
@@ -716,47 +721,4 @@ out:
     free(m.funcs);
     free(m.comms);
     return status;
-}
-
-/* --- sizes of communicators that NCCL did not tell --- */
-
-static int by_comm_and_host(const void *a, const void *b)
-{
-    const struct join_member *x = *(struct join_member *const *) a;
-    const struct join_member *y = *(struct join_member *const *) b;
-
-    if (x->comm != y->comm)
-        return x->comm < y->comm ? -1 : 1;
-    return strcmp(x->host, y->host);
-}
-
-int join_guess_sizes(struct join *join)
-{
-    struct join_member **sorted =
-        calloc(join->n_members + 1, sizeof(struct join_member *));
-
-    if (!sorted)
-        return -1;
-    for (uint32_t i = 0; i < join->n_members; i++)
-        sorted[i] = join->members[i];
-    if (join->n_members)
-        qsort(sorted, join->n_members, sizeof(*sorted), by_comm_and_host);
-    for (uint32_t i = 0; i < join->n_comms; i++)
-        join->comms[i]->guessed = !join->comms[i]->n_ranks;
-    for (uint32_t i = 0; i < join->n_members; i++) {
-        struct join_comm *comm = join->comms[sorted[i]->comm];
-
-        if (!comm->guessed)
-            continue;
-        if (comm->n_ranks <= sorted[i]->rank)
-            comm->n_ranks = sorted[i]->rank + 1;
-        comm->nnodes += !i || by_comm_and_host(&sorted[i - 1], &sorted[i]);
-    }
-    for (uint32_t i = 0; i < join->n_comms; i++)
-        if (join->comms[i]->n_ranks ==
-            1) /* nobody waits in a Send or Recv here */
-            for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
-                join->comms[i]->series[k]->barrier = false;
-    free(sorted);
-    return 0;
 }

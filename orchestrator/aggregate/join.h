@@ -82,7 +82,8 @@ static inline size_t blockmap_slots(const struct blockmap *map)
 #define JOIN_LONG_US (UINT32_MAX - 1) /* and longer */
 #define JOIN_NO_TIME UINT64_MAX
 
-/* --- join_kernels.c: how long a rank was in each AlltoAll of Send and Recv ---
+/* --- join_messages.c: how long a rank was in each AlltoAll of Send and Recv
+ * ---
  *
  * NCCL runs the Send and Recv of an AlltoAll as one kernel, which ends with its
  * longest message. So the longest message is the rank's time in the AlltoAll,
@@ -121,16 +122,9 @@ struct join_kernels {
     struct blockmap blocks[2];
 };
 
-/* Adds a message of the member. At the memory limit, kernels are switched off
- * (budget->kernels_off). 0, or -1: no memory. */
-int join_kernels_add(struct join *join, struct join_member *member,
-                     const struct record *record);
 /* Adds a whole kernel, from a partial. */
 int join_kernels_put(struct join *join, struct join_member *member, bool self,
                      uint64_t kernel, uint32_t us);
-int join_kernels_merge(struct join *into, struct join_member *to,
-                       const struct join_member *from);
-void join_kernels_fini(struct join_kernels *kernels);
 
 /* Whether the member's messages form AlltoAlls: one to and one from each peer.
  * *self: also one to itself. */
@@ -142,7 +136,7 @@ const struct blockmap *join_kernels_of(const struct join *join,
                                        const struct join_member *member,
                                        unsigned *per);
 
-/* --- join_kernels.c: a histogram of the messages' bandwidths ---
+/* --- join_messages.c: a histogram of the messages' bandwidths ---
  *
  * Each power of two of a bandwidth (in 1e-6 GB/s) is cut into 16 equal buckets,
  * so a bucket is 3 to 6 % wide. Counts are integers that saturate, so the sum
@@ -161,10 +155,6 @@ struct join_rates {
     uint32_t n;
 };
 
-/* The bucket of a message. JOIN_RATE_BUCKETS: bytes or time is 0, so it has no
- * bandwidth. */
-uint32_t join_rate_bucket(uint64_t bytes, uint64_t exec_us);
-
 /* Adds count (not 0) to a bucket below JOIN_RATE_BUCKETS. -1: the memory limit
  * is reached, and nothing has changed. */
 int join_rates_add(struct join *join, struct join_rates *rates, uint32_t bucket,
@@ -181,7 +171,7 @@ double join_rates_quantile(const struct join_rates *rates, double q);
  * messages differ too much to say how fast the network is. */
 double join_rates_fast(const struct join_rates *rates);
 
-/* --- join_kernels.c: how long a rank's messages took, over the run ---
+/* --- join_messages.c: how long a rank's messages took, over the run ---
  *
  * A rank's messages are numbered from 1. Part k has those of which the number
  * less 1, shifted right, is k. Where a number is beyond the last part, the
@@ -197,18 +187,25 @@ struct join_messages {
     unsigned shift;
 };
 
-/* Adds a message of the member. -1: the memory limit is reached, or no memory;
- * nothing has changed but the shift. */
-int join_messages_add(struct join *join, struct join_messages *messages,
-                      const struct record *record);
 /* Adds a part, of messages that were shifted by so many bits. */
 int join_messages_put(struct join *join, struct join_messages *messages,
                       unsigned shift, uint32_t part, uint32_t us);
-int join_messages_merge(struct join *join, struct join_messages *into,
-                        const struct join_messages *from);
 /* Parts up to the last one that took any time. */
 uint32_t join_messages_parts(const struct join_messages *messages);
-void join_messages_fini(struct join_messages *messages);
+
+/* --- join_messages.c: the three together ---------------------------------- */
+
+struct join_p2p;
+
+/* Adds a message of the member and of its pair of ranks. At the memory limit
+ * for kernels these are switched off (budget->kernels_off). -1: the memory
+ * limit is reached, or no memory; a part of it may have been added. */
+int join_messages_add(struct join *join, struct join_member *member,
+                      struct join_p2p *p2p, const struct record *record);
+/* Adds what another join's member has. As above. */
+int join_messages_merge(struct join *into, struct join_member *to,
+                        const struct join_member *from);
+void join_messages_fini(struct join_member *member);
 
 /* --- join.c, join_parts.c, join_close.c: operations and ranks ----------------
  */
@@ -316,7 +313,7 @@ struct join_sums {
 struct join_comm {
     char id[RECORD_MAX_ID + 2];
     char *name;
-    uint32_t n_ranks, nnodes; /* 0: not recorded; see join_guess_sizes */
+    uint32_t n_ranks, nnodes; /* 0: not recorded; guessed at the end */
     bool guessed;
     bool gaps_lost; /* as in its records (common/record.h) */
     bool counted;   /* counts holds a recorder's counters; there may be no
@@ -442,10 +439,6 @@ enum join_status join_add_counts(struct join *join, const struct record *base,
  * second record of one operation. */
 void join_sort_strays(struct join *join);
 
-/* Guesses the sizes that NCCL before 2.27 does not record: n_ranks from the
- * largest rank, nnodes from the number of hosts. 0, or -1: no memory. */
-int join_guess_sizes(struct join *join);
-
 /* Adds from to into. Only join_destroy may follow for from. Before it,
  * join_sort_strays was called for both; into needs it once more afterwards. */
 enum join_status join_merge(struct join *into, struct join *from);
@@ -454,8 +447,9 @@ enum join_status join_merge(struct join *into, struct join *from);
  * unless budget.keep is set. 0, or -1: no memory. */
 int join_end_file(struct join *join);
 
-/* Closes all open communicators, with several threads if there is much to do.
- * Call join_guess_sizes and join_sort_strays before. 0, or -1: no memory. */
+/* Guesses the sizes that NCCL before 2.27 does not record, and closes all open
+ * communicators, with several threads if there is much to do. The strays have
+ * to be sorted. 0, or -1: no memory. */
 int join_close_all(struct join *join, unsigned threads);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/bandwidth.h"
-#include "common/clockmap.h"
 
 /* The cost of a slot in a hash and a pointer in an array, doubled for their
  * growth. */
@@ -575,29 +574,6 @@ void join_row_add(struct join_row *into, const struct record *r)
         into->dump_min = r->dump_us;
     if (r->dump_us > into->dump_max)
         into->dump_max = r->dump_us;
-}
-
-const struct record *join_on_reference(struct join *join,
-                                       const struct record *r,
-                                       struct record *mapped)
-{
-    const struct clockmap_node *clock;
-
-    if (r->host.len != join->clock_len ||
-        memcmp(r->host.text, join->clock_host, r->host.len)) {
-        join->clock =
-            clockmap_find(join->budget->clocks, r->host.text, r->host.len);
-        join->clock_len = r->host.len;
-        memcpy(join->clock_host, r->host.text, r->host.len);
-    }
-    clock = join->clock;
-    if (!clock || !r->host.len)
-        return r;
-    *mapped = *r;
-    mapped->start_us = clockmap_us(clock, r->start_us);
-    mapped->end_us = clockmap_us(clock, r->end_us);
-    mapped->dump_us = clockmap_us(clock, r->dump_us);
-    return mapped;
 }
 
 void join_stamp_fill(struct join_stamp *stamp, const struct record *r)

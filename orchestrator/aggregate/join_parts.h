@@ -75,6 +75,10 @@ bool join_p2p_has_rates(const struct join *join, const struct join_p2p *p2p);
 /* Frees a lane, a series' blocks, and gives back what they took. */
 void join_lane_free(struct join *join, struct join_lane *lane);
 void join_series_empty(struct join *join, struct join_series *series);
+/* In join_waits.c, for join_close.c: adds the times of the timed rows, which
+ * are marked, to the communicator's members, and frees their lanes of
+ * collectives. 0, or -1: no memory. */
+int join_waits(struct join *join, const struct join_comm *comm);
 /* Order of operations and then of ranks; 0: said twice. */
 int join_stray_order(const struct join_stray *x, const struct join_stray *y);
 /* Each 0 or -1. */
@@ -82,12 +86,6 @@ int join_stray_add(struct join *join, const struct join_stray *stray);
 int join_comm_name(struct join_comm *comm, const char *name, size_t len);
 int join_member_process(struct join_member *member, const char *host,
                         size_t len, int64_t pid);
-
-/* The record with its times on the clock of all nodes: *mapped, or itself where
- * they stay. */
-const struct record *join_on_reference(struct join *join,
-                                       const struct record *record,
-                                       struct record *mapped);
 
 void join_counts_fold(struct join_comm *into, const struct jpr_counts *counts);
 /* A row of one record; a row and another one of the same operation. */

@@ -226,8 +226,7 @@ static int make_comms(struct build *b)
 {
     struct jp_result *r = b->result;
 
-    if (join_guess_sizes(b->join) < 0 ||
-        join_close_all(b->join, b->threads) < 0 || make_funcs(b) < 0 ||
+    if (join_close_all(b->join, b->threads) < 0 || make_funcs(b) < 0 ||
         make_order(b) < 0)
         return -1;
     r->comms = calloc(r->n_comms + 1, sizeof(*r->comms));

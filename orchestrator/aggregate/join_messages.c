@@ -1,5 +1,5 @@
-/* join_kernels.c - keep the longest message of each AlltoAll, and how long
- * messages took over the run; count bandwidths in buckets. */
+/* join_messages.c - what is kept of a rank's Send and Recv: bandwidths in
+ * buckets, the longest message of each AlltoAll, and times over the run. */
 #include "orchestrator/aggregate/join_parts.h"
 
 #include <math.h>
@@ -14,7 +14,9 @@
 #define PARTS_BITS 4
 #define FIRST_ROOM 8
 
-uint32_t join_rate_bucket(uint64_t bytes, uint64_t exec_us)
+/* The bucket of a message. JOIN_RATE_BUCKETS: bytes or time is 0, so it has no
+ * bandwidth. */
+static uint32_t bucket_of(uint64_t bytes, uint64_t exec_us)
 {
     uint64_t micro;
     unsigned shift;
@@ -202,8 +204,8 @@ static unsigned per_of(uint32_t n_ranks, bool self)
     return 2 * (n_ranks - !self);
 }
 
-int join_kernels_add(struct join *join, struct join_member *member,
-                     const struct record *r)
+static int add_kernel(struct join *join, struct join_member *member,
+                      const struct record *r)
 {
     uint32_t n = ranks_of(join, member);
     uint32_t us = r->exec_us > UINT32_MAX ? UINT32_MAX : (uint32_t) r->exec_us;
@@ -227,8 +229,8 @@ int join_kernels_put(struct join *join, struct join_member *member, bool self,
                per_of(ranks_of(join, member), self));
 }
 
-int join_kernels_merge(struct join *into, struct join_member *to,
-                       const struct join_member *from)
+static int merge_kernels(struct join *into, struct join_member *to,
+                         const struct join_member *from)
 {
     for (int self = 0; self < 2; self++) {
         const struct blockmap *blocks = &from->kernels.blocks[self];
@@ -246,7 +248,7 @@ int join_kernels_merge(struct join *into, struct join_member *to,
     return 0;
 }
 
-void join_kernels_fini(struct join_kernels *kernels)
+static void kernels_fini(struct join_kernels *kernels)
 {
     for (int self = 0; self < 2; self++) {
         struct blockmap *blocks = &kernels->blocks[self];
@@ -348,8 +350,8 @@ int join_messages_put(struct join *join, struct join_messages *m,
     return 0;
 }
 
-int join_messages_add(struct join *join, struct join_messages *m,
-                      const struct record *r)
+static int add_part(struct join *join, struct join_messages *m,
+                    const struct record *r)
 {
     uint64_t number = r->sn ? r->sn - 1 : 0;
     uint32_t us = r->exec_us > UINT32_MAX ? UINT32_MAX : (uint32_t) r->exec_us;
@@ -366,8 +368,8 @@ int join_messages_add(struct join *join, struct join_messages *m,
                              us);
 }
 
-int join_messages_merge(struct join *join, struct join_messages *into,
-                        const struct join_messages *from)
+static int merge_parts(struct join *join, struct join_messages *into,
+                       const struct join_messages *from)
 {
     widen(into, from->shift);
     for (uint32_t k = 0; k < from->room; k++)
@@ -386,8 +388,44 @@ uint32_t join_messages_parts(const struct join_messages *m)
     return n;
 }
 
-void join_messages_fini(struct join_messages *m)
+/* All that is kept of a message. */
+
+/* Counts how fast a message was. */
+static int add_rate(struct join *join, struct join_member *member,
+                    struct join_p2p *p2p, const struct record *r)
 {
-    free(m->us);
-    *m = (struct join_messages){0};
+    uint32_t bucket = bucket_of(r->bytes, r->exec_us);
+
+    if (bucket == JOIN_RATE_BUCKETS)
+        return 0;
+    if (member->p2p_rows <= JOIN_P2P_ROWS &&
+        join_rates_add(join, &p2p->rates, bucket, 1) < 0)
+        return -1;
+    return join_rates_add(join, &member->rates, bucket, 1);
+}
+
+int join_messages_add(struct join *join, struct join_member *member,
+                      struct join_p2p *p2p, const struct record *r)
+{
+    return add_rate(join, member, p2p, r) < 0 ||
+                   add_part(join, &member->messages, r) < 0
+               ? -1
+               : add_kernel(join, member, r);
+}
+
+int join_messages_merge(struct join *into, struct join_member *to,
+                        const struct join_member *from)
+{
+    return join_rates_merge(into, &to->rates, &from->rates) < 0 ||
+                   merge_parts(into, &to->messages, &from->messages) < 0
+               ? -1
+               : merge_kernels(into, to, from);
+}
+
+void join_messages_fini(struct join_member *member)
+{
+    join_rates_fini(&member->rates);
+    kernels_fini(&member->kernels);
+    free(member->messages.us);
+    member->messages = (struct join_messages){0};
 }
