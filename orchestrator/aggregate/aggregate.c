@@ -12,7 +12,6 @@
 #include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/result_build.h"
-#include "orchestrator/aggregate/scout.h"
 #include "orchestrator/ingest/hangs.h"
 #include "orchestrator/ingest/hung.h"
 
@@ -192,18 +191,6 @@ static int add_file(const char *path, struct hangs_file *reading,
     return rc;
 }
 
-/* The merged node whose first log this is, or NULL. Advances *next past it. */
-static const struct partial_node *node_at(const struct partial_set *set,
-                                          size_t *next, size_t log)
-{
-    while (set && *next < set->n && set->nodes[*next].first < log)
-        ++*next;
-    return set && *next < set->n && set->nodes[*next].first == log &&
-                   set->nodes[*next].used
-               ? &set->nodes[*next]
-               : NULL;
-}
-
 /* Adds all recordings in order of path. 0, or -1: no memory, or stopped. */
 static int read_again(struct build *b, struct hangs_sum *sum)
 {
@@ -212,9 +199,12 @@ static int read_again(struct build *b, struct hangs_sum *sum)
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < b->walk->n_logs;) {
-        const struct partial_node *node = node_at(b->partials, &next, i);
-        size_t end = i + (node ? node->n : 1);
+        const struct partial_node *node = partial_set_at(b->partials, &next, i);
+        size_t end;
 
+        if (node && !node->used) /* its logs were read */
+            node = NULL;
+        end = i + (node ? node->n : 1);
         rc = is_stopped(b) ? -1
              : node        ? partial_set_hangs(node, b->walk, sum)
                            : 1;
@@ -368,15 +358,10 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
     budget.journal_limit = budget.limit / 4;
     if (logwalk_init(&walk, inputs, n_inputs, err) < 0)
         return NULL;
-    if (options->partials && options->gone &&
-        partial_set_recall(&walk, raw, options->partials) < 0) {
-        error_set(err, "out of memory");
-        goto out;
-    }
-    files = calloc(walk.n_logs + 1, sizeof(*files));
-    if (!files ||
-        (options->partials && raw &&
-         partial_set_init(&partials, &walk, raw, options->partials) < 0)) {
+    if ((options->partials && raw &&
+         partial_set_init(&partials, &walk, raw, options->partials,
+                          options->gone != NULL) < 0) ||
+        !(files = calloc(walk.n_logs + 1, sizeof(*files)))) {
         error_set(err, "out of memory");
         goto out;
     }

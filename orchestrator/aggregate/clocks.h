@@ -236,6 +236,27 @@ const struct clockmap *clocks_map(const struct jp_clocks *clocks);
 enum { CLOCKS_TEXT = 1000 };
 char *clocks_text(const struct jp_clocks *clocks, char *buf);
 
+/* --- scout.c: the clocks of the nodes, found before the records are joined ---
+ *
+ * An operation keeps the first and the last start of all its ranks, so times of
+ * different nodes must be on one clock when they meet in the join. If logs are
+ * of several nodes, they are therefore read beforehand, only as far as
+ * timelines go, and of a partial only its timelines. For one node this costs a
+ * look at the first records of some files.
+ */
+
+struct jp_aggregate_options;
+struct jp_logwalk;
+struct partial_set;
+
+/* The clocks, by timelines of at most `events` operations each. NULL: of one
+ * node as far as the first records tell, or no memory, or the caller wants to
+ * stop. Caller destroys (clocks_destroy). */
+struct jp_clocks *scout_clocks(const struct jp_logwalk *walk,
+                               const struct partial_set *partials,
+                               const struct jp_aggregate_options *options,
+                               uint64_t events);
+
 /* --- clockwalk.c -------------------------------------------------------- */
 
 /* Walks all timelines side by side and finds the operations that

@@ -64,17 +64,6 @@ static uint64_t about(uint64_t size)
     return size >> shift << shift;
 }
 
-static int larger_first(const void *a, const void *b)
-{
-    const struct join_turn *x = a, *y = b;
-
-    if (about(x->size) != about(y->size))
-        return x->size > y->size ? -1 : 1;
-    if (x->index != y->index)
-        return x->index < y->index ? -1 : 1;
-    return x->from < y->from ? -1 : x->from > y->from;
-}
-
 static int in_order(const void *a, const void *b)
 {
     const struct join_turn *x = a, *y = b;
@@ -82,6 +71,15 @@ static int in_order(const void *a, const void *b)
     if (x->index != y->index)
         return x->index < y->index ? -1 : 1;
     return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+    const struct join_turn *x = a, *y = b;
+
+    if (about(x->size) != about(y->size))
+        return x->size > y->size ? -1 : 1;
+    return in_order(a, b);
 }
 
 /* The turns of one file; the last piece is the longest. */
@@ -105,19 +103,6 @@ static void put_turns(struct joinsplit *split, const struct jp_logfile *log,
     }
 }
 
-/* The good node whose logs begin at this one, or NULL. Advances *next past it.
- */
-static struct partial_node *node_at(const struct partial_set *set, size_t *next,
-                                    size_t log)
-{
-    while (set && *next < set->n && set->nodes[*next].first < log)
-        ++*next;
-    return set && *next < set->n && set->nodes[*next].first == log &&
-                   set->nodes[*next].good
-               ? &set->nodes[*next]
-               : NULL;
-}
-
 /* Fills pieces and nodes of each log. Logs that a partial replaces have one
  * turn together. Returns the number of turns. */
 static size_t count_turns(const struct jp_logwalk *walk,
@@ -128,7 +113,9 @@ static size_t count_turns(const struct jp_logwalk *walk,
     size_t n = 0, next = 0;
 
     for (size_t i = 0; i < walk->n_logs;) {
-        nodes[i] = node_at(partials, &next, i);
+        nodes[i] = partial_set_at(partials, &next, i);
+        if (nodes[i] && !nodes[i]->good)
+            nodes[i] = NULL;
         pieces[i] = nodes[i] ? 1 : pieces_of(&walk->logs[i], piece_bytes);
         n += pieces[i];
         i += nodes[i] ? nodes[i]->n : 1;

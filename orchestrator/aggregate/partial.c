@@ -450,24 +450,6 @@ static int add_node(struct partial_set *set, const struct jp_logwalk *walk,
     return 0;
 }
 
-int partial_set_init(struct partial_set *set, const struct jp_logwalk *walk,
-                     const char *raw, const char *folder)
-{
-    size_t n, raw_len = strlen(raw);
-
-    *set = (struct partial_set){0};
-    for (size_t i = 0; i < walk->n_logs; i += n ? n : 1) {
-        struct partial_node node = {.first = i};
-
-        node.n = n = logs_of_node(walk, i, raw_len, &node.skip);
-        if (n && add_node(set, walk, folder, raw_len, node) < 0) {
-            partial_set_fini(set);
-            return -1;
-        }
-    }
-    return 0;
-}
-
 /* Whether one of the first n logs is below a folder. */
 static bool has_logs(const struct jp_logwalk *walk, size_t n,
                      const char *folder)
@@ -543,8 +525,10 @@ static int by_path(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-int partial_set_recall(struct jp_logwalk *walk, const char *raw,
-                       const char *folder)
+/* For nodes without any log below raw: adds to the walk the logs from which
+ * folder/<node>/partial.jpp was made. 0, or -1: no memory. */
+static int recall_all(struct jp_logwalk *walk, const char *raw,
+                      const char *folder)
 {
     DIR *dir = opendir(folder);
     size_t n_seen = walk->n_logs;
@@ -564,6 +548,36 @@ int partial_set_recall(struct jp_logwalk *walk, const char *raw,
     for (size_t i = walk->bytes = 0; i < walk->n_logs; i++)
         walk->bytes += walk->logs[i].size;
     return rc;
+}
+
+int partial_set_init(struct partial_set *set, struct jp_logwalk *walk,
+                     const char *raw, const char *folder, bool gone)
+{
+    size_t n, raw_len = strlen(raw);
+
+    *set = (struct partial_set){0};
+    if (gone && recall_all(walk, raw, folder) < 0)
+        return -1;
+    for (size_t i = 0; i < walk->n_logs; i += n ? n : 1) {
+        struct partial_node node = {.first = i};
+
+        node.n = n = logs_of_node(walk, i, raw_len, &node.skip);
+        if (n && add_node(set, walk, folder, raw_len, node) < 0) {
+            partial_set_fini(set);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+struct partial_node *partial_set_at(const struct partial_set *set, size_t *next,
+                                    size_t log)
+{
+    while (set && *next < set->n && set->nodes[*next].first < log)
+        ++*next;
+    return set && *next < set->n && set->nodes[*next].first == log
+               ? &set->nodes[*next]
+               : NULL;
 }
 
 void partial_set_fini(struct partial_set *set)

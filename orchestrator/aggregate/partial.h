@@ -110,16 +110,17 @@ struct partial_set {
     size_t n;
 };
 
-/* For nodes without any log below raw: adds to the walk the logs from which
- * folder/<node>/partial.jpp was made. 0, or -1: no memory. */
-int partial_set_recall(struct jp_logwalk *walk, const char *raw,
-                       const char *folder);
-
 /* Opens folder/<node>/partial.jpp for each folder <node> in raw. The walk holds
- * the logs below raw. 0, or -1: no memory. */
-int partial_set_init(struct partial_set *set, const struct jp_logwalk *walk,
-                     const char *raw, const char *folder);
+ * the logs below raw. gone: for nodes without any log below raw, the logs from
+ * which their partials were made are added to the walk. 0, or -1: no memory. */
+int partial_set_init(struct partial_set *set, struct jp_logwalk *walk,
+                     const char *raw, const char *folder, bool gone);
 void partial_set_fini(struct partial_set *set);
+
+/* The node whose logs begin at this log of the walk. NULL: there is none, or
+ * set is NULL. *next is 0 at first; logs are asked for in ascending order. */
+struct partial_node *partial_set_at(const struct partial_set *set, size_t *next,
+                                    size_t log);
 
 /* Merges a node's partial into join and fills the elements of files that are
  * its logs. Their timelines have `events` operations at most.

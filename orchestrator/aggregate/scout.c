@@ -1,14 +1,14 @@
 /* scout.c - reads the timelines alone, with several threads, and compares the
  * clocks. */
-#include "orchestrator/aggregate/scout.h"
+#include "orchestrator/aggregate/clocks.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/aggregate/joinrun.h"
+#include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/timeline.h"
 
 /* The first records of so many files show whether there are several nodes. In
