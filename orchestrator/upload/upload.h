@@ -98,20 +98,21 @@ bool upload_can_send(void);
  * and is removed when the server has accepted all of it. Permanently refused
  * documents stay beside it as NAME.refused. */
 
-/* Makes the user's folder below root and returns its path. root NULL:
- * ~/.local/state/jobprof/outbox, because a report has no XDG_STATE_HOME. Caller
- * frees. */
-char *upload_outbox_open(const char *root, struct jp_error *err);
+struct upload_outbox {
+    const char *root; /* NULL: ~/.local/state/jobprof/outbox */
+    const struct upload_what *what;
+    uint64_t max_bytes; /* of all files in the folder */
+    char *folder;       /* result: the user's folder; the caller frees it. NULL:
+                         * it cannot be made */
+};
 
-/* Makes the file of a step. Also returns -1 if the folder would exceed
- * max_bytes. */
-int upload_outbox_add(const char *folder, const char *step_dir,
-                      const struct upload_what *what, uint64_t max_bytes,
-                      struct jp_error *err);
-
-/* Sends all files, oldest first. Does nothing if another process is sending.
- * Returns -1 and err if the server is unreachable; the remaining files wait. */
-int upload_outbox_send(const char *folder, const struct upload_to *to,
-                       struct upload_done *done, struct jp_error *err);
+/* Makes the user's folder, adds the file of a step (step_dir NULL: none), and
+ * sends all files, oldest first; nothing is sent while another process is
+ * sending. Returns -1 and err if the folder or the file cannot be made, if the
+ * folder would exceed max_bytes, or if the server is unreachable; the remaining
+ * files wait. */
+int upload_outbox(struct upload_outbox *box, const char *step_dir,
+                  const struct upload_to *to, struct upload_done *done,
+                  struct jp_error *err);
 
 #endif

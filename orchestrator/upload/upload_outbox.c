@@ -17,7 +17,10 @@
 
 #define WAITING ".ndjson"
 
-char *upload_outbox_open(const char *root, struct jp_error *err)
+/* Makes the user's folder and returns its path, which the caller frees. root
+ * NULL: ~/.local/state/jobprof/outbox, because a report has no XDG_STATE_HOME.
+ */
+static char *open_folder(const char *root, struct jp_error *err)
 {
     const char *home = getenv("HOME");
     const struct passwd *me = home ? NULL : getpwuid(getuid());
@@ -86,9 +89,10 @@ static ssize_t put_bounded(void *cookie, const char *bytes, size_t n)
     return fwrite(bytes, 1, n, b->out) == n ? (ssize_t) n : 0;
 }
 
-int upload_outbox_add(const char *folder, const char *step_dir,
-                      const struct upload_what *what, uint64_t max_bytes,
-                      struct jp_error *err)
+/* Makes the file of a step. */
+static int add_step(const char *folder, const char *step_dir,
+                    const struct upload_what *what, uint64_t max_bytes,
+                    struct jp_error *err)
 {
     uint64_t there = bytes_in(folder);
     struct timespec now;
@@ -179,7 +183,8 @@ static int send_files(const char *folder, const struct upload_to *to,
     return rc < 0 ? -1 : n;
 }
 
-int upload_outbox_send(const char *folder, const struct upload_to *to,
+/* Sends what waits in the folder. */
+static int send_folder(const char *folder, const struct upload_to *to,
                        struct upload_done *done, struct jp_error *err)
 {
     char *path = text_format("%s/.lock", folder);
@@ -198,4 +203,17 @@ int upload_outbox_send(const char *folder, const struct upload_to *to,
         close(fd);
     free(path);
     return rc;
+}
+
+int upload_outbox(struct upload_outbox *box, const char *step_dir,
+                  const struct upload_to *to, struct upload_done *done,
+                  struct jp_error *err)
+{
+    box->folder = open_folder(box->root, err);
+    if (!box->folder)
+        return -1;
+    if (step_dir &&
+        add_step(box->folder, step_dir, box->what, box->max_bytes, err) < 0)
+        return -1;
+    return send_folder(box->folder, to, done, err);
 }
