@@ -295,6 +295,9 @@ static int group_ops(struct jp_hangs *hangs, const struct progress *progress)
 /* Limit of operations in flight over all files, about 350 B each. */
 #define MAX_OPS 65536
 
+/* Limit of progress rows over all files, about 350 MB. */
+#define MAX_ROWS (1u << 22)
+
 /* Makes room for one more element in an array whose size doubles. */
 static void *grow(void *array, size_t n, size_t size)
 {
@@ -331,6 +334,21 @@ static int add_op(struct jp_hangs *hangs, const struct hangs_op *op)
     return 0;
 }
 
+/* Appends the rows of another file and sets their process. Returns 0, or -1
+ * without memory. */
+static int append_rows(struct progress *progress, const struct progress *file,
+                       uint32_t process)
+{
+    for (size_t i = 0; i < file->n && progress->n < MAX_ROWS; i++) {
+        struct progress_row row = file->rows[i];
+
+        row.process = process;
+        if (progress_add(progress, &row) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int hangs_sum_add(struct hangs_sum *sum, const struct hangs_evidence *evidence)
 {
     struct jp_hangs *hangs = sum->hangs;
@@ -354,8 +372,8 @@ int hangs_sum_add(struct hangs_sum *sum, const struct hangs_evidence *evidence)
         if (add_op(hangs, &op) < 0)
             return -1;
     }
-    return progress_append(&sum->progress, &evidence->progress,
-                           (uint32_t) hangs->n_processes - 1);
+    return append_rows(&sum->progress, &evidence->progress,
+                       (uint32_t) hangs->n_processes - 1);
 }
 
 int hangs_sum_finish(struct hangs_sum *sum)

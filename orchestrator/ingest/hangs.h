@@ -257,10 +257,6 @@ int progress_op(struct progress *progress, const struct jpr_comm *comm,
                 const struct jpr_op *op, bool ended);
 
 int progress_add(struct progress *progress, const struct progress_row *row);
-/* Appends the rows of another file and sets their process. Returns 0, or -1
- * without memory. */
-int progress_append(struct progress *progress, const struct progress *file,
-                    uint32_t process);
 
 /* Sorts by (hash, n_ranks, kind, func, rank, process), for progress_find. */
 void progress_sort(struct progress *progress);

@@ -210,10 +210,9 @@ void pending_fini(struct jp_pending *pending)
     *pending = (struct jp_pending){0};
 }
 
-/* MAX_SERIES: limit per file, four functions of every communicator. MAX_ROWS:
- * limit over all files, about 350 MB. Further ones are left out. */
+/* Limit of series per file: four functions of every communicator. Further ones
+ * are left out. */
 #define MAX_SERIES (4u * JPR_MAX_COMMS)
-#define MAX_ROWS (1u << 22)
 
 int progress_add(struct progress *progress, const struct progress_row *row)
 {
@@ -227,19 +226,6 @@ int progress_add(struct progress *progress, const struct progress_row *row)
         progress->rows = more;
     }
     progress->rows[progress->n++] = *row;
-    return 0;
-}
-
-int progress_append(struct progress *progress, const struct progress *file,
-                    uint32_t process)
-{
-    for (size_t i = 0; i < file->n && progress->n < MAX_ROWS; i++) {
-        struct progress_row row = file->rows[i];
-
-        row.process = process;
-        if (progress_add(progress, &row) < 0)
-            return -1;
-    }
     return 0;
 }
 
