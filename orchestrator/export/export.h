@@ -142,18 +142,22 @@ char *trace_event_of_record(const struct record *record,
  * nodes. Kernels and copies are thus aligned with the collectives, as precisely
  * as both conversions are known. */
 
-struct export_nsys;
+struct export_nsys_one;
+
+struct export_nsys {
+    struct export_nsys_one *at; /* by rank */
+    size_t n;
+    uint64_t first_ns; /* the earliest start in unix ns, by the common clock;
+                          UINT64_MAX: none */
+    size_t bad;        /* exports without a start, or damaged */
+};
 
 /* Finds the exports (.sqlite) among and below the inputs that contain the start
- * of their session. Others and damaged ones are counted in *bad. Returns NULL
- * without memory. */
-struct export_nsys *export_nsys_find(const char *const *inputs, size_t n,
-                                     const struct clockmap *clocks,
-                                     size_t *bad);
-void export_nsys_free(struct export_nsys *list); /* accepts NULL */
-size_t export_nsys_count(const struct export_nsys *list);
-/* The earliest event in unix ns, by the common clock; UINT64_MAX: none. */
-uint64_t export_nsys_first_ns(const struct export_nsys *list);
+ * of their session. 0, or -1 without memory: the list is empty. Fini takes
+ * zeros. */
+int export_nsys_find(struct export_nsys *list, const char *const *inputs,
+                     size_t n, const struct clockmap *clocks);
+void export_nsys_fini(struct export_nsys *list);
 
 /* Writes the events of all exports: one process per rank, one thread per stream
  * of a GPU. pid is the rank's number (is_named marks those that already have a

@@ -693,8 +693,8 @@ int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
 {
     struct trace t = {.out = out, .done = done, .clocks = clocks};
     struct foreign others = {.t = &t, .first_us = UINT64_MAX / 1000};
-    struct export_nsys *gpus = NULL;
-    size_t bad = 0;
+    struct export_nsys gpus = {0};
+    size_t bad;
     int rc = -1;
 
     if (trace_queue_init(&t.queue) < 0)
@@ -704,8 +704,8 @@ int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
     others.ranks = jobranks_create(walk->inputs, walk->n_inputs);
     if (t.ranks && others.ranks)
         read_foreign(walk, &others, look_at, NULL);
-    gpus = export_nsys_find(walk->inputs, walk->n_inputs, clocks, &bad);
-    if (!t.ranks || !others.ranks || others.no_memory || !gpus ||
+    if (!t.ranks || !others.ranks || others.no_memory ||
+        export_nsys_find(&gpus, walk->inputs, walk->n_inputs, clocks) < 0 ||
         jobranks_decide(others.ranks) < 0) {
         error_set(err, "out of memory");
         goto out;
@@ -713,9 +713,8 @@ int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
     if (others.first_us < UINT64_MAX / 1000 &&
         (!t.origin_ns || others.first_us * 1000 < t.origin_ns))
         t.origin_ns = others.first_us * 1000;
-    if (export_nsys_count(gpus) &&
-        (!t.origin_ns || export_nsys_first_ns(gpus) < t.origin_ns))
-        t.origin_ns = export_nsys_first_ns(gpus);
+    if (gpus.n && (!t.origin_ns || gpus.first_ns < t.origin_ns))
+        t.origin_ns = gpus.first_ns;
     fprintf(out,
             "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"origin_unix_us\":"
             "%" PRIu64 ".%03u%s%s%s},\n\"traceEvents\":[\n",
@@ -726,11 +725,11 @@ int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
     while (!ferror(out) && (t.file = recwalk_open(walk)))
         write_process(&t, walk);
     read_foreign(walk, &others, take_records, end_foreign);
-    bad += export_nsys_write(gpus, t.origin_ns, t.taken, t.n_taken,
-                             2 * FREE_PIDS, &t.comma, out);
-    walk->files += export_nsys_count(gpus);
-    walk->troubles += bad;
-    done->files += export_nsys_count(gpus);
+    bad = export_nsys_write(&gpus, t.origin_ns, t.taken, t.n_taken,
+                            2 * FREE_PIDS, &t.comma, out);
+    walk->files += gpus.n;
+    walk->troubles += gpus.bad + bad;
+    done->files += gpus.n;
     fputs("\n]}\n", out);
     if (fflush(out) != 0 || ferror(out))
         error_set(err, "output failed: %m");
@@ -740,7 +739,7 @@ out:
     trace_queue_fini(&t.queue);
     jobranks_destroy(t.ranks);
     jobranks_destroy(others.ranks);
-    export_nsys_free(gpus);
+    export_nsys_fini(&gpus);
     free(others.comms);
     free(t.taken);
     free(t.comms);

@@ -18,7 +18,7 @@
 #define FIRST_THREAD 1000000
 enum { STREAMS = 256 };
 
-struct one {
+struct export_nsys_one {
     char *path;
     int64_t rank; /* -1: unknown */
     char host[256];
@@ -27,11 +27,11 @@ struct one {
     const struct clockmap_node *clock;
 };
 
-struct export_nsys {
-    struct one *at;
-    size_t n, room;
+/* The list while it is made. */
+struct finding {
+    struct export_nsys *list;
+    size_t room;
     const struct clockmap *clocks;
-    size_t bad;
     bool failed;
 };
 
@@ -40,7 +40,7 @@ struct export_nsys {
 static int take_start(void *arg, const struct nsys_cell *cells,
                       struct jp_error *err)
 {
-    struct one *one = arg;
+    struct export_nsys_one *one = arg;
 
     (void) err;
     if (cells[0].type == NSYS_CELL_NUMBER && cells[0].number > 0)
@@ -61,7 +61,7 @@ static const struct clockmap_node *clock_of(const struct clockmap *clocks,
 }
 
 /* Whether it is an export with a start time; reads its facts. */
-static bool look(struct one *one, const struct clockmap *clocks)
+static bool look(struct export_nsys_one *one, const struct clockmap *clocks)
 {
     static const char *const start[] = {"utcEpochNs"};
     struct nsys_db *db = nsys_sql_open(one->path, NULL, NULL, NULL);
@@ -77,24 +77,28 @@ static bool look(struct one *one, const struct clockmap *clocks)
     return one->start_ns > 0 && one->start_ns < INT64_MAX / 2;
 }
 
-static void add(struct export_nsys *list, const char *path)
+static void add(struct finding *f, const char *path)
 {
-    struct one one = {.path = strdup(path)};
+    struct export_nsys *list = f->list;
+    struct export_nsys_one one = {.path = strdup(path)};
 
-    if (list->n == list->room) {
-        size_t room = list->room ? 2 * list->room : 16;
-        struct one *more = reallocarray(list->at, room, sizeof(*more));
+    if (list->n == f->room) {
+        size_t room = f->room ? 2 * f->room : 16;
+        struct export_nsys_one *more =
+            reallocarray(list->at, room, sizeof(*more));
 
         if (more) {
             list->at = more;
-            list->room = room;
+            f->room = room;
         }
     }
-    if (!one.path || list->n == list->room) {
+    if (!one.path || list->n == f->room) {
         free(one.path);
-        list->failed = true;
-    } else if (list->n < EXPORTS_MAX && look(&one, list->clocks)) {
+        f->failed = true;
+    } else if (list->n < EXPORTS_MAX && look(&one, f->clocks)) {
         list->at[list->n++] = one;
+        if (one.first_ns < list->first_ns)
+            list->first_ns = one.first_ns;
     } else {
         free(one.path);
         list->bad++;
@@ -110,68 +114,51 @@ static bool is_export(const char *name)
 
 static int see(void *arg, const struct treewalk_entry *entry)
 {
-    struct export_nsys *list = arg;
+    struct finding *f = arg;
 
     if (entry->what == TREEWALK_FILE && is_export(entry->name))
-        add(list, entry->path);
-    return list->failed ? -1 : 0;
+        add(f, entry->path);
+    return f->failed ? -1 : 0;
 }
 
 /* Compares by rank (unknown ranks last), then by path. */
 static int by_rank(const void *a, const void *b)
 {
-    const struct one *x = a, *y = b;
+    const struct export_nsys_one *x = a, *y = b;
     uint64_t i = (uint64_t) x->rank, k = (uint64_t) y->rank;
 
     return i != k ? i < k ? -1 : 1 : strcmp(x->path, y->path);
 }
 
-struct export_nsys *export_nsys_find(const char *const *inputs, size_t n,
-                                     const struct clockmap *clocks, size_t *bad)
+int export_nsys_find(struct export_nsys *list, const char *const *inputs,
+                     size_t n, const struct clockmap *clocks)
 {
-    struct export_nsys *list = calloc(1, sizeof(*list));
+    struct finding f = {.list = list, .clocks = clocks};
 
-    for (size_t i = 0; list && !list->failed && nsys_sql_built() && i < n;
-         i++) {
+    *list = (struct export_nsys){.first_ns = UINT64_MAX};
+    for (size_t i = 0; !f.failed && nsys_sql_built() && i < n; i++) {
         int fd = open(inputs[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-        list->clocks = clocks;
         if (fd >= 0)
-            list->failed = treewalk(fd, inputs[i], DEPTH, see, list) < 0;
+            f.failed = treewalk(fd, inputs[i], DEPTH, see, &f) < 0;
         else if (errno == ENOTDIR && is_export(inputs[i]))
-            add(list, inputs[i]);
+            add(&f, inputs[i]);
     }
-    if (list && list->failed) {
-        export_nsys_free(list);
-        return NULL;
+    if (f.failed) {
+        export_nsys_fini(list);
+        return -1;
     }
-    if (list && list->n > 1)
+    if (list->n > 1)
         qsort(list->at, list->n, sizeof(*list->at), by_rank);
-    *bad = list ? list->bad : 0;
-    return list;
+    return 0;
 }
 
-void export_nsys_free(struct export_nsys *list)
+void export_nsys_fini(struct export_nsys *list)
 {
-    for (size_t i = 0; list && i < list->n; i++)
-        free(list->at[i].path);
-    if (list)
-        free(list->at);
-    free(list);
-}
-
-size_t export_nsys_count(const struct export_nsys *list)
-{
-    return list->n;
-}
-
-uint64_t export_nsys_first_ns(const struct export_nsys *list)
-{
-    uint64_t first = UINT64_MAX;
-
     for (size_t i = 0; i < list->n; i++)
-        first = list->at[i].first_ns < first ? list->at[i].first_ns : first;
-    return first;
+        free(list->at[i].path);
+    free(list->at);
+    *list = (struct export_nsys){0};
 }
 
 /* --- events -------------------------------------------------------------- */
@@ -183,7 +170,7 @@ struct stream {
 struct writer {
     FILE *out;
     bool *comma;
-    const struct one *of;
+    const struct export_nsys_one *of;
     struct nsys_db *db;
     uint64_t origin_ns, pid;
     struct stream streams[STREAMS];
@@ -345,7 +332,7 @@ size_t export_nsys_write(const struct export_nsys *list, uint64_t origin_ns,
     size_t bad = 0;
 
     for (size_t i = 0; w && i < list->n && !ferror(out); i++) {
-        const struct one *one = &list->at[i];
+        const struct export_nsys_one *one = &list->at[i];
         bool known = one->rank >= 0 && (uint64_t) one->rank < free_pid;
         char text[320];
 

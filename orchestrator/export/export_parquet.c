@@ -103,6 +103,7 @@ struct chunk {
     char *text;
     size_t n, size;
     uint64_t line; /* line number of its first row */
+    size_t rows;
     size_t turn;
     uint64_t odd;
     char *cell; /* MAX_ROW bytes */
@@ -147,40 +148,40 @@ static int read_more(struct feed *f, struct chunk *c, size_t *n)
 }
 
 /* Counts whole rows of c's text from byte *at, up to PARQUET_ROWS in all. */
-static void count_rows(const struct chunk *c, size_t *at, size_t *rows)
+static void count_rows(struct chunk *c, size_t *at)
 {
     const char *end;
 
-    while (*rows < PARQUET_ROWS && *at < c->n &&
+    while (c->rows < PARQUET_ROWS && *at < c->n &&
            (end = memchr(c->text + *at, '\n', c->n - *at))) {
         *at = (size_t) (end - c->text) + 1;
-        ++*rows;
+        c->rows++;
     }
 }
 
-/* Takes the next rows of the file. *rows 0: no more rows. */
-static int take_rows(struct feed *f, struct chunk *c, size_t *rows)
+/* Takes the next rows of the file. c->rows 0: no more rows. */
+static int take_rows(struct feed *f, struct chunk *c)
 {
     size_t at = 0, got;
 
-    *rows = c->n = 0;
+    c->rows = c->n = 0;
     if (room(c, f->n_carry) < 0)
         return -1;
     if (f->n_carry)
         memcpy(c->text, f->carry, f->n_carry);
     c->n = f->n_carry;
     for (;;) {
-        count_rows(c, &at, rows);
-        if (*rows == PARQUET_ROWS || at >= CHUNK_BYTES)
+        count_rows(c, &at);
+        if (c->rows == PARQUET_ROWS || at >= CHUNK_BYTES)
             break;
         if (c->n - at > MAX_ROW)
             return error_set(&c->err, "%s:%" PRIu64 ": row too long", f->path,
-                             f->line + *rows);
+                             f->line + c->rows);
         if (read_more(f, c, &got) < 0)
             return -1;
         if (!got && c->n > at)
             return error_set(&c->err, "%s:%" PRIu64 ": cut row", f->path,
-                             f->line + *rows);
+                             f->line + c->rows);
         if (!got)
             break;
     }
@@ -189,7 +190,7 @@ static int take_rows(struct feed *f, struct chunk *c, size_t *rows)
         memcpy(f->carry, c->text + at, f->n_carry);
     c->n = at;
     c->line = f->line;
-    f->line += *rows;
+    f->line += c->rows;
     return 0;
 }
 
@@ -420,16 +421,15 @@ static int put_rows(const struct feed *f, struct chunk *c)
 /* Whether there is another chunk to convert. */
 static bool take(struct feed *f, struct chunk *c, bool *bad)
 {
-    size_t rows = 0;
-
+    c->rows = 0;
     pthread_mutex_lock(&f->lock);
-    *bad = !f->failed && take_rows(f, c, &rows) < 0;
+    *bad = !f->failed && take_rows(f, c) < 0;
     if (*bad)
         f->end = true;
     c->turn = f->taken;
-    f->taken += rows > 0 || *bad;
+    f->taken += c->rows > 0 || *bad;
     pthread_mutex_unlock(&f->lock);
-    return rows > 0 || *bad;
+    return c->rows > 0 || *bad;
 }
 
 /* Appends the chunks in their order. The first chunk with an error determines
@@ -440,7 +440,7 @@ static void hand_over(struct feed *f, struct chunk *c, bool bad)
     while (f->written != c->turn)
         pthread_cond_wait(&f->moved, &f->lock);
     if (!f->failed && !bad) {
-        f->rows += parquet_group_rows(c->group);
+        f->rows += c->rows;
         f->odd += c->odd;
         bad = parquet_append(f->file, c->group, &c->err) < 0;
     }

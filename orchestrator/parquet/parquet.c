@@ -82,8 +82,7 @@ static void describe_chunk(struct bytes *to, const struct parquet_group *g,
     field_i32(&m, 1, physical[c->is.type]);
     field_list(&m, 2, T_I32, c->dictionary ? 3 : 2);
     bytes_put_varint(to, zigzag(ENC_RLE));
-    bytes_put_varint(
-        to, zigzag((uint64_t) (c->n ? parquet_encoding(c) : ENC_PLAIN)));
+    bytes_put_varint(to, zigzag((uint64_t) c->encoding));
     if (c->dictionary)
         bytes_put_varint(to, zigzag(ENC_PLAIN));
     field_list(&m, 3, T_BINARY, 1);

@@ -247,11 +247,6 @@ void parquet_group_end_row(struct parquet_group *g)
     g->n_rows++;
 }
 
-size_t parquet_group_rows(const struct parquet_group *g)
-{
-    return g->n_rows;
-}
-
 bool parquet_group_full(const struct parquet_group *g)
 {
     return g->n_rows >= PARQUET_ROWS || g->text_bytes >= PARQUET_TEXT_BYTES;
@@ -621,7 +616,7 @@ static bool is_delta(const struct column *c)
     return true;
 }
 
-int parquet_encoding(const struct column *c)
+static int encoding_of(const struct column *c)
 {
     return c->dictionary ? ENC_DICTIONARY : is_delta(c) ? ENC_DELTA : ENC_PLAIN;
 }
@@ -663,7 +658,8 @@ static bool encode(struct parquet_group *g, struct column *c, uint64_t *room)
 
     if (!c->n)
         c->dictionary = false; /* only nulls */
-    encoding = c->n ? parquet_encoding(c) : ENC_PLAIN;
+    encoding = c->n ? encoding_of(c) : ENC_PLAIN;
+    c->encoding = encoding;
     if (c->texts.failed || (c->dictionary && !put_dictionary(g, c)))
         return false;
     for (size_t from = 0, to; from < g->n_rows; from = to) {
