@@ -169,12 +169,7 @@ static int check(struct arguments *a)
         return usage("jobprof was built without libcurl");
     if (!a->to.url)
         return usage("--to URL is missing, and the site file has no upload.to");
-    if (a->credentials) {
-        if (upload_credentials_read(a->credentials, &a->secret, &err) < 0)
-            return cmd_args_fail("upload", JP_EXIT_USAGE, &err);
-        a->to.credentials = &a->secret;
-    }
-    if (upload_to_check(&a->to, &err) < 0)
+    if (upload_to_check(&a->to, a->credentials, &a->secret, &err) < 0)
         return cmd_args_fail("upload", JP_EXIT_USAGE, &err);
     return -1;
 }

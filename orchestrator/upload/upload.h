@@ -53,12 +53,7 @@ struct upload_credentials {
     char *bearer;
 };
 
-/* Reads lines "user = ...", "password = ...", "api_key = ..." or "bearer =
- * ..."; # starts a comment. The file must be regular, belong to this user or
- * root, be writable by the owner only and unreadable for others. Free with
- * upload_credentials_fini, which overwrites the secrets. */
-int upload_credentials_read(const char *path, struct upload_credentials *out,
-                            struct jp_error *err);
+/* Overwrites the secrets and frees them. Takes zeros. */
 void upload_credentials_fini(struct upload_credentials *credentials);
 
 struct upload_to {
@@ -78,9 +73,16 @@ struct upload_done {
     char why[256];                    /* reason of the first refusal, or "" */
 };
 
-/* Checks the URL and its options. Returns 0, or -1: not http(s), a password in
- * the URL, or credentials that would be sent unencrypted. */
-int upload_to_check(const struct upload_to *to, struct jp_error *err);
+/* Reads the file of credentials (NULL: none) into *secret, which `to` then
+ * borrows, and checks the URL and its options. Free *secret, zeros before, with
+ * upload_credentials_fini. Returns 0, or -1: a bad file, not http(s), a
+ * password in the URL, or credentials that would be sent unencrypted.
+ *
+ * The file has lines "user = ...", "password = ...", "api_key = ..." or "bearer
+ * = ..."; # starts a comment. It must be regular, belong to this user or root,
+ * be writable by the owner only and unreadable for others. */
+int upload_to_check(struct upload_to *to, const char *credentials,
+                    struct upload_credentials *secret, struct jp_error *err);
 
 /* Sends pairs of lines in batches of at most 4 MB. Documents that the server
  * refuses permanently are written unchanged to refused (NULL: only counted).

@@ -120,7 +120,8 @@ static int parse_credentials(char *text, const char *path,
     return 0;
 }
 
-int upload_credentials_read(const char *path, struct upload_credentials *out,
+/* The owner frees *out with upload_credentials_fini. */
+static int read_credentials(const char *path, struct upload_credentials *out,
                             struct jp_error *err)
 {
     struct upload_credentials c = {0};
@@ -161,7 +162,7 @@ static bool is_here(const char *host)
     return false;
 }
 
-int upload_to_check(const struct upload_to *to, struct jp_error *err)
+static int check_url(const struct upload_to *to, struct jp_error *err)
 {
     bool tls = !strncasecmp(to->url, "https://", 8);
     const char *host = to->url + (tls ? 8 : 7);
@@ -177,6 +178,17 @@ int upload_to_check(const struct upload_to *to, struct jp_error *err)
     if (to->credentials && !tls && !is_here(host))
         return error_set(err, "credentials need https://");
     return 0;
+}
+
+int upload_to_check(struct upload_to *to, const char *credentials,
+                    struct upload_credentials *secret, struct jp_error *err)
+{
+    if (credentials) {
+        if (read_credentials(credentials, secret, err) < 0)
+            return -1;
+        to->credentials = secret;
+    }
+    return check_url(to, err);
 }
 
 #ifdef HAVE_CURL
@@ -651,7 +663,7 @@ int upload_send(FILE *in, const struct upload_to *to, FILE *refused,
     struct sender s = {.to = to, .refused = refused, .done = done};
     int rc = -1;
 
-    if (upload_to_check(to, err) < 0)
+    if (check_url(to, err) < 0)
         return -1;
     if (!load_lib())
         return error_set(err, "libcurl cannot be loaded: %s", dlerror());
