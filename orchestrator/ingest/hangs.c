@@ -384,7 +384,8 @@ int hangs_sum_finish(struct hangs_sum *sum)
 
 void hangs_sum_fini(struct hangs_sum *sum)
 {
-    progress_fini(&sum->progress);
+    free(sum->progress.rows); /* a sum needs no slots */
+    sum->progress = (struct progress){0};
 }
 
 void hangs_fini(struct jp_hangs *hangs)

@@ -266,7 +266,6 @@ const struct progress_row *progress_find(const struct progress *progress,
                                          uint64_t hash, int64_t n_ranks,
                                          unsigned kind, const char *func,
                                          size_t *n);
-void progress_fini(struct progress *progress);
 
 /* The operations that had not ended, according to a recorder's file.
  *

@@ -456,7 +456,7 @@ const struct progress_row *progress_find(const struct progress *progress,
     return *n ? &progress->rows[lo] : NULL;
 }
 
-void progress_fini(struct progress *progress)
+static void progress_fini(struct progress *progress)
 {
     free(progress->rows);
     progress_freeze(progress);
