@@ -241,10 +241,27 @@ static int result_hang(struct build *b)
 #define DEFAULT_MEMORY (UINT64_C(1) << 30)
 #define PARTIAL_MEMORY (UINT64_C(256) << 20)
 #define BYTES_A_ROW 32 /* of cells, with room to sort */
+/* Timelines get one operation for so many bytes of the memory limit. */
+#define TIMELINE_BYTES 256
 
 static uint64_t memory_of(const struct jp_aggregate_options *options)
 {
     return options->memory_bytes ? options->memory_bytes : DEFAULT_MEMORY;
+}
+
+/* Operations that the timeline of each of n files may have. Nodes and the
+ * report compute the same number: a node, for its partial, knows its own files
+ * and how many processes the step has. */
+static uint64_t events_of(const struct jp_aggregate_options *options,
+                          const struct join_budget *budget, size_t n_files)
+{
+    uint64_t all = budget->limit / TIMELINE_BYTES;
+
+    if (options->evidence || all > TIMELINE_EVENTS)
+        all = TIMELINE_EVENTS;
+    if (options->processes > n_files)
+        return all / options->processes;
+    return n_files ? all / n_files : 0;
 }
 
 static struct jp_result *build_result(struct build b, struct jp_error *err)
@@ -303,11 +320,12 @@ static struct join *join_all(const struct jp_logwalk *walk,
                              struct source_facts *files,
                              struct jp_clocks **clocks, struct jp_error *err)
 {
-    uint64_t events = joinrun_events(options, budget, walk->n_logs);
     struct join *join;
 
+    budget->timeline_events = events_of(options, budget, walk->n_logs);
     if (!options->as_recorded)
-        *clocks = scout_clocks(walk, partials, options, events);
+        *clocks =
+            scout_clocks(walk, partials, options, budget->timeline_events);
     budget->clocks = clocks_map(*clocks);
     join = joinrun(walk, options, budget, partials, files, err);
     if (!join || *clocks)
@@ -481,6 +499,7 @@ int partial_make(const char *raw, const char *path,
         error_set(err, "out of memory");
         goto out;
     }
+    budget.timeline_events = events_of(&one, &budget, walk.n_logs);
     join = joinrun(&walk, &one, &budget, NULL, files, err);
     if (join && check_join(join, err) == 0)
         rc = write_file(path, join, &walk, strlen(raw) + 1, files, err);

@@ -22,11 +22,7 @@ struct join *join_create(struct join_budget *budget, bool ordered)
 static void comm_destroy(struct join_comm *comm)
 {
     for (uint32_t i = 0; i < comm->n_series; i++) {
-        struct blockmap *blocks = &comm->series[i]->blocks;
-
-        for (size_t k = 0; k < blockmap_slots(blocks); k++)
-            join_block_destroy((void *) blocks->slots[k]);
-        blockmap_fini(blocks);
+        join_series_empty(NULL, comm->series[i]);
         free(comm->series[i]);
     }
     free(comm->series);
@@ -35,24 +31,11 @@ static void comm_destroy(struct join_comm *comm)
     free(comm);
 }
 
-static void free_lanes(struct join_member *member)
-{
-    for (uint32_t i = 0; i < member->n_lanes; i++) {
-        struct blockmap *blocks = &member->lanes[i]->blocks;
-
-        for (size_t k = 0; k < blockmap_slots(blocks); k++)
-            join_lane_block_destroy((void *) blocks->slots[k]);
-        blockmap_fini(blocks);
-        free(member->lanes[i]);
-    }
-    free(member->lanes);
-    member->lanes = NULL;
-    member->n_lanes = 0;
-}
-
 static void member_destroy(struct join_member *member)
 {
-    free_lanes(member);
+    for (uint32_t i = 0; i < member->n_lanes; i++)
+        join_lane_free(NULL, member->lanes[i]);
+    free(member->lanes);
     join_messages_fini(member);
     free(member->slices);
     free(member->host);
@@ -68,7 +51,7 @@ void join_destroy(struct join *join)
     for (uint32_t i = 0; i < join->n_members; i++)
         member_destroy(join->members[i]);
     for (uint32_t i = 0; i < join->n_p2p; i++) {
-        join_rates_fini(&join->p2p[i]->rates);
+        free(join->p2p[i]->rates.at);
         free(join->p2p[i]);
     }
     for (uint32_t i = 0; i < join->n_funcs; i++)

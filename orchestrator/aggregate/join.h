@@ -151,7 +151,7 @@ struct join_rate {
 
 /* The buckets with a count, in order; zeros: empty. */
 struct join_rates {
-    struct join_rate *at;
+    struct join_rate *at; /* allocated; the owner frees it */
     uint32_t n;
 };
 
@@ -162,7 +162,6 @@ int join_rates_add(struct join *join, struct join_rates *rates, uint32_t bucket,
 /* Adds all of from. After -1 a part of it may have been added. */
 int join_rates_merge(struct join *join, struct join_rates *into,
                      const struct join_rates *from);
-void join_rates_fini(struct join_rates *rates);
 
 /* Quantile q (0 to 1), in GB/s, interpolated within its bucket. NAN: empty. */
 double join_rates_quantile(const struct join_rates *rates, double q);
@@ -348,6 +347,7 @@ struct join_p2p {
 struct join_budget {
     _Atomic uint64_t used, journal_used, kernels_used;
     uint64_t limit, journal_limit;
+    uint64_t timeline_events;      /* of the timeline of each file, at most */
     atomic_bool journal_off;       /* limit reached: the ranks have no waits */
     atomic_bool kernels_off;       /* limit reached: AlltoAlls have no times */
     bool keep;                     /* close no communicator before the end */

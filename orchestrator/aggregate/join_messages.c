@@ -105,12 +105,6 @@ int join_rates_merge(struct join *join, struct join_rates *into,
     return 0;
 }
 
-void join_rates_fini(struct join_rates *rates)
-{
-    free(rates->at);
-    *rates = (struct join_rates){0};
-}
-
 double join_rates_quantile(const struct join_rates *rates, double q)
 {
     double total = 0, before = 0, rank;
@@ -424,7 +418,8 @@ int join_messages_merge(struct join *into, struct join_member *to,
 
 void join_messages_fini(struct join_member *member)
 {
-    join_rates_fini(&member->rates);
+    free(member->rates.at);
+    member->rates = (struct join_rates){0};
     kernels_fini(&member->kernels);
     free(member->messages.us);
     member->messages = (struct join_messages){0};

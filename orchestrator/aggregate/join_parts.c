@@ -239,7 +239,7 @@ void join_move_block(struct join *into, struct join *from,
     move_charge(into, from, block_bytes(block));
 }
 
-void join_lane_block_destroy(struct join_lane_block *block)
+static void lane_block_destroy(struct join_lane_block *block)
 {
     if (block)
         free(block->wide);
@@ -295,13 +295,15 @@ void join_series_empty(struct join *join, struct join_series *series)
         bytes += block_bytes(block);
         join_block_destroy(block);
     }
-    uncharge(join, bytes);
+    if (join)
+        uncharge(join, bytes);
     blockmap_fini(&series->blocks);
 }
 
 void join_lane_free(struct join *join, struct join_lane *lane)
 {
-    bool times = lane->journal && !atomic_load(&join->budget->journal_off);
+    bool times = join && lane->journal &&
+                 !atomic_load(&join->budget->journal_off);
     uint64_t bytes = 0;
 
     for (size_t i = 0; i < blockmap_slots(&lane->blocks); i++) {
@@ -310,12 +312,13 @@ void join_lane_free(struct join *join, struct join_lane *lane)
         if (!block)
             continue;
         bytes += lane_block_bytes(block, times);
-        join_lane_block_destroy(block);
+        lane_block_destroy(block);
     }
     if (times)
         atomic_fetch_sub(&join->budget->journal_used,
                          lane->blocks.n * TIMES_BYTES);
-    uncharge(join, bytes);
+    if (join)
+        uncharge(join, bytes);
     blockmap_fini(&lane->blocks);
     free(lane);
 }

@@ -41,7 +41,6 @@ static inline uint32_t join_time(const struct join_lane_block *block,
 {
     return block->wide ? block->wide[k] : block->base + block->narrow[k];
 }
-void join_lane_block_destroy(struct join_lane_block *block);
 
 /* Room for row k and those before it, below JOIN_BLOCK. 0 or -1; rows move. */
 int join_rows_more(struct join *join, struct join_block *block, unsigned k);
@@ -72,7 +71,8 @@ struct join_p2p *join_p2p_get(struct join *join, uint32_t comm, uint32_t src,
                               uint32_t dst, bool recv);
 /* Are the rates of this pair kept? */
 bool join_p2p_has_rates(const struct join *join, const struct join_p2p *p2p);
-/* Frees a lane, a series' blocks, and gives back what they took. */
+/* Frees a lane, a series' blocks, and gives back to the budget what they took.
+ * join NULL: the whole join is freed, and the budget stays as it is. */
 void join_lane_free(struct join *join, struct join_lane *lane);
 void join_series_empty(struct join *join, struct join_series *series);
 /* In join_waits.c, for join_close.c: adds the times of the timed rows, which

@@ -286,7 +286,7 @@ static int follow(const struct way *w, const struct record *record)
     if (!w->timelines || facts->no_clock)
         return 0;
     if (!facts->timeline &&
-        !(facts->timeline = timeline_begin(w->timeline_events, w->strip_bins)))
+        !(facts->timeline = timeline_create(w->timeline_events, w->strip_bins)))
         return -1;
     return timeline_add(facts->timeline, record);
 }
@@ -382,9 +382,6 @@ static enum join_status read_source(const struct join_reading *r,
 }
 
 /* --- share the log files among threads and fold what they found --- */
-
-/* Timelines get one operation for so many bytes of the memory limit. */
-#define TIMELINE_BYTES 256
 
 enum { MAX_THREADS = 64, DEFAULT_THREADS = 8, PROGRESS_MS = 100 };
 
@@ -744,28 +741,15 @@ static struct join *start(struct run *run, unsigned n,
     return join;
 }
 
-uint64_t joinrun_events(const struct jp_aggregate_options *options,
-                        const struct join_budget *budget, size_t n_files)
-{
-    uint64_t all = budget->limit / TIMELINE_BYTES;
-
-    if (options->evidence || all > TIMELINE_EVENTS)
-        all = TIMELINE_EVENTS;
-    if (options->processes > n_files)
-        return all / options->processes;
-    return n_files ? all / n_files : 0;
-}
-
 struct join *joinrun(const struct jp_logwalk *walk,
                      const struct jp_aggregate_options *options,
                      struct join_budget *budget, struct partial_set *partials,
                      struct source_facts *files, struct jp_error *err)
 {
-    struct run run = {
-        .walk = walk,
-        .files = files,
-        .evidence = options->evidence,
-        .timeline_events = joinrun_events(options, budget, walk->n_logs)};
+    struct run run = {.walk = walk,
+                      .files = files,
+                      .evidence = options->evidence,
+                      .timeline_events = budget->timeline_events};
     struct join *join;
 
     pthread_mutex_init(&run.lock, NULL);

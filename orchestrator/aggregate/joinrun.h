@@ -136,11 +136,6 @@ enum join_status joinrun_read(const struct join_reading *reading,
 /* How many threads the options ask for: 1 to 64. */
 unsigned joinrun_threads(const struct jp_aggregate_options *options);
 
-/* Operations that the timeline of each of n files may have. The same whoever
- * reads: a node, for its partial, knows no other's files. */
-uint64_t joinrun_events(const struct jp_aggregate_options *options,
-                        const struct join_budget *budget, size_t n_files);
-
 /* Frees what n files hold, and the array. */
 void joinrun_free_files(struct source_facts *files, size_t n);
 

@@ -195,18 +195,19 @@ struct hangs_evidence *partial_load_hangs(struct partial *partial, size_t *n,
 {
     size_t most = partial->n_recordings;
     struct hangs_evidence *all = calloc(most + 1, sizeof(*all));
-    struct jpr_in in;
+    struct partial_in r = {.partial = partial};
 
     if (!all) {
         error_set(err, "out of memory");
         return NULL;
     }
     for (*n = 0; *n < most; ++*n) {
-        int type = next_block(partial, &in, err);
+        int type = next_block(partial, &r.in, err);
 
         if (type < 0)
             break;
-        if (type != PARTIAL_HANG || partial_get_hang(&in, &all[*n]) < 0) {
+        r.evidence = &all[*n];
+        if (type != PARTIAL_HANG || partial_get_process(&r, type) < 0) {
             error_set(err, "the partial is damaged");
             break;
         }
@@ -337,7 +338,8 @@ struct join *partial_load(struct partial *partial, struct join_budget *budget,
         join_destroy(r.join);
         r.join = NULL;
     }
-    partial_rows_destroy(r.rows);
+    free(r.rows);
+    free(r.lanes);
     free(r.first);
     return r.join;
 }

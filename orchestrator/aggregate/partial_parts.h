@@ -81,32 +81,35 @@ int partial_put_series(struct partial_out *w, uint32_t comm,
 bool partial_get_short(struct jpr_in *in, char *buf, size_t size);
 
 struct partial_rows; /* work space of partial_rows_in.c */
+struct partial_lane;
 
 struct partial_in {
     struct jpr_in in;
     struct join *join;
     struct partial *partial;
-    size_t n_hangs;       /* blocks so far */
-    size_t next_timeline; /* the least file that it may be of */
+    size_t n_hangs;                  /* blocks so far */
+    struct hangs_evidence *evidence; /* the next block's; the caller's then.
+                                        NULL: it is only checked */
+    size_t next_timeline;            /* the least file that it may be of */
     /* members stand by communicator, as in the writer */
     uint32_t *first;
     struct partial_rows *rows;
+    struct partial_lane *lanes; /* work space for the lanes of a block */
+    uint32_t room_lanes;
     const struct clockmap_node *clock; /* of all its records; NULL: their times
                                           stay */
 };
 
 /* Each reads one block's payload: 0, or -1: it is not so, or no memory. */
 int partial_get_files(struct partial *partial, struct jpr_in *in);
-/* *evidence is the caller's then. */
-int partial_get_hang(struct jpr_in *in, struct hangs_evidence *evidence);
-/* PARTIAL_HANG is only checked, because hangs are read later, if at all;
- * PARTIAL_TIMELINE and PARTIAL_STRIP go to their file. */
+/* PARTIAL_HANG goes to r->evidence, PARTIAL_TIMELINE and PARTIAL_STRIP go to
+ * their file. */
 int partial_get_process(struct partial_in *r, enum partial_block type);
 /* TABLES, PAIRS, BITS, KERNELS, MESSAGES or STRAYS, into the join. */
 int partial_get_table(struct partial_in *r, enum partial_block type);
 int partial_get_ops(struct partial_in *r);
+/* NULL without memory; freed by free. */
 struct partial_rows *partial_rows_create(void);
-void partial_rows_destroy(struct partial_rows *rows);
 
 void partial_put_counts(struct jpr_out *out, const struct jpr_counts *counts);
 void partial_get_counts(struct jpr_in *in, struct jpr_counts *counts);

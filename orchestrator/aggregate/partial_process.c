@@ -188,7 +188,7 @@ static bool get_ops(struct jpr_in *in, struct hangs_evidence *e, uint64_t hash)
     return !in->bad;
 }
 
-int partial_get_hang(struct jpr_in *in, struct hangs_evidence *evidence)
+static int get_hang(struct jpr_in *in, struct hangs_evidence *evidence)
 {
     struct hangs_evidence e = {0};
     uint64_t hash = 0;
@@ -203,14 +203,15 @@ int partial_get_hang(struct jpr_in *in, struct hangs_evidence *evidence)
     return -1;
 }
 
-/* It is read later, but checked now. */
-static int check_hang(struct partial_in *r)
+/* Reads the evidence of one recording to r->evidence, or only checks it. */
+static int take_hang(struct partial_in *r)
 {
     struct hangs_evidence evidence;
 
-    if (partial_get_hang(&r->in, &evidence) < 0)
+    if (get_hang(&r->in, r->evidence ? r->evidence : &evidence) < 0)
         return -1;
-    hangs_evidence_fini(&evidence);
+    if (!r->evidence)
+        hangs_evidence_fini(&evidence);
     r->n_hangs++;
     return 0;
 }
@@ -334,7 +335,7 @@ static int get_followed(struct partial_in *r)
     if (r->in.bad || at >= p->n_files || at < r->next_timeline)
         return -1;
     r->next_timeline = at + 1;
-    t = p->files[at].read.timeline = timeline_create(0);
+    t = p->files[at].read.timeline = timeline_create(0, 0);
     return t && get_timeline(&r->in, t, p->timeline_events) ? 0 : -1;
 }
 
@@ -467,7 +468,7 @@ int partial_put_processes(struct partial_out *w, const struct jp_logwalk *walk,
 
 int partial_get_process(struct partial_in *r, enum partial_block type)
 {
-    return type == PARTIAL_HANG       ? check_hang(r)
+    return type == PARTIAL_HANG       ? take_hang(r)
            : type == PARTIAL_TIMELINE ? get_followed(r)
                                       : get_strip_of(r);
 }

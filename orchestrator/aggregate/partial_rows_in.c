@@ -29,7 +29,7 @@ static bool get_column(struct jpr_in *in, uint64_t *values, size_t n)
     return !in->bad;
 }
 
-struct lane_in {
+struct partial_lane {
     struct join_member *member;
     struct join_lane *lane;
     const uint8_t *there; /* a bit for each operation; NULL: it has all */
@@ -46,8 +46,7 @@ struct partial_rows {
     uint64_t sizes[PARTIAL_ROWS];
     double work[PARTIAL_ROWS]; /* of a size: partial_work */
     uint16_t size_at[PARTIAL_ROWS];
-    struct lane_in *lanes;
-    uint32_t n_lanes;
+    uint32_t n_lanes; /* of partial_in.lanes */
     bool derived;
     uint64_t shortest[PARTIAL_ROWS];
     uint64_t second[PARTIAL_ROWS];    /* above the shortest; or JOIN_NO_TIME */
@@ -115,8 +114,8 @@ static inline bool take_whole(struct partial_rows *c, size_t i, uint64_t time)
 /* The lane's block of an operation; *keep: it has room for times. NULL: no
  * memory. */
 static struct join_lane_block *block_of(struct partial_in *r,
-                                        const struct lane_in *from, uint64_t sn,
-                                        bool *keep)
+                                        const struct partial_lane *from,
+                                        uint64_t sn, bool *keep)
 {
     struct join_lane_block *block =
         join_lane_block_get(r->join, from->lane, sn / JOIN_BLOCK);
@@ -127,7 +126,7 @@ static struct join_lane_block *block_of(struct partial_in *r,
 
 /* Bits and times of one lane. */
 static bool take_lane(struct partial_in *r, struct partial_rows *c,
-                      const struct lane_in *from)
+                      const struct partial_lane *from)
 {
     bool times = c->derived ? c->n_lanes > 1 : c->series->barrier;
     struct join_lane_block *block = NULL;
@@ -179,7 +178,7 @@ static bool get_times(struct partial_in *r, struct partial_rows *c)
         c->second[i] = JOIN_NO_TIME;
     }
     for (uint32_t i = 0; i < c->n_lanes; i++)
-        if (!take_lane(r, c, &c->lanes[i]))
+        if (!take_lane(r, c, &r->lanes[i]))
             return false;
     for (size_t i = 0; i < c->n; i++) {
         if (c->derived && !c->timed[i] && !c->shortest[i])
@@ -416,13 +415,6 @@ struct partial_rows *partial_rows_create(void)
     return calloc(1, sizeof(struct partial_rows));
 }
 
-void partial_rows_destroy(struct partial_rows *rows)
-{
-    if (rows)
-        free(rows->lanes);
-    free(rows);
-}
-
 static bool get_head(struct partial_in *r, struct partial_rows *c)
 {
     uint64_t comm = jpr_get_u64(&r->in), func = jpr_get_u64(&r->in);
@@ -484,12 +476,12 @@ static bool get_sizes(struct partial_in *r, struct partial_rows *c)
 }
 
 static bool get_lane(struct partial_in *r, struct partial_rows *c,
-                     struct lane_in *lane, uint32_t at)
+                     struct partial_lane *lane, uint32_t at)
 {
     size_t bytes = (c->n + 7) / 8;
     struct join_member *member = r->join->members[at];
 
-    *lane = (struct lane_in){.member = member};
+    *lane = (struct partial_lane){.member = member};
     if (jpr_get_bounded(&r->in, 1)) {
         if (bytes > (size_t) (r->in.end - r->in.at))
             return false;
@@ -505,13 +497,14 @@ static bool get_lanes(struct partial_in *r, struct partial_rows *c)
     uint32_t at = r->first[c->comm], end = r->first[c->comm + 1];
     uint32_t n = (uint32_t) jpr_get_bounded(&r->in, end - at);
 
-    if (n > c->n_lanes || !c->lanes) {
-        struct lane_in *more =
-            reallocarray(c->lanes, (size_t) n + 1, sizeof(*more));
+    if (n > r->room_lanes || !r->lanes) {
+        struct partial_lane *more =
+            reallocarray(r->lanes, (size_t) n + 1, sizeof(*more));
 
         if (!more)
             return false;
-        c->lanes = more;
+        r->lanes = more;
+        r->room_lanes = n;
     }
     c->n_lanes = n;
     for (uint32_t i = 0; i < n; i++) {
@@ -520,7 +513,7 @@ static bool get_lanes(struct partial_in *r, struct partial_rows *c)
         if (r->in.bad || gap >= end - at)
             return false;
         at += (uint32_t) gap;
-        if (!get_lane(r, c, &c->lanes[i], at++))
+        if (!get_lane(r, c, &r->lanes[i], at++))
             return false;
     }
     return true;

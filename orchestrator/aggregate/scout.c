@@ -88,7 +88,7 @@ static struct timeline *read_log(struct scout *s, struct reader_states *states,
     struct source_facts facts = {0};
     const struct reader_sink sink = {.take = take, .counts = ignore, .arg = &w};
 
-    if (!backend || !(w.timeline = timeline_create(s->events)))
+    if (!backend || !(w.timeline = timeline_create(s->events, 0)))
         return NULL;
     w.scout = s;
     w.facts = &facts;

@@ -24,7 +24,9 @@ enum strip_size strip_size_of(uint64_t bytes)
 
 uint64_t strip_bins(uint64_t timeline_events)
 {
-    return timeline_events / EVENTS_A_BIN;
+    uint64_t bins = timeline_events / EVENTS_A_BIN;
+
+    return bins > STRIP_MIN_BINS ? bins : STRIP_MIN_BINS;
 }
 
 struct strip *strip_create(uint64_t bins)
@@ -284,22 +286,15 @@ int strip_join(struct strip *into, const struct strip *from)
 
 enum { FIRST_ROOM = 4096 };
 
-struct timeline *timeline_create(uint64_t limit)
+struct timeline *timeline_create(uint64_t limit, uint64_t bins)
 {
     struct timeline *timeline = calloc(1, sizeof(*timeline));
 
-    if (timeline) {
-        timeline->limit = limit;
-        timeline->pid = -1;
-    }
-    return timeline;
-}
-
-struct timeline *timeline_begin(uint64_t limit, uint64_t bins)
-{
-    struct timeline *timeline = timeline_create(limit);
-
-    if (timeline && !(timeline->strip = strip_create(bins))) {
+    if (!timeline)
+        return NULL;
+    timeline->limit = limit;
+    timeline->pid = -1;
+    if (bins && !(timeline->strip = strip_create(bins))) {
         timeline_destroy(timeline);
         return NULL;
     }

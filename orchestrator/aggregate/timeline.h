@@ -109,11 +109,9 @@ struct timeline {
     } known[TIMELINE_KNOWN];
 };
 
-/* A timeline of `limit` operations at most, on the heap. NULL: no memory.
- * timeline_destroy takes NULL. */
-struct timeline *timeline_create(uint64_t limit);
-/* The same with a strip of `bins` bins. */
-struct timeline *timeline_begin(uint64_t limit, uint64_t bins);
+/* A timeline of `limit` operations at most, on the heap, with a strip of `bins`
+ * bins (0: without a strip). NULL: no memory. timeline_destroy takes NULL. */
+struct timeline *timeline_create(uint64_t limit, uint64_t bins);
 void timeline_destroy(struct timeline *timeline);
 
 /* Adds a record that has start and end. 0, or -1: no memory. */

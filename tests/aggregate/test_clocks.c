@@ -150,7 +150,7 @@ static void simulate(const struct run *run, struct made *made)
             .step_at_us = end_us / 2,
             .length_us = end_us};
     for (size_t i = 0; i < n; i++) {
-        made->timelines[i] = timeline_create(TIMELINE_EVENTS);
+        made->timelines[i] = timeline_create(TIMELINE_EVENTS, 0);
         assert_non_null(made->timelines[i]);
     }
     for (unsigned k = 0; at[0] < end_us; k++) {
@@ -554,7 +554,7 @@ static void senseless_times(void **state)
         for (int k = 0; k < 3; k++) {
             char host[] = {'h', (char) ('0' + k), 0};
 
-            timelines[k] = timeline_create(1000);
+            timelines[k] = timeline_create(1000, 0);
             assert_non_null(timelines[k]);
             for (unsigned sn = 0; sn < 40; sn++) {
                 struct record r = {.id = {"0x1", 3},

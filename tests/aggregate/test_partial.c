@@ -373,7 +373,7 @@ static struct timeline *load_timeline(const uint8_t *bytes, size_t n,
 /* Packs five operations of two series as the recording's timeline. */
 static struct timeline *five(uint64_t limit)
 {
-    struct timeline *t = timeline_create(limit);
+    struct timeline *t = timeline_create(limit, 0);
 
     for (uint64_t i = 0; i < 5; i++) {
         struct record r = {
