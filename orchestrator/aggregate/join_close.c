@@ -2,11 +2,15 @@
  * become packed operations, its ranks' times become sums, and both are freed.
  *
  * A communicator of n_ranks is closed when n_ranks of its ranks were read to
- * the end of their files, so memory follows the communicators that are open and
+ * the end of their files. So memory follows the communicators that are open,
  * not all operations. A collective's record that comes later (a rank with two
- * files) makes the join CONFLICTED and LATE: the caller joins again without
+ * files) sets join->conflict and join->late: the caller joins again without
  * closing early.
- */
+ *
+ * Start with close_comm: write_comm marks the timed rows and packs all rows
+ * (struct walk), then join_waits (join_waits.c) adds up the ranks' times.
+ * join_end_file closes communicators as they become complete; join_close_all
+ * closes the rest with several threads. */
 #include "orchestrator/aggregate/join.h"
 
 #include <pthread.h>
@@ -20,7 +24,7 @@
 #include "orchestrator/aggregate/ops.h"
 #include "common/bandwidth.h"
 
-/* The series being written. */
+/* The series being written: what is counted while its rows are packed. */
 struct walk {
     struct jp_ops *ops;
     const struct join_comm *comm;
@@ -44,11 +48,13 @@ static uint64_t scale(const struct walk *w, uint64_t micro)
 
     if (w->factor == 1)
         return micro;
+    /* micro is integer, so the result is rounded */
     scaled = (double) micro * w->factor + 0.5;
     return scaled < (double) UINT64_MAX ? (uint64_t) scaled : UINT64_MAX;
 }
 
-/* An operation's sums; stamp may be NULL. */
+/* Packs an operation from its sums and counts it. stamp may be NULL. A failure
+ * is kept in w->rc, so that callers need not check every row. */
 static void emit(struct walk *w, uint64_t sn, const struct join_row *row,
                  const struct join_stamp *stamp)
 {
@@ -95,6 +101,8 @@ static void emit_row(struct walk *w, uint64_t sn, const struct join_row *row,
 
     w->rows++;
     w->last_sn = sn;
+    /* strays are sorted by number and size: add up each size, and put the row
+     * itself where its size belongs */
     while (w->n_strays && w->stray->sn == sn) {
         struct join_row sum = {0};
         struct join_stamp stamps = {0};
@@ -114,13 +122,14 @@ static void emit_row(struct walk *w, uint64_t sn, const struct join_row *row,
     }
     if (pending)
         emit(w, sn, row, stamp);
+    /* all sizes of one number together */
     w->ragged |= w->records - before < w->comm->n_ranks;
 }
 
 static void emit_block(struct walk *w, const struct join_block *block)
 {
     for (unsigned k = 0; k < block->room; k++)
-        if (block->rows[k].n)
+        if (block->rows[k].n) /* else it is a gap */
             emit_row(w, block->number * JOIN_BLOCK + k, &block->rows[k],
                      block->stamps ? &block->stamps[k] : NULL);
 }
@@ -134,10 +143,12 @@ static void expect(struct walk *w, const struct join_series *series)
 
     if (!w->rows)
         return;
+    /* numbers come from files, so products may overflow */
     if (__builtin_mul_overflow(w->rows, n_ranks, &seen))
         seen = UINT64_MAX;
     if (series->shares)
         gaps = 0;
+    /* numbers begin at 0 */
     else if (__builtin_mul_overflow(w->last_sn + 1 - w->rows, n_ranks, &gaps))
         gaps = UINT64_MAX;
     sums->expected =
@@ -158,6 +169,7 @@ static struct join_stray *find_strays(const struct join *join, uint32_t comm,
 {
     size_t lo = 0, hi = join->n_strays, end;
 
+    /* the first one is found by bisection */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
         const struct join_stray *s = &join->strays[mid];
@@ -187,6 +199,8 @@ static int write_series(struct join *join, struct jp_ops *ops, uint32_t comm,
                      .func = series->func,
                      .factor = 1};
 
+    /* bandwidths of unknown sizes were taken as they are; now the size is known
+     */
     if (w.comm->guessed)
         w.factor = bandwidth_factor(bandwidth_find(join->funcs[series->func]),
                                     w.comm->n_ranks);
@@ -210,6 +224,8 @@ struct closing {
         *of_rank; /* NULL: a rank is missing, so nothing is timed */
 };
 
+/* Adds a timed row: what its ranks waited for the last one was caused by that
+ * one. Where two ranks were last, no rank is charged. */
 static void time_row(const struct closing *c, const struct join_row *row)
 {
     struct join_sums *sums = &c->comm->sums;
@@ -237,7 +253,8 @@ static void time_block(const struct closing *c, struct join_block *block)
         const struct join_row *row = &block->rows[k];
 
         if (row->n != n_ranks || row->n_exec != n_ranks ||
-            row->exec_max >= JOIN_LONG_US || two_sizes >> k & 1)
+            row->exec_max >= JOIN_LONG_US ||
+            two_sizes >> k & 1) /* not in the journal */
             continue;
         block->timed |= UINT64_C(1) << k;
         time_row(c, row);
@@ -259,7 +276,8 @@ static void mark_strays(const struct closing *c, struct join_series *series)
     }
 }
 
-/* Marks, writes, and keeps the blocks until the lanes have used them. */
+/* Marks the timed rows of a series and packs all rows. The blocks stay, because
+ * join_waits reads the marks. */
 static int close_series(const struct closing *c, struct join_series *series)
 {
     size_t n = series->blocks.n;
@@ -281,8 +299,8 @@ static int close_series(const struct closing *c, struct join_series *series)
     return 0;
 }
 
-/* Whether all ranks are there. They are distinct and below n_ranks, so their
- * number is enough. */
+/* Fills c->of_rank if all ranks are there. They are distinct and below n_ranks,
+ * so their number is enough. 0, or -1: no memory. */
 static int find_ranks(struct closing *c)
 {
     const struct join_comm *comm = c->comm;
@@ -298,6 +316,7 @@ static int find_ranks(struct closing *c)
     return c->of_rank ? 0 : -1;
 }
 
+/* Packs all series of a communicator. 0, or -1: no memory. */
 static int write_comm(struct join *join, struct jp_ops *ops, uint32_t at)
 {
     struct closing c = {
@@ -342,6 +361,7 @@ int join_end_file(struct join *join)
         struct join_member *member = join->members[join->touched[i]];
         struct join_comm *comm = join->comms[member->comm];
 
+        /* a rank with several files counts once */
         comm->read += !member->read;
         member->read = true;
         if (join->budget->keep || !is_complete(comm))
@@ -381,6 +401,7 @@ static int guess_sizes(struct join *join)
         qsort(sorted, join->n_members, sizeof(*sorted), by_comm_and_host);
     for (uint32_t i = 0; i < join->n_comms; i++)
         join->comms[i]->guessed = !join->comms[i]->n_ranks;
+    /* every rank that was seen raises n_ranks, and every further host nnodes */
     for (uint32_t i = 0; i < join->n_members; i++) {
         struct join_comm *comm = join->comms[sorted[i]->comm];
 
@@ -418,7 +439,8 @@ struct closer {
     struct jp_ops *ops;
 };
 
-/* After so many bytes were freed, pages go back to the system. */
+/* Gives pages back to the system once at least so many bytes were freed. Only
+ * glibc keeps freed pages for long. */
 static void give_back(struct join *join, uint64_t least)
 {
     if (atomic_load(&join->freed) < least)
@@ -473,10 +495,11 @@ static int close_beside(struct closers *all, unsigned n)
 {
     struct closer first = {.all = all, .ops = all->join->ops};
     struct closer more[MAX_CLOSERS];
-    unsigned started = 0;
+    unsigned started = 0; /* of more */
     uint32_t *same = make_same(all->join->n_comms + JOIN_MAX_FUNCS);
     int rc = same ? 0 : -1;
 
+    /* fewer threads than wanted are no error: this thread works, too */
     for (; rc == 0 && started + 1 < n; started++) {
         struct closer *c = &more[started];
 
@@ -497,6 +520,7 @@ static int close_beside(struct closers *all, unsigned n)
     return atomic_load(&all->failed) ? -1 : rc;
 }
 
+/* The largest communicators first, so that threads end together. */
 static int by_records(const void *a, const void *b, void *arg)
 {
     const struct join *join = arg;
@@ -506,10 +530,11 @@ static int by_records(const void *a, const void *b, void *arg)
     return x != y ? (x > y ? -1 : 1) : i < k ? -1 : i > k;
 }
 
-/* Uses as many threads as pay. */
+/* Closes the communicators in order of size, with as many threads as pay. */
 static int close_ordered(struct join *join, unsigned threads)
 {
     struct closers all = {.join = join, .order = make_same(join->n_comms)};
+    /* as a measure of the work: the bytes that rows and times take */
     uint64_t worth = atomic_load(&join->charged) / CLOSER_BYTES;
     unsigned n = threads < MAX_CLOSERS ? threads : MAX_CLOSERS;
 

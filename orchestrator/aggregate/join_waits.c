@@ -1,5 +1,11 @@
-/* join_waits.c - the times of a communicator's ranks, when it is closed: their
- * sums by part of the run, and how much later than others ranks came. */
+/* join_waits.c - the times of a communicator's ranks when it is closed: their
+ * sums by part of the run, and how much later than others ranks came.
+ *
+ * The run of a series is cut into JP_SLICES parts of equal width in sequence
+ * numbers (struct slice_cut). Only timed rows count, which join_close.c has
+ * marked. A part's sum is scaled up by the share of its rows that are timed, so
+ * parts with gaps compare with others. Stalls are found operation by operation
+ * (find_stalled), because the median of the ranks' times is needed. */
 #include "orchestrator/aggregate/join.h"
 
 #include <math.h>
@@ -40,7 +46,8 @@ static bool find_ends(const struct join_series *series, uint64_t *from,
     return any;
 }
 
-/* The slice of a number, searched from a slice that is not behind it. */
+/* The slice of a sequence number, searched upwards from a slice that is not
+ * beyond it. Callers ask in ascending order. */
 static unsigned slice_of(const struct slice_cut *cut, uint64_t sn,
                          unsigned from)
 {
@@ -60,6 +67,7 @@ static void cut_make(struct slice_cut *cut, const struct join_series *series)
     for (unsigned s = 0; s < JP_SLICES; s++)
         cut->start[s] = from +
                         (uint64_t) (((double) (to - from) + 1) * s / JP_SLICES);
+    /* how many operations each part has, and how many of these are timed */
     for (size_t i = 0; i < blockmap_slots(&series->blocks); i++) {
         const struct join_block *block = (void *) series->blocks.slots[i];
         unsigned s = 0;
@@ -90,6 +98,7 @@ static uint64_t times_of(const struct join_lane_block *block, uint64_t which)
             above += block->narrow[k];
         return JOIN_BLOCK * (uint64_t) block->base + above;
     }
+    /* only the bits that are set */
     for (; which; which &= which - 1)
         sum += join_time(block, (unsigned) __builtin_ctzll(which));
     return sum;
@@ -119,8 +128,10 @@ static uint64_t cut_add(const struct slice_cut *cut,
         if (!mine)
             continue;
         block = blockmap_find(&lane->series->blocks, mine->number);
+        /* timed rows of which this lane has the record */
         both = block ? block->timed & mine->seen : 0;
         first = mine->number * JOIN_BLOCK;
+        /* a block of 64 rows may lie in several parts */
         for (unsigned s = slice_of(cut, first, 0); both; s++, both &= ~before) {
             before = s + 1 < JP_SLICES ? bits_before(first, cut->start[s + 1])
                                        : UINT64_MAX;
@@ -147,7 +158,8 @@ static const struct slice_cut *find_cut(const struct slice_cut *cuts,
 
 /* --- to which operations a rank came far later than others --- */
 
-/* A communicator's ranks. */
+/* Work space for a communicator's ranks; arrays are in the order of its
+ * members. */
 struct stalled {
     const struct join_lane **lanes;    /* lane of the current series */
     const struct join_lane_block **at; /* block of the current number */
@@ -163,6 +175,7 @@ static void stalled_fini(struct stalled *x)
     free(x->sums);
 }
 
+/* 0, or -1: no memory, and nothing is allocated. */
 static int stalled_init(struct stalled *x, size_t n)
 {
     *x = (struct stalled){.lanes = calloc(n + 1, sizeof(*x->lanes)),
@@ -185,7 +198,9 @@ static const struct join_lane *find_lane(const struct join_member *member,
     return NULL;
 }
 
-/* Row k of the block that x->at is set to. */
+/* Finds the ranks that came late to row k of the blocks in x->at. A rank with a
+ * shorter time came later, because all leave together. The median is the later
+ * one of two, so half of the ranks may be late without being a stall. */
 static void add_stalled(const struct join *join, const struct join_comm *comm,
                         struct stalled *x, unsigned k, unsigned slice)
 {
@@ -193,7 +208,7 @@ static void add_stalled(const struct join *join, const struct join_comm *comm,
 
     for (uint32_t i = 0; i < n; i++) {
         if (!x->at[i] || !(x->at[i]->seen >> k & 1))
-            return;
+            return; /* a rank has no time */
         x->us[i] = x->us[n + i] = join_time(x->at[i], k);
     }
     usual = sorted_select_u32(x->us + n, n, n / 2);
@@ -204,6 +219,7 @@ static void add_stalled(const struct join *join, const struct join_comm *comm,
         }
 }
 
+/* Adds up the stalls of one series. All members need a lane of it. */
 static void find_stalled(const struct join *join, const struct join_comm *comm,
                          const struct slice_cut *cut, struct stalled *x)
 {
@@ -218,6 +234,8 @@ static void find_stalled(const struct join *join, const struct join_comm *comm,
         for (uint32_t m = 0; b && b->timed && m < comm->n_members; m++)
             x->at[m] = blockmap_find(&x->lanes[m]->blocks, b->number);
         for (unsigned k = 0, s = 0; b && k < b->room; k++) {
+            /* a row whose ranks are close together needs no look at each rank
+             */
             if (!(b->timed >> k & 1) ||
                 b->rows[k].exec_max - b->rows[k].exec_min <= JP_STALL_US)
                 continue;
@@ -236,8 +254,8 @@ static void find_stalled(const struct join *join, const struct join_comm *comm,
         }
 }
 
-/* Adds up the stalls of a communicator with all its ranks; cuts as in
- * take_member. */
+/* Adds up the stalls of a communicator with all its ranks, and allocates the
+ * members' slices. cuts: as in take_member. 0, or -1: no memory. */
 static int sum_stalled(const struct join *join, const struct join_comm *comm,
                        const struct slice_cut *cuts)
 {
@@ -301,6 +319,7 @@ int join_waits(struct join *join, const struct join_comm *comm)
     struct slice_cut *next = cuts;
     int rc = cuts ? 0 : -1;
 
+    /* the last element of cuts stays empty and ends the list */
     for (uint32_t i = 0; rc == 0 && i < comm->n_series; i++)
         if (comm->series[i]->barrier)
             cut_make(next++, comm->series[i]);

@@ -1,4 +1,9 @@
-/* joinrun.c - share the log files among threads and fold what they found. */
+/* joinrun.c - share the log files among threads and fold what they found.
+ *
+ * joinrun makes a pass over all files (start, pass), and once more in order
+ * where the join is in conflict. A pass cuts the files into turns (split_init),
+ * which workers take under the lock (take_turns); each worker has a join of its
+ * own (read_turn), and fold merges them. */
 #include "orchestrator/aggregate/joinrun.h"
 
 #include <pthread.h>
@@ -14,7 +19,7 @@
 
 /* Small enough for threads to end together, large enough to repeat little work.
  * A file of fewer pieces stays whole, so that its communicators can be closed
- * as soon as their ranks are read. */
+ * as soon as its ranks are read. */
 #define JOINSPLIT_BYTES (16u << 20)
 #define JOINSPLIT_LEAST 8
 
@@ -144,7 +149,7 @@ static void split_fini(struct joinsplit *split)
 }
 
 /* Makes the turns; partials may be NULL. piece_bytes 0: no file is split, and
- * turns are in order of path; else the largest come first. 0, or -1 without
+ * turns are in order of path. Otherwise the largest come first. 0, or -1: no
  * memory. */
 static int split_init(struct joinsplit *split, const struct jp_logwalk *walk,
                       const struct partial_set *partials, uint64_t piece_bytes,
@@ -268,7 +273,7 @@ struct way {
     uint64_t timeline_events, strip_bins;
 };
 
-/* A good record's time in flight. JOIN_OK, or JOIN_NO_MEMORY. */
+/* Adds a record's time in flight. JOIN_OK, or JOIN_NO_MEMORY. */
 static enum join_status stamp(struct source_facts *facts,
                               const struct record *record)
 {
@@ -291,6 +296,8 @@ static int follow(const struct way *w, const struct record *record)
     return timeline_add(facts->timeline, record);
 }
 
+/* The sink's callback for records. 0, 1 to stop because of a conflict, -1: no
+ * memory. */
 static int take(void *arg, const struct record *records, size_t n)
 {
     const struct way *w = arg;
@@ -319,6 +326,8 @@ static int counts(void *arg, const struct record *base,
     return join_add_counts(w->join, base, told) == JOIN_NO_MEMORY ? -1 : 0;
 }
 
+/* The sink's callback for a recording's records (NULL: its end), if evidence of
+ * hangs is wanted. */
 static int take_evidence(void *arg, const struct jp_recfile *file,
                          const struct jpr_record *record)
 {
@@ -408,7 +417,7 @@ struct worker {
     struct join *join;
 };
 
-/* Ends the pass, as it cannot go on. */
+/* Notes what a file has led to, and stops the pass if it cannot go on. */
 static void settle(struct worker *w, enum join_status status)
 {
     struct run *run = w->run;
@@ -423,7 +432,8 @@ static void settle(struct worker *w, enum join_status status)
         atomic_store(&run->stop, true);
 }
 
-/* Closes the communicators that a file read to its end completes. */
+/* Closes the communicators that are complete with this file. Nothing is closed
+ * after a stop, because the file was not read to its end. */
 static enum join_status end_file(struct worker *w, enum join_status status)
 {
     if (status == JOIN_NO_MEMORY || w->join->conflict ||
@@ -447,6 +457,7 @@ static uint64_t room_of(struct run *run, const struct join_turn *turn)
     return before < run->timeline_events ? run->timeline_events : 0;
 }
 
+/* Notes how many operations a piece has put into its timeline, for room_of. */
 static void note_followed(struct run *run, const struct join_turn *turn)
 {
     if (turn->file == turn->whole || !turn->file->timeline)
@@ -456,7 +467,7 @@ static void note_followed(struct run *run, const struct join_turn *turn)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* number: unique among files and pieces. */
+/* Reads a file or a piece. number: unique among files and pieces. */
 static void read_file(struct worker *w, const struct join_turn *turn,
                       size_t number, struct reader_states *states)
 {
@@ -558,6 +569,7 @@ static void *work(void *arg)
     reader_states_destroy(states);
     join_sort_strays(w->join);
     pthread_mutex_lock(&run->lock);
+    /* watch() waits for the last one */
     if (--run->running == 0)
         pthread_cond_signal(&run->finished);
     pthread_mutex_unlock(&run->lock);
@@ -592,7 +604,8 @@ static bool watch(struct run *run, const struct jp_aggregate_options *options)
     return wanted;
 }
 
-/* Runs n workers to their end; without threads the first works here. */
+/* Runs n workers to their end. If no thread can be created, the first one works
+ * in this thread. */
 static bool run_workers(struct run *run, struct worker *workers, unsigned n,
                         const struct jp_aggregate_options *options)
 {
@@ -618,7 +631,8 @@ static bool run_workers(struct run *run, struct worker *workers, unsigned n,
     return wanted;
 }
 
-/* Merges all joins into the first one, which the caller owns then. */
+/* Merges all joins into the first one, which the caller owns then. 0, or -1: no
+ * memory. A conflict ends it early, as everything is read again. */
 static int fold(struct run *run, struct worker *workers, unsigned n)
 {
     struct join *into = workers[0].join;
@@ -706,6 +720,8 @@ unsigned joinrun_threads(const struct jp_aggregate_options *options)
     return n > MAX_THREADS ? MAX_THREADS : n;
 }
 
+/* Resets all that an earlier pass has left, and makes a pass with n threads.
+ * NULL and err: as joinrun. */
 static struct join *start(struct run *run, unsigned n,
                           const struct jp_aggregate_options *options,
                           struct join_budget *budget,
@@ -756,7 +772,8 @@ struct join *joinrun(const struct jp_logwalk *walk,
     pthread_cond_init(&run.finished, NULL);
     join =
         start(&run, joinrun_threads(options), options, budget, partials, err);
-    /* in order, only LATE is possible, and only once */
+    /* a join in order can only be late, and only once, as then nothing is
+     * closed early */
     while (join && atomic_load(&run.conflict)) {
         for (size_t i = 0; partials && i < partials->n; i++)
             partials->nodes[i].used = false;
