@@ -1,4 +1,10 @@
-/* aggregate.c - from folders of logs to one result, or to a node's partial. */
+/* aggregate.c - from folders of logs to one result, or to a node's partial.
+ *
+ * aggregate_run is the whole way: list the files (logwalk), find the nodes'
+ * partials, join all records (join_all), and make the rows (result_build,
+ * result.c). What hangs is judged last, by a second reading of the recordings
+ * (result_hang). partial_make joins the logs of one node and writes them as a
+ * partial. */
 #include "orchestrator/aggregate/aggregate.h"
 
 #include <stdio.h>
@@ -15,12 +21,15 @@
 #include "orchestrator/ingest/hangs.h"
 #include "orchestrator/ingest/hung.h"
 
-/* Operations that were in flight for long at the end.
+/* --- operations that were in flight for long at the end ---
  *
- * Files, or what partials hold of them, are read a second time only where the
- * first reading shows that one may have been.
- */
+ * Recordings, or what partials hold of them, are read a second time, and only
+ * if the first reading shows that an operation may have been in flight for
+ * long. */
 
+/* Whether some operation was in flight for JP_HANG_US or longer when the last
+ * recording ended. Different clocks may make it true wrongly, which costs a
+ * second reading only. */
 static bool may_hang(const struct build *b)
 {
     uint64_t oldest = 0, last = 0;
@@ -36,6 +45,7 @@ static bool may_hang(const struct build *b)
     return oldest && last > oldest && (last - oldest) / 1000 >= JP_HANG_US;
 }
 
+/* The index of an operation's communicator in the result. -1: it has none. */
 static int64_t find_comm(const struct jp_result *r, const struct hangs_op *op)
 {
     for (size_t i = 0; i < r->n_comms; i++)
@@ -45,6 +55,7 @@ static int64_t find_comm(const struct jp_result *r, const struct hangs_op *op)
     return -1;
 }
 
+/* What the page shows for each state that hangs.h knows. */
 static const uint8_t states[HANGS_N_STATES] = {
     [HANGS_NO_FILE] = JP_HANG_UNKNOWN, [HANGS_UNSURE] = JP_HANG_UNKNOWN,
     [HANGS_MISSING] = JP_HANG_ABSENT,  [HANGS_HELD] = JP_HANG_ELSEWHERE,
@@ -52,7 +63,8 @@ static const uint8_t states[HANGS_N_STATES] = {
     [HANGS_DONE] = JP_HANG_DONE,
 };
 
-/* Finds the first rank in a state. False: there is none. */
+/* Sets hang's rank to the first rank in a state, and its process if that is
+ * known. False: no rank is in this state. */
 static bool name_rank(const struct jp_hangs *hangs,
                       const struct hangs_group *group, enum hangs_state state,
                       struct jp_hang *hang)
@@ -74,7 +86,9 @@ static bool name_rank(const struct jp_hangs *hangs,
     return true;
 }
 
-/* Index of the rank to name. */
+/* Describes the first group that hangs: the sentence, the operation, and the
+ * first rank that never entered, or else the first that is held up elsewhere.
+ */
 static void name_hang(const struct jp_result *r, const struct jp_hangs *hangs,
                       const struct hangs_group *group, struct jp_hang *hang)
 {
@@ -91,12 +105,13 @@ static void name_hang(const struct jp_result *r, const struct jp_hangs *hangs,
     if (!name_rank(hangs, group, HANGS_MISSING, hang) &&
         !name_rank(hangs, group, HANGS_HELD, hang))
         return;
+    /* the sentence begins with this rank; its length lets a reader put a better
+     * name in its place */
     if (group->count[who] == 1 && hang->pid >= 0)
         hang->whom = strlen(hangs_whom(hangs, group, who, whom, sizeof(whom)));
 }
 
-/* Keeps where each rank is, for the picture. Without memory there is no
- * picture. */
+/* Keeps where each rank is, for the picture. Without memory there is none. */
 static void keep_ranks(const struct jp_hangs *hangs,
                        const struct hangs_group *group, struct jp_hang_op *op)
 {
@@ -115,6 +130,8 @@ static void keep_ranks(const struct jp_hangs *hangs,
     op->n_ranks = n;
 }
 
+/* Keeps a group for the picture, unless there are enough or it has no states.
+ */
 static void keep_op(const struct jp_result *r, const struct jp_hangs *hangs,
                     const struct hangs_group *group, struct jp_hang *hang)
 {
@@ -135,6 +152,8 @@ static void keep_op(const struct jp_result *r, const struct jp_hangs *hangs,
     keep_ranks(hangs, group, op);
 }
 
+/* Takes the groups in flight for long, worst first, as hangs_sum_finish has
+ * sorted them. */
 static void judge(const struct jp_result *r, const struct jp_hangs *hangs,
                   struct jp_hang *hang)
 {
@@ -156,8 +175,8 @@ static void judge(const struct jp_result *r, const struct jp_hangs *hangs,
     }
 }
 
-/* Reports all bytes as done: the second reading shows no progress of its own.
- */
+/* Lets the caller stop the second reading. It shows no progress of its own, so
+ * all bytes are reported as done. */
 static bool is_stopped(struct build *b)
 {
     const struct jp_aggregate_options *options = b->options;
@@ -167,7 +186,8 @@ static bool is_stopped(struct build *b)
     return b->stopped;
 }
 
-/* A file that cannot be read any more is left out. */
+/* Adds the evidence of one recording. A file that cannot be read any more is
+ * left out. 0, or -1: no memory. */
 static int add_file(const char *path, struct hangs_file *reading,
                     struct hangs_sum *sum)
 {
@@ -179,7 +199,7 @@ static int add_file(const char *path, struct hangs_file *reading,
     if (recfile_open(&file, path, NULL) < 0)
         return 0;
     while (rc == 0 && (got = recfile_next(&file, &record, NULL)) != 0)
-        if (got > 0)
+        if (got > 0) /* else a damaged block */
             rc = hangs_file_add(reading, &file, &record);
     if (rc == 0)
         rc = hangs_file_end(reading, &file, &evidence);
@@ -208,6 +228,7 @@ static int read_again(struct build *b, struct hangs_sum *sum)
         rc = is_stopped(b) ? -1
              : node        ? partial_set_hangs(node, b->walk, sum)
                            : 1;
+        /* rc 1: no partial, or it cannot be read any more */
         for (; i < end && rc > 0; i++)
             if (b->files[i].has_counters &&
                 (is_stopped(b) ||
@@ -220,6 +241,8 @@ static int read_again(struct build *b, struct hangs_sum *sum)
     return rc;
 }
 
+/* Finds hangs, if there may be any, for result->hang. 0, or -1: no memory, or
+ * stopped (b->stopped). */
 static int result_hang(struct build *b)
 {
     struct jp_hangs hangs = {0};
@@ -238,6 +261,7 @@ static int result_hang(struct build *b)
     return rc;
 }
 
+/* --- from files to a result --- */
 #define DEFAULT_MEMORY (UINT64_C(1) << 30)
 #define PARTIAL_MEMORY (UINT64_C(256) << 20)
 #define BYTES_A_ROW 32 /* of cells, with room to sort */
@@ -257,6 +281,8 @@ static uint64_t events_of(const struct jp_aggregate_options *options,
 {
     uint64_t all = budget->limit / TIMELINE_BYTES;
 
+    /* a node, whose memory limit is its own, must not have fewer than the
+     * report */
     if (options->evidence || all > TIMELINE_EVENTS)
         all = TIMELINE_EVENTS;
     if (options->processes > n_files)
@@ -264,6 +290,8 @@ static uint64_t events_of(const struct jp_aggregate_options *options,
     return n_files ? all / n_files : 0;
 }
 
+/* Makes the result from a finished join. NULL and err: no memory, or stopped.
+ */
 static struct jp_result *build_result(struct build b, struct jp_error *err)
 {
     b.row_limit = b.options->row_limit ? b.options->row_limit
@@ -323,11 +351,13 @@ static struct join *join_all(const struct jp_logwalk *walk,
     struct join *join;
 
     budget->timeline_events = events_of(options, budget, walk->n_logs);
+    /* clocks first: records that meet in the join need times of one clock */
     if (!options->as_recorded)
         *clocks =
             scout_clocks(walk, partials, options, budget->timeline_events);
     budget->clocks = clocks_map(*clocks);
     join = joinrun(walk, options, budget, partials, files, err);
+    /* either failed, or joined with a map */
     if (!join || *clocks)
         return join;
     *clocks = compare(files, walk->n_logs, options->nodes);
@@ -373,7 +403,9 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
         options = &defaults;
     raw = options->gone ? options->gone : n_inputs ? inputs[0] : NULL;
     budget.limit = memory_of(options);
+    /* the rest is for rows and their indexes */
     budget.journal_limit = budget.limit / 4;
+    /* files and nodes */
     if (logwalk_init(&walk, inputs, n_inputs, err) < 0)
         return NULL;
     if ((options->partials && raw &&
@@ -383,6 +415,7 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
         error_set(err, "out of memory");
         goto out;
     }
+    /* records, then rows */
     join = join_all(&walk, options, &budget, &partials, files, &clocks, err);
     if (join)
         result = build_result((struct build){.join = join,
@@ -410,7 +443,8 @@ out:
 /* --- one node's logs, joined and written --- */
 
 /* Bytes that one core reads in a millisecond, rounded down. A compressed log
- * holds about 25 times its size. */
+ * holds about 25 times its size. "RECORDING" is the recorder's .jpr, "TRACE" a
+ * file of the example plugin. */
 enum {
     PLAIN_PER_MS = 500000,
     PACKED_PER_MS = 15000,
@@ -419,6 +453,7 @@ enum {
     PACKED_TRACE_PER_MS = 4000
 };
 
+/* How many bytes of a file are read in a millisecond, by its name. */
 static uint64_t speed_of(const struct jp_logfile *log)
 {
     const char *path = log->path;
@@ -442,6 +477,7 @@ uint64_t partial_estimate_ms(const char *raw)
     if (walk.n_logs) {
         for (size_t i = 0; i < walk.n_logs; i++)
             ms += walk.logs[i].size / speed_of(&walk.logs[i]);
+        /* never 0 if there is a log */
         ms++;
     }
     logwalk_fini(&walk);
@@ -458,6 +494,8 @@ static int check_join(const struct join *join, struct jp_error *err)
     return 0;
 }
 
+/* Writes the partial by a temporary file, so that a partial is whole or
+ * missing. */
 static int write_file(const char *path, struct join *join,
                       const struct jp_logwalk *walk, size_t skip,
                       const struct source_facts *files, struct jp_error *err)

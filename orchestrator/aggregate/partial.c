@@ -1,4 +1,11 @@
-/* partial.c - write and read whole partials, find and merge those that hold. */
+/* partial.c - write and read whole partials, find those of a step's nodes, and
+ * merge those whose logs have not changed.
+ *
+ * A partial is a head (magic, version) and blocks. A block is a frame (type,
+ * length, CRC) and a payload. next_block reads frames; the payloads are read
+ * and written by partial_files.c, partial_process.c, partial_tables.c and
+ * partial_rows*.c. in_order has the order of the blocks. docs/partial-format.md
+ * describes all of it. */
 #include "orchestrator/aggregate/partial.h"
 
 #include <dirent.h>
@@ -14,15 +21,20 @@
 #include "orchestrator/aggregate/partial_parts.h"
 #include "orchestrator/aggregate/timeline.h"
 
+/* As PNG does it: a byte above 127, line breaks and Ctrl-Z show whether a
+ * transfer has changed the file. */
 static const uint8_t magic[PARTIAL_MAGIC_BYTES] = {0x89, 'J',  'P',  'P',
                                                    '\r', '\n', 0x1a, '\n'};
 
+/* The last block: the number of blocks before it. */
 static void put_end(struct jpr_out *out, const void *arg)
 {
     jpr_put_u64(out, *(const uint64_t *) arg);
 }
 
-/* Sorts members by communicator. */
+/* Sorts members by communicator, which is their order in the file: a counting
+ * sort. first[i] counts communicator i - 2 before it becomes a position. 0, or
+ * -1 with err. */
 static int sort_members(struct partial_out *w)
 {
     const struct join *join = w->join;
@@ -37,6 +49,7 @@ static int sort_members(struct partial_out *w)
         w->first[join->members[i]->comm + 2]++;
     for (uint32_t i = 2; i < n + 2; i++)
         w->first[i] += w->first[i - 1];
+    /* afterwards first[i] is the first member of communicator i */
     for (uint32_t i = 0; i < join->n_members; i++) {
         w->place[i] = w->first[join->members[i]->comm + 1]++;
         w->members[w->place[i]] = join->members[i];
@@ -44,6 +57,7 @@ static int sort_members(struct partial_out *w)
     return 0;
 }
 
+/* Writes all blocks in the order that in_order expects. 0, or -1 with err. */
 static int put_all(struct partial_out *w, const struct jp_logwalk *walk,
                    size_t skip, const struct source_facts *files)
 {
@@ -87,7 +101,8 @@ int partial_write(FILE *stream, struct join *join,
 
 enum { FIRST_ROOM = 4096 }; /* for a payload; grows */
 
-/* Reads the next block into partial->bytes. Returns its type, or -1. */
+/* Reads the next block into partial->bytes and checks its CRC. Returns its
+ * type, or -1 with err. *in covers the payload until the next call. */
 static int next_block(struct partial *p, struct jpr_in *in,
                       struct jp_error *err)
 {
@@ -104,7 +119,8 @@ static int next_block(struct partial *p, struct jpr_in *in,
     for (size_t got = 0; got < n;) {
         size_t part = n - got < 1 << 20 ? n - got : 1 << 20;
 
-        /* no more than what is there, whatever the length says */
+        /* room grows with what is read: a damaged length must not allocate 64
+         * MB */
         if (got + part > p->room) {
             size_t room = 2 * p->room > got + part ? 2 * p->room : got + part;
             uint8_t *more = realloc(p->bytes, room);
@@ -129,7 +145,8 @@ static bool reads_version(uint32_t version)
     return version >= PARTIAL_OLDEST && version <= PARTIAL_VERSION;
 }
 
-/* Owns stream afterwards, also on failure. */
+/* Opens a partial and reads its first block, the list of files. Owns stream
+ * afterwards, also on failure. NULL and err: as partial_open. */
 static struct partial *open_stream(FILE *stream, struct jp_error *err)
 {
     struct partial *p = calloc(1, sizeof(*p));
@@ -160,6 +177,7 @@ static struct partial *open_stream(FILE *stream, struct jp_error *err)
             return p;
         error_set(err, "the partial is damaged");
     }
+    /* not ENOENT: there is a file, but no good one */
     errno = EINVAL;
     partial_close(p);
     return NULL;
@@ -182,6 +200,7 @@ struct partial *partial_open(const char *path, struct jp_error *err)
 struct partial *partial_open_bytes(const void *bytes, size_t n,
                                    struct jp_error *err)
 {
+    /* fmemopen refuses an empty buffer */
     FILE *stream = n ? fmemopen((void *) (uintptr_t) bytes, n, "rb") : NULL;
 
     if (stream)
@@ -201,6 +220,7 @@ struct hangs_evidence *partial_load_hangs(struct partial *partial, size_t *n,
         error_set(err, "out of memory");
         return NULL;
     }
+    /* the blocks after the list of files, one for each recording */
     for (*n = 0; *n < most; ++*n) {
         int type = next_block(partial, &r.in, err);
 
@@ -218,15 +238,16 @@ struct hangs_evidence *partial_load_hangs(struct partial *partial, size_t *n,
     return NULL;
 }
 
-/* Reads the timelines, which lie in front of the tables, and nothing else. 0 or
- * -1. */
+/* Reads the timelines, which lie in front of the tables, and nothing else. 0,
+ * or -1: damaged. */
 static int load_timelines(struct partial *partial)
 {
     struct partial_in r = {.partial = partial};
     int type;
 
     while ((type = next_block(partial, &r.in, NULL)) == PARTIAL_HANG ||
-           type == PARTIAL_TIMELINE || type == PARTIAL_STRIP)
+           type == PARTIAL_TIMELINE ||
+           type == PARTIAL_STRIP) /* strips are skipped */
         if (type == PARTIAL_TIMELINE &&
             (partial_get_process(&r, PARTIAL_TIMELINE) < 0 || r.in.bad ||
              r.in.at != r.in.end))
@@ -249,6 +270,7 @@ static bool in_order(const struct partial *p, const struct partial_in *r,
     if (type == PARTIAL_FILES)
         return false;
     if (type == PARTIAL_HANG)
+        /* r->first is set once the tables were read */
         return !r->first && r->n_hangs < p->n_recordings;
     if ((type == PARTIAL_STRIP && p->version < PARTIAL_STRIPS) ||
         (type == PARTIAL_MESSAGES && p->version < PARTIAL_COURSE))
@@ -277,6 +299,7 @@ static bool has_one_clock(const struct join *join,
     return true;
 }
 
+/* Reads a payload by the file that is in charge of its type. */
 static int take_payload(struct partial_in *r, enum partial_block type)
 {
     switch (type) {
@@ -306,6 +329,8 @@ static int take_block(struct partial *p, struct partial_in *r, uint64_t *blocks,
                fgetc(p->stream) == EOF;
     else if (good)
         good = take_payload(r, (enum partial_block) type) == 0;
+    /* the tables name the hosts: from here on times can be put on the common
+     * clock */
     if (good && type == PARTIAL_TABLES && !has_one_clock(r->join, &r->clock))
         return error_set(err, "its records are of several nodes");
     if (!good || r->in.bad || r->in.at != r->in.end)
@@ -324,6 +349,7 @@ static void give_back(struct join *join)
 struct join *partial_load(struct partial *partial, struct join_budget *budget,
                           struct jp_error *err)
 {
+    /* not ordered: repeated records must show as a conflict */
     struct partial_in r = {.join = join_create(budget, false),
                            .partial = partial,
                            .rows = partial_rows_create()};
@@ -346,6 +372,7 @@ struct join *partial_load(struct partial *partial, struct join_budget *budget,
 
 void partial_close(struct partial *partial)
 {
+    /* callers look at errno after a failed open */
     int kept = errno;
 
     if (!partial)
@@ -365,8 +392,9 @@ void partial_close(struct partial *partial)
 
 /* --- find partials, and merge those that hold --- */
 
-/* The number of logs from `first` on in the same folder of raw. *skip: length
- * of their common path. 0: it is in no folder. */
+/* The number of logs from `first` on in the same folder of raw, which is named
+ * after its node. *skip: length of their common path. 0: the log is in no such
+ * folder. */
 static size_t logs_of_node(const struct jp_logwalk *walk, size_t first,
                            size_t raw_len, size_t *skip)
 {
@@ -383,7 +411,8 @@ static size_t logs_of_node(const struct jp_logwalk *walk, size_t first,
     return n;
 }
 
-/* NULL: all logs are as the partial names them. Otherwise the reason. */
+/* Compares a partial's list of files with the logs that are there. NULL: all
+ * are as the partial names them. Otherwise the reason, a constant. */
 static const char *differs(const struct partial *partial,
                            const struct partial_node *node,
                            const struct jp_logwalk *walk)
@@ -438,6 +467,7 @@ static int add_node(struct partial_set *set, const struct jp_logwalk *walk,
     if (!more)
         return -1;
     set->nodes = more;
+    /* node.skip ends behind the slash after the name */
     node.name = strndup(name, node.skip - raw_len - 2);
     node.path = node.name ? text_format("%s/%s/partial.jpp", folder, node.name)
                           : NULL;
@@ -446,6 +476,8 @@ static int add_node(struct partial_set *set, const struct jp_logwalk *walk,
     more[set->n++] = node;
     if (!node.path)
         return -1;
+    /* opened now to know whether it is good, and again when a thread reads it
+     */
     partial = open_matching(&more[set->n - 1], walk);
     more[set->n - 1].good = partial != NULL;
     partial_close(partial);
@@ -465,7 +497,8 @@ static bool has_logs(const struct jp_logwalk *walk, size_t n,
     return false;
 }
 
-/* Whether a name stays within its node's folder. finish writes no others. */
+/* Whether a file name of a partial stays within its node's folder. finish
+ * writes no others, but a partial is foreign input. */
 static bool stays_inside(const char *path)
 {
     for (const char *at = path; at; at = strchr(at, '/')) {
@@ -486,6 +519,7 @@ static int recall(struct jp_logwalk *walk, const struct partial *partial,
     if (!more)
         return -1;
     walk->logs = more;
+    /* one bad name, and none of the partial's files is used */
     for (size_t i = 0; i < partial->n_files; i++)
         if (!stays_inside(partial->files[i].path))
             return 0;
@@ -547,7 +581,7 @@ static int recall_all(struct jp_logwalk *walk, const char *raw,
         closedir(dir);
     if (walk->n_logs > n_seen)
         qsort(walk->logs, walk->n_logs, sizeof(*walk->logs), by_path);
-    for (size_t i = walk->bytes = 0; i < walk->n_logs; i++)
+    for (size_t i = walk->bytes = 0; i < walk->n_logs; i++) /* sum it up anew */
         walk->bytes += walk->logs[i].size;
     return rc;
 }
@@ -560,6 +594,7 @@ int partial_set_init(struct partial_set *set, struct jp_logwalk *walk,
     *set = (struct partial_set){0};
     if (gone && recall_all(walk, raw, folder) < 0)
         return -1;
+    /* logs are sorted by path, so those of one folder follow each other */
     for (size_t i = 0; i < walk->n_logs; i += n ? n : 1) {
         struct partial_node node = {.first = i};
 
@@ -602,6 +637,7 @@ enum join_status partial_set_read(struct partial_node *node,
     struct join *from;
     enum join_status status;
 
+    /* changed since it was looked at; node->why has the reason */
     if (!partial)
         return JOIN_LEFT_OUT;
     partial->timeline_events = events;
@@ -623,6 +659,7 @@ enum join_status partial_set_read(struct partial_node *node,
         if (status == JOIN_LEFT_OUT) /* memory limit; conflict is set */
             status = JOIN_OK;
     }
+    /* the merged join has charged the bytes for itself */
     if (from)
         give_back(from);
     join_destroy(from);
@@ -635,6 +672,7 @@ int partial_set_timelines(const struct partial_node *node,
                           struct timeline **timelines)
 {
     struct partial *partial = partial_open(node->path, NULL);
+    /* 1: the logs have to be read */
     int rc = 1;
 
     if (partial && !differs(partial, node, walk)) {

@@ -1,11 +1,17 @@
-/* partial_files.c - what a partial says of the logs that it was made from. */
+/* partial_files.c - what a partial says of the logs that it was made from:
+ * their names, sizes and times, and what their readers found (struct
+ * source_facts).
+ *
+ * Every put function has a get function that reads the same numbers in the same
+ * order. Numbers are those of jpr_frame.h: unsigned, signed, texts with their
+ * length. What is read is foreign input, so every get checks its range. */
 #include "orchestrator/aggregate/partial_parts.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads a file's busy time; the caller owns *busy. False: damaged. */
+/* Writes a file's busy time, in the order in which get() reads it. */
 static void put_busy(struct jpr_out *out, const struct busy *busy)
 {
     const struct busy_slots *s = &busy->slots;
@@ -24,6 +30,7 @@ static void put_busy(struct jpr_out *out, const struct busy *busy)
         jpr_put_u64(out, s->us[i]);
 }
 
+/* Whether a text has no control characters. */
 static bool is_clean(const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -33,7 +40,7 @@ static bool is_clean(const char *text, size_t n)
 }
 
 /* Reads a text without control characters that fits `size` bytes with its NUL.
- */
+ * False: it does not. */
 bool partial_get_short(struct jpr_in *in, char *buf, size_t size)
 {
     const char *text;
@@ -46,6 +53,7 @@ bool partial_get_short(struct jpr_in *in, char *buf, size_t size)
     return true;
 }
 
+/* Reads a busy time. False: damaged. */
 static bool get(struct jpr_in *in, struct busy *busy)
 {
     struct busy_slots *s = &busy->slots;
@@ -66,6 +74,7 @@ static bool get(struct jpr_in *in, struct busy *busy)
     return !in->bad && busy->timed && busy_slots_good(s);
 }
 
+/* As above, on the heap. The caller owns *busy, also after a failure. */
 static bool get_busy(struct jpr_in *in, struct busy **busy)
 {
     *busy = busy_create(false);
@@ -76,7 +85,7 @@ static bool get_busy(struct jpr_in *in, struct busy **busy)
 
 enum { MAX_FILES = 1 << 20, MAX_NOTES = 8192 };
 
-/* flags of a file; of a recording */
+/* Flags of a file, then of a recording. They say which parts follow. */
 enum {
     IS_CUT = 1,
     IS_TRACE = 2,
@@ -86,6 +95,7 @@ enum {
 };
 enum { IS_COUNTED = 1, HAS_NOTES = 2, HAS_COST = 4 };
 
+/* What put_list needs of its caller. */
 struct list {
     const struct jp_logwalk *walk;
     size_t skip;
@@ -101,6 +111,7 @@ static void put_long_text(struct jpr_out *out, const char *text)
     jpr_put_bytes(out, text, n);
 }
 
+/* What is known of a trace of the example plugin. */
 static void put_trace(struct jpr_out *out, const struct source_facts *f)
 {
     jpr_put_u64(out, f->records);
@@ -111,7 +122,8 @@ static void put_trace(struct jpr_out *out, const struct source_facts *f)
         jpr_put_u64(out, f->pools[i]);
 }
 
-/* Bad lines: the number and the first one of each kind. */
+/* Bad lines: their number and the first one of each kind. Their sum is known,
+ * so without any only two values are written. */
 static void put_bad(struct jpr_out *out, const struct source_facts *f)
 {
     jpr_put_u64(out, f->bad_line);
@@ -123,6 +135,7 @@ static void put_bad(struct jpr_out *out, const struct source_facts *f)
     }
 }
 
+/* What the recorder itself cost. */
 static void put_cost(struct jpr_out *out, const struct recfile_tail *t)
 {
     jpr_put_u64(out, t->cost.events);
@@ -133,6 +146,7 @@ static void put_cost(struct jpr_out *out, const struct recfile_tail *t)
     jpr_put_u64(out, t->wall_ns);
 }
 
+/* Operations without a time, and the reasons. */
 static void put_doubts(struct jpr_out *out, const struct recfile_tail *t)
 {
     jpr_put_u64(out, t->unsure);
@@ -179,6 +193,7 @@ static unsigned flags_of(const struct source_facts *f)
            (f->has_counters ? IS_RECORDING : 0u) | (f->busy ? IS_BUSY : 0u);
 }
 
+/* One log. `skip`: length of "<raw>/<node>/", which the reader adds again. */
 static void put_file(struct jpr_out *out, const struct jp_logfile *log,
                      size_t skip, const struct source_facts *f)
 {
@@ -217,6 +232,8 @@ int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
     const struct list list = {walk, skip, files};
 
     for (size_t i = 0; i < walk->n_logs; i++) {
+        /* a partial that leaves out what the report would count is not written
+         */
         if (files[i].unreadable)
             return error_set(w->err, "%.200s is not readable",
                              walk->logs[i].path);
@@ -229,7 +246,8 @@ int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
     return partial_put_block(w, PARTIAL_FILES, put_list, &list);
 }
 
-/* A text of any length; malloc'ed. NULL: bad or no memory. */
+/* Reads a text of at most `max` bytes. The caller frees it. NULL: damaged, or
+ * no memory. */
 static char *get_long_text(struct jpr_in *in, size_t max)
 {
     size_t n = (size_t) jpr_get_bounded(in, max);
@@ -243,7 +261,7 @@ static char *get_long_text(struct jpr_in *in, size_t max)
     memcpy(text, in->at, n);
     text[n] = '\0';
     in->at += n;
-    if (strlen(text) == n)
+    if (strlen(text) == n) /* no NUL within */
         return text;
     free(text);
     return NULL;
@@ -268,6 +286,7 @@ static bool get_bad(struct jpr_in *in, struct source_facts *f)
     if (!partial_get_short(in, f->why, sizeof(f->why)))
         return false;
     for (unsigned i = 0; f->bad_lines && i < JP_BAD_KINDS; i++) {
+        /* the kinds must add up to all bad lines */
         f->bad[i].n = jpr_get_bounded(in, left);
         f->bad[i].line = f->bad[i].n ? jpr_get_u64(in) : 0;
         left -= f->bad[i].n;
@@ -275,6 +294,7 @@ static bool get_bad(struct jpr_in *in, struct source_facts *f)
     return left == 0 && !in->bad;
 }
 
+/* Calls for which NCCL reported no operation, by function. */
 static bool get_unseen(struct jpr_in *in, struct recfile_tail *t)
 {
     t->unseen_calls = jpr_get_u64(in);
@@ -326,10 +346,11 @@ static bool get_recording(struct jpr_in *in, struct source_facts *f)
     if (!(flags & HAS_NOTES))
         return !in->bad;
     f->notes = get_long_text(in, MAX_NOTES);
+    /* notes are shown to users */
     return f->notes && is_clean(f->notes, strlen(f->notes));
 }
 
-/* False: it is of two kinds, which cannot be. */
+/* Reads the flags of a file. False: the file would be of two kinds. */
 static bool get_flags(struct jpr_in *in, struct source_facts *f, bool *is_busy)
 {
     uint64_t flags = jpr_get_bounded(in, 31);
@@ -342,6 +363,8 @@ static bool get_flags(struct jpr_in *in, struct source_facts *f, bool *is_busy)
     return f->has_pools + f->foreign + f->has_counters <= 1;
 }
 
+/* Reads one log. False: damaged, or no memory; what was read is freed by
+ * partial_close. */
 static bool get_file(struct jpr_in *in, struct partial_file *file)
 {
     struct source_facts *f = &file->read;
@@ -369,7 +392,7 @@ int partial_get_files(struct partial *partial, struct jpr_in *in)
 {
     size_t n = (size_t) jpr_get_bounded(in, MAX_FILES);
 
-    /* a file takes a dozen bytes at least */
+    /* a file takes 14 bytes at least, which bounds the allocation */
     if (in->bad || n > (size_t) (in->end - in->at) / 14)
         return -1;
     partial->files = calloc(n + 1, sizeof(*partial->files));
@@ -379,7 +402,8 @@ int partial_get_files(struct partial *partial, struct jpr_in *in)
         struct partial_file *file = &partial->files[partial->n_files++];
 
         if (!get_file(in, file) ||
-            (file > partial->files && strcmp(file[-1].path, file->path) >= 0))
+            (file > partial->files &&
+             strcmp(file[-1].path, file->path) >= 0)) /* sorted, each once */
             return -1;
         partial->n_recordings += file->read.has_counters;
     }

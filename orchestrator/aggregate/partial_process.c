@@ -1,5 +1,9 @@
 /* partial_process.c - what a partial keeps of each process: the evidence of
- * hangs, the timeline and the strip. */
+ * hangs, the timeline and the strip.
+ *
+ * Three kinds of blocks, each with functions that put and get it.
+ * partial_put_processes writes them all in the order that partial.c expects:
+ * all evidence, then for each file its timeline and its strip. */
 #include "orchestrator/aggregate/partial_parts.h"
 
 #include <stdlib.h>
@@ -9,16 +13,18 @@
 
 /* --- what a recording tells of operations that had not ended --- */
 
-/* flags of a process; of an operation */
+/* Flags of a process, then of an operation in flight. */
 enum { IS_FINAL = 1, IS_WORKING = 2, IS_DAMAGED = 4 };
 enum { WAS_CUT_SHORT = 1, IS_CAPTURED = 2, IS_UNSURE = 4 };
 
-/* At least so many bytes each. */
+/* The least bytes that a row and an operation take. They bound how many a block
+ * can hold, before anything is allocated. */
 enum { ROW_BYTES = 7, OP_BYTES = 15 };
 
 /* Series of a file; 100 B each when they are read. */
 enum { MAX_ROWS = 1 << 18 };
 
+/* The process that wrote a recording, and until when its counters go. */
 static void put_process(struct jpr_out *out, const struct hangs_process *p)
 {
     jpr_put_text(out, p->host);
@@ -30,6 +36,8 @@ static void put_process(struct jpr_out *out, const struct hangs_process *p)
     jpr_put_u64(out, (uint64_t) p->last_ns);
 }
 
+/* The progress of one rank in one series. Rows are sorted by hash, so
+ * differences are small. */
 static void put_row(struct jpr_out *out, const struct progress_row *row,
                     uint64_t last_hash)
 {
@@ -42,6 +50,7 @@ static void put_row(struct jpr_out *out, const struct progress_row *row,
     jpr_put_u64(out, row->begun);
 }
 
+/* An operation that had not ended. */
 static void put_op(struct jpr_out *out, const struct hangs_op *op,
                    uint64_t last_hash)
 {
@@ -72,6 +81,7 @@ static void put_evidence(struct jpr_out *out, const void *arg)
     put_process(out, &e->process);
     jpr_put_u64(out, e->left_out);
     jpr_put_u64(out, e->progress.n);
+    /* a full buffer is thrown away, and all is put again into a larger one */
     for (size_t i = 0; i < e->progress.n && !out->full; i++) {
         put_row(out, &e->progress.rows[i], hash);
         hash = e->progress.rows[i].hash;
@@ -83,6 +93,7 @@ static void put_evidence(struct jpr_out *out, const void *arg)
     }
 }
 
+/* Writes the evidence of one recording. 0, or -1 with err. */
 static int put_hang(struct partial_out *w, struct hangs_evidence *evidence)
 {
     if (evidence->progress.n > MAX_ROWS)
@@ -91,6 +102,7 @@ static int put_hang(struct partial_out *w, struct hangs_evidence *evidence)
     return partial_put_block(w, PARTIAL_HANG, put_evidence, evidence);
 }
 
+/* A time in ns since 1970, which is never negative. */
 static int64_t get_time(struct jpr_in *in)
 {
     return (int64_t) jpr_get_bounded(in, INT64_MAX);
@@ -105,6 +117,7 @@ static bool get_process(struct jpr_in *in, struct hangs_process *p)
     p->task = jpr_get_i64(in);
     flags = jpr_get_bounded(in, IS_FINAL | IS_WORKING | IS_DAMAGED);
     p->final = flags & IS_FINAL;
+    /* written as one flag */
     p->cut = !p->final;
     p->busy = flags & IS_WORKING;
     p->damaged = flags & IS_DAMAGED;
@@ -113,6 +126,7 @@ static bool get_process(struct jpr_in *in, struct hangs_process *p)
     return good && !in->bad;
 }
 
+/* False: damaged. */
 static bool get_row(struct jpr_in *in, struct progress_row *row,
                     uint64_t last_hash)
 {
@@ -128,6 +142,8 @@ static bool get_row(struct jpr_in *in, struct progress_row *row,
     return good && !in->bad;
 }
 
+/* Reads all rows; *hash is the last one's afterwards. False: damaged, or no
+ * memory. */
 static bool get_rows(struct jpr_in *in, struct progress *progress,
                      uint64_t *hash)
 {
@@ -149,6 +165,7 @@ static bool get_op(struct jpr_in *in, struct hangs_op *op, uint64_t last_hash)
     uint64_t flags;
 
     op->hash = jpr_get_delta(in, last_hash);
+    /* the id is made from the hash, as in the recorder's reader */
     recfile_id(op->hash, op->id);
     if (!partial_get_short(in, op->name, sizeof(op->name)) ||
         !partial_get_short(in, op->func, sizeof(op->func)))
@@ -171,6 +188,8 @@ static bool get_op(struct jpr_in *in, struct hangs_op *op, uint64_t last_hash)
     return !in->bad;
 }
 
+/* Reads all operations; differences of hashes begin at 0 here, as in
+ * put_evidence. */
 static bool get_ops(struct jpr_in *in, struct hangs_evidence *e, uint64_t hash)
 {
     size_t left = (size_t) (in->end - in->at) / OP_BYTES;
@@ -188,6 +207,8 @@ static bool get_ops(struct jpr_in *in, struct hangs_evidence *e, uint64_t hash)
     return !in->bad;
 }
 
+/* Reads the evidence of one recording. 0, and the caller owns *evidence; -1:
+ * damaged, or no memory. */
 static int get_hang(struct jpr_in *in, struct hangs_evidence *evidence)
 {
     struct hangs_evidence e = {0};
@@ -218,11 +239,13 @@ static int take_hang(struct partial_in *r)
 
 /* --- what its process did --- */
 
+/* A timeline and the number of its file. */
 struct followed {
     size_t file;
     const struct timeline *timeline;
 };
 
+/* What the operations of a series share. */
 static void put_series(struct jpr_out *out, const struct timeline_series *s)
 {
     jpr_put_text(out, s->id);
@@ -247,6 +270,7 @@ static void put_timeline(struct jpr_out *out, const void *arg)
     for (uint32_t i = 0; i < t->n_series; i++)
         put_series(out, &t->series[i]);
     jpr_put_u64(out, t->n);
+    /* operations are packed already */
     if (t->used)
         jpr_put_bytes(out, t->bytes, t->used);
 }
@@ -261,6 +285,7 @@ static int put_followed(struct partial_out *w, size_t file,
 
 enum { SERIES_BYTES = 6 }; /* at least */
 
+/* False: damaged. */
 static bool get_series(struct jpr_in *in, struct timeline_series *s)
 {
     if (!partial_get_short(in, s->id, sizeof(s->id)) ||
@@ -270,7 +295,7 @@ static bool get_series(struct jpr_in *in, struct timeline_series *s)
     s->nnodes = (uint32_t) jpr_get_bounded(in, s->n_ranks);
     s->rank = (uint32_t) jpr_get_bounded(in, s->n_ranks ? s->n_ranks - 1
                                                         : RECORD_MAX_RANKS - 1);
-    s->p2p = jpr_get_bounded(in, 1);
+    s->p2p = jpr_get_bounded(in, 1); /* bool */
     return !in->bad;
 }
 
@@ -283,6 +308,7 @@ static bool get_all_series(struct jpr_in *in, struct timeline *t)
     t->series = calloc((size_t) n + 1, sizeof(*t->series));
     if (!t->series)
         return false;
+    /* n_series grows while they are read, so a failure frees the right ones */
     t->room_series = (uint32_t) n + 1;
     while (t->n_series < n)
         if (!get_series(in, &t->series[t->n_series++]))
@@ -306,8 +332,10 @@ static bool get_events(struct jpr_in *in, struct timeline *t, uint64_t limit)
     in->at = in->end;
     t->used = size;
     t->room = size + 1;
+    /* nothing of the operations is trusted before this */
     if (!timeline_settle(t, n, limit))
         return false;
+    /* operations beyond the limit were left out */
     less = realloc(t->bytes, t->used + 1);
     if (less) {
         t->bytes = less;
@@ -316,6 +344,7 @@ static bool get_events(struct jpr_in *in, struct timeline *t, uint64_t limit)
     return true;
 }
 
+/* False: damaged, or no memory; the file keeps what was read, and frees it. */
 static bool get_timeline(struct jpr_in *in, struct timeline *t, uint64_t limit)
 {
     if (!partial_get_short(in, t->host, sizeof(t->host)))
@@ -326,6 +355,8 @@ static bool get_timeline(struct jpr_in *in, struct timeline *t, uint64_t limit)
     return get_all_series(in, t) && get_events(in, t, limit);
 }
 
+/* Reads a timeline for its file. Files are ascending, so each has one at most.
+ * 0, or -1: damaged, or no memory. */
 static int get_followed(struct partial_in *r)
 {
     struct partial *p = r->partial;
@@ -341,12 +372,13 @@ static int get_followed(struct partial_in *r)
 
 /* --- strips: what a process did over the run --- */
 
+/* A strip and the number of its file. */
 struct strip_item {
     size_t file;
     const struct strip *strip;
 };
 
-/* The range of bins that are not zero. */
+/* Writes a key with the range of its bins that are not zero. */
 static void put_strip_key(struct jpr_out *out, const struct strip_key *key,
                           unsigned n)
 {
@@ -381,6 +413,7 @@ static void put_strip(struct jpr_out *out, const void *arg)
         put_strip_key(out, &s->keys[i], s->n);
 }
 
+/* Writes the strip of a timeline, if it has one. */
 static int put_strip_of(struct partial_out *w, size_t file,
                         const struct strip *strip)
 {
@@ -389,6 +422,8 @@ static int put_strip_of(struct partial_out *w, size_t file,
     return strip ? partial_put_block(w, PARTIAL_STRIP, put_strip, &item) : 0;
 }
 
+/* Reads a key and its bins into a strip that has them. False: damaged, or no
+ * memory. */
 static bool get_strip_key(struct jpr_in *in, struct strip *s)
 {
     char id[RECORD_MAX_ID + 1], func[RECORD_MAX_FUNC + 1];
@@ -408,6 +443,8 @@ static bool get_strip_key(struct jpr_in *in, struct strip *s)
     return key && !in->bad;
 }
 
+/* Reads a strip with the bins that its writer chose. False: damaged, or no
+ * memory. */
 static bool get_strip(struct jpr_in *in, struct strip *s)
 {
     unsigned shift;
@@ -425,8 +462,9 @@ static bool get_strip(struct jpr_in *in, struct strip *s)
     return !in->bad;
 }
 
-/* Converts a strip to the report's number of bins: its writer may have known of
- * fewer processes. */
+/* Reads a strip, which follows its timeline, and converts it to the report's
+ * number of bins: its writer may have known of fewer processes. 0, or -1:
+ * damaged, or no memory. */
 static int get_strip_of(struct partial_in *r)
 {
     struct partial *p = r->partial;

@@ -1,5 +1,11 @@
 /* partial_tables.c - blocks of a partial, and the tables in them: functions,
- * communicators, members, and what they sent. */
+ * communicators and members, and what the members sent.
+ *
+ * First how a block is written (partial_put_block). Then each table has a put
+ * function, and in the same order a get function that reads it into a join.
+ * Members are numbered by communicator, in the order of struct partial_out.
+ * Reading follows the order of blocks: tables, pairs, bits, kernels, messages,
+ * series (partial_rows_in.c), strays. */
 #include "orchestrator/aggregate/partial_parts.h"
 
 #include <errno.h>
@@ -17,6 +23,8 @@ uint32_t partial_check(const uint8_t frame[PARTIAL_FRAME_BYTES],
     return (uint32_t) (n ? crc32(crc, payload, (uInt) n) : crc);
 }
 
+/* Doubles the buffer of a payload. False: it would be too large, or no memory.
+ */
 static bool grow(struct jpr_out *out)
 {
     size_t size = out->size ? 2 * out->size : 64 << 10;
@@ -35,6 +43,8 @@ int partial_put_block(struct partial_out *w, enum partial_block type,
 {
     uint8_t frame[PARTIAL_FRAME_BYTES];
 
+    /* how long a payload is shows only when it is written: try with twice the
+     * room until it fits */
     do {
         if ((w->out.full || !w->out.bytes) && !grow(&w->out))
             return error_set(w->err, "a block is too large");
@@ -62,6 +72,7 @@ void partial_put_counts(struct jpr_out *out, const struct jpr_counts *counts)
     jpr_put_u64(out, counts->left_out);
 }
 
+/* A histogram; buckets as differences to the one before. */
 static void put_rates(struct jpr_out *out, const struct join_rates *rates)
 {
     uint32_t next = 0;
@@ -74,6 +85,8 @@ static void put_rates(struct jpr_out *out, const struct join_rates *rates)
     }
 }
 
+/* A rank of a communicator. Its records of collectives are counted again when
+ * its lanes are read. */
 static void put_member(struct jpr_out *out, const struct join_member *m)
 {
     jpr_put_u64(out, m->rank);
@@ -85,6 +98,7 @@ static void put_member(struct jpr_out *out, const struct join_member *m)
     put_rates(out, &m->rates);
 }
 
+/* A communicator and its members. */
 static void put_comm(struct jpr_out *out, const struct partial_out *w,
                      uint32_t at)
 {
@@ -103,6 +117,7 @@ static void put_comm(struct jpr_out *out, const struct partial_out *w,
         put_member(out, w->members[i]);
 }
 
+/* The payload of PARTIAL_TABLES. */
 static void put_tables(struct jpr_out *out, const void *arg)
 {
     const struct partial_out *w = arg;
@@ -119,6 +134,8 @@ static void put_tables(struct jpr_out *out, const void *arg)
     jpr_put_u64(out, join->untimed);
 }
 
+/* The payload of PARTIAL_PAIRS. Rates that the report would not use are left
+ * out. */
 static void put_pairs(struct jpr_out *out, const void *arg)
 {
     const struct join *join = arg;
@@ -148,6 +165,8 @@ static int put_all_pairs(struct partial_out *w)
                : 0;
 }
 
+/* A lane of Send or Recv: which numbers have a record. Collectives have theirs
+ * in the rows (partial_rows.c). */
 struct lane_bits {
     uint32_t member;
     const struct join_lane *lane;
@@ -188,6 +207,7 @@ static int put_all_bits(struct partial_out *w)
     return 0;
 }
 
+/* The times of a rank's AlltoAlls, in the way of counting that fits. */
 struct member_kernels {
     uint32_t member;
     unsigned per;
@@ -206,6 +226,7 @@ static void put_kernels(struct jpr_out *out, const void *arg)
         const struct join_kernel_block *block = kernels->blocks[i];
 
         jpr_put_u64(out, block->number - next);
+        /* 0: a message of the AlltoAll is missing; else its time and 1 */
         for (unsigned k = 0; k < JOIN_KERNEL_BLOCK; k++)
             jpr_put_u64(out, block->n[k] == kernels->per
                                  ? block->us[k] + UINT64_C(1)
@@ -214,6 +235,7 @@ static void put_kernels(struct jpr_out *out, const void *arg)
     }
 }
 
+/* Writes the kernels of each member whose messages form AlltoAlls. */
 static int put_all_kernels(struct partial_out *w)
 {
     for (uint32_t i = 0; i < w->join->n_members; i++) {
@@ -236,6 +258,7 @@ static int put_all_kernels(struct partial_out *w)
     return 0;
 }
 
+/* The times of a rank's messages, over the run. */
 struct member_messages {
     uint32_t member;
     const struct join_messages *messages;
@@ -280,6 +303,7 @@ static void put_strays(struct jpr_out *out, const void *arg)
     jpr_put_u64(out, w->join->n_strays);
     for (size_t i = 0; i < w->join->n_strays && !out->full; i++) {
         const struct join_stray *s = &w->join->strays[i];
+        /* strays have one record each, so a few values restore row and stamp */
         uint64_t key = (uint64_t) s->comm << 32 | s->rank;
         uint32_t at = keymap_find(&w->join->member_map, key, 0);
 
@@ -303,16 +327,20 @@ int partial_put_strays(struct partial_out *w)
                : 0;
 }
 
-/* --- the same read: foreign input, no number in it is trusted --- */
+/* --- the same read: foreign input, no number of it is trusted --- */
 
 /* Larger counts of records are errors. Sums stay far below 64 bits. */
 #define MAX_COUNT (UINT64_C(1) << 48)
 
+/* Bytes of the payload that are left: an element takes one at least, so this
+ * bounds any number of elements. */
 static size_t left(const struct jpr_in *in)
 {
     return (size_t) (in->end - in->at);
 }
 
+/* Reads the names of functions. Each has to be new, so that its number is that
+ * of the writer. */
 static int get_funcs(struct partial_in *r)
 {
     uint64_t n = jpr_get_bounded(&r->in, JOIN_MAX_FUNCS);
@@ -328,6 +356,8 @@ static int get_funcs(struct partial_in *r)
     return r->in.bad ? -1 : 0;
 }
 
+/* Whether it is "0x" and hexadecimal digits, as the readers of logs accept it.
+ */
 static bool good_id(const char *id, size_t len)
 {
     if (len < 3 || len > RECORD_MAX_ID || memcmp(id, "0x", 2) != 0)
@@ -338,6 +368,7 @@ static bool good_id(const char *id, size_t len)
     return true;
 }
 
+/* Whether it is a communicator's name of a length that a record may have. */
 static bool good_name(const char *name, size_t len)
 {
     if (len > RECORD_MAX_NAME)
@@ -348,7 +379,8 @@ static bool good_name(const char *name, size_t len)
     return true;
 }
 
-/* Of at most so many records. */
+/* Reads a histogram of at most `records` messages. 0, or -1: damaged, or the
+ * memory limit. */
 static int get_rates(struct partial_in *r, struct join_rates *rates,
                      uint64_t records)
 {
@@ -369,6 +401,7 @@ static int get_rates(struct partial_in *r, struct join_rates *rates,
     return r->in.bad ? -1 : 0;
 }
 
+/* Reads a rank of a communicator. Each may come once. 0, or -1. */
 static int get_member(struct partial_in *r, uint32_t comm, uint32_t n_ranks)
 {
     uint64_t rank = jpr_get_bounded(
@@ -382,6 +415,7 @@ static int get_member(struct partial_in *r, uint32_t comm, uint32_t n_ranks)
     uint32_t known = r->join->n_members;
     struct join_member *member;
 
+    /* all numbers are read before any is used */
     if (r->in.bad || (len && !record_is_word(host, len, RECORD_MAX_HOST)))
         return -1;
     member = join_member_get(r->join, comm, (uint32_t) rank);
@@ -406,6 +440,7 @@ void partial_get_counts(struct jpr_in *in, struct jpr_counts *counts)
     counts->left_out = jpr_get_u64(in);
 }
 
+/* Reads a recorder's counters, if there are any. */
 static int get_counts(struct partial_in *r, struct join_comm *comm)
 {
     struct jpr_counts counts;
@@ -417,6 +452,7 @@ static int get_counts(struct partial_in *r, struct join_comm *comm)
     return r->in.bad ? -1 : 0;
 }
 
+/* Reads communicator `at` and its members. 0, or -1: damaged, or no memory. */
 static int get_comm(struct partial_in *r, uint32_t at)
 {
     const char *id, *name;
@@ -429,7 +465,8 @@ static int get_comm(struct partial_in *r, uint32_t at)
 
     if (r->in.bad || !good_id(id, id_len) || !good_name(name, len) ||
         !n_ranks != !nnodes ||
-        join_comm_get(r->join, id, id_len, n_ranks, nnodes) != at ||
+        join_comm_get(r->join, id, id_len, n_ranks, nnodes) !=
+            at || /* each once */
         join_comm_name(r->join->comms[at], name, len) < 0 ||
         get_counts(r, r->join->comms[at]) < 0)
         return -1;
@@ -449,6 +486,7 @@ static int get_tables(struct partial_in *r)
     if (get_funcs(r) < 0)
         return -1;
     n = jpr_get_bounded(&r->in, left(&r->in));
+    /* first[i + 1] becomes the number of members up to communicator i */
     r->first = calloc((size_t) n + 1, sizeof(*r->first));
     if (r->in.bad || !r->first)
         return -1;
@@ -461,6 +499,7 @@ static int get_tables(struct partial_in *r)
     return r->in.bad ? -1 : 0;
 }
 
+/* Reads a pair of ranks and its sums. Each pair and direction may come once. */
 static int get_pair(struct partial_in *r)
 {
     uint64_t comm = jpr_get_bounded(&r->in, UINT32_MAX);
@@ -504,6 +543,7 @@ static int get_bits(struct partial_in *r)
     if (r->in.bad || at >= r->join->n_members || func >= r->join->n_funcs)
         return -1;
     lane = join_lane_get(r->join, r->join->members[at], NULL, (uint32_t) func);
+    /* one block for each lane */
     if (!lane || lane->blocks.n)
         return -1;
     for (uint64_t i = 0; i < n; i++) {
@@ -511,6 +551,7 @@ static int get_bits(struct partial_in *r)
         uint64_t seen = ~jpr_get_u64(&r->in);
         struct join_lane_block *block;
 
+        /* its sequence numbers must fit 64 bits */
         if (r->in.bad || number > UINT64_MAX / JOIN_BLOCK)
             return -1;
         block = join_lane_block_get(r->join, lane, number);
@@ -522,8 +563,8 @@ static int get_bits(struct partial_in *r)
     return 0;
 }
 
-/* The first operation of the stray's sequence number, which has another size.
- */
+/* Whether the stray's sequence number has a row, which has to be of another
+ * size. */
 static bool has_row(const struct partial_in *r, const struct join_stray *stray)
 {
     const struct join_comm *comm = r->join->comms[stray->comm];
@@ -543,7 +584,8 @@ static bool has_row(const struct partial_in *r, const struct join_stray *stray)
     return false;
 }
 
-/* Whether the strays are sorted and each comes once. */
+/* Whether the stray comes after those before it, so that all are sorted and
+ * none comes twice. */
 static bool is_next(const struct join *join, const struct join_stray *stray)
 {
     size_t n = join->n_strays;
@@ -551,6 +593,7 @@ static bool is_next(const struct join *join, const struct join_stray *stray)
     return !n || join_stray_order(&join->strays[n - 1], stray) < 0;
 }
 
+/* Reads a stray, which is made from a record as in join.c. 0, or -1. */
 static int get_stray(struct partial_in *r)
 {
     uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
@@ -595,8 +638,8 @@ static int get_stray(struct partial_in *r)
     return 0;
 }
 
-/* Reads 64 kernels. Pairs come before them and show whether a rank sends to
- * itself. */
+/* Reads a block of 64 kernels. Pairs come before them and show whether a rank
+ * sends to itself. */
 static int get_kernel_block(struct partial_in *r, struct join_member *member,
                             bool self, uint64_t number)
 {
@@ -621,6 +664,7 @@ static int get_kernels(struct partial_in *r)
     if (r->in.bad || at >= r->join->n_members)
         return -1;
     member = r->join->members[at];
+    /* one block for each member, and only if its pairs form AlltoAlls */
     if (!join_kernels_fit(r->join, member, &self) ||
         member->kernels.blocks[!self].n)
         return -1;
@@ -645,6 +689,7 @@ static int get_messages(struct partial_in *r)
     if (r->in.bad || at >= r->join->n_members)
         return -1;
     messages = &r->join->members[at]->messages;
+    /* one block for each member */
     if (messages->room)
         return -1;
     for (uint32_t k = 0; k < n; k++) {
