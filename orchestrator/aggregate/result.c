@@ -1,4 +1,11 @@
-/* result.c - the rows of a result: communicators, ranks, pairs. */
+/* result.c - the rows of a result: communicators, ranks, pairs of ranks and of
+ * hosts.
+ *
+ * result_build closes the join's communicators and then makes the tables one
+ * after the other. The join's numbers of communicators and functions are not
+ * those of the result, which sorts them: comm_at and func_at map them. Cells
+ * and windows are in result_cells.c, quality in result_quality.c, busy times in
+ * busy.c. */
 #include "orchestrator/aggregate/result_build.h"
 
 #include <inttypes.h>
@@ -21,7 +28,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* Only names of collectives: Send and Recv have no series. */
+/* Makes the sorted list of functions, and func_at. It has collectives only, as
+ * Send and Recv have no series. */
 static int make_funcs(struct build *b)
 {
     struct jp_result *r = b->result;
@@ -48,6 +56,7 @@ static int make_funcs(struct build *b)
     return 0;
 }
 
+/* A communicator while they are sorted. */
 struct sortable {
     const struct join_comm *comm;
     uint32_t from;
@@ -63,6 +72,7 @@ static int by_type_and_id(const void *a, const void *b)
 {
     const struct sortable *sx = a, *sy = b;
     const struct join_comm *x = sx->comm, *y = sy->comm;
+    /* those without members come last, so that the result can leave them out */
     int order = compare(!sx->seen, !sy->seen);
 
     if (!order)
@@ -80,8 +90,8 @@ static int by_type_and_id(const void *a, const void *b)
     return order ? order : compare(x->guessed, y->guessed);
 }
 
-/* Communicators with counters and no records come last. The result does not
- * include them. */
+/* Sorts the communicators and fills comm_at and comm_from. Those with counters
+ * and without records come last, and the result does not include them. */
 static int make_order(struct build *b)
 {
     uint32_t n = b->join->n_comms;
@@ -132,6 +142,7 @@ static int collect_hosts(struct build *b)
     return 0;
 }
 
+/* Sorts a communicator's hosts and keeps each once. */
 static void unique_hosts(struct jp_comm *comm)
 {
     size_t kept = 0;
@@ -148,6 +159,7 @@ static void unique_hosts(struct jp_comm *comm)
     comm->n_hosts = kept;
 }
 
+/* Copies a communicator's figures. 0, or -1: no memory. */
 static int fill_comm(struct jp_comm *comm, const struct join_comm *from)
 {
     memcpy(comm->id, from->id, sizeof(comm->id));
@@ -176,6 +188,7 @@ static const char *const type_rules[JP_COMM_N_TYPES] = {
     "every rank in an NVLink domain of its own",
     "several ranks share each of several NVLink domains"};
 
+/* The sentence and the evidence for sizes that were guessed. */
 static const char *judge_guess(const struct jp_comm *comm,
                                const char **evidence)
 {
@@ -187,7 +200,9 @@ static const char *judge_guess(const struct jp_comm *comm,
            "example plugin tell none; NVLink may span hosts";
 }
 
-/* What the hosts of the records say about nnodes. */
+/* The sentence on whether the hosts of the records agree with nnodes, and the
+ * word of evidence. NVIDIA's nnodes counts NVLink domains, which may span
+ * hosts. */
 static const char *judge(const struct jp_comm *comm, const char **evidence)
 {
     *evidence = "records";
@@ -209,6 +224,7 @@ static const char *judge(const struct jp_comm *comm, const char **evidence)
     return "as many hosts as domains";
 }
 
+/* Sets evidence and why of a communicator. 0, or -1: no memory. */
 static int explain_type(struct jp_comm *comm)
 {
     const char *verdict = judge(comm, &comm->evidence);
@@ -222,6 +238,8 @@ static int explain_type(struct jp_comm *comm)
     return comm->why ? 0 : -1;
 }
 
+/* Closes the join and makes the communicators, with hosts and types. 0, or -1:
+ * no memory. */
 static int make_comms(struct build *b)
 {
     struct jp_result *r = b->result;
@@ -265,9 +283,10 @@ static int by_comm_and_rank(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Fills slice_us and stalled_us. */
+/* A rank has two rows of slices: slice_us, then stalled_us. */
 enum { RANK_SLICES = 2 * JP_SLICES };
 
+/* Moves the rank's times of messages from the join to the result. */
 static void take_messages(struct jp_rank *rank, struct join_member *member)
 {
     rank->n_message_us = join_messages_parts(&member->messages);
@@ -277,7 +296,8 @@ static void take_messages(struct jp_rank *rank, struct join_member *member)
     member->messages.us = NULL; /* it is the rank's now */
 }
 
-/* slices: room for the rank's slices. NULL: no times were kept. */
+/* Fills a rank's row. slices: room for its slices; NULL: no times were kept. 0,
+ * or -1: no memory. */
 static int fill_rank(struct build *b, struct jp_rank *rank,
                      struct join_member *member, float *slices)
 {
@@ -304,13 +324,15 @@ static int fill_rank(struct build *b, struct jp_rank *rank,
         memcpy(slices, member->slices, RANK_SLICES * sizeof(*slices));
     if (sums->timed_ops)
         rank->last_share = (double) rank->last_ops / (double) sums->timed_ops;
+    /* all ranks have the same timed operations, so the sum of the shortest
+     * times is what none of them waits for */
     if (rank->exec_us > sums->shortest_us)
         rank->wait_us = rank->exec_us - sums->shortest_us;
     return rank->host ? 0 : -1;
 }
 
-/* The number of a member's kernels up to the last complete one. 0: most are not
- * complete, so its messages do not form AlltoAlls. */
+/* The number of a member's AlltoAlls up to the last complete one. 0: most are
+ * not complete, so its messages do not form AlltoAlls. */
 static size_t count_kernels(const struct blockmap *blocks, unsigned per)
 {
     uint64_t last = 0, whole = 0;
@@ -329,6 +351,8 @@ static size_t count_kernels(const struct blockmap *blocks, unsigned per)
     return last / 2 < whole ? (size_t) last : 0;
 }
 
+/* Fills us[n] with the times of complete AlltoAlls, others with JP_NO_KERNEL.
+ */
 static void fill_kernels(const struct blockmap *blocks, unsigned per,
                          uint32_t *us, size_t n)
 {
@@ -343,7 +367,8 @@ static void fill_kernels(const struct blockmap *blocks, unsigned per,
     }
 }
 
-/* Called before ranks are sorted: ranks are in the order of members. */
+/* Adds the times of AlltoAlls to the ranks. Called before ranks are sorted, so
+ * ranks are in the order of members. */
 static int result_kernels(struct build *b)
 {
     struct jp_result *r = b->result;
@@ -374,6 +399,7 @@ static int result_kernels(struct build *b)
     return r->kernels ? 0 : -1;
 }
 
+/* Makes the ranks, sorted by communicator and rank. 0, or -1: no memory. */
 static int make_ranks(struct build *b)
 {
     struct join *join = b->join;
@@ -405,6 +431,7 @@ static int make_ranks(struct build *b)
 
 /* --- the closed communicators' operations, in their final order --- */
 
+/* Takes over the packed operations and gives them the result's numbers. */
 static int make_ops(struct build *b)
 {
     struct jp_result *r = b->result;
@@ -449,10 +476,12 @@ static void expect(struct build *b)
                       one->src == other->src && one->dst == other->dst;
 
         b->ragged |= !paired || one->count != other->count;
+        /* a pair's Recv and Send are neighbours */
         i += paired;
     }
 }
 
+/* Makes the pairs of ranks. 0, or -1: no memory. */
 static int make_p2p(struct build *b)
 {
     struct jp_result *r = b->result;
@@ -464,9 +493,9 @@ static int make_p2p(struct build *b)
         return -1;
     for (uint32_t i = 0; i < b->join->n_p2p; i++) {
         const struct join_p2p *p = b->join->p2p[i];
-        double mean = p->n_busbw
-                          ? (double) p->busbw_sum / ((double) p->n_busbw * 1e6)
-                          : 0;
+        double mean = p->n_busbw ? (double) p->busbw_sum /
+                                       ((double) p->n_busbw * 1e6) /* GB/s */
+                                 : 0;
 
         fast = join_p2p_has_rates(b->join, p) ? join_rates_fast(&p->rates)
                                               : NAN;
@@ -488,7 +517,7 @@ static int make_p2p(struct build *b)
 
 /* --- Send and Recv between hosts --- */
 
-/* Work space. */
+/* Work space of the pairs of hosts. */
 struct nodes {
     const struct join *join;
     struct jp_result *r;
@@ -510,7 +539,8 @@ static int keep_hosts(struct jp_result *r, const char **all, size_t n)
     return 0;
 }
 
-/* The hosts of all ranks, and "": not known. */
+/* Makes the sorted list of the hosts of all ranks, with "" for an unknown host.
+ */
 static int make_hosts(const struct join *join, struct jp_result *r)
 {
     size_t n = (size_t) join->n_members + 1;
@@ -529,7 +559,7 @@ static int make_hosts(const struct join *join, struct jp_result *r)
     return rc;
 }
 
-/* The host in the rank's own records. */
+/* The index of the host that the rank's own records name. */
 static uint32_t host_of(const struct nodes *w, uint32_t comm, uint32_t rank)
 {
     uint64_t key = (uint64_t) comm << 32 | rank;
@@ -559,6 +589,7 @@ static uint32_t row_of(struct nodes *w, uint32_t src, uint32_t dst, bool recv)
     return at;
 }
 
+/* Adds a pair of ranks to the row of its hosts. 0, or -1: no memory. */
 static int add_pair(struct nodes *w, const struct join_p2p *p)
 {
     uint32_t at = row_of(w, host_of(w, p->comm, p->src),
@@ -596,6 +627,7 @@ static int make_p2p_nodes(struct build *b)
 
     if (!n)
         return 0;
+    /* there are no more pairs of hosts than pairs of ranks */
     r->p2p_nodes = calloc(n, sizeof(*r->p2p_nodes));
     w.busbw_sum = calloc(n, sizeof(*w.busbw_sum));
     if (!r->p2p_nodes || !w.busbw_sum || make_hosts(b->join, r) < 0)
@@ -620,6 +652,7 @@ out:
 
 int result_build(struct build *b)
 {
+    /* operations before cells, pairs before quality */
     static int (*const steps[])(struct build *) = {
         make_comms, make_ranks,     make_ops,       result_cells_and_windows,
         make_p2p,   make_p2p_nodes, result_quality, busy_result,

@@ -1,4 +1,9 @@
-/* result_quality.c - how complete and how clean the input was. */
+/* result_quality.c - how complete and how clean the input was.
+ *
+ * count_files has a note for each file with something wrong. sum_counters adds
+ * up what the recorders counted, and set_expected decides from these and from
+ * sequence numbers how many records there should be. At the end: labels, which
+ * the topology adds to communicators. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +35,7 @@ static int add_note(struct jp_quality *q, const char *path, char *what)
     return more[n].path ? 0 : -1;
 }
 
-/* Notes from a recording's tail. */
+/* Adds the notes that a recording's tail gives rise to. 0, or -1: no memory. */
 static int note_recorder(struct jp_quality *q, const char *path,
                          const struct source_facts *f)
 {
@@ -55,7 +60,7 @@ static int note_recorder(struct jp_quality *q, const char *path,
     return rc;
 }
 
-/* Notes about a trace: what it lacks. */
+/* Adds a note on the operations that a trace does not have. */
 static int note_trace(struct jp_quality *q, const char *path,
                       const struct source_facts *f)
 {
@@ -69,6 +74,8 @@ static int note_trace(struct jp_quality *q, const char *path,
                                 f->records, f->missing));
 }
 
+/* Adds a trace's events by pool: the largest number shows how large the pools
+ * have to be. */
 static void count_trace(struct jp_quality *q, const struct source_facts *f)
 {
     static const enum trace_pool from[JP_TRACE_POOLS] = {
@@ -85,8 +92,10 @@ static void count_trace(struct jp_quality *q, const struct source_facts *f)
             q->trace_most[i] = f->pools[from[i]];
 }
 
-/* A recorder that was killed lacks one flush after its last counters at most.
- * If it had lost records or had reached its cap, the number is unknown. */
+/* Whether it is unknown how much a cut recording lacks. A recorder that was
+ * killed lacks one flush after its last counters at most. But if it had lost
+ * records or had reached its cap, or if blocks are damaged, there is no bound.
+ */
 static bool is_unbounded(const struct source_facts *f)
 {
     const struct jpr_counts *c = &f->tail.counts;
@@ -95,6 +104,7 @@ static bool is_unbounded(const struct source_facts *f)
            (!f->tail.counted || c->lost || c->left_out || f->damaged);
 }
 
+/* Adds a note on a file that ends too early. */
 static int note_cut(struct jp_quality *q, const char *path,
                     const struct source_facts *f)
 {
@@ -117,7 +127,8 @@ static int note_cut(struct jp_quality *q, const char *path,
                                 FIG_UTC(f->tail.clocks.real_ns / 1000)));
 }
 
-/* More than one record in 100 came in a layout that is not known. */
+/* Adds a note if more than one record in 100 came in a layout that the fast
+ * reader does not know. */
 static int note_layout(struct jp_quality *q, const char *path,
                        const struct source_facts *f)
 {
@@ -130,11 +141,12 @@ static int note_layout(struct jp_quality *q, const char *path,
                                 f->odd_lines, f->lines));
 }
 
-/* A sentence on what is wrong with a file, the worst first. NULL: nothing.
- * *failed: no memory. */
+/* Adds notes on what is wrong with a file, the worst first. 0, or -1: no
+ * memory. */
 static int note_file(struct jp_quality *q, const char *path,
                      const struct source_facts *f)
 {
+    /* bad_line is the number of this */
     const char *unit = f->has_counters ? "operation" : "line";
     int rc = 0;
 
@@ -162,8 +174,8 @@ static int note_file(struct jp_quality *q, const char *path,
     return rc == 0 && f->has_pools ? note_trace(q, path, f) : rc;
 }
 
-/* A .json file that is neither a trace nor ours gets a note; a .txt file does
- * not. */
+/* Adds a note on a .json file that is neither a trace nor ours. Of other
+ * programs' .txt files there are too many for that. */
 static int note_foreign(struct jp_quality *q, const char *path)
 {
     size_t len = strlen(path);
@@ -175,7 +187,8 @@ static int note_foreign(struct jp_quality *q, const char *path)
                     text_format("not read: no trace of the example plugin"));
 }
 
-/* Files come in order of path. */
+/* Counts bad lines of each kind. Files come in order of path, so the first of a
+ * kind is that of the first path. */
 static int count_bad(struct jp_quality *q, const char *path,
                      const struct source_facts *f)
 {
@@ -194,6 +207,7 @@ static int count_bad(struct jp_quality *q, const char *path,
     return 0;
 }
 
+/* Counts the files and what is wrong with them. 0, or -1: no memory. */
 static int count_files(struct build *b)
 {
     struct jp_quality *q = &b->result->quality;
@@ -215,6 +229,7 @@ static int count_files(struct build *b)
             note_file(q, b->walk->logs[i].path, f) < 0)
             return -1;
     }
+    /* what the walk did not open: links, FIFOs and so on */
     for (size_t i = 0; i < b->walk->n_skips; i++) {
         q->skipped_files++;
         if (add_note(q, b->walk->skips[i].path,
@@ -232,6 +247,7 @@ static int by_path(const void *a, const void *b)
     return order ? order : strcmp(x->what, y->what);
 }
 
+/* Sorts the notes and keeps the first MAX_NOTES. */
 static void cut_notes(struct jp_quality *q)
 {
     if (q->n_notes)
@@ -244,6 +260,8 @@ static void cut_notes(struct jp_quality *q)
     }
 }
 
+/* Adds calls for which NCCL reported no operation, by function. Functions
+ * beyond JP_UNSEEN_FUNCS are only in the sum. */
 static void add_unseen(struct jp_quality *q, const struct recfile_tail *tail)
 {
     q->unseen_calls = num_add(q->unseen_calls, tail->unseen_calls);
@@ -263,6 +281,7 @@ static void add_unseen(struct jp_quality *q, const struct recfile_tail *tail)
     }
 }
 
+/* Adds operations without a time, and the reasons. */
 static void add_doubts(struct jp_quality *q, const struct recfile_tail *tail)
 {
     _Static_assert((int) JP_DOUBTS == (int) RECFILE_DOUBTS, "the same reasons");
@@ -272,6 +291,8 @@ static void add_doubts(struct jp_quality *q, const struct recfile_tail *tail)
         q->unsure_by[i] = num_add(q->unsure_by[i], tail->unsure_by[i]);
 }
 
+/* Counts a recording of which an unknown part is missing. 0 as the time is the
+ * earliest: then the time is unknown. */
 static void add_unbounded(struct jp_quality *q, const struct source_facts *f)
 {
     uint64_t at = f->tail.counted ? f->tail.clocks.real_ns / 1000 : 0;
@@ -298,7 +319,8 @@ static void sort_unseen(struct jp_quality *q)
         q->n_unseen--;
 }
 
-/* Adds the recorder's own cost in its process. */
+/* Adds the recorder's own cost in its process. Callbacks are timed in a sample
+ * only, so their time is scaled up to all. */
 static void add_overhead(struct jp_overhead *o, const struct source_facts *f)
 {
     const struct jpr_cost *c = &f->tail.cost;
@@ -330,6 +352,7 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
     for (size_t i = 0; i < b->walk->n_logs; i++) {
         const struct source_facts *f = &b->files[i];
         const struct jpr_counts *c = &f->tail.counts;
+        /* what the file shows itself */
         uint64_t there = num_add(f->records, num_add(c->lost, c->left_out));
 
         if (f->foreign)
@@ -340,7 +363,7 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
         q->recordings++;
         q->cut_recordings += f->cut;
         q->damaged_blocks = num_add(q->damaged_blocks, f->damaged);
-        /* records may have come behind the last counters */
+        /* records may have come after the last counters */
         *produced =
             num_add(*produced, c->produced > there ? c->produced : there);
         q->lost = num_add(q->lost, c->lost);
@@ -356,6 +379,8 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
     }
 }
 
+/* Finds the largest communicator, and of several the one with the fewest ranks
+ * seen. */
 static void set_ranks(struct jp_result *r)
 {
     struct jp_quality *q = &r->quality;
@@ -371,8 +396,9 @@ static void set_ranks(struct jp_result *r)
     }
 }
 
-/* Counters of ranks without a record are in no sum. The sum is then only
- * another lower bound. */
+/* Decides how many records there should be, and how well that is known.
+ * Counters of ranks without a record are in no sum. If ranks are missing, the
+ * sum is only another lower bound. */
 static void set_expected(struct build *b, bool complete, uint64_t produced)
 {
     struct jp_quality *q = &b->result->quality;
@@ -384,6 +410,7 @@ static void set_expected(struct build *b, bool complete, uint64_t produced)
         q->expected_kind = JP_EXPECT_BOUND;
         q->expected = num_add(b->expected, q->p2p_records);
         q->unseen_records = b->unseen;
+        /* records were lost, so gaps are likely lost records, too */
         if (b->ragged || produced > q->records)
             q->expected = num_add(q->expected, b->unseen);
         if (q->expected < produced)
@@ -443,6 +470,7 @@ void labels_fini(struct jp_labels *labels)
     *labels = (struct jp_labels){0};
 }
 
+/* Moves a label to its communicator. */
 static void put_label(struct jp_comm *comm, struct jp_comm_label *label)
 {
     comm->fabric = label->fabric;
@@ -463,6 +491,7 @@ int result_label(struct jp_result *result, struct jp_labels *labels,
                  struct jp_error *err)
 {
     struct jp_quality *q = &result->quality;
+    /* all that may fail comes before the first change */
     size_t room = q->n_notes < MAX_NOTES ? MAX_NOTES - q->n_notes : 0;
     size_t taken = labels->n_notes < room ? labels->n_notes : room;
     struct jp_file_note *notes =
