@@ -1,4 +1,10 @@
-/* busy.c - unite a process' intervals as they come. */
+/* busy.c - when a process had an operation in flight: unites the intervals of
+ * its records, and makes the result's rows of busy times.
+ *
+ * joinrun.h has the idea. busy_add keeps the last intervals (spans) and moves
+ * older ones into slots, so memory is bounded. busy_join puts the pieces of a
+ * file together. busy_result, at the end, gives all processes slices of one
+ * width. */
 #include "orchestrator/aggregate/joinrun.h"
 
 #include <stdlib.h>
@@ -33,7 +39,9 @@ void busy_destroy(struct busy *busy)
 
 /* ------------------------------------------------------------------ slots */
 
-/* Makes slots 1 << shift us wide, which is not less than they are. */
+/* Makes slots 1 << shift us wide, which is not less than they are. Slots begin
+ * at multiples of their width, so an odd first slot is the second half of its
+ * new slot. */
 static void widen(struct busy_slots *s, unsigned shift)
 {
     for (; s->shift < shift; s->shift++) {
@@ -61,6 +69,7 @@ static void cover(struct busy_slots *s, uint64_t from, uint64_t to)
 {
     uint64_t first = from >> s->shift, last = to >> s->shift;
 
+    /* the range with the slots that are there */
     while (s->n) {
         first = from >> s->shift;
         last = to >> s->shift;
@@ -70,6 +79,7 @@ static void cover(struct busy_slots *s, uint64_t from, uint64_t to)
             break;
         widen(s, s->shift + 1);
     }
+    /* no slots yet: only their width has to be found */
     while (!s->n && last - first >= BUSY_SLOTS) {
         s->shift++;
         first = from >> s->shift;
@@ -83,7 +93,8 @@ static void cover(struct busy_slots *s, uint64_t from, uint64_t to)
     s->n = (unsigned) (last - first + 1);
 }
 
-/* Adds the time from..to to the slots; to > from. */
+/* Adds the time from..to to the slots; to > from. A slot gets what lies within
+ * it. */
 static void busy_slots_add(struct busy_slots *s, uint64_t from, uint64_t to)
 {
     cover(s, from, to - 1);
@@ -98,6 +109,7 @@ static void busy_slots_add(struct busy_slots *s, uint64_t from, uint64_t to)
 
 bool busy_slots_good(const struct busy_slots *s)
 {
+    /* times up to 2^55 us, with which sums cannot overflow */
     if (s->n > BUSY_SLOTS || s->shift > 44 ||
         s->first > (UINT64_MAX >> 9 >> s->shift))
         return false;
@@ -116,8 +128,8 @@ static int by_start(const void *a, const void *b)
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Sorts by start. Spans come nearly in order, so inserting each is quick; spans
- * in any other order are left to qsort. */
+/* Sorts by start. Spans come nearly in order, so inserting each is quick.
+ * Others are left to qsort after 8 moves a span. */
 static void sort_spans(struct busy_span *at, size_t n)
 {
     size_t moves = 0;
@@ -154,9 +166,10 @@ static void unite(struct busy_spans *spans)
     spans->n = n + 1;
 }
 
+/* Appends a span, or extends the last one. 0, or -1: no memory. */
 static int push(struct busy_spans *spans, uint64_t from, uint64_t to)
 {
-    /* most follow or touch the one before */
+    /* most overlap or touch the one before */
     if (spans->n && from >= spans->at[spans->n - 1].from &&
         from <= spans->at[spans->n - 1].to) {
         if (to > spans->at[spans->n - 1].to)
@@ -197,7 +210,9 @@ static void retire(struct busy *b, size_t n)
     drop(last, n);
 }
 
-/* Makes room for another span. */
+/* Makes room for another span: unites those that touch, and moves the older
+ * half into the slots. Of a piece, the first ones are kept apart, because the
+ * piece before may reach into them. 0, or -1: no memory. */
 static int make_room(struct busy *b)
 {
     size_t head = 0;
@@ -217,6 +232,8 @@ static int make_room(struct busy *b)
     return 0;
 }
 
+/* Adds a span. What lies between low_us and high_us is in the slots already:
+ * the part of the span there is cut and counted as clipped. 0, or -1. */
 static int add_span(struct busy *b, uint64_t from, uint64_t to)
 {
     if (b->last.n >= BUSY_KEPT && make_room(b) < 0)
@@ -224,6 +241,7 @@ static int add_span(struct busy *b, uint64_t from, uint64_t to)
     if (from < b->high_us) {
         uint64_t low = to < b->low_us ? to : b->low_us;
 
+        /* a piece's head begins before its slots */
         if (from < b->low_us && push(&b->head, from, low) < 0)
             return -1;
         b->clipped += to > b->low_us;
@@ -232,7 +250,8 @@ static int add_span(struct busy *b, uint64_t from, uint64_t to)
     return from < to ? push(&b->last, from, to) : 0;
 }
 
-/* Whether the record is of the same process as the others. */
+/* Whether the record is of the same process as the others. The first record
+ * sets the process. */
 static bool is_same(struct busy *b, const struct record *r)
 {
     const char *host = r->host.len ? r->host.text : "";
@@ -251,8 +270,11 @@ int busy_add(struct busy *b, const struct record *r)
     uint64_t from = r->start_us;
     uint64_t to = r->end_us > from ? r->end_us : from + 1;
 
+    /* the GPU's time, counted back from the end, begins before what the host
+     * saw */
     if (!r->exec_unknown && r->exec_us < to && to - r->exec_us < from)
         from = to - r->exec_us;
+    /* no real time; the record counts as neither timed nor untimed */
     if (to - from > RECORD_MAX_TIME_US || r->host.len > RECORD_MAX_HOST)
         return 0;
     b->mixed |= !is_same(b, r);
@@ -266,8 +288,8 @@ int busy_add(struct busy *b, const struct record *r)
 
 /* ----------------------------------------------------------------- pieces */
 
-/* Up to the head of the next piece, whose slots begin there: moves the kept
- * spans into the slots. */
+/* Moves all kept spans into the slots, cut at low_us, where the slots of the
+ * next piece begin. */
 static void settle_below(struct busy *b, uint64_t low_us)
 {
     size_t n = 0;
@@ -283,7 +305,7 @@ static void settle_below(struct busy *b, uint64_t low_us)
     b->last.n = 0;
 }
 
-/* Copies what both have in common. */
+/* Adds the figures of the next piece: process, counts, first and last time. */
 static void join_facts(struct busy *b, const struct busy *next)
 {
     if (!b->timed) {
@@ -300,6 +322,8 @@ static void join_facts(struct busy *b, const struct busy *next)
         b->to_us = next->to_us;
 }
 
+/* Adds the slots of the next piece. A slot's time is put at its start, which is
+ * exact, because the slots here are as wide or wider. */
 static void join_slots(struct busy *b, const struct busy_slots *next)
 {
     widen(&b->slots, next->shift);
@@ -311,6 +335,7 @@ static void join_slots(struct busy *b, const struct busy_slots *next)
     }
 }
 
+/* Adds the spans of the next piece, in order. 0, or -1: no memory. */
 static int join_spans(struct busy *b, struct busy_spans *next)
 {
     unite(next);
@@ -320,7 +345,7 @@ static int join_spans(struct busy *b, struct busy_spans *next)
     return 0;
 }
 
-/* the first piece has no other one before it */
+/* Moves the head into the slots: no piece comes before this one. */
 static void settle_head(struct busy *b)
 {
     unite(&b->head);
@@ -333,6 +358,7 @@ static void settle_head(struct busy *b)
 
 int busy_join(struct busy *b, struct busy *next)
 {
+    /* in the order of time: the head of next, its slots, its last spans */
     settle_head(b);
     join_facts(b, next);
     if (join_spans(b, &next->head) < 0)
@@ -360,7 +386,7 @@ void busy_end(struct busy *b)
 #define MAX_SLICES 200
 #define UNTIMED_SHARE 100 /* one record in so many may lack start or end */
 
-/* The file of a process. */
+/* The file of a process, and its records without start or end. */
 struct source {
     const struct busy *busy;
     uint64_t untimed;
@@ -376,6 +402,8 @@ static int by_process(const void *a, const void *b)
                                          : x->busy->pid > y->busy->pid;
 }
 
+/* The files with times, sorted by process; *n is their number. The caller frees
+ * the list. NULL: no memory. */
 static struct source *list_sources(struct build *b, size_t *n)
 {
     struct source *list = calloc(b->walk->n_logs + 1, sizeof(*list));
@@ -398,7 +426,8 @@ static bool is_told(const struct jp_busy *row)
     return row->state == JP_BUSY_TOLD;
 }
 
-/* Makes a row for each process. at[i] is the file of row i. */
+/* Makes a row for each process. at[i] is the file of row i. The states say why
+ * a busy time is not known. 0, or -1: no memory. */
 static int make_rows(struct jp_result *r, const struct source *list, size_t n,
                      const struct busy **at)
 {
@@ -430,7 +459,7 @@ static int make_rows(struct jp_result *r, const struct source *list, size_t n,
     return 0;
 }
 
-/* NULL: its times are not mapped. */
+/* The clock of the process' node. NULL: its times are not mapped. */
 static const struct clockmap_node *clock_of(const struct build *b,
                                             const struct busy *busy)
 {
@@ -445,8 +474,8 @@ static uint64_t slot_begin(const struct build *b, const struct busy *busy,
                                               << busy->slots.shift);
 }
 
-/* The narrowest common width of slices that needs few enough of them. Returns
- * its logarithm. */
+/* Finds the narrowest common width of slices that needs few enough of them, and
+ * the range that they cover. Returns the logarithm of the width. */
 static unsigned find_slices(const struct build *b, const struct busy *const *at)
 {
     struct jp_result *r = b->result;
@@ -464,6 +493,7 @@ static unsigned find_slices(const struct build *b, const struct busy *const *at)
             first = begin < first ? begin : first;
             last = end - 1 > last ? end - 1 : last;
         }
+    /* no process has a busy time */
     if (first > last)
         return 0;
     while ((last >> shift) - (first >> shift) >= MAX_SLICES)
@@ -474,8 +504,8 @@ static unsigned find_slices(const struct build *b, const struct busy *const *at)
     return shift;
 }
 
-/* A slot by another node's clock may lie in two slices. Its busy time is split
- * evenly. */
+/* Fills the slices of a row. A slot by another node's clock may lie in two
+ * slices; its busy time is then split evenly. */
 static void fill_row(const struct build *b, size_t i, const struct busy *busy,
                      unsigned shift)
 {

@@ -1,5 +1,11 @@
 /* clocks.c - one time for all nodes, from what their ranks did together and
- * what their agents measured. */
+ * what their agents measured.
+ *
+ * clocks_align makes a map by collectives: it chooses the pairs of nodes to
+ * compare (make_links), walks the operations (clockwalk.c), and solves for all
+ * clocks at points over the run (solve_points, clockgraph.c). clocks_make adds
+ * the probes (clockprobes.c) and finds out who came last by the map.
+ * clocks_text says all of it in one sentence. */
 #include "orchestrator/aggregate/clocks.h"
 
 #include <inttypes.h>
@@ -14,12 +20,13 @@
 #define WINDOW_NS INT64_C(4000000000)
 #define WINDOWS_MAX 256
 #define PAIRS_A_NODE 16
-/* A communicator of so many nodes compares all pairs; a larger one compares
- * chords. */
+/* A communicator of so many nodes compares all pairs. A larger one compares
+ * STRIDES chords of the circle of its nodes. */
 #define ALL_PAIRS 7
 #define STRIDES 3
+/* the most passes of solve_at */
 #define PASSES 8
-/* The moment in which a clock was set is found with this error. */
+/* The moment in which a clock was set is found to this precision. */
 #define STEP_NS INT64_C(1000000)
 /* A clock that goes back by less was not set. */
 #define SET_BACK_NS INT64_C(1000000)
@@ -28,7 +35,8 @@
 
 /* --- pairs ---------------------------------------------------------------- */
 
-/* KEYMAP_NONE: no memory, or there are enough pairs. */
+/* The number of a pair of nodes, which is made if it is new. KEYMAP_NONE: no
+ * memory, or there are enough pairs. */
 static uint32_t pair_get(struct clockwalk *w, uint32_t a, uint32_t b)
 {
     uint32_t at = keymap_find(&w->pair_map, a, b);
@@ -42,12 +50,14 @@ static uint32_t pair_get(struct clockwalk *w, uint32_t a, uint32_t b)
     return w->n_pairs++;
 }
 
-/* Hosts i and i + stride of a communicator, around. */
+/* Appends the links between host i and host i + stride, modulo their number.
+ * Returns the number of links. */
 static size_t add_links(struct clockwalk_comm *c, size_t n, uint32_t stride)
 {
     for (uint32_t i = 0; i < c->n_hosts; i++) {
         uint32_t j = (i + stride) % c->n_hosts;
 
+        /* across the circle: i to j is j to i */
         if (2 * stride == c->n_hosts && j < i)
             continue;
         c->links[n++] = (struct link){.i = i < j ? i : j, .j = i < j ? j : i};
@@ -55,6 +65,10 @@ static size_t add_links(struct clockwalk_comm *c, size_t n, uint32_t stride)
     return n;
 }
 
+/* Chooses the pairs of nodes that a communicator compares. A large one compares
+ * neighbours on the circle of its nodes, chords of a quarter to a half of the
+ * circle, and chords of a third of these: so the way between any two nodes is
+ * short. 0, or -1: no memory. */
 static int make_links(struct clockwalk *w, struct clockwalk_comm *c)
 {
     size_t room = (size_t) c->n_hosts *
@@ -85,6 +99,8 @@ static int make_links(struct clockwalk *w, struct clockwalk_comm *c)
     return 0;
 }
 
+/* The walk's callback: adds an operation to the pairs that its communicator
+ * compares. 0, or -1: no memory. */
 static int pair_met(struct clockwalk *w, const struct clockwalk_met *met)
 {
     const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
@@ -102,6 +118,7 @@ static int pair_met(struct clockwalk *w, const struct clockwalk_met *met)
     return 0;
 }
 
+/* Compares all pairs over the run, window by window. 0, or -1: no memory. */
 static int make_pairs(struct clockwalk *w)
 {
     int64_t length = w->length_ns;
@@ -125,8 +142,8 @@ static int make_pairs(struct clockwalk *w)
         for (size_t k = 0; k < w->pairs[i].n_windows; k++)
             left_out += w->pairs[i].windows[k].wrong;
     }
-    /* an error that contradicts nothing makes the line look better than it is
-     */
+    /* where some bounds are wrong, others may be wrong without a contradiction:
+     * the lines are as uncertain as that */
     for (uint32_t i = 0; left_out && i < w->n_pairs; i++)
         for (size_t k = 0; k < w->pairs[i].n_windows; k++) {
             struct clockpair_window *at = &w->pairs[i].windows[k];
@@ -140,6 +157,7 @@ static int make_pairs(struct clockwalk *w)
 
 /* --- all nodes ------------------------------------------------------------ */
 
+/* Work space to solve for all clocks at one moment. */
 struct solver {
     const struct clockwalk *w;
     struct clockgraph_edge *edges;
@@ -148,8 +166,8 @@ struct solver {
     int64_t *before; /* by clock */
 };
 
-/* The offsets of all pairs when the reference shows t_ns. Each pair is asked
- * for the time that its clock shows by the offsets so far. */
+/* Measures all pairs when the reference shows t_ns. Each pair is asked for the
+ * time that its clock shows then by the offsets so far. */
 static void measure(struct solver *s, int64_t t_ns)
 {
     s->n = 0;
@@ -187,6 +205,7 @@ static int solve_at(struct solver *s, int64_t t_ns, uint32_t reference)
 
     for (int pass = 0; pass < PASSES && moved > 1; pass++) {
         measure(s, t_ns);
+        /* no pair has a window */
         if (s->n == 0)
             return 0;
         for (uint32_t i = 0; i < s->w->n_hosts; i++)
@@ -204,7 +223,8 @@ static int solve_at(struct solver *s, int64_t t_ns, uint32_t reference)
     return 0;
 }
 
-/* The node from which most others are reached; the first of them. */
+/* Chooses the node from which most others are reached, and of several the
+ * first. The solution for it is left in s->clocks. 0, or -1: no memory. */
 static int choose_reference(struct solver *s, uint32_t *reference)
 {
     size_t most = 0;
@@ -223,6 +243,7 @@ static int choose_reference(struct solver *s, uint32_t *reference)
             most = reached;
             *reference = r;
         }
+        /* no node of another part of the graph can reach more */
         if (2 * reached >= s->w->n_hosts || r + 1 == TRIED)
             break;
     }
@@ -232,6 +253,8 @@ static int choose_reference(struct solver *s, uint32_t *reference)
                 : 0;
 }
 
+/* Makes the map's nodes, with room for `points` points each. The reference
+ * needs none. 0, or -1: no memory. */
 static int make_nodes(const struct clockwalk *w, struct clockmap *map,
                       size_t points)
 {
@@ -254,6 +277,8 @@ static int make_nodes(const struct clockwalk *w, struct clockmap *map,
     return 0;
 }
 
+/* Adds a point to each node that is reachable. t_ns: by the reference's clock.
+ * Points ascend by the node's own clock. */
 static void add_points(struct clockmap *map,
                        const struct clockgraph_clock *clocks, int64_t t_ns)
 {
@@ -269,8 +294,8 @@ static void add_points(struct clockmap *map,
             const struct clockmap_point *last =
                 &node->points[node->n_points - 1];
 
-            /* it was set back and shows some times twice: take the earlier ones
-             */
+            /* the clock was set back and shows some times twice: they are taken
+             * for the earlier ones */
             if (fabs((double) (p.offset_ns - last->offset_ns)) <=
                 (double) SET_BACK_NS)
                 continue;
@@ -291,6 +316,7 @@ static bool is_set(const struct solver *s,
         double moved =
             fabs((double) now->offset_ns - (double) before[i].offset_ns);
 
+        /* more than the fastest drift and both uncertainties allow */
         if (before[i].reachable && now->reachable &&
             moved > CLOCKLINE_MAX_SLOPE * passed_ns + before[i].unc_ns +
                         now->unc_ns)
@@ -299,8 +325,9 @@ static bool is_set(const struct solver *s,
     return false;
 }
 
-/* Between `from`, whose solution is `before`, and `to`, whose solution is there
- * now: where a clock was set, the points on both sides of that moment. */
+/* Adds the points on both sides of a moment in which a clock was set, which
+ * lies between `from`, whose solution is `before`, and `to`, whose solution is
+ * in s->clocks. Bisects until STEP_NS. 0, or -1: no memory. */
 static int find_step(struct solver *s, struct clockmap *map,
                      struct clockgraph_clock *before, int64_t from, int64_t to)
 {
@@ -360,6 +387,7 @@ static int solve_points(struct solver *s, struct clockmap *map, int64_t first,
     return rc;
 }
 
+/* Chooses a reference and makes the map's points. 0, or -1: no memory. */
 static int solve_all(struct solver *s, struct clockmap *map)
 {
     const struct clockwalk *w = s->w;
@@ -372,6 +400,7 @@ static int solve_all(struct solver *s, struct clockmap *map)
     first = w->first_ns[reference];
     last = w->last_ns[reference];
     map->reference = reference;
+    /* no operation with times: no node is aligned */
     if (first >= last)
         return make_nodes(w, map, 0);
     n = 1 + (size_t) ((last - first) / w->window_ns);
@@ -393,6 +422,7 @@ int clocks_align(struct timeline *const *timelines, size_t n,
     if (check)
         memset(check, 0, sizeof(*check));
     w.check = check;
+    /* one node has one clock, if all of its processes are on it */
     if (rc == 0 && w.n_hosts == 1)
         map->method = CLOCKMAP_ONE_NODE;
     if (rc == 0 && w.n_hosts < 2)
@@ -414,8 +444,9 @@ int clocks_align(struct timeline *const *timelines, size_t n,
     return rc;
 }
 
-/* --- what a report says --------------------------------------------------- */
+/* --- what a report shows -------------------------------------------------- */
 
+/* A node's row: offset in the middle of the run, drift, uncertainty. */
 static struct jp_clock figures_of(const struct clockmap *map, size_t i)
 {
     const struct clockmap_node *node = &map->nodes[i];
@@ -447,9 +478,10 @@ static int by_process(const void *a, const void *b)
     return order ? order : x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* A map by collectives is no better than the operations overlap with it. Where
- * they do not, hosts saw starts late or ends early, and the offset may be wrong
- * by as much. Returns whether this makes a node more uncertain. */
+/* Raises the uncertainty of a map by collectives to what its operations show.
+ * The map is no better than the operations overlap with it: where they do not,
+ * hosts saw starts late or ends early, and the offset may be wrong by as much.
+ * Returns whether a node became more uncertain. */
 static bool widen(struct jp_clocks *clocks, const double *widths_ns)
 {
     struct clockmap *map = &clocks->map;
@@ -469,7 +501,8 @@ static bool widen(struct jp_clocks *clocks, const double *widths_ns)
     return clocks->widened_us > 0;
 }
 
-/* The check of mapped times, and who came last by them: a row a process. */
+/* Checks the mapped times, and makes the rows of who came last by them, one for
+ * each process. 0, or -1: no memory. */
 static int find_arrivals(struct jp_clocks *clocks,
                          struct timeline *const *timelines, size_t n)
 {
@@ -489,6 +522,7 @@ static int find_arrivals(struct jp_clocks *clocks,
     free(widths);
     clocks->compared = out.compared;
     clocks->disagreed = out.disagreed;
+    /* processes without such operations have no row */
     for (size_t i = 0; rc == 0 && i < n; i++) {
         if (!at[i].operations)
             continue;

@@ -1,4 +1,12 @@
-/* clockwalk.c - what ranks of several nodes did together. */
+/* clockwalk.c - walks the timelines of all processes side by side, and finds
+ * what ranks of several nodes did together.
+ *
+ * clockwalk_init lists hosts, communicators and series. clockwalk_run takes the
+ * records of all timelines in order of time, by a heap, and collects the
+ * records of one operation in a struct clockwalk_met (meet). When all are
+ * there, or when too many operations are pending, the operation is checked,
+ * passed to walk->take and freed (dismiss). clockwalk_check is a walk for the
+ * check alone. */
 #include "orchestrator/aggregate/clocks.h"
 
 #include <math.h>
@@ -7,6 +15,8 @@
 
 #include "common/bandwidth.h"
 
+/* Operations that are not complete: their bytes at most, and the hash's
+ * buckets. */
 #define PENDING_BYTES ((size_t) 64 << 20)
 #define PENDING_BITS 16
 /* The most records that are compared. More would not improve the lines. */
@@ -29,7 +39,8 @@ static bool counts(const struct timeline *t)
     return t && !t->mixed && t->n && t->host[0];
 }
 
-/* Collects the hosts of all timelines, each once. */
+/* Collects the hosts of all timelines, sorted, each once. The names are
+ * borrowed. 0, or -1: no memory. */
 static int find_hosts(struct clockwalk *w)
 {
     uint32_t n = 0;
@@ -48,6 +59,7 @@ static int find_hosts(struct clockwalk *w)
     return 0;
 }
 
+/* The index of a timeline's host. */
 static uint32_t host_of(const struct clockwalk *w, const struct timeline *t)
 {
     const char *name = t->host;
@@ -57,7 +69,8 @@ static uint32_t host_of(const struct clockwalk *w, const struct timeline *t)
     return (uint32_t) (at - w->hosts);
 }
 
-/* FNV-1a. Bounds of colliding series contradict each other and are left out. */
+/* A hash (FNV-1a), used in place of the text. If two series collide, their
+ * bounds contradict each other and are left out. */
 static uint64_t hash(const char *text, uint64_t h)
 {
     for (; *text; text++)
@@ -65,11 +78,15 @@ static uint64_t hash(const char *text, uint64_t h)
     return h;
 }
 
+/* Whether a series shows something about clocks: nobody leaves its operations
+ * before all have entered. */
 static bool tells(const struct timeline_series *s)
 {
     return !s->p2p && s->n_ranks != 1 && collective_is_barrier(s->func);
 }
 
+/* The number of a series' communicator, which is made if it is new.
+ * KEYMAP_NONE: no memory. */
 static uint32_t comm_get(struct clockwalk *w, const struct timeline_series *s)
 {
     uint64_t a = hash(s->id, 0xcbf29ce484222325ull),
@@ -92,6 +109,7 @@ static uint32_t comm_get(struct clockwalk *w, const struct timeline_series *s)
     return w->n_comms++;
 }
 
+/* The number of a function in a communicator. As above. */
 static uint32_t series_get(struct clockwalk *w, uint32_t comm, const char *func)
 {
     uint64_t a = hash(func, 0xcbf29ce484222325ull);
@@ -113,7 +131,8 @@ static uint32_t series_get(struct clockwalk *w, uint32_t comm, const char *func)
     return w->n_series++;
 }
 
-/* Timelines are sorted by host, so a host is new or the last one added. */
+/* Adds a host to a communicator. Timelines come in order of host, so a host is
+ * new or the last one added. 0, or -1: no memory. */
 static int note_host(struct clockwalk_comm *c, uint32_t host)
 {
     if (c->n_hosts && c->hosts[c->n_hosts - 1] == host)
@@ -130,6 +149,8 @@ static int note_host(struct clockwalk_comm *c, uint32_t host)
     return 0;
 }
 
+/* Notes the series of a timeline: walker->series maps them to the walk's. 0, or
+ * -1: no memory. */
 static int note_timeline(struct clockwalk *w, size_t i)
 {
     const struct timeline *t = w->timelines[i];
@@ -155,7 +176,8 @@ static int note_timeline(struct clockwalk *w, size_t i)
     return 0;
 }
 
-/* Drops series on one node, which say nothing about its clock. */
+/* Lists the series of all timelines and drops those on one node, which show
+ * nothing about its clock. 0, or -1: no memory. */
 static int find_series(struct clockwalk *w)
 {
     w->walkers = calloc(w->n + 1, sizeof(*w->walkers));
@@ -181,6 +203,7 @@ static int find_series(struct clockwalk *w)
 
 /* --- operations ----------------------------------------------------------- */
 
+/* Bytes of an operation, which has an element for each of its nodes. */
 static size_t met_bytes(const struct clockwalk *w, uint32_t series)
 {
     return sizeof(struct clockwalk_met) +
@@ -188,6 +211,7 @@ static size_t met_bytes(const struct clockwalk *w, uint32_t series)
                sizeof(((struct clockwalk_met *) 0)->of[0]);
 }
 
+/* The bucket of an operation. */
 static struct clockwalk_met **bucket_of(struct clockwalk *w, uint32_t series,
                                         uint64_t sn)
 {
@@ -199,13 +223,14 @@ static struct clockwalk_met **bucket_of(struct clockwalk *w, uint32_t series,
 
 /* --- operations that do not overlap --------------------------------------- */
 
-/* The node with the last start and the node with the first end, and the gap
- * without each of them. */
+/* The last start and the first end of an operation, the nodes that have them,
+ * and what they would be without that node. */
 struct reach {
     uint32_t last, first;
     int64_t start_ns, next_start_ns, end_ns, next_end_ns;
 };
 
+/* Adds a node's stamps. */
 static void reach_add(struct reach *r, uint32_t host,
                       const struct clockpair_stamps *s)
 {
@@ -225,6 +250,8 @@ static void reach_add(struct reach *r, uint32_t host,
     }
 }
 
+/* Counts an operation of several nodes in walk->gaps, and its gap if its ranks
+ * do not overlap. */
 static void note_gap(struct clockwalk *w, const struct clockwalk_met *met)
 {
     const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
@@ -258,6 +285,7 @@ static void note_gap(struct clockwalk *w, const struct clockwalk_met *met)
         w->gaps[r.first].n[bin]++;
 }
 
+/* The gap in ns that no more than this share of a node's operations exceeds. */
 static double gap_ns(const struct clockwalk_gaps *gaps, double share)
 {
     uint64_t more = 0;
@@ -270,6 +298,9 @@ static double gap_ns(const struct clockwalk_gaps *gaps, double share)
     return 0;
 }
 
+/* How wrong the clock may be without a visible gap, in ns. If at least this
+ * share of the operations has a gap, others have wrong times that do not show:
+ * half of an operation's time. Otherwise 0. */
 static double doubt_ns(const struct clockwalk_gaps *gaps, double share)
 {
     uint64_t torn = 0;
@@ -283,7 +314,7 @@ static double doubt_ns(const struct clockwalk_gaps *gaps, double share)
 
 /* --- the check of times that a walk makes --------------------------------- */
 
-/* How wrong the distance of the last two starts may be. */
+/* How wrong the distance between the last two starts may be, in ns. */
 static double unsure_ns(const struct clockwalk *w,
                         const struct clockwalk_met *met)
 {
@@ -295,8 +326,8 @@ static double unsure_ns(const struct clockwalk *w,
            clockmap_unc_ns(w->nodes[b], met->next_start_ns);
 }
 
-/* Counts which rank came last: by starts, if the clocks are good enough, and by
- * times. */
+/* Counts which rank came last, once by starts, if the clocks are good enough,
+ * and once by the shortest time. */
 static void note_arrivals(struct clockwalk *w, const struct clockwalk_met *met)
 {
     struct clocks_arrival *last = &w->arrivals[met->last];
@@ -318,6 +349,7 @@ static void note_arrivals(struct clockwalk *w, const struct clockwalk_met *met)
     }
 }
 
+/* Checks whether there was a moment at which all ranks were inside. */
 static void check_met(struct clockwalk *w, const struct clockwalk_met *met)
 {
     const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
@@ -333,6 +365,7 @@ static void check_met(struct clockwalk *w, const struct clockwalk_met *met)
         start = s->start_ns > start ? s->start_ns : start;
         end = s->end_ns < end ? s->end_ns : end;
     }
+    /* records of one node only: the others' are missing */
     if (hosts < 2)
         return;
     w->check->operations++;
@@ -369,6 +402,7 @@ static int dismiss(struct clockwalk *w, struct clockwalk_met *met)
     return rc;
 }
 
+/* Finds or makes the operation. NULL: no memory. */
 static struct clockwalk_met *met_get(struct clockwalk *w, uint32_t series,
                                      uint64_t sn)
 {
@@ -392,6 +426,7 @@ static struct clockwalk_met *met_get(struct clockwalk *w, uint32_t series,
     return met;
 }
 
+/* The place of a host among a communicator's hosts; it is one of them. */
 static uint32_t place_of(const struct clockwalk_comm *c, uint32_t host)
 {
     uint32_t low = 0, high = c->n_hosts;
@@ -407,6 +442,8 @@ static uint32_t place_of(const struct clockwalk_comm *c, uint32_t host)
     return low;
 }
 
+/* A time in ns on the common clock, or on the host's own if times are not
+ * mapped. */
 static int64_t time_of(const struct clockwalk *w, uint32_t host, uint64_t us)
 {
     int64_t ns = (int64_t) us * 1000;
@@ -414,7 +451,7 @@ static int64_t time_of(const struct clockwalk *w, uint32_t host, uint64_t us)
     return w->nodes ? ns - clockmap_offset_ns(w->nodes[host], ns) : ns;
 }
 
-/* Notes which rank came last, by its start and by its time in the operation. */
+/* Keeps the two last starts and the two shortest times, and whose they are. */
 static void note_arrival(struct clockwalk_met *met, uint32_t who, int64_t start,
                          int64_t end)
 {
@@ -438,6 +475,8 @@ static void note_arrival(struct clockwalk_met *met, uint32_t who, int64_t start,
     }
 }
 
+/* Adds a walker's record to its operation. Records without times, or with times
+ * that cannot be, are left out. 0, -1: no memory, or what take returned. */
 static int meet(struct clockwalk *w, const struct clockwalk_timeline *walker)
 {
     const struct timeline_event *e = &walker->event;
@@ -461,6 +500,7 @@ static int meet(struct clockwalk *w, const struct clockwalk_timeline *walker)
     if (end > w->last_ns[walker->host])
         w->last_ns[walker->host] = end;
     note_arrival(met, (uint32_t) (walker - w->walkers), start, end);
+    /* the last start and the first end of this node */
     if (!met->of[at].n) {
         met->of[at].stamps.start_ns = start;
         met->of[at].stamps.end_ns = end;
@@ -474,13 +514,15 @@ static int meet(struct clockwalk *w, const struct clockwalk_timeline *walker)
             s->end_ns = end;
         }
     }
-    /* running mean of the ends */
+    /* a running mean of the ends, measured from the first end, so that it stays
+     * small */
     met->of[at].n++;
     far = end - met->of[at].stamps.end_ns;
     met->of[at].stamps.end_mean_ns +=
         ((double) far - met->of[at].stamps.end_mean_ns) / met->of[at].n;
     if (++met->seen == w->series[series].members)
         return dismiss(w, met);
+    /* some ranks of the oldest operation may have no record at all */
     if (w->pending > PENDING_BYTES)
         return dismiss(w, w->oldest);
     return 0;
@@ -488,7 +530,8 @@ static int meet(struct clockwalk *w, const struct clockwalk_timeline *walker)
 
 /* --- side by side --------------------------------------------------------- */
 
-/* Advances to the walker's next record that is used. False: there is none. */
+/* Advances to the walker's next record that is used: of a series on several
+ * nodes, and of every stride-th operation. False: there is none. */
 static bool advance(const struct clockwalk *w,
                     struct clockwalk_timeline *walker)
 {
@@ -499,11 +542,14 @@ static bool advance(const struct clockwalk *w,
     return false;
 }
 
+/* The order in the heap: time since the timeline's own begin, because clocks
+ * may be hours apart. */
 static uint64_t progress(const struct clockwalk *w, uint32_t i)
 {
     return w->walkers[i].event.start_us - w->walkers[i].begin_us;
 }
 
+/* Restores the heap's order from an element downwards. */
 static void sift(struct clockwalk *w, size_t at)
 {
     for (;;) {
@@ -522,6 +568,7 @@ static void sift(struct clockwalk *w, size_t at)
     }
 }
 
+/* Opens a reader for each timeline and makes the heap. 0, or -1: no memory. */
 static int open_walkers(struct clockwalk *w)
 {
     w->n_heap = 0;
@@ -552,7 +599,6 @@ static void close_walkers(struct clockwalk *w)
         }
 }
 
-/* Calls take once for every operation. */
 int clockwalk_run(struct clockwalk *w)
 {
     int rc = open_walkers(w);
@@ -565,6 +611,7 @@ int clockwalk_run(struct clockwalk *w)
             w->heap[0] = w->heap[--w->n_heap];
         sift(w, 0);
     }
+    /* operations without all records */
     while (rc == 0 && w->oldest)
         rc = dismiss(w, w->oldest);
     close_walkers(w);
@@ -594,6 +641,7 @@ int clockwalk_init(struct clockwalk *w, struct timeline *const *timelines,
     w->timelines = timelines;
     w->n = n;
     w->stride = 1;
+    /* from the number of all records follows the stride */
     for (size_t i = 0; i < n; i++)
         w->stride += timelines[i] ? timelines[i]->n : 0;
     w->stride = (w->stride + RECORDS_MAX - 1) / RECORDS_MAX;

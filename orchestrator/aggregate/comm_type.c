@@ -1,4 +1,5 @@
-/* comm_type.c - classify a communicator by its number of NVLink domains. */
+/* comm_type.c - classify a communicator by its number of NVLink domains, as
+ * NVIDIA's Inspector does. */
 #include "orchestrator/aggregate/comm_type.h"
 
 static const char *const names[JP_COMM_N_TYPES] = {"single-rank", "nvlink-only",

@@ -1,4 +1,10 @@
-/* timeline.c - pack what a process did, and unpack it. */
+/* timeline.c - what a process did: its strip (time by bin, over all of the run)
+ * and its timeline (each operation, up to a limit).
+ *
+ * timeline.h has the ideas. The strip comes first, because timeline_add feeds
+ * it. A timeline is packed as bytes, operation by operation (put), each as
+ * differences to the operation before it in its series. timeline_next unpacks
+ * them again. timeline_settle is for timelines that come from a file. */
 #include "orchestrator/aggregate/timeline.h"
 
 #include <stdbool.h>
@@ -52,6 +58,7 @@ void strip_destroy(struct strip *s)
     free(s);
 }
 
+/* Adds a time to a bin, which saturates. */
 static void add_us(uint32_t *us, uint64_t more)
 {
     *us = more < UINT32_MAX - *us ? *us + (uint32_t) more : UINT32_MAX;
@@ -59,7 +66,8 @@ static void add_us(uint32_t *us, uint64_t more)
 
 /* ------------------------------------------------------------------- bins */
 
-/* Doubles the width of the bins. */
+/* Doubles the width of the bins. Bins begin at multiples of their width, so an
+ * odd first bin is the second half of its new bin. */
 static void widen(struct strip *s)
 {
     unsigned odd = s->first & 1, n = (s->n + odd + 1) / 2;
@@ -68,7 +76,7 @@ static void widen(struct strip *s)
         uint32_t *us = s->keys[k].us;
 
         for (unsigned i = 0; i < n; i++) {
-            unsigned from = 2 * i; /* in halves of the new slots */
+            unsigned from = 2 * i; /* in halves of the new bins */
             uint64_t sum = 0;
 
             if (from >= odd)
@@ -84,7 +92,7 @@ static void widen(struct strip *s)
     s->shift++;
 }
 
-/* Makes the bins begin earlier. */
+/* Makes the bins begin at an earlier number. There is room for them. */
 static void begin_at(struct strip *s, uint64_t first)
 {
     size_t more = (size_t) (s->first - first);
@@ -98,7 +106,8 @@ static void begin_at(struct strip *s, uint64_t first)
     s->n += (unsigned) more;
 }
 
-/* Makes the bins cover these times. */
+/* Makes the bins cover these times, in us, and wider if they would be too many.
+ */
 static void cover(struct strip *s, uint64_t from, uint64_t last_us)
 {
     uint64_t first, last;
@@ -125,6 +134,7 @@ static void add_time(struct strip *s, unsigned key, uint64_t from, uint64_t to)
 {
     uint64_t at = from >> s->shift, last = (to - 1) >> s->shift;
 
+    /* widths may change, so the numbers are computed again */
     if (at < s->first || last >= s->first + s->n) {
         cover(s, from, to - 1);
         at = from >> s->shift;
@@ -165,14 +175,15 @@ struct strip_key *strip_new_key(struct strip *s, const char *id,
     return more;
 }
 
+/* Whether a text of a record equals a kept one. */
 static bool is_text(const char *have, const struct record_text *text)
 {
     return (!text->len || !strncmp(have, text->text, text->len)) &&
            !have[text->len];
 }
 
-/* The index of the record's key. STRIP_KEYS: there is no room; -1: no memory.
- */
+/* The index of the record's key, which is made if it is new. STRIP_KEYS: there
+ * is no room; -1: no memory. */
 static int key_get(struct strip *s, const struct record *r,
                    enum strip_size size)
 {
@@ -193,7 +204,8 @@ static int key_get(struct strip *s, const struct record *r,
     return strip_new_key(s, id, func, size, r->p2p) ? (int) s->n_keys - 1 : -1;
 }
 
-/* The same, faster for a series that is known. */
+/* The same, faster for a series that is known by its number. The texts of a
+ * series never change, but its sizes may, so each class of size has a key. */
 static int key_find(struct strip *s, const struct record *r)
 {
     enum strip_size size = strip_size_of(r->bytes);
@@ -218,8 +230,10 @@ int strip_add(struct strip *s, const struct record *r)
     uint64_t from = r->start_us;
     int key;
 
+    /* when the GPU was in it: its time, counted back from the end */
     if (!r->exec_unknown && r->exec_us && r->exec_us < to)
         from = to - r->exec_us;
+    /* no real time */
     if (to - from > RECORD_MAX_TIME_US || to > INT64_MAX)
         return 0;
     key = key_find(s, r);
@@ -245,6 +259,7 @@ bool strip_begin(struct strip *s, unsigned shift, uint64_t first, unsigned n)
     return true;
 }
 
+/* As key_get, for a key of another strip. */
 static int key_of(struct strip *s, const struct strip_key *key)
 {
     for (unsigned i = 0; i < s->n_keys; i++)
@@ -264,6 +279,7 @@ int strip_join(struct strip *into, const struct strip *from)
     into->left += from->left;
     if (!from->n)
         return 0;
+    /* bins of the wider width hold whole bins of the other */
     while (into->shift < from->shift)
         widen(into);
     cover(into, from->first << from->shift,
@@ -284,6 +300,7 @@ int strip_join(struct strip *into, const struct strip *from)
     return 0;
 }
 
+/* --- timelines ----------------------------------------------------------- */
 enum { FIRST_ROOM = 4096 };
 
 struct timeline *timeline_create(uint64_t limit, uint64_t bins)
@@ -313,6 +330,7 @@ void timeline_destroy(struct timeline *timeline)
 
 /* ----------------------------------------------------------------- series */
 
+/* A hash of what makes a series. Ids differ in their last characters. */
 static uint32_t hash_of(const struct record *r)
 {
     uint64_t id = 0, func = 0;
@@ -332,7 +350,7 @@ static bool is_series(const struct timeline_series *s, const struct record *r)
            is_text(s->id, &r->id) && is_text(s->func, &r->func);
 }
 
-/* 0, or -1 without memory. */
+/* Makes room for more series. 0, or -1: no memory. */
 static int grow_series(struct timeline *t)
 {
     uint32_t room = t->room_series ? 2 * t->room_series : 16;
@@ -353,6 +371,7 @@ static struct timeline_series *series_get(struct timeline *t,
     struct timeline_series *s;
 
     *full = false;
+    /* open addressing; at most half of the slots are used */
     for (; t->slots[at]; at = (at + 1) % (2 * TIMELINE_SERIES))
         if (is_series(&t->series[t->slots[at] - 1], r))
             return &t->series[t->slots[at] - 1];
@@ -374,7 +393,8 @@ static struct timeline_series *series_get(struct timeline *t,
 
 /* ----------------------------------------------------------------- events */
 
-/* Room for one more event. 0, or -1 without memory. */
+/* Makes room for one more operation, whatever its numbers. 0, or -1: no memory.
+ */
 static int grow(struct timeline *t)
 {
     size_t room = t->room ? 2 * t->room : FIRST_ROOM;
@@ -390,8 +410,9 @@ static int grow(struct timeline *t)
     return 0;
 }
 
-/* jpr_put_u64 and jpr_put_delta where grow() has made room: a timeline takes
- * every record of a run, and this is most of its cost. */
+/* As jpr_put_u64 and jpr_put_delta, without a check, because grow() has made
+ * room. A timeline takes every record of a run, and this is most of its cost.
+ */
 static inline uint8_t *put_u64(uint8_t *at, uint64_t value)
 {
     while (value >= 0x80) {
@@ -409,6 +430,7 @@ static inline uint8_t *put_delta(uint8_t *at, uint64_t value, uint64_t base)
     return put_u64(at, ((uint64_t) delta << 1) ^ (uint64_t) (delta >> 63));
 }
 
+/* Packs an operation and keeps what the next one of its series refers to. */
 static void put(struct timeline *t, struct timeline_series *s,
                 const struct record *r)
 {
@@ -417,7 +439,8 @@ static void put(struct timeline *t, struct timeline_series *s,
 
     at = put_u64(at, (uint64_t) (s - t->series));
     at = put_delta(at, r->start_us, t->last_us);
-    /* a host that looks late may see start and end at once */
+    /* a host that looks late may see start and end at once; the GPU's time is
+     * right */
     at = put_u64(at, seen > r->exec_us ? seen : r->exec_us);
     at = put_delta(at, r->sn, s->sn + 1);
     at = put_delta(at, r->bytes, s->bytes);
@@ -434,7 +457,8 @@ static void put(struct timeline *t, struct timeline_series *s,
     s->peer = r->peer;
 }
 
-/* Notes the process of the record. */
+/* Notes the process of the first record, and whether a later record is of
+ * another one. */
 static void note_process(struct timeline *t, const struct record *r)
 {
     if (!t->n && !t->left) {
@@ -459,6 +483,7 @@ int timeline_add(struct timeline *t, const struct record *r)
         note_process(t, r);
     if (t->strip && strip_add(t->strip, r) < 0)
         return -1;
+    /* after the first operation that is left out all are, so there is no gap */
     if (t->left || t->n >= t->limit) {
         t->left++;
         return 0;
@@ -542,6 +567,7 @@ bool timeline_next(struct timeline_reader *reader, struct timeline_event *event)
     struct jpr_in in = {.at = reader->at, .end = reader->end};
     struct timeline_state *s;
 
+    /* also of a timeline without operations */
     if (reader->at == reader->end || !reader->timeline->n_series)
         return false;
     event->series =
@@ -558,10 +584,11 @@ bool timeline_next(struct timeline_reader *reader, struct timeline_event *event)
     return !in.bad;
 }
 
-/* --- foreign ones --- */
+/* --- timelines from a file --- */
 
-/* Notes an operation. False: a number is out of range, or its series is not the
- * next new one. */
+/* Notes an operation. Series have to be numbered in the order in which they
+ * come, so that those of a shorter timeline are a range. False: a number is out
+ * of range, or its series is not the next new one. */
 static bool settle_event(struct timeline *t, const struct timeline_event *e,
                          uint32_t *seen)
 {
@@ -596,6 +623,7 @@ bool timeline_settle(struct timeline *t, uint64_t n, uint64_t limit)
         good = timeline_next(&reader, &e) && settle_event(t, &e, &seen);
         kept = seen;
     }
+    /* where the kept operations end */
     used = good ? (size_t) (reader.at - t->bytes) : 0;
     for (uint64_t k = t->n; good && k < n; k++) /* those left out, too */
         good = timeline_next(&reader, &e) && e.series <= seen &&
