@@ -1,20 +1,29 @@
-/* clockprobes.c - from the agents' lines to a map of times. */
+/* clockprobes.c - from what agents measured of each other's clocks to a map of
+ * times, and one map from this one and the one by collectives.
+ *
+ * solve_at solves for all clocks at one moment, choose_times has the moments,
+ * add_points makes the map's points from each solution and from the nodes' wall
+ * clocks. clockprobes_add, for clocks.c, compares both maps and chooses
+ * (choose_map). */
 #include "orchestrator/aggregate/clocks.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Points around the steps of wall clocks, besides those over the run. */
+/* The most points around the steps of wall clocks, besides those over the run.
+ */
 #define STEPS_MAX 256
 /* Just before and after the moment in which a wall clock was set. */
 #define BESIDE_NS 1000
-/* A line also counts beyond its window; a quartz drifts from it by so much. */
+/* A line is also used beyond its window. A quartz drifts from it by so much, as
+ * a part of the time. */
 #define BEYOND 1e-6
 
 /* --- all clocks at one moment ---------------------------------------------
  */
 
+/* Work space to solve for all clocks at one moment. */
 struct solver {
     const struct clockprobes *probes;
     uint32_t reference; /* of files */
@@ -24,7 +33,8 @@ struct solver {
     size_t n_times;
 };
 
-/* The edge's offset when its first clock shows t_ns, by the nearest window. */
+/* Measures an edge when its first clock shows t_ns, by the line of the nearest
+ * window. */
 static void measure_edge(const struct clockprobes_edge *e, int64_t t_ns,
                          struct clockgraph_edge *out)
 {
@@ -56,7 +66,9 @@ static void measure_edge(const struct clockprobes_edge *e, int64_t t_ns,
         .unc_ns = w->unc_ns + BEYOND * (double) away};
 }
 
-/* first: take each pair's first window, which is near enough to begin with. */
+/* Solves for all clocks when the reference shows t_ns, beginning from the
+ * offsets so far. first: takes each pair's first window, which is near enough
+ * to begin with. 0, or -1: no memory. */
 static int solve_at(struct solver *s, int64_t t_ns, bool first)
 {
     const struct clockprobes *p = s->probes;
@@ -83,7 +95,8 @@ static int by_time(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The range of the reference's time that the windows cover. */
+/* Finds the range of the reference's time that the windows cover. first > last:
+ * there are no windows that the reference reaches. */
 static void find_range(const struct solver *s, int64_t *first, int64_t *last)
 {
     const struct clockprobes *p = s->probes;
@@ -103,8 +116,9 @@ static void find_range(const struct solver *s, int64_t *first, int64_t *last)
     }
 }
 
-/* When the reference shows what it shows in the moment in which a wall clock of
- * a file was set: its offset then is not that of the run's begin. */
+/* Finds what the reference shows at the moment in which a wall clock of a file
+ * was set. The file's offset at that moment is not that of the run's begin, so
+ * it is solved for twice. 0, or -1: no memory. */
 static int find_step(struct solver *s, size_t file, int64_t mono_ns,
                      int64_t *t_ns)
 {
@@ -117,7 +131,8 @@ static int find_step(struct solver *s, size_t file, int64_t mono_ns,
     return 0;
 }
 
-/* Just before and just after each moment in which a wall clock was set. */
+/* Adds the moments just before and just after each step of a wall clock, so
+ * that the map has no slope across a step. 0, or -1: no memory. */
 static int add_steps(struct solver *s, int64_t first, int64_t last)
 {
     const struct clockprobes *p = s->probes;
@@ -138,7 +153,8 @@ static int add_steps(struct solver *s, int64_t first, int64_t last)
     return 0;
 }
 
-/* Points at equal distances, and those around steps. */
+/* Chooses the moments of the points: at equal distances, and around steps. 0,
+ * or -1: no memory. */
 static int choose_times(struct solver *s)
 {
     const struct clockprobes *p = s->probes;
@@ -164,8 +180,9 @@ static int choose_times(struct solver *s)
     return 0;
 }
 
-/* A wall clock that is set back shows some times twice, and a time stamp may
- * mean either of them. */
+/* Adds a point to a node. A wall clock that is set back shows some times twice,
+ * and a time stamp may mean either of them: such points become as uncertain as
+ * the step. */
 static void add_point(struct clockmap_node *node, struct clockmap_point p)
 {
     struct clockmap_point *last =
@@ -183,12 +200,15 @@ static void add_point(struct clockmap_node *node, struct clockmap_point p)
     node->aligned = true;
 }
 
+/* Adds a point to each node that has a file and is reachable. file_of: the file
+ * of each node of the map. t_ns: by the reference's clock. */
 static void add_points(const struct solver *s, const uint32_t *file_of,
                        int64_t t_ns, struct clockmap *map)
 {
     const struct clockprobes *p = s->probes;
     int64_t here, there;
 
+    /* no wall clock known then */
     if (!clock_file_wall(&p->files[s->reference], t_ns, &here))
         return;
     for (size_t i = 0; i < map->n_nodes; i++) {
@@ -204,6 +224,7 @@ static void add_points(const struct solver *s, const uint32_t *file_of,
             !clock_file_wall(&p->files[file_of[i]], mono, &there))
             continue;
         point.t_ns = mono + there;
+        /* wall clock against wall clock */
         point.offset_ns = c->offset_ns + there - here;
         point.unc_ns = c->unc_ns;
         add_point(&map->nodes[i], point);
@@ -221,8 +242,8 @@ static int by_node(const void *a, const void *b)
     return strcmp(x->node, y->node);
 }
 
-/* The file of a host: that of the node of this name, of the node with this
- * hostname, or of the only node whose name begins so. */
+/* The file of a host: that of the node of this name, or of the only node with
+ * this hostname. UINT32_MAX: none, or several. */
 static uint32_t file_of_host(const struct clockprobes *p, const char *host)
 {
     const struct clock_file *found;
@@ -245,6 +266,9 @@ static uint32_t file_of_host(const struct clockprobes *p, const char *host)
     return at;
 }
 
+/* Adds the nodes of files that belong to no host of the map, by Slurm's name.
+ * None is added if no file belongs to any of its hosts, because then the files
+ * may be of the same nodes by other names. 0, or -1: no memory. */
 static int add_hosts(const struct clockprobes *p, struct clockmap *map)
 {
     bool *known = calloc(p->n_files + 1, sizeof(*known));
@@ -268,6 +292,8 @@ static int add_hosts(const struct clockprobes *p, struct clockmap *map)
     return rc;
 }
 
+/* Makes the map's nodes, with room for `points` points each. The reference
+ * needs none. 0, or -1: no memory. */
 static int make_nodes(struct clockmap *map, const char *const *hosts,
                       size_t n_hosts, size_t points)
 {
@@ -288,6 +314,7 @@ static int make_nodes(struct clockmap *map, const char *const *hosts,
     return 0;
 }
 
+/* Makes all points of the map. 0, or -1: no memory. */
 static int solve_all(struct solver *s, const uint32_t *file_of,
                      const char *const *hosts, size_t n_hosts,
                      struct clockmap *map)
@@ -338,6 +365,7 @@ int clockprobes_map(const struct clockprobes *probes, const char *const *hosts,
         file_of[i] = file_of_host(probes, hosts[i]);
     if (rc == 0) {
         map->reference = choose_reference(file_of, n_hosts, reference);
+        /* else no host has a file */
         if (map->reference < n_hosts) {
             s.reference = file_of[map->reference];
             rc = solve_all(&s, file_of, hosts, n_hosts, map);
@@ -355,8 +383,8 @@ int clockprobes_map(const struct clockprobes *probes, const char *const *hosts,
 /* --- two maps -------------------------------------------------------------
  */
 
-/* The difference between both maps' C_node - C_reference at a point of map a.
- */
+/* How far both maps differ in C_node - C_reference at a point of map a, in ns.
+ * *allowed: what their uncertainties allow. */
 static double difference(const struct clockmap *a, const struct clockmap *b,
                          size_t node, int64_t t_ns, double *allowed)
 {
@@ -371,12 +399,16 @@ static double difference(const struct clockmap *a, const struct clockmap *b,
                           clockmap_offset_ns(ref_b, t_ref)));
 }
 
+/* Whether a time lies between the points of a node. The reference has none and
+ * is always within. */
 static bool is_within(const struct clockmap_node *node, int64_t t_ns)
 {
     return !node->n_points || (t_ns >= node->points[0].t_ns &&
                                t_ns <= node->points[node->n_points - 1].t_ns);
 }
 
+/* Compares one node at all points of map a that map b covers, and adds it to
+ * the check. */
 static void compare_node(const struct clockmap *a, const struct clockmap *b,
                          size_t i, struct clockprobes_check *check)
 {
@@ -419,6 +451,8 @@ static bool comparable(const struct clockmap *a, const struct clockmap *b)
            b->method != CLOCKMAP_NONE && b->nodes[a->reference].aligned;
 }
 
+/* Compares two maps of the same hosts: how many nodes are apart, and which one
+ * most. */
 static void compare_maps(const struct clockmap *a, const struct clockmap *b,
                          struct clockprobes_check *check)
 {
@@ -433,6 +467,8 @@ static void compare_maps(const struct clockmap *a, const struct clockmap *b,
 /* --- one map of two -------------------------------------------------------
  */
 
+/* Takes nodes that map does not reach, and other does, from there, if both have
+ * the same reference. other keeps them as not aligned. */
 static void fill_map(struct clockmap *map, struct clockmap *other)
 {
     if (map->n_nodes != other->n_nodes || map->reference != other->reference)
@@ -450,6 +486,8 @@ static void fill_map(struct clockmap *map, struct clockmap *other)
     }
 }
 
+/* Raises the uncertainty of map's nodes on which the two maps disagree: where
+ * they differ by more than both allow, to their difference. */
 static void doubt_map(struct clockmap *map, const struct clockmap *other)
 {
     if (!comparable(map, other))
@@ -525,6 +563,8 @@ static int choose_map(struct jp_clocks *clocks,
     return 0;
 }
 
+/* Makes the map by probes and joins it with that by collectives. 0, or -1: no
+ * memory. */
 static int map_probes(struct jp_clocks *clocks,
                       struct timeline *const *timelines, size_t n,
                       const struct clockprobes *read)

@@ -1,5 +1,10 @@
 /* clockprobes_read.c - read what agents, or the XLA of tasks, measured of each
- * other's clocks. */
+ * other's clocks.
+ *
+ * Both kinds of files become struct clock_file: windows with a line each.
+ * settle_file counts the windows, judges their uncertainty and thins them out;
+ * add_edges finds the file of the other end. XLA's files name processes, so
+ * they are first put together by node (fill_host). */
 #include "orchestrator/aggregate/clocks.h"
 
 #include <dirent.h>
@@ -68,7 +73,8 @@ static void judge_margins(struct clock_window *w, size_t n)
     }
 }
 
-/* The number of points for so many files. */
+/* The most points over the run for so many files: fewer for a large graph,
+ * which takes longer to solve. */
 static size_t points_of(size_t n_files)
 {
     size_t most = n_files ? CLOCKS_MAX / n_files : POINTS_MAX;
@@ -93,7 +99,8 @@ static size_t thin_out(struct clock_window *w, size_t n, size_t most)
 }
 
 /* Counts all windows of a file and keeps no more of each edge than the points
- * can show. */
+ * can show. Windows are then sorted by edge and time, and those without a line
+ * are gone. */
 static void settle_file(struct clockprobes *p, struct clock_file *f,
                         size_t points)
 {
@@ -107,6 +114,7 @@ static void settle_file(struct clockprobes *p, struct clock_file *f,
     if (f->n_windows)
         qsort(w, f->n_windows, sizeof(*w), by_edge);
     for (size_t i = 0; i < f->n_windows; i += n) {
+        /* all windows without a line come last */
         if (w[i].status != CLOCK_OK) {
             p->bad_windows += f->n_windows - i;
             break;
@@ -117,6 +125,7 @@ static void settle_file(struct clockprobes *p, struct clock_file *f,
         p->windows += n;
         judge_margins(&w[i], n);
         memmove(&w[kept], &w[i], n * sizeof(*w));
+        /* twice, so that the nearest window is near */
         kept += thin_out(&w[kept], n, 2 * points);
     }
     f->n_windows = kept;
@@ -125,6 +134,8 @@ static void settle_file(struct clockprobes *p, struct clock_file *f,
         f->windows = w;
 }
 
+/* Reads the file of one node, if there is one. A damaged file is only counted.
+ * 0, or -1: no memory. */
 static int add_file(struct clockprobes *p, const char *path, size_t points)
 {
     struct clock_file *grown;
@@ -144,6 +155,7 @@ static int add_file(struct clockprobes *p, const char *path, size_t points)
     return 0;
 }
 
+/* Reads the files of all nodes. 0, or -1: no memory. */
 static int read_files(const char *nodes, struct clockprobes *p)
 {
     DIR *dir = opendir(nodes);
@@ -151,6 +163,7 @@ static int read_files(const char *nodes, struct clockprobes *p)
     size_t n = 0, points;
     int rc = 0;
 
+    /* the number of nodes decides how many windows are kept */
     while (dir && n < FILES_MAX && readdir(dir))
         n++;
     points = points_of(n);
@@ -170,7 +183,8 @@ static int read_files(const char *nodes, struct clockprobes *p)
     return rc;
 }
 
-/* The file of a node of the same component, by its index there. */
+/* Finds the file of a node by its index in its component of the job. False: it
+ * left none. */
 static bool find_file(const struct clockprobes *p, const struct clock_file *of,
                       uint32_t node_id, uint32_t *found)
 {
@@ -187,6 +201,8 @@ static bool find_file(const struct clockprobes *p, const struct clock_file *of,
     return false;
 }
 
+/* Adds an edge for each neighbour of a file that has windows and left a file,
+ * too. 0, or -1: no memory. */
 static int add_edges(struct clockprobes *p, uint32_t from)
 {
     const struct clock_file *f = &p->files[from];
@@ -213,6 +229,7 @@ static int add_edges(struct clockprobes *p, uint32_t from)
     return 0;
 }
 
+/* Reads the agents' files. 0, or -1: no memory, and probes is released. */
 static int read_agents(const char *nodes, struct clockprobes *probes)
 {
     int rc;
@@ -260,7 +277,7 @@ static int take_files(struct clock_file *files, size_t n,
     return rc;
 }
 
-/* Files that are read, of all nodes. */
+/* The most files of XLA that are read, of all nodes. */
 #define XLA_FILES_MAX 4096
 
 /* The file of one process. */
@@ -269,6 +286,7 @@ struct process {
     struct clock_file file;
 };
 
+/* The files of all processes, and the nodes whose folders had some. */
 struct processes {
     struct process *list;
     size_t n;
@@ -277,6 +295,8 @@ struct processes {
     uint64_t bad;
 };
 
+/* Reads the file of one process. A bad one is only counted. 0, or -1: no
+ * memory. */
 static int add_process(struct processes *ps, const char *path, uint32_t index)
 {
     struct process *grown;
@@ -306,7 +326,7 @@ static int add_process(struct processes *ps, const char *path, uint32_t index)
     return 0;
 }
 
-/* The files of one node's folder. */
+/* Reads the files of one node's folder. 0, or -1: no memory. */
 static int add_folder(struct processes *ps, const char *raw, const char *node)
 {
     char *folder = text_format("%s/%s", raw, node);
@@ -321,7 +341,7 @@ static int add_folder(struct processes *ps, const char *raw, const char *node)
 
         if (!clock_xla_name(entry->d_name, &index))
             continue;
-        if (!named) {
+        if (!named) { /* its first file */
             void *grown =
                 realloc(ps->hosts, (ps->n_hosts + 1) * sizeof(*ps->hosts));
 
@@ -350,7 +370,9 @@ static int by_index(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Windows of the processes of a node, between nodes. */
+/* Puts the windows of a node's processes into one file, as if its agent had
+ * measured them. Windows between processes of one node are left out. 0, or -1:
+ * no memory. */
 static int fill_host(const struct processes *ps, uint32_t host,
                      struct clock_file *f)
 {
@@ -389,6 +411,8 @@ static int fill_host(const struct processes *ps, uint32_t host,
     return 0;
 }
 
+/* Makes the files of nodes. *ambiguous: two files have one process index. 0, or
+ * -1: no memory. */
 static int take_processes(struct clockprobes *p, struct processes *ps,
                           bool *ambiguous)
 {
@@ -415,6 +439,7 @@ static int take_processes(struct clockprobes *p, struct processes *ps,
     return -1;
 }
 
+/* Reads what XLA measured, below raw. Without such files probes stays empty. */
 static int read_raw(const char *raw, struct clockprobes *probes,
                     bool *ambiguous)
 {
