@@ -1,4 +1,10 @@
-/* hangs.c - find what is in flight, and which ranks block it. */
+/* hangs.c - find what is in flight in all processes, which ranks block it, and
+ * say so in a sentence.
+ *
+ * hangs_sum_add collects the evidence of files (hangs_file.c), hangs_sum_finish
+ * sorts it and makes a group of the entries of one operation (group_ops).
+ * fill_states finds the state of each rank of a group. hangs_answer_of formats
+ * a group's sentence. Whether a group is a hang is judged in hung.c. */
 #include "orchestrator/ingest/hangs.h"
 
 #include <inttypes.h>
@@ -25,6 +31,7 @@ static int compare(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
+/* Entries that are equal here are one collective. */
 static int by_group(const struct hangs_op *x, const struct hangs_op *y)
 {
     int order = compare(x->hash, y->hash);
@@ -48,6 +55,8 @@ static int by_rank(const void *a, const void *b)
     return order ? order : compare(x->process, y->process);
 }
 
+/* Raises a rank's state. States are in the order of certainty, so a weaker one
+ * changes nothing. */
 static void set_state(struct hangs_group *group, int64_t rank, uint32_t process,
                       enum hangs_state state)
 {
@@ -75,6 +84,7 @@ static bool is_evident(const struct jp_hangs *hangs,
     return p->final || p->counted_ns - margin >= group->start_ns;
 }
 
+/* The state of a rank that has not entered, by its process. */
 static enum hangs_state absence(const struct jp_hangs *hangs,
                                 const struct hangs_group *group,
                                 uint32_t process)
@@ -209,6 +219,7 @@ static bool is_exchange(const struct progress *progress,
     size_t n, n_most = 0;
 
     row = progress_find(progress, op->hash, op->n_ranks, JPR_P2P, "", &n);
+    /* some ranks may be one exchange behind, and no more */
     for (size_t i = 0; i < n; i++)
         if (row[i].begun > most)
             most = row[i].begun;
@@ -220,6 +231,8 @@ static bool is_exchange(const struct progress *progress,
     return 2 * n_most >= (uint64_t) op->n_ranks;
 }
 
+/* Whether a group has a state for each rank: collectives, and exchanges of
+ * which the ends are not recorded. */
 static bool has_states(const struct hangs_op *op,
                        const struct progress *progress)
 {
@@ -228,6 +241,8 @@ static bool has_states(const struct hangs_op *op,
             (op->unsure && op->many && is_exchange(progress, op)));
 }
 
+/* Fills a group. *n_states counts the states of all groups. 0, or -1: no
+ * memory. */
 static int make_group(const struct jp_hangs *hangs, struct hangs_group *group,
                       const struct progress *progress, uint64_t *n_states)
 {
@@ -249,6 +264,7 @@ static int make_group(const struct jp_hangs *hangs, struct hangs_group *group,
     return 0;
 }
 
+/* The order of groups in struct jp_hangs. */
 static int worst_first(const void *a, const void *b)
 {
     const struct hangs_group *x = a, *y = b;
@@ -263,6 +279,7 @@ static int worst_first(const void *a, const void *b)
     return order ? order : compare(x->first, y->first);
 }
 
+/* Sorts the operations and makes the groups. 0, or -1: no memory. */
 static int group_ops(struct jp_hangs *hangs, const struct progress *progress)
 {
     uint64_t n_states = 0;
@@ -279,6 +296,7 @@ static int group_ops(struct jp_hangs *hangs, const struct progress *progress)
         const struct hangs_op *op = &hangs->ops[i];
 
         group->first = i++;
+        /* each Send and Recv is a group of its own */
         while (i < hangs->n_ops && op->kind != JPR_P2P &&
                by_group(op, &hangs->ops[i]) == 0)
             i++;
@@ -304,6 +322,7 @@ static void *grow(void *array, size_t n, size_t size)
     return n & (n - 1) ? array : reallocarray(array, n ? 2 * n : 1, size);
 }
 
+/* Appends a process. 0, or -1: no memory. */
 static int add_process(struct jp_hangs *hangs,
                        const struct hangs_process *process)
 {
@@ -317,6 +336,8 @@ static int add_process(struct jp_hangs *hangs,
     return 0;
 }
 
+/* Appends an operation of the last process. Beyond the limit it is counted. 0,
+ * or -1: no memory. */
 static int add_op(struct jp_hangs *hangs, const struct hangs_op *op)
 {
     struct hangs_op *more;
@@ -356,6 +377,7 @@ int hangs_sum_add(struct hangs_sum *sum, const struct hangs_evidence *evidence)
     const struct clockmap_node *clock =
         clockmap_find(sum->clocks, process.host, strlen(process.host));
 
+    /* times of other hosts compare only as well as the clocks are known */
     process.unc_ns = clock ? clockmap_unc_ns(clock, process.counted_ns)
                            : INFINITY;
     process.counted_ns =
@@ -419,6 +441,7 @@ char *hangs_ranks(const struct hangs_group *group, enum hangs_state state,
             continue;
         while (i + 1 < group->n_ranks && group->states[i + 1] == state)
             i++;
+        /* "..." once, then stop */
         if (n == RANGES)
             snprintf(buf + len, size - len, ", ...");
         if (n++ == RANGES)
@@ -452,6 +475,7 @@ char *hangs_format_since(const struct hangs_group *group, char *buf,
     char when[48];
 
     format_time(group->start_ns, when, sizeof(when));
+    /* whole seconds */
     when[strcspn(when, ".")] = '\0';
     if (!group->start_ns)
         snprintf(buf, size, "%s", "");
@@ -469,6 +493,7 @@ char *hangs_format_op(const struct hangs_op *op, char *buf, size_t size)
                      op->kind == JPR_CE ? RECORD_CE : "", op->seq, op->name,
                      op->name[0] ? " (" : "", op->id, op->name[0] ? ")" : "");
 
+    /* a message has a peer */
     if (op->kind == JPR_P2P && n > 0 && (size_t) n < size)
         snprintf(buf + n, size - (size_t) n, " %s rank %" PRId64,
                  strcmp(op->func, "Send") ? "from" : "to", op->peer);
@@ -593,6 +618,7 @@ static int64_t last_counted(const struct jp_hangs *hangs,
     return last;
 }
 
+/* Whether the recording of an unsure rank is damaged. */
 static bool has_damage(const struct jp_hangs *hangs,
                        const struct hangs_group *group)
 {
@@ -605,6 +631,7 @@ static bool has_damage(const struct jp_hangs *hangs,
     return false;
 }
 
+/* Formats that files end too early to say who is missing. */
 static void answer_unsure(const struct jp_hangs *hangs,
                           const struct hangs_group *group, char *buf,
                           size_t size)
@@ -633,6 +660,7 @@ char *hangs_answer_of(const struct jp_hangs *hangs,
 
     hangs_format_op(op, what, sizeof(what));
     hangs_format_since(group, since, sizeof(since));
+    /* the strongest evidence first */
     if (group->count[HANGS_MISSING] || group->count[HANGS_HELD])
         answer_missing(hangs, group, buf, size);
     else if (group->count[HANGS_UNSURE])

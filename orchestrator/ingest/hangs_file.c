@@ -1,4 +1,9 @@
-/* hangs_file.c - find what is in flight in one file. */
+/* hangs_file.c - find what is in flight in one file of the recorder.
+ *
+ * Two things are collected while a file is read. "pending": the operations in
+ * its last snapshot that have not ended since, and those that finalize or exit
+ * has cut short. "progress": for each series the largest sequence numbers that
+ * have begun and ended. hangs_file_end makes them one process' evidence. */
 #include "orchestrator/ingest/hangs.h"
 
 #include <inttypes.h>
@@ -57,8 +62,8 @@ static int keep(struct jp_pending *pending, struct pending_op **ops, size_t *n,
 /* --------------------------------------------------------------- snapshot --
  */
 
-/* The bucket of an operation. The salt prevents a crafted file from filling
- * one. */
+/* The bucket of an operation in the snapshot. The salt, an address, prevents a
+ * crafted file from filling one bucket. */
 static uint32_t *bucket_of(const struct jp_pending *pending,
                            const struct jpr_op *op)
 {
@@ -82,6 +87,7 @@ static void put(struct jp_pending *pending, size_t i)
     *at = (uint32_t) i + 1;
 }
 
+/* Adds an operation of the snapshot. 0, or -1: no memory. */
 static int keep_inflight(struct jp_pending *pending, const struct jpr_op *op)
 {
     size_t before = pending->n;
@@ -109,6 +115,7 @@ static void mark_ended(struct jp_pending *pending, const struct jpr_op *op)
         if (p->op.seq == op->seq && p->op.comm == op->comm &&
             p->op.kind == op->kind && !strcmp(p->op.func, op->func)) {
             p->ended = true;
+            /* out of its bucket, so that a second end finds another one */
             *at = p->next;
             return;
         }
@@ -118,6 +125,7 @@ static void mark_ended(struct jp_pending *pending, const struct jpr_op *op)
 
 static void clear_snapshot(struct jp_pending *pending)
 {
+    /* only the buckets in use, as there are many more */
     for (size_t i = 0; i < pending->n; i++)
         *bucket_of(pending, &pending->ops[i].op) = 0;
     pending->n = 0;
@@ -133,6 +141,7 @@ void pending_clear(struct jp_pending *pending)
     pending->told_mono_ns = 0;
 }
 
+/* Takes an operation that has ended, or was cut short. 0, or -1: no memory. */
 static int take_op(struct jp_pending *pending, const struct jpr_op *op)
 {
     mark_ended(pending, op);
@@ -155,6 +164,7 @@ static void take_counters(struct jp_pending *pending,
 static int take_inflight(struct jp_pending *pending,
                          const struct jpr_inflight *in)
 {
+    /* the first operation of a new snapshot */
     if (!pending->left || in->at_mono_ns != pending->at_mono_ns) {
         clear_snapshot(pending);
         pending->left_out = in->omitted;
@@ -181,6 +191,7 @@ int pending_add(struct jp_pending *pending, const struct jpr_record *record)
 
 void pending_settle(struct jp_pending *pending)
 {
+    /* no end was recorded until the last time that the file has */
     uint64_t last = pending->at_mono_ns > pending->told_mono_ns
                         ? pending->at_mono_ns
                         : pending->told_mono_ns;
@@ -243,8 +254,8 @@ static int progress_copy(struct progress *to, const struct progress *from)
     return 0;
 }
 
-/* Reads one file's progress; .process is 0. Each returns 0, or -1 without
- * memory. */
+/* Adds a row for a communicator, which shows that the rank belongs to it.
+ * .process is 0. Returns 0, or -1 without memory. */
 static int progress_comm(struct progress *progress, const struct jpr_comm *comm)
 {
     struct progress_row row = {.hash = comm->id,
@@ -268,7 +279,6 @@ static uint64_t hash_of(const struct jpr_comm *comm, unsigned kind,
                         const char *func)
 {
     static char salt;
-    /* the author of a crafted file cannot know it */
     uint64_t hash = (uintptr_t) &salt ^ kind;
 
     hash = mix(hash, comm->id);
@@ -279,6 +289,7 @@ static uint64_t hash_of(const struct jpr_comm *comm, unsigned kind,
     return mix(hash, 0);
 }
 
+/* Whether a row is of this rank, communicator, kind and function. */
 static bool is_series(const struct progress_row *r, const struct jpr_comm *comm,
                       unsigned kind, const char *func)
 {
@@ -295,6 +306,7 @@ static uint32_t *slot_of(const struct progress *progress,
     size_t mask = progress->n_slots - 1;
     size_t i = hash_of(comm, kind, func) & mask;
 
+    /* linear probing; a slot is free before the table is half full */
     while (
         progress->slots[i] &&
         !is_series(&progress->rows[progress->slots[i] - 1], comm, kind, func))
@@ -302,7 +314,8 @@ static uint32_t *slot_of(const struct progress *progress,
     return &progress->slots[i];
 }
 
-/* Doubles the slots. */
+/* Doubles the slots and puts all rows into the new ones. Returns 0, or -1
+ * without memory. */
 static int grow(struct progress *progress)
 {
     uint32_t *old = progress->slots;
@@ -370,6 +383,7 @@ static void progress_freeze(struct progress *progress)
 int progress_op(struct progress *progress, const struct jpr_comm *comm,
                 const struct jpr_op *op, bool ended)
 {
+    /* 0 means none, so numbers are kept with 1 added */
     uint64_t over = op->seq < UINT64_MAX ? op->seq + 1 : op->seq;
     struct progress_row *row;
 
@@ -439,6 +453,7 @@ const struct progress_row *progress_find(const struct progress *progress,
     struct progress_row key = {.hash = hash, .n_ranks = n_ranks, .kind = kind};
     size_t lo = 0, hi = progress->n, end;
 
+    /* other kinds are numbered across functions */
     if (kind == JPR_COLL)
         snprintf(key.func, sizeof(key.func), "%s", func);
     while (lo < hi) {
@@ -463,6 +478,7 @@ static void progress_fini(struct progress *progress)
     *progress = (struct progress){0};
 }
 
+/* Describes a pending operation, with times of the wall clock. */
 static void fill_op(struct hangs_op *to, const struct jp_recfile *file,
                     const struct pending_op *pending)
 {
@@ -491,12 +507,15 @@ static void fill_op(struct hangs_op *to, const struct jp_recfile *file,
                  op->func);
     else
         recfile_func_name(op, to->func, sizeof(to->func));
+    /* a captured operation has no time of its enqueueing */
     to->start_ns = (int64_t) recfile_wall_ns(
         file, op->enqueue_start_mono_ns ? op->enqueue_start_mono_ns
                                         : op->kernel_first_mono_ns);
     to->until_ns = (int64_t) recfile_wall_ns(file, pending->until_mono_ns);
 }
 
+/* Adds a pending operation to the evidence. Without its communicator it is only
+ * counted. 0, or -1: no memory. */
 static int take_pending(struct hangs_file *r, const struct jp_recfile *file,
                         const struct pending_op *pending, bool cut_short,
                         struct hangs_evidence *evidence)
@@ -534,6 +553,7 @@ int hangs_file_add(struct hangs_file *r, const struct jp_recfile *file,
  * function, including operations of the copy engines and replays. */
 static int take_counts(struct hangs_file *r, const struct jp_recfile *file)
 {
+    /* otherwise the counts are no sequence numbers */
     bool apart = !file->tail.by_ce && !file->tail.has_replays;
 
     for (uint32_t i = 0; apart && i < file->n_comms; i++) {
@@ -548,6 +568,7 @@ static int take_counts(struct hangs_file *r, const struct jp_recfile *file)
     return 0;
 }
 
+/* Describes the process of a file: who it is, and until when its file goes. */
 static void fill_process(struct hangs_process *process,
                          const struct jp_recfile *file)
 {
@@ -568,6 +589,7 @@ static void fill_process(struct hangs_process *process,
             (int64_t) recfile_wall_ns(file, tail->clocks.mono_ns);
 }
 
+/* Makes the evidence of what is pending. 0, or -1: no memory. */
 static int take_end(struct hangs_file *r, const struct jp_recfile *file,
                     struct hangs_evidence *e)
 {
@@ -604,6 +626,7 @@ int hangs_file_end(struct hangs_file *r, const struct jp_recfile *file,
 
     pending_clear(&r->pending);
     progress_freeze(&r->progress);
+    /* handed over; the next file begins with empty tables */
     evidence->progress = r->progress;
     r->progress = (struct progress){0};
     if (rc < 0)

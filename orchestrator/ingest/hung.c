@@ -9,9 +9,9 @@
 
 #define MS_NS INT64_C(1000000)
 #define SECOND_NS UINT64_C(1000000000)
-/* Maximum length of a chain of waits; longer chains are cut. */
+/* The longest chain of waits that is followed. */
 #define CHAIN_MAX 64
-/* The policy of the table's times, in ms. */
+/* The table's times are for this policy.hang_suspect, in ms. */
 #define SUSPECT_MS 30000
 /* After this many HUNG_CONFIRM, a silent node is no longer waited for. */
 #define UNHEARD_TIMES 3
@@ -158,8 +158,8 @@ bool hung_is_harmless(const struct jp_hangs *hangs,
     return true;
 }
 
-/* Do its ranks differ in the size of what they enter? *op and *other: two of
- * them. Only collectives have to be alike. */
+/* Whether the ranks differ in the size of what they enter. *op and *other: two
+ * of them. Only collectives have to be alike. */
 static bool sizes_differ(const struct jp_hangs *hangs,
                          const struct hangs_group *group,
                          const struct hangs_op **op,
@@ -309,6 +309,7 @@ static uint32_t pick_missing(const struct hung_view *view,
     return (uint32_t) best;
 }
 
+/* Judges a group of which no rank is known to be missing. */
 static struct hung_cause judge_inside(const struct hung_view *view, size_t at)
 {
     const struct hangs_group *group = &view->hangs->groups[at];
@@ -411,6 +412,7 @@ static struct hung_cause follow(const struct hung_view *view, size_t at)
     }
 }
 
+/* Whether all processes that are left are stopped. */
 static bool is_suspended(const struct hung_view *view)
 {
     size_t n = 0;
@@ -738,7 +740,8 @@ static void answer_cycle(const struct hung_view *view,
     }
 }
 
-/* H1 of a Send or Recv, with the state of the process in /proc. */
+/* Names the rank that has not entered, with the state of its process in /proc.
+ */
 static void answer_absent(const struct hung_view *view,
                           const struct hung_cause *cause, char *buf,
                           size_t size)

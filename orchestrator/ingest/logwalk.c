@@ -1,4 +1,8 @@
-/* logwalk.c - collect log files below folders without following links. */
+/* logwalk.c - collect log files below folders without following links.
+ *
+ * logwalk_init walks each input (take_input, take_entry), then sorts by path
+ * and drops files that were found twice. The second part, recwalk, opens the
+ * recorder's files among them one after the other. */
 #include "orchestrator/ingest/logwalk.h"
 
 #include <errno.h>
@@ -13,6 +17,7 @@
 #include "common/fileio.h"
 #include "plugins/copper/copper_counts.h"
 
+/* Endings of logs. */
 static const char *const endings[] = {".jpr",    ".jpr.gz", ".log",
                                       ".log.gz", ".jsonl",  ".jsonl.gz"};
 
@@ -21,6 +26,7 @@ static const char *const maybe_endings[] = {".json", ".json.gz", ".txt"};
 static const char *const ours[] = {"job.json", "node.json", JP_SUMMARY_NAME,
                                    "summary.txt", "log.txt"};
 
+/* Whether a name ends as one of a list, with something before it. */
 static bool ends_as(const char *name, const char *const *list, size_t n_list)
 {
     size_t len = strlen(name);
@@ -39,6 +45,8 @@ static bool is_log(const char *name)
     return ends_as(name, endings, sizeof(endings) / sizeof(*endings));
 }
 
+/* Whether a name may be that of a trace: only the file's first bytes can tell.
+ */
 static bool is_maybe(const char *name)
 {
     for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
@@ -59,6 +67,7 @@ static bool is_copper_log(int dir, const char *name)
 
     if (!ends_as(name, ending, 1))
         return false;
+    /* a FIFO of that name must not block the walk */
     fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0) {
         n = read(fd, head, sizeof(head));
@@ -67,7 +76,8 @@ static bool is_copper_log(int dir, const char *name)
     return n == 0 || (n > 0 && copper_log_probe(head, (size_t) n));
 }
 
-/* Room for one more element; arrays grow by doubling at powers of two. */
+/* Makes room for one more element; arrays double at powers of two. NULL: no
+ * memory. */
 static void *grow(void *array, size_t n, size_t size)
 {
     if (n & (n - 1))
@@ -75,6 +85,8 @@ static void *grow(void *array, size_t n, size_t size)
     return reallocarray(array, n ? 2 * n : 1, size);
 }
 
+/* Appends a log. maybe: only its first bytes show whether it is one. 0, or -1:
+ * no memory. */
 static int add_file(struct jp_logwalk *walk, const char *path,
                     const struct stat *st, bool maybe)
 {
@@ -94,6 +106,7 @@ static int add_file(struct jp_logwalk *walk, const char *path,
     return more[walk->n_logs++].path ? 0 : -1;
 }
 
+/* Appends an entry that is not read. why: a constant. 0, or -1: no memory. */
 static int add_skip(struct jp_logwalk *walk, const char *path, const char *why)
 {
     struct jp_logskip *more =
@@ -140,6 +153,7 @@ static int take_entry(void *arg, const struct treewalk_entry *entry)
     return 0;
 }
 
+/* Walks a folder, or takes a file. 0, or -1 and err. */
 static int take_input(struct jp_logwalk *walk, const char *input,
                       struct jp_error *err)
 {
@@ -151,6 +165,7 @@ static int take_input(struct jp_logwalk *walk, const char *input,
             return 0;
         return error_set(err, "%s: out of memory", input);
     }
+    /* not a folder: a file, or what lstat shows */
     if (errno != ENOTDIR)
         return error_set(err, "%s: %s", input, strerror(errno));
     if (lstat(input, &st) < 0)
@@ -194,6 +209,7 @@ static void sort_unique(struct jp_logfile *files, size_t *n)
 
     if (!*n)
         return;
+    /* hard links and overlapping inputs are one file */
     qsort(files, *n, sizeof(*files), by_inode);
     for (size_t i = 0; i < *n; i++) {
         if (kept && files[kept - 1].dev == files[i].dev &&
@@ -279,6 +295,7 @@ void recwalk_fini(struct jp_recwalk *walk)
     logwalk_fini(&walk->walk);
 }
 
+/* Counts a place that could not be read, and reports it. */
 static void trouble(struct jp_recwalk *walk, const char *text)
 {
     walk->troubles++;
@@ -310,6 +327,7 @@ struct jp_recfile *recwalk_open(struct jp_recwalk *walk)
         const char *path = walk->walk.logs[walk->next++].path;
         int kind = recfile_probe(path, &err);
 
+        /* another profiler's file */
         if (kind == 0) {
             walk->others++;
         } else if (kind < 0 || recfile_open(&walk->file, path, &err) < 0) {
@@ -330,8 +348,10 @@ bool recwalk_record(struct jp_recwalk *walk, struct jpr_record *record)
     struct jp_error err;
     int rc;
 
+    /* a damaged block is skipped */
     while ((rc = recfile_next(&walk->file, record, &err)) < 0)
         trouble(walk, err.text);
+    /* damage of the compressed stream shows only at its end */
     if (rc == 0 && recfile_damage(&walk->file)) {
         error_set(&err, "%s: %s", walk->path, recfile_damage(&walk->file));
         trouble(walk, err.text);

@@ -1,11 +1,18 @@
-/* parquet_group.c - encode the values of a row group as pages. */
+/* parquet_group.c - encode the values of a row group as pages.
+ *
+ * Values are collected by column (put_value), at first with a dictionary: each
+ * value is the index of an entry, which a hash finds. If too many values
+ * differ, the column goes on without one (leave_dictionary).
+ * parquet_group_encode then makes each column's pages: definition levels and
+ * values, encoded, compressed, behind a header. */
 #include "orchestrator/parquet/parquet.h"
 
 #include <math.h>
 
 #include "orchestrator/parquet/parquet_parts.h"
 
-/* Makes room for at least one more element after n elements. */
+/* Makes room for at least one more element after n. array: address of the
+ * pointer; *size: its room. False: no memory. */
 static bool grow(void *array, size_t *size, size_t n, size_t each)
 {
     size_t more;
@@ -22,6 +29,7 @@ static bool grow(void *array, size_t *size, size_t n, size_t each)
     return true;
 }
 
+/* Mixes the bits of a value, so that its low bits can be a slot. */
 static uint64_t mix(uint64_t h)
 {
     h ^= h >> 32;
@@ -40,11 +48,13 @@ static uint64_t hash_text(const char *text, size_t len)
         h = mix(h ^ part);
     }
     part = 0;
+    /* the last bytes, with zeros behind them */
     if (len)
         memcpy(&part, text, len);
     return mix(h ^ part ^ len << 56);
 }
 
+/* The length of the text at an offset of texts, which begins with it. */
 static uint32_t text_length(const struct column *c, uint64_t at)
 {
     const uint8_t *p = c->texts.at + at;
@@ -58,7 +68,7 @@ static bool is_text(const struct column *c)
     return c->is.type == PARQUET_TEXT;
 }
 
-/* Doubles the slots and inserts all entries again. */
+/* Doubles the slots and inserts all entries again. False: no memory. */
 static bool rehash(struct column *c)
 {
     size_t n = c->n_slots ? 2 * c->n_slots : 1024;
@@ -80,7 +90,8 @@ static bool rehash(struct column *c)
     return true;
 }
 
-/* Converts the values to plain, if the dictionary does not save space. */
+/* Converts the values to plain, because the dictionary does not save space.
+ * False: no memory. */
 static bool leave_dictionary(struct column *c)
 {
     size_t size = 256;
@@ -101,8 +112,8 @@ static bool leave_dictionary(struct column *c)
     return true;
 }
 
-/* Adds an entry with these bits; hash: for a text. Returns -1 without
- * memory. */
+/* Adds an entry with these bits and returns its index. hash: for a text.
+ * Returns -1 without memory. */
 static long add_entry(struct column *c, uint64_t bits, uint64_t hash)
 {
     size_t size = c->entries_size;
@@ -150,6 +161,9 @@ static uint64_t keep_text(struct column *c, const char *text, size_t len)
     return at;
 }
 
+/* Whether the dictionary still saves space: it is small, and values come twice
+ * on average. This is looked at whenever the number of entries is a power of
+ * two. */
 static bool pays(const struct column *c)
 {
     size_t n = c->n_entries;
@@ -159,6 +173,7 @@ static bool pays(const struct column *c)
     return n < DICTIONARY_LOOK || (n & (n - 1)) || c->n >= 2 * n;
 }
 
+/* Adds a value with a dictionary. text NULL: a number. False: no memory. */
 static bool put_indexed(struct column *c, uint64_t bits, const char *text,
                         size_t len)
 {
@@ -166,6 +181,7 @@ static bool put_indexed(struct column *c, uint64_t bits, const char *text,
     uint32_t *slot;
     long entry;
 
+    /* a quarter of the slots stays free */
     if (4 * (c->n_entries + 1) > 3 * c->n_slots && !rehash(c))
         return false;
     slot = find_slot(c, hash, bits, text, len);
@@ -181,6 +197,7 @@ static bool put_indexed(struct column *c, uint64_t bits, const char *text,
     return pays(c) || leave_dictionary(c);
 }
 
+/* Adds a value without a dictionary. False: no memory. */
 static bool put_plain(struct column *c, uint64_t bits)
 {
     if (!grow(&c->plain, &c->plain_size, c->n, sizeof(*c->plain)))
@@ -189,6 +206,8 @@ static bool put_plain(struct column *c, uint64_t bits)
     return true;
 }
 
+/* Adds a value to a column. A failure is kept in g->failed, so that callers
+ * need not check each value. */
 static void put_value(struct parquet_group *g, size_t column, uint64_t bits,
                       const char *text, size_t len)
 {
@@ -255,6 +274,7 @@ bool parquet_group_full(const struct parquet_group *g)
 static void column_clear(struct column *c)
 {
     c->n = c->nulls = c->n_entries = 0;
+    /* a bool takes one bit */
     c->dictionary = c->is.type != PARQUET_BOOL;
     c->texts.n = c->pages.n = c->dictionary_bytes = c->uncompressed = 0;
     c->judged = false;
@@ -296,6 +316,7 @@ struct parquet_group *parquet_group_create(const struct parquet_column *columns,
         column_clear(&g->columns[i]);
     }
     if (codec == PARQUET_GZIP) {
+        /* 16 more bits of the window: with a gzip header */
         g->has_gzip = deflateInit2(&g->gzip, 4, Z_DEFLATED, MAX_WBITS + 16, 8,
                                    Z_DEFAULT_STRATEGY) == Z_OK;
         g->failed = !g->has_gzip;
@@ -324,14 +345,14 @@ void parquet_group_destroy(struct parquet_group *g)
 
 /* --- encodings ------------------------------------------------------------ */
 
+/* Bits that the largest value needs. */
 static unsigned width_of(uint64_t most)
 {
     return most ? 64 - (unsigned) __builtin_clzll(most) : 0;
 }
 
-/* Packs n values of `width` bits each, lowest bit first. at has room for
- * complete groups of eight, up to which zeros are added. get must return values
- * below 1 << width. */
+/* Packs n values of `width` bits each, lowest bit first, up to a whole group of
+ * eight, which zeros fill. Values must be below 1 << width. */
 static void pack(struct bytes *to, const uint64_t *values, size_t n,
                  unsigned width)
 {
@@ -367,6 +388,8 @@ static void put_hybrid(struct bytes *to, const uint64_t *values, size_t n,
 
     for (size_t i = 1; i < n && same; i++)
         same = values[i] == values[0];
+    /* a run is repeated (even header) or packed in groups of eight (odd header)
+     */
     if (same) {
         bytes_put_varint(to, n << 1);
         bytes_put_le(to, n ? values[0] : 0, (width + 7) / 8);
@@ -376,7 +399,9 @@ static void put_hybrid(struct bytes *to, const uint64_t *values, size_t n,
     }
 }
 
-/* Encodings.md, "Delta Encoding": blocks of 128, miniblocks of 32. */
+/* Writes integers as differences (Encodings.md, "Delta Encoding"): blocks of
+ * 128, each with its smallest difference, and miniblocks of 32, each with a
+ * width of its own. All is modulo 2^64. */
 static void put_delta(struct bytes *to, const uint64_t *values, size_t n)
 {
     bytes_put_varint(to, DELTA_BLOCK);
@@ -403,6 +428,7 @@ static void put_delta(struct bytes *to, const uint64_t *values, size_t n)
         }
         for (size_t m = 0; m < DELTA_BLOCK / DELTA_MINI; m++)
             bytes_put_byte(to, width[m]);
+        /* miniblocks without a value are not written, only their width */
         for (size_t m = 0; m * DELTA_MINI < count; m++)
             pack(to, delta + m * DELTA_MINI, DELTA_MINI, width[m]);
     }
@@ -410,6 +436,7 @@ static void put_delta(struct bytes *to, const uint64_t *values, size_t n)
 
 /* --- statistics ----------------------------------------------------------- */
 
+/* Compares by bytes, as readers compare statistics of texts. */
 static int compare_texts(const uint8_t *a, size_t na, const uint8_t *b,
                          size_t nb)
 {
@@ -419,6 +446,7 @@ static int compare_texts(const uint8_t *a, size_t na, const uint8_t *b,
     return order ? order : na < nb ? -1 : na > nb;
 }
 
+/* Finds the smallest and the largest text. Long ones are not kept. */
 static void judge_texts(struct column *c, const uint64_t *at, size_t n)
 {
     uint64_t low = at[0], high = at[0];
@@ -443,7 +471,8 @@ static void judge_texts(struct column *c, const uint64_t *at, size_t n)
     memcpy(c->high, c->texts.at + high + 4, c->n_high);
 }
 
-/* Maps bits to an order of unsigned numbers, and back. */
+/* Maps a value's bits to unsigned numbers of the same order. A negative double
+ * is inverted, as its bits grow with its size; others get the first bit set. */
 static uint64_t orderly(enum parquet_type type, uint64_t bits)
 {
     if (type == PARQUET_REAL)
@@ -453,6 +482,7 @@ static uint64_t orderly(enum parquet_type type, uint64_t bits)
                : bits ^ UINT64_C(1) << 63;
 }
 
+/* The reverse of orderly. */
 static uint64_t disorderly(enum parquet_type type, uint64_t bits)
 {
     if (type == PARQUET_REAL)
@@ -468,6 +498,8 @@ static bool is_nan(uint64_t bits)
     return isnan(real);
 }
 
+/* Finds the smallest and the largest number. A column with NAN has no
+ * statistics. */
 static void judge_numbers(struct column *c, const uint64_t *at, size_t n)
 {
     enum parquet_type type = c->is.type;
@@ -493,6 +525,8 @@ static void judge_numbers(struct column *c, const uint64_t *at, size_t n)
     c->judged = true;
 }
 
+/* Makes the statistics of a column. With a dictionary its entries are enough.
+ */
 static void judge(struct column *c)
 {
     const uint64_t *at = c->dictionary ? c->entries : c->plain;
@@ -508,6 +542,7 @@ static void judge(struct column *c)
 
 /* --- pages ---------------------------------------------------------------- */
 
+/* Appends g->page, compressed. False: no memory. */
 static bool compress_zstd(struct parquet_group *g, struct bytes *to)
 {
 #ifdef HAVE_ZSTD
@@ -528,6 +563,7 @@ static bool compress_zstd(struct parquet_group *g, struct bytes *to)
 #endif
 }
 
+/* The same with gzip; the stream is used again for each page. */
 static bool compress_gzip(struct parquet_group *g, struct bytes *to)
 {
     size_t most = deflateBound(&g->gzip, (uLong) g->page.n) + 64;
@@ -545,7 +581,8 @@ static bool compress_gzip(struct parquet_group *g, struct bytes *to)
     return true;
 }
 
-/* Writes g->page, compressed, after its header. */
+/* Appends a PageHeader and g->page, compressed, to the column's pages. n: its
+ * values, nulls included. False: no memory. */
 static bool put_page(struct parquet_group *g, struct column *c, int type,
                      size_t n, int encoding)
 {
@@ -580,7 +617,8 @@ static bool put_page(struct parquet_group *g, struct column *c, int type,
     return ok;
 }
 
-/* Writes values as PLAIN. */
+/* Writes values as PLAIN: bools as bits, texts with their length, others as 8
+ * bytes. */
 static void put_all_plain(struct bytes *to, const struct column *c,
                           const uint64_t *at, size_t n)
 {
@@ -595,6 +633,7 @@ static void put_all_plain(struct bytes *to, const struct column *c,
             bytes_put_le(to, at[i], 8);
 }
 
+/* Writes the dictionary page. False: no memory. */
 static bool put_dictionary(struct parquet_group *g, struct column *c)
 {
     g->page.n = 0;
@@ -611,11 +650,12 @@ static bool is_delta(const struct column *c)
     if (is_text(c) || c->is.type == PARQUET_REAL || c->is.type == PARQUET_BOOL)
         return false;
     for (size_t i = 0; i < c->n; i++)
-        if (c->plain[i] >> 62)
+        if (c->plain[i] >> 62) /* also negative numbers */
             return false;
     return true;
 }
 
+/* The encoding of a column that has values. */
 static int encoding_of(const struct column *c)
 {
     return c->dictionary ? ENC_DICTIONARY : is_delta(c) ? ENC_DELTA : ENC_PLAIN;
@@ -629,6 +669,8 @@ static bool put_rows(struct parquet_group *g, struct column *c, size_t from,
     size_t levels;
 
     g->page.n = 0;
+    /* definition levels: their length, filled in below, then a bit for each row
+     */
     bytes_put_le(&g->page, 0, 4);
     for (size_t i = from; i < to; i++)
         room[i - from] = c->known[i];
@@ -651,6 +693,8 @@ static bool put_rows(struct parquet_group *g, struct column *c, size_t from,
     return put_page(g, c, PAGE_DATA, to - from, encoding);
 }
 
+/* Makes all pages of a column. room: work space of PARQUET_PAGE_ROWS values.
+ * False: no memory. */
 static bool encode(struct parquet_group *g, struct column *c, uint64_t *room)
 {
     int encoding;

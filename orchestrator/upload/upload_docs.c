@@ -1,4 +1,10 @@
-/* upload_docs.c - write a step's report as documents of the bulk API. */
+/* upload_docs.c - write a step's report as documents of the bulk API.
+ *
+ * put_all is the order: documents of operations (every n-th, if there are too
+ * many), of cells, and one of the step. A document is two lines: put_action has
+ * its index and its id, begin_source what all documents of a job share. Values
+ * come from the report's CSV files and summary.json, so a report can be
+ * uploaded at any time. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -21,6 +27,7 @@ struct field {
 };
 
 /* The names of these fields are those of Inspector's exporter. */
+/* places of the columns that are used by name */
 enum { OP_COMM, OP_NAME, OP_COLL, OP_SN, OP_BYTES, OP_START = 8, OP_END };
 static const struct field operations[] = {
     {"comm", "id", FIELD_TEXT},
@@ -61,6 +68,7 @@ struct comm {
     char *id, *name, *type;
 };
 
+/* The step whose report is uploaded. */
 struct job {
     struct jp_jobconf conf;
     json_t *summary;
@@ -77,6 +85,7 @@ static int by_id(const void *a, const void *b)
     return order ? order : strcmp(x->name, y->name);
 }
 
+/* Reads the types of communicators, sorted by id and name. 0, or -1 and err. */
 static int load_comms(struct job *job, const char *step, struct jp_error *err)
 {
     static const char *const columns[] = {"id", "name", "comm_type"};
@@ -118,6 +127,8 @@ static int load_comms(struct job *job, const char *step, struct jp_error *err)
     return rc;
 }
 
+/* The type of a communicator; NULL: unknown. An id alone may be that of
+ * several. */
 static const char *type_of(const struct job *job, const char *id,
                            const char *name)
 {
@@ -130,13 +141,15 @@ static const char *type_of(const struct job *job, const char *id,
     return found ? found->type : NULL;
 }
 
-/* Writes the action line. kind and the strings after it, up to NULL, form the
- * id. */
+/* Writes the action line. The job's creation time, number, step and restart,
+ * and the strings of parts (up to NULL) form the id. */
 static void put_action(const struct job *job, const char *index,
                        const char *const *parts)
 {
     struct jp_json_stream s;
     char id[512];
+    /* job numbers repeat after a new installation of Slurm, creation times do
+     * not */
     int n = snprintf(id, sizeof(id), "%" PRIu64 "-%" PRIu64 ".%s-%" PRIu32,
                      job->conf.created_us, job->conf.job_id,
                      job->conf.step_id ? job->conf.step_id : "",
@@ -161,6 +174,7 @@ static void begin_source(const struct job *job, struct jp_json_stream *s,
     const struct jp_jobconf *c = &job->conf;
 
     json_stream_open(s, JSON_PART, job->out);
+    /* milliseconds */
     json_stream_count(s, "@timestamp", (at_us ? at_us : c->created_us) / 1000);
     json_stream_text(s, "kind", kind);
     json_stream_count(s, "job_id", c->job_id);
@@ -171,13 +185,15 @@ static void begin_source(const struct job *job, struct jp_json_stream *s,
     json_stream_text(s, "partition", c->partition ? c->partition : "");
 }
 
+/* Ends a source line. */
 static void end_source(const struct job *job, struct jp_json_stream *s)
 {
     json_stream_close(s, NULL);
     putc('\n', job->out);
 }
 
-/* Omits an empty cell, because the index has no null. */
+/* Writes a cell as a field. An empty cell is left out, because the index has no
+ * null; so is a number that is none. */
 static void put_field(struct jp_json_stream *s, const struct field *f,
                       const char *text)
 {
@@ -199,6 +215,7 @@ static void put_field(struct jp_json_stream *s, const struct field *f,
     }
 }
 
+/* A cell as a number; 0 if it is none. */
 static uint64_t count_of(const char *text)
 {
     uint64_t count = 0;
@@ -207,6 +224,7 @@ static uint64_t count_of(const char *text)
     return count;
 }
 
+/* Writes the document of an operation. */
 static void put_operation(const struct job *job, const char *index,
                           const char *const *v)
 {
@@ -226,6 +244,7 @@ static void put_operation(const struct job *job, const char *index,
     end_source(job, &s);
 }
 
+/* Writes the document of a cell. */
 static void put_cell(const struct job *job, const char *index,
                      const char *const *v)
 {
@@ -270,6 +289,7 @@ static int put_table(const struct job *job, const char *step, const char *name,
     return rc;
 }
 
+/* Writes the document of the step. */
 static void put_step(const struct job *job, const char *index,
                      const struct upload_made *made)
 {
@@ -294,13 +314,14 @@ static void put_step(const struct job *job, const char *index,
     end_source(job, &s);
 }
 
+/* Writes all documents. 0, or -1 and err. */
 static int put_all(const struct job *job, const char *step,
                    const struct upload_what *what, struct upload_made *made,
                    struct jp_error *err)
 {
     uint64_t rows, none = 0, nth = 0;
 
-    /* counts the operations */
+    /* a first pass only counts the operations, from which n follows */
     if (put_table(job, step, "ops", operations, N(operations), "", 0, NULL,
                   &none, &made->operations, err) < 0)
         return -1;
@@ -346,6 +367,7 @@ int upload_docs(const char *step_dir, const struct upload_what *what, FILE *out,
         error_set(err, "%s: no job.conf, but an upload needs a job", step_dir);
     } else if (jobconf_read(conf, &job.conf, err) == 0) {
         job.summary = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
+        /* errno shows the caller whether there is no report or a bad one */
         if (!job.summary)
             errno = ENODATA;
         else if (load_comms(&job, step_dir, err) == 0)

@@ -1,4 +1,7 @@
-/* upload_outbox.c - keep documents that wait for their server. */
+/* upload_outbox.c - keep documents that wait for their server, and send them.
+ *
+ * A report must not wait for a server, so its documents go into a file of the
+ * user's outbox first. Whoever uploads next sends all files that wait there. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +18,7 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/upload/upload.h"
 
+/* the ending of files that wait */
 #define WAITING ".ndjson"
 
 /* Makes the user's folder and returns its path, which the caller frees. root
@@ -23,11 +27,13 @@
 static char *open_folder(const char *root, struct jp_error *err)
 {
     const char *home = getenv("HOME");
+    /* only without HOME, as a look-up of the user may take long */
     const struct passwd *me = home ? NULL : getpwuid(getuid());
     char *folder = NULL;
 
     home = me ? me->pw_dir : home;
     if (root)
+        /* a site's folder has one for each user */
         folder = text_format("%s/%lu", root, (unsigned long) getuid());
     else if (home && *home == '/')
         folder = text_format("%s/.local/state/jobprof/outbox", home);
@@ -43,6 +49,7 @@ static char *open_folder(const char *root, struct jp_error *err)
     return folder;
 }
 
+/* scandir's filter: files that wait; temporary ones begin with a dot. */
 static int is_waiting(const struct dirent *entry)
 {
     size_t n = strlen(entry->d_name), end = sizeof(WAITING) - 1;
@@ -51,7 +58,7 @@ static int is_waiting(const struct dirent *entry)
            strcmp(entry->d_name + n - end, WAITING) == 0;
 }
 
-/* The sum of the file sizes in the folder. */
+/* The sum of the sizes of all files in the folder, in bytes. */
 static uint64_t bytes_in(const char *folder)
 {
     struct dirent **entries = NULL;
@@ -71,12 +78,13 @@ static uint64_t bytes_in(const char *folder)
     return sum;
 }
 
-/* A stream that fails after a number of bytes. */
+/* A stream that fails once so many bytes were written. */
 struct bounded {
     FILE *out;
     uint64_t left;
 };
 
+/* The stream's write function. */
 static ssize_t put_bounded(void *cookie, const char *bytes, size_t n)
 {
     struct bounded *b = cookie;
@@ -104,6 +112,7 @@ static int add_step(const char *folder, const char *step_dir,
     int rc = -1;
 
     clock_gettime(CLOCK_REALTIME, &now);
+    /* names sort by time, so the oldest is sent first */
     path = text_format("%s/%lld%09ld-%ld" WAITING, folder,
                        (long long) now.tv_sec, now.tv_nsec, (long) getpid());
     if (!path || fileio_temp_open(&file, path, err) < 0) {
@@ -130,7 +139,8 @@ static int add_step(const char *folder, const char *step_dir,
     return rc;
 }
 
-/* Sends one file. Permanently refused documents go to NAME.refused. */
+/* Sends one file and removes it. Permanently refused documents go to
+ * NAME.refused. 0, or -1 and err: the file stays. */
 static int send_file(const char *path, const struct upload_to *to,
                      struct upload_done *done, struct jp_error *err)
 {
@@ -144,6 +154,7 @@ static int send_file(const char *path, const struct upload_to *to,
     if (fd < 0 || !kept || fileio_check_owner(fd, path, false, err) < 0 ||
         !(in = fdopen(fd, "r")) || fileio_temp_open(&file, kept, err) < 0)
         goto out;
+    /* in has it */
     fd = -1;
     rc = upload_send(in, to, file.stream, done, err);
     if (rc == 0 && done->refused > refused)
@@ -161,7 +172,8 @@ out:
     return rc;
 }
 
-/* Sends the files present now. Returns their number, or -1. */
+/* Sends the files that are there now, oldest first, until one fails. Returns
+ * their number, or -1 and err. */
 static int send_files(const char *folder, const struct upload_to *to,
                       struct upload_done *done, struct jp_error *err)
 {
@@ -197,6 +209,7 @@ static int send_folder(const char *folder, const struct upload_to *to,
     else if (flock(fd, LOCK_EX | LOCK_NB) < 0)
         rc = 0; /* the holder of the lock sends ours, too */
     else
+        /* files may come while others are sent */
         while ((rc = send_files(folder, to, done, err)) > 0)
             ;
     if (fd >= 0)
