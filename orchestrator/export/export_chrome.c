@@ -1,4 +1,11 @@
-/* export_chrome.c - write all of a step's recordings as one trace. */
+/* export_chrome.c - write all of a step's recordings as one trace.
+ *
+ * export_chrome makes two passes: the first finds the earliest time, which is
+ * the trace's zero, and the ranks of processes. The second writes process by
+ * process. Recordings have their operations in the order of their ends, viewers
+ * want the order of starts, so a heap of 32,768 events sorts them
+ * (trace_queue). Files of other profilers follow (struct foreign), then exports
+ * of nsys. */
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,6 +31,7 @@ struct trace_event {
     char *members;            /* from trace_event_describe; owned */
 };
 
+/* The heap, and how many events have come. */
 struct trace_queue {
     struct trace_event *events;
     size_t n;
@@ -53,6 +61,7 @@ static bool trace_queue_is_full(const struct trace_queue *queue)
     return queue->n == TRACE_QUEUE_EVENTS;
 }
 
+/* Equal starts stay in the order of arrival. */
 static bool is_before(const struct trace_event *a, const struct trace_event *b)
 {
     return a->start_ns != b->start_ns ? a->start_ns < b->start_ns
@@ -101,12 +110,14 @@ static struct trace_event trace_queue_pop(struct trace_queue *queue)
 enum { LANES = 15, THREADS = LANES + 1 };
 #define FREE_PIDS 1000000
 
+/* Which lanes of a communicator are in use, and until when. */
 struct comm_lanes {
     int64_t end_ns[LANES];
     unsigned used;
     bool in_flight;
 };
 
+/* The trace being written, and the process that is written now. */
 struct trace {
     FILE *out;
     struct export_done *done;
@@ -145,6 +156,7 @@ static void begin_event(struct trace *t, struct jp_json_stream *s,
     json_stream_count(s, "tid", tid);
 }
 
+/* The map of a host's clock; NULL: its times stay as recorded. */
 static const struct clockmap_node *clock_of(const struct clockmap *clocks,
                                             const char *host)
 {
@@ -198,6 +210,7 @@ static unsigned pick_lane(struct comm_lanes *lanes,
 {
     unsigned lane = 0;
 
+    /* the last lane takes all that overlap even more */
     while (lane < lanes->used && lane < LANES - 1 &&
            lanes->end_ns[lane] > event->start_ns)
         lane++;
@@ -207,6 +220,7 @@ static unsigned pick_lane(struct comm_lanes *lanes,
     return lane;
 }
 
+/* Writes the earliest event of the heap. */
 static void write_first(struct trace *t)
 {
     struct trace_event event = trace_queue_pop(&t->queue);
@@ -234,6 +248,7 @@ static bool place(const struct trace *t, uint64_t mono_ns, int64_t *ns)
     return wall != 0;
 }
 
+/* Adds an operation to the heap. Without a time it is left out. */
 static void take_op(struct trace *t, const struct jpr_op *op)
 {
     struct trace_event event = {.comm = op->comm};
@@ -251,6 +266,7 @@ static void take_op(struct trace *t, const struct jpr_op *op)
     trace_queue_push(&t->queue, event);
 }
 
+/* Writes an operation that had not ended, on a thread of its own. */
 static void write_pending(struct trace *t, const struct jpr_op *op)
 {
     struct comm_lanes *lanes = lanes_of(t, op->comm);
@@ -313,6 +329,7 @@ static void pick_pid(struct trace *t, uint64_t index)
     bool *more;
 
     t->pid = FREE_PIDS + index;
+    /* no rank, or one that a number of our own could be */
     if (rank < 0 || rank >= FREE_PIDS)
         return;
     if ((size_t) rank >= n) {
@@ -370,6 +387,7 @@ static int64_t foreign_comm(struct foreign *f, const struct record *r,
 
     copy_text(one.id, sizeof(one.id), &r->id);
     *is_new = false;
+    /* records of a communicator mostly follow each other */
     for (uint32_t i = 0; i < f->n_comms; i++) {
         uint32_t at = (f->last + i) % f->n_comms;
 
@@ -445,6 +463,7 @@ static void take_record(struct foreign *f, const struct record *r,
     bool is_new;
     int64_t comm = foreign_comm(f, r, &is_new);
 
+    /* the first record of the file */
     if (is_new && f->n_comms == 1)
         find_process(f, r);
     if (!f->own_clock) {
@@ -530,6 +549,7 @@ static void name_foreign_threads(const struct foreign *f)
         }
 }
 
+/* Reports what is wrong with a file. */
 static void tell_foreign(struct jp_recwalk *walk, const char *path,
                          const struct source_facts *facts)
 {
@@ -600,6 +620,7 @@ static void end_foreign(struct jp_recwalk *walk, struct foreign *f,
 
     while (t->queue.n)
         write_first(t);
+    /* the walk has counted it as another profiler's */
     walk->others -= walk->others > 0;
     walk->files++;
     tell_foreign(walk, f->path, facts);
@@ -619,6 +640,7 @@ static void end_foreign(struct jp_recwalk *walk, struct foreign *f,
     t->done->files++;
 }
 
+/* Names the threads that a recording's communicators use. */
 static void name_threads(struct trace *t)
 {
     char lane[24];
@@ -633,6 +655,7 @@ static void name_threads(struct trace *t)
     }
 }
 
+/* Names a recording's process and places it by its rank. */
 static void name_process(struct trace *t)
 {
     int64_t rank = t->rank;
@@ -654,6 +677,7 @@ static void name_process(struct trace *t)
     json_stream_close(&s, NULL);
 }
 
+/* Writes all of one recording. */
 static void write_process(struct trace *t, struct jp_recwalk *walk)
 {
     struct jp_pending pending = {0};
@@ -674,6 +698,7 @@ static void write_process(struct trace *t, struct jp_recwalk *walk)
         if (pending_add(&pending, &record) < 0)
             t->done->left_out++;
     }
+    /* the rest of the heap, then what had not ended */
     while (t->queue.n)
         write_first(t);
     pending_settle(&pending);

@@ -1,4 +1,9 @@
-/* export_metrics.c - turn a step's report into metrics. */
+/* export_metrics.c - turn a step's report into metrics.
+ *
+ * Each table has a list of columns and a take_...() that adds its rows to
+ * objects of the set (orchestrator/metrics/metrics.h): busy.csv makes the
+ * ranks, ranks.csv adds to them, ops.csv makes cells of communicator, function
+ * and size. summary.json has the step's own figures. */
 #include "orchestrator/export/export.h"
 
 #include <errno.h>
@@ -13,15 +18,18 @@
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/show/csvtable.h"
 
-/* A cache of the cells last used, by a hash of their names. */
+/* Sizes of the cache of cells and of names. The cache has the cells last used,
+ * by a hash of their names. */
 enum { CACHE = 1024, NAME_BYTES = 64, PID_BYTES = 24 };
 
+/* An object of the set with METRICS_COLL, and what it is of. */
 struct cell {
     char comm[NAME_BYTES], coll[NAME_BYTES]; /* comm: its id */
     uint64_t size;
     double *values; /* NULL: free */
 };
 
+/* A communicator, as comms.csv describes it. */
 struct comm {
     char id[NAME_BYTES], name[METRICS_LABEL_BYTES], n_nodes[PID_BYTES];
 };
@@ -32,6 +40,7 @@ struct process {
     double *values;
 };
 
+/* The report that is read. */
 struct report {
     const char *dir;
     json_t *summary;
@@ -48,6 +57,7 @@ struct report {
 #define STEP(r) (r)->job, (r)->step
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
+/* A cell as a number. NAN: it is empty or none. */
 static double real_of(const char *text)
 {
     char *end;
@@ -112,6 +122,7 @@ static int by_process(const void *a, const void *b)
 static const char *const busy_columns[] = {"rank",    "host",  "pid",
                                            "from_us", "to_us", "share"};
 
+/* Makes the object of a rank, by its rank or else by its pid. */
 static int take_busy(struct report *r, const char *const *v)
 {
     struct process *p =
@@ -142,12 +153,15 @@ static int take_busy(struct report *r, const char *const *v)
 static const char *const rank_columns[] = {
     "host", "pid", "records", "p2p_records", "wait_us", "caused_us"};
 
+/* Adds to a sum, which may be NAN (unknown) before. An unknown value adds
+ * nothing. */
 static void add(double *sum, double value)
 {
     if (isfinite(value))
         *sum = (isfinite(*sum) ? *sum : 0) + value;
 }
 
+/* Adds the figures of a rank in one communicator to its process. */
 static int take_rank(struct report *r, const char *const *v)
 {
     struct process key = {.values = NULL}, *p;
@@ -182,6 +196,7 @@ static void share_caused(const struct report *r)
     }
 }
 
+/* Makes the objects of all ranks. 0, or -1 and err. */
 static int add_ranks(struct report *r, struct jp_error *err)
 {
     if (read_table(r, "busy", busy_columns, N(busy_columns), take_busy, err) <
@@ -226,6 +241,7 @@ static const char *const op_columns[] = {"comm",           "comm_name", "coll",
                                          "msg_size_bytes", "n_ranks",   "mean",
                                          "exec_mean_us"};
 
+/* Finds or makes the object of a cell. NULL: no memory. */
 static double *new_cell(const struct report *r, const char *const *v,
                         uint64_t bytes)
 {
@@ -244,6 +260,7 @@ static double *new_cell(const struct report *r, const char *const *v,
                        r->step, NULL);
 }
 
+/* The place in the cache of a row's cell. */
 static size_t slot_of(const char *const *v, uint64_t size)
 {
     uint64_t hash = 14695981039346656037u ^ size; /* FNV-1a */
@@ -260,6 +277,8 @@ static size_t slot_of(const char *const *v, uint64_t size)
 #define N_BUSBW METRIC_OPERATIONS
 #define N_TIMES METRIC_IN_FLIGHT
 
+/* Adds an operation to its cell: the logarithm of its bandwidth, as the mean is
+ * a geometric one, and its time. */
 static int take_op(struct report *r, const char *const *v)
 {
     double busbw = real_of(v[OP_BUSBW]), us = real_of(v[OP_EXEC]);
@@ -269,6 +288,7 @@ static int take_op(struct report *r, const char *const *v)
     num_parse_u64(v[OP_BYTES], 0, INT64_MAX, &bytes, NULL);
     size = metrics_size_first(bytes);
     c = &r->cache[slot_of(v, size)];
+    /* metrics_add finds a cell that is not in the cache */
     if (!c->values || c->size != size || strcmp(c->comm, v[OP_COMM]) ||
         strcmp(c->coll, v[OP_COLL])) {
         c->values = new_cell(r, v, bytes);
@@ -302,6 +322,7 @@ static void settle_cells(const struct report *r, size_t first)
     }
 }
 
+/* Makes the objects of all cells. 0, or -1 and err. */
 static int add_operations(struct report *r, struct jp_error *err)
 {
     size_t first = r->set->n;
@@ -319,6 +340,7 @@ static int add_operations(struct report *r, struct jp_error *err)
 
 /* --- the step ------------------------------------------------------------- */
 
+/* Counts the findings, by kind and in sum. 0, or -1: no memory. */
 static int add_findings(const struct report *r, double *node)
 {
     const json_t *findings = json_object_get(r->summary, "findings"), *f;
@@ -339,6 +361,7 @@ static int add_findings(const struct report *r, double *node)
     return 0;
 }
 
+/* Adds the step, its verdict, coverage and duration. 0, or -1: no memory. */
 static int add_step(const struct report *r)
 {
     const json_t *job = json_object_get(r->summary, "job");
@@ -365,6 +388,7 @@ static int add_step(const struct report *r)
     return add_findings(r, v);
 }
 
+/* Sets the labels of job and step. */
 static void name_step(struct report *r)
 {
     const json_t *job = json_object_get(r->summary, "job");

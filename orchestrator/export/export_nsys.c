@@ -1,4 +1,8 @@
-/* export_nsys.c - add GPU activity from nsys exports to a trace of events. */
+/* export_nsys.c - add GPU activity from nsys exports to a trace of events.
+ *
+ * First the exports are found, and the start of each is read
+ * (export_nsys_find). export_nsys_write then reads the tables of kernels,
+ * copies and memsets of each, row by row, and writes an event for each row. */
 #include "orchestrator/export/export.h"
 
 #include <errno.h>
@@ -12,12 +16,15 @@
 #include "common/json_stream.h"
 #include "plugins/nsys/nsys_read.h"
 
+/* levels of folders, and exports at most */
 #define DEPTH 8
 #define EXPORTS_MAX 4096
 /* Threads of communicators use smaller numbers. */
 #define FIRST_THREAD 1000000
+/* threads of one process */
 enum { STREAMS = 256 };
 
+/* One export. */
 struct export_nsys_one {
     char *path;
     int64_t rank; /* -1: unknown */
@@ -37,6 +44,7 @@ struct finding {
 
 /* --- find ---------------------------------------------------------------- */
 
+/* The callback for the row with the session's start. */
 static int take_start(void *arg, const struct nsys_cell *cells,
                       struct jp_error *err)
 {
@@ -70,6 +78,7 @@ static bool look(struct export_nsys_one *one, const struct clockmap *clocks)
                              take_start, one, NULL) < 0)
         one->start_ns = 0;
     nsys_sql_close(db);
+    /* the file's name has rank and host */
     one->rank = nsys_name_read(one->path, one->host, sizeof(one->host));
     one->clock = clock_of(clocks, one->host);
     one->first_ns = clockmap_ns(one->clock, one->start_ns);
@@ -77,6 +86,7 @@ static bool look(struct export_nsys_one *one, const struct clockmap *clocks)
     return one->start_ns > 0 && one->start_ns < INT64_MAX / 2;
 }
 
+/* Adds an export to the list, or counts it as bad. */
 static void add(struct finding *f, const char *path)
 {
     struct export_nsys *list = f->list;
@@ -112,6 +122,7 @@ static bool is_export(const char *name)
     return n > 7 && !strcmp(name + n - 7, ".sqlite");
 }
 
+/* A callback of type treewalk_see. */
 static int see(void *arg, const struct treewalk_entry *entry)
 {
     struct finding *f = arg;
@@ -163,10 +174,12 @@ void export_nsys_fini(struct export_nsys *list)
 
 /* --- events -------------------------------------------------------------- */
 
+/* A CUDA stream of a device. */
 struct stream {
     int64_t device, stream;
 };
 
+/* The state while one export is written. */
 struct writer {
     FILE *out;
     bool *comma;
@@ -177,6 +190,7 @@ struct writer {
     size_t n_streams;
 };
 
+/* Begins an event; the caller adds members and closes it. */
 static void begin(struct writer *w, struct jp_json_stream *s, const char *phase,
                   uint64_t thread)
 {
@@ -189,6 +203,7 @@ static void begin(struct writer *w, struct jp_json_stream *s, const char *phase,
     json_stream_count(s, "tid", thread);
 }
 
+/* Writes a metadata event that names a process or a thread. */
 static void name(struct writer *w, const char *what, uint64_t thread,
                  const char *text)
 {
@@ -202,7 +217,8 @@ static void name(struct writer *w, const char *what, uint64_t thread,
     json_stream_close(&s, NULL);
 }
 
-/* The thread of a stream. Beyond the limit, streams share the last one. */
+/* The thread of a stream, which is named when it is new. Beyond the limit,
+ * streams share the last one. */
 static uint64_t thread_of(struct writer *w, int64_t device, int64_t stream)
 {
     char text[96];
@@ -222,16 +238,20 @@ static uint64_t thread_of(struct writer *w, int64_t device, int64_t stream)
     return FIRST_THREAD + i;
 }
 
+/* The columns that are read; a table without one of them has no value there. */
 enum { START, END, DEVICE, STREAM, SHORT, NAME, BYTES, KIND, COLUMNS };
 static const char *const columns[] = {"start",    "end",       "deviceId",
                                       "streamId", "shortName", "demangledName",
                                       "bytes",    "copyKind"};
 
+/* A cell as a number; -1 if it is none. All numbers here are positive. */
 static int64_t number(const struct nsys_cell *cell)
 {
     return cell->type == NSYS_CELL_NUMBER ? cell->number : -1;
 }
 
+/* A kernel's short name, or else its long one. Cells have indexes of the
+ * export's table of texts. */
 static const char *title(struct writer *w, const struct nsys_cell *cells,
                          const char *missing)
 {
@@ -252,6 +272,7 @@ static int64_t place(const struct writer *w, int64_t ns)
     return (int64_t) (at - w->origin_ns);
 }
 
+/* Writes an event of a row. Rows whose times cannot be are left out. */
 static void put(struct writer *w, const struct nsys_cell *cells,
                 const char *kind, const char *text)
 {
@@ -276,6 +297,7 @@ static void put(struct writer *w, const struct nsys_cell *cells,
     json_stream_close(&s, NULL);
 }
 
+/* The callbacks for the rows of the three tables. */
 static int take_kernel(void *arg, const struct nsys_cell *cells,
                        struct jp_error *err)
 {

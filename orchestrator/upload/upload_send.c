@@ -1,4 +1,9 @@
-/* upload_send.c - send lines of the bulk API with libcurl. */
+/* upload_send.c - send lines of the bulk API with libcurl.
+ *
+ * First the file of credentials and the URL are checked (upload_to_check),
+ * which needs no libcurl. upload_send reads pairs of lines into batches
+ * (send_all), and send_pairs sends a batch until each document is accepted or
+ * refused: those that the server could not take are sent again after a wait. */
 #include "config.h"
 
 #include "orchestrator/upload/upload.h"
@@ -14,8 +19,10 @@
 #include "common/fileio.h"
 
 enum {
+    /* bytes */
     CREDENTIALS_MAX = 65536,
     LINE_MAX_BYTES = 1 << 20,
+    /* a batch ends with the document that reaches one of these */
     BATCH_BYTES = 4 << 20,
     BATCH_DOCS = 5000,
     ANSWER_BYTES = 16 << 20,
@@ -26,6 +33,7 @@ enum {
 
 /* --- credentials ---------------------------------------------------------- */
 
+/* Overwrites a secret and frees it; explicit_bzero is not optimised away. */
 static void forget(char **text)
 {
     if (*text)
@@ -42,8 +50,8 @@ void upload_credentials_fini(struct upload_credentials *c)
     forget(&c->bearer);
 }
 
-/* Checks that only the owner can read the file; a group may read root's
- * file. */
+/* Checks that only the owner can read the file. A group may read root's file,
+ * as a site's users share it. */
 static int check_secret(int fd, const char *path, struct jp_error *err)
 {
     struct stat st;
@@ -57,7 +65,8 @@ static int check_secret(int fd, const char *path, struct jp_error *err)
     return 0;
 }
 
-/* Parses a line without its line break. */
+/* Parses a line without its line break. 0, or -1 and err, which never has the
+ * value. */
 static int take_line(char *line, struct upload_credentials *c, const char *path,
                      unsigned number, struct jp_error *err)
 {
@@ -75,6 +84,7 @@ static int take_line(char *line, struct upload_credentials *c, const char *path,
         return 0;
     if (!value)
         return error_set(err, "%s:%u: no \"=\"", path, number);
+    /* blanks around "=" do not count */
     end = value;
     while (end > line && strchr(" \t", end[-1]))
         end--;
@@ -92,6 +102,7 @@ static int take_line(char *line, struct upload_credentials *c, const char *path,
                      number);
 }
 
+/* Parses all lines, in place. 0, or -1 and err. */
 static int parse_credentials(char *text, const char *path,
                              struct upload_credentials *c, struct jp_error *err)
 {
@@ -103,6 +114,7 @@ static int parse_credentials(char *text, const char *path,
             *next++ = '\0';
         if (*line && line[strlen(line) - 1] == '\r')
             line[strlen(line) - 1] = '\0';
+        /* a line break in a value could add a header to the request */
         for (char *p = line; *p; p++)
             if ((unsigned char) *p < 0x20 && *p != '\t')
                 return error_set(err, "%s:%u: a control character", path,
@@ -134,6 +146,7 @@ static int read_credentials(const char *path, struct upload_credentials *out,
     if (check_secret(fd, path, err) == 0 &&
         fileio_read_fd(fd, path, CREDENTIALS_MAX, &text, &len, err) == 0) {
         rc = parse_credentials(text, path, &c, err);
+        /* the secrets are copied by now */
         explicit_bzero(text, len);
     }
     free(text);
@@ -147,7 +160,7 @@ static int read_credentials(const char *path, struct upload_credentials *out,
 
 /* --- the destination ------------------------------------------------------ */
 
-/* Whether the host is this machine, so that nobody can listen in between. */
+/* Whether the host is this machine, so that nobody can listen on the way. */
 static bool is_here(const char *host)
 {
     static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
@@ -162,6 +175,7 @@ static bool is_here(const char *host)
     return false;
 }
 
+/* Checks the URL. 0, or -1 and err. */
 static int check_url(const struct upload_to *to, struct jp_error *err)
 {
     bool tls = !strncasecmp(to->url, "https://", 8);
@@ -171,6 +185,7 @@ static int check_url(const struct upload_to *to, struct jp_error *err)
         return error_set(err, "the URL is not http:// or https://");
     if (!*host || *host == '/' || strpbrk(to->url, " ?#"))
         return error_set(err, "the URL is not the address of a server");
+    /* everybody can see a program's arguments */
     if (memchr(host, '@', strcspn(host, "/")))
         return error_set(
             err,
@@ -215,6 +230,7 @@ static struct {
     __typeof__(curl_slist_free_all) *free_all;
 } lib;
 
+/* Loads libcurl and its functions. False: dlerror() says why. */
 static bool load_lib(void)
 {
     static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
@@ -238,6 +254,7 @@ static bool load_lib(void)
 
         if (!f)
             return false;
+        /* C has no conversion from an object's to a function's pointer */
         memcpy(functions[i].to, &f, sizeof(f));
     }
     return lib.handle != NULL;
@@ -254,11 +271,13 @@ struct pair {
     size_t len;
 };
 
+/* Bytes that grow. */
 struct text {
     char *at;
     size_t n, size;
 };
 
+/* The state of one upload. */
 struct sender {
     const struct upload_to *to;
     FILE *refused;
@@ -280,6 +299,7 @@ static uint64_t now_ms(void)
     return (uint64_t) t.tv_sec * 1000 + (uint64_t) t.tv_nsec / 1000000;
 }
 
+/* Makes room for n more bytes. False: no memory. */
 static bool text_room(struct text *t, size_t n)
 {
     char *more;
@@ -294,6 +314,7 @@ static bool text_room(struct text *t, size_t n)
     return true;
 }
 
+/* libcurl's callback for the answer's body. Anything but n ends the request. */
 static size_t on_answer(char *data, size_t size, size_t n, void *arg)
 {
     struct sender *s = arg;
@@ -308,6 +329,8 @@ static size_t on_answer(char *data, size_t size, size_t n, void *arg)
     return n;
 }
 
+/* libcurl's callback for a line of the answer's head: Retry-After in seconds. A
+ * date, the other form, is ignored. */
 static size_t on_header(char *data, size_t size, size_t n, void *arg)
 {
     static const char name[] = "retry-after:";
@@ -327,7 +350,7 @@ static size_t on_header(char *data, size_t size, size_t n, void *arg)
     return n;
 }
 
-/* Compresses the pairs into s->body. */
+/* Compresses the pairs into s->body. 0, or -1 and err. */
 static int make_body(struct sender *s, const struct pair *pairs, size_t n,
                      struct jp_error *err)
 {
@@ -341,6 +364,7 @@ static int make_body(struct sender *s, const struct pair *pairs, size_t n,
     if (deflateInit2(&z, 6, Z_DEFLATED, MAX_WBITS + 16, 8,
                      Z_DEFAULT_STRATEGY) != Z_OK)
         return error_set(err, "out of memory");
+    /* room for all, so that deflate never stops for more */
     if (!text_room(&s->body, deflateBound(&z, (uLong) all) + 64)) {
         deflateEnd(&z);
         return error_set(err, "out of memory");
@@ -370,6 +394,7 @@ static long post(struct sender *s, struct jp_error *err)
         error_set(err, "the time limit ran out");
         return 0;
     }
+    /* a request must not outlast the whole upload */
     if (s->end_ms && s->end_ms - now < left)
         left = s->end_ms - now;
     s->answer.n = 0;
@@ -380,6 +405,7 @@ static long post(struct sender *s, struct jp_error *err)
     lib.setopt(s->curl, CURLOPT_POSTFIELDS, s->body.at);
     lib.setopt(s->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t) s->body.n);
     code = lib.perform(s->curl);
+    /* why is gone when this returns */
     lib.setopt(s->curl, CURLOPT_ERRORBUFFER, NULL);
     s->done->batches++;
     s->done->bytes += s->body.n;
@@ -401,7 +427,8 @@ static json_t *read_answer(const struct sender *s)
                     s->answer.n, 0, NULL);
 }
 
-/* Formats the server's own message, truncated to fit. */
+/* Formats an error with the server's own message, truncated to fit.
+ * Elasticsearch has a text or an object as "error". */
 static void describe(const struct sender *s, long status, struct jp_error *err)
 {
     json_t *root = read_answer(s);
@@ -414,6 +441,7 @@ static void describe(const struct sender *s, long status, struct jp_error *err)
     json_decref(root);
 }
 
+/* Counts a document that the server will never take, and keeps it. */
 static void refuse(struct sender *s, const struct pair *pair, const char *why)
 {
     if (!s->done->refused++)
@@ -433,6 +461,7 @@ static bool take_item(struct sender *s, const json_t *item,
     const json_t *error = json_object_get(action, "error");
     const char *reason = json_string_value(json_object_get(error, "reason"));
 
+    /* too busy, or not ready */
     if (status == 429 || status >= 500 || status < 200)
         return true;
     if (status < 300)
@@ -455,6 +484,7 @@ static long take_items(struct sender *s, struct pair *pairs, size_t n)
         return -1;
     }
     for (size_t i = 0; i < n; i++) {
+        /* swap, so that every text is freed once */
         struct pair pair = pairs[i];
 
         if (!take_item(s, json_array_get(items, i), &pair))
@@ -473,7 +503,9 @@ static bool wait_turn(struct sender *s, unsigned tries)
     struct timespec t;
 
     wait = wait < MAX_WAIT_MS ? wait : MAX_WAIT_MS;
+    /* random, so that many nodes do not come back at the same moment */
     wait = wait / 2 + (uint64_t) random() % (wait / 2 + 1);
+    /* the server's wish, within reason */
     if (s->retry_after_ms > wait)
         wait = s->retry_after_ms < 2 * MAX_WAIT_MS ? s->retry_after_ms
                                                    : 2 * MAX_WAIT_MS;
@@ -497,6 +529,7 @@ static int send_pairs(struct sender *s, struct pair *pairs, size_t n,
         if (make_body(s, pairs, n, err) < 0)
             return -1;
         status = post(s, err);
+        /* too large: send both halves */
         if (status == 413 && n > 1)
             return send_pairs(s, pairs, n / 2, err) < 0
                        ? -1
@@ -515,10 +548,11 @@ static int send_pairs(struct sender *s, struct pair *pairs, size_t n,
                 error_set(err, "%ld documents: busy", again);
         } else if (status == 429 || status >= 500) {
             describe(s, status, err);
-        } else if (status) {
+        } else if (status) { /* will not get better */
             describe(s, status, err);
             return -1;
         }
+        /* progress resets the tries */
         tries = again >= 0 && (size_t) again < n ? 1 : tries + 1;
         n = again < 0 ? n : (size_t) again;
         if (n && (tries > s->to->retries || !wait_turn(s, tries)))
@@ -547,6 +581,7 @@ static int read_line(FILE *in, char **line, size_t *size, struct pair *pair,
     return 1;
 }
 
+/* Reads an action and its document. Returns 1; 0 at the end; -1 and err. */
 static int read_pair(FILE *in, char **line, size_t *size, struct pair *pair,
                      struct jp_error *err)
 {
@@ -566,6 +601,7 @@ static int read_pair(FILE *in, char **line, size_t *size, struct pair *pair,
     return rc;
 }
 
+/* Reads and sends all documents, batch after batch. 0, or -1 and err. */
 static int send_all(struct sender *s, FILE *in, struct jp_error *err)
 {
     struct pair *pairs = calloc(BATCH_DOCS, sizeof(*pairs));
@@ -589,6 +625,7 @@ static int send_all(struct sender *s, FILE *in, struct jp_error *err)
     return rc;
 }
 
+/* Appends a header. NULL: no memory, also before; the list is freed. */
 static struct curl_slist *add_header(struct curl_slist *list, const char *text)
 {
     struct curl_slist *more = list ? lib.append(list, text) : NULL;
@@ -598,6 +635,7 @@ static struct curl_slist *add_header(struct curl_slist *list, const char *text)
     return more;
 }
 
+/* The headers of each request. NULL: no memory. */
 static struct curl_slist *make_headers(const struct upload_credentials *c)
 {
     struct curl_slist *list =
@@ -607,6 +645,7 @@ static struct curl_slist *make_headers(const struct upload_credentials *c)
 
     list = add_header(list, "Content-Encoding: gzip");
     list = add_header(list, "Accept: application/json");
+    /* without "Expect: 100-continue", which costs a second with some servers */
     list = add_header(list, "Expect:");
     if (!secret || !list)
         return list;
@@ -634,6 +673,7 @@ static void set_options(struct sender *s)
 #endif
     lib.setopt(curl, CURLOPT_NOSIGNAL, 1L);
     lib.setopt(curl, CURLOPT_POST, 1L);
+    /* a redirection must not get the credentials */
     lib.setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     lib.setopt(curl, CURLOPT_NETRC, (long) CURL_NETRC_IGNORED);
     /* "" disables the proxy; NULL would use the environment's */
@@ -667,6 +707,7 @@ int upload_send(FILE *in, const struct upload_to *to, FILE *refused,
         return -1;
     if (!load_lib())
         return error_set(err, "libcurl cannot be loaded: %s", dlerror());
+    /* the path is appended */
     while (len && to->url[len - 1] == '/')
         len--;
     s.url = text_format("%.*s/_bulk", (int) len, to->url);
@@ -680,6 +721,7 @@ int upload_send(FILE *in, const struct upload_to *to, FILE *refused,
         rc = send_all(&s, in, err);
     }
     lib.cleanup(s.curl);
+    /* one of them may have a secret */
     for (struct curl_slist *h = s.headers; h; h = h->next)
         explicit_bzero(h->data, strlen(h->data));
     lib.free_all(s.headers);
