@@ -129,6 +129,7 @@ static void put_tables(struct jpr_out *out, const void *arg)
     jpr_put_u64(out, join->n_comms);
     for (uint32_t i = 0; i < join->n_comms && !out->full; i++)
         put_comm(out, w, i);
+    /* totals that cannot be summed up from the other blocks */
     jpr_put_u64(out, join->duplicates);
     jpr_put_u64(out, join->nan_busbw);
     jpr_put_u64(out, join->untimed);
@@ -185,6 +186,7 @@ static void put_lane_bits(struct jpr_out *out, const void *arg)
     for (size_t i = 0; i < n; i++) {
         const struct join_lane_block *block = bits->blocks[i];
 
+        /* gaps between blocks, mostly 0 */
         jpr_put_u64(out, block->number - next);
         jpr_put_u64(out, ~block->seen); /* mostly all are seen */
         next = block->number + 1;
@@ -290,6 +292,7 @@ static int put_all_messages(struct partial_out *w)
 
 int partial_put_tables(struct partial_out *w)
 {
+    /* members, then what refers to them */
     if (partial_put_block(w, PARTIAL_TABLES, put_tables, w) < 0 ||
         put_all_pairs(w) < 0 || put_all_bits(w) < 0 || put_all_kernels(w) < 0)
         return -1;
@@ -387,6 +390,7 @@ static int get_rates(struct partial_in *r, struct join_rates *rates,
     uint64_t n = jpr_get_bounded(&r->in, JOIN_RATE_BUCKETS), next = 0;
 
     for (uint64_t i = 0; i < n; i++) {
+        /* the difference keeps buckets ascending */
         uint64_t bucket = next + jpr_get_bounded(&r->in, JOIN_RATE_BUCKETS);
         uint64_t count = jpr_get_bounded(&r->in, UINT32_MAX);
 
@@ -418,6 +422,7 @@ static int get_member(struct partial_in *r, uint32_t comm, uint32_t n_ranks)
     /* all numbers are read before any is used */
     if (r->in.bad || (len && !record_is_word(host, len, RECORD_MAX_HOST)))
         return -1;
+    /* a rank that is there already makes no new member */
     member = join_member_get(r->join, comm, (uint32_t) rank);
     if (!member || r->join->n_members == known ||
         join_member_process(member, host, len, pid) < 0 ||
@@ -511,6 +516,7 @@ static int get_pair(struct partial_in *r)
 
     if (r->in.bad || comm >= r->join->n_comms)
         return -1;
+    /* as get_member */
     p = join_p2p_get(r->join, (uint32_t) comm, (uint32_t) src, (uint32_t) dst,
                      recv);
     if (!p || r->join->n_p2p == known)
@@ -542,6 +548,7 @@ static int get_bits(struct partial_in *r)
 
     if (r->in.bad || at >= r->join->n_members || func >= r->join->n_funcs)
         return -1;
+    /* NULL: a lane of Send or Recv */
     lane = join_lane_get(r->join, r->join->members[at], NULL, (uint32_t) func);
     /* one block for each lane */
     if (!lane || lane->blocks.n)
@@ -576,6 +583,7 @@ static bool has_row(const struct partial_in *r, const struct join_stray *stray)
         if (comm->series[i]->func != stray->func)
             continue;
         block = blockmap_find(&comm->series[i]->blocks, stray->sn / JOIN_BLOCK);
+        /* a small block has few rows */
         row = block && stray->sn % JOIN_BLOCK < block->room
                   ? &block->rows[stray->sn % JOIN_BLOCK]
                   : NULL;
@@ -632,6 +640,7 @@ static int get_stray(struct partial_in *r)
     if (!is_next(r->join, &stray) || !has_row(r, &stray) ||
         join_stray_add(r->join, &stray) < 0)
         return -1;
+    /* as join.c counts it */
     member->records++;
     r->join->comms[member->comm]->records++;
     r->join->coll_records++;
@@ -720,5 +729,6 @@ int partial_get_table(struct partial_in *r, enum partial_block type)
         [PARTIAL_MESSAGES] = get_messages, [PARTIAL_STRAYS] = get_strays,
     };
 
+    /* in_order (partial.c) lets no other type come here */
     return gets[type](r);
 }

@@ -36,6 +36,7 @@ static int make_funcs(struct build *b)
     struct join *join = b->join;
     bool used[JOIN_MAX_FUNCS] = {false};
 
+    /* closed communicators keep their series */
     for (uint32_t i = 0; i < join->n_comms; i++)
         for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
             used[join->comms[i]->series[k]->func] = true;
@@ -132,6 +133,7 @@ static int collect_hosts(struct build *b)
             comm->hosts = calloc(comm->ranks_seen, sizeof(char *));
         if (!comm->hosts)
             return -1;
+        /* "": its records name no host */
         if (!*member->host)
             continue;
         comm->hosts[comm->n_hosts] = strdup(member->host);
@@ -262,6 +264,7 @@ static int make_comms(struct build *b)
         b->overflow = num_add(b->overflow, from->sums.overflow);
         b->ragged |= from->sums.ragged;
     }
+    /* the type's reason needs the hosts */
     if (collect_hosts(b) < 0)
         return -1;
     for (size_t i = 0; i < r->n_comms; i++) {
@@ -379,6 +382,7 @@ static int result_kernels(struct build *b)
         const struct blockmap *blocks =
             join_kernels_of(b->join, b->join->members[i], &per);
 
+        /* count first, so that all ranks share one array */
         r->ranks[i].n_kernels = blocks ? count_kernels(blocks, per) : 0;
         all += r->ranks[i].n_kernels;
     }
@@ -445,6 +449,7 @@ static int make_ops(struct build *b)
 
 /* --- Send and Recv between pairs of ranks --- */
 
+/* Recv comes before Send. */
 static int by_pair(const void *a, const void *b)
 {
     const struct jp_p2p *x = a, *y = b;
@@ -579,6 +584,7 @@ static uint32_t row_of(struct nodes *w, uint32_t src, uint32_t dst, bool recv)
 
     if (at != KEYMAP_NONE)
         return at;
+    /* a new row, in the order of arrival; they are sorted at the end */
     at = (uint32_t) w->r->n_p2p_nodes;
     if (keymap_add(&w->map, key, recv, at) < 0)
         return KEYMAP_NONE;

@@ -41,6 +41,7 @@ struct strip *strip_create(uint64_t bins)
 
     if (!s)
         return NULL;
+    /* within bounds, however many processes a run has */
     s->room = bins < STRIP_MIN_BINS   ? STRIP_MIN_BINS
               : bins > STRIP_MAX_BINS ? STRIP_MAX_BINS
                                       : (unsigned) bins;
@@ -97,6 +98,7 @@ static void begin_at(struct strip *s, uint64_t first)
 {
     size_t more = (size_t) (s->first - first);
 
+    /* all keys have the same bins */
     for (unsigned k = 0; k < s->n_keys; k++) {
         memmove(s->keys[k].us + more, s->keys[k].us,
                 s->n * sizeof(*s->keys[k].us));
@@ -112,6 +114,7 @@ static void cover(struct strip *s, uint64_t from, uint64_t last_us)
 {
     uint64_t first, last;
 
+    /* first and last number of the bins that are needed */
     for (;; widen(s)) {
         first = from >> s->shift;
         last = last_us >> s->shift;
@@ -140,6 +143,7 @@ static void add_time(struct strip *s, unsigned key, uint64_t from, uint64_t to)
         at = from >> s->shift;
         last = (to - 1) >> s->shift;
     }
+    /* an operation may lie in several bins */
     for (; at < last; at++) {
         uint64_t edge = (at + 1) << s->shift;
 
@@ -165,6 +169,7 @@ struct strip_key *strip_new_key(struct strip *s, const char *id,
     if (!more)
         return NULL;
     s->keys = more;
+    /* room for all bins, so that bins never move */
     us = calloc(s->room, sizeof(*us));
     if (!us)
         return NULL;
@@ -191,6 +196,7 @@ static int key_get(struct strip *s, const struct record *r,
 
     if (r->id.len > RECORD_MAX_ID || r->func.len > RECORD_MAX_FUNC)
         return STRIP_KEYS;
+    /* a process has few kinds of operations */
     for (unsigned i = 0; i < s->n_keys; i++)
         if (s->keys[i].size == size && is_text(s->keys[i].func, &r->func) &&
             is_text(s->keys[i].id, &r->id))
@@ -213,6 +219,7 @@ static int key_find(struct strip *s, const struct record *r)
         &s->known[(r->series ^ r->series >> 5) % STRIP_KNOWN];
     int key;
 
+    /* a key is stored with 1 added, as 0 is unknown */
     if (r->series && known->series == r->series && known->key[size])
         return known->key[size] - 1;
     key = key_get(s, r, size);
@@ -343,6 +350,7 @@ static uint32_t hash_of(const struct record *r)
     return (uint32_t) (id >> 40);
 }
 
+/* Whether a record is of a series. */
 static bool is_series(const struct timeline_series *s, const struct record *r)
 {
     return s->rank == r->rank && s->n_ranks == r->n_ranks &&
@@ -386,6 +394,7 @@ static struct timeline_series *series_get(struct timeline *t,
                                   .rank = r->rank,
                                   .p2p = r->p2p,
                                   .low = UINT64_MAX};
+    /* the rest is zeros, which end the texts */
     memcpy(s->id, r->id.text, r->id.len);
     memcpy(s->func, r->func.text, r->func.len);
     return s;
@@ -479,6 +488,7 @@ int timeline_add(struct timeline *t, const struct record *r)
     bool is_known = r->series && known->series == r->series, full;
     struct timeline_series *s;
 
+    /* a known series is of the timeline's process */
     if (!is_known)
         note_process(t, r);
     if (t->strip && strip_add(t->strip, r) < 0)
@@ -488,6 +498,7 @@ int timeline_add(struct timeline *t, const struct record *r)
         t->left++;
         return 0;
     }
+    /* full is set only if series_get is called */
     s = is_known ? &t->series[known->at] : series_get(t, r, &full);
     if (!s && full) {
         t->left++;
@@ -531,6 +542,7 @@ int timeline_join(struct timeline *into, const struct timeline *next)
                                  .start_us = e.start_us,
                                  .end_us = e.start_us + e.time_us};
 
+        /* which cuts at the limit as it does for one file */
         rc = timeline_add(into, &r);
     }
     timeline_reader_fini(&reader);
@@ -614,6 +626,7 @@ bool timeline_settle(struct timeline *t, uint64_t n, uint64_t limit)
     size_t used = 0;
     bool good = timeline_reader_init(&reader, t) == 0;
 
+    /* ranges are computed, not read */
     for (uint32_t i = 0; i < t->n_series; i++) {
         t->series[i].low = UINT64_MAX;
         t->series[i].high = 0;

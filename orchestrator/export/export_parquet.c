@@ -20,14 +20,18 @@
 #include "orchestrator/report/tables.h"
 
 enum {
+    /* for each file */
     MAX_THREADS = 4,
     MAX_ROW = 65536, /* in bytes, as in csvtable.h */
     READ_BYTES = 1 << 20
 };
+/* a chunk's text fits one row group */
 #define CHUNK_BYTES ((size_t) PARQUET_TEXT_BYTES)
 
 /* --- types of columns ----------------------------------------------------- */
 
+/* The type of a column, by its kind and by the member that it comes from.
+ * Counts that are means are reals. */
 static enum parquet_type type_of(const struct jp_column *c)
 {
     switch (c->kind) {
@@ -78,6 +82,8 @@ static const struct jp_table *find_table(const char *name)
 
 /* --- reading a CSV file in turns ------------------------------------------ */
 
+/* A CSV file that threads read in turns. All but path, columns and codec is
+ * protected by the lock while they run. */
 struct feed {
     const char *path;
     int fd;
@@ -111,6 +117,7 @@ struct chunk {
     struct jp_error err;
 };
 
+/* Makes room for n bytes of text. 0, or -1 and c->err. */
 static int room(struct chunk *c, size_t n)
 {
     char *more;
@@ -136,6 +143,7 @@ static int read_more(struct feed *f, struct chunk *c, size_t *n)
         return 0;
     if (room(c, c->n + READ_BYTES) < 0)
         return -1;
+    /* a signal may interrupt */
     do
         got = read(f->fd, c->text + c->n, READ_BYTES);
     while (got < 0 && errno == EINTR);
@@ -165,6 +173,7 @@ static int take_rows(struct feed *f, struct chunk *c)
     size_t at = 0, got;
 
     c->rows = c->n = 0;
+    /* begin with what the thread before has read beyond its rows */
     if (room(c, f->n_carry) < 0)
         return -1;
     if (f->n_carry)
@@ -185,6 +194,7 @@ static int take_rows(struct feed *f, struct chunk *c)
         if (!got)
             break;
     }
+    /* leave the begun row to the next thread */
     f->n_carry = c->n - at;
     if (f->n_carry)
         memcpy(f->carry, c->text + at, f->n_carry);
@@ -203,6 +213,7 @@ static int feed_room(struct feed *f, struct jp_error *err)
 
 /* --- cells ---------------------------------------------------------------- */
 
+/* A cell's text; not terminated. */
 struct cell {
     const char *at;
     size_t n;
@@ -216,6 +227,7 @@ static bool next_cell(const char **at, const char *end, char *buf,
     const char *p = *at, *comma;
     size_t n = 0;
 
+    /* without quotes: up to the comma */
     if (p == end || *p != '"') {
         comma = memchr(p, ',', (size_t) (end - p));
         *cell = (struct cell){p, (size_t) ((comma ? comma : end) - p)};
@@ -227,6 +239,7 @@ static bool next_cell(const char **at, const char *end, char *buf,
             return false;
         if (*p == '"' && (p + 1 == end || p[1] != '"'))
             break;
+        /* two quotes are one */
         p += *p == '"';
         buf[n++] = *p;
     }
@@ -236,6 +249,7 @@ static bool next_cell(const char **at, const char *end, char *buf,
     return p == end || *p == ',';
 }
 
+/* Parses digits. False: none, something else, or more than 64 bits. */
 static bool parse_count(struct cell cell, uint64_t *value)
 {
     uint64_t v = 0;
@@ -257,6 +271,7 @@ static bool parse_int(struct cell cell, uint64_t *value)
     uint64_t v;
 
     if (!parse_count((struct cell){cell.at + minus, cell.n - minus}, &v) ||
+        /* the least int64 has no positive counterpart */
         v > (uint64_t) INT64_MAX + minus)
         return false;
     *value = minus ? 0 - v : v;
@@ -288,6 +303,7 @@ static bool parse_real(struct cell cell, double *value)
     uint64_t digits = 0;
     double v;
 
+    /* up to 15 digits are exact in a double */
     if (cell.n - i > 15)
         return parse_odd_real(cell, value);
     for (; i < cell.n; i++) {
@@ -302,6 +318,7 @@ static bool parse_real(struct cell cell, double *value)
     }
     if (i == first)
         return false;
+    /* tens up to 1e22 are exact, too */
     v = (double) digits / tens[point ? cell.n - point : 0];
     *value = first ? -v : v;
     return true;
@@ -317,6 +334,7 @@ static struct cell clean(struct cell cell, char *buf)
         plain = (unsigned char) (cell.at[i] - 0x20) < 0x5f;
     if (plain)
         return cell;
+    /* a quoted cell is in buf already */
     memmove(buf, cell.at, cell.n);
     for (size_t i = 0, len; i < cell.n; i += len) {
         uint32_t point;
@@ -379,6 +397,7 @@ static bool put_cell(struct chunk *c, size_t column, enum parquet_type type,
     }
 }
 
+/* Puts all cells of a row. 0, or -1 and c->err. */
 static int put_row(const struct feed *f, struct chunk *c, uint64_t line,
                    const char *from, const char *end)
 {
@@ -400,6 +419,7 @@ static int put_row(const struct feed *f, struct chunk *c, uint64_t line,
     return 0;
 }
 
+/* Puts and encodes all rows of a chunk. 0, or -1 and c->err. */
 static int put_rows(const struct feed *f, struct chunk *c)
 {
     const char *at = c->text, *end;
@@ -424,6 +444,7 @@ static bool take(struct feed *f, struct chunk *c, bool *bad)
     c->rows = 0;
     pthread_mutex_lock(&f->lock);
     *bad = !f->failed && take_rows(f, c) < 0;
+    /* an error of reading ends the file for all */
     if (*bad)
         f->end = true;
     c->turn = f->taken;
@@ -437,6 +458,7 @@ static bool take(struct feed *f, struct chunk *c, bool *bad)
 static void hand_over(struct feed *f, struct chunk *c, bool bad)
 {
     pthread_mutex_lock(&f->lock);
+    /* in the order of the file, whichever thread is done first */
     while (f->written != c->turn)
         pthread_cond_wait(&f->moved, &f->lock);
     if (!f->failed && !bad) {
@@ -453,6 +475,7 @@ static void hand_over(struct feed *f, struct chunk *c, bool bad)
     pthread_mutex_unlock(&f->lock);
 }
 
+/* A thread: takes chunks until there are none. */
 static void *work(void *arg)
 {
     struct feed *f = arg;
@@ -476,6 +499,7 @@ static void *work(void *arg)
     return NULL;
 }
 
+/* Converts with a thread for each 8 MiB, this one included. */
 static void run(struct feed *f, uint64_t bytes)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -534,6 +558,7 @@ static int read_heading(struct feed *f, const struct jp_table *table,
     if (rc < 0) {
         if (err)
             *err = c.err;
+        /* a NUL would end the names early */
     } else if (end && memchr(c.text, '\0', (size_t) (end - c.text))) {
         rc = error_set(err, "%s:1: not a heading", f->path);
     } else if (!end || !(f->names = strndup(c.text, (size_t) (end - c.text)))) {
@@ -581,6 +606,7 @@ int export_parquet_csv(const char *csv, FILE *out, enum parquet_codec codec,
         goto out;
     run(&f, (uint64_t) st.st_size);
     if (f.failed)
+        /* err may be NULL */
         *(err ? err : &f.why) = f.why;
     else
         rc = parquet_finish(f.file, err);
@@ -609,6 +635,7 @@ static int write_one(const char *csv_dir, const char *out_dir,
 
     if (!csv || !path) {
         error_set(err, "out of memory");
+        /* a report without this table */
     } else if (access(csv, F_OK) < 0) {
         rc = 0;
     } else if (fileio_mkdirs(out_dir, err) == 0 &&
@@ -624,6 +651,7 @@ static int write_one(const char *csv_dir, const char *out_dir,
     return rc;
 }
 
+/* Converts the tables of a list that have a CSV file. 0, or -1 and err. */
 static int write_list(const char *csv_dir, const char *out_dir,
                       const struct jp_table *const list[],
                       enum parquet_codec codec,

@@ -48,6 +48,7 @@ static int keep(struct jp_pending *pending, struct pending_op **ops, size_t *n,
         *ops = more;
     }
     (*ops)[*n] = (struct pending_op){.op = *op};
+    /* the reader's strings are gone with its next record */
     copy = &(*ops)[*n].op;
     copy->func = lasting(pending, op->func);
     copy->datatype = lasting(pending, op->datatype);
@@ -83,6 +84,7 @@ static void put(struct jp_pending *pending, size_t i)
 {
     uint32_t *at = bucket_of(pending, &pending->ops[i].op);
 
+    /* in front of the others in the bucket */
     pending->ops[i].next = *at;
     *at = (uint32_t) i + 1;
 }
@@ -205,6 +207,7 @@ void pending_settle(struct jp_pending *pending)
             pending->ops[kept++].until_mono_ns = last;
         }
     pending->n = kept;
+    /* hangs_file_look may continue with the same snapshot */
     for (size_t i = 0; i < kept; i++)
         put(pending, i);
     while (pending->n_dated < pending->n_cut_short)
@@ -360,6 +363,7 @@ static struct progress_row *row_of(struct progress *progress,
     slot = slot_of(progress, comm, kind, func);
     if (*slot)
         return &progress->rows[*slot - 1];
+    /* writing to a dummy saves a check in each caller */
     if (progress->used == MAX_SERIES) {
         rest = row;
         return &rest;
@@ -375,6 +379,7 @@ static struct progress_row *row_of(struct progress *progress,
 /* Frees the hash table of a file that has been read. */
 static void progress_freeze(struct progress *progress)
 {
+    /* the rows stay */
     free(progress->slots);
     progress->slots = NULL;
     progress->n_slots = progress->used = 0;
@@ -418,6 +423,7 @@ static int compare(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
+/* Rows that are equal here are one series of all ranks. */
 static int by_series(const struct progress_row *x, const struct progress_row *y)
 {
     int order = compare(x->hash, y->hash);
@@ -456,6 +462,7 @@ const struct progress_row *progress_find(const struct progress *progress,
     /* other kinds are numbered across functions */
     if (kind == JPR_COLL)
         snprintf(key.func, sizeof(key.func), "%s", func);
+    /* the first row of the series, by bisection */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
 
@@ -540,7 +547,9 @@ int hangs_file_add(struct hangs_file *r, const struct jp_recfile *file,
     if (record->type == JPR_COMM)
         return progress_comm(&r->progress, record->comm);
     if (record->type == JPR_OP) {
+        /* NULL: the block with the communicator is damaged */
         comm = jpr_comm(file->reader, record->op->comm);
+        /* one that was cut short by a later launch counts as ended */
         if (comm &&
             progress_op(&r->progress, comm, record->op,
                         !record->op->incomplete || record->op->overtaken) < 0)
@@ -602,6 +611,7 @@ static int take_end(struct hangs_file *r, const struct jp_recfile *file,
             return -1;
     }
     e->left_out = p->left_out;
+    /* in flight, then cut short, as struct hangs_evidence has them */
     for (size_t i = 0; rc == 0 && i < p->n; i++)
         rc = take_pending(r, file, &p->ops[i], false, e);
     for (size_t i = 0; rc == 0 && i < p->n_cut_short; i++)
@@ -615,6 +625,7 @@ static int take_all(struct hangs_file *r, const struct jp_recfile *file,
 {
     *evidence = (struct hangs_evidence){0};
     fill_process(&evidence->process, file);
+    /* drops what has ended since the snapshot */
     pending_settle(&r->pending);
     return take_end(r, file, evidence);
 }
