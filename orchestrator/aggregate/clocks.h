@@ -27,16 +27,15 @@
 
 /* --- clockprobes_read.c ------------------------------------------------- */
 
-/* One time for all nodes, by what their agents measured.
+/* One time for all nodes, from what their agents measured.
  *
  * Each agent has left lines: how far a neighbour's CLOCK_MONOTONIC is from its
- * own, a line a window (plugins/clock/clock_read.h). At points over the run all
- * clocks are solved for (below), and with each node's own word on its
- * wall clock the result is a map of the times that recordings carry. A wall
- * clock that was set makes a step in the map where it was set.
- */
+ * own, one line for each window of time (plugins/clock/clock_read.h). All
+ * clocks are solved for at points over the run (below). With each node's own
+ * record of its wall clock, the result is a map of the times that recordings
+ * carry. A wall clock that was set makes a step in the map. */
 
-/* Windows of one pair, by start. */
+/* The windows of one pair, sorted by start. */
 struct clockprobes_edge {
     uint32_t from, to; /* of files */
     const struct clock_window *windows;
@@ -71,13 +70,13 @@ void clockprobes_fini(struct clockprobes *probes);
 /* --- clockprobes.c ------------------------------------------------------ */
 
 /* Fills map, which is empty, for the given hosts (ascending): Slurm's names of
- * nodes, or what gethostname() says there. reference: the host that is taken if
- * probes reach it. The method is CLOCKMAP_NONE where they tie no two of them.
- * 0, or -1 without memory. */
+ * nodes, or what gethostname() returns there. reference: the host that becomes
+ * the reference if probes reach it. The method is CLOCKMAP_NONE if probes
+ * connect no two of them. 0, or -1: no memory. */
 int clockprobes_map(const struct clockprobes *probes, const char *const *hosts,
                     size_t n_hosts, size_t reference, struct clockmap *map);
 
-/* Two maps of the same hosts, held against each other. */
+/* Two maps of the same hosts, compared. */
 struct clockprobes_check {
     bool done;       /* both say something of the same nodes */
     size_t compared; /* nodes besides the reference */
@@ -88,12 +87,12 @@ struct clockprobes_check {
 
 /* --- from the distances of pairs of clocks to one time for all ----------- */
 
-/* Each pair that was compared is an edge: what clock `to` shows less what clock
- * `from` shows. Every clock's offset against the reference comes from weighted
- * least squares over all edges (weight 1 / uncertainty^2), so that a loop whose
- * edges do not add up to zero spreads its error. With equal weights this is the
- * projection of Huygens (Geng et al., NSDI 2018); redundant edges halve the
- * error of a tree. */
+/* Each pair of clocks that was compared is an edge: what clock `to` shows less
+ * what clock `from` shows. Every clock's offset against the reference comes
+ * from weighted least squares over all edges (weight 1 / uncertainty^2), so
+ * that a loop whose edges do not add up to zero spreads its error. With equal
+ * weights this is the projection of Huygens (Geng et al., NSDI 2018); redundant
+ * edges halve the error of a tree. */
 
 struct clockgraph_edge {
     uint32_t from, to; /* clocks */
@@ -104,7 +103,7 @@ struct clockgraph_edge {
 };
 
 #define CLOCKGRAPH_LEAST_NS 50.0
-/* Clocks that would be farther from the reference, by 36 years, are not
+/* Clocks that would be farther from the reference than this, 36 years, are not
  * reachable. */
 #define CLOCKGRAPH_FAR_NS ((int64_t) 1 << 60)
 
@@ -117,9 +116,9 @@ struct clockgraph_clock {
                           than CLOCKMAP_SURE times the edge's own error */
 };
 
-/* Solves for n_clocks of n_edges, both at least 1; `reference` is a clock. An
+/* Solves for n_clocks with n_edges, both at least 1; `reference` is a clock. An
  * edge that contradicts the others by more than five times its uncertainty is
- * left out where it is in a loop, the worst first. 0, or -1 without memory. */
+ * left out if it is in a loop, the worst first. 0, or -1: no memory. */
 int clockgraph_solve(struct clockgraph_edge *edges, size_t n_edges,
                      uint32_t reference, struct clockgraph_clock *clocks,
                      size_t n_clocks);
@@ -128,24 +127,25 @@ int clockgraph_solve(struct clockgraph_edge *edges, size_t n_edges,
 
 struct timeline;
 
-/* What is said of clocks, in the table of limits with reasons
- * (insight/limits.c). Starts and times contradict each other from such a part
- * on, of so many. */
+/* Thresholds of what a report says of clocks; insight/limits.c has the reasons.
+ * Starts and times contradict each other from this share of the operations on,
+ * if there are at least so many. */
 #define CLOCKS_DISAGREE_SHARE 0.25
 #define CLOCKS_DISAGREE_LEAST 20
-/* Probes are wrong where more operations than this part do not overlap by them,
- * and fewer than that part of these by the collectives. */
+/* Probes are wrong if more than this share of the operations do not overlap by
+ * them, and fewer than that share of these by the collectives. */
 #define CLOCKS_TORN_SHARE 0.1
 #define CLOCKS_TORN_LEFT 0.1
-/* Operations that do not overlap on one clock are told of from there on; and a
- * map by collectives is as uncertain as more than so many of them miss each
- * other. */
+/* Operations that do not overlap on one clock are reported from this share on.
+ * A map by collectives is as uncertain as the gap that no more than this share
+ * of them exceeds. */
 #define CLOCKS_TORN_TOLD 0.05
-/* So many of them mean that others are wrong which do overlap. */
+/* From this share on, other operations are taken to be wrong although they
+ * overlap. */
 #define CLOCKS_TORN_DOUBT 0.005
 
-/* How well the times of different nodes fit together. In a collective that lets
- * nobody leave early, there is a moment at which all ranks are inside. */
+/* How well the times of different nodes fit together. In a collective that no
+ * rank leaves early, there is a moment at which all ranks are inside. */
 struct clocks_check {
     uint64_t operations; /* with ranks on more than one node */
     uint64_t violations; /* of these, a rank left before another had entered */
@@ -184,7 +184,7 @@ struct clocks_arrival {
                          resolution */
 };
 
-/* What the agents' probes said. */
+/* What the agents' probes show. */
 struct clocks_probes {
     size_t files; /* of agents; 0: there are none, and all else is 0 */
     uint64_t bad_files, windows, bad_windows, exchanges, failures;
@@ -259,9 +259,8 @@ struct jp_clocks *scout_clocks(const struct jp_logwalk *walk,
 
 /* --- clockwalk.c -------------------------------------------------------- */
 
-/* Walks all timelines side by side and finds the operations that
- * ranks of several nodes did together. For clocks.c only.
- */
+/* Walks all timelines side by side and finds the operations that ranks of
+ * several nodes did together. */
 
 /* --- two nodes' clocks, compared by the collectives of their ranks ------- */
 
@@ -285,10 +284,10 @@ struct jp_clocks *scout_clocks(const struct jp_logwalk *walk,
  * others contradict are left out, if they are few and lie among the others.
  * Many, or all from some moment on, are no errors: a clock was set. */
 
-/* Bounds that a window needs at least, of each kind. */
+/* The least bounds of each kind that a window needs. */
 #define CLOCKPAIR_BOUNDS 8
 
-/* Of so many bounds of a window one may be wrong. */
+/* One of so many bounds of a window may be wrong. */
 #define CLOCKPAIR_WRONG 25
 
 /* One operation on the ranks of one node, by that node's clock. */
@@ -339,15 +338,15 @@ struct clockpair {
 /* A pair begins as zeros, but for a, b and window_ns. */
 void clockpair_fini(struct clockpair *pair);
 
-/* Adds an operation; roughly in order of time. net_ns: how long it kept the
- * rank that came last. 0, or -1 without memory. */
+/* Adds an operation; they come roughly in order of time. net_ns: how long it
+ * kept the rank that came last. 0, or -1: no memory. */
 int clockpair_add(struct clockpair *pair, const struct clockpair_stamps *a,
                   const struct clockpair_stamps *b, int64_t net_ns);
-/* Ends the last window. 0, or -1 without memory. */
+/* Ends the last window. 0, or -1: no memory. */
 int clockpair_end(struct clockpair *pair);
 
-/* theta when a's clock shows t_ns, from the window that is nearest; *unc_ns how
- * wrong it may be. False: it has none. */
+/* theta when a's clock shows t_ns, from the nearest window; *unc_ns: how wrong
+ * it may be. False: there is no window. */
 bool clockpair_theta(const struct clockpair *pair, int64_t t_ns,
                      int64_t *theta_ns, double *unc_ns);
 

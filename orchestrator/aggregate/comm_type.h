@@ -1,5 +1,4 @@
-/* comm_type.h - what kind of links a communicator uses, and how sure that is.
- */
+/* comm_type.h - what kind of links a communicator uses, by its size. */
 #ifndef JP_AGGREGATE_COMM_TYPE_H
 #define JP_AGGREGATE_COMM_TYPE_H
 

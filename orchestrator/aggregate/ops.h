@@ -45,7 +45,7 @@ struct jp_ops {
     size_t n_starts;
 };
 
-/* NULL without memory. Destroy takes NULL. */
+/* NULL: no memory. Destroy takes NULL. */
 struct jp_ops *ops_create(void);
 void ops_destroy(struct jp_ops *ops);
 

@@ -1,9 +1,7 @@
-/* partial_parts.h - what writer and reader of partials share: for partial*.c
- * only.
+/* partial_parts.h - what the writer and the reader of partials share: for
+ * partial*.c only.
  *
- * docs/partial-format.md describes what the functions named after its sections
- * write and read.
- */
+ * The functions are named after the sections of docs/partial-format.md. */
 #ifndef JP_AGGREGATE_PARTIAL_PARTS_H
 #define JP_AGGREGATE_PARTIAL_PARTS_H
 
@@ -24,7 +22,7 @@ enum {
     PARTIAL_ROWS = 1024,          /* operations of a block */
 };
 
-/* Numbers are the file's; never reuse one. */
+/* The types of blocks. The numbers are part of the format; never reuse one. */
 enum partial_block {
     PARTIAL_FILES = 1,
     PARTIAL_TABLES = 2, /* functions, communicators, members, totals */
@@ -41,7 +39,8 @@ enum partial_block {
     PARTIAL_N_TYPES
 };
 
-/* A block's check, over type, length and payload: none can be another's. */
+/* A block's CRC, over type, length and payload, so that no block passes for
+ * another one. */
 uint32_t partial_check(const uint8_t frame[PARTIAL_FRAME_BYTES],
                        const uint8_t *payload, size_t n);
 
@@ -58,9 +57,10 @@ struct partial_out {
     struct jp_error *err;
 };
 
-/* Puts a payload into out; called again with more room where it was full. */
+/* Puts a payload into out. It is called again with more room if out was full.
+ */
 typedef void partial_put(struct jpr_out *out, const void *arg);
-/* 0 or -1 with err. */
+/* Writes a block. 0, or -1 with err. */
 int partial_put_block(struct partial_out *w, enum partial_block type,
                       partial_put *put, const void *arg);
 
@@ -77,7 +77,8 @@ int partial_put_series(struct partial_out *w, uint32_t comm,
 
 /* --- reading --- */
 
-/* A text of less than size bytes, without what no name has. */
+/* Reads a text of less than size bytes without control characters. False:
+ * damaged. */
 bool partial_get_short(struct jpr_in *in, char *buf, size_t size);
 
 struct partial_rows; /* work space of partial_rows_in.c */
@@ -91,7 +92,8 @@ struct partial_in {
     struct hangs_evidence *evidence; /* the next block's; the caller's then.
                                         NULL: it is only checked */
     size_t next_timeline;            /* the least file that it may be of */
-    /* members stand by communicator, as in the writer */
+    /* members are sorted by communicator, as in the writer: those of
+     * communicator i begin at first[i] */
     uint32_t *first;
     struct partial_rows *rows;
     struct partial_lane *lanes; /* work space for the lanes of a block */
@@ -100,7 +102,7 @@ struct partial_in {
                                           stay */
 };
 
-/* Each reads one block's payload: 0, or -1: it is not so, or no memory. */
+/* Each reads one block's payload. 0, or -1: damaged, or no memory. */
 int partial_get_files(struct partial *partial, struct jpr_in *in);
 /* PARTIAL_HANG goes to r->evidence, PARTIAL_TIMELINE and PARTIAL_STRIP go to
  * their file. */
@@ -114,7 +116,7 @@ struct partial_rows *partial_rows_create(void);
 void partial_put_counts(struct jpr_out *out, const struct jpr_counts *counts);
 void partial_get_counts(struct jpr_in *in, struct jpr_counts *counts);
 
-/* jpr_get_u64, quick where it is one byte. */
+/* As jpr_get_u64, quicker for numbers of one byte. */
 static inline uint64_t partial_get(struct jpr_in *in)
 {
     if (in->at < in->end && *in->at < 0x80)
@@ -122,7 +124,7 @@ static inline uint64_t partial_get(struct jpr_in *in)
     return jpr_get_u64(in);
 }
 
-/* jpr_get_i64 the same way. */
+/* As jpr_get_i64, in the same way. */
 static inline uint64_t partial_get_signed(struct jpr_in *in)
 {
     uint64_t code = partial_get(in);
@@ -132,9 +134,9 @@ static inline uint64_t partial_get_signed(struct jpr_in *in)
 
 /* --- the expected bandwidth --- */
 
-/* 1e-6 GB/s times us that a record of this size has if its bandwidth follows
- * from its time; integers below 2^53 as a rule, so every machine has the same.
- */
+/* The product of bandwidth and time, in 1e-6 GB/s times us, of a record of this
+ * size whose bandwidth follows from its time. Integers below 2^53 as a rule, so
+ * that every machine computes the same. */
 static inline double partial_work(enum bandwidth_rule rule, uint32_t n_ranks,
                                   uint64_t bytes)
 {
@@ -151,7 +153,7 @@ static inline double partial_work(enum bandwidth_rule rule, uint32_t n_ranks,
 
 static inline uint64_t partial_rate(double work, uint64_t exec_us)
 {
-    /* below 2^63, and signed conversions are one instruction */
+    /* the value is below 2^63, and signed conversions are one instruction */
     return exec_us
                ? (uint64_t) (int64_t) (work / (double) (int64_t) exec_us + 0.5)
                : 0;

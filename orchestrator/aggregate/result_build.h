@@ -24,7 +24,7 @@ struct build {
     uint32_t *comm_at;   /* join's number -> place in result->comms */
     uint32_t *comm_from; /* and back */
     uint32_t *func_at;   /* join's number -> place in result->coll_names */
-    /* by sequence numbers; made with the communicators */
+    /* records by sequence numbers; set with the communicators */
     uint64_t expected, unseen, overflow;
     bool stopped; /* by options->progress, in the second reading */
     bool ragged;  /* some rank lacks a record that another one has */
@@ -35,8 +35,8 @@ struct build {
  * is in build->result. */
 int result_build(struct build *build);
 
-/* Its parts in other files, called by result_build in an order of their own:
- * cells and windows need the operations, quality needs the pairs of ranks. */
+/* Its parts in other files, called by result_build in its own order: cells and
+ * windows need the operations, quality needs the pairs of ranks. */
 int result_cells_and_windows(struct build *build);
 int result_quality(struct build *build);
 int busy_result(struct build *build);
