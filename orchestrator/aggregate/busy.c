@@ -77,7 +77,7 @@ static void cover(struct busy_slots *s, uint64_t from, uint64_t to)
         last = last > s->first + s->n - 1 ? last : s->first + s->n - 1;
         if (last - first < BUSY_SLOTS)
             break;
-        widen(s, s->shift + 1);
+        widen(s, s->shift + 1); /* until they fit */
     }
     /* no slots yet: only their width has to be found */
     while (!s->n && last - first >= BUSY_SLOTS) {
@@ -206,7 +206,7 @@ static void retire(struct busy *b, size_t n)
     for (size_t i = 0; i < n; i++)
         busy_slots_add(&b->slots, last->at[i].from, last->at[i].to);
     if (n)
-        b->high_us = last->at[n - 1].to;
+        b->high_us = last->at[n - 1].to; /* end of what the slots hold */
     drop(last, n);
 }
 
@@ -383,12 +383,12 @@ void busy_end(struct busy *b)
 /* --- rows of a result: each process' busy time, in slices that all share ---
  */
 
-#define MAX_SLICES 200
+#define MAX_SLICES 200    /* of the result */
 #define UNTIMED_SHARE 100 /* one record in so many may lack start or end */
 
 /* The file of a process, and its records without start or end. */
 struct source {
-    const struct busy *busy;
+    const struct busy *busy; /* its busy time */
     uint64_t untimed;
 };
 
@@ -436,7 +436,7 @@ static int make_rows(struct jp_result *r, const struct source *list, size_t n,
         struct jp_busy *row = r->n_busy ? &r->busy[r->n_busy - 1] : NULL;
 
         if (i && by_process(&list[i - 1], &list[i]) == 0) {
-            row->state = JP_BUSY_SEVERAL;
+            row->state = JP_BUSY_SEVERAL; /* their times may overlap */
             row->timed += busy->timed;
             row->untimed += list[i].untimed;
             continue;
@@ -500,7 +500,7 @@ static unsigned find_slices(const struct build *b, const struct busy *const *at)
         shift++;
     r->n_busy_slices = (size_t) ((last >> shift) - (first >> shift)) + 1;
     r->busy_slice_us = UINT64_C(1) << shift;
-    r->busy_from_us = first >> shift << shift;
+    r->busy_from_us = first >> shift << shift; /* an edge */
     return shift;
 }
 

@@ -17,7 +17,7 @@
 #include "common/fileio.h"
 #include "plugins/clock/clock_read.h"
 
-#define FILES_MAX 65536
+#define FILES_MAX 65536 /* of agents */
 /* The most points that a map may have. */
 #define POINTS_MAX 256
 /* Points times clocks: a large graph has fewer points. */
@@ -108,7 +108,7 @@ static void settle_file(struct clockprobes *p, struct clock_file *f,
     size_t kept = 0, n;
 
     for (size_t i = 0; i < f->n_windows; i++) {
-        p->exchanges += w[i].exchanges;
+        p->exchanges += w[i].exchanges; /* of all windows */
         p->failures += (uint64_t) w[i].lost + w[i].no_stamp + w[i].disturbed;
     }
     if (f->n_windows)
@@ -216,7 +216,7 @@ static int add_edges(struct clockprobes *p, uint32_t from)
              i + n < f->n_windows && f->windows[i + n].to == f->windows[i].to;)
             n++;
         e.n = n;
-        if (!find_file(p, f, f->windows[i].to, &e.to))
+        if (!find_file(p, f, f->windows[i].to, &e.to)) /* it left no file */
             continue;
         if ((p->n_edges & (p->n_edges - 1)) == 0) {
             grown = realloc(p->edges, 2 * (p->n_edges + 1) * sizeof(*grown));
@@ -288,11 +288,11 @@ struct process {
 
 /* The files of all processes, and the nodes whose folders had some. */
 struct processes {
-    struct process *list;
-    size_t n;
+    struct process *list; /* sorted by index at the end */
+    size_t n;             /* files that could be read */
     char (*hosts)[CLOCK_NODE_MAX];
     size_t n_hosts;
-    uint64_t bad;
+    uint64_t bad; /* files that could not */
 };
 
 /* Reads the file of one process. A bad one is only counted. 0, or -1: no
@@ -399,7 +399,7 @@ static int fill_host(const struct processes *ps, uint32_t host,
             const struct process *to =
                 bsearch(&key, ps->list, ps->n, sizeof(key), by_index);
 
-            if (!to || to->host == host)
+            if (!to || to->host == host) /* unknown, or the same clock */
                 continue;
             w.from = host;
             w.to = to->host;

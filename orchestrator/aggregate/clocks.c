@@ -17,13 +17,13 @@
 
 #include "common/figure.h"
 
-#define WINDOW_NS INT64_C(4000000000)
-#define WINDOWS_MAX 256
-#define PAIRS_A_NODE 16
+#define WINDOW_NS INT64_C(4000000000) /* of a pair's line, at least */
+#define WINDOWS_MAX 256               /* of a run */
+#define PAIRS_A_NODE 16               /* the most that are compared */
 /* A communicator of so many nodes compares all pairs. A larger one compares
  * STRIDES chords of the circle of its nodes. */
 #define ALL_PAIRS 7
-#define STRIDES 3
+#define STRIDES 3 /* chords of each node */
 /* the most passes of solve_at */
 #define PASSES 8
 /* The moment in which a clock was set is found to this precision. */
@@ -41,7 +41,7 @@ static uint32_t pair_get(struct clockwalk *w, uint32_t a, uint32_t b)
 {
     uint32_t at = keymap_find(&w->pair_map, a, b);
 
-    if (at != KEYMAP_NONE || w->n_pairs == w->room_pairs)
+    if (at != KEYMAP_NONE || w->n_pairs == w->room_pairs) /* known, or enough */
         return at;
     if (keymap_add(&w->pair_map, a, b, w->n_pairs) < 0)
         return KEYMAP_NONE;
@@ -126,7 +126,7 @@ static int make_pairs(struct clockwalk *w)
 
     w->window_ns = length / WINDOWS_MAX > WINDOW_NS ? length / WINDOWS_MAX
                                                     : WINDOW_NS;
-    w->room_pairs = w->n_hosts * PAIRS_A_NODE;
+    w->room_pairs = w->n_hosts * PAIRS_A_NODE; /* no more are made */
     w->pairs = calloc(w->room_pairs, sizeof(*w->pairs));
     if (!w->pairs)
         return -1;
@@ -159,11 +159,11 @@ static int make_pairs(struct clockwalk *w)
 
 /* Work space to solve for all clocks at one moment. */
 struct solver {
-    const struct clockwalk *w;
-    struct clockgraph_edge *edges;
-    size_t n;
-    struct clockgraph_clock *clocks;
-    int64_t *before; /* by clock */
+    const struct clockwalk *w;       /* has the pairs */
+    struct clockgraph_edge *edges;   /* measured at this moment */
+    size_t n;                        /* of edges */
+    struct clockgraph_clock *clocks; /* the solution */
+    int64_t *before;                 /* by clock */
 };
 
 /* Measures all pairs when the reference shows t_ns. Each pair is asked for the
@@ -372,7 +372,7 @@ static int solve_points(struct solver *s, struct clockmap *map, int64_t first,
                                        (double) n);
 
         rc = solve_at(s, t, (uint32_t) map->reference);
-        if (rc < 0 || !s->n)
+        if (rc < 0 || !s->n) /* no pair has a line */
             break;
         if (k && is_set(s, before, (double) (t - at))) {
             rc = find_step(s, map, before, at, t);
@@ -671,7 +671,7 @@ char *clocks_text(const struct jp_clocks *clocks, char *buf)
     bool near = true;
 
     *buf = '\0';
-    if (n < 2)
+    if (n < 2) /* nothing to compare */
         return buf;
     if (clocks->map.method == CLOCKMAP_NONE) {
         say_unaligned(clocks, buf);

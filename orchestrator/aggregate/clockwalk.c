@@ -18,7 +18,7 @@
 /* Operations that are not complete: their bytes at most, and the hash's
  * buckets. */
 #define PENDING_BYTES ((size_t) 64 << 20)
-#define PENDING_BITS 16
+#define PENDING_BITS 16 /* of the hash */
 /* The most records that are compared. More would not improve the lines. */
 #define RECORDS_MAX (UINT64_C(1) << 18)
 /* Stamps are whole microseconds in most logs. */
@@ -164,7 +164,7 @@ static int note_timeline(struct clockwalk *w, size_t i)
         uint32_t comm, at;
 
         walker->series[k] = UINT32_MAX;
-        if (!tells(s))
+        if (!tells(s)) /* not barrier-like */
             continue;
         comm = comm_get(w, s);
         at = comm == KEYMAP_NONE ? comm : series_get(w, comm, s->func);
@@ -397,7 +397,7 @@ static int dismiss(struct clockwalk *w, struct clockwalk_met *met)
     *at = met->next;
     *(met->older ? &met->older->newer : &w->oldest) = met->newer;
     *(met->newer ? &met->newer->older : &w->newest) = met->older;
-    w->pending -= met_bytes(w, met->series);
+    w->pending -= met_bytes(w, met->series); /* as met_get added it */
     free(met);
     return rc;
 }
@@ -640,7 +640,7 @@ int clockwalk_init(struct clockwalk *w, struct timeline *const *timelines,
     memset(w, 0, sizeof(*w));
     w->timelines = timelines;
     w->n = n;
-    w->stride = 1;
+    w->stride = 1; /* and so many records */
     /* from the number of all records follows the stride */
     for (size_t i = 0; i < n; i++)
         w->stride += timelines[i] ? timelines[i]->n : 0;
@@ -705,7 +705,7 @@ int clockwalk_check(struct timeline *const *timelines, size_t n,
     w.arrivals = arrivals;
     if (rc == 0 && map) {
         w.nodes = calloc(w.n_hosts + 1, sizeof(*w.nodes));
-        if (out)
+        if (out) /* gaps are for arrivals only */
             w.gaps = calloc(w.n_hosts + 1, sizeof(*w.gaps));
         if (!w.nodes || (out && !w.gaps))
             rc = -1;

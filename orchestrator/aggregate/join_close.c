@@ -26,18 +26,18 @@
 
 /* The series being written: what is counted while its rows are packed. */
 struct walk {
-    struct jp_ops *ops;
+    struct jp_ops *ops; /* where operations go */
     const struct join_comm *comm;
-    struct join_sums *sums;
-    uint32_t comm_at, func;
-    struct join_stray *stray;
+    struct join_sums *sums;   /* of comm */
+    uint32_t comm_at, func;   /* numbers in the join */
+    struct join_stray *stray; /* the next one of this series */
     size_t n_strays;
     uint64_t rows;    /* distinct sequence numbers */
     uint64_t last_sn; /* valid if rows is not 0 */
-    uint64_t records;
-    bool ragged;   /* a rank lacks a record that another rank has */
-    double factor; /* of the rows' bandwidths */
-    int rc;
+    uint64_t records; /* of all rows so far */
+    bool ragged;      /* a rank lacks a record that another rank has */
+    double factor;    /* of the rows' bandwidths */
+    int rc;           /* -1: ops_add had no memory */
 };
 
 /* The bus bandwidth for a communicator whose size was unknown while it was
@@ -217,9 +217,9 @@ static int write_series(struct join *join, struct jp_ops *ops, uint32_t comm,
 /* The communicator being closed. */
 struct closing {
     struct join *join;
-    uint32_t at;
+    uint32_t at; /* its number */
     struct join_comm *comm;
-    struct jp_ops *ops;
+    struct jp_ops *ops; /* where operations go */
     struct join_member *
         *of_rank; /* NULL: a rank is missing, so nothing is timed */
 };
@@ -430,7 +430,7 @@ struct closers {
     struct join *join;
     uint32_t *order; /* the communicators, those with the most records first */
     _Atomic uint32_t next; /* of these */
-    atomic_bool failed;
+    atomic_bool failed;    /* no memory: the others stop */
 };
 
 struct closer {

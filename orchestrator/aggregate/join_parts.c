@@ -87,7 +87,7 @@ uint32_t join_func_get(struct join *join, const char *name, size_t len)
             return i;
     /* names come from files; so many differ in no program */
     if (join->n_funcs >= JOIN_MAX_FUNCS) {
-        join->over = true;
+        join->over = true; /* the record is left out */
         return KEYMAP_NONE;
     }
     if (grow(&join->funcs, join->n_funcs) < 0 ||
@@ -227,7 +227,7 @@ int join_rows_more(struct join *join, struct join_block *block, unsigned k)
         return -1;
     if (block->room) {
         memcpy(rows, block->rows, block->room * sizeof(*rows));
-        uncharge(join, block->room * sizeof(*rows));
+        uncharge(join, block->room * sizeof(*rows)); /* of the smaller array */
     }
     free(block->rows);
     block->rows = rows;
@@ -407,7 +407,7 @@ struct join_lane *join_lane_get(struct join *join, struct join_member *member,
         return NULL;
     lane->series = series;
     lane->func = func;
-    lane->journal = series && series->barrier;
+    lane->journal = series && series->barrier; /* keeps times */
     member->lanes[member->n_lanes++] = lane;
     return lane;
 }
@@ -569,7 +569,7 @@ static inline void exec_add(struct join_row *into, uint64_t us, uint32_t rank)
         into->exec_second = into->exec_min;
         into->exec_min = us;
         into->min_rank = rank;
-    } else if (us == into->exec_min) {
+    } else if (us == into->exec_min) { /* two came last together */
         into->exec_second = us;
         into->min_rank = JOIN_NO_RANK;
     } else if (us < into->exec_second) {
@@ -734,7 +734,7 @@ int join_comm_name(struct join_comm *comm, const char *name, size_t len)
 {
     char *copy;
 
-    if (!len)
+    if (!len) /* not every rank has a name */
         return 0;
     if (comm->name) {
         size_t old = strlen(comm->name);

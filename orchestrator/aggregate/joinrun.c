@@ -25,7 +25,7 @@
 
 struct joinsplit {
     struct join_turn *turns;
-    size_t n, n_nodes;
+    size_t n, n_nodes;        /* turns; of these, nodes with a partial */
     struct source_facts *own; /* of the pieces */
     uint64_t *followed; /* operations in their timelines so far; protected by
                            the run's lock */
@@ -54,7 +54,8 @@ static size_t pieces_of(const struct jp_logfile *log, uint64_t piece_bytes)
     if (!backend || !backend->reader->splits)
         return 1;
     source = logsource_open(log->path, NULL);
-    if (source && !logsource_packed(source) && !logsource_has_hole(source))
+    if (source && !logsource_packed(source) &&
+        !logsource_has_hole(source)) /* seekable, and all bytes there */
         n = (size_t) (log->size / piece_bytes);
     logsource_close(source);
     return n;
@@ -177,7 +178,7 @@ static int split_init(struct joinsplit *split, const struct jp_logwalk *walk,
         else
             put_turns(split, &walk->logs[i], i, pieces[i], piece_bytes,
                       &files[i]);
-    if (piece_bytes && n)
+    if (piece_bytes && n) /* several threads */
         qsort(split->turns, n, sizeof(*split->turns), larger_first);
     rc = 0;
 out:
@@ -269,7 +270,7 @@ struct way {
     struct join *join;
     struct source_facts *facts;
     struct hangs_file reading;
-    bool timelines;
+    bool timelines; /* are wanted */
     uint64_t timeline_events, strip_bins;
 };
 
@@ -312,7 +313,7 @@ static int take(void *arg, const struct record *records, size_t n)
         }
         if (join_add(w->join, &records[i]) == JOIN_NO_MEMORY)
             return -1;
-        if (w->join->conflict)
+        if (w->join->conflict) /* all is read again */
             return 1;
     }
     return 0;
@@ -385,7 +386,7 @@ static enum join_status read_source(const struct join_reading *r,
         turn->file->foreign = true;
     if (turn->file->busy && !turn->file->piece)
         busy_end(turn->file->busy);
-    if (!backend || !backend->reader->splits)
+    if (!backend || !backend->reader->splits) /* else the reader counts */
         atomic_fetch_add(r->done, log->size);
     return status;
 }
@@ -396,25 +397,25 @@ enum { MAX_THREADS = 64, DEFAULT_THREADS = 8, PROGRESS_MS = 100 };
 
 /* Shared by the threads of one pass over the files. */
 struct run {
-    const struct jp_logwalk *walk;
-    struct source_facts *files;
-    bool evidence;
-    uint64_t timeline_events; /* of each file's, at most */
+    const struct jp_logwalk *walk; /* the files, in order of path */
+    struct source_facts *files;    /* what each of them shows; the caller's */
+    bool evidence;                 /* of hangs is wanted */
+    uint64_t timeline_events;      /* of each file's, at most */
     struct joinsplit split;
-    size_t next;   /* turn; under the lock */
-    uint64_t left; /* bytes of the turns from there on */
-    unsigned threads;
-    atomic_bool stop, no_memory, conflict, late;
-    _Atomic uint64_t done;
-    pthread_mutex_t lock;
+    size_t next;      /* turn; under the lock */
+    uint64_t left;    /* bytes of the turns from there on */
+    unsigned threads; /* of this pass */
+    atomic_bool stop, no_memory, conflict, late; /* see settle() */
+    _Atomic uint64_t done;                       /* bytes read, for progress */
+    pthread_mutex_t lock;    /* of next, left, running and split.followed */
     pthread_cond_t finished; /* running became 0 */
-    unsigned running;
+    unsigned running;        /* workers that have not ended */
 };
 
 struct worker {
     pthread_t thread;
     struct run *run;
-    struct join *join;
+    struct join *join; /* only this thread uses it */
 };
 
 /* Notes what a file has led to, and stops the pass if it cannot go on. */

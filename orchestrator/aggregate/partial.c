@@ -164,7 +164,7 @@ static struct partial *open_stream(FILE *stream, struct jp_error *err)
     }
     p->room = FIRST_ROOM;
     p->stream = stream;
-    p->timeline_events = UINT64_MAX;
+    p->timeline_events = UINT64_MAX; /* until the caller sets a limit */
     if (fread(head, sizeof(head), 1, stream) != 1 ||
         memcmp(head, magic, PARTIAL_MAGIC_BYTES) != 0)
         error_set(err, "no partial by its first bytes");
@@ -267,7 +267,7 @@ void partial_free_hangs(struct hangs_evidence *evidence, size_t n)
 static bool in_order(const struct partial *p, const struct partial_in *r,
                      int type)
 {
-    if (type == PARTIAL_FILES)
+    if (type == PARTIAL_FILES) /* only the first block */
         return false;
     if (type == PARTIAL_HANG)
         /* r->first is set once the tables were read */
@@ -335,7 +335,7 @@ static int take_block(struct partial *p, struct partial_in *r, uint64_t *blocks,
         return error_set(err, "its records are of several nodes");
     if (!good || r->in.bad || r->in.at != r->in.end)
         return error_set(err, "the partial is damaged");
-    ++*blocks;
+    ++*blocks; /* PARTIAL_END has their number */
     return type == PARTIAL_END;
 }
 
@@ -361,7 +361,7 @@ struct join *partial_load(struct partial *partial, struct join_budget *budget,
     if (rc < 0 && r.join) {
         partial->over = r.join->over;
         give_back(r.join);
-        join_destroy(r.join);
+        join_destroy(r.join); /* the logs are read instead */
         r.join = NULL;
     }
     free(r.rows);
@@ -417,7 +417,7 @@ static const char *differs(const struct partial *partial,
                            const struct partial_node *node,
                            const struct jp_logwalk *walk)
 {
-    if (partial->n_files != node->n)
+    if (partial->n_files != node->n) /* one was added or removed */
         return "there are other files now";
     for (size_t i = 0; i < node->n; i++) {
         const struct jp_logfile *log = &walk->logs[node->first + i];
@@ -473,7 +473,7 @@ static int add_node(struct partial_set *set, const struct jp_logwalk *walk,
                           : NULL;
     for (size_t i = 0; i < node.n; i++)
         node.bytes += walk->logs[node.first + i].size;
-    more[set->n++] = node;
+    more[set->n++] = node; /* partial_set_fini frees it now */
     if (!node.path)
         return -1;
     /* opened now to know whether it is good, and again when a thread reads it
@@ -492,7 +492,7 @@ static bool has_logs(const struct jp_logwalk *walk, size_t n,
 
     for (size_t i = 0; i < n; i++)
         if (!strncmp(walk->logs[i].path, folder, len) &&
-            walk->logs[i].path[len] == '/')
+            walk->logs[i].path[len] == '/') /* not only the same begin */
             return true;
     return false;
 }
@@ -544,7 +544,7 @@ static int recall_node(struct jp_logwalk *walk, size_t n_seen, const char *raw,
     struct partial *partial = NULL;
     int rc = path && logs ? 0 : -1;
 
-    if (rc == 0 && !has_logs(walk, n_seen, logs))
+    if (rc == 0 && !has_logs(walk, n_seen, logs)) /* its logs are gone */
         partial = partial_open(path, NULL);
     if (partial)
         rc = recall(walk, partial, logs);
@@ -700,7 +700,7 @@ int partial_set_hangs(const struct partial_node *node,
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = hangs_sum_add(sum, &all[i]);
     if (!all)
-        rc = 1;
+        rc = 1; /* the recordings are read instead */
     partial_free_hangs(all, n);
     partial_close(partial);
     return rc;

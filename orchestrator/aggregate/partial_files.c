@@ -77,28 +77,29 @@ static bool get(struct jpr_in *in, struct busy *busy)
 /* As above, on the heap. The caller owns *busy, also after a failure. */
 static bool get_busy(struct jpr_in *in, struct busy **busy)
 {
-    *busy = busy_create(false);
+    *busy = busy_create(false); /* it is whole */
     return *busy && get(in, *busy);
 }
 
 /* --- the logs that a partial was made from --- */
 
+/* The most files of a partial, and the most bytes of a file's notes. */
 enum { MAX_FILES = 1 << 20, MAX_NOTES = 8192 };
 
 /* Flags of a file, then of a recording. They say which parts follow. */
 enum {
-    IS_CUT = 1,
-    IS_TRACE = 2,
-    IS_FOREIGN = 4,
-    IS_RECORDING = 8,
-    IS_BUSY = 16
+    IS_CUT = 1,       /* no end */
+    IS_TRACE = 2,     /* of the example plugin */
+    IS_FOREIGN = 4,   /* of no profiler */
+    IS_RECORDING = 8, /* of the recorder */
+    IS_BUSY = 16      /* a busy time follows */
 };
-enum { IS_COUNTED = 1, HAS_NOTES = 2, HAS_COST = 4 };
+enum { IS_COUNTED = 1, HAS_NOTES = 2, HAS_COST = 4 }; /* of a recording */
 
 /* What put_list needs of its caller. */
 struct list {
     const struct jp_logwalk *walk;
-    size_t skip;
+    size_t skip; /* length of "<raw>/<node>/" */
     const struct source_facts *files;
 };
 
@@ -126,7 +127,7 @@ static void put_trace(struct jpr_out *out, const struct source_facts *f)
  * so without any only two values are written. */
 static void put_bad(struct jpr_out *out, const struct source_facts *f)
 {
-    jpr_put_u64(out, f->bad_line);
+    jpr_put_u64(out, f->bad_line); /* the first one */
     jpr_put_text(out, f->why);
     for (unsigned i = 0; f->bad_lines && i < JP_BAD_KINDS; i++) {
         jpr_put_u64(out, f->bad[i].n);
@@ -165,14 +166,14 @@ static void put_recording(struct jpr_out *out, const struct source_facts *f)
                          (t->cost.told ? HAS_COST : 0u));
     jpr_put_u64(out, f->records);
     jpr_put_u64(out, f->damaged);
-    jpr_put_u64(out, t->clocks.real_ns);
+    jpr_put_u64(out, t->clocks.real_ns); /* of the last counters */
     partial_put_counts(out, &t->counts);
     jpr_put_u64(out, t->in_flight);
     jpr_put_u64(out, t->lost_steps);
     jpr_put_u64(out, t->lost_comms);
     jpr_put_u64(out, t->cut_short);
     jpr_put_u64(out, t->last_ns);
-    jpr_put_u64(out, t->oldest_ns);
+    jpr_put_u64(out, t->oldest_ns); /* start of the oldest in flight */
     jpr_put_u64(out, t->unseen_calls);
     jpr_put_u64(out, t->n_unseen);
     for (uint32_t i = 0; i < t->n_unseen; i++) {
@@ -207,12 +208,12 @@ static void put_file(struct jpr_out *out, const struct jp_logfile *log,
     jpr_put_u64(out, f->bad_lines);
     jpr_put_u64(out, f->other_lines);
     put_bad(out, f);
-    jpr_put_text(out, f->trouble);
+    jpr_put_text(out, f->trouble); /* why it was not read to its end */
     if (f->has_pools)
         put_trace(out, f);
     if (f->has_counters)
         put_recording(out, f);
-    jpr_put_u64(out, f->unstamped);
+    jpr_put_u64(out, f->unstamped); /* records without start or end */
     if (f->busy)
         put_busy(out, f->busy);
 }
@@ -270,7 +271,7 @@ static char *get_long_text(struct jpr_in *in, size_t max)
 static bool get_trace(struct jpr_in *in, struct source_facts *f)
 {
     f->records = jpr_get_u64(in);
-    f->untimed = jpr_get_bounded(in, f->records);
+    f->untimed = jpr_get_bounded(in, f->records); /* at most all */
     f->partly = jpr_get_bounded(in, f->records);
     f->missing = jpr_get_u64(in);
     for (unsigned i = 0; i < TRACE_POOLS; i++)

@@ -41,7 +41,7 @@ static void put_process(struct jpr_out *out, const struct hangs_process *p)
 static void put_row(struct jpr_out *out, const struct progress_row *row,
                     uint64_t last_hash)
 {
-    jpr_put_delta(out, row->hash, last_hash);
+    jpr_put_delta(out, row->hash, last_hash); /* sorted, so small */
     jpr_put_i64(out, row->n_ranks);
     jpr_put_i64(out, row->rank);
     jpr_put_u64(out, row->kind);
@@ -265,7 +265,7 @@ static void put_timeline(struct jpr_out *out, const void *arg)
     jpr_put_text(out, t->host);
     jpr_put_i64(out, t->pid);
     jpr_put_u64(out, t->mixed);
-    jpr_put_u64(out, t->left);
+    jpr_put_u64(out, t->left); /* beyond its limit */
     jpr_put_u64(out, t->n_series);
     for (uint32_t i = 0; i < t->n_series; i++)
         put_series(out, &t->series[i]);
@@ -365,7 +365,7 @@ static int get_followed(struct partial_in *r)
 
     if (r->in.bad || at >= p->n_files || at < r->next_timeline)
         return -1;
-    r->next_timeline = at + 1;
+    r->next_timeline = at + 1; /* a strip may follow */
     t = p->files[at].read.timeline = timeline_create(0, 0);
     return t && get_timeline(&r->in, t, p->timeline_events) ? 0 : -1;
 }
@@ -450,7 +450,7 @@ static bool get_strip(struct jpr_in *in, struct strip *s)
     unsigned shift;
     uint64_t first, n;
 
-    s->left = jpr_get_bounded(in, INT64_MAX);
+    s->left = jpr_get_bounded(in, INT64_MAX); /* operations without a key */
     shift = (unsigned) jpr_get_bounded(in, STRIP_MAX_SHIFT);
     first = jpr_get_u64(in);
     n = jpr_get_bounded(in, STRIP_MAX_BINS);

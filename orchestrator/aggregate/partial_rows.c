@@ -33,19 +33,19 @@ static void put_column(struct jpr_out *out, const uint64_t *values, size_t n)
 /* Up to PARTIAL_ROWS operations of a series, and the members with records of
  * it. */
 struct chunk {
-    uint32_t comm, n_ranks;
+    uint32_t comm, n_ranks; /* of the series */
     const struct join_series *series;
-    enum bandwidth_rule rule;
-    size_t n;
+    enum bandwidth_rule rule; /* of the function */
+    size_t n;                 /* operations so far */
     uint64_t sn[PARTIAL_ROWS];
     const struct join_row *rows[PARTIAL_ROWS];
     const struct join_stamp *stamps[PARTIAL_ROWS];
     uint64_t sizes[PARTIAL_ROWS]; /* distinct ones, ascending */
     size_t n_sizes;
-    uint16_t size_at[PARTIAL_ROWS];
+    uint16_t size_at[PARTIAL_ROWS]; /* index into sizes */
     struct join_lane **lanes; /* NULL: the member has none of the series */
     struct join_member *const *members;
-    uint32_t n_members, n_lanes;
+    uint32_t n_members, n_lanes; /* n_lanes: with the series */
     bool derived; /* the rows' times can be computed from the lanes */
     uint64_t rate_sum[PARTIAL_ROWS]; /* can be computed from the times */
     /* the current lane */

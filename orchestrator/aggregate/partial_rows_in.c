@@ -44,18 +44,18 @@ struct partial_lane {
 
 /* Work space for one block; arrays are by operation, but for sizes and work. */
 struct partial_rows {
-    uint32_t comm, func;
+    uint32_t comm, func; /* numbers in the join */
     enum bandwidth_rule rule;
     struct join_series *series;
-    size_t n;
+    size_t n; /* operations */
     uint64_t sn[PARTIAL_ROWS];
     struct join_row *rows[PARTIAL_ROWS];
     struct join_block *blocks[PARTIAL_ROWS]; /* of this block */
-    uint64_t sizes[PARTIAL_ROWS];
-    double work[PARTIAL_ROWS]; /* of a size: partial_work */
-    uint16_t size_at[PARTIAL_ROWS];
-    uint32_t n_lanes; /* of partial_in.lanes */
-    bool derived;
+    uint64_t sizes[PARTIAL_ROWS];            /* distinct ones, ascending */
+    double work[PARTIAL_ROWS];               /* of a size: partial_work */
+    uint16_t size_at[PARTIAL_ROWS];          /* index into sizes */
+    uint32_t n_lanes;                        /* of partial_in.lanes */
+    bool derived; /* the rows' times follow from the lanes */
     uint64_t shortest[PARTIAL_ROWS];
     uint64_t second[PARTIAL_ROWS];    /* above the shortest; or JOIN_NO_TIME */
     uint64_t above[PARTIAL_ROWS];     /* the longest above the shortest */

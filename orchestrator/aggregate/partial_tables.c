@@ -92,7 +92,7 @@ static void put_member(struct jpr_out *out, const struct join_member *m)
     jpr_put_u64(out, m->rank);
     jpr_put_text(out, m->host);
     jpr_put_i64(out, m->pid);
-    jpr_put_u64(out, m->shared | (unsigned) m->many_files << 1);
+    jpr_put_u64(out, m->shared | (unsigned) m->many_files << 1); /* two flags */
     jpr_put_u64(out, m->p2p_records);
     jpr_put_u64(out, m->p2p_last);
     put_rates(out, &m->rates);
@@ -106,7 +106,7 @@ static void put_comm(struct jpr_out *out, const struct partial_out *w,
 
     jpr_put_text(out, c->id);
     jpr_put_text(out, c->name);
-    jpr_put_u64(out, c->n_ranks);
+    jpr_put_u64(out, c->n_ranks); /* 0: not recorded */
     jpr_put_u64(out, c->nnodes);
     jpr_put_u64(out, c->gaps_lost);
     jpr_put_u64(out, c->counted);
@@ -169,9 +169,9 @@ static int put_all_pairs(struct partial_out *w)
 /* A lane of Send or Recv: which numbers have a record. Collectives have theirs
  * in the rows (partial_rows.c). */
 struct lane_bits {
-    uint32_t member;
-    const struct join_lane *lane;
-    void **blocks; /* sorted */
+    uint32_t member;              /* its number */
+    const struct join_lane *lane; /* without series */
+    void **blocks;                /* sorted */
 };
 
 static void put_lane_bits(struct jpr_out *out, const void *arg)
@@ -211,9 +211,9 @@ static int put_all_bits(struct partial_out *w)
 
 /* The times of a rank's AlltoAlls, in the way of counting that fits. */
 struct member_kernels {
-    uint32_t member;
-    unsigned per;
-    void **blocks; /* sorted; n of them */
+    uint32_t member; /* its number */
+    unsigned per;    /* messages of each kernel */
+    void **blocks;   /* sorted; n of them */
     size_t n;
 };
 
@@ -262,7 +262,7 @@ static int put_all_kernels(struct partial_out *w)
 
 /* The times of a rank's messages, over the run. */
 struct member_messages {
-    uint32_t member;
+    uint32_t member; /* its number */
     const struct join_messages *messages;
 };
 
@@ -310,11 +310,11 @@ static void put_strays(struct jpr_out *out, const void *arg)
         uint64_t key = (uint64_t) s->comm << 32 | s->rank;
         uint32_t at = keymap_find(&w->join->member_map, key, 0);
 
-        jpr_put_u64(out, w->place[at]);
+        jpr_put_u64(out, w->place[at]); /* the member's number here */
         jpr_put_u64(out, s->func);
         jpr_put_u64(out, s->sn);
         jpr_put_u64(out, s->row.bytes);
-        jpr_put_u64(out, s->row.exec_sum);
+        jpr_put_u64(out, s->row.exec_sum); /* of one record */
         jpr_put_u64(out, s->row.busbw_sum);
         jpr_put_u64(out, s->row.n_busbw);
         jpr_put_u64(out, s->row.dump_min);
@@ -353,7 +353,7 @@ static int get_funcs(struct partial_in *r)
         size_t len = jpr_get_text(&r->in, &text);
 
         if (r->in.bad || !record_is_word(text, len, RECORD_MAX_FUNC) ||
-            join_func_get(r->join, text, len) != i)
+            join_func_get(r->join, text, len) != i) /* twice */
             return -1;
     }
     return r->in.bad ? -1 : 0;
@@ -469,7 +469,7 @@ static int get_comm(struct partial_in *r, uint32_t at)
     uint64_t n;
 
     if (r->in.bad || !good_id(id, id_len) || !good_name(name, len) ||
-        !n_ranks != !nnodes ||
+        !n_ranks != !nnodes || /* both or none */
         join_comm_get(r->join, id, id_len, n_ranks, nnodes) !=
             at || /* each once */
         join_comm_name(r->join->comms[at], name, len) < 0 ||
@@ -519,7 +519,7 @@ static int get_pair(struct partial_in *r)
     /* as get_member */
     p = join_p2p_get(r->join, (uint32_t) comm, (uint32_t) src, (uint32_t) dst,
                      recv);
-    if (!p || r->join->n_p2p == known)
+    if (!p || r->join->n_p2p == known) /* no memory, or twice */
         return -1;
     p->count = jpr_get_bounded(&r->in, MAX_COUNT);
     p->bytes = jpr_get_u64(&r->in);
@@ -541,7 +541,7 @@ static int get_pairs(struct partial_in *r)
 
 static int get_bits(struct partial_in *r)
 {
-    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
+    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX); /* member */
     uint64_t func = jpr_get_bounded(&r->in, UINT32_MAX);
     uint64_t n = jpr_get_bounded(&r->in, left(&r->in)), next = 0;
     struct join_lane *lane;
@@ -604,7 +604,7 @@ static bool is_next(const struct join *join, const struct join_stray *stray)
 /* Reads a stray, which is made from a record as in join.c. 0, or -1. */
 static int get_stray(struct partial_in *r)
 {
-    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
+    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX); /* member */
     uint64_t func = jpr_get_bounded(&r->in, UINT32_MAX);
     uint64_t sn = jpr_get_bounded(&r->in, UINT64_MAX - 1);
     uint64_t bytes = jpr_get_bounded(&r->in, RECORD_MAX_BYTES);
@@ -665,7 +665,7 @@ static int get_kernel_block(struct partial_in *r, struct join_member *member,
 
 static int get_kernels(struct partial_in *r)
 {
-    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
+    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX); /* member */
     uint64_t n = jpr_get_bounded(&r->in, left(&r->in)), next = 0;
     struct join_member *member;
     bool self;
@@ -690,7 +690,7 @@ static int get_kernels(struct partial_in *r)
 
 static int get_messages(struct partial_in *r)
 {
-    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
+    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX); /* member */
     unsigned shift = (unsigned) jpr_get_bounded(&r->in, JOIN_MESSAGE_SHIFT);
     uint64_t n = jpr_get_bounded(&r->in, JOIN_MESSAGE_PARTS);
     struct join_messages *messages;

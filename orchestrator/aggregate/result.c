@@ -60,8 +60,8 @@ static int make_funcs(struct build *b)
 /* A communicator while they are sorted. */
 struct sortable {
     const struct join_comm *comm;
-    uint32_t from;
-    bool seen; /* it has members */
+    uint32_t from; /* its number in the join */
+    bool seen;     /* it has members */
 };
 
 static int compare(uint64_t a, uint64_t b)
@@ -112,7 +112,7 @@ static int make_order(struct build *b)
     for (uint32_t i = 0; i < n; i++) {
         b->comm_at[sorted[i].from] = i;
         b->comm_from[i] = sorted[i].from;
-        b->result->n_comms += sorted[i].seen;
+        b->result->n_comms += sorted[i].seen; /* only these */
     }
     free(sorted);
     return 0;
@@ -365,7 +365,7 @@ static void fill_kernels(const struct blockmap *blocks, unsigned per,
         const struct join_kernel_block *b = (void *) blocks->slots[i];
 
         for (unsigned k = 0; b && k < JOIN_KERNEL_BLOCK; k++)
-            if (b->n[k] == per && b->us[k] != JP_NO_KERNEL)
+            if (b->n[k] == per && b->us[k] != JP_NO_KERNEL) /* complete */
                 us[b->number * JOIN_KERNEL_BLOCK + k] = b->us[k];
     }
 }
@@ -525,7 +525,7 @@ static int make_p2p(struct build *b)
 /* Work space of the pairs of hosts. */
 struct nodes {
     const struct join *join;
-    struct jp_result *r;
+    struct jp_result *r; /* gets the rows */
     struct keymap map;   /* (source, destination; Recv) -> row */
     uint64_t *busbw_sum; /* of a row, 1e-6 GB/s */
 };

@@ -14,7 +14,7 @@
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/result_build.h"
 
-enum { MAX_NOTES = 100 };
+enum { MAX_NOTES = 100 }; /* that a result keeps */
 
 /* Adds a note and owns `what`, an allocated sentence; NULL: no memory. Notes
  * come in any order and are sorted at the end. */
@@ -85,7 +85,7 @@ static void count_trace(struct jp_quality *q, const struct source_facts *f)
         [JP_TRACE_GROUP] = TRACE_GROUP,
     };
 
-    q->traces += f->has_pools;
+    q->traces += f->has_pools; /* only traces have pools */
     q->partly_timed += f->partly;
     for (unsigned i = 0; i < JP_TRACE_POOLS; i++)
         if (f->pools[from[i]] > q->trace_most[i])
@@ -217,7 +217,7 @@ static int count_files(struct build *b)
 
         if (f->foreign && note_foreign(q, b->walk->logs[i].path) < 0)
             return -1;
-        if (f->foreign)
+        if (f->foreign) /* no file of a profiler */
             continue;
         count_trace(q, f);
         q->files += !f->unreadable;
@@ -329,7 +329,7 @@ static void add_overhead(struct jp_overhead *o, const struct source_facts *f)
                                 : 0;
     double wall = (double) f->tail.wall_ns, share;
 
-    if (!c->told || !f->tail.wall_ns)
+    if (!c->told || !f->tail.wall_ns) /* no figures, or no wall time */
         return;
     o->recordings++;
     o->events = num_add(o->events, c->events);
@@ -361,7 +361,7 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
         if (!f->has_counters)
             continue;
         q->recordings++;
-        q->cut_recordings += f->cut;
+        q->cut_recordings += f->cut; /* without a final block */
         q->damaged_blocks = num_add(q->damaged_blocks, f->damaged);
         /* records may have come after the last counters */
         *produced =
@@ -407,7 +407,7 @@ static void set_expected(struct build *b, bool complete, uint64_t produced)
         q->expected_kind = JP_EXPECT_COUNTED;
         q->expected = num_add(produced, q->unseen_calls);
     } else if (q->records) {
-        q->expected_kind = JP_EXPECT_BOUND;
+        q->expected_kind = JP_EXPECT_BOUND; /* a lower bound */
         q->expected = num_add(b->expected, q->p2p_records);
         q->unseen_records = b->unseen;
         /* records were lost, so gaps are likely lost records, too */
@@ -436,7 +436,7 @@ int result_quality(struct build *b)
     q->nan_busbw = b->join->nan_busbw;
     q->left_out_records = b->join->left_out;
     q->untimed_records = b->join->untimed;
-    q->overflow_records = b->overflow;
+    q->overflow_records = b->overflow; /* of traces only */
     set_ranks(b->result);
     set_expected(b, complete, produced);
     return 0;

@@ -45,7 +45,7 @@ struct strip *strip_create(uint64_t bins)
     s->room = bins < STRIP_MIN_BINS   ? STRIP_MIN_BINS
               : bins > STRIP_MAX_BINS ? STRIP_MAX_BINS
                                       : (unsigned) bins;
-    s->shift = FIRST_SHIFT;
+    s->shift = FIRST_SHIFT; /* 64 us */
     return s;
 }
 
@@ -247,7 +247,7 @@ int strip_add(struct strip *s, const struct record *r)
     if (key < 0)
         return -1;
     if (key == STRIP_KEYS)
-        s->left++;
+        s->left++; /* of a kind without a key */
     else
         add_time(s, (unsigned) key, from, to);
     return 0;
@@ -317,7 +317,7 @@ struct timeline *timeline_create(uint64_t limit, uint64_t bins)
     if (!timeline)
         return NULL;
     timeline->limit = limit;
-    timeline->pid = -1;
+    timeline->pid = -1; /* unknown yet */
     if (bins && !(timeline->strip = strip_create(bins))) {
         timeline_destroy(timeline);
         return NULL;
@@ -456,7 +456,7 @@ static void put(struct timeline *t, struct timeline_series *s,
     if (s->p2p)
         at = put_delta(at, r->peer, s->peer);
     t->used = (size_t) (at - t->bytes);
-    t->last_us = r->start_us;
+    t->last_us = r->start_us; /* the next one's base */
     if (!t->n)
         t->first_us = r->start_us;
     s->low = r->sn < s->low ? r->sn : s->low;

@@ -7,7 +7,7 @@
 
 #include "common/num.h"
 
-#define MS_NS INT64_C(1000000)
+#define MS_NS INT64_C(1000000) /* ns of a millisecond */
 #define SECOND_NS UINT64_C(1000000000)
 /* The longest chain of waits that is followed. */
 #define CHAIN_MAX 64
@@ -36,13 +36,13 @@ const char *const hung_class_words[HUNG_N_CLASSES] = {
     [HUNG_NOTHING] = "none",
     [HUNG_BY_GONE] = "process_gone",
     [HUNG_BY_STOP] = "process_stopped",
-    [HUNG_BY_ABSENCE] = "never_entered",
+    [HUNG_BY_ABSENCE] = "never_entered", /* H1 */
     [HUNG_BY_COMPUTING] = "busy_outside",
     [HUNG_BY_FILES] = "file_system",
-    [HUNG_BY_ORDER] = "other_operation",
-    [HUNG_BY_SIZE] = "other_size",
+    [HUNG_BY_ORDER] = "other_operation", /* H2 */
+    [HUNG_BY_SIZE] = "other_size",       /* H2 */
     [HUNG_BY_CYCLE] = "p2p_cycle",
-    [HUNG_INSIDE] = "all_inside",
+    [HUNG_INSIDE] = "all_inside", /* H3 */
     [HUNG_UNTOLD] = "not_known",
     [HUNG_SUSPENDED] = "suspended",
     [HUNG_DEBUGGED] = "debugger",
@@ -126,7 +126,7 @@ uint64_t hung_limit_ns(const struct hung_times *times,
     uint64_t limit = times->ms[HUNG_LEAST] * (uint64_t) MS_NS, more;
 
     if (first)
-        return limit * HUNG_FIRST_TIMES;
+        return limit * HUNG_FIRST_TIMES; /* init and compiling take long */
     if (!usual)
         return limit;
     more = num_mul(hung_usual_p99_ns(usual), HUNG_P99_TIMES);
@@ -343,7 +343,7 @@ static struct hung_cause judge_group(const struct hung_view *view, size_t at,
     *next = UINT32_MAX;
     if (!group->n_ranks) { /* Send or Recv */
         peer = process_of_rank(view, op, op->peer);
-        if (peer == UINT32_MAX)
+        if (peer == UINT32_MAX) /* no data of the peer */
             return cause_of(HUNG_UNTOLD, at, UINT32_MAX, op->peer);
         if (is_met(view, op, peer))
             return cause_of(HUNG_INSIDE, at, UINT32_MAX, -1);
@@ -383,7 +383,7 @@ static struct hung_cause judge_round(const struct hung_view *view,
                                group->n_ops > view->hangs->groups[most].n_ops))
             most = chain->groups[i];
     }
-    if (most == SIZE_MAX)
+    if (most == SIZE_MAX) /* only Send and Recv */
         return cause_of(HUNG_BY_CYCLE, chain->groups[0], UINT32_MAX, -1);
     cause = judge_group(view, most, &next);
     if (next != UINT32_MAX)
@@ -400,14 +400,14 @@ static struct hung_cause follow(const struct hung_view *view, size_t at)
 
     while (true) {
         for (size_t i = 0; i < chain.n; i++)
-            if (chain.groups[i] == at)
+            if (chain.groups[i] == at) /* a circle */
                 return judge_round(view, &chain);
         cause = judge_group(view, at, &next);
         if (next == UINT32_MAX || chain.n == CHAIN_MAX)
             return cause;
         chain.groups[chain.n++] = at;
         at = oldest_of(view, next);
-        if (at == SIZE_MAX)
+        if (at == SIZE_MAX) /* the chain ends */
             return cause;
     }
 }
@@ -422,7 +422,7 @@ static bool is_suspended(const struct hung_view *view)
 
         if (state == HUNG_GONE || state == HUNG_ENDED)
             continue;
-        if (state != HUNG_STOPPED)
+        if (state != HUNG_STOPPED) /* it still runs */
             return false;
         n++;
     }
@@ -546,7 +546,7 @@ static size_t find_again(const struct hung *hung, const struct hung_view *view)
 {
     const struct jp_hangs *hangs = view->hangs;
 
-    if (hung->phase != HUNG_QUIET)
+    if (hung->phase != HUNG_QUIET) /* else nothing is blocked */
         for (size_t i = 0; i < hangs->n_groups; i++)
             if (is_same(hung, &hangs->ops[hangs->groups[i].first]) &&
                 (hangs->groups[i].n_ranks ||
@@ -568,7 +568,7 @@ static size_t find_overdue(struct hung *hung, const struct hung_view *view)
             continue;
         class = hung_judge(view, i).class;
         if (is_explained(hung, group, class))
-            hung->calm_ns = view->now_ns;
+            hung->calm_ns = view->now_ns; /* waits until now are explained */
         else if (is_overdue(hung, view, group, class))
             return i;
     }
@@ -590,7 +590,7 @@ static enum hung_news begin(struct hung *hung, const struct hung_view *view,
     hung->start_ns = group->start_ns;
     snprintf(hung->func, sizeof(hung->func), "%s", op->func);
     hung->seen_ms = view->now_ms;
-    hung->over = count_over(view, group);
+    hung->over = count_over(view, group); /* to see later whether it moves */
     hung->cause = hung_judge(view, at);
     return HUNG_NO_NEWS;
 }
@@ -627,7 +627,7 @@ static enum hung_news go_on(struct hung *hung, const struct hung_view *view,
         (heard || waited_ms >= UNHEARD_TIMES * hung->times.ms[HUNG_CONFIRM])) {
         hung->phase = HUNG_CONFIRMED;
         hung->said = true;
-        hung->unheard = !heard;
+        hung->unheard = !heard; /* some nodes are silent */
         hung->n_hangs++;
         return HUNG_HANGS;
     }
@@ -768,7 +768,7 @@ char *hung_answer(const struct hung_view *view, const struct hung_cause *cause,
     const struct hangs_group *group;
 
     *buf = '\0';
-    if (cause->group >= view->hangs->n_groups)
+    if (cause->group >= view->hangs->n_groups) /* also SIZE_MAX */
         return buf;
     group = &view->hangs->groups[cause->group];
     switch (cause->class) {
