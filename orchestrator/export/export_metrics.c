@@ -95,6 +95,7 @@ static int read_table(struct report *r, const char *name,
 
     if (!path)
         return error_set(err, "out of memory");
+    /* older reports have fewer tables */
     rc = access(path, F_OK) < 0 ? 1
                                 : csvtable_open(&table, path, columns, n, err);
     if (rc == 0) {
@@ -134,6 +135,7 @@ static int take_busy(struct report *r, const char *const *v)
         return -1;
     snprintf(p->host, sizeof(p->host), "%s", v[1]);
     snprintf(p->pid, sizeof(p->pid), "%s", v[2]);
+    /* without a rank in the job the pid names the process */
     if (*v[0])
         snprintf(name, sizeof(name), "%.20s", v[0]);
     else
@@ -143,6 +145,7 @@ static int take_busy(struct report *r, const char *const *v)
         return -1;
     p->values[METRIC_BUSY] = real_of(v[5]);
     p->values[METRIC_OPERATIONS] = 0;
+    /* the span of all communication, for shares and the duration */
     if (from > 0 && (!(r->first_us > 0) || from < r->first_us))
         r->first_us = from;
     if (to > r->last_us)
@@ -171,6 +174,7 @@ static int take_rank(struct report *r, const char *const *v)
     p = r->n_processes ? bsearch(&key, r->processes, r->n_processes,
                                  sizeof(key), by_process)
                        : NULL;
+    /* no row in busy.csv: there is no object to add to */
     if (!p)
         return 0;
     add(&p->values[METRIC_OPERATIONS], real_of(v[2]));
@@ -190,6 +194,7 @@ static void share_caused(const struct report *r)
     for (size_t i = 0; i < r->n_processes; i++) {
         double *v = r->processes[i].values;
 
+        /* seconds of waiting for each second and each other process */
         v[METRIC_CAUSED] = seconds > 0 && others > 0
                                ? v[METRIC_CAUSED] / (seconds * others)
                                : NAN;
@@ -253,6 +258,7 @@ static double *new_cell(const struct report *r, const char *const *v,
     snprintf(key.name, sizeof(key.name), "%s", v[OP_NAME]);
     comm = r->n_comms ? bsearch(&key, r->comms, r->n_comms, sizeof(key), by_id)
                       : NULL;
+    /* labels in the order of the table of metrics */
     return metrics_add(r->set, METRICS_COLL, "jobprof", r->job, NULL, NULL,
                        *v[OP_NAME] ? v[OP_NAME] : "unknown",
                        comm ? comm->n_nodes : NULL, v[OP_RANKS], v[OP_COLL],
@@ -317,6 +323,7 @@ static void settle_cells(const struct report *r, size_t first)
 
         if (r->set->objects[i]->scope != METRICS_COLL)
             continue;
+        /* the geometric mean; NAN if there was none */
         v[METRIC_COLL_BUSBW] = exp(v[METRIC_COLL_BUSBW] / v[N_BUSBW]);
         v[METRIC_COLL_TIME] /= v[N_TIMES];
     }
@@ -330,6 +337,7 @@ static int add_operations(struct report *r, struct jp_error *err)
     if (read_table(r, "comms", comm_columns, N(comm_columns), take_comm, err) <
         0)
         return -1;
+    /* sorted, so that cells find their number of nodes */
     if (r->n_comms)
         qsort(r->comms, r->n_comms, sizeof(*r->comms), by_id);
     if (read_table(r, "ops", op_columns, N(op_columns), take_op, err) < 0)
@@ -422,6 +430,7 @@ int export_metrics(const char *step_dir, bool with_time,
     r->dir = step_dir;
     r->set = set;
     r->summary = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
+    /* errno: no report, as opposed to a bad one */
     if (!r->summary) {
         free(r);
         errno = ENODATA;

@@ -168,6 +168,7 @@ static int put_log(struct writer *w, struct reader_states *states,
     const struct backend *backend = reader_find(log->path, !log->maybe, &why);
     int rc = 0;
 
+    /* a file of no profiler has no rows */
     if (backend && backend->reader)
         rc = reader_read(states, backend, &in, &sink, &facts);
     free(facts.notes);
@@ -183,6 +184,7 @@ static void stem_of(const char *path, char stem[256])
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     size_t len = strlen(name);
 
+    /* ".log.gz" loses both */
     for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
         size_t n = strlen(ends[i]);
 
@@ -217,6 +219,7 @@ static struct target *name_targets(const struct jp_logwalk *walk)
     }
     if (t && walk->n_logs)
         qsort(t, walk->n_logs, sizeof(*t), by_stem);
+    /* equal stems are neighbours now */
     for (size_t i = 1; t && i < walk->n_logs; i++)
         if (strcmp(t[i].stem, t[i - 1].stem) == 0)
             t[i].before = t[i - 1].before + 1;
@@ -252,6 +255,7 @@ static int write_log(const struct jp_logfile *log, char *path,
              ? parquet_finish(w->file, w->err)
              : -1;
     parquet_destroy(w->file);
+    /* a log without collectives leaves no file */
     if (rc == 0 && w->rows)
         rc = fileio_temp_commit(&file, w->err);
     else

@@ -23,6 +23,7 @@ bool trace_event_span(const struct jpr_op *op, uint64_t *start_ns,
 {
     uint64_t end = recfile_end_ns(op);
 
+    /* the kernel's begin, or when the host enqueued the operation */
     *start_ns = op->kernel_first_mono_ns ? op->kernel_first_mono_ns
                                          : op->enqueue_start_mono_ns;
     *end_ns = end > *start_ns ? end : *start_ns;
@@ -40,6 +41,7 @@ static void put_text(struct jp_json_stream *s, const char *key,
 /* Writes how long the network's steps of an operation waited, by reason. */
 static void put_waits(struct jp_json_stream *s, const struct jpr_op *op)
 {
+    /* waits are recorded only if the network was used */
     if (!op->has_net)
         return;
     json_stream_object(s, "wait_us");
@@ -57,6 +59,7 @@ static void put_times(struct jp_json_stream *s, const struct jp_recfile *file,
 {
     const struct jpr_comm *comm = jpr_comm(file->reader, op->comm);
     uint64_t enqueue = op->enqueue_start_mono_ns, exec_us = recfile_exec_us(op);
+    /* Inspector's formula */
     struct bandwidth b = bandwidth_of(
         bandwidth_find(op->func), comm ? comm->n_ranks : 0, op->bytes, exec_us);
 
@@ -87,6 +90,7 @@ static void put_args(struct jp_json_stream *s, const struct jp_recfile *file,
     put_text(s, "algo", op->algo);
     put_text(s, "proto", op->proto);
     json_stream_count(s, "channels", op->n_channels);
+    /* a peer, or the root of Broadcast and Reduce unless it is rank 0 */
     if (op->kind == JPR_P2P)
         json_stream_int(s, "peer", op->peer);
     else if (op->root > 0)
@@ -139,6 +143,7 @@ char *trace_event_of_record(const struct record *record,
 
     if (!out)
         return NULL;
+    /* a record's texts are not terminated */
     snprintf(func, sizeof(func), "%.*s", (int) record->func.len,
              record->func.text);
     json_stream_open(&s, JSON_PART, out);

@@ -60,6 +60,7 @@ static int by_rank(const void *a, const void *b)
 static void set_state(struct hangs_group *group, int64_t rank, uint32_t process,
                       enum hangs_state state)
 {
+    /* ranks come from files */
     if (rank < 0 || rank >= group->n_ranks ||
         group->states[rank] >= (uint8_t) state)
         return;
@@ -79,6 +80,7 @@ static bool is_evident(const struct jp_hangs *hangs,
                          ? (int64_t) fmin(apart, HANGS_OTHER_HOST_NS)
                          : HANGS_SAME_HOST_NS;
 
+    /* a lost block may hold the missing entry */
     if (p->damaged || !group->start_ns)
         return false;
     return p->final || p->counted_ns - margin >= group->start_ns;
@@ -139,6 +141,7 @@ static void begin_group(const struct jp_hangs *hangs, struct hangs_group *group)
     const struct hangs_op *op = &hangs->ops[group->first];
 
     group->age_ns = -1;
+    /* the earliest start, and the longest time of one rank */
     for (size_t i = 0; i < group->n_ops; i++) {
         if (op[i].start_ns &&
             (!group->start_ns || op[i].start_ns < group->start_ns)) {
@@ -196,6 +199,7 @@ static void mark_many(struct jp_hangs *hangs)
     size_t end;
 
     qsort(hangs->ops, hangs->n_ops, sizeof(*hangs->ops), by_process);
+    /* the messages of one process in one communicator follow each other */
     for (size_t i = 0; i < hangs->n_ops; i = end) {
         struct hangs_op *op = &hangs->ops[i];
 
@@ -228,6 +232,7 @@ static bool is_exchange(const struct progress *progress,
             return false;
         n_most += row[i].begun == most;
     }
+    /* at least half of the ranks are in the last exchange */
     return 2 * n_most >= (uint64_t) op->n_ranks;
 }
 
@@ -258,6 +263,7 @@ static int make_group(const struct jp_hangs *hangs, struct hangs_group *group,
     if (!group->states || !group->processes)
         return -1;
     group->n_ranks = (uint32_t) op->n_ranks;
+    /* UINT32_MAX: no process */
     memset(group->processes, 0xff, group->n_ranks * sizeof(uint32_t));
     fill_states(hangs, group, progress);
     add_waiting(hangs, group);
@@ -319,6 +325,7 @@ static int group_ops(struct jp_hangs *hangs, const struct progress *progress)
 /* Makes room for one more element in an array whose size doubles. */
 static void *grow(void *array, size_t n, size_t size)
 {
+    /* only powers of two need more room */
     return n & (n - 1) ? array : reallocarray(array, n ? 2 * n : 1, size);
 }
 
@@ -511,6 +518,7 @@ static const struct hangs_op *find_elsewhere(const struct jp_hangs *hangs,
         rank++;
     if (!process_of(hangs, group, rank))
         return NULL;
+    /* one of the operations of its process */
     for (size_t i = 0; i < hangs->n_ops; i++)
         if (hangs->ops[i].process == group->processes[rank])
             return &hangs->ops[i];
@@ -524,6 +532,7 @@ char *hangs_whom(const struct jp_hangs *hangs, const struct hangs_group *group,
     char ranks[160];
     uint32_t first = 0;
 
+    /* one rank is named with its process, several by their numbers */
     while (first < group->n_ranks && group->states[first] != state)
         first++;
     process = process_of(hangs, group, first);
@@ -593,6 +602,7 @@ static void answer_missing(const struct jp_hangs *hangs,
                  format_common(&hangs->ops[group->first], what, sizeof(what)),
                  format_in_it(hangs, group, in_it, sizeof(in_it)));
 
+    /* where a rank is that is held up */
     other = group->count[HANGS_HELD] ? find_elsewhere(hangs, group, HANGS_HELD)
                                      : NULL;
     if (other && len > 0 && (size_t) len < size)

@@ -21,7 +21,8 @@
 static const char *const endings[] = {".jpr",    ".jpr.gz", ".log",
                                       ".log.gz", ".jsonl",  ".jsonl.gz"};
 
-/* Endings of traces and of many other files; next, our own files among them. */
+/* Endings of traces and of many other files. Then names of our own files that
+ * end so. */
 static const char *const maybe_endings[] = {".json", ".json.gz", ".txt"};
 static const char *const ours[] = {"job.json", "node.json", JP_SUMMARY_NAME,
                                    "summary.txt", "log.txt"};
@@ -34,6 +35,7 @@ static bool ends_as(const char *name, const char *const *list, size_t n_list)
     for (size_t i = 0; i < n_list; i++) {
         size_t n = strlen(list[i]);
 
+        /* a name that is only an ending is no log's */
         if (len > n && !strcmp(name + len - n, list[i]))
             return true;
     }
@@ -73,6 +75,8 @@ static bool is_copper_log(int dir, const char *name)
         n = read(fd, head, sizeof(head));
         close(fd);
     }
+    /* -1: it cannot be read; then it is a log, and its reader reports the error
+     */
     return n == 0 || (n > 0 && copper_log_probe(head, (size_t) n));
 }
 
@@ -119,6 +123,7 @@ static int add_skip(struct jp_logwalk *walk, const char *path, const char *why)
     return more[walk->n_skips++].path ? 0 : -1;
 }
 
+/* What a file that is not regular is, in a word. */
 static const char *odd_type(mode_t mode)
 {
     return S_ISLNK(mode)    ? "symbolic link"
@@ -127,7 +132,8 @@ static const char *odd_type(mode_t mode)
                             : "device";
 }
 
-/* A callback of type treewalk_see. */
+/* Takes an entry of the walk; a callback of type treewalk_see. 0, or -1: no
+ * memory. */
 static int take_entry(void *arg, const struct treewalk_entry *entry)
 {
     struct jp_logwalk *walk = arg;
@@ -158,6 +164,7 @@ static int take_input(struct jp_logwalk *walk, const char *input,
                       struct jp_error *err)
 {
     struct stat st;
+    /* an input may be a link to a folder, as the user has named it */
     int rc, fd = open(input, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd >= 0) {
@@ -173,6 +180,7 @@ static int take_input(struct jp_logwalk *walk, const char *input,
     if (!S_ISREG(st.st_mode))
         rc = add_skip(walk, input, odd_type(st.st_mode));
     else
+        /* a file that is given by name is taken whatever its name is */
         rc = add_file(walk, input, &st, false);
     return rc < 0 ? error_set(err, "%s: out of memory", input) : 0;
 }
@@ -199,6 +207,7 @@ static int by_inode(const void *a, const void *b)
         return x->dev < y->dev ? -1 : 1;
     if (x->ino != y->ino)
         return x->ino < y->ino ? -1 : 1;
+    /* so that the first path of a file is kept */
     return strcmp(x->path, y->path);
 }
 
@@ -230,6 +239,7 @@ static void sort_unique_skips(struct jp_logwalk *walk)
     if (!walk->n_skips)
         return;
     qsort(walk->skips, walk->n_skips, sizeof(*walk->skips), skip_by_path);
+    /* by path, as skipped entries have no inode here */
     for (size_t i = 0; i < walk->n_skips; i++) {
         if (kept && !strcmp(walk->skips[kept - 1].path, walk->skips[i].path))
             free(walk->skips[i].path);
@@ -275,6 +285,7 @@ int recwalk_init(struct jp_recwalk *walk, const char *const *inputs, size_t n,
     return logwalk_init(&walk->walk, inputs, n, err);
 }
 
+/* Closes the open file, if there is one. */
 static void close_file(struct jp_recwalk *walk)
 {
     if (walk->is_open)

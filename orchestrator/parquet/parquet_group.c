@@ -76,6 +76,7 @@ static bool rehash(struct column *c)
 
     if (!slots)
         return false;
+    /* entries are distinct, so only free slots are looked for */
     for (size_t i = 0; i < c->n_entries; i++) {
         uint64_t h = is_text(c) ? c->hashes[i] : mix(c->entries[i]);
         size_t at = (size_t) h & (n - 1);
@@ -106,6 +107,7 @@ static bool leave_dictionary(struct column *c)
     c->plain = plain;
     if (c->plain_size < size)
         c->plain_size = size;
+    /* from indexes to what the entries hold */
     for (size_t i = 0; i < c->n; i++)
         plain[i] = c->entries[c->index[i]];
     c->dictionary = false;
@@ -120,6 +122,7 @@ static long add_entry(struct column *c, uint64_t bits, uint64_t hash)
 
     if (!grow(&c->entries, &size, c->n_entries, sizeof(*c->entries)))
         return -1;
+    /* entries and hashes have the same room */
     if (is_text(c)) {
         size = c->entries_size;
         if (!grow(&c->hashes, &size, c->n_entries, sizeof(*c->hashes)))
@@ -135,6 +138,7 @@ static long add_entry(struct column *c, uint64_t bits, uint64_t hash)
 static uint32_t *find_slot(struct column *c, uint64_t hash, uint64_t bits,
                            const char *text, size_t len)
 {
+    /* linear probing; a free slot is there */
     for (size_t at = (size_t) hash & (c->n_slots - 1);;
          at = (at + 1) & (c->n_slots - 1)) {
         uint32_t entry = c->slots[at];
@@ -144,6 +148,7 @@ static uint32_t *find_slot(struct column *c, uint64_t hash, uint64_t bits,
         entry--;
         if (!text && c->entries[entry] == bits)
             return &c->slots[at];
+        /* hashes first: most texts that differ need no comparison */
         if (text && c->hashes[entry] == hash &&
             text_length(c, c->entries[entry]) == len &&
             (!len || !memcmp(c->texts.at + c->entries[entry] + 4, text, len)))
@@ -193,6 +198,7 @@ static bool put_indexed(struct column *c, uint64_t bits, const char *text,
     }
     if (!grow(&c->index, &c->index_size, c->n, sizeof(*c->index)))
         return false;
+    /* slots have 1 added, as 0 is free */
     c->index[c->n++] = *slot - 1;
     return pays(c) || leave_dictionary(c);
 }
@@ -258,6 +264,7 @@ void parquet_put_real(struct parquet_group *g, size_t column, double value)
 void parquet_put_text(struct parquet_group *g, size_t column, const char *text,
                       size_t len)
 {
+    /* NULL would mean a number */
     put_value(g, column, 0, text ? text : "", len);
 }
 
@@ -363,6 +370,7 @@ static void pack(struct bytes *to, const uint64_t *values, size_t n,
 
     if (!at)
         return;
+    /* zeros fill the last group */
     for (size_t i = 0; i < full; i++) {
         uint64_t value = i < n ? values[i] : 0;
 
@@ -513,6 +521,7 @@ static void judge_numbers(struct column *c, const uint64_t *at, size_t n)
         low = value < low ? value : low;
         high = value > high ? value : high;
     }
+    /* back to bits, as statistics have the values themselves */
     low = disorderly(type, low);
     high = disorderly(type, high);
     if (type == PARQUET_REAL) { /* zeros: the smallest is -0, the largest +0 */
@@ -599,6 +608,7 @@ static bool put_page(struct parquet_group *g, struct column *c, int type,
     field_i32(&t, 1, type);
     field_i32(&t, 2, (int64_t) g->page.n);
     field_i32(&t, 3, (int64_t) packed.n);
+    /* DataPageHeader or DictionaryPageHeader */
     inner = field_struct(&t, type == PAGE_DATA ? 5 : 7);
     field_i32(&inner, 1, (int64_t) n);
     field_i32(&inner, 2, encoding);
@@ -672,13 +682,16 @@ static bool put_rows(struct parquet_group *g, struct column *c, size_t from,
     /* definition levels: their length, filled in below, then a bit for each row
      */
     bytes_put_le(&g->page, 0, 4);
+    /* level 1: there is a value; 0: null */
     for (size_t i = from; i < to; i++)
         room[i - from] = c->known[i];
     put_hybrid(&g->page, room, to - from, 1);
     levels = g->page.n - 4;
+    /* now the length is known */
     if (!g->page.failed)
         put_le(g->page.at, levels, 4);
     if (encoding == ENC_DICTIONARY) {
+        /* indexes have their width in front */
         unsigned width = width_of(c->n_entries ? c->n_entries - 1 : 0);
 
         for (size_t i = 0; i < n; i++)
@@ -706,6 +719,7 @@ static bool encode(struct parquet_group *g, struct column *c, uint64_t *room)
     c->encoding = encoding;
     if (c->texts.failed || (c->dictionary && !put_dictionary(g, c)))
         return false;
+    /* page by page; nulls have no value */
     for (size_t from = 0, to; from < g->n_rows; from = to) {
         size_t n = 0;
 

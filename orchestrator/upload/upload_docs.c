@@ -102,6 +102,7 @@ static int load_comms(struct job *job, const char *step, struct jp_error *err)
         return -1;
     }
     while ((rc = csvtable_next(&table, v, err)) > 0) {
+        /* doubled at powers of two */
         struct comm *more =
             (job->n_comms & (job->n_comms - 1)) == 0
                 ? reallocarray(job->comms, 2 * job->n_comms + 1, sizeof(*more))
@@ -132,6 +133,7 @@ static int load_comms(struct job *job, const char *step, struct jp_error *err)
 static const char *type_of(const struct job *job, const char *id,
                            const char *name)
 {
+    /* bsearch does not change the key */
     const struct comm key = {(char *) id, (char *) name, NULL};
     const struct comm *found =
         job->n_comms
@@ -155,6 +157,7 @@ static void put_action(const struct job *job, const char *index,
                      job->conf.step_id ? job->conf.step_id : "",
                      job->conf.restart);
 
+    /* a longer id is cut */
     for (; *parts && (size_t) n < sizeof(id); parts++)
         n += snprintf(id + n, sizeof(id) - (size_t) n, "-%s", *parts);
     json_stream_open(&s, JSON_PART, job->out);
@@ -166,8 +169,8 @@ static void put_action(const struct job *job, const char *index,
     putc('\n', job->out);
 }
 
-/* Begins a source line with the description of the job. at_us: time of the
- * document; 0: the job's start. */
+/* Begins a source line with what all documents of the job have. at_us: time of
+ * the document, since 1970; 0: the job's start. */
 static void begin_source(const struct job *job, struct jp_json_stream *s,
                          const char *kind, uint64_t at_us)
 {
@@ -209,6 +212,7 @@ static void put_field(struct jp_json_stream *s, const struct field *f,
         if (num_parse_u64(text, 0, INT64_MAX, &count, NULL) == 0)
             json_stream_count(s, f->name, count);
     } else {
+        /* the CSV files have no other forms of numbers */
         real = strtod(text, &end);
         if (!*end && isfinite(real))
             json_stream_real(s, f->name, real);
@@ -228,6 +232,7 @@ static uint64_t count_of(const char *text)
 static void put_operation(const struct job *job, const char *index,
                           const char *const *v)
 {
+    /* an operation is found again by these */
     const char *const id[] = {v[OP_COMM], v[OP_NAME],  v[OP_COLL],
                               v[OP_SN],   v[OP_BYTES], NULL};
     const char *type = type_of(job, v[OP_COMM], v[OP_NAME]);
@@ -240,6 +245,7 @@ static void put_operation(const struct job *job, const char *index,
         json_stream_text(&s, "comm_type", type);
     for (size_t i = 0; i < N(operations); i++)
         put_field(&s, &operations[i], v[i]);
+    /* between dumps, as in Inspector's exporter */
     json_stream_count(&s, "coll_duration_us", end > start ? end - start : 0);
     end_source(job, &s);
 }
@@ -275,6 +281,7 @@ static int put_table(const struct job *job, const char *step, const char *name,
 
     for (size_t i = 0; i < n_fields; i++)
         columns[i] = fields[i].column;
+    /* csvtable finds the columns by name, whatever their order */
     rc = path ? csvtable_open(&table, path, columns, n_fields, err)
               : error_set(err, "out of memory");
     if (rc == 0) {
@@ -306,6 +313,7 @@ static void put_step(const struct job *job, const char *index,
     begin_source(job, &s, "step", 0);
     json_stream_text(&s, "verdict", word);
     json_stream_text(&s, "verdict_text", text);
+    /* unknown without records */
     if (isfinite(coverage))
         json_stream_real(&s, "coverage", coverage);
     json_stream_count(&s, "findings", json_array_size(findings));

@@ -56,6 +56,7 @@ static int check_secret(int fd, const char *path, struct jp_error *err)
 {
     struct stat st;
 
+    /* it belongs to this user or root, and others cannot write it */
     if (fileio_check_owner(fd, path, false, err) < 0)
         return -1;
     if (fstat(fd, &st) < 0)
@@ -112,6 +113,7 @@ static int parse_credentials(char *text, const char *path,
         next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
+        /* a file from Windows */
         if (*line && line[strlen(line) - 1] == '\r')
             line[strlen(line) - 1] = '\0';
         /* a line break in a value could add a header to the request */
@@ -122,6 +124,7 @@ static int parse_credentials(char *text, const char *path,
         if (take_line(line, c, path, number, err) < 0)
             return -1;
     }
+    /* one way to log in, and only one */
     if (!!c->user != !!c->password)
         return error_set(err, "%s: user and password must both be given", path);
     if (!!c->user + !!c->api_key + !!c->bearer != 1)
@@ -143,6 +146,7 @@ static int read_credentials(const char *path, struct upload_credentials *out,
 
     if (fd < 0)
         return -1;
+    /* the open file is checked, not its name */
     if (check_secret(fd, path, err) == 0 &&
         fileio_read_fd(fd, path, CREDENTIALS_MAX, &text, &len, err) == 0) {
         rc = parse_credentials(text, path, &c, err);
@@ -169,6 +173,7 @@ static bool is_here(const char *host)
         size_t n = strlen(names[i]);
 
         if (!strncasecmp(host, names[i], n) &&
+            /* not the begin of a longer name */
             (!host[n] || strchr(":/", host[n])))
             return true;
     }
@@ -183,6 +188,7 @@ static int check_url(const struct upload_to *to, struct jp_error *err)
 
     if (!tls && strncasecmp(to->url, "http://", 7))
         return error_set(err, "the URL is not http:// or https://");
+    /* "/_bulk" is appended, so there can be no query */
     if (!*host || *host == '/' || strpbrk(to->url, " ?#"))
         return error_set(err, "the URL is not the address of a server");
     /* everybody can see a program's arguments */
@@ -246,6 +252,7 @@ static bool load_lib(void)
                      {"curl_slist_append", &lib.append},
                      {"curl_slist_free_all", &lib.free_all}};
 
+    /* distributions differ in the library's name */
     for (size_t i = 0; !lib.handle && i < sizeof(names) / sizeof(*names); i++)
         lib.handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; lib.handle && i < sizeof(functions) / sizeof(*functions);
@@ -374,6 +381,7 @@ static int make_body(struct sender *s, const struct pair *pairs, size_t n,
     for (size_t i = 0; i < n && rc == Z_OK; i++) {
         z.next_in = (Bytef *) pairs[i].text;
         z.avail_in = (uInt) pairs[i].len;
+        /* one stream for all documents */
         rc = deflate(&z, i + 1 < n ? Z_NO_FLUSH : Z_FINISH);
     }
     s->body.n = s->body.size - z.avail_out;
@@ -407,6 +415,7 @@ static long post(struct sender *s, struct jp_error *err)
     code = lib.perform(s->curl);
     /* why is gone when this returns */
     lib.setopt(s->curl, CURLOPT_ERRORBUFFER, NULL);
+    /* also requests without an answer */
     s->done->batches++;
     s->done->bytes += s->body.n;
     if (code != CURLE_OK) {
@@ -432,6 +441,7 @@ static json_t *read_answer(const struct sender *s)
 static void describe(const struct sender *s, long status, struct jp_error *err)
 {
     json_t *root = read_answer(s);
+    /* NULL without an answer of JSON */
     const json_t *error = json_object_get(root, "error");
     const char *reason = json_string_value(
         json_is_object(error) ? json_object_get(error, "reason") : error);
@@ -455,6 +465,7 @@ static void refuse(struct sender *s, const struct pair *pair, const char *why)
 static bool take_item(struct sender *s, const json_t *item,
                       const struct pair *pair)
 {
+    /* {"index": {...}}: the first member, whatever its name */
     const json_t *action =
         json_object_iter_value(json_object_iter((json_t *) item));
     json_int_t status = json_integer_value(json_object_get(action, "status"));
@@ -538,6 +549,7 @@ static int send_pairs(struct sender *s, struct pair *pairs, size_t n,
             refuse(s, pairs, "larger than the server accepts (HTTP 413)");
             return 0;
         }
+        /* the request was accepted; each document has its own status */
         if (status >= 200 && status < 300) {
             again = take_items(s, pairs, n);
             if (again < 0)
@@ -570,6 +582,7 @@ static int read_line(FILE *in, char **line, size_t *size, struct pair *pair,
 
     if (n < 0)
         return ferror(in) ? error_set(err, "cannot be read: %m") : 0;
+    /* a file that was cut, or is of another kind */
     if (n > LINE_MAX_BYTES || (*line)[n - 1] != '\n' || **line != '{')
         return error_set(err, "not lines of the bulk API");
     more = realloc(pair->text, pair->len + (size_t) n);
@@ -610,6 +623,7 @@ static int send_all(struct sender *s, FILE *in, struct jp_error *err)
     int rc = pairs ? 1 : error_set(err, "out of memory");
 
     while (rc > 0) {
+        /* one batch */
         for (n = bytes = 0; n < BATCH_DOCS && bytes < BATCH_BYTES;
              bytes += pairs[n++].len)
             if ((rc = read_pair(in, &line, &size, &pairs[n], err)) <= 0)
