@@ -55,7 +55,7 @@ static int64_t find_comm(const struct jp_result *r, const struct hangs_op *op)
     return -1;
 }
 
-/* What the page shows for each state that hangs.h knows. */
+/* What the page shows for each state of hangs.h. */
 static const uint8_t states[HANGS_N_STATES] = {
     [HANGS_NO_FILE] = JP_HANG_UNKNOWN, [HANGS_UNSURE] = JP_HANG_UNKNOWN,
     [HANGS_MISSING] = JP_HANG_ABSENT,  [HANGS_HELD] = JP_HANG_ELSEWHERE,
@@ -274,14 +274,14 @@ static uint64_t memory_of(const struct jp_aggregate_options *options)
 }
 
 /* Operations that the timeline of each of n files may have. Nodes and the
- * report compute the same number: a node, for its partial, knows its own files
- * and how many processes the step has. */
+ * report compute the same number: for its partial, a node has its own files and
+ * the step's number of processes. */
 static uint64_t events_of(const struct jp_aggregate_options *options,
                           const struct join_budget *budget, size_t n_files)
 {
     uint64_t all = budget->limit / TIMELINE_BYTES;
 
-    /* a node, whose memory limit is its own, must not have fewer than the
+    /* a node has a memory limit of its own, but must not have fewer than the
      * report */
     if (options->evidence || all > TIMELINE_EVENTS)
         all = TIMELINE_EVENTS;

@@ -384,7 +384,7 @@ void busy_end(struct busy *b)
  */
 
 #define MAX_SLICES 200    /* of the result */
-#define UNTIMED_SHARE 100 /* one record in so many may lack start or end */
+#define UNTIMED_SHARE 100 /* one record in so many may have no start or end */
 
 /* The file of a process, and its records without start or end. */
 struct source {
@@ -426,8 +426,8 @@ static bool is_told(const struct jp_busy *row)
     return row->state == JP_BUSY_TOLD;
 }
 
-/* Makes a row for each process. at[i] is the file of row i. The states say why
- * a busy time is not known. 0, or -1: no memory. */
+/* Makes a row for each process. at[i] is the file of row i. The states give the
+ * reason why a busy time is unknown. 0, or -1: no memory. */
 static int make_rows(struct jp_result *r, const struct source *list, size_t n,
                      const struct busy **at)
 {

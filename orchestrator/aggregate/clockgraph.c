@@ -160,7 +160,7 @@ static void relax(struct graph *g)
 
     memset(g->b, 0, n * sizeof(*g->b));
     memset(g->diagonal, 0, n * sizeof(*g->diagonal));
-    /* b has what the edges' residuals ask of each clock */
+    /* b: the pull of the edges' residuals on each clock */
     for (size_t i = 0; i < g->n_edges; i++) {
         const struct clockgraph_edge *e = &g->edges[i];
         double w = g->seen[e->from] ? weight(e) : 0;
@@ -324,7 +324,7 @@ int clockgraph_solve(struct clockgraph_edge *edges, size_t n_edges,
         return -1;
     }
     solve(&g, clocks);
-    /* leaving one out changes the residuals of all */
+    /* without it all residuals change */
     while (left-- && worst(&g, clocks))
         solve(&g, clocks);
     for (size_t i = 0; i < n_clocks; i++)

@@ -317,8 +317,8 @@ static double typical_ns(const struct clockpair *pair)
 }
 
 /* Finds the window's line from bounds and ends. False: there is none. A window
- * whose bounds contradict each other is kept, because it shows that a clock was
- * set. */
+ * with bounds that contradict each other is kept, because it shows that a clock
+ * was set. */
 static bool settle(struct clockpair *pair, struct clockpair_window *w)
 {
     struct clockline line;

@@ -335,7 +335,7 @@ static int solve_all(struct solver *s, const uint32_t *file_of,
     return 0;
 }
 
-/* The first host that has a file, if the wanted one has none. */
+/* The first host that has a file, if the preferred one has none. */
 static size_t choose_reference(const uint32_t *file_of, size_t n, size_t wanted)
 {
     if (wanted < n && file_of[wanted] != UINT32_MAX)

@@ -67,7 +67,7 @@ static void judge_margins(struct clock_window *w, size_t n)
             unc += CLOCK_USER_PART * fabs(w[i].margin_ns);
         if (n < FEW_WINDOWS)
             unc += FEW_PART * fabs(w[i].margin_ns);
-        /* the agent's own figure may be larger, as it knows how exchanges
+        /* the agent's own figure may be larger, as it includes how exchanges
          * scatter */
         w[i].unc_ns = fmax(unc, w[i].unc_ns);
     }
@@ -286,7 +286,7 @@ struct process {
     struct clock_file file;
 };
 
-/* The files of all processes, and the nodes whose folders had some. */
+/* The files of all processes, and the nodes that have some. */
 struct processes {
     struct process *list; /* sorted by index at the end */
     size_t n;             /* files that could be read */
@@ -466,9 +466,9 @@ static int read_raw(const char *raw, struct clockprobes *probes,
     return rc;
 }
 
-/* Probes by XLA take the place of the agents' where they reach as many nodes:
- * whoever had the tasks probe wants theirs. 0, or -1 without memory: probes is
- * released. */
+/* Probes by XLA take the place of the agents' where they reach as many nodes: a
+ * user who lets the tasks probe expects their results. 0, or -1 without memory:
+ * probes is released. */
 static int prefer_xla(const char *nodes, struct clockprobes *probes)
 {
     char *raw = text_format("%s/../raw", nodes);

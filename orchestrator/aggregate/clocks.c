@@ -4,8 +4,8 @@
  * clocks_align makes a map by collectives: it chooses the pairs of nodes to
  * compare (make_links), walks the operations (clockwalk.c), and solves for all
  * clocks at points over the run (solve_points, clockgraph.c). clocks_make adds
- * the probes (clockprobes.c) and finds out who came last by the map.
- * clocks_text says all of it in one sentence. */
+ * the probes (clockprobes.c) and finds which process came last by the map.
+ * clocks_text formats all of it as one sentence. */
 #include "orchestrator/aggregate/clocks.h"
 
 #include <inttypes.h>
@@ -166,8 +166,8 @@ struct solver {
     int64_t *before;                 /* by clock */
 };
 
-/* Measures all pairs when the reference shows t_ns. Each pair is asked for the
- * time that its clock shows then by the offsets so far. */
+/* Measures all pairs when the reference shows t_ns. Each pair's line is read at
+ * the time that its clock shows then by the offsets so far. */
 static void measure(struct solver *s, int64_t t_ns)
 {
     s->n = 0;
@@ -196,9 +196,10 @@ static void measure_first(struct solver *s)
     }
 }
 
-/* Solves for all clocks when the reference shows t_ns. A pair is asked for a
- * moment that is wrong by the error of an offset, so its answer is wrong by the
- * drift in that time. Each pass therefore divides the error by some 10,000. */
+/* Solves for all clocks when the reference shows t_ns. A pair's line is read at
+ * a moment that is wrong by the error of an offset, so the result is wrong by
+ * the drift in that time. Each pass therefore divides the error by some 10,000.
+ */
 static int solve_at(struct solver *s, int64_t t_ns, uint32_t reference)
 {
     int64_t moved = INT64_MAX;
@@ -501,8 +502,8 @@ static bool widen(struct jp_clocks *clocks, const double *widths_ns)
     return clocks->widened_us > 0;
 }
 
-/* Checks the mapped times, and makes the rows of who came last by them, one for
- * each process. 0, or -1: no memory. */
+/* Checks the mapped times, and makes the rows of arrivals, one for each
+ * process. 0, or -1: no memory. */
 static int find_arrivals(struct jp_clocks *clocks,
                          struct timeline *const *timelines, size_t n)
 {
@@ -514,7 +515,8 @@ static int find_arrivals(struct jp_clocks *clocks,
 
     if (rc == 0)
         rc = clockwalk_check(timelines, n, &clocks->map, &clocks->after, &out);
-    if (rc == 0 && widen(clocks, widths)) { /* who is late is less sure, too */
+    if (rc == 0 && widen(clocks, widths)) { /* which process is late is then
+                                             * less certain */
         memset(at, 0, n * sizeof(*at));
         clockmap_settle(&clocks->map);
         rc = clockwalk_check(timelines, n, &clocks->map, &clocks->after, &out);

@@ -61,9 +61,9 @@ struct clockprobes {
  * their place where it reaches as many nodes.
  *
  * XLA's files lie in <nodes>/../raw, where each process has written its own
- * file into its node's folder. So a process index is on the node whose folder
- * has its file; where that names two nodes, the files are ambiguous. 0, or -1
- * without memory. Fini takes zeros. */
+ * file into its node's folder. So a process index is on the node that has its
+ * file; where that names two nodes, the files are ambiguous. 0, or -1 without
+ * memory. Fini takes zeros. */
 int clockprobes_read(const char *nodes, struct clockprobes *probes);
 void clockprobes_fini(struct clockprobes *probes);
 
@@ -78,7 +78,7 @@ int clockprobes_map(const struct clockprobes *probes, const char *const *hosts,
 
 /* Two maps of the same hosts, compared. */
 struct clockprobes_check {
-    bool done;       /* both say something of the same nodes */
+    bool done;       /* both have some nodes in common */
     size_t compared; /* nodes besides the reference */
     size_t apart;    /* of them: farther than both uncertainties together */
     size_t worst;    /* index of the node that is off most */
@@ -90,9 +90,9 @@ struct clockprobes_check {
 /* Each pair of clocks that was compared is an edge: what clock `to` shows less
  * what clock `from` shows. Every clock's offset against the reference comes
  * from weighted least squares over all edges (weight 1 / uncertainty^2), so
- * that a loop whose edges do not add up to zero spreads its error. With equal
- * weights this is the projection of Huygens (Geng et al., NSDI 2018); redundant
- * edges halve the error of a tree. */
+ * that the error of a loop is spread over its edges. With equal weights this is
+ * the projection of Huygens (Geng et al., NSDI 2018); redundant edges halve the
+ * error of a tree. */
 
 struct clockgraph_edge {
     uint32_t from, to; /* clocks */
@@ -110,10 +110,11 @@ struct clockgraph_edge {
 struct clockgraph_clock {
     bool reachable;    /* from the reference; the rest is 0 if not */
     int64_t offset_ns; /* C - C_reference */
-    double unc_ns;     /* along the best way to the reference, whose edges are
-                          as wrong as they say or miss the solution by; at least
-                          what any of its edges misses it by, where that is more
-                          than CLOCKMAP_SURE times the edge's own error */
+    double unc_ns;     /* along the best way to the reference, with edges as
+                        * wrong as their own figure, or as their distance from
+                        * the solution; at least what any of its edges misses it
+                        * by, where that is more than CLOCKMAP_SURE times the
+                        * edge's own error */
 };
 
 /* Solves for n_clocks with n_edges, both at least 1; `reference` is a clock. An
@@ -127,9 +128,9 @@ int clockgraph_solve(struct clockgraph_edge *edges, size_t n_edges,
 
 struct timeline;
 
-/* Thresholds of what a report says of clocks; insight/limits.c has the reasons.
- * Starts and times contradict each other from this share of the operations on,
- * if there are at least so many. */
+/* Thresholds of a report's sentences on clocks; insight/limits.c has the
+ * reasons. Starts and times contradict each other from this share of the
+ * operations on, if there are at least so many. */
 #define CLOCKS_DISAGREE_SHARE 0.25
 #define CLOCKS_DISAGREE_LEAST 20
 /* Probes are wrong if more than this share of the operations do not overlap by
@@ -222,8 +223,8 @@ struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n,
                               const char *nodes);
 void clocks_destroy(struct jp_clocks *clocks);
 
-/* In clockprobes.c, for clocks_make: adds what the probes show to clocks, whose
- * map is the one by collectives. 0, or -1 without memory. */
+/* In clockprobes.c, for clocks_make: adds what the probes show. clocks->map is
+ * the map by collectives at first. 0, or -1 without memory. */
 int clockprobes_add(struct jp_clocks *clocks, struct timeline *const *timelines,
                     size_t n, const char *nodes);
 
@@ -250,8 +251,8 @@ struct jp_logwalk;
 struct partial_set;
 
 /* The clocks, by timelines of at most `events` operations each. NULL: of one
- * node as far as the first records tell, or no memory, or the caller wants to
- * stop. Caller destroys (clocks_destroy). */
+ * node as far as the first records show, or no memory, or the caller's progress
+ * function stopped it. Caller destroys (clocks_destroy). */
 struct jp_clocks *scout_clocks(const struct jp_logwalk *walk,
                                const struct partial_set *partials,
                                const struct jp_aggregate_options *options,
@@ -265,9 +266,8 @@ struct jp_clocks *scout_clocks(const struct jp_logwalk *walk,
 /* --- two nodes' clocks, compared by the collectives of their ranks ------- */
 
 /* Nobody leaves an AllReduce, AllGather or ReduceScatter before the last rank
- * has entered it. With theta = C_b - C_a, each operation says
- *
- *     start_b - end_a <= theta <= end_b - start_a
+ * has entered it. With theta = C_b - C_a, each operation gives start_b - end_a
+ * <= theta <= end_b - start_a
  *
  * with the last start and the first end of each node: bounds that nothing can
  * break (common/clockline.h). Their middle is wrong where the same node is
@@ -390,8 +390,9 @@ struct clockwalk_comm {
     size_t n_links;
 };
 
-/* A node's operations. n: of those whose ranks do not overlap by this node's
- * times, a histogram of the gaps, in bins a quarter of a power of two wide. */
+/* A node's operations. n: of those with ranks that do not overlap by this
+ * node's times, a histogram of the gaps, in bins a quarter of a power of two
+ * wide. */
 enum { CLOCKWALK_BINS = 252 };
 struct clockwalk_gaps {
     uint64_t operations;
@@ -441,8 +442,8 @@ struct clockwalk {
     int64_t window_ns;
 };
 
-/* Borrows the timelines until clockwalk_fini, which the caller calls after a
- * failure, too. 0, or -1: no memory. */
+/* Borrows the timelines until clockwalk_fini, which the caller also calls after
+ * a failure. 0, or -1: no memory. */
 int clockwalk_init(struct clockwalk *walk, struct timeline *const *timelines,
                    size_t n);
 void clockwalk_fini(struct clockwalk *walk);

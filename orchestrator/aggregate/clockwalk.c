@@ -27,7 +27,8 @@
  * of the same communicator. */
 #define LONGEST_NS INT64_C(3600000000000)
 
-/* --- who is where --------------------------------------------------------- */
+/* --- which process is where
+ * --------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -78,7 +79,7 @@ static uint64_t hash(const char *text, uint64_t h)
     return h;
 }
 
-/* Whether a series shows something about clocks: nobody leaves its operations
+/* Whether a series shows something about clocks: no rank leaves an operation
  * before all have entered. */
 static bool tells(const struct timeline_series *s)
 {
@@ -451,7 +452,8 @@ static int64_t time_of(const struct clockwalk *w, uint32_t host, uint64_t us)
     return w->nodes ? ns - clockmap_offset_ns(w->nodes[host], ns) : ns;
 }
 
-/* Keeps the two last starts and the two shortest times, and whose they are. */
+/* Keeps the two last starts and the two shortest times, and which timelines
+ * have them. */
 static void note_arrival(struct clockwalk_met *met, uint32_t who, int64_t start,
                          int64_t end)
 {

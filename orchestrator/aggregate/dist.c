@@ -51,7 +51,7 @@ static void radix_pass(const double *from, double *to, size_t n, unsigned shift)
         to[count[bits_of(from[i]) >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-/* Sorts n values; scratch has room for n, too. */
+/* Sorts n values; scratch also has room for n. */
 static void sort(double *values, double *scratch, size_t n)
 {
     double *from = values, *to = scratch, *swap;

@@ -169,7 +169,7 @@ static JOIN_RARE struct join_member *member_of(struct join *join,
     struct join_member *member;
     uint32_t comm;
 
-    if (stream) { /* a Send may have made it, which says nothing about gaps */
+    if (stream) { /* a Send may have made it, which shows nothing about gaps */
         join->comms[stream->member->comm]->gaps_lost |= r->gaps_lost;
         return stream->member;
     }
@@ -194,8 +194,8 @@ static JOIN_RARE struct join_member *member_of(struct join *join,
     return member;
 }
 
-/* Counts a repeated record. If two files have it, only the ordered join knows
- * which one was first. */
+/* Counts a repeated record. If two files have it, only the ordered join can
+ * decide which one was first. */
 static enum join_status repeated(struct join *join,
                                  const struct join_member *member)
 {
@@ -205,8 +205,8 @@ static enum join_status repeated(struct join *join,
     return JOIN_OK;
 }
 
-/* A second file of a rank whose communicator is closed: the caller has to join
- * once more and close nothing early. */
+/* A second file of a rank of a closed communicator: the caller has to join once
+ * more and close nothing early. */
 static enum join_status too_late(struct join *join)
 {
     join->conflict = true;
@@ -244,8 +244,8 @@ enum join_status join_add_counts(struct join *join, const struct record *base,
     return JOIN_LEFT_OUT;
 }
 
-/* Keeps a record whose size differs from that of its row. The row stays the
- * first size's. JOIN_OK, or as failed(). */
+/* Keeps a record with another size than its row. The row stays the first
+ * size's. JOIN_OK, or as failed(). */
 static JOIN_RARE enum join_status add_stray(struct join *join,
                                             const struct join_member *member,
                                             const struct join_lane *lane,

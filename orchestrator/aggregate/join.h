@@ -10,21 +10,20 @@
  *   numbers, which are found by number, so gaps of any width cost nothing. A
  *   row is one operation. A sequence number with a second size is another
  *   operation: it goes to the list of strays, which is sorted at the end.
- * Member: (communicator, rank), written by one process.
- * Lane: (member, function). One bit for each sequence number shows a record
+ * Member: (communicator, rank), written by one process. Lane: (member,
+ * function). One bit for each sequence number shows a record
  *   that comes twice. Lanes of barrier-like functions also keep the times (the
  *   journal, 2 bytes a record), because only the end shows which operations are
  *   complete.
  *
  * Where a rank has two records of one operation, the first one (in order of
- * path and line) counts. Two threads cannot know that order. So the join is in
- * conflict if two files repeat a record (a log and its copy, or two processes
- * that wrote as one rank), if two threads see a second size, or if the memory
- * bound is reached. Then the caller joins once more, with one thread and in
- * order of path. The result therefore does not depend on threads or on the
- * order of files, whatever the input. Only how much fits within the bound may
- * depend on them, as communicators are closed early (join_end_file).
- */
+ * path and line) counts. Two threads cannot decide that order. So the join is
+ * in conflict if two files repeat a record (a log and its copy, or two
+ * processes that wrote as one rank), if two threads see a second size, or if
+ * the memory bound is reached. Then the caller joins once more, with one thread
+ * and in order of path. The result therefore does not depend on threads or on
+ * the order of files, whatever the input. Only how much fits within the bound
+ * may depend on them, as communicators are closed early (join_end_file). */
 #ifndef JP_AGGREGATE_JOIN_H
 #define JP_AGGREGATE_JOIN_H
 
@@ -59,7 +58,7 @@ struct blockmap {
 
 /* The block or NULL. */
 void *blockmap_find(const struct blockmap *map, uint64_t number);
-/* Adds a block whose number is not there. 0, or -1 without memory. */
+/* Adds a block with a new number. 0, or -1 without memory. */
 int blockmap_add(struct blockmap *map, void *block);
 /* Moves the blocks to the front of slots, sorted by number; only iteration over
  * slots[0..n), or over all, and fini are allowed afterwards. Borrowed. */
@@ -167,7 +166,7 @@ int join_rates_merge(struct join *join, struct join_rates *into,
 double join_rates_quantile(const struct join_rates *rates, double q);
 
 /* Quantile JP_P2P_SLOWER. NAN where a few messages are faster by far: such
- * messages differ too much to say how fast the network is. */
+ * messages differ too much to show how fast the network is. */
 double join_rates_fast(const struct join_rates *rates);
 
 /* --- join_messages.c: how long a rank's messages took, over the run ---
@@ -246,7 +245,7 @@ struct join_series {
     struct blockmap blocks;
 };
 
-/* A record whose size differs from that of its sequence number's row. */
+/* A record with another size than the row of its sequence number. */
 struct join_stray {
     uint32_t comm, func, rank;
     uint64_t sn, seq; /* seq: order of arrival */
@@ -306,7 +305,7 @@ struct join_sums {
      * operation has all of them. */
     uint64_t timed_ops, shortest_us;
     uint64_t expected, unseen, overflow; /* records, by sequence numbers */
-    bool ragged; /* a rank lacks a record that another rank has */
+    bool ragged; /* a rank has no record that another rank has */
 };
 
 struct join_comm {
@@ -323,7 +322,7 @@ struct join_comm {
     uint32_t n_series;
     uint32_t *members; /* numbers in join.members */
     uint32_t n_members;
-    uint32_t read; /* members whose file was read to the end */
+    uint32_t read; /* members with a file that was read to its end */
     bool strays;   /* some strays belong to it */
     bool closed;
     struct join_sums sums;

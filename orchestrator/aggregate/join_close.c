@@ -1,5 +1,5 @@
-/* join_close.c - end a communicator whose records are all there: its rows
- * become packed operations, its ranks' times become sums, and both are freed.
+/* join_close.c - end a communicator with all its records: its rows become
+ * packed operations, its ranks' times become sums, and both are freed.
  *
  * A communicator of n_ranks is closed when n_ranks of its ranks were read to
  * the end of their files. So memory follows the communicators that are open,
@@ -35,13 +35,12 @@ struct walk {
     uint64_t rows;    /* distinct sequence numbers */
     uint64_t last_sn; /* valid if rows is not 0 */
     uint64_t records; /* of all rows so far */
-    bool ragged;      /* a rank lacks a record that another rank has */
+    bool ragged;      /* a rank has no record that another rank has */
     double factor;    /* of the rows' bandwidths */
     int rc;           /* -1: ops_add had no memory */
 };
 
-/* The bus bandwidth for a communicator whose size was unknown while it was
- * joined. */
+/* The bus bandwidth for a communicator of unknown size while it was joined. */
 static uint64_t scale(const struct walk *w, uint64_t micro)
 {
     double scaled;
@@ -261,7 +260,7 @@ static void time_block(const struct closing *c, struct join_block *block)
     }
 }
 
-/* Marks the rows whose sequence number came with a second size, too. */
+/* Marks the rows with a sequence number that came with a second size. */
 static void mark_strays(const struct closing *c, struct join_series *series)
 {
     size_t n;
@@ -413,7 +412,7 @@ static int guess_sizes(struct join *join)
     }
     for (uint32_t i = 0; i < join->n_comms; i++)
         if (join->comms[i]->n_ranks ==
-            1) /* nobody waits in a Send or Recv here */
+            1) /* no rank waits for another one here */
             for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
                 join->comms[i]->series[k]->barrier = false;
     free(sorted);
@@ -499,7 +498,7 @@ static int close_beside(struct closers *all, unsigned n)
     uint32_t *same = make_same(all->join->n_comms + JOIN_MAX_FUNCS);
     int rc = same ? 0 : -1;
 
-    /* fewer threads than wanted are no error: this thread works, too */
+    /* fewer threads than wanted are no error: this thread works as well */
     for (; rc == 0 && started + 1 < n; started++) {
         struct closer *c = &more[started];
 

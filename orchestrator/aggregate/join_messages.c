@@ -3,8 +3,8 @@
  *
  * Three independent parts, each with add, merge and what reads it: rates
  * (struct join_rates), kernels (struct join_kernels) and times over the run
- * (struct join_messages). join.h says what they are for. All are sums or maxima
- * of integers, so the order of records does not matter. */
+ * (struct join_messages). join.h has their purpose. All are sums or maxima of
+ * integers, so the order of records does not matter. */
 #include "orchestrator/aggregate/join_parts.h"
 
 #include <math.h>

@@ -47,7 +47,7 @@ static bool find_ends(const struct join_series *series, uint64_t *from,
 }
 
 /* The slice of a sequence number, searched upwards from a slice that is not
- * beyond it. Callers ask in ascending order. */
+ * beyond it. Calls come in ascending order. */
 static unsigned slice_of(const struct slice_cut *cut, uint64_t sn,
                          unsigned from)
 {
@@ -56,7 +56,7 @@ static unsigned slice_of(const struct slice_cut *cut, uint64_t sn,
     return from;
 }
 
-/* Fills cuts for a series whose rows are marked as timed. */
+/* Fills the cut of a series after its timed rows were marked. */
 static void cut_make(struct slice_cut *cut, const struct join_series *series)
 {
     uint64_t from = 0, to = 0, n[JP_SLICES] = {0}, timed[JP_SLICES] = {0};
@@ -234,8 +234,7 @@ static void find_stalled(const struct join *join, const struct join_comm *comm,
         for (uint32_t m = 0; b && b->timed && m < comm->n_members; m++)
             x->at[m] = blockmap_find(&x->lanes[m]->blocks, b->number);
         for (unsigned k = 0, s = 0; b && k < b->room; k++) {
-            /* a row whose ranks are close together needs no look at each rank
-             */
+            /* if the ranks are close together, no rank stalls */
             if (!(b->timed >> k & 1) ||
                 b->rows[k].exec_max - b->rows[k].exec_min <= JP_STALL_US)
                 continue;
@@ -312,7 +311,7 @@ static void take_member(struct join *join, struct join_member *member,
     }
 }
 
-/* Closes all members of a communicator whose series are closed. */
+/* Closes all members of a communicator after its series. */
 int join_waits(struct join *join, const struct join_comm *comm)
 {
     struct slice_cut *cuts = calloc((size_t) comm->n_series + 1, sizeof(*cuts));

@@ -61,8 +61,8 @@ static size_t pieces_of(const struct jp_logfile *log, uint64_t piece_bytes)
     return n;
 }
 
-/* Rounds a size to three binary digits, so that ranks of a node, whose logs
- * have similar sizes, stay neighbours. */
+/* Rounds a size to three binary digits, so that ranks of a node stay
+ * neighbours: their logs have similar sizes. */
 static uint64_t about(uint64_t size)
 {
     unsigned shift = size > 7 ? 61 - (unsigned) __builtin_clzll(size) : 0;
@@ -577,8 +577,8 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Waits for the threads and reports progress. False: the caller wants to stop.
- */
+/* Waits for the threads and reports progress. False: the caller's progress
+ * function stopped it. */
 static bool watch(struct run *run, const struct jp_aggregate_options *options)
 {
     bool wanted = true, over = false;

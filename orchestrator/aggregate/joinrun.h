@@ -42,7 +42,7 @@
  * Intervals come roughly in order. The last BUSY_KEPT are kept (those that
  * touch are one); earlier ones go into the slots. An interval that comes so
  * late that it reaches back into these is cut there and counted (`clipped`). Of
- * a piece of a split file the first BUSY_HEAD are kept, too, so that the end of
+ * a piece of a split file the first BUSY_HEAD are also kept, so that the end of
  * the piece before can be joined to them. */
 
 enum { BUSY_SLOTS = 256, BUSY_KEPT = 16384, BUSY_HEAD = 2048 };
@@ -131,7 +131,7 @@ enum join_status joinrun_read(const struct join_reading *reading,
                               const struct reader_input *in,
                               struct source_facts *facts);
 
-/* How many threads the options ask for: 1 to 64. */
+/* The number of threads by the options: 1 to 64. */
 unsigned joinrun_threads(const struct jp_aggregate_options *options);
 
 /* Frees what n files hold, and the array. Takes NULL. */

@@ -3,8 +3,8 @@
  * OPS_CHUNK operations are packed by column: the smallest value, then for each
  * operation what exceeds it, in as few bytes as the largest excess needs, and
  * without the zero bits that all have at the end. A column in which all are
- * equal takes its head only. ops_add packs, ops_unpack unpacks the columns that
- * a reader wants. */
+ * equal takes its head only. ops_add packs, ops_unpack unpacks the columns of a
+ * reader's parts. */
 #include "orchestrator/aggregate/ops.h"
 
 #include <stddef.h>
@@ -246,7 +246,7 @@ static void take_column(enum column column, const struct view *view, size_t n,
 #undef TAKE
 }
 
-/* Unpacks the parts that are wanted. */
+/* Unpacks the given parts of n operations. */
 static void unpack_rows(const uint8_t *bytes, size_t n, unsigned parts,
                         struct jp_op *ops)
 {
@@ -261,7 +261,7 @@ static void unpack_rows(const uint8_t *bytes, size_t n, unsigned parts,
 
 /* --- keep operations packed, find one by its number --- */
 
-/* Operations of one communicator and function: chunks behind each other. */
+/* Operations of one communicator and function: chunks one after the other. */
 struct ops_run {
     uint32_t comm, coll;
     size_t first, n;
@@ -372,7 +372,7 @@ uint64_t ops_run_us(const struct jp_ops *ops)
 }
 
 /* Extends the span of the last communicator. Only operations with the most
- * records count: those with fewer may lack the record of the clock that is
+ * records count: those with fewer may miss the record of the clock that is
  * ahead. */
 static void stretch(struct jp_ops *ops, const struct jp_op *op)
 {

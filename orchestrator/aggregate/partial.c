@@ -1,5 +1,5 @@
 /* partial.c - write and read whole partials, find those of a step's nodes, and
- * merge those whose logs have not changed.
+ * merge those with unchanged logs.
  *
  * A partial is a head (magic, version) and blocks. A block is a frame (type,
  * length, CRC) and a payload. next_block reads frames; the payloads are read
@@ -467,7 +467,7 @@ static int add_node(struct partial_set *set, const struct jp_logwalk *walk,
     if (!more)
         return -1;
     set->nodes = more;
-    /* node.skip ends behind the slash after the name */
+    /* node.skip ends after the slash that follows the name */
     node.name = strndup(name, node.skip - raw_len - 2);
     node.path = node.name ? text_format("%s/%s/partial.jpp", folder, node.name)
                           : NULL;
@@ -476,8 +476,8 @@ static int add_node(struct partial_set *set, const struct jp_logwalk *walk,
     more[set->n++] = node; /* partial_set_fini frees it now */
     if (!node.path)
         return -1;
-    /* opened now to know whether it is good, and again when a thread reads it
-     */
+    /* opened now to find out whether it is good, and again when a thread reads
+     * it */
     partial = open_matching(&more[set->n - 1], walk);
     more[set->n - 1].good = partial != NULL;
     partial_close(partial);

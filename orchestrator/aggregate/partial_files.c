@@ -1,4 +1,4 @@
-/* partial_files.c - what a partial says of the logs that it was made from:
+/* partial_files.c - what a partial keeps of the logs that it was made from:
  * their names, sizes and times, and what their readers found (struct
  * source_facts).
  *
@@ -86,7 +86,7 @@ static bool get_busy(struct jpr_in *in, struct busy **busy)
 /* The most files of a partial, and the most bytes of a file's notes. */
 enum { MAX_FILES = 1 << 20, MAX_NOTES = 8192 };
 
-/* Flags of a file, then of a recording. They say which parts follow. */
+/* Flags of a file, then of a recording. They show which parts follow. */
 enum {
     IS_CUT = 1,       /* no end */
     IS_TRACE = 2,     /* of the example plugin */

@@ -34,7 +34,7 @@ enum partial_block {
     PARTIAL_HANG = 8,      /* of one recording; between files and tables */
     PARTIAL_KERNELS = 9,   /* of each AlltoAll, by member */
     PARTIAL_TIMELINE = 10, /* of one file; between those and the tables */
-    PARTIAL_STRIP = 11,    /* of one file, behind its timeline */
+    PARTIAL_STRIP = 11,    /* of one file, after its timeline */
     PARTIAL_MESSAGES = 12, /* their times over the run, by member */
     PARTIAL_N_TYPES
 };
@@ -135,8 +135,8 @@ static inline uint64_t partial_get_signed(struct jpr_in *in)
 /* --- the expected bandwidth --- */
 
 /* The product of bandwidth and time, in 1e-6 GB/s times us, of a record of this
- * size whose bandwidth follows from its time. Integers below 2^53 as a rule, so
- * that every machine computes the same. */
+ * size if its bandwidth follows from its time. Integers below 2^53 as a rule,
+ * so that every machine computes the same. */
 static inline double partial_work(enum bandwidth_rule rule, uint32_t n_ranks,
                                   uint64_t bytes)
 {

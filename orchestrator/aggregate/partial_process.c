@@ -11,7 +11,7 @@
 
 #include "orchestrator/aggregate/timeline.h"
 
-/* --- what a recording tells of operations that had not ended --- */
+/* --- operations that had not ended, by a recording --- */
 
 /* Flags of a process, then of an operation in flight. */
 enum { IS_FINAL = 1, IS_WORKING = 2, IS_DAMAGED = 4 };

@@ -11,7 +11,7 @@
 #include "orchestrator/aggregate/partial_parts.h"
 
 /* Packs signed numbers (modulo 2^64) that are mostly 0: as nothing, as the
- * others with their positions, or as all. The first number says which: 0, how
+ * others with their positions, or as all. The first number shows which: 0, how
  * many others there are, or n + 1. */
 static void put_column(struct jpr_out *out, const uint64_t *values, size_t n)
 {

@@ -237,7 +237,7 @@ static void put_kernels(struct jpr_out *out, const void *arg)
     }
 }
 
-/* Writes the kernels of each member whose messages form AlltoAlls. */
+/* Writes the kernels of each member with messages that form AlltoAlls. */
 static int put_all_kernels(struct partial_out *w)
 {
     for (uint32_t i = 0; i < w->join->n_members; i++) {

@@ -275,7 +275,7 @@ static int make_comms(struct build *b)
     return 0;
 }
 
-/* --- who waited for whom, communicator by communicator --- */
+/* --- ranks and their waits --- */
 
 static int by_comm_and_rank(const void *a, const void *b)
 {

@@ -19,7 +19,7 @@ struct build {
     const struct clockmap *clocks;      /* puts times on one; NULL: none */
     const struct jp_aggregate_options *options;
     struct jp_result *result;
-    uint64_t row_limit;  /* operations whose percentiles are exact */
+    uint64_t row_limit;  /* operations with exact percentiles, at most */
     unsigned threads;    /* that may work at once; 0 is 1 */
     uint32_t *comm_at;   /* join's number -> place in result->comms */
     uint32_t *comm_from; /* and back */
@@ -27,7 +27,7 @@ struct build {
     /* records by sequence numbers; set with the communicators */
     uint64_t expected, unseen, overflow;
     bool stopped; /* by options->progress, in the second reading */
-    bool ragged;  /* some rank lacks a record that another one has */
+    bool ragged;  /* some rank has no record that another one has */
 };
 
 /* All rows of the result but the hangs. Communicators that are still open are

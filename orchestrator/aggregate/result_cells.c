@@ -112,8 +112,8 @@ static int by_ops(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Cells whose values are too many get a histogram: the largest, until the
- * others' operations are no more than the limit. */
+/* Cells with too many values get a histogram: the largest, until the others'
+ * operations are no more than the limit. */
 static int pick_exact(struct cells *c)
 {
     struct jp_result *r = c->r;
@@ -214,7 +214,7 @@ struct pass {
     struct cells *c;
     const struct quantity *quantity; /* the first one */
     unsigned n;
-    double *values, *scratch; /* of one quantity, cell behind cell */
+    double *values, *scratch; /* of one quantity, cell after cell */
     size_t *used;             /* of a cell's */
     struct hist **hists;      /* of a cell; NULL: its values are kept */
     struct ops_reader reader;
@@ -507,7 +507,7 @@ static int lay_out_windows(struct slices *s)
 }
 
 /* Fills the windows. Series come in order of communicator and function, so each
- * slice's windows are in that order, too. */
+ * slice's windows are in that order as well. */
 static void fill_windows(struct slices *s)
 {
     struct series last = {UINT32_MAX, UINT32_MAX};

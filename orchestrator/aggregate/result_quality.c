@@ -92,10 +92,10 @@ static void count_trace(struct jp_quality *q, const struct source_facts *f)
             q->trace_most[i] = f->pools[from[i]];
 }
 
-/* Whether it is unknown how much a cut recording lacks. A recorder that was
- * killed lacks one flush after its last counters at most. But if it had lost
- * records or had reached its cap, or if blocks are damaged, there is no bound.
- */
+/* Whether it is unknown how much is missing from a cut recording. Of a recorder
+ * that was killed, at most one flush after its last counters is missing. But if
+ * it had lost records or had reached its cap, or if blocks are damaged, there
+ * is no bound. */
 static bool is_unbounded(const struct source_facts *f)
 {
     const struct jpr_counts *c = &f->tail.counts;
@@ -128,7 +128,7 @@ static int note_cut(struct jp_quality *q, const char *path,
 }
 
 /* Adds a note if more than one record in 100 came in a layout that the fast
- * reader does not know. */
+ * reader does not accept. */
 static int note_layout(struct jp_quality *q, const char *path,
                        const struct source_facts *f)
 {
@@ -310,7 +310,7 @@ static int by_calls(const void *a, const void *b)
     return strcmp(x->func, y->func);
 }
 
-/* Sorts by calls, the most first, and drops functions whose operations came
+/* Sorts by calls, the most first, and drops functions for which operations came
  * after all. */
 static void sort_unseen(struct jp_quality *q)
 {

@@ -41,7 +41,7 @@ struct way {
     bool asks;        /* runs in the caller's thread, which reports progress */
 };
 
-/* Reports progress. False: the caller wants to stop. */
+/* Reports progress. False: the caller's progress function stopped it. */
 static bool ask(struct scout *s)
 {
     const struct jp_aggregate_options *o = s->options;
@@ -68,7 +68,7 @@ static int take(void *arg, const struct record *records, size_t n)
     return w->asks && !ask(w->scout) ? 1 : 0;
 }
 
-/* The sink's callback for counters, which say nothing about times. */
+/* The sink's callback for counters, which have no times. */
 static int ignore(void *arg, const struct record *base,
                   const struct jpr_counts *counts)
 {

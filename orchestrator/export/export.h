@@ -50,8 +50,8 @@ int export_inspector(struct jp_recwalk *walk, const char *dir, FILE *out,
  * rank, one thread per stream (export_nsys.c), by utcEpochNs.
  *
  * Times are in us since the wall clock of the earliest header, which is stored
- * in otherData.origin_unix_us. If clocks (common/clockmap.h) knows the offsets
- * of the nodes' clocks, all times are on the clock of one node, and
+ * in otherData.origin_unix_us. If clocks (common/clockmap.h) has the offsets of
+ * the nodes' clocks, all times are on the clock of one node, and
  * otherData.clocks names the method. clocks NULL: each host's clock is used as
  * it is. Within a process, "X" events are ordered by time as far as a buffer of
  * 32,768 operations allows. Memory: 20 MB. Returns -1 if the output failed. */
@@ -103,10 +103,9 @@ int export_metrics(const char *step_dir, bool with_time,
  * Inspector 2.30 (plugins/profiler/inspector/inspector_json.cc), so every
  * reader of its files can read ours. Two members differ in meaning: `git_rev`
  * is the recorder ("jobprof-0.1.0"), and `dump_timestamp_us` is the wall clock
- * at the operation's end, not at the time of writing. Inspector does not know
+ * at the operation's end, not at the time of writing. Inspector has no
  * operations of the copy engines; they get the function "AllGather-CE"
- * (recfile.h).
- */
+ * (recfile.h). */
 
 /* Longest line: two escaped strings, a function, and numbers. */
 #define INSPECTOR_LINE_BYTES 8192

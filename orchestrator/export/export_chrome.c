@@ -3,7 +3,7 @@
  * export_chrome makes two passes: the first finds the earliest time, which is
  * the trace's zero, and the ranks of processes. The second writes process by
  * process. Recordings have their operations in the order of their ends, viewers
- * want the order of starts, so a heap of 32,768 events sorts them
+ * need the order of starts, so a heap of 32,768 events sorts them
  * (trace_queue). Files of other profilers follow (struct foreign), then exports
  * of nsys. */
 #include <inttypes.h>

@@ -2,7 +2,7 @@
  *
  * inspector_line_format formats one operation, in the three parts of a line:
  * header, metadata and performance. The rest writes a file for each recording.
- * export.h says what agrees with NVIDIA's Inspector and what does not. */
+ * export.h describes what agrees with NVIDIA's Inspector and what does not. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

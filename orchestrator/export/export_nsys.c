@@ -272,7 +272,7 @@ static int64_t place(const struct writer *w, int64_t ns)
     return (int64_t) (at - w->origin_ns);
 }
 
-/* Writes an event of a row. Rows whose times cannot be are left out. */
+/* Writes an event of a row. Rows with impossible times are left out. */
 static void put(struct writer *w, const struct nsys_cell *cells,
                 const char *kind, const char *text)
 {

@@ -143,7 +143,7 @@ static int take(void *arg, const struct record *records, size_t n)
     return 0;
 }
 
-/* The sink's callback for counters, which the exporter does not know. */
+/* The sink's callback for counters, for which the exporter has no column. */
 static int ignore_counts(void *arg, const struct record *base,
                          const struct jpr_counts *counts)
 {

@@ -1,5 +1,5 @@
 /* hangs.c - find what is in flight in all processes, which ranks block it, and
- * say so in a sentence.
+ * format this as a sentence.
  *
  * hangs_sum_add collects the evidence of files (hangs_file.c), hangs_sum_finish
  * sorts it and makes a group of the entries of one operation (group_ops).
@@ -223,7 +223,7 @@ static bool is_exchange(const struct progress *progress,
     size_t n, n_most = 0;
 
     row = progress_find(progress, op->hash, op->n_ranks, JPR_P2P, "", &n);
-    /* some ranks may be one exchange behind, and no more */
+    /* some ranks may have begun one exchange less, but no more */
     for (size_t i = 0; i < n; i++)
         if (row[i].begun > most)
             most = row[i].begun;
@@ -322,7 +322,7 @@ static int group_ops(struct jp_hangs *hangs, const struct progress *progress)
 /* Limit of progress rows over all files, about 350 MB. */
 #define MAX_ROWS (1u << 22)
 
-/* Makes room for one more element in an array whose size doubles. */
+/* Makes room for one more element in an array that doubles. */
 static void *grow(void *array, size_t n, size_t size)
 {
     /* only powers of two need more room */
@@ -586,7 +586,7 @@ static char *format_common(const struct hangs_op *op, char *buf, size_t size)
     return hangs_format_op(&both, buf, size);
 }
 
-/* Formats who never entered: the idle ranks, otherwise those held up
+/* Formats which ranks never entered: the idle ranks, otherwise those held up
  * elsewhere. */
 static void answer_missing(const struct jp_hangs *hangs,
                            const struct hangs_group *group, char *buf,
@@ -641,7 +641,7 @@ static bool has_damage(const struct jp_hangs *hangs,
     return false;
 }
 
-/* Formats that files end too early to say who is missing. */
+/* Formats that files end too early to show which rank is missing. */
 static void answer_unsure(const struct jp_hangs *hangs,
                           const struct hangs_group *group, char *buf,
                           size_t size)

@@ -277,7 +277,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 }
 
 /* Hashes the key of a series. Each part is mixed separately, because a crafted
- * file could choose ids and ranks whose hashes cancel out. */
+ * file could choose ids and ranks so that their hashes cancel out. */
 static uint64_t hash_of(const struct jpr_comm *comm, unsigned kind,
                         const char *func)
 {
@@ -577,7 +577,8 @@ static int take_counts(struct hangs_file *r, const struct jp_recfile *file)
     return 0;
 }
 
-/* Describes the process of a file: who it is, and until when its file goes. */
+/* Describes the process of a file: its host and pid, and until when its file
+ * goes. */
 static void fill_process(struct hangs_process *process,
                          const struct jp_recfile *file)
 {

@@ -264,7 +264,7 @@ static enum hung_class absence_of(enum hung_state state)
     }
 }
 
-/* The first rank of a state; the caller knows that there is one. */
+/* The first rank of a state; there is one. */
 static uint32_t find_rank(const struct hangs_group *group,
                           enum hangs_state state)
 {
@@ -332,7 +332,8 @@ static struct hung_cause judge_inside(const struct hung_view *view, size_t at)
     return cause_of(HUNG_INSIDE, at, UINT32_MAX, -1);
 }
 
-/* Judges one group: who is to blame, or where the wait continues (*next). */
+/* Judges one group: which process is to blame, or where the wait continues
+ * (*next). */
 static struct hung_cause judge_group(const struct hung_view *view, size_t at,
                                      uint32_t *next)
 {
@@ -465,7 +466,7 @@ struct hung_cause hung_judge(const struct hung_view *view, size_t at)
 
     if (is_suspended(view))
         return cause_of(HUNG_SUSPENDED, at, UINT32_MAX, -1);
-    /* the states in /proc are more reliable than who entered what */
+    /* the states in /proc are more reliable than entries of operations */
     for (size_t i = 0; i < sizeof(outer) / sizeof(*outer); i++) {
         process = find_state(view, &view->hangs->groups[cause.group],
                              outer[i].state, &rank);

@@ -4,7 +4,7 @@
  * value is the index of an entry, which a hash finds. If too many values
  * differ, the column goes on without one (leave_dictionary).
  * parquet_group_encode then makes each column's pages: definition levels and
- * values, encoded, compressed, behind a header. */
+ * values, encoded, compressed, after a header. */
 #include "orchestrator/parquet/parquet.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ static uint64_t hash_text(const char *text, size_t len)
         h = mix(h ^ part);
     }
     part = 0;
-    /* the last bytes, with zeros behind them */
+    /* the last bytes, followed by zeros */
     if (len)
         memcpy(&part, text, len);
     return mix(h ^ part ^ len << 56);
@@ -654,7 +654,8 @@ static bool put_dictionary(struct parquet_group *g, struct column *c)
     return true;
 }
 
-/* Whether these are integers whose differences cannot overflow in a reader. */
+/* Whether these are integers with differences that cannot overflow in a reader.
+ */
 static bool is_delta(const struct column *c)
 {
     if (is_text(c) || c->is.type == PARQUET_REAL || c->is.type == PARQUET_BOOL)

@@ -236,7 +236,7 @@ static struct {
     __typeof__(curl_slist_free_all) *free_all;
 } lib;
 
-/* Loads libcurl and its functions. False: dlerror() says why. */
+/* Loads libcurl and its functions. False: dlerror() has the reason. */
 static bool load_lib(void)
 {
     static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
