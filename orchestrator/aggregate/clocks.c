@@ -80,6 +80,7 @@ static int make_links(struct clockwalk *w, struct clockwalk_comm *c)
     c->links = calloc(room, sizeof(*c->links));
     if (!c->links)
         return -1;
+    /* few nodes: each with each */
     if (c->n_hosts <= ALL_PAIRS) {
         for (uint32_t i = 0; i < c->n_hosts; i++)
             for (uint32_t j = i + 1; j < c->n_hosts; j++)
@@ -176,6 +177,7 @@ static void measure(struct solver *s, int64_t t_ns)
         struct clockgraph_edge *e = &s->edges[s->n];
 
         *e = (struct clockgraph_edge){.from = p->a, .to = p->b};
+        /* the element is used only if there is a line */
         s->n += clockpair_theta(p, t_ns + s->clocks[p->a].offset_ns,
                                 &e->theta_ns, &e->unc_ns);
     }
@@ -214,6 +216,7 @@ static int solve_at(struct solver *s, int64_t t_ns, uint32_t reference)
         if (clockgraph_solve(s->edges, s->n, reference, s->clocks,
                              s->w->n_hosts) < 0)
             return -1;
+        /* how far the offsets have moved in this pass */
         moved = 0;
         for (uint32_t i = 0; i < s->w->n_hosts; i++) {
             int64_t by = llabs(s->clocks[i].offset_ns - s->before[i]);
@@ -289,6 +292,7 @@ static void add_points(struct clockmap *map,
                                    .offset_ns = clocks[i].offset_ns,
                                    .unc_ns = clocks[i].unc_ns};
 
+        /* the reference has no points */
         if (!node->points || !clocks[i].reachable)
             continue;
         if (node->n_points && node->points[node->n_points - 1].t_ns >= p.t_ns) {
@@ -342,6 +346,7 @@ static int find_step(struct solver *s, struct clockmap *map,
         int64_t middle = from + (to - from) / 2;
 
         rc = solve_at(s, middle, (uint32_t) map->reference);
+        /* no step before the middle: it is in the second half */
         if (rc == 0 && s->n && !is_set(s, before, (double) (middle - from))) {
             memcpy(before, s->clocks, bytes);
             from = middle;
@@ -513,6 +518,7 @@ static int find_arrivals(struct jp_clocks *clocks,
     size_t kept = 0;
     int rc = at && widths ? 0 : -1;
 
+    /* the first walk also shows how wide the gaps are */
     if (rc == 0)
         rc = clockwalk_check(timelines, n, &clocks->map, &clocks->after, &out);
     if (rc == 0 && widen(clocks, widths)) { /* which process is late is then
@@ -551,6 +557,7 @@ struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n,
         !(clocks->nodes =
               calloc(clocks->map.n_nodes + 1, sizeof(*clocks->nodes))))
         goto fail;
+    /* the map is final, but for what find_arrivals raises */
     clockmap_settle(&clocks->map);
     if (clocks->map.n_nodes > 1 && clocks->map.method != CLOCKMAP_NONE &&
         find_arrivals(clocks, timelines, n) < 0)

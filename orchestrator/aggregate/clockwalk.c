@@ -54,6 +54,7 @@ static int find_hosts(struct clockwalk *w)
             /* borrowed until all are known */
             w->hosts[n++] = w->timelines[i]->host;
     qsort(w->hosts, n, sizeof(*w->hosts), by_name);
+    /* equal names are neighbours now */
     for (uint32_t i = 0; i < n; i++)
         if (i == 0 || strcmp(w->hosts[i], w->hosts[w->n_hosts - 1]) != 0)
             w->hosts[w->n_hosts++] = w->hosts[i];
@@ -187,6 +188,7 @@ static int find_series(struct clockwalk *w)
     for (size_t i = 0; i < w->n; i++)
         w->walkers[i].host =
             counts(w->timelines[i]) ? host_of(w, w->timelines[i]) : UINT32_MAX;
+    /* in order of host, as note_host expects */
     for (uint32_t host = 0; host < w->n_hosts; host++)
         for (size_t i = 0; i < w->n; i++)
             if (w->walkers[i].host == host && note_timeline(w, i) < 0)
@@ -274,6 +276,7 @@ static void note_gap(struct clockwalk *w, const struct clockwalk_met *met)
         }
     if (r.start_ns <= r.end_ns)
         return;
+    /* four bins for a power of two */
     bin = (size_t) (4 * log2((double) (r.start_ns - r.end_ns)));
     bin = bin < CLOCKWALK_BINS ? bin : CLOCKWALK_BINS - 1;
     /* the gap counts for the node without which it disappears; for both if
@@ -291,6 +294,7 @@ static double gap_ns(const struct clockwalk_gaps *gaps, double share)
 {
     uint64_t more = 0;
 
+    /* from the longest gaps down */
     for (size_t i = CLOCKWALK_BINS; i-- > 0;) {
         more += gaps->n[i];
         if ((double) more > share * (double) gaps->operations)
@@ -344,6 +348,7 @@ static void note_arrivals(struct clockwalk *w, const struct clockwalk_met *met)
     }
     if (by_time)
         w->arrivals[met->quick].quick++;
+    /* both methods are certain: do they agree? */
     if (by_start && by_time) {
         w->compared++;
         w->disagreed += met->quick != met->last;
@@ -357,6 +362,7 @@ static void check_met(struct clockwalk *w, const struct clockwalk_met *met)
     int64_t start = INT64_MIN, end = INT64_MAX;
     uint32_t hosts = 0;
 
+    /* the last start and the first end of all nodes */
     for (uint32_t i = 0; i < c->n_hosts; i++) {
         const struct clockpair_stamps *s = &met->of[i].stamps;
 
@@ -393,6 +399,7 @@ static int dismiss(struct clockwalk *w, struct clockwalk_met *met)
         check_met(w, met);
     if (w->take)
         rc = w->take(w, met);
+    /* out of its bucket, and out of the list by time */
     while (*at != met)
         at = &(*at)->next;
     *at = met->next;
@@ -420,6 +427,7 @@ static struct clockwalk_met *met_get(struct clockwalk *w, uint32_t series,
     met->sn = sn;
     met->next = *bucket;
     *bucket = met;
+    /* the newest of the list by time */
     met->older = w->newest;
     *(w->newest ? &w->newest->newer : &w->oldest) = met;
     w->newest = met;
@@ -609,6 +617,7 @@ int clockwalk_run(struct clockwalk *w)
         struct clockwalk_timeline *walker = &w->walkers[w->heap[0]];
 
         rc = meet(w, walker);
+        /* this timeline is done: the last one takes its place */
         if (!advance(w, walker))
             w->heap[0] = w->heap[--w->n_heap];
         sift(w, 0);
@@ -651,6 +660,7 @@ int clockwalk_init(struct clockwalk *w, struct timeline *const *timelines,
     w->buckets = calloc((size_t) 1 << PENDING_BITS, sizeof(*w->buckets));
     if (!w->heap || !w->buckets || find_hosts(w) < 0 || find_series(w) < 0)
         return -1;
+    /* one array for both */
     w->first_ns = calloc(2 * (size_t) w->n_hosts + 1, sizeof(*w->first_ns));
     if (!w->first_ns)
         return -1;
@@ -705,6 +715,7 @@ int clockwalk_check(struct timeline *const *timelines, size_t n,
     memset(check, 0, sizeof(*check));
     w.check = check;
     w.arrivals = arrivals;
+    /* times are mapped by these */
     if (rc == 0 && map) {
         w.nodes = calloc(w.n_hosts + 1, sizeof(*w.nodes));
         if (out) /* gaps are for arrivals only */
@@ -714,6 +725,7 @@ int clockwalk_check(struct timeline *const *timelines, size_t n,
         for (uint32_t i = 0; rc == 0 && i < w.n_hosts; i++)
             w.nodes[i] = clockmap_find(map, w.hosts[i], strlen(w.hosts[i]));
     }
+    /* one host has nothing to compare */
     if (rc == 0 && w.n_hosts > 1)
         rc = clockwalk_run(&w);
     for (size_t i = 0; rc == 0 && arrivals && w.n_hosts > 1 && i < n; i++)

@@ -47,6 +47,7 @@ static int sort_members(struct partial_out *w)
         return error_set(w->err, "out of memory");
     for (uint32_t i = 0; i < join->n_members; i++)
         w->first[join->members[i]->comm + 2]++;
+    /* from numbers to positions */
     for (uint32_t i = 2; i < n + 2; i++)
         w->first[i] += w->first[i - 1];
     /* afterwards first[i] is the first member of communicator i */
@@ -111,6 +112,7 @@ static int next_block(struct partial *p, struct jpr_in *in,
 
     if (fread(frame, sizeof(frame), 1, p->stream) != 1)
         return error_set(err, "the partial is cut");
+    /* type, length, CRC */
     type = jpr_get_le32(frame);
     n = jpr_get_le32(frame + 4);
     if (type < PARTIAL_FILES || type >= PARTIAL_N_TYPES ||
@@ -165,6 +167,7 @@ static struct partial *open_stream(FILE *stream, struct jp_error *err)
     p->room = FIRST_ROOM;
     p->stream = stream;
     p->timeline_events = UINT64_MAX; /* until the caller sets a limit */
+    /* head, version, list of files */
     if (fread(head, sizeof(head), 1, stream) != 1 ||
         memcmp(head, magic, PARTIAL_MAGIC_BYTES) != 0)
         error_set(err, "no partial by its first bytes");
@@ -272,6 +275,7 @@ static bool in_order(const struct partial *p, const struct partial_in *r,
     if (type == PARTIAL_HANG)
         /* r->first is set once the tables were read */
         return !r->first && r->n_hangs < p->n_recordings;
+    /* types that this version does not have */
     if ((type == PARTIAL_STRIP && p->version < PARTIAL_STRIPS) ||
         (type == PARTIAL_MESSAGES && p->version < PARTIAL_COURSE))
         return false;
@@ -287,6 +291,7 @@ static bool has_one_clock(const struct join *join,
                           const struct clockmap_node **clock)
 {
     *clock = NULL;
+    /* a partial is of one node, but its hosts come from records */
     for (uint32_t i = 0; i < join->n_members; i++) {
         const char *host = join->members[i]->host;
         const struct clockmap_node *its = clockmap_find(
@@ -333,6 +338,7 @@ static int take_block(struct partial *p, struct partial_in *r, uint64_t *blocks,
      * clock */
     if (good && type == PARTIAL_TABLES && !has_one_clock(r->join, &r->clock))
         return error_set(err, "its records are of several nodes");
+    /* a payload must be used to its last byte */
     if (!good || r->in.bad || r->in.at != r->in.end)
         return error_set(err, "the partial is damaged");
     ++*blocks; /* PARTIAL_END has their number */
@@ -441,6 +447,7 @@ static struct partial *open_matching(struct partial_node *node,
     const char *why;
 
     if (!partial) {
+        /* a node without a partial is nothing to report */
         if (errno != ENOENT)
             snprintf(node->why, sizeof(node->why), "%.190s", err.text);
         return NULL;

@@ -189,6 +189,7 @@ static void put_recording(struct jpr_out *out, const struct source_facts *f)
 
 static unsigned flags_of(const struct source_facts *f)
 {
+    /* what the file is, and which parts follow */
     return (f->cut ? IS_CUT : 0u) | (f->has_pools ? IS_TRACE : 0u) |
            (f->foreign ? IS_FOREIGN : 0u) |
            (f->has_counters ? IS_RECORDING : 0u) | (f->busy ? IS_BUSY : 0u);
@@ -238,6 +239,7 @@ int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
         if (files[i].unreadable)
             return error_set(w->err, "%.200s is not readable",
                              walk->logs[i].path);
+        /* limits that the reader has */
         if (files[i].notes && strlen(files[i].notes) > MAX_NOTES)
             return error_set(w->err, "%.200s has long notes",
                              walk->logs[i].path);
@@ -254,6 +256,7 @@ static char *get_long_text(struct jpr_in *in, size_t max)
     size_t n = (size_t) jpr_get_bounded(in, max);
     char *text;
 
+    /* never allocate more than there is */
     if (in->bad || n > (size_t) (in->end - in->at))
         return NULL;
     text = malloc(n + 1);
@@ -380,6 +383,7 @@ static bool get_file(struct jpr_in *in, struct partial_file *file)
     f->odd_lines = jpr_get_u64(in);
     f->bad_lines = jpr_get_u64(in);
     f->other_lines = jpr_get_u64(in);
+    /* in the order of put_file */
     if (!good || !file->path || !get_bad(in, f) ||
         !partial_get_short(in, f->trouble, sizeof(f->trouble)) ||
         (f->has_pools && !get_trace(in, f)) ||

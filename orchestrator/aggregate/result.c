@@ -176,6 +176,7 @@ static int fill_comm(struct jp_comm *comm, const struct join_comm *from)
     comm->produced = from->counts.produced;
     comm->lost = from->counts.lost;
     comm->capped = from->counts.left_out;
+    /* sums of the closed communicator */
     comm->ops = from->sums.ops;
     comm->ops_complete = from->sums.ops_complete;
     comm->bytes = from->sums.bytes;
@@ -231,6 +232,7 @@ static int explain_type(struct jp_comm *comm)
 {
     const char *verdict = judge(comm, &comm->evidence);
 
+    /* rule, numbers, and what the hosts show */
     comm->why = text_format(
         "%s: %s (n_ranks %" PRIu32 ", nnodes %" PRIu32 "); %" PRIu32
         " of %" PRIu32 " ranks seen on %zu host%s, %s",
@@ -325,6 +327,7 @@ static int fill_rank(struct build *b, struct jp_rank *rank,
     take_messages(rank, member);
     if (slices && member->slices)
         memcpy(slices, member->slices, RANK_SLICES * sizeof(*slices));
+    /* else there is no share */
     if (sums->timed_ops)
         rank->last_share = (double) rank->last_ops / (double) sums->timed_ops;
     /* all ranks have the same timed operations, so the sum of the shortest
@@ -351,6 +354,7 @@ static size_t count_kernels(const struct blockmap *blocks, unsigned per)
                 last = at > last ? at : last;
             }
     }
+    /* at least half are complete */
     return last / 2 < whole ? (size_t) last : 0;
 }
 
@@ -472,6 +476,7 @@ static void expect(struct build *b)
     for (uint32_t i = 0; i < b->join->n_members; i++) {
         const struct join_member *m = b->join->members[i];
 
+        /* numbers count from 1 */
         if (m->p2p_last > m->p2p_records)
             b->unseen = num_add(b->unseen, m->p2p_last - m->p2p_records);
     }
@@ -569,6 +574,7 @@ static uint32_t host_of(const struct nodes *w, uint32_t comm, uint32_t rank)
 {
     uint64_t key = (uint64_t) comm << 32 | rank;
     uint32_t at = keymap_find(&w->join->member_map, key, 0);
+    /* a rank without records */
     const char *host = at == KEYMAP_NONE ? "" : w->join->members[at]->host;
     char **found = bsearch(&host, w->r->hosts, w->r->n_hosts,
                            sizeof(*w->r->hosts), by_name);

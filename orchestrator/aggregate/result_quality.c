@@ -23,6 +23,7 @@ static int add_note(struct jp_quality *q, const char *path, char *what)
     struct jp_file_note *more = q->notes;
     size_t n = q->n_notes;
 
+    /* doubled at powers of two */
     if (what && !(n & (n - 1)))
         more = reallocarray(q->notes, n ? 2 * n : 1, sizeof(*more));
     if (!what || !more) {
@@ -150,6 +151,7 @@ static int note_file(struct jp_quality *q, const char *path,
     const char *unit = f->has_counters ? "operation" : "line";
     int rc = 0;
 
+    /* nothing else is known then */
     if (f->unreadable)
         return add_note(q, path, text_format("not read: %s", f->trouble));
     if (f->trouble[0])
@@ -197,6 +199,7 @@ static int count_bad(struct jp_quality *q, const char *path,
         struct jp_bad_lines *bad = &q->bad[i];
 
         bad->n += f->bad[i].n;
+        /* only the first one */
         if (!f->bad[i].n || bad->path)
             continue;
         bad->line = f->bad[i].line;
@@ -269,6 +272,7 @@ static void add_unseen(struct jp_quality *q, const struct recfile_tail *tail)
         const struct recfile_unseen *one = &tail->unseen[i];
         size_t k = 0;
 
+        /* names may be cut, so they are compared as they are kept */
         while (k < q->n_unseen && strncmp(q->unseen[k].func, one->func,
                                           sizeof(q->unseen[k].func) - 1) != 0)
             k++;
@@ -355,6 +359,7 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
         /* what the file shows itself */
         uint64_t there = num_add(f->records, num_add(c->lost, c->left_out));
 
+        /* no file of a profiler */
         if (f->foreign)
             continue;
         *complete = *complete && f->has_counters && f->tail.counted;
@@ -370,6 +375,7 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
         q->capped = num_add(q->capped, c->left_out);
         q->in_flight = num_add(q->in_flight,
                                num_add(f->tail.in_flight, f->tail.cut_short));
+        /* what else is missing has no bound */
         if (is_unbounded(f))
             add_unbounded(q, f);
         add_unseen(q, &f->tail);
@@ -403,6 +409,7 @@ static void set_expected(struct build *b, bool complete, uint64_t produced)
 {
     struct jp_quality *q = &b->result->quality;
 
+    /* the sum of all ranks */
     if (complete && q->ranks_seen == q->ranks_expected) {
         q->expected_kind = JP_EXPECT_COUNTED;
         q->expected = num_add(produced, q->unseen_calls);
@@ -426,6 +433,7 @@ int result_quality(struct build *b)
 
     if (count_files(b) < 0)
         return -1;
+    /* counters first: they decide how many records there should be */
     sum_counters(b, &produced, &complete);
     sort_unseen(q);
     cut_notes(q);

@@ -76,6 +76,7 @@ static void trace_queue_push(struct trace_queue *queue,
     size_t i = queue->n++;
 
     event.number = queue->numbered++;
+    /* parents that are later move down */
     while (i > 0 && is_before(&event, &heap[(i - 1) / 2])) {
         heap[i] = heap[(i - 1) / 2];
         i = (i - 1) / 2;
@@ -91,6 +92,7 @@ static struct trace_event trace_queue_pop(struct trace_queue *queue)
     struct trace_event last = heap[--queue->n];
     size_t i = 0, k;
 
+    /* the earlier child moves up */
     while ((k = 2 * i + 1) < queue->n) {
         if (k + 1 < queue->n && is_before(&heap[k + 1], &heap[k]))
             k++;
@@ -198,6 +200,7 @@ static struct comm_lanes *lanes_of(struct trace *t, uint32_t comm)
     more = reallocarray(t->comms, n, sizeof(*more));
     if (!more)
         return NULL;
+    /* no lane in use */
     memset(more + t->n_comms, 0, (n - t->n_comms) * sizeof(*more));
     t->comms = more;
     t->n_comms = n;
@@ -342,6 +345,7 @@ static void pick_pid(struct trace *t, uint64_t index)
         t->taken = more;
         t->n_taken = n;
     }
+    /* two processes with one rank: the first one gets it */
     if (!t->taken[rank])
         t->pid = (uint64_t) rank;
     t->taken[rank] = true;
@@ -425,6 +429,7 @@ static int look_at(void *arg, const struct record *records, size_t n)
             f->first_us = start;
         if (foreign_comm(f, r, &is_new) < 0)
             return -1;
+        /* a communicator's size shows whether its ranks are those of the job */
         if (is_new && r->n_ranks && f->ranks) {
             struct jobranks_claim claim = {.host = f->host,
                                            .pid = r->pid,
@@ -735,11 +740,13 @@ int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
         error_set(err, "out of memory");
         goto out;
     }
+    /* other files may begin earlier */
     if (others.first_us < UINT64_MAX / 1000 &&
         (!t.origin_ns || others.first_us * 1000 < t.origin_ns))
         t.origin_ns = others.first_us * 1000;
     if (gpus.n && (!t.origin_ns || gpus.first_ns < t.origin_ns))
         t.origin_ns = gpus.first_ns;
+    /* the head, then all events */
     fprintf(out,
             "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"origin_unix_us\":"
             "%" PRIu64 ".%03u%s%s%s},\n\"traceEvents\":[\n",

@@ -64,6 +64,7 @@ static const struct clockmap_node *clock_of(const struct clockmap *clocks,
     const struct clockmap_node *node =
         clocks ? clockmap_find(clocks, host, strlen(host)) : NULL;
 
+    /* an export may have the full name, the map the short one */
     return node || !clocks ? node
                            : clockmap_find(clocks, host, strcspn(host, "."));
 }
@@ -77,6 +78,7 @@ static bool look(struct export_nsys_one *one, const struct clockmap *clocks)
     if (!db || nsys_sql_scan(db, "TARGET_INFO_SESSION_START_TIME", start, 1,
                              take_start, one, NULL) < 0)
         one->start_ns = 0;
+    /* NULL if it is no database */
     nsys_sql_close(db);
     /* the file's name has rank and host */
     one->rank = nsys_name_read(one->path, one->host, sizeof(one->host));
@@ -102,6 +104,7 @@ static void add(struct finding *f, const char *path)
             f->room = room;
         }
     }
+    /* no memory */
     if (!one.path || list->n == f->room) {
         free(one.path);
         f->failed = true;
@@ -224,6 +227,7 @@ static uint64_t thread_of(struct writer *w, int64_t device, int64_t stream)
     char text[96];
     size_t i = 0;
 
+    /* few streams: a loop will do */
     while (i < w->n_streams &&
            (w->streams[i].device != device || w->streams[i].stream != stream))
         i++;
@@ -332,6 +336,7 @@ static int write_one(struct writer *w)
 {
     int rc = -1;
 
+    /* a missing table is no error, a damaged one is */
     w->db = nsys_sql_open(w->of->path, NULL, NULL, NULL);
     w->n_streams = 0;
     if (w->db &&
@@ -361,6 +366,7 @@ size_t export_nsys_write(const struct export_nsys *list, uint64_t origin_ns,
         *w = (struct writer){
             .out = out, .comma = comma, .of = one, .origin_ns = origin_ns};
         w->pid = known ? (uint64_t) one->rank : free_pid + i;
+        /* named unless a recording has named it */
         if (!known || (size_t) one->rank >= n_named || !is_named[one->rank]) {
             if (known)
                 snprintf(text, sizeof(text), "rank %" PRId64 " %s", one->rank,

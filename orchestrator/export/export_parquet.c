@@ -72,6 +72,7 @@ static const struct jp_table *find_table(const char *name)
 {
     static const struct jp_table *const others[] = {&table_util, &table_clock,
                                                     NULL};
+    /* all tables that a report may have */
     const struct jp_table *table = find_in(tables, name);
 
     table = table ? table : find_in(others, name);
@@ -234,6 +235,7 @@ static bool next_cell(const char **at, const char *end, char *buf,
         *at = comma ? comma + 1 : NULL;
         return !memchr(cell->at, '"', cell->n);
     }
+    /* within quotes: up to the next single one */
     for (p++;; p++) {
         if (p == end)
             return false;
@@ -285,6 +287,7 @@ static bool parse_odd_real(struct cell cell, double *value)
 
     if (!cell.n || cell.n >= sizeof(text))
         return false;
+    /* strtod needs a NUL */
     memcpy(text, cell.at, cell.n);
     text[cell.n] = '\0';
     if (strspn(text, "+-.0123456789eE") != cell.n)
@@ -533,6 +536,7 @@ static int add_column(struct feed *f, const struct jp_table *table, char *key,
 {
     const struct jp_column *c = find_column(table, key);
 
+    /* names of columns are ours, and simple */
     if (!*key || key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_")])
         return error_set(err, "%s:1: not a heading", f->path);
     if (f->n_columns == PARQUET_COLUMNS)
@@ -565,6 +569,7 @@ static int read_heading(struct feed *f, const struct jp_table *table,
         rc = error_set(err, "%s: no heading", f->path);
     } else {
         n = (size_t) (end + 1 - c.text);
+        /* what was read beyond the heading are the first rows */
         f->n_carry = c.n - n;
         memcpy(f->carry, c.text + n, f->n_carry);
         f->line = 2;
@@ -599,6 +604,7 @@ int export_parquet_csv(const char *csv, FILE *out, enum parquet_codec codec,
     f.fd = fileio_open_regular(csv, false, err);
     if (f.fd < 0)
         return -1;
+    /* heading, columns, head of the file; then the rows */
     if (fstat(f.fd, &st) < 0 || feed_room(&f, err) < 0 ||
         read_heading(&f, table, err) < 0 ||
         !(f.file =

@@ -128,6 +128,7 @@ static int add_step(const char *folder, const char *step_dir,
         rc = upload_docs(step_dir, what, out, &made, err);
         if (fclose(out) != 0 && rc == 0)
             rc = error_set(err, "%m");
+        /* the reason is better than the error of the stream */
         if (rc < 0 && !b.left)
             error_set(err, "%s is full", folder);
     }
@@ -156,6 +157,7 @@ static int send_file(const char *path, const struct upload_to *to,
         goto out;
     /* in has it */
     fd = -1;
+    /* refused documents are collected while it is sent */
     rc = upload_send(in, to, file.stream, done, err);
     if (rc == 0 && done->refused > refused)
         rc = fileio_temp_commit(&file, err);
@@ -185,6 +187,7 @@ static int send_files(const char *folder, const struct upload_to *to,
     for (int i = 0; i < n; i++) {
         char *path = text_format("%s/%s", folder, entries[i]->d_name);
 
+        /* after a failure the others are only freed */
         if (rc == 0)
             rc = path ? send_file(path, to, done, err)
                       : error_set(err, "out of memory");
@@ -200,6 +203,7 @@ static int send_folder(const char *folder, const struct upload_to *to,
                        struct upload_done *done, struct jp_error *err)
 {
     char *path = text_format("%s/.lock", folder);
+    /* the lock goes with the descriptor, also if the process dies */
     int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)
                   : -1;
     int rc = -1;
