@@ -15,7 +15,7 @@
 #include "orchestrator/aggregate/timeline.h"
 #include "tests/common/fewer.h"
 
-#define BEGIN_US 1780000000000000.0 /* the run's, by a true clock */
+#define BEGIN_US 1780000000000000.0 /* of the run, by a true clock */
 #define NODES 64
 
 static uint64_t seed;
@@ -34,19 +34,19 @@ static double normal(void)
 struct run {
     uint32_t nodes, per_node;
     double seconds;
-    double net_us[3]; /* of the operations, by turns; 0: not so many */
+    double net_us[3]; /* of the operations, in turn; 0: fewer sizes */
     double compute;   /* between them, as a multiple of net; +-30 % a rank */
     double late;      /* the last node is always late by this part of net */
     double noise_us;  /* of each stamp */
     double offset_s, drift_ppm; /* largest, either way; node 0 has none */
     double step_s;              /* node 1's clock is set in the middle */
-    bool pairs_only;        /* communicators of neighbours in place of all */
-    double loss;            /* part of the records */
-    double wander_ppm;      /* drift changes by so much over the run */
+    bool pairs_only;   /* communicators of neighbours instead of one of all */
+    double loss;       /* part of the records */
+    double wander_ppm; /* drift changes by so much over the run */
     double blind, blind_us; /* so many starts and ends, each by itself, are seen
                                late by so much on average: a busy host */
-    double wrong; /* part of the records: the host saw start and end at
-                     once, when one of them was */
+    double wrong; /* part of the records: the host saw start and end at once, at
+                   * the time of one of them */
 };
 
 struct clock {
@@ -107,8 +107,8 @@ static void record_one(struct made *made, const struct run *run, size_t i,
     assert_int_equal(timeline_add(made->timelines[i], &r), 0);
 }
 
-/* One operation of ranks first to last - 1: it ends for all when its last one
- * has come, plus its own time; then each computes. */
+/* One operation of ranks first to last - 1. It ends for all ranks when the last
+ * one has come, plus its own time; then each rank computes. */
 static void operate(struct made *made, const struct run *run, double *at,
                     size_t first, size_t last, const char *id, uint64_t sn,
                     double net)
@@ -180,7 +180,7 @@ static void forget(struct made *made)
 
 struct errors {
     double worst_us, drift_ppm;
-    bool within; /* what the map says of itself */
+    bool within; /* the map's own uncertainty */
 };
 
 static struct errors compare(const struct run *run, const struct made *made,
@@ -262,7 +262,7 @@ static const struct {
      2},
 };
 
-/* As above, with wrong bounds: what of them is true still overlaps. */
+/* As above, with wrong bounds: the right ones still overlap. */
 static const struct {
     const char *what;
     struct run run;
@@ -353,7 +353,7 @@ static void bears_wrong_bounds(void **state)
     }
 }
 
-/* Fresh runs of many kinds: what the map says of its error holds. */
+/* New runs of many kinds: the map's uncertainty holds. */
 static void says_how_sure(void **state)
 {
     enum { RUNS = FEWER(120) };
@@ -393,8 +393,8 @@ static void says_how_sure(void **state)
 }
 
 /* Hosts that see many starts and ends late, as busy ones do: many operations do
- * not overlap, whatever the clocks are. What is said of the error holds, and
- * the report says so. */
+ * not overlap, whatever the clocks are. The uncertainty holds, and the report
+ * mentions it. */
 static void busy_hosts(void **state)
 {
     enum { RUNS = 60 };
@@ -452,8 +452,8 @@ static void busy_hosts(void **state)
     assert_true(far <= RUNS / 20);
 }
 
-/* A clock that is set by 5 s in the middle: both parts are aligned, and the
- * window between is no line. */
+/* A clock is set by 5 s in the middle of the run: both parts are aligned, and
+ * the window between them has no line. */
 static void clock_is_set(void **state)
 {
     struct run run = {2, 1, 24, {200}, 20, 0, 1, 1, 10, .step_s = -5};
@@ -474,7 +474,7 @@ static void clock_is_set(void **state)
 
         if (getenv("CLOCKS_VERBOSE"))
             printf("# at %d: %.1f\n", k, error);
-        /* in these 5 s it shows what it has shown before */
+        /* in these 5 s it shows the same times again */
         if (k < 10 || k > 14)
             assert_true(fabs(error) < 50);
     }
@@ -487,8 +487,8 @@ static void clock_is_set(void **state)
     forget(&made);
 }
 
-/* Two pairs of nodes that never meet: what nothing ties to the reference is
- * said so, and keeps its times. */
+/* Two pairs of nodes that never meet: nodes without a tie to the reference are
+ * marked and keep their times. */
 static void apart(void **state)
 {
     struct run run = {4, 1, 1, {100}, 3, 0, 1, 1, 10, .pairs_only = true};
@@ -538,7 +538,7 @@ static void nothing_to_align(void **state)
     forget(&made);
 }
 
-/* Times without any sense are no reason to fail. */
+/* Senseless times do not make it fail. */
 static void senseless_times(void **state)
 {
     static const uint64_t times[] = {0, 1, 1780000000000000ull, UINT64_MAX / 2,

@@ -41,8 +41,8 @@ static void put_messages(const char *dir, unsigned peers, unsigned first)
     free(text);
 }
 
-/* 1 MB in 15 us: 66.7 GB/s, within a bucket. Of one that has too many peers no
- * pair is kept, but all messages. */
+/* 1 MB in 15 us: 66.7 GB/s, within a bucket. A rank with too many peers keeps
+ * no rates of pairs, but rates of all messages. */
 static void keeps_rates(void **state)
 {
     for (unsigned peers = 16; peers <= 17; peers++)
@@ -63,7 +63,7 @@ static void keeps_rates(void **state)
         }
 }
 
-/* Some are three times as fast: of other sizes than the bytes tell, or of
+/* Some messages are three times as fast: of other sizes than recorded, or by
  * another path. */
 static void tells_unlike_messages(void **state)
 {
@@ -144,7 +144,7 @@ static void counts_rates(void **state)
     assert_int_equal(join_rates_merge(join, &twice, &rates), 0);
     assert_memory_equal(twice.at, rates.at, 100 * sizeof(*rates.at));
     assert_true(fabs(join_rates_quantile(&rates, 0.5) - 7.5e-6) < 1e-8);
-    budget.limit = 0; /* and nothing is changed */
+    budget.limit = 0; /* nothing has changed */
     assert_int_equal(join_rates_add(join, &rates, 200, 1), 0);
     for (uint32_t i = 201; rates.n < 128; i++)
         assert_int_equal(join_rates_add(join, &rates, i, 1), 0);
@@ -172,7 +172,7 @@ static struct join_member sum_up(struct join *join, uint64_t n, uint64_t step,
     return m;
 }
 
-/* The same in whatever order they come, and merged from two. */
+/* The sums are the same in any order, and merged from two parts. */
 static void adds_up_messages(void **state)
 {
     static const struct {
@@ -222,7 +222,8 @@ static void adds_up_messages(void **state)
     join_destroy(join);
 }
 
-/* Those without number or time are none; more than fits is the most. */
+/* Messages without number or time are left out; a time that does not fit
+ * becomes the largest. */
 static void leaves_messages_out(void **state)
 {
     struct join_budget budget = {.limit = 1 << 20};
