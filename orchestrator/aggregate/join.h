@@ -42,10 +42,11 @@
 
 /* Blocks found by their number.
  *
- * A block is any struct whose first member is `uint64_t number`; the map holds
- * pointers and owns nothing. Slots are eight bytes, one for each number of a
- * window where at least a quarter of these is there, as sequence numbers mostly
- * are; else an open-addressing hash of which a third stays free.
+ * A block is any struct with `uint64_t number` as its first member; the map
+ * holds pointers and owns nothing. Slots are eight bytes. If at least a quarter
+ * of the numbers in a window is there, as it is mostly for sequence numbers,
+ * the map has a slot for each number of the window; otherwise it is an
+ * open-addressing hash of which a third stays free.
  */
 
 struct blockmap {
@@ -56,15 +57,15 @@ struct blockmap {
     size_t n;
 };
 
-/* The block or NULL. */
+/* The block; NULL: there is none. */
 void *blockmap_find(const struct blockmap *map, uint64_t number);
 /* Adds a block with a new number. 0, or -1 without memory. */
 int blockmap_add(struct blockmap *map, void *block);
 /* Moves the blocks to the front of slots, sorted by number; only iteration over
  * slots[0..n), or over all, and fini are allowed afterwards. Borrowed. */
 void **blockmap_sort(struct blockmap *map);
-/* The blocks sorted by number, as an array of n, which the caller frees; never
- * NULL but without memory. */
+/* The blocks sorted by number, as an array of n, which the caller frees. NULL:
+ * no memory. */
 void **blockmap_copy(const struct blockmap *map);
 /* Frees the slots, not the blocks. */
 void blockmap_fini(struct blockmap *map);
@@ -78,11 +79,10 @@ static inline size_t blockmap_slots(const struct blockmap *map)
 #define JOIN_BLOCK 64
 #define JOIN_MAX_FUNCS 256 /* distinct names of functions */
 #define JOIN_NO_RANK UINT32_MAX
-#define JOIN_LONG_US (UINT32_MAX - 1) /* and longer */
+#define JOIN_LONG_US (UINT32_MAX - 1) /* this time, and all longer ones */
 #define JOIN_NO_TIME UINT64_MAX
 
-/* --- join_messages.c: how long a rank was in each AlltoAll of Send and Recv
- * ---
+/* --- join_messages.c: a rank's time in each AlltoAll of Send and Recv ---
  *
  * NCCL runs the Send and Recv of an AlltoAll as one kernel, which ends with its
  * longest message. So the longest message is the rank's time in the AlltoAll,
@@ -93,10 +93,10 @@ static inline size_t blockmap_slots(const struct blockmap *map)
  * missing. The result does not depend on the order of the records.
  */
 
-/* The two or three ranks of a short pipeline exchange messages with all others,
- * too, but not with themselves. So with fewer than ALONE ranks, only ranks that
- * send to themselves are in an AlltoAll. With more than MAX ranks a kernel has
- * so many messages that some are always missing. */
+/* The two or three ranks of a short pipeline also exchange messages with all
+ * others, but not with themselves. So with fewer than ALONE ranks, only ranks
+ * that send to themselves are in an AlltoAll. With more than MAX ranks a kernel
+ * has so many messages that some are always missing. */
 enum {
     JOIN_KERNEL_MIN_RANKS = 2,
     JOIN_KERNEL_ALONE_RANKS = 4,

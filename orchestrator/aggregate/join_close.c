@@ -252,9 +252,8 @@ static void time_block(const struct closing *c, struct join_block *block)
         const struct join_row *row = &block->rows[k];
 
         if (row->n != n_ranks || row->n_exec != n_ranks ||
-            row->exec_max >= JOIN_LONG_US ||
-            two_sizes >> k & 1) /* not in the journal */
-            continue;
+            row->exec_max >= JOIN_LONG_US || two_sizes >> k & 1)
+            continue; /* incomplete, without a time, too long, two sizes */
         block->timed |= UINT64_C(1) << k;
         time_row(c, row);
     }
