@@ -365,8 +365,7 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
 
     if (!into)
         return failed(join);
-    /* four cases: a second size, a repeated record, no room, and a new record
-     */
+    /* four cases: a second size, a repeated record, no room, a new record */
     if (into->n && into->bytes != r->bytes) {
         status = add_stray(join, member, lane, r);
     } else if (lane->lane_block->seen & bit) {

@@ -198,8 +198,7 @@ static int write_series(struct join *join, struct jp_ops *ops, uint32_t comm,
                      .func = series->func,
                      .factor = 1};
 
-    /* bandwidths of unknown sizes were taken as they are; now the size is known
-     */
+    /* bandwidths were kept for an unknown size; now the size is known */
     if (w.comm->guessed)
         w.factor = bandwidth_factor(bandwidth_find(join->funcs[series->func]),
                                     w.comm->n_ranks);
@@ -410,8 +409,8 @@ static int guess_sizes(struct join *join)
         comm->nnodes += !i || by_comm_and_host(&sorted[i - 1], &sorted[i]);
     }
     for (uint32_t i = 0; i < join->n_comms; i++)
-        if (join->comms[i]->n_ranks ==
-            1) /* no rank waits for another one here */
+        /* in a communicator of one rank, no rank waits for another one */
+        if (join->comms[i]->n_ranks == 1)
             for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
                 join->comms[i]->series[k]->barrier = false;
     free(sorted);

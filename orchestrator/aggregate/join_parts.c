@@ -740,8 +740,7 @@ int join_comm_name(struct join_comm *comm, const char *name, size_t len)
         size_t old = strlen(comm->name);
         int order = memcmp(name, comm->name, len < old ? len : old);
 
-        /* a name that begins like the other but ends earlier is the smaller one
-         */
+        /* a name that is the begin of the other one is the smaller one */
         if (order > 0 || (order == 0 && len >= old))
             return 0;
     }

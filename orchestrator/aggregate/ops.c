@@ -402,8 +402,7 @@ int ops_add(struct jp_ops *ops, const struct jp_op *op)
             return -1;
         run = &ops->runs[ops->n_runs - 1];
     }
-    /* packed when the next one comes, so that no run ends with an empty chunk
-     */
+    /* packed when the next one comes, so no run ends with an empty chunk */
     if (ops->n_pending == OPS_CHUNK && pack_pending(ops) < 0)
         return -1;
     put_op(ops->pending, ops->n_pending++, op);

@@ -234,8 +234,7 @@ int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
     const struct list list = {walk, skip, files};
 
     for (size_t i = 0; i < walk->n_logs; i++) {
-        /* a partial that leaves out what the report would count is not written
-         */
+        /* a partial without what the report would count is not written */
         if (files[i].unreadable)
             return error_set(w->err, "%.200s is not readable",
                              walk->logs[i].path);

@@ -75,8 +75,7 @@ static bool is_copper_log(int dir, const char *name)
         n = read(fd, head, sizeof(head));
         close(fd);
     }
-    /* -1: it cannot be read; then it is a log, and its reader reports the error
-     */
+    /* -1: it cannot be read, which its reader will report */
     return n == 0 || (n > 0 && copper_log_probe(head, (size_t) n));
 }
 

@@ -396,8 +396,7 @@ static void put_hybrid(struct bytes *to, const uint64_t *values, size_t n,
 
     for (size_t i = 1; i < n && same; i++)
         same = values[i] == values[0];
-    /* a run is repeated (even header) or packed in groups of eight (odd header)
-     */
+    /* a run is repeated (even header) or packed in eights (odd header) */
     if (same) {
         bytes_put_varint(to, n << 1);
         bytes_put_le(to, n ? values[0] : 0, (width + 7) / 8);
@@ -680,8 +679,7 @@ static bool put_rows(struct parquet_group *g, struct column *c, size_t from,
     size_t levels;
 
     g->page.n = 0;
-    /* definition levels: their length, filled in below, then a bit for each row
-     */
+    /* definition levels: their length, filled in below, a bit for each row */
     bytes_put_le(&g->page, 0, 4);
     /* level 1: there is a value; 0: null */
     for (size_t i = from; i < to; i++)
