@@ -1,4 +1,10 @@
-/* aggregate.c - from folders of logs to one result, or to a node's partial. */
+/* aggregate.c - from folders of logs to one result, or to a node's partial.
+ *
+ * aggregate_run is the whole way: list the files (logwalk), find the nodes'
+ * partials, join all records (join_all), and make the rows (result_build,
+ * result.c). What hangs is judged last, by a second reading of the recordings
+ * (result_hang). partial_make joins the logs of one node and writes them as a
+ * partial. */
 #include "orchestrator/aggregate/aggregate.h"
 
 #include <stdio.h>
@@ -12,16 +18,18 @@
 #include "orchestrator/aggregate/joinrun.h"
 #include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/result_build.h"
-#include "orchestrator/aggregate/scout.h"
 #include "orchestrator/ingest/hangs.h"
 #include "orchestrator/ingest/hung.h"
 
-/* Operations that were in flight for long at the end.
+/* --- operations that were in flight for long at the end ---
  *
- * Files, or what partials hold of them, are read a second time only where the
- * first reading shows that one may have been.
- */
+ * Recordings, or what partials hold of them, are read a second time, and only
+ * if the first reading shows that an operation may have been in flight for
+ * long. */
 
+/* Whether some operation was in flight for JP_HANG_US or longer when the last
+ * recording ended. Different clocks may make it true wrongly, which costs a
+ * second reading only. */
 static bool may_hang(const struct build *b)
 {
     uint64_t oldest = 0, last = 0;
@@ -37,6 +45,7 @@ static bool may_hang(const struct build *b)
     return oldest && last > oldest && (last - oldest) / 1000 >= JP_HANG_US;
 }
 
+/* The index of an operation's communicator in the result. -1: it has none. */
 static int64_t find_comm(const struct jp_result *r, const struct hangs_op *op)
 {
     for (size_t i = 0; i < r->n_comms; i++)
@@ -46,6 +55,7 @@ static int64_t find_comm(const struct jp_result *r, const struct hangs_op *op)
     return -1;
 }
 
+/* What the page shows for each state of hangs.h. */
 static const uint8_t states[HANGS_N_STATES] = {
     [HANGS_NO_FILE] = JP_HANG_UNKNOWN, [HANGS_UNSURE] = JP_HANG_UNKNOWN,
     [HANGS_MISSING] = JP_HANG_ABSENT,  [HANGS_HELD] = JP_HANG_ELSEWHERE,
@@ -53,7 +63,8 @@ static const uint8_t states[HANGS_N_STATES] = {
     [HANGS_DONE] = JP_HANG_DONE,
 };
 
-/* Finds the first rank in a state. False: there is none. */
+/* Sets hang's rank to the first rank in a state, and its process if that is
+ * known. False: no rank is in this state. */
 static bool name_rank(const struct jp_hangs *hangs,
                       const struct hangs_group *group, enum hangs_state state,
                       struct jp_hang *hang)
@@ -75,7 +86,9 @@ static bool name_rank(const struct jp_hangs *hangs,
     return true;
 }
 
-/* Index of the rank to name. */
+/* Describes the first group that hangs: the sentence, the operation, and the
+ * first rank that never entered, or else the first that is held up elsewhere.
+ */
 static void name_hang(const struct jp_result *r, const struct jp_hangs *hangs,
                       const struct hangs_group *group, struct jp_hang *hang)
 {
@@ -92,12 +105,13 @@ static void name_hang(const struct jp_result *r, const struct jp_hangs *hangs,
     if (!name_rank(hangs, group, HANGS_MISSING, hang) &&
         !name_rank(hangs, group, HANGS_HELD, hang))
         return;
+    /* the sentence begins with this rank; its length lets a reader put a better
+     * name in its place */
     if (group->count[who] == 1 && hang->pid >= 0)
         hang->whom = strlen(hangs_whom(hangs, group, who, whom, sizeof(whom)));
 }
 
-/* Keeps where each rank is, for the picture. Without memory there is no
- * picture. */
+/* Keeps where each rank is, for the picture. Without memory there is none. */
 static void keep_ranks(const struct jp_hangs *hangs,
                        const struct hangs_group *group, struct jp_hang_op *op)
 {
@@ -116,6 +130,8 @@ static void keep_ranks(const struct jp_hangs *hangs,
     op->n_ranks = n;
 }
 
+/* Keeps a group for the picture, unless there are enough or it has no states.
+ */
 static void keep_op(const struct jp_result *r, const struct jp_hangs *hangs,
                     const struct hangs_group *group, struct jp_hang *hang)
 {
@@ -136,6 +152,8 @@ static void keep_op(const struct jp_result *r, const struct jp_hangs *hangs,
     keep_ranks(hangs, group, op);
 }
 
+/* Takes the groups in flight for long, worst first, as hangs_sum_finish has
+ * sorted them. */
 static void judge(const struct jp_result *r, const struct jp_hangs *hangs,
                   struct jp_hang *hang)
 {
@@ -157,8 +175,8 @@ static void judge(const struct jp_result *r, const struct jp_hangs *hangs,
     }
 }
 
-/* Reports all bytes as done: the second reading shows no progress of its own.
- */
+/* Lets the caller stop the second reading. It shows no progress of its own, so
+ * all bytes are reported as done. */
 static bool is_stopped(struct build *b)
 {
     const struct jp_aggregate_options *options = b->options;
@@ -168,7 +186,8 @@ static bool is_stopped(struct build *b)
     return b->stopped;
 }
 
-/* A file that cannot be read any more is left out. */
+/* Adds the evidence of one recording. A file that cannot be read any more is
+ * left out. 0, or -1: no memory. */
 static int add_file(const char *path, struct hangs_file *reading,
                     struct hangs_sum *sum)
 {
@@ -180,7 +199,7 @@ static int add_file(const char *path, struct hangs_file *reading,
     if (recfile_open(&file, path, NULL) < 0)
         return 0;
     while (rc == 0 && (got = recfile_next(&file, &record, NULL)) != 0)
-        if (got > 0)
+        if (got > 0) /* else a damaged block */
             rc = hangs_file_add(reading, &file, &record);
     if (rc == 0)
         rc = hangs_file_end(reading, &file, &evidence);
@@ -192,18 +211,6 @@ static int add_file(const char *path, struct hangs_file *reading,
     return rc;
 }
 
-/* The merged node whose first log this is, or NULL. Advances *next past it. */
-static const struct partial_node *node_at(const struct partial_set *set,
-                                          size_t *next, size_t log)
-{
-    while (set && *next < set->n && set->nodes[*next].first < log)
-        ++*next;
-    return set && *next < set->n && set->nodes[*next].first == log &&
-                   set->nodes[*next].used
-               ? &set->nodes[*next]
-               : NULL;
-}
-
 /* Adds all recordings in order of path. 0, or -1: no memory, or stopped. */
 static int read_again(struct build *b, struct hangs_sum *sum)
 {
@@ -212,12 +219,16 @@ static int read_again(struct build *b, struct hangs_sum *sum)
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < b->walk->n_logs;) {
-        const struct partial_node *node = node_at(b->partials, &next, i);
-        size_t end = i + (node ? node->n : 1);
+        const struct partial_node *node = partial_set_at(b->partials, &next, i);
+        size_t end;
 
+        if (node && !node->used) /* its logs were read */
+            node = NULL;
+        end = i + (node ? node->n : 1);
         rc = is_stopped(b) ? -1
              : node        ? partial_set_hangs(node, b->walk, sum)
                            : 1;
+        /* rc 1: no partial, or it cannot be read any more */
         for (; i < end && rc > 0; i++)
             if (b->files[i].has_counters &&
                 (is_stopped(b) ||
@@ -230,6 +241,8 @@ static int read_again(struct build *b, struct hangs_sum *sum)
     return rc;
 }
 
+/* Finds hangs, if there may be any, for result->hang. 0, or -1: no memory, or
+ * stopped (b->stopped). */
 static int result_hang(struct build *b)
 {
     struct jp_hangs hangs = {0};
@@ -248,38 +261,44 @@ static int result_hang(struct build *b)
     return rc;
 }
 
+/* --- from files to a result --- */
 #define DEFAULT_MEMORY (UINT64_C(1) << 30)
 #define PARTIAL_MEMORY (UINT64_C(256) << 20)
 #define BYTES_A_ROW 32 /* of cells, with room to sort */
+/* Timelines get one operation for so many bytes of the memory limit. */
+#define TIMELINE_BYTES 256
 
 static uint64_t memory_of(const struct jp_aggregate_options *options)
 {
     return options->memory_bytes ? options->memory_bytes : DEFAULT_MEMORY;
 }
 
-static int make_result(struct build *b)
+/* Operations that the timeline of each of n files may have. Nodes and the
+ * report compute the same number: for its partial, a node has its own files and
+ * the step's number of processes. */
+static uint64_t events_of(const struct jp_aggregate_options *options,
+                          const struct join_budget *budget, size_t n_files)
 {
-    static int (*const steps[])(struct build *) = {
-        result_comms,   result_ranks,
-        result_ops,     result_cells_and_windows,
-        result_p2p,     result_p2p_nodes,
-        result_quality, result_busy,
-        result_hang,
-    };
+    uint64_t all = budget->limit / TIMELINE_BYTES;
 
-    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
-        if (steps[i](b) < 0)
-            return -1;
-    return 0;
+    /* a node has a memory limit of its own, but must not have fewer than the
+     * report */
+    if (options->evidence || all > TIMELINE_EVENTS)
+        all = TIMELINE_EVENTS;
+    if (options->processes > n_files)
+        return all / options->processes;
+    return n_files ? all / n_files : 0;
 }
 
+/* Makes the result from a finished join. NULL and err: no memory, or stopped.
+ */
 static struct jp_result *build_result(struct build b, struct jp_error *err)
 {
     b.row_limit = b.options->row_limit ? b.options->row_limit
                                        : memory_of(b.options) / BYTES_A_ROW;
     b.threads = joinrun_threads(b.options);
     b.result = calloc(1, sizeof(*b.result));
-    if (!b.result || make_result(&b) < 0) {
+    if (!b.result || result_build(&b) < 0 || result_hang(&b) < 0) {
         error_set(err, b.stopped ? "stopped" : "out of memory");
         result_destroy(b.result);
         b.result = NULL;
@@ -329,13 +348,16 @@ static struct join *join_all(const struct jp_logwalk *walk,
                              struct source_facts *files,
                              struct jp_clocks **clocks, struct jp_error *err)
 {
-    uint64_t events = joinrun_events(options, budget, walk->n_logs);
     struct join *join;
 
+    budget->timeline_events = events_of(options, budget, walk->n_logs);
+    /* clocks first: records that meet in the join need times of one clock */
     if (!options->as_recorded)
-        *clocks = scout_clocks(walk, partials, options, events);
+        *clocks =
+            scout_clocks(walk, partials, options, budget->timeline_events);
     budget->clocks = clocks_map(*clocks);
     join = joinrun(walk, options, budget, partials, files, err);
+    /* either failed, or joined with a map */
     if (!join || *clocks)
         return join;
     *clocks = compare(files, walk->n_logs, options->nodes);
@@ -381,21 +403,19 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
         options = &defaults;
     raw = options->gone ? options->gone : n_inputs ? inputs[0] : NULL;
     budget.limit = memory_of(options);
+    /* the rest is for rows and their indexes */
     budget.journal_limit = budget.limit / 4;
+    /* files and nodes */
     if (logwalk_init(&walk, inputs, n_inputs, err) < 0)
         return NULL;
-    if (options->partials && options->gone &&
-        partial_set_recall(&walk, raw, options->partials) < 0) {
+    if ((options->partials && raw &&
+         partial_set_init(&partials, &walk, raw, options->partials,
+                          options->gone != NULL) < 0) ||
+        !(files = calloc(walk.n_logs + 1, sizeof(*files)))) {
         error_set(err, "out of memory");
         goto out;
     }
-    files = calloc(walk.n_logs + 1, sizeof(*files));
-    if (!files ||
-        (options->partials && raw &&
-         partial_set_init(&partials, &walk, raw, options->partials) < 0)) {
-        error_set(err, "out of memory");
-        goto out;
-    }
+    /* records, then rows */
     join = join_all(&walk, options, &budget, &partials, files, &clocks, err);
     if (join)
         result = build_result((struct build){.join = join,
@@ -423,7 +443,8 @@ out:
 /* --- one node's logs, joined and written --- */
 
 /* Bytes that one core reads in a millisecond, rounded down. A compressed log
- * holds about 25 times its size. */
+ * holds about 25 times its size. "RECORDING" is the recorder's .jpr, "TRACE" a
+ * file of the example plugin. */
 enum {
     PLAIN_PER_MS = 500000,
     PACKED_PER_MS = 15000,
@@ -432,6 +453,7 @@ enum {
     PACKED_TRACE_PER_MS = 4000
 };
 
+/* How many bytes of a file are read in a millisecond, by its name. */
 static uint64_t speed_of(const struct jp_logfile *log)
 {
     const char *path = log->path;
@@ -455,6 +477,7 @@ uint64_t partial_estimate_ms(const char *raw)
     if (walk.n_logs) {
         for (size_t i = 0; i < walk.n_logs; i++)
             ms += walk.logs[i].size / speed_of(&walk.logs[i]);
+        /* never 0 if there is a log */
         ms++;
     }
     logwalk_fini(&walk);
@@ -471,6 +494,8 @@ static int check_join(const struct join *join, struct jp_error *err)
     return 0;
 }
 
+/* Writes the partial by a temporary file, so that a partial is whole or
+ * missing. */
 static int write_file(const char *path, struct join *join,
                       const struct jp_logwalk *walk, size_t skip,
                       const struct source_facts *files, struct jp_error *err)
@@ -512,6 +537,7 @@ int partial_make(const char *raw, const char *path,
         error_set(err, "out of memory");
         goto out;
     }
+    budget.timeline_events = events_of(&one, &budget, walk.n_logs);
     join = joinrun(&walk, &one, &budget, NULL, files, err);
     if (join && check_join(join, err) == 0)
         rc = write_file(path, join, &walk, strlen(raw) + 1, files, err);

@@ -4,12 +4,11 @@
  * rank of the communicator leaves one record of it. Bandwidths are GB/s (1e9
  * bytes a second), times microseconds, sizes bytes. While records are joined, a
  * bandwidth is an integer number of 1e-6 GB/s, so that sums do not depend on
- * the order of the files. Percentiles are interpolated linearly
- * (quantile_cont) over the operations' mean bus bandwidths.
+ * the order of the files. Percentiles are interpolated linearly (quantile_cont)
+ * over the operations' mean bus bandwidths.
  *
  * struct jp_result owns everything in it; result_destroy frees it. The comments
- * say how arrays are sorted, so equal input gives equal output.
- */
+ * have the order of arrays: equal input gives equal output. */
 #ifndef JP_AGGREGATE_AGGREGATE_H
 #define JP_AGGREGATE_AGGREGATE_H
 
@@ -40,7 +39,7 @@ struct jp_dist {
 /* What carried a communicator's data, by NCCL's log. Zeros without a log. */
 struct jp_carriers {
     const char *nvls; /* NVLink SHARP: "no", "ready" (it has channels), "yes"
-                         (it has buffers, too); NULL: unknown */
+                       * (it also has buffers); NULL: unknown */
     char collnet[32]; /* in-network reduction: "SHARP", "yes" (of an unnamed
                          kind), "no"; "": unknown */
     bool has_net;     /* some channels go over a network */
@@ -56,7 +55,7 @@ struct jp_comm {
     char id[20]; /* "0x..." as in the records */
     char *name;  /* "" if unknown */
     uint32_t n_ranks;
-    uint32_t nnodes; /* NVLink domains, as NCCL says */
+    uint32_t nnodes; /* NVLink domains by NCCL's count */
     bool guessed;    /* n_ranks and nnodes come from the ranks and hosts seen:
                         NCCL before 2.27 and traces of the example plugin do
                         not record them */
@@ -95,8 +94,9 @@ struct jp_comm {
  *
  * A timed operation is a complete one of a barrier-like function (AllReduce,
  * AllGather, ReduceScatter). The rank with the shortest time in it came last;
- * where two ranks share the shortest time, nobody did. Communicators of one
- * rank are not timed, nor are sequence numbers that carry two sizes.
+ * where two ranks share the shortest time, no rank counts as the last one.
+ * Communicators of one rank are not timed, nor are sequence numbers that carry
+ * two sizes.
  *
  * Where two processes wrote as one rank (quality.shared_ranks), host and pid
  * are the smaller ones. Of an operation that both wrote, the record in the
@@ -118,7 +118,7 @@ struct jp_rank {
     /* By part of the run: its time in timed operations, scaled up to all
      * operations of the part. NAN: the part has operations, but none is
      * complete. NULL: quality.waits_unknown. Points into the result's slices;
-     * stalled_us lies behind it. */
+     * stalled_us follows it. */
     const float *slice_us;
     /* By part of the run, of the operations to which it came more than
      * JP_STALL_US later than the median rank (the later one of two): how much
@@ -131,8 +131,8 @@ struct jp_rank {
     const uint32_t *kernel_us;
     size_t n_kernels;
     /* Its time in Send and Recv, over the run: part k is of so many messages,
-     * from the one after k * part_messages on, of last_message. Nothing behind
-     * the last part took any time. n_message_us 0: the messages have no
+     * from the one after k * part_messages on, of last_message. No message
+     * after the last part took any time. n_message_us 0: the messages have no
      * numbers, or no times. The rank owns message_us. */
     uint32_t *message_us;
     uint32_t n_message_us;
@@ -239,16 +239,17 @@ struct jp_busy {
     const uint64_t *slice_us; /* points into the result's busy_slices */
     enum {
         JP_BUSY_TOLD,    /* known */
-        JP_BUSY_UNTIMED, /* over 1 % of its records lack start and end */
+        JP_BUSY_UNTIMED, /* over 1 % of its records have no start and end */
         JP_BUSY_MIXED,   /* its file holds records of several processes */
         JP_BUSY_SEVERAL, /* several files hold its records */
         JP_BUSY_ORDER    /* its records are too far out of order */
     } state;
 };
 
-/* What the recorder itself cost, summed over the recordings that say so. */
+/* What the recorder itself cost, summed over the recordings that have these
+ * figures. */
 struct jp_overhead {
-    uint64_t recordings; /* that say so; 0: all other fields are 0 */
+    uint64_t recordings; /* that have the figures; 0: all other fields are 0 */
     uint64_t events;     /* callbacks by NCCL */
     double callbacks_ns; /* time in callbacks, estimated from a sample */
     double life_ns;      /* time in init and finalize of communicators */
@@ -297,22 +298,21 @@ struct jp_quality {
         char *path;
     } bad[JP_BAD_KINDS];
     uint64_t nan_busbw; /* records with bandwidth nan; no mean includes them */
-    /* How many records there should be.
-     * COUNTED: every file is a recording with counters, and all ranks of the
+    /* How many records there should be. COUNTED: every file is a recording with
+     * counters, and all ranks of the
      *   largest communicator were seen. The sum of what was produced by these
      *   counters, and unseen_calls. Of a cut file, its records are the least.
-     *   What a cut file lacks behind its last counters is not included: see
-     *   cut_recordings and unbounded_recordings.
-     * BOUND: a lower bound, so records <= expected. For each (communicator,
-     *   function): the sequence numbers that any rank recorded, times n_ranks;
-     *   then the p2p records. unseen_records are added where records were lost:
-     *   a rank lacks a record that another rank has (for Send and Recv: the two
-     *   sides of a pair differ in number), or counters say more. Where all
-     *   ranks agree in every number, gaps are most likely the profiler's size
-     *   filter (8 KiB by default) and count in unseen_records only. Traces have
-     *   no such filter: their gaps are overflow_records, and lost. The sum of
-     *   what was produced by counters is the least.
-     * NONE: unknown. */
+     *   What is missing from a cut file after its last counters is not
+     * included: see cut_recordings and unbounded_recordings. BOUND: a lower
+     * bound, so records <= expected. For each (communicator, function): the
+     * sequence numbers that any rank recorded, times n_ranks; then the p2p
+     * records. unseen_records are added where records were lost: a rank has no
+     * record that another rank has (for Send and Recv: the two sides of a pair
+     * differ in number), or counters show more. Where all ranks agree in every
+     * number, gaps are most likely the profiler's size filter (8 KiB by
+     * default) and count in unseen_records only. Traces have no such filter:
+     * their gaps are overflow_records, and lost. The sum of what was produced
+     * by counters is the least. NONE: unknown. */
     enum {
         JP_EXPECT_NONE,
         JP_EXPECT_COUNTED,
@@ -337,11 +337,11 @@ struct jp_quality {
     uint64_t lost_steps;     /* network steps that no wait includes */
     uint64_t recordings;     /* files of the recorder */
     uint64_t cut_recordings; /* recordings without their final block; cut_files
-                                does not include them. Each lacks at most its
-                                last 100 ms, except for the next ones */
+                              * does not include them. At most the last 100 ms
+                              * of each are missing, except for the next ones */
     uint64_t unbounded_recordings; /* cut recordings that had lost or left out
-                                      operations, are damaged, or hold no
-                                      counters: what else they lack is unknown
+                                    * operations, are damaged, or hold no
+                                    * counters: what else is missing is unknown
                                     */
     uint64_t unbounded_since_us;   /* the earliest time of their last counters,
                                       since 1970; 0: one of them has none */
@@ -385,7 +385,8 @@ enum jp_hang_state {
     JP_HANG_ABSENT,    /* it never entered, and is in no other operation */
     JP_HANG_ELSEWHERE, /* it never entered, and is in another operation */
     JP_HANG_DONE,      /* it has ended the operation */
-    JP_HANG_UNKNOWN,   /* it has no recording, or the recording cannot say */
+    JP_HANG_UNKNOWN,   /* it has no recording, or the recording does not show it
+                        */
     JP_HANG_STATES
 };
 
@@ -509,8 +510,8 @@ struct jp_result *aggregate_run(const char *const *inputs, size_t n_inputs,
 void result_destroy(struct jp_result *result);
 
 /* The topology's labels for a result: one for each communicator, in order, and
- * notes on files that were not used. The caller owns them; labels_fini takes
- * zeros, too. */
+ * notes on files that were not used. The caller owns them; labels_fini also
+ * takes zeros. */
 struct jp_comm_label {
     const char *fabric, *inter, *rail, *hca_path; /* constants */
     const char *evidence; /* a constant; NULL: the communicator keeps its own */

@@ -1,5 +1,5 @@
-/* blockmap.c - blocks by number: a window, or a hash where they lie far apart.
- */
+/* blockmap.c - blocks by number: a window of slots, or a hash where the numbers
+ * lie far apart. join.h has the interface. */
 #include "orchestrator/aggregate/join.h"
 
 #include <stdlib.h>
@@ -9,7 +9,8 @@ enum {
     SPARSE = 4 /* with more slots for each block than this, it becomes a hash */
 };
 
-/* Fibonacci hashing: neighbours in number are spread well. */
+/* The slot where the search for a number begins. Fibonacci hashing spreads
+ * neighbours in number well. */
 static size_t home(uint64_t number, unsigned bits)
 {
     return (size_t) (number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
@@ -27,6 +28,7 @@ void *blockmap_find(const struct blockmap *map, uint64_t number)
     return NULL;
 }
 
+/* Puts a block into a free slot; there is one. */
 static void put(struct blockmap *map, uint64_t *block)
 {
     size_t mask = blockmap_slots(map) - 1, i;
@@ -55,6 +57,7 @@ static struct span span_with(const struct blockmap *map, uint64_t number)
 
         if (!map->slots[i])
             continue;
+        /* a window's numbers are known without reading the blocks */
         at = map->hashed ? *map->slots[i] : map->first + i;
         span.first = at < span.first ? at : span.first;
         span.last = at > span.last ? at : span.last;
@@ -62,6 +65,7 @@ static struct span span_with(const struct blockmap *map, uint64_t number)
     return span;
 }
 
+/* Whether a number can be added without growing. */
 static bool fits(const struct blockmap *map, uint64_t number)
 {
     if (map->hashed)
@@ -69,9 +73,9 @@ static bool fits(const struct blockmap *map, uint64_t number)
     return number - map->first < blockmap_slots(map);
 }
 
-/* Makes a window of all numbers, at least twice as large as before, with its
- * free slots on the side of the new number. Makes a hash if the window would be
- * too empty. */
+/* The shape of a larger map, without its slots: a window of all numbers, at
+ * least twice as large as before, with its free slots on the side of the new
+ * number. If the window would be too empty, a hash. */
 static struct blockmap shape(const struct blockmap *map, uint64_t number)
 {
     struct span span = span_with(map, number);
@@ -80,6 +84,8 @@ static struct blockmap shape(const struct blockmap *map, uint64_t number)
     struct blockmap more = {.bits = least, .first = span.first, .n = map->n};
     uint64_t last;
 
+    /* 40 bits end the loop for numbers that are as far apart as a file may
+     * claim */
     while (more.bits < 40 && span.last - span.first >= (uint64_t) 1
                                                            << more.bits)
         more.bits++;
@@ -90,6 +96,7 @@ static struct blockmap shape(const struct blockmap *map, uint64_t number)
         return more;
     }
     last = blockmap_slots(&more) - 1;
+    /* numbers grow downwards */
     if (map->n && number == span.first)
         more.first = span.last > last ? span.last - last : 0;
     return more;
@@ -132,7 +139,8 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Moves the blocks to the front of `to`, sorted. Returns their number. */
+/* Copies the blocks to the front of `to`, sorted, which may be the map's own
+ * slots. Returns their number. */
 static size_t sort(const struct blockmap *map, uint64_t **to)
 {
     size_t n = 0;

@@ -1,4 +1,10 @@
-/* clockgraph.c - weighted least squares over the edges between clocks. */
+/* clockgraph.c - weighted least squares over the edges between clocks.
+ *
+ * Offsets may be years and have to be exact to nanoseconds, which a double
+ * cannot be. So follow_tree sums up whole numbers along a tree, and relax
+ * solves only for the small rest in doubles. Edges that contradict the others
+ * are left out one by one (worst), and all is solved again. At the end come the
+ * uncertainties. */
 #include "orchestrator/aggregate/clocks.h"
 
 #include <math.h>
@@ -12,13 +18,13 @@
 #define CONTRADICTS_NS 200.0
 /* At most this share of the edges is left out. */
 #define LEFT_OUT_PART 10
-/* A step of the solver makes the error smaller by some factor; a graph of
- * 1,024 clocks needs some 60. */
+/* The most steps of the solver. Each makes the error smaller by some factor; a
+ * graph of 1,024 clocks needs some 60. */
 #define STEPS_MAX 2000
 #define ACCURACY 1e-20 /* of the squared norm */
 
-/* The edges of each clock: those of clock i are at[first[i]] to
- * at[first[i + 1]]. */
+/* The graph, and the columns of the solver. The edges of clock i are
+ * at[first[i]] to at[first[i + 1] - 1]. */
 struct graph {
     struct clockgraph_edge *edges;
     size_t n_edges, n;
@@ -31,6 +37,7 @@ struct graph {
     double *d; /* by edge: the residual of theta */
 };
 
+/* The weight of an edge: 1 / uncertainty^2; 0 if it is left out. */
 static double weight(const struct clockgraph_edge *e)
 {
     double unc = fmax(e->unc_ns, CLOCKGRAPH_LEAST_NS);
@@ -48,9 +55,12 @@ static void graph_fini(struct graph *g)
     free(g->d);
 }
 
+/* Lists the edges of each clock by a counting sort. 0, or -1: no memory;
+ * graph_fini frees what is there. */
 static int graph_init(struct graph *g)
 {
     size_t n = g->n;
+    /* one allocation for all columns by clock; x is its begin */
     double *columns = calloc(7 * n, sizeof(*columns));
 
     g->x = columns;
@@ -85,8 +95,8 @@ static uint32_t other_end(const struct clockgraph_edge *e, uint32_t clock)
     return e->from == clock ? e->to : e->from;
 }
 
-/* Offsets along a tree from the reference: whole numbers, however far apart
- * the clocks are. Returns how many clocks it reaches. */
+/* Sums up the edges along a tree from the reference: whole numbers, however far
+ * apart the clocks are. Returns how many clocks it reaches. */
 static size_t follow_tree(struct graph *g, struct clockgraph_clock *clocks)
 {
     size_t head = 0, tail = 0;
@@ -117,7 +127,7 @@ static size_t follow_tree(struct graph *g, struct clockgraph_clock *clocks)
     return tail;
 }
 
-/* q = L p, with the reference held at 0. */
+/* q = L p, with the graph's Laplacian L and the reference held at 0. */
 static void multiply(struct graph *g, const double *p, double *q)
 {
     memset(q, 0, g->n * sizeof(*q));
@@ -140,8 +150,9 @@ static double dot(const double *a, const double *b, size_t n)
     return sum;
 }
 
-/* Conjugate gradients with the diagonal as preconditioner; the graph is sparse
- * and the reference makes it definite where it is connected. */
+/* Solves L x = b for the rest by conjugate gradients with the diagonal as
+ * preconditioner. The graph is sparse, and the reference makes L definite where
+ * it is connected. */
 static void relax(struct graph *g)
 {
     size_t n = g->n;
@@ -149,6 +160,7 @@ static void relax(struct graph *g)
 
     memset(g->b, 0, n * sizeof(*g->b));
     memset(g->diagonal, 0, n * sizeof(*g->diagonal));
+    /* b: the pull of the edges' residuals on each clock */
     for (size_t i = 0; i < g->n_edges; i++) {
         const struct clockgraph_edge *e = &g->edges[i];
         double w = g->seen[e->from] ? weight(e) : 0;
@@ -170,7 +182,7 @@ static void relax(struct graph *g)
 
         multiply(g, g->p, g->q);
         alpha = dot(g->p, g->q, n);
-        if (!(alpha > 0))
+        if (!(alpha > 0)) /* also NAN */
             break;
         alpha = rho / alpha;
         for (size_t i = 0; i < n; i++) {
@@ -207,8 +219,8 @@ static void solve(struct graph *g, struct clockgraph_clock *clocks)
     }
 }
 
-/* The edge that contradicts most, among those without which the graph stays
- * connected. */
+/* Leaves out the edge that contradicts most, if the graph stays connected
+ * without it. NULL: no edge contradicts, or the worst one is needed. */
 static struct clockgraph_edge *worst(struct graph *g,
                                      struct clockgraph_clock *clocks)
 {
@@ -236,8 +248,8 @@ static struct clockgraph_edge *worst(struct graph *g,
     return NULL;
 }
 
-/* How wrong an edge is: its own uncertainty, or its residual if that is larger.
- */
+/* How wrong an edge is, in ns: its own uncertainty, or its residual if that is
+ * larger. */
 static double error_of(const struct clockgraph_edge *e)
 {
     return fmax(fmax(e->unc_ns, CLOCKGRAPH_LEAST_NS), e->residual_ns);
@@ -272,8 +284,9 @@ static void measure_ways(struct graph *g)
     }
 }
 
-/* Where other edges tie two clocks better, the residual of a noisy edge is its
- * own error. Beyond CLOCKMAP_SURE times that, either side may be wrong. */
+/* Sets the uncertainty of each clock. Where other edges tie two clocks better,
+ * the residual of a noisy edge is its own error. Beyond CLOCKMAP_SURE times
+ * that, either of its ends may be wrong. */
 static void uncertainties(struct graph *g, struct clockgraph_clock *clocks)
 {
     measure_ways(g);
@@ -311,6 +324,7 @@ int clockgraph_solve(struct clockgraph_edge *edges, size_t n_edges,
         return -1;
     }
     solve(&g, clocks);
+    /* without it all residuals change */
     while (left-- && worst(&g, clocks))
         solve(&g, clocks);
     for (size_t i = 0; i < n_clocks; i++)

@@ -1,4 +1,10 @@
-/* clockpair.c - windows of two clocks, from bounds and ends. */
+/* clockpair.c - the clocks of two nodes, window by window, from the bounds and
+ * the ends of their common operations.
+ *
+ * clocks.h has the idea (two nodes' clocks). clockpair_add collects the
+ * operations of a window, and settle finds its line: from the bounds
+ * (find_line, without the wrong ones), corrected by the ends of the shortest
+ * operations (correct). clockpair_theta reads a line off for a moment. */
 #include "orchestrator/aggregate/clocks.h"
 
 #include <math.h>
@@ -19,12 +25,6 @@
 /* A line also counts beyond its window; a quartz drifts from it by so much. */
 #define BEYOND 1e-6
 
-void clockpair_init(struct clockpair *pair, uint32_t a, uint32_t b,
-                    int64_t window_ns)
-{
-    *pair = (struct clockpair){.a = a, .b = b, .window_ns = window_ns};
-}
-
 void clockpair_fini(struct clockpair *pair)
 {
     clockline_fini(&pair->bounds);
@@ -44,6 +44,7 @@ struct correction {
     size_t n;
 };
 
+/* Computes the correction. False: there are too few bins with an end. */
 static bool correct(const struct clockpair *pair, const struct clockline *line,
                     struct correction *c)
 {
@@ -53,6 +54,7 @@ static bool correct(const struct clockpair *pair, const struct clockline *line,
     size_t n = 0, m = 0;
 
     *c = none;
+    /* the ends, relative to the line of the bounds */
     for (int i = 0; i < CLOCKPAIR_BINS; i++) {
         const struct clockpair_end *e = &pair->ends[i];
 
@@ -81,6 +83,8 @@ static bool correct(const struct clockpair *pair, const struct clockline *line,
     for (size_t i = 0; i < n; i++)
         work[i] = fabs(y[i] - c->slope * t[i] - c->level_ns);
     qsort(work, n, sizeof(*work), sorted_ascending);
+    /* the median deviation, scaled to the standard deviation of a normal
+     * distribution */
     c->scatter_ns = 1.4826 * sorted_median(work, n);
     c->n = n;
     return true;
@@ -95,6 +99,7 @@ struct interval {
     bool wrong;
 };
 
+/* An end of an interval, for the sweep over all of them. */
 struct edge {
     double at;
     int by; /* one begins, one ends */
@@ -109,7 +114,7 @@ static int by_edge(const void *a, const void *b)
     return y->by - x->by; /* intervals that touch have a point in common */
 }
 
-/* A point in the largest number of intervals. */
+/* The middle of the range that lies in the largest number of intervals. */
 static double deepest(const struct interval *at, size_t n, struct edge *edges)
 {
     double begin = 0, end = 0;
@@ -185,7 +190,8 @@ static bool is_scattered(const struct interval *at, size_t n, size_t wrong)
     return wrong <= 2 || (2 * wrong <= n - first && 2 * wrong <= last + 1);
 }
 
-/* Keeps the shortest operation of each part of the window. */
+/* Keeps the end of an operation if it is the shortest in its part of the
+ * window. */
 static void note_end(struct clockpair *pair, const struct clockpair_op *op)
 {
     int64_t into = (op->end_a_ns - pair->begin_ns) /
@@ -227,6 +233,7 @@ static int64_t leave_out(struct clockpair *pair,
         middle = deepest(at, n, edges);
         for (size_t i = 0; i < n; i++)
             wrong += at[i].wrong = at[i].low > middle || at[i].high < middle;
+        /* otherwise a clock was set, and nothing is left out */
         if (is_scattered(at, n, wrong)) {
             rc = (int64_t) wrong;
             memset(pair->ends, 0, sizeof(pair->ends));
@@ -309,7 +316,9 @@ static double typical_ns(const struct clockpair *pair)
     return net;
 }
 
-/* Finds the window's line from bounds and ends. False: there is none. */
+/* Finds the window's line from bounds and ends. False: there is none. A window
+ * with bounds that contradict each other is kept, because it shows that a clock
+ * was set. */
 static bool settle(struct clockpair *pair, struct clockpair_window *w)
 {
     struct clockline line;
@@ -331,6 +340,7 @@ static bool settle(struct clockpair *pair, struct clockpair_window *w)
     w->last_ns = line.last_ns;
     has_ends = correct(pair, &line, &c);
     agree = has_ends && agrees(&line, &c);
+    /* both ends of the line: moved by the correction, but within the bounds */
     for (int i = 0; i < 2; i++) {
         int64_t t = i ? w->last_ns : w->first_ns, at = clockline_at(&line, t);
         double low, high, by = 0;
@@ -344,6 +354,7 @@ static bool settle(struct clockpair *pair, struct clockpair_window *w)
         *thetas[i] = at + llround(by);
         unc = fmax(unc, fmax(high - by, by - low));
     }
+    /* the ends' own uncertainty: how ranks leave, and the error of a median */
     if (has_ends)
         unc = fmin(unc, STAMP_NS + c.net_ns / LEAVING +
                             3 * 1.2533 * c.scatter_ns / sqrt((double) c.n));
@@ -352,6 +363,7 @@ static bool settle(struct clockpair *pair, struct clockpair_window *w)
     return true;
 }
 
+/* Ends the open window and empties it for the next one. 0, or -1: no memory. */
 static int close_window(struct clockpair *pair)
 {
     struct clockpair_window w = {.first_ns = pair->begin_ns,
@@ -407,6 +419,7 @@ int clockpair_add(struct clockpair *pair, const struct clockpair_stamps *a,
 
     if (llabs(b->end_ns - a->end_ns) > FAR_NS)
         return 0;
+    /* a window goes on until it has enough bounds */
     if (pair->open && t - pair->begin_ns >= pair->window_ns &&
         pair->bounds.upper.added >= CLOCKPAIR_BOUNDS && close_window(pair) < 0)
         return -1;
@@ -437,7 +450,8 @@ static int64_t distance(const struct clockpair_window *w, int64_t t_ns)
     return t_ns > w->last_ns ? t_ns - w->last_ns : 0;
 }
 
-/* The offset by a window's line at that moment, and its uncertainty. */
+/* Reads the offset off a window's line at a moment, and its uncertainty, which
+ * grows with the distance from the window. */
 static void read_off(const struct clockpair_window *w, int64_t t_ns,
                      int64_t *theta_ns, double *unc_ns)
 {

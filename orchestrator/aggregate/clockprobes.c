@@ -1,267 +1,29 @@
-/* clockprobes.c - from the agents' lines to a map of times. */
+/* clockprobes.c - from what agents measured of each other's clocks to a map of
+ * times, and one map from this one and the one by collectives.
+ *
+ * solve_at solves for all clocks at one moment, choose_times has the moments,
+ * add_points makes the map's points from each solution and from the nodes' wall
+ * clocks. clockprobes_add, for clocks.c, compares both maps and chooses
+ * (choose_map). */
 #include "orchestrator/aggregate/clocks.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/fileio.h"
-
-#define FILES_MAX 65536
-/* Points over the run; of these, for steps of wall clocks. */
-#define POINTS_MAX 256
+/* The most points around the steps of wall clocks, besides those over the run.
+ */
 #define STEPS_MAX 256
-/* Points times clocks: a large graph has fewer points. */
-#define CLOCKS_MAX (128 * 1024)
 /* Just before and after the moment in which a wall clock was set. */
 #define BESIDE_NS 1000
-/* A line also counts beyond its window; a quartz drifts from it by so much. */
+/* A line is also used beyond its window. A quartz drifts from it by so much, as
+ * a part of the time. */
 #define BEYOND 1e-6
-/* What a window's margin exceeds the smallest one of its edge by is queueing;
- * an edge with fewer windows may not have seen a moment without any. */
-#define FEW_WINDOWS 4
-#define FEW_PART 0.25
-#define EXACT_NS 50.0
-
-/* --- files ----------------------------------------------------------------
- */
-
-static int by_node(const void *a, const void *b)
-{
-    const struct clock_file *x = a, *y = b;
-
-    return strcmp(x->node, y->node);
-}
-
-/* By neighbour and time; windows without a line come last. */
-static int by_edge(const void *a, const void *b)
-{
-    const struct clock_window *x = a, *y = b;
-    bool bad_x = x->status != CLOCK_OK, bad_y = y->status != CLOCK_OK;
-
-    if (bad_x != bad_y)
-        return bad_x ? 1 : -1;
-    if (x->to != y->to)
-        return x->to < y->to ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->id > y->id) - (x->id < y->id);
-}
-
-/* Sets the uncertainty of each window from its margin, compared with the
- * smallest margin. */
-static void judge_margins(struct clock_window *w, size_t n)
-{
-    double least = INFINITY;
-
-    for (size_t i = 0; i < n; i++)
-        least = fmin(least, w[i].margin_ns);
-    for (size_t i = 0; i < n; i++) {
-        double unc = w[i].margin_ns - least + EXACT_NS;
-
-        if (w[i].user_stamps)
-            unc += CLOCK_USER_PART * fabs(w[i].margin_ns);
-        if (n < FEW_WINDOWS)
-            unc += FEW_PART * fabs(w[i].margin_ns);
-        /* the agent's own figure may be larger, as it knows how exchanges
-         * scatter */
-        w[i].unc_ns = fmax(unc, w[i].unc_ns);
-    }
-}
-
-/* The number of points for so many files. */
-static size_t points_of(size_t n_files)
-{
-    size_t most = n_files ? CLOCKS_MAX / n_files : POINTS_MAX;
-
-    return most > POINTS_MAX ? POINTS_MAX : most < 2 ? 2 : most;
-}
-
-/* Keeps `most` windows: of each group the one with the smallest margin. */
-static size_t thin_out(struct clock_window *w, size_t n, size_t most)
-{
-    size_t group = n / most + (n % most != 0), kept = 0;
-
-    for (size_t i = 0; i < n; i += group) {
-        size_t best = i;
-
-        for (size_t k = i + 1; k < n && k < i + group; k++)
-            if (w[k].margin_ns < w[best].margin_ns)
-                best = k;
-        w[kept++] = w[best];
-    }
-    return kept;
-}
-
-/* Counts all windows of a file and keeps no more of each edge than the points
- * can show. */
-static void settle_file(struct clockprobes *p, struct clock_file *f,
-                        size_t points)
-{
-    struct clock_window *w = f->windows;
-    size_t kept = 0, n;
-
-    for (size_t i = 0; i < f->n_windows; i++) {
-        p->exchanges += w[i].exchanges;
-        p->failures += (uint64_t) w[i].lost + w[i].no_stamp + w[i].disturbed;
-    }
-    if (f->n_windows)
-        qsort(w, f->n_windows, sizeof(*w), by_edge);
-    for (size_t i = 0; i < f->n_windows; i += n) {
-        if (w[i].status != CLOCK_OK) {
-            p->bad_windows += f->n_windows - i;
-            break;
-        }
-        for (n = 1; i + n < f->n_windows && w[i + n].status == CLOCK_OK &&
-                    w[i + n].to == w[i].to;)
-            n++;
-        p->windows += n;
-        judge_margins(&w[i], n);
-        memmove(&w[kept], &w[i], n * sizeof(*w));
-        kept += thin_out(&w[kept], n, 2 * points);
-    }
-    f->n_windows = kept;
-    w = realloc(f->windows, (kept + 1) * sizeof(*w));
-    if (w)
-        f->windows = w;
-}
-
-static int add_file(struct clockprobes *p, const char *path, size_t points)
-{
-    struct clock_file *grown;
-    struct jp_error err;
-
-    if ((p->n_files & (p->n_files - 1)) == 0) {
-        grown = realloc(p->files, 2 * (p->n_files + 1) * sizeof(*grown));
-        if (!grown)
-            return -1;
-        p->files = grown;
-    }
-    errno = 0;
-    if (clock_file_read(path, &p->files[p->n_files], &err) == 0)
-        settle_file(p, &p->files[p->n_files++], points);
-    else
-        p->bad_files += errno != ENOENT && errno != ENOTDIR;
-    return 0;
-}
-
-static int read_files(const char *nodes, struct clockprobes *p)
-{
-    DIR *dir = opendir(nodes);
-    struct dirent *entry;
-    size_t n = 0, points;
-    int rc = 0;
-
-    while (dir && n < FILES_MAX && readdir(dir))
-        n++;
-    points = points_of(n);
-    if (dir)
-        rewinddir(dir);
-    while (dir && rc == 0 && p->n_files < FILES_MAX && (entry = readdir(dir))) {
-        char *path;
-
-        if (entry->d_name[0] == '.')
-            continue;
-        path = text_format("%s/%s/" CLOCK_FILE, nodes, entry->d_name);
-        rc = path ? add_file(p, path, points) : -1;
-        free(path);
-    }
-    if (dir)
-        closedir(dir);
-    return rc;
-}
-
-/* The file of a node of the same component, by its index there. */
-static bool find_file(const struct clockprobes *p, const struct clock_file *of,
-                      uint32_t node_id, uint32_t *found)
-{
-    /* indices usually are in the order of names */
-    for (size_t k = 0; k < p->n_files; k++) {
-        size_t i = (node_id + k) % p->n_files;
-        const struct clock_file *f = &p->files[i];
-
-        if (f->node_id != node_id || f->job != of->job || f == of)
-            continue;
-        *found = (uint32_t) i;
-        return true;
-    }
-    return false;
-}
-
-static int add_edges(struct clockprobes *p, uint32_t from)
-{
-    const struct clock_file *f = &p->files[from];
-    size_t n;
-
-    for (size_t i = 0; i < f->n_windows; i += n) {
-        struct clockprobes_edge e = {.from = from, .windows = &f->windows[i]};
-        struct clockprobes_edge *grown;
-
-        for (n = 1;
-             i + n < f->n_windows && f->windows[i + n].to == f->windows[i].to;)
-            n++;
-        e.n = n;
-        if (!find_file(p, f, f->windows[i].to, &e.to))
-            continue;
-        if ((p->n_edges & (p->n_edges - 1)) == 0) {
-            grown = realloc(p->edges, 2 * (p->n_edges + 1) * sizeof(*grown));
-            if (!grown)
-                return -1;
-            p->edges = grown;
-        }
-        p->edges[p->n_edges++] = e;
-    }
-    return 0;
-}
-
-int clockprobes_read(const char *nodes, struct clockprobes *probes)
-{
-    int rc;
-
-    memset(probes, 0, sizeof(*probes));
-    rc = read_files(nodes, probes);
-    if (probes->n_files)
-        qsort(probes->files, probes->n_files, sizeof(*probes->files), by_node);
-    for (size_t i = 0; rc == 0 && i < probes->n_files; i++)
-        rc = add_edges(probes, (uint32_t) i);
-    if (rc < 0)
-        clockprobes_fini(probes);
-    return rc;
-}
-
-int clockprobes_take(struct clock_file *files, size_t n,
-                     struct clockprobes *probes)
-{
-    int rc = 0;
-
-    memset(probes, 0, sizeof(*probes));
-    probes->files = files;
-    probes->n_files = n;
-    for (size_t i = 0; i < n; i++)
-        settle_file(probes, &files[i], points_of(n));
-    if (n)
-        qsort(files, n, sizeof(*files), by_node);
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = add_edges(probes, (uint32_t) i);
-    if (rc < 0)
-        clockprobes_fini(probes);
-    return rc;
-}
-
-void clockprobes_fini(struct clockprobes *probes)
-{
-    for (size_t i = 0; i < probes->n_files; i++)
-        clock_file_fini(&probes->files[i]);
-    free(probes->files);
-    free(probes->edges);
-    memset(probes, 0, sizeof(*probes));
-}
 
 /* --- all clocks at one moment ---------------------------------------------
  */
 
+/* Work space to solve for all clocks at one moment. */
 struct solver {
     const struct clockprobes *probes;
     uint32_t reference; /* of files */
@@ -271,7 +33,8 @@ struct solver {
     size_t n_times;
 };
 
-/* The edge's offset when its first clock shows t_ns, by the nearest window. */
+/* Measures an edge when its first clock shows t_ns, by the line of the nearest
+ * window. */
 static void measure_edge(const struct clockprobes_edge *e, int64_t t_ns,
                          struct clockgraph_edge *out)
 {
@@ -303,7 +66,9 @@ static void measure_edge(const struct clockprobes_edge *e, int64_t t_ns,
         .unc_ns = w->unc_ns + BEYOND * (double) away};
 }
 
-/* first: take each pair's first window, which is near enough to begin with. */
+/* Solves for all clocks when the reference shows t_ns, beginning from the
+ * offsets so far. first: takes each pair's first window, which is near enough
+ * to begin with. 0, or -1: no memory. */
 static int solve_at(struct solver *s, int64_t t_ns, bool first)
 {
     const struct clockprobes *p = s->probes;
@@ -330,7 +95,8 @@ static int by_time(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The range of the reference's time that the windows cover. */
+/* Finds the range of the reference's time that the windows cover. first > last:
+ * there are no windows that the reference reaches. */
 static void find_range(const struct solver *s, int64_t *first, int64_t *last)
 {
     const struct clockprobes *p = s->probes;
@@ -350,8 +116,9 @@ static void find_range(const struct solver *s, int64_t *first, int64_t *last)
     }
 }
 
-/* When the reference shows what it shows in the moment in which a wall clock of
- * a file was set: its offset then is not that of the run's begin. */
+/* Finds what the reference shows at the moment in which a wall clock of a file
+ * was set. The file's offset at that moment is not that of the run's begin, so
+ * it is solved for twice. 0, or -1: no memory. */
 static int find_step(struct solver *s, size_t file, int64_t mono_ns,
                      int64_t *t_ns)
 {
@@ -364,7 +131,8 @@ static int find_step(struct solver *s, size_t file, int64_t mono_ns,
     return 0;
 }
 
-/* Just before and just after each moment in which a wall clock was set. */
+/* Adds the moments just before and just after each step of a wall clock, so
+ * that the map has no slope across a step. 0, or -1: no memory. */
 static int add_steps(struct solver *s, int64_t first, int64_t last)
 {
     const struct clockprobes *p = s->probes;
@@ -385,13 +153,14 @@ static int add_steps(struct solver *s, int64_t first, int64_t last)
     return 0;
 }
 
-/* Points at equal distances, and those around steps. */
+/* Chooses the moments of the points: at equal distances, and around steps. 0,
+ * or -1: no memory. */
 static int choose_times(struct solver *s)
 {
     const struct clockprobes *p = s->probes;
     const struct clock_file *f = &p->files[s->reference];
     int64_t window = (int64_t) (f->window_ms ? f->window_ms : 4000) * 1000000;
-    size_t most = points_of(p->n_files), n;
+    size_t most = p->points, n;
     int64_t first, last;
 
     find_range(s, &first, &last);
@@ -411,8 +180,9 @@ static int choose_times(struct solver *s)
     return 0;
 }
 
-/* A wall clock that is set back shows some times twice, and a time stamp may
- * mean either of them. */
+/* Adds a point to a node. A wall clock that is set back shows some times twice,
+ * and a time stamp may mean either of them: such points become as uncertain as
+ * the step. */
 static void add_point(struct clockmap_node *node, struct clockmap_point p)
 {
     struct clockmap_point *last =
@@ -430,12 +200,15 @@ static void add_point(struct clockmap_node *node, struct clockmap_point p)
     node->aligned = true;
 }
 
+/* Adds a point to each node that has a file and is reachable. file_of: the file
+ * of each node of the map. t_ns: by the reference's clock. */
 static void add_points(const struct solver *s, const uint32_t *file_of,
                        int64_t t_ns, struct clockmap *map)
 {
     const struct clockprobes *p = s->probes;
     int64_t here, there;
 
+    /* no wall clock known then */
     if (!clock_file_wall(&p->files[s->reference], t_ns, &here))
         return;
     for (size_t i = 0; i < map->n_nodes; i++) {
@@ -451,6 +224,7 @@ static void add_points(const struct solver *s, const uint32_t *file_of,
             !clock_file_wall(&p->files[file_of[i]], mono, &there))
             continue;
         point.t_ns = mono + there;
+        /* wall clock against wall clock */
         point.offset_ns = c->offset_ns + there - here;
         point.unc_ns = c->unc_ns;
         add_point(&map->nodes[i], point);
@@ -461,8 +235,15 @@ static void add_points(const struct solver *s, const uint32_t *file_of,
 /* --- the map --------------------------------------------------------------
  */
 
-/* The file of a host: that of the node of this name, of the node with this
- * hostname, or of the only node whose name begins so. */
+static int by_node(const void *a, const void *b)
+{
+    const struct clock_file *x = a, *y = b;
+
+    return strcmp(x->node, y->node);
+}
+
+/* The file of a host: that of the node of this name, or of the only node with
+ * this hostname. UINT32_MAX: none, or several. */
 static uint32_t file_of_host(const struct clockprobes *p, const char *host)
 {
     const struct clock_file *found;
@@ -485,7 +266,10 @@ static uint32_t file_of_host(const struct clockprobes *p, const char *host)
     return at;
 }
 
-int clockprobes_hosts(const struct clockprobes *p, struct clockmap *map)
+/* Adds the nodes of files that belong to no host of the map, by Slurm's name.
+ * None is added if no file belongs to any of its hosts, because then the files
+ * may be of the same nodes by other names. 0, or -1: no memory. */
+static int add_hosts(const struct clockprobes *p, struct clockmap *map)
 {
     bool *known = calloc(p->n_files + 1, sizeof(*known));
     size_t found = 0;
@@ -508,6 +292,8 @@ int clockprobes_hosts(const struct clockprobes *p, struct clockmap *map)
     return rc;
 }
 
+/* Makes the map's nodes, with room for `points` points each. The reference
+ * needs none. 0, or -1: no memory. */
 static int make_nodes(struct clockmap *map, const char *const *hosts,
                       size_t n_hosts, size_t points)
 {
@@ -528,6 +314,7 @@ static int make_nodes(struct clockmap *map, const char *const *hosts,
     return 0;
 }
 
+/* Makes all points of the map. 0, or -1: no memory. */
 static int solve_all(struct solver *s, const uint32_t *file_of,
                      const char *const *hosts, size_t n_hosts,
                      struct clockmap *map)
@@ -548,7 +335,7 @@ static int solve_all(struct solver *s, const uint32_t *file_of,
     return 0;
 }
 
-/* The first host that has a file, if the wanted one has none. */
+/* The first host that has a file, if the preferred one has none. */
 static size_t choose_reference(const uint32_t *file_of, size_t n, size_t wanted)
 {
     if (wanted < n && file_of[wanted] != UINT32_MAX)
@@ -578,6 +365,7 @@ int clockprobes_map(const struct clockprobes *probes, const char *const *hosts,
         file_of[i] = file_of_host(probes, hosts[i]);
     if (rc == 0) {
         map->reference = choose_reference(file_of, n_hosts, reference);
+        /* else no host has a file */
         if (map->reference < n_hosts) {
             s.reference = file_of[map->reference];
             rc = solve_all(&s, file_of, hosts, n_hosts, map);
@@ -595,8 +383,8 @@ int clockprobes_map(const struct clockprobes *probes, const char *const *hosts,
 /* --- two maps -------------------------------------------------------------
  */
 
-/* The difference between both maps' C_node - C_reference at a point of map a.
- */
+/* How far both maps differ in C_node - C_reference at a point of map a, in ns.
+ * *allowed: what their uncertainties allow. */
 static double difference(const struct clockmap *a, const struct clockmap *b,
                          size_t node, int64_t t_ns, double *allowed)
 {
@@ -611,12 +399,16 @@ static double difference(const struct clockmap *a, const struct clockmap *b,
                           clockmap_offset_ns(ref_b, t_ref)));
 }
 
+/* Whether a time lies between the points of a node. The reference has none and
+ * is always within. */
 static bool is_within(const struct clockmap_node *node, int64_t t_ns)
 {
     return !node->n_points || (t_ns >= node->points[0].t_ns &&
                                t_ns <= node->points[node->n_points - 1].t_ns);
 }
 
+/* Compares one node at all points of map a that map b covers, and adds it to
+ * the check. */
 static void compare_node(const struct clockmap *a, const struct clockmap *b,
                          size_t i, struct clockprobes_check *check)
 {
@@ -659,7 +451,9 @@ static bool comparable(const struct clockmap *a, const struct clockmap *b)
            b->method != CLOCKMAP_NONE && b->nodes[a->reference].aligned;
 }
 
-void clockprobes_compare(const struct clockmap *a, const struct clockmap *b,
+/* Compares two maps of the same hosts: how many nodes are apart, and which one
+ * most. */
+static void compare_maps(const struct clockmap *a, const struct clockmap *b,
                          struct clockprobes_check *check)
 {
     memset(check, 0, sizeof(*check));
@@ -673,7 +467,9 @@ void clockprobes_compare(const struct clockmap *a, const struct clockmap *b,
 /* --- one map of two -------------------------------------------------------
  */
 
-void clockprobes_fill(struct clockmap *map, struct clockmap *other)
+/* Takes nodes that map does not reach, and other does, from there, if both have
+ * the same reference. other keeps them as not aligned. */
+static void fill_map(struct clockmap *map, struct clockmap *other)
 {
     if (map->n_nodes != other->n_nodes || map->reference != other->reference)
         return;
@@ -690,7 +486,9 @@ void clockprobes_fill(struct clockmap *map, struct clockmap *other)
     }
 }
 
-void clockprobes_doubt(struct clockmap *map, const struct clockmap *other)
+/* Raises the uncertainty of map's nodes on which the two maps disagree: where
+ * they differ by more than both allow, to their difference. */
+static void doubt_map(struct clockmap *map, const struct clockmap *other)
 {
     if (!comparable(map, other))
         return;
@@ -710,4 +508,111 @@ void clockprobes_doubt(struct clockmap *map, const struct clockmap *other)
                 p->unc_ns = fmax(p->unc_ns, by);
         }
     }
+}
+
+/* --- both ways together --------------------------------------------------- */
+
+/* Compares two maps that disagree. 1: with the probes many operations do not
+ * overlap, and with the collectives nearly all of these do, so the probes must
+ * be wrong. 0: there is no difference. -1: otherwise; time stamps may be wrong,
+ * which affects the collectives alone. */
+static int judge(const struct jp_clocks *clocks,
+                 struct timeline *const *timelines, size_t n,
+                 const struct clockmap *probes, int *wrong)
+{
+    struct clocks_check a, b;
+
+    if (clockwalk_check(timelines, n, probes, &a, NULL) < 0 ||
+        clockwalk_check(timelines, n, &clocks->map, &b, NULL) < 0)
+        return -1;
+    *wrong =
+        (double) a.violations > CLOCKS_TORN_SHARE * (double) a.operations &&
+                (double) b.violations < CLOCKS_TORN_LEFT * (double) a.violations
+            ? 1
+        : a.violations == b.violations ? 0
+                                       : -1;
+    return 0;
+}
+
+/* Makes one map from the one by collectives and the one by probes, which is
+ * empty afterwards. */
+static int choose_map(struct jp_clocks *clocks,
+                      struct timeline *const *timelines, size_t n,
+                      struct clockmap *probes)
+{
+    struct clockmap other;
+    int wrong = 0;
+    bool keep;
+
+    clockmap_settle(probes);
+    clockmap_settle(&clocks->map);
+    compare_maps(probes, &clocks->map, &clocks->probes.check);
+    if (clocks->probes.check.apart &&
+        judge(clocks, timelines, n, probes, &wrong) < 0)
+        return -1;
+    keep = wrong > 0;
+    other = keep ? *probes : clocks->map;
+    if (!keep)
+        clocks->map = *probes;
+    memset(probes, 0, sizeof(*probes));
+    clocks->probes.used = !keep;
+    if (wrong == 0) /* neither is known to be right */
+        doubt_map(&clocks->map, &other);
+    fill_map(&clocks->map, &other);
+    clockmap_fini(&other);
+    return 0;
+}
+
+/* Makes the map by probes and joins it with that by collectives. 0, or -1: no
+ * memory. */
+static int map_probes(struct jp_clocks *clocks,
+                      struct timeline *const *timelines, size_t n,
+                      const struct clockprobes *read)
+{
+    struct clockmap *own = &clocks->map, map = {0};
+    const char **hosts = NULL;
+    int rc = add_hosts(read, own);
+
+    if (rc == 0 && own->n_nodes > 1) {
+        if (own->method == CLOCKMAP_ONE_NODE)
+            own->method = CLOCKMAP_NONE; /* it reaches other nodes */
+        hosts = calloc(own->n_nodes, sizeof(*hosts));
+        rc = hosts ? 0 : -1;
+    }
+    for (size_t i = 0; hosts && i < own->n_nodes; i++)
+        hosts[i] = own->nodes[i].host;
+    if (hosts)
+        rc = clockprobes_map(read, hosts, own->n_nodes, own->reference, &map);
+    for (size_t i = 0; i < map.n_nodes; i++)
+        clocks->probes.nodes += map.nodes[i].aligned;
+    clocks->probes.tied = map.method == CLOCKMAP_PROBES;
+    if (rc == 0 && clocks->probes.tied)
+        rc = choose_map(clocks, timelines, n, &map);
+    clockmap_fini(&map);
+    free(hosts);
+    return rc;
+}
+
+int clockprobes_add(struct jp_clocks *clocks, struct timeline *const *timelines,
+                    size_t n, const char *nodes)
+{
+    struct clockprobes read;
+    int rc;
+
+    if (!nodes)
+        return 0;
+    if (clockprobes_read(nodes, &read) < 0)
+        return -1;
+    clocks->probes =
+        (struct clocks_probes){.files = read.n_files,
+                               .bad_files = read.bad_files,
+                               .windows = read.windows,
+                               .bad_windows = read.bad_windows,
+                               .exchanges = read.exchanges,
+                               .failures = read.failures,
+                               .by_xla = read.by_xla,
+                               .xla_ambiguous = read.xla_ambiguous};
+    rc = read.n_files ? map_probes(clocks, timelines, n, &read) : 0;
+    clockprobes_fini(&read);
+    return rc;
 }

@@ -1,173 +1,63 @@
 /* clocks.c - one time for all nodes, from what their ranks did together and
- * what their agents measured. */
+ * what their agents measured.
+ *
+ * clocks_align makes a map by collectives: it chooses the pairs of nodes to
+ * compare (make_links), walks the operations (clockwalk.c), and solves for all
+ * clocks at points over the run (solve_points, clockgraph.c). clocks_make adds
+ * the probes (clockprobes.c) and finds which process came last by the map.
+ * clocks_text formats all of it as one sentence. */
 #include "orchestrator/aggregate/clocks.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WINDOW_NS INT64_C(4000000000)
-#define WINDOWS_MAX 256
-#define PAIRS_A_NODE 16
-/* A communicator of so many nodes compares all pairs; a larger one compares
- * chords. */
+#include "common/figure.h"
+
+#define WINDOW_NS INT64_C(4000000000) /* of a pair's line, at least */
+#define WINDOWS_MAX 256               /* of a run */
+#define PAIRS_A_NODE 16               /* the most that are compared */
+/* A communicator of so many nodes compares all pairs. A larger one compares
+ * STRIDES chords of the circle of its nodes. */
 #define ALL_PAIRS 7
-#define STRIDES 3
+#define STRIDES 3 /* chords of each node */
+/* the most passes of solve_at */
 #define PASSES 8
-/* The moment in which a clock was set is found with this error. */
+/* The moment in which a clock was set is found to this precision. */
 #define STEP_NS INT64_C(1000000)
-/* Stamps are whole microseconds in most logs. */
-#define STAMP_NS 1000
 /* A clock that goes back by less was not set. */
 #define SET_BACK_NS INT64_C(1000000)
 /* So many nodes are tried as reference, until one reaches half of the nodes. */
 #define TRIED 64
 
-/* --- the check ------------------------------------------------------------ */
-
-/* How wrong the distance of the last two starts may be. */
-static double unsure_ns(const struct clockwalk *w,
-                        const struct clockwalk_met *met)
-{
-    uint32_t a = w->walkers[met->last].host, b = w->walkers[met->second].host;
-
-    if (a == b || !w->nodes)
-        return STAMP_NS;
-    return STAMP_NS + clockmap_unc_ns(w->nodes[a], met->start_ns) +
-           clockmap_unc_ns(w->nodes[b], met->next_start_ns);
-}
-
-/* Counts which rank came last: by starts, if the clocks are good enough, and by
- * times. */
-static void note_arrivals(struct clockwalk *w, const struct clockwalk_met *met)
-{
-    struct clocks_arrival *last = &w->arrivals[met->last];
-    double late = (double) (met->start_ns - met->next_start_ns);
-    bool by_start = late > CLOCKMAP_SURE * unsure_ns(w, met);
-    bool by_time = met->next_net_ns - met->net_ns > CLOCKMAP_SURE * STAMP_NS;
-
-    w->series[met->series].whole++;
-    if (by_start) {
-        last->last++;
-        last->late_ns += (uint64_t) late;
-        last->both += by_time && met->quick == met->last;
-    }
-    if (by_time)
-        w->arrivals[met->quick].quick++;
-    if (by_start && by_time) {
-        w->compared++;
-        w->disagreed += met->quick != met->last;
-    }
-}
-
-static int check_met(struct clockwalk *w, const struct clockwalk_met *met)
-{
-    const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
-    int64_t start = INT64_MIN, end = INT64_MAX;
-    uint32_t hosts = 0;
-
-    for (uint32_t i = 0; i < c->n_hosts; i++) {
-        const struct clockpair_stamps *s = &met->of[i].stamps;
-
-        if (!met->of[i].n)
-            continue;
-        hosts++;
-        start = s->start_ns > start ? s->start_ns : start;
-        end = s->end_ns < end ? s->end_ns : end;
-    }
-    if (hosts < 2)
-        return 0;
-    w->check->operations++;
-    if (w->gaps)
-        clockwalk_note_gap(w, met);
-    if (w->arrivals && met->seen == w->series[met->series].members)
-        note_arrivals(w, met);
-    if (start > end) {
-        w->check->violations++;
-        if (start - end > w->check->worst_ns)
-            w->check->worst_ns = start - end;
-    }
-    return 0;
-}
-
-/* Counts which rank came last, in the walk with the final map. */
-struct arriving {
-    struct clocks_arrival *arrivals; /* by timeline */
-    double *widths_ns; /* by node: the gaps of its operations with this map */
-    uint64_t compared, disagreed;
-};
-
-/* *out may be NULL. */
-static int walk_mapped(struct timeline *const *timelines, size_t n,
-                       const struct clockmap *map, struct clocks_check *check,
-                       struct arriving *out)
-{
-    struct clocks_arrival *arrivals = out ? out->arrivals : NULL;
-    struct clockwalk w;
-    int rc = clockwalk_init(&w, timelines, n);
-
-    memset(check, 0, sizeof(*check));
-    w.check = check;
-    w.arrivals = arrivals;
-    w.take = check_met;
-    if (rc == 0 && map) {
-        w.nodes = calloc(w.n_hosts + 1, sizeof(*w.nodes));
-        if (out)
-            w.gaps = calloc(w.n_hosts + 1, sizeof(*w.gaps));
-        if (!w.nodes || (out && !w.gaps))
-            rc = -1;
-        for (uint32_t i = 0; rc == 0 && i < w.n_hosts; i++)
-            w.nodes[i] = clockmap_find(map, w.hosts[i], strlen(w.hosts[i]));
-    }
-    if (rc == 0 && w.n_hosts > 1)
-        rc = clockwalk_run(&w);
-    for (size_t i = 0; rc == 0 && arrivals && w.n_hosts > 1 && i < n; i++)
-        for (uint32_t k = 0; w.walkers[i].series && k < timelines[i]->n_series;
-             k++)
-            if (w.walkers[i].series[k] != UINT32_MAX)
-                arrivals[i].operations +=
-                    w.series[w.walkers[i].series[k]].whole;
-    for (uint32_t i = 0; rc == 0 && w.gaps && i < w.n_hosts; i++)
-        if (w.nodes[i])
-            out->widths_ns[w.nodes[i] - map->nodes] =
-                fmax(clockwalk_gap_ns(&w.gaps[i], CLOCKS_TORN_TOLD),
-                     clockwalk_doubt_ns(&w.gaps[i], CLOCKS_TORN_DOUBT));
-    if (out) {
-        out->compared = w.compared;
-        out->disagreed = w.disagreed;
-    }
-    clockwalk_fini(&w);
-    return rc;
-}
-
-int clocks_check(struct timeline *const *timelines, size_t n,
-                 const struct clockmap *map, struct clocks_check *check)
-{
-    return walk_mapped(timelines, n, map, check, NULL);
-}
-
 /* --- pairs ---------------------------------------------------------------- */
 
-/* KEYMAP_NONE: no memory, or there are enough pairs. */
+/* The number of a pair of nodes, which is made if it is new. KEYMAP_NONE: no
+ * memory, or there are enough pairs. */
 static uint32_t pair_get(struct clockwalk *w, uint32_t a, uint32_t b)
 {
     uint32_t at = keymap_find(&w->pair_map, a, b);
 
-    if (at != KEYMAP_NONE || w->n_pairs == w->room_pairs)
+    if (at != KEYMAP_NONE || w->n_pairs == w->room_pairs) /* known, or enough */
         return at;
     if (keymap_add(&w->pair_map, a, b, w->n_pairs) < 0)
         return KEYMAP_NONE;
-    clockpair_init(&w->pairs[w->n_pairs], a, b, w->window_ns);
+    w->pairs[w->n_pairs] =
+        (struct clockpair){.a = a, .b = b, .window_ns = w->window_ns};
     return w->n_pairs++;
 }
 
-/* Hosts i and i + stride of a communicator, around. */
+/* Appends the links between host i and host i + stride, modulo their number.
+ * Returns the number of links. */
 static size_t add_links(struct clockwalk_comm *c, size_t n, uint32_t stride)
 {
     for (uint32_t i = 0; i < c->n_hosts; i++) {
         uint32_t j = (i + stride) % c->n_hosts;
 
+        /* across the circle: i to j is j to i */
         if (2 * stride == c->n_hosts && j < i)
             continue;
         c->links[n++] = (struct link){.i = i < j ? i : j, .j = i < j ? j : i};
@@ -175,6 +65,10 @@ static size_t add_links(struct clockwalk_comm *c, size_t n, uint32_t stride)
     return n;
 }
 
+/* Chooses the pairs of nodes that a communicator compares. A large one compares
+ * neighbours on the circle of its nodes, chords of a quarter to a half of the
+ * circle, and chords of a third of these: so the way between any two nodes is
+ * short. 0, or -1: no memory. */
 static int make_links(struct clockwalk *w, struct clockwalk_comm *c)
 {
     size_t room = (size_t) c->n_hosts *
@@ -186,6 +80,7 @@ static int make_links(struct clockwalk *w, struct clockwalk_comm *c)
     c->links = calloc(room, sizeof(*c->links));
     if (!c->links)
         return -1;
+    /* few nodes: each with each */
     if (c->n_hosts <= ALL_PAIRS) {
         for (uint32_t i = 0; i < c->n_hosts; i++)
             for (uint32_t j = i + 1; j < c->n_hosts; j++)
@@ -205,12 +100,12 @@ static int make_links(struct clockwalk *w, struct clockwalk_comm *c)
     return 0;
 }
 
+/* The walk's callback: adds an operation to the pairs that its communicator
+ * compares. 0, or -1: no memory. */
 static int pair_met(struct clockwalk *w, const struct clockwalk_met *met)
 {
     const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
 
-    if (w->check)
-        check_met(w, met);
     for (size_t k = 0; k < c->n_links; k++) {
         const struct link *link = &c->links[k];
 
@@ -224,30 +119,15 @@ static int pair_met(struct clockwalk *w, const struct clockwalk_met *met)
     return 0;
 }
 
-/* How long the longest timeline is. */
-static int64_t length_ns(const struct clockwalk *w)
-{
-    uint64_t longest = 0;
-
-    for (size_t i = 0; i < w->n; i++) {
-        const struct timeline *t = w->timelines[i];
-
-        if (clockwalk_counts(t) && t->last_us > t->first_us &&
-            t->last_us <= CLOCKWALK_MAX_US &&
-            t->last_us - t->first_us > longest)
-            longest = t->last_us - t->first_us;
-    }
-    return (int64_t) longest * 1000;
-}
-
+/* Compares all pairs over the run, window by window. 0, or -1: no memory. */
 static int make_pairs(struct clockwalk *w)
 {
-    int64_t length = length_ns(w);
+    int64_t length = w->length_ns;
     uint64_t left_out = 0;
 
     w->window_ns = length / WINDOWS_MAX > WINDOW_NS ? length / WINDOWS_MAX
                                                     : WINDOW_NS;
-    w->room_pairs = w->n_hosts * PAIRS_A_NODE;
+    w->room_pairs = w->n_hosts * PAIRS_A_NODE; /* no more are made */
     w->pairs = calloc(w->room_pairs, sizeof(*w->pairs));
     if (!w->pairs)
         return -1;
@@ -263,8 +143,8 @@ static int make_pairs(struct clockwalk *w)
         for (size_t k = 0; k < w->pairs[i].n_windows; k++)
             left_out += w->pairs[i].windows[k].wrong;
     }
-    /* an error that contradicts nothing makes the line look better than it is
-     */
+    /* where some bounds are wrong, others may be wrong without a contradiction:
+     * the lines are as uncertain as that */
     for (uint32_t i = 0; left_out && i < w->n_pairs; i++)
         for (size_t k = 0; k < w->pairs[i].n_windows; k++) {
             struct clockpair_window *at = &w->pairs[i].windows[k];
@@ -278,16 +158,17 @@ static int make_pairs(struct clockwalk *w)
 
 /* --- all nodes ------------------------------------------------------------ */
 
+/* Work space to solve for all clocks at one moment. */
 struct solver {
-    const struct clockwalk *w;
-    struct clockgraph_edge *edges;
-    size_t n;
-    struct clockgraph_clock *clocks;
-    int64_t *before; /* by clock */
+    const struct clockwalk *w;       /* has the pairs */
+    struct clockgraph_edge *edges;   /* measured at this moment */
+    size_t n;                        /* of edges */
+    struct clockgraph_clock *clocks; /* the solution */
+    int64_t *before;                 /* by clock */
 };
 
-/* The offsets of all pairs when the reference shows t_ns. Each pair is asked
- * for the time that its clock shows by the offsets so far. */
+/* Measures all pairs when the reference shows t_ns. Each pair's line is read at
+ * the time that its clock shows then by the offsets so far. */
 static void measure(struct solver *s, int64_t t_ns)
 {
     s->n = 0;
@@ -296,6 +177,7 @@ static void measure(struct solver *s, int64_t t_ns)
         struct clockgraph_edge *e = &s->edges[s->n];
 
         *e = (struct clockgraph_edge){.from = p->a, .to = p->b};
+        /* the element is used only if there is a line */
         s->n += clockpair_theta(p, t_ns + s->clocks[p->a].offset_ns,
                                 &e->theta_ns, &e->unc_ns);
     }
@@ -316,15 +198,17 @@ static void measure_first(struct solver *s)
     }
 }
 
-/* Solves for all clocks when the reference shows t_ns. A pair is asked for a
- * moment that is wrong by the error of an offset, so its answer is wrong by the
- * drift in that time. Each pass therefore divides the error by some 10,000. */
+/* Solves for all clocks when the reference shows t_ns. A pair's line is read at
+ * a moment that is wrong by the error of an offset, so the result is wrong by
+ * the drift in that time. Each pass therefore divides the error by some 10,000.
+ */
 static int solve_at(struct solver *s, int64_t t_ns, uint32_t reference)
 {
     int64_t moved = INT64_MAX;
 
     for (int pass = 0; pass < PASSES && moved > 1; pass++) {
         measure(s, t_ns);
+        /* no pair has a window */
         if (s->n == 0)
             return 0;
         for (uint32_t i = 0; i < s->w->n_hosts; i++)
@@ -332,6 +216,7 @@ static int solve_at(struct solver *s, int64_t t_ns, uint32_t reference)
         if (clockgraph_solve(s->edges, s->n, reference, s->clocks,
                              s->w->n_hosts) < 0)
             return -1;
+        /* how far the offsets have moved in this pass */
         moved = 0;
         for (uint32_t i = 0; i < s->w->n_hosts; i++) {
             int64_t by = llabs(s->clocks[i].offset_ns - s->before[i]);
@@ -342,7 +227,8 @@ static int solve_at(struct solver *s, int64_t t_ns, uint32_t reference)
     return 0;
 }
 
-/* The node from which most others are reached; the first of them. */
+/* Chooses the node from which most others are reached, and of several the
+ * first. The solution for it is left in s->clocks. 0, or -1: no memory. */
 static int choose_reference(struct solver *s, uint32_t *reference)
 {
     size_t most = 0;
@@ -361,6 +247,7 @@ static int choose_reference(struct solver *s, uint32_t *reference)
             most = reached;
             *reference = r;
         }
+        /* no node of another part of the graph can reach more */
         if (2 * reached >= s->w->n_hosts || r + 1 == TRIED)
             break;
     }
@@ -370,6 +257,8 @@ static int choose_reference(struct solver *s, uint32_t *reference)
                 : 0;
 }
 
+/* Makes the map's nodes, with room for `points` points each. The reference
+ * needs none. 0, or -1: no memory. */
 static int make_nodes(const struct clockwalk *w, struct clockmap *map,
                       size_t points)
 {
@@ -392,6 +281,8 @@ static int make_nodes(const struct clockwalk *w, struct clockmap *map,
     return 0;
 }
 
+/* Adds a point to each node that is reachable. t_ns: by the reference's clock.
+ * Points ascend by the node's own clock. */
 static void add_points(struct clockmap *map,
                        const struct clockgraph_clock *clocks, int64_t t_ns)
 {
@@ -401,14 +292,15 @@ static void add_points(struct clockmap *map,
                                    .offset_ns = clocks[i].offset_ns,
                                    .unc_ns = clocks[i].unc_ns};
 
+        /* the reference has no points */
         if (!node->points || !clocks[i].reachable)
             continue;
         if (node->n_points && node->points[node->n_points - 1].t_ns >= p.t_ns) {
             const struct clockmap_point *last =
                 &node->points[node->n_points - 1];
 
-            /* it was set back and shows some times twice: take the earlier ones
-             */
+            /* the clock was set back and shows some times twice: they are taken
+             * for the earlier ones */
             if (fabs((double) (p.offset_ns - last->offset_ns)) <=
                 (double) SET_BACK_NS)
                 continue;
@@ -429,6 +321,7 @@ static bool is_set(const struct solver *s,
         double moved =
             fabs((double) now->offset_ns - (double) before[i].offset_ns);
 
+        /* more than the fastest drift and both uncertainties allow */
         if (before[i].reachable && now->reachable &&
             moved > CLOCKLINE_MAX_SLOPE * passed_ns + before[i].unc_ns +
                         now->unc_ns)
@@ -437,8 +330,9 @@ static bool is_set(const struct solver *s,
     return false;
 }
 
-/* Between `from`, whose solution is `before`, and `to`, whose solution is there
- * now: where a clock was set, the points on both sides of that moment. */
+/* Adds the points on both sides of a moment in which a clock was set, which
+ * lies between `from`, whose solution is `before`, and `to`, whose solution is
+ * in s->clocks. Bisects until STEP_NS. 0, or -1: no memory. */
 static int find_step(struct solver *s, struct clockmap *map,
                      struct clockgraph_clock *before, int64_t from, int64_t to)
 {
@@ -452,6 +346,7 @@ static int find_step(struct solver *s, struct clockmap *map,
         int64_t middle = from + (to - from) / 2;
 
         rc = solve_at(s, middle, (uint32_t) map->reference);
+        /* no step before the middle: it is in the second half */
         if (rc == 0 && s->n && !is_set(s, before, (double) (middle - from))) {
             memcpy(before, s->clocks, bytes);
             from = middle;
@@ -483,7 +378,7 @@ static int solve_points(struct solver *s, struct clockmap *map, int64_t first,
                                        (double) n);
 
         rc = solve_at(s, t, (uint32_t) map->reference);
-        if (rc < 0 || !s->n)
+        if (rc < 0 || !s->n) /* no pair has a line */
             break;
         if (k && is_set(s, before, (double) (t - at))) {
             rc = find_step(s, map, before, at, t);
@@ -498,6 +393,7 @@ static int solve_points(struct solver *s, struct clockmap *map, int64_t first,
     return rc;
 }
 
+/* Chooses a reference and makes the map's points. 0, or -1: no memory. */
 static int solve_all(struct solver *s, struct clockmap *map)
 {
     const struct clockwalk *w = s->w;
@@ -510,6 +406,7 @@ static int solve_all(struct solver *s, struct clockmap *map)
     first = w->first_ns[reference];
     last = w->last_ns[reference];
     map->reference = reference;
+    /* no operation with times: no node is aligned */
     if (first >= last)
         return make_nodes(w, map, 0);
     n = 1 + (size_t) ((last - first) / w->window_ns);
@@ -531,6 +428,7 @@ int clocks_align(struct timeline *const *timelines, size_t n,
     if (check)
         memset(check, 0, sizeof(*check));
     w.check = check;
+    /* one node has one clock, if all of its processes are on it */
     if (rc == 0 && w.n_hosts == 1)
         map->method = CLOCKMAP_ONE_NODE;
     if (rc == 0 && w.n_hosts < 2)
@@ -552,8 +450,9 @@ int clocks_align(struct timeline *const *timelines, size_t n,
     return rc;
 }
 
-/* --- what a report says --------------------------------------------------- */
+/* --- what a report shows -------------------------------------------------- */
 
+/* A node's row: offset in the middle of the run, drift, uncertainty. */
 static struct jp_clock figures_of(const struct clockmap *map, size_t i)
 {
     const struct clockmap_node *node = &map->nodes[i];
@@ -585,9 +484,10 @@ static int by_process(const void *a, const void *b)
     return order ? order : x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* A map by collectives is no better than the operations overlap with it. Where
- * they do not, hosts saw starts late or ends early, and the offset may be wrong
- * by as much. Returns whether this makes a node more uncertain. */
+/* Raises the uncertainty of a map by collectives to what its operations show.
+ * The map is no better than the operations overlap with it: where they do not,
+ * hosts saw starts late or ends early, and the offset may be wrong by as much.
+ * Returns whether a node became more uncertain. */
 static bool widen(struct jp_clocks *clocks, const double *widths_ns)
 {
     struct clockmap *map = &clocks->map;
@@ -607,26 +507,30 @@ static bool widen(struct jp_clocks *clocks, const double *widths_ns)
     return clocks->widened_us > 0;
 }
 
-/* The check of mapped times, and who came last by them: a row a process. */
+/* Checks the mapped times, and makes the rows of arrivals, one for each
+ * process. 0, or -1: no memory. */
 static int find_arrivals(struct jp_clocks *clocks,
                          struct timeline *const *timelines, size_t n)
 {
     struct clocks_arrival *at = calloc(n + 1, sizeof(*at));
     double *widths = calloc(clocks->map.n_nodes + 1, sizeof(*widths));
-    struct arriving out = {.arrivals = at, .widths_ns = widths};
+    struct clockwalk_arrivals out = {.arrivals = at, .widths_ns = widths};
     size_t kept = 0;
     int rc = at && widths ? 0 : -1;
 
+    /* the first walk also shows how wide the gaps are */
     if (rc == 0)
-        rc = walk_mapped(timelines, n, &clocks->map, &clocks->after, &out);
-    if (rc == 0 && widen(clocks, widths)) { /* who is late is less sure, too */
+        rc = clockwalk_check(timelines, n, &clocks->map, &clocks->after, &out);
+    if (rc == 0 && widen(clocks, widths)) { /* which process is late is then
+                                             * less certain */
         memset(at, 0, n * sizeof(*at));
         clockmap_settle(&clocks->map);
-        rc = walk_mapped(timelines, n, &clocks->map, &clocks->after, &out);
+        rc = clockwalk_check(timelines, n, &clocks->map, &clocks->after, &out);
     }
     free(widths);
     clocks->compared = out.compared;
     clocks->disagreed = out.disagreed;
+    /* processes without such operations have no row */
     for (size_t i = 0; rc == 0 && i < n; i++) {
         if (!at[i].operations)
             continue;
@@ -642,112 +546,6 @@ static int find_arrivals(struct jp_clocks *clocks,
     return rc;
 }
 
-/* Compares two maps that disagree. 1: with the probes many operations do not
- * overlap, and with the collectives nearly all of these do, so the probes must
- * be wrong. 0: there is no difference. -1: otherwise; time stamps may be wrong,
- * which affects the collectives alone. */
-static int judge(const struct jp_clocks *clocks,
-                 struct timeline *const *timelines, size_t n,
-                 const struct clockmap *probes, int *wrong)
-{
-    struct clocks_check a, b;
-
-    if (clocks_check(timelines, n, probes, &a) < 0 ||
-        clocks_check(timelines, n, &clocks->map, &b) < 0)
-        return -1;
-    *wrong =
-        (double) a.violations > CLOCKS_TORN_SHARE * (double) a.operations &&
-                (double) b.violations < CLOCKS_TORN_LEFT * (double) a.violations
-            ? 1
-        : a.violations == b.violations ? 0
-                                       : -1;
-    return 0;
-}
-
-/* Makes one map from the one by collectives and the one by probes, which is
- * empty afterwards. */
-static int choose_map(struct jp_clocks *clocks,
-                      struct timeline *const *timelines, size_t n,
-                      struct clockmap *probes)
-{
-    struct clockmap other;
-    int wrong = 0;
-    bool keep;
-
-    clockmap_settle(probes);
-    clockmap_settle(&clocks->map);
-    clockprobes_compare(probes, &clocks->map, &clocks->probes.check);
-    if (clocks->probes.check.apart &&
-        judge(clocks, timelines, n, probes, &wrong) < 0)
-        return -1;
-    keep = wrong > 0;
-    other = keep ? *probes : clocks->map;
-    if (!keep)
-        clocks->map = *probes;
-    memset(probes, 0, sizeof(*probes));
-    clocks->probes.used = !keep;
-    if (wrong == 0) /* neither is known to be right */
-        clockprobes_doubt(&clocks->map, &other);
-    clockprobes_fill(&clocks->map, &other);
-    clockmap_fini(&other);
-    return 0;
-}
-
-static int map_probes(struct jp_clocks *clocks,
-                      struct timeline *const *timelines, size_t n,
-                      const struct clockprobes *read)
-{
-    struct clockmap *own = &clocks->map, map = {0};
-    const char **hosts = NULL;
-    int rc = clockprobes_hosts(read, own);
-
-    if (rc == 0 && own->n_nodes > 1) {
-        if (own->method == CLOCKMAP_ONE_NODE)
-            own->method = CLOCKMAP_NONE; /* it reaches other nodes */
-        hosts = calloc(own->n_nodes, sizeof(*hosts));
-        rc = hosts ? 0 : -1;
-    }
-    for (size_t i = 0; hosts && i < own->n_nodes; i++)
-        hosts[i] = own->nodes[i].host;
-    if (hosts)
-        rc = clockprobes_map(read, hosts, own->n_nodes, own->reference, &map);
-    for (size_t i = 0; i < map.n_nodes; i++)
-        clocks->probes.nodes += map.nodes[i].aligned;
-    clocks->probes.tied = map.method == CLOCKMAP_PROBES;
-    if (rc == 0 && clocks->probes.tied)
-        rc = choose_map(clocks, timelines, n, &map);
-    clockmap_fini(&map);
-    free(hosts);
-    return rc;
-}
-
-/* Adds what the agents measured to what the collectives show. */
-static int add_probes(struct jp_clocks *clocks,
-                      struct timeline *const *timelines, size_t n,
-                      const char *nodes)
-{
-    struct clockprobes read;
-    bool by_xla = false, ambiguous = false;
-    int rc;
-
-    if (!nodes)
-        return 0;
-    if (clockprobes_read(nodes, &read) < 0 ||
-        clockxla_replace(nodes, &read, &by_xla, &ambiguous) < 0)
-        return -1;
-    clocks->probes = (struct clocks_probes){.files = read.n_files,
-                                            .bad_files = read.bad_files,
-                                            .windows = read.windows,
-                                            .bad_windows = read.bad_windows,
-                                            .exchanges = read.exchanges,
-                                            .failures = read.failures,
-                                            .by_xla = by_xla,
-                                            .xla_ambiguous = ambiguous};
-    rc = read.n_files ? map_probes(clocks, timelines, n, &read) : 0;
-    clockprobes_fini(&read);
-    return rc;
-}
-
 struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n,
                               const char *nodes)
 {
@@ -755,10 +553,11 @@ struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n,
 
     if (!clocks ||
         clocks_align(timelines, n, &clocks->map, &clocks->before) < 0 ||
-        add_probes(clocks, timelines, n, nodes) < 0 ||
+        clockprobes_add(clocks, timelines, n, nodes) < 0 ||
         !(clocks->nodes =
               calloc(clocks->map.n_nodes + 1, sizeof(*clocks->nodes))))
         goto fail;
+    /* the map is final, but for what find_arrivals raises */
     clockmap_settle(&clocks->map);
     if (clocks->map.n_nodes > 1 && clocks->map.method != CLOCKMAP_NONE &&
         find_arrivals(clocks, timelines, n) < 0)
@@ -789,4 +588,148 @@ const struct clockmap *clocks_map(const struct jp_clocks *clocks)
                    clocks->map.method != CLOCKMAP_NONE
                ? &clocks->map
                : NULL;
+}
+
+/* --- the same as one sentence --------------------------------------------- */
+
+/* Starts and times mostly show different last ranks, in operations in which
+ * both are certain. Waits that overlap computation cause some of these. */
+static bool disagrees(const struct jp_clocks *clocks)
+{
+    return clocks->compared >= CLOCKS_DISAGREE_LEAST &&
+           clocks->disagreed >
+               CLOCKS_DISAGREE_SHARE * (double) clocks->compared;
+}
+
+/* Says that times of different nodes cannot be compared, and by how much they
+ * seem off. */
+static void say_unaligned(const struct jp_clocks *clocks, char *buf)
+{
+    const struct clocks_check *c = &clocks->before;
+
+    if (!c->operations)
+        snprintf(buf, CLOCKS_TEXT,
+                 "Times of different nodes do not compare: no operation of "
+                 "several nodes tells start and end. How far their clocks are "
+                 "apart is not known.");
+    else if (c->violations)
+        snprintf(buf, CLOCKS_TEXT,
+                 "Times of different nodes do not compare: their clocks seem "
+                 "at least %s apart, and %" PRIu64 " of their %" PRIu64
+                 " collectives do not overlap as recorded, which no offset "
+                 "explains.",
+                 FIG_US((double) c->worst_ns / 1000), c->violations,
+                 c->operations);
+    else
+        snprintf(buf, CLOCKS_TEXT,
+                 "Times of different nodes do not compare: their %" PRIu64
+                 " collectives are too few to tell how far their clocks are "
+                 "apart. As recorded all of them overlap.",
+                 c->operations);
+}
+
+/* Whether probes and collectives agree, where both are there. */
+static void say_check(const struct jp_clocks *clocks, char *buf, size_t size)
+{
+    const struct clocks_probes *p = &clocks->probes;
+
+    *buf = '\0';
+    if (p->files && !p->tied)
+        snprintf(buf, size,
+                 " Probes of %zu nodes were too few to compare clocks.",
+                 p->files);
+    else if (p->check.done && !p->check.apart)
+        snprintf(buf, size, " Probes and collectives agree.");
+    else if (p->check.done)
+        snprintf(buf, size,
+                 " Probes and collectives disagree on %zu of %zu clocks, on "
+                 "that of %.64s by %s where %s is explained: %s.",
+                 p->check.apart, p->check.compared,
+                 clocks->nodes[p->check.worst].host, FIG_US(p->check.apart_us),
+                 FIG_US(p->check.allowed_us),
+                 p->used ? "times are those of the probes"
+                         : "by the probes many operations do not overlap, so "
+                           "times are those of the collectives");
+}
+
+/* Says how many operations do not overlap on one clock, and what that means. */
+static void say_torn(const struct jp_clocks *clocks, char *buf, size_t size)
+{
+    const struct clocks_check *c = &clocks->after;
+
+    *buf = '\0';
+    if (clocks->widened_us <= 0 &&
+        (double) c->violations <= CLOCKS_TORN_TOLD * (double) c->operations)
+        return;
+    snprintf(buf, size,
+             " %" PRIu64 " of %" PRIu64
+             " operations of several nodes do not overlap even so, by up to "
+             "%s: some of their recorded times are wrong.",
+             c->violations, c->operations, FIG_US((double) c->worst_ns / 1000));
+    if (clocks->widened_us > 0)
+        snprintf(buf + strlen(buf), size - strlen(buf),
+                 " So the clocks of some nodes are taken to be uncertain by "
+                 "%s.",
+                 FIG_US(clocks->widened_us));
+}
+
+char *clocks_text(const struct jp_clocks *clocks, char *buf)
+{
+    size_t apart = 0, far = 0, n = clocks->map.n_nodes;
+    double unc_us = 0;
+    bool near = true;
+
+    *buf = '\0';
+    if (n < 2) /* nothing to compare */
+        return buf;
+    if (clocks->map.method == CLOCKMAP_NONE) {
+        say_unaligned(clocks, buf);
+        return buf;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct jp_clock *c = &clocks->nodes[i];
+
+        apart += !c->aligned;
+        near &= !c->aligned || clocks->map.nodes[i].near;
+        unc_us = fmax(unc_us, c->unc_us);
+        if (fabs(c->offset_us) > fabs(clocks->nodes[far].offset_us))
+            far = i;
+    }
+    if (clocks->nodes[far].offset_us == 0)
+        snprintf(buf, CLOCKS_TEXT, "The nodes' clocks agree");
+    else
+        snprintf(buf, CLOCKS_TEXT, "The clock of %.64s is %s %s that of %.64s",
+                 clocks->nodes[far].host,
+                 FIG_US(fabs(clocks->nodes[far].offset_us)),
+                 clocks->nodes[far].offset_us < 0 ? "behind" : "ahead of",
+                 clocks->map.nodes[clocks->map.reference].host);
+    snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
+             "; by %s times of different nodes compare within %s.",
+             clocks->map.method != CLOCKMAP_PROBES ? "their collectives"
+             : clocks->probes.by_xla               ? "probes of the tasks' XLA"
+                                                   : "probes between the nodes",
+             FIG_US(unc_us));
+    say_check(clocks, buf + strlen(buf), CLOCKS_TEXT - strlen(buf));
+    if (near)
+        snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
+                 " That is too near to tell them apart: times stay as "
+                 "recorded.");
+    if (apart)
+        snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
+                 " The clocks of %zu other nodes could not be compared: their "
+                 "times stay as recorded.",
+                 apart);
+    if (clocks->probes.xla_ambiguous)
+        snprintf(
+            buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
+            " Probes of the tasks' XLA are not used: a process index is on "
+            "two nodes.");
+    say_torn(clocks, buf + strlen(buf), CLOCKS_TEXT - strlen(buf));
+    if (disagrees(clocks))
+        snprintf(buf + strlen(buf), CLOCKS_TEXT - strlen(buf),
+                 " Starts and times name different ranks as the last in %.0f "
+                 "%% of %" PRIu64 " operations: trust neither.",
+                 100 * (double) clocks->disagreed / (double) clocks->compared,
+                 clocks->compared);
+    return buf;
 }

@@ -25,18 +25,17 @@
 #include "orchestrator/aggregate/timeline.h"
 #include "plugins/clock/clock_read.h"
 
-/* --- clockprobes.c ------------------------------------------------------ */
+/* --- clockprobes_read.c ------------------------------------------------- */
 
-/* One time for all nodes, by what their agents measured.
+/* One time for all nodes, from what their agents measured.
  *
  * Each agent has left lines: how far a neighbour's CLOCK_MONOTONIC is from its
- * own, a line a window (plugins/clock/clock_read.h). At points over the run all
- * clocks are solved for (below), and with each node's own word on its
- * wall clock the result is a map of the times that recordings carry. A wall
- * clock that was set makes a step in the map where it was set.
- */
+ * own, one line for each window of time (plugins/clock/clock_read.h). All
+ * clocks are solved for at points over the run (below). With each node's own
+ * record of its wall clock, the result is a map of the times that recordings
+ * carry. A wall clock that was set makes a step in the map. */
 
-/* Windows of one pair, by start. */
+/* The windows of one pair, sorted by start. */
 struct clockprobes_edge {
     uint32_t from, to; /* of files */
     const struct clock_window *windows;
@@ -51,64 +50,48 @@ struct clockprobes {
     uint64_t windows, bad_windows; /* with a line, and without */
     uint64_t exchanges, failures;
     uint64_t bad_files; /* that could not be read */
+    size_t points;      /* the most points over the run that a map may have */
+    bool by_xla;        /* the files are the tasks' XLA's, not the agents' */
+    bool xla_ambiguous; /* XLA's files do not show on which nodes they were
+                           written, so they are not used */
 };
 
 /* Reads <nodes>/<node>/clock.jsonl of all nodes; without any there are no
- * files. 0, or -1 without memory. Fini takes zeros. */
+ * files. What the tasks' XLA has measured (plugins/clock/clock_read.h) takes
+ * their place where it reaches as many nodes.
+ *
+ * XLA's files lie in <nodes>/../raw, where each process has written its own
+ * file into its node's folder. So a process index is on the node that has its
+ * file; where that names two nodes, the files are ambiguous. 0, or -1 without
+ * memory. Fini takes zeros. */
 int clockprobes_read(const char *nodes, struct clockprobes *probes);
-/* Of files that are read, which are its own from then on. 0, or -1 without
- * memory: the files are gone, too. */
-int clockprobes_take(struct clock_file *files, size_t n,
-                     struct clockprobes *probes);
 void clockprobes_fini(struct clockprobes *probes);
 
-/* Adds the nodes of files that belong to no host of the map, by Slurm's name:
- * none where no file belongs to any of its hosts, as the files may be of other
- * names for the same nodes. 0, or -1 without memory. */
-int clockprobes_hosts(const struct clockprobes *probes, struct clockmap *map);
+/* --- clockprobes.c ------------------------------------------------------ */
 
 /* Fills map, which is empty, for the given hosts (ascending): Slurm's names of
- * nodes, or what gethostname() says there. reference: the host that is taken if
- * probes reach it. The method is CLOCKMAP_NONE where they tie no two of them.
- * 0, or -1 without memory. */
+ * nodes, or what gethostname() returns there. reference: the host that becomes
+ * the reference if probes reach it. The method is CLOCKMAP_NONE if probes
+ * connect no two of them. 0, or -1: no memory. */
 int clockprobes_map(const struct clockprobes *probes, const char *const *hosts,
                     size_t n_hosts, size_t reference, struct clockmap *map);
 
-/* Two maps of the same hosts, held against each other. */
+/* Two maps of the same hosts, compared. */
 struct clockprobes_check {
-    bool done;       /* both say something of the same nodes */
+    bool done;       /* both have some nodes in common */
     size_t compared; /* nodes besides the reference */
     size_t apart;    /* of them: farther than both uncertainties together */
     size_t worst;    /* index of the node that is off most */
     double apart_us, allowed_us; /* there */
 };
-void clockprobes_compare(const struct clockmap *a, const struct clockmap *b,
-                         struct clockprobes_check *check);
-/* Nodes that map does not reach and other does are taken from there, where both
- * have the same reference; other keeps them as not aligned. */
-void clockprobes_fill(struct clockmap *map, struct clockmap *other);
-/* Of the nodes on which the two disagree: where they differ by more than both
- * allow, map is as uncertain as they are apart. */
-void clockprobes_doubt(struct clockmap *map, const struct clockmap *other);
-
-/* The same by what the tasks' XLA has measured (plugins/clock/clock_read.h).
- *
- * In <nodes>/../raw each process has written its own file into its node's
- * folder. So a process index is on the node whose folder has its file; where
- * that names two nodes, *ambiguous is set and nothing is taken. Otherwise,
- * where XLA's probes tell of as many nodes as probes does, they take its place:
- * who told the tasks to probe wants theirs. 0, or -1 without memory: probes is
- * released. */
-int clockxla_replace(const char *nodes, struct clockprobes *probes,
-                     bool *by_xla, bool *ambiguous);
 
 /* --- from the distances of pairs of clocks to one time for all ----------- */
 
-/* Each pair that was compared is an edge: what clock `to` shows less what clock
- * `from` shows. Every clock's offset against the reference comes from weighted
- * least squares over all edges (weight 1 / uncertainty^2), so that a loop whose
- * edges do not add up to zero spreads its error. With equal weights this is the
- * projection of Huygens (Geng et al., NSDI 2018); redundant edges halve the
+/* Each pair of clocks that was compared is an edge: what clock `to` shows less
+ * what clock `from` shows. Every clock's offset against the reference comes
+ * from weighted least squares over all edges (weight 1 / uncertainty^2), so
+ * that the error of a loop is spread over its edges. With equal weights this is
+ * the projection of Huygens (Geng et al., NSDI 2018); redundant edges halve the
  * error of a tree. */
 
 struct clockgraph_edge {
@@ -120,22 +103,23 @@ struct clockgraph_edge {
 };
 
 #define CLOCKGRAPH_LEAST_NS 50.0
-/* Clocks that would be farther from the reference, by 36 years, are not
+/* Clocks that would be farther from the reference than this, 36 years, are not
  * reachable. */
 #define CLOCKGRAPH_FAR_NS ((int64_t) 1 << 60)
 
 struct clockgraph_clock {
     bool reachable;    /* from the reference; the rest is 0 if not */
     int64_t offset_ns; /* C - C_reference */
-    double unc_ns;     /* along the best way to the reference, whose edges are
-                          as wrong as they say or miss the solution by; at least
-                          what any of its edges misses it by, where that is more
-                          than CLOCKMAP_SURE times the edge's own error */
+    double unc_ns;     /* along the best way to the reference, with edges as
+                        * wrong as their own figure, or as their distance from
+                        * the solution; at least what any of its edges misses it
+                        * by, where that is more than CLOCKMAP_SURE times the
+                        * edge's own error */
 };
 
-/* Solves for n_clocks of n_edges, both at least 1; `reference` is a clock. An
+/* Solves for n_clocks with n_edges, both at least 1; `reference` is a clock. An
  * edge that contradicts the others by more than five times its uncertainty is
- * left out where it is in a loop, the worst first. 0, or -1 without memory. */
+ * left out if it is in a loop, the worst first. 0, or -1: no memory. */
 int clockgraph_solve(struct clockgraph_edge *edges, size_t n_edges,
                      uint32_t reference, struct clockgraph_clock *clocks,
                      size_t n_clocks);
@@ -144,24 +128,25 @@ int clockgraph_solve(struct clockgraph_edge *edges, size_t n_edges,
 
 struct timeline;
 
-/* What is said of clocks, in the table of limits with reasons
- * (insight/limits.c). Starts and times contradict each other from such a part
- * on, of so many. */
+/* Thresholds of a report's sentences on clocks; insight/limits.c has the
+ * reasons. Starts and times contradict each other from this share of the
+ * operations on, if there are at least so many. */
 #define CLOCKS_DISAGREE_SHARE 0.25
 #define CLOCKS_DISAGREE_LEAST 20
-/* Probes are wrong where more operations than this part do not overlap by them,
- * and fewer than that part of these by the collectives. */
+/* Probes are wrong if more than this share of the operations do not overlap by
+ * them, and fewer than that share of these by the collectives. */
 #define CLOCKS_TORN_SHARE 0.1
 #define CLOCKS_TORN_LEFT 0.1
-/* Operations that do not overlap on one clock are told of from there on; and a
- * map by collectives is as uncertain as more than so many of them miss each
- * other. */
+/* Operations that do not overlap on one clock are reported from this share on.
+ * A map by collectives is as uncertain as the gap that no more than this share
+ * of them exceeds. */
 #define CLOCKS_TORN_TOLD 0.05
-/* So many of them mean that others are wrong which do overlap. */
+/* From this share on, other operations are taken to be wrong although they
+ * overlap. */
 #define CLOCKS_TORN_DOUBT 0.005
 
-/* How well the times of different nodes fit together. In a collective that lets
- * nobody leave early, there is a moment at which all ranks are inside. */
+/* How well the times of different nodes fit together. In a collective that no
+ * rank leaves early, there is a moment at which all ranks are inside. */
 struct clocks_check {
     uint64_t operations; /* with ranks on more than one node */
     uint64_t violations; /* of these, a rank left before another had entered */
@@ -170,14 +155,9 @@ struct clocks_check {
                           because a host saw a start late or an end early */
 };
 
-/* Checks times mapped by map, or unmapped where map is NULL. 0, or -1: no
- * memory. */
-int clocks_check(struct timeline *const *timelines, size_t n,
-                 const struct clockmap *map, struct clocks_check *check);
-
 /* Fills the empty map for all hosts of the timelines. Its method is
  * CLOCKMAP_NONE if no two nodes can be compared. *check (may be NULL) becomes
- * clocks_check of unmapped times. 0, or -1: no memory, and map is empty. */
+ * the check of unmapped times. 0, or -1: no memory, and map is empty. */
 int clocks_align(struct timeline *const *timelines, size_t n,
                  struct clockmap *map, struct clocks_check *check);
 
@@ -205,7 +185,7 @@ struct clocks_arrival {
                          resolution */
 };
 
-/* What the agents' probes said. */
+/* What the agents' probes show. */
 struct clocks_probes {
     size_t files; /* of agents; 0: there are none, and all else is 0 */
     uint64_t bad_files, windows, bad_windows, exchanges, failures;
@@ -243,6 +223,11 @@ struct jp_clocks *clocks_make(struct timeline *const *timelines, size_t n,
                               const char *nodes);
 void clocks_destroy(struct jp_clocks *clocks);
 
+/* In clockprobes.c, for clocks_make: adds what the probes show. clocks->map is
+ * the map by collectives at first. 0, or -1 without memory. */
+int clockprobes_add(struct jp_clocks *clocks, struct timeline *const *timelines,
+                    size_t n, const char *nodes);
+
 /* The map of all times to one clock, borrowed. NULL: there is only one clock,
  * or no map. Takes NULL. */
 const struct clockmap *clocks_map(const struct jp_clocks *clocks);
@@ -252,18 +237,37 @@ const struct clockmap *clocks_map(const struct jp_clocks *clocks);
 enum { CLOCKS_TEXT = 1000 };
 char *clocks_text(const struct jp_clocks *clocks, char *buf);
 
+/* --- scout.c: the clocks of the nodes, found before the records are joined ---
+ *
+ * An operation keeps the first and the last start of all its ranks, so times of
+ * different nodes must be on one clock when they meet in the join. If logs are
+ * of several nodes, they are therefore read beforehand, only as far as
+ * timelines go, and of a partial only its timelines. For one node this costs a
+ * look at the first records of some files.
+ */
+
+struct jp_aggregate_options;
+struct jp_logwalk;
+struct partial_set;
+
+/* The clocks, by timelines of at most `events` operations each. NULL: of one
+ * node as far as the first records show, or no memory, or the caller's progress
+ * function stopped it. Caller destroys (clocks_destroy). */
+struct jp_clocks *scout_clocks(const struct jp_logwalk *walk,
+                               const struct partial_set *partials,
+                               const struct jp_aggregate_options *options,
+                               uint64_t events);
+
 /* --- clockwalk.c -------------------------------------------------------- */
 
-/* Walks all timelines side by side and finds the operations that
- * ranks of several nodes did together. For clocks.c only.
- */
+/* Walks all timelines side by side and finds the operations that ranks of
+ * several nodes did together. */
 
 /* --- two nodes' clocks, compared by the collectives of their ranks ------- */
 
 /* Nobody leaves an AllReduce, AllGather or ReduceScatter before the last rank
- * has entered it. With theta = C_b - C_a, each operation says
- *
- *     start_b - end_a <= theta <= end_b - start_a
+ * has entered it. With theta = C_b - C_a, each operation gives start_b - end_a
+ * <= theta <= end_b - start_a
  *
  * with the last start and the first end of each node: bounds that nothing can
  * break (common/clockline.h). Their middle is wrong where the same node is
@@ -280,10 +284,10 @@ char *clocks_text(const struct jp_clocks *clocks, char *buf);
  * others contradict are left out, if they are few and lie among the others.
  * Many, or all from some moment on, are no errors: a clock was set. */
 
-/* Bounds that a window needs at least, of each kind. */
+/* The least bounds of each kind that a window needs. */
 #define CLOCKPAIR_BOUNDS 8
 
-/* Of so many bounds of a window one may be wrong. */
+/* One of so many bounds of a window may be wrong. */
 #define CLOCKPAIR_WRONG 25
 
 /* One operation on the ranks of one node, by that node's clock. */
@@ -331,19 +335,18 @@ struct clockpair {
     size_t n_windows, room;
 };
 
-void clockpair_init(struct clockpair *pair, uint32_t a, uint32_t b,
-                    int64_t window_ns);
+/* A pair begins as zeros, but for a, b and window_ns. */
 void clockpair_fini(struct clockpair *pair);
 
-/* Adds an operation; roughly in order of time. net_ns: how long it kept the
- * rank that came last. 0, or -1 without memory. */
+/* Adds an operation; they come roughly in order of time. net_ns: how long it
+ * kept the rank that came last. 0, or -1: no memory. */
 int clockpair_add(struct clockpair *pair, const struct clockpair_stamps *a,
                   const struct clockpair_stamps *b, int64_t net_ns);
-/* Ends the last window. 0, or -1 without memory. */
+/* Ends the last window. 0, or -1: no memory. */
 int clockpair_end(struct clockpair *pair);
 
-/* theta when a's clock shows t_ns, from the window that is nearest; *unc_ns how
- * wrong it may be. False: it has none. */
+/* theta when a's clock shows t_ns, from the nearest window; *unc_ns: how wrong
+ * it may be. False: there is no window. */
 bool clockpair_theta(const struct clockpair *pair, int64_t t_ns,
                      int64_t *theta_ns, double *unc_ns);
 
@@ -387,8 +390,9 @@ struct clockwalk_comm {
     size_t n_links;
 };
 
-/* A node's operations. n: of those whose ranks do not overlap by this node's
- * times, a histogram of the gaps, in bins a quarter of a power of two wide. */
+/* A node's operations. n: of those with ranks that do not overlap by this
+ * node's times, a histogram of the gaps, in bins a quarter of a power of two
+ * wide. */
 enum { CLOCKWALK_BINS = 252 };
 struct clockwalk_gaps {
     uint64_t operations;
@@ -413,6 +417,7 @@ struct clockwalk {
     char **hosts; /* ascending */
     uint32_t n_hosts;
     int64_t *first_ns, *last_ns; /* by host: its first and last operation */
+    int64_t length_ns;           /* of the longest timeline */
     uint64_t stride;             /* every stride-th operation is used */
     struct clockwalk_comm *comms;
     uint32_t n_comms;
@@ -437,28 +442,28 @@ struct clockwalk {
     int64_t window_ns;
 };
 
-/* Whether a timeline can be used: it is of one process, whose host is known. */
-bool clockwalk_counts(const struct timeline *timeline);
-
-/* Borrows the timelines until clockwalk_fini, which the caller calls after a
- * failure, too. 0, or -1: no memory. */
+/* Borrows the timelines until clockwalk_fini, which the caller also calls after
+ * a failure. 0, or -1: no memory. */
 int clockwalk_init(struct clockwalk *walk, struct timeline *const *timelines,
                    size_t n);
 void clockwalk_fini(struct clockwalk *walk);
 
-/* Counts an operation in walk->gaps. A take function may call it. */
-void clockwalk_note_gap(struct clockwalk *walk,
-                        const struct clockwalk_met *met);
-/* The gap in ns that no more than this share of a node's operations exceeds. */
-double clockwalk_gap_ns(const struct clockwalk_gaps *gaps, double share);
-
-/* How wrong the clock may be without a visible gap, in ns. If at least this
- * share of the operations has a gap, others have wrong times that do not show:
- * half of an operation's time. Otherwise 0. */
-double clockwalk_doubt_ns(const struct clockwalk_gaps *gaps, double share);
-
-/* Calls walk->take for every operation, with all records of it that the
- * timelines have. 0; what take returned if that is not 0; -1: no memory. */
+/* Checks every operation if walk->check is set, and calls walk->take (NULL: not
+ * wanted) for it, with all records of it that the timelines have. 0; what take
+ * returned if that is not 0; -1: no memory. */
 int clockwalk_run(struct clockwalk *walk);
+
+/* Counts which rank came last, in the walk with the final map. */
+struct clockwalk_arrivals {
+    struct clocks_arrival *arrivals; /* by timeline */
+    double *widths_ns; /* by node: the gaps of its operations with this map */
+    uint64_t compared, disagreed;
+};
+
+/* Checks times mapped by map, or unmapped where map is NULL. *out (may be NULL)
+ * is filled if there are several hosts. 0, or -1: no memory. */
+int clockwalk_check(struct timeline *const *timelines, size_t n,
+                    const struct clockmap *map, struct clocks_check *check,
+                    struct clockwalk_arrivals *out);
 
 #endif

@@ -1,4 +1,12 @@
-/* clockwalk.c - what ranks of several nodes did together. */
+/* clockwalk.c - walks the timelines of all processes side by side, and finds
+ * what ranks of several nodes did together.
+ *
+ * clockwalk_init lists hosts, communicators and series. clockwalk_run takes the
+ * records of all timelines in order of time, by a heap, and collects the
+ * records of one operation in a struct clockwalk_met (meet). When all are
+ * there, or when too many operations are pending, the operation is checked,
+ * passed to walk->take and freed (dismiss). clockwalk_check is a walk for the
+ * check alone. */
 #include "orchestrator/aggregate/clocks.h"
 
 #include <math.h>
@@ -7,27 +15,33 @@
 
 #include "common/bandwidth.h"
 
+/* Operations that are not complete: their bytes at most, and the hash's
+ * buckets. */
 #define PENDING_BYTES ((size_t) 64 << 20)
-#define PENDING_BITS 16
+#define PENDING_BITS 16 /* of the hash */
 /* The most records that are compared. More would not improve the lines. */
 #define RECORDS_MAX (UINT64_C(1) << 18)
+/* Stamps are whole microseconds in most logs. */
+#define STAMP_NS 1000
 /* Longer operations are not used: such a wait is no lateness, but another run
  * of the same communicator. */
 #define LONGEST_NS INT64_C(3600000000000)
 
-/* --- who is where --------------------------------------------------------- */
+/* --- which process is where
+ * --------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-bool clockwalk_counts(const struct timeline *t)
+static bool counts(const struct timeline *t)
 {
     return t && !t->mixed && t->n && t->host[0];
 }
 
-/* Collects the hosts of all timelines, each once. */
+/* Collects the hosts of all timelines, sorted, each once. The names are
+ * borrowed. 0, or -1: no memory. */
 static int find_hosts(struct clockwalk *w)
 {
     uint32_t n = 0;
@@ -36,16 +50,18 @@ static int find_hosts(struct clockwalk *w)
     if (!w->hosts)
         return -1;
     for (size_t i = 0; i < w->n; i++)
-        if (clockwalk_counts(w->timelines[i]))
+        if (counts(w->timelines[i]))
             /* borrowed until all are known */
             w->hosts[n++] = w->timelines[i]->host;
     qsort(w->hosts, n, sizeof(*w->hosts), by_name);
+    /* equal names are neighbours now */
     for (uint32_t i = 0; i < n; i++)
         if (i == 0 || strcmp(w->hosts[i], w->hosts[w->n_hosts - 1]) != 0)
             w->hosts[w->n_hosts++] = w->hosts[i];
     return 0;
 }
 
+/* The index of a timeline's host. */
 static uint32_t host_of(const struct clockwalk *w, const struct timeline *t)
 {
     const char *name = t->host;
@@ -55,7 +71,8 @@ static uint32_t host_of(const struct clockwalk *w, const struct timeline *t)
     return (uint32_t) (at - w->hosts);
 }
 
-/* FNV-1a. Bounds of colliding series contradict each other and are left out. */
+/* A hash (FNV-1a), used in place of the text. If two series collide, their
+ * bounds contradict each other and are left out. */
 static uint64_t hash(const char *text, uint64_t h)
 {
     for (; *text; text++)
@@ -63,11 +80,15 @@ static uint64_t hash(const char *text, uint64_t h)
     return h;
 }
 
+/* Whether a series shows something about clocks: no rank leaves an operation
+ * before all have entered. */
 static bool tells(const struct timeline_series *s)
 {
     return !s->p2p && s->n_ranks != 1 && collective_is_barrier(s->func);
 }
 
+/* The number of a series' communicator, which is made if it is new.
+ * KEYMAP_NONE: no memory. */
 static uint32_t comm_get(struct clockwalk *w, const struct timeline_series *s)
 {
     uint64_t a = hash(s->id, 0xcbf29ce484222325ull),
@@ -90,6 +111,7 @@ static uint32_t comm_get(struct clockwalk *w, const struct timeline_series *s)
     return w->n_comms++;
 }
 
+/* The number of a function in a communicator. As above. */
 static uint32_t series_get(struct clockwalk *w, uint32_t comm, const char *func)
 {
     uint64_t a = hash(func, 0xcbf29ce484222325ull);
@@ -111,7 +133,8 @@ static uint32_t series_get(struct clockwalk *w, uint32_t comm, const char *func)
     return w->n_series++;
 }
 
-/* Timelines are sorted by host, so a host is new or the last one added. */
+/* Adds a host to a communicator. Timelines come in order of host, so a host is
+ * new or the last one added. 0, or -1: no memory. */
 static int note_host(struct clockwalk_comm *c, uint32_t host)
 {
     if (c->n_hosts && c->hosts[c->n_hosts - 1] == host)
@@ -128,6 +151,8 @@ static int note_host(struct clockwalk_comm *c, uint32_t host)
     return 0;
 }
 
+/* Notes the series of a timeline: walker->series maps them to the walk's. 0, or
+ * -1: no memory. */
 static int note_timeline(struct clockwalk *w, size_t i)
 {
     const struct timeline *t = w->timelines[i];
@@ -141,7 +166,7 @@ static int note_timeline(struct clockwalk *w, size_t i)
         uint32_t comm, at;
 
         walker->series[k] = UINT32_MAX;
-        if (!tells(s))
+        if (!tells(s)) /* not barrier-like */
             continue;
         comm = comm_get(w, s);
         at = comm == KEYMAP_NONE ? comm : series_get(w, comm, s->func);
@@ -153,16 +178,17 @@ static int note_timeline(struct clockwalk *w, size_t i)
     return 0;
 }
 
-/* Drops series on one node, which say nothing about its clock. */
+/* Lists the series of all timelines and drops those on one node, which show
+ * nothing about its clock. 0, or -1: no memory. */
 static int find_series(struct clockwalk *w)
 {
     w->walkers = calloc(w->n + 1, sizeof(*w->walkers));
     if (!w->walkers)
         return -1;
     for (size_t i = 0; i < w->n; i++)
-        w->walkers[i].host = clockwalk_counts(w->timelines[i])
-                                 ? host_of(w, w->timelines[i])
-                                 : UINT32_MAX;
+        w->walkers[i].host =
+            counts(w->timelines[i]) ? host_of(w, w->timelines[i]) : UINT32_MAX;
+    /* in order of host, as note_host expects */
     for (uint32_t host = 0; host < w->n_hosts; host++)
         for (size_t i = 0; i < w->n; i++)
             if (w->walkers[i].host == host && note_timeline(w, i) < 0)
@@ -180,6 +206,7 @@ static int find_series(struct clockwalk *w)
 
 /* --- operations ----------------------------------------------------------- */
 
+/* Bytes of an operation, which has an element for each of its nodes. */
 static size_t met_bytes(const struct clockwalk *w, uint32_t series)
 {
     return sizeof(struct clockwalk_met) +
@@ -187,6 +214,7 @@ static size_t met_bytes(const struct clockwalk *w, uint32_t series)
                sizeof(((struct clockwalk_met *) 0)->of[0]);
 }
 
+/* The bucket of an operation. */
 static struct clockwalk_met **bucket_of(struct clockwalk *w, uint32_t series,
                                         uint64_t sn)
 {
@@ -196,22 +224,193 @@ static struct clockwalk_met **bucket_of(struct clockwalk *w, uint32_t series,
     return &w->buckets[(h * 0x9e3779b97f4a7c15ull) >> (64 - PENDING_BITS)];
 }
 
-/* Calls take for an operation and frees it. */
+/* --- operations that do not overlap --------------------------------------- */
+
+/* The last start and the first end of an operation, the nodes that have them,
+ * and what they would be without that node. */
+struct reach {
+    uint32_t last, first;
+    int64_t start_ns, next_start_ns, end_ns, next_end_ns;
+};
+
+/* Adds a node's stamps. */
+static void reach_add(struct reach *r, uint32_t host,
+                      const struct clockpair_stamps *s)
+{
+    if (s->start_ns > r->start_ns) {
+        r->next_start_ns = r->start_ns;
+        r->start_ns = s->start_ns;
+        r->last = host;
+    } else if (s->start_ns > r->next_start_ns) {
+        r->next_start_ns = s->start_ns;
+    }
+    if (s->end_ns < r->end_ns) {
+        r->next_end_ns = r->end_ns;
+        r->end_ns = s->end_ns;
+        r->first = host;
+    } else if (s->end_ns < r->next_end_ns) {
+        r->next_end_ns = s->end_ns;
+    }
+}
+
+/* Counts an operation of several nodes in walk->gaps, and its gap if its ranks
+ * do not overlap. */
+static void note_gap(struct clockwalk *w, const struct clockwalk_met *met)
+{
+    const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
+    struct reach r = {.start_ns = INT64_MIN,
+                      .next_start_ns = INT64_MIN,
+                      .end_ns = INT64_MAX,
+                      .next_end_ns = INT64_MAX};
+    bool by_start, by_end;
+    size_t bin;
+
+    for (uint32_t i = 0; i < c->n_hosts; i++)
+        if (met->of[i].n) {
+            struct clockwalk_gaps *gaps = &w->gaps[c->hosts[i]];
+
+            gaps->operations++;
+            gaps->net_ns += ((double) met->net_ns - gaps->net_ns) /
+                            (double) gaps->operations;
+            reach_add(&r, c->hosts[i], &met->of[i].stamps);
+        }
+    if (r.start_ns <= r.end_ns)
+        return;
+    /* four bins for a power of two */
+    bin = (size_t) (4 * log2((double) (r.start_ns - r.end_ns)));
+    bin = bin < CLOCKWALK_BINS ? bin : CLOCKWALK_BINS - 1;
+    /* the gap counts for the node without which it disappears; for both if
+     * either removes it */
+    by_start = r.next_start_ns <= r.end_ns;
+    by_end = r.start_ns <= r.next_end_ns;
+    if (by_start || !by_end)
+        w->gaps[r.last].n[bin]++;
+    if ((by_end || !by_start) && r.first != r.last)
+        w->gaps[r.first].n[bin]++;
+}
+
+/* The gap in ns that no more than this share of a node's operations exceeds. */
+static double gap_ns(const struct clockwalk_gaps *gaps, double share)
+{
+    uint64_t more = 0;
+
+    /* from the longest gaps down */
+    for (size_t i = CLOCKWALK_BINS; i-- > 0;) {
+        more += gaps->n[i];
+        if ((double) more > share * (double) gaps->operations)
+            return exp2((double) (i + 1) / 4);
+    }
+    return 0;
+}
+
+/* How wrong the clock may be without a visible gap, in ns. If at least this
+ * share of the operations has a gap, others have wrong times that do not show:
+ * half of an operation's time. Otherwise 0. */
+static double doubt_ns(const struct clockwalk_gaps *gaps, double share)
+{
+    uint64_t torn = 0;
+
+    for (size_t i = 0; i < CLOCKWALK_BINS; i++)
+        torn += gaps->n[i];
+    return torn && (double) torn >= share * (double) gaps->operations
+               ? gaps->net_ns / 2
+               : 0;
+}
+
+/* --- the check of times that a walk makes --------------------------------- */
+
+/* How wrong the distance between the last two starts may be, in ns. */
+static double unsure_ns(const struct clockwalk *w,
+                        const struct clockwalk_met *met)
+{
+    uint32_t a = w->walkers[met->last].host, b = w->walkers[met->second].host;
+
+    if (a == b || !w->nodes)
+        return STAMP_NS;
+    return STAMP_NS + clockmap_unc_ns(w->nodes[a], met->start_ns) +
+           clockmap_unc_ns(w->nodes[b], met->next_start_ns);
+}
+
+/* Counts which rank came last, once by starts, if the clocks are good enough,
+ * and once by the shortest time. */
+static void note_arrivals(struct clockwalk *w, const struct clockwalk_met *met)
+{
+    struct clocks_arrival *last = &w->arrivals[met->last];
+    double late = (double) (met->start_ns - met->next_start_ns);
+    bool by_start = late > CLOCKMAP_SURE * unsure_ns(w, met);
+    bool by_time = met->next_net_ns - met->net_ns > CLOCKMAP_SURE * STAMP_NS;
+
+    w->series[met->series].whole++;
+    if (by_start) {
+        last->last++;
+        last->late_ns += (uint64_t) late;
+        last->both += by_time && met->quick == met->last;
+    }
+    if (by_time)
+        w->arrivals[met->quick].quick++;
+    /* both methods are certain: do they agree? */
+    if (by_start && by_time) {
+        w->compared++;
+        w->disagreed += met->quick != met->last;
+    }
+}
+
+/* Checks whether there was a moment at which all ranks were inside. */
+static void check_met(struct clockwalk *w, const struct clockwalk_met *met)
+{
+    const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
+    int64_t start = INT64_MIN, end = INT64_MAX;
+    uint32_t hosts = 0;
+
+    /* the last start and the first end of all nodes */
+    for (uint32_t i = 0; i < c->n_hosts; i++) {
+        const struct clockpair_stamps *s = &met->of[i].stamps;
+
+        if (!met->of[i].n)
+            continue;
+        hosts++;
+        start = s->start_ns > start ? s->start_ns : start;
+        end = s->end_ns < end ? s->end_ns : end;
+    }
+    /* records of one node only: the others' are missing */
+    if (hosts < 2)
+        return;
+    w->check->operations++;
+    if (w->gaps)
+        note_gap(w, met);
+    if (w->arrivals && met->seen == w->series[met->series].members)
+        note_arrivals(w, met);
+    if (start > end) {
+        w->check->violations++;
+        if (start - end > w->check->worst_ns)
+            w->check->worst_ns = start - end;
+    }
+}
+
+/* --- operations that are complete ----------------------------------------- */
+
+/* Checks an operation, calls take for it, and frees it. */
 static int dismiss(struct clockwalk *w, struct clockwalk_met *met)
 {
     struct clockwalk_met **at = bucket_of(w, met->series, met->sn);
-    int rc = w->take(w, met);
+    int rc = 0;
 
+    if (w->check)
+        check_met(w, met);
+    if (w->take)
+        rc = w->take(w, met);
+    /* out of its bucket, and out of the list by time */
     while (*at != met)
         at = &(*at)->next;
     *at = met->next;
     *(met->older ? &met->older->newer : &w->oldest) = met->newer;
     *(met->newer ? &met->newer->older : &w->newest) = met->older;
-    w->pending -= met_bytes(w, met->series);
+    w->pending -= met_bytes(w, met->series); /* as met_get added it */
     free(met);
     return rc;
 }
 
+/* Finds or makes the operation. NULL: no memory. */
 static struct clockwalk_met *met_get(struct clockwalk *w, uint32_t series,
                                      uint64_t sn)
 {
@@ -228,6 +427,7 @@ static struct clockwalk_met *met_get(struct clockwalk *w, uint32_t series,
     met->sn = sn;
     met->next = *bucket;
     *bucket = met;
+    /* the newest of the list by time */
     met->older = w->newest;
     *(w->newest ? &w->newest->newer : &w->oldest) = met;
     w->newest = met;
@@ -235,6 +435,7 @@ static struct clockwalk_met *met_get(struct clockwalk *w, uint32_t series,
     return met;
 }
 
+/* The place of a host among a communicator's hosts; it is one of them. */
 static uint32_t place_of(const struct clockwalk_comm *c, uint32_t host)
 {
     uint32_t low = 0, high = c->n_hosts;
@@ -250,6 +451,8 @@ static uint32_t place_of(const struct clockwalk_comm *c, uint32_t host)
     return low;
 }
 
+/* A time in ns on the common clock, or on the host's own if times are not
+ * mapped. */
 static int64_t time_of(const struct clockwalk *w, uint32_t host, uint64_t us)
 {
     int64_t ns = (int64_t) us * 1000;
@@ -257,7 +460,8 @@ static int64_t time_of(const struct clockwalk *w, uint32_t host, uint64_t us)
     return w->nodes ? ns - clockmap_offset_ns(w->nodes[host], ns) : ns;
 }
 
-/* Notes which rank came last, by its start and by its time in the operation. */
+/* Keeps the two last starts and the two shortest times, and which timelines
+ * have them. */
 static void note_arrival(struct clockwalk_met *met, uint32_t who, int64_t start,
                          int64_t end)
 {
@@ -281,6 +485,8 @@ static void note_arrival(struct clockwalk_met *met, uint32_t who, int64_t start,
     }
 }
 
+/* Adds a walker's record to its operation. Records without times, or with times
+ * that cannot be, are left out. 0, -1: no memory, or what take returned. */
 static int meet(struct clockwalk *w, const struct clockwalk_timeline *walker)
 {
     const struct timeline_event *e = &walker->event;
@@ -304,6 +510,7 @@ static int meet(struct clockwalk *w, const struct clockwalk_timeline *walker)
     if (end > w->last_ns[walker->host])
         w->last_ns[walker->host] = end;
     note_arrival(met, (uint32_t) (walker - w->walkers), start, end);
+    /* the last start and the first end of this node */
     if (!met->of[at].n) {
         met->of[at].stamps.start_ns = start;
         met->of[at].stamps.end_ns = end;
@@ -317,105 +524,24 @@ static int meet(struct clockwalk *w, const struct clockwalk_timeline *walker)
             s->end_ns = end;
         }
     }
-    /* running mean of the ends */
+    /* a running mean of the ends, measured from the first end, so that it stays
+     * small */
     met->of[at].n++;
     far = end - met->of[at].stamps.end_ns;
     met->of[at].stamps.end_mean_ns +=
         ((double) far - met->of[at].stamps.end_mean_ns) / met->of[at].n;
     if (++met->seen == w->series[series].members)
         return dismiss(w, met);
+    /* some ranks of the oldest operation may have no record at all */
     if (w->pending > PENDING_BYTES)
         return dismiss(w, w->oldest);
     return 0;
 }
 
-/* --- operations that do not overlap --------------------------------------- */
-
-/* The node with the last start and the node with the first end, and the gap
- * without each of them. */
-struct reach {
-    uint32_t last, first;
-    int64_t start_ns, next_start_ns, end_ns, next_end_ns;
-};
-
-static void reach_add(struct reach *r, uint32_t host,
-                      const struct clockpair_stamps *s)
-{
-    if (s->start_ns > r->start_ns) {
-        r->next_start_ns = r->start_ns;
-        r->start_ns = s->start_ns;
-        r->last = host;
-    } else if (s->start_ns > r->next_start_ns) {
-        r->next_start_ns = s->start_ns;
-    }
-    if (s->end_ns < r->end_ns) {
-        r->next_end_ns = r->end_ns;
-        r->end_ns = s->end_ns;
-        r->first = host;
-    } else if (s->end_ns < r->next_end_ns) {
-        r->next_end_ns = s->end_ns;
-    }
-}
-
-void clockwalk_note_gap(struct clockwalk *w, const struct clockwalk_met *met)
-{
-    const struct clockwalk_comm *c = &w->comms[w->series[met->series].comm];
-    struct reach r = {.start_ns = INT64_MIN,
-                      .next_start_ns = INT64_MIN,
-                      .end_ns = INT64_MAX,
-                      .next_end_ns = INT64_MAX};
-    bool by_start, by_end;
-    size_t bin;
-
-    for (uint32_t i = 0; i < c->n_hosts; i++)
-        if (met->of[i].n) {
-            struct clockwalk_gaps *gaps = &w->gaps[c->hosts[i]];
-
-            gaps->operations++;
-            gaps->net_ns += ((double) met->net_ns - gaps->net_ns) /
-                            (double) gaps->operations;
-            reach_add(&r, c->hosts[i], &met->of[i].stamps);
-        }
-    if (r.start_ns <= r.end_ns)
-        return;
-    bin = (size_t) (4 * log2((double) (r.start_ns - r.end_ns)));
-    bin = bin < CLOCKWALK_BINS ? bin : CLOCKWALK_BINS - 1;
-    /* the gap counts for the node without which it disappears; for both if
-     * either removes it */
-    by_start = r.next_start_ns <= r.end_ns;
-    by_end = r.start_ns <= r.next_end_ns;
-    if (by_start || !by_end)
-        w->gaps[r.last].n[bin]++;
-    if ((by_end || !by_start) && r.first != r.last)
-        w->gaps[r.first].n[bin]++;
-}
-
-double clockwalk_gap_ns(const struct clockwalk_gaps *gaps, double share)
-{
-    uint64_t more = 0;
-
-    for (size_t i = CLOCKWALK_BINS; i-- > 0;) {
-        more += gaps->n[i];
-        if ((double) more > share * (double) gaps->operations)
-            return exp2((double) (i + 1) / 4);
-    }
-    return 0;
-}
-
-double clockwalk_doubt_ns(const struct clockwalk_gaps *gaps, double share)
-{
-    uint64_t torn = 0;
-
-    for (size_t i = 0; i < CLOCKWALK_BINS; i++)
-        torn += gaps->n[i];
-    return torn && (double) torn >= share * (double) gaps->operations
-               ? gaps->net_ns / 2
-               : 0;
-}
-
 /* --- side by side --------------------------------------------------------- */
 
-/* Advances to the walker's next record that is used. False: there is none. */
+/* Advances to the walker's next record that is used: of a series on several
+ * nodes, and of every stride-th operation. False: there is none. */
 static bool advance(const struct clockwalk *w,
                     struct clockwalk_timeline *walker)
 {
@@ -426,11 +552,14 @@ static bool advance(const struct clockwalk *w,
     return false;
 }
 
+/* The order in the heap: time since the timeline's own begin, because clocks
+ * may be hours apart. */
 static uint64_t progress(const struct clockwalk *w, uint32_t i)
 {
     return w->walkers[i].event.start_us - w->walkers[i].begin_us;
 }
 
+/* Restores the heap's order from an element downwards. */
 static void sift(struct clockwalk *w, size_t at)
 {
     for (;;) {
@@ -449,6 +578,7 @@ static void sift(struct clockwalk *w, size_t at)
     }
 }
 
+/* Opens a reader for each timeline and makes the heap. 0, or -1: no memory. */
 static int open_walkers(struct clockwalk *w)
 {
     w->n_heap = 0;
@@ -479,7 +609,6 @@ static void close_walkers(struct clockwalk *w)
         }
 }
 
-/* Calls take once for every operation. */
 int clockwalk_run(struct clockwalk *w)
 {
     int rc = open_walkers(w);
@@ -488,14 +617,32 @@ int clockwalk_run(struct clockwalk *w)
         struct clockwalk_timeline *walker = &w->walkers[w->heap[0]];
 
         rc = meet(w, walker);
+        /* this timeline is done: the last one takes its place */
         if (!advance(w, walker))
             w->heap[0] = w->heap[--w->n_heap];
         sift(w, 0);
     }
+    /* operations without all records */
     while (rc == 0 && w->oldest)
         rc = dismiss(w, w->oldest);
     close_walkers(w);
     return rc;
+}
+
+/* How long the longest timeline is. */
+static int64_t length_ns(const struct clockwalk *w)
+{
+    uint64_t longest = 0;
+
+    for (size_t i = 0; i < w->n; i++) {
+        const struct timeline *t = w->timelines[i];
+
+        if (counts(t) && t->last_us > t->first_us &&
+            t->last_us <= CLOCKWALK_MAX_US &&
+            t->last_us - t->first_us > longest)
+            longest = t->last_us - t->first_us;
+    }
+    return (int64_t) longest * 1000;
 }
 
 int clockwalk_init(struct clockwalk *w, struct timeline *const *timelines,
@@ -504,7 +651,8 @@ int clockwalk_init(struct clockwalk *w, struct timeline *const *timelines,
     memset(w, 0, sizeof(*w));
     w->timelines = timelines;
     w->n = n;
-    w->stride = 1;
+    w->stride = 1; /* and so many records */
+    /* from the number of all records follows the stride */
     for (size_t i = 0; i < n; i++)
         w->stride += timelines[i] ? timelines[i]->n : 0;
     w->stride = (w->stride + RECORDS_MAX - 1) / RECORDS_MAX;
@@ -512,10 +660,12 @@ int clockwalk_init(struct clockwalk *w, struct timeline *const *timelines,
     w->buckets = calloc((size_t) 1 << PENDING_BITS, sizeof(*w->buckets));
     if (!w->heap || !w->buckets || find_hosts(w) < 0 || find_series(w) < 0)
         return -1;
+    /* one array for both */
     w->first_ns = calloc(2 * (size_t) w->n_hosts + 1, sizeof(*w->first_ns));
     if (!w->first_ns)
         return -1;
     w->last_ns = w->first_ns + w->n_hosts;
+    w->length_ns = length_ns(w);
     for (uint32_t i = 0; i < w->n_hosts; i++) {
         w->first_ns[i] = INT64_MAX;
         w->last_ns[i] = INT64_MIN;
@@ -552,4 +702,47 @@ void clockwalk_fini(struct clockwalk *w)
     keymap_fini(&w->comm_map);
     keymap_fini(&w->series_map);
     keymap_fini(&w->pair_map);
+}
+
+int clockwalk_check(struct timeline *const *timelines, size_t n,
+                    const struct clockmap *map, struct clocks_check *check,
+                    struct clockwalk_arrivals *out)
+{
+    struct clocks_arrival *arrivals = out ? out->arrivals : NULL;
+    struct clockwalk w;
+    int rc = clockwalk_init(&w, timelines, n);
+
+    memset(check, 0, sizeof(*check));
+    w.check = check;
+    w.arrivals = arrivals;
+    /* times are mapped by these */
+    if (rc == 0 && map) {
+        w.nodes = calloc(w.n_hosts + 1, sizeof(*w.nodes));
+        if (out) /* gaps are for arrivals only */
+            w.gaps = calloc(w.n_hosts + 1, sizeof(*w.gaps));
+        if (!w.nodes || (out && !w.gaps))
+            rc = -1;
+        for (uint32_t i = 0; rc == 0 && i < w.n_hosts; i++)
+            w.nodes[i] = clockmap_find(map, w.hosts[i], strlen(w.hosts[i]));
+    }
+    /* one host has nothing to compare */
+    if (rc == 0 && w.n_hosts > 1)
+        rc = clockwalk_run(&w);
+    for (size_t i = 0; rc == 0 && arrivals && w.n_hosts > 1 && i < n; i++)
+        for (uint32_t k = 0; w.walkers[i].series && k < timelines[i]->n_series;
+             k++)
+            if (w.walkers[i].series[k] != UINT32_MAX)
+                arrivals[i].operations +=
+                    w.series[w.walkers[i].series[k]].whole;
+    for (uint32_t i = 0; rc == 0 && w.gaps && i < w.n_hosts; i++)
+        if (w.nodes[i])
+            out->widths_ns[w.nodes[i] - map->nodes] =
+                fmax(gap_ns(&w.gaps[i], CLOCKS_TORN_TOLD),
+                     doubt_ns(&w.gaps[i], CLOCKS_TORN_DOUBT));
+    if (out) {
+        out->compared = w.compared;
+        out->disagreed = w.disagreed;
+    }
+    clockwalk_fini(&w);
+    return rc;
 }

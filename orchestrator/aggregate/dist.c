@@ -1,4 +1,5 @@
-/* dist.c - percentiles by a radix sort of doubles, or by a histogram. */
+/* dist.c - percentiles of many values, by a radix sort of doubles, or of very
+ * many by a histogram. */
 #include "orchestrator/aggregate/dist.h"
 
 #include <stddef.h>
@@ -7,6 +8,8 @@
 
 #include "common/sorted.h"
 
+/* Six digits of 11 bits make a double. Up to SMALL values are sorted by
+ * insertion. */
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, SMALL = 64 };
 
 static void insertion_sort(double *v, size_t n)
@@ -21,6 +24,7 @@ static void insertion_sort(double *v, size_t n)
     }
 }
 
+/* A value's bits, which have the order of the values. */
 static uint64_t bits_of(double value)
 {
     uint64_t bits;
@@ -36,6 +40,7 @@ static void radix_pass(const double *from, double *to, size_t n, unsigned shift)
 
     for (size_t i = 0; i < n; i++)
         count[bits_of(from[i]) >> shift & (DIGITS - 1)]++;
+    /* counts become the places where each digit's values go */
     for (size_t d = 0; d < DIGITS; d++) {
         size_t c = count[d];
 
@@ -46,6 +51,7 @@ static void radix_pass(const double *from, double *to, size_t n, unsigned shift)
         to[count[bits_of(from[i]) >> shift & (DIGITS - 1)]++] = from[i];
 }
 
+/* Sorts n values; scratch also has room for n. */
 static void sort(double *values, double *scratch, size_t n)
 {
     double *from = values, *to = scratch, *swap;
@@ -55,6 +61,7 @@ static void sort(double *values, double *scratch, size_t n)
         insertion_sort(values, n);
         return;
     }
+    /* bits in which the values differ: a digit that all share needs no pass */
     for (size_t i = 1; i < n; i++)
         differ |= bits_of(values[i]) ^ bits_of(values[0]);
     for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS)
@@ -90,6 +97,8 @@ void dist_make(double *values, double *scratch, size_t n, struct jp_dist *out)
 /* --- the histogram: values are counted by the first bits of their doubles ---
  */
 
+/* A double's first bits are its exponent, then its fraction: shifted by SHIFT
+ * they are the number of a bucket, from FIRST on, LAST at most. */
 #define SHIFT (52 - HIST_PARTS_BITS)
 #define FIRST ((uint64_t) (1023 + HIST_FROM) << HIST_PARTS_BITS)
 #define LAST (((uint64_t) HIST_OCTAVES << HIST_PARTS_BITS) - 1)
@@ -106,13 +115,14 @@ void hist_add(struct hist *hist, double v)
     hist->n++;
     memcpy(&bits, &v, sizeof(bits));
     bits >>= SHIFT; /* exponent and the first bits of the fraction */
+    /* too small to have a bucket */
     if (bits < FIRST)
         hist->zeros++;
     else
         hist->counts[bits - FIRST < LAST ? bits - FIRST : LAST]++;
 }
 
-/* The middle of a part. */
+/* The value in the middle of a bucket. */
 static double middle_of(uint64_t part)
 {
     uint64_t bits = (part + FIRST) << SHIFT | UINT64_C(1) << (SHIFT - 1);
@@ -123,7 +133,7 @@ static double middle_of(uint64_t part)
 }
 
 /* The value at a position (from 0) of the sorted values, within half a bucket.
- */
+ * It never lies outside of what was seen. */
 static double at_place(const struct hist *hist, uint64_t place)
 {
     uint64_t below = hist->zeros;
@@ -138,6 +148,7 @@ static double at_place(const struct hist *hist, uint64_t place)
     return v < hist->min ? hist->min : v > hist->max ? hist->max : v;
 }
 
+/* A quantile, interpolated linearly between two positions. */
 static double quantile(const struct hist *hist, double q)
 {
     double at = q * (double) (hist->n - 1);

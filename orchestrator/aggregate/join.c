@@ -1,10 +1,20 @@
 /* join.c - add records to operations, and fold one thread's join into
- * another's. */
+ * another's.
+ *
+ * The way of a record: join_add finds its lane, either by the number of its
+ * series or by its texts (member_of, lane_of). seek makes the blocks of its
+ * sequence number current. Then add_coll adds it to a row, or add_p2p to the
+ * sums of its pair. Nearly all records take the short way, so all that is rare
+ * is kept out of line (JOIN_RARE).
+ *
+ * join_merge adds one join to another, part by part. The parts themselves are
+ * in join_parts.c. */
 #include "orchestrator/aggregate/join.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clockmap.h"
 #include "orchestrator/aggregate/join_parts.h"
 
 struct join *join_create(struct join_budget *budget, bool ordered)
@@ -18,14 +28,12 @@ struct join *join_create(struct join_budget *budget, bool ordered)
     return join;
 }
 
+/* Frees a communicator with its series. The bytes stay charged to the budget,
+ * because the whole join goes. */
 static void comm_destroy(struct join_comm *comm)
 {
     for (uint32_t i = 0; i < comm->n_series; i++) {
-        struct blockmap *blocks = &comm->series[i]->blocks;
-
-        for (size_t k = 0; k < blockmap_slots(blocks); k++)
-            join_block_destroy((void *) blocks->slots[k]);
-        blockmap_fini(blocks);
+        join_series_empty(NULL, comm->series[i]);
         free(comm->series[i]);
     }
     free(comm->series);
@@ -34,27 +42,13 @@ static void comm_destroy(struct join_comm *comm)
     free(comm);
 }
 
-static void free_lanes(struct join_member *member)
-{
-    for (uint32_t i = 0; i < member->n_lanes; i++) {
-        struct blockmap *blocks = &member->lanes[i]->blocks;
-
-        for (size_t k = 0; k < blockmap_slots(blocks); k++)
-            join_lane_block_destroy((void *) blocks->slots[k]);
-        blockmap_fini(blocks);
-        free(member->lanes[i]);
-    }
-    free(member->lanes);
-    member->lanes = NULL;
-    member->n_lanes = 0;
-}
-
 static void member_destroy(struct join_member *member)
 {
-    free_lanes(member);
-    join_rates_fini(&member->rates);
-    join_kernels_fini(&member->kernels);
-    join_messages_fini(&member->messages);
+    /* lanes of Send and Recv, or all lanes if the communicator is still open */
+    for (uint32_t i = 0; i < member->n_lanes; i++)
+        join_lane_free(NULL, member->lanes[i]);
+    free(member->lanes);
+    join_messages_fini(member);
     free(member->slices);
     free(member->host);
     free(member);
@@ -69,7 +63,7 @@ void join_destroy(struct join *join)
     for (uint32_t i = 0; i < join->n_members; i++)
         member_destroy(join->members[i]);
     for (uint32_t i = 0; i < join->n_p2p; i++) {
-        join_rates_fini(&join->p2p[i]->rates);
+        free(join->p2p[i]->rates.at);
         free(join->p2p[i]);
     }
     for (uint32_t i = 0; i < join->n_funcs; i++)
@@ -94,14 +88,18 @@ void join_begin_file(struct join *join, uint32_t file)
     join->n_touched = 0;
     join->n_streams = 0; /* so that members note the new file */
     join->next_stream = 0;
+    /* series numbers are valid within one file only */
     memset(join->known, 0, sizeof(join->known));
 }
 
+/* Whether a text of a record equals a kept one. */
 static bool same(const struct record_text *text, const char *other, size_t len)
 {
     return text->len == len && (!len || !memcmp(text->text, other, len));
 }
 
+/* The stream of the process that wrote the record. NULL: it is not among the
+ * last ones. There are 16 at most, so comparing them costs less than a hash. */
 static struct join_stream *find_stream(struct join *join,
                                        const struct record *r)
 {
@@ -118,6 +116,8 @@ static struct join_stream *find_stream(struct join *join,
     return NULL;
 }
 
+/* Keeps the record's process as a stream, in place of the oldest one. The texts
+ * fit, because readers refuse longer ones. */
 static void remember(struct join *join, const struct record *r,
                      struct join_member *member)
 {
@@ -144,6 +144,7 @@ static void remember(struct join *join, const struct record *r,
 /* Notes that the file being read has records of the member. 0 or -1. */
 static int touch(struct join *join, struct join_member *member)
 {
+    /* its number is in the list already */
     if (member->turn == join->turn)
         return 0;
     if (join->n_touched == join->room_touched) {
@@ -168,10 +169,12 @@ static JOIN_RARE struct join_member *member_of(struct join *join,
     struct join_member *member;
     uint32_t comm;
 
-    if (stream) { /* a Send may have made it, which says nothing about gaps */
+    if (stream) { /* a Send may have made it, which shows nothing about gaps */
         join->comms[stream->member->comm]->gaps_lost |= r->gaps_lost;
         return stream->member;
     }
+    /* not seen lately: find or make communicator, member and process by their
+     * texts */
     comm = join_comm_get(join, r->id.text, r->id.len, r->n_ranks, r->nnodes);
     if (comm == KEYMAP_NONE ||
         join_comm_name(join->comms[comm], r->name.text, r->name.len) < 0)
@@ -182,6 +185,7 @@ static JOIN_RARE struct join_member *member_of(struct join *join,
         return NULL;
     if (touch(join, member) < 0)
         return NULL;
+    /* join_merge cannot decide which file's record came first */
     if (member->file != join->file)
         member->many_files = true;
     member->file = join->file;
@@ -190,8 +194,8 @@ static JOIN_RARE struct join_member *member_of(struct join *join,
     return member;
 }
 
-/* Counts a repeated record. If two files have it, only the ordered join knows
- * which one was first. */
+/* Counts a repeated record. If two files have it, only the ordered join can
+ * decide which one was first. */
 static enum join_status repeated(struct join *join,
                                  const struct join_member *member)
 {
@@ -201,7 +205,8 @@ static enum join_status repeated(struct join *join,
     return JOIN_OK;
 }
 
-/* A second file of a rank whose file was read to the end. */
+/* A second file of a rank of a closed communicator: the caller has to join once
+ * more and close nothing early. */
 static enum join_status too_late(struct join *join)
 {
     join->conflict = true;
@@ -209,6 +214,8 @@ static enum join_status too_late(struct join *join)
     return JOIN_OK;
 }
 
+/* Decides what a failed call means: the memory limit was reached, so the record
+ * is left out, or there is no memory at all. */
 static enum join_status failed(struct join *join)
 {
     if (!join->over)
@@ -237,6 +244,8 @@ enum join_status join_add_counts(struct join *join, const struct record *base,
     return JOIN_LEFT_OUT;
 }
 
+/* Keeps a record with another size than its row. The row stays the first
+ * size's. JOIN_OK, or as failed(). */
 static JOIN_RARE enum join_status add_stray(struct join *join,
                                             const struct join_member *member,
                                             const struct join_lane *lane,
@@ -253,7 +262,9 @@ static JOIN_RARE enum join_status add_stray(struct join *join,
     return join_stray_add(join, &stray) < 0 ? failed(join) : JOIN_OK;
 }
 
-/* The lane of a record's function; mostly among the member's first ones. */
+/* The lane of a record's function, which is made if it is new. NULL: no memory,
+ * or too many functions. A member has few lanes, so it compares names before it
+ * looks for the function's number. */
 static JOIN_RARE struct join_lane *
 lane_of(struct join *join, struct join_member *member, const struct record *r)
 {
@@ -264,6 +275,7 @@ lane_of(struct join *join, struct join_member *member, const struct record *r)
     for (uint32_t i = 0; i < member->n_lanes; i++) {
         const char *name = join->funcs[member->lanes[i]->func];
 
+        /* a lane of Send and Recv has no series */
         if (!member->lanes[i]->series == r->p2p &&
             !strncmp(name, r->func.text, r->func.len) && !name[r->func.len])
             return member->lanes[i];
@@ -276,7 +288,9 @@ lane_of(struct join *join, struct join_member *member, const struct record *r)
     return join_lane_get(join, member, series, func);
 }
 
-/* Makes other blocks the lane's current ones. */
+/* Makes other blocks the lane's current ones: the series' block of rows (not
+ * for Send and Recv) and the member's block of bits and times. 0, or -1 with
+ * join->over or without memory. */
 static JOIN_RARE int seek_far(struct join *join, struct join_lane *lane,
                               uint64_t number)
 {
@@ -305,7 +319,7 @@ static inline int seek(struct join *join, struct join_lane *lane, uint64_t sn)
 static inline int add_time(struct join *join, const struct join_lane *lane,
                            unsigned i, uint64_t exec_us)
 {
-    if (!lane->journal ||
+    if (!lane->journal || /* not barrier-like, or over the limit */
         atomic_load_explicit(&join->budget->journal_off, memory_order_relaxed))
         return 0;
     return join_time_set(join, lane->lane_block, i,
@@ -313,6 +327,8 @@ static inline int add_time(struct join *join, const struct join_lane *lane,
                                                 : JOIN_LONG_US);
 }
 
+/* Adds a record's start and end to row i of a block. Most sources have no such
+ * times, so blocks get stamps with their first one. */
 static JOIN_RARE int add_stamp(struct join *join, struct join_block *block,
                                unsigned i, const struct record *r)
 {
@@ -329,12 +345,16 @@ static JOIN_RARE int add_stamp(struct join *join, struct join_block *block,
  * row. */
 static inline void row_next(const struct join_row *row)
 {
+    /* an integer, because the next row may be beyond the array */
     uintptr_t next = (uintptr_t) (row + 1);
 
     __builtin_prefetch((const void *) next, 1);
     __builtin_prefetch((const void *) (next + sizeof(*row) - 1), 1);
 }
 
+/* Adds a record of a collective to the row of its sequence number. lane's
+ * blocks are current. What is changed only after all that may fail, so that a
+ * record that is left out leaves no trace. */
 static enum join_status add_coll(struct join *join, struct join_member *member,
                                  struct join_lane *lane, const struct record *r)
 {
@@ -345,6 +365,7 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
 
     if (!into)
         return failed(join);
+    /* four cases: a second size, a repeated record, no room, a new record */
     if (into->n && into->bytes != r->bytes) {
         status = add_stray(join, member, lane, r);
     } else if (lane->lane_block->seen & bit) {
@@ -369,26 +390,15 @@ static enum join_status add_coll(struct join *join, struct join_member *member,
     return status;
 }
 
-/* Counts how fast a message was. */
-static JOIN_RARE int add_rate(struct join *join, struct join_member *member,
-                              struct join_p2p *p2p, const struct record *r)
-{
-    uint32_t bucket = join_rate_bucket(r->bytes, r->exec_us);
-
-    if (bucket == JOIN_RATE_BUCKETS)
-        return 0;
-    if (member->p2p_rows <= JOIN_P2P_ROWS &&
-        join_rates_add(join, &p2p->rates, bucket, 1) < 0)
-        return -1;
-    return join_rates_add(join, &member->rates, bucket, 1);
-}
-
+/* Adds a Send or Recv. Both sides record a message; the pair's rows of Send and
+ * of Recv are separate. A message without a number cannot be recognised as
+ * repeated. */
 static JOIN_RARE enum join_status add_p2p(struct join *join,
                                           struct join_member *member,
                                           struct join_lane *lane,
                                           const struct record *r)
 {
-    bool recv = r->func.text[0] == 'R';
+    bool recv = r->func.text[0] == 'R'; /* Recv */
     uint64_t bit = UINT64_C(1) << r->sn % JOIN_BLOCK;
     struct join_p2p *p2p;
 
@@ -396,9 +406,7 @@ static JOIN_RARE enum join_status add_p2p(struct join *join,
         return repeated(join, member);
     p2p = join_p2p_get(join, member->comm, recv ? r->peer : r->rank,
                        recv ? r->rank : r->peer, recv);
-    if (!p2p || add_rate(join, member, p2p, r) < 0 ||
-        join_messages_add(join, &member->messages, r) < 0 ||
-        join_kernels_add(join, member, r) < 0)
+    if (!p2p || join_messages_add(join, member, p2p, r) < 0)
         return failed(join);
     if (r->has_sn)
         lane->lane_block->seen |= bit;
@@ -417,6 +425,32 @@ static JOIN_RARE enum join_status add_p2p(struct join *join,
     return JOIN_OK;
 }
 
+/* The record with its times on the clock of all nodes: *mapped, or the record
+ * itself if its times are not mapped. */
+static JOIN_RARE const struct record *
+on_reference(struct join *join, const struct record *r, struct record *mapped)
+{
+    const struct clockmap_node *clock;
+
+    /* records of one host follow each other, so its clock is looked up once */
+    if (r->host.len != join->clock_len ||
+        memcmp(r->host.text, join->clock_host, r->host.len)) {
+        join->clock =
+            clockmap_find(join->budget->clocks, r->host.text, r->host.len);
+        join->clock_len = r->host.len;
+        memcpy(join->clock_host, r->host.text, r->host.len);
+    }
+    clock = join->clock;
+    if (!clock || !r->host.len)
+        /* unknown host, or a host without a map */
+        return r;
+    *mapped = *r;
+    mapped->start_us = clockmap_us(clock, r->start_us);
+    mapped->end_us = clockmap_us(clock, r->end_us);
+    mapped->dump_us = clockmap_us(clock, r->dump_us);
+    return mapped;
+}
+
 enum join_status join_add(struct join *join, const struct record *record)
 {
     struct join_known *known = &join->known[record->series % RECORD_MAX_SERIES];
@@ -424,6 +458,7 @@ enum join_status join_add(struct join *join, const struct record *record)
     struct join_lane *lane = known->lane;
     struct record mapped;
 
+    /* the slow way: texts instead of the reader's number */
     if (!record->series || known->series != record->series) {
         member = member_of(join, record);
         if (member && !record->p2p && join->comms[member->comm]->closed)
@@ -432,10 +467,11 @@ enum join_status join_add(struct join *join, const struct record *record)
         if (lane && record->series)
             *known = (struct join_known){record->series, member, lane};
     }
+    /* rows and times are added with times on the common clock */
     if (!lane || seek(join, lane, record->sn) < 0)
         return failed(join);
     if (join->budget->clocks)
-        record = join_on_reference(join, record, &mapped);
+        record = on_reference(join, record, &mapped);
     return record->p2p ? add_p2p(join, member, lane, record)
                        : add_coll(join, member, lane, record);
 }
@@ -466,6 +502,8 @@ static void fold_rows(struct join *into, struct join_block *to,
     }
 }
 
+/* Merges the blocks of a series. A block that the other side does not have is
+ * handed over as it is. 0, or -1: the memory limit, or no memory. */
 static int merge_series(struct mapping *m, struct join_series *to,
                         struct join_series *from)
 {
@@ -482,6 +520,7 @@ static int merge_series(struct mapping *m, struct join_series *to,
             join_move_block(m->into, m->from, block);
             continue;
         }
+        /* both have it: make room for the same rows, then add row by row */
         if (!join_row_get(m->into, mine, block->room - 1) ||
             (block->stamps && join_stamps_get(m->into, mine) < 0))
             return -1;
@@ -507,6 +546,8 @@ static void merge_closed(struct mapping *m, struct join_comm *to,
     }
 }
 
+/* Merges communicators with their names, counters and rows, and fills m->comms.
+ */
 static int merge_comms(struct mapping *m)
 {
     for (uint32_t i = 0; i < m->from->n_comms; i++) {
@@ -537,6 +578,7 @@ static int merge_comms(struct mapping *m)
     return 0;
 }
 
+/* Copies the times of the records in from, which are no records of `to`. */
 static int merge_times(struct join *into, struct join_lane_block *to,
                        const struct join_lane_block *from)
 {
@@ -551,6 +593,8 @@ static int merge_times(struct join *into, struct join_lane_block *to,
     return 0;
 }
 
+/* Merges the bits and times of a lane. A bit that both have is a repeated
+ * record; only the ordered join can decide which record counts. */
 static int merge_lane(struct mapping *m, struct join_lane *to,
                       struct join_lane *from)
 {
@@ -579,8 +623,8 @@ static int merge_lane(struct mapping *m, struct join_lane *to,
     return 0;
 }
 
-/* A communicator is closed in one join only; the other one has no rows of it.
- */
+/* Takes over the results of a communicator that `from` has closed. The other
+ * join has no rows of it then (merge_closed). */
 static void merge_slices(struct join_member *to, struct join_member *from)
 {
     if (to->slices || !from->slices)
@@ -589,6 +633,8 @@ static void merge_slices(struct join_member *to, struct join_member *from)
     from->slices = NULL;
 }
 
+/* Merges one rank of a communicator. Communicators and functions are merged
+ * before, so their numbers in `into` are known. */
 static int merge_member(struct mapping *m, struct join_member *from)
 {
     uint32_t comm = m->comms[from->comm];
@@ -612,10 +658,9 @@ static int merge_member(struct mapping *m, struct join_member *from)
     to->p2p_records += from->p2p_records;
     if (from->p2p_last > to->p2p_last)
         to->p2p_last = from->p2p_last;
-    if (join_rates_merge(m->into, &to->rates, &from->rates) < 0 ||
-        join_messages_merge(m->into, &to->messages, &from->messages) < 0 ||
-        join_kernels_merge(m->into, to, from) < 0)
+    if (join_messages_merge(m->into, to, from) < 0)
         return -1;
+    /* its lanes: bits of all records, times of barrier-like functions */
     for (uint32_t i = 0; i < from->n_lanes; i++) {
         struct join_lane *lane = from->lanes[i], *mine;
         uint32_t func = m->funcs[lane->func];
@@ -631,6 +676,8 @@ static int merge_member(struct mapping *m, struct join_member *from)
     return 0;
 }
 
+/* Merges the pairs of ranks. Members come first, because the number of a
+ * member's pairs decides whether rates of single pairs are kept. */
 static int merge_p2p(struct mapping *m)
 {
     for (uint32_t i = 0; i < m->from->n_p2p; i++) {
@@ -650,6 +697,7 @@ static int merge_p2p(struct mapping *m)
     return 0;
 }
 
+/* Appends the strays; the caller sorts them afterwards. */
 static int merge_strays(struct mapping *m)
 {
     for (size_t i = 0; i < m->from->n_strays; i++) {
@@ -663,6 +711,7 @@ static int merge_strays(struct mapping *m)
     return 0;
 }
 
+/* Takes over the packed operations of closed communicators. */
 static int merge_ops(struct mapping *m)
 {
     if (!m->into->ops && !(m->into->ops = ops_create()))
@@ -670,6 +719,8 @@ static int merge_ops(struct mapping *m)
     return ops_take(m->into->ops, m->from->ops, m->comms, m->funcs);
 }
 
+/* Functions and communicators come first, as everything else refers to their
+ * numbers. */
 static int merge_all(struct mapping *m)
 {
     for (uint32_t i = 0; i < m->from->n_funcs; i++) {
@@ -703,6 +754,7 @@ enum join_status join_merge(struct join *into, struct join *from)
         status = into->over ? JOIN_LEFT_OUT : JOIN_NO_MEMORY;
         goto out;
     }
+    /* the counts change only if all parts were merged */
     into->coll_records += from->coll_records;
     into->p2p_records += from->p2p_records;
     into->duplicates += from->duplicates;
@@ -716,47 +768,4 @@ out:
     free(m.funcs);
     free(m.comms);
     return status;
-}
-
-/* --- sizes of communicators that NCCL did not tell --- */
-
-static int by_comm_and_host(const void *a, const void *b)
-{
-    const struct join_member *x = *(struct join_member *const *) a;
-    const struct join_member *y = *(struct join_member *const *) b;
-
-    if (x->comm != y->comm)
-        return x->comm < y->comm ? -1 : 1;
-    return strcmp(x->host, y->host);
-}
-
-int join_guess_sizes(struct join *join)
-{
-    struct join_member **sorted =
-        calloc(join->n_members + 1, sizeof(struct join_member *));
-
-    if (!sorted)
-        return -1;
-    for (uint32_t i = 0; i < join->n_members; i++)
-        sorted[i] = join->members[i];
-    if (join->n_members)
-        qsort(sorted, join->n_members, sizeof(*sorted), by_comm_and_host);
-    for (uint32_t i = 0; i < join->n_comms; i++)
-        join->comms[i]->guessed = !join->comms[i]->n_ranks;
-    for (uint32_t i = 0; i < join->n_members; i++) {
-        struct join_comm *comm = join->comms[sorted[i]->comm];
-
-        if (!comm->guessed)
-            continue;
-        if (comm->n_ranks <= sorted[i]->rank)
-            comm->n_ranks = sorted[i]->rank + 1;
-        comm->nnodes += !i || by_comm_and_host(&sorted[i - 1], &sorted[i]);
-    }
-    for (uint32_t i = 0; i < join->n_comms; i++)
-        if (join->comms[i]->n_ranks ==
-            1) /* nobody waits in a Send or Recv here */
-            for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
-                join->comms[i]->series[k]->barrier = false;
-    free(sorted);
-    return 0;
 }

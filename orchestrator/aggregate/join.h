@@ -10,21 +10,20 @@
  *   numbers, which are found by number, so gaps of any width cost nothing. A
  *   row is one operation. A sequence number with a second size is another
  *   operation: it goes to the list of strays, which is sorted at the end.
- * Member: (communicator, rank), written by one process.
- * Lane: (member, function). One bit for each sequence number shows a record
+ * Member: (communicator, rank), written by one process. Lane: (member,
+ * function). One bit for each sequence number shows a record
  *   that comes twice. Lanes of barrier-like functions also keep the times (the
  *   journal, 2 bytes a record), because only the end shows which operations are
  *   complete.
  *
  * Where a rank has two records of one operation, the first one (in order of
- * path and line) counts. Two threads cannot know that order. So the join is in
- * conflict if two files repeat a record (a log and its copy, or two processes
- * that wrote as one rank), if two threads see a second size, or if the memory
- * bound is reached. Then the caller joins once more, with one thread and in
- * order of path. The result therefore does not depend on threads or on the
- * order of files, whatever the input. Only how much fits within the bound may
- * depend on them, as communicators are closed early (join_end_file).
- */
+ * path and line) counts. Two threads cannot decide that order. So the join is
+ * in conflict if two files repeat a record (a log and its copy, or two
+ * processes that wrote as one rank), if two threads see a second size, or if
+ * the memory bound is reached. Then the caller joins once more, with one thread
+ * and in order of path. The result therefore does not depend on threads or on
+ * the order of files, whatever the input. Only how much fits within the bound
+ * may depend on them, as communicators are closed early (join_end_file). */
 #ifndef JP_AGGREGATE_JOIN_H
 #define JP_AGGREGATE_JOIN_H
 
@@ -43,10 +42,11 @@
 
 /* Blocks found by their number.
  *
- * A block is any struct whose first member is `uint64_t number`; the map holds
- * pointers and owns nothing. Slots are eight bytes, one for each number of a
- * window where at least a quarter of these is there, as sequence numbers mostly
- * are; else an open-addressing hash of which a third stays free.
+ * A block is any struct with `uint64_t number` as its first member; the map
+ * holds pointers and owns nothing. Slots are eight bytes. If at least a quarter
+ * of the numbers in a window is there, as it is mostly for sequence numbers,
+ * the map has a slot for each number of the window; otherwise it is an
+ * open-addressing hash of which a third stays free.
  */
 
 struct blockmap {
@@ -57,15 +57,15 @@ struct blockmap {
     size_t n;
 };
 
-/* The block or NULL. */
+/* The block; NULL: there is none. */
 void *blockmap_find(const struct blockmap *map, uint64_t number);
-/* Adds a block whose number is not there. 0, or -1 without memory. */
+/* Adds a block with a new number. 0, or -1 without memory. */
 int blockmap_add(struct blockmap *map, void *block);
 /* Moves the blocks to the front of slots, sorted by number; only iteration over
  * slots[0..n), or over all, and fini are allowed afterwards. Borrowed. */
 void **blockmap_sort(struct blockmap *map);
-/* The blocks sorted by number, as an array of n, which the caller frees; never
- * NULL but without memory. */
+/* The blocks sorted by number, as an array of n, which the caller frees. NULL:
+ * no memory. */
 void **blockmap_copy(const struct blockmap *map);
 /* Frees the slots, not the blocks. */
 void blockmap_fini(struct blockmap *map);
@@ -79,10 +79,10 @@ static inline size_t blockmap_slots(const struct blockmap *map)
 #define JOIN_BLOCK 64
 #define JOIN_MAX_FUNCS 256 /* distinct names of functions */
 #define JOIN_NO_RANK UINT32_MAX
-#define JOIN_LONG_US (UINT32_MAX - 1) /* and longer */
+#define JOIN_LONG_US (UINT32_MAX - 1) /* this time, and all longer ones */
 #define JOIN_NO_TIME UINT64_MAX
 
-/* --- join_kernels.c: how long a rank was in each AlltoAll of Send and Recv ---
+/* --- join_messages.c: a rank's time in each AlltoAll of Send and Recv ---
  *
  * NCCL runs the Send and Recv of an AlltoAll as one kernel, which ends with its
  * longest message. So the longest message is the rank's time in the AlltoAll,
@@ -93,10 +93,10 @@ static inline size_t blockmap_slots(const struct blockmap *map)
  * missing. The result does not depend on the order of the records.
  */
 
-/* The two or three ranks of a short pipeline exchange messages with all others,
- * too, but not with themselves. So with fewer than ALONE ranks, only ranks that
- * send to themselves are in an AlltoAll. With more than MAX ranks a kernel has
- * so many messages that some are always missing. */
+/* The two or three ranks of a short pipeline also exchange messages with all
+ * others, but not with themselves. So with fewer than ALONE ranks, only ranks
+ * that send to themselves are in an AlltoAll. With more than MAX ranks a kernel
+ * has so many messages that some are always missing. */
 enum {
     JOIN_KERNEL_MIN_RANKS = 2,
     JOIN_KERNEL_ALONE_RANKS = 4,
@@ -121,16 +121,9 @@ struct join_kernels {
     struct blockmap blocks[2];
 };
 
-/* Adds a message of the member. At the memory limit, kernels are switched off
- * (budget->kernels_off). 0, or -1: no memory. */
-int join_kernels_add(struct join *join, struct join_member *member,
-                     const struct record *record);
 /* Adds a whole kernel, from a partial. */
 int join_kernels_put(struct join *join, struct join_member *member, bool self,
                      uint64_t kernel, uint32_t us);
-int join_kernels_merge(struct join *into, struct join_member *to,
-                       const struct join_member *from);
-void join_kernels_fini(struct join_kernels *kernels);
 
 /* Whether the member's messages form AlltoAlls: one to and one from each peer.
  * *self: also one to itself. */
@@ -142,7 +135,7 @@ const struct blockmap *join_kernels_of(const struct join *join,
                                        const struct join_member *member,
                                        unsigned *per);
 
-/* --- join_kernels.c: a histogram of the messages' bandwidths ---
+/* --- join_messages.c: a histogram of the messages' bandwidths ---
  *
  * Each power of two of a bandwidth (in 1e-6 GB/s) is cut into 16 equal buckets,
  * so a bucket is 3 to 6 % wide. Counts are integers that saturate, so the sum
@@ -157,13 +150,9 @@ struct join_rate {
 
 /* The buckets with a count, in order; zeros: empty. */
 struct join_rates {
-    struct join_rate *at;
+    struct join_rate *at; /* allocated; the owner frees it */
     uint32_t n;
 };
-
-/* The bucket of a message. JOIN_RATE_BUCKETS: bytes or time is 0, so it has no
- * bandwidth. */
-uint32_t join_rate_bucket(uint64_t bytes, uint64_t exec_us);
 
 /* Adds count (not 0) to a bucket below JOIN_RATE_BUCKETS. -1: the memory limit
  * is reached, and nothing has changed. */
@@ -172,16 +161,15 @@ int join_rates_add(struct join *join, struct join_rates *rates, uint32_t bucket,
 /* Adds all of from. After -1 a part of it may have been added. */
 int join_rates_merge(struct join *join, struct join_rates *into,
                      const struct join_rates *from);
-void join_rates_fini(struct join_rates *rates);
 
 /* Quantile q (0 to 1), in GB/s, interpolated within its bucket. NAN: empty. */
 double join_rates_quantile(const struct join_rates *rates, double q);
 
 /* Quantile JP_P2P_SLOWER. NAN where a few messages are faster by far: such
- * messages differ too much to say how fast the network is. */
+ * messages differ too much to show how fast the network is. */
 double join_rates_fast(const struct join_rates *rates);
 
-/* --- join_kernels.c: how long a rank's messages took, over the run ---
+/* --- join_messages.c: how long a rank's messages took, over the run ---
  *
  * A rank's messages are numbered from 1. Part k has those of which the number
  * less 1, shifted right, is k. Where a number is beyond the last part, the
@@ -197,18 +185,25 @@ struct join_messages {
     unsigned shift;
 };
 
-/* Adds a message of the member. -1: the memory limit is reached, or no memory;
- * nothing has changed but the shift. */
-int join_messages_add(struct join *join, struct join_messages *messages,
-                      const struct record *record);
 /* Adds a part, of messages that were shifted by so many bits. */
 int join_messages_put(struct join *join, struct join_messages *messages,
                       unsigned shift, uint32_t part, uint32_t us);
-int join_messages_merge(struct join *join, struct join_messages *into,
-                        const struct join_messages *from);
 /* Parts up to the last one that took any time. */
 uint32_t join_messages_parts(const struct join_messages *messages);
-void join_messages_fini(struct join_messages *messages);
+
+/* --- join_messages.c: the three together ---------------------------------- */
+
+struct join_p2p;
+
+/* Adds a message of the member and of its pair of ranks. At the memory limit
+ * for kernels these are switched off (budget->kernels_off). -1: the memory
+ * limit is reached, or no memory; a part of it may have been added. */
+int join_messages_add(struct join *join, struct join_member *member,
+                      struct join_p2p *p2p, const struct record *record);
+/* Adds what another join's member has. As above. */
+int join_messages_merge(struct join *into, struct join_member *to,
+                        const struct join_member *from);
+void join_messages_fini(struct join_member *member);
 
 /* --- join.c, join_parts.c, join_close.c: operations and ranks ----------------
  */
@@ -250,7 +245,7 @@ struct join_series {
     struct blockmap blocks;
 };
 
-/* A record whose size differs from that of its sequence number's row. */
+/* A record with another size than the row of its sequence number. */
 struct join_stray {
     uint32_t comm, func, rank;
     uint64_t sn, seq; /* seq: order of arrival */
@@ -310,13 +305,13 @@ struct join_sums {
      * operation has all of them. */
     uint64_t timed_ops, shortest_us;
     uint64_t expected, unseen, overflow; /* records, by sequence numbers */
-    bool ragged; /* a rank lacks a record that another rank has */
+    bool ragged; /* a rank has no record that another rank has */
 };
 
 struct join_comm {
     char id[RECORD_MAX_ID + 2];
     char *name;
-    uint32_t n_ranks, nnodes; /* 0: not recorded; see join_guess_sizes */
+    uint32_t n_ranks, nnodes; /* 0: not recorded; guessed at the end */
     bool guessed;
     bool gaps_lost; /* as in its records (common/record.h) */
     bool counted;   /* counts holds a recorder's counters; there may be no
@@ -327,7 +322,7 @@ struct join_comm {
     uint32_t n_series;
     uint32_t *members; /* numbers in join.members */
     uint32_t n_members;
-    uint32_t read; /* members whose file was read to the end */
+    uint32_t read; /* members with a file that was read to its end */
     bool strays;   /* some strays belong to it */
     bool closed;
     struct join_sums sums;
@@ -351,6 +346,7 @@ struct join_p2p {
 struct join_budget {
     _Atomic uint64_t used, journal_used, kernels_used;
     uint64_t limit, journal_limit;
+    uint64_t timeline_events;      /* of the timeline of each file, at most */
     atomic_bool journal_off;       /* limit reached: the ranks have no waits */
     atomic_bool kernels_off;       /* limit reached: AlltoAlls have no times */
     bool keep;                     /* close no communicator before the end */
@@ -442,13 +438,6 @@ enum join_status join_add_counts(struct join *join, const struct record *base,
  * second record of one operation. */
 void join_sort_strays(struct join *join);
 
-/* Guesses the sizes that NCCL before 2.27 does not record: n_ranks from the
- * largest rank, nnodes from the number of hosts. 0, or -1: no memory. */
-int join_guess_sizes(struct join *join);
-
-/* Returns the join's bytes to the budget. Only join_destroy may follow. */
-void join_give_back(struct join *join);
-
 /* Adds from to into. Only join_destroy may follow for from. Before it,
  * join_sort_strays was called for both; into needs it once more afterwards. */
 enum join_status join_merge(struct join *into, struct join *from);
@@ -457,8 +446,9 @@ enum join_status join_merge(struct join *into, struct join *from);
  * unless budget.keep is set. 0, or -1: no memory. */
 int join_end_file(struct join *join);
 
-/* Closes all open communicators, with several threads if there is much to do.
- * Call join_guess_sizes and join_sort_strays before. 0, or -1: no memory. */
+/* Guesses the sizes that NCCL before 2.27 does not record, and closes all open
+ * communicators, with several threads if there is much to do. The strays have
+ * to be sorted. 0, or -1: no memory. */
 int join_close_all(struct join *join, unsigned threads);
 
 #endif

@@ -1,15 +1,18 @@
-/* join_close.c - end a communicator whose records are all there: its rows
- * become packed operations, its ranks' times become sums, and both are freed.
+/* join_close.c - end a communicator with all its records: its rows become
+ * packed operations, its ranks' times become sums, and both are freed.
  *
  * A communicator of n_ranks is closed when n_ranks of its ranks were read to
- * the end of their files, so memory follows the communicators that are open and
+ * the end of their files. So memory follows the communicators that are open,
  * not all operations. A collective's record that comes later (a rank with two
- * files) makes the join CONFLICTED and LATE: the caller joins again without
+ * files) sets join->conflict and join->late: the caller joins again without
  * closing early.
- */
+ *
+ * Start with close_comm: write_comm marks the timed rows and packs all rows
+ * (struct walk), then join_waits (join_waits.c) adds up the ranks' times.
+ * join_end_file closes communicators as they become complete; join_close_all
+ * closes the rest with several threads. */
 #include "orchestrator/aggregate/join.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #ifdef __GLIBC__
@@ -20,45 +23,37 @@
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/ops.h"
 #include "common/bandwidth.h"
-#include "common/sorted.h"
 
-/* One series cut into parts of equal width in sequence numbers. */
-struct slice_cut {
-    const struct join_series *series;
-    uint64_t start[JP_SLICES]; /* first sequence number of each part */
-    double scale[JP_SLICES];   /* operations / timed operations; NAN: none is
-                                  timed */
-};
-
-/* The series being written. */
+/* The series being written: what is counted while its rows are packed. */
 struct walk {
-    struct jp_ops *ops;
+    struct jp_ops *ops; /* where operations go */
     const struct join_comm *comm;
-    struct join_sums *sums;
-    uint32_t comm_at, func;
-    struct join_stray *stray;
+    struct join_sums *sums;   /* of comm */
+    uint32_t comm_at, func;   /* numbers in the join */
+    struct join_stray *stray; /* the next one of this series */
     size_t n_strays;
     uint64_t rows;    /* distinct sequence numbers */
     uint64_t last_sn; /* valid if rows is not 0 */
-    uint64_t records;
-    bool ragged;   /* a rank lacks a record that another rank has */
-    double factor; /* of the rows' bandwidths */
-    int rc;
+    uint64_t records; /* of all rows so far */
+    bool ragged;      /* a rank has no record that another rank has */
+    double factor;    /* of the rows' bandwidths */
+    int rc;           /* -1: ops_add had no memory */
 };
 
-/* The bus bandwidth for a communicator whose size was unknown while it was
- * joined. */
+/* The bus bandwidth for a communicator of unknown size while it was joined. */
 static uint64_t scale(const struct walk *w, uint64_t micro)
 {
     double scaled;
 
     if (w->factor == 1)
         return micro;
+    /* micro is integer, so the result is rounded */
     scaled = (double) micro * w->factor + 0.5;
     return scaled < (double) UINT64_MAX ? (uint64_t) scaled : UINT64_MAX;
 }
 
-/* An operation's sums; stamp may be NULL. */
+/* Packs an operation from its sums and counts it. stamp may be NULL. A failure
+ * is kept in w->rc, so that callers need not check every row. */
 static void emit(struct walk *w, uint64_t sn, const struct join_row *row,
                  const struct join_stamp *stamp)
 {
@@ -105,6 +100,8 @@ static void emit_row(struct walk *w, uint64_t sn, const struct join_row *row,
 
     w->rows++;
     w->last_sn = sn;
+    /* strays are sorted by number and size: add up each size, and put the row
+     * itself where its size belongs */
     while (w->n_strays && w->stray->sn == sn) {
         struct join_row sum = {0};
         struct join_stamp stamps = {0};
@@ -124,13 +121,14 @@ static void emit_row(struct walk *w, uint64_t sn, const struct join_row *row,
     }
     if (pending)
         emit(w, sn, row, stamp);
+    /* all sizes of one number together */
     w->ragged |= w->records - before < w->comm->n_ranks;
 }
 
 static void emit_block(struct walk *w, const struct join_block *block)
 {
     for (unsigned k = 0; k < block->room; k++)
-        if (block->rows[k].n)
+        if (block->rows[k].n) /* else it is a gap */
             emit_row(w, block->number * JOIN_BLOCK + k, &block->rows[k],
                      block->stamps ? &block->stamps[k] : NULL);
 }
@@ -144,10 +142,12 @@ static void expect(struct walk *w, const struct join_series *series)
 
     if (!w->rows)
         return;
+    /* numbers come from files, so products may overflow */
     if (__builtin_mul_overflow(w->rows, n_ranks, &seen))
         seen = UINT64_MAX;
     if (series->shares)
         gaps = 0;
+    /* numbers begin at 0 */
     else if (__builtin_mul_overflow(w->last_sn + 1 - w->rows, n_ranks, &gaps))
         gaps = UINT64_MAX;
     sums->expected =
@@ -168,6 +168,7 @@ static struct join_stray *find_strays(const struct join *join, uint32_t comm,
 {
     size_t lo = 0, hi = join->n_strays, end;
 
+    /* the first one is found by bisection */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
         const struct join_stray *s = &join->strays[mid];
@@ -197,6 +198,7 @@ static int write_series(struct join *join, struct jp_ops *ops, uint32_t comm,
                      .func = series->func,
                      .factor = 1};
 
+    /* bandwidths were kept for an unknown size; now the size is known */
     if (w.comm->guessed)
         w.factor = bandwidth_factor(bandwidth_find(join->funcs[series->func]),
                                     w.comm->n_ranks);
@@ -208,136 +210,20 @@ static int write_series(struct join *join, struct jp_ops *ops, uint32_t comm,
     return w.rc;
 }
 
-/* --- cut series into parts of the run, and add up ranks' times --- */
-
-/* The lowest and highest sequence number; false: the series is empty. */
-static bool find_ends(const struct join_series *series, uint64_t *from,
-                      uint64_t *to)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < blockmap_slots(&series->blocks); i++) {
-        const struct join_block *block = (void *) series->blocks.slots[i];
-
-        for (unsigned k = 0; block && k < block->room; k++) {
-            uint64_t sn = block->number * JOIN_BLOCK + k;
-
-            if (!block->rows[k].n)
-                continue;
-            *from = any && *from < sn ? *from : sn;
-            *to = any && *to > sn ? *to : sn;
-            any = true;
-        }
-    }
-    return any;
-}
-
-/* The slice of a number, searched from a slice that is not behind it. */
-static unsigned slice_of(const struct slice_cut *cut, uint64_t sn,
-                         unsigned from)
-{
-    while (from + 1 < JP_SLICES && sn >= cut->start[from + 1])
-        from++;
-    return from;
-}
-
-/* Fills cuts for a series whose rows are marked as timed. */
-static void cut_make(struct slice_cut *cut, const struct join_series *series)
-{
-    uint64_t from = 0, to = 0, n[JP_SLICES] = {0}, timed[JP_SLICES] = {0};
-
-    *cut = (struct slice_cut){.series = series};
-    if (!find_ends(series, &from, &to))
-        return;
-    for (unsigned s = 0; s < JP_SLICES; s++)
-        cut->start[s] = from +
-                        (uint64_t) (((double) (to - from) + 1) * s / JP_SLICES);
-    for (size_t i = 0; i < blockmap_slots(&series->blocks); i++) {
-        const struct join_block *block = (void *) series->blocks.slots[i];
-        unsigned s = 0;
-
-        for (unsigned k = 0; block && k < block->room; k++) {
-            if (!block->rows[k].n)
-                continue;
-            s = slice_of(cut, block->number * JOIN_BLOCK + k, s);
-            n[s]++;
-            timed[s] += block->timed >> k & 1;
-        }
-    }
-    for (unsigned s = 0; s < JP_SLICES; s++)
-        cut->scale[s] = timed[s] ? (double) n[s] / (double) timed[s]
-                        : n[s]   ? NAN
-                                 : 0;
-}
-
-/* The sum of some records' times. */
-static uint64_t times_of(const struct join_lane_block *block, uint64_t which)
-{
-    uint64_t sum = 0;
-
-    if (which == UINT64_MAX && !block->wide) { /* most often */
-        uint32_t above = 0;
-
-        for (unsigned k = 0; k < JOIN_BLOCK; k++)
-            above += block->narrow[k];
-        return JOIN_BLOCK * (uint64_t) block->base + above;
-    }
-    for (; which; which &= which - 1)
-        sum += join_time(block, (unsigned) __builtin_ctzll(which));
-    return sum;
-}
-
-/* A bit for each of a block's numbers below `end`. */
-static uint64_t bits_before(uint64_t first, uint64_t end)
-{
-    return end <= first                ? 0
-           : end - first >= JOIN_BLOCK ? UINT64_MAX
-                                       : (UINT64_C(1) << (end - first)) - 1;
-}
-
-/* Adds a lane's times of timed operations to sums[JP_SLICES], scaled up to all
- * operations. Returns their sum without scaling. */
-static uint64_t cut_add(const struct slice_cut *cut,
-                        const struct join_lane *lane, float *sums)
-{
-    double own[JP_SLICES] = {0};
-    uint64_t all = 0;
-
-    for (size_t i = 0; i < blockmap_slots(&lane->blocks); i++) {
-        const struct join_lane_block *mine = (void *) lane->blocks.slots[i];
-        const struct join_block *block;
-        uint64_t both, first, before, some;
-
-        if (!mine)
-            continue;
-        block = blockmap_find(&lane->series->blocks, mine->number);
-        both = block ? block->timed & mine->seen : 0;
-        first = mine->number * JOIN_BLOCK;
-        for (unsigned s = slice_of(cut, first, 0); both; s++, both &= ~before) {
-            before = s + 1 < JP_SLICES ? bits_before(first, cut->start[s + 1])
-                                       : UINT64_MAX;
-            some = times_of(mine, both & before);
-            own[s] += (double) some;
-            all += some;
-        }
-    }
-    for (unsigned s = 0; s < JP_SLICES; s++)
-        sums[s] += (float) (own[s] * cut->scale[s]);
-    return all;
-}
-
-/* --- who waited for whom in a communicator, and its end --- */
+/* --- the timed operations of a communicator, and its end --- */
 
 /* The communicator being closed. */
 struct closing {
     struct join *join;
-    uint32_t at;
+    uint32_t at; /* its number */
     struct join_comm *comm;
-    struct jp_ops *ops;
+    struct jp_ops *ops; /* where operations go */
     struct join_member *
         *of_rank; /* NULL: a rank is missing, so nothing is timed */
 };
 
+/* Adds a timed row: what its ranks waited for the last one was caused by that
+ * one. Where two ranks were last, no rank is charged. */
 static void time_row(const struct closing *c, const struct join_row *row)
 {
     struct join_sums *sums = &c->comm->sums;
@@ -366,13 +252,13 @@ static void time_block(const struct closing *c, struct join_block *block)
 
         if (row->n != n_ranks || row->n_exec != n_ranks ||
             row->exec_max >= JOIN_LONG_US || two_sizes >> k & 1)
-            continue;
+            continue; /* incomplete, without a time, too long, two sizes */
         block->timed |= UINT64_C(1) << k;
         time_row(c, row);
     }
 }
 
-/* Marks the rows whose sequence number came with a second size, too. */
+/* Marks the rows with a sequence number that came with a second size. */
 static void mark_strays(const struct closing *c, struct join_series *series)
 {
     size_t n;
@@ -387,185 +273,8 @@ static void mark_strays(const struct closing *c, struct join_series *series)
     }
 }
 
-/* The cut of a series. NULL: it is not timed, because its communicator has one
- * rank. The last element of cuts has no series. */
-static const struct slice_cut *find_cut(const struct slice_cut *cuts,
-                                        const struct join_series *series)
-{
-    for (; cuts->series; cuts++)
-        if (cuts->series == series)
-            return cuts;
-    return NULL;
-}
-
-/* --- to which operations a rank came far later than others --- */
-
-/* A communicator's ranks. */
-struct stalled {
-    const struct join_lane **lanes;    /* lane of the current series */
-    const struct join_lane_block **at; /* block of the current number */
-    uint32_t *us; /* times of one operation's ranks, in any order */
-    double (*sums)[JP_SLICES];
-};
-
-static void stalled_fini(struct stalled *x)
-{
-    free(x->lanes);
-    free(x->at);
-    free(x->us);
-    free(x->sums);
-}
-
-static int stalled_init(struct stalled *x, size_t n)
-{
-    *x = (struct stalled){.lanes = calloc(n + 1, sizeof(*x->lanes)),
-                          .at = calloc(n + 1, sizeof(*x->at)),
-                          .us = calloc(2 * n + 1, sizeof(*x->us)),
-                          .sums = calloc(n + 1, sizeof(*x->sums))};
-    if (x->lanes && x->at && x->us && x->sums)
-        return 0;
-    stalled_fini(x);
-    return -1;
-}
-
-/* The member's lane of a series. NULL: it has none. */
-static const struct join_lane *find_lane(const struct join_member *member,
-                                         const struct join_series *series)
-{
-    for (uint32_t i = 0; i < member->n_lanes; i++)
-        if (member->lanes[i]->series == series && member->lanes[i]->journal)
-            return member->lanes[i];
-    return NULL;
-}
-
-/* Row k of the block that x->at is set to. */
-static void add_stalled(const struct join *join, const struct join_comm *comm,
-                        struct stalled *x, unsigned k, unsigned slice)
-{
-    uint32_t n = comm->n_members, usual;
-
-    for (uint32_t i = 0; i < n; i++) {
-        if (!x->at[i] || !(x->at[i]->seen >> k & 1))
-            return;
-        x->us[i] = x->us[n + i] = join_time(x->at[i], k);
-    }
-    usual = sorted_select_u32(x->us + n, n, n / 2);
-    for (uint32_t i = 0; i < n; i++)
-        if (usual > x->us[i] && usual - x->us[i] > JP_STALL_US) {
-            x->sums[i][slice] += usual - x->us[i];
-            join->members[comm->members[i]]->stalled_ops++;
-        }
-}
-
-static void find_stalled(const struct join *join, const struct join_comm *comm,
-                         const struct slice_cut *cut, struct stalled *x)
-{
-    for (uint32_t i = 0; i < comm->n_members; i++) {
-        x->lanes[i] = find_lane(join->members[comm->members[i]], cut->series);
-        if (!x->lanes[i])
-            return;
-    }
-    for (size_t i = 0; i < blockmap_slots(&cut->series->blocks); i++) {
-        const struct join_block *b = (void *) cut->series->blocks.slots[i];
-
-        for (uint32_t m = 0; b && b->timed && m < comm->n_members; m++)
-            x->at[m] = blockmap_find(&x->lanes[m]->blocks, b->number);
-        for (unsigned k = 0, s = 0; b && k < b->room; k++) {
-            if (!(b->timed >> k & 1) ||
-                b->rows[k].exec_max - b->rows[k].exec_min <= JP_STALL_US)
-                continue;
-            s = slice_of(cut, b->number * JOIN_BLOCK + k, s);
-            add_stalled(join, comm, x, k, s);
-        }
-    }
-    for (uint32_t m = 0; m < comm->n_members; m++)
-        for (unsigned s = 0; s < JP_SLICES; s++) {
-            float *sum =
-                &join->members[comm->members[m]]->slices[JP_SLICES + s];
-
-            if (x->sums[m][s] > 0)
-                *sum += (float) (x->sums[m][s] * cut->scale[s]);
-            x->sums[m][s] = 0;
-        }
-}
-
-/* Adds up the stalls of a communicator with all its ranks; cuts as in
- * close_member. */
-static int sum_stalled(const struct join *join, const struct join_comm *comm,
-                       const struct slice_cut *cuts)
-{
-    struct stalled x;
-
-    if (atomic_load(&join->budget->journal_off))
-        return 0;
-    for (uint32_t i = 0; i < comm->n_members; i++) {
-        struct join_member *member = join->members[comm->members[i]];
-
-        if (!member->slices)
-            member->slices = calloc(2 * JP_SLICES, sizeof(*member->slices));
-        if (!member->slices)
-            return -1;
-    }
-    if (comm->n_members != comm->n_ranks || comm->n_ranks < 2)
-        return 0;
-    if (stalled_init(&x, comm->n_members) < 0)
-        return -1;
-    for (; cuts->series; cuts++)
-        find_stalled(join, comm, cuts, &x);
-    stalled_fini(&x);
-    return 0;
-}
-
-/* Adds up a member's lanes of collectives and frees them. The lanes of Send and
- * Recv stay, as they find repeated records. cuts: of all series with times. */
-static void close_member(struct join *join, struct join_member *member,
-                         const struct slice_cut *cuts)
-{
-    bool journal = !atomic_load(&join->budget->journal_off) && member->slices;
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < member->n_lanes; i++) {
-        struct join_lane *lane = member->lanes[i];
-
-        if (!lane->series) {
-            member->lanes[kept++] = lane;
-            continue;
-        }
-        if (journal && lane->journal) {
-            const struct slice_cut *cut = find_cut(cuts, lane->series);
-
-            if (cut)
-                member->exec_us = num_add(member->exec_us,
-                                          cut_add(cut, lane, member->slices));
-        }
-        join_lane_free(join, lane);
-    }
-    member->n_lanes = kept;
-    if (!kept) {
-        free(member->lanes);
-        member->lanes = NULL;
-    }
-}
-
-/* Closes all members of a communicator whose series are closed. */
-static int close_members(struct join *join, const struct join_comm *comm)
-{
-    struct slice_cut *cuts = calloc((size_t) comm->n_series + 1, sizeof(*cuts));
-    struct slice_cut *next = cuts;
-    int rc = cuts ? 0 : -1;
-
-    for (uint32_t i = 0; rc == 0 && i < comm->n_series; i++)
-        if (comm->series[i]->barrier)
-            cut_make(next++, comm->series[i]);
-    if (rc == 0)
-        rc = sum_stalled(join, comm, cuts);
-    for (uint32_t i = 0; rc == 0 && i < comm->n_members; i++)
-        close_member(join, join->members[comm->members[i]], cuts);
-    free(cuts);
-    return rc;
-}
-
-/* Marks, writes, and keeps the blocks until the lanes have used them. */
+/* Marks the timed rows of a series and packs all rows. The blocks stay, because
+ * join_waits reads the marks. */
 static int close_series(const struct closing *c, struct join_series *series)
 {
     size_t n = series->blocks.n;
@@ -587,8 +296,8 @@ static int close_series(const struct closing *c, struct join_series *series)
     return 0;
 }
 
-/* Whether all ranks are there. They are distinct and below n_ranks, so their
- * number is enough. */
+/* Fills c->of_rank if all ranks are there. They are distinct and below n_ranks,
+ * so their number is enough. 0, or -1: no memory. */
 static int find_ranks(struct closing *c)
 {
     const struct join_comm *comm = c->comm;
@@ -604,6 +313,7 @@ static int find_ranks(struct closing *c)
     return c->of_rank ? 0 : -1;
 }
 
+/* Packs all series of a communicator. 0, or -1: no memory. */
 static int write_comm(struct join *join, struct jp_ops *ops, uint32_t at)
 {
     struct closing c = {
@@ -624,7 +334,7 @@ static int close_comm(struct join *join, struct jp_ops *ops, uint32_t at)
 
     if (comm->closed)
         return 0;
-    if (write_comm(join, ops, at) < 0 || close_members(join, comm) < 0)
+    if (write_comm(join, ops, at) < 0 || join_waits(join, comm) < 0)
         return -1;
     for (uint32_t i = 0; i < comm->n_series; i++)
         join_series_empty(join, comm->series[i]);
@@ -648,6 +358,7 @@ int join_end_file(struct join *join)
         struct join_member *member = join->members[join->touched[i]];
         struct join_comm *comm = join->comms[member->comm];
 
+        /* a rank with several files counts once */
         comm->read += !member->read;
         member->read = true;
         if (join->budget->keep || !is_complete(comm))
@@ -660,6 +371,52 @@ int join_end_file(struct join *join)
     return rc;
 }
 
+/* --- sizes of communicators that NCCL did not record --- */
+
+/* Guesses the sizes that NCCL before 2.27 does not record: n_ranks from the
+ * largest rank, nnodes from the number of hosts. 0, or -1: no memory. */
+static int by_comm_and_host(const void *a, const void *b)
+{
+    const struct join_member *x = *(struct join_member *const *) a;
+    const struct join_member *y = *(struct join_member *const *) b;
+
+    if (x->comm != y->comm)
+        return x->comm < y->comm ? -1 : 1;
+    return strcmp(x->host, y->host);
+}
+
+static int guess_sizes(struct join *join)
+{
+    struct join_member **sorted =
+        calloc(join->n_members + 1, sizeof(struct join_member *));
+
+    if (!sorted)
+        return -1;
+    for (uint32_t i = 0; i < join->n_members; i++)
+        sorted[i] = join->members[i];
+    if (join->n_members)
+        qsort(sorted, join->n_members, sizeof(*sorted), by_comm_and_host);
+    for (uint32_t i = 0; i < join->n_comms; i++)
+        join->comms[i]->guessed = !join->comms[i]->n_ranks;
+    /* every rank that was seen raises n_ranks, and every further host nnodes */
+    for (uint32_t i = 0; i < join->n_members; i++) {
+        struct join_comm *comm = join->comms[sorted[i]->comm];
+
+        if (!comm->guessed)
+            continue;
+        if (comm->n_ranks <= sorted[i]->rank)
+            comm->n_ranks = sorted[i]->rank + 1;
+        comm->nnodes += !i || by_comm_and_host(&sorted[i - 1], &sorted[i]);
+    }
+    for (uint32_t i = 0; i < join->n_comms; i++)
+        /* in a communicator of one rank, no rank waits for another one */
+        if (join->comms[i]->n_ranks == 1)
+            for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
+                join->comms[i]->series[k]->barrier = false;
+    free(sorted);
+    return 0;
+}
+
 /* --- end all communicators that are open, some at a time --- */
 
 /* A further thread pays only for this many rows and times. */
@@ -670,7 +427,7 @@ struct closers {
     struct join *join;
     uint32_t *order; /* the communicators, those with the most records first */
     _Atomic uint32_t next; /* of these */
-    atomic_bool failed;
+    atomic_bool failed;    /* no memory: the others stop */
 };
 
 struct closer {
@@ -679,7 +436,8 @@ struct closer {
     struct jp_ops *ops;
 };
 
-/* After so many bytes were freed, pages go back to the system. */
+/* Gives pages back to the system once at least so many bytes were freed. Only
+ * glibc keeps freed pages for long. */
 static void give_back(struct join *join, uint64_t least)
 {
     if (atomic_load(&join->freed) < least)
@@ -734,10 +492,11 @@ static int close_beside(struct closers *all, unsigned n)
 {
     struct closer first = {.all = all, .ops = all->join->ops};
     struct closer more[MAX_CLOSERS];
-    unsigned started = 0;
+    unsigned started = 0; /* of more */
     uint32_t *same = make_same(all->join->n_comms + JOIN_MAX_FUNCS);
     int rc = same ? 0 : -1;
 
+    /* fewer threads than wanted are no error: this thread works as well */
     for (; rc == 0 && started + 1 < n; started++) {
         struct closer *c = &more[started];
 
@@ -758,6 +517,7 @@ static int close_beside(struct closers *all, unsigned n)
     return atomic_load(&all->failed) ? -1 : rc;
 }
 
+/* The largest communicators first, so that threads end together. */
 static int by_records(const void *a, const void *b, void *arg)
 {
     const struct join *join = arg;
@@ -767,10 +527,11 @@ static int by_records(const void *a, const void *b, void *arg)
     return x != y ? (x > y ? -1 : 1) : i < k ? -1 : i > k;
 }
 
-/* Uses as many threads as pay. */
+/* Closes the communicators in order of size, with as many threads as pay. */
 static int close_ordered(struct join *join, unsigned threads)
 {
     struct closers all = {.join = join, .order = make_same(join->n_comms)};
+    /* as a measure of the work: the bytes that rows and times take */
     uint64_t worth = atomic_load(&join->charged) / CLOSER_BYTES;
     unsigned n = threads < MAX_CLOSERS ? threads : MAX_CLOSERS;
 
@@ -787,6 +548,8 @@ static int close_ordered(struct join *join, unsigned threads)
 
 int join_close_all(struct join *join, unsigned threads)
 {
+    if (guess_sizes(join) < 0)
+        return -1;
     if (!join->ops && !(join->ops = ops_create()))
         return -1;
     if (close_ordered(join, threads) < 0)

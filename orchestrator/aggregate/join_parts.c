@@ -1,14 +1,19 @@
-/* join_parts.c - what a join consists of: find, make, fold, free. */
+/* join_parts.c - find, make, fold and free the parts of a join.
+ *
+ * In this order: the memory budget, then functions, communicators, series and
+ * their blocks of rows, members, lanes and pairs; then what the records of one
+ * operation add up to (struct join_row, struct join_stamp); then strays and
+ * names. Arrays grow by doubling whenever their number is a power of two, so
+ * they need no member for their capacity. */
 #include "orchestrator/aggregate/join_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/bandwidth.h"
-#include "common/clockmap.h"
 
-/* The cost of a slot in a hash and a pointer in an array, doubled for their
- * growth. */
+/* What a slot in a hash and a pointer in an array cost, twice, because both
+ * double when they grow. In bytes. */
 enum { SLOT_BYTES = 64, BLOCK_SLOT_BYTES = 16 };
 
 enum {
@@ -22,6 +27,7 @@ bool join_charge(struct join *join, uint64_t bytes)
 {
     struct join_budget *budget = join->budget;
 
+    /* add first, so that two threads cannot both take the last bytes */
     if (atomic_fetch_add(&budget->used, bytes) + bytes <= budget->limit) {
         join->charged += bytes;
         return true;
@@ -37,12 +43,15 @@ static uint64_t take_charge(struct join *join, uint64_t bytes)
 {
     uint64_t had = atomic_load(&join->charged), some;
 
+    /* threads that close communicators free at the same time */
     do
         some = bytes < had ? bytes : had;
     while (!atomic_compare_exchange_weak(&join->charged, &had, had - some));
     return some;
 }
 
+/* Gives bytes back to the budget, and counts them for malloc_trim
+ * (join_close.c). */
 static void uncharge(struct join *join, uint64_t bytes)
 {
     bytes = take_charge(join, bytes);
@@ -50,7 +59,8 @@ static void uncharge(struct join *join, uint64_t bytes)
     atomic_fetch_sub(&join->budget->used, bytes);
 }
 
-/* calloc within the memory limit. */
+/* calloc within the memory limit. NULL: no memory, or the limit (join->over).
+ */
 static void *alloc(struct join *join, size_t bytes)
 {
     return join_charge(join, bytes) ? calloc(1, bytes) : NULL;
@@ -75,8 +85,9 @@ uint32_t join_func_get(struct join *join, const char *name, size_t len)
     for (uint32_t i = 0; i < join->n_funcs; i++)
         if (!strncmp(join->funcs[i], name, len) && !join->funcs[i][len])
             return i;
+    /* names come from files; so many differ in no program */
     if (join->n_funcs >= JOIN_MAX_FUNCS) {
-        join->over = true;
+        join->over = true; /* the record is left out */
         return KEYMAP_NONE;
     }
     if (grow(&join->funcs, join->n_funcs) < 0 ||
@@ -85,7 +96,8 @@ uint32_t join_func_get(struct join *join, const char *name, size_t len)
     return join->n_funcs++;
 }
 
-/* The id's digits as a number; 16 of them fit. */
+/* The hexadecimal digits of an id after "0x" as a number; 16 of them fit.
+ * Readers accept no other characters. */
 static uint64_t id_value(const char *id, size_t len)
 {
     uint64_t v = 0;
@@ -108,6 +120,7 @@ static uint64_t shape_value(size_t id_len, uint32_t n_ranks, uint32_t nnodes)
 void join_counts_fold(struct join_comm *into, const struct jpr_counts *counts)
 {
     into->counted = true;
+    /* counts come from files, so sums saturate */
     into->counts.produced = num_add(into->counts.produced, counts->produced);
     into->counts.written = num_add(into->counts.written, counts->written);
     into->counts.lost = num_add(into->counts.lost, counts->lost);
@@ -124,6 +137,7 @@ uint32_t join_comm_get(struct join *join, const char *id, size_t id_len,
 
     if (i != KEYMAP_NONE)
         return i;
+    /* all that may fail comes before the first change */
     if (!join_charge(join, SLOT_BYTES) || grow(&join->comms, join->n_comms))
         return KEYMAP_NONE;
     comm = alloc(join, sizeof(*comm));
@@ -138,7 +152,9 @@ uint32_t join_comm_get(struct join *join, const char *id, size_t id_len,
     return join->n_comms++;
 }
 
-/* Operations of the copy engines share one counter for each communicator. */
+/* Whether a function's operations share their sequence numbers with other
+ * functions: those of the copy engines have one counter for each communicator.
+ */
 static bool is_numbered_together(const char *func)
 {
     size_t len = strlen(func), n = strlen(RECORD_CE);
@@ -151,6 +167,7 @@ struct join_series *join_series_get(struct join *join, struct join_comm *comm,
 {
     struct join_series *series;
 
+    /* a communicator uses few functions */
     for (uint32_t i = 0; i < comm->n_series; i++)
         if (comm->series[i]->func == func)
             return comm->series[i];
@@ -158,6 +175,7 @@ struct join_series *join_series_get(struct join *join, struct join_comm *comm,
         !(series = alloc(join, sizeof(*series))))
         return NULL;
     series->func = func;
+    /* n_ranks 0 is unknown, so the series may have waits */
     series->barrier = comm->n_ranks != 1 &&
                       collective_is_barrier(join->funcs[func]);
     series->shares = is_numbered_together(join->funcs[func]);
@@ -179,6 +197,7 @@ struct join_block *join_block_get(struct join *join, struct join_series *series,
 {
     struct join_block *block = blockmap_find(&series->blocks, number);
 
+    /* also NULL at the limit */
     if (block || !join_charge(join, BLOCK_SLOT_BYTES))
         return block;
     block = alloc(join, sizeof(*block));
@@ -200,6 +219,7 @@ int join_rows_more(struct join *join, struct join_block *block, unsigned k)
     unsigned room = block->room ? block->room : FEW_ROWS;
     struct join_row *rows;
 
+    /* 4, 16 or 64 rows */
     while (room <= k)
         room *= 4;
     rows = alloc(join, room * sizeof(*rows));
@@ -207,7 +227,7 @@ int join_rows_more(struct join *join, struct join_block *block, unsigned k)
         return -1;
     if (block->room) {
         memcpy(rows, block->rows, block->room * sizeof(*rows));
-        uncharge(join, block->room * sizeof(*rows));
+        uncharge(join, block->room * sizeof(*rows)); /* of the smaller array */
     }
     free(block->rows);
     block->rows = rows;
@@ -222,6 +242,7 @@ int join_stamps_get(struct join *join, struct join_block *block)
     return block->stamps ? 0 : -1;
 }
 
+/* What a block has been charged with; must agree with join_block_get. */
 static uint64_t block_bytes(const struct join_block *block)
 {
     return sizeof(*block) + BLOCK_SLOT_BYTES +
@@ -229,6 +250,8 @@ static uint64_t block_bytes(const struct join_block *block)
            (block->stamps ? JOIN_BLOCK * sizeof(*block->stamps) : 0);
 }
 
+/* Moves bytes from one join's charge to another's; the budget has them either
+ * way. */
 static void move_charge(struct join *into, struct join *from, uint64_t bytes)
 {
     atomic_fetch_add(&into->charged, take_charge(from, bytes));
@@ -240,13 +263,14 @@ void join_move_block(struct join *into, struct join *from,
     move_charge(into, from, block_bytes(block));
 }
 
-void join_lane_block_destroy(struct join_lane_block *block)
+static void lane_block_destroy(struct join_lane_block *block)
 {
     if (block)
         free(block->wide);
     free(block);
 }
 
+/* As block_bytes, for a lane's block. journal: it has room for times. */
 static uint64_t lane_block_bytes(const struct join_lane_block *block,
                                  bool journal)
 {
@@ -263,6 +287,7 @@ void join_move_lane_block(struct join *into, struct join *from, bool journal,
 int join_time_any(struct join *join, struct join_lane_block *block, unsigned k,
                   uint32_t exec_us)
 {
+    /* the first time sets the base, with room below it for shorter ones */
     if (!block->wide && !block->based) {
         block->base = exec_us > BELOW_FIRST ? exec_us - BELOW_FIRST : 0;
         block->based = true;
@@ -271,6 +296,7 @@ int join_time_any(struct join *join, struct join_lane_block *block, unsigned k,
         block->narrow[k] = (uint16_t) (exec_us - block->base);
         return 0;
     }
+    /* a time that does not fit 16 bits above the base: 32 bits for all */
     if (!block->wide) { /* base must not change before all are copied */
         uint32_t *wide = alloc(join, JOIN_BLOCK * sizeof(*wide));
 
@@ -296,13 +322,16 @@ void join_series_empty(struct join *join, struct join_series *series)
         bytes += block_bytes(block);
         join_block_destroy(block);
     }
-    uncharge(join, bytes);
+    /* without a join the whole join goes, and its budget with it */
+    if (join)
+        uncharge(join, bytes);
     blockmap_fini(&series->blocks);
 }
 
 void join_lane_free(struct join *join, struct join_lane *lane)
 {
-    bool times = lane->journal && !atomic_load(&join->budget->journal_off);
+    bool times = join && lane->journal &&
+                 !atomic_load(&join->budget->journal_off);
     uint64_t bytes = 0;
 
     for (size_t i = 0; i < blockmap_slots(&lane->blocks); i++) {
@@ -311,22 +340,19 @@ void join_lane_free(struct join *join, struct join_lane *lane)
         if (!block)
             continue;
         bytes += lane_block_bytes(block, times);
-        join_lane_block_destroy(block);
+        lane_block_destroy(block);
     }
+    /* must agree with journal_bytes */
     if (times)
         atomic_fetch_sub(&join->budget->journal_used,
                          lane->blocks.n * TIMES_BYTES);
-    uncharge(join, bytes);
+    if (join)
+        uncharge(join, bytes);
     blockmap_fini(&lane->blocks);
     free(lane);
 }
 
-void join_give_back(struct join *join)
-{
-    atomic_fetch_sub(&join->budget->used, join->charged);
-    join->charged = 0;
-}
-
+/* Adds a number to a communicator's members. 0, or -1: no memory. */
 static int add_member(struct join_comm *comm, uint32_t member)
 {
     uint32_t n = comm->n_members, *more = comm->members;
@@ -359,6 +385,7 @@ struct join_member *join_member_get(struct join *join, uint32_t comm,
     }
     member->comm = comm;
     member->rank = rank;
+    /* -1: no process yet, see join_member_process */
     member->pid = -1;
     member->file = join->file;
     member->number = join->n_members;
@@ -380,12 +407,14 @@ struct join_lane *join_lane_get(struct join *join, struct join_member *member,
         return NULL;
     lane->series = series;
     lane->func = func;
-    lane->journal = series && series->barrier;
+    lane->journal = series && series->barrier; /* keeps times */
     member->lanes[member->n_lanes++] = lane;
     return lane;
 }
 
-/* Bytes for the block's times; 0 after the limit was reached. */
+/* Bytes for a block's times. 0: the lane keeps none, or the journal's limit is
+ * reached. Then no lane keeps times any more, as waits of some ranks only would
+ * be misleading. */
 static size_t journal_bytes(struct join *join, const struct join_lane *lane)
 {
     struct join_budget *budget = join->budget;
@@ -414,7 +443,8 @@ join_lane_block_get(struct join *join, struct join_lane *lane, uint64_t number)
     return NULL;
 }
 
-/* The member that recorded it. NULL: it comes from a partial. */
+/* The member that recorded a pair's messages: the receiver of Recv, the sender
+ * of Send. NULL: it comes from a partial. */
 static struct join_member *p2p_member(const struct join *join,
                                       const struct join_p2p *p2p)
 {
@@ -428,6 +458,7 @@ static struct join_member *p2p_member(const struct join *join,
 struct join_p2p *join_p2p_get(struct join *join, uint32_t comm, uint32_t src,
                               uint32_t dst, bool recv)
 {
+    /* the key: communicator and direction, and both ranks */
     uint64_t a = (uint64_t) comm << 1 | recv;
     uint64_t b = (uint64_t) src << 32 | dst;
     uint32_t i = keymap_find(&join->p2p_map, a, b);
@@ -447,6 +478,7 @@ struct join_p2p *join_p2p_get(struct join *join, uint32_t comm, uint32_t src,
         (struct join_p2p){.comm = comm, .src = src, .dst = dst, .recv = recv};
     join->p2p[join->n_p2p++] = p2p;
     member = p2p_member(join, p2p);
+    /* a member with many pairs has no rates of single pairs */
     if (member)
         member->p2p_rows++;
     return p2p;
@@ -480,7 +512,8 @@ void join_row_fill(struct join_row *row, const struct record *r)
                           .min_rank = r->exec_unknown ? JOIN_NO_RANK : r->rank};
 }
 
-/* Times of `from`, which has some. */
+/* Adds the times of `from`, which has some, to those of `into`: sum, extremes,
+ * the second-shortest and which rank had the shortest. */
 static void exec_fold(struct join_row *into, const struct join_row *from)
 {
     if (!into->n_exec) {
@@ -497,7 +530,7 @@ static void exec_fold(struct join_row *into, const struct join_row *from)
         if (from->exec_min < into->exec_second)
             into->exec_second = from->exec_min;
         if (from->exec_min == into->exec_min)
-            into->min_rank = JOIN_NO_RANK;
+            into->min_rank = JOIN_NO_RANK; /* both came last */
     }
     if (from->exec_max > into->exec_max)
         into->exec_max = from->exec_max;
@@ -522,20 +555,21 @@ void join_row_fold(struct join_row *into, const struct join_row *from)
         into->busbw_sum += from->busbw_sum;
         into->n_busbw += from->n_busbw;
     }
+    /* 0 is no time stamp, so it must not become the minimum */
     if (from->dump_min && (!into->dump_min || from->dump_min < into->dump_min))
         into->dump_min = from->dump_min;
     if (from->dump_max > into->dump_max)
         into->dump_max = from->dump_max;
 }
 
-/* Adds a time to a row that has one. */
+/* Adds a time to a row that has one. The same as exec_fold of a single time. */
 static inline void exec_add(struct join_row *into, uint64_t us, uint32_t rank)
 {
     if (us < into->exec_min) {
         into->exec_second = into->exec_min;
         into->exec_min = us;
         into->min_rank = rank;
-    } else if (us == into->exec_min) {
+    } else if (us == into->exec_min) { /* two came last together */
         into->exec_second = us;
         into->min_rank = JOIN_NO_RANK;
     } else if (us < into->exec_second) {
@@ -547,6 +581,7 @@ static inline void exec_add(struct join_row *into, uint64_t us, uint32_t rank)
     into->n_exec++;
 }
 
+/* Adds a bandwidth to a row that has one. */
 static inline void busbw_add(struct join_row *into, uint64_t micro)
 {
     if (micro < into->busbw_min)
@@ -557,7 +592,8 @@ static inline void busbw_add(struct join_row *into, uint64_t micro)
     into->n_busbw++;
 }
 
-/* Adds values, which may be the row's first, or 0. */
+/* The general way to add a record: values may be the row's first, or unknown.
+ */
 static JOIN_RARE void add_any(struct join_row *into, const struct record *r)
 {
     struct join_row row;
@@ -568,7 +604,8 @@ static JOIN_RARE void add_any(struct join_row *into, const struct record *r)
 
 void join_row_add(struct join_row *into, const struct record *r)
 {
-    /* exec_us 0: unknown */
+    /* the quick way is for rows and records with all values (exec_us 0:
+     * unknown) */
     if (!into->n_exec || !into->n_busbw || !into->dump_min || !r->exec_us ||
         r->busbw_nan || !r->dump_us) {
         add_any(into, r);
@@ -583,44 +620,6 @@ void join_row_add(struct join_row *into, const struct record *r)
         into->dump_max = r->dump_us;
 }
 
-const struct record *join_on_reference(struct join *join,
-                                       const struct record *r,
-                                       struct record *mapped)
-{
-    const struct clockmap_node *clock;
-
-    if (r->host.len != join->clock_len ||
-        memcmp(r->host.text, join->clock_host, r->host.len)) {
-        join->clock =
-            clockmap_find(join->budget->clocks, r->host.text, r->host.len);
-        join->clock_len = r->host.len;
-        memcpy(join->clock_host, r->host.text, r->host.len);
-    }
-    clock = join->clock;
-    if (!clock || !r->host.len)
-        return r;
-    *mapped = *r;
-    mapped->start_us = clockmap_us(clock, r->start_us);
-    mapped->end_us = clockmap_us(clock, r->end_us);
-    mapped->dump_us = clockmap_us(clock, r->dump_us);
-    return mapped;
-}
-
-bool join_one_clock(const struct join *join, const struct clockmap_node **clock)
-{
-    *clock = NULL;
-    for (uint32_t i = 0; i < join->n_members; i++) {
-        const char *host = join->members[i]->host;
-        const struct clockmap_node *its = clockmap_find(
-            join->budget->clocks, host ? host : "", host ? strlen(host) : 0);
-
-        if (i && its != *clock)
-            return false;
-        *clock = its;
-    }
-    return true;
-}
-
 void join_stamp_fill(struct join_stamp *stamp, const struct record *r)
 {
     *stamp = (struct join_stamp){.start_min = r->start_us,
@@ -631,6 +630,7 @@ void join_stamp_fill(struct join_stamp *stamp, const struct record *r)
 
 void join_stamp_fold(struct join_stamp *into, const struct join_stamp *from)
 {
+    /* n counts starts, so it shows whether there is a minimum */
     if (from->n && (!into->n || from->start_min < into->start_min))
         into->start_min = from->start_min;
     if (from->start_max > into->start_max)
@@ -646,6 +646,7 @@ int join_stray_add(struct join *join, const struct join_stray *stray)
 {
     size_t n = join->n_strays;
 
+    /* twice, because the array doubles */
     if (!join_charge(join, 2 * sizeof(*stray)))
         return -1;
     if (!(n & (n - 1))) {
@@ -679,6 +680,8 @@ int join_stray_order(const struct join_stray *x, const struct join_stray *y)
     return order ? order : compare(x->rank, y->rank);
 }
 
+/* Equal records are in the order in which they came, so that the first one
+ * counts. */
 static int by_arrival(const void *a, const void *b)
 {
     const struct join_stray *x = a, *y = b;
@@ -700,6 +703,7 @@ static void take_back(struct join *join, const struct join_stray *stray)
     join->nan_busbw -= !stray->row.n_busbw;
     join->untimed -= !stray->row.n_exec;
     join->duplicates++;
+    /* as in join.c's repeated() */
     if (member->many_files && !join->ordered)
         join->conflict = true;
 }
@@ -714,6 +718,7 @@ void join_sort_strays(struct join *join)
     for (size_t i = 0; i < join->n_strays; i++) {
         struct join_stray *stray = &join->strays[i];
 
+        /* the same rank, operation and size: repeated */
         if (kept && join_stray_order(&join->strays[kept - 1], stray) == 0)
             take_back(join, stray);
         else
@@ -722,18 +727,20 @@ void join_sort_strays(struct join *join)
     join->n_strays = kept;
 }
 
-/* --- keep the smallest of the names that ranks tell ---------------------- */
+/* --- keep the smallest of the names that ranks give ------------------------
+ */
 
 int join_comm_name(struct join_comm *comm, const char *name, size_t len)
 {
     char *copy;
 
-    if (!len)
+    if (!len) /* not every rank has a name */
         return 0;
     if (comm->name) {
         size_t old = strlen(comm->name);
         int order = memcmp(name, comm->name, len < old ? len : old);
 
+        /* a name that is the begin of the other one is the smaller one */
         if (order > 0 || (order == 0 && len >= old))
             return 0;
     }
@@ -754,6 +761,7 @@ int join_member_process(struct join_member *member, const char *host,
     if (!copy)
         return -1;
     order = member->host ? strcmp(copy, member->host) : -1;
+    /* the smaller (host, pid) is kept, whatever the order of the files */
     if (member->host && (order || pid != member->pid))
         member->shared = true;
     if (order > 0 || (order == 0 && pid >= member->pid)) {

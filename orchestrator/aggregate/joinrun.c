@@ -1,4 +1,9 @@
-/* joinrun.c - share the log files among threads and fold what they found. */
+/* joinrun.c - share the log files among threads and fold what they found.
+ *
+ * joinrun makes a pass over all files (start, pass), and once more in order
+ * where the join is in conflict. A pass cuts the files into turns (split_init),
+ * which workers take under the lock (take_turns); each worker has a join of its
+ * own (read_turn), and fold merges them. */
 #include "orchestrator/aggregate/joinrun.h"
 
 #include <pthread.h>
@@ -14,13 +19,13 @@
 
 /* Small enough for threads to end together, large enough to repeat little work.
  * A file of fewer pieces stays whole, so that its communicators can be closed
- * as soon as their ranks are read. */
+ * as soon as its ranks are read. */
 #define JOINSPLIT_BYTES (16u << 20)
 #define JOINSPLIT_LEAST 8
 
 struct joinsplit {
     struct join_turn *turns;
-    size_t n, n_nodes;
+    size_t n, n_nodes;        /* turns; of these, nodes with a partial */
     struct source_facts *own; /* of the pieces */
     uint64_t *followed; /* operations in their timelines so far; protected by
                            the run's lock */
@@ -49,30 +54,20 @@ static size_t pieces_of(const struct jp_logfile *log, uint64_t piece_bytes)
     if (!backend || !backend->reader->splits)
         return 1;
     source = logsource_open(log->path, NULL);
-    if (source && !logsource_packed(source) && !logsource_has_hole(source))
+    if (source && !logsource_packed(source) &&
+        !logsource_has_hole(source)) /* seekable, and all bytes there */
         n = (size_t) (log->size / piece_bytes);
     logsource_close(source);
     return n;
 }
 
-/* Rounds a size to three binary digits, so that ranks of a node, whose logs
- * have similar sizes, stay neighbours. */
+/* Rounds a size to three binary digits, so that ranks of a node stay
+ * neighbours: their logs have similar sizes. */
 static uint64_t about(uint64_t size)
 {
     unsigned shift = size > 7 ? 61 - (unsigned) __builtin_clzll(size) : 0;
 
     return size >> shift << shift;
-}
-
-static int larger_first(const void *a, const void *b)
-{
-    const struct join_turn *x = a, *y = b;
-
-    if (about(x->size) != about(y->size))
-        return x->size > y->size ? -1 : 1;
-    if (x->index != y->index)
-        return x->index < y->index ? -1 : 1;
-    return x->from < y->from ? -1 : x->from > y->from;
 }
 
 static int in_order(const void *a, const void *b)
@@ -82,6 +77,15 @@ static int in_order(const void *a, const void *b)
     if (x->index != y->index)
         return x->index < y->index ? -1 : 1;
     return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+    const struct join_turn *x = a, *y = b;
+
+    if (about(x->size) != about(y->size))
+        return x->size > y->size ? -1 : 1;
+    return in_order(a, b);
 }
 
 /* The turns of one file; the last piece is the longest. */
@@ -105,19 +109,6 @@ static void put_turns(struct joinsplit *split, const struct jp_logfile *log,
     }
 }
 
-/* The good node whose logs begin at this one, or NULL. Advances *next past it.
- */
-static struct partial_node *node_at(const struct partial_set *set, size_t *next,
-                                    size_t log)
-{
-    while (set && *next < set->n && set->nodes[*next].first < log)
-        ++*next;
-    return set && *next < set->n && set->nodes[*next].first == log &&
-                   set->nodes[*next].good
-               ? &set->nodes[*next]
-               : NULL;
-}
-
 /* Fills pieces and nodes of each log. Logs that a partial replaces have one
  * turn together. Returns the number of turns. */
 static size_t count_turns(const struct jp_logwalk *walk,
@@ -128,7 +119,9 @@ static size_t count_turns(const struct jp_logwalk *walk,
     size_t n = 0, next = 0;
 
     for (size_t i = 0; i < walk->n_logs;) {
-        nodes[i] = node_at(partials, &next, i);
+        nodes[i] = partial_set_at(partials, &next, i);
+        if (nodes[i] && !nodes[i]->good)
+            nodes[i] = NULL;
         pieces[i] = nodes[i] ? 1 : pieces_of(&walk->logs[i], piece_bytes);
         n += pieces[i];
         i += nodes[i] ? nodes[i]->n : 1;
@@ -157,7 +150,7 @@ static void split_fini(struct joinsplit *split)
 }
 
 /* Makes the turns; partials may be NULL. piece_bytes 0: no file is split, and
- * turns are in order of path; else the largest come first. 0, or -1 without
+ * turns are in order of path. Otherwise the largest come first. 0, or -1: no
  * memory. */
 static int split_init(struct joinsplit *split, const struct jp_logwalk *walk,
                       const struct partial_set *partials, uint64_t piece_bytes,
@@ -185,7 +178,7 @@ static int split_init(struct joinsplit *split, const struct jp_logwalk *walk,
         else
             put_turns(split, &walk->logs[i], i, pieces[i], piece_bytes,
                       &files[i]);
-    if (piece_bytes && n)
+    if (piece_bytes && n) /* several threads */
         qsort(split->turns, n, sizeof(*split->turns), larger_first);
     rc = 0;
 out:
@@ -277,11 +270,11 @@ struct way {
     struct join *join;
     struct source_facts *facts;
     struct hangs_file reading;
-    bool timelines;
+    bool timelines; /* are wanted */
     uint64_t timeline_events, strip_bins;
 };
 
-/* A good record's time in flight. JOIN_OK, or JOIN_NO_MEMORY. */
+/* Adds a record's time in flight. JOIN_OK, or JOIN_NO_MEMORY. */
 static enum join_status stamp(struct source_facts *facts,
                               const struct record *record)
 {
@@ -299,11 +292,13 @@ static int follow(const struct way *w, const struct record *record)
     if (!w->timelines || facts->no_clock)
         return 0;
     if (!facts->timeline &&
-        !(facts->timeline = timeline_begin(w->timeline_events, w->strip_bins)))
+        !(facts->timeline = timeline_create(w->timeline_events, w->strip_bins)))
         return -1;
     return timeline_add(facts->timeline, record);
 }
 
+/* The sink's callback for records. 0, 1 to stop because of a conflict, -1: no
+ * memory. */
 static int take(void *arg, const struct record *records, size_t n)
 {
     const struct way *w = arg;
@@ -318,7 +313,7 @@ static int take(void *arg, const struct record *records, size_t n)
         }
         if (join_add(w->join, &records[i]) == JOIN_NO_MEMORY)
             return -1;
-        if (w->join->conflict)
+        if (w->join->conflict) /* all is read again */
             return 1;
     }
     return 0;
@@ -332,6 +327,8 @@ static int counts(void *arg, const struct record *base,
     return join_add_counts(w->join, base, told) == JOIN_NO_MEMORY ? -1 : 0;
 }
 
+/* The sink's callback for a recording's records (NULL: its end), if evidence of
+ * hangs is wanted. */
 static int take_evidence(void *arg, const struct jp_recfile *file,
                          const struct jpr_record *record)
 {
@@ -389,42 +386,39 @@ static enum join_status read_source(const struct join_reading *r,
         turn->file->foreign = true;
     if (turn->file->busy && !turn->file->piece)
         busy_end(turn->file->busy);
-    if (!backend || !backend->reader->splits)
+    if (!backend || !backend->reader->splits) /* else the reader counts */
         atomic_fetch_add(r->done, log->size);
     return status;
 }
 
 /* --- share the log files among threads and fold what they found --- */
 
-/* Timelines get one operation for so many bytes of the memory limit. */
-#define TIMELINE_BYTES 256
-
 enum { MAX_THREADS = 64, DEFAULT_THREADS = 8, PROGRESS_MS = 100 };
 
 /* Shared by the threads of one pass over the files. */
 struct run {
-    const struct jp_logwalk *walk;
-    struct source_facts *files;
-    bool evidence;
-    uint64_t timeline_events; /* of each file's, at most */
+    const struct jp_logwalk *walk; /* the files, in order of path */
+    struct source_facts *files;    /* what each of them shows; the caller's */
+    bool evidence;                 /* of hangs is wanted */
+    uint64_t timeline_events;      /* of each file's, at most */
     struct joinsplit split;
-    size_t next;   /* turn; under the lock */
-    uint64_t left; /* bytes of the turns from there on */
-    unsigned threads;
-    atomic_bool stop, no_memory, conflict, late;
-    _Atomic uint64_t done;
-    pthread_mutex_t lock;
+    size_t next;      /* turn; under the lock */
+    uint64_t left;    /* bytes of the turns from there on */
+    unsigned threads; /* of this pass */
+    atomic_bool stop, no_memory, conflict, late; /* see settle() */
+    _Atomic uint64_t done;                       /* bytes read, for progress */
+    pthread_mutex_t lock;    /* of next, left, running and split.followed */
     pthread_cond_t finished; /* running became 0 */
-    unsigned running;
+    unsigned running;        /* workers that have not ended */
 };
 
 struct worker {
     pthread_t thread;
     struct run *run;
-    struct join *join;
+    struct join *join; /* only this thread uses it */
 };
 
-/* Ends the pass, as it cannot go on. */
+/* Notes what a file has led to, and stops the pass if it cannot go on. */
 static void settle(struct worker *w, enum join_status status)
 {
     struct run *run = w->run;
@@ -439,7 +433,8 @@ static void settle(struct worker *w, enum join_status status)
         atomic_store(&run->stop, true);
 }
 
-/* Closes the communicators that a file read to its end completes. */
+/* Closes the communicators that are complete with this file. Nothing is closed
+ * after a stop, because the file was not read to its end. */
 static enum join_status end_file(struct worker *w, enum join_status status)
 {
     if (status == JOIN_NO_MEMORY || w->join->conflict ||
@@ -463,6 +458,7 @@ static uint64_t room_of(struct run *run, const struct join_turn *turn)
     return before < run->timeline_events ? run->timeline_events : 0;
 }
 
+/* Notes how many operations a piece has put into its timeline, for room_of. */
 static void note_followed(struct run *run, const struct join_turn *turn)
 {
     if (turn->file == turn->whole || !turn->file->timeline)
@@ -472,7 +468,7 @@ static void note_followed(struct run *run, const struct join_turn *turn)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* number: unique among files and pieces. */
+/* Reads a file or a piece. number: unique among files and pieces. */
 static void read_file(struct worker *w, const struct join_turn *turn,
                       size_t number, struct reader_states *states)
 {
@@ -574,14 +570,15 @@ static void *work(void *arg)
     reader_states_destroy(states);
     join_sort_strays(w->join);
     pthread_mutex_lock(&run->lock);
+    /* watch() waits for the last one */
     if (--run->running == 0)
         pthread_cond_signal(&run->finished);
     pthread_mutex_unlock(&run->lock);
     return NULL;
 }
 
-/* Waits for the threads and reports progress. False: the caller wants to stop.
- */
+/* Waits for the threads and reports progress. False: the caller's progress
+ * function stopped it. */
 static bool watch(struct run *run, const struct jp_aggregate_options *options)
 {
     bool wanted = true, over = false;
@@ -608,7 +605,8 @@ static bool watch(struct run *run, const struct jp_aggregate_options *options)
     return wanted;
 }
 
-/* Runs n workers to their end; without threads the first works here. */
+/* Runs n workers to their end. If no thread can be created, the first one works
+ * in this thread. */
 static bool run_workers(struct run *run, struct worker *workers, unsigned n,
                         const struct jp_aggregate_options *options)
 {
@@ -634,7 +632,8 @@ static bool run_workers(struct run *run, struct worker *workers, unsigned n,
     return wanted;
 }
 
-/* Merges all joins into the first one, which the caller owns then. */
+/* Merges all joins into the first one, which the caller owns then. 0, or -1: no
+ * memory. A conflict ends it early, as everything is read again. */
 static int fold(struct run *run, struct worker *workers, unsigned n)
 {
     struct join *into = workers[0].join;
@@ -722,6 +721,8 @@ unsigned joinrun_threads(const struct jp_aggregate_options *options)
     return n > MAX_THREADS ? MAX_THREADS : n;
 }
 
+/* Resets all that an earlier pass has left, and makes a pass with n threads.
+ * NULL and err: as joinrun. */
 static struct join *start(struct run *run, unsigned n,
                           const struct jp_aggregate_options *options,
                           struct join_budget *budget,
@@ -757,35 +758,23 @@ static struct join *start(struct run *run, unsigned n,
     return join;
 }
 
-uint64_t joinrun_events(const struct jp_aggregate_options *options,
-                        const struct join_budget *budget, size_t n_files)
-{
-    uint64_t all = budget->limit / TIMELINE_BYTES;
-
-    if (options->evidence || all > TIMELINE_EVENTS)
-        all = TIMELINE_EVENTS;
-    if (options->processes > n_files)
-        return all / options->processes;
-    return n_files ? all / n_files : 0;
-}
-
 struct join *joinrun(const struct jp_logwalk *walk,
                      const struct jp_aggregate_options *options,
                      struct join_budget *budget, struct partial_set *partials,
                      struct source_facts *files, struct jp_error *err)
 {
-    struct run run = {
-        .walk = walk,
-        .files = files,
-        .evidence = options->evidence,
-        .timeline_events = joinrun_events(options, budget, walk->n_logs)};
+    struct run run = {.walk = walk,
+                      .files = files,
+                      .evidence = options->evidence,
+                      .timeline_events = budget->timeline_events};
     struct join *join;
 
     pthread_mutex_init(&run.lock, NULL);
     pthread_cond_init(&run.finished, NULL);
     join =
         start(&run, joinrun_threads(options), options, budget, partials, err);
-    /* in order, only LATE is possible, and only once */
+    /* a join in order can only be late, and only once, as then nothing is
+     * closed early */
     while (join && atomic_load(&run.conflict)) {
         for (size_t i = 0; partials && i < partials->n; i++)
             partials->nodes[i].used = false;

@@ -1,18 +1,17 @@
 /* joinrun.h - threads read the log files into one join.
  *
- * Threads take whole files or pieces of huge ones, largest first,
- * each into its own join; the joins are folded when all are read. Where that
- * leaves open which record came first (join.h), everything is read once more by
- * one thread in order of path; and once more without closing communicators
- * early where that turned out wrong. budget->keep is set then.
+ * Threads take whole files or pieces of huge ones, largest first, each into its
+ * own join; the joins are folded when all are read. If that leaves open which
+ * record came first (join.h), everything is read once more by one thread in
+ * order of path; and once more without closing communicators early if that
+ * turned out wrong (budget->keep is set then).
  *
  * A plain log of eight pieces or more is split at newlines: a piece has the
- * lines that begin in its bytes. Where they are cut depends on the file's size
+ * lines that begin in its bytes. Where it is cut depends on the file's size
  * only, never on the number of threads, and what the pieces showed is put
  * together in their order, so the result is that of the whole file. Compressed
  * logs, recorders' files and traces are never split. A node's logs are one turn
- * where it has a good partial.
- */
+ * if the node has a good partial. */
 #ifndef JP_AGGREGATE_JOINRUN_H
 #define JP_AGGREGATE_JOINRUN_H
 
@@ -32,20 +31,19 @@
 
 /* When a process had at least one operation in flight.
  *
- * The union of the intervals that one file tells, as sums in up to BUSY_SLOTS
- * equal slots whose width is a power of two of microseconds and whose edges are
- * multiples of it: sums of different files fold into each other exactly.
+ * The union of the intervals in one file, as sums in up to BUSY_SLOTS equal
+ * slots. Their width is a power of two of microseconds, and their edges are
+ * multiples of it, so sums of different files fold into each other exactly.
  *
- * An interval is from the start to the end that a record tells, which is when
- * the host saw them; but no shorter than the execution time, which the GPU
- * measured: a host that looks late may see both at once.
+ * An interval goes from a record's start to its end, which is when the host saw
+ * them. It is no shorter than the execution time, which the GPU measured,
+ * because a host that looks late may see both at once.
  *
- * Intervals come roughly in order. The last BUSY_KEPT (of which those that
- * touch are one) are kept, earlier ones go into the slots; an interval that
- * comes so late that it reaches back into these is cut there and counted
- * (`clipped`). Of a piece of a split file the first BUSY_HEAD are kept, too, so
- * that the end of the piece before can be joined to them.
- */
+ * Intervals come roughly in order. The last BUSY_KEPT are kept (those that
+ * touch are one); earlier ones go into the slots. An interval that comes so
+ * late that it reaches back into these is cut there and counted (`clipped`). Of
+ * a piece of a split file the first BUSY_HEAD are also kept, so that the end of
+ * the piece before can be joined to them. */
 
 enum { BUSY_SLOTS = 256, BUSY_KEPT = 16384, BUSY_HEAD = 2048 };
 
@@ -65,7 +63,7 @@ struct busy_slots {
     uint64_t us[BUSY_SLOTS];
 };
 
-/* Of one file, or of a piece of it. */
+/* The busy time of one file, or of a piece of it. */
 struct busy {
     char host[RECORD_MAX_HOST + 1];
     int64_t pid;
@@ -74,27 +72,27 @@ struct busy {
     uint64_t clipped;        /* intervals that came too late */
     uint64_t from_us, to_us; /* first start, last end */
     struct busy_slots slots;
-    /* while it is read */
+    /* only while the file is read */
     struct busy_spans last, head;
     uint64_t low_us, high_us; /* what the slots hold lies between */
     bool piece;
 };
 
-/* Heap. NULL without memory. Destroy takes NULL. */
+/* On the heap. NULL: no memory. Destroy takes NULL. */
 struct busy *busy_create(bool piece);
 void busy_destroy(struct busy *busy);
 
-/* Adds a record that tells start and end. 0, or -1 without memory. */
+/* Adds a record that has start and end. 0, or -1: no memory. */
 int busy_add(struct busy *busy, const struct record *record);
 
-/* Joins the next piece of the file, which is then good for busy_destroy only.
- * 0, or -1 without memory. */
+/* Joins the next piece of the file. Only busy_destroy may follow for it. 0, or
+ * -1: no memory. */
 int busy_join(struct busy *into, struct busy *next);
 
-/* After the last record: all goes into the slots. */
+/* Call it after the last record: moves all intervals into the slots. */
 void busy_end(struct busy *busy);
 
-/* Do numbers from a file make sense? */
+/* Whether slots that come from a file are possible. */
 bool busy_slots_good(const struct busy_slots *slots);
 
 /* --- joinrun.c ---------------------------------------------------------- */
@@ -102,7 +100,7 @@ bool busy_slots_good(const struct busy_slots *slots);
 struct partial_set;
 struct partial_node;
 
-/* What a thread takes at a time: a file, a piece of it, or a node. */
+/* What a thread takes at a time: a file, a piece of it, or a node's partial. */
 struct join_turn {
     uint64_t size;             /* of what is to be read */
     size_t index;              /* of the file, or of the node's first one */
@@ -126,27 +124,23 @@ struct join_reading {
     uint64_t strip_bins;      /* of the strip of each; of a piece's, too */
 };
 
-/* Reads by that backend into reading->join; what is wrong with the source is in
- * *facts. */
+/* Reads a source by its backend into reading->join. What is wrong with the
+ * source is in *facts. JOIN_OK, or JOIN_NO_MEMORY. */
 enum join_status joinrun_read(const struct join_reading *reading,
                               const struct backend *backend,
                               const struct reader_input *in,
                               struct source_facts *facts);
 
-/* How many threads the options ask for: 1 to 64. */
+/* The number of threads by the options: 1 to 64. */
 unsigned joinrun_threads(const struct jp_aggregate_options *options);
 
-/* Operations that the timeline of each of n files may have. The same whoever
- * reads: a node, for its partial, knows no other's files. */
-uint64_t joinrun_events(const struct jp_aggregate_options *options,
-                        const struct join_budget *budget, size_t n_files);
-
-/* Frees what n files hold, and the array. */
+/* Frees what n files hold, and the array. Takes NULL. */
 void joinrun_free_files(struct source_facts *files, size_t n);
 
-/* Reads all logs of the walk, or in place of a node's logs its partial, where
+/* Reads all logs of the walk, or in place of a node's logs its partial if
  * partials (NULL: none) has a good one. files has walk->n_logs elements.
- * Returns the join (caller destroys; its strays are sorted) or NULL. */
+ * Returns the join (the caller destroys it; its strays are sorted), or NULL and
+ * err. */
 struct join *joinrun(const struct jp_logwalk *walk,
                      const struct jp_aggregate_options *options,
                      struct join_budget *budget, struct partial_set *partials,

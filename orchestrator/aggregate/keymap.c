@@ -1,4 +1,5 @@
-/* keymap.c - a hash of two-word keys. */
+/* keymap.c - a hash of two-word keys, with open addressing and linear probing.
+ */
 #include "orchestrator/aggregate/keymap.h"
 
 #include <pthread.h>
@@ -17,6 +18,7 @@ static void make_salt(void)
         salt[0] = salt[1] = (uintptr_t) &salt; /* a random address */
 }
 
+/* Multiplies to 128 bits and mixes both halves. */
 static uint64_t fold(uint64_t a, uint64_t b)
 {
     unsigned __int128 product = (unsigned __int128) a * b;
@@ -24,6 +26,7 @@ static uint64_t fold(uint64_t a, uint64_t b)
     return (uint64_t) product ^ (uint64_t) (product >> 64);
 }
 
+/* The slot where the search for a key begins. */
 static size_t home(uint64_t a, uint64_t b, unsigned bits)
 {
     uint64_t h = fold(a ^ salt[0], UINT64_C(0xff51afd7ed558ccd)) ^ b;
@@ -50,6 +53,7 @@ uint32_t keymap_find(const struct keymap *map, uint64_t a, uint64_t b)
     return KEYMAP_NONE;
 }
 
+/* Puts a key into a free slot; there is one. */
 static void put(struct keymap *map, const struct keymap_slot *slot)
 {
     size_t mask = slots(map) - 1;
@@ -60,6 +64,7 @@ static void put(struct keymap *map, const struct keymap_slot *slot)
     map->slots[i] = *slot;
 }
 
+/* Doubles the slots and puts all keys anew. 0, or -1: no memory. */
 static int grow(struct keymap *map)
 {
     struct keymap more = {.bits = map->bits ? map->bits + 1 : 3};
@@ -82,6 +87,7 @@ static int grow(struct keymap *map)
 
 int keymap_add(struct keymap *map, uint64_t a, uint64_t b, uint32_t value)
 {
+    /* a third of the slots stays free */
     if (3 * (map->n + 1) > 2 * slots(map) && grow(map) < 0)
         return -1;
     put(map, &(struct keymap_slot){a, b, value});

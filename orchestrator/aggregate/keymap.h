@@ -1,5 +1,5 @@
-/* keymap.h - small integers found by a key of two 64-bit words: where things
- * of foreign names and numbers stand in a growing array. */
+/* keymap.h - small integers found by a key of two 64-bit words: the place in a
+ * growing array of what a file names or numbers. */
 #ifndef JP_AGGREGATE_KEYMAP_H
 #define JP_AGGREGATE_KEYMAP_H
 

@@ -1,4 +1,10 @@
-/* ops.c - keep operations packed, find one by its number. */
+/* ops.c - keep operations packed, find one by its number.
+ *
+ * OPS_CHUNK operations are packed by column: the smallest value, then for each
+ * operation what exceeds it, in as few bytes as the largest excess needs, and
+ * without the zero bits that all have at the end. A column in which all are
+ * equal takes its head only. ops_add packs, ops_unpack unpacks the columns of a
+ * reader's parts. */
 #include "orchestrator/aggregate/ops.h"
 
 #include <stddef.h>
@@ -8,12 +14,13 @@
 
 enum {
     OPS_COLUMNS = 19,
-    /* what n operations take at most; reading and writing touch 8 bytes more
-     */
+    /* a column's head: widths, shift, least value; reading and writing touch 8
+     * bytes more than a value has */
     OPS_COLUMN_HEAD = 10,
     OPS_SLACK = 8,
 };
 
+/* What n packed operations take at most. */
 static inline size_t ops_pack_bound(size_t n)
 {
     return OPS_COLUMNS * (OPS_COLUMN_HEAD + 8 * n);
@@ -24,7 +31,8 @@ struct ops_columns {
     uint64_t values[OPS_COLUMNS][OPS_CHUNK];
 };
 
-/* In a packed chunk's order. */
+/* The columns in a packed chunk's order. "- x" is stored as a difference to the
+ * column x, as differences are small. */
 enum column {
     SN,
     BYTES,
@@ -71,6 +79,7 @@ static const unsigned parts_of[OPS_COLUMNS] = {
     [END_MAX] = OPS_STARTS,
 };
 
+/* Reads eight bytes, little-endian. */
 static uint64_t load(const uint8_t *from)
 {
     uint64_t v;
@@ -82,7 +91,8 @@ static uint64_t load(const uint8_t *from)
     return v;
 }
 
-/* Writes eight bytes; the first `width` are valid. */
+/* Writes eight bytes, of which the first `width` are valid. The next value
+ * overwrites the others. */
 static inline uint8_t *put(uint8_t *out, uint64_t v, unsigned width)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -92,6 +102,7 @@ static inline uint8_t *put(uint8_t *out, uint64_t v, unsigned width)
     return out + width;
 }
 
+/* The number of bytes that a value needs; 0 for 0. */
 static unsigned width_of(uint64_t v)
 {
     return v ? (71 - (unsigned) __builtin_clzll(v)) / 8 : 0;
@@ -102,6 +113,7 @@ static uint64_t mask_of(unsigned width)
     return width == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * width) - 1;
 }
 
+/* Packs a column of n > 0 values. Returns its end. */
 static uint8_t *put_column(uint8_t *out, const uint64_t *v, size_t n)
 {
     uint64_t least = v[0], bits = 0;
@@ -116,6 +128,7 @@ static uint8_t *put_column(uint8_t *out, const uint64_t *v, size_t n)
         for (size_t i = 0; i < n; i++)
             bits |= v[i] - least;
     }
+    /* sizes are mostly multiples of a large power of two */
     shift = bits ? (unsigned) __builtin_ctzll(bits) : 0;
     width = width_of(bits >> shift);
     *out++ = (uint8_t) (width | width_of(least) << 4);
@@ -126,14 +139,15 @@ static uint8_t *put_column(uint8_t *out, const uint64_t *v, size_t n)
     return out;
 }
 
-/* Packs a column. */
+/* A packed column, ready for reading. */
 struct view {
     const uint8_t *at;
     uint64_t least, mask;
     unsigned width, shift;
 };
 
-/* The column's end. */
+/* Reads a column's head. Returns the column's end, where the next one begins.
+ */
 static const uint8_t *view_column(const uint8_t *in, size_t n,
                                   struct view *view)
 {
@@ -147,7 +161,8 @@ static const uint8_t *view_column(const uint8_t *in, size_t n,
     return view->at + n * width;
 }
 
-/* Stores operation i < OPS_CHUNK without comm and coll. */
+/* Stores operation i < OPS_CHUNK without comm and coll, which its run has.
+ * Differences may be negative (modulo 2^64) for odd input. */
 static void put_op(struct ops_columns *columns, size_t i, const struct jp_op *o)
 {
     uint64_t(*c)[OPS_CHUNK] = columns->values;
@@ -183,8 +198,9 @@ static size_t pack(const struct ops_columns *columns, size_t n, uint8_t *out)
     return (size_t) (out - from);
 }
 
-/* Unpacks one column of n operations after the columns before it. Most columns
- * of a chunk hold one number. */
+/* Unpacks one column of n operations. The columns before it are unpacked,
+ * because it may be a difference to one of them. Most columns of a chunk hold
+ * one number, so that case has a loop of its own. */
 static void take_column(enum column column, const struct view *view, size_t n,
                         struct jp_op *o)
 {
@@ -230,7 +246,7 @@ static void take_column(enum column column, const struct view *view, size_t n,
 #undef TAKE
 }
 
-/* Unpacks the parts that are wanted. */
+/* Unpacks the given parts of n operations. */
 static void unpack_rows(const uint8_t *bytes, size_t n, unsigned parts,
                         struct jp_op *ops)
 {
@@ -238,14 +254,14 @@ static void unpack_rows(const uint8_t *bytes, size_t n, unsigned parts,
         struct view view;
 
         bytes = view_column(bytes, n, &view);
-        if (!parts || parts & parts_of[k])
+        if (!parts || parts & parts_of[k]) /* 0: all */
             take_column((enum column) k, &view, n, ops);
     }
 }
 
 /* --- keep operations packed, find one by its number --- */
 
-/* Operations of one communicator and function. */
+/* Operations of one communicator and function: chunks one after the other. */
 struct ops_run {
     uint32_t comm, coll;
     size_t first, n;
@@ -280,7 +296,8 @@ void ops_destroy(struct jp_ops *ops)
     free(ops);
 }
 
-/* Room for one more chunk. */
+/* Makes room for one more chunk in the bytes of the last run. 0, or -1: no
+ * memory. */
 static int grow(struct jp_ops *ops)
 {
     size_t need = ops->used + ops_pack_bound(OPS_CHUNK) + OPS_SLACK;
@@ -309,6 +326,7 @@ static int grow(struct jp_ops *ops)
     return 0;
 }
 
+/* Packs the operations that were added last. 0, or -1: no memory. */
 static int pack_pending(struct jp_ops *ops)
 {
     if (grow(ops) < 0)
@@ -319,6 +337,7 @@ static int pack_pending(struct jp_ops *ops)
     return 0;
 }
 
+/* Begins a run at an operation. 0, or -1: no memory. */
 static int begin_run(struct jp_ops *ops, const struct jp_op *op)
 {
     size_t n = ops->n_runs;
@@ -336,6 +355,7 @@ static int begin_run(struct jp_ops *ops, const struct jp_op *op)
     return 0;
 }
 
+/* Extends the range of dump times; 0 is no time. */
 static void widen(struct jp_ops *ops, uint64_t first, uint64_t last)
 {
     if (first && (!ops->dump_first || first < ops->dump_first))
@@ -351,7 +371,9 @@ uint64_t ops_run_us(const struct jp_ops *ops)
     return span > ops->run_us ? span : ops->run_us;
 }
 
-/* Operations that lack a record may lack the one of the clock that is ahead. */
+/* Extends the span of the last communicator. Only operations with the most
+ * records count: those with fewer may miss the record of the clock that is
+ * ahead. */
 static void stretch(struct jp_ops *ops, const struct jp_op *op)
 {
     uint64_t at = op->dump_max_us;
@@ -380,6 +402,7 @@ int ops_add(struct jp_ops *ops, const struct jp_op *op)
             return -1;
         run = &ops->runs[ops->n_runs - 1];
     }
+    /* packed when the next one comes, so no run ends with an empty chunk */
     if (ops->n_pending == OPS_CHUNK && pack_pending(ops) < 0)
         return -1;
     put_op(ops->pending, ops->n_pending++, op);
@@ -390,7 +413,8 @@ int ops_add(struct jp_ops *ops, const struct jp_op *op)
     return 0;
 }
 
-/* Copies the run's arrays to their exact size. */
+/* Ends the run: copies its arrays to their exact size, as ops->bytes is reused.
+ */
 int ops_end(struct jp_ops *ops)
 {
     struct ops_run *run;
@@ -440,6 +464,7 @@ int ops_take(struct jp_ops *into, struct jp_ops *from, const uint32_t *comm_at,
     widen(into, from->dump_first, from->dump_last);
     if (ops_run_us(from) > into->run_us)
         into->run_us = ops_run_us(from);
+    /* now owned by the other one */
     from->n_runs = 0;
     return 0;
 }
@@ -470,7 +495,7 @@ void ops_renumber(struct jp_ops *ops, const uint32_t *comm_at,
     }
 }
 
-/* The run with operation i; mostly the last one used or the next. */
+/* The run with operation i. It is mostly the last one used, or the next. */
 static size_t find_run(const struct ops_reader *reader, size_t i)
 {
     const struct jp_ops *ops = reader->ops;
@@ -479,6 +504,7 @@ static size_t find_run(const struct ops_reader *reader, size_t i)
     for (size_t at = reader->run; at < hi && at < reader->run + 2; at++)
         if (i - ops->runs[at].first < ops->runs[at].n)
             return at;
+    /* else by bisection */
     while (hi - lo > 1) {
         size_t mid = lo + (hi - lo) / 2;
 

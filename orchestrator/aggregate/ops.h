@@ -45,7 +45,7 @@ struct jp_ops {
     size_t n_starts;
 };
 
-/* NULL without memory. Destroy takes NULL. */
+/* NULL: no memory. Destroy takes NULL. */
 struct jp_ops *ops_create(void);
 void ops_destroy(struct jp_ops *ops);
 
@@ -57,8 +57,8 @@ int ops_add(struct jp_ops *ops, const struct jp_op *op);
 int ops_end(struct jp_ops *ops);
 
 /* How long the job ran: the longest span of one communicator's dump_max_us, in
- * us. Within a communicator dump_max_us comes from the node whose clock is
- * ahead, so clocks that are hours apart do no harm. 0: unknown. */
+ * us. Within a communicator dump_max_us comes from the node with the clock that
+ * is ahead, so clocks that are hours apart do no harm. 0: unknown. */
 uint64_t ops_run_us(const struct jp_ops *ops);
 
 /* Moves the runs of from to the end of into, and replaces their comm and coll
@@ -72,7 +72,7 @@ int ops_take(struct jp_ops *into, struct jp_ops *from, const uint32_t *comm_at,
 void ops_renumber(struct jp_ops *ops, const uint32_t *comm_at,
                   const uint32_t *coll_at);
 
-/* Parts of an operation that a reader can ask for: single parts, then groups.
+/* Parts of an operation that a reader can select: single parts, then groups.
  * comm and coll are always there. */
 enum {
     OPS_SN = 1 << 0,

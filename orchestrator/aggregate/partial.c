@@ -1,4 +1,11 @@
-/* partial.c - write and read whole partials, find and merge those that hold. */
+/* partial.c - write and read whole partials, find those of a step's nodes, and
+ * merge those with unchanged logs.
+ *
+ * A partial is a head (magic, version) and blocks. A block is a frame (type,
+ * length, CRC) and a payload. next_block reads frames; the payloads are read
+ * and written by partial_files.c, partial_process.c, partial_tables.c and
+ * partial_rows*.c. in_order has the order of the blocks. docs/partial-format.md
+ * describes all of it. */
 #include "orchestrator/aggregate/partial.h"
 
 #include <dirent.h>
@@ -14,126 +21,20 @@
 #include "orchestrator/aggregate/partial_parts.h"
 #include "orchestrator/aggregate/timeline.h"
 
-/* --- strips: what a process did over the run --- */
-
-struct strip_item {
-    size_t file;
-    const struct strip *strip;
-};
-
-/* The range of bins that are not zero. */
-static void put_strip_key(struct jpr_out *out, const struct strip_key *key,
-                          unsigned n)
-{
-    unsigned from = 0;
-
-    while (from < n && !key->us[from])
-        from++;
-    while (n > from && !key->us[n - 1])
-        n--;
-    jpr_put_text(out, key->id);
-    jpr_put_text(out, key->func);
-    jpr_put_u64(out, key->size);
-    jpr_put_u64(out, key->p2p);
-    jpr_put_u64(out, from);
-    jpr_put_u64(out, n - from);
-    for (; from < n; from++)
-        jpr_put_u64(out, key->us[from]);
-}
-
-static void put_strip(struct jpr_out *out, const void *arg)
-{
-    const struct strip_item *item = arg;
-    const struct strip *s = item->strip;
-
-    jpr_put_u64(out, item->file);
-    jpr_put_u64(out, s->left);
-    jpr_put_u64(out, s->shift);
-    jpr_put_u64(out, s->first);
-    jpr_put_u64(out, s->n);
-    jpr_put_u64(out, s->n_keys);
-    for (unsigned i = 0; i < s->n_keys; i++)
-        put_strip_key(out, &s->keys[i], s->n);
-}
-
-static int partial_put_strip(struct partial_out *w, size_t file,
-                             const struct strip *strip)
-{
-    const struct strip_item item = {file, strip};
-
-    return strip ? partial_put_block(w, PARTIAL_STRIP, put_strip, &item) : 0;
-}
-
-static bool get_strip_key(struct jpr_in *in, struct strip *s)
-{
-    char id[RECORD_MAX_ID + 1], func[RECORD_MAX_FUNC + 1];
-    struct strip_key *key;
-    enum strip_size size;
-    uint64_t at, n;
-
-    if (!partial_get_short(in, id, sizeof(id)) ||
-        !partial_get_short(in, func, sizeof(func)))
-        return false;
-    size = (enum strip_size) jpr_get_bounded(in, STRIP_N_SIZES - 1);
-    key = strip_new_key(s, id, func, size, jpr_get_bounded(in, 1));
-    at = jpr_get_bounded(in, s->n);
-    n = jpr_get_bounded(in, s->n - at);
-    for (; key && !in->bad && n; n--)
-        key->us[at++] = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
-    return key && !in->bad;
-}
-
-static bool get_strip(struct jpr_in *in, struct strip *s)
-{
-    unsigned shift;
-    uint64_t first, n;
-
-    s->left = jpr_get_bounded(in, INT64_MAX);
-    shift = (unsigned) jpr_get_bounded(in, STRIP_MAX_SHIFT);
-    first = jpr_get_u64(in);
-    n = jpr_get_bounded(in, STRIP_MAX_BINS);
-    if (in->bad || !strip_begin(s, shift, first, (unsigned) n))
-        return false;
-    for (n = jpr_get_bounded(in, STRIP_KEYS); n && !in->bad; n--)
-        if (!get_strip_key(in, s))
-            return false;
-    return !in->bad;
-}
-
-/* Converts a strip to the report's number of bins: its writer may have known of
- * fewer processes. */
-static int partial_get_strip(struct partial_in *r)
-{
-    struct partial *p = r->partial;
-    size_t at = (size_t) jpr_get_bounded(&r->in, UINT32_MAX);
-    struct strip *strip = strip_create(STRIP_MAX_BINS), *into = NULL;
-    struct timeline *t;
-    int rc = -1;
-
-    if (!strip || r->in.bad || at + 1 != r->next_timeline ||
-        !(t = p->files[at].read.timeline) || t->strip)
-        goto out;
-    into = strip_create(strip_bins(p->timeline_events));
-    if (!into || !get_strip(&r->in, strip) || strip_join(into, strip) < 0)
-        goto out;
-    t->strip = into;
-    into = NULL;
-    rc = 0;
-out:
-    strip_destroy(strip);
-    strip_destroy(into);
-    return rc;
-}
-
+/* As PNG does it: a byte above 127, line breaks and Ctrl-Z show whether a
+ * transfer has changed the file. */
 static const uint8_t magic[PARTIAL_MAGIC_BYTES] = {0x89, 'J',  'P',  'P',
                                                    '\r', '\n', 0x1a, '\n'};
 
+/* The last block: the number of blocks before it. */
 static void put_end(struct jpr_out *out, const void *arg)
 {
     jpr_put_u64(out, *(const uint64_t *) arg);
 }
 
-/* Sorts members by communicator. */
+/* Sorts members by communicator, which is their order in the file: a counting
+ * sort. first[i] counts communicator i - 2 before it becomes a position. 0, or
+ * -1 with err. */
 static int sort_members(struct partial_out *w)
 {
     const struct join *join = w->join;
@@ -146,8 +47,10 @@ static int sort_members(struct partial_out *w)
         return error_set(w->err, "out of memory");
     for (uint32_t i = 0; i < join->n_members; i++)
         w->first[join->members[i]->comm + 2]++;
+    /* from numbers to positions */
     for (uint32_t i = 2; i < n + 2; i++)
         w->first[i] += w->first[i - 1];
+    /* afterwards first[i] is the first member of communicator i */
     for (uint32_t i = 0; i < join->n_members; i++) {
         w->place[i] = w->first[join->members[i]->comm + 1]++;
         w->members[w->place[i]] = join->members[i];
@@ -155,24 +58,14 @@ static int sort_members(struct partial_out *w)
     return 0;
 }
 
+/* Writes all blocks in the order that in_order expects. 0, or -1 with err. */
 static int put_all(struct partial_out *w, const struct jp_logwalk *walk,
                    size_t skip, const struct source_facts *files)
 {
     const struct join *join = w->join;
 
-    if (partial_put_files(w, walk, skip, files) < 0)
-        return -1;
-    for (size_t i = 0; i < walk->n_logs; i++)
-        if (files[i].has_counters && partial_put_hang(w, files[i].evidence) < 0)
-            return -1;
-    for (size_t i = 0; i < walk->n_logs; i++)
-        if (files[i].timeline &&
-            (partial_put_timeline(w, i, files[i].timeline) < 0 ||
-             partial_put_strip(w, i, files[i].timeline->strip) < 0))
-            return -1;
-    if (partial_put_tables(w) < 0 || partial_put_pairs(w) < 0 ||
-        partial_put_bits(w) < 0 || partial_put_kernels(w) < 0 ||
-        partial_put_messages(w) < 0)
+    if (partial_put_files(w, walk, skip, files) < 0 ||
+        partial_put_processes(w, walk, files) < 0 || partial_put_tables(w) < 0)
         return -1;
     for (uint32_t i = 0; i < join->n_comms; i++)
         for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
@@ -209,7 +102,8 @@ int partial_write(FILE *stream, struct join *join,
 
 enum { FIRST_ROOM = 4096 }; /* for a payload; grows */
 
-/* Reads the next block into partial->bytes. Returns its type, or -1. */
+/* Reads the next block into partial->bytes and checks its CRC. Returns its
+ * type, or -1 with err. *in covers the payload until the next call. */
 static int next_block(struct partial *p, struct jpr_in *in,
                       struct jp_error *err)
 {
@@ -218,6 +112,7 @@ static int next_block(struct partial *p, struct jpr_in *in,
 
     if (fread(frame, sizeof(frame), 1, p->stream) != 1)
         return error_set(err, "the partial is cut");
+    /* type, length, CRC */
     type = jpr_get_le32(frame);
     n = jpr_get_le32(frame + 4);
     if (type < PARTIAL_FILES || type >= PARTIAL_N_TYPES ||
@@ -226,7 +121,8 @@ static int next_block(struct partial *p, struct jpr_in *in,
     for (size_t got = 0; got < n;) {
         size_t part = n - got < 1 << 20 ? n - got : 1 << 20;
 
-        /* no more than what is there, whatever the length says */
+        /* room grows with what is read: a damaged length must not allocate 64
+         * MB */
         if (got + part > p->room) {
             size_t room = 2 * p->room > got + part ? 2 * p->room : got + part;
             uint8_t *more = realloc(p->bytes, room);
@@ -251,7 +147,8 @@ static bool reads_version(uint32_t version)
     return version >= PARTIAL_OLDEST && version <= PARTIAL_VERSION;
 }
 
-/* Owns stream afterwards, also on failure. */
+/* Opens a partial and reads its first block, the list of files. Owns stream
+ * afterwards, also on failure. NULL and err: as partial_open. */
 static struct partial *open_stream(FILE *stream, struct jp_error *err)
 {
     struct partial *p = calloc(1, sizeof(*p));
@@ -269,7 +166,8 @@ static struct partial *open_stream(FILE *stream, struct jp_error *err)
     }
     p->room = FIRST_ROOM;
     p->stream = stream;
-    p->timeline_events = UINT64_MAX;
+    p->timeline_events = UINT64_MAX; /* until the caller sets a limit */
+    /* head, version, list of files */
     if (fread(head, sizeof(head), 1, stream) != 1 ||
         memcmp(head, magic, PARTIAL_MAGIC_BYTES) != 0)
         error_set(err, "no partial by its first bytes");
@@ -282,6 +180,7 @@ static struct partial *open_stream(FILE *stream, struct jp_error *err)
             return p;
         error_set(err, "the partial is damaged");
     }
+    /* not ENOENT: there is a file, but no good one */
     errno = EINVAL;
     partial_close(p);
     return NULL;
@@ -304,6 +203,7 @@ struct partial *partial_open(const char *path, struct jp_error *err)
 struct partial *partial_open_bytes(const void *bytes, size_t n,
                                    struct jp_error *err)
 {
+    /* fmemopen refuses an empty buffer */
     FILE *stream = n ? fmemopen((void *) (uintptr_t) bytes, n, "rb") : NULL;
 
     if (stream)
@@ -317,18 +217,20 @@ struct hangs_evidence *partial_load_hangs(struct partial *partial, size_t *n,
 {
     size_t most = partial->n_recordings;
     struct hangs_evidence *all = calloc(most + 1, sizeof(*all));
-    struct jpr_in in;
+    struct partial_in r = {.partial = partial};
 
     if (!all) {
         error_set(err, "out of memory");
         return NULL;
     }
+    /* the blocks after the list of files, one for each recording */
     for (*n = 0; *n < most; ++*n) {
-        int type = next_block(partial, &in, err);
+        int type = next_block(partial, &r.in, err);
 
         if (type < 0)
             break;
-        if (type != PARTIAL_HANG || partial_get_hang(&in, &all[*n]) < 0) {
+        r.evidence = &all[*n];
+        if (type != PARTIAL_HANG || partial_get_process(&r, type) < 0) {
             error_set(err, "the partial is damaged");
             break;
         }
@@ -339,17 +241,19 @@ struct hangs_evidence *partial_load_hangs(struct partial *partial, size_t *n,
     return NULL;
 }
 
-/* Reads the timelines, which lie in front of the tables, and nothing else. 0 or
- * -1. */
+/* Reads the timelines, which lie in front of the tables, and nothing else. 0,
+ * or -1: damaged. */
 static int load_timelines(struct partial *partial)
 {
     struct partial_in r = {.partial = partial};
     int type;
 
     while ((type = next_block(partial, &r.in, NULL)) == PARTIAL_HANG ||
-           type == PARTIAL_TIMELINE || type == PARTIAL_STRIP)
+           type == PARTIAL_TIMELINE ||
+           type == PARTIAL_STRIP) /* strips are skipped */
         if (type == PARTIAL_TIMELINE &&
-            (partial_get_timeline(&r) < 0 || r.in.bad || r.in.at != r.in.end))
+            (partial_get_process(&r, PARTIAL_TIMELINE) < 0 || r.in.bad ||
+             r.in.at != r.in.end))
             return -1;
     return type == PARTIAL_TABLES ? 0 : -1;
 }
@@ -361,27 +265,17 @@ void partial_free_hangs(struct hangs_evidence *evidence, size_t n)
     free(evidence);
 }
 
-/* It is read later, but checked now. */
-static int check_hang(struct partial_in *r)
-{
-    struct hangs_evidence evidence;
-
-    if (partial_get_hang(&r->in, &evidence) < 0)
-        return -1;
-    hangs_evidence_fini(&evidence);
-    r->n_hangs++;
-    return 0;
-}
-
 /* The order of blocks: files, one block for each recording, timelines, tables
  * (once), and the blocks that refer to these. */
 static bool in_order(const struct partial *p, const struct partial_in *r,
                      int type)
 {
-    if (type == PARTIAL_FILES)
+    if (type == PARTIAL_FILES) /* only the first block */
         return false;
     if (type == PARTIAL_HANG)
+        /* r->first is set once the tables were read */
         return !r->first && r->n_hangs < p->n_recordings;
+    /* types that this version does not have */
     if ((type == PARTIAL_STRIP && p->version < PARTIAL_STRIPS) ||
         (type == PARTIAL_MESSAGES && p->version < PARTIAL_COURSE))
         return false;
@@ -391,22 +285,44 @@ static bool in_order(const struct partial *p, const struct partial_in *r,
     return r->first;
 }
 
+/* The clock that all members of a join share; NULL: their times are not
+ * mapped. False: the members have several clocks. */
+static bool has_one_clock(const struct join *join,
+                          const struct clockmap_node **clock)
+{
+    *clock = NULL;
+    /* a partial is of one node, but its hosts come from records */
+    for (uint32_t i = 0; i < join->n_members; i++) {
+        const char *host = join->members[i]->host;
+        const struct clockmap_node *its = clockmap_find(
+            join->budget->clocks, host ? host : "", host ? strlen(host) : 0);
+
+        if (i && its != *clock)
+            return false;
+        *clock = its;
+    }
+    return true;
+}
+
+/* Reads a payload by the file that is in charge of its type. */
+static int take_payload(struct partial_in *r, enum partial_block type)
+{
+    switch (type) {
+    case PARTIAL_HANG:
+    case PARTIAL_TIMELINE:
+    case PARTIAL_STRIP:
+        return partial_get_process(r, type);
+    case PARTIAL_OPS:
+        return partial_get_ops(r);
+    default:
+        return partial_get_table(r, type);
+    }
+}
+
 /* Reads one of the other blocks. 0: there are more; 1: the end; -1: damaged. */
 static int take_block(struct partial *p, struct partial_in *r, uint64_t *blocks,
                       struct jp_error *err)
 {
-    static int (*const takes[])(struct partial_in *) = {
-        [PARTIAL_TABLES] = partial_get_tables,
-        [PARTIAL_PAIRS] = partial_get_pairs,
-        [PARTIAL_BITS] = partial_get_bits,
-        [PARTIAL_STRAYS] = partial_get_strays,
-        [PARTIAL_OPS] = partial_get_ops,
-        [PARTIAL_HANG] = check_hang,
-        [PARTIAL_KERNELS] = partial_get_kernels,
-        [PARTIAL_TIMELINE] = partial_get_timeline,
-        [PARTIAL_STRIP] = partial_get_strip,
-        [PARTIAL_MESSAGES] = partial_get_messages,
-    };
     int type = next_block(p, &r->in, err);
     bool good;
 
@@ -417,18 +333,29 @@ static int take_block(struct partial *p, struct partial_in *r, uint64_t *blocks,
         good = jpr_get_u64(&r->in) == *blocks && !r->in.bad &&
                fgetc(p->stream) == EOF;
     else if (good)
-        good = takes[type](r) == 0;
-    if (good && type == PARTIAL_TABLES && !join_one_clock(r->join, &r->clock))
+        good = take_payload(r, (enum partial_block) type) == 0;
+    /* the tables name the hosts: from here on times can be put on the common
+     * clock */
+    if (good && type == PARTIAL_TABLES && !has_one_clock(r->join, &r->clock))
         return error_set(err, "its records are of several nodes");
+    /* a payload must be used to its last byte */
     if (!good || r->in.bad || r->in.at != r->in.end)
         return error_set(err, "the partial is damaged");
-    ++*blocks;
+    ++*blocks; /* PARTIAL_END has their number */
     return type == PARTIAL_END;
+}
+
+/* Returns the join's bytes to the budget. Only join_destroy may follow. */
+static void give_back(struct join *join)
+{
+    atomic_fetch_sub(&join->budget->used, join->charged);
+    join->charged = 0;
 }
 
 struct join *partial_load(struct partial *partial, struct join_budget *budget,
                           struct jp_error *err)
 {
+    /* not ordered: repeated records must show as a conflict */
     struct partial_in r = {.join = join_create(budget, false),
                            .partial = partial,
                            .rows = partial_rows_create()};
@@ -439,17 +366,19 @@ struct join *partial_load(struct partial *partial, struct join_budget *budget,
         rc = take_block(partial, &r, &blocks, err);
     if (rc < 0 && r.join) {
         partial->over = r.join->over;
-        join_give_back(r.join);
-        join_destroy(r.join);
+        give_back(r.join);
+        join_destroy(r.join); /* the logs are read instead */
         r.join = NULL;
     }
-    partial_rows_destroy(r.rows);
+    free(r.rows);
+    free(r.lanes);
     free(r.first);
     return r.join;
 }
 
 void partial_close(struct partial *partial)
 {
+    /* callers look at errno after a failed open */
     int kept = errno;
 
     if (!partial)
@@ -469,8 +398,9 @@ void partial_close(struct partial *partial)
 
 /* --- find partials, and merge those that hold --- */
 
-/* The number of logs from `first` on in the same folder of raw. *skip: length
- * of their common path. 0: it is in no folder. */
+/* The number of logs from `first` on in the same folder of raw, which is named
+ * after its node. *skip: length of their common path. 0: the log is in no such
+ * folder. */
 static size_t logs_of_node(const struct jp_logwalk *walk, size_t first,
                            size_t raw_len, size_t *skip)
 {
@@ -487,12 +417,13 @@ static size_t logs_of_node(const struct jp_logwalk *walk, size_t first,
     return n;
 }
 
-/* NULL: all logs are as the partial names them. Otherwise the reason. */
+/* Compares a partial's list of files with the logs that are there. NULL: all
+ * are as the partial names them. Otherwise the reason, a constant. */
 static const char *differs(const struct partial *partial,
                            const struct partial_node *node,
                            const struct jp_logwalk *walk)
 {
-    if (partial->n_files != node->n)
+    if (partial->n_files != node->n) /* one was added or removed */
         return "there are other files now";
     for (size_t i = 0; i < node->n; i++) {
         const struct jp_logfile *log = &walk->logs[node->first + i];
@@ -516,6 +447,7 @@ static struct partial *open_matching(struct partial_node *node,
     const char *why;
 
     if (!partial) {
+        /* a node without a partial is nothing to report */
         if (errno != ENOENT)
             snprintf(node->why, sizeof(node->why), "%.190s", err.text);
         return NULL;
@@ -542,35 +474,20 @@ static int add_node(struct partial_set *set, const struct jp_logwalk *walk,
     if (!more)
         return -1;
     set->nodes = more;
+    /* node.skip ends after the slash that follows the name */
     node.name = strndup(name, node.skip - raw_len - 2);
     node.path = node.name ? text_format("%s/%s/partial.jpp", folder, node.name)
                           : NULL;
     for (size_t i = 0; i < node.n; i++)
         node.bytes += walk->logs[node.first + i].size;
-    more[set->n++] = node;
+    more[set->n++] = node; /* partial_set_fini frees it now */
     if (!node.path)
         return -1;
+    /* opened now to find out whether it is good, and again when a thread reads
+     * it */
     partial = open_matching(&more[set->n - 1], walk);
     more[set->n - 1].good = partial != NULL;
     partial_close(partial);
-    return 0;
-}
-
-int partial_set_init(struct partial_set *set, const struct jp_logwalk *walk,
-                     const char *raw, const char *folder)
-{
-    size_t n, raw_len = strlen(raw);
-
-    *set = (struct partial_set){0};
-    for (size_t i = 0; i < walk->n_logs; i += n ? n : 1) {
-        struct partial_node node = {.first = i};
-
-        node.n = n = logs_of_node(walk, i, raw_len, &node.skip);
-        if (n && add_node(set, walk, folder, raw_len, node) < 0) {
-            partial_set_fini(set);
-            return -1;
-        }
-    }
     return 0;
 }
 
@@ -582,12 +499,13 @@ static bool has_logs(const struct jp_logwalk *walk, size_t n,
 
     for (size_t i = 0; i < n; i++)
         if (!strncmp(walk->logs[i].path, folder, len) &&
-            walk->logs[i].path[len] == '/')
+            walk->logs[i].path[len] == '/') /* not only the same begin */
             return true;
     return false;
 }
 
-/* Whether a name stays within its node's folder. finish writes no others. */
+/* Whether a file name of a partial stays within its node's folder. finish
+ * writes no others, but a partial is foreign input. */
 static bool stays_inside(const char *path)
 {
     for (const char *at = path; at; at = strchr(at, '/')) {
@@ -608,6 +526,7 @@ static int recall(struct jp_logwalk *walk, const struct partial *partial,
     if (!more)
         return -1;
     walk->logs = more;
+    /* one bad name, and none of the partial's files is used */
     for (size_t i = 0; i < partial->n_files; i++)
         if (!stays_inside(partial->files[i].path))
             return 0;
@@ -632,7 +551,7 @@ static int recall_node(struct jp_logwalk *walk, size_t n_seen, const char *raw,
     struct partial *partial = NULL;
     int rc = path && logs ? 0 : -1;
 
-    if (rc == 0 && !has_logs(walk, n_seen, logs))
+    if (rc == 0 && !has_logs(walk, n_seen, logs)) /* its logs are gone */
         partial = partial_open(path, NULL);
     if (partial)
         rc = recall(walk, partial, logs);
@@ -649,8 +568,10 @@ static int by_path(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-int partial_set_recall(struct jp_logwalk *walk, const char *raw,
-                       const char *folder)
+/* For nodes without any log below raw: adds to the walk the logs from which
+ * folder/<node>/partial.jpp was made. 0, or -1: no memory. */
+static int recall_all(struct jp_logwalk *walk, const char *raw,
+                      const char *folder)
 {
     DIR *dir = opendir(folder);
     size_t n_seen = walk->n_logs;
@@ -667,9 +588,40 @@ int partial_set_recall(struct jp_logwalk *walk, const char *raw,
         closedir(dir);
     if (walk->n_logs > n_seen)
         qsort(walk->logs, walk->n_logs, sizeof(*walk->logs), by_path);
-    for (size_t i = walk->bytes = 0; i < walk->n_logs; i++)
+    for (size_t i = walk->bytes = 0; i < walk->n_logs; i++) /* sum it up anew */
         walk->bytes += walk->logs[i].size;
     return rc;
+}
+
+int partial_set_init(struct partial_set *set, struct jp_logwalk *walk,
+                     const char *raw, const char *folder, bool gone)
+{
+    size_t n, raw_len = strlen(raw);
+
+    *set = (struct partial_set){0};
+    if (gone && recall_all(walk, raw, folder) < 0)
+        return -1;
+    /* logs are sorted by path, so those of one folder follow each other */
+    for (size_t i = 0; i < walk->n_logs; i += n ? n : 1) {
+        struct partial_node node = {.first = i};
+
+        node.n = n = logs_of_node(walk, i, raw_len, &node.skip);
+        if (n && add_node(set, walk, folder, raw_len, node) < 0) {
+            partial_set_fini(set);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+struct partial_node *partial_set_at(const struct partial_set *set, size_t *next,
+                                    size_t log)
+{
+    while (set && *next < set->n && set->nodes[*next].first < log)
+        ++*next;
+    return set && *next < set->n && set->nodes[*next].first == log
+               ? &set->nodes[*next]
+               : NULL;
 }
 
 void partial_set_fini(struct partial_set *set)
@@ -692,6 +644,7 @@ enum join_status partial_set_read(struct partial_node *node,
     struct join *from;
     enum join_status status;
 
+    /* changed since it was looked at; node->why has the reason */
     if (!partial)
         return JOIN_LEFT_OUT;
     partial->timeline_events = events;
@@ -713,8 +666,9 @@ enum join_status partial_set_read(struct partial_node *node,
         if (status == JOIN_LEFT_OUT) /* memory limit; conflict is set */
             status = JOIN_OK;
     }
+    /* the merged join has charged the bytes for itself */
     if (from)
-        join_give_back(from);
+        give_back(from);
     join_destroy(from);
     partial_close(partial);
     return status;
@@ -725,6 +679,7 @@ int partial_set_timelines(const struct partial_node *node,
                           struct timeline **timelines)
 {
     struct partial *partial = partial_open(node->path, NULL);
+    /* 1: the logs have to be read */
     int rc = 1;
 
     if (partial && !differs(partial, node, walk)) {
@@ -752,7 +707,7 @@ int partial_set_hangs(const struct partial_node *node,
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = hangs_sum_add(sum, &all[i]);
     if (!all)
-        rc = 1;
+        rc = 1; /* the recordings are read instead */
     partial_free_hangs(all, n);
     partial_close(partial);
     return rc;

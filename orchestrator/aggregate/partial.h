@@ -22,8 +22,8 @@
 #include "orchestrator/ingest/logwalk.h"
 
 /* VERSION is written, OLDEST is the oldest that is read. Version 5 has no
- * timelines, versions before STRIPS have no strips, and those before COURSE do
- * not tell when messages took how long. */
+ * timelines, versions before STRIPS have no strips, and those before COURSE
+ * have no times of messages over the run. */
 enum {
     PARTIAL_VERSION = 8,
     PARTIAL_OLDEST = 5,
@@ -83,7 +83,7 @@ int partial_write(FILE *stream, struct join *join,
 uint64_t partial_estimate_ms(const char *raw);
 
 /* Joins the logs below raw and writes the partial to path, by a temporary file
- * and rename. Uses one thread, whatever options->threads says. 0: written; 1:
+ * and rename. Uses one thread, whatever options->threads is. 0: written; 1:
  * there are no logs, nothing is written; -1 and err: stopped, memory limit
  * reached, or a log cannot be read. path has not changed then. */
 int partial_make(const char *raw, const char *path,
@@ -110,16 +110,17 @@ struct partial_set {
     size_t n;
 };
 
-/* For nodes without any log below raw: adds to the walk the logs from which
- * folder/<node>/partial.jpp was made. 0, or -1: no memory. */
-int partial_set_recall(struct jp_logwalk *walk, const char *raw,
-                       const char *folder);
-
 /* Opens folder/<node>/partial.jpp for each folder <node> in raw. The walk holds
- * the logs below raw. 0, or -1: no memory. */
-int partial_set_init(struct partial_set *set, const struct jp_logwalk *walk,
-                     const char *raw, const char *folder);
+ * the logs below raw. gone: for nodes without any log below raw, the logs from
+ * which their partials were made are added to the walk. 0, or -1: no memory. */
+int partial_set_init(struct partial_set *set, struct jp_logwalk *walk,
+                     const char *raw, const char *folder, bool gone);
 void partial_set_fini(struct partial_set *set);
+
+/* The node whose logs begin at this log of the walk. NULL: there is none, or
+ * set is NULL. *next is 0 at first; calls are in ascending order of logs. */
+struct partial_node *partial_set_at(const struct partial_set *set, size_t *next,
+                                    size_t log);
 
 /* Merges a node's partial into join and fills the elements of files that are
  * its logs. Their timelines have `events` operations at most.

@@ -1,13 +1,17 @@
-/* partial_files.c - what a partial says of the logs that it was made from. */
+/* partial_files.c - what a partial keeps of the logs that it was made from:
+ * their names, sizes and times, and what their readers found (struct
+ * source_facts).
+ *
+ * Every put function has a get function that reads the same numbers in the same
+ * order. Numbers are those of jpr_frame.h: unsigned, signed, texts with their
+ * length. What is read is foreign input, so every get checks its range. */
 #include "orchestrator/aggregate/partial_parts.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/aggregate/timeline.h"
-
-/* Reads a file's busy time; the caller owns *busy. False: damaged. */
+/* Writes a file's busy time, in the order in which get() reads it. */
 static void put_busy(struct jpr_out *out, const struct busy *busy)
 {
     const struct busy_slots *s = &busy->slots;
@@ -26,6 +30,7 @@ static void put_busy(struct jpr_out *out, const struct busy *busy)
         jpr_put_u64(out, s->us[i]);
 }
 
+/* Whether a text has no control characters. */
 static bool is_clean(const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -35,7 +40,7 @@ static bool is_clean(const char *text, size_t n)
 }
 
 /* Reads a text without control characters that fits `size` bytes with its NUL.
- */
+ * False: it does not. */
 bool partial_get_short(struct jpr_in *in, char *buf, size_t size)
 {
     const char *text;
@@ -48,6 +53,7 @@ bool partial_get_short(struct jpr_in *in, char *buf, size_t size)
     return true;
 }
 
+/* Reads a busy time. False: damaged. */
 static bool get(struct jpr_in *in, struct busy *busy)
 {
     struct busy_slots *s = &busy->slots;
@@ -68,29 +74,32 @@ static bool get(struct jpr_in *in, struct busy *busy)
     return !in->bad && busy->timed && busy_slots_good(s);
 }
 
+/* As above, on the heap. The caller owns *busy, also after a failure. */
 static bool get_busy(struct jpr_in *in, struct busy **busy)
 {
-    *busy = busy_create(false);
+    *busy = busy_create(false); /* it is whole */
     return *busy && get(in, *busy);
 }
 
 /* --- the logs that a partial was made from --- */
 
+/* The most files of a partial, and the most bytes of a file's notes. */
 enum { MAX_FILES = 1 << 20, MAX_NOTES = 8192 };
 
-/* flags of a file; of a recording */
+/* Flags of a file, then of a recording. They show which parts follow. */
 enum {
-    IS_CUT = 1,
-    IS_TRACE = 2,
-    IS_FOREIGN = 4,
-    IS_RECORDING = 8,
-    IS_BUSY = 16
+    IS_CUT = 1,       /* no end */
+    IS_TRACE = 2,     /* of the example plugin */
+    IS_FOREIGN = 4,   /* of no profiler */
+    IS_RECORDING = 8, /* of the recorder */
+    IS_BUSY = 16      /* a busy time follows */
 };
-enum { IS_COUNTED = 1, HAS_NOTES = 2, HAS_COST = 4 };
+enum { IS_COUNTED = 1, HAS_NOTES = 2, HAS_COST = 4 }; /* of a recording */
 
+/* What put_list needs of its caller. */
 struct list {
     const struct jp_logwalk *walk;
-    size_t skip;
+    size_t skip; /* length of "<raw>/<node>/" */
     const struct source_facts *files;
 };
 
@@ -103,6 +112,7 @@ static void put_long_text(struct jpr_out *out, const char *text)
     jpr_put_bytes(out, text, n);
 }
 
+/* What is known of a trace of the example plugin. */
 static void put_trace(struct jpr_out *out, const struct source_facts *f)
 {
     jpr_put_u64(out, f->records);
@@ -113,10 +123,11 @@ static void put_trace(struct jpr_out *out, const struct source_facts *f)
         jpr_put_u64(out, f->pools[i]);
 }
 
-/* Bad lines: the number and the first one of each kind. */
+/* Bad lines: their number and the first one of each kind. Their sum is known,
+ * so without any only two values are written. */
 static void put_bad(struct jpr_out *out, const struct source_facts *f)
 {
-    jpr_put_u64(out, f->bad_line);
+    jpr_put_u64(out, f->bad_line); /* the first one */
     jpr_put_text(out, f->why);
     for (unsigned i = 0; f->bad_lines && i < JP_BAD_KINDS; i++) {
         jpr_put_u64(out, f->bad[i].n);
@@ -125,6 +136,7 @@ static void put_bad(struct jpr_out *out, const struct source_facts *f)
     }
 }
 
+/* What the recorder itself cost. */
 static void put_cost(struct jpr_out *out, const struct recfile_tail *t)
 {
     jpr_put_u64(out, t->cost.events);
@@ -135,6 +147,7 @@ static void put_cost(struct jpr_out *out, const struct recfile_tail *t)
     jpr_put_u64(out, t->wall_ns);
 }
 
+/* Operations without a time, and the reasons. */
 static void put_doubts(struct jpr_out *out, const struct recfile_tail *t)
 {
     jpr_put_u64(out, t->unsure);
@@ -153,14 +166,14 @@ static void put_recording(struct jpr_out *out, const struct source_facts *f)
                          (t->cost.told ? HAS_COST : 0u));
     jpr_put_u64(out, f->records);
     jpr_put_u64(out, f->damaged);
-    jpr_put_u64(out, t->clocks.real_ns);
+    jpr_put_u64(out, t->clocks.real_ns); /* of the last counters */
     partial_put_counts(out, &t->counts);
     jpr_put_u64(out, t->in_flight);
     jpr_put_u64(out, t->lost_steps);
     jpr_put_u64(out, t->lost_comms);
     jpr_put_u64(out, t->cut_short);
     jpr_put_u64(out, t->last_ns);
-    jpr_put_u64(out, t->oldest_ns);
+    jpr_put_u64(out, t->oldest_ns); /* start of the oldest in flight */
     jpr_put_u64(out, t->unseen_calls);
     jpr_put_u64(out, t->n_unseen);
     for (uint32_t i = 0; i < t->n_unseen; i++) {
@@ -176,11 +189,13 @@ static void put_recording(struct jpr_out *out, const struct source_facts *f)
 
 static unsigned flags_of(const struct source_facts *f)
 {
+    /* what the file is, and which parts follow */
     return (f->cut ? IS_CUT : 0u) | (f->has_pools ? IS_TRACE : 0u) |
            (f->foreign ? IS_FOREIGN : 0u) |
            (f->has_counters ? IS_RECORDING : 0u) | (f->busy ? IS_BUSY : 0u);
 }
 
+/* One log. `skip`: length of "<raw>/<node>/", which the reader adds again. */
 static void put_file(struct jpr_out *out, const struct jp_logfile *log,
                      size_t skip, const struct source_facts *f)
 {
@@ -194,12 +209,12 @@ static void put_file(struct jpr_out *out, const struct jp_logfile *log,
     jpr_put_u64(out, f->bad_lines);
     jpr_put_u64(out, f->other_lines);
     put_bad(out, f);
-    jpr_put_text(out, f->trouble);
+    jpr_put_text(out, f->trouble); /* why it was not read to its end */
     if (f->has_pools)
         put_trace(out, f);
     if (f->has_counters)
         put_recording(out, f);
-    jpr_put_u64(out, f->unstamped);
+    jpr_put_u64(out, f->unstamped); /* records without start or end */
     if (f->busy)
         put_busy(out, f->busy);
 }
@@ -219,9 +234,11 @@ int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
     const struct list list = {walk, skip, files};
 
     for (size_t i = 0; i < walk->n_logs; i++) {
+        /* a partial without what the report would count is not written */
         if (files[i].unreadable)
             return error_set(w->err, "%.200s is not readable",
                              walk->logs[i].path);
+        /* limits that the reader has */
         if (files[i].notes && strlen(files[i].notes) > MAX_NOTES)
             return error_set(w->err, "%.200s has long notes",
                              walk->logs[i].path);
@@ -231,12 +248,14 @@ int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
     return partial_put_block(w, PARTIAL_FILES, put_list, &list);
 }
 
-/* A text of any length; malloc'ed. NULL: bad or no memory. */
+/* Reads a text of at most `max` bytes. The caller frees it. NULL: damaged, or
+ * no memory. */
 static char *get_long_text(struct jpr_in *in, size_t max)
 {
     size_t n = (size_t) jpr_get_bounded(in, max);
     char *text;
 
+    /* never allocate more than there is */
     if (in->bad || n > (size_t) (in->end - in->at))
         return NULL;
     text = malloc(n + 1);
@@ -245,7 +264,7 @@ static char *get_long_text(struct jpr_in *in, size_t max)
     memcpy(text, in->at, n);
     text[n] = '\0';
     in->at += n;
-    if (strlen(text) == n)
+    if (strlen(text) == n) /* no NUL within */
         return text;
     free(text);
     return NULL;
@@ -254,7 +273,7 @@ static char *get_long_text(struct jpr_in *in, size_t max)
 static bool get_trace(struct jpr_in *in, struct source_facts *f)
 {
     f->records = jpr_get_u64(in);
-    f->untimed = jpr_get_bounded(in, f->records);
+    f->untimed = jpr_get_bounded(in, f->records); /* at most all */
     f->partly = jpr_get_bounded(in, f->records);
     f->missing = jpr_get_u64(in);
     for (unsigned i = 0; i < TRACE_POOLS; i++)
@@ -270,6 +289,7 @@ static bool get_bad(struct jpr_in *in, struct source_facts *f)
     if (!partial_get_short(in, f->why, sizeof(f->why)))
         return false;
     for (unsigned i = 0; f->bad_lines && i < JP_BAD_KINDS; i++) {
+        /* the kinds must add up to all bad lines */
         f->bad[i].n = jpr_get_bounded(in, left);
         f->bad[i].line = f->bad[i].n ? jpr_get_u64(in) : 0;
         left -= f->bad[i].n;
@@ -277,6 +297,7 @@ static bool get_bad(struct jpr_in *in, struct source_facts *f)
     return left == 0 && !in->bad;
 }
 
+/* Calls for which NCCL reported no operation, by function. */
 static bool get_unseen(struct jpr_in *in, struct recfile_tail *t)
 {
     t->unseen_calls = jpr_get_u64(in);
@@ -328,10 +349,11 @@ static bool get_recording(struct jpr_in *in, struct source_facts *f)
     if (!(flags & HAS_NOTES))
         return !in->bad;
     f->notes = get_long_text(in, MAX_NOTES);
+    /* notes are shown to users */
     return f->notes && is_clean(f->notes, strlen(f->notes));
 }
 
-/* False: it is of two kinds, which cannot be. */
+/* Reads the flags of a file. False: the file would be of two kinds. */
 static bool get_flags(struct jpr_in *in, struct source_facts *f, bool *is_busy)
 {
     uint64_t flags = jpr_get_bounded(in, 31);
@@ -344,6 +366,8 @@ static bool get_flags(struct jpr_in *in, struct source_facts *f, bool *is_busy)
     return f->has_pools + f->foreign + f->has_counters <= 1;
 }
 
+/* Reads one log. False: damaged, or no memory; what was read is freed by
+ * partial_close. */
 static bool get_file(struct jpr_in *in, struct partial_file *file)
 {
     struct source_facts *f = &file->read;
@@ -358,6 +382,7 @@ static bool get_file(struct jpr_in *in, struct partial_file *file)
     f->odd_lines = jpr_get_u64(in);
     f->bad_lines = jpr_get_u64(in);
     f->other_lines = jpr_get_u64(in);
+    /* in the order of put_file */
     if (!good || !file->path || !get_bad(in, f) ||
         !partial_get_short(in, f->trouble, sizeof(f->trouble)) ||
         (f->has_pools && !get_trace(in, f)) ||
@@ -371,7 +396,7 @@ int partial_get_files(struct partial *partial, struct jpr_in *in)
 {
     size_t n = (size_t) jpr_get_bounded(in, MAX_FILES);
 
-    /* a file takes a dozen bytes at least */
+    /* a file takes 14 bytes at least, which bounds the allocation */
     if (in->bad || n > (size_t) (in->end - in->at) / 14)
         return -1;
     partial->files = calloc(n + 1, sizeof(*partial->files));
@@ -381,328 +406,10 @@ int partial_get_files(struct partial *partial, struct jpr_in *in)
         struct partial_file *file = &partial->files[partial->n_files++];
 
         if (!get_file(in, file) ||
-            (file > partial->files && strcmp(file[-1].path, file->path) >= 0))
+            (file > partial->files &&
+             strcmp(file[-1].path, file->path) >= 0)) /* sorted, each once */
             return -1;
         partial->n_recordings += file->read.has_counters;
     }
     return in->at == in->end ? 0 : -1;
-}
-
-/* --- what a recording tells of operations that had not ended --- */
-
-/* flags of a process; of an operation */
-enum { IS_FINAL = 1, IS_WORKING = 2, IS_DAMAGED = 4 };
-enum { WAS_CUT_SHORT = 1, IS_CAPTURED = 2, IS_UNSURE = 4 };
-
-/* At least so many bytes each. */
-enum { ROW_BYTES = 7, OP_BYTES = 15 };
-
-/* Series of a file; 100 B each when they are read. */
-enum { MAX_ROWS = 1 << 18 };
-
-static void put_process(struct jpr_out *out, const struct hangs_process *p)
-{
-    jpr_put_text(out, p->host);
-    jpr_put_i64(out, p->pid);
-    jpr_put_i64(out, p->task);
-    jpr_put_u64(out, (p->final ? IS_FINAL : 0u) | (p->busy ? IS_WORKING : 0u) |
-                         (p->damaged ? IS_DAMAGED : 0u));
-    jpr_put_u64(out, (uint64_t) p->counted_ns);
-    jpr_put_u64(out, (uint64_t) p->last_ns);
-}
-
-static void put_row(struct jpr_out *out, const struct progress_row *row,
-                    uint64_t last_hash)
-{
-    jpr_put_delta(out, row->hash, last_hash);
-    jpr_put_i64(out, row->n_ranks);
-    jpr_put_i64(out, row->rank);
-    jpr_put_u64(out, row->kind);
-    jpr_put_text(out, row->func);
-    jpr_put_u64(out, row->ended);
-    jpr_put_u64(out, row->begun);
-}
-
-static void put_op(struct jpr_out *out, const struct hangs_op *op,
-                   uint64_t last_hash)
-{
-    jpr_put_delta(out, op->hash, last_hash);
-    jpr_put_text(out, op->name);
-    jpr_put_text(out, op->func);
-    jpr_put_u64(out, op->kind);
-    jpr_put_i64(out, op->n_ranks);
-    jpr_put_i64(out, op->rank);
-    jpr_put_i64(out, op->peer);
-    jpr_put_u64(out, op->seq);
-    jpr_put_u64(out, op->bytes);
-    jpr_put_u64(out, (uint64_t) op->start_ns);
-    jpr_put_u64(out, (uint64_t) op->until_ns);
-    jpr_put_u64(out, (op->cut_short ? WAS_CUT_SHORT : 0u) |
-                         (op->captured ? IS_CAPTURED : 0u) |
-                         (op->unsure ? IS_UNSURE : 0u));
-    jpr_put_u64(out, op->channels);
-    jpr_put_u64(out, op->started);
-    jpr_put_u64(out, op->stopped);
-}
-
-static void put_evidence(struct jpr_out *out, const void *arg)
-{
-    const struct hangs_evidence *e = arg;
-    uint64_t hash = 0;
-
-    put_process(out, &e->process);
-    jpr_put_u64(out, e->left_out);
-    jpr_put_u64(out, e->progress.n);
-    for (size_t i = 0; i < e->progress.n && !out->full; i++) {
-        put_row(out, &e->progress.rows[i], hash);
-        hash = e->progress.rows[i].hash;
-    }
-    jpr_put_u64(out, e->n_ops);
-    for (size_t i = 0; i < e->n_ops && !out->full; i++) {
-        put_op(out, &e->ops[i], hash);
-        hash = e->ops[i].hash;
-    }
-}
-
-int partial_put_hang(struct partial_out *w, struct hangs_evidence *evidence)
-{
-    if (evidence->progress.n > MAX_ROWS)
-        return error_set(w->err, "a recording has too many communicators");
-    progress_sort(&evidence->progress); /* small differences */
-    return partial_put_block(w, PARTIAL_HANG, put_evidence, evidence);
-}
-
-static int64_t get_time(struct jpr_in *in)
-{
-    return (int64_t) jpr_get_bounded(in, INT64_MAX);
-}
-
-static bool get_process(struct jpr_in *in, struct hangs_process *p)
-{
-    bool good = partial_get_short(in, p->host, sizeof(p->host));
-    uint64_t flags;
-
-    p->pid = jpr_get_i64(in);
-    p->task = jpr_get_i64(in);
-    flags = jpr_get_bounded(in, IS_FINAL | IS_WORKING | IS_DAMAGED);
-    p->final = flags & IS_FINAL;
-    p->cut = !p->final;
-    p->busy = flags & IS_WORKING;
-    p->damaged = flags & IS_DAMAGED;
-    p->counted_ns = get_time(in);
-    p->last_ns = get_time(in);
-    return good && !in->bad;
-}
-
-static bool get_row(struct jpr_in *in, struct progress_row *row,
-                    uint64_t last_hash)
-{
-    bool good;
-
-    row->hash = jpr_get_delta(in, last_hash);
-    row->n_ranks = jpr_get_i64(in);
-    row->rank = jpr_get_i64(in);
-    row->kind = (unsigned) jpr_get_bounded(in, JPR_N_OP_KINDS);
-    good = partial_get_short(in, row->func, sizeof(row->func));
-    row->ended = jpr_get_u64(in);
-    row->begun = jpr_get_u64(in);
-    return good && !in->bad;
-}
-
-static bool get_rows(struct jpr_in *in, struct progress *progress,
-                     uint64_t *hash)
-{
-    size_t left = (size_t) (in->end - in->at) / ROW_BYTES;
-    uint64_t n = jpr_get_bounded(in, left < MAX_ROWS ? left : MAX_ROWS);
-
-    for (uint64_t i = 0; i < n; i++) {
-        struct progress_row row = {0};
-
-        if (!get_row(in, &row, *hash) || progress_add(progress, &row) < 0)
-            return false;
-        *hash = row.hash;
-    }
-    return !in->bad;
-}
-
-static bool get_op(struct jpr_in *in, struct hangs_op *op, uint64_t last_hash)
-{
-    uint64_t flags;
-
-    op->hash = jpr_get_delta(in, last_hash);
-    recfile_id(op->hash, op->id);
-    if (!partial_get_short(in, op->name, sizeof(op->name)) ||
-        !partial_get_short(in, op->func, sizeof(op->func)))
-        return false;
-    op->kind = (enum jpr_op_kind) jpr_get_bounded(in, JPR_N_OP_KINDS - 1);
-    op->n_ranks = jpr_get_i64(in);
-    op->rank = jpr_get_i64(in);
-    op->peer = jpr_get_i64(in);
-    op->seq = jpr_get_u64(in);
-    op->bytes = jpr_get_u64(in);
-    op->start_ns = get_time(in);
-    op->until_ns = get_time(in);
-    flags = jpr_get_bounded(in, WAS_CUT_SHORT | IS_CAPTURED | IS_UNSURE);
-    op->cut_short = flags & WAS_CUT_SHORT;
-    op->captured = flags & IS_CAPTURED;
-    op->unsure = flags & IS_UNSURE;
-    op->channels = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
-    op->started = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
-    op->stopped = (uint32_t) jpr_get_bounded(in, UINT32_MAX);
-    return !in->bad;
-}
-
-static bool get_ops(struct jpr_in *in, struct hangs_evidence *e, uint64_t hash)
-{
-    size_t left = (size_t) (in->end - in->at) / OP_BYTES;
-    size_t n = (size_t) jpr_get_bounded(
-        in, left < 2 * PENDING_MAX ? left : 2 * PENDING_MAX);
-
-    e->ops = n ? calloc(n, sizeof(*e->ops)) : NULL;
-    if (n && !e->ops)
-        return false;
-    for (e->n_ops = 0; e->n_ops < n; e->n_ops++) {
-        if (!get_op(in, &e->ops[e->n_ops], hash))
-            return false;
-        hash = e->ops[e->n_ops].hash;
-    }
-    return !in->bad;
-}
-
-int partial_get_hang(struct jpr_in *in, struct hangs_evidence *evidence)
-{
-    struct hangs_evidence e = {0};
-    uint64_t hash = 0;
-    bool good = get_process(in, &e.process);
-
-    e.left_out = jpr_get_bounded(in, UINT64_C(1) << 40);
-    if (good && get_rows(in, &e.progress, &hash) && get_ops(in, &e, hash)) {
-        *evidence = e;
-        return 0;
-    }
-    hangs_evidence_fini(&e);
-    return -1;
-}
-
-/* --- what its process did --- */
-
-struct followed {
-    size_t file;
-    const struct timeline *timeline;
-};
-
-static void put_series(struct jpr_out *out, const struct timeline_series *s)
-{
-    jpr_put_text(out, s->id);
-    jpr_put_text(out, s->func);
-    jpr_put_u64(out, s->n_ranks);
-    jpr_put_u64(out, s->nnodes);
-    jpr_put_u64(out, s->rank);
-    jpr_put_u64(out, s->p2p);
-}
-
-static void put_timeline(struct jpr_out *out, const void *arg)
-{
-    const struct followed *item = arg;
-    const struct timeline *t = item->timeline;
-
-    jpr_put_u64(out, item->file);
-    jpr_put_text(out, t->host);
-    jpr_put_i64(out, t->pid);
-    jpr_put_u64(out, t->mixed);
-    jpr_put_u64(out, t->left);
-    jpr_put_u64(out, t->n_series);
-    for (uint32_t i = 0; i < t->n_series; i++)
-        put_series(out, &t->series[i]);
-    jpr_put_u64(out, t->n);
-    if (t->used)
-        jpr_put_bytes(out, t->bytes, t->used);
-}
-
-int partial_put_timeline(struct partial_out *w, size_t file,
-                         const struct timeline *timeline)
-{
-    const struct followed item = {file, timeline};
-
-    return partial_put_block(w, PARTIAL_TIMELINE, put_timeline, &item);
-}
-
-enum { SERIES_BYTES = 6 }; /* at least */
-
-static bool get_series(struct jpr_in *in, struct timeline_series *s)
-{
-    if (!partial_get_short(in, s->id, sizeof(s->id)) ||
-        !partial_get_short(in, s->func, sizeof(s->func)))
-        return false;
-    s->n_ranks = (uint32_t) jpr_get_bounded(in, RECORD_MAX_RANKS);
-    s->nnodes = (uint32_t) jpr_get_bounded(in, s->n_ranks);
-    s->rank = (uint32_t) jpr_get_bounded(in, s->n_ranks ? s->n_ranks - 1
-                                                        : RECORD_MAX_RANKS - 1);
-    s->p2p = jpr_get_bounded(in, 1);
-    return !in->bad;
-}
-
-static bool get_all_series(struct jpr_in *in, struct timeline *t)
-{
-    size_t left = (size_t) (in->end - in->at) / SERIES_BYTES;
-    uint64_t n =
-        jpr_get_bounded(in, left < TIMELINE_SERIES ? left : TIMELINE_SERIES);
-
-    t->series = calloc((size_t) n + 1, sizeof(*t->series));
-    if (!t->series)
-        return false;
-    t->room_series = (uint32_t) n + 1;
-    while (t->n_series < n)
-        if (!get_series(in, &t->series[t->n_series++]))
-            return false;
-    return !in->bad;
-}
-
-/* Reads the packed operations up to the payload's end and keeps `limit` of them
- * at most. */
-static bool get_events(struct jpr_in *in, struct timeline *t, uint64_t limit)
-{
-    size_t size = (size_t) (in->end - in->at);
-    uint64_t n = jpr_get_bounded(in, size);
-    uint8_t *less;
-
-    size = (size_t) (in->end - in->at);
-    t->bytes = malloc(size + 1);
-    if (in->bad || !t->bytes)
-        return false;
-    memcpy(t->bytes, in->at, size);
-    in->at = in->end;
-    t->used = size;
-    t->room = size + 1;
-    if (!timeline_settle(t, n, limit))
-        return false;
-    less = realloc(t->bytes, t->used + 1);
-    if (less) {
-        t->bytes = less;
-        t->room = t->used + 1;
-    }
-    return true;
-}
-
-static bool get_timeline(struct jpr_in *in, struct timeline *t, uint64_t limit)
-{
-    if (!partial_get_short(in, t->host, sizeof(t->host)))
-        return false;
-    t->pid = jpr_get_i64(in);
-    t->mixed = jpr_get_bounded(in, 1);
-    t->left = jpr_get_bounded(in, INT64_MAX);
-    return get_all_series(in, t) && get_events(in, t, limit);
-}
-
-int partial_get_timeline(struct partial_in *r)
-{
-    struct partial *p = r->partial;
-    size_t at = (size_t) jpr_get_bounded(&r->in, UINT32_MAX);
-    struct timeline *t;
-
-    if (r->in.bad || at >= p->n_files || at < r->next_timeline)
-        return -1;
-    r->next_timeline = at + 1;
-    t = p->files[at].read.timeline = timeline_create(0);
-    return t && get_timeline(&r->in, t, p->timeline_events) ? 0 : -1;
 }

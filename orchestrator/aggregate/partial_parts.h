@@ -1,9 +1,7 @@
-/* partial_parts.h - what writer and reader of partials share: for partial*.c
- * only.
+/* partial_parts.h - what the writer and the reader of partials share: for
+ * partial*.c only.
  *
- * docs/partial-format.md describes what the functions named after its sections
- * write and read.
- */
+ * The functions are named after the sections of docs/partial-format.md. */
 #ifndef JP_AGGREGATE_PARTIAL_PARTS_H
 #define JP_AGGREGATE_PARTIAL_PARTS_H
 
@@ -24,7 +22,7 @@ enum {
     PARTIAL_ROWS = 1024,          /* operations of a block */
 };
 
-/* Numbers are the file's; never reuse one. */
+/* The types of blocks. The numbers are part of the format; never reuse one. */
 enum partial_block {
     PARTIAL_FILES = 1,
     PARTIAL_TABLES = 2, /* functions, communicators, members, totals */
@@ -36,12 +34,13 @@ enum partial_block {
     PARTIAL_HANG = 8,      /* of one recording; between files and tables */
     PARTIAL_KERNELS = 9,   /* of each AlltoAll, by member */
     PARTIAL_TIMELINE = 10, /* of one file; between those and the tables */
-    PARTIAL_STRIP = 11,    /* of one file, behind its timeline */
+    PARTIAL_STRIP = 11,    /* of one file, after its timeline */
     PARTIAL_MESSAGES = 12, /* their times over the run, by member */
     PARTIAL_N_TYPES
 };
 
-/* A block's check, over type, length and payload: none can be another's. */
+/* A block's CRC, over type, length and payload, so that no block passes for
+ * another one. */
 uint32_t partial_check(const uint8_t frame[PARTIAL_FRAME_BYTES],
                        const uint8_t *payload, size_t n);
 
@@ -58,68 +57,66 @@ struct partial_out {
     struct jp_error *err;
 };
 
-/* Puts a payload into out; called again with more room where it was full. */
+/* Puts a payload into out. It is called again with more room if out was full.
+ */
 typedef void partial_put(struct jpr_out *out, const void *arg);
-/* 0 or -1 with err. */
+/* Writes a block. 0, or -1 with err. */
 int partial_put_block(struct partial_out *w, enum partial_block type,
                       partial_put *put, const void *arg);
 
 int partial_put_files(struct partial_out *w, const struct jp_logwalk *walk,
                       size_t skip, const struct source_facts *files);
-/* evidence gets sorted. */
-int partial_put_hang(struct partial_out *w, struct hangs_evidence *evidence);
-int partial_put_timeline(struct partial_out *w, size_t file,
-                         const struct timeline *timeline);
-
+/* Evidence of hangs, timelines and strips. The evidence gets sorted. */
+int partial_put_processes(struct partial_out *w, const struct jp_logwalk *walk,
+                          const struct source_facts *files);
+/* Functions, communicators and members, then what the members sent. */
 int partial_put_tables(struct partial_out *w);
-int partial_put_pairs(struct partial_out *w);
-int partial_put_bits(struct partial_out *w);
-int partial_put_kernels(struct partial_out *w);
-int partial_put_messages(struct partial_out *w);
 int partial_put_strays(struct partial_out *w);
 int partial_put_series(struct partial_out *w, uint32_t comm,
                        struct join_series *series);
 
 /* --- reading --- */
 
-/* A text of less than size bytes, without what no name has. */
+/* Reads a text of less than size bytes without control characters. False:
+ * damaged. */
 bool partial_get_short(struct jpr_in *in, char *buf, size_t size);
 
 struct partial_rows; /* work space of partial_rows_in.c */
+struct partial_lane;
 
 struct partial_in {
     struct jpr_in in;
     struct join *join;
     struct partial *partial;
-    size_t n_hangs;       /* blocks so far */
-    size_t next_timeline; /* the least file that it may be of */
-    /* members stand by communicator, as in the writer */
+    size_t n_hangs;                  /* blocks so far */
+    struct hangs_evidence *evidence; /* the next block's; the caller's then.
+                                        NULL: it is only checked */
+    size_t next_timeline;            /* the least file that it may be of */
+    /* members are sorted by communicator, as in the writer: those of
+     * communicator i begin at first[i] */
     uint32_t *first;
     struct partial_rows *rows;
+    struct partial_lane *lanes; /* work space for the lanes of a block */
+    uint32_t room_lanes;
     const struct clockmap_node *clock; /* of all its records; NULL: their times
                                           stay */
 };
 
-/* Each reads one block's payload: 0, or -1: it is not so, or no memory. */
+/* Each reads one block's payload. 0, or -1: damaged, or no memory. */
 int partial_get_files(struct partial *partial, struct jpr_in *in);
-/* *evidence is the caller's then. */
-int partial_get_hang(struct jpr_in *in, struct hangs_evidence *evidence);
-int partial_get_timeline(struct partial_in *r); /* to its file */
-
-int partial_get_tables(struct partial_in *r);
-int partial_get_pairs(struct partial_in *r);
-int partial_get_bits(struct partial_in *r);
-int partial_get_kernels(struct partial_in *r);
-int partial_get_messages(struct partial_in *r);
-int partial_get_strays(struct partial_in *r);
+/* PARTIAL_HANG goes to r->evidence, PARTIAL_TIMELINE and PARTIAL_STRIP go to
+ * their file. */
+int partial_get_process(struct partial_in *r, enum partial_block type);
+/* TABLES, PAIRS, BITS, KERNELS, MESSAGES or STRAYS, into the join. */
+int partial_get_table(struct partial_in *r, enum partial_block type);
 int partial_get_ops(struct partial_in *r);
+/* NULL without memory; freed by free. */
 struct partial_rows *partial_rows_create(void);
-void partial_rows_destroy(struct partial_rows *rows);
 
 void partial_put_counts(struct jpr_out *out, const struct jpr_counts *counts);
 void partial_get_counts(struct jpr_in *in, struct jpr_counts *counts);
 
-/* jpr_get_u64, quick where it is one byte. */
+/* As jpr_get_u64, quicker for numbers of one byte. */
 static inline uint64_t partial_get(struct jpr_in *in)
 {
     if (in->at < in->end && *in->at < 0x80)
@@ -127,7 +124,7 @@ static inline uint64_t partial_get(struct jpr_in *in)
     return jpr_get_u64(in);
 }
 
-/* jpr_get_i64 the same way. */
+/* As jpr_get_i64, in the same way. */
 static inline uint64_t partial_get_signed(struct jpr_in *in)
 {
     uint64_t code = partial_get(in);
@@ -137,9 +134,9 @@ static inline uint64_t partial_get_signed(struct jpr_in *in)
 
 /* --- the expected bandwidth --- */
 
-/* 1e-6 GB/s times us that a record of this size has if its bandwidth follows
- * from its time; integers below 2^53 as a rule, so every machine has the same.
- */
+/* The product of bandwidth and time, in 1e-6 GB/s times us, of a record of this
+ * size if its bandwidth follows from its time. Integers below 2^53 as a rule,
+ * so that every machine computes the same. */
 static inline double partial_work(enum bandwidth_rule rule, uint32_t n_ranks,
                                   uint64_t bytes)
 {
@@ -156,7 +153,7 @@ static inline double partial_work(enum bandwidth_rule rule, uint32_t n_ranks,
 
 static inline uint64_t partial_rate(double work, uint64_t exec_us)
 {
-    /* below 2^63, and signed conversions are one instruction */
+    /* the value is below 2^63, and signed conversions are one instruction */
     return exec_us
                ? (uint64_t) (int64_t) (work / (double) (int64_t) exec_us + 0.5)
                : 0;

@@ -1,11 +1,18 @@
-/* partial_rows.c - pack the operations of a series, column by column. */
+/* partial_rows.c - pack the operations of a series, column by column.
+ *
+ * A block has up to PARTIAL_ROWS operations: their numbers, sizes, which ranks
+ * have a record, and the ranks' times. What can be computed from these is
+ * written as a difference to the computed value, which is mostly 0: sums and
+ * extremes of times, and bandwidths (partial_rate). put_chunk has the order of
+ * the columns; partial_rows_in.c reads them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "orchestrator/aggregate/partial_parts.h"
 
 /* Packs signed numbers (modulo 2^64) that are mostly 0: as nothing, as the
- * others with their positions, or as all. */
+ * others with their positions, or as all. The first number shows which: 0, how
+ * many others there are, or n + 1. */
 static void put_column(struct jpr_out *out, const uint64_t *values, size_t n)
 {
     size_t others = 0, last = 0;
@@ -26,19 +33,19 @@ static void put_column(struct jpr_out *out, const uint64_t *values, size_t n)
 /* Up to PARTIAL_ROWS operations of a series, and the members with records of
  * it. */
 struct chunk {
-    uint32_t comm, n_ranks;
+    uint32_t comm, n_ranks; /* of the series */
     const struct join_series *series;
-    enum bandwidth_rule rule;
-    size_t n;
+    enum bandwidth_rule rule; /* of the function */
+    size_t n;                 /* operations so far */
     uint64_t sn[PARTIAL_ROWS];
     const struct join_row *rows[PARTIAL_ROWS];
     const struct join_stamp *stamps[PARTIAL_ROWS];
     uint64_t sizes[PARTIAL_ROWS]; /* distinct ones, ascending */
     size_t n_sizes;
-    uint16_t size_at[PARTIAL_ROWS];
+    uint16_t size_at[PARTIAL_ROWS]; /* index into sizes */
     struct join_lane **lanes; /* NULL: the member has none of the series */
     struct join_member *const *members;
-    uint32_t n_members, n_lanes;
+    uint32_t n_members, n_lanes; /* n_lanes: with the series */
     bool derived; /* the rows' times can be computed from the lanes */
     uint64_t rate_sum[PARTIAL_ROWS]; /* can be computed from the times */
     /* the current lane */
@@ -48,6 +55,7 @@ struct chunk {
     uint64_t column[PARTIAL_ROWS];
 };
 
+/* Writes sequence numbers as runs: the gap before each, and its length. */
 static void put_numbers(struct jpr_out *out, const struct chunk *c)
 {
     size_t runs = 0, end;
@@ -65,6 +73,8 @@ static void put_numbers(struct jpr_out *out, const struct chunk *c)
     }
 }
 
+/* Writes the distinct sizes, and for each operation the index of its size,
+ * unless all have one size. */
 static void put_sizes(struct jpr_out *out, const struct chunk *c)
 {
     jpr_put_u64(out, c->n_sizes);
@@ -74,7 +84,7 @@ static void put_sizes(struct jpr_out *out, const struct chunk *c)
         jpr_put_u64(out, c->size_at[i]);
 }
 
-/* Finds the member's operations and times. */
+/* Fills there[] and exec[] of the chunk for one member. */
 static void gather(struct chunk *c, const struct join_lane *lane)
 {
     const struct join_lane_block *block = NULL;
@@ -83,6 +93,7 @@ static void gather(struct chunk *c, const struct join_lane *lane)
         uint64_t number = c->sn[i] / JOIN_BLOCK;
         unsigned k = c->sn[i] % JOIN_BLOCK;
 
+        /* numbers ascend, so each block is looked up once */
         if (i == 0 || number != c->sn[i - 1] / JOIN_BLOCK)
             block = blockmap_find(&lane->blocks, number);
         c->there[i] = block && block->seen >> k & 1;
@@ -96,6 +107,7 @@ static void put_presence(struct jpr_out *out, const struct chunk *c)
 
     for (size_t i = 0; i < c->n; i++)
         there += c->there[i];
+    /* mostly all are there: then no bits follow */
     jpr_put_u64(out, there < c->n);
     for (size_t i = 0; i < c->n && there < c->n; i += 8) {
         uint8_t bits = 0;
@@ -106,6 +118,8 @@ static void put_presence(struct jpr_out *out, const struct chunk *c)
     }
 }
 
+/* Writes which members have a lane of the series, and of which operations each
+ * has a record. */
 static void put_lanes(struct jpr_out *out, struct chunk *c)
 {
     uint32_t next = 0;
@@ -125,6 +139,7 @@ static void put_lanes(struct jpr_out *out, struct chunk *c)
  */
 static void put_shortest(struct jpr_out *out, struct chunk *c)
 {
+    /* by size, as operations of one size take similar times */
     memset(c->column, 0, sizeof(c->column));
     for (size_t i = 0; i < c->n; i++) {
         uint64_t *last = &c->column[c->size_at[i]];
@@ -134,8 +149,9 @@ static void put_shortest(struct jpr_out *out, struct chunk *c)
     }
 }
 
-/* The members' times: 0 without one, else above the shortest and 1, or as the
- * journal has them. */
+/* Writes the members' times: 0 for no time, else the time above the shortest
+ * and 1, or as the journal has them if the rows' times cannot be derived. Adds
+ * up the bandwidths that follow from the times. */
 static void put_times(struct jpr_out *out, struct chunk *c)
 {
     memset(c->rate_sum, 0, sizeof(c->rate_sum));
@@ -152,6 +168,7 @@ static void put_times(struct jpr_out *out, struct chunk *c)
                 partial_work(c->rule, c->n_ranks, bytes), c->exec[k]);
             if (!c->derived)
                 jpr_put_u64(out, c->exec[k]);
+            /* a single lane's time is the shortest itself */
             else if (c->n_lanes > 1)
                 jpr_put_u64(out, c->exec[k]
                                      ? c->exec[k] + 1 - c->rows[k]->exec_min
@@ -160,8 +177,9 @@ static void put_times(struct jpr_out *out, struct chunk *c)
     }
 }
 
-/* What cannot be computed from the lanes: how many records have a time, the
- * longest time, the sum, and the last rank. */
+/* Writes what cannot be computed from the lanes: how many records have a time,
+ * the longest time, the sum, the second-shortest time, and the last rank.
+ * Bandwidths are then compared with those of the mean time. */
 static void put_sums(struct jpr_out *out, struct chunk *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -191,7 +209,8 @@ static void put_sums(struct jpr_out *out, struct chunk *c)
     }
 }
 
-/* Bandwidths that cannot be computed from time and size. */
+/* Writes sum, minimum and maximum of the bandwidths as differences to those
+ * that follow from times and size, and how many records have none. */
 static void put_bandwidths(struct jpr_out *out, struct chunk *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -214,6 +233,8 @@ static void put_bandwidths(struct jpr_out *out, struct chunk *c)
     put_column(out, c->column, c->n);
 }
 
+/* Writes the first dump time as difference to the operation before, and the
+ * last one as difference to the first. */
 static void put_dumps(struct jpr_out *out, struct chunk *c)
 {
     uint64_t last = 0;
@@ -228,8 +249,8 @@ static void put_dumps(struct jpr_out *out, struct chunk *c)
     put_column(out, c->column, c->n);
 }
 
-/* Starts and ends, as differences to the first start of the operation before.
- */
+/* Writes starts and ends, as differences to the first start of the operation
+ * before. An end is written with 1 added, as 0 is no end. */
 static void put_stamps(struct jpr_out *out, struct chunk *c)
 {
     uint64_t last = 0;
@@ -254,6 +275,7 @@ static void put_stamps(struct jpr_out *out, struct chunk *c)
 
 static void put_chunk(struct jpr_out *out, const void *arg)
 {
+    /* a callback's argument is const, but the chunk has work space */
     struct chunk *c = (struct chunk *) (uintptr_t) arg;
 
     jpr_put_u64(out, c->comm);
@@ -281,7 +303,9 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The table of sizes, and whether all times are in the lanes. */
+/* Makes the table of sizes, and finds out whether all times are in the lanes:
+ * those of a barrier-like series are, unless one is too long for the journal.
+ */
 static void prepare(struct chunk *c)
 {
     size_t kept = 0;
@@ -304,6 +328,8 @@ static void prepare(struct chunk *c)
     }
 }
 
+/* Collects rows from blocks and writes a chunk whenever the next block might
+ * not fit. 0, or -1 with err. */
 static int put_blocks(struct partial_out *w, struct chunk *c, void **blocks,
                       size_t n)
 {

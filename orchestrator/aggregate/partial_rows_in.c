@@ -1,4 +1,10 @@
-/* partial_rows_in.c - unpack the operations of a series into a join. */
+/* partial_rows_in.c - unpack the operations of a series into a join.
+ *
+ * partial_get_ops reads one block: head, sequence numbers, sizes, lanes; then
+ * it finds or makes the rows, and reads their values (get_values) column by
+ * column. Times that the writer derived from the lanes are derived here in the
+ * same way. All is foreign input: whatever contradicts itself makes the partial
+ * damaged. */
 #include "orchestrator/aggregate/partial_parts.h"
 
 #include <stdlib.h>
@@ -29,26 +35,27 @@ static bool get_column(struct jpr_in *in, uint64_t *values, size_t n)
     return !in->bad;
 }
 
-struct lane_in {
+/* A member's lane in this block. */
+struct partial_lane {
     struct join_member *member;
     struct join_lane *lane;
     const uint8_t *there; /* a bit for each operation; NULL: it has all */
 };
 
+/* Work space for one block; arrays are by operation, but for sizes and work. */
 struct partial_rows {
-    uint32_t comm, func;
+    uint32_t comm, func; /* numbers in the join */
     enum bandwidth_rule rule;
     struct join_series *series;
-    size_t n;
+    size_t n; /* operations */
     uint64_t sn[PARTIAL_ROWS];
     struct join_row *rows[PARTIAL_ROWS];
     struct join_block *blocks[PARTIAL_ROWS]; /* of this block */
-    uint64_t sizes[PARTIAL_ROWS];
-    double work[PARTIAL_ROWS]; /* of a size: partial_work */
-    uint16_t size_at[PARTIAL_ROWS];
-    struct lane_in *lanes;
-    uint32_t n_lanes;
-    bool derived;
+    uint64_t sizes[PARTIAL_ROWS];            /* distinct ones, ascending */
+    double work[PARTIAL_ROWS];               /* of a size: partial_work */
+    uint16_t size_at[PARTIAL_ROWS];          /* index into sizes */
+    uint32_t n_lanes;                        /* of partial_in.lanes */
+    bool derived; /* the rows' times follow from the lanes */
     uint64_t shortest[PARTIAL_ROWS];
     uint64_t second[PARTIAL_ROWS];    /* above the shortest; or JOIN_NO_TIME */
     uint64_t above[PARTIAL_ROWS];     /* the longest above the shortest */
@@ -66,6 +73,7 @@ struct partial_rows {
 static bool get_shortest(struct jpr_in *in, struct partial_rows *c)
 {
     uint64_t max = c->derived ? JOIN_LONG_US - 1 : RECORD_MAX_TIME_US;
+    /* by size, as in put_shortest */
     uint64_t *last = c->column;
 
     memset(c->column, 0, sizeof(c->column));
@@ -79,7 +87,8 @@ static bool get_shortest(struct jpr_in *in, struct partial_rows *c)
     return !in->bad;
 }
 
-/* Adds a lane's time to the sums of its operation. False: too long. */
+/* Adds a lane's time, given as what exceeds the shortest, to the sums of its
+ * operation. False: it is too long for the journal. */
 static inline bool take_above(struct partial_rows *c, size_t i, uint64_t above,
                               uint32_t rank)
 {
@@ -89,7 +98,8 @@ static inline bool take_above(struct partial_rows *c, size_t i, uint64_t above,
     c->above_sum[i] += above;
     if (above > c->above[i])
         c->above[i] = above;
-    /* of two without a distance, one is the second */
+    /* the first time that equals the shortest is the shortest itself, and
+     * another one is the second */
     if ((above || c->min_rank[i] != NOBODY) && above < c->second[i])
         c->second[i] = above;
     if (!above)
@@ -99,7 +109,8 @@ static inline bool take_above(struct partial_rows *c, size_t i, uint64_t above,
     return true;
 }
 
-/* The same for a time of the journal; the sums come later. */
+/* Adds a time of the journal to the extremes of the lanes. The operation's own
+ * sums come later (get_sums). */
 static inline bool take_whole(struct partial_rows *c, size_t i, uint64_t time)
 {
     if (time > JOIN_LONG_US)
@@ -112,11 +123,11 @@ static inline bool take_whole(struct partial_rows *c, size_t i, uint64_t time)
     return true;
 }
 
-/* The lane's block of an operation; *keep: it has room for times. NULL: no
- * memory. */
+/* The lane's block for a sequence number; *keep: it has room for times. NULL:
+ * no memory. */
 static struct join_lane_block *block_of(struct partial_in *r,
-                                        const struct lane_in *from, uint64_t sn,
-                                        bool *keep)
+                                        const struct partial_lane *from,
+                                        uint64_t sn, bool *keep)
 {
     struct join_lane_block *block =
         join_lane_block_get(r->join, from->lane, sn / JOIN_BLOCK);
@@ -125,9 +136,10 @@ static struct join_lane_block *block_of(struct partial_in *r,
     return block;
 }
 
-/* Bits and times of one lane. */
+/* Reads the times of one lane and sets its bits. False: damaged, or no memory.
+ */
 static bool take_lane(struct partial_in *r, struct partial_rows *c,
-                      const struct lane_in *from)
+                      const struct partial_lane *from)
 {
     bool times = c->derived ? c->n_lanes > 1 : c->series->barrier;
     struct join_lane_block *block = NULL;
@@ -168,6 +180,7 @@ static bool take_lane(struct partial_in *r, struct partial_rows *c,
 
 static bool get_times(struct partial_in *r, struct partial_rows *c)
 {
+    /* sums of an earlier block */
     memset(c->above, 0, sizeof(c->above));
     memset(c->above_sum, 0, sizeof(c->above_sum));
     memset(c->rate_sum, 0, sizeof(c->rate_sum));
@@ -179,23 +192,27 @@ static bool get_times(struct partial_in *r, struct partial_rows *c)
         c->second[i] = JOIN_NO_TIME;
     }
     for (uint32_t i = 0; i < c->n_lanes; i++)
-        if (!take_lane(r, c, &c->lanes[i]))
+        if (!take_lane(r, c, &r->lanes[i]))
             return false;
     for (size_t i = 0; i < c->n; i++) {
+        /* no record of it has a time */
         if (c->derived && !c->timed[i] && !c->shortest[i])
             c->min_rank[i] = JOIN_NO_RANK;
+        /* an operation without a record, or no lane with the shortest time */
         if (!c->seen[i] || c->min_rank[i] == NOBODY)
             return false;
     }
     return true;
 }
 
+/* A time as the journal keeps it. */
 static uint64_t in_journal(uint64_t exec_us)
 {
     return exec_us < JOIN_LONG_US ? exec_us : JOIN_LONG_US;
 }
 
-/* How many records have a time. In a series with waits the lanes show it. */
+/* Reads how many records have a time. In a series with waits the lanes show the
+ * same number. */
 static bool get_timed(struct partial_in *r, struct partial_rows *c)
 {
     if (!get_column(&r->in, c->column, c->n))
@@ -205,6 +222,7 @@ static bool get_timed(struct partial_in *r, struct partial_rows *c)
 
         if (c->column[i] > c->seen[i] ||
             (c->series->barrier && timed != c->timed[i]) ||
+            /* a shortest time, if and only if there is one */
             !timed != !c->shortest[i])
             return false;
         c->timed[i] = timed;
@@ -212,7 +230,8 @@ static bool get_timed(struct partial_in *r, struct partial_rows *c)
     return true;
 }
 
-/* The longest time, which must be the lanes', and the sum. */
+/* Whether the longest time and the sum are possible: the longest is that of the
+ * lanes, and all but the shortest are at most the longest. */
 static bool good_sums(const struct partial_rows *c, size_t i)
 {
     uint64_t n = c->timed[i], above = c->above[i], sum = c->above_sum[i];
@@ -226,7 +245,8 @@ static bool good_sums(const struct partial_rows *c, size_t i)
              c->lane_max[i] == in_journal(c->shortest[i] + above)));
 }
 
-/* The second-shortest times above the shortest. */
+/* Reads the second-shortest times, as what exceeds the shortest. False:
+ * damaged. */
 static bool get_second(struct partial_in *r, struct partial_rows *c)
 {
     if (!get_column(&r->in, c->second, c->n))
@@ -234,7 +254,8 @@ static bool get_second(struct partial_in *r, struct partial_rows *c)
     for (size_t i = 0; i < c->n; i++) {
         uint64_t n = c->timed[i];
 
-        /* all but one are as long at least, and the longest may be it */
+        /* all but the shortest take at least the second time, and one takes the
+         * longest */
         if (n > 1 ? c->second[i] > c->above[i] ||
                         c->above_sum[i] < (n - 2) * c->second[i] + c->above[i]
                   : c->second[i] != 0)
@@ -245,7 +266,7 @@ static bool get_second(struct partial_in *r, struct partial_rows *c)
     return true;
 }
 
-/* What cannot be computed from the lanes. */
+/* Reads what cannot be computed from the lanes. False: damaged. */
 static bool get_sums(struct partial_in *r, struct partial_rows *c)
 {
     if (!get_timed(r, c) || !get_column(&r->in, c->above, c->n) ||
@@ -266,6 +287,7 @@ static bool get_sums(struct partial_in *r, struct partial_rows *c)
             n ? n * partial_rate(c->work[c->size_at[i]],
                                  c->shortest[i] + c->above_sum[i] / n)
               : 0;
+        /* the only rank was set by take_lane */
         if (c->seen[i] == 1 && n)
             continue;
         c->min_rank[i] = c->column[i] ? (uint32_t) rank : JOIN_NO_RANK;
@@ -277,6 +299,7 @@ static bool get_sums(struct partial_in *r, struct partial_rows *c)
     return true;
 }
 
+/* Fills the rows: times as read, and bandwidths as they follow from them. */
 static void put_rows(struct partial_rows *c)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -298,6 +321,8 @@ static void put_rows(struct partial_rows *c)
     }
 }
 
+/* Reads how bandwidths differ from those that follow from times and size. The
+ * sum may wrap on its way, but not in the end. */
 static bool get_bandwidths(struct jpr_in *in, struct partial_rows *c)
 {
     static const size_t members[] = {offsetof(struct join_row, busbw_sum),
@@ -309,6 +334,7 @@ static bool get_bandwidths(struct jpr_in *in, struct partial_rows *c)
             return false;
         for (size_t i = 0; i < c->n; i++) {
             uint64_t *at = (void *) ((char *) c->rows[i] + members[k]);
+            /* the first column is a sum over the records */
             uint64_t n = k ? 1 : c->seen[i];
 
             *at += c->column[i];
@@ -326,6 +352,7 @@ static bool get_bandwidths(struct jpr_in *in, struct partial_rows *c)
     return true;
 }
 
+/* Reads dump times and puts them on the common clock. */
 static bool get_dumps(struct jpr_in *in, struct partial_rows *c,
                       const struct clockmap_node *clock)
 {
@@ -349,8 +376,8 @@ static bool get_dumps(struct jpr_in *in, struct partial_rows *c,
     return true;
 }
 
-/* Sets an operation's stamps from four columns. False: damaged, or no memory.
- */
+/* Sets an operation's stamps, which come from four columns. False: damaged, or
+ * no memory. */
 static bool put_stamp(struct partial_in *r, struct partial_rows *c, size_t i,
                       const struct join_stamp *stamp)
 {
@@ -365,7 +392,7 @@ static bool put_stamp(struct partial_in *r, struct partial_rows *c, size_t i,
         return true;
     if (join_stamps_get(r->join, block) < 0)
         return false;
-    /* a clock's map keeps the order: the first one stays the first */
+    /* a clock's map keeps the order, so the first start stays the first */
     to = &block->stamps[c->sn[i] % JOIN_BLOCK];
     to->n = stamp->n;
     to->start_min = clockmap_us(r->clock, stamp->start_min);
@@ -376,7 +403,7 @@ static bool put_stamp(struct partial_in *r, struct partial_rows *c, size_t i,
 
 static bool get_stamps(struct partial_in *r, struct partial_rows *c)
 {
-    /* what is free by now */
+    /* arrays that are not needed any more */
     uint64_t *n = c->lane_min, *first = c->lane_max, *span = c->above_sum;
     uint64_t last = 0;
 
@@ -416,13 +443,7 @@ struct partial_rows *partial_rows_create(void)
     return calloc(1, sizeof(struct partial_rows));
 }
 
-void partial_rows_destroy(struct partial_rows *rows)
-{
-    if (rows)
-        free(rows->lanes);
-    free(rows);
-}
-
+/* Reads communicator, function, rule of bandwidth and number of operations. */
 static bool get_head(struct partial_in *r, struct partial_rows *c)
 {
     uint64_t comm = jpr_get_u64(&r->in), func = jpr_get_u64(&r->in);
@@ -439,6 +460,7 @@ static bool get_head(struct partial_in *r, struct partial_rows *c)
     return c->series != NULL;
 }
 
+/* Reads the runs of sequence numbers, which ascend. */
 static bool get_numbers(struct jpr_in *in, struct partial_rows *c)
 {
     uint64_t runs = jpr_get_bounded(in, c->n), next = 0;
@@ -471,6 +493,7 @@ static bool get_sizes(struct partial_in *r, struct partial_rows *c)
         c->sizes[i] = size;
         c->work[i] = partial_work(c->rule, n_ranks, size);
     }
+    /* one size: no indexes follow */
     if (n < 2)
         memset(c->size_at, 0, sizeof(c->size_at));
     for (size_t i = 0; n > 1 && i < c->n; i++) {
@@ -483,13 +506,15 @@ static bool get_sizes(struct partial_in *r, struct partial_rows *c)
     return n > 0 && !r->in.bad;
 }
 
+/* Reads which operations member `at` has a record of. The bits stay in the
+ * payload. */
 static bool get_lane(struct partial_in *r, struct partial_rows *c,
-                     struct lane_in *lane, uint32_t at)
+                     struct partial_lane *lane, uint32_t at)
 {
     size_t bytes = (c->n + 7) / 8;
     struct join_member *member = r->join->members[at];
 
-    *lane = (struct lane_in){.member = member};
+    *lane = (struct partial_lane){.member = member};
     if (jpr_get_bounded(&r->in, 1)) {
         if (bytes > (size_t) (r->in.end - r->in.at))
             return false;
@@ -500,18 +525,20 @@ static bool get_lane(struct partial_in *r, struct partial_rows *c,
     return lane->lane && !r->in.bad;
 }
 
+/* Reads the lanes of the communicator's members, ascending. */
 static bool get_lanes(struct partial_in *r, struct partial_rows *c)
 {
     uint32_t at = r->first[c->comm], end = r->first[c->comm + 1];
     uint32_t n = (uint32_t) jpr_get_bounded(&r->in, end - at);
 
-    if (n > c->n_lanes || !c->lanes) {
-        struct lane_in *more =
-            reallocarray(c->lanes, (size_t) n + 1, sizeof(*more));
+    if (n > r->room_lanes || !r->lanes) {
+        struct partial_lane *more =
+            reallocarray(r->lanes, (size_t) n + 1, sizeof(*more));
 
         if (!more)
             return false;
-        c->lanes = more;
+        r->lanes = more;
+        r->room_lanes = n;
     }
     c->n_lanes = n;
     for (uint32_t i = 0; i < n; i++) {
@@ -520,7 +547,7 @@ static bool get_lanes(struct partial_in *r, struct partial_rows *c)
         if (r->in.bad || gap >= end - at)
             return false;
         at += (uint32_t) gap;
-        if (!get_lane(r, c, &c->lanes[i], at++))
+        if (!get_lane(r, c, &r->lanes[i], at++))
             return false;
     }
     return true;
@@ -542,7 +569,8 @@ static struct join_block *block_at(struct partial_in *r, struct partial_rows *c,
                : NULL;
 }
 
-/* Finds or makes the rows. Each may come once. */
+/* Finds or makes the rows. A row with records is already known: a partial has
+ * each operation once. */
 static bool find_rows(struct partial_in *r, struct partial_rows *c)
 {
     struct join_block *block = NULL;

@@ -1,5 +1,11 @@
 /* partial_tables.c - blocks of a partial, and the tables in them: functions,
- * communicators, members, and what they sent. */
+ * communicators and members, and what the members sent.
+ *
+ * First how a block is written (partial_put_block). Then each table has a put
+ * function, and in the same order a get function that reads it into a join.
+ * Members are numbered by communicator, in the order of struct partial_out.
+ * Reading follows the order of blocks: tables, pairs, bits, kernels, messages,
+ * series (partial_rows_in.c), strays. */
 #include "orchestrator/aggregate/partial_parts.h"
 
 #include <errno.h>
@@ -17,6 +23,8 @@ uint32_t partial_check(const uint8_t frame[PARTIAL_FRAME_BYTES],
     return (uint32_t) (n ? crc32(crc, payload, (uInt) n) : crc);
 }
 
+/* Doubles the buffer of a payload. False: it would be too large, or no memory.
+ */
 static bool grow(struct jpr_out *out)
 {
     size_t size = out->size ? 2 * out->size : 64 << 10;
@@ -35,6 +43,8 @@ int partial_put_block(struct partial_out *w, enum partial_block type,
 {
     uint8_t frame[PARTIAL_FRAME_BYTES];
 
+    /* how long a payload is shows only when it is written: try with twice the
+     * room until it fits */
     do {
         if ((w->out.full || !w->out.bytes) && !grow(&w->out))
             return error_set(w->err, "a block is too large");
@@ -62,6 +72,7 @@ void partial_put_counts(struct jpr_out *out, const struct jpr_counts *counts)
     jpr_put_u64(out, counts->left_out);
 }
 
+/* A histogram; buckets as differences to the one before. */
 static void put_rates(struct jpr_out *out, const struct join_rates *rates)
 {
     uint32_t next = 0;
@@ -74,17 +85,20 @@ static void put_rates(struct jpr_out *out, const struct join_rates *rates)
     }
 }
 
+/* A rank of a communicator. Its records of collectives are counted again when
+ * its lanes are read. */
 static void put_member(struct jpr_out *out, const struct join_member *m)
 {
     jpr_put_u64(out, m->rank);
     jpr_put_text(out, m->host);
     jpr_put_i64(out, m->pid);
-    jpr_put_u64(out, m->shared | (unsigned) m->many_files << 1);
+    jpr_put_u64(out, m->shared | (unsigned) m->many_files << 1); /* two flags */
     jpr_put_u64(out, m->p2p_records);
     jpr_put_u64(out, m->p2p_last);
     put_rates(out, &m->rates);
 }
 
+/* A communicator and its members. */
 static void put_comm(struct jpr_out *out, const struct partial_out *w,
                      uint32_t at)
 {
@@ -92,7 +106,7 @@ static void put_comm(struct jpr_out *out, const struct partial_out *w,
 
     jpr_put_text(out, c->id);
     jpr_put_text(out, c->name);
-    jpr_put_u64(out, c->n_ranks);
+    jpr_put_u64(out, c->n_ranks); /* 0: not recorded */
     jpr_put_u64(out, c->nnodes);
     jpr_put_u64(out, c->gaps_lost);
     jpr_put_u64(out, c->counted);
@@ -103,6 +117,7 @@ static void put_comm(struct jpr_out *out, const struct partial_out *w,
         put_member(out, w->members[i]);
 }
 
+/* The payload of PARTIAL_TABLES. */
 static void put_tables(struct jpr_out *out, const void *arg)
 {
     const struct partial_out *w = arg;
@@ -114,16 +129,14 @@ static void put_tables(struct jpr_out *out, const void *arg)
     jpr_put_u64(out, join->n_comms);
     for (uint32_t i = 0; i < join->n_comms && !out->full; i++)
         put_comm(out, w, i);
+    /* totals that cannot be summed up from the other blocks */
     jpr_put_u64(out, join->duplicates);
     jpr_put_u64(out, join->nan_busbw);
     jpr_put_u64(out, join->untimed);
 }
 
-int partial_put_tables(struct partial_out *w)
-{
-    return partial_put_block(w, PARTIAL_TABLES, put_tables, w);
-}
-
+/* The payload of PARTIAL_PAIRS. Rates that the report would not use are left
+ * out. */
 static void put_pairs(struct jpr_out *out, const void *arg)
 {
     const struct join *join = arg;
@@ -146,17 +159,19 @@ static void put_pairs(struct jpr_out *out, const void *arg)
     }
 }
 
-int partial_put_pairs(struct partial_out *w)
+static int put_all_pairs(struct partial_out *w)
 {
     return w->join->n_p2p
                ? partial_put_block(w, PARTIAL_PAIRS, put_pairs, w->join)
                : 0;
 }
 
+/* A lane of Send or Recv: which numbers have a record. Collectives have theirs
+ * in the rows (partial_rows.c). */
 struct lane_bits {
-    uint32_t member;
-    const struct join_lane *lane;
-    void **blocks; /* sorted */
+    uint32_t member;              /* its number */
+    const struct join_lane *lane; /* without series */
+    void **blocks;                /* sorted */
 };
 
 static void put_lane_bits(struct jpr_out *out, const void *arg)
@@ -171,13 +186,14 @@ static void put_lane_bits(struct jpr_out *out, const void *arg)
     for (size_t i = 0; i < n; i++) {
         const struct join_lane_block *block = bits->blocks[i];
 
+        /* gaps between blocks, mostly 0 */
         jpr_put_u64(out, block->number - next);
         jpr_put_u64(out, ~block->seen); /* mostly all are seen */
         next = block->number + 1;
     }
 }
 
-int partial_put_bits(struct partial_out *w)
+static int put_all_bits(struct partial_out *w)
 {
     for (uint32_t i = 0; i < w->join->n_members; i++)
         for (uint32_t k = 0; k < w->members[i]->n_lanes; k++) {
@@ -193,10 +209,11 @@ int partial_put_bits(struct partial_out *w)
     return 0;
 }
 
+/* The times of a rank's AlltoAlls, in the way of counting that fits. */
 struct member_kernels {
-    uint32_t member;
-    unsigned per;
-    void **blocks; /* sorted; n of them */
+    uint32_t member; /* its number */
+    unsigned per;    /* messages of each kernel */
+    void **blocks;   /* sorted; n of them */
     size_t n;
 };
 
@@ -211,6 +228,7 @@ static void put_kernels(struct jpr_out *out, const void *arg)
         const struct join_kernel_block *block = kernels->blocks[i];
 
         jpr_put_u64(out, block->number - next);
+        /* 0: a message of the AlltoAll is missing; else its time and 1 */
         for (unsigned k = 0; k < JOIN_KERNEL_BLOCK; k++)
             jpr_put_u64(out, block->n[k] == kernels->per
                                  ? block->us[k] + UINT64_C(1)
@@ -219,7 +237,8 @@ static void put_kernels(struct jpr_out *out, const void *arg)
     }
 }
 
-int partial_put_kernels(struct partial_out *w)
+/* Writes the kernels of each member with messages that form AlltoAlls. */
+static int put_all_kernels(struct partial_out *w)
 {
     for (uint32_t i = 0; i < w->join->n_members; i++) {
         struct member_kernels kernels = {.member = i};
@@ -241,8 +260,9 @@ int partial_put_kernels(struct partial_out *w)
     return 0;
 }
 
+/* The times of a rank's messages, over the run. */
 struct member_messages {
-    uint32_t member;
+    uint32_t member; /* its number */
     const struct join_messages *messages;
 };
 
@@ -258,7 +278,7 @@ static void put_messages(struct jpr_out *out, const void *arg)
         jpr_put_u64(out, at->messages->us[k]);
 }
 
-int partial_put_messages(struct partial_out *w)
+static int put_all_messages(struct partial_out *w)
 {
     for (uint32_t i = 0; i < w->join->n_members; i++) {
         const struct member_messages at = {i, &w->members[i]->messages};
@@ -270,6 +290,15 @@ int partial_put_messages(struct partial_out *w)
     return 0;
 }
 
+int partial_put_tables(struct partial_out *w)
+{
+    /* members, then what refers to them */
+    if (partial_put_block(w, PARTIAL_TABLES, put_tables, w) < 0 ||
+        put_all_pairs(w) < 0 || put_all_bits(w) < 0 || put_all_kernels(w) < 0)
+        return -1;
+    return put_all_messages(w);
+}
+
 static void put_strays(struct jpr_out *out, const void *arg)
 {
     const struct partial_out *w = arg;
@@ -277,14 +306,15 @@ static void put_strays(struct jpr_out *out, const void *arg)
     jpr_put_u64(out, w->join->n_strays);
     for (size_t i = 0; i < w->join->n_strays && !out->full; i++) {
         const struct join_stray *s = &w->join->strays[i];
+        /* strays have one record each, so a few values restore row and stamp */
         uint64_t key = (uint64_t) s->comm << 32 | s->rank;
         uint32_t at = keymap_find(&w->join->member_map, key, 0);
 
-        jpr_put_u64(out, w->place[at]);
+        jpr_put_u64(out, w->place[at]); /* the member's number here */
         jpr_put_u64(out, s->func);
         jpr_put_u64(out, s->sn);
         jpr_put_u64(out, s->row.bytes);
-        jpr_put_u64(out, s->row.exec_sum);
+        jpr_put_u64(out, s->row.exec_sum); /* of one record */
         jpr_put_u64(out, s->row.busbw_sum);
         jpr_put_u64(out, s->row.n_busbw);
         jpr_put_u64(out, s->row.dump_min);
@@ -300,16 +330,20 @@ int partial_put_strays(struct partial_out *w)
                : 0;
 }
 
-/* --- the same read: foreign input, no number in it is trusted --- */
+/* --- the same read: foreign input, no number of it is trusted --- */
 
 /* Larger counts of records are errors. Sums stay far below 64 bits. */
 #define MAX_COUNT (UINT64_C(1) << 48)
 
+/* Bytes of the payload that are left: an element takes one at least, so this
+ * bounds any number of elements. */
 static size_t left(const struct jpr_in *in)
 {
     return (size_t) (in->end - in->at);
 }
 
+/* Reads the names of functions. Each has to be new, so that its number is that
+ * of the writer. */
 static int get_funcs(struct partial_in *r)
 {
     uint64_t n = jpr_get_bounded(&r->in, JOIN_MAX_FUNCS);
@@ -319,12 +353,14 @@ static int get_funcs(struct partial_in *r)
         size_t len = jpr_get_text(&r->in, &text);
 
         if (r->in.bad || !record_is_word(text, len, RECORD_MAX_FUNC) ||
-            join_func_get(r->join, text, len) != i)
+            join_func_get(r->join, text, len) != i) /* twice */
             return -1;
     }
     return r->in.bad ? -1 : 0;
 }
 
+/* Whether it is "0x" and hexadecimal digits, as the readers of logs accept it.
+ */
 static bool good_id(const char *id, size_t len)
 {
     if (len < 3 || len > RECORD_MAX_ID || memcmp(id, "0x", 2) != 0)
@@ -335,6 +371,7 @@ static bool good_id(const char *id, size_t len)
     return true;
 }
 
+/* Whether it is a communicator's name of a length that a record may have. */
 static bool good_name(const char *name, size_t len)
 {
     if (len > RECORD_MAX_NAME)
@@ -345,13 +382,15 @@ static bool good_name(const char *name, size_t len)
     return true;
 }
 
-/* Of at most so many records. */
+/* Reads a histogram of at most `records` messages. 0, or -1: damaged, or the
+ * memory limit. */
 static int get_rates(struct partial_in *r, struct join_rates *rates,
                      uint64_t records)
 {
     uint64_t n = jpr_get_bounded(&r->in, JOIN_RATE_BUCKETS), next = 0;
 
     for (uint64_t i = 0; i < n; i++) {
+        /* the difference keeps buckets ascending */
         uint64_t bucket = next + jpr_get_bounded(&r->in, JOIN_RATE_BUCKETS);
         uint64_t count = jpr_get_bounded(&r->in, UINT32_MAX);
 
@@ -366,6 +405,7 @@ static int get_rates(struct partial_in *r, struct join_rates *rates,
     return r->in.bad ? -1 : 0;
 }
 
+/* Reads a rank of a communicator. Each may come once. 0, or -1. */
 static int get_member(struct partial_in *r, uint32_t comm, uint32_t n_ranks)
 {
     uint64_t rank = jpr_get_bounded(
@@ -379,8 +419,10 @@ static int get_member(struct partial_in *r, uint32_t comm, uint32_t n_ranks)
     uint32_t known = r->join->n_members;
     struct join_member *member;
 
+    /* all numbers are read before any is used */
     if (r->in.bad || (len && !record_is_word(host, len, RECORD_MAX_HOST)))
         return -1;
+    /* a rank that is there already makes no new member */
     member = join_member_get(r->join, comm, (uint32_t) rank);
     if (!member || r->join->n_members == known ||
         join_member_process(member, host, len, pid) < 0 ||
@@ -403,6 +445,7 @@ void partial_get_counts(struct jpr_in *in, struct jpr_counts *counts)
     counts->left_out = jpr_get_u64(in);
 }
 
+/* Reads a recorder's counters, if there are any. */
 static int get_counts(struct partial_in *r, struct join_comm *comm)
 {
     struct jpr_counts counts;
@@ -414,6 +457,7 @@ static int get_counts(struct partial_in *r, struct join_comm *comm)
     return r->in.bad ? -1 : 0;
 }
 
+/* Reads communicator `at` and its members. 0, or -1: damaged, or no memory. */
 static int get_comm(struct partial_in *r, uint32_t at)
 {
     const char *id, *name;
@@ -425,8 +469,9 @@ static int get_comm(struct partial_in *r, uint32_t at)
     uint64_t n;
 
     if (r->in.bad || !good_id(id, id_len) || !good_name(name, len) ||
-        !n_ranks != !nnodes ||
-        join_comm_get(r->join, id, id_len, n_ranks, nnodes) != at ||
+        !n_ranks != !nnodes || /* both or none */
+        join_comm_get(r->join, id, id_len, n_ranks, nnodes) !=
+            at || /* each once */
         join_comm_name(r->join->comms[at], name, len) < 0 ||
         get_counts(r, r->join->comms[at]) < 0)
         return -1;
@@ -439,13 +484,14 @@ static int get_comm(struct partial_in *r, uint32_t at)
     return r->in.bad ? -1 : 0;
 }
 
-int partial_get_tables(struct partial_in *r)
+static int get_tables(struct partial_in *r)
 {
     uint64_t n;
 
     if (get_funcs(r) < 0)
         return -1;
     n = jpr_get_bounded(&r->in, left(&r->in));
+    /* first[i + 1] becomes the number of members up to communicator i */
     r->first = calloc((size_t) n + 1, sizeof(*r->first));
     if (r->in.bad || !r->first)
         return -1;
@@ -458,6 +504,7 @@ int partial_get_tables(struct partial_in *r)
     return r->in.bad ? -1 : 0;
 }
 
+/* Reads a pair of ranks and its sums. Each pair and direction may come once. */
 static int get_pair(struct partial_in *r)
 {
     uint64_t comm = jpr_get_bounded(&r->in, UINT32_MAX);
@@ -469,9 +516,10 @@ static int get_pair(struct partial_in *r)
 
     if (r->in.bad || comm >= r->join->n_comms)
         return -1;
+    /* as get_member */
     p = join_p2p_get(r->join, (uint32_t) comm, (uint32_t) src, (uint32_t) dst,
                      recv);
-    if (!p || r->join->n_p2p == known)
+    if (!p || r->join->n_p2p == known) /* no memory, or twice */
         return -1;
     p->count = jpr_get_bounded(&r->in, MAX_COUNT);
     p->bytes = jpr_get_u64(&r->in);
@@ -481,7 +529,7 @@ static int get_pair(struct partial_in *r)
     return r->in.bad ? -1 : get_rates(r, &p->rates, p->count);
 }
 
-int partial_get_pairs(struct partial_in *r)
+static int get_pairs(struct partial_in *r)
 {
     uint64_t n = jpr_get_bounded(&r->in, left(&r->in));
 
@@ -491,16 +539,18 @@ int partial_get_pairs(struct partial_in *r)
     return r->in.bad ? -1 : 0;
 }
 
-int partial_get_bits(struct partial_in *r)
+static int get_bits(struct partial_in *r)
 {
-    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
+    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX); /* member */
     uint64_t func = jpr_get_bounded(&r->in, UINT32_MAX);
     uint64_t n = jpr_get_bounded(&r->in, left(&r->in)), next = 0;
     struct join_lane *lane;
 
     if (r->in.bad || at >= r->join->n_members || func >= r->join->n_funcs)
         return -1;
+    /* NULL: a lane of Send or Recv */
     lane = join_lane_get(r->join, r->join->members[at], NULL, (uint32_t) func);
+    /* one block for each lane */
     if (!lane || lane->blocks.n)
         return -1;
     for (uint64_t i = 0; i < n; i++) {
@@ -508,6 +558,7 @@ int partial_get_bits(struct partial_in *r)
         uint64_t seen = ~jpr_get_u64(&r->in);
         struct join_lane_block *block;
 
+        /* its sequence numbers must fit 64 bits */
         if (r->in.bad || number > UINT64_MAX / JOIN_BLOCK)
             return -1;
         block = join_lane_block_get(r->join, lane, number);
@@ -519,8 +570,8 @@ int partial_get_bits(struct partial_in *r)
     return 0;
 }
 
-/* The first operation of the stray's sequence number, which has another size.
- */
+/* Whether the stray's sequence number has a row, which has to be of another
+ * size. */
 static bool has_row(const struct partial_in *r, const struct join_stray *stray)
 {
     const struct join_comm *comm = r->join->comms[stray->comm];
@@ -532,6 +583,7 @@ static bool has_row(const struct partial_in *r, const struct join_stray *stray)
         if (comm->series[i]->func != stray->func)
             continue;
         block = blockmap_find(&comm->series[i]->blocks, stray->sn / JOIN_BLOCK);
+        /* a small block has few rows */
         row = block && stray->sn % JOIN_BLOCK < block->room
                   ? &block->rows[stray->sn % JOIN_BLOCK]
                   : NULL;
@@ -540,7 +592,8 @@ static bool has_row(const struct partial_in *r, const struct join_stray *stray)
     return false;
 }
 
-/* Whether the strays are sorted and each comes once. */
+/* Whether the stray comes after those before it, so that all are sorted and
+ * none comes twice. */
 static bool is_next(const struct join *join, const struct join_stray *stray)
 {
     size_t n = join->n_strays;
@@ -548,9 +601,10 @@ static bool is_next(const struct join *join, const struct join_stray *stray)
     return !n || join_stray_order(&join->strays[n - 1], stray) < 0;
 }
 
+/* Reads a stray, which is made from a record as in join.c. 0, or -1. */
 static int get_stray(struct partial_in *r)
 {
-    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
+    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX); /* member */
     uint64_t func = jpr_get_bounded(&r->in, UINT32_MAX);
     uint64_t sn = jpr_get_bounded(&r->in, UINT64_MAX - 1);
     uint64_t bytes = jpr_get_bounded(&r->in, RECORD_MAX_BYTES);
@@ -586,14 +640,15 @@ static int get_stray(struct partial_in *r)
     if (!is_next(r->join, &stray) || !has_row(r, &stray) ||
         join_stray_add(r->join, &stray) < 0)
         return -1;
+    /* as join.c counts it */
     member->records++;
     r->join->comms[member->comm]->records++;
     r->join->coll_records++;
     return 0;
 }
 
-/* Reads 64 kernels. Pairs come before them and show whether a rank sends to
- * itself. */
+/* Reads a block of 64 kernels. Pairs come before them and show whether a rank
+ * sends to itself. */
 static int get_kernel_block(struct partial_in *r, struct join_member *member,
                             bool self, uint64_t number)
 {
@@ -608,9 +663,9 @@ static int get_kernel_block(struct partial_in *r, struct join_member *member,
     return 0;
 }
 
-int partial_get_kernels(struct partial_in *r)
+static int get_kernels(struct partial_in *r)
 {
-    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
+    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX); /* member */
     uint64_t n = jpr_get_bounded(&r->in, left(&r->in)), next = 0;
     struct join_member *member;
     bool self;
@@ -618,6 +673,7 @@ int partial_get_kernels(struct partial_in *r)
     if (r->in.bad || at >= r->join->n_members)
         return -1;
     member = r->join->members[at];
+    /* one block for each member, and only if its pairs form AlltoAlls */
     if (!join_kernels_fit(r->join, member, &self) ||
         member->kernels.blocks[!self].n)
         return -1;
@@ -632,9 +688,9 @@ int partial_get_kernels(struct partial_in *r)
     return 0;
 }
 
-int partial_get_messages(struct partial_in *r)
+static int get_messages(struct partial_in *r)
 {
-    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX);
+    uint64_t at = jpr_get_bounded(&r->in, UINT32_MAX); /* member */
     unsigned shift = (unsigned) jpr_get_bounded(&r->in, JOIN_MESSAGE_SHIFT);
     uint64_t n = jpr_get_bounded(&r->in, JOIN_MESSAGE_PARTS);
     struct join_messages *messages;
@@ -642,6 +698,7 @@ int partial_get_messages(struct partial_in *r)
     if (r->in.bad || at >= r->join->n_members)
         return -1;
     messages = &r->join->members[at]->messages;
+    /* one block for each member */
     if (messages->room)
         return -1;
     for (uint32_t k = 0; k < n; k++) {
@@ -654,7 +711,7 @@ int partial_get_messages(struct partial_in *r)
     return 0;
 }
 
-int partial_get_strays(struct partial_in *r)
+static int get_strays(struct partial_in *r)
 {
     uint64_t n = jpr_get_bounded(&r->in, left(&r->in));
 
@@ -662,4 +719,16 @@ int partial_get_strays(struct partial_in *r)
         if (get_stray(r) < 0)
             return -1;
     return r->in.bad ? -1 : 0;
+}
+
+int partial_get_table(struct partial_in *r, enum partial_block type)
+{
+    static int (*const gets[PARTIAL_N_TYPES])(struct partial_in *) = {
+        [PARTIAL_TABLES] = get_tables,     [PARTIAL_PAIRS] = get_pairs,
+        [PARTIAL_BITS] = get_bits,         [PARTIAL_KERNELS] = get_kernels,
+        [PARTIAL_MESSAGES] = get_messages, [PARTIAL_STRAYS] = get_strays,
+    };
+
+    /* in_order (partial.c) lets no other type come here */
+    return gets[type](r);
 }

@@ -1,10 +1,20 @@
-/* result.c - the rows of a result: communicators, ranks, pairs, busy times. */
+/* result.c - the rows of a result: communicators, ranks, pairs of ranks and of
+ * hosts.
+ *
+ * result_build closes the join's communicators and then makes the tables one
+ * after the other. The join's numbers of communicators and functions are not
+ * those of the result, which sorts them: comm_at and func_at map them. Cells
+ * and windows are in result_cells.c, quality in result_quality.c, busy times in
+ * busy.c. */
 #include "orchestrator/aggregate/result_build.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/figure.h"
+#include "common/fileio.h"
 #include "orchestrator/aggregate/aggregate.h"
 #include "orchestrator/aggregate/comm_type.h"
 #include "orchestrator/aggregate/join.h"
@@ -18,13 +28,15 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* Only names of collectives: Send and Recv have no series. */
+/* Makes the sorted list of functions, and func_at. It has collectives only, as
+ * Send and Recv have no series. */
 static int make_funcs(struct build *b)
 {
     struct jp_result *r = b->result;
     struct join *join = b->join;
     bool used[JOIN_MAX_FUNCS] = {false};
 
+    /* closed communicators keep their series */
     for (uint32_t i = 0; i < join->n_comms; i++)
         for (uint32_t k = 0; k < join->comms[i]->n_series; k++)
             used[join->comms[i]->series[k]->func] = true;
@@ -45,10 +57,11 @@ static int make_funcs(struct build *b)
     return 0;
 }
 
+/* A communicator while they are sorted. */
 struct sortable {
     const struct join_comm *comm;
-    uint32_t from;
-    bool seen; /* it has members */
+    uint32_t from; /* its number in the join */
+    bool seen;     /* it has members */
 };
 
 static int compare(uint64_t a, uint64_t b)
@@ -60,6 +73,7 @@ static int by_type_and_id(const void *a, const void *b)
 {
     const struct sortable *sx = a, *sy = b;
     const struct join_comm *x = sx->comm, *y = sy->comm;
+    /* those without members come last, so that the result can leave them out */
     int order = compare(!sx->seen, !sy->seen);
 
     if (!order)
@@ -77,8 +91,8 @@ static int by_type_and_id(const void *a, const void *b)
     return order ? order : compare(x->guessed, y->guessed);
 }
 
-/* Communicators with counters and no records come last. The result does not
- * include them. */
+/* Sorts the communicators and fills comm_at and comm_from. Those with counters
+ * and without records come last, and the result does not include them. */
 static int make_order(struct build *b)
 {
     uint32_t n = b->join->n_comms;
@@ -98,7 +112,7 @@ static int make_order(struct build *b)
     for (uint32_t i = 0; i < n; i++) {
         b->comm_at[sorted[i].from] = i;
         b->comm_from[i] = sorted[i].from;
-        b->result->n_comms += sorted[i].seen;
+        b->result->n_comms += sorted[i].seen; /* only these */
     }
     free(sorted);
     return 0;
@@ -119,6 +133,7 @@ static int collect_hosts(struct build *b)
             comm->hosts = calloc(comm->ranks_seen, sizeof(char *));
         if (!comm->hosts)
             return -1;
+        /* "": its records name no host */
         if (!*member->host)
             continue;
         comm->hosts[comm->n_hosts] = strdup(member->host);
@@ -129,6 +144,7 @@ static int collect_hosts(struct build *b)
     return 0;
 }
 
+/* Sorts a communicator's hosts and keeps each once. */
 static void unique_hosts(struct jp_comm *comm)
 {
     size_t kept = 0;
@@ -145,6 +161,7 @@ static void unique_hosts(struct jp_comm *comm)
     comm->n_hosts = kept;
 }
 
+/* Copies a communicator's figures. 0, or -1: no memory. */
 static int fill_comm(struct jp_comm *comm, const struct join_comm *from)
 {
     memcpy(comm->id, from->id, sizeof(comm->id));
@@ -159,6 +176,7 @@ static int fill_comm(struct jp_comm *comm, const struct join_comm *from)
     comm->produced = from->counts.produced;
     comm->lost = from->counts.lost;
     comm->capped = from->counts.left_out;
+    /* sums of the closed communicator */
     comm->ops = from->sums.ops;
     comm->ops_complete = from->sums.ops_complete;
     comm->bytes = from->sums.bytes;
@@ -166,12 +184,71 @@ static int fill_comm(struct jp_comm *comm, const struct join_comm *from)
     return comm->name ? 0 : -1;
 }
 
-int result_comms(struct build *b)
+/* --- how a communicator got its type --- */
+
+static const char *const type_rules[JP_COMM_N_TYPES] = {
+    "one rank", "all ranks in one NVLink domain",
+    "every rank in an NVLink domain of its own",
+    "several ranks share each of several NVLink domains"};
+
+/* The sentence and the evidence for sizes that were guessed. */
+static const char *judge_guess(const struct jp_comm *comm,
+                               const char **evidence)
+{
+    *evidence = comm->n_hosts ? "hosts" : "ranks";
+    if (!comm->n_hosts)
+        return "the records tell neither sizes nor hosts: that this is all of "
+               "it, in one NVLink domain, is a guess";
+    return "sizes are from ranks and hosts, as NCCL before 2.27 and the "
+           "example plugin tell none; NVLink may span hosts";
+}
+
+/* The sentence on whether the hosts of the records agree with nnodes, and the
+ * word of evidence. NVIDIA's nnodes counts NVLink domains, which may span
+ * hosts. */
+static const char *judge(const struct jp_comm *comm, const char **evidence)
+{
+    *evidence = "records";
+    if (comm->guessed)
+        return judge_guess(comm, evidence);
+    if (comm->ranks_seen < comm->n_ranks)
+        return "hosts prove nothing, because ranks are missing";
+    if (!comm->n_hosts)
+        return "the records name no hosts";
+    if (comm->n_hosts < comm->nnodes) {
+        *evidence = "contradicted";
+        return "fewer hosts than domains: host names are not distinct, or "
+               "records of different jobs are mixed";
+    }
+    if (comm->n_hosts > comm->nnodes)
+        return "more hosts than domains: NVLink spans hosts there (as in an "
+               "NVL72 rack), which the records alone cannot confirm";
+    *evidence = "records+hosts";
+    return "as many hosts as domains";
+}
+
+/* Sets evidence and why of a communicator. 0, or -1: no memory. */
+static int explain_type(struct jp_comm *comm)
+{
+    const char *verdict = judge(comm, &comm->evidence);
+
+    /* rule, numbers, and what the hosts show */
+    comm->why = text_format(
+        "%s: %s (n_ranks %" PRIu32 ", nnodes %" PRIu32 "); %" PRIu32
+        " of %" PRIu32 " ranks seen on %zu host%s, %s",
+        comm_type_name(comm->type), type_rules[comm->type], comm->n_ranks,
+        comm->nnodes, comm->ranks_seen, comm->n_ranks, comm->n_hosts,
+        plural(comm->n_hosts), verdict);
+    return comm->why ? 0 : -1;
+}
+
+/* Closes the join and makes the communicators, with hosts and types. 0, or -1:
+ * no memory. */
+static int make_comms(struct build *b)
 {
     struct jp_result *r = b->result;
 
-    if (join_guess_sizes(b->join) < 0 ||
-        join_close_all(b->join, b->threads) < 0 || make_funcs(b) < 0 ||
+    if (join_close_all(b->join, b->threads) < 0 || make_funcs(b) < 0 ||
         make_order(b) < 0)
         return -1;
     r->comms = calloc(r->n_comms + 1, sizeof(*r->comms));
@@ -189,17 +266,18 @@ int result_comms(struct build *b)
         b->overflow = num_add(b->overflow, from->sums.overflow);
         b->ragged |= from->sums.ragged;
     }
+    /* the type's reason needs the hosts */
     if (collect_hosts(b) < 0)
         return -1;
     for (size_t i = 0; i < r->n_comms; i++) {
         unique_hosts(&r->comms[i]);
-        if (comm_type_explain(&r->comms[i]) < 0)
+        if (explain_type(&r->comms[i]) < 0)
             return -1;
     }
     return 0;
 }
 
-/* --- who waited for whom, communicator by communicator --- */
+/* --- ranks and their waits --- */
 
 static int by_comm_and_rank(const void *a, const void *b)
 {
@@ -210,9 +288,10 @@ static int by_comm_and_rank(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Fills slice_us and stalled_us. */
+/* A rank has two rows of slices: slice_us, then stalled_us. */
 enum { RANK_SLICES = 2 * JP_SLICES };
 
+/* Moves the rank's times of messages from the join to the result. */
 static void take_messages(struct jp_rank *rank, struct join_member *member)
 {
     rank->n_message_us = join_messages_parts(&member->messages);
@@ -222,7 +301,8 @@ static void take_messages(struct jp_rank *rank, struct join_member *member)
     member->messages.us = NULL; /* it is the rank's now */
 }
 
-/* slices: room for the rank's slices. NULL: no times were kept. */
+/* Fills a rank's row. slices: room for its slices; NULL: no times were kept. 0,
+ * or -1: no memory. */
 static int fill_rank(struct build *b, struct jp_rank *rank,
                      struct join_member *member, float *slices)
 {
@@ -247,15 +327,18 @@ static int fill_rank(struct build *b, struct jp_rank *rank,
     take_messages(rank, member);
     if (slices && member->slices)
         memcpy(slices, member->slices, RANK_SLICES * sizeof(*slices));
+    /* else there is no share */
     if (sums->timed_ops)
         rank->last_share = (double) rank->last_ops / (double) sums->timed_ops;
+    /* all ranks have the same timed operations, so the sum of the shortest
+     * times is what none of them waits for */
     if (rank->exec_us > sums->shortest_us)
         rank->wait_us = rank->exec_us - sums->shortest_us;
     return rank->host ? 0 : -1;
 }
 
-/* The number of a member's kernels up to the last complete one. 0: most are not
- * complete, so its messages do not form AlltoAlls. */
+/* The number of a member's AlltoAlls up to the last complete one. 0: most are
+ * not complete, so its messages do not form AlltoAlls. */
 static size_t count_kernels(const struct blockmap *blocks, unsigned per)
 {
     uint64_t last = 0, whole = 0;
@@ -271,9 +354,12 @@ static size_t count_kernels(const struct blockmap *blocks, unsigned per)
                 last = at > last ? at : last;
             }
     }
+    /* at least half are complete */
     return last / 2 < whole ? (size_t) last : 0;
 }
 
+/* Fills us[n] with the times of complete AlltoAlls, others with JP_NO_KERNEL.
+ */
 static void fill_kernels(const struct blockmap *blocks, unsigned per,
                          uint32_t *us, size_t n)
 {
@@ -283,12 +369,13 @@ static void fill_kernels(const struct blockmap *blocks, unsigned per,
         const struct join_kernel_block *b = (void *) blocks->slots[i];
 
         for (unsigned k = 0; b && k < JOIN_KERNEL_BLOCK; k++)
-            if (b->n[k] == per && b->us[k] != JP_NO_KERNEL)
+            if (b->n[k] == per && b->us[k] != JP_NO_KERNEL) /* complete */
                 us[b->number * JOIN_KERNEL_BLOCK + k] = b->us[k];
     }
 }
 
-/* Called before ranks are sorted: ranks are in the order of members. */
+/* Adds the times of AlltoAlls to the ranks. Called before ranks are sorted, so
+ * ranks are in the order of members. */
 static int result_kernels(struct build *b)
 {
     struct jp_result *r = b->result;
@@ -299,6 +386,7 @@ static int result_kernels(struct build *b)
         const struct blockmap *blocks =
             join_kernels_of(b->join, b->join->members[i], &per);
 
+        /* count first, so that all ranks share one array */
         r->ranks[i].n_kernels = blocks ? count_kernels(blocks, per) : 0;
         all += r->ranks[i].n_kernels;
     }
@@ -319,7 +407,8 @@ static int result_kernels(struct build *b)
     return r->kernels ? 0 : -1;
 }
 
-int result_ranks(struct build *b)
+/* Makes the ranks, sorted by communicator and rank. 0, or -1: no memory. */
+static int make_ranks(struct build *b)
 {
     struct join *join = b->join;
     struct jp_result *r = b->result;
@@ -350,7 +439,8 @@ int result_ranks(struct build *b)
 
 /* --- the closed communicators' operations, in their final order --- */
 
-int result_ops(struct build *b)
+/* Takes over the packed operations and gives them the result's numbers. */
+static int make_ops(struct build *b)
 {
     struct jp_result *r = b->result;
 
@@ -363,6 +453,7 @@ int result_ops(struct build *b)
 
 /* --- Send and Recv between pairs of ranks --- */
 
+/* Recv comes before Send. */
 static int by_pair(const void *a, const void *b)
 {
     const struct jp_p2p *x = a, *y = b;
@@ -385,6 +476,7 @@ static void expect(struct build *b)
     for (uint32_t i = 0; i < b->join->n_members; i++) {
         const struct join_member *m = b->join->members[i];
 
+        /* numbers count from 1 */
         if (m->p2p_last > m->p2p_records)
             b->unseen = num_add(b->unseen, m->p2p_last - m->p2p_records);
     }
@@ -394,11 +486,13 @@ static void expect(struct build *b)
                       one->src == other->src && one->dst == other->dst;
 
         b->ragged |= !paired || one->count != other->count;
+        /* a pair's Recv and Send are neighbours */
         i += paired;
     }
 }
 
-int result_p2p(struct build *b)
+/* Makes the pairs of ranks. 0, or -1: no memory. */
+static int make_p2p(struct build *b)
 {
     struct jp_result *r = b->result;
 
@@ -409,9 +503,9 @@ int result_p2p(struct build *b)
         return -1;
     for (uint32_t i = 0; i < b->join->n_p2p; i++) {
         const struct join_p2p *p = b->join->p2p[i];
-        double mean = p->n_busbw
-                          ? (double) p->busbw_sum / ((double) p->n_busbw * 1e6)
-                          : 0;
+        double mean = p->n_busbw ? (double) p->busbw_sum /
+                                       ((double) p->n_busbw * 1e6) /* GB/s */
+                                 : 0;
 
         fast = join_p2p_has_rates(b->join, p) ? join_rates_fast(&p->rates)
                                               : NAN;
@@ -433,10 +527,10 @@ int result_p2p(struct build *b)
 
 /* --- Send and Recv between hosts --- */
 
-/* Work space. */
+/* Work space of the pairs of hosts. */
 struct nodes {
     const struct join *join;
-    struct jp_result *r;
+    struct jp_result *r; /* gets the rows */
     struct keymap map;   /* (source, destination; Recv) -> row */
     uint64_t *busbw_sum; /* of a row, 1e-6 GB/s */
 };
@@ -455,7 +549,8 @@ static int keep_hosts(struct jp_result *r, const char **all, size_t n)
     return 0;
 }
 
-/* The hosts of all ranks, and "": not known. */
+/* Makes the sorted list of the hosts of all ranks, with "" for an unknown host.
+ */
 static int make_hosts(const struct join *join, struct jp_result *r)
 {
     size_t n = (size_t) join->n_members + 1;
@@ -474,11 +569,12 @@ static int make_hosts(const struct join *join, struct jp_result *r)
     return rc;
 }
 
-/* The host in the rank's own records. */
+/* The index of the host that the rank's own records name. */
 static uint32_t host_of(const struct nodes *w, uint32_t comm, uint32_t rank)
 {
     uint64_t key = (uint64_t) comm << 32 | rank;
     uint32_t at = keymap_find(&w->join->member_map, key, 0);
+    /* a rank without records */
     const char *host = at == KEYMAP_NONE ? "" : w->join->members[at]->host;
     char **found = bsearch(&host, w->r->hosts, w->r->n_hosts,
                            sizeof(*w->r->hosts), by_name);
@@ -494,6 +590,7 @@ static uint32_t row_of(struct nodes *w, uint32_t src, uint32_t dst, bool recv)
 
     if (at != KEYMAP_NONE)
         return at;
+    /* a new row, in the order of arrival; they are sorted at the end */
     at = (uint32_t) w->r->n_p2p_nodes;
     if (keymap_add(&w->map, key, recv, at) < 0)
         return KEYMAP_NONE;
@@ -504,6 +601,7 @@ static uint32_t row_of(struct nodes *w, uint32_t src, uint32_t dst, bool recv)
     return at;
 }
 
+/* Adds a pair of ranks to the row of its hosts. 0, or -1: no memory. */
 static int add_pair(struct nodes *w, const struct join_p2p *p)
 {
     uint32_t at = row_of(w, host_of(w, p->comm, p->src),
@@ -532,7 +630,7 @@ static int by_hosts(const void *a, const void *b)
     return order ? order : strcmp(x->func, y->func);
 }
 
-int result_p2p_nodes(struct build *b)
+static int make_p2p_nodes(struct build *b)
 {
     struct jp_result *r = b->result;
     struct nodes w = {.join = b->join, .r = r};
@@ -541,6 +639,7 @@ int result_p2p_nodes(struct build *b)
 
     if (!n)
         return 0;
+    /* there are no more pairs of hosts than pairs of ranks */
     r->p2p_nodes = calloc(n, sizeof(*r->p2p_nodes));
     w.busbw_sum = calloc(n, sizeof(*w.busbw_sum));
     if (!r->p2p_nodes || !w.busbw_sum || make_hosts(b->join, r) < 0)
@@ -561,181 +660,20 @@ out:
     return rc;
 }
 
-/* --- each process' busy time, in slices that all share --- */
+/* --- all rows --- */
 
-#define MAX_SLICES 200
-#define UNTIMED_SHARE 100 /* one record in so many may lack start or end */
-
-/* The file of a process. */
-struct source {
-    const struct busy *busy;
-    uint64_t untimed;
-};
-
-static int by_process(const void *a, const void *b)
+int result_build(struct build *b)
 {
-    const struct source *x = a, *y = b;
-    int order = strcmp(x->busy->host, y->busy->host);
+    /* operations before cells, pairs before quality */
+    static int (*const steps[])(struct build *) = {
+        make_comms, make_ranks,     make_ops,       result_cells_and_windows,
+        make_p2p,   make_p2p_nodes, result_quality, busy_result,
+    };
 
-    return order                         ? order
-           : x->busy->pid < y->busy->pid ? -1
-                                         : x->busy->pid > y->busy->pid;
-}
-
-static struct source *list_sources(struct build *b, size_t *n)
-{
-    struct source *list = calloc(b->walk->n_logs + 1, sizeof(*list));
-
-    for (size_t i = 0; list && i < b->walk->n_logs; i++) {
-        const struct source_facts *f = &b->files[i];
-
-        if (f->busy && f->busy->timed)
-            list[(*n)++] = (struct source){f->busy, f->unstamped};
-        else
-            b->result->busy_silent += f->unstamped > 0;
-    }
-    if (list && *n)
-        qsort(list, *n, sizeof(*list), by_process);
-    return list;
-}
-
-static bool is_told(const struct jp_busy *row)
-{
-    return row->state == JP_BUSY_TOLD;
-}
-
-/* Makes a row for each process. at[i] is the file of row i. */
-static int make_rows(struct jp_result *r, const struct source *list, size_t n,
-                     const struct busy **at)
-{
-    for (size_t i = 0; i < n; i++) {
-        const struct busy *busy = list[i].busy;
-        struct jp_busy *row = r->n_busy ? &r->busy[r->n_busy - 1] : NULL;
-
-        if (i && by_process(&list[i - 1], &list[i]) == 0) {
-            row->state = JP_BUSY_SEVERAL;
-            row->timed += busy->timed;
-            row->untimed += list[i].untimed;
-            continue;
-        }
-        at[r->n_busy] = busy;
-        row = &r->busy[r->n_busy++];
-        *row = (struct jp_busy){.host = strdup(busy->host),
-                                .pid = busy->pid,
-                                .timed = busy->timed,
-                                .untimed = list[i].untimed,
-                                .state = busy->mixed     ? JP_BUSY_MIXED
-                                         : busy->clipped ? JP_BUSY_ORDER
-                                         : list[i].untimed >
-                                                 busy->timed / UNTIMED_SHARE
-                                             ? JP_BUSY_UNTIMED
-                                             : JP_BUSY_TOLD};
-        if (!row->host)
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+        if (steps[i](b) < 0)
             return -1;
-    }
     return 0;
-}
-
-/* NULL: its times are not mapped. */
-static const struct clockmap_node *clock_of(const struct build *b,
-                                            const struct busy *busy)
-{
-    return clockmap_find(b->clocks, busy->host, strlen(busy->host));
-}
-
-/* Start of a process' slot k on the common clock. */
-static uint64_t slot_begin(const struct build *b, const struct busy *busy,
-                           unsigned k)
-{
-    return clockmap_us(clock_of(b, busy), (busy->slots.first + k)
-                                              << busy->slots.shift);
-}
-
-/* The narrowest common width of slices that needs few enough of them. Returns
- * its logarithm. */
-static unsigned find_slices(const struct build *b, const struct busy *const *at)
-{
-    struct jp_result *r = b->result;
-    uint64_t first = UINT64_MAX, last = 0;
-    unsigned shift = 0;
-
-    for (size_t i = 0; i < r->n_busy; i++)
-        if (is_told(&r->busy[i]) && at[i]->slots.n) {
-            const struct busy_slots *s = &at[i]->slots;
-            uint64_t begin = slot_begin(b, at[i], 0);
-            uint64_t end = slot_begin(b, at[i], s->n - 1) +
-                           (UINT64_C(1) << s->shift);
-
-            shift = s->shift > shift ? s->shift : shift;
-            first = begin < first ? begin : first;
-            last = end - 1 > last ? end - 1 : last;
-        }
-    if (first > last)
-        return 0;
-    while ((last >> shift) - (first >> shift) >= MAX_SLICES)
-        shift++;
-    r->n_busy_slices = (size_t) ((last >> shift) - (first >> shift)) + 1;
-    r->busy_slice_us = UINT64_C(1) << shift;
-    r->busy_from_us = first >> shift << shift;
-    return shift;
-}
-
-/* A slot by another node's clock may lie in two slices. Its busy time is split
- * evenly. */
-static void fill_row(const struct build *b, size_t i, const struct busy *busy,
-                     unsigned shift)
-{
-    struct jp_result *r = b->result;
-    const struct busy_slots *s = &busy->slots;
-    const struct clockmap_node *clock = clock_of(b, busy);
-    struct jp_busy *row = &r->busy[i];
-    uint64_t *slices = r->busy_slices + i * r->n_busy_slices;
-    double width = (double) (UINT64_C(1) << s->shift);
-
-    row->slice_us = slices;
-    if (!is_told(row))
-        return;
-    row->from_us = clockmap_us(clock, busy->from_us);
-    row->to_us = clockmap_us(clock, busy->to_us);
-    for (unsigned k = 0; k < s->n; k++) {
-        uint64_t begin = slot_begin(b, busy, k) - r->busy_from_us;
-        size_t at = (size_t) (begin >> shift);
-        uint64_t edge = (uint64_t) (at + 1) << shift, us = s->us[k];
-
-        if (begin + (UINT64_C(1) << s->shift) > edge &&
-            at + 1 < r->n_busy_slices) {
-            us = (uint64_t) ((double) us * (double) (edge - begin) / width);
-            slices[at + 1] += s->us[k] - us;
-        }
-        slices[at] += us;
-        row->busy_us += s->us[k];
-    }
-}
-
-int result_busy(struct build *b)
-{
-    struct jp_result *r = b->result;
-    size_t n = 0;
-    struct source *list = list_sources(b, &n);
-    const struct busy **at = calloc(n + 1, sizeof(*at));
-    unsigned shift;
-    int rc = -1;
-
-    r->busy = calloc(n + 1, sizeof(*r->busy));
-    if (!list || !at || !r->busy || make_rows(r, list, n, at) < 0)
-        goto out;
-    shift = find_slices(b, at);
-    r->busy_slices =
-        calloc(r->n_busy * r->n_busy_slices + 1, sizeof(*r->busy_slices));
-    if (!r->busy_slices)
-        goto out;
-    for (size_t i = 0; i < r->n_busy; i++)
-        fill_row(b, i, at[i], shift);
-    rc = 0;
-out:
-    free(list);
-    free(at);
-    return rc;
 }
 
 /* --- the end --- */

@@ -1,11 +1,5 @@
-/* result_build.h - from a finished join to a struct jp_result: for result_*.c
- * and aggregate.c only.
- *
- * Called in this order: comms, ranks, ops, cells_and_windows, p2p, p2p_nodes,
- * quality, busy, hang.
- * Each returns 0, or -1 without memory; what is made so far is in
- * build->result. Communicators that are still open are closed first
- * (join_close_all).
+/* result_build.h - from a finished join to a struct jp_result: for result*.c,
+ * busy.c and aggregate.c only.
  */
 #ifndef JP_AGGREGATE_RESULT_BUILD_H
 #define JP_AGGREGATE_RESULT_BUILD_H
@@ -25,25 +19,27 @@ struct build {
     const struct clockmap *clocks;      /* puts times on one; NULL: none */
     const struct jp_aggregate_options *options;
     struct jp_result *result;
-    uint64_t row_limit;  /* operations whose percentiles are exact */
+    uint64_t row_limit;  /* operations with exact percentiles, at most */
     unsigned threads;    /* that may work at once; 0 is 1 */
     uint32_t *comm_at;   /* join's number -> place in result->comms */
     uint32_t *comm_from; /* and back */
     uint32_t *func_at;   /* join's number -> place in result->coll_names */
-    /* by sequence numbers; made with the communicators */
+    /* records by sequence numbers; set with the communicators */
     uint64_t expected, unseen, overflow;
     bool stopped; /* by options->progress, in the second reading */
-    bool ragged;  /* some rank lacks a record that another one has */
+    bool ragged;  /* some rank has no record that another one has */
 };
 
-int result_comms(struct build *build);
-int result_ranks(struct build *build);
-int result_ops(struct build *build);
+/* All rows of the result but the hangs. Communicators that are still open are
+ * closed first (join_close_all). 0, or -1 without memory; what is made so far
+ * is in build->result. */
+int result_build(struct build *build);
+
+/* Its parts in other files, called by result_build in its own order: cells and
+ * windows need the operations, quality needs the pairs of ranks. */
 int result_cells_and_windows(struct build *build);
-int result_p2p(struct build *build);
-int result_p2p_nodes(struct build *build);
 int result_quality(struct build *build);
-int result_busy(struct build *build);
+int busy_result(struct build *build);
 
 /* Mean of an operation's bandwidths, GB/s. n_busbw must not be 0. */
 static inline double op_busbw_gbs(const struct jp_op *op)

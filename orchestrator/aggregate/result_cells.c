@@ -1,4 +1,11 @@
-/* result_cells.c - operations summed up: by kind and size, and over time. */
+/* result_cells.c - operations summed up: by kind and size (cells), and over
+ * time (windows).
+ *
+ * Operations are packed (ops.h), so they are read in a few passes, each of
+ * which unpacks only the parts that it needs. Cells: assign finds the cell of
+ * each operation, then each quantity has a pass that sorts the values into
+ * their cells. Windows: count, lay out, fill. With many operations a second
+ * thread does a part. */
 #include "orchestrator/aggregate/result_build.h"
 
 #include <pthread.h>
@@ -23,6 +30,7 @@ struct cells {
     bool *barrier; /* barrier-like function: its ranks wait for the last one */
 };
 
+/* Finds or makes the cell of an operation; *cell: its number. 0, or -1. */
 static int find_cell(struct cells *c, const struct jp_op *op, uint32_t *cell)
 {
     struct jp_result *r = c->r;
@@ -46,13 +54,14 @@ static int find_cell(struct cells *c, const struct jp_op *op, uint32_t *cell)
     return keymap_add(&c->map, key, op->bytes, *cell);
 }
 
+/* The cell of operation i. */
 static inline uint32_t cell_of(const struct cells *c, size_t i)
 {
     return c->of_op_wide ? c->of_op_wide[i] : c->of_op[i];
 }
 
-/* Adds a cell: operation i and those after it have cells of larger numbers. 0
- * or -1. */
+/* Switches to wide numbers of cells, because operation i has one beyond 16
+ * bits. 0, or -1: no memory. */
 static int widen(struct cells *c, size_t i)
 {
     uint32_t *wide = reallocarray(NULL, c->r->n_ops + 1, sizeof(*wide));
@@ -67,6 +76,7 @@ static int widen(struct cells *c, size_t i)
     return 0;
 }
 
+/* Fills of_op and counts the operations and records of cells. 0, or -1. */
 static int assign(struct cells *c)
 {
     struct jp_result *r = c->r;
@@ -102,8 +112,8 @@ static int by_ops(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Cells whose values are too many get a histogram: the largest, until the
- * others' operations are no more than the limit. */
+/* Cells with too many values get a histogram: the largest, until the others'
+ * operations are no more than the limit. */
 static int pick_exact(struct cells *c)
 {
     struct jp_result *r = c->r;
@@ -116,6 +126,8 @@ static int pick_exact(struct cells *c)
         qsort(sorted, r->n_cells, sizeof(*sorted), by_ops);
     for (size_t i = 0; sorted && i < r->n_cells; i++) {
         sum += sorted[i]->ops;
+        /* ascending: small cells are exact, as a histogram of them would cost
+         * more */
         if (sum <= c->limit)
             continue;
         sorted[i]->rounded = true;
@@ -125,7 +137,8 @@ static int pick_exact(struct cells *c)
     return sorted ? 0 : -1;
 }
 
-/* Sets where each cell's values go, by their numbers. */
+/* Sets where each cell's values go, in the order of cells. 0, or -1: no memory.
+ */
 static int lay_out_cells(struct cells *c)
 {
     struct jp_result *r = c->r;
@@ -162,6 +175,7 @@ static double busbw_of(struct cells *c, const struct jp_op *op, uint32_t cell)
     return busbw;
 }
 
+/* The longest rank's time. */
 static double exec_of(struct cells *c, const struct jp_op *op, uint32_t cell)
 {
     (void) c;
@@ -169,7 +183,8 @@ static double exec_of(struct cells *c, const struct jp_op *op, uint32_t cell)
     return op->n_exec ? (double) op->exec_max_us : -1;
 }
 
-/* The last arriver waits for nobody: its bandwidth is the network's. */
+/* The bandwidth of the rank with the shortest time. It came last, so it did not
+ * wait, and its bandwidth is the network's. */
 static double net_of(struct cells *c, const struct jp_op *op, uint32_t cell)
 {
     const struct jp_comm *comm = &c->r->comms[op->comm];
@@ -193,18 +208,20 @@ static const struct quantity {
      offsetof(struct jp_cell, net_busbw)},
 };
 
-/* Some quantities, one after the other. A second thread may do this. */
+/* Work space to compute some quantities, one after the other. Two threads may
+ * have one each. */
 struct pass {
     struct cells *c;
     const struct quantity *quantity; /* the first one */
     unsigned n;
-    double *values, *scratch; /* of one quantity, cell behind cell */
+    double *values, *scratch; /* of one quantity, cell after cell */
     size_t *used;             /* of a cell's */
     struct hist **hists;      /* of a cell; NULL: its values are kept */
     struct ops_reader reader;
     int rc;
 };
 
+/* 0, or -1: no memory; pass_fini frees what is there. */
 static int pass_init(struct pass *p)
 {
     const struct cells *c = p->c;
@@ -233,6 +250,7 @@ static void pass_fini(struct pass *p)
     free(p->scratch);
 }
 
+/* Computes one quantity of all cells. */
 static void fill_cells(struct pass *p, const struct quantity *quantity)
 {
     struct cells *c = p->c;
@@ -244,7 +262,7 @@ static void fill_cells(struct pass *p, const struct quantity *quantity)
         uint32_t cell = cell_of(c, i);
         double v = quantity->value(c, ops_at(&p->reader, i), cell);
 
-        if (v >= 0 && p->hists[cell])
+        if (v >= 0 && p->hists[cell]) /* a cell with too many values */
             hist_add(p->hists[cell], v);
         else if (v >= 0)
             p->values[c->start[cell] + p->used[cell]++] = v;
@@ -283,6 +301,7 @@ static int fill_all(struct cells *c, bool beside)
     pthread_t thread;
 
     if (!beside || pthread_create(&thread, NULL, run_pass, &others) != 0) {
+        /* alone, one after the other: half the memory */
         first.n = ALL;
         run_pass(&first);
         return first.rc;
@@ -375,11 +394,12 @@ struct slices {
     struct ops_reader reader;
 };
 
-/* Whether the operation is of the same series as the one before. */
+/* The series of the operation before. */
 struct series {
     uint32_t comm, coll;
 };
 
+/* Whether an operation begins another series than the one before. */
 static bool is_next(struct series *last, const struct jp_op *op)
 {
     bool next = last->comm != op->comm || last->coll != op->coll;
@@ -410,6 +430,7 @@ static uint64_t slice_of(const struct slices *s, const struct jp_op *op)
     return (op->dump_min_us - s->from) / s->width;
 }
 
+/* Adds an operation to the window of its time. */
 static void add_op(struct slices *s, const struct jp_op *op)
 {
     uint64_t at = slice_of(s, op);
@@ -447,7 +468,8 @@ static void flush(struct slices *s)
     }
 }
 
-/* How many windows each slice will have. */
+/* Counts how many windows each slice will have: one for each series with an
+ * operation in it. */
 static void count(struct slices *s)
 {
     struct series last = {UINT32_MAX, UINT32_MAX};
@@ -484,9 +506,8 @@ static int lay_out_windows(struct slices *s)
     return 0;
 }
 
-/* Series come in order of communicator and function, so each slice's windows
- * do.
- */
+/* Fills the windows. Series come in order of communicator and function, so each
+ * slice's windows are in that order as well. */
 static void fill_windows(struct slices *s)
 {
     struct series last = {UINT32_MAX, UINT32_MAX};
@@ -504,6 +525,8 @@ static void fill_windows(struct slices *s)
     flush(s);
 }
 
+/* Makes the windows of the result; none if no operation has a time. 0, or -1.
+ */
 static int make_windows(struct build *b)
 {
     struct slices *s = calloc(1, sizeof(*s));

@@ -1,4 +1,9 @@
-/* result_quality.c - how complete and how clean the input was. */
+/* result_quality.c - how complete and how clean the input was.
+ *
+ * count_files has a note for each file with something wrong. sum_counters adds
+ * up what the recorders counted, and set_expected decides from these and from
+ * sequence numbers how many records there should be. At the end: labels, which
+ * the topology adds to communicators. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +14,7 @@
 #include "orchestrator/aggregate/join_parts.h"
 #include "orchestrator/aggregate/result_build.h"
 
-enum { MAX_NOTES = 100 };
+enum { MAX_NOTES = 100 }; /* that a result keeps */
 
 /* Adds a note and owns `what`, an allocated sentence; NULL: no memory. Notes
  * come in any order and are sorted at the end. */
@@ -18,6 +23,7 @@ static int add_note(struct jp_quality *q, const char *path, char *what)
     struct jp_file_note *more = q->notes;
     size_t n = q->n_notes;
 
+    /* doubled at powers of two */
     if (what && !(n & (n - 1)))
         more = reallocarray(q->notes, n ? 2 * n : 1, sizeof(*more));
     if (!what || !more) {
@@ -30,7 +36,7 @@ static int add_note(struct jp_quality *q, const char *path, char *what)
     return more[n].path ? 0 : -1;
 }
 
-/* Notes from a recording's tail. */
+/* Adds the notes that a recording's tail gives rise to. 0, or -1: no memory. */
 static int note_recorder(struct jp_quality *q, const char *path,
                          const struct source_facts *f)
 {
@@ -55,7 +61,7 @@ static int note_recorder(struct jp_quality *q, const char *path,
     return rc;
 }
 
-/* Notes about a trace: what it lacks. */
+/* Adds a note on the operations that a trace does not have. */
 static int note_trace(struct jp_quality *q, const char *path,
                       const struct source_facts *f)
 {
@@ -69,6 +75,8 @@ static int note_trace(struct jp_quality *q, const char *path,
                                 f->records, f->missing));
 }
 
+/* Adds a trace's events by pool: the largest number shows how large the pools
+ * have to be. */
 static void count_trace(struct jp_quality *q, const struct source_facts *f)
 {
     static const enum trace_pool from[JP_TRACE_POOLS] = {
@@ -78,15 +86,17 @@ static void count_trace(struct jp_quality *q, const struct source_facts *f)
         [JP_TRACE_GROUP] = TRACE_GROUP,
     };
 
-    q->traces += f->has_pools;
+    q->traces += f->has_pools; /* only traces have pools */
     q->partly_timed += f->partly;
     for (unsigned i = 0; i < JP_TRACE_POOLS; i++)
         if (f->pools[from[i]] > q->trace_most[i])
             q->trace_most[i] = f->pools[from[i]];
 }
 
-/* A recorder that was killed lacks one flush after its last counters at most.
- * If it had lost records or had reached its cap, the number is unknown. */
+/* Whether it is unknown how much is missing from a cut recording. Of a recorder
+ * that was killed, at most one flush after its last counters is missing. But if
+ * it had lost records or had reached its cap, or if blocks are damaged, there
+ * is no bound. */
 static bool is_unbounded(const struct source_facts *f)
 {
     const struct jpr_counts *c = &f->tail.counts;
@@ -95,6 +105,7 @@ static bool is_unbounded(const struct source_facts *f)
            (!f->tail.counted || c->lost || c->left_out || f->damaged);
 }
 
+/* Adds a note on a file that ends too early. */
 static int note_cut(struct jp_quality *q, const char *path,
                     const struct source_facts *f)
 {
@@ -117,7 +128,8 @@ static int note_cut(struct jp_quality *q, const char *path,
                                 FIG_UTC(f->tail.clocks.real_ns / 1000)));
 }
 
-/* More than one record in 100 came in a layout that is not known. */
+/* Adds a note if more than one record in 100 came in a layout that the fast
+ * reader does not accept. */
 static int note_layout(struct jp_quality *q, const char *path,
                        const struct source_facts *f)
 {
@@ -130,14 +142,16 @@ static int note_layout(struct jp_quality *q, const char *path,
                                 f->odd_lines, f->lines));
 }
 
-/* A sentence on what is wrong with a file, the worst first. NULL: nothing.
- * *failed: no memory. */
+/* Adds notes on what is wrong with a file, the worst first. 0, or -1: no
+ * memory. */
 static int note_file(struct jp_quality *q, const char *path,
                      const struct source_facts *f)
 {
+    /* bad_line is the number of this */
     const char *unit = f->has_counters ? "operation" : "line";
     int rc = 0;
 
+    /* nothing else is known then */
     if (f->unreadable)
         return add_note(q, path, text_format("not read: %s", f->trouble));
     if (f->trouble[0])
@@ -162,8 +176,8 @@ static int note_file(struct jp_quality *q, const char *path,
     return rc == 0 && f->has_pools ? note_trace(q, path, f) : rc;
 }
 
-/* A .json file that is neither a trace nor ours gets a note; a .txt file does
- * not. */
+/* Adds a note on a .json file that is neither a trace nor ours. Of other
+ * programs' .txt files there are too many for that. */
 static int note_foreign(struct jp_quality *q, const char *path)
 {
     size_t len = strlen(path);
@@ -175,7 +189,8 @@ static int note_foreign(struct jp_quality *q, const char *path)
                     text_format("not read: no trace of the example plugin"));
 }
 
-/* Files come in order of path. */
+/* Counts bad lines of each kind. Files come in order of path, so the first of a
+ * kind is that of the first path. */
 static int count_bad(struct jp_quality *q, const char *path,
                      const struct source_facts *f)
 {
@@ -184,6 +199,7 @@ static int count_bad(struct jp_quality *q, const char *path,
         struct jp_bad_lines *bad = &q->bad[i];
 
         bad->n += f->bad[i].n;
+        /* only the first one */
         if (!f->bad[i].n || bad->path)
             continue;
         bad->line = f->bad[i].line;
@@ -194,6 +210,7 @@ static int count_bad(struct jp_quality *q, const char *path,
     return 0;
 }
 
+/* Counts the files and what is wrong with them. 0, or -1: no memory. */
 static int count_files(struct build *b)
 {
     struct jp_quality *q = &b->result->quality;
@@ -203,7 +220,7 @@ static int count_files(struct build *b)
 
         if (f->foreign && note_foreign(q, b->walk->logs[i].path) < 0)
             return -1;
-        if (f->foreign)
+        if (f->foreign) /* no file of a profiler */
             continue;
         count_trace(q, f);
         q->files += !f->unreadable;
@@ -215,6 +232,7 @@ static int count_files(struct build *b)
             note_file(q, b->walk->logs[i].path, f) < 0)
             return -1;
     }
+    /* what the walk did not open: links, FIFOs and so on */
     for (size_t i = 0; i < b->walk->n_skips; i++) {
         q->skipped_files++;
         if (add_note(q, b->walk->skips[i].path,
@@ -232,6 +250,7 @@ static int by_path(const void *a, const void *b)
     return order ? order : strcmp(x->what, y->what);
 }
 
+/* Sorts the notes and keeps the first MAX_NOTES. */
 static void cut_notes(struct jp_quality *q)
 {
     if (q->n_notes)
@@ -244,6 +263,8 @@ static void cut_notes(struct jp_quality *q)
     }
 }
 
+/* Adds calls for which NCCL reported no operation, by function. Functions
+ * beyond JP_UNSEEN_FUNCS are only in the sum. */
 static void add_unseen(struct jp_quality *q, const struct recfile_tail *tail)
 {
     q->unseen_calls = num_add(q->unseen_calls, tail->unseen_calls);
@@ -251,6 +272,7 @@ static void add_unseen(struct jp_quality *q, const struct recfile_tail *tail)
         const struct recfile_unseen *one = &tail->unseen[i];
         size_t k = 0;
 
+        /* names may be cut, so they are compared as they are kept */
         while (k < q->n_unseen && strncmp(q->unseen[k].func, one->func,
                                           sizeof(q->unseen[k].func) - 1) != 0)
             k++;
@@ -263,6 +285,7 @@ static void add_unseen(struct jp_quality *q, const struct recfile_tail *tail)
     }
 }
 
+/* Adds operations without a time, and the reasons. */
 static void add_doubts(struct jp_quality *q, const struct recfile_tail *tail)
 {
     _Static_assert((int) JP_DOUBTS == (int) RECFILE_DOUBTS, "the same reasons");
@@ -272,6 +295,8 @@ static void add_doubts(struct jp_quality *q, const struct recfile_tail *tail)
         q->unsure_by[i] = num_add(q->unsure_by[i], tail->unsure_by[i]);
 }
 
+/* Counts a recording of which an unknown part is missing. 0 as the time is the
+ * earliest: then the time is unknown. */
 static void add_unbounded(struct jp_quality *q, const struct source_facts *f)
 {
     uint64_t at = f->tail.counted ? f->tail.clocks.real_ns / 1000 : 0;
@@ -289,7 +314,7 @@ static int by_calls(const void *a, const void *b)
     return strcmp(x->func, y->func);
 }
 
-/* Sorts by calls, the most first, and drops functions whose operations came
+/* Sorts by calls, the most first, and drops functions for which operations came
  * after all. */
 static void sort_unseen(struct jp_quality *q)
 {
@@ -298,7 +323,8 @@ static void sort_unseen(struct jp_quality *q)
         q->n_unseen--;
 }
 
-/* Adds the recorder's own cost in its process. */
+/* Adds the recorder's own cost in its process. Callbacks are timed in a sample
+ * only, so their time is scaled up to all. */
 static void add_overhead(struct jp_overhead *o, const struct source_facts *f)
 {
     const struct jpr_cost *c = &f->tail.cost;
@@ -307,7 +333,7 @@ static void add_overhead(struct jp_overhead *o, const struct source_facts *f)
                                 : 0;
     double wall = (double) f->tail.wall_ns, share;
 
-    if (!c->told || !f->tail.wall_ns)
+    if (!c->told || !f->tail.wall_ns) /* no figures, or no wall time */
         return;
     o->recordings++;
     o->events = num_add(o->events, c->events);
@@ -330,23 +356,26 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
     for (size_t i = 0; i < b->walk->n_logs; i++) {
         const struct source_facts *f = &b->files[i];
         const struct jpr_counts *c = &f->tail.counts;
+        /* what the file shows itself */
         uint64_t there = num_add(f->records, num_add(c->lost, c->left_out));
 
+        /* no file of a profiler */
         if (f->foreign)
             continue;
         *complete = *complete && f->has_counters && f->tail.counted;
         if (!f->has_counters)
             continue;
         q->recordings++;
-        q->cut_recordings += f->cut;
+        q->cut_recordings += f->cut; /* without a final block */
         q->damaged_blocks = num_add(q->damaged_blocks, f->damaged);
-        /* records may have come behind the last counters */
+        /* records may have come after the last counters */
         *produced =
             num_add(*produced, c->produced > there ? c->produced : there);
         q->lost = num_add(q->lost, c->lost);
         q->capped = num_add(q->capped, c->left_out);
         q->in_flight = num_add(q->in_flight,
                                num_add(f->tail.in_flight, f->tail.cut_short));
+        /* what else is missing has no bound */
         if (is_unbounded(f))
             add_unbounded(q, f);
         add_unseen(q, &f->tail);
@@ -356,6 +385,8 @@ static void sum_counters(struct build *b, uint64_t *produced, bool *complete)
     }
 }
 
+/* Finds the largest communicator, and of several the one with the fewest ranks
+ * seen. */
 static void set_ranks(struct jp_result *r)
 {
     struct jp_quality *q = &r->quality;
@@ -371,19 +402,22 @@ static void set_ranks(struct jp_result *r)
     }
 }
 
-/* Counters of ranks without a record are in no sum. The sum is then only
- * another lower bound. */
+/* Decides how many records there should be, and how well that is known.
+ * Counters of ranks without a record are in no sum. If ranks are missing, the
+ * sum is only another lower bound. */
 static void set_expected(struct build *b, bool complete, uint64_t produced)
 {
     struct jp_quality *q = &b->result->quality;
 
+    /* the sum of all ranks */
     if (complete && q->ranks_seen == q->ranks_expected) {
         q->expected_kind = JP_EXPECT_COUNTED;
         q->expected = num_add(produced, q->unseen_calls);
     } else if (q->records) {
-        q->expected_kind = JP_EXPECT_BOUND;
+        q->expected_kind = JP_EXPECT_BOUND; /* a lower bound */
         q->expected = num_add(b->expected, q->p2p_records);
         q->unseen_records = b->unseen;
+        /* records were lost, so gaps are likely lost records, too */
         if (b->ragged || produced > q->records)
             q->expected = num_add(q->expected, b->unseen);
         if (q->expected < produced)
@@ -399,6 +433,7 @@ int result_quality(struct build *b)
 
     if (count_files(b) < 0)
         return -1;
+    /* counters first: they decide how many records there should be */
     sum_counters(b, &produced, &complete);
     sort_unseen(q);
     cut_notes(q);
@@ -409,7 +444,7 @@ int result_quality(struct build *b)
     q->nan_busbw = b->join->nan_busbw;
     q->left_out_records = b->join->left_out;
     q->untimed_records = b->join->untimed;
-    q->overflow_records = b->overflow;
+    q->overflow_records = b->overflow; /* of traces only */
     set_ranks(b->result);
     set_expected(b, complete, produced);
     return 0;
@@ -443,6 +478,7 @@ void labels_fini(struct jp_labels *labels)
     *labels = (struct jp_labels){0};
 }
 
+/* Moves a label to its communicator. */
 static void put_label(struct jp_comm *comm, struct jp_comm_label *label)
 {
     comm->fabric = label->fabric;
@@ -463,6 +499,7 @@ int result_label(struct jp_result *result, struct jp_labels *labels,
                  struct jp_error *err)
 {
     struct jp_quality *q = &result->quality;
+    /* all that may fail comes before the first change */
     size_t room = q->n_notes < MAX_NOTES ? MAX_NOTES - q->n_notes : 0;
     size_t taken = labels->n_notes < room ? labels->n_notes : room;
     struct jp_file_note *notes =

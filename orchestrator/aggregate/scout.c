@@ -1,18 +1,22 @@
 /* scout.c - reads the timelines alone, with several threads, and compares the
- * clocks. */
-#include "orchestrator/aggregate/scout.h"
+ * clocks of the nodes (clocks.h).
+ *
+ * First it looks whether there are several nodes at all (has_several): if not,
+ * nothing more is read. Then threads take logs one after the other, and a
+ * partial in place of its node's logs. */
+#include "orchestrator/aggregate/clocks.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/aggregate/clocks.h"
 #include "orchestrator/aggregate/joinrun.h"
+#include "orchestrator/aggregate/partial.h"
 #include "orchestrator/aggregate/timeline.h"
 
 /* The first records of so many files show whether there are several nodes. In
- * each file, so many records are read until one has a start. */
+ * each file, up to so many records are read until one has a start. */
 enum { PEEKED = 64, PEEKED_RECORDS = 1024 };
 enum { MAX_THREADS = 64 };
 
@@ -37,7 +41,7 @@ struct way {
     bool asks;        /* runs in the caller's thread, which reports progress */
 };
 
-/* Reports progress. False: the caller wants to stop. */
+/* Reports progress. False: the caller's progress function stopped it. */
 static bool ask(struct scout *s)
 {
     const struct jp_aggregate_options *o = s->options;
@@ -47,6 +51,8 @@ static bool ask(struct scout *s)
     return !atomic_load(&s->stop);
 }
 
+/* The sink's callback: adds records to the timeline until it is full. 1: enough
+ * is read; -1: no memory. */
 static int take(void *arg, const struct record *records, size_t n)
 {
     struct way *w = arg;
@@ -62,6 +68,7 @@ static int take(void *arg, const struct record *records, size_t n)
     return w->asks && !ask(w->scout) ? 1 : 0;
 }
 
+/* The sink's callback for counters, which have no times. */
 static int ignore(void *arg, const struct record *base,
                   const struct jpr_counts *counts)
 {
@@ -88,10 +95,11 @@ static struct timeline *read_log(struct scout *s, struct reader_states *states,
     struct source_facts facts = {0};
     const struct reader_sink sink = {.take = take, .counts = ignore, .arg = &w};
 
-    if (!backend || !(w.timeline = timeline_create(s->events)))
+    if (!backend || !(w.timeline = timeline_create(s->events, 0)))
         return NULL;
     w.scout = s;
     w.facts = &facts;
+    /* a file without usable times has no timeline */
     if (reader_read(states, backend, &in, &sink, &facts) < 0 ||
         !w.timeline->n || facts.no_clock) {
         timeline_destroy(w.timeline);
@@ -119,6 +127,7 @@ static bool peek(struct scout *s, struct reader_states *states)
 
         if (first && t)
             several = strcmp(first->host, t->host) != 0;
+        /* the first timeline that was found is kept to compare with */
         if (first)
             timeline_destroy(t);
         else
@@ -167,6 +176,7 @@ static void take_turn(struct scout *s, struct reader_states *states, size_t i,
                                                 .asks = asks});
 }
 
+/* Takes logs until none is left. asks: as in struct way. */
 static void run(struct scout *s, bool asks)
 {
     struct reader_states *states = reader_states_create();
@@ -199,6 +209,8 @@ static void run_all(struct scout *s, unsigned n)
         pthread_join(more[i], NULL);
 }
 
+/* Whether the logs may be of several nodes: two partials, or two hosts in the
+ * first records. */
 static bool has_several(struct scout *s, size_t n_partials)
 {
     struct reader_states *states;
@@ -225,6 +237,7 @@ struct jp_clocks *scout_clocks(const struct jp_logwalk *walk,
     s.timelines = calloc(n + 1, sizeof(*s.timelines));
     if (s.nodes && s.timelines && has_several(&s, find_nodes(&s, partials))) {
         run_all(&s, joinrun_threads(options));
+        /* timelines of a stopped run would be of some nodes only */
         if (!atomic_load(&s.stop))
             clocks = clocks_make(s.timelines, n, options->nodes);
     }

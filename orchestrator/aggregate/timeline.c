@@ -1,4 +1,10 @@
-/* timeline.c - pack what a process did, and unpack it. */
+/* timeline.c - what a process did: its strip (time by bin, over all of the run)
+ * and its timeline (each operation, up to a limit).
+ *
+ * timeline.h has the ideas. The strip comes first, because timeline_add feeds
+ * it. A timeline is packed as bytes, operation by operation (put), each as
+ * differences to the operation before it in its series. timeline_next unpacks
+ * them again. timeline_settle is for timelines that come from a file. */
 #include "orchestrator/aggregate/timeline.h"
 
 #include <stdbool.h>
@@ -24,7 +30,9 @@ enum strip_size strip_size_of(uint64_t bytes)
 
 uint64_t strip_bins(uint64_t timeline_events)
 {
-    return timeline_events / EVENTS_A_BIN;
+    uint64_t bins = timeline_events / EVENTS_A_BIN;
+
+    return bins > STRIP_MIN_BINS ? bins : STRIP_MIN_BINS;
 }
 
 struct strip *strip_create(uint64_t bins)
@@ -33,10 +41,11 @@ struct strip *strip_create(uint64_t bins)
 
     if (!s)
         return NULL;
+    /* within bounds, however many processes a run has */
     s->room = bins < STRIP_MIN_BINS   ? STRIP_MIN_BINS
               : bins > STRIP_MAX_BINS ? STRIP_MAX_BINS
                                       : (unsigned) bins;
-    s->shift = FIRST_SHIFT;
+    s->shift = FIRST_SHIFT; /* 64 us */
     return s;
 }
 
@@ -50,6 +59,7 @@ void strip_destroy(struct strip *s)
     free(s);
 }
 
+/* Adds a time to a bin, which saturates. */
 static void add_us(uint32_t *us, uint64_t more)
 {
     *us = more < UINT32_MAX - *us ? *us + (uint32_t) more : UINT32_MAX;
@@ -57,7 +67,8 @@ static void add_us(uint32_t *us, uint64_t more)
 
 /* ------------------------------------------------------------------- bins */
 
-/* Doubles the width of the bins. */
+/* Doubles the width of the bins. Bins begin at multiples of their width, so an
+ * odd first bin is the second half of its new bin. */
 static void widen(struct strip *s)
 {
     unsigned odd = s->first & 1, n = (s->n + odd + 1) / 2;
@@ -66,7 +77,7 @@ static void widen(struct strip *s)
         uint32_t *us = s->keys[k].us;
 
         for (unsigned i = 0; i < n; i++) {
-            unsigned from = 2 * i; /* in halves of the new slots */
+            unsigned from = 2 * i; /* in halves of the new bins */
             uint64_t sum = 0;
 
             if (from >= odd)
@@ -82,11 +93,12 @@ static void widen(struct strip *s)
     s->shift++;
 }
 
-/* Makes the bins begin earlier. */
+/* Makes the bins begin at an earlier number. There is room for them. */
 static void begin_at(struct strip *s, uint64_t first)
 {
     size_t more = (size_t) (s->first - first);
 
+    /* all keys have the same bins */
     for (unsigned k = 0; k < s->n_keys; k++) {
         memmove(s->keys[k].us + more, s->keys[k].us,
                 s->n * sizeof(*s->keys[k].us));
@@ -96,11 +108,13 @@ static void begin_at(struct strip *s, uint64_t first)
     s->n += (unsigned) more;
 }
 
-/* Makes the bins cover these times. */
+/* Makes the bins cover these times, in us, and wider if they would be too many.
+ */
 static void cover(struct strip *s, uint64_t from, uint64_t last_us)
 {
     uint64_t first, last;
 
+    /* first and last number of the bins that are needed */
     for (;; widen(s)) {
         first = from >> s->shift;
         last = last_us >> s->shift;
@@ -123,11 +137,13 @@ static void add_time(struct strip *s, unsigned key, uint64_t from, uint64_t to)
 {
     uint64_t at = from >> s->shift, last = (to - 1) >> s->shift;
 
+    /* widths may change, so the numbers are computed again */
     if (at < s->first || last >= s->first + s->n) {
         cover(s, from, to - 1);
         at = from >> s->shift;
         last = (to - 1) >> s->shift;
     }
+    /* an operation may lie in several bins */
     for (; at < last; at++) {
         uint64_t edge = (at + 1) << s->shift;
 
@@ -153,6 +169,7 @@ struct strip_key *strip_new_key(struct strip *s, const char *id,
     if (!more)
         return NULL;
     s->keys = more;
+    /* room for all bins, so that bins never move */
     us = calloc(s->room, sizeof(*us));
     if (!us)
         return NULL;
@@ -163,14 +180,15 @@ struct strip_key *strip_new_key(struct strip *s, const char *id,
     return more;
 }
 
+/* Whether a text of a record equals a kept one. */
 static bool is_text(const char *have, const struct record_text *text)
 {
     return (!text->len || !strncmp(have, text->text, text->len)) &&
            !have[text->len];
 }
 
-/* The index of the record's key. STRIP_KEYS: there is no room; -1: no memory.
- */
+/* The index of the record's key, which is made if it is new. STRIP_KEYS: there
+ * is no room; -1: no memory. */
 static int key_get(struct strip *s, const struct record *r,
                    enum strip_size size)
 {
@@ -178,6 +196,7 @@ static int key_get(struct strip *s, const struct record *r,
 
     if (r->id.len > RECORD_MAX_ID || r->func.len > RECORD_MAX_FUNC)
         return STRIP_KEYS;
+    /* a process has few kinds of operations */
     for (unsigned i = 0; i < s->n_keys; i++)
         if (s->keys[i].size == size && is_text(s->keys[i].func, &r->func) &&
             is_text(s->keys[i].id, &r->id))
@@ -191,7 +210,8 @@ static int key_get(struct strip *s, const struct record *r,
     return strip_new_key(s, id, func, size, r->p2p) ? (int) s->n_keys - 1 : -1;
 }
 
-/* The same, faster for a series that is known. */
+/* The same, faster for a series that is known by its number. The texts of a
+ * series never change, but its sizes may, so each class of size has a key. */
 static int key_find(struct strip *s, const struct record *r)
 {
     enum strip_size size = strip_size_of(r->bytes);
@@ -199,6 +219,7 @@ static int key_find(struct strip *s, const struct record *r)
         &s->known[(r->series ^ r->series >> 5) % STRIP_KNOWN];
     int key;
 
+    /* a key is stored with 1 added, as 0 is unknown */
     if (r->series && known->series == r->series && known->key[size])
         return known->key[size] - 1;
     key = key_get(s, r, size);
@@ -216,15 +237,17 @@ int strip_add(struct strip *s, const struct record *r)
     uint64_t from = r->start_us;
     int key;
 
+    /* when the GPU was in it: its time, counted back from the end */
     if (!r->exec_unknown && r->exec_us && r->exec_us < to)
         from = to - r->exec_us;
+    /* no real time */
     if (to - from > RECORD_MAX_TIME_US || to > INT64_MAX)
         return 0;
     key = key_find(s, r);
     if (key < 0)
         return -1;
     if (key == STRIP_KEYS)
-        s->left++;
+        s->left++; /* of a kind without a key */
     else
         add_time(s, (unsigned) key, from, to);
     return 0;
@@ -243,6 +266,7 @@ bool strip_begin(struct strip *s, unsigned shift, uint64_t first, unsigned n)
     return true;
 }
 
+/* As key_get, for a key of another strip. */
 static int key_of(struct strip *s, const struct strip_key *key)
 {
     for (unsigned i = 0; i < s->n_keys; i++)
@@ -262,6 +286,7 @@ int strip_join(struct strip *into, const struct strip *from)
     into->left += from->left;
     if (!from->n)
         return 0;
+    /* bins of the wider width hold whole bins of the other */
     while (into->shift < from->shift)
         widen(into);
     cover(into, from->first << from->shift,
@@ -282,24 +307,18 @@ int strip_join(struct strip *into, const struct strip *from)
     return 0;
 }
 
+/* --- timelines ----------------------------------------------------------- */
 enum { FIRST_ROOM = 4096 };
 
-struct timeline *timeline_create(uint64_t limit)
+struct timeline *timeline_create(uint64_t limit, uint64_t bins)
 {
     struct timeline *timeline = calloc(1, sizeof(*timeline));
 
-    if (timeline) {
-        timeline->limit = limit;
-        timeline->pid = -1;
-    }
-    return timeline;
-}
-
-struct timeline *timeline_begin(uint64_t limit, uint64_t bins)
-{
-    struct timeline *timeline = timeline_create(limit);
-
-    if (timeline && !(timeline->strip = strip_create(bins))) {
+    if (!timeline)
+        return NULL;
+    timeline->limit = limit;
+    timeline->pid = -1; /* unknown yet */
+    if (bins && !(timeline->strip = strip_create(bins))) {
         timeline_destroy(timeline);
         return NULL;
     }
@@ -318,6 +337,7 @@ void timeline_destroy(struct timeline *timeline)
 
 /* ----------------------------------------------------------------- series */
 
+/* A hash of what makes a series. Ids differ in their last characters. */
 static uint32_t hash_of(const struct record *r)
 {
     uint64_t id = 0, func = 0;
@@ -330,6 +350,7 @@ static uint32_t hash_of(const struct record *r)
     return (uint32_t) (id >> 40);
 }
 
+/* Whether a record is of a series. */
 static bool is_series(const struct timeline_series *s, const struct record *r)
 {
     return s->rank == r->rank && s->n_ranks == r->n_ranks &&
@@ -337,7 +358,7 @@ static bool is_series(const struct timeline_series *s, const struct record *r)
            is_text(s->id, &r->id) && is_text(s->func, &r->func);
 }
 
-/* 0, or -1 without memory. */
+/* Makes room for more series. 0, or -1: no memory. */
 static int grow_series(struct timeline *t)
 {
     uint32_t room = t->room_series ? 2 * t->room_series : 16;
@@ -358,6 +379,7 @@ static struct timeline_series *series_get(struct timeline *t,
     struct timeline_series *s;
 
     *full = false;
+    /* open addressing; at most half of the slots are used */
     for (; t->slots[at]; at = (at + 1) % (2 * TIMELINE_SERIES))
         if (is_series(&t->series[t->slots[at] - 1], r))
             return &t->series[t->slots[at] - 1];
@@ -372,6 +394,7 @@ static struct timeline_series *series_get(struct timeline *t,
                                   .rank = r->rank,
                                   .p2p = r->p2p,
                                   .low = UINT64_MAX};
+    /* the rest is zeros, which end the texts */
     memcpy(s->id, r->id.text, r->id.len);
     memcpy(s->func, r->func.text, r->func.len);
     return s;
@@ -379,7 +402,8 @@ static struct timeline_series *series_get(struct timeline *t,
 
 /* ----------------------------------------------------------------- events */
 
-/* Room for one more event. 0, or -1 without memory. */
+/* Makes room for one more operation, whatever its numbers. 0, or -1: no memory.
+ */
 static int grow(struct timeline *t)
 {
     size_t room = t->room ? 2 * t->room : FIRST_ROOM;
@@ -395,8 +419,9 @@ static int grow(struct timeline *t)
     return 0;
 }
 
-/* jpr_put_u64 and jpr_put_delta where grow() has made room: a timeline takes
- * every record of a run, and this is most of its cost. */
+/* As jpr_put_u64 and jpr_put_delta, without a check, because grow() has made
+ * room. A timeline takes every record of a run, and this is most of its cost.
+ */
 static inline uint8_t *put_u64(uint8_t *at, uint64_t value)
 {
     while (value >= 0x80) {
@@ -414,6 +439,7 @@ static inline uint8_t *put_delta(uint8_t *at, uint64_t value, uint64_t base)
     return put_u64(at, ((uint64_t) delta << 1) ^ (uint64_t) (delta >> 63));
 }
 
+/* Packs an operation and keeps what the next one of its series refers to. */
 static void put(struct timeline *t, struct timeline_series *s,
                 const struct record *r)
 {
@@ -422,14 +448,15 @@ static void put(struct timeline *t, struct timeline_series *s,
 
     at = put_u64(at, (uint64_t) (s - t->series));
     at = put_delta(at, r->start_us, t->last_us);
-    /* a host that looks late may see start and end at once */
+    /* a host that looks late may see start and end at once; the GPU's time is
+     * right */
     at = put_u64(at, seen > r->exec_us ? seen : r->exec_us);
     at = put_delta(at, r->sn, s->sn + 1);
     at = put_delta(at, r->bytes, s->bytes);
     if (s->p2p)
         at = put_delta(at, r->peer, s->peer);
     t->used = (size_t) (at - t->bytes);
-    t->last_us = r->start_us;
+    t->last_us = r->start_us; /* the next one's base */
     if (!t->n)
         t->first_us = r->start_us;
     s->low = r->sn < s->low ? r->sn : s->low;
@@ -439,7 +466,8 @@ static void put(struct timeline *t, struct timeline_series *s,
     s->peer = r->peer;
 }
 
-/* Notes the process of the record. */
+/* Notes the process of the first record, and whether a later record is of
+ * another one. */
 static void note_process(struct timeline *t, const struct record *r)
 {
     if (!t->n && !t->left) {
@@ -460,14 +488,17 @@ int timeline_add(struct timeline *t, const struct record *r)
     bool is_known = r->series && known->series == r->series, full;
     struct timeline_series *s;
 
+    /* a known series is of the timeline's process */
     if (!is_known)
         note_process(t, r);
     if (t->strip && strip_add(t->strip, r) < 0)
         return -1;
+    /* after the first operation that is left out all are, so there is no gap */
     if (t->left || t->n >= t->limit) {
         t->left++;
         return 0;
     }
+    /* full is set only if series_get is called */
     s = is_known ? &t->series[known->at] : series_get(t, r, &full);
     if (!s && full) {
         t->left++;
@@ -511,6 +542,7 @@ int timeline_join(struct timeline *into, const struct timeline *next)
                                  .start_us = e.start_us,
                                  .end_us = e.start_us + e.time_us};
 
+        /* which cuts at the limit as it does for one file */
         rc = timeline_add(into, &r);
     }
     timeline_reader_fini(&reader);
@@ -547,6 +579,7 @@ bool timeline_next(struct timeline_reader *reader, struct timeline_event *event)
     struct jpr_in in = {.at = reader->at, .end = reader->end};
     struct timeline_state *s;
 
+    /* also of a timeline without operations */
     if (reader->at == reader->end || !reader->timeline->n_series)
         return false;
     event->series =
@@ -563,10 +596,11 @@ bool timeline_next(struct timeline_reader *reader, struct timeline_event *event)
     return !in.bad;
 }
 
-/* --- foreign ones --- */
+/* --- timelines from a file --- */
 
-/* Notes an operation. False: a number is out of range, or its series is not the
- * next new one. */
+/* Notes an operation. Series have to be numbered in the order in which they
+ * come, so that those of a shorter timeline are a range. False: a number is out
+ * of range, or its series is not the next new one. */
 static bool settle_event(struct timeline *t, const struct timeline_event *e,
                          uint32_t *seen)
 {
@@ -592,6 +626,7 @@ bool timeline_settle(struct timeline *t, uint64_t n, uint64_t limit)
     size_t used = 0;
     bool good = timeline_reader_init(&reader, t) == 0;
 
+    /* ranges are computed, not read */
     for (uint32_t i = 0; i < t->n_series; i++) {
         t->series[i].low = UINT64_MAX;
         t->series[i].high = 0;
@@ -601,6 +636,7 @@ bool timeline_settle(struct timeline *t, uint64_t n, uint64_t limit)
         good = timeline_next(&reader, &e) && settle_event(t, &e, &seen);
         kept = seen;
     }
+    /* where the kept operations end */
     used = good ? (size_t) (reader.at - t->bytes) : 0;
     for (uint64_t k = t->n; good && k < n; k++) /* those left out, too */
         good = timeline_next(&reader, &e) && e.series <= seen &&

@@ -1,15 +1,14 @@
 /* timeline.h - what one process did, in its order: the arrivals and times of
  * its operations, packed in some 8 bytes each.
  *
- * Made while a file is read, of records with start and end, and read once, from
- * its begin, by whoever replays the run (orchestrator/insight/replay.h). Times
- * are microseconds of the process' own clock.
+ * Made while a file is read, of records with start and end, and read from its
+ * begin when the run is replayed (orchestrator/insight/replay.h). Times are
+ * microseconds of the process' own clock.
  *
- * A timeline holds no more operations than its limit: what comes later is left
- * out, so that a timeline is the begin of its file without a gap. All of a run
- * have TIMELINE_EVENTS, in equal parts. A series is what its operations share;
- * a timeline has at most TIMELINE_SERIES.
- */
+ * A timeline holds no more operations than its limit. Later ones are left out,
+ * so a timeline is the begin of its file without a gap. All timelines of a run
+ * share TIMELINE_EVENTS in equal parts. A series is what its operations have in
+ * common; a timeline has at most TIMELINE_SERIES. */
 #ifndef JP_AGGREGATE_TIMELINE_H
 #define JP_AGGREGATE_TIMELINE_H
 
@@ -40,17 +39,16 @@ struct timeline_series {
 
 /* What one process did over the whole run, in bins of time.
  *
- * A timeline (timeline.h) has every operation, but ends where its memory ends.
- * A strip has all of the run in bounded memory: for each kind of operation
+ * A timeline has every operation, but ends when its limit is reached. A strip
+ * has all of the run in bounded memory: for each kind of operation
  * (communicator, function, class of size) how long the process was in it, bin
  * by bin. The width of a bin is a power of two of microseconds, and its edges
  * are multiples of that; bins become twice as wide when the run outgrows them.
  * So strips of pieces of a file, and of files, add up exactly.
  *
  * An operation is counted from its end backwards for its execution time, which
- * is when the GPU was in it; from start to end where that is not known. Times
- * are microseconds of the process' own clock.
- */
+ * is when the GPU was in it; from start to end if that is unknown. Times are
+ * microseconds of the process' own clock. */
 
 enum {
     STRIP_MIN_BINS = 128, /* where a run has a great many processes */
@@ -109,17 +107,15 @@ struct timeline {
     } known[TIMELINE_KNOWN];
 };
 
-/* A timeline of `limit` operations at most, on the heap. NULL: no memory.
- * timeline_destroy takes NULL. */
-struct timeline *timeline_create(uint64_t limit);
-/* The same with a strip of `bins` bins. */
-struct timeline *timeline_begin(uint64_t limit, uint64_t bins);
+/* A timeline of `limit` operations at most, on the heap, with a strip of `bins`
+ * bins (0: without a strip). NULL: no memory. timeline_destroy takes NULL. */
+struct timeline *timeline_create(uint64_t limit, uint64_t bins);
 void timeline_destroy(struct timeline *timeline);
 
 /* Adds a record that has start and end. 0, or -1: no memory. */
 int timeline_add(struct timeline *timeline, const struct record *record);
 
-/* Appends the next piece of the same file. 0, or -1 without memory. */
+/* Appends the next piece of the same file. 0, or -1: no memory. */
 int timeline_join(struct timeline *into, const struct timeline *next);
 
 /* Checks bytes and series that come from a file: each of the n operations. Sets

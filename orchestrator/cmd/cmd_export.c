@@ -9,7 +9,6 @@
 #include "common/fileio.h"
 #include "common/quote.h"
 #include "orchestrator/aggregate/clocks.h"
-#include "orchestrator/aggregate/scout.h"
 #include "orchestrator/aggregate/timeline.h"
 #include "orchestrator/cmd/cmd.h"
 #include "orchestrator/cmd/cmd_args.h"

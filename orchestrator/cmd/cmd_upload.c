@@ -169,12 +169,7 @@ static int check(struct arguments *a)
         return usage("jobprof was built without libcurl");
     if (!a->to.url)
         return usage("--to URL is missing, and the site file has no upload.to");
-    if (a->credentials) {
-        if (upload_credentials_read(a->credentials, &a->secret, &err) < 0)
-            return cmd_args_fail("upload", JP_EXIT_USAGE, &err);
-        a->to.credentials = &a->secret;
-    }
-    if (upload_to_check(&a->to, &err) < 0)
+    if (upload_to_check(&a->to, a->credentials, &a->secret, &err) < 0)
         return cmd_args_fail("upload", JP_EXIT_USAGE, &err);
     return -1;
 }
@@ -318,19 +313,15 @@ static int send_again(const struct arguments *a)
  * there. */
 static int send_outbox(const struct arguments *a)
 {
+    struct upload_outbox box = {
+        .root = a->outbox_root, .what = &a->what, .max_bytes = a->outbox_bytes};
     struct upload_done done = {0};
     struct jp_error err;
-    char *folder = upload_outbox_open(a->outbox_root, &err);
-    int rc = folder ? 0 : -1;
+    int rc = upload_outbox(&box, a->word, &a->to, &done, &err);
 
-    if (rc == 0 && a->word)
-        rc =
-            upload_outbox_add(folder, a->word, &a->what, a->outbox_bytes, &err);
-    if (rc == 0 &&
-        (rc = upload_outbox_send(folder, &a->to, &done, &err)) == 0 &&
-        !a->background)
-        print_done(a, folder, NULL, &done);
-    free(folder);
+    if (rc == 0 && !a->background)
+        print_done(a, box.folder, NULL, &done);
+    free(box.folder);
     if (a->background && a->word && rc < 0)
         stepdir_log(a->word, "upload: %s", err.text);
     else if (a->background && a->word)

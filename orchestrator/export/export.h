@@ -50,8 +50,8 @@ int export_inspector(struct jp_recwalk *walk, const char *dir, FILE *out,
  * rank, one thread per stream (export_nsys.c), by utcEpochNs.
  *
  * Times are in us since the wall clock of the earliest header, which is stored
- * in otherData.origin_unix_us. If clocks (common/clockmap.h) knows the offsets
- * of the nodes' clocks, all times are on the clock of one node, and
+ * in otherData.origin_unix_us. If clocks (common/clockmap.h) has the offsets of
+ * the nodes' clocks, all times are on the clock of one node, and
  * otherData.clocks names the method. clocks NULL: each host's clock is used as
  * it is. Within a process, "X" events are ordered by time as far as a buffer of
  * 32,768 operations allows. Memory: 20 MB. Returns -1 if the output failed. */
@@ -103,10 +103,9 @@ int export_metrics(const char *step_dir, bool with_time,
  * Inspector 2.30 (plugins/profiler/inspector/inspector_json.cc), so every
  * reader of its files can read ours. Two members differ in meaning: `git_rev`
  * is the recorder ("jobprof-0.1.0"), and `dump_timestamp_us` is the wall clock
- * at the operation's end, not at the time of writing. Inspector does not know
+ * at the operation's end, not at the time of writing. Inspector has no
  * operations of the copy engines; they get the function "AllGather-CE"
- * (recfile.h).
- */
+ * (recfile.h). */
 
 /* Longest line: two escaped strings, a function, and numbers. */
 #define INSPECTOR_LINE_BYTES 8192
@@ -142,18 +141,22 @@ char *trace_event_of_record(const struct record *record,
  * nodes. Kernels and copies are thus aligned with the collectives, as precisely
  * as both conversions are known. */
 
-struct export_nsys;
+struct export_nsys_one;
+
+struct export_nsys {
+    struct export_nsys_one *at; /* by rank */
+    size_t n;
+    uint64_t first_ns; /* the earliest start in unix ns, by the common clock;
+                          UINT64_MAX: none */
+    size_t bad;        /* exports without a start, or damaged */
+};
 
 /* Finds the exports (.sqlite) among and below the inputs that contain the start
- * of their session. Others and damaged ones are counted in *bad. Returns NULL
- * without memory. */
-struct export_nsys *export_nsys_find(const char *const *inputs, size_t n,
-                                     const struct clockmap *clocks,
-                                     size_t *bad);
-void export_nsys_free(struct export_nsys *list); /* accepts NULL */
-size_t export_nsys_count(const struct export_nsys *list);
-/* The earliest event in unix ns, by the common clock; UINT64_MAX: none. */
-uint64_t export_nsys_first_ns(const struct export_nsys *list);
+ * of their session. 0, or -1 without memory: the list is empty. Fini takes
+ * zeros. */
+int export_nsys_find(struct export_nsys *list, const char *const *inputs,
+                     size_t n, const struct clockmap *clocks);
+void export_nsys_fini(struct export_nsys *list);
 
 /* Writes the events of all exports: one process per rank, one thread per stream
  * of a GPU. pid is the rank's number (is_named marks those that already have a

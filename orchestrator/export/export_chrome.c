@@ -1,4 +1,11 @@
-/* export_chrome.c - write all of a step's recordings as one trace. */
+/* export_chrome.c - write all of a step's recordings as one trace.
+ *
+ * export_chrome makes two passes: the first finds the earliest time, which is
+ * the trace's zero, and the ranks of processes. The second writes process by
+ * process. Recordings have their operations in the order of their ends, viewers
+ * need the order of starts, so a heap of 32,768 events sorts them
+ * (trace_queue). Files of other profilers follow (struct foreign), then exports
+ * of nsys. */
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,6 +31,7 @@ struct trace_event {
     char *members;            /* from trace_event_describe; owned */
 };
 
+/* The heap, and how many events have come. */
 struct trace_queue {
     struct trace_event *events;
     size_t n;
@@ -53,6 +61,7 @@ static bool trace_queue_is_full(const struct trace_queue *queue)
     return queue->n == TRACE_QUEUE_EVENTS;
 }
 
+/* Equal starts stay in the order of arrival. */
 static bool is_before(const struct trace_event *a, const struct trace_event *b)
 {
     return a->start_ns != b->start_ns ? a->start_ns < b->start_ns
@@ -67,6 +76,7 @@ static void trace_queue_push(struct trace_queue *queue,
     size_t i = queue->n++;
 
     event.number = queue->numbered++;
+    /* parents that are later move down */
     while (i > 0 && is_before(&event, &heap[(i - 1) / 2])) {
         heap[i] = heap[(i - 1) / 2];
         i = (i - 1) / 2;
@@ -82,6 +92,7 @@ static struct trace_event trace_queue_pop(struct trace_queue *queue)
     struct trace_event last = heap[--queue->n];
     size_t i = 0, k;
 
+    /* the earlier child moves up */
     while ((k = 2 * i + 1) < queue->n) {
         if (k + 1 < queue->n && is_before(&heap[k + 1], &heap[k]))
             k++;
@@ -101,12 +112,14 @@ static struct trace_event trace_queue_pop(struct trace_queue *queue)
 enum { LANES = 15, THREADS = LANES + 1 };
 #define FREE_PIDS 1000000
 
+/* Which lanes of a communicator are in use, and until when. */
 struct comm_lanes {
     int64_t end_ns[LANES];
     unsigned used;
     bool in_flight;
 };
 
+/* The trace being written, and the process that is written now. */
 struct trace {
     FILE *out;
     struct export_done *done;
@@ -145,6 +158,7 @@ static void begin_event(struct trace *t, struct jp_json_stream *s,
     json_stream_count(s, "tid", tid);
 }
 
+/* The map of a host's clock; NULL: its times stay as recorded. */
 static const struct clockmap_node *clock_of(const struct clockmap *clocks,
                                             const char *host)
 {
@@ -186,6 +200,7 @@ static struct comm_lanes *lanes_of(struct trace *t, uint32_t comm)
     more = reallocarray(t->comms, n, sizeof(*more));
     if (!more)
         return NULL;
+    /* no lane in use */
     memset(more + t->n_comms, 0, (n - t->n_comms) * sizeof(*more));
     t->comms = more;
     t->n_comms = n;
@@ -198,6 +213,7 @@ static unsigned pick_lane(struct comm_lanes *lanes,
 {
     unsigned lane = 0;
 
+    /* the last lane takes all that overlap even more */
     while (lane < lanes->used && lane < LANES - 1 &&
            lanes->end_ns[lane] > event->start_ns)
         lane++;
@@ -207,6 +223,7 @@ static unsigned pick_lane(struct comm_lanes *lanes,
     return lane;
 }
 
+/* Writes the earliest event of the heap. */
 static void write_first(struct trace *t)
 {
     struct trace_event event = trace_queue_pop(&t->queue);
@@ -234,6 +251,7 @@ static bool place(const struct trace *t, uint64_t mono_ns, int64_t *ns)
     return wall != 0;
 }
 
+/* Adds an operation to the heap. Without a time it is left out. */
 static void take_op(struct trace *t, const struct jpr_op *op)
 {
     struct trace_event event = {.comm = op->comm};
@@ -251,6 +269,7 @@ static void take_op(struct trace *t, const struct jpr_op *op)
     trace_queue_push(&t->queue, event);
 }
 
+/* Writes an operation that had not ended, on a thread of its own. */
 static void write_pending(struct trace *t, const struct jpr_op *op)
 {
     struct comm_lanes *lanes = lanes_of(t, op->comm);
@@ -313,6 +332,7 @@ static void pick_pid(struct trace *t, uint64_t index)
     bool *more;
 
     t->pid = FREE_PIDS + index;
+    /* no rank, or one that a number of our own could be */
     if (rank < 0 || rank >= FREE_PIDS)
         return;
     if ((size_t) rank >= n) {
@@ -325,6 +345,7 @@ static void pick_pid(struct trace *t, uint64_t index)
         t->taken = more;
         t->n_taken = n;
     }
+    /* two processes with one rank: the first one gets it */
     if (!t->taken[rank])
         t->pid = (uint64_t) rank;
     t->taken[rank] = true;
@@ -370,6 +391,7 @@ static int64_t foreign_comm(struct foreign *f, const struct record *r,
 
     copy_text(one.id, sizeof(one.id), &r->id);
     *is_new = false;
+    /* records of a communicator mostly follow each other */
     for (uint32_t i = 0; i < f->n_comms; i++) {
         uint32_t at = (f->last + i) % f->n_comms;
 
@@ -407,6 +429,7 @@ static int look_at(void *arg, const struct record *records, size_t n)
             f->first_us = start;
         if (foreign_comm(f, r, &is_new) < 0)
             return -1;
+        /* a communicator's size shows whether its ranks are those of the job */
         if (is_new && r->n_ranks && f->ranks) {
             struct jobranks_claim claim = {.host = f->host,
                                            .pid = r->pid,
@@ -445,6 +468,7 @@ static void take_record(struct foreign *f, const struct record *r,
     bool is_new;
     int64_t comm = foreign_comm(f, r, &is_new);
 
+    /* the first record of the file */
     if (is_new && f->n_comms == 1)
         find_process(f, r);
     if (!f->own_clock) {
@@ -530,6 +554,7 @@ static void name_foreign_threads(const struct foreign *f)
         }
 }
 
+/* Reports what is wrong with a file. */
 static void tell_foreign(struct jp_recwalk *walk, const char *path,
                          const struct source_facts *facts)
 {
@@ -600,6 +625,7 @@ static void end_foreign(struct jp_recwalk *walk, struct foreign *f,
 
     while (t->queue.n)
         write_first(t);
+    /* the walk has counted it as another profiler's */
     walk->others -= walk->others > 0;
     walk->files++;
     tell_foreign(walk, f->path, facts);
@@ -619,6 +645,7 @@ static void end_foreign(struct jp_recwalk *walk, struct foreign *f,
     t->done->files++;
 }
 
+/* Names the threads that a recording's communicators use. */
 static void name_threads(struct trace *t)
 {
     char lane[24];
@@ -633,6 +660,7 @@ static void name_threads(struct trace *t)
     }
 }
 
+/* Names a recording's process and places it by its rank. */
 static void name_process(struct trace *t)
 {
     int64_t rank = t->rank;
@@ -654,6 +682,7 @@ static void name_process(struct trace *t)
     json_stream_close(&s, NULL);
 }
 
+/* Writes all of one recording. */
 static void write_process(struct trace *t, struct jp_recwalk *walk)
 {
     struct jp_pending pending = {0};
@@ -674,6 +703,7 @@ static void write_process(struct trace *t, struct jp_recwalk *walk)
         if (pending_add(&pending, &record) < 0)
             t->done->left_out++;
     }
+    /* the rest of the heap, then what had not ended */
     while (t->queue.n)
         write_first(t);
     pending_settle(&pending);
@@ -693,8 +723,8 @@ int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
 {
     struct trace t = {.out = out, .done = done, .clocks = clocks};
     struct foreign others = {.t = &t, .first_us = UINT64_MAX / 1000};
-    struct export_nsys *gpus = NULL;
-    size_t bad = 0;
+    struct export_nsys gpus = {0};
+    size_t bad;
     int rc = -1;
 
     if (trace_queue_init(&t.queue) < 0)
@@ -704,18 +734,19 @@ int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
     others.ranks = jobranks_create(walk->inputs, walk->n_inputs);
     if (t.ranks && others.ranks)
         read_foreign(walk, &others, look_at, NULL);
-    gpus = export_nsys_find(walk->inputs, walk->n_inputs, clocks, &bad);
-    if (!t.ranks || !others.ranks || others.no_memory || !gpus ||
+    if (!t.ranks || !others.ranks || others.no_memory ||
+        export_nsys_find(&gpus, walk->inputs, walk->n_inputs, clocks) < 0 ||
         jobranks_decide(others.ranks) < 0) {
         error_set(err, "out of memory");
         goto out;
     }
+    /* other files may begin earlier */
     if (others.first_us < UINT64_MAX / 1000 &&
         (!t.origin_ns || others.first_us * 1000 < t.origin_ns))
         t.origin_ns = others.first_us * 1000;
-    if (export_nsys_count(gpus) &&
-        (!t.origin_ns || export_nsys_first_ns(gpus) < t.origin_ns))
-        t.origin_ns = export_nsys_first_ns(gpus);
+    if (gpus.n && (!t.origin_ns || gpus.first_ns < t.origin_ns))
+        t.origin_ns = gpus.first_ns;
+    /* the head, then all events */
     fprintf(out,
             "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"origin_unix_us\":"
             "%" PRIu64 ".%03u%s%s%s},\n\"traceEvents\":[\n",
@@ -726,11 +757,11 @@ int export_chrome(struct jp_recwalk *walk, const struct clockmap *clocks,
     while (!ferror(out) && (t.file = recwalk_open(walk)))
         write_process(&t, walk);
     read_foreign(walk, &others, take_records, end_foreign);
-    bad += export_nsys_write(gpus, t.origin_ns, t.taken, t.n_taken,
-                             2 * FREE_PIDS, &t.comma, out);
-    walk->files += export_nsys_count(gpus);
-    walk->troubles += bad;
-    done->files += export_nsys_count(gpus);
+    bad = export_nsys_write(&gpus, t.origin_ns, t.taken, t.n_taken,
+                            2 * FREE_PIDS, &t.comma, out);
+    walk->files += gpus.n;
+    walk->troubles += gpus.bad + bad;
+    done->files += gpus.n;
     fputs("\n]}\n", out);
     if (fflush(out) != 0 || ferror(out))
         error_set(err, "output failed: %m");
@@ -740,7 +771,7 @@ out:
     trace_queue_fini(&t.queue);
     jobranks_destroy(t.ranks);
     jobranks_destroy(others.ranks);
-    export_nsys_free(gpus);
+    export_nsys_fini(&gpus);
     free(others.comms);
     free(t.taken);
     free(t.comms);

@@ -1,4 +1,8 @@
-/* export_inspector.c - write the recorder's files as Inspector's logs. */
+/* export_inspector.c - write the recorder's files as Inspector's logs.
+ *
+ * inspector_line_format formats one operation, in the three parts of a line:
+ * header, metadata and performance. The rest writes a file for each recording.
+ * export.h describes what agrees with NVIDIA's Inspector and what does not. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +45,7 @@ static int format_header(char *out, size_t size, const struct jpr_comm *comm)
                     id, name, comm->rank, comm->n_ranks, comm->n_nodes);
 }
 
+/* Formats "metadata":{...} of an operation. */
 static int format_metadata(char *out, size_t size,
                            const struct jp_recfile *file,
                            const struct jpr_op *op)
@@ -50,6 +55,7 @@ static int format_metadata(char *out, size_t size,
 
     inspector_line_escape(host, sizeof(host), file->host);
     inspector_line_escape(recorder, sizeof(recorder), file->recorder);
+    /* a version has no blanks in Inspector's logs */
     for (char *blank = recorder; (blank = strchr(blank, ' '));)
         *blank = '-';
     return snprintf(out, size,
@@ -62,6 +68,7 @@ static int format_metadata(char *out, size_t size,
                     recorder, done_us, host, file->pid);
 }
 
+/* Formats "coll_perf":{...} or "p2p_perf":{...} and the end of the line. */
 static int format_perf(char *out, size_t size, const struct jpr_comm *comm,
                        const struct jpr_op *op)
 {
@@ -97,6 +104,7 @@ size_t inspector_line_format(char out[INSPECTOR_LINE_BYTES],
 
     if (!comm || !file->has_header)
         return 0;
+    /* INSPECTOR_LINE_BYTES is enough for all three */
     n = format_header(out, size, comm);
     n += format_metadata(out + n, size - (size_t) n, file, op);
     n += format_perf(out + n, size - (size_t) n, comm, op);
@@ -105,6 +113,7 @@ size_t inspector_line_format(char out[INSPECTOR_LINE_BYTES],
 
 /* --- the recorder's files as Inspector's logs */
 
+/* Writes the operations of the open recording. */
 static void write_lines(struct jp_recwalk *walk, FILE *out,
                         struct export_done *done)
 {
@@ -130,6 +139,7 @@ static char *target(const struct jp_recwalk *walk, const char *dir)
     const char *name = walk->below;
     size_t len = strlen(name);
 
+    /* ".jpr.gz" and ".jpr" become ".log" */
     if (len > 3 && !strcmp(name + len - 3, ".gz"))
         len -= 3;
     if (len > 4 && !memcmp(name + len - 4, ".jpr", 4))
@@ -137,6 +147,8 @@ static char *target(const struct jp_recwalk *walk, const char *dir)
     return text_format("%s/%.*s.log", dir, (int) len, name);
 }
 
+/* Writes the file of the open recording and the folders above it. 0, or -1 and
+ * err. */
 static int write_file(struct jp_recwalk *walk, const char *dir,
                       struct export_done *done, struct jp_error *err)
 {

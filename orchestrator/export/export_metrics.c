@@ -1,4 +1,9 @@
-/* export_metrics.c - turn a step's report into metrics. */
+/* export_metrics.c - turn a step's report into metrics.
+ *
+ * Each table has a list of columns and a take_...() that adds its rows to
+ * objects of the set (orchestrator/metrics/metrics.h): busy.csv makes the
+ * ranks, ranks.csv adds to them, ops.csv makes cells of communicator, function
+ * and size. summary.json has the step's own figures. */
 #include "orchestrator/export/export.h"
 
 #include <errno.h>
@@ -13,15 +18,18 @@
 #include "orchestrator/report/summary_file.h"
 #include "orchestrator/show/csvtable.h"
 
-/* A cache of the cells last used, by a hash of their names. */
+/* Sizes of the cache of cells and of names. The cache has the cells last used,
+ * by a hash of their names. */
 enum { CACHE = 1024, NAME_BYTES = 64, PID_BYTES = 24 };
 
+/* An object of the set with METRICS_COLL, and what it is of. */
 struct cell {
     char comm[NAME_BYTES], coll[NAME_BYTES]; /* comm: its id */
     uint64_t size;
     double *values; /* NULL: free */
 };
 
+/* A communicator, as comms.csv describes it. */
 struct comm {
     char id[NAME_BYTES], name[METRICS_LABEL_BYTES], n_nodes[PID_BYTES];
 };
@@ -32,6 +40,7 @@ struct process {
     double *values;
 };
 
+/* The report that is read. */
 struct report {
     const char *dir;
     json_t *summary;
@@ -48,6 +57,7 @@ struct report {
 #define STEP(r) (r)->job, (r)->step
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
+/* A cell as a number. NAN: it is empty or none. */
 static double real_of(const char *text)
 {
     char *end;
@@ -85,6 +95,7 @@ static int read_table(struct report *r, const char *name,
 
     if (!path)
         return error_set(err, "out of memory");
+    /* older reports have fewer tables */
     rc = access(path, F_OK) < 0 ? 1
                                 : csvtable_open(&table, path, columns, n, err);
     if (rc == 0) {
@@ -112,6 +123,7 @@ static int by_process(const void *a, const void *b)
 static const char *const busy_columns[] = {"rank",    "host",  "pid",
                                            "from_us", "to_us", "share"};
 
+/* Makes the object of a rank, by its rank or else by its pid. */
 static int take_busy(struct report *r, const char *const *v)
 {
     struct process *p =
@@ -123,6 +135,7 @@ static int take_busy(struct report *r, const char *const *v)
         return -1;
     snprintf(p->host, sizeof(p->host), "%s", v[1]);
     snprintf(p->pid, sizeof(p->pid), "%s", v[2]);
+    /* without a rank in the job the pid names the process */
     if (*v[0])
         snprintf(name, sizeof(name), "%.20s", v[0]);
     else
@@ -132,6 +145,7 @@ static int take_busy(struct report *r, const char *const *v)
         return -1;
     p->values[METRIC_BUSY] = real_of(v[5]);
     p->values[METRIC_OPERATIONS] = 0;
+    /* the span of all communication, for shares and the duration */
     if (from > 0 && (!(r->first_us > 0) || from < r->first_us))
         r->first_us = from;
     if (to > r->last_us)
@@ -142,12 +156,15 @@ static int take_busy(struct report *r, const char *const *v)
 static const char *const rank_columns[] = {
     "host", "pid", "records", "p2p_records", "wait_us", "caused_us"};
 
+/* Adds to a sum, which may be NAN (unknown) before. An unknown value adds
+ * nothing. */
 static void add(double *sum, double value)
 {
     if (isfinite(value))
         *sum = (isfinite(*sum) ? *sum : 0) + value;
 }
 
+/* Adds the figures of a rank in one communicator to its process. */
 static int take_rank(struct report *r, const char *const *v)
 {
     struct process key = {.values = NULL}, *p;
@@ -157,6 +174,7 @@ static int take_rank(struct report *r, const char *const *v)
     p = r->n_processes ? bsearch(&key, r->processes, r->n_processes,
                                  sizeof(key), by_process)
                        : NULL;
+    /* no row in busy.csv: there is no object to add to */
     if (!p)
         return 0;
     add(&p->values[METRIC_OPERATIONS], real_of(v[2]));
@@ -176,12 +194,14 @@ static void share_caused(const struct report *r)
     for (size_t i = 0; i < r->n_processes; i++) {
         double *v = r->processes[i].values;
 
+        /* seconds of waiting for each second and each other process */
         v[METRIC_CAUSED] = seconds > 0 && others > 0
                                ? v[METRIC_CAUSED] / (seconds * others)
                                : NAN;
     }
 }
 
+/* Makes the objects of all ranks. 0, or -1 and err. */
 static int add_ranks(struct report *r, struct jp_error *err)
 {
     if (read_table(r, "busy", busy_columns, N(busy_columns), take_busy, err) <
@@ -226,6 +246,7 @@ static const char *const op_columns[] = {"comm",           "comm_name", "coll",
                                          "msg_size_bytes", "n_ranks",   "mean",
                                          "exec_mean_us"};
 
+/* Finds or makes the object of a cell. NULL: no memory. */
 static double *new_cell(const struct report *r, const char *const *v,
                         uint64_t bytes)
 {
@@ -237,6 +258,7 @@ static double *new_cell(const struct report *r, const char *const *v,
     snprintf(key.name, sizeof(key.name), "%s", v[OP_NAME]);
     comm = r->n_comms ? bsearch(&key, r->comms, r->n_comms, sizeof(key), by_id)
                       : NULL;
+    /* labels in the order of the table of metrics */
     return metrics_add(r->set, METRICS_COLL, "jobprof", r->job, NULL, NULL,
                        *v[OP_NAME] ? v[OP_NAME] : "unknown",
                        comm ? comm->n_nodes : NULL, v[OP_RANKS], v[OP_COLL],
@@ -244,6 +266,7 @@ static double *new_cell(const struct report *r, const char *const *v,
                        r->step, NULL);
 }
 
+/* The place in the cache of a row's cell. */
 static size_t slot_of(const char *const *v, uint64_t size)
 {
     uint64_t hash = 14695981039346656037u ^ size; /* FNV-1a */
@@ -260,6 +283,8 @@ static size_t slot_of(const char *const *v, uint64_t size)
 #define N_BUSBW METRIC_OPERATIONS
 #define N_TIMES METRIC_IN_FLIGHT
 
+/* Adds an operation to its cell: the logarithm of its bandwidth, as the mean is
+ * a geometric one, and its time. */
 static int take_op(struct report *r, const char *const *v)
 {
     double busbw = real_of(v[OP_BUSBW]), us = real_of(v[OP_EXEC]);
@@ -269,6 +294,7 @@ static int take_op(struct report *r, const char *const *v)
     num_parse_u64(v[OP_BYTES], 0, INT64_MAX, &bytes, NULL);
     size = metrics_size_first(bytes);
     c = &r->cache[slot_of(v, size)];
+    /* metrics_add finds a cell that is not in the cache */
     if (!c->values || c->size != size || strcmp(c->comm, v[OP_COMM]) ||
         strcmp(c->coll, v[OP_COLL])) {
         c->values = new_cell(r, v, bytes);
@@ -297,11 +323,13 @@ static void settle_cells(const struct report *r, size_t first)
 
         if (r->set->objects[i]->scope != METRICS_COLL)
             continue;
+        /* the geometric mean; NAN if there was none */
         v[METRIC_COLL_BUSBW] = exp(v[METRIC_COLL_BUSBW] / v[N_BUSBW]);
         v[METRIC_COLL_TIME] /= v[N_TIMES];
     }
 }
 
+/* Makes the objects of all cells. 0, or -1 and err. */
 static int add_operations(struct report *r, struct jp_error *err)
 {
     size_t first = r->set->n;
@@ -309,6 +337,7 @@ static int add_operations(struct report *r, struct jp_error *err)
     if (read_table(r, "comms", comm_columns, N(comm_columns), take_comm, err) <
         0)
         return -1;
+    /* sorted, so that cells find their number of nodes */
     if (r->n_comms)
         qsort(r->comms, r->n_comms, sizeof(*r->comms), by_id);
     if (read_table(r, "ops", op_columns, N(op_columns), take_op, err) < 0)
@@ -319,6 +348,7 @@ static int add_operations(struct report *r, struct jp_error *err)
 
 /* --- the step ------------------------------------------------------------- */
 
+/* Counts the findings, by kind and in sum. 0, or -1: no memory. */
 static int add_findings(const struct report *r, double *node)
 {
     const json_t *findings = json_object_get(r->summary, "findings"), *f;
@@ -339,6 +369,7 @@ static int add_findings(const struct report *r, double *node)
     return 0;
 }
 
+/* Adds the step, its verdict, coverage and duration. 0, or -1: no memory. */
 static int add_step(const struct report *r)
 {
     const json_t *job = json_object_get(r->summary, "job");
@@ -365,6 +396,7 @@ static int add_step(const struct report *r)
     return add_findings(r, v);
 }
 
+/* Sets the labels of job and step. */
 static void name_step(struct report *r)
 {
     const json_t *job = json_object_get(r->summary, "job");
@@ -398,6 +430,7 @@ int export_metrics(const char *step_dir, bool with_time,
     r->dir = step_dir;
     r->set = set;
     r->summary = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
+    /* errno: no report, as opposed to a bad one */
     if (!r->summary) {
         free(r);
         errno = ENODATA;

@@ -1,4 +1,8 @@
-/* export_nsys.c - add GPU activity from nsys exports to a trace of events. */
+/* export_nsys.c - add GPU activity from nsys exports to a trace of events.
+ *
+ * First the exports are found, and the start of each is read
+ * (export_nsys_find). export_nsys_write then reads the tables of kernels,
+ * copies and memsets of each, row by row, and writes an event for each row. */
 #include "orchestrator/export/export.h"
 
 #include <errno.h>
@@ -12,13 +16,16 @@
 #include "common/json_stream.h"
 #include "plugins/nsys/nsys_read.h"
 
+/* levels of folders, and exports at most */
 #define DEPTH 8
 #define EXPORTS_MAX 4096
 /* Threads of communicators use smaller numbers. */
 #define FIRST_THREAD 1000000
+/* threads of one process */
 enum { STREAMS = 256 };
 
-struct one {
+/* One export. */
+struct export_nsys_one {
     char *path;
     int64_t rank; /* -1: unknown */
     char host[256];
@@ -27,20 +34,21 @@ struct one {
     const struct clockmap_node *clock;
 };
 
-struct export_nsys {
-    struct one *at;
-    size_t n, room;
+/* The list while it is made. */
+struct finding {
+    struct export_nsys *list;
+    size_t room;
     const struct clockmap *clocks;
-    size_t bad;
     bool failed;
 };
 
 /* --- find ---------------------------------------------------------------- */
 
+/* The callback for the row with the session's start. */
 static int take_start(void *arg, const struct nsys_cell *cells,
                       struct jp_error *err)
 {
-    struct one *one = arg;
+    struct export_nsys_one *one = arg;
 
     (void) err;
     if (cells[0].type == NSYS_CELL_NUMBER && cells[0].number > 0)
@@ -56,12 +64,13 @@ static const struct clockmap_node *clock_of(const struct clockmap *clocks,
     const struct clockmap_node *node =
         clocks ? clockmap_find(clocks, host, strlen(host)) : NULL;
 
+    /* an export may have the full name, the map the short one */
     return node || !clocks ? node
                            : clockmap_find(clocks, host, strcspn(host, "."));
 }
 
 /* Whether it is an export with a start time; reads its facts. */
-static bool look(struct one *one, const struct clockmap *clocks)
+static bool look(struct export_nsys_one *one, const struct clockmap *clocks)
 {
     static const char *const start[] = {"utcEpochNs"};
     struct nsys_db *db = nsys_sql_open(one->path, NULL, NULL, NULL);
@@ -69,7 +78,9 @@ static bool look(struct one *one, const struct clockmap *clocks)
     if (!db || nsys_sql_scan(db, "TARGET_INFO_SESSION_START_TIME", start, 1,
                              take_start, one, NULL) < 0)
         one->start_ns = 0;
+    /* NULL if it is no database */
     nsys_sql_close(db);
+    /* the file's name has rank and host */
     one->rank = nsys_name_read(one->path, one->host, sizeof(one->host));
     one->clock = clock_of(clocks, one->host);
     one->first_ns = clockmap_ns(one->clock, one->start_ns);
@@ -77,24 +88,30 @@ static bool look(struct one *one, const struct clockmap *clocks)
     return one->start_ns > 0 && one->start_ns < INT64_MAX / 2;
 }
 
-static void add(struct export_nsys *list, const char *path)
+/* Adds an export to the list, or counts it as bad. */
+static void add(struct finding *f, const char *path)
 {
-    struct one one = {.path = strdup(path)};
+    struct export_nsys *list = f->list;
+    struct export_nsys_one one = {.path = strdup(path)};
 
-    if (list->n == list->room) {
-        size_t room = list->room ? 2 * list->room : 16;
-        struct one *more = reallocarray(list->at, room, sizeof(*more));
+    if (list->n == f->room) {
+        size_t room = f->room ? 2 * f->room : 16;
+        struct export_nsys_one *more =
+            reallocarray(list->at, room, sizeof(*more));
 
         if (more) {
             list->at = more;
-            list->room = room;
+            f->room = room;
         }
     }
-    if (!one.path || list->n == list->room) {
+    /* no memory */
+    if (!one.path || list->n == f->room) {
         free(one.path);
-        list->failed = true;
-    } else if (list->n < EXPORTS_MAX && look(&one, list->clocks)) {
+        f->failed = true;
+    } else if (list->n < EXPORTS_MAX && look(&one, f->clocks)) {
         list->at[list->n++] = one;
+        if (one.first_ns < list->first_ns)
+            list->first_ns = one.first_ns;
     } else {
         free(one.path);
         list->bad++;
@@ -108,88 +125,75 @@ static bool is_export(const char *name)
     return n > 7 && !strcmp(name + n - 7, ".sqlite");
 }
 
+/* A callback of type treewalk_see. */
 static int see(void *arg, const struct treewalk_entry *entry)
 {
-    struct export_nsys *list = arg;
+    struct finding *f = arg;
 
     if (entry->what == TREEWALK_FILE && is_export(entry->name))
-        add(list, entry->path);
-    return list->failed ? -1 : 0;
+        add(f, entry->path);
+    return f->failed ? -1 : 0;
 }
 
 /* Compares by rank (unknown ranks last), then by path. */
 static int by_rank(const void *a, const void *b)
 {
-    const struct one *x = a, *y = b;
+    const struct export_nsys_one *x = a, *y = b;
     uint64_t i = (uint64_t) x->rank, k = (uint64_t) y->rank;
 
     return i != k ? i < k ? -1 : 1 : strcmp(x->path, y->path);
 }
 
-struct export_nsys *export_nsys_find(const char *const *inputs, size_t n,
-                                     const struct clockmap *clocks, size_t *bad)
+int export_nsys_find(struct export_nsys *list, const char *const *inputs,
+                     size_t n, const struct clockmap *clocks)
 {
-    struct export_nsys *list = calloc(1, sizeof(*list));
+    struct finding f = {.list = list, .clocks = clocks};
 
-    for (size_t i = 0; list && !list->failed && nsys_sql_built() && i < n;
-         i++) {
+    *list = (struct export_nsys){.first_ns = UINT64_MAX};
+    for (size_t i = 0; !f.failed && nsys_sql_built() && i < n; i++) {
         int fd = open(inputs[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-        list->clocks = clocks;
         if (fd >= 0)
-            list->failed = treewalk(fd, inputs[i], DEPTH, see, list) < 0;
+            f.failed = treewalk(fd, inputs[i], DEPTH, see, &f) < 0;
         else if (errno == ENOTDIR && is_export(inputs[i]))
-            add(list, inputs[i]);
+            add(&f, inputs[i]);
     }
-    if (list && list->failed) {
-        export_nsys_free(list);
-        return NULL;
+    if (f.failed) {
+        export_nsys_fini(list);
+        return -1;
     }
-    if (list && list->n > 1)
+    if (list->n > 1)
         qsort(list->at, list->n, sizeof(*list->at), by_rank);
-    *bad = list ? list->bad : 0;
-    return list;
+    return 0;
 }
 
-void export_nsys_free(struct export_nsys *list)
+void export_nsys_fini(struct export_nsys *list)
 {
-    for (size_t i = 0; list && i < list->n; i++)
-        free(list->at[i].path);
-    if (list)
-        free(list->at);
-    free(list);
-}
-
-size_t export_nsys_count(const struct export_nsys *list)
-{
-    return list->n;
-}
-
-uint64_t export_nsys_first_ns(const struct export_nsys *list)
-{
-    uint64_t first = UINT64_MAX;
-
     for (size_t i = 0; i < list->n; i++)
-        first = list->at[i].first_ns < first ? list->at[i].first_ns : first;
-    return first;
+        free(list->at[i].path);
+    free(list->at);
+    *list = (struct export_nsys){0};
 }
 
 /* --- events -------------------------------------------------------------- */
 
+/* A CUDA stream of a device. */
 struct stream {
     int64_t device, stream;
 };
 
+/* The state while one export is written. */
 struct writer {
     FILE *out;
     bool *comma;
-    const struct one *of;
+    const struct export_nsys_one *of;
     struct nsys_db *db;
     uint64_t origin_ns, pid;
     struct stream streams[STREAMS];
     size_t n_streams;
 };
 
+/* Begins an event; the caller adds members and closes it. */
 static void begin(struct writer *w, struct jp_json_stream *s, const char *phase,
                   uint64_t thread)
 {
@@ -202,6 +206,7 @@ static void begin(struct writer *w, struct jp_json_stream *s, const char *phase,
     json_stream_count(s, "tid", thread);
 }
 
+/* Writes a metadata event that names a process or a thread. */
 static void name(struct writer *w, const char *what, uint64_t thread,
                  const char *text)
 {
@@ -215,12 +220,14 @@ static void name(struct writer *w, const char *what, uint64_t thread,
     json_stream_close(&s, NULL);
 }
 
-/* The thread of a stream. Beyond the limit, streams share the last one. */
+/* The thread of a stream, which is named when it is new. Beyond the limit,
+ * streams share the last one. */
 static uint64_t thread_of(struct writer *w, int64_t device, int64_t stream)
 {
     char text[96];
     size_t i = 0;
 
+    /* few streams: a loop will do */
     while (i < w->n_streams &&
            (w->streams[i].device != device || w->streams[i].stream != stream))
         i++;
@@ -235,16 +242,20 @@ static uint64_t thread_of(struct writer *w, int64_t device, int64_t stream)
     return FIRST_THREAD + i;
 }
 
+/* The columns that are read; a table without one of them has no value there. */
 enum { START, END, DEVICE, STREAM, SHORT, NAME, BYTES, KIND, COLUMNS };
 static const char *const columns[] = {"start",    "end",       "deviceId",
                                       "streamId", "shortName", "demangledName",
                                       "bytes",    "copyKind"};
 
+/* A cell as a number; -1 if it is none. All numbers here are positive. */
 static int64_t number(const struct nsys_cell *cell)
 {
     return cell->type == NSYS_CELL_NUMBER ? cell->number : -1;
 }
 
+/* A kernel's short name, or else its long one. Cells have indexes of the
+ * export's table of texts. */
 static const char *title(struct writer *w, const struct nsys_cell *cells,
                          const char *missing)
 {
@@ -265,6 +276,7 @@ static int64_t place(const struct writer *w, int64_t ns)
     return (int64_t) (at - w->origin_ns);
 }
 
+/* Writes an event of a row. Rows with impossible times are left out. */
 static void put(struct writer *w, const struct nsys_cell *cells,
                 const char *kind, const char *text)
 {
@@ -289,6 +301,7 @@ static void put(struct writer *w, const struct nsys_cell *cells,
     json_stream_close(&s, NULL);
 }
 
+/* The callbacks for the rows of the three tables. */
 static int take_kernel(void *arg, const struct nsys_cell *cells,
                        struct jp_error *err)
 {
@@ -323,6 +336,7 @@ static int write_one(struct writer *w)
 {
     int rc = -1;
 
+    /* a missing table is no error, a damaged one is */
     w->db = nsys_sql_open(w->of->path, NULL, NULL, NULL);
     w->n_streams = 0;
     if (w->db &&
@@ -345,13 +359,14 @@ size_t export_nsys_write(const struct export_nsys *list, uint64_t origin_ns,
     size_t bad = 0;
 
     for (size_t i = 0; w && i < list->n && !ferror(out); i++) {
-        const struct one *one = &list->at[i];
+        const struct export_nsys_one *one = &list->at[i];
         bool known = one->rank >= 0 && (uint64_t) one->rank < free_pid;
         char text[320];
 
         *w = (struct writer){
             .out = out, .comma = comma, .of = one, .origin_ns = origin_ns};
         w->pid = known ? (uint64_t) one->rank : free_pid + i;
+        /* named unless a recording has named it */
         if (!known || (size_t) one->rank >= n_named || !is_named[one->rank]) {
             if (known)
                 snprintf(text, sizeof(text), "rank %" PRId64 " %s", one->rank,

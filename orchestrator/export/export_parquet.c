@@ -20,14 +20,18 @@
 #include "orchestrator/report/tables.h"
 
 enum {
+    /* for each file */
     MAX_THREADS = 4,
     MAX_ROW = 65536, /* in bytes, as in csvtable.h */
     READ_BYTES = 1 << 20
 };
+/* a chunk's text fits one row group */
 #define CHUNK_BYTES ((size_t) PARQUET_TEXT_BYTES)
 
 /* --- types of columns ----------------------------------------------------- */
 
+/* The type of a column, by its kind and by the member that it comes from.
+ * Counts that are means are reals. */
 static enum parquet_type type_of(const struct jp_column *c)
 {
     switch (c->kind) {
@@ -68,6 +72,7 @@ static const struct jp_table *find_table(const char *name)
 {
     static const struct jp_table *const others[] = {&table_util, &table_clock,
                                                     NULL};
+    /* all tables that a report may have */
     const struct jp_table *table = find_in(tables, name);
 
     table = table ? table : find_in(others, name);
@@ -78,6 +83,8 @@ static const struct jp_table *find_table(const char *name)
 
 /* --- reading a CSV file in turns ------------------------------------------ */
 
+/* A CSV file that threads read in turns. All but path, columns and codec is
+ * protected by the lock while they run. */
 struct feed {
     const char *path;
     int fd;
@@ -103,6 +110,7 @@ struct chunk {
     char *text;
     size_t n, size;
     uint64_t line; /* line number of its first row */
+    size_t rows;
     size_t turn;
     uint64_t odd;
     char *cell; /* MAX_ROW bytes */
@@ -110,6 +118,7 @@ struct chunk {
     struct jp_error err;
 };
 
+/* Makes room for n bytes of text. 0, or -1 and c->err. */
 static int room(struct chunk *c, size_t n)
 {
     char *more;
@@ -135,6 +144,7 @@ static int read_more(struct feed *f, struct chunk *c, size_t *n)
         return 0;
     if (room(c, c->n + READ_BYTES) < 0)
         return -1;
+    /* a signal may interrupt */
     do
         got = read(f->fd, c->text + c->n, READ_BYTES);
     while (got < 0 && errno == EINTR);
@@ -147,49 +157,51 @@ static int read_more(struct feed *f, struct chunk *c, size_t *n)
 }
 
 /* Counts whole rows of c's text from byte *at, up to PARQUET_ROWS in all. */
-static void count_rows(const struct chunk *c, size_t *at, size_t *rows)
+static void count_rows(struct chunk *c, size_t *at)
 {
     const char *end;
 
-    while (*rows < PARQUET_ROWS && *at < c->n &&
+    while (c->rows < PARQUET_ROWS && *at < c->n &&
            (end = memchr(c->text + *at, '\n', c->n - *at))) {
         *at = (size_t) (end - c->text) + 1;
-        ++*rows;
+        c->rows++;
     }
 }
 
-/* Takes the next rows of the file. *rows 0: no more rows. */
-static int take_rows(struct feed *f, struct chunk *c, size_t *rows)
+/* Takes the next rows of the file. c->rows 0: no more rows. */
+static int take_rows(struct feed *f, struct chunk *c)
 {
     size_t at = 0, got;
 
-    *rows = c->n = 0;
+    c->rows = c->n = 0;
+    /* begin with what the thread before has read beyond its rows */
     if (room(c, f->n_carry) < 0)
         return -1;
     if (f->n_carry)
         memcpy(c->text, f->carry, f->n_carry);
     c->n = f->n_carry;
     for (;;) {
-        count_rows(c, &at, rows);
-        if (*rows == PARQUET_ROWS || at >= CHUNK_BYTES)
+        count_rows(c, &at);
+        if (c->rows == PARQUET_ROWS || at >= CHUNK_BYTES)
             break;
         if (c->n - at > MAX_ROW)
             return error_set(&c->err, "%s:%" PRIu64 ": row too long", f->path,
-                             f->line + *rows);
+                             f->line + c->rows);
         if (read_more(f, c, &got) < 0)
             return -1;
         if (!got && c->n > at)
             return error_set(&c->err, "%s:%" PRIu64 ": cut row", f->path,
-                             f->line + *rows);
+                             f->line + c->rows);
         if (!got)
             break;
     }
+    /* leave the begun row to the next thread */
     f->n_carry = c->n - at;
     if (f->n_carry)
         memcpy(f->carry, c->text + at, f->n_carry);
     c->n = at;
     c->line = f->line;
-    f->line += *rows;
+    f->line += c->rows;
     return 0;
 }
 
@@ -202,6 +214,7 @@ static int feed_room(struct feed *f, struct jp_error *err)
 
 /* --- cells ---------------------------------------------------------------- */
 
+/* A cell's text; not terminated. */
 struct cell {
     const char *at;
     size_t n;
@@ -215,17 +228,20 @@ static bool next_cell(const char **at, const char *end, char *buf,
     const char *p = *at, *comma;
     size_t n = 0;
 
+    /* without quotes: up to the comma */
     if (p == end || *p != '"') {
         comma = memchr(p, ',', (size_t) (end - p));
         *cell = (struct cell){p, (size_t) ((comma ? comma : end) - p)};
         *at = comma ? comma + 1 : NULL;
         return !memchr(cell->at, '"', cell->n);
     }
+    /* within quotes: up to the next single one */
     for (p++;; p++) {
         if (p == end)
             return false;
         if (*p == '"' && (p + 1 == end || p[1] != '"'))
             break;
+        /* two quotes are one */
         p += *p == '"';
         buf[n++] = *p;
     }
@@ -235,6 +251,7 @@ static bool next_cell(const char **at, const char *end, char *buf,
     return p == end || *p == ',';
 }
 
+/* Parses digits. False: none, something else, or more than 64 bits. */
 static bool parse_count(struct cell cell, uint64_t *value)
 {
     uint64_t v = 0;
@@ -256,6 +273,7 @@ static bool parse_int(struct cell cell, uint64_t *value)
     uint64_t v;
 
     if (!parse_count((struct cell){cell.at + minus, cell.n - minus}, &v) ||
+        /* the least int64 has no positive counterpart */
         v > (uint64_t) INT64_MAX + minus)
         return false;
     *value = minus ? 0 - v : v;
@@ -269,6 +287,7 @@ static bool parse_odd_real(struct cell cell, double *value)
 
     if (!cell.n || cell.n >= sizeof(text))
         return false;
+    /* strtod needs a NUL */
     memcpy(text, cell.at, cell.n);
     text[cell.n] = '\0';
     if (strspn(text, "+-.0123456789eE") != cell.n)
@@ -287,6 +306,7 @@ static bool parse_real(struct cell cell, double *value)
     uint64_t digits = 0;
     double v;
 
+    /* up to 15 digits are exact in a double */
     if (cell.n - i > 15)
         return parse_odd_real(cell, value);
     for (; i < cell.n; i++) {
@@ -301,6 +321,7 @@ static bool parse_real(struct cell cell, double *value)
     }
     if (i == first)
         return false;
+    /* tens up to 1e22 are exact, too */
     v = (double) digits / tens[point ? cell.n - point : 0];
     *value = first ? -v : v;
     return true;
@@ -316,6 +337,7 @@ static struct cell clean(struct cell cell, char *buf)
         plain = (unsigned char) (cell.at[i] - 0x20) < 0x5f;
     if (plain)
         return cell;
+    /* a quoted cell is in buf already */
     memmove(buf, cell.at, cell.n);
     for (size_t i = 0, len; i < cell.n; i += len) {
         uint32_t point;
@@ -378,6 +400,7 @@ static bool put_cell(struct chunk *c, size_t column, enum parquet_type type,
     }
 }
 
+/* Puts all cells of a row. 0, or -1 and c->err. */
 static int put_row(const struct feed *f, struct chunk *c, uint64_t line,
                    const char *from, const char *end)
 {
@@ -399,6 +422,7 @@ static int put_row(const struct feed *f, struct chunk *c, uint64_t line,
     return 0;
 }
 
+/* Puts and encodes all rows of a chunk. 0, or -1 and c->err. */
 static int put_rows(const struct feed *f, struct chunk *c)
 {
     const char *at = c->text, *end;
@@ -420,16 +444,16 @@ static int put_rows(const struct feed *f, struct chunk *c)
 /* Whether there is another chunk to convert. */
 static bool take(struct feed *f, struct chunk *c, bool *bad)
 {
-    size_t rows = 0;
-
+    c->rows = 0;
     pthread_mutex_lock(&f->lock);
-    *bad = !f->failed && take_rows(f, c, &rows) < 0;
+    *bad = !f->failed && take_rows(f, c) < 0;
+    /* an error of reading ends the file for all */
     if (*bad)
         f->end = true;
     c->turn = f->taken;
-    f->taken += rows > 0 || *bad;
+    f->taken += c->rows > 0 || *bad;
     pthread_mutex_unlock(&f->lock);
-    return rows > 0 || *bad;
+    return c->rows > 0 || *bad;
 }
 
 /* Appends the chunks in their order. The first chunk with an error determines
@@ -437,10 +461,11 @@ static bool take(struct feed *f, struct chunk *c, bool *bad)
 static void hand_over(struct feed *f, struct chunk *c, bool bad)
 {
     pthread_mutex_lock(&f->lock);
+    /* in the order of the file, whichever thread is done first */
     while (f->written != c->turn)
         pthread_cond_wait(&f->moved, &f->lock);
     if (!f->failed && !bad) {
-        f->rows += parquet_group_rows(c->group);
+        f->rows += c->rows;
         f->odd += c->odd;
         bad = parquet_append(f->file, c->group, &c->err) < 0;
     }
@@ -453,6 +478,7 @@ static void hand_over(struct feed *f, struct chunk *c, bool bad)
     pthread_mutex_unlock(&f->lock);
 }
 
+/* A thread: takes chunks until there are none. */
 static void *work(void *arg)
 {
     struct feed *f = arg;
@@ -476,6 +502,7 @@ static void *work(void *arg)
     return NULL;
 }
 
+/* Converts with a thread for each 8 MiB, this one included. */
 static void run(struct feed *f, uint64_t bytes)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -509,6 +536,7 @@ static int add_column(struct feed *f, const struct jp_table *table, char *key,
 {
     const struct jp_column *c = find_column(table, key);
 
+    /* names of columns are ours, and simple */
     if (!*key || key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_")])
         return error_set(err, "%s:1: not a heading", f->path);
     if (f->n_columns == PARQUET_COLUMNS)
@@ -534,12 +562,14 @@ static int read_heading(struct feed *f, const struct jp_table *table,
     if (rc < 0) {
         if (err)
             *err = c.err;
+        /* a NUL would end the names early */
     } else if (end && memchr(c.text, '\0', (size_t) (end - c.text))) {
         rc = error_set(err, "%s:1: not a heading", f->path);
     } else if (!end || !(f->names = strndup(c.text, (size_t) (end - c.text)))) {
         rc = error_set(err, "%s: no heading", f->path);
     } else {
         n = (size_t) (end + 1 - c.text);
+        /* what was read beyond the heading are the first rows */
         f->n_carry = c.n - n;
         memcpy(f->carry, c.text + n, f->n_carry);
         f->line = 2;
@@ -574,6 +604,7 @@ int export_parquet_csv(const char *csv, FILE *out, enum parquet_codec codec,
     f.fd = fileio_open_regular(csv, false, err);
     if (f.fd < 0)
         return -1;
+    /* heading, columns, head of the file; then the rows */
     if (fstat(f.fd, &st) < 0 || feed_room(&f, err) < 0 ||
         read_heading(&f, table, err) < 0 ||
         !(f.file =
@@ -581,6 +612,7 @@ int export_parquet_csv(const char *csv, FILE *out, enum parquet_codec codec,
         goto out;
     run(&f, (uint64_t) st.st_size);
     if (f.failed)
+        /* err may be NULL */
         *(err ? err : &f.why) = f.why;
     else
         rc = parquet_finish(f.file, err);
@@ -609,6 +641,7 @@ static int write_one(const char *csv_dir, const char *out_dir,
 
     if (!csv || !path) {
         error_set(err, "out of memory");
+        /* a report without this table */
     } else if (access(csv, F_OK) < 0) {
         rc = 0;
     } else if (fileio_mkdirs(out_dir, err) == 0 &&
@@ -624,6 +657,7 @@ static int write_one(const char *csv_dir, const char *out_dir,
     return rc;
 }
 
+/* Converts the tables of a list that have a CSV file. 0, or -1 and err. */
 static int write_list(const char *csv_dir, const char *out_dir,
                       const struct jp_table *const list[],
                       enum parquet_codec codec,

@@ -54,6 +54,7 @@ static const struct parquet_column columns[LOG_COLUMNS] = {
     [LOG_PID] = {"pid", PARQUET_INT},
 };
 
+/* The file that is written now; the group is used again for each. */
 struct writer {
     struct parquet_file *file;
     struct parquet_group *group;
@@ -61,6 +62,7 @@ struct writer {
     struct jp_error *err;
 };
 
+/* Puts a text; an empty one is unknown. */
 static void put_text(struct writer *w, size_t column, struct record_text text)
 {
     if (text.len)
@@ -69,6 +71,7 @@ static void put_text(struct writer *w, size_t column, struct record_text text)
         parquet_put_null(w->group, column);
 }
 
+/* Puts a number, or null if it is unknown. */
 static void put_known(struct writer *w, size_t column, bool known,
                       uint64_t value)
 {
@@ -78,6 +81,7 @@ static void put_known(struct writer *w, size_t column, bool known,
         parquet_put_null(w->group, column);
 }
 
+/* Puts the communicator's type, which needs its size. */
 static void put_type(struct writer *w, const struct record *r)
 {
     const char *name;
@@ -90,6 +94,7 @@ static void put_type(struct writer *w, const struct record *r)
     parquet_put_text(w->group, LOG_COMM_TYPE, name, strlen(name));
 }
 
+/* Puts a record as one row. */
 static void put_record(struct writer *w, const struct record *r)
 {
     put_text(w, LOG_ID, r->id);
@@ -113,6 +118,8 @@ static void put_record(struct writer *w, const struct record *r)
     w->rows++;
 }
 
+/* Encodes the group, appends it to the file and empties it. 0, or -1 and err.
+ */
 static int flush(struct writer *w)
 {
     return parquet_group_encode(w->group, w->err) < 0
@@ -120,7 +127,8 @@ static int flush(struct writer *w)
                : parquet_append(w->file, w->group, w->err);
 }
 
-/* The callback of a sink. */
+/* The sink's callback for records. Send and Recv have no row, as in the
+ * exporter. 0, or -1 and err. */
 static int take(void *arg, const struct record *records, size_t n)
 {
     struct writer *w = arg;
@@ -135,6 +143,7 @@ static int take(void *arg, const struct record *records, size_t n)
     return 0;
 }
 
+/* The sink's callback for counters, for which the exporter has no column. */
 static int ignore_counts(void *arg, const struct record *base,
                          const struct jpr_counts *counts)
 {
@@ -144,7 +153,7 @@ static int ignore_counts(void *arg, const struct record *base,
     return 0;
 }
 
-/* Writes all records of one log. */
+/* Writes all records of one log, whatever its profiler. 0, or -1 and err. */
 static int put_log(struct writer *w, struct reader_states *states,
                    const struct jp_logfile *log)
 {
@@ -159,6 +168,7 @@ static int put_log(struct writer *w, struct reader_states *states,
     const struct backend *backend = reader_find(log->path, !log->maybe, &why);
     int rc = 0;
 
+    /* a file of no profiler has no rows */
     if (backend && backend->reader)
         rc = reader_read(states, backend, &in, &sink, &facts);
     free(facts.notes);
@@ -168,11 +178,13 @@ static int put_log(struct writer *w, struct reader_states *states,
 /* The file's name without folders and endings. */
 static void stem_of(const char *path, char stem[256])
 {
+    /* in the order in which they follow each other from the end */
     static const char *const ends[] = {".gz",   ".log", ".jsonl",
                                        ".json", ".txt", ".jpr"};
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     size_t len = strlen(name);
 
+    /* ".log.gz" loses both */
     for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
         size_t n = strlen(ends[i]);
 
@@ -207,12 +219,14 @@ static struct target *name_targets(const struct jp_logwalk *walk)
     }
     if (t && walk->n_logs)
         qsort(t, walk->n_logs, sizeof(*t), by_stem);
+    /* equal stems are neighbours now */
     for (size_t i = 1; t && i < walk->n_logs; i++)
         if (strcmp(t[i].stem, t[i - 1].stem) == 0)
             t[i].before = t[i - 1].before + 1;
     return t;
 }
 
+/* The path of a log's Parquet file. The caller frees it. NULL: no memory. */
 static char *path_of(const struct target *t, const char *dir)
 {
     return t->before
@@ -241,6 +255,7 @@ static int write_log(const struct jp_logfile *log, char *path,
              ? parquet_finish(w->file, w->err)
              : -1;
     parquet_destroy(w->file);
+    /* a log without collectives leaves no file */
     if (rc == 0 && w->rows)
         rc = fileio_temp_commit(&file, w->err);
     else
@@ -269,6 +284,7 @@ int export_parquet_logs(const char *const *inputs, size_t n, const char *dir,
     names = name_targets(&walk);
     if (!states || !w.group || !names)
         error_set(err, "out of memory");
+    /* no folder without a file */
     else
         rc = walk.n_logs ? fileio_mkdirs(dir, err) : 0;
     for (size_t i = 0; i < walk.n_logs && rc == 0; i++)

@@ -1,10 +1,16 @@
-/* trace_event.c - format name, category and arguments of an operation. */
+/* trace_event.c - format name, category and arguments of an operation, for a
+ * trace of events.
+ *
+ * The texts are made when an operation is read, and written when its turn comes
+ * (export_chrome.c). Members without a value are left out. */
 #include "orchestrator/export/export.h"
 
 #include <stdlib.h>
 
 #include "common/json_stream.h"
 
+/* Words of enum jpr_op_kind, of enum jpr_source and of the waits in the
+ * network. */
 static const char *const kinds[JPR_N_OP_KINDS] = {"collective", "p2p",
                                                   "copy engine"};
 static const char *const sources[] = {"kernel_gpu", "kernel_cpu",
@@ -17,13 +23,14 @@ bool trace_event_span(const struct jpr_op *op, uint64_t *start_ns,
 {
     uint64_t end = recfile_end_ns(op);
 
+    /* the kernel's begin, or when the host enqueued the operation */
     *start_ns = op->kernel_first_mono_ns ? op->kernel_first_mono_ns
                                          : op->enqueue_start_mono_ns;
     *end_ns = end > *start_ns ? end : *start_ns;
     return *start_ns != 0;
 }
 
-/* Writes nothing if text is missing. */
+/* Writes a member, unless its text is empty. */
 static void put_text(struct jp_json_stream *s, const char *key,
                      const char *text)
 {
@@ -31,8 +38,10 @@ static void put_text(struct jp_json_stream *s, const char *key,
         json_stream_text(s, key, text);
 }
 
+/* Writes how long the network's steps of an operation waited, by reason. */
 static void put_waits(struct jp_json_stream *s, const struct jpr_op *op)
 {
+    /* waits are recorded only if the network was used */
     if (!op->has_net)
         return;
     json_stream_object(s, "wait_us");
@@ -43,11 +52,14 @@ static void put_waits(struct jp_json_stream *s, const struct jpr_op *op)
     json_stream_count(s, "net_bytes", op->net_bytes);
 }
 
+/* Writes execution time, bandwidth, and how long before its kernel an operation
+ * was enqueued. */
 static void put_times(struct jp_json_stream *s, const struct jp_recfile *file,
                       const struct jpr_op *op)
 {
     const struct jpr_comm *comm = jpr_comm(file->reader, op->comm);
     uint64_t enqueue = op->enqueue_start_mono_ns, exec_us = recfile_exec_us(op);
+    /* Inspector's formula */
     struct bandwidth b = bandwidth_of(
         bandwidth_find(op->func), comm ? comm->n_ranks : 0, op->bytes, exec_us);
 
@@ -66,6 +78,7 @@ static void put_times(struct jp_json_stream *s, const struct jp_recfile *file,
         json_stream_count(s, "gpu_start_ns", op->gpu_first_ns);
 }
 
+/* Writes all that is known of an operation. */
 static void put_args(struct jp_json_stream *s, const struct jp_recfile *file,
                      const struct jpr_op *op)
 {
@@ -77,6 +90,7 @@ static void put_args(struct jp_json_stream *s, const struct jp_recfile *file,
     put_text(s, "algo", op->algo);
     put_text(s, "proto", op->proto);
     json_stream_count(s, "channels", op->n_channels);
+    /* a peer, or the root of Broadcast and Reduce unless it is rank 0 */
     if (op->kind == JPR_P2P)
         json_stream_int(s, "peer", op->peer);
     else if (op->root > 0)
@@ -85,6 +99,7 @@ static void put_args(struct jp_json_stream *s, const struct jp_recfile *file,
     put_waits(s, op);
     if (op->graph_captured)
         json_stream_bool(s, "graph", true);
+    /* how far it got, if not all channels ended */
     if (op->channels_started || op->incomplete) {
         json_stream_count(s, "channels_started", op->channels_started);
         json_stream_count(s, "channels_stopped", op->channels_stopped);
@@ -99,6 +114,7 @@ char *trace_event_describe(const struct jp_recfile *file,
     struct jp_json_stream s;
     char *text = NULL;
     size_t len = 0;
+    /* the stream allocates text, which fclose completes */
     FILE *out = open_memstream(&text, &len);
 
     if (!out)
@@ -127,6 +143,7 @@ char *trace_event_of_record(const struct record *record,
 
     if (!out)
         return NULL;
+    /* a record's texts are not terminated */
     snprintf(func, sizeof(func), "%.*s", (int) record->func.len,
              record->func.text);
     json_stream_open(&s, JSON_PART, out);
@@ -136,6 +153,7 @@ char *trace_event_of_record(const struct record *record,
     if (record->has_sn)
         json_stream_count(&s, "seq", record->sn);
     json_stream_count(&s, "bytes", record->bytes);
+    /* the example plugin has more than a record */
     if (op) {
         json_stream_count(&s, "count", op->count);
         put_text(&s, "algo", op->algo);

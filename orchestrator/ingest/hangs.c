@@ -1,4 +1,10 @@
-/* hangs.c - find what is in flight, and which ranks block it. */
+/* hangs.c - find what is in flight in all processes, which ranks block it, and
+ * format this as a sentence.
+ *
+ * hangs_sum_add collects the evidence of files (hangs_file.c), hangs_sum_finish
+ * sorts it and makes a group of the entries of one operation (group_ops).
+ * fill_states finds the state of each rank of a group. hangs_answer_of formats
+ * a group's sentence. Whether a group is a hang is judged in hung.c. */
 #include "orchestrator/ingest/hangs.h"
 
 #include <inttypes.h>
@@ -25,6 +31,7 @@ static int compare(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
+/* Entries that are equal here are one collective. */
 static int by_group(const struct hangs_op *x, const struct hangs_op *y)
 {
     int order = compare(x->hash, y->hash);
@@ -48,9 +55,12 @@ static int by_rank(const void *a, const void *b)
     return order ? order : compare(x->process, y->process);
 }
 
+/* Raises a rank's state. States are in the order of certainty, so a weaker one
+ * changes nothing. */
 static void set_state(struct hangs_group *group, int64_t rank, uint32_t process,
                       enum hangs_state state)
 {
+    /* ranks come from files */
     if (rank < 0 || rank >= group->n_ranks ||
         group->states[rank] >= (uint8_t) state)
         return;
@@ -70,11 +80,13 @@ static bool is_evident(const struct jp_hangs *hangs,
                          ? (int64_t) fmin(apart, HANGS_OTHER_HOST_NS)
                          : HANGS_SAME_HOST_NS;
 
+    /* a lost block may hold the missing entry */
     if (p->damaged || !group->start_ns)
         return false;
     return p->final || p->counted_ns - margin >= group->start_ns;
 }
 
+/* The state of a rank that has not entered, by its process. */
 static enum hangs_state absence(const struct jp_hangs *hangs,
                                 const struct hangs_group *group,
                                 uint32_t process)
@@ -129,6 +141,7 @@ static void begin_group(const struct jp_hangs *hangs, struct hangs_group *group)
     const struct hangs_op *op = &hangs->ops[group->first];
 
     group->age_ns = -1;
+    /* the earliest start, and the longest time of one rank */
     for (size_t i = 0; i < group->n_ops; i++) {
         if (op[i].start_ns &&
             (!group->start_ns || op[i].start_ns < group->start_ns)) {
@@ -186,6 +199,7 @@ static void mark_many(struct jp_hangs *hangs)
     size_t end;
 
     qsort(hangs->ops, hangs->n_ops, sizeof(*hangs->ops), by_process);
+    /* the messages of one process in one communicator follow each other */
     for (size_t i = 0; i < hangs->n_ops; i = end) {
         struct hangs_op *op = &hangs->ops[i];
 
@@ -209,6 +223,7 @@ static bool is_exchange(const struct progress *progress,
     size_t n, n_most = 0;
 
     row = progress_find(progress, op->hash, op->n_ranks, JPR_P2P, "", &n);
+    /* some ranks may have begun one exchange less, but no more */
     for (size_t i = 0; i < n; i++)
         if (row[i].begun > most)
             most = row[i].begun;
@@ -217,9 +232,12 @@ static bool is_exchange(const struct progress *progress,
             return false;
         n_most += row[i].begun == most;
     }
+    /* at least half of the ranks are in the last exchange */
     return 2 * n_most >= (uint64_t) op->n_ranks;
 }
 
+/* Whether a group has a state for each rank: collectives, and exchanges of
+ * which the ends are not recorded. */
 static bool has_states(const struct hangs_op *op,
                        const struct progress *progress)
 {
@@ -228,6 +246,8 @@ static bool has_states(const struct hangs_op *op,
             (op->unsure && op->many && is_exchange(progress, op)));
 }
 
+/* Fills a group. *n_states counts the states of all groups. 0, or -1: no
+ * memory. */
 static int make_group(const struct jp_hangs *hangs, struct hangs_group *group,
                       const struct progress *progress, uint64_t *n_states)
 {
@@ -243,12 +263,14 @@ static int make_group(const struct jp_hangs *hangs, struct hangs_group *group,
     if (!group->states || !group->processes)
         return -1;
     group->n_ranks = (uint32_t) op->n_ranks;
+    /* UINT32_MAX: no process */
     memset(group->processes, 0xff, group->n_ranks * sizeof(uint32_t));
     fill_states(hangs, group, progress);
     add_waiting(hangs, group);
     return 0;
 }
 
+/* The order of groups in struct jp_hangs. */
 static int worst_first(const void *a, const void *b)
 {
     const struct hangs_group *x = a, *y = b;
@@ -263,6 +285,7 @@ static int worst_first(const void *a, const void *b)
     return order ? order : compare(x->first, y->first);
 }
 
+/* Sorts the operations and makes the groups. 0, or -1: no memory. */
 static int group_ops(struct jp_hangs *hangs, const struct progress *progress)
 {
     uint64_t n_states = 0;
@@ -279,6 +302,7 @@ static int group_ops(struct jp_hangs *hangs, const struct progress *progress)
         const struct hangs_op *op = &hangs->ops[i];
 
         group->first = i++;
+        /* each Send and Recv is a group of its own */
         while (i < hangs->n_ops && op->kind != JPR_P2P &&
                by_group(op, &hangs->ops[i]) == 0)
             i++;
@@ -295,12 +319,17 @@ static int group_ops(struct jp_hangs *hangs, const struct progress *progress)
 /* Limit of operations in flight over all files, about 350 B each. */
 #define MAX_OPS 65536
 
-/* Makes room for one more element in an array whose size doubles. */
+/* Limit of progress rows over all files, about 350 MB. */
+#define MAX_ROWS (1u << 22)
+
+/* Makes room for one more element in an array that doubles. */
 static void *grow(void *array, size_t n, size_t size)
 {
+    /* only powers of two need more room */
     return n & (n - 1) ? array : reallocarray(array, n ? 2 * n : 1, size);
 }
 
+/* Appends a process. 0, or -1: no memory. */
 static int add_process(struct jp_hangs *hangs,
                        const struct hangs_process *process)
 {
@@ -314,6 +343,8 @@ static int add_process(struct jp_hangs *hangs,
     return 0;
 }
 
+/* Appends an operation of the last process. Beyond the limit it is counted. 0,
+ * or -1: no memory. */
 static int add_op(struct jp_hangs *hangs, const struct hangs_op *op)
 {
     struct hangs_op *more;
@@ -331,6 +362,21 @@ static int add_op(struct jp_hangs *hangs, const struct hangs_op *op)
     return 0;
 }
 
+/* Appends the rows of another file and sets their process. Returns 0, or -1
+ * without memory. */
+static int append_rows(struct progress *progress, const struct progress *file,
+                       uint32_t process)
+{
+    for (size_t i = 0; i < file->n && progress->n < MAX_ROWS; i++) {
+        struct progress_row row = file->rows[i];
+
+        row.process = process;
+        if (progress_add(progress, &row) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int hangs_sum_add(struct hangs_sum *sum, const struct hangs_evidence *evidence)
 {
     struct jp_hangs *hangs = sum->hangs;
@@ -338,6 +384,7 @@ int hangs_sum_add(struct hangs_sum *sum, const struct hangs_evidence *evidence)
     const struct clockmap_node *clock =
         clockmap_find(sum->clocks, process.host, strlen(process.host));
 
+    /* times of other hosts compare only as well as the clocks are known */
     process.unc_ns = clock ? clockmap_unc_ns(clock, process.counted_ns)
                            : INFINITY;
     process.counted_ns =
@@ -354,8 +401,8 @@ int hangs_sum_add(struct hangs_sum *sum, const struct hangs_evidence *evidence)
         if (add_op(hangs, &op) < 0)
             return -1;
     }
-    return progress_append(&sum->progress, &evidence->progress,
-                           (uint32_t) hangs->n_processes - 1);
+    return append_rows(&sum->progress, &evidence->progress,
+                       (uint32_t) hangs->n_processes - 1);
 }
 
 int hangs_sum_finish(struct hangs_sum *sum)
@@ -366,7 +413,8 @@ int hangs_sum_finish(struct hangs_sum *sum)
 
 void hangs_sum_fini(struct hangs_sum *sum)
 {
-    progress_fini(&sum->progress);
+    free(sum->progress.rows); /* a sum needs no slots */
+    sum->progress = (struct progress){0};
 }
 
 void hangs_fini(struct jp_hangs *hangs)
@@ -400,6 +448,7 @@ char *hangs_ranks(const struct hangs_group *group, enum hangs_state state,
             continue;
         while (i + 1 < group->n_ranks && group->states[i + 1] == state)
             i++;
+        /* "..." once, then stop */
         if (n == RANGES)
             snprintf(buf + len, size - len, ", ...");
         if (n++ == RANGES)
@@ -433,6 +482,7 @@ char *hangs_format_since(const struct hangs_group *group, char *buf,
     char when[48];
 
     format_time(group->start_ns, when, sizeof(when));
+    /* whole seconds */
     when[strcspn(when, ".")] = '\0';
     if (!group->start_ns)
         snprintf(buf, size, "%s", "");
@@ -450,6 +500,7 @@ char *hangs_format_op(const struct hangs_op *op, char *buf, size_t size)
                      op->kind == JPR_CE ? RECORD_CE : "", op->seq, op->name,
                      op->name[0] ? " (" : "", op->id, op->name[0] ? ")" : "");
 
+    /* a message has a peer */
     if (op->kind == JPR_P2P && n > 0 && (size_t) n < size)
         snprintf(buf + n, size - (size_t) n, " %s rank %" PRId64,
                  strcmp(op->func, "Send") ? "from" : "to", op->peer);
@@ -467,6 +518,7 @@ static const struct hangs_op *find_elsewhere(const struct jp_hangs *hangs,
         rank++;
     if (!process_of(hangs, group, rank))
         return NULL;
+    /* one of the operations of its process */
     for (size_t i = 0; i < hangs->n_ops; i++)
         if (hangs->ops[i].process == group->processes[rank])
             return &hangs->ops[i];
@@ -480,6 +532,7 @@ char *hangs_whom(const struct jp_hangs *hangs, const struct hangs_group *group,
     char ranks[160];
     uint32_t first = 0;
 
+    /* one rank is named with its process, several by their numbers */
     while (first < group->n_ranks && group->states[first] != state)
         first++;
     process = process_of(hangs, group, first);
@@ -533,7 +586,7 @@ static char *format_common(const struct hangs_op *op, char *buf, size_t size)
     return hangs_format_op(&both, buf, size);
 }
 
-/* Formats who never entered: the idle ranks, otherwise those held up
+/* Formats which ranks never entered: the idle ranks, otherwise those held up
  * elsewhere. */
 static void answer_missing(const struct jp_hangs *hangs,
                            const struct hangs_group *group, char *buf,
@@ -549,6 +602,7 @@ static void answer_missing(const struct jp_hangs *hangs,
                  format_common(&hangs->ops[group->first], what, sizeof(what)),
                  format_in_it(hangs, group, in_it, sizeof(in_it)));
 
+    /* where a rank is that is held up */
     other = group->count[HANGS_HELD] ? find_elsewhere(hangs, group, HANGS_HELD)
                                      : NULL;
     if (other && len > 0 && (size_t) len < size)
@@ -574,6 +628,7 @@ static int64_t last_counted(const struct jp_hangs *hangs,
     return last;
 }
 
+/* Whether the recording of an unsure rank is damaged. */
 static bool has_damage(const struct jp_hangs *hangs,
                        const struct hangs_group *group)
 {
@@ -586,6 +641,7 @@ static bool has_damage(const struct jp_hangs *hangs,
     return false;
 }
 
+/* Formats that files end too early to show which rank is missing. */
 static void answer_unsure(const struct jp_hangs *hangs,
                           const struct hangs_group *group, char *buf,
                           size_t size)
@@ -614,6 +670,7 @@ char *hangs_answer_of(const struct jp_hangs *hangs,
 
     hangs_format_op(op, what, sizeof(what));
     hangs_format_since(group, since, sizeof(since));
+    /* the strongest evidence first */
     if (group->count[HANGS_MISSING] || group->count[HANGS_HELD])
         answer_missing(hangs, group, buf, size);
     else if (group->count[HANGS_UNSURE])

@@ -119,7 +119,7 @@ struct jp_hangs {
 
 /* One rank in one series. Operations of the copy engines are numbered across
  * all functions of a communicator; the recorder numbers Send and Recv. func is
- * "" for both. kind JPR_N_OP_KINDS: the row only says that the rank belongs to
+ * "" for both. kind JPR_N_OP_KINDS: the row only shows that the rank belongs to
  * the communicator. */
 struct progress_row {
     uint64_t hash; /* of the communicator */
@@ -181,7 +181,7 @@ struct jp_pending {
     uint32_t left;                /* operations of the snapshot still to be
                                    * read */
     struct pending_op *cut_short; /* ended by finalize or exit */
-    size_t n_cut_short, n_dated;  /* n_dated: those whose until is known */
+    size_t n_cut_short, n_dated;  /* n_dated: those with a known until */
     uint64_t told_mono_ns;        /* time of the last counters; 0: none */
     /* hash table of the snapshot's operations that have not ended; values are 1
      * + the index of the first; NULL until there are operations */
@@ -257,10 +257,6 @@ int progress_op(struct progress *progress, const struct jpr_comm *comm,
                 const struct jpr_op *op, bool ended);
 
 int progress_add(struct progress *progress, const struct progress_row *row);
-/* Appends the rows of another file and sets their process. Returns 0, or -1
- * without memory. */
-int progress_append(struct progress *progress, const struct progress *file,
-                    uint32_t process);
 
 /* Sorts by (hash, n_ranks, kind, func, rank, process), for progress_find. */
 void progress_sort(struct progress *progress);
@@ -270,7 +266,6 @@ const struct progress_row *progress_find(const struct progress *progress,
                                          uint64_t hash, int64_t n_ranks,
                                          unsigned kind, const char *func,
                                          size_t *n);
-void progress_fini(struct progress *progress);
 
 /* The operations that had not ended, according to a recorder's file.
  *

@@ -1,4 +1,9 @@
-/* hangs_file.c - find what is in flight in one file. */
+/* hangs_file.c - find what is in flight in one file of the recorder.
+ *
+ * Two things are collected while a file is read. "pending": the operations in
+ * its last snapshot that have not ended since, and those that finalize or exit
+ * has cut short. "progress": for each series the largest sequence numbers that
+ * have begun and ended. hangs_file_end makes them one process' evidence. */
 #include "orchestrator/ingest/hangs.h"
 
 #include <inttypes.h>
@@ -43,6 +48,7 @@ static int keep(struct jp_pending *pending, struct pending_op **ops, size_t *n,
         *ops = more;
     }
     (*ops)[*n] = (struct pending_op){.op = *op};
+    /* the reader's strings are gone with its next record */
     copy = &(*ops)[*n].op;
     copy->func = lasting(pending, op->func);
     copy->datatype = lasting(pending, op->datatype);
@@ -57,8 +63,8 @@ static int keep(struct jp_pending *pending, struct pending_op **ops, size_t *n,
 /* --------------------------------------------------------------- snapshot --
  */
 
-/* The bucket of an operation. The salt prevents a crafted file from filling
- * one. */
+/* The bucket of an operation in the snapshot. The salt, an address, prevents a
+ * crafted file from filling one bucket. */
 static uint32_t *bucket_of(const struct jp_pending *pending,
                            const struct jpr_op *op)
 {
@@ -78,10 +84,12 @@ static void put(struct jp_pending *pending, size_t i)
 {
     uint32_t *at = bucket_of(pending, &pending->ops[i].op);
 
+    /* in front of the others in the bucket */
     pending->ops[i].next = *at;
     *at = (uint32_t) i + 1;
 }
 
+/* Adds an operation of the snapshot. 0, or -1: no memory. */
 static int keep_inflight(struct jp_pending *pending, const struct jpr_op *op)
 {
     size_t before = pending->n;
@@ -109,6 +117,7 @@ static void mark_ended(struct jp_pending *pending, const struct jpr_op *op)
         if (p->op.seq == op->seq && p->op.comm == op->comm &&
             p->op.kind == op->kind && !strcmp(p->op.func, op->func)) {
             p->ended = true;
+            /* out of its bucket, so that a second end finds another one */
             *at = p->next;
             return;
         }
@@ -118,6 +127,7 @@ static void mark_ended(struct jp_pending *pending, const struct jpr_op *op)
 
 static void clear_snapshot(struct jp_pending *pending)
 {
+    /* only the buckets in use, as there are many more */
     for (size_t i = 0; i < pending->n; i++)
         *bucket_of(pending, &pending->ops[i].op) = 0;
     pending->n = 0;
@@ -133,6 +143,7 @@ void pending_clear(struct jp_pending *pending)
     pending->told_mono_ns = 0;
 }
 
+/* Takes an operation that has ended, or was cut short. 0, or -1: no memory. */
 static int take_op(struct jp_pending *pending, const struct jpr_op *op)
 {
     mark_ended(pending, op);
@@ -155,6 +166,7 @@ static void take_counters(struct jp_pending *pending,
 static int take_inflight(struct jp_pending *pending,
                          const struct jpr_inflight *in)
 {
+    /* the first operation of a new snapshot */
     if (!pending->left || in->at_mono_ns != pending->at_mono_ns) {
         clear_snapshot(pending);
         pending->left_out = in->omitted;
@@ -181,6 +193,7 @@ int pending_add(struct jp_pending *pending, const struct jpr_record *record)
 
 void pending_settle(struct jp_pending *pending)
 {
+    /* no end was recorded until the last time that the file has */
     uint64_t last = pending->at_mono_ns > pending->told_mono_ns
                         ? pending->at_mono_ns
                         : pending->told_mono_ns;
@@ -194,6 +207,7 @@ void pending_settle(struct jp_pending *pending)
             pending->ops[kept++].until_mono_ns = last;
         }
     pending->n = kept;
+    /* hangs_file_look may continue with the same snapshot */
     for (size_t i = 0; i < kept; i++)
         put(pending, i);
     while (pending->n_dated < pending->n_cut_short)
@@ -210,10 +224,9 @@ void pending_fini(struct jp_pending *pending)
     *pending = (struct jp_pending){0};
 }
 
-/* MAX_SERIES: limit per file, four functions of every communicator. MAX_ROWS:
- * limit over all files, about 350 MB. Further ones are left out. */
+/* Limit of series per file: four functions of every communicator. Further ones
+ * are left out. */
 #define MAX_SERIES (4u * JPR_MAX_COMMS)
-#define MAX_ROWS (1u << 22)
 
 int progress_add(struct progress *progress, const struct progress_row *row)
 {
@@ -227,19 +240,6 @@ int progress_add(struct progress *progress, const struct progress_row *row)
         progress->rows = more;
     }
     progress->rows[progress->n++] = *row;
-    return 0;
-}
-
-int progress_append(struct progress *progress, const struct progress *file,
-                    uint32_t process)
-{
-    for (size_t i = 0; i < file->n && progress->n < MAX_ROWS; i++) {
-        struct progress_row row = file->rows[i];
-
-        row.process = process;
-        if (progress_add(progress, &row) < 0)
-            return -1;
-    }
     return 0;
 }
 
@@ -257,8 +257,8 @@ static int progress_copy(struct progress *to, const struct progress *from)
     return 0;
 }
 
-/* Reads one file's progress; .process is 0. Each returns 0, or -1 without
- * memory. */
+/* Adds a row for a communicator, which shows that the rank belongs to it.
+ * .process is 0. Returns 0, or -1 without memory. */
 static int progress_comm(struct progress *progress, const struct jpr_comm *comm)
 {
     struct progress_row row = {.hash = comm->id,
@@ -277,12 +277,11 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 }
 
 /* Hashes the key of a series. Each part is mixed separately, because a crafted
- * file could choose ids and ranks whose hashes cancel out. */
+ * file could choose ids and ranks so that their hashes cancel out. */
 static uint64_t hash_of(const struct jpr_comm *comm, unsigned kind,
                         const char *func)
 {
     static char salt;
-    /* the author of a crafted file cannot know it */
     uint64_t hash = (uintptr_t) &salt ^ kind;
 
     hash = mix(hash, comm->id);
@@ -293,6 +292,7 @@ static uint64_t hash_of(const struct jpr_comm *comm, unsigned kind,
     return mix(hash, 0);
 }
 
+/* Whether a row is of this rank, communicator, kind and function. */
 static bool is_series(const struct progress_row *r, const struct jpr_comm *comm,
                       unsigned kind, const char *func)
 {
@@ -309,6 +309,7 @@ static uint32_t *slot_of(const struct progress *progress,
     size_t mask = progress->n_slots - 1;
     size_t i = hash_of(comm, kind, func) & mask;
 
+    /* linear probing; a slot is free before the table is half full */
     while (
         progress->slots[i] &&
         !is_series(&progress->rows[progress->slots[i] - 1], comm, kind, func))
@@ -316,7 +317,8 @@ static uint32_t *slot_of(const struct progress *progress,
     return &progress->slots[i];
 }
 
-/* Doubles the slots. */
+/* Doubles the slots and puts all rows into the new ones. Returns 0, or -1
+ * without memory. */
 static int grow(struct progress *progress)
 {
     uint32_t *old = progress->slots;
@@ -361,6 +363,7 @@ static struct progress_row *row_of(struct progress *progress,
     slot = slot_of(progress, comm, kind, func);
     if (*slot)
         return &progress->rows[*slot - 1];
+    /* writing to a dummy saves a check in each caller */
     if (progress->used == MAX_SERIES) {
         rest = row;
         return &rest;
@@ -376,6 +379,7 @@ static struct progress_row *row_of(struct progress *progress,
 /* Frees the hash table of a file that has been read. */
 static void progress_freeze(struct progress *progress)
 {
+    /* the rows stay */
     free(progress->slots);
     progress->slots = NULL;
     progress->n_slots = progress->used = 0;
@@ -384,6 +388,7 @@ static void progress_freeze(struct progress *progress)
 int progress_op(struct progress *progress, const struct jpr_comm *comm,
                 const struct jpr_op *op, bool ended)
 {
+    /* 0 means none, so numbers are kept with 1 added */
     uint64_t over = op->seq < UINT64_MAX ? op->seq + 1 : op->seq;
     struct progress_row *row;
 
@@ -418,6 +423,7 @@ static int compare(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
+/* Rows that are equal here are one series of all ranks. */
 static int by_series(const struct progress_row *x, const struct progress_row *y)
 {
     int order = compare(x->hash, y->hash);
@@ -453,8 +459,10 @@ const struct progress_row *progress_find(const struct progress *progress,
     struct progress_row key = {.hash = hash, .n_ranks = n_ranks, .kind = kind};
     size_t lo = 0, hi = progress->n, end;
 
+    /* other kinds are numbered across functions */
     if (kind == JPR_COLL)
         snprintf(key.func, sizeof(key.func), "%s", func);
+    /* the first row of the series, by bisection */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
 
@@ -470,13 +478,14 @@ const struct progress_row *progress_find(const struct progress *progress,
     return *n ? &progress->rows[lo] : NULL;
 }
 
-void progress_fini(struct progress *progress)
+static void progress_fini(struct progress *progress)
 {
     free(progress->rows);
     progress_freeze(progress);
     *progress = (struct progress){0};
 }
 
+/* Describes a pending operation, with times of the wall clock. */
 static void fill_op(struct hangs_op *to, const struct jp_recfile *file,
                     const struct pending_op *pending)
 {
@@ -505,12 +514,15 @@ static void fill_op(struct hangs_op *to, const struct jp_recfile *file,
                  op->func);
     else
         recfile_func_name(op, to->func, sizeof(to->func));
+    /* a captured operation has no time of its enqueueing */
     to->start_ns = (int64_t) recfile_wall_ns(
         file, op->enqueue_start_mono_ns ? op->enqueue_start_mono_ns
                                         : op->kernel_first_mono_ns);
     to->until_ns = (int64_t) recfile_wall_ns(file, pending->until_mono_ns);
 }
 
+/* Adds a pending operation to the evidence. Without its communicator it is only
+ * counted. 0, or -1: no memory. */
 static int take_pending(struct hangs_file *r, const struct jp_recfile *file,
                         const struct pending_op *pending, bool cut_short,
                         struct hangs_evidence *evidence)
@@ -535,7 +547,9 @@ int hangs_file_add(struct hangs_file *r, const struct jp_recfile *file,
     if (record->type == JPR_COMM)
         return progress_comm(&r->progress, record->comm);
     if (record->type == JPR_OP) {
+        /* NULL: the block with the communicator is damaged */
         comm = jpr_comm(file->reader, record->op->comm);
+        /* one that was cut short by a later launch counts as ended */
         if (comm &&
             progress_op(&r->progress, comm, record->op,
                         !record->op->incomplete || record->op->overtaken) < 0)
@@ -548,6 +562,7 @@ int hangs_file_add(struct hangs_file *r, const struct jp_recfile *file,
  * function, including operations of the copy engines and replays. */
 static int take_counts(struct hangs_file *r, const struct jp_recfile *file)
 {
+    /* otherwise the counts are no sequence numbers */
     bool apart = !file->tail.by_ce && !file->tail.has_replays;
 
     for (uint32_t i = 0; apart && i < file->n_comms; i++) {
@@ -562,6 +577,8 @@ static int take_counts(struct hangs_file *r, const struct jp_recfile *file)
     return 0;
 }
 
+/* Describes the process of a file: its host and pid, and until when its file
+ * goes. */
 static void fill_process(struct hangs_process *process,
                          const struct jp_recfile *file)
 {
@@ -582,6 +599,7 @@ static void fill_process(struct hangs_process *process,
             (int64_t) recfile_wall_ns(file, tail->clocks.mono_ns);
 }
 
+/* Makes the evidence of what is pending. 0, or -1: no memory. */
 static int take_end(struct hangs_file *r, const struct jp_recfile *file,
                     struct hangs_evidence *e)
 {
@@ -594,6 +612,7 @@ static int take_end(struct hangs_file *r, const struct jp_recfile *file,
             return -1;
     }
     e->left_out = p->left_out;
+    /* in flight, then cut short, as struct hangs_evidence has them */
     for (size_t i = 0; rc == 0 && i < p->n; i++)
         rc = take_pending(r, file, &p->ops[i], false, e);
     for (size_t i = 0; rc == 0 && i < p->n_cut_short; i++)
@@ -607,6 +626,7 @@ static int take_all(struct hangs_file *r, const struct jp_recfile *file,
 {
     *evidence = (struct hangs_evidence){0};
     fill_process(&evidence->process, file);
+    /* drops what has ended since the snapshot */
     pending_settle(&r->pending);
     return take_end(r, file, evidence);
 }
@@ -618,6 +638,7 @@ int hangs_file_end(struct hangs_file *r, const struct jp_recfile *file,
 
     pending_clear(&r->pending);
     progress_freeze(&r->progress);
+    /* handed over; the next file begins with empty tables */
     evidence->progress = r->progress;
     r->progress = (struct progress){0};
     if (rc < 0)

@@ -7,11 +7,11 @@
 
 #include "common/num.h"
 
-#define MS_NS INT64_C(1000000)
+#define MS_NS INT64_C(1000000) /* ns of a millisecond */
 #define SECOND_NS UINT64_C(1000000000)
-/* Maximum length of a chain of waits; longer chains are cut. */
+/* The longest chain of waits that is followed. */
 #define CHAIN_MAX 64
-/* The policy of the table's times, in ms. */
+/* The table's times are for this policy.hang_suspect, in ms. */
 #define SUSPECT_MS 30000
 /* After this many HUNG_CONFIRM, a silent node is no longer waited for. */
 #define UNHEARD_TIMES 3
@@ -36,13 +36,13 @@ const char *const hung_class_words[HUNG_N_CLASSES] = {
     [HUNG_NOTHING] = "none",
     [HUNG_BY_GONE] = "process_gone",
     [HUNG_BY_STOP] = "process_stopped",
-    [HUNG_BY_ABSENCE] = "never_entered",
+    [HUNG_BY_ABSENCE] = "never_entered", /* H1 */
     [HUNG_BY_COMPUTING] = "busy_outside",
     [HUNG_BY_FILES] = "file_system",
-    [HUNG_BY_ORDER] = "other_operation",
-    [HUNG_BY_SIZE] = "other_size",
+    [HUNG_BY_ORDER] = "other_operation", /* H2 */
+    [HUNG_BY_SIZE] = "other_size",       /* H2 */
     [HUNG_BY_CYCLE] = "p2p_cycle",
-    [HUNG_INSIDE] = "all_inside",
+    [HUNG_INSIDE] = "all_inside", /* H3 */
     [HUNG_UNTOLD] = "not_known",
     [HUNG_SUSPENDED] = "suspended",
     [HUNG_DEBUGGED] = "debugger",
@@ -126,7 +126,7 @@ uint64_t hung_limit_ns(const struct hung_times *times,
     uint64_t limit = times->ms[HUNG_LEAST] * (uint64_t) MS_NS, more;
 
     if (first)
-        return limit * HUNG_FIRST_TIMES;
+        return limit * HUNG_FIRST_TIMES; /* init and compiling take long */
     if (!usual)
         return limit;
     more = num_mul(hung_usual_p99_ns(usual), HUNG_P99_TIMES);
@@ -158,8 +158,8 @@ bool hung_is_harmless(const struct jp_hangs *hangs,
     return true;
 }
 
-/* Do its ranks differ in the size of what they enter? *op and *other: two of
- * them. Only collectives have to be alike. */
+/* Whether the ranks differ in the size of what they enter. *op and *other: two
+ * of them. Only collectives have to be alike. */
 static bool sizes_differ(const struct jp_hangs *hangs,
                          const struct hangs_group *group,
                          const struct hangs_op **op,
@@ -264,7 +264,7 @@ static enum hung_class absence_of(enum hung_state state)
     }
 }
 
-/* The first rank of a state; the caller knows that there is one. */
+/* The first rank of a state; there is one. */
 static uint32_t find_rank(const struct hangs_group *group,
                           enum hangs_state state)
 {
@@ -309,6 +309,7 @@ static uint32_t pick_missing(const struct hung_view *view,
     return (uint32_t) best;
 }
 
+/* Judges a group of which no rank is known to be missing. */
 static struct hung_cause judge_inside(const struct hung_view *view, size_t at)
 {
     const struct hangs_group *group = &view->hangs->groups[at];
@@ -331,7 +332,8 @@ static struct hung_cause judge_inside(const struct hung_view *view, size_t at)
     return cause_of(HUNG_INSIDE, at, UINT32_MAX, -1);
 }
 
-/* Judges one group: who is to blame, or where the wait continues (*next). */
+/* Judges one group: which process is to blame, or where the wait continues
+ * (*next). */
 static struct hung_cause judge_group(const struct hung_view *view, size_t at,
                                      uint32_t *next)
 {
@@ -342,7 +344,7 @@ static struct hung_cause judge_group(const struct hung_view *view, size_t at,
     *next = UINT32_MAX;
     if (!group->n_ranks) { /* Send or Recv */
         peer = process_of_rank(view, op, op->peer);
-        if (peer == UINT32_MAX)
+        if (peer == UINT32_MAX) /* no data of the peer */
             return cause_of(HUNG_UNTOLD, at, UINT32_MAX, op->peer);
         if (is_met(view, op, peer))
             return cause_of(HUNG_INSIDE, at, UINT32_MAX, -1);
@@ -382,7 +384,7 @@ static struct hung_cause judge_round(const struct hung_view *view,
                                group->n_ops > view->hangs->groups[most].n_ops))
             most = chain->groups[i];
     }
-    if (most == SIZE_MAX)
+    if (most == SIZE_MAX) /* only Send and Recv */
         return cause_of(HUNG_BY_CYCLE, chain->groups[0], UINT32_MAX, -1);
     cause = judge_group(view, most, &next);
     if (next != UINT32_MAX)
@@ -399,18 +401,19 @@ static struct hung_cause follow(const struct hung_view *view, size_t at)
 
     while (true) {
         for (size_t i = 0; i < chain.n; i++)
-            if (chain.groups[i] == at)
+            if (chain.groups[i] == at) /* a circle */
                 return judge_round(view, &chain);
         cause = judge_group(view, at, &next);
         if (next == UINT32_MAX || chain.n == CHAIN_MAX)
             return cause;
         chain.groups[chain.n++] = at;
         at = oldest_of(view, next);
-        if (at == SIZE_MAX)
+        if (at == SIZE_MAX) /* the chain ends */
             return cause;
     }
 }
 
+/* Whether all processes that are left are stopped. */
 static bool is_suspended(const struct hung_view *view)
 {
     size_t n = 0;
@@ -420,7 +423,7 @@ static bool is_suspended(const struct hung_view *view)
 
         if (state == HUNG_GONE || state == HUNG_ENDED)
             continue;
-        if (state != HUNG_STOPPED)
+        if (state != HUNG_STOPPED) /* it still runs */
             return false;
         n++;
     }
@@ -463,7 +466,7 @@ struct hung_cause hung_judge(const struct hung_view *view, size_t at)
 
     if (is_suspended(view))
         return cause_of(HUNG_SUSPENDED, at, UINT32_MAX, -1);
-    /* the states in /proc are more reliable than who entered what */
+    /* the states in /proc are more reliable than entries of operations */
     for (size_t i = 0; i < sizeof(outer) / sizeof(*outer); i++) {
         process = find_state(view, &view->hangs->groups[cause.group],
                              outer[i].state, &rank);
@@ -544,7 +547,7 @@ static size_t find_again(const struct hung *hung, const struct hung_view *view)
 {
     const struct jp_hangs *hangs = view->hangs;
 
-    if (hung->phase != HUNG_QUIET)
+    if (hung->phase != HUNG_QUIET) /* else nothing is blocked */
         for (size_t i = 0; i < hangs->n_groups; i++)
             if (is_same(hung, &hangs->ops[hangs->groups[i].first]) &&
                 (hangs->groups[i].n_ranks ||
@@ -566,7 +569,7 @@ static size_t find_overdue(struct hung *hung, const struct hung_view *view)
             continue;
         class = hung_judge(view, i).class;
         if (is_explained(hung, group, class))
-            hung->calm_ns = view->now_ns;
+            hung->calm_ns = view->now_ns; /* waits until now are explained */
         else if (is_overdue(hung, view, group, class))
             return i;
     }
@@ -588,7 +591,7 @@ static enum hung_news begin(struct hung *hung, const struct hung_view *view,
     hung->start_ns = group->start_ns;
     snprintf(hung->func, sizeof(hung->func), "%s", op->func);
     hung->seen_ms = view->now_ms;
-    hung->over = count_over(view, group);
+    hung->over = count_over(view, group); /* to see later whether it moves */
     hung->cause = hung_judge(view, at);
     return HUNG_NO_NEWS;
 }
@@ -625,7 +628,7 @@ static enum hung_news go_on(struct hung *hung, const struct hung_view *view,
         (heard || waited_ms >= UNHEARD_TIMES * hung->times.ms[HUNG_CONFIRM])) {
         hung->phase = HUNG_CONFIRMED;
         hung->said = true;
-        hung->unheard = !heard;
+        hung->unheard = !heard; /* some nodes are silent */
         hung->n_hangs++;
         return HUNG_HANGS;
     }
@@ -738,7 +741,8 @@ static void answer_cycle(const struct hung_view *view,
     }
 }
 
-/* H1 of a Send or Recv, with the state of the process in /proc. */
+/* Names the rank that has not entered, with the state of its process in /proc.
+ */
 static void answer_absent(const struct hung_view *view,
                           const struct hung_cause *cause, char *buf,
                           size_t size)
@@ -765,7 +769,7 @@ char *hung_answer(const struct hung_view *view, const struct hung_cause *cause,
     const struct hangs_group *group;
 
     *buf = '\0';
-    if (cause->group >= view->hangs->n_groups)
+    if (cause->group >= view->hangs->n_groups) /* also SIZE_MAX */
         return buf;
     group = &view->hangs->groups[cause->group];
     switch (cause->class) {

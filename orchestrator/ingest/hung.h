@@ -198,7 +198,8 @@ struct hung {
 /* Takes one look. cause is valid unless the phase is quiet. */
 enum hung_news hung_look(struct hung *hung, const struct hung_view *view);
 
-/* Formats a sentence: who is blocked in what, and by whom. Returns buf. */
+/* Formats a sentence: which ranks are blocked in what, and by which process.
+ * Returns buf. */
 char *hung_answer(const struct hung_view *view, const struct hung_cause *cause,
                   char *buf, size_t size);
 

@@ -1,4 +1,8 @@
-/* logwalk.c - collect log files below folders without following links. */
+/* logwalk.c - collect log files below folders without following links.
+ *
+ * logwalk_init walks each input (take_input, take_entry), then sorts by path
+ * and drops files that were found twice. The second part, recwalk, opens the
+ * recorder's files among them one after the other. */
 #include "orchestrator/ingest/logwalk.h"
 
 #include <errno.h>
@@ -13,14 +17,17 @@
 #include "common/fileio.h"
 #include "plugins/copper/copper_counts.h"
 
+/* Endings of logs. */
 static const char *const endings[] = {".jpr",    ".jpr.gz", ".log",
                                       ".log.gz", ".jsonl",  ".jsonl.gz"};
 
-/* Endings of traces and of many other files; next, our own files among them. */
+/* Endings of traces and of many other files. Then names of our own files that
+ * end so. */
 static const char *const maybe_endings[] = {".json", ".json.gz", ".txt"};
 static const char *const ours[] = {"job.json", "node.json", JP_SUMMARY_NAME,
                                    "summary.txt", "log.txt"};
 
+/* Whether a name ends as one of a list, with something before it. */
 static bool ends_as(const char *name, const char *const *list, size_t n_list)
 {
     size_t len = strlen(name);
@@ -28,6 +35,7 @@ static bool ends_as(const char *name, const char *const *list, size_t n_list)
     for (size_t i = 0; i < n_list; i++) {
         size_t n = strlen(list[i]);
 
+        /* a name that is only an ending is no log's */
         if (len > n && !strcmp(name + len - n, list[i]))
             return true;
     }
@@ -39,6 +47,8 @@ static bool is_log(const char *name)
     return ends_as(name, endings, sizeof(endings) / sizeof(*endings));
 }
 
+/* Whether a name may be that of a trace: only the file's first bytes can tell.
+ */
 static bool is_maybe(const char *name)
 {
     for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
@@ -59,15 +69,18 @@ static bool is_copper_log(int dir, const char *name)
 
     if (!ends_as(name, ending, 1))
         return false;
+    /* a FIFO of that name must not block the walk */
     fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0) {
         n = read(fd, head, sizeof(head));
         close(fd);
     }
+    /* -1: it cannot be read, which its reader will report */
     return n == 0 || (n > 0 && copper_log_probe(head, (size_t) n));
 }
 
-/* Room for one more element; arrays grow by doubling at powers of two. */
+/* Makes room for one more element; arrays double at powers of two. NULL: no
+ * memory. */
 static void *grow(void *array, size_t n, size_t size)
 {
     if (n & (n - 1))
@@ -75,6 +88,8 @@ static void *grow(void *array, size_t n, size_t size)
     return reallocarray(array, n ? 2 * n : 1, size);
 }
 
+/* Appends a log. maybe: only its first bytes show whether it is one. 0, or -1:
+ * no memory. */
 static int add_file(struct jp_logwalk *walk, const char *path,
                     const struct stat *st, bool maybe)
 {
@@ -94,6 +109,7 @@ static int add_file(struct jp_logwalk *walk, const char *path,
     return more[walk->n_logs++].path ? 0 : -1;
 }
 
+/* Appends an entry that is not read. why: a constant. 0, or -1: no memory. */
 static int add_skip(struct jp_logwalk *walk, const char *path, const char *why)
 {
     struct jp_logskip *more =
@@ -106,6 +122,7 @@ static int add_skip(struct jp_logwalk *walk, const char *path, const char *why)
     return more[walk->n_skips++].path ? 0 : -1;
 }
 
+/* What a file that is not regular is, in a word. */
 static const char *odd_type(mode_t mode)
 {
     return S_ISLNK(mode)    ? "symbolic link"
@@ -114,7 +131,8 @@ static const char *odd_type(mode_t mode)
                             : "device";
 }
 
-/* A callback of type treewalk_see. */
+/* Takes an entry of the walk; a callback of type treewalk_see. 0, or -1: no
+ * memory. */
 static int take_entry(void *arg, const struct treewalk_entry *entry)
 {
     struct jp_logwalk *walk = arg;
@@ -140,10 +158,12 @@ static int take_entry(void *arg, const struct treewalk_entry *entry)
     return 0;
 }
 
+/* Walks a folder, or takes a file. 0, or -1 and err. */
 static int take_input(struct jp_logwalk *walk, const char *input,
                       struct jp_error *err)
 {
     struct stat st;
+    /* an input may be a link to a folder, as the user has named it */
     int rc, fd = open(input, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd >= 0) {
@@ -151,6 +171,7 @@ static int take_input(struct jp_logwalk *walk, const char *input,
             return 0;
         return error_set(err, "%s: out of memory", input);
     }
+    /* not a folder: a file, or what lstat shows */
     if (errno != ENOTDIR)
         return error_set(err, "%s: %s", input, strerror(errno));
     if (lstat(input, &st) < 0)
@@ -158,6 +179,7 @@ static int take_input(struct jp_logwalk *walk, const char *input,
     if (!S_ISREG(st.st_mode))
         rc = add_skip(walk, input, odd_type(st.st_mode));
     else
+        /* a file that is given by name is taken whatever its name is */
         rc = add_file(walk, input, &st, false);
     return rc < 0 ? error_set(err, "%s: out of memory", input) : 0;
 }
@@ -184,6 +206,7 @@ static int by_inode(const void *a, const void *b)
         return x->dev < y->dev ? -1 : 1;
     if (x->ino != y->ino)
         return x->ino < y->ino ? -1 : 1;
+    /* so that the first path of a file is kept */
     return strcmp(x->path, y->path);
 }
 
@@ -194,6 +217,7 @@ static void sort_unique(struct jp_logfile *files, size_t *n)
 
     if (!*n)
         return;
+    /* hard links and overlapping inputs are one file */
     qsort(files, *n, sizeof(*files), by_inode);
     for (size_t i = 0; i < *n; i++) {
         if (kept && files[kept - 1].dev == files[i].dev &&
@@ -214,6 +238,7 @@ static void sort_unique_skips(struct jp_logwalk *walk)
     if (!walk->n_skips)
         return;
     qsort(walk->skips, walk->n_skips, sizeof(*walk->skips), skip_by_path);
+    /* by path, as skipped entries have no inode here */
     for (size_t i = 0; i < walk->n_skips; i++) {
         if (kept && !strcmp(walk->skips[kept - 1].path, walk->skips[i].path))
             free(walk->skips[i].path);
@@ -259,6 +284,7 @@ int recwalk_init(struct jp_recwalk *walk, const char *const *inputs, size_t n,
     return logwalk_init(&walk->walk, inputs, n, err);
 }
 
+/* Closes the open file, if there is one. */
 static void close_file(struct jp_recwalk *walk)
 {
     if (walk->is_open)
@@ -279,6 +305,7 @@ void recwalk_fini(struct jp_recwalk *walk)
     logwalk_fini(&walk->walk);
 }
 
+/* Counts a place that could not be read, and reports it. */
 static void trouble(struct jp_recwalk *walk, const char *text)
 {
     walk->troubles++;
@@ -310,6 +337,7 @@ struct jp_recfile *recwalk_open(struct jp_recwalk *walk)
         const char *path = walk->walk.logs[walk->next++].path;
         int kind = recfile_probe(path, &err);
 
+        /* another profiler's file */
         if (kind == 0) {
             walk->others++;
         } else if (kind < 0 || recfile_open(&walk->file, path, &err) < 0) {
@@ -330,8 +358,10 @@ bool recwalk_record(struct jp_recwalk *walk, struct jpr_record *record)
     struct jp_error err;
     int rc;
 
+    /* a damaged block is skipped */
     while ((rc = recfile_next(&walk->file, record, &err)) < 0)
         trouble(walk, err.text);
+    /* damage of the compressed stream shows only at its end */
     if (rc == 0 && recfile_damage(&walk->file)) {
         error_set(&err, "%s: %s", walk->path, recfile_damage(&walk->file));
         trouble(walk, err.text);

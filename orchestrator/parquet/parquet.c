@@ -1,9 +1,12 @@
-/* parquet.c - write row groups to a file, and the footer that describes
- * them. */
+/* parquet.c - write row groups to a file, and the footer that describes them.
+ *
+ * Numbers in calls of field_...() are those of the fields in parquet.thrift. A
+ * struct's fields have to be written in ascending order. */
 #include "orchestrator/parquet/parquet.h"
 
 #include "orchestrator/parquet/parquet_parts.h"
 
+/* The physical type of each of our types. */
 static const int physical[PARQUET_TYPES] = {
     [PARQUET_TEXT] = THRIFT_BYTES,  [PARQUET_BOOL] = THRIFT_BOOLEAN,
     [PARQUET_COUNT] = THRIFT_INT64, [PARQUET_INT] = THRIFT_INT64,
@@ -11,6 +14,7 @@ static const int physical[PARQUET_TYPES] = {
 
 /* --- the file ------------------------------------------------------------- */
 
+/* A file being written. */
 struct parquet_file {
     FILE *out;
     const char *table;
@@ -20,6 +24,8 @@ struct parquet_file {
     struct parquet_column columns[];
 };
 
+/* Writes bytes and counts them, as the footer has file offsets. 0, or -1 and
+ * err. */
 static int put(struct parquet_file *file, const void *data, size_t n,
                struct jp_error *err)
 {
@@ -43,6 +49,7 @@ struct parquet_file *parquet_create(FILE *out, const char *table,
     file->table = table;
     file->n_columns = n;
     memcpy(file->columns, columns, n * sizeof(*columns));
+    /* the magic */
     if (put(file, "PAR1", 4, err) < 0) {
         free(file);
         return NULL;
@@ -58,6 +65,7 @@ void parquet_destroy(struct parquet_file *file)
     free(file);
 }
 
+/* Writes the Statistics of a column in a row group. */
 static void describe_statistics(struct thrift *t, const struct column *c)
 {
     struct thrift s = field_struct(t, 12);
@@ -74,6 +82,7 @@ static void describe_statistics(struct thrift *t, const struct column *c)
 static void describe_chunk(struct bytes *to, const struct parquet_group *g,
                            const struct column *c, uint64_t at)
 {
+    /* values of CompressionCodec; PARQUET_NONE is 0 */
     static const int codecs[] = {[PARQUET_GZIP] = 2, [PARQUET_ZSTD] = 6};
     struct thrift t = {to, 0}, m;
 
@@ -81,9 +90,9 @@ static void describe_chunk(struct bytes *to, const struct parquet_group *g,
     m = field_struct(&t, 3);
     field_i32(&m, 1, physical[c->is.type]);
     field_list(&m, 2, T_I32, c->dictionary ? 3 : 2);
+    /* of the definition levels */
     bytes_put_varint(to, zigzag(ENC_RLE));
-    bytes_put_varint(
-        to, zigzag((uint64_t) (c->n ? parquet_encoding(c) : ENC_PLAIN)));
+    bytes_put_varint(to, zigzag((uint64_t) c->encoding));
     if (c->dictionary)
         bytes_put_varint(to, zigzag(ENC_PLAIN));
     field_list(&m, 3, T_BINARY, 1);
@@ -92,6 +101,7 @@ static void describe_chunk(struct bytes *to, const struct parquet_group *g,
     field_i64(&m, 5, g->n_rows);
     field_i64(&m, 6, c->uncompressed);
     field_i64(&m, 7, c->pages.n);
+    /* the dictionary page comes before the data pages */
     field_i64(&m, 9, at + c->dictionary_bytes);
     if (c->dictionary)
         field_i64(&m, 11, at);
@@ -108,6 +118,7 @@ int parquet_append(struct parquet_file *file, struct parquet_group *g,
 
     if (!g->encoded)
         return error_set(err, "out of memory");
+    /* the RowGroup's description stays in memory until the footer */
     if (g->n_rows) {
         field_list(&t, 1, T_STRUCT, g->n_columns);
         for (size_t i = 0; i < g->n_columns; i++) {
@@ -138,6 +149,8 @@ static void describe_column(struct bytes *to, const struct parquet_column *c)
     field_i32(&t, 1, physical[c->type]);
     field_i32(&t, 3, OPTIONAL);
     field_text(&t, 4, c->name);
+    /* ConvertedType (field 6) for old readers, LogicalType (field 10) for new
+     * ones */
     if (c->type == PARQUET_TEXT) {
         field_i32(&t, 6, UTF8);
         logical = field_struct(&t, 10);
@@ -166,6 +179,8 @@ static void describe_column(struct bytes *to, const struct parquet_column *c)
     end_struct(&t);
 }
 
+/* Writes the schema: a root, then its columns, in the order of a walk through
+ * the tree. */
 static void describe_schema(struct bytes *to, const struct parquet_file *file)
 {
     struct thrift root = {to, 0};
@@ -193,6 +208,7 @@ static void describe_file(struct bytes *to, const struct parquet_file *file)
     field_text(&pair, 2, file->table);
     end_struct(&pair);
     field_text(&t, 6, "jobprof version " PACKAGE_VERSION);
+    /* without column orders, readers ignore the statistics */
     field_list(&t, 7, T_STRUCT, file->n_columns);
     for (size_t i = 0; i < file->n_columns; i++) {
         order.last = 0;
@@ -208,6 +224,7 @@ int parquet_finish(struct parquet_file *file, struct jp_error *err)
     int rc;
 
     describe_file(&footer, file);
+    /* the footer's length, so that readers find it from the end */
     bytes_put_le(&footer, footer.n, 4);
     bytes_put(&footer, "PAR1", 4);
     rc = footer.failed || footer.n > INT32_MAX
@@ -234,6 +251,7 @@ int parquet_codec_find(const char *word, enum parquet_codec *codec)
 {
     static const char *const words[] = {"none", "gzip", "zstd"};
 
+    /* the best one comes last */
     for (unsigned i = 0; i <= (unsigned) parquet_codec_best(); i++)
         if (strcmp(word, words[i]) == 0) {
             *codec = (enum parquet_codec) i;

@@ -92,7 +92,6 @@ void parquet_put_text(struct parquet_group *group, size_t column,
                       const char *text, size_t len);
 void parquet_group_end_row(struct parquet_group *group);
 
-size_t parquet_group_rows(const struct parquet_group *group);
 /* True: encode and append the group before the next row. */
 bool parquet_group_full(const struct parquet_group *group);
 

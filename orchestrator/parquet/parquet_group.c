@@ -1,11 +1,18 @@
-/* parquet_group.c - encode the values of a row group as pages. */
+/* parquet_group.c - encode the values of a row group as pages.
+ *
+ * Values are collected by column (put_value), at first with a dictionary: each
+ * value is the index of an entry, which a hash finds. If too many values
+ * differ, the column goes on without one (leave_dictionary).
+ * parquet_group_encode then makes each column's pages: definition levels and
+ * values, encoded, compressed, after a header. */
 #include "orchestrator/parquet/parquet.h"
 
 #include <math.h>
 
 #include "orchestrator/parquet/parquet_parts.h"
 
-/* Makes room for at least one more element after n elements. */
+/* Makes room for at least one more element after n. array: address of the
+ * pointer; *size: its room. False: no memory. */
 static bool grow(void *array, size_t *size, size_t n, size_t each)
 {
     size_t more;
@@ -22,6 +29,7 @@ static bool grow(void *array, size_t *size, size_t n, size_t each)
     return true;
 }
 
+/* Mixes the bits of a value, so that its low bits can be a slot. */
 static uint64_t mix(uint64_t h)
 {
     h ^= h >> 32;
@@ -40,11 +48,13 @@ static uint64_t hash_text(const char *text, size_t len)
         h = mix(h ^ part);
     }
     part = 0;
+    /* the last bytes, followed by zeros */
     if (len)
         memcpy(&part, text, len);
     return mix(h ^ part ^ len << 56);
 }
 
+/* The length of the text at an offset of texts, which begins with it. */
 static uint32_t text_length(const struct column *c, uint64_t at)
 {
     const uint8_t *p = c->texts.at + at;
@@ -58,7 +68,7 @@ static bool is_text(const struct column *c)
     return c->is.type == PARQUET_TEXT;
 }
 
-/* Doubles the slots and inserts all entries again. */
+/* Doubles the slots and inserts all entries again. False: no memory. */
 static bool rehash(struct column *c)
 {
     size_t n = c->n_slots ? 2 * c->n_slots : 1024;
@@ -66,6 +76,7 @@ static bool rehash(struct column *c)
 
     if (!slots)
         return false;
+    /* entries are distinct, so only free slots are looked for */
     for (size_t i = 0; i < c->n_entries; i++) {
         uint64_t h = is_text(c) ? c->hashes[i] : mix(c->entries[i]);
         size_t at = (size_t) h & (n - 1);
@@ -80,7 +91,8 @@ static bool rehash(struct column *c)
     return true;
 }
 
-/* Converts the values to plain, if the dictionary does not save space. */
+/* Converts the values to plain, because the dictionary does not save space.
+ * False: no memory. */
 static bool leave_dictionary(struct column *c)
 {
     size_t size = 256;
@@ -95,20 +107,22 @@ static bool leave_dictionary(struct column *c)
     c->plain = plain;
     if (c->plain_size < size)
         c->plain_size = size;
+    /* from indexes to what the entries hold */
     for (size_t i = 0; i < c->n; i++)
         plain[i] = c->entries[c->index[i]];
     c->dictionary = false;
     return true;
 }
 
-/* Adds an entry with these bits; hash: for a text. Returns -1 without
- * memory. */
+/* Adds an entry with these bits and returns its index. hash: for a text.
+ * Returns -1 without memory. */
 static long add_entry(struct column *c, uint64_t bits, uint64_t hash)
 {
     size_t size = c->entries_size;
 
     if (!grow(&c->entries, &size, c->n_entries, sizeof(*c->entries)))
         return -1;
+    /* entries and hashes have the same room */
     if (is_text(c)) {
         size = c->entries_size;
         if (!grow(&c->hashes, &size, c->n_entries, sizeof(*c->hashes)))
@@ -124,6 +138,7 @@ static long add_entry(struct column *c, uint64_t bits, uint64_t hash)
 static uint32_t *find_slot(struct column *c, uint64_t hash, uint64_t bits,
                            const char *text, size_t len)
 {
+    /* linear probing; a free slot is there */
     for (size_t at = (size_t) hash & (c->n_slots - 1);;
          at = (at + 1) & (c->n_slots - 1)) {
         uint32_t entry = c->slots[at];
@@ -133,6 +148,7 @@ static uint32_t *find_slot(struct column *c, uint64_t hash, uint64_t bits,
         entry--;
         if (!text && c->entries[entry] == bits)
             return &c->slots[at];
+        /* hashes first: most texts that differ need no comparison */
         if (text && c->hashes[entry] == hash &&
             text_length(c, c->entries[entry]) == len &&
             (!len || !memcmp(c->texts.at + c->entries[entry] + 4, text, len)))
@@ -150,6 +166,9 @@ static uint64_t keep_text(struct column *c, const char *text, size_t len)
     return at;
 }
 
+/* Whether the dictionary still saves space: it is small, and values come twice
+ * on average. This is looked at whenever the number of entries is a power of
+ * two. */
 static bool pays(const struct column *c)
 {
     size_t n = c->n_entries;
@@ -159,6 +178,7 @@ static bool pays(const struct column *c)
     return n < DICTIONARY_LOOK || (n & (n - 1)) || c->n >= 2 * n;
 }
 
+/* Adds a value with a dictionary. text NULL: a number. False: no memory. */
 static bool put_indexed(struct column *c, uint64_t bits, const char *text,
                         size_t len)
 {
@@ -166,6 +186,7 @@ static bool put_indexed(struct column *c, uint64_t bits, const char *text,
     uint32_t *slot;
     long entry;
 
+    /* a quarter of the slots stays free */
     if (4 * (c->n_entries + 1) > 3 * c->n_slots && !rehash(c))
         return false;
     slot = find_slot(c, hash, bits, text, len);
@@ -177,10 +198,12 @@ static bool put_indexed(struct column *c, uint64_t bits, const char *text,
     }
     if (!grow(&c->index, &c->index_size, c->n, sizeof(*c->index)))
         return false;
+    /* slots have 1 added, as 0 is free */
     c->index[c->n++] = *slot - 1;
     return pays(c) || leave_dictionary(c);
 }
 
+/* Adds a value without a dictionary. False: no memory. */
 static bool put_plain(struct column *c, uint64_t bits)
 {
     if (!grow(&c->plain, &c->plain_size, c->n, sizeof(*c->plain)))
@@ -189,6 +212,8 @@ static bool put_plain(struct column *c, uint64_t bits)
     return true;
 }
 
+/* Adds a value to a column. A failure is kept in g->failed, so that callers
+ * need not check each value. */
 static void put_value(struct parquet_group *g, size_t column, uint64_t bits,
                       const char *text, size_t len)
 {
@@ -239,17 +264,13 @@ void parquet_put_real(struct parquet_group *g, size_t column, double value)
 void parquet_put_text(struct parquet_group *g, size_t column, const char *text,
                       size_t len)
 {
+    /* NULL would mean a number */
     put_value(g, column, 0, text ? text : "", len);
 }
 
 void parquet_group_end_row(struct parquet_group *g)
 {
     g->n_rows++;
-}
-
-size_t parquet_group_rows(const struct parquet_group *g)
-{
-    return g->n_rows;
 }
 
 bool parquet_group_full(const struct parquet_group *g)
@@ -260,6 +281,7 @@ bool parquet_group_full(const struct parquet_group *g)
 static void column_clear(struct column *c)
 {
     c->n = c->nulls = c->n_entries = 0;
+    /* a bool takes one bit */
     c->dictionary = c->is.type != PARQUET_BOOL;
     c->texts.n = c->pages.n = c->dictionary_bytes = c->uncompressed = 0;
     c->judged = false;
@@ -301,6 +323,7 @@ struct parquet_group *parquet_group_create(const struct parquet_column *columns,
         column_clear(&g->columns[i]);
     }
     if (codec == PARQUET_GZIP) {
+        /* 16 more bits of the window: with a gzip header */
         g->has_gzip = deflateInit2(&g->gzip, 4, Z_DEFLATED, MAX_WBITS + 16, 8,
                                    Z_DEFAULT_STRATEGY) == Z_OK;
         g->failed = !g->has_gzip;
@@ -329,14 +352,14 @@ void parquet_group_destroy(struct parquet_group *g)
 
 /* --- encodings ------------------------------------------------------------ */
 
+/* Bits that the largest value needs. */
 static unsigned width_of(uint64_t most)
 {
     return most ? 64 - (unsigned) __builtin_clzll(most) : 0;
 }
 
-/* Packs n values of `width` bits each, lowest bit first. at has room for
- * complete groups of eight, up to which zeros are added. get must return values
- * below 1 << width. */
+/* Packs n values of `width` bits each, lowest bit first, up to a whole group of
+ * eight, which zeros fill. Values must be below 1 << width. */
 static void pack(struct bytes *to, const uint64_t *values, size_t n,
                  unsigned width)
 {
@@ -347,6 +370,7 @@ static void pack(struct bytes *to, const uint64_t *values, size_t n,
 
     if (!at)
         return;
+    /* zeros fill the last group */
     for (size_t i = 0; i < full; i++) {
         uint64_t value = i < n ? values[i] : 0;
 
@@ -372,6 +396,7 @@ static void put_hybrid(struct bytes *to, const uint64_t *values, size_t n,
 
     for (size_t i = 1; i < n && same; i++)
         same = values[i] == values[0];
+    /* a run is repeated (even header) or packed in eights (odd header) */
     if (same) {
         bytes_put_varint(to, n << 1);
         bytes_put_le(to, n ? values[0] : 0, (width + 7) / 8);
@@ -381,7 +406,9 @@ static void put_hybrid(struct bytes *to, const uint64_t *values, size_t n,
     }
 }
 
-/* Encodings.md, "Delta Encoding": blocks of 128, miniblocks of 32. */
+/* Writes integers as differences (Encodings.md, "Delta Encoding"): blocks of
+ * 128, each with its smallest difference, and miniblocks of 32, each with a
+ * width of its own. All is modulo 2^64. */
 static void put_delta(struct bytes *to, const uint64_t *values, size_t n)
 {
     bytes_put_varint(to, DELTA_BLOCK);
@@ -408,6 +435,7 @@ static void put_delta(struct bytes *to, const uint64_t *values, size_t n)
         }
         for (size_t m = 0; m < DELTA_BLOCK / DELTA_MINI; m++)
             bytes_put_byte(to, width[m]);
+        /* miniblocks without a value are not written, only their width */
         for (size_t m = 0; m * DELTA_MINI < count; m++)
             pack(to, delta + m * DELTA_MINI, DELTA_MINI, width[m]);
     }
@@ -415,6 +443,7 @@ static void put_delta(struct bytes *to, const uint64_t *values, size_t n)
 
 /* --- statistics ----------------------------------------------------------- */
 
+/* Compares by bytes, as readers compare statistics of texts. */
 static int compare_texts(const uint8_t *a, size_t na, const uint8_t *b,
                          size_t nb)
 {
@@ -424,6 +453,7 @@ static int compare_texts(const uint8_t *a, size_t na, const uint8_t *b,
     return order ? order : na < nb ? -1 : na > nb;
 }
 
+/* Finds the smallest and the largest text. Long ones are not kept. */
 static void judge_texts(struct column *c, const uint64_t *at, size_t n)
 {
     uint64_t low = at[0], high = at[0];
@@ -448,7 +478,8 @@ static void judge_texts(struct column *c, const uint64_t *at, size_t n)
     memcpy(c->high, c->texts.at + high + 4, c->n_high);
 }
 
-/* Maps bits to an order of unsigned numbers, and back. */
+/* Maps a value's bits to unsigned numbers of the same order. A negative double
+ * is inverted, as its bits grow with its size; others get the first bit set. */
 static uint64_t orderly(enum parquet_type type, uint64_t bits)
 {
     if (type == PARQUET_REAL)
@@ -458,6 +489,7 @@ static uint64_t orderly(enum parquet_type type, uint64_t bits)
                : bits ^ UINT64_C(1) << 63;
 }
 
+/* The reverse of orderly. */
 static uint64_t disorderly(enum parquet_type type, uint64_t bits)
 {
     if (type == PARQUET_REAL)
@@ -473,6 +505,8 @@ static bool is_nan(uint64_t bits)
     return isnan(real);
 }
 
+/* Finds the smallest and the largest number. A column with NAN has no
+ * statistics. */
 static void judge_numbers(struct column *c, const uint64_t *at, size_t n)
 {
     enum parquet_type type = c->is.type;
@@ -486,6 +520,7 @@ static void judge_numbers(struct column *c, const uint64_t *at, size_t n)
         low = value < low ? value : low;
         high = value > high ? value : high;
     }
+    /* back to bits, as statistics have the values themselves */
     low = disorderly(type, low);
     high = disorderly(type, high);
     if (type == PARQUET_REAL) { /* zeros: the smallest is -0, the largest +0 */
@@ -498,6 +533,8 @@ static void judge_numbers(struct column *c, const uint64_t *at, size_t n)
     c->judged = true;
 }
 
+/* Makes the statistics of a column. With a dictionary its entries are enough.
+ */
 static void judge(struct column *c)
 {
     const uint64_t *at = c->dictionary ? c->entries : c->plain;
@@ -513,6 +550,7 @@ static void judge(struct column *c)
 
 /* --- pages ---------------------------------------------------------------- */
 
+/* Appends g->page, compressed. False: no memory. */
 static bool compress_zstd(struct parquet_group *g, struct bytes *to)
 {
 #ifdef HAVE_ZSTD
@@ -533,6 +571,7 @@ static bool compress_zstd(struct parquet_group *g, struct bytes *to)
 #endif
 }
 
+/* The same with gzip; the stream is used again for each page. */
 static bool compress_gzip(struct parquet_group *g, struct bytes *to)
 {
     size_t most = deflateBound(&g->gzip, (uLong) g->page.n) + 64;
@@ -550,7 +589,8 @@ static bool compress_gzip(struct parquet_group *g, struct bytes *to)
     return true;
 }
 
-/* Writes g->page, compressed, after its header. */
+/* Appends a PageHeader and g->page, compressed, to the column's pages. n: its
+ * values, nulls included. False: no memory. */
 static bool put_page(struct parquet_group *g, struct column *c, int type,
                      size_t n, int encoding)
 {
@@ -567,6 +607,7 @@ static bool put_page(struct parquet_group *g, struct column *c, int type,
     field_i32(&t, 1, type);
     field_i32(&t, 2, (int64_t) g->page.n);
     field_i32(&t, 3, (int64_t) packed.n);
+    /* DataPageHeader or DictionaryPageHeader */
     inner = field_struct(&t, type == PAGE_DATA ? 5 : 7);
     field_i32(&inner, 1, (int64_t) n);
     field_i32(&inner, 2, encoding);
@@ -585,7 +626,8 @@ static bool put_page(struct parquet_group *g, struct column *c, int type,
     return ok;
 }
 
-/* Writes values as PLAIN. */
+/* Writes values as PLAIN: bools as bits, texts with their length, others as 8
+ * bytes. */
 static void put_all_plain(struct bytes *to, const struct column *c,
                           const uint64_t *at, size_t n)
 {
@@ -600,6 +642,7 @@ static void put_all_plain(struct bytes *to, const struct column *c,
             bytes_put_le(to, at[i], 8);
 }
 
+/* Writes the dictionary page. False: no memory. */
 static bool put_dictionary(struct parquet_group *g, struct column *c)
 {
     g->page.n = 0;
@@ -610,18 +653,20 @@ static bool put_dictionary(struct parquet_group *g, struct column *c)
     return true;
 }
 
-/* Whether these are integers whose differences cannot overflow in a reader. */
+/* Whether these are integers with differences that cannot overflow in a reader.
+ */
 static bool is_delta(const struct column *c)
 {
     if (is_text(c) || c->is.type == PARQUET_REAL || c->is.type == PARQUET_BOOL)
         return false;
     for (size_t i = 0; i < c->n; i++)
-        if (c->plain[i] >> 62)
+        if (c->plain[i] >> 62) /* also negative numbers */
             return false;
     return true;
 }
 
-int parquet_encoding(const struct column *c)
+/* The encoding of a column that has values. */
+static int encoding_of(const struct column *c)
 {
     return c->dictionary ? ENC_DICTIONARY : is_delta(c) ? ENC_DELTA : ENC_PLAIN;
 }
@@ -634,14 +679,18 @@ static bool put_rows(struct parquet_group *g, struct column *c, size_t from,
     size_t levels;
 
     g->page.n = 0;
+    /* definition levels: their length, filled in below, a bit for each row */
     bytes_put_le(&g->page, 0, 4);
+    /* level 1: there is a value; 0: null */
     for (size_t i = from; i < to; i++)
         room[i - from] = c->known[i];
     put_hybrid(&g->page, room, to - from, 1);
     levels = g->page.n - 4;
+    /* now the length is known */
     if (!g->page.failed)
         put_le(g->page.at, levels, 4);
     if (encoding == ENC_DICTIONARY) {
+        /* indexes have their width in front */
         unsigned width = width_of(c->n_entries ? c->n_entries - 1 : 0);
 
         for (size_t i = 0; i < n; i++)
@@ -656,6 +705,8 @@ static bool put_rows(struct parquet_group *g, struct column *c, size_t from,
     return put_page(g, c, PAGE_DATA, to - from, encoding);
 }
 
+/* Makes all pages of a column. room: work space of PARQUET_PAGE_ROWS values.
+ * False: no memory. */
 static bool encode(struct parquet_group *g, struct column *c, uint64_t *room)
 {
     int encoding;
@@ -663,9 +714,11 @@ static bool encode(struct parquet_group *g, struct column *c, uint64_t *room)
 
     if (!c->n)
         c->dictionary = false; /* only nulls */
-    encoding = c->n ? parquet_encoding(c) : ENC_PLAIN;
+    encoding = c->n ? encoding_of(c) : ENC_PLAIN;
+    c->encoding = encoding;
     if (c->texts.failed || (c->dictionary && !put_dictionary(g, c)))
         return false;
+    /* page by page; nulls have no value */
     for (size_t from = 0, to; from < g->n_rows; from = to) {
         size_t n = 0;
 

@@ -214,6 +214,7 @@ struct column {
     size_t n_entries, entries_size;
     struct bytes texts; /* PLAIN: length in 4 bytes, then the text */
     /* set by encoding: */
+    int encoding;            /* of the data pages: ENC_... */
     struct bytes pages;      /* including their headers */
     size_t dictionary_bytes; /* length of the dictionary page in pages */
     size_t uncompressed;
@@ -236,8 +237,6 @@ struct parquet_group {
     struct column columns[];
 };
 
-/* The encoding of a column that has values. */
-int parquet_encoding(const struct column *c);
 /* Removes all rows of a group. */
 void parquet_group_clear(struct parquet_group *group);
 

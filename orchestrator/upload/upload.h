@@ -53,12 +53,7 @@ struct upload_credentials {
     char *bearer;
 };
 
-/* Reads lines "user = ...", "password = ...", "api_key = ..." or "bearer =
- * ..."; # starts a comment. The file must be regular, belong to this user or
- * root, be writable by the owner only and unreadable for others. Free with
- * upload_credentials_fini, which overwrites the secrets. */
-int upload_credentials_read(const char *path, struct upload_credentials *out,
-                            struct jp_error *err);
+/* Overwrites the secrets and frees them. Takes zeros. */
 void upload_credentials_fini(struct upload_credentials *credentials);
 
 struct upload_to {
@@ -78,9 +73,16 @@ struct upload_done {
     char why[256];                    /* reason of the first refusal, or "" */
 };
 
-/* Checks the URL and its options. Returns 0, or -1: not http(s), a password in
- * the URL, or credentials that would be sent unencrypted. */
-int upload_to_check(const struct upload_to *to, struct jp_error *err);
+/* Reads the file of credentials (NULL: none) into *secret, which `to` then
+ * borrows, and checks the URL and its options. Free *secret, zeros before, with
+ * upload_credentials_fini. Returns 0, or -1: a bad file, not http(s), a
+ * password in the URL, or credentials that would be sent unencrypted.
+ *
+ * The file has lines "user = ...", "password = ...", "api_key = ..." or "bearer
+ * = ..."; # starts a comment. It must be regular, belong to this user or root,
+ * be writable by the owner only and unreadable for others. */
+int upload_to_check(struct upload_to *to, const char *credentials,
+                    struct upload_credentials *secret, struct jp_error *err);
 
 /* Sends pairs of lines in batches of at most 4 MB. Documents that the server
  * refuses permanently are written unchanged to refused (NULL: only counted).
@@ -98,20 +100,21 @@ bool upload_can_send(void);
  * and is removed when the server has accepted all of it. Permanently refused
  * documents stay beside it as NAME.refused. */
 
-/* Makes the user's folder below root and returns its path. root NULL:
- * ~/.local/state/jobprof/outbox, because a report has no XDG_STATE_HOME. Caller
- * frees. */
-char *upload_outbox_open(const char *root, struct jp_error *err);
+struct upload_outbox {
+    const char *root; /* NULL: ~/.local/state/jobprof/outbox */
+    const struct upload_what *what;
+    uint64_t max_bytes; /* of all files in the folder */
+    char *folder;       /* result: the user's folder; the caller frees it. NULL:
+                         * it cannot be made */
+};
 
-/* Makes the file of a step. Also returns -1 if the folder would exceed
- * max_bytes. */
-int upload_outbox_add(const char *folder, const char *step_dir,
-                      const struct upload_what *what, uint64_t max_bytes,
-                      struct jp_error *err);
-
-/* Sends all files, oldest first. Does nothing if another process is sending.
- * Returns -1 and err if the server is unreachable; the remaining files wait. */
-int upload_outbox_send(const char *folder, const struct upload_to *to,
-                       struct upload_done *done, struct jp_error *err);
+/* Makes the user's folder, adds the file of a step (step_dir NULL: none), and
+ * sends all files, oldest first; nothing is sent while another process is
+ * sending. Returns -1 and err if the folder or the file cannot be made, if the
+ * folder would exceed max_bytes, or if the server is unreachable; the remaining
+ * files wait. */
+int upload_outbox(struct upload_outbox *box, const char *step_dir,
+                  const struct upload_to *to, struct upload_done *done,
+                  struct jp_error *err);
 
 #endif

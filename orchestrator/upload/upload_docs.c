@@ -1,4 +1,10 @@
-/* upload_docs.c - write a step's report as documents of the bulk API. */
+/* upload_docs.c - write a step's report as documents of the bulk API.
+ *
+ * put_all is the order: documents of operations (every n-th, if there are too
+ * many), of cells, and one of the step. A document is two lines: put_action has
+ * its index and its id, begin_source what all documents of a job share. Values
+ * come from the report's CSV files and summary.json, so a report can be
+ * uploaded at any time. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -21,6 +27,7 @@ struct field {
 };
 
 /* The names of these fields are those of Inspector's exporter. */
+/* places of the columns that are used by name */
 enum { OP_COMM, OP_NAME, OP_COLL, OP_SN, OP_BYTES, OP_START = 8, OP_END };
 static const struct field operations[] = {
     {"comm", "id", FIELD_TEXT},
@@ -61,6 +68,7 @@ struct comm {
     char *id, *name, *type;
 };
 
+/* The step whose report is uploaded. */
 struct job {
     struct jp_jobconf conf;
     json_t *summary;
@@ -77,6 +85,7 @@ static int by_id(const void *a, const void *b)
     return order ? order : strcmp(x->name, y->name);
 }
 
+/* Reads the types of communicators, sorted by id and name. 0, or -1 and err. */
 static int load_comms(struct job *job, const char *step, struct jp_error *err)
 {
     static const char *const columns[] = {"id", "name", "comm_type"};
@@ -93,6 +102,7 @@ static int load_comms(struct job *job, const char *step, struct jp_error *err)
         return -1;
     }
     while ((rc = csvtable_next(&table, v, err)) > 0) {
+        /* doubled at powers of two */
         struct comm *more =
             (job->n_comms & (job->n_comms - 1)) == 0
                 ? reallocarray(job->comms, 2 * job->n_comms + 1, sizeof(*more))
@@ -118,9 +128,12 @@ static int load_comms(struct job *job, const char *step, struct jp_error *err)
     return rc;
 }
 
+/* The type of a communicator; NULL: unknown. An id alone may be that of
+ * several. */
 static const char *type_of(const struct job *job, const char *id,
                            const char *name)
 {
+    /* bsearch does not change the key */
     const struct comm key = {(char *) id, (char *) name, NULL};
     const struct comm *found =
         job->n_comms
@@ -130,18 +143,21 @@ static const char *type_of(const struct job *job, const char *id,
     return found ? found->type : NULL;
 }
 
-/* Writes the action line. kind and the strings after it, up to NULL, form the
- * id. */
+/* Writes the action line. The job's creation time, number, step and restart,
+ * and the strings of parts (up to NULL) form the id. */
 static void put_action(const struct job *job, const char *index,
                        const char *const *parts)
 {
     struct jp_json_stream s;
     char id[512];
+    /* job numbers repeat after a new installation of Slurm, creation times do
+     * not */
     int n = snprintf(id, sizeof(id), "%" PRIu64 "-%" PRIu64 ".%s-%" PRIu32,
                      job->conf.created_us, job->conf.job_id,
                      job->conf.step_id ? job->conf.step_id : "",
                      job->conf.restart);
 
+    /* a longer id is cut */
     for (; *parts && (size_t) n < sizeof(id); parts++)
         n += snprintf(id + n, sizeof(id) - (size_t) n, "-%s", *parts);
     json_stream_open(&s, JSON_PART, job->out);
@@ -153,14 +169,15 @@ static void put_action(const struct job *job, const char *index,
     putc('\n', job->out);
 }
 
-/* Begins a source line with the description of the job. at_us: time of the
- * document; 0: the job's start. */
+/* Begins a source line with what all documents of the job have. at_us: time of
+ * the document, since 1970; 0: the job's start. */
 static void begin_source(const struct job *job, struct jp_json_stream *s,
                          const char *kind, uint64_t at_us)
 {
     const struct jp_jobconf *c = &job->conf;
 
     json_stream_open(s, JSON_PART, job->out);
+    /* milliseconds */
     json_stream_count(s, "@timestamp", (at_us ? at_us : c->created_us) / 1000);
     json_stream_text(s, "kind", kind);
     json_stream_count(s, "job_id", c->job_id);
@@ -171,13 +188,15 @@ static void begin_source(const struct job *job, struct jp_json_stream *s,
     json_stream_text(s, "partition", c->partition ? c->partition : "");
 }
 
+/* Ends a source line. */
 static void end_source(const struct job *job, struct jp_json_stream *s)
 {
     json_stream_close(s, NULL);
     putc('\n', job->out);
 }
 
-/* Omits an empty cell, because the index has no null. */
+/* Writes a cell as a field. An empty cell is left out, because the index has no
+ * null; so is a number that is none. */
 static void put_field(struct jp_json_stream *s, const struct field *f,
                       const char *text)
 {
@@ -193,12 +212,14 @@ static void put_field(struct jp_json_stream *s, const struct field *f,
         if (num_parse_u64(text, 0, INT64_MAX, &count, NULL) == 0)
             json_stream_count(s, f->name, count);
     } else {
+        /* the CSV files have no other forms of numbers */
         real = strtod(text, &end);
         if (!*end && isfinite(real))
             json_stream_real(s, f->name, real);
     }
 }
 
+/* A cell as a number; 0 if it is none. */
 static uint64_t count_of(const char *text)
 {
     uint64_t count = 0;
@@ -207,9 +228,11 @@ static uint64_t count_of(const char *text)
     return count;
 }
 
+/* Writes the document of an operation. */
 static void put_operation(const struct job *job, const char *index,
                           const char *const *v)
 {
+    /* an operation is found again by these */
     const char *const id[] = {v[OP_COMM], v[OP_NAME],  v[OP_COLL],
                               v[OP_SN],   v[OP_BYTES], NULL};
     const char *type = type_of(job, v[OP_COMM], v[OP_NAME]);
@@ -222,10 +245,12 @@ static void put_operation(const struct job *job, const char *index,
         json_stream_text(&s, "comm_type", type);
     for (size_t i = 0; i < N(operations); i++)
         put_field(&s, &operations[i], v[i]);
+    /* between dumps, as in Inspector's exporter */
     json_stream_count(&s, "coll_duration_us", end > start ? end - start : 0);
     end_source(job, &s);
 }
 
+/* Writes the document of a cell. */
 static void put_cell(const struct job *job, const char *index,
                      const char *const *v)
 {
@@ -256,6 +281,7 @@ static int put_table(const struct job *job, const char *step, const char *name,
 
     for (size_t i = 0; i < n_fields; i++)
         columns[i] = fields[i].column;
+    /* csvtable finds the columns by name, whatever their order */
     rc = path ? csvtable_open(&table, path, columns, n_fields, err)
               : error_set(err, "out of memory");
     if (rc == 0) {
@@ -270,6 +296,7 @@ static int put_table(const struct job *job, const char *step, const char *name,
     return rc;
 }
 
+/* Writes the document of the step. */
 static void put_step(const struct job *job, const char *index,
                      const struct upload_made *made)
 {
@@ -286,6 +313,7 @@ static void put_step(const struct job *job, const char *index,
     begin_source(job, &s, "step", 0);
     json_stream_text(&s, "verdict", word);
     json_stream_text(&s, "verdict_text", text);
+    /* unknown without records */
     if (isfinite(coverage))
         json_stream_real(&s, "coverage", coverage);
     json_stream_count(&s, "findings", json_array_size(findings));
@@ -294,13 +322,14 @@ static void put_step(const struct job *job, const char *index,
     end_source(job, &s);
 }
 
+/* Writes all documents. 0, or -1 and err. */
 static int put_all(const struct job *job, const char *step,
                    const struct upload_what *what, struct upload_made *made,
                    struct jp_error *err)
 {
     uint64_t rows, none = 0, nth = 0;
 
-    /* counts the operations */
+    /* a first pass only counts the operations, from which n follows */
     if (put_table(job, step, "ops", operations, N(operations), "", 0, NULL,
                   &none, &made->operations, err) < 0)
         return -1;
@@ -346,6 +375,7 @@ int upload_docs(const char *step_dir, const struct upload_what *what, FILE *out,
         error_set(err, "%s: no job.conf, but an upload needs a job", step_dir);
     } else if (jobconf_read(conf, &job.conf, err) == 0) {
         job.summary = summary_file_read(step_dir, SUMMARY_WITHOUT_TABLES, err);
+        /* errno shows the caller whether there is no report or a bad one */
         if (!job.summary)
             errno = ENODATA;
         else if (load_comms(&job, step_dir, err) == 0)

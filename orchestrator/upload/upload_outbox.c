@@ -1,4 +1,7 @@
-/* upload_outbox.c - keep documents that wait for their server. */
+/* upload_outbox.c - keep documents that wait for their server, and send them.
+ *
+ * A report must not wait for a server, so its documents go into a file of the
+ * user's outbox first. Whoever uploads next sends all files that wait there. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,16 +18,22 @@
 #include "orchestrator/collect/stepdir.h"
 #include "orchestrator/upload/upload.h"
 
+/* the ending of files that wait */
 #define WAITING ".ndjson"
 
-char *upload_outbox_open(const char *root, struct jp_error *err)
+/* Makes the user's folder and returns its path, which the caller frees. root
+ * NULL: ~/.local/state/jobprof/outbox, because a report has no XDG_STATE_HOME.
+ */
+static char *open_folder(const char *root, struct jp_error *err)
 {
     const char *home = getenv("HOME");
+    /* only without HOME, as a look-up of the user may take long */
     const struct passwd *me = home ? NULL : getpwuid(getuid());
     char *folder = NULL;
 
     home = me ? me->pw_dir : home;
     if (root)
+        /* a site's folder has one for each user */
         folder = text_format("%s/%lu", root, (unsigned long) getuid());
     else if (home && *home == '/')
         folder = text_format("%s/.local/state/jobprof/outbox", home);
@@ -40,6 +49,7 @@ char *upload_outbox_open(const char *root, struct jp_error *err)
     return folder;
 }
 
+/* scandir's filter: files that wait; temporary ones begin with a dot. */
 static int is_waiting(const struct dirent *entry)
 {
     size_t n = strlen(entry->d_name), end = sizeof(WAITING) - 1;
@@ -48,7 +58,7 @@ static int is_waiting(const struct dirent *entry)
            strcmp(entry->d_name + n - end, WAITING) == 0;
 }
 
-/* The sum of the file sizes in the folder. */
+/* The sum of the sizes of all files in the folder, in bytes. */
 static uint64_t bytes_in(const char *folder)
 {
     struct dirent **entries = NULL;
@@ -68,12 +78,13 @@ static uint64_t bytes_in(const char *folder)
     return sum;
 }
 
-/* A stream that fails after a number of bytes. */
+/* A stream that fails once so many bytes were written. */
 struct bounded {
     FILE *out;
     uint64_t left;
 };
 
+/* The stream's write function. */
 static ssize_t put_bounded(void *cookie, const char *bytes, size_t n)
 {
     struct bounded *b = cookie;
@@ -86,9 +97,10 @@ static ssize_t put_bounded(void *cookie, const char *bytes, size_t n)
     return fwrite(bytes, 1, n, b->out) == n ? (ssize_t) n : 0;
 }
 
-int upload_outbox_add(const char *folder, const char *step_dir,
-                      const struct upload_what *what, uint64_t max_bytes,
-                      struct jp_error *err)
+/* Makes the file of a step. */
+static int add_step(const char *folder, const char *step_dir,
+                    const struct upload_what *what, uint64_t max_bytes,
+                    struct jp_error *err)
 {
     uint64_t there = bytes_in(folder);
     struct timespec now;
@@ -100,6 +112,7 @@ int upload_outbox_add(const char *folder, const char *step_dir,
     int rc = -1;
 
     clock_gettime(CLOCK_REALTIME, &now);
+    /* names sort by time, so the oldest is sent first */
     path = text_format("%s/%lld%09ld-%ld" WAITING, folder,
                        (long long) now.tv_sec, now.tv_nsec, (long) getpid());
     if (!path || fileio_temp_open(&file, path, err) < 0) {
@@ -115,6 +128,7 @@ int upload_outbox_add(const char *folder, const char *step_dir,
         rc = upload_docs(step_dir, what, out, &made, err);
         if (fclose(out) != 0 && rc == 0)
             rc = error_set(err, "%m");
+        /* the reason is better than the error of the stream */
         if (rc < 0 && !b.left)
             error_set(err, "%s is full", folder);
     }
@@ -126,7 +140,8 @@ int upload_outbox_add(const char *folder, const char *step_dir,
     return rc;
 }
 
-/* Sends one file. Permanently refused documents go to NAME.refused. */
+/* Sends one file and removes it. Permanently refused documents go to
+ * NAME.refused. 0, or -1 and err: the file stays. */
 static int send_file(const char *path, const struct upload_to *to,
                      struct upload_done *done, struct jp_error *err)
 {
@@ -140,7 +155,9 @@ static int send_file(const char *path, const struct upload_to *to,
     if (fd < 0 || !kept || fileio_check_owner(fd, path, false, err) < 0 ||
         !(in = fdopen(fd, "r")) || fileio_temp_open(&file, kept, err) < 0)
         goto out;
+    /* in has it */
     fd = -1;
+    /* refused documents are collected while it is sent */
     rc = upload_send(in, to, file.stream, done, err);
     if (rc == 0 && done->refused > refused)
         rc = fileio_temp_commit(&file, err);
@@ -157,7 +174,8 @@ out:
     return rc;
 }
 
-/* Sends the files present now. Returns their number, or -1. */
+/* Sends the files that are there now, oldest first, until one fails. Returns
+ * their number, or -1 and err. */
 static int send_files(const char *folder, const struct upload_to *to,
                       struct upload_done *done, struct jp_error *err)
 {
@@ -169,6 +187,7 @@ static int send_files(const char *folder, const struct upload_to *to,
     for (int i = 0; i < n; i++) {
         char *path = text_format("%s/%s", folder, entries[i]->d_name);
 
+        /* after a failure the others are only freed */
         if (rc == 0)
             rc = path ? send_file(path, to, done, err)
                       : error_set(err, "out of memory");
@@ -179,10 +198,12 @@ static int send_files(const char *folder, const struct upload_to *to,
     return rc < 0 ? -1 : n;
 }
 
-int upload_outbox_send(const char *folder, const struct upload_to *to,
+/* Sends what waits in the folder. */
+static int send_folder(const char *folder, const struct upload_to *to,
                        struct upload_done *done, struct jp_error *err)
 {
     char *path = text_format("%s/.lock", folder);
+    /* the lock goes with the descriptor, also if the process dies */
     int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)
                   : -1;
     int rc = -1;
@@ -192,10 +213,24 @@ int upload_outbox_send(const char *folder, const struct upload_to *to,
     else if (flock(fd, LOCK_EX | LOCK_NB) < 0)
         rc = 0; /* the holder of the lock sends ours, too */
     else
+        /* files may come while others are sent */
         while ((rc = send_files(folder, to, done, err)) > 0)
             ;
     if (fd >= 0)
         close(fd);
     free(path);
     return rc;
+}
+
+int upload_outbox(struct upload_outbox *box, const char *step_dir,
+                  const struct upload_to *to, struct upload_done *done,
+                  struct jp_error *err)
+{
+    box->folder = open_folder(box->root, err);
+    if (!box->folder)
+        return -1;
+    if (step_dir &&
+        add_step(box->folder, step_dir, box->what, box->max_bytes, err) < 0)
+        return -1;
+    return send_folder(box->folder, to, done, err);
 }

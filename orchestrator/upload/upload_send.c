@@ -1,4 +1,9 @@
-/* upload_send.c - send lines of the bulk API with libcurl. */
+/* upload_send.c - send lines of the bulk API with libcurl.
+ *
+ * First the file of credentials and the URL are checked (upload_to_check),
+ * which needs no libcurl. upload_send reads pairs of lines into batches
+ * (send_all), and send_pairs sends a batch until each document is accepted or
+ * refused: those that the server could not take are sent again after a wait. */
 #include "config.h"
 
 #include "orchestrator/upload/upload.h"
@@ -14,8 +19,10 @@
 #include "common/fileio.h"
 
 enum {
+    /* bytes */
     CREDENTIALS_MAX = 65536,
     LINE_MAX_BYTES = 1 << 20,
+    /* a batch ends with the document that reaches one of these */
     BATCH_BYTES = 4 << 20,
     BATCH_DOCS = 5000,
     ANSWER_BYTES = 16 << 20,
@@ -26,6 +33,7 @@ enum {
 
 /* --- credentials ---------------------------------------------------------- */
 
+/* Overwrites a secret and frees it; explicit_bzero is not optimised away. */
 static void forget(char **text)
 {
     if (*text)
@@ -42,12 +50,13 @@ void upload_credentials_fini(struct upload_credentials *c)
     forget(&c->bearer);
 }
 
-/* Checks that only the owner can read the file; a group may read root's
- * file. */
+/* Checks that only the owner can read the file. A group may read root's file,
+ * as a site's users share it. */
 static int check_secret(int fd, const char *path, struct jp_error *err)
 {
     struct stat st;
 
+    /* it belongs to this user or root, and others cannot write it */
     if (fileio_check_owner(fd, path, false, err) < 0)
         return -1;
     if (fstat(fd, &st) < 0)
@@ -57,7 +66,8 @@ static int check_secret(int fd, const char *path, struct jp_error *err)
     return 0;
 }
 
-/* Parses a line without its line break. */
+/* Parses a line without its line break. 0, or -1 and err, which never has the
+ * value. */
 static int take_line(char *line, struct upload_credentials *c, const char *path,
                      unsigned number, struct jp_error *err)
 {
@@ -75,6 +85,7 @@ static int take_line(char *line, struct upload_credentials *c, const char *path,
         return 0;
     if (!value)
         return error_set(err, "%s:%u: no \"=\"", path, number);
+    /* blanks around "=" do not count */
     end = value;
     while (end > line && strchr(" \t", end[-1]))
         end--;
@@ -92,6 +103,7 @@ static int take_line(char *line, struct upload_credentials *c, const char *path,
                      number);
 }
 
+/* Parses all lines, in place. 0, or -1 and err. */
 static int parse_credentials(char *text, const char *path,
                              struct upload_credentials *c, struct jp_error *err)
 {
@@ -101,8 +113,10 @@ static int parse_credentials(char *text, const char *path,
         next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
+        /* a file from Windows */
         if (*line && line[strlen(line) - 1] == '\r')
             line[strlen(line) - 1] = '\0';
+        /* a line break in a value could add a header to the request */
         for (char *p = line; *p; p++)
             if ((unsigned char) *p < 0x20 && *p != '\t')
                 return error_set(err, "%s:%u: a control character", path,
@@ -110,6 +124,7 @@ static int parse_credentials(char *text, const char *path,
         if (take_line(line, c, path, number, err) < 0)
             return -1;
     }
+    /* one way to log in, and only one */
     if (!!c->user != !!c->password)
         return error_set(err, "%s: user and password must both be given", path);
     if (!!c->user + !!c->api_key + !!c->bearer != 1)
@@ -120,7 +135,8 @@ static int parse_credentials(char *text, const char *path,
     return 0;
 }
 
-int upload_credentials_read(const char *path, struct upload_credentials *out,
+/* The owner frees *out with upload_credentials_fini. */
+static int read_credentials(const char *path, struct upload_credentials *out,
                             struct jp_error *err)
 {
     struct upload_credentials c = {0};
@@ -130,9 +146,11 @@ int upload_credentials_read(const char *path, struct upload_credentials *out,
 
     if (fd < 0)
         return -1;
+    /* the open file is checked, not its name */
     if (check_secret(fd, path, err) == 0 &&
         fileio_read_fd(fd, path, CREDENTIALS_MAX, &text, &len, err) == 0) {
         rc = parse_credentials(text, path, &c, err);
+        /* the secrets are copied by now */
         explicit_bzero(text, len);
     }
     free(text);
@@ -146,7 +164,7 @@ int upload_credentials_read(const char *path, struct upload_credentials *out,
 
 /* --- the destination ------------------------------------------------------ */
 
-/* Whether the host is this machine, so that nobody can listen in between. */
+/* Whether the host is this machine, so that nobody can listen on the way. */
 static bool is_here(const char *host)
 {
     static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
@@ -155,21 +173,25 @@ static bool is_here(const char *host)
         size_t n = strlen(names[i]);
 
         if (!strncasecmp(host, names[i], n) &&
+            /* not the begin of a longer name */
             (!host[n] || strchr(":/", host[n])))
             return true;
     }
     return false;
 }
 
-int upload_to_check(const struct upload_to *to, struct jp_error *err)
+/* Checks the URL. 0, or -1 and err. */
+static int check_url(const struct upload_to *to, struct jp_error *err)
 {
     bool tls = !strncasecmp(to->url, "https://", 8);
     const char *host = to->url + (tls ? 8 : 7);
 
     if (!tls && strncasecmp(to->url, "http://", 7))
         return error_set(err, "the URL is not http:// or https://");
+    /* "/_bulk" is appended, so there can be no query */
     if (!*host || *host == '/' || strpbrk(to->url, " ?#"))
         return error_set(err, "the URL is not the address of a server");
+    /* everybody can see a program's arguments */
     if (memchr(host, '@', strcspn(host, "/")))
         return error_set(
             err,
@@ -177,6 +199,17 @@ int upload_to_check(const struct upload_to *to, struct jp_error *err)
     if (to->credentials && !tls && !is_here(host))
         return error_set(err, "credentials need https://");
     return 0;
+}
+
+int upload_to_check(struct upload_to *to, const char *credentials,
+                    struct upload_credentials *secret, struct jp_error *err)
+{
+    if (credentials) {
+        if (read_credentials(credentials, secret, err) < 0)
+            return -1;
+        to->credentials = secret;
+    }
+    return check_url(to, err);
 }
 
 #ifdef HAVE_CURL
@@ -203,6 +236,7 @@ static struct {
     __typeof__(curl_slist_free_all) *free_all;
 } lib;
 
+/* Loads libcurl and its functions. False: dlerror() has the reason. */
 static bool load_lib(void)
 {
     static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
@@ -218,6 +252,7 @@ static bool load_lib(void)
                      {"curl_slist_append", &lib.append},
                      {"curl_slist_free_all", &lib.free_all}};
 
+    /* distributions differ in the library's name */
     for (size_t i = 0; !lib.handle && i < sizeof(names) / sizeof(*names); i++)
         lib.handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; lib.handle && i < sizeof(functions) / sizeof(*functions);
@@ -226,6 +261,7 @@ static bool load_lib(void)
 
         if (!f)
             return false;
+        /* C has no conversion from an object's to a function's pointer */
         memcpy(functions[i].to, &f, sizeof(f));
     }
     return lib.handle != NULL;
@@ -242,11 +278,13 @@ struct pair {
     size_t len;
 };
 
+/* Bytes that grow. */
 struct text {
     char *at;
     size_t n, size;
 };
 
+/* The state of one upload. */
 struct sender {
     const struct upload_to *to;
     FILE *refused;
@@ -268,6 +306,7 @@ static uint64_t now_ms(void)
     return (uint64_t) t.tv_sec * 1000 + (uint64_t) t.tv_nsec / 1000000;
 }
 
+/* Makes room for n more bytes. False: no memory. */
 static bool text_room(struct text *t, size_t n)
 {
     char *more;
@@ -282,6 +321,7 @@ static bool text_room(struct text *t, size_t n)
     return true;
 }
 
+/* libcurl's callback for the answer's body. Anything but n ends the request. */
 static size_t on_answer(char *data, size_t size, size_t n, void *arg)
 {
     struct sender *s = arg;
@@ -296,6 +336,8 @@ static size_t on_answer(char *data, size_t size, size_t n, void *arg)
     return n;
 }
 
+/* libcurl's callback for a line of the answer's head: Retry-After in seconds. A
+ * date, the other form, is ignored. */
 static size_t on_header(char *data, size_t size, size_t n, void *arg)
 {
     static const char name[] = "retry-after:";
@@ -315,7 +357,7 @@ static size_t on_header(char *data, size_t size, size_t n, void *arg)
     return n;
 }
 
-/* Compresses the pairs into s->body. */
+/* Compresses the pairs into s->body. 0, or -1 and err. */
 static int make_body(struct sender *s, const struct pair *pairs, size_t n,
                      struct jp_error *err)
 {
@@ -329,6 +371,7 @@ static int make_body(struct sender *s, const struct pair *pairs, size_t n,
     if (deflateInit2(&z, 6, Z_DEFLATED, MAX_WBITS + 16, 8,
                      Z_DEFAULT_STRATEGY) != Z_OK)
         return error_set(err, "out of memory");
+    /* room for all, so that deflate never stops for more */
     if (!text_room(&s->body, deflateBound(&z, (uLong) all) + 64)) {
         deflateEnd(&z);
         return error_set(err, "out of memory");
@@ -338,6 +381,7 @@ static int make_body(struct sender *s, const struct pair *pairs, size_t n,
     for (size_t i = 0; i < n && rc == Z_OK; i++) {
         z.next_in = (Bytef *) pairs[i].text;
         z.avail_in = (uInt) pairs[i].len;
+        /* one stream for all documents */
         rc = deflate(&z, i + 1 < n ? Z_NO_FLUSH : Z_FINISH);
     }
     s->body.n = s->body.size - z.avail_out;
@@ -358,6 +402,7 @@ static long post(struct sender *s, struct jp_error *err)
         error_set(err, "the time limit ran out");
         return 0;
     }
+    /* a request must not outlast the whole upload */
     if (s->end_ms && s->end_ms - now < left)
         left = s->end_ms - now;
     s->answer.n = 0;
@@ -368,7 +413,9 @@ static long post(struct sender *s, struct jp_error *err)
     lib.setopt(s->curl, CURLOPT_POSTFIELDS, s->body.at);
     lib.setopt(s->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t) s->body.n);
     code = lib.perform(s->curl);
+    /* why is gone when this returns */
     lib.setopt(s->curl, CURLOPT_ERRORBUFFER, NULL);
+    /* also requests without an answer */
     s->done->batches++;
     s->done->bytes += s->body.n;
     if (code != CURLE_OK) {
@@ -389,10 +436,12 @@ static json_t *read_answer(const struct sender *s)
                     s->answer.n, 0, NULL);
 }
 
-/* Formats the server's own message, truncated to fit. */
+/* Formats an error with the server's own message, truncated to fit.
+ * Elasticsearch has a text or an object as "error". */
 static void describe(const struct sender *s, long status, struct jp_error *err)
 {
     json_t *root = read_answer(s);
+    /* NULL without an answer of JSON */
     const json_t *error = json_object_get(root, "error");
     const char *reason = json_string_value(
         json_is_object(error) ? json_object_get(error, "reason") : error);
@@ -402,6 +451,7 @@ static void describe(const struct sender *s, long status, struct jp_error *err)
     json_decref(root);
 }
 
+/* Counts a document that the server will never take, and keeps it. */
 static void refuse(struct sender *s, const struct pair *pair, const char *why)
 {
     if (!s->done->refused++)
@@ -415,12 +465,14 @@ static void refuse(struct sender *s, const struct pair *pair, const char *why)
 static bool take_item(struct sender *s, const json_t *item,
                       const struct pair *pair)
 {
+    /* {"index": {...}}: the first member, whatever its name */
     const json_t *action =
         json_object_iter_value(json_object_iter((json_t *) item));
     json_int_t status = json_integer_value(json_object_get(action, "status"));
     const json_t *error = json_object_get(action, "error");
     const char *reason = json_string_value(json_object_get(error, "reason"));
 
+    /* too busy, or not ready */
     if (status == 429 || status >= 500 || status < 200)
         return true;
     if (status < 300)
@@ -443,6 +495,7 @@ static long take_items(struct sender *s, struct pair *pairs, size_t n)
         return -1;
     }
     for (size_t i = 0; i < n; i++) {
+        /* swap, so that every text is freed once */
         struct pair pair = pairs[i];
 
         if (!take_item(s, json_array_get(items, i), &pair))
@@ -461,7 +514,9 @@ static bool wait_turn(struct sender *s, unsigned tries)
     struct timespec t;
 
     wait = wait < MAX_WAIT_MS ? wait : MAX_WAIT_MS;
+    /* random, so that many nodes do not come back at the same moment */
     wait = wait / 2 + (uint64_t) random() % (wait / 2 + 1);
+    /* the server's wish, within reason */
     if (s->retry_after_ms > wait)
         wait = s->retry_after_ms < 2 * MAX_WAIT_MS ? s->retry_after_ms
                                                    : 2 * MAX_WAIT_MS;
@@ -485,6 +540,7 @@ static int send_pairs(struct sender *s, struct pair *pairs, size_t n,
         if (make_body(s, pairs, n, err) < 0)
             return -1;
         status = post(s, err);
+        /* too large: send both halves */
         if (status == 413 && n > 1)
             return send_pairs(s, pairs, n / 2, err) < 0
                        ? -1
@@ -493,6 +549,7 @@ static int send_pairs(struct sender *s, struct pair *pairs, size_t n,
             refuse(s, pairs, "larger than the server accepts (HTTP 413)");
             return 0;
         }
+        /* the request was accepted; each document has its own status */
         if (status >= 200 && status < 300) {
             again = take_items(s, pairs, n);
             if (again < 0)
@@ -503,10 +560,11 @@ static int send_pairs(struct sender *s, struct pair *pairs, size_t n,
                 error_set(err, "%ld documents: busy", again);
         } else if (status == 429 || status >= 500) {
             describe(s, status, err);
-        } else if (status) {
+        } else if (status) { /* will not get better */
             describe(s, status, err);
             return -1;
         }
+        /* progress resets the tries */
         tries = again >= 0 && (size_t) again < n ? 1 : tries + 1;
         n = again < 0 ? n : (size_t) again;
         if (n && (tries > s->to->retries || !wait_turn(s, tries)))
@@ -524,6 +582,7 @@ static int read_line(FILE *in, char **line, size_t *size, struct pair *pair,
 
     if (n < 0)
         return ferror(in) ? error_set(err, "cannot be read: %m") : 0;
+    /* a file that was cut, or is of another kind */
     if (n > LINE_MAX_BYTES || (*line)[n - 1] != '\n' || **line != '{')
         return error_set(err, "not lines of the bulk API");
     more = realloc(pair->text, pair->len + (size_t) n);
@@ -535,6 +594,7 @@ static int read_line(FILE *in, char **line, size_t *size, struct pair *pair,
     return 1;
 }
 
+/* Reads an action and its document. Returns 1; 0 at the end; -1 and err. */
 static int read_pair(FILE *in, char **line, size_t *size, struct pair *pair,
                      struct jp_error *err)
 {
@@ -554,6 +614,7 @@ static int read_pair(FILE *in, char **line, size_t *size, struct pair *pair,
     return rc;
 }
 
+/* Reads and sends all documents, batch after batch. 0, or -1 and err. */
 static int send_all(struct sender *s, FILE *in, struct jp_error *err)
 {
     struct pair *pairs = calloc(BATCH_DOCS, sizeof(*pairs));
@@ -562,6 +623,7 @@ static int send_all(struct sender *s, FILE *in, struct jp_error *err)
     int rc = pairs ? 1 : error_set(err, "out of memory");
 
     while (rc > 0) {
+        /* one batch */
         for (n = bytes = 0; n < BATCH_DOCS && bytes < BATCH_BYTES;
              bytes += pairs[n++].len)
             if ((rc = read_pair(in, &line, &size, &pairs[n], err)) <= 0)
@@ -577,6 +639,7 @@ static int send_all(struct sender *s, FILE *in, struct jp_error *err)
     return rc;
 }
 
+/* Appends a header. NULL: no memory, also before; the list is freed. */
 static struct curl_slist *add_header(struct curl_slist *list, const char *text)
 {
     struct curl_slist *more = list ? lib.append(list, text) : NULL;
@@ -586,6 +649,7 @@ static struct curl_slist *add_header(struct curl_slist *list, const char *text)
     return more;
 }
 
+/* The headers of each request. NULL: no memory. */
 static struct curl_slist *make_headers(const struct upload_credentials *c)
 {
     struct curl_slist *list =
@@ -595,6 +659,7 @@ static struct curl_slist *make_headers(const struct upload_credentials *c)
 
     list = add_header(list, "Content-Encoding: gzip");
     list = add_header(list, "Accept: application/json");
+    /* without "Expect: 100-continue", which costs a second with some servers */
     list = add_header(list, "Expect:");
     if (!secret || !list)
         return list;
@@ -622,6 +687,7 @@ static void set_options(struct sender *s)
 #endif
     lib.setopt(curl, CURLOPT_NOSIGNAL, 1L);
     lib.setopt(curl, CURLOPT_POST, 1L);
+    /* a redirection must not get the credentials */
     lib.setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     lib.setopt(curl, CURLOPT_NETRC, (long) CURL_NETRC_IGNORED);
     /* "" disables the proxy; NULL would use the environment's */
@@ -651,10 +717,11 @@ int upload_send(FILE *in, const struct upload_to *to, FILE *refused,
     struct sender s = {.to = to, .refused = refused, .done = done};
     int rc = -1;
 
-    if (upload_to_check(to, err) < 0)
+    if (check_url(to, err) < 0)
         return -1;
     if (!load_lib())
         return error_set(err, "libcurl cannot be loaded: %s", dlerror());
+    /* the path is appended */
     while (len && to->url[len - 1] == '/')
         len--;
     s.url = text_format("%.*s/_bulk", (int) len, to->url);
@@ -668,6 +735,7 @@ int upload_send(FILE *in, const struct upload_to *to, FILE *refused,
         rc = send_all(&s, in, err);
     }
     lib.cleanup(s.curl);
+    /* one of them may have a secret */
     for (struct curl_slist *h = s.headers; h; h = h->next)
         explicit_bzero(h->data, strlen(h->data));
     lib.free_all(s.headers);

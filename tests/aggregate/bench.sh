@@ -25,8 +25,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 missed=0
 
-# Median seconds of commands, run in turn so that they share the machine's
-# moods: each argument is one, its words split at blanks. One number a line.
+# Median seconds of commands, run in turn so that the machine's load affects all
+# of them: each argument is one, its words split at blanks. One number a line.
 medians() {
     local k from command
     for _ in $(seq "$runs"); do
@@ -132,7 +132,7 @@ packed() { # FOLDER: becomes .gz
     speed "bare inflate" "$2" "$mb"
     speed "bare inflate by zlib" "$4" "$mb"
     speed "join, 1 thread" "$3" "$mb"
-    # by what zlib takes, for a faster library must not make the floor harder:
+    # by zlib's time, because a faster library must not make the floor harder:
     # ISA-L inflates at twice the speed of the parser
     floor "gz: join, 1 thread" "$(ratio "$3" "$4")" "x zlib" 1.5 at-most
     echo "  gz: join, 1 thread: $(ratio "$3" "$2") x its own library's bare inflate"
@@ -164,7 +164,7 @@ partials() {
     rm -rf "$dir"
 }
 
-# The same records as the recorder has them.
+# The same records in the recorder's format.
 recordings() { # FOLDER-OF-LOGS
     local ops log
     mkdir "$work/jpr"

@@ -36,7 +36,7 @@ static const char *record_differs(const struct record *a,
     return NULL;
 }
 
-/* A copy of len bytes and an end, if any. */
+/* A copy of len bytes, followed by an end of line if there is one. */
 static char *copy_of(const char *text, size_t len, const char *ending)
 {
     size_t n = strlen(ending);
@@ -49,7 +49,7 @@ static char *copy_of(const char *text, size_t len, const char *ending)
     return copy;
 }
 
-/* The line at the front of what follows it. */
+/* The line, at the front of the text that follows it. */
 static const char *ahead_differs(struct inspector_reader *reader,
                                  const char *text, size_t len,
                                  const char *ending, enum inspector_line kind,
@@ -71,7 +71,8 @@ static const char *ahead_differs(struct inspector_reader *reader,
 static const char *line_differs(struct inspector_reader *reader,
                                 const char *text, size_t len)
 {
-    static char more[3000]; /* than the reader needs to look at no end */
+    static char more[3000]; /* more than the reader looks at without checking
+                             * for the end */
     struct inspector_reader generic = {.why = ""};
     struct record a = {.gaps_lost = true, .exec_unknown = true}, b;
     char *line = copy_of(text, len, "");

@@ -4,9 +4,9 @@
 
 #include "plugins/nccl_inspector/reader.h"
 
-/* Reads lines with the reader, which has a cache, and without one; the text may
- * hold several lines. Every copy ends at its heap block's end, so that ASan
- * sees any overrun. NULL, or what differs first (static). */
+/* Reads lines twice, with the reader, which has a cache, and without one; the
+ * text may hold several lines. Every copy ends at its heap block's end, so that
+ * ASan sees any overrun. Returns NULL, or the first difference (static). */
 const char *both_ways_differ(struct inspector_reader *reader, const char *text,
                              size_t len);
 

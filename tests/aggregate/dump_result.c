@@ -169,7 +169,7 @@ static void print_ops(const struct jp_result *r)
     }
 }
 
-/* What only the recorder's files tell. */
+/* Figures that only the recorder's files have. */
 static void print_recordings(const struct jp_result *r)
 {
     const struct jp_quality *q = &r->quality;
@@ -252,7 +252,7 @@ static void print_quality(const struct jp_result *r)
                q->notes[i].what);
 }
 
-/* What it did in bins. */
+/* The strip: times by bin. */
 static void print_strip(const struct strip *s)
 {
     printf("strip shift %u first %" PRIu64 " bins %u left %" PRIu64 "\n",
@@ -268,7 +268,8 @@ static void print_strip(const struct strip *s)
     }
 }
 
-/* A line a process: whose, how much, and a sum over all that it did. */
+/* A line for each process: host and pid, how much it did, and a sum over all of
+ * it. */
 static void print_timelines(const struct jp_result *r)
 {
     for (size_t i = 0; i < r->n_timelines; i++) {

@@ -31,7 +31,7 @@ struct script {
     size_t n_fly;
 };
 
-/* Names live until the program's end. */
+/* Names are kept until the program's end. */
 static const char *lasting(const char *text)
 {
     static char *names[1024];
@@ -106,7 +106,7 @@ static bool take_op(struct script *s, const char *line)
     return true;
 }
 
-/* word: the four characters it begins with. */
+/* word: its first four characters. */
 static bool take_fly(struct script *s, const char *word, const char *line)
 {
     uint64_t seq, bytes, start_us;
@@ -197,7 +197,8 @@ static bool take_line(struct script *s, const char *line)
            line[strspn(line, " \n")] == '\0' || line[0] == '#';
 }
 
-/* The file's index of a record's communicator, told when it is new. */
+/* The file's index of a record's communicator, which is written when it is new.
+ */
 static uint32_t comm_of(struct jpr_maker *maker, const struct record *r)
 {
     static struct jpr_comm comms[MAX_COMMS];
@@ -241,7 +242,7 @@ static void take_record(struct jpr_maker *maker, const struct record *r)
     jpr_maker_op(maker, &op);
 }
 
-/* The first good record's host and process are the header's. */
+/* The header gets host and process of the first good record. */
 static int from_log(const char *path, struct jpr_maker *maker)
 {
     struct inspector_reader reader = {.why = ""};

@@ -5,7 +5,7 @@
 
 #include "plugins/nccl_recorder/jpr_frame.h"
 
-/* One for all makers: it lives as long as the process. */
+/* One for all makers; it is kept as long as the process runs. */
 static struct jpr_zip *shared_zip(void)
 {
     static struct jpr_zip *zip;

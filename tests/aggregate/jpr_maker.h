@@ -30,22 +30,22 @@ struct jpr_maker {
 #define JPR_MAKER_NO_TEXTS                                                     \
     .datatype = "", .algo = "", .proto = "", .api_func = "", .api_datatype = ""
 
-/* out stays the caller's. */
+/* The caller keeps out. */
 struct jpr_maker *jpr_maker_create(FILE *out);
-/* From now on blocks are not packed. */
+/* Blocks are not compressed from now on. */
 void jpr_maker_store(struct jpr_maker *maker);
 void jpr_maker_header(struct jpr_maker *maker, const char *host, uint64_t pid,
                       int64_t task, const char *note);
 void jpr_maker_comm(struct jpr_maker *maker, const struct jpr_comm *comm);
-/* Texts of op must live until the next flush. */
+/* The texts of op must be valid until the next flush. */
 void jpr_maker_op(struct jpr_maker *maker, const struct jpr_op *op);
 void jpr_maker_flush(struct jpr_maker *maker);
 void jpr_maker_snapshot(struct jpr_maker *maker, uint64_t at_mono_ns,
                         const struct jpr_op *ops, size_t n);
-/* Told by the next counters; func must live until then. */
+/* Part of the next counters; func must be valid until then. */
 void jpr_maker_unseen(struct jpr_maker *maker, uint32_t comm, const char *func,
                       uint64_t calls);
-/* lost and left_out count as collectives, of the first row. */
+/* lost and left_out count as collectives of the first row. Flushes. */
 void jpr_maker_counters(struct jpr_maker *maker, uint64_t at_mono_ns,
                         bool final, uint64_t lost, uint64_t left_out);
 void jpr_maker_destroy(struct jpr_maker *maker); /* flushes */

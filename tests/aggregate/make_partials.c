@@ -16,7 +16,7 @@
 #include "common/fileio.h"
 #include "orchestrator/aggregate/partial.h"
 
-/* Empties a log and gives it back its size and time. */
+/* Empties a log, but keeps its size and time. */
 static int make_hole(int folder, const char *name)
 {
     struct stat st;
@@ -77,7 +77,8 @@ int main(int argc, char **argv)
     DIR *folder;
 
     if (argc > 1 && !strcmp(argv[1], "-w")) {
-        options.processes = UINT32_MAX; /* nothing is left for each of them */
+        options.processes = UINT32_MAX; /* so many that no timeline gets an
+                                         * operation */
         argc--;
         argv++;
     }

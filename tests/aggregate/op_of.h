@@ -1,5 +1,5 @@
 /* op_of.h - the result of a folder, and one operation of a result, by value.
- * Behind cmocka.h. */
+ * Include it after cmocka.h. */
 #ifndef JP_TESTS_AGGREGATE_OP_OF_H
 #define JP_TESTS_AGGREGATE_OP_OF_H
 

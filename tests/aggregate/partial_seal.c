@@ -1,4 +1,4 @@
-/* partial_seal.c - give blocks of a partial their checks. */
+/* partial_seal.c - give the blocks of a partial their right CRCs. */
 #include "tests/aggregate/partial_seal.h"
 
 #include <string.h>

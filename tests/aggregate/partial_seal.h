@@ -1,5 +1,5 @@
-/* partial_seal.h - any bytes as a partial whose checks are right, because no
- * mutation finds those. */
+/* partial_seal.h - make any bytes a partial with right CRCs, which mutations
+ * alone never find. */
 #ifndef JP_TESTS_PARTIAL_SEAL_H
 #define JP_TESTS_PARTIAL_SEAL_H
 

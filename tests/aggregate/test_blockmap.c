@@ -71,7 +71,7 @@ static uint64_t two_ranges(uint64_t i)
     return i % 2 ? UINT64_MAX - i : i;
 }
 
-/* Distinct, as odd factors turn round. */
+/* Distinct: an odd factor permutes the numbers below 4096. */
 static uint64_t shuffled(uint64_t i)
 {
     return i * 2654435761u % 4096;
@@ -111,7 +111,7 @@ static void check_all(const struct blockmap *map, struct block *blocks,
     for (size_t i = 0; i < blockmap_slots(map); i++)
         slots += map->slots[i] != NULL;
     assert_int_equal(slots, n);
-    /* a pointer takes no more room than a few */
+    /* at most four slots for each block */
     assert_true(blockmap_slots(map) <= 4 * (n + 1));
 }
 

@@ -13,14 +13,14 @@ enum { START = 1700000000, SPAN = 3000000, MANY = 60000 };
 static uint8_t bits[SPAN];
 static struct busy_span spans[MANY];
 
-/* What all machines draw alike. */
+/* A generator with the same numbers on every machine. */
 static uint32_t draw(uint64_t *seed, uint32_t below)
 {
     *seed = *seed * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t) (*seed >> 33) % below;
 }
 
-/* n intervals that begin about in order, some long ones among them. */
+/* n intervals that begin nearly in order, with some long ones. */
 static void make_spans(uint64_t seed, size_t n)
 {
     memset(bits, 0, sizeof(bits));
@@ -65,7 +65,7 @@ static void assert_is_union(const struct busy *busy, size_t n)
                                          (s->first + i + 1) * width));
 }
 
-/* Whole, and in pieces of any size: the same slots. */
+/* A whole file and pieces of any size give the same slots. */
 static void unions_are_exact(void **state)
 {
     static const size_t pieces[] = {1, 2, 3, 7};
@@ -116,7 +116,8 @@ static void odd_records(void **state)
     busy_destroy(NULL);
     assert_int_equal(add(busy, 5, 5 + RECORD_MAX_TIME_US + 1, 7), 0);
     assert_int_equal(busy->timed, 0);
-    assert_int_equal(add(busy, START, START, 7), 0); /* an instant: a us */
+    assert_int_equal(add(busy, START, START, 7), 0); /* an instant counts as 1
+                                                      * us */
     assert_int_equal(add(busy, UINT64_C(1) << 51, (UINT64_C(1) << 51) + 9, 7),
                      0);
     assert_false(busy->mixed);

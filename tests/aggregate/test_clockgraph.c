@@ -1,4 +1,5 @@
-/* test_clockgraph.c - offsets of many clocks, held against a dense solution. */
+/* test_clockgraph.c - offsets of many clocks, compared with a dense solution.
+ */
 #include "orchestrator/aggregate/clocks.h"
 
 #include <math.h>
@@ -87,8 +88,9 @@ static void equals_least_squares(void **state)
     }
 }
 
-/* Edges that agree give what they say, however far apart the clocks are and
- * whichever way the edges are directed; what no edge reaches is told. */
+/* Edges that agree give their own offsets, however far apart the clocks are and
+ * whichever way the edges are directed. Clocks that no edge reaches are marked.
+ */
 static void far_clocks(void **state)
 {
     const int64_t far = 400000000000000000ll; /* 12 years */
@@ -131,8 +133,8 @@ static void beyond_all_clocks(void **state)
     assert_false(clocks[6].reachable);
 }
 
-/* One edge is wrong by 1 ms: it is left out where others replace it, and is
- * believed where nothing else tells. */
+/* One edge is wrong by 1 ms: it is left out if others replace it, and is used
+ * if it is the only one. */
 static void wrong_edge(void **state)
 {
     struct clockgraph_edge edges[] = {
@@ -174,8 +176,8 @@ static void asymmetry_shows(void **state)
     assert_true(clocks[1].unc_ns >= 3333 && clocks[2].unc_ns >= 3333);
 }
 
-/* Of twelve uniform numbers: a deviation of 1; none is beyond three times that.
- */
+/* A sum of twelve uniform numbers has a deviation of 1; here none is beyond
+ * three times that. */
 static double normal(void)
 {
     double sum;
@@ -188,11 +190,11 @@ static double normal(void)
     return sum;
 }
 
-/* Eight clocks: each is tied to three others well, and to some by edges that
- * are wrong by more and say so. Returns the errors' root mean square, what is
- * said on average, and of how many clocks in 1,000 more than ten times that is
- * said: with the clocks' own errors, noise is beyond three times its deviation
- * now and then. */
+/* Eight clocks: each is tied to three others by good edges, and to some by
+ * edges with larger errors and uncertainties. Returns the root mean square of
+ * the errors, the mean uncertainty, and for how many clocks in 1,000 the
+ * uncertainty is more than ten times that. With the clocks' own errors, noise
+ * exceeds three times its deviation now and then. */
 static void plant_noise(double good_ns, double noisy_ns, double *rms_ns,
                         double *said_ns, double *wide)
 {
@@ -262,7 +264,8 @@ static void noise_beside(void **state)
     }
 }
 
-/* A thousand nodes with chords: error below that of a tree, and in time. */
+/* A thousand nodes with chords: the error is below that of a tree, and the time
+ * is bounded. */
 static void many_clocks(void **state)
 {
     enum { N = 1024 };

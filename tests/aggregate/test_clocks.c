@@ -15,7 +15,7 @@
 #include "orchestrator/aggregate/timeline.h"
 #include "tests/common/fewer.h"
 
-#define BEGIN_US 1780000000000000.0 /* the run's, by a true clock */
+#define BEGIN_US 1780000000000000.0 /* of the run, by a true clock */
 #define NODES 64
 
 static uint64_t seed;
@@ -34,19 +34,19 @@ static double normal(void)
 struct run {
     uint32_t nodes, per_node;
     double seconds;
-    double net_us[3]; /* of the operations, by turns; 0: not so many */
+    double net_us[3]; /* of the operations, in turn; 0: fewer sizes */
     double compute;   /* between them, as a multiple of net; +-30 % a rank */
     double late;      /* the last node is always late by this part of net */
     double noise_us;  /* of each stamp */
     double offset_s, drift_ppm; /* largest, either way; node 0 has none */
     double step_s;              /* node 1's clock is set in the middle */
-    bool pairs_only;        /* communicators of neighbours in place of all */
-    double loss;            /* part of the records */
-    double wander_ppm;      /* drift changes by so much over the run */
+    bool pairs_only;   /* communicators of neighbours instead of one of all */
+    double loss;       /* part of the records */
+    double wander_ppm; /* drift changes by so much over the run */
     double blind, blind_us; /* so many starts and ends, each by itself, are seen
                                late by so much on average: a busy host */
-    double wrong; /* part of the records: the host saw start and end at
-                     once, when one of them was */
+    double wrong; /* part of the records: the host saw start and end at once, at
+                   * the time of one of them */
 };
 
 struct clock {
@@ -107,8 +107,8 @@ static void record_one(struct made *made, const struct run *run, size_t i,
     assert_int_equal(timeline_add(made->timelines[i], &r), 0);
 }
 
-/* One operation of ranks first to last - 1: it ends for all when its last one
- * has come, plus its own time; then each computes. */
+/* One operation of ranks first to last - 1. It ends for all ranks when the last
+ * one has come, plus its own time; then each rank computes. */
 static void operate(struct made *made, const struct run *run, double *at,
                     size_t first, size_t last, const char *id, uint64_t sn,
                     double net)
@@ -150,7 +150,7 @@ static void simulate(const struct run *run, struct made *made)
             .step_at_us = end_us / 2,
             .length_us = end_us};
     for (size_t i = 0; i < n; i++) {
-        made->timelines[i] = timeline_create(TIMELINE_EVENTS);
+        made->timelines[i] = timeline_create(TIMELINE_EVENTS, 0);
         assert_non_null(made->timelines[i]);
     }
     for (unsigned k = 0; at[0] < end_us; k++) {
@@ -180,7 +180,7 @@ static void forget(struct made *made)
 
 struct errors {
     double worst_us, drift_ppm;
-    bool within; /* what the map says of itself */
+    bool within; /* the map's own uncertainty */
 };
 
 static struct errors compare(const struct run *run, const struct made *made,
@@ -262,7 +262,7 @@ static const struct {
      2},
 };
 
-/* As above, with wrong bounds: what of them is true still overlaps. */
+/* As above, with wrong bounds: the right ones still overlap. */
 static const struct {
     const char *what;
     struct run run;
@@ -299,9 +299,10 @@ static void finds_the_clocks(void **state)
         assert_int_equal(map.method, CLOCKMAP_COLLECTIVES);
         assert_int_equal(map.n_nodes, run.nodes);
         e = compare(&run, &made, &map);
-        assert_int_equal(clocks_check(made.timelines, made.n, NULL, &before),
-                         0);
-        assert_int_equal(clocks_check(made.timelines, made.n, &map, &after), 0);
+        assert_int_equal(
+            clockwalk_check(made.timelines, made.n, NULL, &before, NULL), 0);
+        assert_int_equal(
+            clockwalk_check(made.timelines, made.n, &map, &after, NULL), 0);
         printf("# %-34s error %6.2f us, drift %5.2f ppm; %ju operations, "
                "%ju violations, %ju after%s\n",
                rows[i].what, e.worst_us, e.drift_ppm,
@@ -334,7 +335,8 @@ static void bears_wrong_bounds(void **state)
                          0);
         assert_int_equal(map.method, CLOCKMAP_COLLECTIVES);
         e = compare(&wrong_rows[i].run, &made, &map);
-        assert_int_equal(clocks_check(made.timelines, made.n, &map, &after), 0);
+        assert_int_equal(
+            clockwalk_check(made.timelines, made.n, &map, &after, NULL), 0);
         printf("# %-34s error %6.2f us, drift %5.2f ppm; %ju operations, %ju "
                "bounds left out, %ju violations after%s\n",
                wrong_rows[i].what, e.worst_us, e.drift_ppm,
@@ -351,7 +353,7 @@ static void bears_wrong_bounds(void **state)
     }
 }
 
-/* Fresh runs of many kinds: what the map says of its error holds. */
+/* New runs of many kinds: the map's uncertainty holds. */
 static void says_how_sure(void **state)
 {
     enum { RUNS = FEWER(120) };
@@ -377,7 +379,8 @@ static void says_how_sure(void **state)
         simulate(&run, &made);
         assert_int_equal(clocks_align(made.timelines, made.n, &map, NULL), 0);
         within += compare(&run, &made, &map).within;
-        assert_int_equal(clocks_check(made.timelines, made.n, &map, &after), 0);
+        assert_int_equal(
+            clockwalk_check(made.timelines, made.n, &map, &after, NULL), 0);
         violated += after.violations > 0;
         clockmap_fini(&map);
         forget(&made);
@@ -390,8 +393,8 @@ static void says_how_sure(void **state)
 }
 
 /* Hosts that see many starts and ends late, as busy ones do: many operations do
- * not overlap, whatever the clocks are. What is said of the error holds, and
- * the report says so. */
+ * not overlap, whatever the clocks are. The uncertainty holds, and the report
+ * mentions it. */
 static void busy_hosts(void **state)
 {
     enum { RUNS = 60 };
@@ -449,8 +452,8 @@ static void busy_hosts(void **state)
     assert_true(far <= RUNS / 20);
 }
 
-/* A clock that is set by 5 s in the middle: both parts are aligned, and the
- * window between is no line. */
+/* A clock is set by 5 s in the middle of the run: both parts are aligned, and
+ * the window between them has no line. */
 static void clock_is_set(void **state)
 {
     struct run run = {2, 1, 24, {200}, 20, 0, 1, 1, 10, .step_s = -5};
@@ -471,19 +474,21 @@ static void clock_is_set(void **state)
 
         if (getenv("CLOCKS_VERBOSE"))
             printf("# at %d: %.1f\n", k, error);
-        /* in these 5 s it shows what it has shown before */
+        /* in these 5 s it shows the same times again */
         if (k < 10 || k > 14)
             assert_true(fabs(error) < 50);
     }
-    assert_int_equal(clocks_check(made.timelines, made.n, NULL, &before), 0);
-    assert_int_equal(clocks_check(made.timelines, made.n, &map, &after), 0);
+    assert_int_equal(
+        clockwalk_check(made.timelines, made.n, NULL, &before, NULL), 0);
+    assert_int_equal(
+        clockwalk_check(made.timelines, made.n, &map, &after, NULL), 0);
     assert_true(after.violations < before.violations / 3);
     clockmap_fini(&map);
     forget(&made);
 }
 
-/* Two pairs of nodes that never meet: what nothing ties to the reference is
- * said so, and keeps its times. */
+/* Two pairs of nodes that never meet: nodes without a tie to the reference are
+ * marked and keep their times. */
 static void apart(void **state)
 {
     struct run run = {4, 1, 1, {100}, 3, 0, 1, 1, 10, .pairs_only = true};
@@ -526,13 +531,14 @@ static void nothing_to_align(void **state)
     simulate(&run, &made);
     assert_int_equal(clocks_align(made.timelines, made.n, &map, NULL), 0);
     assert_int_equal(map.method, CLOCKMAP_ONE_NODE);
-    assert_int_equal(clocks_check(made.timelines, made.n, &map, &check), 0);
+    assert_int_equal(
+        clockwalk_check(made.timelines, made.n, &map, &check, NULL), 0);
     assert_int_equal(check.operations, 0);
     clockmap_fini(&map);
     forget(&made);
 }
 
-/* Times without any sense are no reason to fail. */
+/* Senseless times do not make it fail. */
 static void senseless_times(void **state)
 {
     static const uint64_t times[] = {0, 1, 1780000000000000ull, UINT64_MAX / 2,
@@ -548,7 +554,7 @@ static void senseless_times(void **state)
         for (int k = 0; k < 3; k++) {
             char host[] = {'h', (char) ('0' + k), 0};
 
-            timelines[k] = timeline_create(1000);
+            timelines[k] = timeline_create(1000, 0);
             assert_non_null(timelines[k]);
             for (unsigned sn = 0; sn < 40; sn++) {
                 struct record r = {.id = {"0x1", 3},
@@ -570,7 +576,7 @@ static void senseless_times(void **state)
             }
         }
         assert_int_equal(clocks_align(timelines, 3, &map, NULL), 0);
-        assert_int_equal(clocks_check(timelines, 3, &map, &check), 0);
+        assert_int_equal(clockwalk_check(timelines, 3, &map, &check, NULL), 0);
         for (size_t k = 0; k < map.n_nodes; k++)
             for (int t = 0; t < 5; t++)
                 clockmap_us(&map.nodes[k], times[t]);

@@ -1,5 +1,5 @@
-/* test_counts.c - what should be there, by the recorder's counters, and sizes
- * that were not told. */
+/* test_counts.c - how many records there should be, by the recorder's counters;
+ * and sizes that were not recorded. */
 #include "orchestrator/aggregate/aggregate.h"
 
 #include <setjmp.h>
@@ -75,7 +75,8 @@ static void counts_what_the_recorder_counted(void **state)
     assert_int_equal(r->quality.records, 2);
     assert_int_equal(op_of(r, 0).n, 2); /* both formats join */
     result_destroy(r);
-    put_recording(*state, "b.log", 1, false, 0, 5); /* told by its bytes */
+    put_recording(*state, "b.log", 1, false, 0,
+                  5); /* recognised by its bytes */
     r = run(*state, 2);
     assert_int_equal(r->quality.expected_kind, JP_EXPECT_COUNTED);
     assert_int_equal(r->quality.expected, 10);
@@ -138,7 +139,8 @@ static void put_counted(const char *dir, const char *name, unsigned rank,
     fclose(f);
 }
 
-/* Counters count wherever the communicator's records are, in any order. */
+/* Counters count, whichever file has the communicator's records, in any order.
+ */
 static void counts_in_any_order(void **state)
 {
     for (unsigned i = 0; i < 6; i++) {
@@ -157,7 +159,7 @@ static void counts_in_any_order(void **state)
     }
 }
 
-/* One that no rank has a record of is no communicator of the result. */
+/* A communicator without any record is not in the result. */
 static void needs_records(void **state)
 {
     struct jp_result *r;
@@ -170,7 +172,7 @@ static void needs_records(void **state)
     result_destroy(r);
 }
 
-/* Sizes that were not told come from what was seen. */
+/* Sizes that were not recorded come from the ranks and hosts seen. */
 static void guesses_sizes(void **state)
 {
     static const char line[] =

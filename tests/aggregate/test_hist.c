@@ -1,4 +1,4 @@
-/* test_hist.c - percentiles of a histogram beside exact ones. */
+/* test_hist.c - percentiles of a histogram, compared with exact ones. */
 #include "orchestrator/aggregate/dist.h"
 
 #include <inttypes.h>
@@ -123,7 +123,7 @@ static struct jp_result *run(const char *dir, uint64_t limit)
     return result_of(dir, &options);
 }
 
-/* The largest cells are rounded, and it is said. */
+/* The largest cells are rounded, and the result marks them. */
 static void are_used_beyond_the_limit(void **state)
 {
     struct jp_result *exact, *rounded;

@@ -1,5 +1,5 @@
-/* test_hostile.c - files that are wrong in every way known: the good rest is
- * counted, the bad by kind, with the place of the first. */
+/* test_hostile.c - files with every known kind of error: the good rest is
+ * counted, and the bad lines by kind, with the place of the first one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ struct row {
     enum jp_bad kind; /* JP_BAD_KINDS: it is good */
 };
 
-/* What one file with the row says; `line` is where it stands. */
+/* The result of one file with the row; `line` is the row's number. */
 static void check(const char *dir, const char *file, const struct row *row,
                   unsigned good, uint64_t line)
 {
@@ -280,7 +280,8 @@ static void long_lines(void **state)
     free(fill);
 }
 
-/* The first of each kind is told in order of path, not of reading. */
+/* The first bad line of each kind is the first in order of path, not of
+ * reading. */
 static void first_of_a_kind(void **state)
 {
     struct jp_result *r;
@@ -318,8 +319,8 @@ static void add_lines(struct bytes *b, unsigned from, unsigned to)
     }
 }
 
-/* Cut anywhere a compressed file gives what is whole; members may follow one
- * another, also cut. */
+/* A compressed file that is cut anywhere gives its whole lines; members may
+ * follow one another, also cut. */
 static void packed_files(void **state)
 {
     struct bytes text = {0}, more = {0}, a, b;
@@ -397,8 +398,8 @@ static void bombs(void **state)
     free(text.at);
 }
 
-/* A process that starts anew counts from the beginning: what was seen counts
- * once, of another size it is another operation, and jumps cost nothing. */
+/* A process that starts again numbers from the beginning: a number counts once,
+ * with another size it is another operation, and jumps cost nothing. */
 static void numbers_that_restart(void **state)
 {
     static const char far[] =

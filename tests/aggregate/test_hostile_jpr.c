@@ -60,7 +60,7 @@ static struct jpr_op good_op(uint64_t seq)
 }
 
 /* A file of n good operations in blocks of `block`, and one more (NULL: none)
- * behind the first. */
+ * after the first. */
 static struct bytes make(const char *host, unsigned n, unsigned block,
                          const struct jpr_op *more)
 {
@@ -153,7 +153,8 @@ static void bad_operations_by_kind(void **state)
     }
 }
 
-/* A compressed file says what the file says; cut anywhere, what is whole. */
+/* A compressed file gives the same as the file; cut anywhere, it gives its
+ * whole blocks. */
 static void packed_says_the_same(void **state)
 {
     struct bytes b = make("n1", 3000, 100, NULL), packed = squeeze(&b);
@@ -182,7 +183,8 @@ static void packed_says_the_same(void **state)
     free(packed.at);
 }
 
-/* A file that still grows, or whose writer was killed: what is whole. */
+/* A file that still grows, or was left by a killed writer: its whole blocks
+ * count. */
 static void every_prefix_counts(void **state)
 {
     struct bytes b = make("n1", 1000, 100, NULL);
@@ -262,7 +264,7 @@ static void bombs(void **state)
     free(zeros.at);
 }
 
-/* It lives as long as the process. */
+/* Kept as long as the process runs. */
 static struct jpr_zip *shared_zip(void)
 {
     static struct jpr_zip *zip;
@@ -342,7 +344,7 @@ static void add(struct launches *launches, const char *func, bool p2p,
     assert_int_equal(launches_add(launches, &op, &record, BANDWIDTH_ONE), 0);
 }
 
-/* Times and sizes that make no sum: each keeps its own. */
+/* Times and sizes that cannot be added up: each operation keeps its own. */
 static void absurd_launches_are_not_shared(void **state)
 {
     enum { MANY = 20000 };
@@ -364,7 +366,7 @@ static void absurd_launches_are_not_shared(void **state)
     launches_destroy(launches);
 }
 
-/* The name that was told, whatever stands in its place afterwards. */
+/* The first name counts, whatever is in its place later. */
 static void launches_keep_names(void **state)
 {
     char name[] = "AllReduce";
@@ -380,7 +382,7 @@ static void launches_keep_names(void **state)
     launches_destroy(launches);
 }
 
-/* All of a file in one launch, and no two at one time. */
+/* A file with one launch for all operations, and no two at one time. */
 static void a_launch_without_end_costs_little(void **state)
 {
     enum { MANY = 200000 };
@@ -400,7 +402,7 @@ static void a_launch_without_end_costs_little(void **state)
     launches_destroy(launches);
 }
 
-/* What a crashed node, a full disk or a wrong `cat` leaves. */
+/* Files that a crashed node, a full disk or a wrong `cat` leaves behind. */
 static void odd_ends(void **state)
 {
     struct bytes b = make("n1", 300, 100, NULL);

@@ -1,4 +1,4 @@
-/* test_ingest.c - files that are cut, packed, rubbish, odd or not there. */
+/* test_ingest.c - files that are cut, compressed, rubbish, odd or missing. */
 #include "plugins/nccl_inspector/reader.h"
 
 #include <setjmp.h>
@@ -51,8 +51,8 @@ static size_t pack(const void *data, size_t len, unsigned char *out, size_t cap)
     return cap;
 }
 
-/* Lines of the source joined by '|'; a last one without newline by '.', one too
- * long is "L|". */
+/* Lines of the source joined by '|'; a '.' follows a last line without newline,
+ * and a line that is too long is "L|". */
 static void read_lines(struct jp_logsource *source, char *out, size_t cap)
 {
     struct jp_loglines lines = {0};
@@ -206,12 +206,12 @@ static uint64_t readable(const char *path, uint64_t from, const char **damage)
     return all;
 }
 
-/* A file that is nothing but a hole costs its owner nothing. */
+/* A file that is only a hole takes no space on disk. */
 static void ends_at_a_hole(void **state)
 {
     enum { MIB = 1 << 20, TEXT = 3 * MIB };
     static const struct {
-        uint64_t hole, end; /* bytes of the hole behind 3 MiB; of the file */
+        uint64_t hole, end; /* bytes of the hole after 3 MiB; of the file */
         uint64_t from, read;
         bool ends;
     } rows[] = {
@@ -219,7 +219,7 @@ static void ends_at_a_hole(void **state)
         {65536, TEXT + 131072, 0, TEXT + 131072, false}, /* a crash's */
         {MIB, TEXT + 2 * MIB, 0, TEXT + 2 * MIB, false},
         {8 * MIB, TEXT + 9 * MIB, 0, TEXT, true},
-        {1ULL << 40, TEXT + (1ULL << 40), 0, TEXT, true}, /* none behind it */
+        {1ULL << 40, TEXT + (1ULL << 40), 0, TEXT, true}, /* nothing after it */
         {8 * MIB, TEXT + 9 * MIB, MIB, TEXT - MIB, true},
         {8 * MIB, TEXT + 9 * MIB, TEXT + 4 * MIB, 0, true},
         {8 * MIB, TEXT + 9 * MIB, TEXT + 8 * MIB, MIB, false},
@@ -249,7 +249,7 @@ static void ends_at_a_hole(void **state)
     free(text);
 }
 
-/* All bytes of a packed source; damage as it says. */
+/* All bytes of a compressed source; damage as the source reports it. */
 static size_t unpack(const void *data, size_t len, bool zlib, char *out,
                      size_t cap, const char **damage)
 {
@@ -268,7 +268,8 @@ static size_t unpack(const void *data, size_t len, bool zlib, char *out,
     return n;
 }
 
-/* What is faster than zlib says the same: whole, cut anywhere, in members. */
+/* The inflater that is faster than zlib gives the same: whole, cut anywhere, in
+ * members. */
 static void agrees_with_zlib(void **state)
 {
     enum { TEXT = 60000, PACKED = 80000 };
@@ -334,7 +335,7 @@ static void sums_as_zlib_does(void **state)
         }
 }
 
-/* 64 MiB of zeros in 64 KiB: given up long before the end. */
+/* 64 MiB of zeros in 64 KiB: the reader gives up long before the end. */
 static void stops_a_bomb(void **state)
 {
     size_t len = 64 << 20, cap = 1 << 20;
@@ -368,7 +369,7 @@ static void opens_only_files(void **state)
     }
 }
 
-/* A file that grows is read up to the size it had at the open. */
+/* A file that grows is read up to its size at the open. */
 static void ignores_growth(void **state)
 {
     const char *path = put(*state, "grow.log", "a\nb");

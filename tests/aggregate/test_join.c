@@ -1,4 +1,4 @@
-/* test_join.c - what the join makes of duplicates, gaps, bounds and order. */
+/* test_join.c - the join of duplicates, gaps, limits and any order. */
 #include "orchestrator/aggregate/aggregate.h"
 
 #include <setjmp.h>
@@ -126,7 +126,7 @@ static void keeps_the_first_of_duplicates(void **state)
     }
 }
 
-/* Two processes as one rank: told, and the smaller one named. */
+/* Two processes as one rank: the result counts it and names the smaller one. */
 static void tells_shared_ranks(void **state)
 {
     PUT(*state, "a.log", {.sn = 0, .host = "z", .pid = 1});
@@ -144,8 +144,8 @@ static void tells_shared_ranks(void **state)
     }
 }
 
-/* A communicator that was closed, as all its ranks were read, gets records from
- * another file; one that is still open gets them too. */
+/* A communicator that was closed after all its ranks were read gets records
+ * from another file; so does one that is still open. */
 static void takes_what_comes_late(void **state)
 {
     PUT(*state, "a.log", {.rank = 0, .exec_us = 10}, {.id = "0x2", .rank = 1});
@@ -175,8 +175,8 @@ static void takes_what_comes_late(void **state)
     }
 }
 
-/* A second size is another operation, also where two threads see it first, and
- * what a rank says twice there is dropped, too. */
+/* A second size is another operation, also if two threads see it first, and a
+ * record that a rank repeats there is dropped. */
 static void parts_sizes(void **state)
 {
     PUT(*state, "a.log", {.rank = 0, .bytes = 64}, {.rank = 0, .bytes = 32},
@@ -200,7 +200,8 @@ static void parts_sizes(void **state)
     }
 }
 
-/* Equal ids of other shape are other communicators; names do not part. */
+/* Equal ids with other sizes are other communicators; names make no difference.
+ */
 static void parts_communicators_by_shape(void **state)
 {
     struct jp_result *r;
@@ -234,13 +235,14 @@ static void takes_any_gap(void **state)
     assert_int_equal(r->n_ops, 4);
     assert_int_equal(op_of(r, 1).sn, 5000000);
     assert_true(op_of(r, 3).sn == UINT64_MAX - 1);
-    assert_true(r->quality.expected == UINT64_MAX); /* rank 1 lacks them all */
+    assert_true(r->quality.expected ==
+                UINT64_MAX); /* rank 1 has none of them */
     assert_int_equal(r->quality.left_out_records, 0);
     assert_true(r->n_windows > 0);
     result_destroy(r);
 }
 
-/* Gaps of all ranks are loss only where ranks differ elsewhere. */
+/* Gaps of all ranks are loss only if ranks differ elsewhere. */
 static void judges_gaps(void **state)
 {
     struct jp_result *r;
@@ -260,7 +262,7 @@ static void judges_gaps(void **state)
     result_destroy(r);
 }
 
-/* Over the bound records are left out, counted, and the same ones whatever the
+/* Beyond the limit records are left out and counted, the same ones whatever the
  * number of threads. */
 static void keeps_to_the_bound(void **state)
 {
@@ -284,7 +286,7 @@ static void keeps_to_the_bound(void **state)
     assert_int_equal(left_out[0], left_out[1]);
 }
 
-/* Too many times for the bound: waits are unknown, the rest holds. */
+/* Too many times for the limit: waits are unknown, and the rest is right. */
 static void gives_up_waits_first(void **state)
 {
     enum { RANKS = 40, OPS = 640 };
@@ -357,9 +359,9 @@ static void expects_send_and_recv(void **state)
     static const char *const logs[][2] = {
         {P2P("0", "Send", "1", "1") P2P("0", "Recv", "1", "2"),
          P2P("1", "Recv", "0", "1") P2P("1", "Send", "0", "2")},
-        {P2P("0", "Recv", "1", "2"), /* both sides lack the same */
+        {P2P("0", "Recv", "1", "2"), /* the same is missing on both sides */
          P2P("1", "Send", "0", "2")},
-        {P2P("0", "Recv", "1", "2"), /* one side lacks more */
+        {P2P("0", "Recv", "1", "2"), /* more is missing on one side */
          P2P("1", "Recv", "0", "1") P2P("1", "Send", "0", "2")},
     };
     static const unsigned want[][3] = {{4, 4, 0}, {2, 2, 2}, {3, 4, 1}};

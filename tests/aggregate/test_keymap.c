@@ -1,5 +1,5 @@
-/* test_keymap.c - what was added is found, soon, whoever has chosen the keys.
- */
+/* test_keymap.c - added keys are found quickly, even keys that an attacker has
+ * chosen. */
 #include "orchestrator/aggregate/keymap.h"
 
 #include <setjmp.h>
@@ -20,8 +20,8 @@ static uint64_t inverse(uint64_t odd)
     return x;
 }
 
-/* Keys that met in one place before each run had a salt of its own: the hash
- * was h = a * A; h = (h ^ h >> 32) * B, its upper bits. */
+/* Keys that shared one slot before each run had a salt of its own: the hash was
+ * h = a * A; h = (h ^ h >> 32) * B, its upper bits. */
 static uint64_t chosen(uint64_t i)
 {
     uint64_t h = i * inverse(UINT64_C(0x9e3779b97f4a7c15));

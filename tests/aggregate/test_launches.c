@@ -1,4 +1,5 @@
-/* The time of operations that ran together is counted once. */
+/* test_launches.c - the time of operations that ran together is counted once.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,8 @@ enum { MOST = 8 };
 
 struct taken {
     struct record at[MOST];
-    char func[MOST][RECORD_MAX_FUNC + 1]; /* at's is gone after take */
+    char func[MOST][RECORD_MAX_FUNC + 1]; /* the text of at[].func is not valid
+                                           * after take */
     size_t n;
 };
 
@@ -33,7 +35,7 @@ static int take(void *arg, const struct record *record)
 struct one {
     const char *func;
     uint64_t bytes, from, to, first_us, last_us;
-    uint64_t want_us, want_micro; /* the bandwidth; 0: not looked at */
+    uint64_t want_us, want_micro; /* the bandwidth; 0: not checked */
 };
 
 static struct record_text text(const char *s)
@@ -102,7 +104,8 @@ static void collectives_share_by_bytes(void **state)
     RUN({"AllReduce", 1000000, 10, 100, 5000, 5100, 25, 40000000},
         {"AllReduce", 2000000, 20, 110, 5000, 5100, 50, 40000000},
         {"AllReduce", 1000000, 30, 120, 5000, 5100, 25, 40000000});
-    /* as they ended, another launch between, one that began earlier last */
+    /* in the order of their ends, with another launch between, and the one that
+     * began earlier last */
     RUN({"AllReduce", 3, 20, 110, 1000, 1100, 75, 0},
         {"AllReduce", 3, 300, 310, 1100, 1200, 100, 0},
         {"AllReduce", 1, 10, 100, 1000, 1100, 25, 0});
@@ -122,13 +125,13 @@ static void others_keep_their_time(void **state)
     RUN({"AllReduce", 1, 10, 20, 1000, 1100, 100, 0},
         {"AllReduce", 1, 20, 30, 1000, 1100, 100, 0},
         {"AllReduce", 1, 30, 40, 1000, 1100, 100, 0});
-    /* beside one that was never enqueued to the end */
+    /* with one that was never enqueued to its end */
     RUN({"AllReduce", 1, 10, 100, 1000, 1100, 100, 0},
         {"AllReduce", 1, 120, 0, 1000, 1100, 100, 0});
 }
 
-/* On one rank NCCL lost a stamp: the others' shares are as on all ranks, or
- * that rank would seem to be late. */
+/* On one rank NCCL lost a stamp: the others' shares are as on all ranks,
+ * otherwise that rank would seem to be late. */
 static void one_without_a_time(void **state)
 {
     (void) state;
@@ -189,13 +192,13 @@ static void lines_of_a_batch(void **state)
     /* one after the other, of equal time */
     RUN_LINES({"AllReduce", 1, 0, 100, 0, 100, 100, 0},
               {"AllReduce", 1, 100, 200, 0, 100, 100, 0});
-    /* the host saw nothing of the time: its stamps say nothing */
+    /* the host saw nothing of the time, so its stamps show nothing */
     RUN_LINES({"AllReduce", 1, 0, 1, 0, 100, 100, 0},
               {"AllReduce", 1, 2, 3, 0, 100, 100, 0});
-    /* too short to tell */
+    /* too short to decide */
     RUN_LINES({"AllReduce", 1, 0, 10, 0, 10, 10, 0},
               {"AllReduce", 1, 0, 10, 0, 10, 10, 0});
-    /* each direction for itself */
+    /* each direction by itself */
     RUN_LINES({"Send", 1, 0, 100, 0, 100, 50, 0},
               {"Send", 1, 0, 100, 0, 100, 50, 0},
               {"Recv", 1, 0, 100, 0, 100, 100, 0});

@@ -14,7 +14,8 @@
 #include "orchestrator/aggregate/aggregate.h"
 #include "tests/common/tempdir.h"
 
-/* A bound of the join and of the whole; and of the whole without the first. */
+/* Limits of memory in MB: of the join, and of the whole program with and
+ * without a limit of the join. */
 enum {
     CELLS = 70000,
     MANY = 100000,
@@ -112,7 +113,7 @@ static const struct {
     {"communicators of a trace", "t.json", traced_communicators},
 };
 
-/* A sanitizer's or memcheck's own memory and time are not ours. */
+/* Memory and time of a sanitizer or of memcheck do not count. */
 static bool is_measured(void)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -178,7 +179,7 @@ MANY_OF(3, many_numbers)
 MANY_OF(4, many_sizes)
 MANY_OF(5, many_traced)
 
-/* Each has its cell, also where their numbers take more than 16 bits. */
+/* Each has its cell, also if their numbers take more than 16 bits. */
 static void many_cells(void **state)
 {
     const struct jp_aggregate_options options = {.threads = 1};
@@ -208,7 +209,7 @@ static void many_cells(void **state)
     result_destroy(r);
 }
 
-/* A few operations of a communicator take no room of many. */
+/* A communicator with a few operations does not take the room of many. */
 static void many_free_communicators(void **state)
 {
     many(state, 0, NO_LIMIT_MB, FREE_ROOM_MB);

@@ -1,4 +1,4 @@
-/* test_ops.c - operations come out of their packing as they went in. */
+/* test_ops.c - packed operations are unpacked without a change. */
 #include "orchestrator/aggregate/ops.h"
 
 #include <setjmp.h>
@@ -51,7 +51,7 @@ static struct jp_op any_op(uint64_t i, uint32_t comm, uint32_t coll)
                           .end_max_us = any(s + 17)};
 }
 
-/* As training makes them. */
+/* As in training. */
 static struct jp_op usual_op(uint64_t i, uint32_t comm, uint32_t coll)
 {
     uint64_t us = 400 + mix(i) % 50;
@@ -137,7 +137,7 @@ static void come_back(void **state)
             sizeof(((struct jp_op *) 0)->member)                               \
     }
 
-/* Each part alone is there as it is among all. */
+/* Each part alone is the same as among all parts. */
 static void come_in_parts(void **state)
 {
     static const struct {
@@ -236,8 +236,9 @@ static void take_little(void **state)
     ops_destroy(NULL);
 }
 
-/* Ranks on two nodes, one clock an hour back; communicator 1 is all on that
- * node, and an operation of 2 lacks the record of the clock that is ahead. */
+/* Ranks on two nodes, one clock an hour back. Communicator 1 is entirely on
+ * that node, and an operation of communicator 2 has no record of the clock that
+ * is ahead. */
 static void know_the_run(void **state)
 {
     static const struct jp_op rows[] = {

@@ -102,7 +102,7 @@ static void put_recording(const char *dir)
     free(path);
 }
 
-static int *n_synced; /* shared with the child that asks the disk */
+static int *n_synced; /* shared with the child that calls fsync */
 
 int fsync(int fd)
 {
@@ -137,7 +137,8 @@ static uint8_t *make(const char *dir, size_t *n)
     return (uint8_t *) text;
 }
 
-/* True: it was taken; err, where wanted, says why not. */
+/* True: the partial was accepted; otherwise err (may be NULL) has the reason.
+ */
 static bool takes(const void *bytes, size_t n, struct jp_error *err)
 {
     struct join_budget budget = {.limit = 64 << 20, .journal_limit = 32 << 20};
@@ -256,7 +257,7 @@ static void refuses_every_flip(void **state)
     free(bytes);
 }
 
-/* With right checks: taken or not, but never believed beyond its bounds. */
+/* With right CRCs: accepted or not, but no number is used beyond its bounds. */
 static void survives_absurd_numbers(void **state)
 {
     static const uint8_t odd[] = {0, 1, 2, 3, 0x7f, 0x80, 0xff};
@@ -291,7 +292,7 @@ static uint8_t *find_block(uint8_t *bytes, size_t n, enum partial_block type)
     return NULL;
 }
 
-/* Its sums would be taken back twice. */
+/* A stray that comes twice: its sums would be taken back twice. */
 static void refuses_a_repeated_stray(void **state)
 {
     size_t n, len;
@@ -309,7 +310,7 @@ static void refuses_a_repeated_stray(void **state)
     free(bytes);
 }
 
-/* Sets one payload over all and asks for a refusal. */
+/* Puts one payload in place of all others, and expects a refusal. */
 static void refuses_huge_lengths(void **state)
 {
     uint8_t *bytes, *end;
@@ -352,8 +353,8 @@ static void leaves_nothing_on_failure(void **state)
 
 /* --- timelines --- */
 
-/* The recording's, of at most so many operations; NULL: there is none. Caller
- * destroys. */
+/* The recording's timeline of at most `limit` operations; NULL: there is none.
+ * The caller destroys it. */
 static struct timeline *load_timeline(const uint8_t *bytes, size_t n,
                                       uint64_t most)
 {
@@ -373,7 +374,7 @@ static struct timeline *load_timeline(const uint8_t *bytes, size_t n,
 /* Packs five operations of two series as the recording's timeline. */
 static struct timeline *five(uint64_t limit)
 {
-    struct timeline *t = timeline_create(limit);
+    struct timeline *t = timeline_create(limit, 0);
 
     for (uint64_t i = 0; i < 5; i++) {
         struct record r = {
@@ -417,10 +418,12 @@ static void assert_same(const struct timeline *a, const struct timeline *b)
 }
 
 /* The bytes of make() with another timeline. Caller frees. */
-static uint8_t *with_timeline(void *state, const struct timeline *t, size_t *n)
+static uint8_t *with_timeline(void *state, struct timeline *t, size_t *n)
 {
     size_t old, len, room, head;
     uint8_t *bytes = make(state, &old), *frame, *all;
+    const struct source_facts files[3] = {[2].timeline = t};
+    const struct jp_logwalk walk = {.n_logs = 3};
     struct partial_out w = {.stream = NULL};
     char *text = NULL;
 
@@ -430,7 +433,7 @@ static uint8_t *with_timeline(void *state, const struct timeline *t, size_t *n)
     len = PARTIAL_FRAME_BYTES + jpr_get_le32(frame + 4);
     w.stream = open_memstream(&text, &room);
     assert_non_null(w.stream);
-    assert_int_equal(partial_put_timeline(&w, 2, t), 0);
+    assert_int_equal(partial_put_processes(&w, &walk, files), 0);
     fclose(w.stream);
     free(w.out.bytes);
     *n = old - len + room;
@@ -477,7 +480,7 @@ static void keeps_a_timeline(void **state)
     }
 }
 
-/* One that says what no timeline does: refused, the whole partial. */
+/* A timeline that cannot be: the whole partial is refused. */
 static void refuses_odd_timelines(void **state)
 {
     for (int odd = 0; odd < 6; odd++) {
@@ -492,7 +495,7 @@ static void refuses_odd_timelines(void **state)
         case 2: /* fewer */
             t->n--;
             break;
-        case 3: /* a series that nothing is of */
+        case 3: /* a series without an operation */
             t->series[t->n_series++] = t->series[0];
             break;
         case 4: /* the second one comes first */
@@ -509,7 +512,7 @@ static void refuses_odd_timelines(void **state)
     }
 }
 
-/* Takes the first block of that type out. */
+/* Removes the first block of that type. */
 static size_t without_block(uint8_t *bytes, size_t n, enum partial_block type)
 {
     uint8_t *frame = find_block(bytes, n, type), *end;
@@ -525,9 +528,9 @@ static size_t without_block(uint8_t *bytes, size_t n, enum partial_block type)
     return partial_seal(bytes, n);
 }
 
-/* Of a member that is not there, or has them already, a shift beyond all
- * numbers, too many parts, fewer than it says, a time that does not fit: the
- * whole partial is refused. */
+/* Messages of an unknown member, or of one that has them already, a shift
+ * beyond all numbers, too many parts, fewer than announced, a time that does
+ * not fit: the whole partial is refused. */
 static void refuses_odd_messages(void **state)
 {
     static const struct {
@@ -561,17 +564,18 @@ static void refuses_odd_messages(void **state)
     }
 }
 
-/* Releases before wrote no strips, and no timelines; they are still read. */
+/* Earlier releases wrote no strips, and before that no timelines; their
+ * partials are still read. */
 static void reads_the_older_version(void **state)
 {
     size_t n;
     uint8_t *bytes = make(*state, &n);
 
     jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_STRIPS - 1);
-    assert_false(takes(bytes, n, NULL)); /* it has one all the same */
+    assert_false(takes(bytes, n, NULL)); /* it has one nevertheless */
     n = without_block(bytes, n, PARTIAL_STRIP);
     jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_STRIPS - 1);
-    assert_false(takes(bytes, n, NULL)); /* nor did they tell of messages */
+    assert_false(takes(bytes, n, NULL)); /* they had no messages, either */
     jpr_put_le32(bytes + PARTIAL_MAGIC_BYTES, PARTIAL_COURSE);
     assert_true(takes(bytes, n, NULL));
     for (int rank = 0; rank < 2; rank++)

@@ -1,6 +1,6 @@
 /* test_rates.c - how fast messages were, pair by pair and rank by rank, and how
  * long they took over the run. */
-#include "orchestrator/aggregate/join.h"
+#include "orchestrator/aggregate/join_parts.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -41,8 +41,8 @@ static void put_messages(const char *dir, unsigned peers, unsigned first)
     free(text);
 }
 
-/* 1 MB in 15 us: 66.7 GB/s, within a bucket. Of one that has too many peers no
- * pair is kept, but all messages. */
+/* 1 MB in 15 us: 66.7 GB/s, within a bucket. A rank with too many peers keeps
+ * no rates of pairs, but rates of all messages. */
 static void keeps_rates(void **state)
 {
     for (unsigned peers = 16; peers <= 17; peers++)
@@ -63,7 +63,7 @@ static void keeps_rates(void **state)
         }
 }
 
-/* Some are three times as fast: of other sizes than the bytes tell, or of
+/* Some messages are three times as fast: of other sizes than recorded, or by
  * another path. */
 static void tells_unlike_messages(void **state)
 {
@@ -82,6 +82,35 @@ static void tells_unlike_messages(void **state)
     }
 }
 
+/* A join with one communicator of one rank, which has no AlltoAll. */
+static struct join *make_join(struct join_budget *budget)
+{
+    struct join *join = join_create(budget, false);
+
+    assert_non_null(join);
+    assert_int_equal(join_comm_get(join, "0x1", 3, 1, 1), 0);
+    return join;
+}
+
+/* The bucket that a message is counted in, of its rank and of its pair. */
+static uint32_t bucket_of(struct join *join, uint64_t bytes, uint64_t us)
+{
+    const struct record record = {.p2p = true, .bytes = bytes, .exec_us = us};
+    struct join_member member = {.comm = 0};
+    struct join_p2p pair = {.comm = 0};
+    uint32_t bucket = JOIN_RATE_BUCKETS;
+
+    assert_int_equal(join_messages_add(join, &member, &pair, &record), 0);
+    assert_int_equal(member.rates.n, pair.rates.n);
+    if (member.rates.n) {
+        bucket = member.rates.at[0].bucket;
+        assert_int_equal(pair.rates.at[0].bucket, bucket);
+    }
+    join_messages_fini(&member);
+    free(pair.rates.at);
+    return bucket;
+}
+
 static void counts_rates(void **state)
 {
     static const struct {
@@ -98,12 +127,12 @@ static void counts_rates(void **state)
         {UINT64_MAX, 1, JOIN_RATE_BUCKETS - 1},
     };
     struct join_budget budget = {.limit = 1 << 20};
-    struct join *join = join_create(&budget, false);
+    struct join *join = make_join(&budget);
     struct join_rates rates = {0}, twice = {0};
 
     assert_true(isnan(join_rates_quantile(&rates, 0.5)));
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        assert_int_equal(join_rate_bucket(rows[i].bytes, rows[i].us),
+        assert_int_equal(bucket_of(join, rows[i].bytes, rows[i].us),
                          rows[i].bucket);
     for (uint32_t i = 0; i < 100; i++) /* in any order */
         assert_int_equal(join_rates_add(join, &rates, i * 37 % 100, 1), 0);
@@ -115,35 +144,35 @@ static void counts_rates(void **state)
     assert_int_equal(join_rates_merge(join, &twice, &rates), 0);
     assert_memory_equal(twice.at, rates.at, 100 * sizeof(*rates.at));
     assert_true(fabs(join_rates_quantile(&rates, 0.5) - 7.5e-6) < 1e-8);
-    budget.limit = 0; /* and nothing is changed */
+    budget.limit = 0; /* nothing has changed */
     assert_int_equal(join_rates_add(join, &rates, 200, 1), 0);
     for (uint32_t i = 201; rates.n < 128; i++)
         assert_int_equal(join_rates_add(join, &rates, i, 1), 0);
     assert_int_equal(join_rates_add(join, &rates, 300, 1), -1);
     assert_int_equal(rates.n, 128);
-    join_rates_fini(&rates);
-    join_rates_fini(&twice);
+    free(rates.at);
+    free(twice.at);
     join_destroy(join);
 }
 
 /* Times of n messages that take 1 to n us, each `step` after the last one, in
  * reverse if back. */
-static struct join_messages sum_up(struct join *join, uint64_t n, uint64_t step,
-                                   bool back)
+static struct join_member sum_up(struct join *join, uint64_t n, uint64_t step,
+                                 bool back)
 {
-    struct join_messages m = {0};
+    struct join_member m = {.comm = 0};
 
     for (uint64_t i = 0; i < n; i++) {
         uint64_t k = back ? n - 1 - i : i;
         const struct record record = {
             .p2p = true, .has_sn = true, .sn = k * step + 1, .exec_us = k + 1};
 
-        assert_int_equal(join_messages_add(join, &m, &record), 0);
+        assert_int_equal(join_messages_add(join, &m, NULL, &record), 0);
     }
     return m;
 }
 
-/* The same in whatever order they come, and merged from two. */
+/* The sums are the same in any order, and merged from two parts. */
 static void adds_up_messages(void **state)
 {
     static const struct {
@@ -156,10 +185,10 @@ static void adds_up_messages(void **state)
         {1024, 1, 2, 10, 256}, {3, UINT64_C(1) << 62, 56, 1, 129},
     };
     struct join_budget budget = {.limit = 1 << 20};
-    struct join *join = join_create(&budget, false);
+    struct join *join = make_join(&budget);
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct join_messages a, b, half, both;
+        struct join_member a, b, half, both;
         uint64_t us = 0;
         uint32_t last = 0;
 
@@ -167,22 +196,24 @@ static void adds_up_messages(void **state)
         b = sum_up(join, rows[i].n, rows[i].step, true);
         half = sum_up(join, rows[i].n / 2, rows[i].step, false);
         both = sum_up(join, rows[i].n / 2, rows[i].step, true);
-        assert_int_equal(a.shift, rows[i].shift);
-        assert_int_equal(a.us[0], rows[i].first);
-        assert_int_equal(b.shift, a.shift);
-        assert_int_equal(b.room, a.room);
-        assert_memory_equal(b.us, a.us, a.room * sizeof(*a.us));
-        for (uint32_t k = 0; k < a.room; k++) {
-            us += a.us[k];
-            last = a.us[k] ? k + 1 : last;
+        assert_int_equal(a.messages.shift, rows[i].shift);
+        assert_int_equal(a.messages.us[0], rows[i].first);
+        assert_int_equal(b.messages.shift, a.messages.shift);
+        assert_int_equal(b.messages.room, a.messages.room);
+        assert_memory_equal(b.messages.us, a.messages.us,
+                            a.messages.room * sizeof(*a.messages.us));
+        for (uint32_t k = 0; k < a.messages.room; k++) {
+            us += a.messages.us[k];
+            last = a.messages.us[k] ? k + 1 : last;
         }
         assert_int_equal(us, rows[i].n * (rows[i].n + 1) / 2);
         assert_int_equal(last, rows[i].parts);
         assert_int_equal(join_messages_merge(join, &both, &a), 0);
         assert_int_equal(join_messages_merge(join, &b, &half), 0);
-        assert_int_equal(both.shift, b.shift);
-        assert_int_equal(both.room, b.room);
-        assert_memory_equal(both.us, b.us, b.room * sizeof(*b.us));
+        assert_int_equal(both.messages.shift, b.messages.shift);
+        assert_int_equal(both.messages.room, b.messages.room);
+        assert_memory_equal(both.messages.us, b.messages.us,
+                            b.messages.room * sizeof(*b.messages.us));
         join_messages_fini(&a);
         join_messages_fini(&b);
         join_messages_fini(&half);
@@ -191,27 +222,29 @@ static void adds_up_messages(void **state)
     join_destroy(join);
 }
 
-/* Those without number or time are none; more than fits is the most. */
+/* Messages without number or time are left out; a time that does not fit
+ * becomes the largest. */
 static void leaves_messages_out(void **state)
 {
-    struct join_budget budget = {.limit = 64};
-    struct join *join = join_create(&budget, false);
-    struct join_messages m = {0};
+    struct join_budget budget = {.limit = 1 << 20};
+    struct join *join = make_join(&budget);
+    struct join_member m = {.comm = 0};
     struct record r = {.p2p = true, .sn = 1, .exec_us = 5};
 
-    assert_int_equal(join_messages_add(join, &m, &r), 0);
+    budget.limit = budget.used + 64;
+    assert_int_equal(join_messages_add(join, &m, NULL, &r), 0);
     r.has_sn = r.exec_unknown = true;
-    assert_int_equal(join_messages_add(join, &m, &r), 0);
-    assert_null(m.us);
+    assert_int_equal(join_messages_add(join, &m, NULL, &r), 0);
+    assert_null(m.messages.us);
     r.exec_unknown = false;
-    assert_int_equal(join_messages_add(join, &m, &r), 0);
+    assert_int_equal(join_messages_add(join, &m, NULL, &r), 0);
     r.exec_us = UINT64_MAX;
-    assert_int_equal(join_messages_add(join, &m, &r), 0);
-    assert_int_equal(m.us[0], UINT32_MAX);
+    assert_int_equal(join_messages_add(join, &m, NULL, &r), 0);
+    assert_int_equal(m.messages.us[0], UINT32_MAX);
     r.sn = 17; /* beyond the limit */
-    assert_int_equal(join_messages_add(join, &m, &r), -1);
-    assert_int_equal(m.room, 16);
-    assert_int_equal(m.us[0], UINT32_MAX);
+    assert_int_equal(join_messages_add(join, &m, NULL, &r), -1);
+    assert_int_equal(m.messages.room, 16);
+    assert_int_equal(m.messages.us[0], UINT32_MAX);
     join_messages_fini(&m);
     join_destroy(join);
 }

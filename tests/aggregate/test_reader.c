@@ -1,4 +1,5 @@
-/* test_reader.c - lines that are records, and lines that only look so. */
+/* test_reader.c - lines that are records, and lines that only look like
+ * records. */
 #include "plugins/nccl_inspector/reader.h"
 
 #include <setjmp.h>
@@ -24,11 +25,12 @@
          ",\"p2p_msg_size_bytes\":5,\"p2p_exec_time_us\":6,\"p2p_busbw_gbs\":" \
          "1}}"
 
-/* Reads a copy that ends at the heap block's end: ASan sees any overrun. */
+/* Reads a copy that ends at its heap block's end, so that ASan sees any
+ * overrun. */
 static enum inspector_line read_line(struct inspector_reader *reader,
                                      const char *text, struct record *record)
 {
-    static char *copy; /* texts of the record point into it */
+    static char *copy; /* texts of the record point into the copy */
     size_t len = strlen(text);
 
     free(copy);
@@ -118,7 +120,8 @@ static void refuses_bad_lines(void **state)
     }
 }
 
-/* Cut anywhere, a record is not one, and nothing behind the cut is read. */
+/* A record that is cut anywhere is no record, and nothing after the cut is
+ * read. */
 static void refuses_every_prefix(void **state)
 {
     struct inspector_reader reader = {.why = ""};

@@ -1,5 +1,4 @@
-/* test_recfile.c - a recorder's operation and its exported line say the same.
- */
+/* test_recfile.c - a recorder's operation and its exported line agree. */
 #include "plugins/nccl_recorder/recfile.h"
 #include "plugins/nccl_inspector/reader.h"
 
@@ -29,7 +28,7 @@ static uint64_t random64(void)
     return seed;
 }
 
-/* A number of any length in bits. */
+/* A random number with a random number of bits. */
 static uint64_t any_number(void)
 {
     uint64_t bits = random64() % 65;
@@ -83,7 +82,7 @@ static void ids_are_cut_as_inspector_cuts(void **state)
     }
 }
 
-/* A file in memory with one communicator; *bytes is the caller's. */
+/* A file in memory with one communicator; the caller frees *bytes. */
 static void make_file(struct jp_recfile *file, char **bytes, const char *host,
                       const struct jpr_comm *comm)
 {
@@ -143,7 +142,8 @@ static void same_record(const struct record *a, const struct record *b)
                 a->busbw_nan == b->busbw_nan);
 }
 
-/* Both ways of one operation; true if it is a good one. */
+/* Reads an operation in both ways and compares them; true if it is a good one.
+ */
 static bool compare(struct jp_recfile *file, const struct jpr_op *op)
 {
     struct inspector_reader reader = {.why = ""};
@@ -212,8 +212,8 @@ static uint64_t series_of(struct jp_recfile *file, enum jpr_op_kind kind,
     return r.series;
 }
 
-/* Records of one number agree in all that common/record.h says; there is none
- * where a file has more functions than are remembered. */
+/* Records with one series number agree as common/record.h requires. There is no
+ * number if a file has more functions than are remembered. */
 static void numbers_its_series(void **state)
 {
     struct jpr_comm comm = {0, true, 1, "dp", 1, 8, 2, "", "", 0};
@@ -247,7 +247,8 @@ static void numbers_its_series(void **state)
     free(bytes);
 }
 
-/* Names as long as a file may have them are cut alike, at a character. */
+/* The longest names of a file are cut in the same way, after a whole character.
+ */
 static void long_names_are_cut_alike(void **state)
 {
     char name[JPR_MAX_TEXT_BYTES + 1];
@@ -332,7 +333,8 @@ static void probes_by_the_first_bytes(void **state)
     free(path);
 }
 
-/* A snapshot replaces the last; what ends behind it is no longer pending. */
+/* A snapshot replaces the last one; an operation that ends after it is no
+ * longer pending. */
 static void keeps_the_last_snapshot(void **state)
 {
     struct jpr_op a = {.func = "AllReduce", .seq = 1};
@@ -373,7 +375,8 @@ static bool is_quick(clock_t since)
     return clock() - since < 2 * CLOCKS_PER_SEC;
 }
 
-/* Many operations behind a large snapshot: each is looked up, not searched. */
+/* Many operations after a large snapshot: each is found by its hash, not by a
+ * search. */
 static void a_large_snapshot_costs_little(void **state)
 {
     struct jpr_op a = {.func = "AllReduce", JPR_MAKER_NO_TEXTS, .seq = 5};
@@ -400,7 +403,7 @@ static void a_large_snapshot_costs_little(void **state)
     pending_fini(&pending);
 }
 
-/* Ids and ranks that were chosen to meet in one slot, and names without end. */
+/* Ids and ranks that were chosen to share one slot, and names without end. */
 static void chosen_series_cost_little(void **state)
 {
     enum { COMMS = 100000, MOST = 4 * JPR_MAX_COMMS };
@@ -426,7 +429,8 @@ static void chosen_series_cost_little(void **state)
         assert_int_equal(progress_op(&progress, &comm, &op, true), 0);
     }
     assert_int_equal(progress.n, MOST);
-    progress_fini(&progress);
+    free(progress.rows);
+    free(progress.slots);
 }
 
 /* As many counters as a file has bytes, of as many communicators. */
@@ -473,7 +477,8 @@ static void counters_cost_little(void **state)
     recfile_close(&file);
 }
 
-/* What finalize ended was in flight, whatever snapshots say behind it. */
+/* Operations that finalize ended were in flight, whatever later snapshots show.
+ */
 static void keeps_what_was_cut_short(void **state)
 {
     struct jpr_op a = {

@@ -1,4 +1,4 @@
-/* test_speculate.c - speculation says what the generic parser says. */
+/* test_speculate.c - speculation gives the same as the generic parser. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -210,8 +210,8 @@ static void counts_the_ways(void **state)
     }
 }
 
-/* Timestamps in turn, of which the first digits are those of the one before,
- * and are not. */
+/* Timestamps that share, and do not share, their first digits with the one
+ * before. */
 static void agrees_on_timestamps(void **state)
 {
     static const char *const stamps[] = {

@@ -1,4 +1,5 @@
-/* Time by kind and bin: in any order, in pieces, wider and wider. */
+/* test_strip.c - time by kind and bin: in any order, in pieces, with bins that
+ * become wider. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -82,7 +83,7 @@ static void sums_hold(void **state)
     strip_destroy(s);
 }
 
-/* Each microsecond is in the bin that it belongs to. */
+/* Each microsecond is in its bin. */
 static void places_hold(void **state)
 {
     struct strip *s = strip_create(128);
@@ -138,7 +139,7 @@ static void order_and_pieces_do_not_matter(void **state)
 
 static void bounds_hold(void **state)
 {
-    struct strip *s = strip_create(1); /* brought to the least */
+    struct strip *s = strip_create(1); /* raised to the least */
     struct record r = record_of(1);
 
     (void) state;
@@ -153,7 +154,7 @@ static void bounds_hold(void **state)
     }
     assert_int_equal(s->n_keys, STRIP_KEYS);
     assert_int_equal(s->left, 2 * STRIP_KEYS);
-    /* days apart: bins get wider, none is lost */
+    /* days apart: bins become wider, and no time is lost */
     r = record_of(1);
     r.id = (struct record_text){"0x3e8", 5};
     r.series = 0;
@@ -162,7 +163,7 @@ static void bounds_hold(void **state)
     assert_int_equal(strip_add(s, &r), 0);
     assert_true(s->n <= STRIP_MIN_BINS);
     assert_int_equal(s->keys[0].us[s->n - 1], 7);
-    /* out of all bounds: no operation takes 12 days */
+    /* impossible: no operation takes 12 days */
     r.start_us = 1;
     r.end_us = INT64_MAX;
     assert_int_equal(strip_add(s, &r), 0);

@@ -144,8 +144,8 @@ static void reads_every_dialect(void **state)
     }
 }
 
-/* A file that ends anywhere says nothing but what stands in it: whole lines of
- * the full list, at most one operation besides that is open, nothing bad. */
+/* A file that ends anywhere gives whole lines of the full list, at most one
+ * operation that is still open, and nothing bad. */
 static void cut_at_every_byte(void **state)
 {
     (void) state;
@@ -201,7 +201,7 @@ static void bad_events_leave_the_rest(void **state)
         {"[" END END BEGIN END "{}]", GOOD},
         {"[{\"name\": }\n" BEGIN END "{}]", "bad 1 value missing\n" GOOD},
         {"[{\"name\": \n" BEGIN END BEGIN END "{}]",
-         "bad 1 key missing\n" GOOD}, /* the object is taken for its value */
+         "bad 1 key missing\n" GOOD}, /* the object is taken as the value */
         {"[{\"name\" 7}\n" BEGIN END "{}]", "bad 1 colon missing\n" GOOD},
         {"[{name: 7}\n" BEGIN END "{}]", "bad 1 key missing\n" GOOD},
         {"[{\"name\": \"x}\n" BEGIN END "{}]",
@@ -244,7 +244,7 @@ static void bad_events_leave_the_rest(void **state)
     }
 }
 
-/* Nothing grows with what a file claims to nest or to name. */
+/* Memory does not grow with a file's nesting or names. */
 static void depth_and_length_are_bounded(void **state)
 {
     static const char head[] = "[\n{\"args\": ", tail[] = "\n" BEGIN END "]";
@@ -293,7 +293,7 @@ static void probes_by_the_first_bytes(void **state)
                          rows[i].is);
 }
 
-/* Opens text as if it lay at path and takes its first record. */
+/* Opens text as if it were the file at path, and takes its first record. */
 static enum trace_status first(struct jp_tracefile *file, const char *text,
                                const char *path, struct record *out)
 {

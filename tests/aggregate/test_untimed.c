@@ -68,8 +68,8 @@ static char *raw(const char *dir, const char *node)
     return path;
 }
 
-/* The one without a time is neither the shortest nor last, and its operation
- * tells nobody's wait. */
+/* A record without a time is neither the shortest nor the last, and nothing is
+ * known of its operation's waits. */
 static void no_time_is_not_the_shortest(void **state)
 {
     for (unsigned threads = 1; threads <= 3; threads += 2) {
@@ -97,7 +97,7 @@ static void no_time_is_not_the_shortest(void **state)
     }
 }
 
-/* None at all: NCCL before 2.26.3 in one node. */
+/* No times at all: NCCL before 2.26.3 within one node. */
 static void no_time_at_all(void **state)
 {
     struct jp_result *r;
@@ -115,7 +115,7 @@ static void no_time_at_all(void **state)
     result_destroy(r);
 }
 
-/* The recorder's files of interfaces v1 to v3 have none either. */
+/* Recordings of interfaces v1 to v3 have no times, either. */
 static void recordings_without_times(void **state)
 {
     struct jp_result *r;
@@ -184,7 +184,8 @@ static void sizes_and_bandwidths_are_found(void **state)
     free(n2);
 }
 
-/* Numbers that no rank recorded are lost, as traces know no filter. */
+/* Numbers that no rank recorded are lost, because traces have no size filter.
+ */
 static void gaps_of_traces_are_losses(void **state)
 {
     struct jp_result *r;
@@ -204,7 +205,7 @@ static void gaps_of_traces_are_losses(void **state)
     result_destroy(r);
 }
 
-/* A communicator of one rank, found so at the end, waits for nobody. */
+/* In a communicator that turns out to have one rank, no rank waits. */
 static void one_rank_is_not_timed(void **state)
 {
     struct jp_result *r;
@@ -218,8 +219,8 @@ static void one_rank_is_not_timed(void **state)
     result_destroy(r);
 }
 
-/* What only looks like a trace by its name is left alone, and said so where it
- * is not ours. */
+/* A file that has only the name of a trace is not read; if it is not ours,
+ * there is a note. */
 static void other_files_are_left_alone(void **state)
 {
     static const char *const names[] = {"job.json", "node.json", "summary.json",
@@ -242,7 +243,8 @@ static void other_files_are_left_alone(void **state)
     result_destroy(r);
 }
 
-/* A record added to a row: what its own row folded into it gives. */
+/* Adding a record to a row gives the same as folding the record's own row into
+ * it. */
 static void adds_as_it_folds(void **state)
 {
     uint64_t random = 7;

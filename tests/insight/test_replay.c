@@ -40,7 +40,7 @@ static void begin(uint32_t processes)
     run.result.timelines = run.timelines;
     run.result.n_timelines = processes;
     for (uint32_t p = 0; p < processes; p++) {
-        run.timelines[p] = timeline_create(1 << 20);
+        run.timelines[p] = timeline_create(1 << 20, 0);
         assert_non_null(run.timelines[p]);
     }
 }
@@ -361,7 +361,7 @@ static void lost_records(void **state)
 
             for (uint32_t p = 0; p < 4; p++)
                 run.clock[p] += 1000;
-            none = timeline_create(0); /* takes nothing */
+            none = timeline_create(0, 0); /* takes nothing */
             if (s % every == 7)
                 run.timelines[1] = none;
             meet(c, 0, 1, 200);
@@ -406,7 +406,7 @@ static void part_of_the_run(void **state)
     (void) state;
     begin(4);
     timeline_destroy(run.timelines[3]);
-    run.timelines[3] = timeline_create(60);
+    run.timelines[3] = timeline_create(60, 0);
     c = add_comm(0, 1, 4);
     for (unsigned s = 0; s < 400; s++) {
         for (uint32_t p = 0; p < 4; p++)
@@ -424,8 +424,8 @@ static void part_of_the_run(void **state)
 
 static void timelines_are_packed(void **state)
 {
-    struct timeline *whole = timeline_create(1 << 20),
-                    *pieces = timeline_create(1 << 20), *piece = NULL;
+    struct timeline *whole = timeline_create(1 << 20, 0),
+                    *pieces = timeline_create(1 << 20, 0), *piece = NULL;
     struct timeline_reader reader;
     struct timeline_event e;
     uint64_t n = 0;
@@ -453,7 +453,7 @@ static void timelines_are_packed(void **state)
             if (piece)
                 assert_int_equal(timeline_join(pieces, piece), 0);
             timeline_destroy(piece);
-            piece = timeline_create(1 << 20);
+            piece = timeline_create(1 << 20, 0);
         }
         assert_int_equal(timeline_add(piece, &r), 0);
     }

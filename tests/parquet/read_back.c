@@ -124,7 +124,7 @@ struct reader {
     size_t n_columns;
     struct cell *cells[MAX_COLUMNS];
     uint64_t rows, filled[MAX_COLUMNS];
-    uint8_t *pages[4096]; /* unpacked, kept for texts */
+    uint8_t *pages[4096]; /* decompressed, kept for texts */
     size_t n_pages;
 };
 
@@ -402,7 +402,7 @@ static void read_values(struct reader *r, size_t column, const struct page *p,
     free(values);
 }
 
-/* All of a chunk, which must end where its metadata says. */
+/* All of a chunk, which must end as its metadata has it. */
 static void read_chunk(struct reader *r, size_t column, const struct chunk *c)
 {
     uint64_t begin = c->dictionary ? c->dictionary : c->data;
@@ -540,7 +540,7 @@ static void read_file(struct reader *r)
 
 /* --- against the CSV text ------------------------------------------------- */
 
-/* The next cell, unquoted, into buf; behind it stands *end. */
+/* The next cell, unquoted, into buf; *end follows it. */
 static size_t csv_cell(const char **at, const char *until, char *buf, char *end)
 {
     const char *p = *at;

@@ -1,5 +1,10 @@
-/* join_kernels.c - keep the longest message of each AlltoAll, and how long
- * messages took over the run; count bandwidths in buckets. */
+/* join_messages.c - what is kept of a rank's Send and Recv: bandwidths in
+ * buckets, the longest message of each AlltoAll, and times over the run.
+ *
+ * Three independent parts, each with add, merge and what reads it: rates
+ * (struct join_rates), kernels (struct join_kernels) and times over the run
+ * (struct join_messages). join.h has their purpose. All are sums or maxima of
+ * integers, so the order of records does not matter. */
 #include "orchestrator/aggregate/join_parts.h"
 
 #include <math.h>
@@ -8,13 +13,16 @@
 
 #include "orchestrator/aggregate/aggregate.h"
 
-/* Count bandwidths in buckets. */
+/* --- bandwidths in buckets --- */
 
+/* parts of a power of two, and the room of a first allocation in entries */
 #define PARTS 16
 #define PARTS_BITS 4
 #define FIRST_ROOM 8
 
-uint32_t join_rate_bucket(uint64_t bytes, uint64_t exec_us)
+/* The bucket of a message. JOIN_RATE_BUCKETS: bytes or time is 0, so it has no
+ * bandwidth. */
+static uint32_t bucket_of(uint64_t bytes, uint64_t exec_us)
 {
     uint64_t micro;
     unsigned shift;
@@ -25,8 +33,10 @@ uint32_t join_rate_bucket(uint64_t bytes, uint64_t exec_us)
     if (__builtin_mul_overflow(bytes, UINT64_C(1000), &micro))
         micro = UINT64_MAX;
     micro /= exec_us;
+    /* small numbers have a bucket each */
     if (micro < 2 * PARTS)
         return (uint32_t) micro;
+    /* the leading bit and the 4 bits after it: 16 to 31 after the shift */
     shift = 63 - (unsigned) __builtin_clzll(micro) - PARTS_BITS;
     return (uint32_t) ((shift << PARTS_BITS) + (micro >> shift));
 }
@@ -36,10 +46,12 @@ static double lower(uint32_t bucket)
 {
     if (bucket < 2 * PARTS)
         return bucket;
+    /* the reverse of bucket_of */
     return ldexp(PARTS + bucket % PARTS, (int) (bucket / PARTS) - 1);
 }
 
-/* The first entry that is not below bucket. */
+/* The index of the first entry that is not below a bucket. Entries are sorted
+ * by bucket, so this is where a new one goes. */
 static uint32_t place_of(const struct join_rates *rates, uint32_t bucket)
 {
     uint32_t from = 0, to = rates->n;
@@ -55,7 +67,8 @@ static uint32_t place_of(const struct join_rates *rates, uint32_t bucket)
     return from;
 }
 
-/* Room for one more; it doubles at powers of two. */
+/* Makes room for one more entry; the array doubles at powers of two from
+ * FIRST_ROOM on. 0, or -1: the memory limit, or no memory. */
 static int grow(struct join *join, struct join_rates *rates)
 {
     uint32_t n = rates->n, room = n ? 2 * n : FIRST_ROOM;
@@ -86,6 +99,7 @@ int join_rates_add(struct join *join, struct join_rates *rates, uint32_t bucket,
     }
     if (grow(join, rates) < 0)
         return -1;
+    /* insert: most messages of a rank fall into few buckets, so this is rare */
     rate = rates->at + at;
     memmove(rate + 1, rate, (rates->n - at) * sizeof(*rate));
     *rate = (struct join_rate){bucket, count};
@@ -103,21 +117,17 @@ int join_rates_merge(struct join *join, struct join_rates *into,
     return 0;
 }
 
-void join_rates_fini(struct join_rates *rates)
-{
-    free(rates->at);
-    *rates = (struct join_rates){0};
-}
-
 double join_rates_quantile(const struct join_rates *rates, double q)
 {
     double total = 0, before = 0, rank;
 
     for (uint32_t i = 0; i < rates->n; i++)
         total += rates->at[i].count;
+    /* position among the sorted messages, from 0 */
     rank = q * (total - 1);
     for (uint32_t i = 0; i < rates->n; i++) {
         double count = rates->at[i].count, from = lower(rates->at[i].bucket);
+        /* messages are taken to lie evenly within their bucket */
         double part = (rank - before + 0.5) / count;
 
         if (before + count > rank)
@@ -129,6 +139,8 @@ double join_rates_quantile(const struct join_rates *rates, double q)
     return NAN;
 }
 
+/* Messages are alike if the quantile FASTEST is at most ALIKE times the one
+ * that is used. Otherwise sizes differ, or some took another path. */
 #define FASTEST 0.97
 #define ALIKE 1.15
 
@@ -139,20 +151,24 @@ double join_rates_fast(const struct join_rates *rates)
     return join_rates_quantile(rates, FASTEST) > ALIKE * fast ? NAN : fast;
 }
 
+/* --- AlltoAlls of Send and Recv --- */
 #define BLOCK_BYTES (sizeof(struct join_kernel_block) + 16)
 
+/* The number of ranks of the member's communicator; 0: unknown. */
 static uint32_t ranks_of(const struct join *join,
                          const struct join_member *member)
 {
     return join->comms[member->comm]->n_ranks;
 }
 
+/* Whether the limit was reached: then no rank has times of AlltoAlls. */
 static bool is_off(const struct join *join)
 {
     return atomic_load(&join->budget->kernels_off);
 }
 
-/* An eighth of the memory for times: they are few beside the messages. */
+/* Takes a block's bytes from the limit of kernels, half of that of the journal.
+ * AlltoAlls are few beside the messages. False: kernels are off. */
 static bool fits(struct join *join)
 {
     struct join_budget *budget = join->budget;
@@ -163,7 +179,7 @@ static bool fits(struct join *join)
     return !is_off(join);
 }
 
-/* NULL without memory, or kernels are off. */
+/* Finds or makes a block of kernels. NULL: no memory, or kernels are off. */
 static struct join_kernel_block *
 block_get(struct join *join, struct blockmap *blocks, uint64_t number)
 {
@@ -181,6 +197,8 @@ block_get(struct join *join, struct blockmap *blocks, uint64_t number)
     return NULL;
 }
 
+/* Adds n messages of one kernel, the longest of which took us. 0, or -1: no
+ * memory. */
 static int add(struct join *join, struct blockmap *blocks, uint64_t kernel,
                uint32_t us, unsigned n)
 {
@@ -189,6 +207,7 @@ static int add(struct join *join, struct blockmap *blocks, uint64_t kernel,
     unsigned k = kernel % JOIN_KERNEL_BLOCK;
 
     if (!block)
+        /* a limit that is reached is no failure */
         return is_off(join) ? 0 : -1;
     if (block->us[k] < us)
         block->us[k] = us;
@@ -197,13 +216,18 @@ static int add(struct join *join, struct blockmap *blocks, uint64_t kernel,
     return 0;
 }
 
+/* The messages of one AlltoAll on one rank: to and from each rank, with or
+ * without itself. */
 static unsigned per_of(uint32_t n_ranks, bool self)
 {
     return 2 * (n_ranks - !self);
 }
 
-int join_kernels_add(struct join *join, struct join_member *member,
-                     const struct record *r)
+/* Adds a message to the kernel that it belongs to by its number, counted in
+ * both ways. Messages to itself show that the second way is wrong, so they are
+ * left out of it. */
+static int add_kernel(struct join *join, struct join_member *member,
+                      const struct record *r)
 {
     uint32_t n = ranks_of(join, member);
     uint32_t us = r->exec_us > UINT32_MAX ? UINT32_MAX : (uint32_t) r->exec_us;
@@ -214,6 +238,7 @@ int join_kernels_add(struct join *join, struct join_member *member,
     if (add(join, &member->kernels.blocks[0], (r->sn - 1) / per_of(n, true), us,
             1) < 0)
         return -1;
+    /* small communicators form an AlltoAll only if ranks send to themselves */
     if (r->peer == r->rank || n < JOIN_KERNEL_ALONE_RANKS)
         return 0;
     return add(join, &member->kernels.blocks[1], (r->sn - 1) / per_of(n, false),
@@ -223,12 +248,14 @@ int join_kernels_add(struct join *join, struct join_member *member,
 int join_kernels_put(struct join *join, struct join_member *member, bool self,
                      uint64_t kernel, uint32_t us)
 {
+    /* a complete kernel counts as all its messages */
     return add(join, &member->kernels.blocks[!self], kernel, us,
                per_of(ranks_of(join, member), self));
 }
 
-int join_kernels_merge(struct join *into, struct join_member *to,
-                       const struct join_member *from)
+/* Adds the kernels of another join's member: ranks may log to several files. */
+static int merge_kernels(struct join *into, struct join_member *to,
+                         const struct join_member *from)
 {
     for (int self = 0; self < 2; self++) {
         const struct blockmap *blocks = &from->kernels.blocks[self];
@@ -246,7 +273,7 @@ int join_kernels_merge(struct join *into, struct join_member *to,
     return 0;
 }
 
-void join_kernels_fini(struct join_kernels *kernels)
+static void kernels_fini(struct join_kernels *kernels)
 {
     for (int self = 0; self < 2; self++) {
         struct blockmap *blocks = &kernels->blocks[self];
@@ -265,6 +292,7 @@ bool join_kernels_fit(const struct join *join, const struct join_member *member,
 
     if (n < JOIN_KERNEL_MIN_RANKS || n > JOIN_KERNEL_MAX_RANKS)
         return false;
+    /* Send to itself, which has the key of join_p2p_get */
     *self = keymap_find(&join->p2p_map, (uint64_t) member->comm << 1, own) !=
             KEYMAP_NONE;
     return member->p2p_rows == per_of(n, *self) &&
@@ -285,24 +313,26 @@ const struct blockmap *join_kernels_of(const struct join *join,
     return blocks->n ? blocks : NULL;
 }
 
-/* How long messages took, over the run. */
+/* --- how long messages took, over the run --- */
 
 #define FIRST_PARTS 16
 
-/* Two parts become one, until number has a part. */
+/* Joins neighbouring parts until they are 1 << shift messages each. */
 static void widen(struct join_messages *m, unsigned shift)
 {
     for (; m->shift < shift; m->shift++)
         for (uint32_t k = 0; k < m->room; k++) {
             uint64_t us = 0;
 
+            /* k is written after 2k was read, so it works in place */
             for (uint32_t i = 2 * k; i < 2 * k + 2 && i < m->room; i++)
                 us += m->us[i];
             m->us[k] = us > UINT32_MAX ? UINT32_MAX : (uint32_t) us;
         }
 }
 
-/* So many bits that number has a part. */
+/* The least shift by which a message's number (from 0) falls into one of the
+ * JOIN_MESSAGE_PARTS parts. */
 static unsigned shift_of(uint64_t number)
 {
     unsigned bits = number ? 64 - (unsigned) __builtin_clzll(number) : 0;
@@ -311,7 +341,7 @@ static unsigned shift_of(uint64_t number)
     return bits > most ? bits - most : 0;
 }
 
-/* Room for part k. */
+/* Makes room for part k. 0, or -1: the memory limit, or no memory. */
 static int reach(struct join *join, struct join_messages *m, uint32_t k)
 {
     uint32_t room = m->room ? m->room : FIRST_PARTS, *us;
@@ -331,6 +361,7 @@ static int reach(struct join *join, struct join_messages *m, uint32_t k)
     return 0;
 }
 
+/* Adds a time to a part, which saturates. */
 static inline void add_to(uint32_t *part, uint32_t us)
 {
     if (__builtin_add_overflow(*part, us, part))
@@ -341,6 +372,7 @@ int join_messages_put(struct join *join, struct join_messages *m,
                       unsigned shift, uint32_t part, uint32_t us)
 {
     widen(m, shift);
+    /* the member's parts may be wider than the given one */
     part = (uint32_t) ((uint64_t) part >> (m->shift - shift));
     if (reach(join, m, part) < 0)
         return -1;
@@ -348,8 +380,10 @@ int join_messages_put(struct join *join, struct join_messages *m,
     return 0;
 }
 
-int join_messages_add(struct join *join, struct join_messages *m,
-                      const struct record *r)
+/* Adds a message's time to its part. Messages without a number or a time are
+ * left out. 0, or -1: the memory limit, or no memory. */
+static int add_part(struct join *join, struct join_messages *m,
+                    const struct record *r)
 {
     uint64_t number = r->sn ? r->sn - 1 : 0;
     uint32_t us = r->exec_us > UINT32_MAX ? UINT32_MAX : (uint32_t) r->exec_us;
@@ -366,8 +400,9 @@ int join_messages_add(struct join *join, struct join_messages *m,
                              us);
 }
 
-int join_messages_merge(struct join *join, struct join_messages *into,
-                        const struct join_messages *from)
+/* Adds the parts of another join's member. */
+static int merge_parts(struct join *join, struct join_messages *into,
+                       const struct join_messages *from)
 {
     widen(into, from->shift);
     for (uint32_t k = 0; k < from->room; k++)
@@ -386,8 +421,45 @@ uint32_t join_messages_parts(const struct join_messages *m)
     return n;
 }
 
-void join_messages_fini(struct join_messages *m)
+/* --- the three together --- */
+
+/* Counts how fast a message was. */
+static int add_rate(struct join *join, struct join_member *member,
+                    struct join_p2p *p2p, const struct record *r)
 {
-    free(m->us);
-    *m = (struct join_messages){0};
+    uint32_t bucket = bucket_of(r->bytes, r->exec_us);
+
+    if (bucket == JOIN_RATE_BUCKETS)
+        return 0;
+    if (member->p2p_rows <= JOIN_P2P_ROWS &&
+        join_rates_add(join, &p2p->rates, bucket, 1) < 0)
+        return -1;
+    return join_rates_add(join, &member->rates, bucket, 1);
+}
+
+int join_messages_add(struct join *join, struct join_member *member,
+                      struct join_p2p *p2p, const struct record *r)
+{
+    return add_rate(join, member, p2p, r) < 0 ||
+                   add_part(join, &member->messages, r) < 0
+               ? -1
+               : add_kernel(join, member, r);
+}
+
+int join_messages_merge(struct join *into, struct join_member *to,
+                        const struct join_member *from)
+{
+    return join_rates_merge(into, &to->rates, &from->rates) < 0 ||
+                   merge_parts(into, &to->messages, &from->messages) < 0
+               ? -1
+               : merge_kernels(into, to, from);
+}
+
+void join_messages_fini(struct join_member *member)
+{
+    free(member->rates.at);
+    member->rates = (struct join_rates){0};
+    kernels_fini(&member->kernels);
+    free(member->messages.us);
+    member->messages = (struct join_messages){0};
 }
