@@ -160,21 +160,22 @@ static int add_states(const struct look *look)
 
 static enum livestate_word verdict_of(const struct livejoin *join)
 {
-    const struct hung *stuck = livejoin_state(join);
+    const struct livejoin_found *found = livejoin_found(join);
 
-    if (stuck->phase == HUNG_CONFIRMED)
+    if (found->stuck.phase == HUNG_CONFIRMED)
         return LIVESTATE_HANG;
-    if (stuck->phase == HUNG_SUSPECT ||
-        livejoin_stall(join)->phase == HUNG_SUSPECT)
+    if (found->stuck.phase == HUNG_SUSPECT ||
+        found->stall.phase == HUNG_SUSPECT)
         return LIVESTATE_SUSPECT;
-    return livejoin_late(join)->n_late ? LIVESTATE_SLOW : LIVESTATE_OK;
+    return found->late.n_late ? LIVESTATE_SLOW : LIVESTATE_OK;
 }
 
 /* What only the node knows that joins the others. */
 static int add_joined(const struct look *look, double *node)
 {
     const struct livejoin *join = look->at->join;
-    const struct livelate *late = livejoin_late(join);
+    const struct livejoin_found *found = livejoin_found(join);
+    const struct livelate *late = &found->late;
     char rank[RANK_BYTES];
     double *v;
 
@@ -183,8 +184,8 @@ static int add_joined(const struct look *look, double *node)
     if (!v)
         return -1;
     v[METRIC_VERDICT] = 1;
-    node[METRIC_HANGS] = livejoin_state(join)->n_hangs;
-    node[METRIC_ALERTS] = livejoin_alerts(join);
+    node[METRIC_HANGS] = found->stuck.n_hangs;
+    node[METRIC_ALERTS] = found->alerts;
     node[METRIC_LATE_RANKS] = late->n_late;
     for (uint32_t i = 0; i < late->n_late && i < LATE_RANKS; i++) {
         name_late(late, i, rank);
@@ -277,7 +278,7 @@ static int livemetrics_look(struct livemetrics *m,
 {
     uint64_t now_ms = at->now->mono_us / 1000;
     const struct livenode_time now = {at->now->real_us * 1000,
-                                      at->now->mono_us * 1000};
+                                      at->now->mono_us * 1000, false};
     struct metrics_set set;
     const struct look look = {m, at, &set};
     int rc = -1;
@@ -319,8 +320,7 @@ struct live {
     char *raw, *name; /* the node's recordings; its snapshot's file */
     struct livenode *node;
     struct livejoin *join;       /* node 0's */
-    struct livehear *hear;       /* node 0's, NULL: files only */
-    struct livesend *send;       /* the others', NULL: files only */
+    struct livelink *link;       /* NULL: files only */
     struct livemetrics *metrics; /* NULL: the site wants none */
     bool watches;                /* hangs are looked for */
     struct live_snap *snap;
@@ -343,8 +343,7 @@ static void destroy(void *state)
 
     if (!l)
         return;
-    livehear_destroy(l->hear);
-    livesend_destroy(l->send);
+    livelink_destroy(l->link);
     livejoin_destroy(l->join);
     free(l->metrics);
     livenode_destroy(l->node);
@@ -387,24 +386,17 @@ static int keep(void *arg, uint64_t component, uint32_t nodeid, size_t *slot,
 static void start_exchange(struct live *l)
 {
     const struct module_place *p = &l->place;
-    const struct livehear_place hear = {.dir = p->dir,
-                                        .nodes = p->step_nodes,
-                                        .clock = p->clock,
-                                        .conf_hash = p->conf_hash,
-                                        .take = keep,
-                                        .arg = l};
-    const struct livesend_place send = {.dir = p->dir,
-                                        .component = p->component,
-                                        .nodeid = p->nodeid,
-                                        .clock = p->clock,
-                                        .conf_hash = p->conf_hash};
+    const struct livelink_place place = {.dir = p->dir,
+                                         .clock = p->clock,
+                                         .conf_hash = p->conf_hash,
+                                         .component = p->component,
+                                         .nodeid = p->nodeid,
+                                         .nodes = p->step_nodes,
+                                         .take = l->join ? keep : NULL,
+                                         .arg = l};
 
-    if (!p->clock || !p->clock->cadence_us || p->step_nodes < 2 || !l->watches)
-        return;
-    if (l->join)
-        l->hear = livehear_create(&hear, NULL);
-    else
-        l->send = livesend_create(&send, NULL);
+    if (p->clock && p->clock->cadence_us && p->step_nodes >= 2 && l->watches)
+        l->link = livelink_create(&place, NULL);
 }
 
 /* Where hangs are not looked for, times are still those of the rule. */
@@ -560,8 +552,8 @@ static int open_file(struct live *l, struct jp_error *err)
                      O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
                      0600);
         rc = l->fd < 0 ? error_set(err, "%s: %s", l->name, strerror(errno)) : 0;
-        if (rc == 0 && l->hear)
-            livehear_announce(l->hear, NULL); /* else they write files */
+        if (rc == 0 && l->link)
+            livelink_announce(l->link, NULL); /* else they write files */
     }
     free(folder);
     free(parent);
@@ -609,20 +601,20 @@ static bool send_snap(struct live *l, uint64_t now_ms)
     uint8_t bytes[LIVE_SNAP_BYTES];
     size_t n;
 
-    if (!l->send || l->lost)
+    if (!l->link || l->join || l->lost)
         return false;
     n = livesnap_pack(l->snap, bytes);
-    return livesend_send(l->send, bytes, n, l->snap->sequence, now_ms) &&
-           livesend_works(l->send);
+    return livelink_send(l->link, bytes, n, l->snap->sequence, now_ms) &&
+           livelink_counts(l->link)->works;
 }
 
 /* To node 0's agent and into the file, or one of them. What is new is told both
  * ways: a packet that is lost must not delay it. */
 static int write_snap(struct live *l, const struct livenode_time *now,
-                      enum live_class class, bool last, struct jp_error *err)
+                      enum live_class class, struct jp_error *err)
 {
     uint64_t now_ms = now->mono_ns / 1000000;
-    bool is_new = class != l->class || last;
+    bool is_new = class != l->class || now->last;
 
     if (livenode_fill(l->node, now, l->snap) < 0)
         return error_set(err, "no memory for a snapshot");
@@ -633,14 +625,14 @@ static int write_snap(struct live *l, const struct livenode_time *now,
     l->snap->real_ns = now->real_ns;
     l->snap->mono_ns = now->mono_ns;
     l->snap->due_ms = (uint32_t) period_ms(l);
-    l->snap->last = last;
+    l->snap->last = now->last;
     if (send_snap(l, now_ms)) {
         if (!is_new && !l->watched && now_ms - l->file_ms < file_period_ms(l))
             return 0;
         l->snap->due_ms = (uint32_t) file_period_ms(l);
     }
     l->file_ms = now_ms;
-    if (last && l->fd < 0) /* not one that would stay */
+    if (now->last && l->fd < 0) /* not one that would stay */
         return 0;
     return write_file(l, err);
 }
@@ -659,22 +651,21 @@ static int tick(void *state, const struct module_time *now,
                 struct jp_error *err)
 {
     struct live *l = state;
-    const struct livenode_time at = {now->real_us * 1000, now->mono_us * 1000};
+    const struct livenode_time at = {now->real_us * 1000, now->mono_us * 1000,
+                                     false};
     const struct livejoin_time join = {at.real_ns, now->mono_us / 1000};
-    int rc = livenode_look(l->node, &at, err);
-    enum live_class class = livenode_class(l->node);
+    enum live_class class;
+    int rc = livenode_look(l->node, &at, &class, err);
     const struct livemetrics_look metrics = {now, l->node, l->join, l->snap};
 
     if (l->watches)
         look_at_want(l, now);
-    if (l->hear)
-        livehear_look(l->hear, join.mono_ms);
     /* what is lost is told by the file: as it is now */
-    l->lost = l->send && livesend_look(l->send, join.mono_ms) &&
+    l->lost = l->link && livelink_look(l->link, join.mono_ms) &&
               l->file_sequence != l->sequence;
     if (l->lost || is_due(l, class, join.mono_ms)) {
         l->written_ms = join.mono_ms;
-        if (write_snap(l, &at, class, false, err) < 0)
+        if (write_snap(l, &at, class, err) < 0)
             rc = -1;
     }
     if (l->join && livejoin_look(l->join, &join,
@@ -689,7 +680,7 @@ static int fd(void *state)
 {
     const struct live *l = state;
 
-    return l->hear ? livehear_fd(l->hear) : -1;
+    return l->link ? livelink_fd(l->link) : -1;
 }
 
 static int readable(void *state, const struct module_time *now,
@@ -698,7 +689,7 @@ static int readable(void *state, const struct module_time *now,
     const struct live *l = state;
 
     (void) err;
-    livehear_look(l->hear, now->mono_us / 1000);
+    livelink_look(l->link, now->mono_us / 1000);
     return 0;
 }
 
@@ -711,7 +702,7 @@ static uint64_t bytes(void *state)
 #define LATE_MAX 8
 static void record_late(const struct live *l, struct jp_json_stream *s)
 {
-    const struct livelate *late = livejoin_late(l->join);
+    const struct livelate *late = &livejoin_found(l->join)->late;
 
     json_stream_array(s, "late");
     for (uint32_t i = 0; i < late->n_late && i < LATE_MAX; i++) {
@@ -732,17 +723,16 @@ static void record_late(const struct live *l, struct jp_json_stream *s)
 
 static void record_exchange(const struct live *l, struct jp_json_stream *s)
 {
-    json_stream_count(s, "files", l->files);
-    if (l->send) {
-        const struct livesend_counts *counts = livesend_counts(l->send);
+    const struct livelink_counts *counts = l->link ? livelink_counts(l->link)
+                                                   : NULL;
 
+    json_stream_count(s, "files", l->files);
+    if (counts && !l->join) {
         json_stream_count(s, "udp_sent", counts->sent);
         json_stream_count(s, "udp_answered", counts->taken);
         json_stream_count(s, "udp_lost", counts->lost);
         json_stream_count(s, "udp_refused", counts->refused);
-    } else if (l->hear) {
-        const struct livehear_counts *counts = livehear_counts(l->hear);
-
+    } else if (counts) {
         json_stream_count(s, "udp_taken", counts->taken);
         json_stream_count(s, "udp_refused", counts->refused);
     }
@@ -751,7 +741,7 @@ static void record_exchange(const struct live *l, struct jp_json_stream *s)
 static void record(void *state, struct jp_json_stream *s)
 {
     const struct live *l = state;
-    const struct hung *stuck = l->join ? livejoin_state(l->join) : NULL;
+    const struct hung *stuck = l->join ? &livejoin_found(l->join)->stuck : NULL;
 
     json_stream_count(s, "snapshots", l->sequence);
     json_stream_text(s, "phase", stuck ? hung_phase_words[stuck->phase] : NULL);
@@ -768,17 +758,18 @@ static void finish(void *state)
 {
     struct live *l = state;
     struct timespec real, mono;
-    struct livenode_time at;
+    struct livenode_time at = {.last = true};
+    enum live_class class;
 
     livemetrics_end(l->metrics);
-    if (l->fd < 0 && (!l->send || !l->sequence))
+    if (l->fd < 0 && (!l->link || l->join || !l->sequence))
         return;
     clock_gettime(CLOCK_REALTIME, &real);
     clock_gettime(CLOCK_MONOTONIC, &mono);
     at.real_ns = (uint64_t) real.tv_sec * 1000000000 + (uint64_t) real.tv_nsec;
     at.mono_ns = (uint64_t) mono.tv_sec * 1000000000 + (uint64_t) mono.tv_nsec;
-    livenode_look_last(l->node, &at, NULL);
-    write_snap(l, &at, livenode_class(l->node), true, NULL);
+    livenode_look(l->node, &at, &class, NULL);
+    write_snap(l, &at, class, NULL);
 }
 
 const struct node_module live_module = {

@@ -63,11 +63,6 @@ static struct livecell *cell_of(struct livecells *cells,
     return c;
 }
 
-static const char *or_unknown(const char *text)
-{
-    return text && *text ? text : "unknown";
-}
-
 void livecells_add(struct livecells *cells, struct livecell *key,
                    uint64_t bytes, uint64_t us)
 {
@@ -90,26 +85,6 @@ void livecells_add(struct livecells *cells, struct livecell *key,
     }
 }
 
-void livecells_op(struct livecells *cells, const struct jp_recfile *file,
-                  const struct jpr_op *op)
-{
-    const struct jpr_comm *comm = jpr_comm(file->reader, op->comm);
-    const struct recfile_comm *told = recfile_comm(file, op->comm);
-    struct livecell key = {.kind = op->kind};
-
-    if (op->unsure || !comm)
-        return;
-    key.n_nodes = comm->n_nodes;
-    key.n_ranks = comm->n_ranks;
-    snprintf(key.comm, sizeof(key.comm), "%s", told ? told->name : "");
-    snprintf(key.gpu, sizeof(key.gpu), "%s", comm->gpu_uuid);
-    recfile_func_name(op, key.func, sizeof(key.func));
-    if (op->kind != JPR_P2P)
-        snprintf(key.algo, sizeof(key.algo), "%.16s_%.16s",
-                 or_unknown(op->algo), or_unknown(op->proto));
-    livecells_add(cells, &key, op->bytes, recfile_exec_us(op));
-}
-
 static void settle(struct livecell *c, uint64_t mono_ns)
 {
     if (!c->n)
@@ -124,7 +99,7 @@ static void settle(struct livecell *c, uint64_t mono_ns)
 static int put(const struct livecell *c, const struct livecells_labels *l,
                struct metrics_set *set)
 {
-    const char *name = or_unknown(c->comm);
+    const char *name = *c->comm ? c->comm : "unknown";
     char nodes[24], ranks[24], size[40];
     double *v;
 

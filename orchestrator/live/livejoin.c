@@ -41,8 +41,7 @@ struct heard {
 struct livejoin {
     struct livejoin_place place;
     struct alert alert;
-    struct hung stuck;
-    struct livestall stall;
+    struct livejoin_found found;
     struct heard *nodes;
     size_t n, room, next;
     size_t kept_bytes;
@@ -51,9 +50,8 @@ struct livejoin {
     uint32_t signals;             /* asked for so far */
     char
         answer[MODULE_HANG_BYTES - 16]; /* of the hang, when it was confirmed */
-    struct livelate late;
-    uint64_t late_ms, late_pause_ms; /* as looked_ms, for who is late */
-    struct live_snap snap;           /* one at a time */
+    uint64_t late_ms, late_pause_ms;    /* as looked_ms, for who is late */
+    struct live_snap snap;              /* one at a time */
     uint8_t head[LIVE_HEAD_BYTES];
 };
 
@@ -64,8 +62,8 @@ struct livejoin *livejoin_create(const struct livejoin_place *place)
     if (join) {
         join->place = *place;
         join->alert.place = place->alert;
-        join->stuck.times = *place->times;
-        join->stall.times = *place->times;
+        join->found.stuck.times = *place->times;
+        join->found.stall.times = *place->times;
     }
     return join;
 }
@@ -74,7 +72,7 @@ void livejoin_destroy(struct livejoin *join)
 {
     if (join) {
         alert_fini(&join->alert);
-        livelate_fini(&join->late);
+        livelate_fini(&join->found.late);
         for (size_t i = 0; i < join->n; i++)
             free(join->nodes[i].kept);
         free(join->nodes);
@@ -82,24 +80,9 @@ void livejoin_destroy(struct livejoin *join)
     free(join);
 }
 
-const struct hung *livejoin_state(const struct livejoin *join)
+const struct livejoin_found *livejoin_found(const struct livejoin *join)
 {
-    return &join->stuck;
-}
-
-const struct livestall *livejoin_stall(const struct livejoin *join)
-{
-    return &join->stall;
-}
-
-const struct livelate *livejoin_late(const struct livejoin *join)
-{
-    return &join->late;
-}
-
-uint32_t livejoin_alerts(const struct livejoin *join)
-{
-    return join->alert.job_lines;
+    return &join->found;
 }
 
 /* --- who has been heard ----------------------------------------------------
@@ -190,7 +173,7 @@ static bool is_fresh(const struct livejoin *join, const struct heard *h,
                      uint64_t now_ms)
 {
     return h && h->kept &&
-           now_ms - h->changed_ms <= join->stuck.times.ms[HUNG_LOOKS];
+           now_ms - h->changed_ms <= join->found.stuck.times.ms[HUNG_LOOKS];
 }
 
 /* The head alone: its sum is over the whole, so what it says is a hint. */
@@ -323,11 +306,11 @@ static bool put_target(FILE *out, const struct livejoin *join,
 static void put_evidence(FILE *out, const struct livejoin *join,
                          const struct jp_hangs *hangs)
 {
-    const struct hung_cause *cause = &join->stuck.cause;
+    const struct hung_cause *cause = &join->found.stuck.cause;
     const struct hangs_group *group;
     size_t n = 0, victims = 0;
 
-    if (join->stuck.phase != HUNG_CONFIRMED || !join->alert.told ||
+    if (join->found.stuck.phase != HUNG_CONFIRMED || !join->alert.told ||
         cause->group >= hangs->n_groups)
         return;
     group = &hangs->groups[cause->group];
@@ -356,7 +339,7 @@ static void want(struct livejoin *join, const struct jp_hangs *hangs)
     struct jp_tempfile file;
 
     if (path && fileio_temp_open(&file, path, NULL) == 0) {
-        put_hashes(file.stream, hangs, &join->stuck);
+        put_hashes(file.stream, hangs, &join->found.stuck);
         put_evidence(file.stream, join, hangs);
         if (join->signals)
             fprintf(file.stream, "signal %s %u\n", place->on_hang->name,
@@ -386,15 +369,21 @@ static void act(struct livejoin *join, uint64_t now_ms)
     }
 }
 
+static void print_alert(struct livejoin *join, const struct alert_event *event)
+{
+    alert_print(&join->alert, event);
+    join->found.alerts = join->alert.job_lines;
+}
+
 static void take_news(struct livejoin *join, const struct livejoin_time *now,
                       const struct hung_view *view, enum hung_news news)
 {
     const struct jp_onhang *on_hang = join->place.alert.on_hang;
-    int64_t start_ns = join->stuck.start_ns;
+    int64_t start_ns = join->found.stuck.start_ns;
     const struct alert_event event = {
         .news = news,
         .view = view,
-        .stuck = &join->stuck,
+        .stuck = &join->found.stuck,
         .waited_ms = start_ns && (int64_t) now->real_ns > start_ns
                          ? (now->real_ns - (uint64_t) start_ns) / MS_NS
                          : 0};
@@ -402,26 +391,26 @@ static void take_news(struct livejoin *join, const struct livejoin_time *now,
     if (news == HUNG_HANGS &&
         (on_hang->kind == ONHANG_SIGNAL || on_hang->kind == ONHANG_CANCEL))
         join->act_ms = now->mono_ms + on_hang->after_ms;
-    if (join->stuck.phase != HUNG_CONFIRMED)
+    if (join->found.stuck.phase != HUNG_CONFIRMED)
         join->act_ms = 0;
     if (news != HUNG_NO_NEWS)
-        alert_print(&join->alert, &event);
+        print_alert(join, &event);
     act(join, now->mono_ms);
 }
 
 /* Logs that tell only what has ended: it is told, and nothing is done. */
 static void look_at_stall(struct livejoin *join, const struct hung_view *view)
 {
-    enum hung_news news = livestall_look(&join->stall, view);
-    const struct alert_event event = {.news = news,
-                                      .view = view,
-                                      .waited_ms = news == HUNG_GOES_ON
-                                                       ? join->stall.was_ms
-                                                       : join->stall.silent_ms,
-                                      .silence = &join->stall};
+    enum hung_news news = livestall_look(&join->found.stall, view);
+    const struct alert_event event = {
+        .news = news,
+        .view = view,
+        .waited_ms = news == HUNG_GOES_ON ? join->found.stall.was_ms
+                                          : join->found.stall.silent_ms,
+        .silence = &join->found.stall};
 
     if (event.news != HUNG_NO_NEWS)
-        alert_print(&join->alert, &event);
+        print_alert(join, &event);
 }
 
 /* --- a look ----------------------------------------------------------------
@@ -479,14 +468,14 @@ static int judge(struct livejoin *join, int folder,
 
     view.tasks = tasks;
     if (rc == 0 && hangs.n_processes) {
-        enum hung_news news = hung_look(&join->stuck, &view);
+        enum hung_news news = hung_look(&join->found.stuck, &view);
 
         if (news == HUNG_HANGS)
-            hung_answer(&view, &join->stuck.cause, join->answer,
+            hung_answer(&view, &join->found.stuck.cause, join->answer,
                         sizeof(join->answer));
         take_news(join, now, &view, news);
         look_at_stall(join, &view);
-        if (join->stuck.phase != HUNG_QUIET)
+        if (join->found.stuck.phase != HUNG_QUIET)
             want(join, &hangs);
     }
     free(tasks);
@@ -511,7 +500,7 @@ static int find_late(struct livejoin *join, int folder, uint64_t now_ms,
     struct livelate late = {0};
     int rc = 0;
 
-    if (join->stuck.phase != HUNG_QUIET ||
+    if (join->found.stuck.phase != HUNG_QUIET ||
         (join->late_ms && now_ms - join->late_ms < join->late_pause_ms))
         return 0;
     join->late_ms = now_ms;
@@ -520,18 +509,18 @@ static int find_late(struct livejoin *join, int folder, uint64_t now_ms,
             rc = livelate_add(&late, &join->snap);
     if (rc == 0)
         rc = livelate_finish(&late);
-    livelate_fini(rc == 0 ? &join->late : &late);
+    livelate_fini(rc == 0 ? &join->found.late : &late);
     if (rc == 0)
-        join->late = late;
+        join->found.late = late;
     join->late_pause_ms = (cpu_ms() - began) * LIVEJOIN_LATE_SHARE;
     return rc < 0 ? error_set(err, "no memory for the nodes' snapshots") : 0;
 }
 
 static bool is_due(const struct livejoin *join, uint64_t now_ms, bool urgent)
 {
-    const uint64_t *ms = join->stuck.times.ms;
-    uint64_t period = urgent || join->stuck.phase != HUNG_QUIET ||
-                              join->stall.phase != HUNG_QUIET
+    const uint64_t *ms = join->found.stuck.times.ms;
+    uint64_t period = urgent || join->found.stuck.phase != HUNG_QUIET ||
+                              join->found.stall.phase != HUNG_QUIET
                           ? ms[HUNG_LOOKS]
                           : ms[HUNG_LEAST];
 
@@ -556,8 +545,8 @@ static int look(struct livejoin *join, int folder,
             take_head(join, folder, entry->d_name, now->mono_ms);
     if (dir)
         closedir(dir);
-    if (urgent || any_waits(join) || join->stuck.phase != HUNG_QUIET ||
-        join->stall.phase != HUNG_QUIET)
+    if (urgent || any_waits(join) || join->found.stuck.phase != HUNG_QUIET ||
+        join->found.stall.phase != HUNG_QUIET)
         rc = judge(join, folder, now, err);
     join->pause_ms = (cpu_ms() - began) * LIVEJOIN_SHARE;
     if (find_late(join, folder, now->mono_ms, err) < 0)

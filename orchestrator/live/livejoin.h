@@ -206,17 +206,17 @@ int livejoin_keep(struct livejoin *join, uint64_t component, uint32_t nodeid,
 int livejoin_look(struct livejoin *join, const struct livejoin_time *now,
                   bool urgent, struct jp_error *err);
 
-/* For agent.json and tests. */
-const struct hung *livejoin_state(const struct livejoin *join);
-/* Of a step whose logs tell only what has ended. */
-const struct livestall *livejoin_stall(const struct livejoin *join);
+/* What the looks have found so far. */
+struct livejoin_found {
+    struct hung stuck;      /* operations in flight for too long */
+    struct livestall stall; /* of logs that show only ended operations */
+    /* Ranks that make the others wait, latest first. Such a look is due every
+     * 30 s, or less often to stay below LIVEJOIN_LATE_SHARE of a processor. */
+    struct livelate late;
+    uint32_t alerts; /* lines about the job's hangs that its user received */
+};
 
-/* Number of lines about the job's hangs that its user has received. */
-uint32_t livejoin_alerts(const struct livejoin *join);
-
-/* The ranks that make others wait, as of the last such look, latest first. Such
- * a look is due every 30 s, or less often to stay below LIVEJOIN_LATE_SHARE of
- * a processor. Borrowed until the next look. */
-const struct livelate *livejoin_late(const struct livejoin *join);
+/* Borrowed until the next look. */
+const struct livejoin_found *livejoin_found(const struct livejoin *join);
 
 #endif

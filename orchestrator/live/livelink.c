@@ -22,7 +22,7 @@
 #define ANSWERS_AT_ONCE 64
 
 struct livesend {
-    struct livesend_place place;
+    struct livelink_place place;
     struct clock_seal seal;
     int fd;
     bool ipv6;
@@ -36,14 +36,23 @@ struct livesend {
     uint32_t seq, answered; /* sent last, and the newest that was answered */
     bool open;              /* an answer is waited for */
     uint64_t open_ms;       /* since then, or since the last answer */
-    bool proven;            /* an answer has come from this address */
     uint32_t lost_in_row;
     uint64_t next_ms; /* no try before */
-    struct livesend_counts counts;
+    struct livelink_counts counts;
 };
 
-struct livesend *livesend_create(const struct livesend_place *place,
-                                 struct jp_error *err)
+static void send_destroy(struct livesend *s)
+{
+    if (!s)
+        return;
+    if (s->fd >= 0)
+        close(s->fd);
+    explicit_bzero(&s->seal, sizeof(s->seal));
+    free(s);
+}
+
+static struct livesend *send_create(const struct livelink_place *place,
+                                    struct jp_error *err)
 {
     struct livesend *s = calloc(1, sizeof(*s));
     int fragments = IP_PMTUDISC_DONT;
@@ -57,33 +66,13 @@ struct livesend *livesend_create(const struct livesend_place *place,
     s->epoch = (uint32_t) time(NULL);
     s->fd = clock_socket_bind(&s->ipv6, NULL, err);
     if (s->fd < 0) {
-        livesend_destroy(s);
+        send_destroy(s);
         return NULL;
     }
     /* a way that is narrower than it seems loses nothing */
     setsockopt(s->fd, IPPROTO_IP, IP_MTU_DISCOVER, &fragments,
                sizeof(fragments));
     return s;
-}
-
-void livesend_destroy(struct livesend *s)
-{
-    if (!s)
-        return;
-    if (s->fd >= 0)
-        close(s->fd);
-    explicit_bzero(&s->seal, sizeof(s->seal));
-    free(s);
-}
-
-const struct livesend_counts *livesend_counts(const struct livesend *s)
-{
-    return &s->counts;
-}
-
-bool livesend_works(const struct livesend *s)
-{
-    return s->proven && !s->lost_in_row;
 }
 
 /* --- where to ---------------------------------------------------------------
@@ -111,7 +100,7 @@ static void use_address(struct livesend *s)
     size_t n = s->peer.n_addresses;
     int mtu;
 
-    s->proven = s->known = false;
+    s->counts.works = s->known = false;
     for (size_t i = 0; i < n && !s->known; i++, s->at++)
         s->known = clock_peer_address(s->peer.addresses[s->at % n].address,
                                       s->peer.port, s->ipv6, &s->to,
@@ -161,14 +150,14 @@ static uint64_t pause_ms(const struct livesend *s)
 
 static void lose(struct livesend *s, uint64_t now_ms)
 {
-    s->open = false;
+    s->open = s->counts.works = false;
     s->counts.lost++;
     s->lost_in_row += s->lost_in_row < UINT32_MAX;
     s->next_ms = now_ms + pause_ms(s);
 }
 
-bool livesend_send(struct livesend *s, const uint8_t *bytes, size_t n,
-                   uint32_t seq, uint64_t now_ms)
+static bool send_snapshot(struct livesend *s, const uint8_t *bytes, size_t n,
+                          uint32_t seq, uint64_t now_ms)
 {
     struct livepacket p = {.type = LIVEPACKET_PART,
                            .total = (uint16_t) n,
@@ -229,12 +218,12 @@ static void take_answer(struct livesend *s, const uint8_t *bytes, size_t len,
     s->open &= p.seq < s->seq;
     s->open_ms = now_ms;
     s->counts.taken++;
-    s->proven = true;
+    s->counts.works = true;
     s->lost_in_row = 0;
     s->next_ms = 0;
 }
 
-bool livesend_look(struct livesend *s, uint64_t now_ms)
+static bool take_answers(struct livesend *s, uint64_t now_ms)
 {
     uint8_t bytes[LIVEPACKET_HEAD + 1]; /* one more: it is too long */
 
@@ -284,14 +273,14 @@ struct arrival {
 };
 
 struct livehear {
-    struct livehear_place place;
+    struct livelink_place place;
     struct clock_seal seal;
     int fd, timer;
     bool rush;
     struct clock_peer own;
     struct sender *senders; /* a hash table: half of it at most is used */
     uint32_t room, n;       /* room: a power of 2 */
-    struct livehear_counts counts;
+    struct livelink_counts counts;
     struct arrival in[BATCH];
 };
 
@@ -308,8 +297,23 @@ static int open_fds(struct livehear *h, struct jp_error *err)
     return h->timer < 0 ? error_set(err, "no timer: %s", strerror(errno)) : 0;
 }
 
-struct livehear *livehear_create(const struct livehear_place *place,
-                                 struct jp_error *err)
+static void hear_destroy(struct livehear *h)
+{
+    if (!h)
+        return;
+    for (uint32_t i = 0; h->senders && i < h->room; i++)
+        free(h->senders[i].open.bytes);
+    free(h->senders);
+    if (h->fd >= 0)
+        close(h->fd);
+    if (h->timer >= 0)
+        close(h->timer);
+    explicit_bzero(&h->seal, sizeof(h->seal));
+    free(h);
+}
+
+static struct livehear *hear_create(const struct livelink_place *place,
+                                    struct jp_error *err)
 {
     uint32_t nodes = place->nodes < NODES_MAX ? place->nodes : NODES_MAX;
     struct livehear *h = calloc(1, sizeof(*h));
@@ -331,26 +335,11 @@ struct livehear *livehear_create(const struct livehear_place *place,
         error_set(err, "out of memory");
     else if (h->own.n_addresses && open_fds(h, err) == 0)
         return h;
-    livehear_destroy(h);
+    hear_destroy(h);
     return NULL;
 }
 
-void livehear_destroy(struct livehear *h)
-{
-    if (!h)
-        return;
-    for (uint32_t i = 0; h->senders && i < h->room; i++)
-        free(h->senders[i].open.bytes);
-    free(h->senders);
-    if (h->fd >= 0)
-        close(h->fd);
-    if (h->timer >= 0)
-        close(h->timer);
-    explicit_bzero(&h->seal, sizeof(h->seal));
-    free(h);
-}
-
-int livehear_announce(struct livehear *h, struct jp_error *err)
+static int announce(struct livehear *h, struct jp_error *err)
 {
     char *path =
         text_format("%s/" LIVE_NODES "/" LIVEPACKET_PEER, h->place.dir);
@@ -359,16 +348,6 @@ int livehear_announce(struct livehear *h, struct jp_error *err)
 
     free(path);
     return rc;
-}
-
-int livehear_fd(const struct livehear *h)
-{
-    return h->timer;
-}
-
-const struct livehear_counts *livehear_counts(const struct livehear *h)
-{
-    return &h->counts;
 }
 
 /* --- who sends --------------------------------------------------------------
@@ -511,7 +490,7 @@ static void set_timer(struct livehear *h, bool rush)
     timerfd_settime(h->timer, 0, &when, NULL);
 }
 
-void livehear_look(struct livehear *h, uint64_t now_ms)
+static void take_packets(struct livehear *h, uint64_t now_ms)
 {
     unsigned good = 0, bad = 0;
     struct mmsghdr heads[BATCH];
@@ -537,4 +516,69 @@ void livehear_look(struct livehear *h, uint64_t now_ms)
     } while (n == BATCH && good < LIVEHEAR_MOST && bad < LIVEHEAR_BAD);
     h->counts.refused += bad;
     set_timer(h, good >= (h->rush ? CALM : RUSH));
+}
+
+/* --- either end --------------------------------------------------------------
+ */
+
+struct livelink {
+    struct livesend *send; /* one of both is NULL */
+    struct livehear *hear;
+};
+
+struct livelink *livelink_create(const struct livelink_place *place,
+                                 struct jp_error *err)
+{
+    struct livelink *link = calloc(1, sizeof(*link));
+
+    if (!link) {
+        error_set(err, "out of memory");
+        return NULL;
+    }
+    if (place->take)
+        link->hear = hear_create(place, err);
+    else
+        link->send = send_create(place, err);
+    if (link->hear || link->send)
+        return link;
+    free(link);
+    return NULL;
+}
+
+void livelink_destroy(struct livelink *link)
+{
+    if (!link)
+        return;
+    send_destroy(link->send);
+    hear_destroy(link->hear);
+    free(link);
+}
+
+const struct livelink_counts *livelink_counts(const struct livelink *link)
+{
+    return link->hear ? &link->hear->counts : &link->send->counts;
+}
+
+int livelink_announce(struct livelink *link, struct jp_error *err)
+{
+    return link->hear ? announce(link->hear, err) : 0;
+}
+
+int livelink_fd(const struct livelink *link)
+{
+    return link->hear ? link->hear->timer : -1;
+}
+
+bool livelink_send(struct livelink *link, const uint8_t *bytes, size_t n,
+                   uint32_t seq, uint64_t now_ms)
+{
+    return link->send && send_snapshot(link->send, bytes, n, seq, now_ms);
+}
+
+bool livelink_look(struct livelink *link, uint64_t now_ms)
+{
+    if (link->send)
+        return take_answers(link->send, now_ms);
+    take_packets(link->hear, now_ms);
+    return false;
 }

@@ -1,11 +1,12 @@
-/* livelink.h - snapshots on their way from the nodes to node 0's agent, by UDP.
+/* livelink.h - sends snapshots from the nodes to node 0's agent by UDP.
  *
- * The address is in live/nodes/join.peer. Node 0's agent answers each snapshot
- * that has come whole. What is not answered within LIVESEND_WAIT_MS is lost: it
- * is not sent again, the caller writes its file. After LIVESEND_PATIENCE losses
- * in a row the next try comes ever later, up to LIVESEND_RAREST_MS.
+ * The agent's address is in live/nodes/join.peer. Packets wait in its socket
+ * until it looks, once a second or more often. It takes a snapshot when all
+ * parts have arrived, the seal is right, and it is newer than the node's
+ * previous one; then it sends an answer. A snapshot without an answer is lost.
+ * It is not sent again: the caller writes its file instead.
  *
- * No call waits for anything.
+ * No call blocks.
  */
 #ifndef JP_LIVE_LIVELINK_H
 #define JP_LIVE_LIVELINK_H
@@ -19,93 +20,77 @@
 #include "plugins/clock/clock_conf.h"
 #include "plugins/clock/clock_packet.h"
 
-/* --- a node -------------------------------------------------------------- */
-
-/* Node 0 looks each second, each other one where it is over its budget. */
+/* What is not answered for so long is lost. Node 0's agent looks each second,
+ * or less often while it is over its processor budget. */
 #define LIVESEND_WAIT_MS 4000
+/* After so many losses in a row, sending pauses: first for LIVESEND_FIRST_MS,
+ * then twice as long after each further loss, up to LIVESEND_RAREST_MS. */
 #define LIVESEND_PATIENCE 3
 #define LIVESEND_FIRST_MS 5000
 #define LIVESEND_RAREST_MS 300000
 
-struct livesend;
-
-struct livesend_place {
-    const char *dir; /* the step directory */
-    uint64_t component;
-    uint32_t nodeid;
-    const struct clock_conf *clock;
-    const char *conf_hash;
-};
-
-struct livesend_counts {
-    uint64_t sent, taken, lost; /* snapshots; lost: not answered in time */
-    uint64_t refused;           /* packets that are none of node 0's answers */
-};
-
-/* Borrows what place names. NULL: err says why. */
-struct livesend *livesend_create(const struct livesend_place *place,
-                                 struct jp_error *err);
-void livesend_destroy(struct livesend *send); /* takes NULL */
-
-/* Whether the last snapshot whose answer was waited for has been answered. */
-bool livesend_works(const struct livesend *send);
-
-/* False: not tried, as node 0's agent is not known or does not answer, or
- * refused by the network. seq must grow. */
-bool livesend_send(struct livesend *send, const uint8_t *bytes, size_t n,
-                   uint32_t seq, uint64_t now_ms);
-
-/* Takes answers. True, once each: what was sent last is lost. */
-bool livesend_look(struct livesend *send, uint64_t now_ms);
-
-const struct livesend_counts *livesend_counts(const struct livesend *send);
-
-/* --- node 0's agent ------------------------------------------------------ */
-
-/* Its address is in live/nodes/join.peer. Packets lie in the socket until a
- * look, each second; while many come it looks at once in LIVEHEAR_RUSH_MS. A
- * node's snapshot is taken when it is whole, its seal is right and it is newer
- * than the one before; it is then answered. What is lost on the way, or has no
- * room in the socket, is not answered and comes as a file. */
+/* While many packets arrive, node 0's agent looks again after this time instead
+ * of waiting for the next second. */
 #define LIVEHEAR_RUSH_MS 50
-/* Of one look: packets, and those that are none of ours. */
+/* Limits of one look: accepted packets, and refused ones. */
 #define LIVEHEAR_MOST 1024
 #define LIVEHEAR_BAD 256
 
-struct livehear;
+/* One end: that of a node, which sends its snapshots, or that of node 0's
+ * agent, which takes them. */
+struct livelink;
 
-struct livehear_place {
+struct livelink_place {
     const char *dir; /* the step directory */
-    uint32_t nodes;  /* of the step, all components */
     const struct clock_conf *clock;
     const char *conf_hash;
-    /* A node's snapshot; *slot is kept for the node, SIZE_MAX at first. -1: it
-     * is not taken, and not answered. */
+    /* the sending end: the node */
+    uint64_t component;
+    uint32_t nodeid;
+    /* the taking end: the number of nodes of the step, all components, and what
+     * is called for each whole snapshot. *slot is kept for the node; it is
+     * SIZE_MAX at first. take returns -1 if it does not keep the snapshot,
+     * which is then not answered. take NULL: this end sends. */
+    uint32_t nodes;
     int (*take)(void *arg, uint64_t component, uint32_t nodeid, size_t *slot,
                 const uint8_t *bytes, size_t n, uint64_t now_ms);
     void *arg;
 };
 
-struct livehear_counts {
-    uint64_t taken;   /* snapshots */
-    uint64_t refused; /* packets: foreign, wrong, old or again */
+/* Numbers of snapshots; refused counts packets. */
+struct livelink_counts {
+    uint64_t sent;    /* sending end only */
+    uint64_t taken;   /* answered by node 0's agent */
+    uint64_t lost;    /* sending end only: not answered in time */
+    uint64_t refused; /* foreign, damaged, old or duplicate packets */
+    bool works;       /* sending end only: the last snapshot whose answer was
+                       * due has been answered */
 };
 
-/* Borrows what place names. NULL: err says why. */
-struct livehear *livehear_create(const struct livehear_place *place,
+/* Borrows what place points to. Returns NULL on failure; err says why. */
+struct livelink *livelink_create(const struct livelink_place *place,
                                  struct jp_error *err);
-void livehear_destroy(struct livehear *hear); /* takes NULL */
+void livelink_destroy(struct livelink *link); /* accepts NULL */
 
-/* Tells nodes where it is: live/nodes/ must be there. */
-int livehear_announce(struct livehear *hear, struct jp_error *err);
+const struct livelink_counts *livelink_counts(const struct livelink *link);
 
-/* A descriptor that can be read when a look is due before the next second. */
-int livehear_fd(const struct livehear *hear);
+/* The taking end writes its address to live/nodes/join.peer; the folder must
+ * exist. The sending end has nothing to announce. */
+int livelink_announce(struct livelink *link, struct jp_error *err);
 
-/* Takes what has come. */
-void livehear_look(struct livehear *hear, uint64_t now_ms);
+/* A descriptor that becomes readable when a look is due before the next second.
+ * Returns -1 for the sending end. */
+int livelink_fd(const struct livelink *link);
 
-const struct livehear_counts *livehear_counts(const struct livehear *hear);
+/* Sends a snapshot; seq must grow. Returns false if nothing was sent: node 0's
+ * agent is unknown or does not answer, the network refused the packet, or this
+ * is the taking end. */
+bool livelink_send(struct livelink *link, const uint8_t *bytes, size_t n,
+                   uint32_t seq, uint64_t now_ms);
+
+/* Receives what has arrived. Returns true, once for each loss, if the snapshot
+ * that was sent last is lost. */
+bool livelink_look(struct livelink *link, uint64_t now_ms);
 
 /* --- livepacket.c ------------------------------------------------------- */
 

@@ -563,32 +563,13 @@ static int look_at_file(struct livelog *log, struct log_file *f,
     return rc;
 }
 
-int livelog_look(struct livelog *log, const struct livenode_time *now,
-                 bool last, struct jp_error *err)
-{
-    uint64_t turn = liverate_turn(now->real_ns);
-    int rc = 0;
-
-    if (!log->n || last || now->mono_ns - log->scanned_ns >= SCAN_NS)
-        scan(log, now);
-    for (size_t i = 0; i < log->n; i++) {
-        if (last)
-            log->files[i]->watch.read_ns = 0;
-        if (look_at_file(log, log->files[i], now, last || turn != log->turn,
-                         err) < 0)
-            rc = -1;
-    }
-    log->turn = turn;
-    return rc;
-}
-
 /* A file tells of a process as soon as a line of it was understood. */
 static bool is_told(const struct log_file *f)
 {
     return f->n_series > 0;
 }
 
-enum live_class livelog_class(const struct livelog *log)
+static enum live_class class_of(const struct livelog *log)
 {
     enum live_class class = LIVE_EMPTY;
 
@@ -604,6 +585,26 @@ enum live_class livelog_class(const struct livelog *log)
             class = f->is_long ? LIVE_WAITS : LIVE_WORKS;
     }
     return class;
+}
+
+int livelog_look(struct livelog *log, const struct livenode_time *now,
+                 enum live_class *class, struct jp_error *err)
+{
+    uint64_t turn = liverate_turn(now->real_ns);
+    int rc = 0;
+
+    if (!log->n || now->last || now->mono_ns - log->scanned_ns >= SCAN_NS)
+        scan(log, now);
+    for (size_t i = 0; i < log->n; i++) {
+        if (now->last)
+            log->files[i]->watch.read_ns = 0;
+        if (look_at_file(log, log->files[i], now,
+                         now->last || turn != log->turn, err) < 0)
+            rc = -1;
+    }
+    log->turn = turn;
+    *class = class_of(log);
+    return rc;
 }
 
 /* --- a snapshot ----------------------------------------------------------- */
@@ -702,7 +703,7 @@ int livelog_fill(struct livelog *log, const struct livenode_time *now,
     snap->n_ranks = snap->n_comms = snap->n_fronts = snap->n_ops = 0;
     snap->left_ranks = log->left_out;
     snap->left_comms = 0;
-    snap->class = livelog_class(log);
+    snap->class = class_of(log);
     snprintf(snap->node, sizeof(snap->node), "%s", log->place.node);
     for (size_t i = 0; i < log->n; i++) {
         const struct log_file *f = log->files[i];

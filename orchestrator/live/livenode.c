@@ -171,6 +171,39 @@ static int open_file(struct follow *f, struct jp_error *err)
     return 0;
 }
 
+static void add_to_rate(struct liverate *rate, const struct jpr_op *op)
+{
+    struct liverate_series key = {.comm = op->comm, .kind = op->kind};
+
+    snprintf(key.func, sizeof(key.func), "%.*s", RECORD_MAX_FUNC, op->func);
+    liverate_add(rate, &key, op->bytes, op->unsure ? 0 : recfile_exec_us(op));
+}
+
+static const char *or_unknown(const char *text)
+{
+    return text && *text ? text : "unknown";
+}
+
+static void add_to_cells(struct livecells *cells, const struct jp_recfile *file,
+                         const struct jpr_op *op)
+{
+    const struct jpr_comm *comm = jpr_comm(file->reader, op->comm);
+    const struct recfile_comm *told = recfile_comm(file, op->comm);
+    struct livecell key = {.kind = op->kind};
+
+    if (op->unsure || !comm)
+        return;
+    key.n_nodes = comm->n_nodes;
+    key.n_ranks = comm->n_ranks;
+    snprintf(key.comm, sizeof(key.comm), "%s", told ? told->name : "");
+    snprintf(key.gpu, sizeof(key.gpu), "%s", comm->gpu_uuid);
+    recfile_func_name(op, key.func, sizeof(key.func));
+    if (op->kind != JPR_P2P)
+        snprintf(key.algo, sizeof(key.algo), "%.16s_%.16s",
+                 or_unknown(op->algo), or_unknown(op->proto));
+    livecells_add(cells, &key, op->bytes, recfile_exec_us(op));
+}
+
 static void take_record(struct follow *f, const struct jpr_record *record,
                         bool cells, uint64_t *n_ops)
 {
@@ -182,9 +215,9 @@ static void take_record(struct follow *f, const struct jpr_record *record,
     if (record->type == JPR_OP) {
         f->sample_bytes = num_add(f->sample_bytes, record->op->bytes);
         f->sample_ops++;
-        liverate_op(&f->rate, record->op);
+        add_to_rate(&f->rate, record->op);
         if (cells)
-            livecells_op(&f->cells, &f->file, record->op);
+            add_to_cells(&f->cells, &f->file, record->op);
         if (++*n_ops >= LIVERATE_OPS && f->apart)
             jpr_pass_ended(f->file.reader, true);
     }
@@ -211,6 +244,40 @@ static int read_on(struct follow *f, bool turn, bool cells,
         rc = hangs_file_add(&f->reading, &f->file, &record);
     }
     return rc < 0 ? error_set(err, "%s: no memory", f->path) : 0;
+}
+
+/* --- its rates ------------------------------------------------------------ */
+
+/* What has ended in all; the counters do not tell kinds apart. */
+static bool count_of(const void *of, const struct liverate_series *s,
+                     uint64_t *out)
+{
+    const struct recfile_comm *comm = recfile_comm(of, s->comm);
+
+    for (size_t i = 0; comm && i < comm->n_counts; i++)
+        if (!strncmp(comm->counts[i].func, s->func, RECORD_MAX_FUNC)) {
+            const struct jpr_counts *c = &comm->counts[i].counts;
+
+            *out = num_add(num_add(c->written, c->lost), c->left_out);
+            return true;
+        }
+    return false;
+}
+
+/* Its ranks are one where a process has several: counters do not tell. */
+static bool is_comm(const void *of, uint32_t at, uint64_t hash, int64_t n_ranks,
+                    int64_t rank)
+{
+    const struct jp_recfile *file = of;
+    const struct jpr_comm *comm = jpr_comm(file->reader, at);
+
+    (void) rank;
+    return comm && comm->id == hash && comm->n_ranks == n_ranks;
+}
+
+static struct liverate_source rate_source(const struct jp_recfile *file)
+{
+    return (struct liverate_source){file, count_of, is_comm};
 }
 
 /* --- how its process is --------------------------------------------------- */
@@ -289,7 +356,7 @@ static int look_at_file(struct livenode *node, struct follow *f,
                         struct jp_error *err)
 {
     uint64_t before = f->is_open ? jpr_taken(f->file.reader) : 0;
-    const struct liverate_source source = liverate_recording(&f->file);
+    const struct liverate_source source = rate_source(&f->file);
     int rc = read_on(f, turn, node->place.cells, err);
 
     if (!f->is_open)
@@ -308,46 +375,16 @@ static int look_at_file(struct livenode *node, struct follow *f,
     return rc;
 }
 
-int livenode_look(struct livenode *node, const struct livenode_time *now,
-                  struct jp_error *err)
-{
-    uint64_t turn = liverate_turn(now->real_ns);
-    int rc = 0;
-
-    if (node->log)
-        return livelog_look(node->log, now, false, err);
-    if (!node->n || now->mono_ns - node->scanned_ns >= SCAN_NS)
-        scan(node, now->mono_ns);
-    for (size_t i = 0; i < node->n; i++)
-        if (look_at_file(node, node->files[i], now, turn != node->turn, err) <
-            0)
-            rc = -1;
-    node->turn = turn;
-    return rc;
-}
-
-int livenode_look_last(struct livenode *node, const struct livenode_time *now,
-                       struct jp_error *err)
-{
-    if (node->log)
-        return livelog_look(node->log, now, true, err);
-    for (size_t i = 0; i < node->n; i++)
-        node->files[i]->watch.read_ns = 0;
-    return livenode_look(node, now, err);
-}
-
 /* Waits of this length are looked at by node 0, too. */
 static bool is_long(const struct livenode *node, const struct follow *f)
 {
     return f->oldest_ns > node->place.times->ms[HUNG_LEAST] * MS_NS / 2;
 }
 
-enum live_class livenode_class(const struct livenode *node)
+static enum live_class class_of(const struct livenode *node)
 {
     enum live_class class = node->n ? LIVE_WORKS : LIVE_EMPTY;
 
-    if (node->log)
-        return livelog_class(node->log);
     for (size_t i = 0; i < node->n; i++) {
         const struct follow *f = node->files[i];
         bool trouble = f->state == HUNG_MUTE || f->state == HUNG_DISK ||
@@ -360,6 +397,28 @@ enum live_class livenode_class(const struct livenode *node)
             class = LIVE_WAITS;
     }
     return class;
+}
+
+int livenode_look(struct livenode *node, const struct livenode_time *now,
+                  enum live_class *class, struct jp_error *err)
+{
+    uint64_t turn = liverate_turn(now->real_ns);
+    int rc = 0;
+
+    if (node->log)
+        return livelog_look(node->log, now, class, err);
+    if (!node->n || now->mono_ns - node->scanned_ns >= SCAN_NS)
+        scan(node, now->mono_ns);
+    for (size_t i = 0; i < node->n; i++) {
+        if (now->last)
+            node->files[i]->watch.read_ns = 0;
+        if (look_at_file(node, node->files[i], now, turn != node->turn, err) <
+            0)
+            rc = -1;
+    }
+    node->turn = turn;
+    *class = class_of(node);
+    return rc;
 }
 
 void livenode_want(struct livenode *node, const uint64_t *hashes, size_t n)
@@ -573,7 +632,7 @@ static void fill_ops(const struct livenode *node, struct follow *f,
 static void fill_fronts(const struct follow *f, const struct hangs_evidence *e,
                         uint32_t rank, uint64_t mono_ns, struct live_snap *snap)
 {
-    const struct liverate_source source = liverate_recording(&f->file);
+    const struct liverate_source source = rate_source(&f->file);
 
     for (size_t i = 0; i < e->progress.n; i++) {
         const struct progress_row *row = &e->progress.rows[i];
@@ -628,7 +687,7 @@ int livenode_fill(struct livenode *node, const struct livenode_time *now,
     snap->n_ranks = snap->n_comms = snap->n_fronts = snap->n_ops = 0;
     snap->left_ranks = node->left_out;
     snap->left_comms = 0;
-    snap->class = livenode_class(node);
+    snap->class = class_of(node);
     snprintf(snap->node, sizeof(snap->node), "%s", node->place.node);
     /* the wanted and those with something in flight come first */
     for (size_t i = 0; i < node->n_wanted; i++)

@@ -62,10 +62,6 @@ void livecells_fini(struct livecells *cells);
  * Without a time (us 0) it is passed over. */
 void livecells_add(struct livecells *cells, struct livecell *key,
                    uint64_t bytes, uint64_t us);
-/* The same of a recording. */
-void livecells_op(struct livecells *cells, const struct jp_recfile *file,
-                  const struct jpr_op *op);
-
 /* Further labels. */
 struct livecells_labels {
     const char *job, *step, *node, *rank;
@@ -98,20 +94,16 @@ void livenode_destroy(struct livenode *node); /* accepts NULL */
 
 struct livenode_time {
     uint64_t real_ns, mono_ns;
+    /* The last look: it also checks tasks whose recordings showed that they
+     * work. */
+    bool last;
 };
 
-/* Reads new data. Returns -1 if a file cannot be read or is damaged; the other
- * files were read. */
+/* Reads new data. *class is set in any case: the worst class of the node's
+ * processes. Returns -1 if a file cannot be read or is damaged; the other files
+ * were read. */
 int livenode_look(struct livenode *node, const struct livenode_time *now,
-                  struct jp_error *err);
-
-/* The last look. It also checks tasks whose recordings showed that they work.
- */
-int livenode_look_last(struct livenode *node, const struct livenode_time *now,
-                       struct jp_error *err);
-
-/* The worst class of the node, as of the last look. */
-enum live_class livenode_class(const struct livenode *node);
+                  enum live_class *class, struct jp_error *err);
 
 /* Sets the communicators that come first in snapshots, at most LIVE_WANTED_MAX.
  */
@@ -162,8 +154,7 @@ void livelog_destroy(struct livelog *log); /* takes NULL */
 
 /* As those of livenode.h. */
 int livelog_look(struct livelog *log, const struct livenode_time *now,
-                 bool last, struct jp_error *err);
-enum live_class livelog_class(const struct livelog *log);
+                 enum live_class *class, struct jp_error *err);
 int livelog_fill(struct livelog *log, const struct livenode_time *now,
                  struct live_snap *snap);
 int livelog_cells(struct livelog *log, uint32_t i, uint64_t mono_ns,
@@ -278,16 +269,12 @@ struct liverate_source {
                     int64_t n_ranks, int64_t rank);
 };
 
-/* A recording, borrowed. */
-struct liverate_source liverate_recording(const struct jp_recfile *file);
-
 /* The turn's number at that time of day; a new one is due where it differs. */
 uint64_t liverate_turn(uint64_t real_ns);
 
 /* An operation that was read. us 0: its time is not known. */
 void liverate_add(struct liverate *rate, const struct liverate_series *key,
                   uint64_t bytes, uint64_t us);
-void liverate_op(struct liverate *rate, const struct jpr_op *op);
 
 /* A turn is over: takes how many have ended by now. */
 void liverate_pass(struct liverate *rate, const struct liverate_source *source,

@@ -69,48 +69,6 @@ void liverate_add(struct liverate *rate, const struct liverate_series *key,
     }
 }
 
-void liverate_op(struct liverate *rate, const struct jpr_op *op)
-{
-    struct liverate_series key = {.comm = op->comm, .kind = op->kind};
-
-    snprintf(key.func, sizeof(key.func), "%.*s", RECORD_MAX_FUNC, op->func);
-    liverate_add(rate, &key, op->bytes, op->unsure ? 0 : recfile_exec_us(op));
-}
-
-/* --- a recording ---------------------------------------------------------- */
-
-/* What has ended in all; the counters do not tell kinds apart. */
-static bool count_of(const void *of, const struct liverate_series *s,
-                     uint64_t *out)
-{
-    const struct recfile_comm *comm = recfile_comm(of, s->comm);
-
-    for (size_t i = 0; comm && i < comm->n_counts; i++)
-        if (!strncmp(comm->counts[i].func, s->func, RECORD_MAX_FUNC)) {
-            const struct jpr_counts *c = &comm->counts[i].counts;
-
-            *out = num_add(num_add(c->written, c->lost), c->left_out);
-            return true;
-        }
-    return false;
-}
-
-/* Its ranks are one where a process has several: counters do not tell. */
-static bool is_comm(const void *of, uint32_t at, uint64_t hash, int64_t n_ranks,
-                    int64_t rank)
-{
-    const struct jp_recfile *file = of;
-    const struct jpr_comm *comm = jpr_comm(file->reader, at);
-
-    (void) rank;
-    return comm && comm->id == hash && comm->n_ranks == n_ranks;
-}
-
-struct liverate_source liverate_recording(const struct jp_recfile *file)
-{
-    return (struct liverate_source){file, count_of, is_comm};
-}
-
 /* --- turns ---------------------------------------------------------------- */
 
 /* What is older counts less: after LIVE_RECENT_MS half of it. */

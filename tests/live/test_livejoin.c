@@ -153,7 +153,7 @@ static void joins_4096_nodes(void **state)
         assert_int_equal(livejoin_look(join, &t, false, NULL), 0);
     }
     healthy = cpu_ms() - healthy;
-    assert_int_equal(livejoin_state(join)->phase, HUNG_QUIET);
+    assert_int_equal(livejoin_found(join)->stuck.phase, HUNG_QUIET);
     for (int now = 1000; now < 1400; now += 20) {
         const struct livejoin_time t = {at(now).real_ns, (uint64_t) now * 1000};
         double before;
@@ -167,7 +167,7 @@ static void joins_4096_nodes(void **state)
     print_message("# %d nodes: %.0f ms of a processor in 1,000 s while all is "
                   "well, %.0f ms a look at a hang\n",
                   NODES, healthy, hang / 20);
-    assert_int_equal(livejoin_state(join)->phase, HUNG_CONFIRMED);
+    assert_int_equal(livejoin_found(join)->stuck.phase, HUNG_CONFIRMED);
     assert_int_equal(count(said, "rank 32767 (n4095 pid 7) never entered "
                                  "AllReduce 1000 of world"),
                      2);
@@ -206,7 +206,7 @@ static void an_older_file_is_no_news(void **state)
         const struct livejoin_time t = {at(now).real_ns, (uint64_t) now * 1000};
 
         assert_int_equal(livejoin_look(join, &t, true, NULL), 0);
-        assert_int_equal(livejoin_state(join)->phase, HUNG_QUIET);
+        assert_int_equal(livejoin_found(join)->stuck.phase, HUNG_QUIET);
     }
     make_node(0, 1, at(600).real_ns, true, bytes); /* has begun anew */
     put_file(folder, 0, bytes);
@@ -215,7 +215,7 @@ static void an_older_file_is_no_news(void **state)
 
         assert_int_equal(livejoin_look(join, &t, true, NULL), 0);
     }
-    assert_true(livejoin_state(join)->phase != HUNG_QUIET);
+    assert_true(livejoin_found(join)->stuck.phase != HUNG_QUIET);
     livejoin_destroy(join);
     close(folder);
 }
